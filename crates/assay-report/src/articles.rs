@@ -6,7 +6,7 @@ use super::document::numbers;
 use super::document::{Block, Cell, Document, Row, Section, Table, Tone};
 use super::table::Column;
 use assay_core::articles::rules::verdict_word;
-use assay_core::articles::{Article, FORMAT, Histogram, Judged, Measured};
+use assay_core::articles::{Article, FORMAT, Histogram, Judged, Measured, PRINTED};
 use assay_core::findings::answers::Claim as Verdict;
 use assay_core::findings::{Cell as Number, Comparison, Findings, Trust};
 use assay_core::quantity::units::show;
@@ -52,7 +52,7 @@ pub fn overview(articles: &[&Article]) -> Document {
     Document { title: "assay articles: what the published numbers support".to_owned(), sections }
 }
 
-/// `20 claims: 5 supported, 9 contradicted, 4 not shown, 2 no data`.
+/// `7 claims: 2 supported, 3 contradicted, 1 not shown, 1 no data`.
 pub(super) fn counted(articles: &[&Article]) -> String {
     let claims: Vec<&Judged> = articles.iter().flat_map(|article| &article.claims).collect();
     let count = |verdict: Verdict| {
@@ -181,9 +181,7 @@ fn numbers_of(findings: &Findings, metric: &str) -> Table {
 }
 
 fn number(findings: &Findings, own: &Number) -> Row {
-    let value = own
-        .median
-        .map_or_else(|| NONE.to_owned(), |value| numbers::under_heading(&own.metric, value));
+    let value = published(own);
     let compared = findings.comparisons.iter().find(|found| {
         found.workload == own.workload && found.metric == own.metric && found.arm == own.arm
     });
@@ -199,6 +197,17 @@ fn number(findings: &Findings, own: &Number) -> Row {
     };
     let arm = levels(&own.arm);
     row(vec![cell(own.workload.clone()), cell(arm), cell(value), cell(ratio), remark])
+}
+
+/// The author's digits and unit, and behind them the number as it is told elsewhere.
+fn published(own: &Number) -> String {
+    let Some(value) = own.median else { return NONE.to_owned() };
+    let told = numbers::under_heading(&own.metric, value);
+    match own.because.iter().find(|because| because.rule == PRINTED) {
+        Some(printed) if printed.text == told => told,
+        Some(printed) => format!("{} ({told})", printed.text),
+        None => told,
+    }
 }
 
 /// A ratio that was published without the numbers that it is of.

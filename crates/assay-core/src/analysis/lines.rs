@@ -13,19 +13,24 @@ pub(super) fn add(found: &mut Findings, plan: &Plan, environment: &Environment) 
             .iter()
             .find(|one| one.verdict == Some(Verdict::Better) && advice.evidence.contains(&one.id));
         let Some(arm) = better.map(|one| &one.arm) else { continue };
-        advice.lines = lines(arm, plan, environment);
-        if !advice.lines.is_empty() {
-            advice.text = format!("{} To set it: {}.", advice.text, advice.lines.join("; "));
+        let (lines, lost) = lines(arm, plan, environment);
+        if !lines.is_empty() {
+            advice.text = format!("{} To set it: {}.", advice.text, lines.join("; "));
         }
-        let cautions = cautions(arm);
+        // Who copies the lines alone reads it, too.
+        advice.lines = lost.iter().map(|lost| format!("# {lost}")).chain(lines).collect();
+        let cautions = cautions(arm).into_iter().map(str::to_owned);
+        let cautions: Vec<String> = lost.into_iter().chain(cautions).collect();
         if !cautions.is_empty() {
             advice.text = format!("{} Caution: {}.", advice.text, cautions.join("; "));
         }
     }
 }
 
-fn lines(arm: &Arm, plan: &Plan, environment: &Environment) -> Vec<String> {
+/// The lines, and what is lost by them.
+fn lines(arm: &Arm, plan: &Plan, environment: &Environment) -> (Vec<String>, Option<String>) {
     let own = plan.workloads.iter().find(|work| work.arm == *arm);
     let site = own.and_then(|work| environment.sites.get(work.target));
-    site.map(|site| permanent::typed(arm, site)).unwrap_or_default()
+    let told = site.map(|site| (permanent::typed(arm, site), permanent::lost(arm, site)));
+    told.unwrap_or_default()
 }

@@ -52,8 +52,11 @@ fn numbers(library: &Library, book: &mut Book) -> Outcome<()> {
     let kind = |item: &str| -> Outcome<String> {
         Ok(format!("one reading, {}", sheet.one(&[("item", item)])?.text("kind")?))
     };
-    book.number(&at("none"), reading(&sheet, FREE)?, &kind(FREE)?);
-    book.number(&at("4 Mbit/s"), reading(&sheet, CAPPED)?, &kind(CAPPED)?);
+    for (cap, item) in [("none", FREE), ("4 Mbit/s", CAPPED)] {
+        book.number(&at(cap), reading(&sheet, item)?, &kind(item)?);
+        let printed = sheet.one(&[("item", item)])?.text("value")?;
+        book.printed(&at(cap), &format!("{printed} ms"));
+    }
     book.compare(&at("none"), &at("4 Mbit/s"));
     array(&sheet, book)
 }
@@ -67,14 +70,15 @@ fn array(sheet: &Sheet, book: &mut Book) -> Outcome<()> {
         let (metric, values) = (row.text("metric")?, row.text("value")?);
         let operation = metric.split(' ').next().unwrap_or_default();
         let programs = metric.split(['(', ')']).nth(1).unwrap_or_default().split(" / ");
-        for (program, value) in programs.zip(values.split(" / ")) {
-            let value = Printed::parse(value).ok_or_else(|| row.broken("a rate is no number"))?;
+        for (program, text) in programs.zip(values.split(" / ")) {
+            let value = Printed::parse(text).ok_or_else(|| row.broken("a rate is no number"))?;
             let at: Place = place(
                 &format!("large-file-{operation}"),
                 &[("program", program)],
                 "bandwidth_bytes_per_s",
             );
             book.number(&at, value.value * 1e6, "one reading");
+            book.printed(&at, &format!("{text} MB/s"));
         }
     }
     Ok(())

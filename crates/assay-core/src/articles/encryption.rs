@@ -89,16 +89,22 @@ fn processor(library: &Library, _: &Claim) -> Outcome<Ruling> {
 }
 
 fn numbers(library: &Library, book: &mut Book) -> Outcome<()> {
-    const COLUMNS: [(&str, &str); 3] =
-        [("bytes_per_s", "bandwidth_bytes_per_s"), ("seconds", "duration_s"), ("cpu_s", "cpu_s")];
+    const COLUMNS: [(&str, &str, &str); 3] = [
+        ("bytes_per_s", "bandwidth_bytes_per_s", "bytes/s"),
+        ("seconds", "duration_s", "s"),
+        ("cpu_s", "cpu_s", "s"),
+    ];
     let sheet = library.sheet(DATA)?;
     let statistic = sheet.statistic();
-    for (column, metric) in COLUMNS {
+    for (column, metric, unit) in COLUMNS {
         for operation in OPERATIONS {
             let at = |state: &str| place(operation, &[("encryption", state)], metric);
             let [off, on] = pair(&sheet, operation, column)?;
-            book.number(&at("off"), off, &statistic);
-            book.number(&at("on"), on, &statistic);
+            for (state, value) in [("off", off), ("on", on)] {
+                book.number(&at(state), value, &statistic);
+                let printed = sheet.one(&[("state", state), ("op", operation)])?.text(column)?;
+                book.printed(&at(state), &format!("{printed} {unit}"));
+            }
             book.compare(&at("off"), &at("on"));
         }
     }

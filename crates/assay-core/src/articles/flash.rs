@@ -90,7 +90,10 @@ fn numbers(library: &Library, book: &mut Book) -> Outcome<()> {
         let workload = metric.to_lowercase().replace(' ', "-");
         let at = place(&workload, &[("module", item)], "iops");
         match row.optional("value")? {
-            Some(value) => book.number(&at, value.value, row.text("kind")?),
+            Some(value) => {
+                book.number(&at, value.value, row.text("kind")?);
+                book.printed(&at, &format!("{} IOPS", row.text("value")?));
+            }
             None => book.absent(&at, row.text("kind")?),
         }
         if metric == WRITES && item == BEST_CARD {

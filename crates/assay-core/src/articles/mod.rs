@@ -58,6 +58,7 @@ use serde::Serialize;
 
 pub use claims::{CLAIMS, Claim, claims};
 pub use histograms::{Bucket, Histogram, read as histograms};
+pub use published::PRINTED;
 
 use crate::failure::{Failure, Outcome};
 use crate::findings::Findings;

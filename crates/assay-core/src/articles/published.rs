@@ -17,6 +17,8 @@ use crate::work::metrics::{self, noun};
 
 /// What an article does not say.
 const NOT_PUBLISHED: &str = "not published";
+/// What a note of a number is called that says how its author printed it.
+pub const PRINTED: &str = "printed";
 /// Kind of a study that was published.
 const KIND: &str = "article";
 
@@ -91,6 +93,13 @@ impl Book {
             trust: None,
             because: vec![because("published", Trust::Trusted, statistic)],
         });
+    }
+
+    /// Says of a number how its author printed it: `551009 K/s`.
+    pub fn printed(&mut self, place: &Place, text: &str) {
+        if let Some(cell) = self.cells.iter_mut().find(|cell| is_at(cell, place)) {
+            cell.because.push(because(PRINTED, Trust::Trusted, text));
+        }
     }
 
     fn level(&mut self, factor: &str, level: &str) {

@@ -146,6 +146,7 @@ fn numbers(library: &Library, book: &mut Book) -> Outcome<()> {
             _ => "arithmetic, not measured",
         };
         book.number(&at(model, chunk), row.positive("kib_moved")? * KIB, statistic);
+        book.printed(&at(model, chunk), &format!("{} KiB", row.text("kib_moved")?));
         if model != PUBLISHED {
             book.compare(&at(PUBLISHED, chunk), &at(model, chunk));
         }

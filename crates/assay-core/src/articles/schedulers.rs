@@ -280,6 +280,7 @@ fn numbers(library: &Library, book: &mut Book) -> Outcome<()> {
         for (name, rate) in &line.rates {
             let here = at(line, name);
             book.number(&here, rate * K, &sheet.statistic());
+            book.printed(&here, &format!("{rate} K/s"));
             if is_above_link(rate * K, ceiling) {
                 let text = "more than the link to the drive can carry";
                 book.doubt(&here, Trust::Invalid, "link-ceiling", text);

@@ -108,6 +108,8 @@ fn numbers(library: &Library, book: &mut Book) -> Outcome<()> {
         for drive in [DISK, SSD] {
             if let Some(value) = row.optional(drive)? {
                 book.number(&at(drive), value.value * unit, &sheet.statistic());
+                let printed = format!("{} {}", row.text(drive)?, row.text("unit")?);
+                book.printed(&at(drive), &printed);
             }
         }
         compared(row, [&at(DISK), &at(SSD)], book)?;

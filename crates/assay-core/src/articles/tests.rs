@@ -25,6 +25,29 @@ fn each_claim_has_one_judge_and_each_judge_a_claim() {
 }
 
 #[test]
+fn a_number_is_told_in_its_authors_digits() {
+    let library = Library::shipped();
+    let texts: String = library.names().map(|name| library.text(name).unwrap()).collect();
+    let all = judge(&library).unwrap();
+    let cells: Vec<_> = all.iter().flat_map(|article| &article.findings.cells).collect();
+    let mut printed = 0;
+    for cell in &cells {
+        let Some(own) = cell.because.iter().find(|because| because.rule == PRINTED) else {
+            // What follows from a line of numbers was printed nowhere.
+            assert_eq!(cell.metric, "refresh_hz", "{} {:?}", cell.workload, cell.arm);
+            continue;
+        };
+        let (digits, unit) = own.text.split_once(' ').unwrap();
+        assert!(texts.contains(digits) && !unit.is_empty(), "{}", own.text);
+        printed += 1;
+    }
+    assert!(printed > 50, "{printed}");
+    let told =
+        |text: &str| cells.iter().any(|cell| cell.because.iter().any(|own| own.text == text));
+    assert!(told("551009 K/s") && told("1042.523 s") && !told("538 MiB/s"));
+}
+
+#[test]
 fn each_claim_belongs_to_a_text_and_each_table_is_shipped() {
     let library = Library::shipped();
     for claim in claims(&library).unwrap() {

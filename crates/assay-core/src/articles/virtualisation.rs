@@ -40,6 +40,8 @@ pub(super) const TOPIC: Topic = Topic {
 struct Place<'a> {
     name: &'a str,
     seconds: f64,
+    /// As they stand there.
+    printed: &'a str,
     published: Printed,
     share: f64,
 }
@@ -51,7 +53,8 @@ fn places(sheet: &Sheet) -> Outcome<Vec<Place<'_>>> {
     };
     let read = sheet.rows().map(|row| {
         let (seconds, published) = place(row)?;
-        Ok(Place { name: row.text("place")?, seconds, published, share: bare / seconds })
+        let (name, printed) = (row.text("place")?, row.text("seconds")?);
+        Ok(Place { name, seconds, printed, published, share: bare / seconds })
     });
     read.collect()
 }
@@ -202,6 +205,7 @@ fn numbers(library: &Library, book: &mut Book) -> Outcome<()> {
     for one in places(&sheet)? {
         let here = at(one.name);
         book.number(&here, one.seconds, &sheet.statistic());
+        book.printed(&here, &format!("{} s", one.printed));
         if !one.published.says(100.0 * one.share) {
             let text = "the printed percentage does not follow from the seconds: one is wrong";
             book.doubt(&here, Trust::Suspect, "arithmetic", text);

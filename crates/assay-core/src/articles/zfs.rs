@@ -199,8 +199,8 @@ fn at(class: &str, level: &str, metric: &'static str) -> Place {
 
 /// Latency and rates of one class under one setting.
 fn row_numbers(row: Row<'_>, book: &mut Book) -> Outcome<()> {
-    const RATES: [(&str, &str, f64); 2] =
-        [("iops", "iops", 1.0), ("throughput_k_per_s", "bandwidth_bytes_per_s", K)];
+    const RATES: [(&str, &str, f64, &str); 2] =
+        [("iops", "iops", 1.0, "IOPS"), ("throughput_k_per_s", "bandwidth_bytes_per_s", K, "K/s")];
     let (class, level) = (row.text("class")?, row.text(SETTING)?);
     let statistic = format!(
         "one run of 60 s: {} single I/Os, standard deviation {}",
@@ -208,10 +208,13 @@ fn row_numbers(row: Row<'_>, book: &mut Book) -> Outcome<()> {
         show::duration(row.printed("stddev_us")?.value * US)
     );
     book.number(&at(class, level, LATENCY), row.positive("avg_us")? * US, &statistic);
-    for (column, metric, unit) in RATES {
+    book.printed(&at(class, level, LATENCY), &format!("{} us", row.text("avg_us")?));
+    for (column, metric, unit, word) in RATES {
         let value = row.printed(column)?.value;
         if value > 0.0 {
             book.number(&at(class, level, metric), value * unit, "one run of 60 s");
+            let printed = format!("{} {word}", row.text(column)?);
+            book.printed(&at(class, level, metric), &printed);
         } else {
             let reason = "printed as 0, cut off: there were fewer than one a second";
             book.absent(&at(class, level, metric), reason);

@@ -143,14 +143,25 @@ pub fn typed(levels: &BTreeMap<String, String>, site: &Site) -> Vec<String> {
     named.sort_by_key(|(name, _)| rank(name));
     let settings =
         named.into_iter().filter_map(|(name, level)| Some(find(name)?.typed(name, level, site)));
-    let made = made(levels).into_iter().flat_map(|one| one.typed.acts);
+    let made = made(levels, site).into_iter().flat_map(|one| one.typed.acts);
     made.map(|act| act.to_string()).chain(settings.flatten()).collect()
 }
 
-/// What one would make for an arm, the lowest first: the tool makes its own only for measuring.
-pub fn made(levels: &BTreeMap<String, String>) -> Vec<ByHand> {
+/// What one would make for an arm, the lowest first: the tool makes its own only for measuring. It is made
+/// on devices that the operator names, as many as those that were measured.
+pub fn made(levels: &BTreeMap<String, String>, site: &Site) -> Vec<ByHand> {
     let stack = Stack::of(&Wish::of(levels));
-    stack.map(|stack| stack.by_hand(vec![ANY_DEVICE.into()])).unwrap_or_default()
+    stack.map(|stack| stack.by_hand(any_devices(&stack, site))).unwrap_or_default()
+}
+
+/// What is lost when that is made, as a sentence; none where nothing is.
+pub fn lost(levels: &BTreeMap<String, String>, site: &Site) -> Option<String> {
+    let stack = Stack::of(&Wish::of(levels)).ok()?;
+    stack.lost(&any_devices(&stack, site))
+}
+
+fn any_devices(stack: &Stack, site: &Site) -> Vec<PathBuf> {
+    stack.open_names(ANY_DEVICE, site.counted.len())
 }
 
 /// What of an arm that is made for measuring the tool itself can make last.
@@ -269,7 +280,26 @@ file /sys/class/block/vdb/size 1000
                 "echo 0 > /proc/sys/vm/page-cluster",
             ]
         );
-        let lasting = made(&levels).remove(0).lasting.unwrap().0;
+        let lasting = made(&levels, &site).remove(0).lasting.unwrap().0;
         assert_eq!(lasting, "DEVICE DIRECTORY xfs noatime 0 2");
+        assert_eq!(lost(&levels, &site).unwrap(), "all data on DEVICE are lost");
+    }
+
+    #[test]
+    fn an_array_is_made_of_as_many_devices_as_were_measured_and_says_what_is_lost() {
+        let arm = |raid: &str| BTreeMap::from([("raid".to_owned(), raid.to_owned())]);
+        let mut site = Site::loop_to_be(1 << 30);
+        let devices = |raid: &str, site: &Site| {
+            let line = typed(&arm(raid), site).remove(0);
+            line.split_once("--raid-devices=").unwrap().1.to_owned()
+        };
+        assert_eq!(devices("raid5", &site), "3 DEVICE1 DEVICE2 DEVICE3", "fewer make none");
+        site.counted = ["loop0", "loop1", "loop2", "loop3"].map(str::to_owned).into();
+        assert_eq!(devices("raid5", &site), "4 DEVICE1 DEVICE2 DEVICE3 DEVICE4");
+        assert_eq!(devices("raid0", &site), "4 DEVICE1 DEVICE2 DEVICE3 DEVICE4");
+        let told = lost(&arm("raid5"), &site).unwrap();
+        assert_eq!(told, "all data on DEVICE1, DEVICE2, DEVICE3, DEVICE4 are lost");
+        let setting = BTreeMap::from([("scheduler".to_owned(), "none".to_owned())]);
+        assert_eq!(lost(&setting, &site), None);
     }
 }

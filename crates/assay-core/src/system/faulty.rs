@@ -1,4 +1,4 @@
-//! A system whose k-th call fails, or that dies before its k-th change.
+//! A system whose k-th call fails, that dies before its k-th change, or that loses its open target.
 
 use std::fs::File;
 use std::io;
@@ -11,9 +11,9 @@ use super::journal::Warrant;
 use super::network::{LinkJob, LinkRun};
 use super::{
     Act, AreaFile, AtaQuestion, BlockTracer, CachedPages, Caching, Consent, DeviceNumber,
-    DirectAlignment, DirectoryPolicy, Executed, Execution, Extent, Hold, HoldError, KernelLog,
-    Leftover, Locking, OwnFile, ProgramOutput, Space, Status, System, TraceMeans, User, Watchdog,
-    WorkDirectory,
+    DirectAlignment, DirectoryPolicy, Errno, Executed, Execution, Extent, Hold, HoldError,
+    KernelLog, Leftover, Locking, OwnFile, ProgramOutput, Space, Status, System, TraceMeans, User,
+    Watchdog, WorkDirectory,
 };
 
 /// Passes everything on to another system, except for one call that fails.
@@ -27,6 +27,8 @@ pub struct Faulty<'a> {
     calls: AtomicU64,
     dies: bool,
     before: Option<&'a Before<'a>>,
+    lost_at: u64,
+    made_ready: AtomicU64,
 }
 
 /// What a process that dies before a change has done of it all the same: done to the system that is given.
@@ -48,7 +50,8 @@ enum Call {
 impl<'a> Faulty<'a> {
     /// Fails the `fails_at`-th call (from 1) that can fail; 0 fails none and only counts.
     pub fn new(inner: &'a dyn System, fails_at: u64, kind: io::ErrorKind) -> Self {
-        Self { inner, fails_at, kind, calls: AtomicU64::new(0), dies: false, before: None }
+        let (calls, made_ready) = (AtomicU64::new(0), AtomicU64::new(0));
+        Self { inner, fails_at, kind, calls, dies: false, before: None, lost_at: 0, made_ready }
     }
 
     /// Dies before the `dies_at`-th change of the machine (from 1); 0 never dies and only counts.
@@ -60,6 +63,22 @@ impl<'a> Faulty<'a> {
     /// there, with the half of the change, is what a death at this place would have left.
     pub fn watched(inner: &'a dyn System, before: &'a Before<'a>) -> Self {
         Self { before: Some(before), ..Self::dying(inner, 0) }
+    }
+
+    /// Loses its open target for good at the `lost_at`-th time (from 1) that one is made ready for a
+    /// trial, as when a drive is pulled; 0 loses none and only counts.
+    pub fn losing_target(inner: &'a dyn System, lost_at: u64) -> Self {
+        Self { lost_at, ..Self::new(inner, 0, io::ErrorKind::NotFound) }
+    }
+
+    /// Times so far that an open target was made ready for a trial.
+    pub fn made_ready(&self) -> u64 {
+        self.made_ready.load(Ordering::Relaxed)
+    }
+
+    /// Whether the target is lost.
+    pub fn has_lost(&self) -> bool {
+        self.lost_at != 0 && self.made_ready() >= self.lost_at
     }
 
     /// Calls so far that could fail.
@@ -138,7 +157,6 @@ impl System for Faulty<'_> {
         space(path: &Path) -> Space;
         leftovers(directory: &Path) -> Vec<Leftover>;
         open_for_reading(path: &Path, caching: Caching) -> File;
-        set_caching(file: &File, caching: Caching) -> ();
         length(file: &File) -> u64;
         direct_alignment(file: &File) -> Option<DirectAlignment>;
         read_at(file: &File, offset: u64, into: &mut [u8]) -> usize;
@@ -155,6 +173,16 @@ impl System for Faulty<'_> {
         nvme_health_log(device: &Path) -> Vec<u8>;
         ask_ata(device: &Path, question: AtaQuestion) -> Vec<u8>;
         forget_cache() -> ();
+    }
+
+    /// It says before each trial how the open target is to be read and written.
+    fn set_caching(&self, file: &File, caching: Caching) -> io::Result<()> {
+        self.pass(Call::Looks)?;
+        self.made_ready.fetch_add(1, Ordering::Relaxed);
+        if self.has_lost() {
+            return Err(Errno::NODEV.into());
+        }
+        self.inner.set_caching(file, caching)
     }
 
     fn load_link(&self, job: &LinkJob<'_>) -> io::Result<LinkRun> {

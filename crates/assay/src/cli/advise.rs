@@ -11,7 +11,9 @@ use crate::runner::apply::{self, Proposal};
 use crate::store;
 use assay_core::failure::{Failure, Outcome};
 use assay_core::findings::Findings;
-use assay_core::findings::{Advice, AdviceKind, AdviceStatus, Comparison, Effect, Trust, Verdict};
+use assay_core::findings::{
+    Advice, AdviceKind, AdviceStatus, Cell, Comparison, Effect, Trust, Verdict,
+};
 use assay_core::results::bundle::{self, Kept, Stored};
 use assay_core::results::plan::arm_words;
 use assay_core::study::words;
@@ -104,7 +106,7 @@ fn advise(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
 /// An advice with what it rests on.
 struct Entry<'a> {
     advice: &'a Advice,
-    comparisons: Vec<(&'a Comparison, Trust)>,
+    comparisons: Vec<(&'a Comparison, Standing)>,
     effects: Vec<&'a Effect>,
     /// What would make it permanent, or why that cannot be told; none for what is no arm to use.
     permanent: Option<Outcome<Proposal>>,
@@ -118,8 +120,8 @@ fn entry<'a>(
 ) -> Entry<'a> {
     let named = |id: &str| advice.evidence.iter().any(|known| known == id);
     let comparisons = findings.comparisons.iter().filter(|one| named(&one.id));
-    let comparisons: Vec<(&Comparison, Trust)> =
-        comparisons.map(|one| (one, trust(findings, one))).collect();
+    let comparisons: Vec<(&Comparison, Standing)> =
+        comparisons.map(|one| (one, Standing::of(findings, one))).collect();
     let effects = findings.effects.iter().filter(|one| named(&one.id())).collect();
     let better = comparisons.iter().find(|(one, _)| one.verdict == Some(Verdict::Better));
     let permanent = match (stored, better, advice.kind) {
@@ -129,14 +131,44 @@ fn entry<'a>(
     Entry { advice, comparisons, effects, permanent }
 }
 
-/// The worse trust of the two numbers that a comparison compares.
-fn trust(findings: &Findings, one: &Comparison) -> Trust {
-    let own = findings.cells.iter().filter(|cell| {
-        cell.workload == one.workload
-            && cell.metric == one.metric
-            && (cell.arm == one.arm || cell.arm == one.baseline)
-    });
-    own.filter_map(|cell| cell.trust).max().unwrap_or(Trust::Trusted)
+/// How far the two numbers that a comparison compares can be trusted: as far as the worse of them, and why
+/// no further.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Standing {
+    /// Of both.
+    pub trust: Trust,
+    /// What speaks against them.
+    pub reasons: Vec<String>,
+}
+
+impl Standing {
+    /// That of a comparison.
+    pub fn of(findings: &Findings, one: &Comparison) -> Self {
+        let own = findings.cells.iter().filter(|cell| {
+            cell.workload == one.workload
+                && cell.metric == one.metric
+                && (cell.arm == one.arm || cell.arm == one.baseline)
+        });
+        let own: Vec<&Cell> = own.collect();
+        let trust = own.iter().filter_map(|cell| cell.trust).max().unwrap_or(Trust::Trusted);
+        let because = own.iter().flat_map(|cell| &cell.because);
+        let against = because.filter(|own| own.trust > Trust::Trusted);
+        let mut reasons: Vec<String> = Vec::new();
+        for text in against.map(|own| &own.text) {
+            if !reasons.contains(text) {
+                reasons.push(text.clone());
+            }
+        }
+        Self { trust, reasons }
+    }
+
+    /// In a few words: `suspect: others wrote meanwhile`.
+    pub fn words(&self) -> String {
+        match self.reasons.as_slice() {
+            [] => word(self.trust).to_owned(),
+            reasons => format!("{}: {}", word(self.trust), reasons.join("; ")),
+        }
+    }
 }
 
 /// What would make the arm of a comparison permanent.
@@ -165,7 +197,9 @@ impl Entry<'_> {
     fn json(&self) -> Value {
         let comparisons = self.comparisons.iter();
         let comparisons =
-            comparisons.map(|(one, trust)| json!({ "trust": trust, "comparison": one }));
+            comparisons.map(|(one, standing)| {
+                json!({ "trust": standing.trust, "because": standing.reasons, "comparison": one })
+            });
         json!({
             "kind": self.advice.kind,
             "status": self.advice.status,
@@ -182,8 +216,11 @@ impl Entry<'_> {
 
     fn tell(&self, text: &mut String, findings: &Findings) {
         let _ = writeln!(text, "{}", self.advice.text);
-        for (one, trust) in &self.comparisons {
-            let _ = writeln!(text, "  {}, {}: {}", one.workload, word(*trust), one.text);
+        for (one, standing) in &self.comparisons {
+            let _ = writeln!(text, "  {}, {}: {}", one.workload, word(standing.trust), one.text);
+            for reason in &standing.reasons {
+                let _ = writeln!(text, "    {reason}");
+            }
             for note in &one.notes {
                 let _ = writeln!(text, "    {note}");
             }

@@ -3,20 +3,23 @@
 use clap::Args;
 use serde_json::json;
 
+use super::advise::{self, Standing};
+use super::output;
 use super::study_arguments::Allowed;
-use super::{advise, output};
 use crate::runner::apply::{self, Applied, Proposal};
 use crate::store;
 use crate::store::acting::{self, Acting};
 use assay_core::factors;
 use assay_core::failure::{Failure, Outcome};
+use assay_core::findings::Trust;
 use assay_core::results::vouch::Purpose;
 use assay_core::system::System;
 
 /// Make the confirmed setting permanent; shown first, done with --yes
 ///
 /// Only what fresh trials confirmed is applied, measured here and by root: run assay advise confirm
-/// with sudo first, and give its result. Each setting is written now, and a file brings it back at
+/// with sudo first, and give its result. How far its numbers can be trusted is told: suspect ones are applied
+/// with --accept-suspect alone, invalid ones never. Each setting is written now, and a file brings it back at
 /// each start of the machine: a udev rule for a drive, by its serial number; sysctl.d for what lies
 /// below /proc/sys; tmpfiles.d for other files of the kernel. File systems are not made and fstab is
 /// not edited: their lines are shown. assay restore undo takes it back.
@@ -33,6 +36,9 @@ pub struct Arguments {
     /// Do it
     #[arg(long)]
     yes: bool,
+    /// Take the winner though its numbers are suspect, for the reasons that are told
+    #[arg(long)]
+    accept_suspect: bool,
     /// The work that matters, where workloads disagree
     #[arg(long, value_name = "NAME")]
     workload: Option<String>,
@@ -52,13 +58,17 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     let best = advise::confirmed(&findings, arguments.workload.as_deref())?;
     let allowed = arguments.allowed.paths()?;
     factors::permitted(best.arm.keys().map(String::as_str), &allowed).map_err(Failure::mistake)?;
+    let standing = Standing::of(&findings, best);
+    let accepted = arguments.accept_suspect || !arguments.yes;
+    is_fit(&stored.id, &standing, accepted)?;
     let proposal = advise::propose(system, &stored, best)?;
     let empty = proposal.settings.is_empty() && proposal.files.is_empty();
     if !arguments.json {
         output::text(&format!(
-            "{}: {}\n{}",
+            "{}: {}\n  numbers: {}\n{}",
             advise::arm_of(best),
             best.text,
+            standing.words(),
             advise::proposal_text(&proposal)
         ));
     }
@@ -68,8 +78,25 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
         ));
     }
     let done = if arguments.yes { Some(apply::apply(system, &voucher, &proposal)?) } else { None };
-    tell(arguments, &stored.id, &proposal, done);
+    tell(arguments, &stored.id, (&standing, &proposal), done);
     Ok(())
+}
+
+/// Refuses a winner by numbers that are not what they say, and one by numbers that something speaks against
+/// unless the user accepts that.
+fn is_fit(id: &str, standing: &Standing, accepted: bool) -> Outcome<()> {
+    let words = standing.words();
+    match standing.trust {
+        Trust::Suspect if !accepted => Err(Failure::mistake(format!(
+            "the numbers of this winner are {words}; measure it again with `assay advise confirm {id}`, or \
+             take it as it is with --accept-suspect"
+        ))),
+        Trust::Invalid => Err(Failure::refused(format!(
+            "the numbers of this winner are {words}; they are no reason to change anything: measure it again \
+             with `assay advise confirm {id}`"
+        ))),
+        Trust::Trusted | Trust::Suspect => Ok(()),
+    }
 }
 
 /// What is missing before anything else: fresh trials. Told instead of a refusal, because it is what
@@ -81,11 +108,18 @@ fn unconfirmed(system: &dyn System, arguments: &Arguments) -> Option<Failure> {
     advise::confirmed(&findings, None).err()
 }
 
-fn tell(arguments: &Arguments, id: &str, proposal: &Proposal, done: Option<Applied>) {
+fn tell(
+    arguments: &Arguments,
+    id: &str,
+    (standing, proposal): (&Standing, &Proposal),
+    done: Option<Applied>,
+) {
     if arguments.json {
         output::json(&json!({
             "format": "assay-apply/1",
             "id": id,
+            "trust": standing.trust,
+            "because": standing.reasons,
             "proposal": advise::proposal_json(proposal),
             "done": done.is_some(),
             "was_so_already": done == Some(Applied::Before),
@@ -100,4 +134,70 @@ fn tell(arguments: &Arguments, id: &str, proposal: &Proposal, done: Option<Appli
         }
         None => "nothing was changed: add --yes to do it".to_owned(),
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicBool;
+
+    use super::*;
+    use crate::runner::{self, Consented, Request};
+    use assay_core::failure::Kind;
+    use assay_core::findings::{Because, Findings};
+    use assay_core::study::file;
+    use assay_core::system::Fake;
+
+    const STUDY: &str = "format = \"assay-study/1\"\ntitle = \"Two\"\nreplicates = 6\nseed = 1\n\
+        [factors]\ndepth = [1, 4]\n[[workload]]\nname = \"read\"\n\
+        io = { pattern = \"random\", mix = \"read\", size = \"4 KiB\", time = \"5 ms\" }\n";
+
+    fn findings() -> Findings {
+        let request = Request {
+            study: file::parse("test", STUDY).unwrap(),
+            targets: vec!["simulated:fixed,mean=100us,servers=4".to_owned()],
+            consented: Consented::default(),
+            results: None,
+            judge: None,
+            observer: None,
+            quick: None,
+            foresee: None,
+        };
+        let stop = AtomicBool::new(false);
+        let finished = runner::run(&Fake::new(), request, &stop, &mut |_| {}).unwrap();
+        store::findings_of_run(finished)
+    }
+
+    /// What is told of a winner of which one number has this trust.
+    fn told(trust: Trust, accepted: bool) -> Result<String, (Kind, String)> {
+        let mut findings = findings();
+        let best = findings.comparisons[0].clone();
+        let own = findings.cells.iter_mut().find(|cell| {
+            (&cell.workload, &cell.metric, &cell.arm) == (&best.workload, &best.metric, &best.arm)
+        });
+        let cell = own.unwrap();
+        if trust > Trust::Trusted {
+            let text = "somebody else wrote meanwhile".to_owned();
+            cell.because.push(Because { rule: "foreign".to_owned(), trust, text });
+            cell.trust = Some(trust);
+        }
+        let standing = Standing::of(&findings, &best);
+        let fit = is_fit("20261120-1031", &standing, accepted);
+        fit.map(|()| standing.words()).map_err(|failure| (failure.kind, failure.message))
+    }
+
+    #[test]
+    fn suspect_numbers_need_a_word_and_invalid_ones_are_no_reason_to_change_anything() {
+        assert_eq!(told(Trust::Trusted, false), Ok("trusted".to_owned()));
+        let (kind, why) = told(Trust::Suspect, false).unwrap_err();
+        assert_eq!(kind, Kind::Mistake);
+        assert!(why.contains("suspect: somebody else wrote meanwhile"), "{why}");
+        assert!(why.contains("`assay advise confirm 20261120-1031`"), "{why}");
+        let words = told(Trust::Suspect, true).unwrap();
+        assert_eq!(words, "suspect: somebody else wrote meanwhile");
+        for accepted in [false, true] {
+            let (kind, why) = told(Trust::Invalid, accepted).unwrap_err();
+            assert_eq!(kind, Kind::Refused);
+            assert!(why.contains("invalid: somebody else wrote meanwhile"), "{why}");
+        }
+    }
 }

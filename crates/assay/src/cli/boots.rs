@@ -4,11 +4,12 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::output;
 use super::progress::Progress;
-use super::{output, running};
+use super::running::{self, Unended};
 use crate::runner::boots::{self, Wanted};
 use crate::runner::reboots::{self, Step, Vouched};
-use crate::runner::{Context, Event, Finished};
+use crate::runner::{Context, Event};
 use crate::store;
 use crate::store::acting::{self, Acting};
 use assay_core::failure::{Failure, Outcome};
@@ -94,7 +95,7 @@ pub fn run(
     study: Study,
     arguments: &BootArguments,
     quiet: bool,
-) -> Outcome<Finished> {
+) -> Outcome<Unended> {
     let stop = running::stop_on_signals(&running::LOOKS)?;
     let wanted =
         Wanted { study, source: arguments.source(), results: running::results_directory(system)? };
@@ -103,7 +104,7 @@ pub fn run(
     let mut context = Context { system, runs_as: None, stop: &stop, tell: &mut tell };
     let finished = boots::run(system, wanted, &mut context);
     progress.finish();
-    finished
+    finished.map(Unended::from)
 }
 
 /// Shows what restarting would do, and does it where that was said.
@@ -165,11 +166,8 @@ pub fn resume(
     let mut context = Context { system, runs_as: None, stop: &stop, tell: &mut tell };
     let Some(id) = id.filter(|_| after_boot) else {
         let acting = acting::open(system, id, Purpose::GoOn)?;
-        return running::print(
-            system,
-            reboots::record(system, vouched(acting), &mut context)?,
-            how,
-        );
+        let recorded = reboots::record(system, vouched(acting), &mut context)?;
+        return running::conclude(system, recorded.into(), how);
     };
     let ready = store::find_kept(system, id)
         .and_then(|directory| reboots::begin_boot(system, (id, &directory), &context))
@@ -182,8 +180,8 @@ pub fn resume(
         }
     };
     match reboots::after_boot(system, vouched(acting), &mut context)? {
-        Step::Done(finished) => running::print(system, *finished, how),
-        Step::Ended(finished) => running::close(system, *finished),
+        Step::Done(finished) => running::conclude(system, (*finished).into(), how),
+        Step::Ended(finished) => running::close(system, (*finished).into()),
         Step::Restarts { recorded, of } => {
             output::message(&format!("boot {recorded} of {of} is recorded; restarting"));
             Ok(())

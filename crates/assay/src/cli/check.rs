@@ -6,8 +6,7 @@ use super::{running, study_arguments};
 use crate::runner::{self, Consented};
 use assay_core::failure::{Failure, Outcome};
 use assay_core::findings::capacity::CapacityFacts;
-use assay_core::quantity::Bytes;
-use assay_core::study::{Order, SMALLEST_AREA_BYTES, Study, Workload, presets};
+use assay_core::study::{Order, Study, Workload, presets};
 use assay_core::system::System;
 use assay_core::work::Kind as _;
 use assay_core::work::capacity::{self, Probe, Verdict};
@@ -103,10 +102,9 @@ pub fn run(system: &dyn System, arguments: Arguments) -> Outcome<()> {
         quick: None,
         foresee: None,
     };
-    let finished = running::run(system, request, arguments.how.quiet)?;
-    let first = finished.plan.surveys.first().map(|survey| survey.target.clone());
-    let first = first.unwrap_or_default();
-    running::print_judged(system, finished, arguments.how, |found| gate(&found.capacity, &first))
+    let first = request.targets.first().cloned().unwrap_or_default();
+    let ran = running::run(system, request, arguments.how.quiet)?;
+    running::judged(system, ran, arguments.how, |found| gate(&found.capacity, &first))
 }
 
 /// The gate that `--capacity` is: what was found to hold less than it says fails it, and where memory may
@@ -139,7 +137,7 @@ fn study(arguments: &Arguments) -> Outcome<Study> {
         study.budget = Some(study_arguments::budget(&text)?);
     }
     if let Some(text) = &arguments.area {
-        study.area.size = Some(area(text)?);
+        study.area.size = Some(study_arguments::area(text)?);
     }
     if let Some(text) = &arguments.mix {
         study.workload.push(mixed(text)?);
@@ -172,17 +170,6 @@ fn asked(arguments: &Arguments) -> Outcome<Study> {
         study.order = Order::Sequential;
     }
     Ok(study)
-}
-
-fn area(text: &str) -> Outcome<Bytes> {
-    let size: Bytes = text.parse().map_err(|error| Failure::mistake(format!("--area: {error}")))?;
-    if size.0 < SMALLEST_AREA_BYTES {
-        return Err(Failure::mistake(format!(
-            "--area {text}: the smallest area is {}",
-            Bytes(SMALLEST_AREA_BYTES)
-        )));
-    }
-    Ok(size)
 }
 
 /// The row that `--mix` adds.

@@ -3,7 +3,7 @@
 use clap::Args;
 
 use super::by_place::ByPlace;
-use super::output;
+use super::{output, running};
 use crate::store;
 use assay_core::analysis::days::Days;
 use assay_core::analysis::gate::{self, Ended, Gate, Gated};
@@ -111,16 +111,26 @@ impl Against {
         self.against.iter().try_for_each(|word| store::find(system, Some(word)).map(drop))
     }
 
-    /// Whether there is anything to compare with.
-    pub fn is_asked(&self) -> bool {
-        self.against.is_some()
-    }
-
-    /// Compares.
+    /// Prints what was found, and what it says beside the earlier result. With `--json` there is one
+    /// document, that of the comparison.
     ///
     /// # Errors
     /// A gate that failed, or that could not see.
-    pub fn run(self, system: &dyn System, id: String, json: bool) -> Outcome<()> {
+    pub fn tell(
+        self,
+        system: &dyn System,
+        findings: &Findings,
+        is_kept: bool,
+        how: running::Printing,
+    ) -> Outcome<()> {
+        let compares = self.against.is_some() && is_kept;
+        if !(compares && how.json) {
+            running::tell(system, findings, is_kept, how);
+        }
+        if compares { self.run(system, findings.study.id.clone(), how.json) } else { Ok(()) }
+    }
+
+    fn run(self, system: &dyn System, id: String, json: bool) -> Outcome<()> {
         let Self { against, gating } = self;
         let results = vec![id];
         let against = against.into_iter().collect();

@@ -66,8 +66,8 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
         quick: None,
         foresee: None,
     };
-    let finished = running::run(system, request, arguments.how.quiet)?;
-    running::conclude(system, finished, arguments.how)
+    let ran = running::run(system, request, arguments.how.quiet)?;
+    running::conclude(system, ran, arguments.how)
 }
 
 /// The comparison that the study's advice rests on.

@@ -9,7 +9,7 @@ use super::study_arguments::StudyArguments;
 use super::{output, studies};
 use crate::store::{
     self,
-    commands::{self, Command},
+    commands::{self, Command, Names},
 };
 use assay_core::failure::{Failure, Outcome};
 use assay_core::plan::{self, arms::Layout};
@@ -67,7 +67,7 @@ pub fn of_plan(system: &dyn System, of_study: &StudyArguments, is_json: bool) ->
 fn tell(
     system: &dyn System,
     word: &str,
-    (study, plan, sites): Explained,
+    Explained { study, plan, sites, names }: Explained,
     is_json: bool,
 ) -> Outcome<()> {
     if plan.workloads.iter().any(|workload| workload.work.is_only_watched()) {
@@ -75,7 +75,7 @@ fn tell(
             "{word}: nothing was run, what others did was watched: there is no command line for that"
         )));
     }
-    let commands = commands::of(system, &study, &plan, &sites);
+    let commands = commands::of(system, (&study, &plan), &sites, names);
     let remarks = remarks(&study, &plan);
     if is_json {
         output::json(&json!({
@@ -103,11 +103,16 @@ fn tell(
     Ok(())
 }
 
-/// A study, its plan, and what its targets stand on.
-type Explained = (Study, Plan, Vec<Option<Site>>);
+/// A study, its plan, what its targets stand on, and whose names those are.
+pub(super) struct Explained {
+    pub(super) study: Study,
+    pub(super) plan: Plan,
+    pub(super) sites: Vec<Option<Site>>,
+    pub(super) names: Names,
+}
 
 /// The study and its plan: a stored one as it ran, else one for a machine that grants everything.
-fn source(system: &dyn System, word: &str, target: Option<&str>) -> Outcome<Explained> {
+pub(super) fn source(system: &dyn System, word: &str, target: Option<&str>) -> Outcome<Explained> {
     let is_file =
         system.status(Path::new(word)).is_ok_and(|status| status.kind != FileKind::Directory);
     if presets::find(word).is_none()
@@ -122,14 +127,14 @@ fn source(system: &dyn System, word: &str, target: Option<&str>) -> Outcome<Expl
 }
 
 /// The study with its plan where nothing is refused.
-fn planned(system: &dyn System, study: Study, targets: &[String]) -> Explained {
+pub(super) fn planned(system: &dyn System, study: Study, targets: &[String]) -> Explained {
     let layout = Layout::of(&study, targets);
     let pairs =
         targets.iter().flat_map(|target| layout.bases.iter().map(move |base| (target, base)));
     let surveys = pairs.map(|(target, base)| survey(system, &study, target, base)).collect();
     let plan = plan::make(&study, surveys, study.seed.unwrap_or_default());
     let sites = commands::sites(system, &plan);
-    (study, plan, sites)
+    Explained { study, plan, sites, names: Names::Typed }
 }
 
 fn stored(system: &dyn System, directory: &Path, target: Option<&str>) -> Outcome<Explained> {
@@ -140,7 +145,7 @@ fn stored(system: &dyn System, directory: &Path, target: Option<&str>) -> Outcom
     }
     let stored = bundle::read(system, directory)?;
     let sites = stored.environment.sites.into_iter().map(Some).collect();
-    Ok((stored.study, stored.plan, sites))
+    Ok(Explained { study: stored.study, plan: stored.plan, sites, names: Names::Stored })
 }
 
 /// The command line's target, the levels of the factor, or the study's own.

@@ -82,7 +82,7 @@ fn study(system: &dyn System, arguments: &Arguments) -> Outcome<Ending> {
         quick: arguments.quick.then_some(Quick { replicates: arguments.replicates }),
         foresee: None,
     };
-    let finished = running::run_telling(system, request, &mut |event| say(&Said::Event(event)))?;
-    let trials = finished.trials.len();
-    Ok(Ending { failure: running::close(system, finished).err(), trials })
+    let ran = running::run_telling(system, request, &mut |event| say(&Said::Event(event)))?;
+    let trials = ran.trials();
+    Ok(Ending { failure: running::close(system, ran).err(), trials })
 }

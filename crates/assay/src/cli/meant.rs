@@ -44,7 +44,6 @@ const OPTIONS: &[(&str, &str)] = &[
     ("--export-json", "--json"),
     ("--export-markdown", "--markdown"),
     ("--fast", "--quick"),
-    ("--force", "--destroy ID"),
     ("--iodepth", "--set depth=LEVEL"),
     ("--max-runs", "--runs"),
     ("--min-runs", "--runs"),
@@ -60,7 +59,6 @@ const OPTIONS: &[(&str, &str)] = &[
     ("--size", "--area"),
     ("--threads", "--set threads=LEVEL"),
     ("--time", "--budget"),
-    ("--yes", "--destroy ID"),
     ("-N", "--no-shell"),
     ("-i", "--ignore-failure"),
     ("-p", "--prepare"),
@@ -69,9 +67,20 @@ const OPTIONS: &[(&str, &str)] = &[
 
 /// What other tools need to be told and this one does by itself.
 const NEEDLESS: &[(&str, &str)] = &[
-    ("--warmup", "each command is run once before anything counts: leave it out"),
-    ("-w", "each command is run once before anything counts: leave it out"),
+    ("--force", "nothing is forced here; what may be overwritten or changed is said by name."),
+    ("--warmup", "each command is run once before anything counts: leave it out."),
+    ("--yes", "this command asks nothing: leave it out."),
+    ("-w", "each command is run once before anything counts: leave it out."),
 ];
+
+/// Options by which a user takes the loss of data or a change of the machine upon himself: he knows them, or
+/// reads of them in the help, and no hint puts them into his hands.
+const CONSENTS: [&str; 4] = ["--destroy", "--yes", "--as-root", "--allow-tunable"];
+
+/// Whether a line of the parser's advises one of them.
+pub(super) fn is_harmful_tip(line: &str) -> bool {
+    line.starts_with("tip:") && CONSENTS.iter().any(|option| line.contains(option))
+}
 
 /// A sentence on what was meant instead of a word that is none of ours.
 pub(super) fn instead(wrong: &str) -> Option<String> {
@@ -99,9 +108,10 @@ pub(super) fn help(words: &[OsString], definition: &clap::Command) -> String {
 
 #[cfg(test)]
 mod tests {
+    use clap::CommandFactory as _;
     use clap::error::ErrorKind;
 
-    use super::super::{PAGE_COLUMNS, definition, read};
+    use super::super::{Arguments, PAGE_COLUMNS, definition, read};
     use super::*;
 
     #[test]
@@ -126,6 +136,57 @@ mod tests {
             let word = ours.split(' ').next().unwrap();
             assert!(options.iter().any(|known| known == word), "{theirs}: {ours}");
         }
+    }
+
+    /// Every command of the program, as the words that name it.
+    fn commands(command: &clap::Command, path: &[&str]) -> Vec<String> {
+        let own = [path, &[command.get_name()]].concat();
+        let below = command.get_subcommands().flat_map(|below| commands(below, &own));
+        std::iter::once(own.join(" ")).chain(below).collect()
+    }
+
+    /// What is told of a line that nobody can run.
+    fn told(line: &str) -> Option<String> {
+        let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+        let error = read(&words, PAGE_COLUMNS).err().filter(clap::Error::use_stderr)?;
+        Some(super::super::one_line(&error, &words))
+    }
+
+    #[test]
+    fn no_hint_puts_an_option_of_consent_into_the_users_hands() {
+        let mistyped = [
+            "--force",
+            "--yes",
+            "--yess",
+            "--ye",
+            "--destory",
+            "--destro",
+            "--destroy-all",
+            "--as-rot",
+            "--asroot",
+            "--allow-tunabel",
+            "--allow-tunables",
+            "--allow",
+            "-y",
+            "-f",
+        ];
+        let mut hints = 0;
+        for command in commands(&Arguments::command(), &[]) {
+            for word in mistyped {
+                for line in [format!("{command} {word}"), format!("{command} {word} x y")] {
+                    let Some(told) = told(&line) else { continue };
+                    let others = told.replace(&format!("'{word}'"), "");
+                    let named = CONSENTS.iter().find(|option| others.contains(**option));
+                    assert_eq!(named, None, "{line}: {told}");
+                    hints += 1;
+                }
+            }
+        }
+        assert!(hints > 500, "{hints}");
+        // Other slips are helped with as ever.
+        assert!(told("assay check --quik").unwrap().contains("--quick"));
+        let told = told("assay restore undo --yes").unwrap();
+        assert!(told.contains("this command asks nothing: leave it out. See assay restore undo"));
     }
 
     #[test]

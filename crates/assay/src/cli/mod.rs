@@ -16,9 +16,13 @@ mod compare;
 mod completions;
 mod confirm;
 mod doctor;
+#[cfg(test)]
+mod endings;
 mod explain;
 mod export;
 mod front;
+#[cfg(test)]
+mod harmless;
 mod hold_pages;
 mod import;
 mod in_vm;
@@ -35,6 +39,8 @@ mod pages;
 mod peer;
 mod plan;
 mod progress;
+#[cfg(test)]
+mod refusals;
 mod remove;
 mod report;
 mod restore;
@@ -214,6 +220,7 @@ fn one_line(error: &clap::Error, words: &[OsString]) -> String {
         .take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more"))
         // Where we know better.
         .filter(|line| meant.is_none() || !line.starts_with("tip:"))
+        .filter(|line| !meant::is_harmful_tip(line))
         .filter(|line| !line.is_empty());
     // What is missing stands in lines of its own, and a tip is a sentence.
     let message = wanted.collect::<Vec<_>>().join(" ").replace(" tip: ", "; ");

@@ -94,6 +94,7 @@ const OPTIONS: &[(&str, &[Row])] = &[
             first("lab", trials),
             first("vm", virtual_machine),
             first("destroy", storage),
+            own("area", storage),
             more("allow-tunable", trials),
             own("as-root", programs),
         ],

@@ -50,8 +50,8 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
         return boots::resume(system, arguments.result.as_deref(), false, arguments.how);
     }
     let consented = arguments.permitted.consented(&arguments.destroy)?;
-    let finished = running::resume(system, acting, &consented, arguments.how.quiet)?;
-    running::conclude(system, finished, arguments.how)
+    let ran = running::resume(system, acting, &consented, arguments.how.quiet)?;
+    running::conclude(system, ran, arguments.how)
 }
 
 /// Refuses a study that has ended.

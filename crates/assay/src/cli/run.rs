@@ -7,7 +7,7 @@ use super::compare::Against;
 use super::running;
 use super::study_arguments::StudyArguments;
 use super::vm::{self, VmArguments};
-use crate::runner::{Finished, Request};
+use crate::runner::Request;
 use assay_core::failure::{Failure, Outcome};
 use assay_core::system::System;
 
@@ -64,9 +64,8 @@ pub fn run(system: &dyn System, mut arguments: Arguments) -> Outcome<()> {
             if let Some(count) = arguments.of_boots.reboots() {
                 return boots::reboots(system, study, count, &arguments.of_boots);
             }
-            let finished = boots::run(system, study, &arguments.of_boots, arguments.how.quiet)?;
-            // What was recorded unfinished is no trial that this run lost.
-            return running::print(system, finished, arguments.how);
+            let ran = boots::run(system, study, &arguments.of_boots, arguments.how.quiet)?;
+            return running::conclude(system, ran, arguments.how);
         }
         Err(study) => study,
     };
@@ -81,12 +80,13 @@ pub fn run(system: &dyn System, mut arguments: Arguments) -> Outcome<()> {
         quick,
         foresee: None,
     };
-    let finished = if arguments.watch {
+    let ran = if arguments.watch {
         running::run_on_page(system, request)?
     } else {
         running::run(system, request, arguments.how.quiet)?
     };
-    conclude(system, finished, (arguments.how, arguments.against))
+    let (how, against) = (arguments.how, arguments.against);
+    running::end(system, ran, |findings, is_kept| against.tell(system, findings, is_kept, how))
 }
 
 /// Runs it in a virtual machine.
@@ -108,23 +108,4 @@ fn in_vm(system: &dyn System, arguments: Arguments) -> Outcome<()> {
         against: arguments.against,
     };
     arguments.vm.run(system, order)
-}
-
-/// Prints what was found, and what it says beside an earlier result: a gate that failed is graver than
-/// lost trials. With `--json` there is one document, that of the comparison.
-fn conclude(
-    system: &dyn System,
-    finished: Finished,
-    (how, against): (running::Printing, Against),
-) -> Outcome<()> {
-    if !against.is_asked() || finished.interrupted || finished.directory.is_none() {
-        return running::conclude(system, finished, how);
-    }
-    let id = finished.id.clone();
-    let own = if how.json {
-        running::close(system, finished)
-    } else {
-        running::conclude(system, finished, how)
-    };
-    against.run(system, id, how.json).and(own)
 }

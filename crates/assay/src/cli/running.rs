@@ -15,6 +15,7 @@ use crate::store::acting::Acting;
 use assay_core::analysis::{self, Enough};
 use assay_core::failure::{Failure, Kind, Outcome};
 use assay_core::findings::{Findings, StudyFacts};
+use assay_core::plan;
 use assay_core::quantity::units::show;
 use assay_core::results::environment::Environment;
 use assay_core::results::headline;
@@ -43,12 +44,30 @@ pub struct Printing {
     pub quiet: bool,
 }
 
+/// A study that ran and whose command has not ended yet: only [`end`] opens it, so that every command
+/// which runs trials ends in one way.
+#[must_use]
+pub struct Unended(Finished);
+
+impl From<Finished> for Unended {
+    fn from(finished: Finished) -> Self {
+        Self(finished)
+    }
+}
+
+impl Unended {
+    /// How many trials are finished.
+    pub fn trials(&self) -> usize {
+        self.0.trials.len()
+    }
+}
+
 /// Runs a study with progress and signals.
-pub fn run(system: &dyn System, request: Request<'_>, quiet: bool) -> Outcome<Finished> {
+pub fn run(system: &dyn System, request: Request<'_>, quiet: bool) -> Outcome<Unended> {
     let mut progress = Progress::new(quiet);
-    let finished = run_telling(system, request, &mut |event| progress.show(&event));
+    let ran = run_telling(system, request, &mut |event| progress.show(&event));
     progress.finish();
-    finished
+    ran
 }
 
 /// The same, with somebody else who hears what happens.
@@ -56,10 +75,10 @@ pub fn run_telling(
     system: &dyn System,
     request: Request<'_>,
     tell: &mut dyn FnMut(Event),
-) -> Outcome<Finished> {
+) -> Outcome<Unended> {
     let stop = stop_on_signals(&PUTS_BACK)?;
     let request = Request { judge: Some(&enough), foresee: Some(&foreseen), ..request };
-    runner::run(system, request, &stop, tell)
+    runner::run(system, request, &stop, tell).map(Unended)
 }
 
 /// The same with the page of `watch` on the terminal. The page has a thread of its own; when it is
@@ -67,7 +86,7 @@ pub fn run_telling(
 ///
 /// # Errors
 /// The user's mistake where there is no terminal.
-pub fn run_on_page(system: &dyn System, request: Request<'_>) -> Outcome<Finished> {
+pub fn run_on_page(system: &dyn System, request: Request<'_>) -> Outcome<Unended> {
     let stream = watch::stream(system, true).ok_or_else(|| {
         Failure::mistake(
             "--watch draws a page and needs a terminal: leave it out, or look from another terminal \
@@ -97,7 +116,7 @@ pub fn run_on_page(system: &dyn System, request: Request<'_>) -> Outcome<Finishe
     progress.finish();
     let strip = strip.into_inner().unwrap_or_else(PoisonError::into_inner);
     strip.warnings.iter().for_each(|text| output::message(text));
-    finished
+    finished.map(Unended)
 }
 
 /// What a plan will be able to see, by its pilot.
@@ -120,7 +139,7 @@ pub fn resume(
     Acting { stored, voucher, directory }: Acting,
     consented: &Consented,
     quiet: bool,
-) -> Outcome<Finished> {
+) -> Outcome<Unended> {
     let stop = stop_on_signals(&PUTS_BACK)?;
     let mut progress = Progress::new(quiet);
     let how = (consented, Some(&enough as &runner::Judge<'_>));
@@ -128,63 +147,78 @@ pub fn resume(
     let vouched = (stored, voucher);
     let finished = runner::resume(system, vouched, &directory, how, &stop, &mut tell);
     progress.finish();
-    finished
+    finished.map(Unended)
 }
 
-/// Prints what a finished study found; an interrupted one says how to go on.
-pub fn print(system: &dyn System, finished: Finished, how: Printing) -> Outcome<()> {
-    end(finished, |finished| drop(show(system, finished, how)))
+/// Prints what a study found, and ends as it ended.
+pub fn conclude(system: &dyn System, ran: Unended, how: Printing) -> Outcome<()> {
+    judged(system, ran, how, |_| None)
 }
 
-/// Prints what a study found; fails where trials of it were lost.
-pub fn conclude(system: &dyn System, finished: Finished, how: Printing) -> Outcome<()> {
-    let lost = whole(&finished);
-    print(system, finished, how)?;
-    lost.map_or(Ok(()), Err)
-}
-
-/// Prints what a study found; fails where that is a reason to.
-pub fn print_judged(
+/// The same where what was found may be a reason to fail.
+pub fn judged(
     system: &dyn System,
-    finished: Finished,
+    ran: Unended,
     how: Printing,
     judge: impl FnOnce(&Findings) -> Option<Failure>,
 ) -> Outcome<()> {
-    let mut failure = None;
-    end(finished, |finished| failure = judge(&show(system, finished, how)))?;
-    failure.map_or(Ok(()), Err)
+    end(system, ran, |findings, is_kept| {
+        tell(system, findings, is_kept, how);
+        judge(findings).map_or(Ok(()), Err)
+    })
 }
 
 /// The same without printing anything.
-pub fn close(system: &dyn System, finished: Finished) -> Outcome<()> {
-    let lost = whole(&finished);
-    end(finished, |finished| drop(kept(system, finished)))?;
-    lost.map_or(Ok(()), Err)
+pub fn close(system: &dyn System, ran: Unended) -> Outcome<()> {
+    end(system, ran, |_, _| Ok(()))
 }
 
-/// Shows a study that ran to its end, and ends as it ended: what is the matter with it is told last,
-/// and decides the exit code.
-pub fn end(mut finished: Finished, show: impl FnOnce(Finished)) -> Outcome<()> {
-    let ending = ending(&mut finished);
+/// Shows what a study found that was not interrupted (and whether that is kept), and ends as it ended:
+/// what is the matter with it is told last, and the gravest of it decides the exit code.
+pub fn end(
+    system: &dyn System,
+    Unended(mut finished): Unended,
+    show: impl FnOnce(&Findings, bool) -> Outcome<()>,
+) -> Outcome<()> {
+    let mut matters = matters(&mut finished);
     if !finished.interrupted {
-        show(finished);
+        let is_kept = finished.directory.is_some();
+        let findings = kept(system, finished);
+        matters.extend(show(&findings, is_kept).err());
     }
-    ending.map_or(Ok(()), Err)
+    gravest(matters)
 }
 
-/// The gravest that is the matter with a study: what was not put back, what is not kept, that
-/// somebody ended it.
-fn ending(finished: &mut Finished) -> Option<Failure> {
+/// Ends with the gravest of what is the matter; the others are told before it.
+pub fn gravest(mut matters: Vec<Failure>) -> Outcome<()> {
+    matters.sort_by_key(|failure| gravity(failure.kind));
+    let Some(worst) = matters.pop() else { return Ok(()) };
+    for other in &matters {
+        output::message(&other.message);
+    }
+    Err(worst)
+}
+
+/// A machine that is not as it was comes before a study that is not whole; that a gate failed is known
+/// for sure also without the trials that were lost.
+const fn gravity(kind: Kind) -> u8 {
+    match kind {
+        Kind::Partial => 0,
+        Kind::Mistake => 1,
+        Kind::Refused => 2,
+        Kind::Gate => 3,
+        Kind::Interrupted => 4,
+        Kind::NotRestored => 5,
+    }
+}
+
+/// What is the matter with a study: what was not put back, what is not kept, that somebody ended it, or
+/// that trials of it were lost.
+fn matters(finished: &mut Finished) -> Vec<Failure> {
     let left = finished.left.take();
-    left.or_else(|| unkept(finished))
-        .or_else(|| finished.interrupted.then(|| interrupted(finished)))
-}
-
-fn show(system: &dyn System, finished: Finished, how: Printing) -> Findings {
-    let is_kept = finished.directory.is_some();
-    let findings = kept(system, finished);
-    tell(system, &findings, is_kept, how);
-    findings
+    let cut = unkept(finished).or_else(|| finished.interrupted.then(|| interrupted(finished)));
+    let lost = if finished.interrupted { None } else { lost(finished) };
+    [lost, cut, left].into_iter().flatten().collect()
 }
 
 /// Prints what a study found.
@@ -240,19 +274,29 @@ fn unkept(finished: &Finished) -> Option<Failure> {
     }))
 }
 
-/// Fails where trials of a study were lost (exit code 5): the result stands, with fewer of them.
-fn whole(finished: &Finished) -> Option<Failure> {
-    let lost = |trial: &&Trial| trial.record.status == Status::Failed;
-    let failed = finished.trials.iter().filter(lost).count();
+/// Fails where trials of a study were lost (exit code 5): says how many, the first reason, and what is kept.
+fn lost(finished: &Finished) -> Option<Failure> {
+    if plan::boots::asked(&finished.study).is_some() {
+        // Boots are recorded by others: one that did not finish is no trial that this run lost.
+        return None;
+    }
+    let own = |trial: &&Trial| trial.record.status == Status::Failed;
+    let failed = finished.trials.iter().filter(own).count();
+    let first = finished.trials.iter().find(own)?.record.reason.as_deref().unwrap_or("no reason");
     // As the page counts them: a lead-in has no number that could be lost.
     let all = finished.trials.iter().filter(|own| own.record.status != Status::LeadIn).count();
     let hurt = |trial: &Trial| trial.record.measured.as_ref().and_then(trial::taken_back).is_some();
     let why = if finished.trials.iter().any(hurt) {
         format!("a level was taken back because it hurt: {failed} of {all} trials have no number")
     } else {
-        format!("{failed} of {all} trials failed")
+        format!("{failed} of {all} trials failed (the first: {first})")
     };
-    (failed > 0).then(|| Failure::partial(format!("{why}; the result stands without them")))
+    let what = if failed == all { "there is no number" } else { "the result stands without them" };
+    let kept = match &finished.directory {
+        Some(_) => format!(", kept as {id}: assay show {id}", id = finished.id),
+        None => String::new(),
+    };
+    Some(Failure::partial(format!("{why}; {what}{kept}")))
 }
 
 /// How an interrupted study ends: with what is kept, and how to go on.
@@ -348,6 +392,10 @@ impl Patience {
 
 /// A flag that the first signal raises; the second one is answered, the third one ends the process.
 pub(super) fn stop_on_signals(patience: &'static Patience) -> Outcome<Arc<AtomicBool>> {
+    if cfg!(test) {
+        // Tests share a process, and one of them raises signals.
+        return Ok(Arc::default());
+    }
     let caught = signals::catch(move |times| match patience.answer(times) {
         Answer::Stop => None,
         Answer::Tell(text) => {
@@ -393,7 +441,8 @@ mod tests {
     }
 
     fn code_and_words(mut finished: Finished) -> (u8, String) {
-        ending(&mut finished).map_or((0, String::new()), |it| (it.kind.exit_code(), it.message))
+        let gravest = gravest(matters(&mut finished)).err();
+        gravest.map_or((0, String::new()), |it| (it.kind.exit_code(), it.message))
     }
 
     #[test]
@@ -425,10 +474,39 @@ mod tests {
     fn lost_trials_are_counted_as_the_page_counts_them() {
         let mut finished = finished();
         assert_eq!(finished.trials[0].record.status, Status::LeadIn);
-        assert!(whole(&finished).is_none());
-        finished.trials[2].record.status = Status::Failed;
-        let told = whole(&finished).unwrap();
-        assert!(told.message.starts_with("1 of 5 trials failed"), "{told}");
+        assert!(lost(&finished).is_none());
+        let fail = |trial: &mut Trial| {
+            trial.record.status = Status::Failed;
+            trial.record.reason = Some("input/output error".to_owned());
+        };
+        fail(&mut finished.trials[2]);
+        let id = finished.id.clone();
+        let told = lost(&finished).unwrap().message;
+        assert!(told.starts_with("1 of 5 trials failed (the first: input/output error)"), "{told}");
+        let kept = format!("the result stands without them, kept as {id}: assay show {id}");
+        assert!(told.ends_with(&kept), "{told}");
+        finished.trials.iter_mut().skip(1).for_each(fail);
+        let told = lost(&finished).unwrap().message;
+        assert!(
+            told.contains("5 of 5 trials failed") && told.contains("there is no number"),
+            "{told}"
+        );
+        let unkept = Finished { directory: None, ..finished };
+        assert!(!lost(&unkept).unwrap().message.contains("kept as"));
+    }
+
+    #[test]
+    fn a_failed_gate_is_graver_than_lost_trials_and_a_changed_machine_than_both() {
+        let [lost, gate, left] =
+            [Failure::partial("lost"), Failure::gate("worse"), Failure::not_restored("left")];
+        let code = |matters: &[&Failure]| {
+            let matters = matters.iter().map(|one| (*one).clone()).collect();
+            gravest(matters).map_or_else(|failure| failure.kind.exit_code(), |()| 0)
+        };
+        assert_eq!(code(&[]), 0);
+        assert_eq!(code(&[&lost]), 5);
+        assert_eq!(code(&[&gate, &lost]), 1);
+        assert_eq!(code(&[&lost, &left, &gate]), 4);
     }
 
     #[test]

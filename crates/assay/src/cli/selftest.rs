@@ -4,7 +4,6 @@ use clap::Args;
 
 use super::{output, running, studies};
 use crate::runner::{Consented, Request};
-use crate::store;
 use assay_core::analysis;
 use assay_core::failure::{Failure, Outcome};
 use assay_core::study::{StopRule, Study};
@@ -74,14 +73,15 @@ pub fn run(system: &dyn System, arguments: Arguments) -> Outcome<()> {
         quick: None,
         foresee: None,
     };
-    let finished = running::run(system, request, arguments.how.quiet)?;
-    running::end(finished, |finished| {
-        let null = analysis::null(&store::findings_of_run(finished));
+    let ran = running::run(system, request, arguments.how.quiet)?;
+    running::end(system, ran, |findings, _| {
+        let null = analysis::null(findings);
         if arguments.how.json {
             output::json(&null);
         } else {
             output::text(&assay_report::null::render(&null, output::columns(system)));
         }
+        Ok(())
     })
 }
 

@@ -27,11 +27,12 @@ fn look(system: &dyn System, word: &str, tell: &mut dyn FnMut(&str)) -> Outcome<
         ErrorKind::IsADirectory => {
             Failure::mistake(format!("`{word}` is a directory: name the study file in it"))
         }
-        ErrorKind::InvalidData => {
-            Failure::mistake(format!("`{word}` is no study file: it holds more than text"))
-        }
+        ErrorKind::InvalidData => no_text(system, word),
         _ => Failure::refused(format!("{word}: {error}")),
     })?;
+    if is_no_text(&text) {
+        return Err(no_text(system, word));
+    }
     if Path::new(word).extension().is_some_and(|end| end == FIO) {
         return of_fio(word, &text, tell);
     }
@@ -41,6 +42,26 @@ fn look(system: &dyn System, word: &str, tell: &mut dyn FnMut(&str)) -> Outcome<
         )));
     }
     file::parse(word, &text)
+}
+
+/// Whether a file holds what no text has: the machine gives U+FFFD for bytes that are none.
+fn is_no_text(text: &str) -> bool {
+    text.contains(['\0', char::REPLACEMENT_CHARACTER])
+}
+
+/// Permission of anybody to run a file.
+const ANY_MAY_RUN: u32 = 0o111;
+
+/// What is said of such a file: of a program, how it is timed.
+fn no_text(system: &dyn System, word: &str) -> Failure {
+    let status = system.status(Path::new(word));
+    Failure::mistake(if status.is_ok_and(|status| status.mode & ANY_MAY_RUN != 0) {
+        format!("`{word}` is a program, not a study; to time it: `assay run --command {word}`")
+    } else {
+        format!(
+            "`{word}` is no study file: it holds more than text; `assay list presets` has studies"
+        )
+    })
 }
 
 /// How the names of fio's job files end.
@@ -64,6 +85,9 @@ fn is_json(text: &str) -> bool {
     text.trim_start().starts_with(['{', '[']) && values.into_iter().all(|value| value.is_ok())
 }
 
+/// Where all of them stand.
+const ALL: &str = "`assay list presets` names the shipped studies";
+
 /// A shipped study by its name.
 pub fn preset(word: &str) -> Outcome<Study> {
     presets::find(word).unwrap_or_else(|| Err(unknown(word)))
@@ -72,12 +96,14 @@ pub fn preset(word: &str) -> Outcome<Study> {
 fn unknown(word: &str) -> Failure {
     if word.contains(char::is_whitespace) {
         return Failure::mistake(format!(
-            "there is no study called `{word}`; to time a command: assay run --command '{word}'"
+            "there is no study called `{word}`; to time a command: `assay run --command '{word}'`"
         ));
     }
+    if word.contains(['/', '.']) {
+        return Failure::mistake(format!("there is no file `{word}` here; {ALL}"));
+    }
     let names: Vec<&str> = presets::all().map(|(name, _)| name).collect();
-    let advice = words::did_you_mean(word, &names)
-        .unwrap_or_else(|| format!("presets are {}", names.join(", ")));
+    let advice = words::did_you_mean(word, &names).unwrap_or_else(|| ALL.to_owned());
     Failure::mistake(format!("there is no preset and no file called `{word}`: {advice}"))
 }
 
@@ -101,7 +127,25 @@ mod tests {
         let fake = Fake::new();
         let near = load(&fake, "chek").unwrap_err().message;
         assert!(near.contains("did you mean \"check\"?"), "{near}");
-        let far = load(&fake, "/no/such.toml").unwrap_err().message;
-        assert!(far.contains("presets are check"), "{far}");
+        let far = load(&fake, "xyzzy").unwrap_err().message;
+        assert!(
+            far.ends_with("called `xyzzy`: `assay list presets` names the shipped studies"),
+            "{far}"
+        );
+        for file in ["/no/such.toml", "jobs.fio"] {
+            let gone = load(&fake, file).unwrap_err().message;
+            assert!(gone.starts_with(&format!("there is no file `{file}` here;")), "{gone}");
+        }
+    }
+
+    #[test]
+    fn a_program_is_no_study_and_its_bytes_are_not_shown() {
+        let fake = Fake::new();
+        fake.put("/bin/tool", b"\x7fELF\0\x01\xff[workload]").add("mode /bin/tool 755").unwrap();
+        let told = load(&fake, "/bin/tool").unwrap_err().message;
+        assert!(told.ends_with("`assay run --command /bin/tool`"), "{told}");
+        fake.put("/data.bin", b"a\0b").add("mode /data.bin 644").unwrap();
+        let told = load(&fake, "/data.bin").unwrap_err().message;
+        assert!(told.contains("it holds more than text") && !told.contains('\0'), "{told}");
     }
 }

@@ -16,7 +16,9 @@ use assay_core::plan::allocation::Quick;
 use assay_core::plan::arms::TARGET;
 use assay_core::probes::energy::meter;
 use assay_core::quantity::{Bytes, Percent, Time};
-use assay_core::study::{Card, Stop, StopRule, Study, fields::SMALLEST_BUDGET, file};
+use assay_core::study::{
+    Card, SMALLEST_AREA_BYTES, Stop, StopRule, Study, fields::SMALLEST_BUDGET, file,
+};
 use assay_core::system::System;
 use assay_core::work::{boot, observe};
 
@@ -140,6 +142,9 @@ pub struct StudyArguments {
     /// Its id and +NAME for all it carries.
     #[arg(long, value_name = "ID")]
     pub destroy: Vec<String>,
+    /// Bytes to write and measure in, such as 256MiB
+    #[arg(long, value_name = "SIZE")]
+    area: Option<String>,
     #[command(flatten)]
     pub permitted: Permitted,
     #[command(flatten)]
@@ -329,8 +334,16 @@ impl StudyArguments {
         self.spanned(study)
     }
 
-    /// With the time of a trial, and the limit of harm.
+    /// With the area, the time of a trial, and the limit of harm.
     fn spanned(&self, mut study: Study) -> Outcome<Study> {
+        if let Some(text) = &self.area {
+            if !study.needs_area() {
+                return Err(Failure::mistake(
+                    "--area: no work of this study writes and measures in an area: leave it out",
+                ));
+            }
+            study.area.size = Some(area(text)?);
+        }
         if let Some(text) = &self.time {
             let time: Time = read("--time", text)?;
             for workload in &mut study.workload {
@@ -411,6 +424,18 @@ fn read<T: std::str::FromStr<Err: std::fmt::Display>>(option: &str, text: &str) 
     text.parse().map_err(|error| Failure::mistake(format!("{option}: {error}")))
 }
 
+/// An area in which something can be measured.
+pub fn area(text: &str) -> Outcome<Bytes> {
+    let size: Bytes = read("--area", text)?;
+    if size.0 < SMALLEST_AREA_BYTES {
+        return Err(Failure::mistake(format!(
+            "--area {text}: the smallest area is {}",
+            Bytes(SMALLEST_AREA_BYTES)
+        )));
+    }
+    Ok(size)
+}
+
 /// A budget that leaves something to measure in.
 pub fn budget(text: &str) -> Outcome<Time> {
     let budget: Time = read("--budget", text)?;
@@ -463,6 +488,17 @@ mod tests {
         for words in [["flash", "--claimed", "fast"], ["flash", "--price", "12.50"]] {
             assert!(study(&words).unwrap_err().message.starts_with(words[1]));
         }
+    }
+
+    #[test]
+    fn an_area_is_as_large_as_the_line_says() {
+        let sized = study(&["depth", "--area", "64MiB"]).unwrap();
+        assert_eq!(sized.area.size, Some(Bytes(64 << 20)));
+        assert_ne!(study(&["depth"]).unwrap().area.size, sized.area.size);
+        let told = study(&["depth", "--area", "1KiB"]).unwrap_err().message;
+        assert!(told.contains("the smallest area is"), "{told}");
+        let told = study(&["--command", "true", "--area", "64MiB"]).unwrap_err().message;
+        assert!(told.starts_with("--area: no work of this study"), "{told}");
     }
 
     #[test]

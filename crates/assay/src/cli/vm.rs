@@ -242,7 +242,12 @@ fn words(order: &Order) -> Vec<String> {
 }
 
 /// Shows what came, and ends as the study ended there.
-fn concluded(system: &dyn System, id: Option<String>, ending: Ending, order: Order) -> Outcome<()> {
+pub(super) fn concluded(
+    system: &dyn System,
+    id: Option<String>,
+    ending: Ending,
+    order: Order,
+) -> Outcome<()> {
     let failure = ending.failure.map(|failure| match (failure.kind, &id) {
         (Kind::Interrupted, Some(id)) => Failure::interrupted(format!(
             "interrupted; {} finished trials are kept: assay show {id}",
@@ -262,15 +267,8 @@ fn concluded(system: &dyn System, id: Option<String>, ending: Ending, order: Ord
     if failure.as_ref().is_some_and(|failure| failure.kind == Kind::Interrupted) {
         return failure.map_or(Ok(()), Err);
     }
-    let own = failure.map_or(Ok(()), Err);
-    if order.against.is_asked() {
-        if !order.how.json {
-            running::tell(system, &findings, true, order.how);
-        }
-        return order.against.run(system, id, order.how.json).and(own);
-    }
-    running::tell(system, &findings, true, order.how);
-    own
+    let told = order.against.tell(system, &findings, true, order.how);
+    running::gravest(failure.into_iter().chain(told.err()).collect())
 }
 
 #[cfg(test)]

@@ -111,7 +111,7 @@ pub fn propose(system: &dyn System, id: &str, arm: &Arm, site: &Site) -> Proposa
     }
     proposal.files = files(id, &lines);
     proposal.files.extend(kept.into_iter().flat_map(|kept| kept.files));
-    proposal.by_hand.extend(by_hand(arm));
+    proposal.by_hand.extend(by_hand(arm, site));
     proposal
 }
 
@@ -173,13 +173,15 @@ fn files(id: &str, lines: &[(Keeper, String)]) -> Vec<(PathBuf, String)> {
 }
 
 /// What of an arm the tool does not make permanent itself.
-fn by_hand(arm: &Arm) -> Vec<(String, String)> {
-    let made = permanent::made(arm);
+fn by_hand(arm: &Arm, site: &Site) -> Vec<(String, String)> {
+    let made = permanent::made(arm, site);
+    let lost = permanent::lost(arm, site);
+    let lost = lost.map(|lost| (format!("# {lost}"), "keep them elsewhere first".to_owned()));
     let now =
         made.iter().flat_map(|one| one.typed.acts.iter().map(|act| (act.to_string(), one.why)));
     let lasting = made.iter().filter_map(|one| one.lasting.clone());
     let told = now.chain(lasting).map(|(line, why)| (line, why.to_owned()));
-    let mut told: Vec<(String, String)> = told.collect();
+    let mut told: Vec<(String, String)> = lost.into_iter().chain(told).collect();
     for (name, level) in arm {
         let why = match factors::find(name).map(factors::Factor::role) {
             Some(Role::Setting | Role::Layer) => continue,

@@ -56,6 +56,7 @@ impl Drop for OpenTarget<'_> {
 impl<'a> OpenTarget<'a> {
     /// Opens what the study works on; a directory gets an area file.
     pub fn open(system: &'a dyn System, site: &Site, consent: Option<&Consent>) -> Outcome<Self> {
+        holds_files(site)?;
         let open = |caching| open(system, site, consent, caching);
         let (held, refusal) = match open(Caching::Direct) {
             Ok(held) => (held, None),
@@ -173,6 +174,40 @@ fn open(
         }
         _ => system.open_for_reading(&site.path, caching).map(Held::Others),
     }
+}
+
+/// File systems that the kernel makes up: nothing can be stored there.
+const MADE_UP: [&str; 14] = [
+    "proc",
+    "sysfs",
+    "devpts",
+    "cgroup",
+    "cgroup2",
+    "debugfs",
+    "tracefs",
+    "securityfs",
+    "pstore",
+    "bpf",
+    "configfs",
+    "efivarfs",
+    "fusectl",
+    "binfmt_misc",
+];
+
+/// Refuses a directory in which no file can be made, whoever asks.
+///
+/// # Errors
+/// The user's mistake.
+pub fn holds_files(site: &Site) -> Outcome<()> {
+    let filesystem = site.filesystem();
+    if site.kind != TargetKind::Directory || !MADE_UP.contains(&filesystem.as_str()) {
+        return Ok(());
+    }
+    Err(Failure::mistake(format!(
+        "{} is {filesystem}, which the kernel makes up: nothing is stored there; name a directory on a drive, \
+         as in `assay check --quick /mnt/card`",
+        site.target
+    )))
 }
 
 /// `O_DIRECT` on a file system without it answers EINVAL.
@@ -335,8 +370,10 @@ pub fn directory_bytes(
     }
     match size {
         Some(size) if size.0 > free => Err(Failure::refused(format!(
-            "{target} has {} free, less than the area of {size}: ask for a smaller --area",
-            Bytes(free / MIB * MIB)
+            "{target} has {free} free, less than the area of {size}: make room there, or measure in less with \
+             --area, as in `assay run STUDY {target} --area {smaller}`",
+            free = Bytes(free / MIB * MIB),
+            smaller = Bytes(free / 2 / MIB * MIB).to_string().replace(' ', ""),
         ))),
         Some(size) => Ok(size.0 / MIB * MIB),
         None => Ok(usual_bytes(free)),

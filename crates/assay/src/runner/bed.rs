@@ -732,9 +732,10 @@ pub(super) fn extent(
     let noun = layers::noun(study.factors.keys());
     let device = device.ok_or_else(|| {
         Failure::mistake(format!(
-            "{}: {} is made on a block device: name one, or try it with --lab",
+            "{}: {} is made on a block device: name one, or try it with --lab{}",
             site.target,
-            layers::one(noun)
+            layers::one(noun),
+            beside(study, &site.target)
         ))
     })?;
     let bytes = devices::size_of(system, device);
@@ -748,12 +749,25 @@ pub(super) fn extent(
         && least(size.0) > bytes - start
     {
         return Err(Failure::mistake(format!(
-            "{}: an area of {size} and the {noun} around it do not fit into {}: make the area smaller in the study",
+            "{}: an area of {size} and the {noun} around it do not fit into {}: measure in less with --area, which run and plan take",
             site.target,
             Bytes((bytes - start) >> 20 << 20)
         )));
     }
     Ok(Extent { device: device.clone(), range: start..bytes, whole: start == 0 })
+}
+
+/// How what a study varies beside what it makes can be compared on what is there already.
+fn beside(study: &Study, target: &str) -> String {
+    let setting = |name: &str| factors::has_role(name, factors::Role::Setting);
+    let Some((name, levels)) = study.factors.iter().find(|(name, _)| setting(name)) else {
+        return String::new();
+    };
+    let set = format!("--set {name}={}", levels.join(","));
+    format!(
+        "; {name} alone is compared where it is: `assay run depth {target} --set depth=8 {set}` with work of its \
+         own, `assay run live {target} {set}` under the work that goes on there"
+    )
 }
 
 /// Whether the machine is at a level that nobody but its operator can bring about.

@@ -290,6 +290,9 @@ fn buffered_loops(system: &dyn System, site: &Site) -> Vec<String> {
 pub fn estimate(system: &dyn System, study: &Study, place: &Place) -> Outcome<Survey> {
     let site = &place.site;
     let would = DryRun::new(system);
+    if study.needs_area() {
+        area::holds_files(site)?;
+    }
     let opened = match (place.law, site.kind) {
         (Some(_), _) | (None, TargetKind::Directory) => OpenTarget::simulated(&would),
         _ if matches!(study.target, Some(Target::Loop(_))) => OpenTarget::simulated(&would),

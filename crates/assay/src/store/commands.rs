@@ -2,10 +2,11 @@
 
 use assay_core::factors::View;
 use assay_core::factors::layers::{Gives, Stack, Wish};
-use assay_core::factors::lines::{MOUNT_POINT, lines};
+use assay_core::factors::lines::{Below, DEVICE, MOUNT_POINT, lines};
+use assay_core::plan::arms;
 use assay_core::results::plan::{Arm, Plan, PlannedWorkload, Survey};
-use assay_core::study::{Study, simulated};
-use assay_core::system::site::Site;
+use assay_core::study::{Study, Target, simulated};
+use assay_core::system::site::{Site, TargetKind};
 use assay_core::system::{self, System};
 use assay_core::work::{ByHand, CommandLine};
 
@@ -35,9 +36,23 @@ pub fn sites(system: &dyn System, plan: &Plan) -> Vec<Option<Site>> {
     plan.surveys.iter().map(site).collect()
 }
 
-/// The command lines of a plan, one for each workload and arm. A stored result names the devices
-/// that were recorded with it: here the same names may be somebody else's.
-pub fn of(system: &dyn System, study: &Study, plan: &Plan, sites: &[Option<Site>]) -> Vec<Command> {
+/// Whose names of devices stand in a study.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Names {
+    /// The user's, who typed them just now.
+    Typed,
+    /// Those of another day: by now, or here, they may be somebody else's.
+    Stored,
+}
+
+/// The command lines of a plan, one for each workload and arm. A device that would lose its data by them is
+/// named where the user named it, and left open otherwise.
+pub fn of(
+    system: &dyn System,
+    (study, plan): (&Study, &Plan),
+    sites: &[Option<Site>],
+    names: Names,
+) -> Vec<Command> {
     // The second copy of the baseline is the same line again.
     let workloads = plan.workloads.iter();
     let workloads = workloads.filter(|own| !own.control && !own.work.is_only_watched());
@@ -51,8 +66,8 @@ pub fn of(system: &dyn System, study: &Study, plan: &Plan, sites: &[Option<Site>
                 arm: workload.arm.clone(),
                 target: survey.target.clone(),
                 words: words(study, workload),
-                before: lines(&workload.arm, view.as_ref()),
-                line: by_hand(workload, survey, &place(workload, survey)),
+                before: lines(&workload.arm, view.as_ref(), &below(study, site, names)),
+                line: by_hand(workload, survey, &place(workload, survey, site)),
             }
         })
         .collect()
@@ -78,10 +93,33 @@ fn words(study: &Study, workload: &PlannedWorkload) -> String {
     own.map_or_else(|| workload.words(), |own| own.words())
 }
 
+/// What layers are made on.
+fn below(study: &Study, site: Option<&Site>, names: Names) -> Below {
+    if !arms::makes_on_device(study) {
+        let directory = site.filter(|own| own.kind == TargetKind::Directory);
+        let named = directory.map(|site| site.path.clone()).into_iter().collect();
+        return Below { named, members: 1 };
+    }
+    let named = match (&study.target, site) {
+        (Some(Target::Devices(paths)), _) => paths.iter().map(Into::into).collect(),
+        (_, Some(site)) if site.kind == TargetKind::Device => vec![site.path.clone()],
+        _ => Vec::new(),
+    };
+    let members = named.len().max(study.loop_devices() as usize);
+    // One that is to be made has no name yet.
+    let is_typed = names == Names::Typed && named.iter().all(|own| !own.as_os_str().is_empty());
+    Below { named: if is_typed { named } else { Vec::new() }, members }
+}
+
 /// What the lines work on: the target, or what is made on it. Others' work has no file of the tool's.
-fn place(workload: &PlannedWorkload, survey: &Survey) -> String {
+fn place(workload: &PlannedWorkload, survey: &Survey, site: Option<&Site>) -> String {
     if workload.work.is_others() {
         return survey.target.clone();
+    }
+    let is_device = site.is_some_and(|site| site.kind == TargetKind::Device);
+    if survey.under.is_empty() && is_device && survey.area.written {
+        // That it was given up once is no leave to type it again.
+        return DEVICE.to_owned();
     }
     if survey.under.is_empty() {
         return file(&survey.target, survey.area.written);

@@ -182,3 +182,16 @@ fn a_reader_of_help_may_go_away() {
     let ended = child.wait_with_output().unwrap();
     assert!(ended.status.success() && ended.stderr.is_empty(), "{ended:?}");
 }
+
+#[test]
+fn what_cannot_be_measured_is_told_in_a_line_that_names_the_next_command() {
+    let home = home("cannot");
+    let told = home.refused(2, &["check", "/proc"]);
+    assert!(told.contains("/proc is proc, which the kernel makes up"), "{told}");
+    let told = home.refused(2, &["run", env!("CARGO_BIN_EXE_assay")]);
+    assert!(told.contains("is a program, not a study; to time it: `assay run --command"), "{told}");
+    let told = home.refused(2, &["plan", "jobs.fio"]);
+    assert!(told.contains("there is no file `jobs.fio` here") && told.len() < 160, "{told}");
+    let told = home.refused(2, &["restore", "undo", "--yes"]);
+    assert!(told.contains("this command asks nothing: leave it out.") && !told.contains("--destroy"));
+}

@@ -15,7 +15,7 @@ pub(super) struct Profile {
     /// As btrfs calls it.
     pub name: &'static str,
     /// Devices at the least: btrfs makes some on fewer, on which they are another one.
-    least: usize,
+    pub least: usize,
     /// Bytes that it holds on so many devices of so many bytes.
     pub holds: fn(u64, u64) -> u64,
 }

@@ -221,6 +221,10 @@ impl Recipe for Volume {
         if self.profile.is_some() { Takes::All } else { Takes::One }
     }
 
+    fn least(&self) -> usize {
+        self.profile.map_or(1, |profile| profile.least)
+    }
+
     fn gives(&self) -> Gives {
         Gives::Directory
     }

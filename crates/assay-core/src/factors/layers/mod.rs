@@ -203,6 +203,11 @@ pub trait Recipe {
         Takes::One
     }
 
+    /// How many of what lies below it needs at the least.
+    fn least(&self) -> usize {
+        1
+    }
+
     /// What it gives to what stands on it.
     fn gives(&self) -> Gives;
 

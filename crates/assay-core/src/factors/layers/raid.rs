@@ -472,6 +472,10 @@ impl Recipe for Array {
         Takes::All
     }
 
+    fn least(&self) -> usize {
+        self.way.least
+    }
+
     fn gives(&self) -> Gives {
         Gives::Device
     }

@@ -7,6 +7,7 @@ use super::{
     of_factor,
 };
 use crate::factors::Guard;
+use crate::factors::permanent::ANY_DIRECTORY;
 use crate::failure::{Failure, Outcome};
 use crate::system::System;
 
@@ -83,6 +84,32 @@ impl Stack {
     /// Whether it stands on all that there is below; else on the first of it.
     pub fn takes_all(&self) -> bool {
         self.steps.iter().any(|(_, recipe)| recipe.takes() == Takes::All)
+    }
+
+    /// Names that stand for what it is made on, where nobody named that: one for each of so many members,
+    /// and never fewer than it needs.
+    pub fn open_names(&self, name: &str, members: usize) -> Vec<PathBuf> {
+        if !self.needs_device() {
+            return vec![ANY_DIRECTORY.into()];
+        }
+        let least = self.steps.iter().map(|(_, recipe)| recipe.least()).max().unwrap_or(1);
+        match if self.takes_all() { members.max(least) } else { 1 } {
+            1 => vec![name.into()],
+            count => (1..=count).map(|at| format!("{name}{at}").into()).collect(),
+        }
+    }
+
+    /// What is lost when it is made on that, as a sentence: none where it stands beside a directory.
+    pub fn lost(&self, below: &[PathBuf]) -> Option<String> {
+        let taken = self.taken(below.to_vec());
+        let names: Vec<String> = taken.iter().map(|own| own.display().to_string()).collect();
+        let gives_up = self.needs_device() && !names.is_empty();
+        gives_up.then(|| format!("all data on {} are lost", names.join(", ")))
+    }
+
+    /// Whether it stands on devices; else beside a directory.
+    fn needs_device(&self) -> bool {
+        self.steps.iter().any(|(layer, _)| layer.needs_device())
     }
 
     fn taken<T>(&self, mut below: Vec<T>) -> Vec<T> {

@@ -471,11 +471,11 @@ impl Recipe for Area {
             parameters.map(|(name, value)| set(Path::new(PARAMETERS).join(name), value)).collect();
         let path = match &self.wanted {
             Wanted::Zram(algorithm) => {
-                let place = sysfs::block("zram0");
-                acts.push(Act::AddZram { number: 0 });
+                let place = sysfs::block(zram::ANY);
+                acts.push(zram::added());
                 acts.push(set(place.join("comp_algorithm"), algorithm.clone()));
                 acts.push(set(place.join("disksize"), self.size.0.to_string()));
-                devices::file_of("zram0")
+                devices::file_of(zram::ANY)
             }
             Wanted::File | Wanted::Zswap(_) => {
                 let path = out.join("swapfile");

@@ -232,9 +232,9 @@ impl Recipe for Wanted {
 
     fn typed(&self, _: &[PathBuf]) -> Typed {
         let bytes = self.size.map_or_else(|| "BYTES".to_owned(), |size| size.0.to_string());
-        let mut acts = vec![Act::AddZram { number: 0 }];
-        acts.extend(self.acts("zram0", &bytes));
-        Typed { acts, out: devices::file_of("zram0") }
+        let mut acts = vec![added()];
+        acts.extend(self.acts(ANY, &bytes));
+        Typed { acts, out: devices::file_of(ANY) }
     }
 
     fn by_hand(&self, below: &[PathBuf]) -> ByHand {
@@ -248,6 +248,14 @@ impl Recipe for Wanted {
             lasting: Some((line, "for /etc/systemd/zram-generator.conf, a line each")),
         }
     }
+}
+
+/// Stands for the device that the kernel adds: any number may be somebody's already.
+pub(super) const ANY: &str = "zramN";
+
+/// The line that adds one, and prints its number.
+pub(super) fn added() -> Act {
+    Act::Run { program: "cat".to_owned(), arguments: vec![ADD_ZRAM.to_owned()] }
 }
 
 /// That this kernel's zram has no such algorithm, where some device tells those that it has.

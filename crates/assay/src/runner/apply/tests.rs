@@ -96,6 +96,7 @@ fn everything_is_shown_before_anything_is_written() {
     assert_eq!(
         by_hand,
         [
+            "# all data on DEVICE are lost",
             "mkfs.ext4 DEVICE",
             "mount -t ext4 -o noatime DEVICE DIRECTORY",
             "DEVICE DIRECTORY ext4 noatime 0 2",

@@ -56,6 +56,29 @@ fn the_first_page_is_short() {
     assert!(lines <= README_LINES, "{README} has {lines} lines, at most {README_LINES}");
 }
 
+/// What the first page shows of results that no page of today says: each block is a part of one page, whose
+/// left-out lines are `[...]`.
+fn unsaid(tree: &Tree, text: &str) -> Vec<String> {
+    const PAGES: &str = "crates/assay-report/tests/fixtures/findings/";
+    let pages = || tree.files.iter().filter(|(name, _)| name.starts_with(PAGES));
+    let blocks = text.split("```text\n").skip(1).filter_map(|rest| rest.split("```").next());
+    let is_unsaid = |block: &&str| {
+        let parts = || block.split("[...]\n");
+        !pages().any(|(_, page)| parts().all(|part| page.contains(part)))
+    };
+    blocks.filter(is_unsaid).map(str::to_owned).collect()
+}
+
+#[test]
+fn what_the_first_page_shows_of_a_result_is_what_a_page_says_today() {
+    let tree = Tree::of_today();
+    let readme = tree.text(README);
+    assert_eq!(unsaid(tree, readme), Vec::<String>::new());
+    assert!(readme.matches("```text\n").count() >= 2);
+    let changed = readme.replace("spread  trust", "spread  faith");
+    assert_eq!(unsaid(tree, &changed).len(), 1);
+}
+
 #[test]
 fn how_things_are_added_is_told_once() {
     let tree = Tree::of_today();

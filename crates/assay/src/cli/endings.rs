@@ -1,0 +1,212 @@
+//! Every command that runs trials ends alike: with exit code 5 where trials of it were lost (or 3, where
+//! nothing could be begun), whichever they were, and what is kept is told.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::compare::Against;
+use super::running::Printing;
+use super::{PAGE_COLUMNS, dispatch, in_vm, read, vm};
+use crate::runner::{self, Consented, Event, Request};
+use assay_core::failure::{Failure, Kind, Outcome};
+use assay_core::presence::Presence;
+use assay_core::results::bundle;
+use assay_core::study::{file, presets};
+use assay_core::system::execute::Ending;
+use assay_core::system::{Executed, Fake, Faulty, System};
+
+const STUDY: &str = r#"
+format     = "assay-study/1"
+title      = "Two short rows"
+replicates = 3
+seed       = 11
+area       = { size = "16 MiB" }
+
+[[workload]]
+name = "random-read"
+io   = { pattern = "random", mix = "read", size = "4 KiB", time = "2 ms", engine = "psync" }
+
+[[workload]]
+name = "random-write"
+io   = { pattern = "random", mix = "write", size = "4 KiB", time = "2 ms", engine = "psync" }
+"#;
+
+/// Commands that run trials on a target.
+const ON_A_TARGET: [&str; 5] = [
+    "assay check --quiet --seed 1 --budget 2s --area 16MiB /home/me",
+    "assay run --quiet /study.toml /home/me",
+    "assay run --quiet --replicates 4 /study.toml /home/me",
+    "assay run --quiet --set depth=1,2 /study.toml /home/me",
+    "assay selftest --null --quiet --seed 1 --arms 2 --replicates 3 /study.toml /home/me",
+];
+
+const COMMANDS: &str = "assay run --quiet --seed 1 --runs 1 --command slow --command fast /home/me";
+
+fn machine() -> Fake {
+    let recorded = include_str!("../../../assay-core/tests/fixtures/machines/sata-ssd.txt");
+    let fake = Fake::recorded(recorded).unwrap();
+    fake.set_user(0).set_variable("ASSAY_HOME", "/assay").put("/study.toml", STUDY);
+    fake
+}
+
+fn run(system: &dyn System, line: &str) -> Outcome<()> {
+    let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+    dispatch(system, read(&words, PAGE_COLUMNS).unwrap().command.unwrap())
+}
+
+fn results(fake: &Fake) -> Vec<String> {
+    bundle::own_ids(fake, Path::new("/assay/results"))
+}
+
+/// That trials were lost, and where the others are kept.
+fn is_told(what: &str, ended: Outcome<()>, fake: &Fake) {
+    let failure = ended.expect_err(what);
+    assert_eq!(failure.kind.exit_code(), 5, "{what}: {failure}");
+    let id = results(fake).into_iter().next().expect("a result");
+    let told = &failure.message;
+    assert!(told.contains("trials failed (the first: "), "{what}: {told}");
+    assert!(told.ends_with(&format!("kept as {id}: assay show {id}")), "{what}: {told}");
+}
+
+/// Runs something whole, and then each time on a machine that loses its target at the first, the middle
+/// and the last trial.
+fn loses_its_target(what: &str, begun: impl Fn() -> (Fake, String)) {
+    let (fake, line) = begun();
+    let whole = Faulty::losing_target(&fake, 0);
+    run(&whole, &line).unwrap_or_else(|failure| panic!("{what}: {failure}"));
+    let all = whole.made_ready();
+    assert!(all >= 3, "{what}: {all}");
+    for lost_at in [1, all.div_ceil(2), all] {
+        let (fake, line) = begun();
+        let faulty = Faulty::losing_target(&fake, lost_at);
+        let ended = run(&faulty, &line);
+        let what = format!("{what}, lost at {lost_at} of {all}");
+        // A budget may have ended it a replicate earlier this time.
+        if lost_at == all && !faulty.has_lost() {
+            assert_eq!(ended, Ok(()), "{what}");
+            continue;
+        }
+        is_told(&what, ended, &fake);
+    }
+}
+
+#[test]
+fn a_target_that_is_gone_ends_every_command_that_runs_trials_with_5() {
+    for line in ON_A_TARGET {
+        loses_its_target(line, || (machine(), line.to_owned()));
+    }
+}
+
+/// A study that was stopped after three trials.
+fn interrupted() -> (Fake, String) {
+    let fake = machine();
+    let stop = AtomicBool::new(false);
+    let request = Request {
+        study: file::parse("/study.toml", STUDY).unwrap(),
+        targets: vec!["/home/me".to_owned()],
+        consented: Consented::default(),
+        results: Some(PathBuf::from("/assay/results")),
+        judge: None,
+        observer: None,
+        quick: None,
+        foresee: None,
+    };
+    let finished = runner::run(&fake, request, &stop, &mut |event| {
+        if matches!(event, Event::TrialEnded { index: 2, .. }) {
+            stop.store(true, Ordering::Relaxed);
+        }
+    });
+    let id = finished.unwrap().id;
+    (fake, format!("assay restore resume --quiet {id}"))
+}
+
+#[test]
+fn so_it_does_when_a_study_is_gone_on_with() {
+    loses_its_target("resume", interrupted);
+}
+
+fn took(wall_ns: u64, code: i32) -> Executed {
+    Executed {
+        ending: Ending::Exited(code),
+        wall_ns,
+        user_ns: wall_ns / 4,
+        system_ns: wall_ns / 4,
+        peak_memory: Presence::absent("not here"),
+        read_bytes: Presence::Present(0),
+        write_bytes: Presence::Present(0),
+        complaint: String::new(),
+        left_running: 0,
+        heard: String::new(),
+        memory_kills: Presence::absent("no limit"),
+    }
+}
+
+/// A machine with two commands of which one takes half as long, and fails after so many runs.
+fn put_commands(fake: &Fake, fails_after: usize) {
+    let about = |ms: u64| move |k: u64| took((ms + 7 * (k % 5)) * 1_000_000, 0);
+    fake.put_executions("sh -c ", [took(1_000_000, 0)]);
+    fake.put_executions("sh -c slow", (0..500).map(about(2000)));
+    let fails = std::iter::once(took(1_000_000, 1));
+    fake.put_executions("sh -c fast", (0..500).map(about(1000)).take(fails_after).chain(fails));
+}
+
+fn runs_of_fast(fake: &Fake) -> usize {
+    fake.executed().iter().filter(|line| *line == "sh -c fast").count()
+}
+
+/// Runs commands whole, and then each time so that one of them fails from its first, its middle and its
+/// last run on.
+fn fails_as_a_command(what: &str, line: impl Fn(&Fake) -> String) {
+    let whole = machine();
+    put_commands(&whole, 500);
+    let own = line(&whole);
+    let before = runs_of_fast(&whole);
+    run(&whole, &own).unwrap_or_else(|failure| panic!("{what}: {failure}"));
+    let all = runs_of_fast(&whole) - before;
+    assert!(all >= 6, "{what}: {all}");
+    for fails_after in [0, 1, 2, all / 2, all - 1] {
+        let fake = machine();
+        put_commands(&fake, 500);
+        let line = line(&fake);
+        let before = results(&fake);
+        put_commands(&fake, fails_after);
+        let what = format!("{what}, {fails_after} of {all}");
+        match run(&fake, &line) {
+            // Before the first trial there is nothing to keep.
+            Err(failure) if failure.kind == Kind::Refused && fails_after < all / 2 => {
+                assert_eq!(results(&fake), before, "{what}: {failure}");
+            }
+            ended => is_told(&what, ended, &fake),
+        }
+    }
+}
+
+#[test]
+fn a_command_that_fails_ends_a_study_of_commands_and_its_confirmation_with_5() {
+    fails_as_a_command("commands", |_| COMMANDS.to_owned());
+    fails_as_a_command("confirm", |fake| {
+        run(fake, COMMANDS).unwrap();
+        format!("assay advise confirm --quiet --seed 2 {}", results(fake)[0])
+    });
+}
+
+#[test]
+fn so_does_one_of_a_virtual_machine_whose_result_was_brought_here() {
+    let ended = |failure: Option<Failure>| {
+        let fake = machine();
+        run(&fake, ON_A_TARGET[2]).unwrap();
+        let order = vm::Order {
+            study: presets::find("depth").unwrap().unwrap(),
+            quick: None,
+            permitted: Vec::new(),
+            how: Printing { json: false, markdown: false, quiet: true },
+            against: Against::default(),
+        };
+        let ending = in_vm::Ending { failure, trials: 7 };
+        vm::concluded(&fake, results(&fake).into_iter().next(), ending, order)
+    };
+    assert_eq!(ended(None), Ok(()));
+    let lost = Failure::partial("1 of 6 trials failed");
+    assert_eq!(ended(Some(lost.clone())), Err(lost));
+}

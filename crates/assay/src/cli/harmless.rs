@@ -1,0 +1,180 @@
+//! What is told of every preset and of every factor names no device that the user did not name, in no line
+//! that would change it.
+
+use std::collections::BTreeMap;
+
+use super::explain::{self, Explained};
+use crate::runner::{self, Consented};
+use crate::store::commands;
+use assay_core::analysis;
+use assay_core::factors::lines::{Below, lines};
+use assay_core::factors::{self, View, permanent};
+use assay_core::study::{Target, presets};
+use assay_core::system::site::Site;
+use assay_core::system::{Fake, resolve};
+use assay_report::preview;
+
+const HOME: &str = "/home/me";
+const DISK: &str = "/dev/sdb";
+
+fn machine() -> Fake {
+    let recorded = include_str!("../../../assay-core/tests/fixtures/machines/sata-ssd.txt");
+    let fake = Fake::recorded(recorded).unwrap();
+    fake.set_user(0);
+    fake
+}
+
+/// Names that stand for what somebody has to name, and files that are no disk.
+const OPEN: [&str; 9] = [
+    "/dev/DEVICE",
+    "/dev/mdN",
+    "/dev/zramN",
+    "/dev/loopN",
+    "/dev/mapper/",
+    "/dev/null",
+    "/dev/zero",
+    "/dev/urandom",
+    "/dev/stdin",
+];
+
+/// The devices that a line names and nobody else did. What a line writes into `/sys` or `/proc` is a setting,
+/// which is put back, of the very drive below what was named.
+fn strangers<'l>(line: &'l str, named: &[&str]) -> Vec<&'l str> {
+    if line.starts_with("echo ") {
+        return Vec::new();
+    }
+    let ends = |sign: char| sign.is_whitespace() || "='\",;:()`".contains(sign);
+    let words = line.split(ends).filter(|word| word.starts_with("/dev/"));
+    let is_open = |word: &str| OPEN.iter().any(|open| word.starts_with(open));
+    words.filter(|word| !is_open(word) && !named.contains(word)).collect()
+}
+
+#[test]
+fn a_stranger_is_seen() {
+    assert_eq!(strangers("mkfs.ext4 -F /dev/vda", &[]), ["/dev/vda"]);
+    assert_eq!(strangers("fio --filename=/dev/sdb", &["/dev/sda"]), ["/dev/sdb"]);
+    assert_eq!(strangers("mkfs.ext4 -F /dev/sdb", &["/dev/sdb"]), [""; 0]);
+    assert_eq!(strangers("mdadm --create /dev/mdN /dev/DEVICE1", &[]), [""; 0]);
+}
+
+fn of_explain(system: &Fake, name: &str, target: Option<&str>) -> Vec<String> {
+    let Ok(explained) = explain::source(system, name, target) else { return Vec::new() };
+    let Explained { study, plan, sites, names } = explained;
+    let commands = commands::of(system, (&study, &plan), &sites, names);
+    let lines = commands.into_iter().flat_map(|own| {
+        own.before.into_iter().chain([own.line.words.join(" ")]).chain(own.line.remarks)
+    });
+    lines.collect()
+}
+
+#[test]
+fn explain_names_a_device_only_where_the_user_did() {
+    let (fake, mut of_disk) = (machine(), 0);
+    let mut all = 0;
+    for (name, _) in presets::all() {
+        for (target, named) in [(Some(HOME), &[][..]), (None, &[]), (Some(DISK), &[DISK])] {
+            for line in of_explain(&fake, name, target) {
+                assert_eq!(strangers(&line, named), [""; 0], "{name} {target:?}: {line}");
+                assert!(!line.contains("--raid-devices=1"), "{name}: {line}");
+                all += 1;
+                of_disk += usize::from(line.starts_with("mkfs") && line.contains(DISK));
+            }
+        }
+    }
+    assert!(all > 200 && of_disk > 0, "{all}, {of_disk}");
+}
+
+#[test]
+fn what_a_level_takes_names_no_device() {
+    let fake = machine();
+    let site = resolve(&fake, HOME).unwrap();
+    let view = View { system: &fake, site: &site };
+    let (mut all, mut lost) = (0, 0);
+    for factor in factors::all() {
+        let name = factor.about().name.to_owned();
+        for level in factors::example_levels(factor) {
+            let mut arm = BTreeMap::from([(name.clone(), level)]);
+            // An option of a layer is typed with what it is an option of.
+            for layer in factors::layers::LAYERS {
+                let own = layer.factors().iter().any(|own| own.about().name == name);
+                let chooser = layer.chooser().filter(|_| own).map(|own| own.about().name);
+                if let Some(chooser) = chooser.filter(|chooser| *chooser != name) {
+                    let choice = layer.choices().into_iter().next();
+                    arm.extend(layer.ground());
+                    arm.extend(choice.map(|choice| (chooser.to_owned(), choice)));
+                }
+            }
+            let typed = lines(&arm, Some(&view), &Below { named: Vec::new(), members: 1 });
+            let lasting = permanent::typed(&arm, &site);
+            for line in typed.iter().chain(&lasting) {
+                assert_eq!(strangers(line, &[]), [""; 0], "{arm:?}: {line}");
+                assert!(!line.contains("--raid-devices=1"), "{arm:?}: {line}");
+                all += 1;
+            }
+            let makes = |line: &&String| line.starts_with("mkfs") || line.starts_with("mdadm");
+            if lasting.iter().any(|line| makes(&line)) {
+                let told = permanent::lost(&arm, &site).unwrap();
+                assert!(
+                    told.starts_with("all data on DEVICE") && told.ends_with(" are lost"),
+                    "{told}"
+                );
+                lost += 1;
+            }
+        }
+    }
+    assert!(all > 100 && lost > 10, "{all}, {lost}");
+}
+
+/// Programs that change a device.
+const CHANGES: [&str; 8] =
+    ["mkfs", "mdadm", "cryptsetup", "mkswap", "blkdiscard", "wipefs", "dd ", "--destroy"];
+
+#[test]
+fn plans_and_refusals_of_a_directory_name_no_device_to_be_changed() {
+    let (mut plans, mut refusals) = (0, 0);
+    for user in [0, 1000] {
+        for (name, study) in presets::all() {
+            let fake = machine();
+            fake.set_user(user);
+            let study = study.unwrap().settled();
+            let targets = vec![HOME.to_owned()];
+            let consented = Consented::default();
+            let told = match runner::preview(&fake, study, &targets, &consented, None) {
+                Ok(seen) => {
+                    plans += 1;
+                    let runner::Preview { study, plan, sites, changes, lacks } = &seen;
+                    let foresight = analysis::foresee(plan, None);
+                    let told = (&sites[..], &changes[..], &lacks[..]);
+                    let preview = preview::make(study, plan, told, Vec::new(), foresight);
+                    preview::render(&preview, plan.design.order, 4000)
+                }
+                Err(failure) => {
+                    refusals += 1;
+                    failure.message
+                }
+            };
+            for line in told.lines().filter(|line| CHANGES.iter().any(|one| line.contains(one))) {
+                assert_eq!(strangers(line, &[]), [""; 0], "{name}: {line}");
+                assert!(!line.contains("--destroy"), "{name}: {line}");
+            }
+        }
+    }
+    assert!(plans > 20, "{plans} plans, {refusals} refusals");
+}
+
+#[test]
+fn a_stored_result_names_no_device_that_would_lose_its_data() {
+    let fake = machine();
+    let study = presets::find("filesystems").unwrap().unwrap().settled();
+    let study = assay_core::study::Study { target: Some(Target::Device(DISK.to_owned())), ..study };
+    let site = resolve(&fake, DISK).unwrap();
+    let Explained { plan, .. } = explain::planned(&fake, study.clone(), &[DISK.to_owned()]);
+    let sites: Vec<Option<Site>> = plan.surveys.iter().map(|_| Some(site.clone())).collect();
+    let lines = |names| {
+        let commands = commands::of(&fake, (&study, &plan), &sites, names);
+        commands.into_iter().flat_map(|own| own.before).collect::<Vec<String>>().join("\n")
+    };
+    assert!(lines(commands::Names::Typed).contains(DISK));
+    let stored = lines(commands::Names::Stored);
+    assert!(!stored.contains(DISK) && stored.contains("mkfs"), "{stored}");
+}

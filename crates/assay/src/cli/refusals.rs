@@ -1,0 +1,141 @@
+//! What is refused names the next command, and that command is one.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use clap::error::ErrorKind;
+
+use super::{PAGE_COLUMNS, dispatch, read};
+use assay_core::system::Fake;
+
+fn machine() -> Fake {
+    let recorded = include_str!("../../../assay-core/tests/fixtures/machines/sata-ssd.txt");
+    let fake = Fake::recorded(recorded).unwrap();
+    let more = "dir /small\nspace /small 100000000 200000000\ndir /proc/sys\n";
+    fake.set_user(0).set_variable("ASSAY_HOME", "/assay").add(more).unwrap();
+    fake.put("/bin/tool", b"\x7fELF\0\x01\xff").add("mode /bin/tool 755").unwrap();
+    fake
+}
+
+/// The commands that a text names in backquotes.
+fn named(text: &str) -> Vec<String> {
+    let quoted = text.split('`').skip(1).step_by(2);
+    quoted.filter(|text| text.starts_with("assay ")).map(str::to_owned).collect()
+}
+
+/// Whether a line is a command of the program; what stands for a value need not be one.
+fn is_command(line: &str) -> bool {
+    let Ok(words) = shell_words::split(line) else { return false };
+    let words: Vec<OsString> = words.into_iter().map(OsString::from).collect();
+    let Err(error) = read(&words, PAGE_COLUMNS) else { return true };
+    let open = [
+        ErrorKind::MissingRequiredArgument,
+        ErrorKind::InvalidValue,
+        ErrorKind::ValueValidation,
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand,
+    ];
+    !error.use_stderr() || open.contains(&error.kind())
+}
+
+/// Lines that are refused, with what is said and the next command.
+const REFUSED: [(&str, &str, &str); 9] = [
+    ("check /proc", "which the kernel makes up", "assay check --quick /mnt/card"),
+    ("plan depth /proc", "which the kernel makes up", "assay check --quick /mnt/card"),
+    ("run /bin/tool", "is a program, not a study", "assay run --command /bin/tool"),
+    ("plan jobs.fio", "there is no file `jobs.fio` here", "assay list presets"),
+    ("run xyzzy", "no preset and no file called `xyzzy`", "assay list presets"),
+    (
+        "run stream /small",
+        "/small has 95 MiB free, less than the area of",
+        "assay run STUDY /small --area 47MiB",
+    ),
+    (
+        "plan schedulers /home/me",
+        "scheduler alone is compared where it is",
+        "assay run live /home/me --set scheduler=none,mq-deadline,kyber,bfq",
+    ),
+    (
+        "plan schedulers /home/me",
+        "name one, or try it with --lab",
+        "assay run depth /home/me --set depth=8 --set scheduler=none,mq-deadline,kyber,bfq",
+    ),
+    ("run 'sleep 1'", "to time a command", "assay run --command 'sleep 1'"),
+];
+
+#[test]
+fn each_refusal_names_the_next_command() {
+    for (line, said, next) in REFUSED {
+        let words = shell_words::split(&format!("assay {line}")).unwrap();
+        let words: Vec<OsString> = words.into_iter().map(OsString::from).collect();
+        let command = read(&words, PAGE_COLUMNS).unwrap().command.unwrap();
+        let told = dispatch(&machine(), command).expect_err(line).message;
+        assert!(told.contains(said), "{line}: {told}");
+        assert!(!told.contains("os error") && told.len() < 500, "{line}: {told}");
+        assert!(named(&told).contains(&next.to_owned()), "{line}: {told}");
+        assert!(named(&told).iter().all(|command| is_command(command)), "{line}: {told}");
+    }
+}
+
+#[allow(clippy::disallowed_methods, reason = "reads the sources of these crates")]
+fn sources(directory: &Path, found: &mut Vec<(PathBuf, String)>) {
+    for entry in std::fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            sources(&path, found);
+        } else if path.extension().is_some_and(|end| end == "rs") {
+            found.push((path.clone(), std::fs::read_to_string(&path).unwrap()));
+        }
+    }
+}
+
+/// A source without its remarks, its texts in one piece, and what is filled in as a word.
+fn told_by(source: &str) -> String {
+    let code = source.lines().filter(|line| !line.trim_start().starts_with("//"));
+    let code = code.collect::<Vec<_>>().join("\n");
+    let mut told = String::new();
+    for part in code.split("\\\n") {
+        told.push_str(if told.is_empty() { part } else { part.trim_start() });
+    }
+    let mut filled = String::new();
+    let mut rest = told.as_str();
+    while let Some((before, after)) = rest.split_once('{') {
+        filled.push_str(before);
+        let (inside, behind) = after.split_once('}').unwrap_or(("", after));
+        let is_placeholder = inside.len() < 40 && !inside.contains(['\n', '`', ' ', '"']);
+        if is_placeholder {
+            filled.push('x');
+            rest = behind;
+        } else {
+            filled.push('{');
+            rest = after;
+        }
+    }
+    filled.push_str(rest);
+    filled
+}
+
+#[test]
+fn every_command_in_backquotes_that_a_source_tells_is_one() {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut all = Vec::new();
+    for room in ["src", "../assay-core/src", "../assay-report/src"] {
+        sources(&here.join(room), &mut all);
+    }
+    let mut seen = 0;
+    for (path, source) in all.iter().filter(|(path, _)| !path.ends_with("cli/refusals.rs")) {
+        for line in told_by(source).split('\n').flat_map(named) {
+            // The name alone, which is filled in, and dots for the rest.
+            if line == "assay x" || line.contains('…') {
+                continue;
+            }
+            assert!(
+                is_command(&line.replace("...", "")),
+                "{}: `{line}` is no command",
+                path.display()
+            );
+            seen += 1;
+        }
+    }
+    assert!(seen > 25, "{seen}");
+    assert!(!is_command("assay run depth --areal 1GiB") && !is_command("assay chekc"));
+}
