@@ -14,6 +14,7 @@ pub mod claims;
 mod classes;
 mod conversions;
 pub mod days;
+mod emulation;
 mod facts;
 mod foresight;
 pub mod gate;
@@ -42,6 +43,7 @@ mod verdicts;
 mod watched;
 
 pub use across::compare;
+pub use emulation::{emulated, is_judged_when_emulated};
 pub use foresight::{Foresight, foresee, foreseen};
 pub use gathering::Gathering;
 pub use null::{Null, NullWorkload, null};

@@ -35,6 +35,7 @@ impl Progress {
                 self.filling(target, *done_bytes, *of_bytes);
             }
             Event::Making { what } => self.note(&format!("making {what}")),
+            Event::Waiting { text } => self.note(&format!("waiting: {text}")),
             Event::Pilot { target } => self.note(&format!("{target}: pilot")),
             Event::Planned { trials, done: 0, expected_ns } => {
                 self.planned("", *trials, *expected_ns);
