@@ -117,7 +117,7 @@ impl VmArguments {
     /// What a study would do there, and what it would tell.
     ///
     /// # Errors
-    /// Those of [`VmArguments::run`] before it begins.
+    /// A mistake, or refused where no trial of it could be run.
     pub fn preview(
         &self,
         system: &dyn System,
@@ -126,10 +126,15 @@ impl VmArguments {
         quick: Option<Quick>,
     ) -> Outcome<(Preview, Order)> {
         suits(&study)?;
-        // A plan downloads nothing.
-        let ready = guest::ready(system, &Wish { fetch: false, ..self.wish(&study)? })?;
+        // A plan downloads nothing, and tells what is missing beside what would be.
+        let ready = guest::ready(system, &Wish { fetch: false, ..self.wish(&study)? });
+        let lacks = match ready {
+            Ok(ready) => ready.lacks,
+            Err(failure) if failure.kind == Kind::Refused => vec![failure.message],
+            Err(failure) => return Err(failure),
+        };
         let seen = runner::preview_in_vm(system, study, consented, quick)?;
-        let (preview, order) = shown(&seen, ready.lacks);
+        let (preview, order) = shown(&seen, lacks);
         let by_pilot = quick.is_some_and(|quick| quick.replicates.is_none());
         Ok((Preview { by_pilot, ..preview }, order))
     }
@@ -375,6 +380,21 @@ mod tests {
             assert_eq!(failure.kind, Kind::Mistake, "{words:?}");
             assert!(failure.message.contains(told), "{failure}");
         }
+    }
+
+    #[test]
+    fn a_plan_says_what_gets_no_verdict_where_the_machine_is_emulated() {
+        let machine = include_str!("../../../assay-core/tests/fixtures/machines/sata-ssd.txt");
+        let fake = assay_core::system::Fake::recorded(machine).unwrap();
+        let line = Line::try_parse_from(["assay", "--vm"]).unwrap();
+        let study = presets::find("raid-chunk").unwrap().unwrap().in_lab();
+        let consented = Consented::default();
+        let (preview, _) = line.vm.preview(&fake, study, &consented, None).unwrap();
+        assert!(preview.trial_count > 0 && preview::estimate(&preview).contains(" trials, "));
+        let told = preview.lacks.iter().filter(|lack| lack.contains("no verdict there"));
+        assert_eq!(told.count(), usize::from(guest::is_emulated()), "{:?}", preview.lacks);
+        let mine = |change: &String| change.starts_with("nothing of this machine");
+        assert!(preview.changes.iter().any(mine), "{:?}", preview.changes);
     }
 
     #[test]

@@ -17,7 +17,9 @@ pub(super) fn of(system: &dyn System, places: &[Place]) -> Vec<Mark> {
         .collect();
     names.sort_unstable();
     names.dedup();
-    let read = |name: &str| Mark::read(system, name).ok().flatten();
+    // Where a part of an id could not be read, it would be another device's later.
+    let sure = |mark: &Mark| mark.gone(system).is_none();
+    let read = |name: &str| Mark::read(system, name).ok().flatten().filter(sure);
     names.into_iter().filter_map(read).collect()
 }
 
