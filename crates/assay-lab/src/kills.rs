@@ -67,20 +67,26 @@ struct Site {
 /// Kills `count` runs of the program, the moments drawn from `seed`; an error says what was left.
 pub fn kill(program: &Path, count: u32, seed: u64, tell: &mut dyn FnMut(&str)) -> Done<Kills> {
     let site = Site::new(program)?;
-    let before = site.condition()?;
-    let mut draws = Draws(seed | 1);
-    let mut kills = Kills { trials: Some(0), resumed: Some(0), ..Kills::default() };
-    let whole = site.whole_run()?;
-    tell(&format!("an undisturbed run takes {:.1} s", whole.as_secs_f64()));
-    for number in 1..=count {
-        // Now and then after the end: that moment must be harmless too.
-        let after = whole.mul_f64(draws.share() * 1.02);
-        let line = site.one(number, after, &before, &mut kills).map_err(|error| {
-            format!("kill {number} after {:.3} s: {error}", after.as_secs_f64())
-        })?;
-        tell(&format!("{number:3}: {line}"));
+    rounds::cleared(&site.assay, site.killed(count, seed, tell))
+}
+
+impl Site {
+    fn killed(&self, count: u32, seed: u64, tell: &mut dyn FnMut(&str)) -> Done<Kills> {
+        let before = self.condition()?;
+        let mut draws = Draws(seed | 1);
+        let mut kills = Kills { trials: Some(0), resumed: Some(0), ..Kills::default() };
+        let whole = self.whole_run()?;
+        tell(&format!("an undisturbed run takes {:.1} s", whole.as_secs_f64()));
+        for number in 1..=count {
+            // Now and then after the end: that moment must be harmless too.
+            let after = whole.mul_f64(draws.share() * 1.02);
+            let line = self.one(number, after, &before, &mut kills).map_err(|error| {
+                format!("kill {number} after {:.3} s: {error}", after.as_secs_f64())
+            })?;
+            tell(&format!("{number:3}: {line}"));
+        }
+        Ok(kills)
     }
-    Ok(kills)
 }
 
 fn image(scratch: &Scratch) -> Done<PathBuf> {

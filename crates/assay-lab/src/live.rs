@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::process::Assay;
+use crate::process::{Assay, Ended};
 use crate::slow::SlowLane;
 use crate::{Done, LoopDevice, Mounted, Scratch, call, insist};
 
@@ -400,6 +400,38 @@ pub fn asked_to_end(program: &Path) -> Done<()> {
         }
     }
     Ok(())
+}
+
+/// The drive is pulled within a period, and another gets its name: what the study says, and the setting
+/// of that other, which had this value when it came.
+pub fn pulled(program: &Path, stranger: &str) -> Done<(Ended, String)> {
+    let scratch = Scratch::new("pulled")?;
+    let assay = Assay::new(program, &scratch.folder("home", 0o755, None)?);
+    let device = LoopDevice::new(scratch.path().join("first"), 64)?;
+    let other = scratch.path().join("second");
+    let file = fs::File::create(&other).map_err(|error| error.to_string())?;
+    file.set_len(64 << 20).map_err(|error| error.to_string())?;
+    let setting = PathBuf::from(format!("/sys/block/{}/queue/read_ahead_kb", device.name()));
+    let now = || fs::read_to_string(&setting).unwrap_or_default().trim().to_owned();
+    let before = now();
+    let study = scratch.path().join("live.toml");
+    let text = "format = \"assay-study/1\"\ntitle = \"Others' work\"\nreplicates = 9\n\
+        control = false\n[factors]\nread-ahead = [\"192 KiB\", \"256 KiB\"]\n[[workload]]\n\
+        name = \"live\"\nobserve = { time = \"3 s\", settle = \"100 ms\", harm = \"off\" }\n";
+    fs::write(&study, text).map_err(|error| error.to_string())?;
+    let study = study.display().to_string();
+    let mut running = assay.start(&["run", &study, device.device(), "--quiet"])?;
+    running.until(LIMIT, || now() != before)?;
+    // Into a period.
+    thread::sleep(Duration::from_millis(1_500));
+    call("losetup", &["--detach", device.device()])?;
+    call("losetup", &[device.device(), &other.display().to_string()])?;
+    fs::write(&setting, stranger).map_err(|error| error.to_string())?;
+    let ended = running.end(LIMIT)?;
+    if fs::read_dir(assay.home().join("journal")).map_or(0, Iterator::count) > 0 {
+        return Err("a journal is left".to_owned());
+    }
+    Ok((ended, now()))
 }
 
 /// Kills so many studies at random moments, their whole group: everything must be put back in time by

@@ -267,6 +267,11 @@ fn programs(plan: &Plan) -> Vec<String> {
     words
 }
 
+/// How many trials there are, and how long they take, in one line.
+pub fn estimate(preview: &Preview) -> String {
+    format!("{} trials, {}", preview.trial_count, time(preview))
+}
+
 /// The preview as text.
 pub fn render(preview: &Preview, order: Order, width: usize) -> String {
     let width = width.clamp(20, 80);

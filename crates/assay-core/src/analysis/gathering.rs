@@ -172,6 +172,7 @@ impl<'a> Gathering<'a> {
         checks.append(&mut found.checks);
         checks.extend(surroundings::checks(&found.surroundings, &environment.started));
         checks.extend(surroundings::observer(environment));
+        checks.extend(surroundings::studies(environment));
         checks.extend(surroundings::virtual_machine(plan));
         found.checks = checks;
         let told = sentences::summary(&sentences::Story {

@@ -16,6 +16,7 @@ pub mod claims;
 mod classes;
 mod conversions;
 pub mod days;
+mod emulation;
 mod facts;
 mod foresight;
 pub mod gate;
@@ -45,6 +46,7 @@ mod watched;
 mod windows;
 
 pub use across::{RESULT, compare};
+pub use emulation::{emulated, is_judged_when_emulated};
 pub use foresight::{Foresight, foresee, foreseen};
 pub use gathering::Gathering;
 pub use null::{Null, NullWorkload, null};

@@ -87,6 +87,24 @@ pub(super) fn observer(environment: &Environment) -> Option<Check> {
     Some(Check::new("observer", text))
 }
 
+/// That other studies ran meanwhile.
+pub(super) fn studies(environment: &Environment) -> Option<Check> {
+    let seen = &environment.surroundings.studies;
+    let processes: Vec<String> = seen.iter().map(u32::to_string).collect();
+    let (which, whose) = match seen.len() {
+        0 => return None,
+        1 => ("another study ran", "process"),
+        _ => ("other studies ran", "processes"),
+    };
+    let text = format!(
+        "{which} on this machine meanwhile ({whose} {}): each disturbs the other in what they share, at \
+         least the processors; trials in which that was seen are marked, and one study after the other \
+         has none of it",
+        processes.join(", ")
+    );
+    Some(Check::new("studies", text))
+}
+
 /// That it ran in a virtual machine that was made for it.
 pub(super) fn virtual_machine(plan: &Plan) -> Option<Check> {
     let machine = plan.virtual_machine.as_ref()?;
@@ -402,5 +420,23 @@ mod tests {
         assert_eq!(told(&bench), None);
         bench.environment.observer = Some("a page was drawn".to_owned());
         assert_eq!(told(&bench).as_deref(), Some("a page was drawn"));
+    }
+
+    #[test]
+    fn studies_that_ran_meanwhile_are_told_with_the_result() {
+        let mut bench = watched();
+        let told = |bench: &Bench| {
+            let checks = bench.findings().checks;
+            checks.into_iter().find(|check| check.name == "studies").map(|check| check.text)
+        };
+        assert_eq!(told(&bench), None);
+        bench.environment.surroundings.studies = [4711].into();
+        let one = told(&bench).unwrap();
+        assert!(
+            one.starts_with("another study ran on this machine meanwhile (process 4711)"),
+            "{one}"
+        );
+        bench.environment.surroundings.studies = [4711, 12].into();
+        assert!(told(&bench).unwrap().contains("(processes 12, 4711)"));
     }
 }

@@ -15,12 +15,14 @@ use super::layers::Extent;
 use super::{Setting, has_role, located};
 use crate::failure::{Failure, Outcome};
 use crate::system::journal::{Journal, Mark, Report, Undo, make_own_directory, setting_value};
-use crate::system::{Act, System, devices, sysfs};
+use crate::system::{Act, DeviceNumber, System, devices, sysfs};
 
 pub use builder::Builder;
 
 /// Partitions of a disk at most: their numbers are looked through for a free one.
 const MOST_PARTITIONS: u32 = 128;
+/// Where the kernel shows control groups.
+const CONTROL_GROUPS: &str = "/sys/fs/cgroup";
 /// Lock of those who change settings: two runs would take each other's for the originals.
 pub const SETTINGS: &str = "settings";
 
@@ -36,6 +38,8 @@ pub struct Guard<'a> {
     made: u32,
     /// Numbers of the partitions that it added, by disk and first byte.
     partitions: BTreeMap<(String, u64), u32>,
+    /// The devices that the study began on: no other under their names is changed.
+    known: Vec<Mark>,
 }
 
 impl Drop for Guard<'_> {
@@ -71,7 +75,13 @@ impl<'a> Guard<'a> {
             id: id.to_owned(),
             made: 0,
             partitions: BTreeMap::new(),
+            known: Vec::new(),
         })
+    }
+
+    /// Changes no settings of devices that bear these names and are others.
+    pub fn keep_to(&mut self, devices: Vec<Mark>) {
+        self.known = devices;
     }
 
     /// Leaves everything as it is now; the journal stays, to undo it one day.
@@ -116,9 +126,16 @@ impl<'a> Guard<'a> {
     /// # Errors
     /// Why it could not be had; what was changed on the way is in the journal.
     pub fn set(&mut self, setting: &Setting) -> Outcome<()> {
-        let setting = located(self.system, setting.clone()).map_err(Failure::refused)?;
+        let mut setting = located(self.system, setting.clone()).map_err(Failure::refused)?;
+        if setting.device.is_none() {
+            setting.device = limited(self.system, &setting);
+        }
         let path = &setting.path;
         let refused = |what: String| Failure::refused(format!("{}: {what}", path.display()));
+        let named = |mark: &&Mark| setting.device.as_ref() == Some(&mark.name);
+        if let Some(why) = self.known.iter().find(named).and_then(|own| own.gone(self.system)) {
+            return Err(refused(why));
+        }
         let now = self.read(path).map_err(|error| refused(sysfs::reason(&error)))?;
         if now == setting.value {
             return Ok(());
@@ -290,6 +307,14 @@ pub fn setters<'l>(
         known.filter(|(name, _)| has_role(name, super::Role::Setting)).collect();
     found.sort_by_key(|(name, _)| super::rank(name));
     found
+}
+
+/// The device that a limit of a control group is about: it begins with the device's number, which is
+/// given again to others like its name.
+fn limited(system: &dyn System, setting: &Setting) -> Option<String> {
+    let (major, minor) = setting.value.split_whitespace().next()?.split_once(':')?;
+    let number = DeviceNumber { major: major.parse().ok()?, minor: minor.parse().ok()? };
+    devices::name_of(system, number).filter(|_| setting.path.starts_with(CONTROL_GROUPS))
 }
 
 fn closed() -> Failure {

@@ -313,6 +313,10 @@ impl Factor for Knob {
         )
     }
 
+    fn is_of_device(&self) -> bool {
+        matches!(self.place, Place::Queue(_) | Place::ReadAhead)
+    }
+
     fn same(&self, one: &str, other: &str) -> bool {
         match (self.level.kernel(one), self.level.kernel(other)) {
             (Ok(one), Ok(other)) => one == other,

@@ -156,6 +156,11 @@ pub trait Factor: Sync {
         }
     }
 
+    /// Whether its settings belong to the devices of the target, so that who has those has them.
+    fn is_of_device(&self) -> bool {
+        self.role() == Role::Layer
+    }
+
     /// The level that the machine is at, as far as it can be seen.
     fn observe(&self, name: &str, view: &View<'_>) -> Presence<String>;
 }
@@ -261,6 +266,17 @@ pub fn has_role(name: &str, role: Role) -> bool {
 /// Whether a name is that of a factor that changes the machine.
 pub fn changes(name: &str) -> bool {
     find(name).is_some_and(|factor| factor.role().changes())
+}
+
+/// Whether a name is that of a factor that changes the devices of the target.
+pub fn is_of_device(name: &str) -> bool {
+    find(name).is_some_and(|factor| factor.role().changes() && factor.is_of_device())
+}
+
+/// Whether a name is that of a factor that changes what the whole machine has once.
+pub fn is_of_machine(name: &str) -> bool {
+    let beside = layers::of_factor(name).is_some_and(|layer| !layer.needs_device());
+    find(name).is_some_and(|factor| factor.role().changes() && (beside || !factor.is_of_device()))
 }
 
 /// What an arm may cost that no number shows, each once.

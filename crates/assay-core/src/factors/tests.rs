@@ -248,6 +248,50 @@ fn whenever_a_second_layer_or_its_recovery_dies_the_machine_ends_as_it_began() {
     assert!(deaths > DEATHS && recoveries > deaths, "{deaths} {recoveries}");
 }
 
+/// What the kernel shows of the files behind loop devices once the mount name space of the run that
+/// was killed is gone, and their mounts with it.
+fn forget_the_mount(fake: &Fake, shown: fn(&str) -> String) {
+    for name in fake.list(Path::new("/sys/block")).unwrap() {
+        let place = format!("/sys/devices/virtual/block/{name}/loop/backing_file");
+        let Ok(text) = fake.read_text(Path::new(&place)) else { continue };
+        fake.put(place, format!("{}\n", shown(text.trim_end())));
+    }
+}
+
+/// Members of an array or a pool, killed at each change, in a mount name space of its own.
+#[test]
+fn whenever_a_run_dies_with_its_mounts_no_loop_device_stays() {
+    let within = |path: &str| path.strip_prefix("/var/lib").unwrap().to_owned();
+    let removed =
+        |path: &str| format!("{} (deleted)", path.strip_prefix("/var/lib/assay").unwrap());
+    for shown in [within, removed] {
+        let fake = machine();
+        let before = fake.condition(Path::new(HOME));
+        let (deaths, stood) = (AtomicU32::new(0), AtomicU32::new(0));
+        let loops = |fake: &Fake| {
+            let names = fake.list(Path::new("/sys/block")).unwrap();
+            names.iter().filter(|name| name.starts_with("loop")).count() as u32
+        };
+        let dies = |half: Half<'_>| {
+            let dead = dead(&fake, half);
+            forget_the_mount(&dead, shown);
+            stood.fetch_max(loops(&dead), Ordering::Relaxed);
+            put_back(&dead);
+            let death = deaths.fetch_add(1, Ordering::Relaxed) + 1;
+            assert_eq!(loops(&dead), 0, "death {death}");
+            assert_eq!(dead.condition(Path::new(HOME)), before);
+        };
+        let watched = Faulty::watched(&fake, &dies);
+        let mut guard = Guard::begin(&watched, Path::new(HOME), "20261120-1200-ab12").unwrap();
+        for _ in 0..MEMBERS {
+            lab(&mut guard).unwrap();
+        }
+        guard.finish().unwrap();
+        assert_eq!(stood.into_inner() as usize, MEMBERS);
+        assert!(deaths.into_inner() as usize > 4 * MEMBERS);
+    }
+}
+
 #[test]
 fn every_factor_takes_its_example_and_goes_all_the_way() {
     let mut names: Vec<&str> = Vec::new();

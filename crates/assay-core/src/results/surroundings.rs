@@ -1,6 +1,6 @@
 //! What was looked at once before the trials of a study and once after them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -25,11 +25,19 @@ pub struct Surroundings {
     /// Energy while nothing was done, before the first trial.
     #[serde(default = "not_watched", skip_serializing_if = "is_not_watched")]
     pub idle: Presence<Energy>,
+    /// Processes that ran a study of their own meanwhile, as they were seen between trials.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub studies: BTreeSet<u32>,
 }
 
 impl Default for Surroundings {
     fn default() -> Self {
-        Self { health_before: BTreeMap::new(), health_after: BTreeMap::new(), idle: not_watched() }
+        Self {
+            health_before: BTreeMap::new(),
+            health_after: BTreeMap::new(),
+            idle: not_watched(),
+            studies: BTreeSet::new(),
+        }
     }
 }
 

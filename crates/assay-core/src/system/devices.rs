@@ -75,21 +75,31 @@ pub fn start_of(system: &dyn System, partition: &str) -> Option<u64> {
     sectors.value().map(|sectors| sectors.saturating_mul(SECTOR))
 }
 
-/// Kernel names of the loop devices that have a file, or had it when it was removed.
+/// What the kernel adds to the name of a file that was removed.
+const REMOVED: &str = " (deleted)";
+
+/// Kernel names of the loop devices that have a file, or had it when it was removed. The file's name is
+/// one that nothing else has: of a mount that is gone, with the mount name space that it was in, the
+/// kernel shows no more of the path than what lies in that mount.
 ///
 /// # Errors
 /// The kernel's, where that cannot be told.
 pub fn loops_of(system: &dyn System, file: &Path) -> io::Result<Vec<String>> {
     let names = sysfs::there(system.list(Path::new("/sys/block")))?.unwrap_or_default();
-    let mut removed = file.as_os_str().to_owned();
-    removed.push(" (deleted)");
     let mut found = Vec::new();
     for name in names.into_iter().filter(|name| name.starts_with("loop")) {
         let own = stack::read_backing_file(system, &name)?;
-        let has = |own: PathBuf| own == file || own.as_os_str() == removed;
-        found.extend(own.is_some_and(has).then_some(name));
+        found.extend(own.is_some_and(|own| is_end_of(&own, file)).then_some(name));
     }
     Ok(found)
+}
+
+/// Whether a path that the kernel shows is that of a file, from a directory of its on.
+fn is_end_of(shown: &Path, file: &Path) -> bool {
+    let text = shown.as_os_str().as_encoded_bytes();
+    let bare = text.strip_suffix(REMOVED.as_bytes()).unwrap_or(text);
+    let whole = file.as_os_str().as_encoded_bytes();
+    [text, bare].iter().any(|own| own.len() > 1 && own[0] == b'/' && whole.ends_with(own))
 }
 
 /// Where sysfs keeps a device, links followed: the way tells its bus.

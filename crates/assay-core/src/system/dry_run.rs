@@ -213,7 +213,7 @@ impl System for DryRun<'_> {
 
     fn hold(&self, name: &str) -> Result<Hold, HoldError> {
         self.note(format!("take the lock {name}"));
-        Ok(Hold { _socket: None, _file: None })
+        Ok(Hold::new(None, None))
     }
 
     fn sleep(&self, _: Duration) {}

@@ -788,7 +788,7 @@ impl System for Fake {
             Some((process, user)) => {
                 Err(HoldError::Held { process: Some(*process), user: Some(*user) })
             }
-            None => Ok(Hold { _socket: None, _file: None }),
+            None => Ok(Hold::new(None, None)),
         }
     }
 }

@@ -19,6 +19,7 @@ pub mod fake;
 mod faulty;
 mod key;
 
+pub mod beside;
 pub mod between;
 pub mod devices;
 pub mod graphics;
@@ -212,12 +213,33 @@ pub struct Hold {
     _socket: Option<std::os::fd::OwnedFd>,
     /// Keeps it for all who share the run directory.
     _file: Option<File>,
+    beside: Option<Holder>,
+}
+
+/// Who has a lock, too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Holder {
+    /// Process id, where the kernel tells.
+    pub process: Option<u32>,
+    /// User id.
+    pub user: u32,
 }
 
 impl Hold {
     /// A lock that is held as long as these are open.
     pub fn new(socket: Option<std::os::fd::OwnedFd>, file: Option<File>) -> Self {
-        Self { _socket: socket, _file: file }
+        Self { _socket: socket, _file: file, beside: None }
+    }
+
+    /// The same, though an ordinary user has it, too: such a one holds root back from nothing.
+    #[must_use]
+    pub fn beside_another(self, beside: Option<Holder>) -> Self {
+        Self { beside, ..self }
+    }
+
+    /// An ordinary user who has it, too.
+    pub fn beside(&self) -> Option<Holder> {
+        self.beside
     }
 }
 

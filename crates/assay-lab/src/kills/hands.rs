@@ -67,6 +67,10 @@ pub fn impatient(
     mut tell: impl FnMut(&str),
 ) -> Done<Endings> {
     let site = Site::new(program)?;
+    rounds::cleared(&site.assay, ended(&site, count, seed, &mut tell))
+}
+
+fn ended(site: &Site, count: u32, seed: u64, tell: &mut dyn FnMut(&str)) -> Done<Endings> {
     let first = turn()?;
     let before = site.condition()?;
     drop(first);
@@ -78,7 +82,7 @@ pub fn impatient(
         let said = said(study, &signals);
         // Other tests change the machine, too.
         let _turn = turn()?;
-        let line = one(&site, (study, how), &signals, &before, &mut endings)
+        let line = one(site, (study, how), &signals, &before, &mut endings)
             .map_err(|error| format!("{number}: {said}: {error}"))?;
         tell(&format!("{number:3}: {said}: {line}"));
     }

@@ -7,6 +7,9 @@ use super::{Draws, Kills, LIMIT};
 use crate::Done;
 use crate::process::Assay;
 
+/// Times that everything is put back after a failure.
+const TRIES: u32 = 20;
+
 /// What is killed, and what may not be left of it.
 pub(super) struct Victim<'a> {
     /// The program.
@@ -17,6 +20,21 @@ pub(super) struct Victim<'a> {
     pub condition: &'a dyn Fn() -> Done<String>,
 }
 
+/// The same outcome; after a failure everything is put back once more, as often as it takes for what is
+/// busy: the home with the journals goes with the test, and nobody would know of a device any more.
+pub(super) fn cleared<T>(assay: &Assay, outcome: Done<T>) -> Done<T> {
+    let Err(failure) = outcome else { return outcome };
+    let mut left = String::new();
+    for _ in 0..TRIES {
+        match restored(assay) {
+            Ok(_) => return Err(failure),
+            Err(error) => left = error,
+        }
+        thread::sleep(Duration::from_millis(500));
+    }
+    Err(format!("{failure}\nand this stays: {left}"))
+}
+
 /// Kills `count` runs, the moments drawn from `seed`: now and then after the end, which must be harmless
 /// too, and every third one in the first second, in which most is made. An error says what was left.
 pub(super) fn kill(
@@ -25,6 +43,10 @@ pub(super) fn kill(
     seed: u64,
     tell: &mut dyn FnMut(&str),
 ) -> Done<Kills> {
+    cleared(victim.assay, all(victim, count, seed, tell))
+}
+
+fn all(victim: &Victim<'_>, count: u32, seed: u64, tell: &mut dyn FnMut(&str)) -> Done<Kills> {
     let before = (victim.condition)()?;
     let mut lengths = Vec::new();
     for words in &victim.runs {

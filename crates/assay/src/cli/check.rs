@@ -76,6 +76,8 @@ pub struct Arguments {
     #[arg(long, value_name = "ID")]
     destroy: Vec<String>,
     #[command(flatten)]
+    waiting: running::Waiting,
+    #[command(flatten)]
     how: running::Printing,
 }
 
@@ -95,7 +97,9 @@ pub fn run(system: &dyn System, arguments: Arguments) -> Outcome<()> {
         } else {
             arguments.targets
         },
-        consented: Consented { destroy: arguments.destroy, ..Consented::default() },
+        consented: arguments
+            .waiting
+            .with(Consented { destroy: arguments.destroy, ..Consented::default() }),
         results: running::results_directory(system)?,
         judge: None,
         observer: None,

@@ -86,6 +86,7 @@ const OPTIONS: &[(&str, &[Row])] = &[
             first("until", every),
             own("time", timed),
             more("seed", trials),
+            more("wait", trials),
         ],
     ),
     (

@@ -4,6 +4,7 @@ use clap::Args;
 
 use super::boots::{self, BootArguments};
 use super::study_arguments::StudyArguments;
+use super::vm::{self, VmArguments};
 use super::{explain, output};
 use crate::runner;
 use crate::store;
@@ -12,10 +13,10 @@ use assay_core::failure::Outcome;
 use assay_core::findings::Findings;
 use assay_core::results::bundle::{self, Stored};
 use assay_core::results::plan::Plan;
-use assay_core::study::Study;
+use assay_core::study::{Order, Study};
 use assay_core::system::site::{Site, TargetKind};
 use assay_core::system::{System, identity};
-use assay_report::preview::{self, PreviewStake};
+use assay_report::preview::{self, Preview, PreviewStake};
 
 /// Earlier results that are looked at for one to take the spread from.
 const MOST_LOOKED_AT: usize = 20;
@@ -32,6 +33,7 @@ Examples:
   assay plan depth.toml                   before running it
   assay plan check /dev/sdX               what that drive carries, its ID
   assay plan filesystems --lab            what would be made, and taken down
+  assay plan raid-chunk --vm              what it would tell in a virtual machine
   assay plan depth.toml --replicates 12   what more replicates would show
   assay plan check --commands             the same work in fio's words
   assay plan 20261120-1031 --commands     a stored result, as it ran"
@@ -44,39 +46,55 @@ pub struct Arguments {
     /// The lines of fio and others that do the same work
     ///
     /// Of a study, or of a stored result as it ran (its id in the place of STUDY).
-    #[arg(long)]
+    #[arg(long, conflicts_with = "vm")]
     commands: bool,
+    #[command(flatten)]
+    vm: VmArguments,
     /// One JSON document instead of the text
     #[arg(long)]
     json: bool,
 }
 
 /// Runs the command.
-pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
+pub fn run(system: &dyn System, mut arguments: Arguments) -> Outcome<()> {
+    if arguments.vm.is_asked() {
+        arguments.of_study.take_to_lab()?;
+    }
+    let arguments = &arguments;
     if arguments.commands {
         return explain::of_plan(system, &arguments.of_study, arguments.json);
     }
     let (study, targets) = arguments.of_study.study(system)?;
     let study = match arguments.of_boots.of(study, arguments.of_study.has_targets())? {
+        Ok(_) if arguments.vm.is_asked() => return Err(vm::no_boots()),
         Ok(study) => return boots::preview(system, study, &arguments.of_boots),
         Err(study) => study,
     };
     let StudyArguments { destroy, permitted, .. } = &arguments.of_study;
     let consented = permitted.consented(destroy)?;
-    let seen = runner::preview(system, study, &targets, &consented, arguments.of_study.quick())?;
+    let quick = arguments.of_study.quick();
+    if arguments.vm.is_asked() {
+        let preview = arguments.vm.preview(system, study, &consented, quick)?;
+        show(system, arguments, &preview);
+        return Ok(());
+    }
+    let seen = runner::preview(system, study, &targets, &consented, quick)?;
     let runner::Preview { study, plan, sites, changes, lacks } = &seen;
     let earlier = earlier(system, study, plan);
     let foresight = analysis::foresee(plan, earlier.as_ref());
     let stakes = stakes(system, sites);
-    let by_pilot = arguments.of_study.quick().is_some_and(|quick| quick.replicates.is_none());
+    let by_pilot = quick.is_some_and(|quick| quick.replicates.is_none());
     let preview = preview::make(study, plan, (sites, changes, lacks), stakes, foresight);
-    let preview = preview::Preview { by_pilot, ..preview };
-    if arguments.json {
-        output::json(&preview);
-    } else {
-        output::text(&preview::render(&preview, plan.design.order, output::columns(system)));
-    }
+    show(system, arguments, &(preview::Preview { by_pilot, ..preview }, plan.design.order));
     Ok(())
+}
+
+fn show(system: &dyn System, arguments: &Arguments, (preview, order): &(Preview, Order)) {
+    if arguments.json {
+        output::json(preview);
+    } else {
+        output::text(&preview::render(preview, *order, output::columns(system)));
+    }
 }
 
 /// What overwriting each device among the targets would cost.

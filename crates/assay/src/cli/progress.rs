@@ -35,6 +35,7 @@ impl Progress {
                 self.filling(target, *done_bytes, *of_bytes);
             }
             Event::Making { what } => self.note(&format!("making {what}")),
+            Event::Waiting { text } => self.waits(&format!("waiting: {text}")),
             Event::Pilot { target } => self.note(&format!("{target}: pilot")),
             Event::Planned { trials, done: 0, expected_ns } => {
                 self.planned("", *trials, *expected_ns);
@@ -63,6 +64,14 @@ impl Progress {
     fn warn(&self, text: &str) {
         match &self.bar {
             Some(bar) => bar.suspend(|| output::message(text)),
+            None => output::message(text),
+        }
+    }
+
+    /// It may take long: also who has no bar hears of it.
+    fn waits(&self, text: &str) {
+        match &self.bar {
+            Some(_) => self.note(text),
             None => output::message(text),
         }
     }

@@ -33,6 +33,8 @@ pub struct Arguments {
     #[command(flatten)]
     permitted: Permitted,
     #[command(flatten)]
+    waiting: running::Waiting,
+    #[command(flatten)]
     pub(super) how: running::Printing,
 }
 
@@ -49,7 +51,7 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     if plan::boots::asked(&acting.stored.study).is_some() {
         return boots::resume(system, arguments.result.as_deref(), false, arguments.how);
     }
-    let consented = arguments.permitted.consented(&arguments.destroy)?;
+    let consented = arguments.waiting.with(arguments.permitted.consented(&arguments.destroy)?);
     let ran = running::resume(system, acting, &consented, arguments.how.quiet)?;
     running::conclude(system, ran, arguments.how)
 }

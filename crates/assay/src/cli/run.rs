@@ -42,6 +42,8 @@ pub struct Arguments {
     #[arg(long, conflicts_with = "quiet")]
     watch: bool,
     #[command(flatten)]
+    waiting: running::Waiting,
+    #[command(flatten)]
     of_boots: BootArguments,
     #[command(flatten)]
     against: Against,
@@ -73,7 +75,9 @@ pub fn run(system: &dyn System, mut arguments: Arguments) -> Outcome<()> {
     let request = Request {
         study,
         targets,
-        consented: arguments.of_study.permitted.consented(&arguments.of_study.destroy)?,
+        consented: arguments
+            .waiting
+            .with(arguments.of_study.permitted.consented(&arguments.of_study.destroy)?),
         results: running::results_directory(system)?,
         judge: None,
         observer: None,
@@ -98,12 +102,13 @@ fn in_vm(system: &dyn System, arguments: Arguments) -> Outcome<()> {
     }
     let (study, _) = arguments.of_study.study(system)?;
     let Err(study) = arguments.of_boots.of(study, false)? else {
-        return Err(Failure::mistake("--vm: boots are those of this machine"));
+        return Err(vm::no_boots());
     };
-    let order = vm::Order {
+    let order = vm::Errand {
         study,
         quick: arguments.of_study.quick(),
         permitted: arguments.of_study.permitted.words(),
+        consented: arguments.of_study.permitted.consented(&[])?,
         how: arguments.how,
         against: arguments.against,
     };

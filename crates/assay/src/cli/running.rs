@@ -3,6 +3,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use clap::Args;
 
@@ -16,6 +17,7 @@ use assay_core::analysis::{self, Enough};
 use assay_core::failure::{Failure, Kind, Outcome};
 use assay_core::findings::{Findings, StudyFacts};
 use assay_core::plan;
+use assay_core::quantity::Time;
 use assay_core::quantity::units::show;
 use assay_core::results::environment::Environment;
 use assay_core::results::headline;
@@ -59,6 +61,25 @@ impl Unended {
     /// How many trials are finished.
     pub fn trials(&self) -> usize {
         self.0.trials.len()
+    }
+}
+
+/// Whether what another study holds is waited for.
+#[derive(Clone, Copy, Debug, Default, Args)]
+pub struct Waiting {
+    /// Wait so long for what another study holds, such as 30m
+    ///
+    /// Without it such a study is refused at once. With progress; what is held to the end of that time
+    /// is refused as well.
+    #[arg(long, value_name = "TIME")]
+    wait: Option<Time>,
+}
+
+impl Waiting {
+    /// What the user has allowed, with it.
+    pub fn with(self, consented: Consented) -> Consented {
+        let wait = self.wait.map_or(Duration::ZERO, |time| Duration::from_nanos(time.0));
+        Consented { wait, ..consented }
     }
 }
 
@@ -212,11 +233,13 @@ const fn gravity(kind: Kind) -> u8 {
     }
 }
 
-/// What is the matter with a study: what was not put back, what is not kept, that somebody ended it, or
+/// What is the matter with a study: what was not put back, what was gone, what is not kept, that somebody ended it, or
 /// that trials of it were lost.
 fn matters(finished: &mut Finished) -> Vec<Failure> {
     let left = finished.left.take();
-    let cut = unkept(finished).or_else(|| finished.interrupted.then(|| interrupted(finished)));
+    let cut = gone(finished)
+        .or_else(|| unkept(finished))
+        .or_else(|| finished.interrupted.then(|| interrupted(finished)));
     let lost = if finished.interrupted { None } else { lost(finished) };
     [lost, cut, left].into_iter().flatten().collect()
 }
@@ -297,6 +320,19 @@ fn lost(finished: &Finished) -> Option<Failure> {
         None => String::new(),
     };
     Some(Failure::partial(format!("{why}; {what}{kept}")))
+}
+
+/// How a study ends whose device is not there any more: with what is kept, and how to go on.
+fn gone(finished: &Finished) -> Option<Failure> {
+    let why = finished.gone.as_ref()?;
+    let (id, trials) = (&finished.id, finished.trials.len());
+    Some(Failure::refused(match &finished.directory {
+        Some(_) if trials > 0 => format!(
+            "{why}, and the study ended there; {trials} finished trials are kept: assay show {id}, or, with \
+             the device back in its place, go on with: assay restore resume {id}"
+        ),
+        _ => format!("{why}, and the study ended there; nothing is kept"),
+    }))
 }
 
 /// How an interrupted study ends: with what is kept, and how to go on.
@@ -468,6 +504,21 @@ mod tests {
         assert!(code == 5 && told.starts_with("none of the 6 trials are kept"), "{told}");
         let homeless = Finished { directory: None, ..self::finished() };
         assert_eq!(code_and_words(homeless).0, 5);
+    }
+
+    #[test]
+    fn a_device_that_is_gone_is_a_refusal_that_says_what_is_kept() {
+        let gone = || Some("sdb is gone".to_owned());
+        let lost = |trials| Finished { gone: gone(), interrupted: true, ..full_after(trials) };
+        let kept = Finished { gone: gone(), interrupted: true, ..finished() };
+        let (id, count) = (kept.id.clone(), kept.trials.len());
+        let (code, told) = code_and_words(kept);
+        assert!(told.contains(&format!("{count} finished trials are kept: assay show {id}")));
+        assert!(code == 3 && told.ends_with(&format!("assay restore resume {id}")), "{told}");
+        let (code, told) = code_and_words(lost(0));
+        assert!(code == 3 && told.ends_with("nothing is kept"), "{told}");
+        let left = Some(Failure::not_restored("run assay restore"));
+        assert_eq!(code_and_words(Finished { left, ..lost(0) }).0, 4);
     }
 
     #[test]

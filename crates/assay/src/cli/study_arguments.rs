@@ -74,7 +74,7 @@ impl Permitted {
     /// The user's mistake where no setting can lie at a path.
     pub fn consented(&self, destroy: &[String]) -> Outcome<Consented> {
         let (destroy, allowed) = (destroy.to_vec(), self.settings.paths()?);
-        Ok(Consented { destroy, allowed, as_root: self.as_root })
+        Ok(Consented { destroy, allowed, as_root: self.as_root, ..Consented::default() })
     }
 }
 

@@ -13,14 +13,17 @@ use super::progress::Progress;
 use super::running::{self, Printing};
 use crate::real::guest::{self, Ready, Stream, Wish};
 use crate::real::signals;
+use crate::runner::{self, Consented};
 use crate::store;
+use assay_core::analysis;
 use assay_core::factors::layers;
 use assay_core::failure::{Failure, Kind, Outcome};
 use assay_core::plan::allocation::Quick;
 use assay_core::quantity::Bytes;
 use assay_core::results::headline;
-use assay_core::study::{Study, Target, file};
+use assay_core::study::{Order, Study, Target, file};
 use assay_core::system::{System, identity};
+use assay_report::preview::{self, Preview};
 
 /// Room on the drive beside the study's own device.
 const BESIDE: Bytes = Bytes(512 << 20);
@@ -57,13 +60,15 @@ pub struct VmArguments {
 }
 
 /// A study that is to run there, and how.
-pub struct Order {
+pub struct Errand {
     /// The study.
     pub study: Study,
     /// How a quick look is divided.
     pub quick: Option<Quick>,
     /// What it may do beside, as words of the command.
     pub permitted: Vec<String>,
+    /// The same as the runner takes it.
+    pub consented: Consented,
     /// How its result is told.
     pub how: Printing,
     /// What it is compared with.
@@ -109,11 +114,36 @@ impl VmArguments {
         })
     }
 
+    /// What a study would do there, and what it would tell.
+    ///
+    /// # Errors
+    /// A mistake, or refused where no trial of it could be run.
+    pub fn preview(
+        &self,
+        system: &dyn System,
+        study: Study,
+        consented: &Consented,
+        quick: Option<Quick>,
+    ) -> Outcome<(Preview, Order)> {
+        suits(&study)?;
+        // A plan downloads nothing, and tells what is missing beside what would be.
+        let ready = guest::ready(system, &Wish { fetch: false, ..self.wish(&study)? });
+        let lacks = match ready {
+            Ok(ready) => ready.lacks,
+            Err(failure) if failure.kind == Kind::Refused => vec![failure.message],
+            Err(failure) => return Err(failure),
+        };
+        let seen = runner::preview_in_vm(system, study, consented, quick)?;
+        let (preview, order) = shown(&seen, lacks);
+        let by_pilot = quick.is_some_and(|quick| quick.replicates.is_none());
+        Ok((Preview { by_pilot, ..preview }, order))
+    }
+
     /// Runs a study there, and shows its result as one of this machine's is shown.
     ///
     /// # Errors
     /// Those of a study that runs here; refused without QEMU, a kernel, or room.
-    pub fn run(&self, system: &dyn System, order: Order) -> Outcome<()> {
+    pub fn run(&self, system: &dyn System, order: Errand) -> Outcome<()> {
         suits(&order.study)?;
         let wish = self.wish(&order.study)?;
         // Without a place for the result all of it would be in vain.
@@ -128,7 +158,13 @@ impl VmArguments {
         for reason in &ready.lacks {
             output::message(&format!("not in the virtual machine: {reason}"));
         }
+        // Before minutes of work, not after them.
+        let (study, quick) = (order.study.clone(), order.quick);
+        let seen = runner::preview_in_vm(system, study, &order.consented, quick)?;
         if !order.how.quiet {
+            let (preview, _) = shown(&seen, Vec::new());
+            output::message(&preview::estimate(&preview));
+            preview.lacks.iter().for_each(|lack| output::message(lack));
             let (kernel, cpus) = (ready.kernel(), self.vm_cpus);
             let memory = Bytes(wish.memory_bytes);
             output::message(&format!(
@@ -139,6 +175,30 @@ impl VmArguments {
         let id = guest::bring(system, &ended, &results)?;
         concluded(system, id, ending, order)
     }
+}
+
+/// The preview of a study there, with what an emulated machine gives no verdict on.
+fn shown(seen: &runner::Preview, lacks: Vec<String>) -> (Preview, Order) {
+    let runner::Preview { study, plan, sites, .. } = seen;
+    let emulated = guest::is_emulated();
+    let told = emulated.then(|| {
+        format!(
+            "KVM, which this machine does not offer: the virtual machine is emulated; {}",
+            analysis::emulated(plan)
+        )
+    });
+    let lacks: Vec<String> = told.into_iter().chain(lacks).collect();
+    let mut foresight = analysis::foresee(plan, None);
+    foresight.retain(|own| !emulated || analysis::is_judged_when_emulated(plan, &own.workload));
+    let changes =
+        ["nothing of this machine: devices and settings are the virtual one's".to_owned()];
+    let told = (&sites[..], &changes[..], &lacks[..]);
+    (preview::make(study, plan, told, Vec::new(), foresight), plan.design.order)
+}
+
+/// That boots are no study for a virtual machine.
+pub(super) fn no_boots() -> Failure {
+    Failure::mistake("--vm: boots are those of this machine")
 }
 
 fn bytes(option: &str, text: &str) -> Outcome<Bytes> {
@@ -195,7 +255,7 @@ impl Heard {
 }
 
 /// Runs the study, with progress and signals as if it ran here.
-fn conducted(system: &dyn System, ready: Ready, order: &Order) -> Outcome<(guest::Ended, Ending)> {
+fn conducted(system: &dyn System, ready: Ready, order: &Errand) -> Outcome<(guest::Ended, Ending)> {
     let asked = Arc::new(AtomicU32::new(0));
     let counted = Arc::clone(&asked);
     let caught = signals::catch(move |times| {
@@ -230,7 +290,7 @@ fn conducted(system: &dyn System, ready: Ready, order: &Order) -> Outcome<(guest
 }
 
 /// The command there.
-fn words(order: &Order) -> Vec<String> {
+fn words(order: &Errand) -> Vec<String> {
     let mut words = vec!["assay".to_owned(), in_vm::COMMAND.to_owned(), guest::STUDY.to_owned()];
     if let Some(quick) = &order.quick {
         words.push("--quick".to_owned());
@@ -246,7 +306,7 @@ pub(super) fn concluded(
     system: &dyn System,
     id: Option<String>,
     ending: Ending,
-    order: Order,
+    order: Errand,
 ) -> Outcome<()> {
     let failure = ending.failure.map(|failure| match (failure.kind, &id) {
         (Kind::Interrupted, Some(id)) => Failure::interrupted(format!(
@@ -316,6 +376,21 @@ mod tests {
     }
 
     #[test]
+    fn a_plan_says_what_gets_no_verdict_where_the_machine_is_emulated() {
+        let machine = include_str!("../../../assay-core/tests/fixtures/machines/sata-ssd.txt");
+        let fake = assay_core::system::Fake::recorded(machine).unwrap();
+        let line = Line::try_parse_from(["assay", "--vm"]).unwrap();
+        let study = presets::find("raid-chunk").unwrap().unwrap().in_lab();
+        let consented = Consented::default();
+        let (preview, _) = line.vm.preview(&fake, study, &consented, None).unwrap();
+        assert!(preview.trial_count > 0 && preview::estimate(&preview).contains(" trials, "));
+        let told = preview.lacks.iter().filter(|lack| lack.contains("no verdict there"));
+        assert_eq!(told.count(), usize::from(guest::is_emulated()), "{:?}", preview.lacks);
+        let mine = |change: &String| change.starts_with("nothing of this machine");
+        assert!(preview.changes.iter().any(mine), "{:?}", preview.changes);
+    }
+
+    #[test]
     fn work_that_is_of_this_machine_is_refused() {
         for name in ["live", "command"] {
             let Some(Ok(study)) = presets::find(name) else { continue };
@@ -344,10 +419,11 @@ mod tests {
 
     #[test]
     fn the_command_there_has_what_the_line_says() {
-        let order = |quick| Order {
+        let order = |quick| Errand {
             study: presets::find("depth").unwrap().unwrap(),
             quick,
             permitted: vec!["--as-root".to_owned()],
+            consented: Consented::default(),
             how: Printing { json: false, markdown: false, quiet: true },
             against: Against::default(),
         };

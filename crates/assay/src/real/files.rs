@@ -13,7 +13,7 @@ use rustix::io::Errno;
 
 use assay_core::system::identity::caller;
 use assay_core::system::trust::OTHERS_WRITE;
-use assay_core::system::{HoldError, Locking, OwnFile, System};
+use assay_core::system::{DeviceNumber, HoldError, Locking, OwnFile, System, mounts};
 
 const FILE_MODE: Mode = Mode::from_raw_mode(0o644);
 /// Of files of state: what stands in them is done by root.
@@ -187,18 +187,57 @@ pub fn lock(system: &dyn System, path: &Path, locking: Locking) -> Result<OwnFil
 
 /// Who has locked a file, as far as the kernel tells this process.
 pub fn holder(system: &dyn System, file: &File) -> HoldError {
-    let locks = system.read_text(Path::new("/proc/locks")).unwrap_or_default();
-    let inode = file.metadata().map_or(0, |found| found.ino());
-    let place = format!(":{inode}");
-    // 1: FLOCK  ADVISORY  WRITE 4711 00:2f:12345 0 EOF
-    let process = locks.lines().find_map(|line| {
-        let fields: Vec<&str> = line.split_whitespace().collect();
-        let ours = fields.get(1) == Some(&"FLOCK")
-            && fields.get(5).is_some_and(|lock| lock.ends_with(&place));
-        ours.then(|| fields.get(4)?.parse::<u32>().ok()).flatten()
-    });
+    let Ok(found) = file.metadata() else { return HoldError::Held { process: None, user: None } };
+    let numbers = [Some(number(found.dev())), mounted_as(system, file)];
+    let numbers: Vec<DeviceNumber> = numbers.into_iter().flatten().collect();
+    let process = locked_by(system, &numbers, found.ino());
+    held(system, process)
+}
+
+/// Who has locked the file of a path, which this process may not open; none where nobody has.
+pub fn locked(system: &dyn System, path: &Path) -> Option<HoldError> {
+    let found = std::fs::symlink_metadata(path).ok()?;
+    let process = locked_by(system, &[number(found.dev())], found.ino())?;
+    Some(held(system, Some(process)))
+}
+
+fn held(system: &dyn System, process: Option<u32>) -> HoldError {
     let found = process.and_then(|id| system.status(&Path::new("/proc").join(id.to_string())).ok());
     HoldError::Held { process, user: found.map(|found| found.user) }
+}
+
+fn number(device: u64) -> DeviceNumber {
+    DeviceNumber { major: fs::major(device), minor: fs::minor(device) }
+}
+
+/// The number that the kernel's own lists have of an open file's file system: that of btrfs is another
+/// one than its files show.
+fn mounted_as(system: &dyn System, file: &File) -> Option<DeviceNumber> {
+    let own = format!("/proc/self/fdinfo/{}", file.as_raw_fd());
+    let told = system.read_text(Path::new(&own)).ok()?;
+    let id = told.lines().find_map(|line| line.strip_prefix("mnt_id:"))?.trim();
+    let table = system.read_text(Path::new("/proc/self/mountinfo")).ok()?;
+    let line = table.lines().find(|line| line.split(' ').next() == Some(id))?;
+    mounts::parse_number(line.split(' ').nth(2)?)
+}
+
+/// The process that has locked a file, which its device and inode tell from all others: inodes alone are
+/// the same on many file systems.
+fn locked_by(system: &dyn System, numbers: &[DeviceNumber], inode: u64) -> Option<u32> {
+    let locks = system.read_text(Path::new("/proc/locks")).ok()?;
+    // 1: FLOCK  ADVISORY  WRITE 4711 00:2f:12345 0 EOF
+    let place = |text: &str| {
+        let (device, own) = text.rsplit_once(':')?;
+        let (major, minor) = device.split_once(':')?;
+        let hex = |text| u32::from_str_radix(text, 16).ok();
+        let number = DeviceNumber { major: hex(major)?, minor: hex(minor)? };
+        Some(own.parse() == Ok(inode) && numbers.contains(&number))
+    };
+    locks.lines().find_map(|line| {
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        let ours = fields.get(1) == Some(&"FLOCK") && place(fields.get(5)?)?;
+        ours.then(|| fields.get(4)?.parse().ok()).flatten()
+    })
 }
 
 fn be_own(system: &dyn System, file: &File) -> io::Result<()> {
@@ -310,6 +349,7 @@ pub fn random() -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use assay_core::system::Fake;
 
     /// What is in a directory, by name.
     fn listed(directory: &Path) -> Vec<String> {
@@ -339,5 +379,24 @@ mod tests {
         write_new(None, &temporary, b"named").unwrap();
         assert!(write_new(None, &temporary, b"again").is_err());
         std::fs::remove_dir_all(&scratch).unwrap();
+    }
+
+    #[test]
+    fn who_has_a_file_is_told_by_device_and_inode() {
+        let fake = Fake::new();
+        let locks = "1: FLOCK  ADVISORY  WRITE 11 00:2e:12345 0 EOF\n\
+                     2: POSIX  ADVISORY  WRITE 12 00:2f:12345 0 EOF\n\
+                     2: -> FLOCK  ADVISORY  WRITE 13 00:2f:12345 0 EOF\n\
+                     3: FLOCK  ADVISORY  WRITE 14 00:2f:12345 0 EOF\n\
+                     4: FLOCK  ADVISORY  READ 15 08:10:777 0 EOF\n";
+        fake.put("/proc/locks", locks);
+        let number = |major, minor| DeviceNumber { major, minor };
+        assert_eq!(locked_by(&fake, &[number(0, 0x2f)], 12345), Some(14));
+        assert_eq!(locked_by(&fake, &[number(9, 9), number(8, 16)], 777), Some(15));
+        for (numbers, inode) in [(number(0, 0x2f), 12346), (number(1, 0x2f), 12345)] {
+            assert_eq!(locked_by(&fake, &[numbers], inode), None);
+        }
+        fake.put("/proc/locks", "nonsense\n1: FLOCK\n");
+        assert_eq!(locked_by(&fake, &[number(0, 0x2f)], 12345), None);
     }
 }

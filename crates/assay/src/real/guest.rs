@@ -60,6 +60,11 @@ impl Ready {
     }
 }
 
+/// Whether a virtual machine here is emulated, as far as that can be told before it starts.
+pub fn is_emulated() -> bool {
+    Accelerator::likely() == Accelerator::Tcg
+}
+
 /// Finds a kernel and what the study needs, and sees that there is room for all of it.
 ///
 /// # Errors

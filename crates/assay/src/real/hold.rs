@@ -1,6 +1,8 @@
 //! Machine-wide locks: bound abstract socket names, which vanish with the process that has them. They
-//! hold within one network name space; a locked file in a directory of root's holds for all who see
-//! that directory.
+//! hold within one network name space; a locked file of root's holds for all who see its directory.
+//!
+//! Anybody can bind a name. So an ordinary user holds back ordinary users, and root is held back by
+//! root alone: by a file that nobody else may open. Others see in the kernel's list of locks who has it.
 
 use std::fs::File;
 use std::io;
@@ -17,13 +19,14 @@ use rustix::net::{
 
 use super::files;
 use assay_core::system::trust::{self, OTHERS_WRITE};
-use assay_core::system::{Hold, HoldError, System};
+use assay_core::system::{Hold, HoldError, Holder, System, beside};
 
 /// Where the files lie. Containers that share drives are given it, too.
 const RUN: &str = "/run/assay";
-/// Everybody may lock a file that root made, and nobody else may make one.
+/// Everybody may see that a file is there, and nobody else may make one.
 const RUN_MODE: u32 = 0o755;
-const LOCK_MODE: Mode = Mode::from_raw_mode(0o644);
+/// Who may open it may lock it.
+const LOCK_MODE: Mode = Mode::from_raw_mode(0o600);
 
 /// Connections that those who were refused leave behind; nobody accepts them.
 const BACKLOG: i32 = 1024;
@@ -32,32 +35,46 @@ const ATTEMPTS: usize = 3;
 
 /// Takes the lock: for all users of this network name space, and for all who share the directory.
 pub fn hold(system: &dyn System, name: &str) -> Result<Hold, HoldError> {
-    let socket = in_name_space(name)?;
-    let file = beyond(system, Path::new(RUN), name)?;
-    Ok(Hold::new(Some(socket), file))
+    let is_root = system.user().id == 0;
+    let (socket, beside) = match in_name_space(name) {
+        Ok(socket) => (Some(socket), None),
+        Err(HoldError::Held { process, user }) if is_root && user != Some(0) => {
+            (None, user.map(|user| Holder { process, user }))
+        }
+        Err(error) => return Err(error),
+    };
+    // What only says that somebody is there needs no file.
+    let file = match name.starts_with(beside::STUDY) {
+        true => None,
+        false => beyond(system, Path::new(RUN), name)?,
+    };
+    Ok(Hold::new(socket, file).beside_another(beside))
 }
 
-/// Locks the file of a name; none where there is no directory for it that root can trust, or an
-/// ordinary user finds no file there: then the name space alone counts.
+/// Locks root's file of a name; none where there is no directory for it that root can trust: then the
+/// name space alone counts. An ordinary user only looks whether root has it.
 pub(super) fn beyond(
     system: &dyn System,
     directory: &Path,
     name: &str,
 ) -> Result<Option<File>, HoldError> {
-    let Ok(file) = open(system, directory, name) else { return Ok(None) };
+    let path = directory.join(format!("lock-{name}"));
+    if system.user().id != 0 {
+        return files::locked(system, &path).map_or(Ok(None), Err);
+    }
+    let Ok(file) = open(system, directory, &path) else { return Ok(None) };
     match fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => Ok(Some(file)),
-        Err(Errno::WOULDBLOCK) => Err(files::holder(system, &file)),
+        Err(Errno::WOULDBLOCK) => match files::holder(system, &file) {
+            // Of a version that let others open it.
+            HoldError::Held { user: Some(user), .. } if user != 0 => Ok(None),
+            held => Err(held),
+        },
         Err(_) => Ok(None),
     }
 }
 
-fn open(system: &dyn System, directory: &Path, name: &str) -> io::Result<File> {
-    let path = directory.join(format!("lock-{name}"));
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    if system.user().id != 0 {
-        return Ok(fs::open(path, flags, Mode::empty())?.into());
-    }
+fn open(system: &dyn System, directory: &Path, path: &Path) -> io::Result<File> {
     match std::fs::DirBuilder::new().mode(RUN_MODE).create(directory) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
         _ => {}
@@ -65,11 +82,15 @@ fn open(system: &dyn System, directory: &Path, name: &str) -> io::Result<File> {
     if let Some(fault) = trust::fault(system, directory, &[], OTHERS_WRITE)? {
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, fault));
     }
-    Ok(fs::open(path, flags | OFlags::CREATE, LOCK_MODE)?.into())
+    let flags =
+        OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::CREATE;
+    let file = fs::open(path, flags, LOCK_MODE)?;
+    fs::fchmod(&file, LOCK_MODE)?;
+    Ok(file.into())
 }
 
 fn in_name_space(name: &str) -> Result<OwnedFd, HoldError> {
-    let address = SocketAddrUnix::new_abstract_name(format!("assay-lock-{name}").as_bytes())
+    let address = SocketAddrUnix::new_abstract_name(format!("{}{name}", beside::SHOWN).as_bytes())
         .map_err(failed)?;
     for _ in 1..ATTEMPTS {
         match attempt(&address)? {

@@ -459,19 +459,54 @@ fn who_has_a_file_of_state_is_told() {
 }
 
 #[test]
-fn a_lock_holds_for_all_who_share_the_run_directory() {
+fn an_ordinary_user_only_looks_whether_root_has_a_lock() {
     let scratch = Scratch::new();
-    // An ordinary user makes none.
-    std::fs::write(scratch.join("lock-8:0"), "").unwrap();
-    let held = hold::beyond(&Real, &scratch.0, "8:0").unwrap();
+    let path = scratch.join("lock-8:0");
+    assert!(super::files::locked(&Real, &path).is_none(), "there is no such file");
+    let file = File::create(&path).unwrap();
+    assert!(super::files::locked(&Real, &path).is_none(), "nobody has it");
+    rustix::fs::flock(&file, rustix::fs::FlockOperation::LockExclusive).unwrap();
+    let Some(HoldError::Held { process, user }) = super::files::locked(&Real, &path) else {
+        panic!("it is held");
+    };
+    assert_eq!((process, user), (Some(std::process::id()), Some(Real.user().id)));
+    drop(file);
+    assert!(super::files::locked(&Real, &path).is_none());
+}
+
+#[test]
+#[ignore = "needs root: cargo xtask test"]
+fn a_lock_of_root_holds_for_all_who_share_the_run_directory() {
+    if !have(&[Need::Root]) {
+        return;
+    }
+    let scratch = Scratch::new();
+    let run = scratch.join("run");
+    let held = hold::beyond(&Real, &run, "8:0").unwrap();
     assert!(held.is_some());
-    let Err(HoldError::Held { process, .. }) = hold::beyond(&Real, &scratch.0, "8:0") else {
+    let mode = std::fs::metadata(run.join("lock-8:0")).unwrap().mode();
+    assert_eq!(mode & 0o077, 0, "who may open it may lock it");
+    let Err(HoldError::Held { process, .. }) = hold::beyond(&Real, &run, "8:0") else {
         panic!("it is held");
     };
     assert_eq!(process, Some(std::process::id()));
     drop(held);
-    assert!(hold::beyond(&Real, &scratch.0, "8:0").unwrap().is_some());
+    assert!(hold::beyond(&Real, &run, "8:0").unwrap().is_some());
     assert!(hold::beyond(&Real, &scratch.join("no/such"), "8:0").unwrap().is_none());
+}
+
+#[test]
+fn a_study_is_seen_by_others_as_long_as_it_runs() {
+    let own = assay_core::system::beside::name(&Real);
+    let seen = || {
+        let text = Real.read_text(Path::new("/proc/net/unix")).unwrap();
+        text.lines().any(|line| line.ends_with(&format!("@assay-lock-{own}")))
+    };
+    let hold = Real.hold(&own).unwrap();
+    assert!(seen());
+    assert!(!assay_core::system::beside::others(&Real).contains(&std::process::id()));
+    drop(hold);
+    assert!(!seen());
 }
 
 #[test]

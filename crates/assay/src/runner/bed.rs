@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 
 use super::area::{self, Fill, OpenTarget};
 use super::event::{Context, Event};
-use super::places::{Place, hold_all, places_of};
+use super::places::{Place, places_of};
 use super::start::Consented;
 use super::survey::{self, Surveyed};
-use assay_core::factors::guard::{SETTINGS, setters};
+use super::{holds, marks};
+use assay_core::factors::guard::setters;
 use assay_core::factors::layers::{self, Base, Device, Extent, Levels, Raised, Stack, Wish};
 use assay_core::factors::{self, Guard, Role, Setting, View};
 use assay_core::failure::{Failure, Kind, Outcome};
@@ -17,7 +18,7 @@ use assay_core::presence::Presence;
 use assay_core::quantity::Bytes;
 use assay_core::results::plan::{Arm, Plan, PlannedTrial, Refusal, Survey};
 use assay_core::study::{Fresh, Prime, Study, Target};
-use assay_core::system::journal::Report;
+use assay_core::system::journal::{Mark, Report};
 use assay_core::system::site::{Site, TargetKind};
 use assay_core::system::{
     Caching, Consent, Hold, System, Watchdog, devices, identity, journal, resolve,
@@ -61,6 +62,8 @@ pub struct TestBed<'a> {
     // After the guard: it is needed until everything was put back.
     watchdog: Option<Box<dyn Watchdog>>,
     places: Vec<Place>,
+    /// The devices that they stand on.
+    marks: Vec<Mark>,
     holds: Vec<Hold>,
     seed: u64,
 }
@@ -80,18 +83,34 @@ impl<'a> TestBed<'a> {
     /// # Errors
     /// A mistake or a refusal; what was changed by then is put back.
     pub fn set_up(
-        system: &'a dyn System,
+        context: &mut Context<'a>,
         study: &Study,
         targets: &[String],
-        Consented { destroy, allowed, .. }: &Consented,
+        Consented { destroy, allowed, wait, .. }: &Consented,
         (id, seed): (&str, u64),
     ) -> Outcome<Self> {
+        let system = context.system;
         super::changes::permitted(study, allowed)?;
         super::links::named(study)?;
         put_back_first(system)?;
-        let mut guard = if changes(study) {
+        if changes(study) {
             needs_root(system, study)?;
             super::links::may_be_shaped(system, study)?;
+        }
+        let makes_own = matches!(study.target, Some(Target::Loop(_)));
+        let named = match study.target {
+            Some(Target::Loop(_)) => Vec::new(),
+            _ => as_shown(system, places_of(system, study, targets, destroy)?)?,
+        };
+        super::others::there(study, &named)?;
+        let holds = holds::take(context, study, &named, *wait)?;
+        // What stood there before it was waited for may have changed.
+        let named = if wait.is_zero() || makes_own {
+            named
+        } else {
+            as_shown(system, places_of(system, study, targets, destroy)?)?
+        };
+        let mut guard = if changes(study) {
             Some(Guard::begin(system, &identity::state_directory(system)?, id)?)
         } else {
             None
@@ -108,19 +127,17 @@ impl<'a> TestBed<'a> {
             _ => Vec::new(),
         };
         let places = if own.is_empty() {
-            as_shown(system, places_of(system, study, targets, destroy)?)?
+            named
         } else {
             let made = own.iter().map(|(_, raised)| Place::made(system, &raised.base));
             vec![Place::of_several(made.collect::<Outcome<_>>()?)?]
         };
-        super::others::there(study, &places)?;
-        let mut holds = hold_all(system, &places)?;
-        let sets = study.factors.keys().any(|name| factors::has_role(name, Role::Setting));
-        if sets || study.changes_network() {
-            holds.push(hold_settings(system)?);
+        let marks = marks::of(system, &places);
+        if let Some(guard) = &mut guard {
+            guard.keep_to(marks.clone());
         }
         let (slots, up) = (Vec::new(), None);
-        Ok(Self { system, slots, up, own, guard, watchdog, places, holds, seed })
+        Ok(Self { system, slots, up, own, guard, watchdog, places, marks, holds, seed })
     }
 
     /// The targets.
@@ -183,19 +200,20 @@ impl<'a> TestBed<'a> {
                     Err(failure) => return Err(failure),
                 }
             }
-            self.share(place, refused)?;
+            self.share(study, place, refused)?;
         }
         Ok(())
     }
 
     /// What cannot be had in one slot of a place is known in its others.
-    fn share(&mut self, place: usize, refused: Vec<Refusal>) -> Outcome<()> {
+    fn share(&mut self, study: &Study, place: usize, refused: Vec<Refusal>) -> Outcome<()> {
         let mut slots = self.slots.iter_mut().filter(|slot| slot.place == place).peekable();
         if slots.peek().is_none() {
             let mut reasons: Vec<String> =
                 refused.into_iter().map(|refusal| refusal.reason).collect();
             reasons.dedup();
-            return Err(Failure::refused(reasons.join("; ")));
+            let way_on = super::changes::way_on(self.system, study);
+            return Err(Failure::refused(format!("{}{way_on}", reasons.join("; "))));
         }
         slots.for_each(|slot| slot.survey.refused.extend(refused.iter().cloned()));
         Ok(())
@@ -394,8 +412,14 @@ impl<'a> TestBed<'a> {
         })
     }
 
+    /// What became of a device that the study began on and that is not there any more.
+    pub fn gone(&self) -> Option<String> {
+        marks::gone(self.system, &self.marks)
+    }
+
     /// Sees that what a slot stands on is still as it was made.
     fn see(&self, index: usize) -> Result<(), String> {
+        self.gone().map_or(Ok(()), Err)?;
         self.own.iter().try_for_each(|(stack, raised)| stack.see(self.system, raised))?;
         match &self.up {
             Some(up) if up.slot == index => {
@@ -682,15 +706,6 @@ fn hopeless(study: &Study, refused: &[Refusal]) -> Outcome<()> {
         }
     }
     Ok(())
-}
-
-/// Two runs that change settings would take each other's for the originals.
-fn hold_settings(system: &dyn System) -> Outcome<Hold> {
-    system.hold(SETTINGS).map_err(|_| {
-        Failure::refused(
-            "another assay changes settings of this machine: wait until it has finished",
-        )
-    })
 }
 
 /// What is made is root's; of settings the kernel decides one by one.

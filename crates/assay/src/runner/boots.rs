@@ -107,6 +107,7 @@ pub fn run(system: &dyn System, wanted: Wanted, context: &mut Context<'_>) -> Ou
         environment,
         trials,
         interrupted: false,
+        gone: None,
         ended: None,
         left: None,
     })

@@ -13,7 +13,7 @@ use assay_core::quantity::Bytes;
 use assay_core::results::plan::{Arm, Refusal};
 use assay_core::study::{Study, Target};
 use assay_core::system::site::TargetKind;
-use assay_core::system::{System, devices, identity};
+use assay_core::system::{System, devices, identity, virtual_machine};
 
 /// Refuses a study that writes where studies have no business, unless the user has said himself, on
 /// the command line, that it may.
@@ -29,6 +29,18 @@ pub fn permitted(study: &Study, allowed: &[PathBuf]) -> Outcome<()> {
         factors::live(named, allowed).map_err(Failure::mistake)?;
     }
     Ok(())
+}
+
+/// What else can be done where a study on devices of its own finds no kernel for them here; nothing
+/// where it cannot go to a virtual machine, or is in one.
+pub fn way_on(system: &dyn System, study: &Study) -> &'static str {
+    let own = matches!(study.target, Some(Target::Loop(_))) && study.meter.is_none();
+    let stays = study.workload.iter().any(|work| work.work.kind().runs_programs);
+    if own && !stays && virtual_machine::own(system).is_none() {
+        "; with --vm in the place of --lab it runs in a virtual machine with a kernel of its own"
+    } else {
+        ""
+    }
 }
 
 /// One sentence a change.

@@ -45,6 +45,11 @@ pub enum Event {
         /// What, and where.
         what: String,
     },
+    /// Another one has what the study touches, and it is waited for.
+    Waiting {
+        /// Who has what, and for how long it is waited at most.
+        text: String,
+    },
     /// A target's pilot runs.
     Pilot {
         /// The target.

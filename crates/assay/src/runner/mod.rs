@@ -7,8 +7,10 @@ pub mod bed;
 pub mod boots;
 mod changes;
 pub mod event;
+mod holds;
 mod links;
 mod lookout;
+mod marks;
 mod others;
 pub mod pilot;
 mod places;
@@ -24,7 +26,9 @@ mod twice;
 
 pub use event::{Context, Event};
 pub use session::Judge;
-pub use start::{Consented, Finished, Preview, Request, Unkept, preview, resume, run};
+pub use start::{
+    Consented, Finished, Preview, Request, Unkept, preview, preview_in_vm, resume, run,
+};
 
 #[cfg(test)]
 mod tests;

@@ -1,13 +1,11 @@
 //! Targets: resolved, consented to, and locked against other runs.
 
-use std::collections::BTreeSet;
-
 use assay_core::factors::layers::Base;
 use assay_core::failure::{Failure, Outcome};
 use assay_core::quantity::Bytes;
 use assay_core::study::{Study, Target, simulated};
 use assay_core::system::site::{Site, TargetKind};
-use assay_core::system::{Consent, Hold, HoldError, System, devices, identity, resolve};
+use assay_core::system::{Consent, System, devices, identity, resolve};
 
 /// A target, resolved.
 pub struct Place {
@@ -147,38 +145,5 @@ fn consent_of(system: &dyn System, site: &Site, destroy: &[String]) -> Outcome<C
     match destroy.iter().find(meant).or(destroy.first()) {
         Some(text) => identity::consent(system, site, text),
         None => Err(Failure::mistake("--destroy needs the id of the device")),
-    }
-}
-
-/// One lock a drive below any target, so that no two runs disturb each other.
-pub fn hold_all(system: &dyn System, places: &[Place]) -> Outcome<Vec<Hold>> {
-    let names: BTreeSet<String> = places
-        .iter()
-        .filter(|place| place.law.is_none())
-        .flat_map(Place::devices)
-        .flat_map(|place| resolve::lock_names(&place.site))
-        .collect();
-    names.iter().map(|name| system.hold(name).map_err(|error| held(name, places, &error))).collect()
-}
-
-fn held(name: &str, places: &[Place], error: &HoldError) -> Failure {
-    let drive = places
-        .iter()
-        .flat_map(Place::devices)
-        .flat_map(|place| &place.site.drives)
-        .find(|drive| drive.number.to_string() == *name)
-        .map_or_else(|| format!("device {name}"), |drive| drive.name.clone());
-    match error {
-        HoldError::Held { process, user } => {
-            let process = process.map_or_else(String::new, |id| format!(" (process {id}"));
-            let user = user.map_or_else(String::new, |id| format!(", user {id}"));
-            let end = if process.is_empty() { "" } else { ")" };
-            Failure::refused(format!(
-                "{drive} is being measured by another assay{process}{user}{end}: wait until it has finished"
-            ))
-        }
-        HoldError::Failed(error) => {
-            Failure::refused(format!("{drive} cannot be locked against other runs: {error}"))
-        }
     }
 }

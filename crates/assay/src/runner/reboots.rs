@@ -400,6 +400,7 @@ pub fn record(
         environment,
         trials,
         interrupted: false,
+        gone: None,
         ended: ended.filter(|why| !why.is_empty()),
         left: None,
     })

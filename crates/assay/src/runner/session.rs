@@ -1,6 +1,8 @@
 //! The trials of a plan, one after the other, each one stored before the next starts: until the
 //! last one, or as soon as the stopping rule says.
 
+use std::collections::BTreeSet;
+
 use super::bed::TestBed;
 use super::event::{Context, Event};
 use super::others::Others;
@@ -18,8 +20,8 @@ use assay_core::results::log::{ENDED, Entry};
 use assay_core::results::plan::{Plan, PlannedTrial};
 use assay_core::results::record::{Spent, Trial};
 use assay_core::study::Study;
-use assay_core::system::System;
-use assay_core::system::site::TargetKind;
+use assay_core::system::site::{Site, TargetKind};
+use assay_core::system::{System, beside};
 
 /// What a judge makes of the trials so far: whether that is enough, and why.
 pub type Judge<'a> = dyn Fn(&Plan, &Environment, &[Trial]) -> Option<String> + 'a;
@@ -54,6 +56,8 @@ pub struct Session<'a> {
     pub readings_ns: u64,
     /// What is known of others' work, where that is looked at.
     pub others: Others,
+    /// Processes that ran a study beside this one.
+    pub beside: BTreeSet<u32>,
 }
 
 /// How a session ended.
@@ -65,6 +69,8 @@ pub enum End {
     Early(String),
     /// By the user.
     Interrupted,
+    /// Because a device that it stands on is not there any more.
+    Gone(String),
 }
 
 impl Session<'_> {
@@ -89,8 +95,8 @@ impl Session<'_> {
                 return End::Early(reason);
             }
             (context.tell)(self.starting(index, planned));
-            if !self.step(planned, None, trials, context) {
-                return End::Interrupted;
+            if let Some(end) = self.step(planned, None, trials, context) {
+                return end;
             }
         }
         self.repeat_disturbed(trials, context).unwrap_or(End::Complete)
@@ -116,21 +122,25 @@ impl Session<'_> {
         self.pace = Pace::of(self.plan, records());
     }
 
-    /// Runs and keeps one trial; false when the user asked to stop.
+    /// Runs and keeps one trial; an end when the user asked to stop, or there is nothing to go on with.
     fn step(
         &mut self,
         planned: &PlannedTrial,
         repeats: Option<assay_core::results::record::Repeats>,
         trials: &mut Vec<Trial>,
         context: &mut Context<'_>,
-    ) -> bool {
+    ) -> Option<End> {
         if context.is_stopped() {
-            return false;
+            return Some(End::Interrupted);
         }
+        if let Some(end) = self.gone() {
+            return Some(end);
+        }
+        self.look_beside(context);
         let mut done = self.run_one(planned, context);
         let counted = done.trial.record.measured.as_ref();
         if done.stopped && !counted.is_some_and(|own| own.detail.keeps_what_it_has()) {
-            return false;
+            return Some(End::Interrupted);
         }
         done.trial.record.repeats = repeats;
         self.others.learn(self.plan, &done.trial.record);
@@ -139,7 +149,34 @@ impl Session<'_> {
         (context.tell)(Event::TrialEnded { index, result: result_of(&done.trial) });
         self.keep(&mut done, trials.len(), context);
         trials.push(done.trial);
-        !done.stopped
+        // It may have begun and ended within the trial; whoever is there now was there at its end.
+        self.look_beside(context);
+        if done.stopped { Some(End::Interrupted) } else { self.gone() }
+    }
+
+    /// Sees who runs a study at this moment, too, and says so once of each.
+    fn look_beside(&mut self, context: &mut Context<'_>) {
+        let real = |site: &Site| site.kind != TargetKind::Simulated;
+        if !self.environment.sites.iter().any(real) {
+            return;
+        }
+        for process in beside::others(self.system) {
+            if self.beside.insert(process) {
+                let text = format!(
+                    "another study runs on this machine (process {process}): each disturbs the other"
+                );
+                self.log("beside", &text);
+                (context.tell)(Event::Warning(text));
+            }
+        }
+    }
+
+    /// Ends where a device that the study began on is not there any more: whatever bears its name now
+    /// is somebody else's, and no level is for that.
+    fn gone(&self) -> Option<End> {
+        let why = self.bed.gone()?;
+        self.log("gone", &why);
+        Some(End::Gone(why))
     }
 
     /// Runs again what was disturbed, as far as the design allows (R11b). None when it went well.
@@ -160,8 +197,8 @@ impl Session<'_> {
                 self.log("repeats", "the time was over before all that was disturbed ran again");
                 return None;
             }
-            if !self.step(planned, Some(*repeated), trials, context) {
-                return Some(End::Interrupted);
+            if let Some(end) = self.step(planned, Some(*repeated), trials, context) {
+                return Some(end);
             }
         }
         None

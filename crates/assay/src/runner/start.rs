@@ -1,8 +1,10 @@
 //! A study from its targets to its records: resolve, lock, survey, plan, run, store. And the same
 //! for a study that was interrupted: the plan is the one that was stored.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use super::bed::{self, TestBed};
 use super::changes;
@@ -22,7 +24,7 @@ use assay_core::results::bundle::{Bundle, Stored};
 use assay_core::results::environment::{self, Environment};
 use assay_core::results::id::{entropy, new_id};
 use assay_core::results::log::{ENDED, Entry};
-use assay_core::results::plan::{Arm, Plan, Survey};
+use assay_core::results::plan::{Arm, Plan, Refusal, Survey};
 use assay_core::results::record::Trial;
 use assay_core::results::seal::key;
 use assay_core::results::vouch::Voucher;
@@ -40,6 +42,8 @@ pub struct Consented {
     pub allowed: Vec<PathBuf>,
     /// Under sudo, commands run as root too, and not as the user who called it.
     pub as_root: bool,
+    /// How long it waits for what another study holds.
+    pub wait: Duration,
 }
 
 impl Consented {
@@ -89,8 +93,10 @@ pub struct Finished {
     pub environment: Environment,
     /// Finished trials.
     pub trials: Vec<Trial>,
-    /// Whether a signal ended it.
+    /// Whether it can be gone on with: a signal ended it, or a device that it stands on was gone.
     pub interrupted: bool,
+    /// What became of that device.
+    pub gone: Option<String>,
     /// Why it ended before its last planned trial, where a rule ended it.
     pub ended: Option<String>,
     /// What could not be put back, if anything.
@@ -132,10 +138,10 @@ pub fn run(
     let id = new_id(&started, entropy(system));
     let targets = &request.targets;
     let consented = &request.consented;
-    let mut bed = TestBed::set_up(system, &request.study, targets, consented, (&id, seed))?;
     let runs_as = consented.runs_as(system);
-    set_targets(&mut request.study, bed.places(), seed);
     let mut context = Context { system, runs_as, stop, tell };
+    let mut bed = TestBed::set_up(&mut context, &request.study, targets, consented, (&id, seed))?;
+    set_targets(&mut request.study, bed.places(), seed);
     for text in changes::lacks(system, &request.study) {
         (context.tell)(Event::Warning(format!("not here: {text}")));
     }
@@ -148,7 +154,7 @@ pub fn run(
     }
     let plan = plan::make(&request.study, bed.surveys(), seed);
     let plan = plan::within(plan, virtual_machine::own(system));
-    if let Err(failure) = enough(&plan) {
+    if let Err(failure) = enough(system, &request.study, &plan) {
         return Err(torn_down(bed, failure));
     }
     let sites = bed.sites();
@@ -223,23 +229,43 @@ fn conduct(begun: Begun<'_>, judge: Option<&Judge<'_>>, context: &mut Context<'_
         told_ns: began_ns,
         readings_ns: 0,
         others: Others::default(),
+        beside: BTreeSet::new(),
     };
     session.count_spent(&trials);
     let end = session.run(&mut trials, context);
     close(&session, &end);
     let mut bundle = session.bundle.take();
     let mut directory = bundle.as_ref().map(|bundle| bundle.directory().to_owned());
-    if end == End::Interrupted && trials.is_empty() {
+    if matches!(end, End::Interrupted | End::Gone(_)) && trials.is_empty() {
         // Its lock first: network file systems keep the name of a file that is open.
         bundle = None;
         directory = unbegun(system, directory);
     }
     let unkept = session.unkept.take();
+    let beside = std::mem::take(&mut session.beside);
     let left = session.tear_down().err();
     let mut environment = environment.clone();
+    environment.surroundings.studies.extend(beside);
     surroundings::after(system, &mut environment, bundle.as_ref());
-    let (interrupted, ended) = as_stored(end);
-    Finished { id, directory, unkept, study, plan, environment, trials, interrupted, ended, left }
+    let (interrupted, ended, gone) = match end {
+        End::Interrupted => (true, None, None),
+        End::Gone(why) => (true, None, Some(why)),
+        End::Complete => (false, None, None),
+        End::Early(reason) => (false, Some(reason), None),
+    };
+    Finished {
+        id,
+        directory,
+        unkept,
+        study,
+        plan,
+        environment,
+        trials,
+        interrupted,
+        gone,
+        ended,
+        left,
+    }
 }
 
 /// Takes away the result of a study that was stopped before its first trial had ended: nothing is in
@@ -277,15 +303,25 @@ fn torn_down(bed: TestBed<'_>, failure: Failure) -> Failure {
     bed.tear_down().err().unwrap_or(failure)
 }
 
-/// Refuses a study whose baseline cannot be had here, or of which nothing can be run.
-fn enough(plan: &Plan) -> Outcome<()> {
-    let why = || {
-        let first = plan.absent.first();
-        first.map_or("there is no work".to_owned(), |absent| absent.reason.clone())
-    };
-    if plan.workloads.is_empty() {
-        return Err(Failure::refused(format!("nothing of this study can be run here: {}", why())));
+/// Why the first of what cannot be had is not.
+fn why(plan: &Plan) -> String {
+    let first = plan.absent.first();
+    first.map_or("there is no work".to_owned(), |absent| absent.reason.clone())
+}
+
+/// Refuses a study of which nothing can be run.
+fn anything(system: &dyn System, study: &Study, plan: &Plan) -> Outcome<()> {
+    if !plan.workloads.is_empty() {
+        return Ok(());
     }
+    let way_on = changes::way_on(system, study);
+    Err(Failure::refused(format!("nothing of this study can be run here: {}{way_on}", why(plan))))
+}
+
+/// Refuses a study whose baseline cannot be had here, or of which nothing can be run.
+fn enough(system: &dyn System, study: &Study, plan: &Plan) -> Outcome<()> {
+    anything(system, study, plan)?;
+    let why = || why(plan);
     let baseline = &plan.design.baseline;
     let is_baseline = |arm: &Arm| plan::arms::matches(arm, baseline);
     let there = plan.workloads.iter().any(|work| is_baseline(&work.arm));
@@ -301,8 +337,9 @@ fn enough(plan: &Plan) -> Outcome<()> {
     let own = plan.absent.iter().find(|absent| plan::arms::matches(&absent.arm, baseline));
     let reason = own.map_or_else(why, |absent| absent.reason.clone());
     Err(Failure::refused(format!(
-        "the baseline {} cannot be had here: {reason}; name another with --baseline",
-        assay_core::results::plan::arm_words(baseline)
+        "the baseline {} cannot be had here: {reason}; name another with --baseline{}",
+        assay_core::results::plan::arm_words(baseline),
+        changes::way_on(system, study)
     )))
 }
 
@@ -331,8 +368,8 @@ pub fn resume(
     let mut targets: Vec<String> =
         environment.sites.iter().map(|site| word_of(site, &plan)).collect();
     targets.dedup();
-    let mut bed = TestBed::set_up(system, &study, &targets, consented, (&id, plan.seed))?;
     let mut context = Context { system, runs_as: consented.runs_as(system), stop, tell };
+    let mut bed = TestBed::set_up(&mut context, &study, &targets, consented, (&id, plan.seed))?;
     tell_of_changes(&mut context, &environment);
     let same = same_places(&bed, &study, &plan, &environment);
     let ready = same.and_then(|()| bed.reopen(&mut context, &study, &plan)).and_then(|()| {
@@ -368,13 +405,49 @@ pub struct Preview {
 
 /// What a study would do, from what can be seen without touching anything: estimates stand where a
 /// pilot would measure.
+///
+/// # Errors
+/// A mistake or a refusal; refused where no trial of it can be run.
 pub fn preview(
     system: &dyn System,
-    mut study: Study,
+    study: Study,
     targets: &[String],
-    Consented { destroy, allowed, .. }: &Consented,
+    consented: &Consented,
     quick: Option<Quick>,
 ) -> Outcome<Preview> {
+    let (mut seen, places) =
+        estimated(system, study, (targets, consented), quick, changes::refused)?;
+    seen.changes = changes::wanting(system, &seen.study, &places);
+    seen.changes.extend(changes::changes(system, &seen.study, &places));
+    seen.lacks = changes::lacks(system, &seen.study);
+    Ok(seen)
+}
+
+/// The same of a study in a virtual machine: what this machine lacks does not count there.
+///
+/// # Errors
+/// Those of [`preview`].
+pub fn preview_in_vm(
+    system: &dyn System,
+    study: Study,
+    consented: &Consented,
+    quick: Option<Quick>,
+) -> Outcome<Preview> {
+    let none: Refused = |_, _, _| Vec::new();
+    estimated(system, study, (&[], consented), quick, none).map(|(seen, _)| seen)
+}
+
+/// Levels that cannot be had at a place.
+type Refused = fn(&dyn System, (&Study, &Layout), &Place) -> Vec<Refusal>;
+
+/// The plan by estimates, and its places.
+fn estimated(
+    system: &dyn System,
+    mut study: Study,
+    (targets, Consented { destroy, allowed, .. }): (&[String], &Consented),
+    quick: Option<Quick>,
+    refused: Refused,
+) -> Outcome<(Preview, Vec<Place>)> {
     changes::permitted(&study, allowed)?;
     let places = match study.target {
         Some(Target::Loop(size)) => vec![Place::to_be(size, study.loop_devices())],
@@ -394,7 +467,7 @@ pub fn preview(
                 }
             }
             let survey = survey::estimate(system, &study, place)?;
-            let refused = changes::refused(system, (&study, &layout), place);
+            let refused = refused(system, (&study, &layout), place);
             surveys.push(Survey { under: base.clone(), refused, ..survey });
             sites.push(place.site.clone());
         }
@@ -403,25 +476,16 @@ pub fn preview(
         study = allocation::settle(study, quick, &surveys);
     }
     let plan = plan::make(&study, surveys, seed);
-    let mut changes = changes::changes(system, &study, &places);
-    changes.splice(0..0, changes::wanting(system, &study, &places));
-    let lacks = changes::lacks(system, &study);
-    Ok(Preview { study, plan, sites, changes, lacks })
-}
-
-fn as_stored(end: End) -> (bool, Option<String>) {
-    match end {
-        End::Interrupted => (true, None),
-        End::Complete => (false, None),
-        End::Early(reason) => (false, Some(reason)),
-    }
+    anything(system, &study, &plan)?;
+    let (changes, lacks) = (Vec::new(), Vec::new());
+    Ok((Preview { study, plan, sites, changes, lacks }, places))
 }
 
 /// Notes in the log that a study has ended, so that it is not gone on with.
 fn close(session: &Session<'_>, end: &End) {
     let text = match end {
         // An early end is in the log since it was decided.
-        End::Interrupted | End::Early(_) => return,
+        End::Interrupted | End::Gone(_) | End::Early(_) => return,
         End::Complete => "",
     };
     if let Some(bundle) = &session.bundle {

@@ -63,7 +63,8 @@ pub fn after(system: &dyn System, environment: &mut Environment, bundle: Option<
         site.drives.retain(told);
     }
     found.health_after = drive_health::of_sites(system, &sites);
-    if let Some(bundle) = bundle.filter(|_| !found.health_after.is_empty()) {
+    let news = !found.health_after.is_empty() || !found.studies.is_empty();
+    if let Some(bundle) = bundle.filter(|_| news) {
         let _ = bundle.keep_environment(environment);
     }
 }

@@ -1,6 +1,8 @@
 //! The whole pipeline on the fake machine: every step of it may fail.
 
+mod gone;
 mod layers;
+mod plans;
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};

@@ -52,6 +52,7 @@ impl Strip {
                 self.now = format!("{target}: writing the area, {share} %");
             }
             Event::Foreseen { text } => text.clone_into(&mut self.now),
+            Event::Waiting { text } => self.now = format!("waiting: {text}"),
             Event::Making { what } => self.now = format!("making {what}"),
             Event::Pilot { target } => self.now = format!("{target}: pilot"),
             Event::Planned { trials, done, expected_ns } => {

@@ -284,7 +284,7 @@ fn journals() -> Vec<Vec<u8>> {
             original: "128".to_owned(),
             device: Some(disk.clone()),
         },
-        Undo::Loop { file: path("/var/lib/assay/made/image") },
+        Undo::Loop { file: path("/var/lib/assay/made/image"), device: None },
         Undo::Zram { number: 1, sequence: Some(9) },
         Undo::File { path: path("/var/lib/assay/made/image") },
         Undo::Partition { disk: disk.clone(), number: 3, start: 1 << 20 },

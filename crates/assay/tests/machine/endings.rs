@@ -1,14 +1,14 @@
 //! However a check ends, its area is gone.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-use assay_lab::call;
 use assay_lab::process::{Assay, Running};
 use assay_lab::slow::SlowLane;
 use assay_lab::volume::{Filesystem, Volume};
+use assay_lab::{Scratch, call};
 use serde_json::Value;
 
 use crate::findings::of;
@@ -289,4 +289,38 @@ fn the_file_of_a_running_check_is_no_leftover() {
     let first = first.end(LIMIT).unwrap();
     assert_eq!(first.code, 0, "{}", first.stderr);
     assert!(volume.names().unwrap().is_empty(), "left: {:?}", volume.names());
+}
+
+/// As in a container: with the processes of a mount name space go its mounts, and with them what the
+/// kernel shows of the files behind loop devices.
+#[test]
+#[ignore = "needs root: cargo xtask test"]
+fn a_run_that_is_killed_in_a_mount_namespace_of_its_own_leaves_no_loop_device() {
+    if !has(&[Need::Program("unshare")]) {
+        return;
+    }
+    let scratch = Scratch::new("namespace").unwrap();
+    let home = scratch.folder("home", 0o755, None).unwrap();
+    let inside =
+        Assay::new(Path::new(env!("CARGO_BIN_EXE_assay")), &home).through(&["unshare", "--mount"]);
+    // Names of files begin with the id of the run, which the journal has, too.
+    let id = || {
+        let name = fs::read_dir(home.join("journal")).ok()?.next()?.ok()?.file_name();
+        Some(name.to_string_lossy().trim_end_matches(".jsonl").to_owned())
+    };
+    let loops = |id: &str| {
+        let all = fs::read_dir("/sys/block").unwrap().flatten();
+        let files = all.map(|entry| entry.path().join("loop/backing_file"));
+        files.filter(|file| fs::read_to_string(file).is_ok_and(|text| text.contains(id))).count()
+    };
+    let mut running = inside.start(&["run", "depth", "--lab", "--quiet"]).unwrap();
+    running.until(LIMIT, || id().is_some_and(|id| loops(&id) > 0)).unwrap();
+    let id = id().unwrap();
+    running.signal("KILL").unwrap();
+    running.end(LIMIT).unwrap();
+    let outside = Assay::new(Path::new(env!("CARGO_BIN_EXE_assay")), &home);
+    let ended = outside.run(&["restore"], LIMIT).unwrap();
+    assert_eq!(ended.code, 0, "{}{}", ended.stdout, ended.stderr);
+    assert_eq!(loops(&id), 0, "{}", ended.stdout);
+    assert_eq!(fs::read_dir(home.join("room")).unwrap().count(), 0);
 }

@@ -1,11 +1,33 @@
 //! Two checks of one device refuse each other.
 
+use std::fs;
+use std::path::Path;
 use std::time::Duration;
 
-use assay_lab::process::Ended;
+use assay_lab::Scratch;
+use assay_lab::process::{Assay, Ended, Running};
 use assay_lab::volume::{Filesystem, Volume};
 
 use crate::turn::{LIMIT, Need, assay, assay_of_nobody, has, word};
+
+/// Rules that see what others do to a drive or to the processors.
+const MARKS: [&str; 2] = ["foreign", "starved"];
+
+/// Writes all the time, in two arms.
+const WRITES: &str = r#"
+format     = "assay-study/1"
+title      = "Side by side"
+replicates = 3
+area       = { size = "64 MiB" }
+repeat_disturbed = false
+
+[factors]
+depth = ["1", "4"]
+
+[[workload]]
+name = "write"
+io   = { pattern = "random", mix = "write", size = "64 KiB", time = "800 ms", ramp = "1 ms" }
+"#;
 
 fn refuses_because_of(ended: &Ended, first: u32) {
     assert_eq!(ended.code, 3, "{}{}", ended.stdout, ended.stderr);
@@ -37,9 +59,10 @@ fn the_second_check_names_the_first() {
     assert_eq!(first.end(LIMIT).unwrap().code, 0);
 }
 
+/// What anybody can lock is no hindrance for root; both say that they disturb each other.
 #[test]
 #[ignore = "needs root: cargo xtask test"]
-fn an_ordinary_user_locks_root_out_too() {
+fn an_ordinary_user_holds_back_ordinary_users_and_not_root() {
     let needs = [Need::Volume(Filesystem::Ext4), Need::Program("setpriv")];
     if !has(&needs) {
         return;
@@ -51,9 +74,75 @@ fn an_ordinary_user_locks_root_out_too() {
     let mut first = nobody.start(&["check", &target, "--budget", "8s"]).unwrap();
     let grown = || volume.used_bytes().is_ok_and(|now| now > used + (8 << 20));
     first.until(Duration::from_secs(20), grown).unwrap();
+    refuses_because_of(&nobody.run(&["check", &target, "--quick"], LIMIT).unwrap(), first.id());
     let second = assay(&volume).run(&["check", &target, "--quick"], LIMIT).unwrap();
-    refuses_because_of(&second, first.id());
+    assert_eq!(second.code, 0, "{}", second.stderr);
+    assert!(second.stderr.contains(&format!("(process {}", first.id())), "{}", second.stderr);
+    let ended = first.end(LIMIT).unwrap();
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    assert!(ended.stderr.contains("another study runs on this machine"), "{}", ended.stderr);
+}
+
+#[test]
+#[ignore = "needs root: cargo xtask test"]
+fn who_waits_measures_when_the_first_has_ended_and_what_touches_no_drive_does_at_once() {
+    if !has(&[Need::Volume(Filesystem::Ext4)]) {
+        return;
+    }
+    let volume = Volume::new(Filesystem::Ext4, 512).unwrap();
+    let target = word(volume.directory());
+    let used = volume.used_bytes().unwrap();
+    let mut first = assay(&volume).start(&["check", &target, "--budget", "8s"]).unwrap();
+    let grown = || volume.used_bytes().is_ok_and(|now| now > used + (8 << 20));
+    first.until(Duration::from_secs(20), grown).unwrap();
+    let waiting = ["check", &target, "--quick", "--wait", "2min"];
+    let waiting = assay(&volume).start(&waiting).unwrap();
+    let command = ["run", "--command", "true", &target, "--replicates", "1", "--quiet"];
+    let command = assay(&volume).run(&command, LIMIT).unwrap();
+    assert!(!first.has_ended(), "it ended before anything was seen");
+    assert!(!command.stderr.contains("is being measured"), "{}", command.stderr);
+    let short = ["check", &target, "--quick", "--wait", "300ms"];
+    refuses_because_of(&assay(&volume).run(&short, LIMIT).unwrap(), first.id());
+    let first_id = first.id();
     assert_eq!(first.end(LIMIT).unwrap().code, 0);
+    let ended = waiting.end(LIMIT).unwrap();
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    assert!(ended.stderr.contains("waiting: ") && ended.stderr.contains(&first_id.to_string()));
+}
+
+/// Each on a loop device of its own, over files on one drive, with one home.
+#[test]
+#[ignore = "needs root: cargo xtask test"]
+fn two_studies_on_devices_of_their_own_run_side_by_side_and_each_is_marked() {
+    if !has(&[]) {
+        return;
+    }
+    let scratch = Scratch::on_drive("side-by-side").unwrap();
+    let home = scratch.folder("home", 0o755, None).unwrap();
+    let assay = Assay::new(Path::new(env!("CARGO_BIN_EXE_assay")), &home);
+    let study = scratch.path().join("writes.toml");
+    fs::write(&study, WRITES).unwrap();
+    let study = word(&study);
+    let words = ["run", &study, "--lab", "--json"];
+    let both = [1, 2].map(|_| assay.start(&words).unwrap());
+    let processes = both.each_ref().map(Running::id);
+    let ended = both.map(|one| one.end(LIMIT).unwrap());
+    for (own, other) in ended.iter().zip([processes[1], processes[0]]) {
+        assert_eq!(own.code, 0, "{}", own.stderr);
+        let found = own.json().unwrap();
+        let checks = found["checks"].as_array().unwrap();
+        let told = checks.iter().find(|check| check["name"] == "studies").expect("it was seen");
+        assert!(told["text"].as_str().unwrap().contains(&other.to_string()), "{told}");
+        assert!(own.stderr.contains(&format!("(process {other})")), "{}", own.stderr);
+        let cells = found["cells"].as_array().unwrap();
+        let rules: Vec<&str> = cells
+            .iter()
+            .flat_map(|cell| cell["because"].as_array().into_iter().flatten())
+            .filter_map(|because| because["rule"].as_str())
+            .collect();
+        assert!(rules.iter().any(|rule| MARKS.contains(rule)), "{rules:?}");
+    }
+    assert_eq!(fs::read_dir(home.join("journal")).unwrap().count(), 0);
 }
 
 /// As a container does that has a network of its own and the machine's run directory.

@@ -209,7 +209,7 @@ impl<'g, 'a> Builder<'g, 'a> {
     /// # Errors
     /// Refused where the device is not that of the consent any more; why there is no loop device.
     pub fn attach_loop(&mut self, file: &Path, on: Option<&Device>) -> Outcome<(PathBuf, Undo)> {
-        let undo = Undo::Loop { file: file.to_owned() };
+        let undo = Undo::Loop { file: file.to_owned(), device: None };
         for _ in 0..ATTEMPTS {
             if let Some(device) = on {
                 identity::confirm(self.guard.system, &device.consent)?;
@@ -219,12 +219,27 @@ impl<'g, 'a> Builder<'g, 'a> {
             })?;
             let attach = Act::AttachLoop { device: device.clone(), file: file.to_owned() };
             match self.try_act(undo.clone(), &attach)? {
-                Ok(()) => return Ok((device, undo)),
+                Ok(()) => return self.attached(device, undo),
                 Err(error) if error.kind() == io::ErrorKind::ResourceBusy => {}
                 Err(error) => return Err(cannot(&attach, &error)),
             }
         }
         Err(Failure::refused("other processes take every free loop device first: try again"))
+    }
+
+    /// Notes which device it became, where the kernel numbers its disks.
+    fn attached(&mut self, device: PathBuf, undo: Undo) -> Outcome<(PathBuf, Undo)> {
+        let name = device.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let mark = Mark::read(self.guard.system, &name).ok().flatten();
+        let (Undo::Loop { file, .. }, Some(mark)) = (&undo, mark) else {
+            return Ok((device, undo));
+        };
+        if mark.sequence.is_none() {
+            return Ok((device, undo));
+        }
+        let marked = Undo::Loop { file: file.clone(), device: Some(mark) };
+        self.beside(marked.clone())?;
+        Ok((device, marked))
     }
 
     /// A compressed memory device of so many bytes: its file, and how it is undone.

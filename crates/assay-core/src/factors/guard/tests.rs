@@ -336,3 +336,49 @@ fn what_the_kernel_denies_an_ordinary_user_says_to_become_root() {
     assert!(!told(io::ErrorKind::PermissionDenied, 0));
     assert!(!told(io::ErrorKind::InvalidInput, 1000));
 }
+
+#[test]
+fn no_setting_of_a_stranger_is_changed_whatever_names_it() {
+    let limit = "/sys/fs/cgroup/blkio/work/blkio.throttle.read_bps_device";
+    let set = |path: &str, value: &str| Setting {
+        path: path.into(),
+        value: value.to_owned(),
+        device: None,
+        also: Vec::new(),
+    };
+    let levels = [
+        set("/sys/block/loop0/queue/read_ahead_kb", "512"),
+        set("/sys/block/loop0/queue/nr_requests", "64"),
+        set(limit, "7:0 1000"),
+    ];
+    for known in [true, false] {
+        let fake = machine();
+        fake.put(limit, "7:0 4000\n");
+        let (mut guard, _) = with_a_disk(&fake);
+        if known {
+            guard.keep_to(vec![Mark::of(&fake, "loop0")]);
+        }
+        guard.set(&levels[0]).unwrap();
+        fake.replug(Path::new("/dev/loop0"));
+        let before = fake.acted().len();
+        for level in &levels {
+            let done = guard.set(level).map_err(|failure| failure.message);
+            assert_eq!(done.is_err(), known, "{level:?}");
+            assert!(done.err().is_none_or(|told| told.contains("loop0 is gone")));
+        }
+        assert_eq!(fake.acted().len() == before, known);
+    }
+}
+
+#[test]
+fn a_limit_of_a_device_that_is_gone_is_not_put_back() {
+    let fake = machine();
+    let limit = Path::new("/sys/fs/cgroup/blkio/work/blkio.throttle.read_bps_device");
+    fake.put(limit, "7:0 4000\n");
+    let (mut guard, _) = with_a_disk(&fake);
+    let (value, device) = ("7:0 1000".to_owned(), None);
+    guard.set(&Setting { path: limit.into(), value, device, also: Vec::new() }).unwrap();
+    fake.replug(Path::new("/dev/loop0"));
+    guard.settings_back().unwrap();
+    assert_eq!(fake.read_text(limit).unwrap().trim(), "7:0 1000");
+}

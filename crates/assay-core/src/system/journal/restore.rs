@@ -97,7 +97,7 @@ pub(super) fn one(system: &dyn System, warrant: Warrant, undo: &Undo) -> Result<
         Undo::DirectoryKey { directory } => restorer.directory_key(directory),
         Undo::File { path } => restorer.file(path),
         Undo::Directory { path } => restorer.directory(path),
-        Undo::Loop { file } => restorer.detach(file),
+        Undo::Loop { file, device } => restorer.detach(file, device.as_ref()),
         Undo::Zram { number, sequence } => restorer.zram(*number, *sequence),
         Undo::Swap { path } => restorer.swap(path),
         Undo::Partition { disk, number, start } => restorer.partition(disk, *number, *start),
@@ -273,8 +273,20 @@ impl Restorer<'_> {
         }
     }
 
-    fn detach(&self, file: &Path) -> Result<Restored, String> {
-        let users = || self.loops_of(file);
+    /// By the file, and by the device itself: with the mount name space of a run that was killed goes
+    /// every name of its file.
+    fn detach(&self, file: &Path, device: Option<&Mark>) -> Result<Restored, String> {
+        let users = || {
+            let mut users = self.loops_of(file)?;
+            if let Some(mark) = device.filter(|mark| mark.sequence.is_some())
+                && !users.contains(&mark.name)
+                && self.is_same(mark)?
+                && devices::backing_file(self.system, &mark.name).is_some()
+            {
+                users.push(mark.name.clone());
+            }
+            Ok::<_, String>(users)
+        };
         if users()?.is_empty() {
             return Ok(nothing("no loop device has it"));
         }

@@ -167,8 +167,8 @@ fn what_is_made_again_under_its_name_is_undone_before_what_it_stands_on() {
     let fake = machine();
     let mut journal = begin(&fake);
     let zram = |sequence| Undo::Zram { number: 0, sequence };
-    let [on_it, swap] =
-        [Undo::Loop { file: "/dev/zram0".into() }, Undo::Swap { path: "/dev/loop0".into() }];
+    let on_it = Undo::Loop { file: "/dev/zram0".into(), device: None };
+    let swap = Undo::Swap { path: "/dev/loop0".into() };
     let round = |at| [zram(None), zram(Some(at)), on_it.clone(), swap.clone()];
     for undo in (1..=3).flat_map(round) {
         journal.record(&fake, undo).unwrap();
@@ -559,7 +559,7 @@ fn whatever_cannot_be_read_keeps_the_journal_until_all_is_undone() {
         let undo = Undo::Partition { disk: Mark::of(&fake, "sda"), number: 1, start: 0 };
         act(undo, Act::AddPartition { disk: "/dev/sda".into(), number: 1, range });
         act(
-            Undo::Loop { file: "/dev/sda".into() },
+            Undo::Loop { file: "/dev/sda".into(), device: None },
             Act::AttachLoop { device: "/dev/loop0".into(), file: "/dev/sda".into() },
         );
         drop(journal);
@@ -591,4 +591,60 @@ fn whatever_cannot_be_read_keeps_the_journal_until_all_is_undone() {
 fn what_is_busy_is_tried_again() {
     let [busy, other] = [ErrorKind::ResourceBusy, ErrorKind::Other].map(hurting);
     assert!(busy.len() < other.len(), "{busy:?} {other:?}");
+}
+
+/// A loop device over a file of the tool's own, and what the kernel shows of that later.
+fn loop_shown_as(shown: &str) -> (Fake, Mark) {
+    let fake = machine();
+    fake.add("dir /dev\ndir /room\ndir /sys/devices/virtual/block").unwrap();
+    let mut journal = begin(&fake);
+    let mut act = |undo: Undo, act: Act| {
+        let warrant = journal.record(&fake, undo).unwrap();
+        fake.act(warrant, &act).unwrap();
+    };
+    let made = PathBuf::from("/room/20261120-ab12-disk-1");
+    act(file("/room/20261120-ab12-disk-1"), Act::CreateFile { path: made.clone(), bytes: 4096 });
+    let undo = Undo::Loop { file: made.clone(), device: None };
+    act(undo, Act::AttachLoop { device: "/dev/loop0".into(), file: made });
+    let mark = Mark::of(&fake, "loop0");
+    fake.put("/sys/devices/virtual/block/loop0/loop/backing_file", format!("{shown}\n"));
+    (fake, mark)
+}
+
+#[test]
+fn a_loop_device_is_told_by_the_end_of_its_files_path_or_by_itself() {
+    let path = "/room/20261120-ab12-disk-1";
+    let stands = |fake: &Fake| fake.status(Path::new("/sys/class/block/loop0")).is_ok();
+    for shown in [path, "/20261120-ab12-disk-1", "/20261120-ab12-disk-1 (deleted)"] {
+        let (fake, _) = loop_shown_as(shown);
+        assert_eq!(restore(&fake, &left(&fake)[0]).unwrap().failed, [""; 0], "{shown}");
+        assert!(!stands(&fake), "{shown}");
+    }
+    // Somebody else's: another file, or one whose name only ends so.
+    for shown in ["/elsewhere/disk-1", "/26-ab12-disk-1", "", "/"] {
+        let (fake, mark) = loop_shown_as(shown);
+        assert_eq!(restore(&fake, &left(&fake)[0]).unwrap().failed, [""; 0], "{shown}");
+        assert!(stands(&fake), "{shown}");
+        let undo = Undo::Loop { file: path.into(), device: Some(mark) };
+        begin(&fake).record(&fake, undo.clone()).unwrap();
+        fake.replug(Path::new("/dev/loop0"));
+        assert_eq!(restore(&fake, &left(&fake)[0]).unwrap().failed, [""; 0], "{shown}");
+        assert!(stands(&fake), "another device is left alone: {shown}");
+    }
+    let (fake, mark) = loop_shown_as("/nowhere");
+    let undo = Undo::Loop { file: path.into(), device: Some(mark) };
+    let mut journal = Journal::go_on(&fake, Path::new(HOME), ID).unwrap().unwrap();
+    journal.record(&fake, undo).unwrap();
+    drop(journal);
+    assert_eq!(restore(&fake, &left(&fake)[0]).unwrap().failed, [""; 0]);
+    assert!(!stands(&fake), "told by itself");
+}
+
+#[test]
+fn what_older_versions_noted_of_loop_devices_is_read() {
+    let line = r#"{"lifetime":"volatile","undo":{"loop":{"file":"/room/disk"}}}"#;
+    let undo = Undo::Loop { file: "/room/disk".into(), device: None };
+    let entry = Entry { lifetime: undo.lifetime(), undo };
+    assert_eq!(serde_json::from_str::<Entry>(line).unwrap(), entry);
+    assert_eq!(serde_json::to_string(&entry).unwrap(), line);
 }

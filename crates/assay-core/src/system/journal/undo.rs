@@ -79,6 +79,19 @@ impl Mark {
         };
         self.name == other.name && same
     }
+
+    /// What became of the device where it is not there any more: its name is nobody's, or another's.
+    /// Trouble with reading is no sign of that.
+    pub fn gone(&self, system: &dyn System) -> Option<String> {
+        let looked = || match Self::read(system, &self.name) {
+            Ok(Some(now)) if now.is_same(self) => None,
+            Ok(Some(_)) => Some(format!("{} is gone: another device has its name now", self.name)),
+            Ok(None) => Some(format!("{} is gone", self.name)),
+            Err(_) => None,
+        };
+        // Without a running number ids tell, of which a part that cannot be read makes another one.
+        looked().and_then(|_| looked())
+    }
 }
 
 /// A part of a disk that belongs to something made of several.
@@ -137,6 +150,10 @@ pub enum Undo {
     Loop {
         /// The file, without links.
         file: PathBuf,
+        /// The device that it was put behind, which is known afterwards: whatever becomes of the file's
+        /// name. None from before, and of kernels that do not number their disks.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        device: Option<Mark>,
     },
     /// Take away a compressed memory device.
     Zram {
@@ -263,7 +280,11 @@ impl Undo {
     /// Whether a device, by kernel name, is what undoing it takes away.
     pub fn takes_away(&self, system: &dyn System, device: &str) -> bool {
         match self {
-            Self::Loop { file } => devices::backing_file(system, device).as_ref() == Some(file),
+            Self::Loop { file, device: mark } => {
+                let same = |mark: &Mark| mark.is_same(&Mark::of(system, device));
+                let own = mark.as_ref().is_none_or(same);
+                own && devices::backing_file(system, device).as_ref() == Some(file)
+            }
             Self::Array { device: own, .. } => device == own,
             Self::Mapping { name } => {
                 devices::mapping_name(system, device).is_ok_and(|own| own.as_ref() == Some(name))
@@ -319,7 +340,7 @@ impl fmt::Display for Undo {
             Self::Directory { path } => {
                 write!(formatter, "remove the directory {}", path.display())
             }
-            Self::Loop { file } => {
+            Self::Loop { file, .. } => {
                 write!(formatter, "detach the loop device of {}", file.display())
             }
             Self::Zram { number, .. } => write!(formatter, "remove zram{number}"),

@@ -46,6 +46,16 @@ fn a_study_that_is_asked_to_end_leaves_neither_a_setting_nor_its_watcher() {
 
 #[test]
 #[ignore = "needs root: cargo xtask test"]
+fn a_drive_that_is_pulled_ends_the_study_and_the_next_of_its_name_is_not_touched() {
+    let Some(_turn) = require(&[Need::Program("losetup")]) else { return };
+    let (ended, setting) = live::pulled(program(), "80").unwrap();
+    assert_eq!((ended.code, setting.as_str()), (3, "80"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("is gone: another device has its name now"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("assay restore resume"), "{}", ended.stderr);
+}
+
+#[test]
+#[ignore = "needs root: cargo xtask test"]
 fn without_root_what_can_be_seen_is_seen_and_the_rest_is_absent_with_its_reason() {
     let Some(_turn) = require(&NEEDS) else { return };
     let (found, refused) = live::unprivileged(program()).unwrap();

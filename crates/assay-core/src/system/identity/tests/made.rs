@@ -28,7 +28,7 @@ fn file(fake: &Fake, journal: &mut Journal, path: &str) -> PathBuf {
 }
 
 fn attach(fake: &Fake, journal: &mut Journal, file: &Path) -> (PathBuf, Undo) {
-    let undo = Undo::Loop { file: file.to_owned() };
+    let undo = Undo::Loop { file: file.to_owned(), device: None };
     let warrant = journal.record(fake, undo.clone()).unwrap();
     let device = fake.free_loop().unwrap();
     fake.act(warrant, &Act::AttachLoop { device: device.clone(), file: file.to_owned() }).unwrap();
@@ -81,7 +81,7 @@ fn what_the_journal_does_not_take_away_is_not_ours() {
     let own = file(&fake, &mut journal, "/own/disk");
     let made = attach(&fake, &mut journal, &own);
     let other = file(&fake, &mut journal, "/own/other");
-    let unknown = (made.0.clone(), Undo::Loop { file: "/own/unknown".into() });
+    let unknown = (made.0.clone(), Undo::Loop { file: "/own/unknown".into(), device: None });
     let told = asked(&fake, &journal, &unknown, &[]).unwrap_err();
     assert!(told.contains("not in the journal"), "{told}");
     let another = attach(&fake, &mut journal, &other);

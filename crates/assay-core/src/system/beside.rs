@@ -1,0 +1,57 @@
+//! Other studies that run on this machine at this moment. Each has a name among those of the kernel's
+//! abstract sockets, which everybody may read and which goes with its process.
+
+use std::path::Path;
+
+use super::System;
+
+/// What the lock of a study begins with: its process id follows. Nobody else wants it.
+pub const STUDY: &str = "study-";
+/// What the kernel shows of a lock begins with this.
+pub const SHOWN: &str = "assay-lock-";
+/// Where the kernel shows the names.
+const SOCKETS: &str = "/proc/net/unix";
+
+/// The lock by which others see that this process runs a study.
+pub fn name(system: &dyn System) -> String {
+    format!("{STUDY}{}", system.user().process)
+}
+
+/// Processes that run a study beside this one, each once; none where the kernel does not tell.
+pub fn others(system: &dyn System) -> Vec<u32> {
+    let text = system.read_text(Path::new(SOCKETS)).unwrap_or_default();
+    let own = system.user().process;
+    let marked = format!("@{SHOWN}{STUDY}");
+    let named = text.lines().filter_map(|line| line.split_whitespace().nth(7));
+    let processes = named.filter_map(|name| name.strip_prefix(&marked)?.parse::<u32>().ok());
+    let mut found: Vec<u32> = processes.filter(|process| *process != own).collect();
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::system::Fake;
+
+    #[test]
+    fn others_are_seen_by_their_names_and_this_process_is_none() {
+        let fake = Fake::new();
+        assert_eq!(others(&fake), [0; 0]);
+        let own = name(&fake);
+        fake.put(
+            SOCKETS,
+            format!(
+                "Num       RefCount Protocol Flags    Type St Inode Path\n\
+                 0000000000000000: 00000002 00000000 00010000 0001 01 11 @assay-lock-study-4712\n\
+                 0000000000000000: 00000003 00000000 00000000 0001 03 12 @assay-lock-study-4712\n\
+                 0000000000000000: 00000002 00000000 00010000 0001 01 13 @assay-lock-{own}\n\
+                 0000000000000000: 00000002 00000000 00010000 0001 01 14 @assay-lock-8:0\n\
+                 0000000000000000: 00000002 00000000 00010000 0001 01 15 /run/systemd/notify\n\
+                 0000000000000000: 00000002 00000000 00010000 0001 01 16\n"
+            ),
+        );
+        assert_eq!(others(&fake), [4712]);
+    }
+}

@@ -1,0 +1,234 @@
+//! What a study keeps others off: what it touches, and no more. Loop devices and files that it makes
+//! are its own, and work that touches no drive holds none. Taken before anything is changed.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use super::event::{Context, Event};
+use super::places::Place;
+use assay_core::factors::{self, guard::SETTINGS};
+use assay_core::failure::{Failure, Outcome};
+use assay_core::quantity::units::show;
+use assay_core::study::{Study, Target};
+use assay_core::system::{Hold, HoldError, beside, resolve};
+use assay_core::work::Needs;
+
+/// Lock of those who make the laboratory of name spaces, whose names are fixed.
+const LINK_LAB: &str = "link-lab";
+/// Time between two tries.
+const PAUSE: Duration = Duration::from_millis(200);
+/// Time between two lines about waiting.
+const TOLD_EVERY: Duration = Duration::from_secs(30);
+
+/// One lock.
+struct Wanted {
+    name: String,
+    /// What another one does who has it.
+    what: String,
+}
+
+/// Locks all that a study touches; waits so long for what another one has.
+///
+/// # Errors
+/// Refused where another one has it to the end of that time; interrupted while it waits.
+pub(super) fn take(
+    context: &mut Context<'_>,
+    study: &Study,
+    places: &[Place],
+    wait: Duration,
+) -> Outcome<Vec<Hold>> {
+    let until_ns = context.system.monotonic_ns().saturating_add(wait.as_nanos() as u64);
+    let mut holds = Vec::new();
+    for wanted in wanted(study, places) {
+        let hold = one(context, &wanted, until_ns)?;
+        if let Some(other) = hold.beside() {
+            let text = format!(
+                "{} by another assay{}, whose user holds root back from nothing: each disturbs the other",
+                wanted.what,
+                holder(other.process, Some(other.user))
+            );
+            (context.tell)(Event::Warning(text));
+        }
+        holds.push(hold);
+    }
+    let real = matches!(study.target, Some(Target::Loop(_)))
+        || places.iter().any(|place| place.law.is_none());
+    if real {
+        // Where that cannot be had, others see no more than what it does to them.
+        holds.extend(context.system.hold(&beside::name(context.system)).ok());
+    }
+    Ok(holds)
+}
+
+/// In an order that is the same for all: two that wait for each other would wait for ever.
+fn wanted(study: &Study, places: &[Place]) -> Vec<Wanted> {
+    let mut found = Vec::new();
+    if study.makes_link() {
+        let what = "the laboratory of network name spaces is used".to_owned();
+        found.push(Wanted { name: LINK_LAB.to_owned(), what });
+    }
+    let changes_network = study.changes_network() && !study.makes_link();
+    if changes_network || study.factors.keys().any(|name| factors::is_of_machine(name)) {
+        let what = "settings of this machine are changed".to_owned();
+        found.push(Wanted { name: SETTINGS.to_owned(), what });
+    }
+    if touches_drives(study) {
+        found.extend(drives(places));
+    }
+    found
+}
+
+/// Whether what it does reaches the drives below its targets: those of a device that it makes are
+/// shared, as they are with everybody who writes a file there.
+fn touches_drives(study: &Study) -> bool {
+    let works = study.workload.iter().any(|own| {
+        let uses = own.work.needs() != Needs::Nothing && !own.work.kind().runs_programs;
+        uses || own.background.is_some() || own.work.is_others()
+    });
+    let changes = study.factors.keys().any(|name| factors::is_of_device(name));
+    let own = matches!(study.target, Some(Target::Loop(_)));
+    !own && (works || changes || study.prepare.prime.is_some())
+}
+
+/// One lock a drive below any target.
+fn drives(places: &[Place]) -> Vec<Wanted> {
+    let real = || places.iter().filter(|place| place.law.is_none()).flat_map(Place::devices);
+    let names: BTreeSet<String> =
+        real().flat_map(|place| resolve::lock_names(&place.site)).collect();
+    let drive = |name: &String| {
+        let mut drives = real().flat_map(|place| &place.site.drives);
+        let own = drives.find(|drive| drive.number.to_string() == *name);
+        own.map_or_else(|| format!("device {name}"), |drive| drive.name.clone())
+    };
+    let each = names.iter().map(|name| Wanted {
+        name: name.clone(),
+        what: format!("{} is being measured", drive(name)),
+    });
+    each.collect()
+}
+
+fn one(context: &mut Context<'_>, wanted: &Wanted, until_ns: u64) -> Outcome<Hold> {
+    let system = context.system;
+    let mut told_ns = None;
+    loop {
+        let (process, user) = match system.hold(&wanted.name) {
+            Ok(hold) => return Ok(hold),
+            Err(HoldError::Held { process, user }) => (process, user),
+            Err(HoldError::Failed(error)) => {
+                let Wanted { name, what } = wanted;
+                return Err(Failure::refused(format!(
+                    "whether {what} cannot be told: the lock {name} cannot be tried: {error}"
+                )));
+            }
+        };
+        let busy = format!("{} by another assay{}", wanted.what, holder(process, user));
+        let now_ns = system.monotonic_ns();
+        if now_ns >= until_ns {
+            return Err(Failure::refused(format!(
+                "{busy}: wait until it has finished, or let --wait 30m do that"
+            )));
+        }
+        if context.is_stopped() {
+            return Err(Failure::interrupted("interrupted while it waited; nothing was begun"));
+        }
+        if told_ns.is_none_or(|told| now_ns - told >= TOLD_EVERY.as_nanos() as u64) {
+            let left = show::duration((until_ns - now_ns) as f64);
+            (context.tell)(Event::Waiting { text: format!("{busy}; {left} at most") });
+            told_ns = Some(now_ns);
+        }
+        system.sleep(PAUSE);
+    }
+}
+
+fn holder(process: Option<u32>, user: Option<u32>) -> String {
+    let Some(process) = process else { return String::new() };
+    let user = user.map_or_else(String::new, |id| format!(", user {id}"));
+    format!(" (process {process}{user})")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use super::*;
+    use assay_core::study::presets;
+    use assay_core::system::{Fake, System, resolve as resolved};
+
+    fn machine() -> Fake {
+        let text = include_str!("../../../assay-core/tests/fixtures/machines/sata-ssd.txt");
+        Fake::recorded(text).unwrap()
+    }
+
+    fn names(preset: &str, lab: bool) -> Vec<String> {
+        let study = presets::find(preset).unwrap().unwrap();
+        let site = resolved(&machine(), "/home/me").unwrap();
+        let places = [Place { site, law: None, consent: None, others: Vec::new() }];
+        let found = if lab { wanted(&study.in_lab(), &[]) } else { wanted(&study, &places) };
+        found.into_iter().map(|wanted| wanted.name).collect()
+    }
+
+    #[test]
+    fn a_study_locks_what_it_touches() {
+        assert_eq!(names("depth", false), ["8:0"]);
+        assert_eq!(names("live", false), ["8:0"]);
+        assert_eq!(names("schedulers", false), ["8:0"]);
+        assert_eq!(names("tunable", false), ["settings", "8:0"]);
+        assert_eq!(names("small-memory", false).first().map(String::as_str), Some("settings"));
+        assert_eq!(names("bufferbloat", true), [LINK_LAB]);
+    }
+
+    #[test]
+    fn what_it_makes_is_its_own_and_what_it_does_not_touch_is_free() {
+        for (preset, lab) in
+            [("depth", true), ("schedulers", true), ("stack-limit", false), ("compile", false)]
+        {
+            assert_eq!(names(preset, lab), [""; 0], "{preset}");
+        }
+        assert_eq!(names("tunable", true), ["settings"]);
+    }
+
+    fn held(fake: &Fake, wait: Duration, stop: bool) -> (Outcome<Vec<Hold>>, Vec<Event>) {
+        let study = presets::find("depth").unwrap().unwrap();
+        let site = resolved(fake, "/home/me").unwrap();
+        let places = [Place { site, law: None, consent: None, others: Vec::new() }];
+        let (stop, mut told) = (AtomicBool::new(stop), Vec::new());
+        let mut tell = |event| told.push(event);
+        let mut context = Context { system: fake, runs_as: None, stop: &stop, tell: &mut tell };
+        let taken = take(&mut context, &study, &places, wait);
+        stop.store(true, Ordering::Relaxed);
+        (taken, told)
+    }
+
+    #[test]
+    fn who_does_not_wait_is_refused_at_once_and_hears_of_waiting() {
+        let fake = machine();
+        fake.set_holder("8:0", 4711, 1000);
+        let (taken, told) = held(&fake, Duration::ZERO, false);
+        let failure = taken.unwrap_err();
+        assert_eq!(failure.kind.exit_code(), 3);
+        let wanted = "sda is being measured by another assay (process 4711, user 1000)";
+        assert!(failure.message.starts_with(wanted), "{failure}");
+        assert!(failure.message.ends_with("--wait 30m do that") && told.is_empty(), "{failure}");
+    }
+
+    #[test]
+    fn who_waits_hears_of_it_and_is_refused_at_the_end() {
+        let fake = machine();
+        fake.set_holder("8:0", 4711, 1000);
+        let began_ns = fake.monotonic_ns();
+        let (taken, told) = held(&fake, Duration::from_secs(70), false);
+        assert_eq!(taken.unwrap_err().kind.exit_code(), 3);
+        assert!(fake.monotonic_ns() - began_ns >= 70_000_000_000);
+        assert_eq!(told.len(), 3);
+        let Event::Waiting { text } = &told[0] else { panic!("{told:?}") };
+        assert!(text.contains("4711") && text.ends_with("; 70 s at most"), "{text}");
+        let (taken, _) = held(&fake, Duration::from_secs(70), true);
+        assert_eq!(taken.unwrap_err().kind.exit_code(), 130);
+    }
+
+    #[test]
+    fn silent_where_nobody_has_it() {
+        let (taken, told) = held(&machine(), Duration::from_secs(70), false);
+        assert!(taken.is_ok_and(|holds| holds.len() == 2) && told.is_empty());
+    }
+}

@@ -1,0 +1,45 @@
+//! Plans of studies of which nothing can be run here, and what else can be done.
+
+use super::*;
+use assay_core::study::presets;
+
+const WAY_ON: &str = "with --vm in the place of --lab";
+
+fn in_lab(preset: &str) -> Study {
+    presets::find(preset).unwrap().unwrap().in_lab()
+}
+
+fn planned(study: Study) -> Outcome<Preview> {
+    let fake = machine();
+    preview(&fake, study, &[], &Consented::default(), None)
+}
+
+#[test]
+fn a_plan_without_a_trial_is_refused_and_names_the_virtual_machine() {
+    let failure = planned(in_lab("raid-chunk")).err().expect("no md here");
+    assert_eq!(failure.kind.exit_code(), 3, "{failure}");
+    assert!(failure.message.starts_with("nothing of this study can be run here: "), "{failure}");
+    assert!(failure.message.contains(WAY_ON), "{failure}");
+    let ran = Request { study: in_lab("raid-chunk"), targets: Vec::new(), ..request(".") };
+    let failure = run(&machine(), ran, &AtomicBool::new(false), &mut |_| {}).err().unwrap();
+    assert!(failure.kind.exit_code() == 3, "{failure}");
+}
+
+#[test]
+fn what_this_machine_lacks_does_not_count_in_a_virtual_one() {
+    let (fake, consented) = (machine(), Consented::default());
+    let seen = preview_in_vm(&fake, in_lab("raid-chunk"), &consented, None).unwrap();
+    assert!(!seen.plan.trials.is_empty() && seen.plan.absent.is_empty());
+}
+
+#[test]
+fn silent_where_something_runs_and_where_no_virtual_machine_helps() {
+    assert!(!planned(in_lab("depth")).unwrap().plan.trials.is_empty());
+    let study = in_lab("raid-chunk");
+    assert!(changes::way_on(&machine(), &study).contains(WAY_ON));
+    let on_this_machine = Study { target: None, ..study.clone() };
+    let metered = Study { meter: Some("/tmp/meter".to_owned()), ..study };
+    for study in [on_this_machine, metered, in_lab("compile")] {
+        assert_eq!(changes::way_on(&machine(), &study), "");
+    }
+}
