@@ -230,7 +230,7 @@ impl Section {
     }
 
     /// The same as something else to a page.
-    fn as_role(self, role: Role) -> Self {
+    fn with_role(self, role: Role) -> Self {
         Self { role, ..self }
     }
 }

@@ -44,7 +44,7 @@ pub(super) fn card(findings: &Findings) -> Option<Section> {
     };
     let text = findings.cards.iter().flat_map(told).collect();
     let blocks = vec![Block::Table(table(first, &findings.cards)), Block::Text(text)];
-    Some(Section::titled("flash table", blocks).as_role(Role::Of("card")))
+    Some(Section::titled("flash table", blocks).with_role(Role::Of("card")))
 }
 
 fn table(first: &CardRow, rows: &[CardRow]) -> Table {

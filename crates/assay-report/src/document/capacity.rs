@@ -98,7 +98,7 @@ fn sustained(findings: &Findings) -> Option<Section> {
                   is that of the same ratio, over ten batches.";
     let table = Block::Table(Table { columns, rows });
     let blocks = vec![table, Block::Text(vec![legend.to_owned()])];
-    Some(Section::titled("sustained writes", blocks).as_role(Role::Of("series")))
+    Some(Section::titled("sustained writes", blocks).with_role(Role::Of("series")))
 }
 
 fn levels(findings: &Findings, facts: &SustainedFacts) -> Vec<Row> {

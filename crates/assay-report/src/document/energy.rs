@@ -18,7 +18,7 @@ pub(super) fn section(findings: &Findings) -> Option<Section> {
     blocks.extend((!cells.is_empty()).then(|| Block::Table(table(findings, &cells))));
     let missing = missing(findings);
     blocks.extend((!missing.is_empty()).then_some(Block::List(missing)));
-    (!blocks.is_empty()).then(|| Section::titled("energy", blocks).as_role(Role::Of("energy")))
+    (!blocks.is_empty()).then(|| Section::titled("energy", blocks).with_role(Role::Of("energy")))
 }
 
 /// Who tells it, and what is in the number.

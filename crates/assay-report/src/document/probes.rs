@@ -41,7 +41,7 @@ fn members(findings: &Findings, full: bool) -> Option<Section> {
     let time = " Request: what a read or a write took it on average.";
     let time = if told.iter().any(|one| one.request_mean_ns.is_some()) { time } else { "" };
     let blocks = vec![Block::Text(vec![format!("{how}{time}")]), Block::Table(table(&told))];
-    Some(Section::titled("members", blocks).as_role(Role::Closer))
+    Some(Section::titled("members", blocks).with_role(Role::Closer))
 }
 
 /// Whether the stack of a device has several side by side.
@@ -105,6 +105,6 @@ fn costs(findings: &Findings) -> Option<Section> {
                measured time.";
     (!table.rows.is_empty()).then(|| {
         let blocks = vec![Block::Text(vec![how.to_owned()]), Block::Table(table)];
-        Section::titled("probes", blocks).as_role(Role::Closer)
+        Section::titled("probes", blocks).with_role(Role::Closer)
     })
 }

@@ -224,7 +224,7 @@ pub(super) fn section(findings: &Findings) -> Option<Section> {
     blocks.push(Block::Text(sources(findings, &groups)));
     let rows: usize = groups.iter().map(|group| group.lines.len()).sum();
     let role = if rows > MOST_OPEN { Role::Closer } else { Role::Usual };
-    Some(Section::titled("beside what was published", blocks).as_role(role))
+    Some(Section::titled("beside what was published", blocks).with_role(role))
 }
 
 fn table(group: &Group<'_>) -> Table {

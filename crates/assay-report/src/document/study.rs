@@ -112,7 +112,7 @@ pub(super) fn document(findings: &Findings, detail: Detail) -> Document {
     let tables = page.workloads.iter().map(|workload| study_tables::section(&page, workload));
     // Of windows the table before has all that most want.
     let role = if findings.windows.is_some() { Role::Closer } else { Role::Usual };
-    sections.extend(tables.map(|section| section.as_role(role)));
+    sections.extend(tables.map(|section| section.with_role(role)));
     sections.push(Section::of(Block::Text(study_tables::legend(&page))));
     sections.extend(commands::section(findings));
     sections.extend(files::section(findings));

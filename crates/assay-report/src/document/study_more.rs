@@ -131,7 +131,7 @@ fn places(page: &Page<'_>) -> Option<Section> {
         let table = Table { columns, rows: rows.collect() };
         // The tables of the workloads have the same numbers: a long list is for few.
         let role = if table.rows.len() > MOST_PLACES { Role::Closer } else { Role::Usual };
-        Section::titled("places", vec![Block::Text(how), Block::Table(table)]).as_role(role)
+        Section::titled("places", vec![Block::Text(how), Block::Table(table)]).with_role(role)
     })
 }
 

@@ -31,7 +31,7 @@ pub(super) fn sections(findings: &Findings) -> impl Iterator<Item = Section> + '
         let read = (index == 0).then(|| read.to_owned());
         let words = read.into_iter().chain(whole).chain(note).collect();
         let blocks = vec![Block::Table(table(surface)), Block::Text(words)];
-        Section::titled(format!("{name}: rate over the area"), blocks).as_role(OF_FIGURE)
+        Section::titled(format!("{name}: rate over the area"), blocks).with_role(OF_FIGURE)
     })
 }
 
@@ -56,7 +56,7 @@ pub(super) fn accesses(findings: &Findings) -> Option<Section> {
     (!rows.is_empty()).then(|| {
         let blocks =
             vec![Block::Table(Table { columns, rows }), Block::Text(vec![read.to_owned()])];
-        Section::titled("access times", blocks).as_role(OF_FIGURE)
+        Section::titled("access times", blocks).with_role(OF_FIGURE)
     })
 }
 

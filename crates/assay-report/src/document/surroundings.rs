@@ -63,7 +63,7 @@ fn machine(findings: &Findings) -> Option<Section> {
         })
         .collect();
     let blocks = vec![Block::Text(how(surroundings)), Block::Table(Table { columns, rows })];
-    Some(Section::titled("surroundings", blocks).as_role(Role::Closer))
+    Some(Section::titled("surroundings", blocks).with_role(Role::Closer))
 }
 
 fn temperature(row: &WorkloadSurroundings) -> String {
@@ -115,7 +115,7 @@ fn observed(findings: &Findings) -> Option<Section> {
                the most. assay list probes says what each of them reads.";
     (!table.rows.is_empty()).then(|| {
         let blocks = vec![Block::Text(vec![how.to_owned()]), Block::Table(table)];
-        Section::titled("observed", blocks).as_role(Role::Closer)
+        Section::titled("observed", blocks).with_role(Role::Closer)
     })
 }
 
@@ -147,6 +147,6 @@ fn drives(surroundings: &SurroundingsFacts) -> Option<Section> {
     let how = "What the drives say of themselves, before the first trial and after the last one.";
     (!table.rows.is_empty()).then(|| {
         let blocks = vec![Block::Text(vec![how.to_owned()]), Block::Table(table)];
-        Section::titled("drives", blocks).as_role(Role::Closer)
+        Section::titled("drives", blocks).with_role(Role::Closer)
     })
 }

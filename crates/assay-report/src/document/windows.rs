@@ -22,7 +22,7 @@ pub(super) fn section(findings: &Findings) -> Option<Section> {
     let pressure = format!("Processors: {}.", windows.pressure);
     let told = told.into_iter().chain([pressure]).collect();
     let blocks = vec![Block::Table(table), Block::Text(told)];
-    Some(Section::titled("before and after", blocks).as_role(Role::Of("classes")))
+    Some(Section::titled("before and after", blocks).with_role(Role::Of("classes")))
 }
 
 /// Each class that either window has, with an arm that has it.

@@ -196,10 +196,11 @@ fn so_does_one_of_a_virtual_machine_whose_result_was_brought_here() {
     let ended = |failure: Option<Failure>| {
         let fake = machine();
         run(&fake, ON_A_TARGET[2]).unwrap();
-        let order = vm::Order {
+        let order = vm::Errand {
             study: presets::find("depth").unwrap().unwrap(),
             quick: None,
             permitted: Vec::new(),
+            consented: Consented::default(),
             how: Printing { json: false, markdown: false, quiet: true },
             against: Against::default(),
         };
