@@ -8,8 +8,11 @@ use crate::table::{Column, Holds};
 /// Remarks up to which all are open.
 const MOST_REMARKS: usize = 12;
 
-/// Rows from which a table is folded up.
-const LONG: usize = 60;
+/// Rows from which a table is folded up: a screen and more.
+const LONG: usize = 36;
+
+/// Rows up to which paper shows it all the same.
+const ON_PAPER: usize = 200;
 
 /// A section below a heading of the third rank; what few read is folded, and paper shows it.
 pub(super) fn section(section: &Section) -> Markup {
@@ -66,7 +69,7 @@ pub(super) fn table(table: &Table, name: &str) -> Markup {
         return open_table(table, name);
     }
     html! {
-        details {
+        details class=[(table.rows.len() <= ON_PAPER).then_some("paper")] {
             summary { "Table: " (table.rows.len()) " rows" }
             (open_table(table, name))
         }

@@ -272,3 +272,17 @@ fn sections_that_few_read_are_folded_and_the_others_open() {
     assert!(!page.contains("<summary><h3>Random-write"));
     assert!(style().contains("details.paper::details-content{content-visibility:visible"));
 }
+
+#[test]
+fn a_table_longer_than_a_screen_is_folded_and_paper_shows_it_unless_it_is_endless() {
+    let table = |rows: usize| {
+        let cells = || vec![document::Cell { text: "1".to_owned(), tone: document::Tone::Plain }];
+        let row = |_| document::Row { name: "one".to_owned(), cells: cells(), notes: Vec::new() };
+        let columns = vec![crate::table::Column::right("n")];
+        let rows = (0..rows).map(row).collect();
+        blocks::table(&document::Table { columns, rows }, "numbers").into_string()
+    };
+    assert!(!table(36).contains("<details"));
+    assert!(table(37).starts_with("<details class=\"paper\"><summary>Table: 37 rows"));
+    assert!(table(201).starts_with("<details><summary>Table: 201 rows"));
+}
