@@ -12,7 +12,7 @@ use std::time::Instant;
 
 use assay::real::{self, Real};
 use assay_core::presence::Presence;
-use assay_core::system::execute::PeakBy;
+use assay_core::system::execute::{PeakBy, passed};
 use assay_core::system::{Execution, System};
 
 use crate::fio::{Draws, middle};
@@ -103,6 +103,7 @@ impl Case {
         let executed = Real::new().execute(&Execution {
             words: &self.words,
             directory: Path::new("/"),
+            passed: &passed(&Real::new(), &[]),
             environment: &[],
             caller: None,
             input: None,

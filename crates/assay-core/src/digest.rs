@@ -10,7 +10,35 @@ pub fn sha256(bytes: impl AsRef<[u8]>) -> Digest {
     Sha256::digest(bytes).into()
 }
 
+/// A SHA-256 of what comes a part after the other.
+#[derive(Clone, Default)]
+pub struct Sum(Sha256);
+
+impl Sum {
+    /// Adds what comes next.
+    pub fn add(&mut self, bytes: impl AsRef<[u8]>) {
+        self.0.update(bytes);
+    }
+
+    /// The hash of all of it.
+    pub fn finish(self) -> Digest {
+        self.0.finalize().into()
+    }
+}
+
 /// A hash in small hexadecimal digits.
 pub fn hexadecimal(digest: &Digest) -> String {
     digest.iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_have_the_hash_of_the_whole() {
+        let mut sum = Sum::default();
+        ["a", "", "bc"].iter().for_each(|part| sum.add(part));
+        assert_eq!(sum.finish(), sha256("abc"));
+    }
 }

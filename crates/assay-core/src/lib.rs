@@ -19,7 +19,7 @@ pub mod factors;
 pub mod failure;
 pub mod findings;
 pub mod importers;
-mod lines;
+pub mod lines;
 pub mod outside;
 pub mod plan;
 pub mod presence;

@@ -1,6 +1,9 @@
-//! Lines of a CSV text and their fields. Each line is divided for itself, so that a quotation mark
+//! Lines of a CSV text and their fields, read and written. Each line is divided for itself, so that a quotation mark
 //! left open spoils one line and not all that follow, and line numbers are those of an editor.
 
+use std::borrow::Cow;
+
+use crate::outside;
 use csv_core::{ReadRecordResult, Reader, ReaderBuilder, Terminator};
 
 /// Lines that hold something, with their numbers from 1: no blank ones, no comments.
@@ -57,14 +60,58 @@ impl Splitter {
         self.count
     }
 
-    /// A field without the spaces around it; empty where the line has ended before.
+    /// A field without the spaces around it, and without the apostrophe that [`field`] puts before what a
+    /// spreadsheet would calculate; empty where the line has ended before.
     pub(crate) fn field(&self, index: usize) -> &str {
         if index >= self.count {
             return "";
         }
         let start = if index == 0 { 0 } else { self.ends[index - 1] };
         // Only whole quotation marks were taken out of a text: what is left is text, too.
-        std::str::from_utf8(&self.bytes[start..self.ends[index]]).unwrap_or_default().trim()
+        let text = std::str::from_utf8(&self.bytes[start..self.ends[index]]).unwrap_or_default();
+        let text = text.trim();
+        text.strip_prefix(NO_FORMULA).filter(|rest| calculates(rest)).unwrap_or(text)
+    }
+}
+
+/// What says to a spreadsheet that a text is one.
+const NO_FORMULA: char = '\'';
+
+/// A text as a field between commas, which a spreadsheet shows and never calculates: every CSV text that this
+/// program writes is made of these.
+pub fn field(text: &str) -> String {
+    let clean = clean(text);
+    let text = if calculates(&clean) { format!("{NO_FORMULA}{clean}").into() } else { clean };
+    quoted(&text, ',').into_owned()
+}
+
+/// A field as it is, in quotation marks where it has what lies between fields, or begins a comment.
+pub(crate) fn quoted(text: &str, between: char) -> Cow<'_, str> {
+    if text.contains([between, '"', '\n', '\r', '#']) {
+        return Cow::Owned(format!("\"{}\"", text.replace('"', "\"\"")));
+    }
+    Cow::Borrowed(text)
+}
+
+/// A text in which all is seen: spaces in the place of control characters, and nothing that turns the direction.
+pub(crate) fn clean(text: &str) -> Cow<'_, str> {
+    if !text.chars().any(outside::is_unseen) {
+        return Cow::Borrowed(text);
+    }
+    let seen = text.chars().filter_map(|sign| match sign {
+        sign if sign.is_control() => Some(' '),
+        sign => (!outside::is_unseen(sign)).then_some(sign),
+    });
+    Cow::Owned(seen.collect())
+}
+
+/// Whether a spreadsheet would take a text for a formula. A signed number is one for nobody.
+fn calculates(text: &str) -> bool {
+    let text = text.trim_start();
+    match text.chars().next() {
+        Some('=' | '@') => true,
+        Some('+' | '-') => text.parse::<f64>().is_err(),
+        _ => false,
     }
 }
 
@@ -88,6 +135,28 @@ mod tests {
         assert_eq!(fields("one").unwrap(), ["one"]);
         assert_eq!(fields("\u{e9},\u{1f4be}").unwrap(), ["\u{e9}", "\u{1f4be}"]);
         assert_eq!(fields("a\rb,c").unwrap(), ["a\rb", "c"]);
+    }
+
+    #[test]
+    fn what_a_spreadsheet_would_calculate_is_a_text_and_read_again_it_is_the_same() {
+        for (text, written) in [
+            ("=HYPERLINK(\"http://x\",\"y\")", "\"'=HYPERLINK(\"\"http://x\"\",\"\"y\"\")\""),
+            ("@SUM(A1)", "'@SUM(A1)"),
+            ("+cmd", "'+cmd"),
+            ("-O2", "'-O2"),
+            ("-1+cmd|x", "'-1+cmd|x"),
+        ] {
+            assert_eq!(field(text), written);
+            assert_eq!(fields(&field(text)), Ok(vec![text.to_owned()]));
+        }
+        for text in ["-5", "+5.5", "-1e-3", "ext4", "a=b", "'quoted'", "it's", "\u{e9}", ""] {
+            assert_eq!(field(text), text);
+        }
+        assert_eq!(fields("'word,'+5"), Ok(vec!["'word".to_owned(), "'+5".to_owned()]));
+        assert_eq!(field("\t=1\r"), "' =1 ", "what goes before it hides nothing");
+        assert_eq!(field("a\u{202e}b\u{1b}[2J"), "ab [2J");
+        assert_eq!(field("\u{202e}=1"), "'=1");
+        assert_eq!((field("a,b"), field("# a")), ("\"a,b\"".to_owned(), "\"# a\"".to_owned()));
     }
 
     #[test]

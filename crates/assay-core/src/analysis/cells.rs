@@ -22,8 +22,7 @@ pub(super) fn cells(design: &Design, series: Vec<Series>) -> Vec<Cell> {
     let baselines = baselines(design, &series);
     let cells = series.into_iter().enumerate().map(|(at, series)| {
         let beside = baselines.get(&at).map(Vec::as_slice);
-        let values = summarised_beside(&series.trials, beside);
-        of(series, &values)
+        of(series, beside)
     });
     cells.collect()
 }
@@ -50,11 +49,14 @@ fn baselines(design: &Design, series: &[Series]) -> HashMap<usize, Vec<CellTrial
 
 /// The cell of a series that is compared with nothing.
 pub(super) fn cell(series: Series) -> Cell {
-    let values = summarised(&series.trials);
-    of(series, &values)
+    of(series, None)
 }
 
-fn of(series: Series, values: &[f64]) -> Cell {
+fn of(series: Series, baseline: Option<&[CellTrial]>) -> Cell {
+    let counted = summed_up(&series.trials, baseline);
+    let values: Vec<f64> = counted.iter().filter_map(|trial| trial.value).collect();
+    let values = values.as_slice();
+    let counted = places(&series.trials, &counted);
     let (geometric, mean) = match series.scale {
         Scale::Ratio => (geometric_mean(values), None),
         Scale::Difference => (None, Sample::of(values)),
@@ -68,6 +70,7 @@ fn of(series: Series, values: &[f64]) -> Cell {
         metric: series.metric,
         better: series.better,
         trials: series.trials,
+        counted,
         n: values.len(),
         geometric_mean: geometric.map(|centre| centre.mean),
         mean: mean.map(|sample| sample.mean),
@@ -84,27 +87,45 @@ fn of(series: Series, values: &[f64]) -> Cell {
     }
 }
 
-/// Values that a cell sums up: the trial that stands for each replicate, as long as enough
-/// replicates have an undisturbed one.
-pub(super) fn summarised(trials: &[CellTrial]) -> Vec<f64> {
-    summarised_beside(trials, None)
+/// Where those that count stand among all trials; none where they are those that nothing disturbed, which
+/// the trials tell themselves.
+fn places(trials: &[CellTrial], counted: &[&CellTrial]) -> Option<Vec<usize>> {
+    let told = trials.iter().filter(|trial| trial.counts_by_itself());
+    if told.eq(counted.iter().copied()) {
+        return None;
+    }
+    let place = |own: &&CellTrial| trials.iter().position(|trial| std::ptr::eq(trial, *own));
+    Some(counted.iter().filter_map(place).collect())
 }
 
-fn summarised_beside(trials: &[CellTrial], baseline: Option<&[CellTrial]>) -> Vec<f64> {
+/// Values that a cell sums up.
+pub(super) fn summarised(trials: &[CellTrial]) -> Vec<f64> {
+    summed_up(trials, None).into_iter().filter_map(|trial| trial.value).collect()
+}
+
+/// The trials that a cell sums up: the one that stands for each replicate, as long as enough replicates
+/// have an undisturbed one.
+fn summed_up<'t>(trials: &'t [CellTrial], baseline: Option<&[CellTrial]>) -> Vec<&'t CellTrial> {
     let first = || trials.iter().filter(|trial| trial.repeats.is_none());
-    let paired = |trial| paired(trials, trial, baseline?);
-    let standing: Vec<f64> =
-        first().filter_map(|trial| paired(trial).or_else(|| standing(trials, trial))).collect();
+    let valued = |trial: &&CellTrial| trial.value.is_some();
+    let paired = |trial| paired(trials, trial, baseline?).filter(valued);
+    let standing: Vec<&CellTrial> = first()
+        .filter_map(|trial| paired(trial).or_else(|| standing(trials, trial).filter(valued)))
+        .collect();
     if standing.len() >= ENOUGH {
         return standing;
     }
     let counts = |trial: &&CellTrial| matches!(trial.status, Status::Ok | Status::Disturbed);
-    first().filter(counts).filter_map(|trial| trial.value).collect()
+    first().filter(counts).filter(valued).collect()
 }
 
-/// The value that comparisons pair with the baseline's: of the first run, or of the repeat in which
-/// neither was disturbed.
-fn paired(trials: &[CellTrial], first: &CellTrial, baseline: &[CellTrial]) -> Option<f64> {
+/// The trial that comparisons pair with the baseline's: the first run, or the repeat in which neither was
+/// disturbed.
+fn paired<'t>(
+    trials: &'t [CellTrial],
+    first: &'t CellTrial,
+    baseline: &[CellTrial],
+) -> Option<&'t CellTrial> {
     if !matches!(first.status, Status::Ok | Status::Disturbed) {
         return None;
     }
@@ -118,16 +139,16 @@ fn paired(trials: &[CellTrial], first: &CellTrial, baseline: &[CellTrial]) -> Op
         own.is_some_and(|trial| trial.status == Status::Ok && trial.value.is_some())
     };
     if first.status == Status::Ok && of_baseline(replicate, false) {
-        return first.value;
+        return Some(first);
     }
-    rounds(trials, first).find(|round| of_baseline(round.replicate, true))?.value
+    rounds(trials, first).find(|round| of_baseline(round.replicate, true))
 }
 
-/// The value of a trial, or of its undisturbed repeat where something disturbed it.
-fn standing(trials: &[CellTrial], first: &CellTrial) -> Option<f64> {
+/// A trial, or its undisturbed repeat where something disturbed it.
+fn standing<'t>(trials: &'t [CellTrial], first: &'t CellTrial) -> Option<&'t CellTrial> {
     match first.status {
-        Status::Ok => first.value,
-        Status::Disturbed => rounds(trials, first).next()?.value,
+        Status::Ok => Some(first),
+        Status::Disturbed => rounds(trials, first).next(),
         Status::Failed | Status::LeadIn => None,
     }
 }

@@ -79,6 +79,7 @@ impl Book {
             metric: place.metric.to_owned(),
             better: place.better,
             trials: vec![trial],
+            counted: None,
             n: 1,
             geometric_mean: known.filter(|value| *value > 0.0),
             mean: None,

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use super::file::lies_among;
 use super::numbers::{self, ENERGY};
 use super::row::{FORMAT, Identity, Number, Row};
 use crate::findings::{Because, Cell, Findings, LENT, TargetFacts, Trust, WorkloadFacts};
 use crate::results::plan::Arm;
-use crate::results::record::Status;
 use crate::study::fields::TARGET_FACTOR;
 
 /// Trials of a number that are kept.
@@ -176,7 +176,12 @@ fn cell<'a>(findings: &'a Findings, own: &WorkloadFacts, metric: &str) -> Option
 
 fn number(findings: &Findings, own: &WorkloadFacts, cell: &Cell) -> Option<Number> {
     let value = cell.value().filter(|value| value.is_finite())?;
-    let counted = cell.trials.iter().filter(|trial| trial.status == Status::Ok);
+    let mut trials = cell.values();
+    trials.truncate(MOST_TRIALS);
+    // The mean of very many may lie beside the first of them: then none of them is its evidence.
+    if !lies_among(value, &trials) {
+        trials.clear();
+    }
     let latency = QUANTILES.iter().filter_map(|(metric, share)| {
         let cell = self::cell(findings, own, metric)?;
         Some([*share, cell.value()?])
@@ -195,7 +200,7 @@ fn number(findings: &Findings, own: &WorkloadFacts, cell: &Cell) -> Option<Numbe
         trust: cell.trust,
         because,
         how: own.text.clone(),
-        trials: counted.filter_map(|trial| trial.value).take(MOST_TRIALS).collect(),
+        trials,
         latency_ns: latency.collect(),
     })
 }

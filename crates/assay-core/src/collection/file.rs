@@ -60,7 +60,8 @@ pub fn read(text: &str) -> Result<Row, String> {
         let own = outside::spelled(&head.format);
         return Err(format!("its format is `{own}`, and this version reads {FORMAT}"));
     }
-    let row: Row = serde_json::from_str(text).map_err(told)?;
+    let mut row: Row = serde_json::from_str(text).map_err(told)?;
+    clean(&mut row);
     checked(&row)?;
     Ok(row)
 }
@@ -74,6 +75,23 @@ pub fn read_named(path: &str, text: &str) -> Result<Row, String> {
     }
     Err("its name is not the hash of what is in it: it was changed by hand, or lies elsewhere"
         .to_owned())
+}
+
+/// Takes out of every text what turns the direction of what follows it: nobody is called by that, and rows that
+/// were sent with it stay readable. Control characters are refused.
+fn clean(row: &mut Row) {
+    let published = row.published.iter_mut();
+    let published = published.flat_map(|own| [&mut own.article, &mut own.title, &mut own.kind]);
+    let identity = row.identity.iter_mut();
+    let identity = identity.flat_map(|own| own.serial.iter_mut().chain([&mut own.target]));
+    let numbers = row.measured.values_mut();
+    let numbers = numbers.flat_map(|own| own.because.iter_mut().chain([&mut own.how]));
+    let texts = [&mut row.device, &mut row.machine, &mut row.filesystem, &mut row.assay];
+    let texts = texts.into_iter().chain(&mut row.by).chain(&mut row.plan_sha256);
+    let texts = texts.chain(&mut row.claimed).chain(&mut row.price);
+    for text in texts.chain(published).chain(identity).chain(numbers) {
+        text.retain(|sign| sign.is_control() || !outside::is_unseen(sign));
+    }
 }
 
 fn checked(row: &Row) -> Result<(), String> {
@@ -116,8 +134,9 @@ fn checked(row: &Row) -> Result<(), String> {
 /// A device has a name that no page, no path and no spreadsheet would take for anything else.
 fn name_of_a_device(name: &str) -> Result<(), String> {
     plain("device", name)?;
+    let name = name.trim_start();
     let shown = || outside::spelled(name);
-    if name.trim().is_empty() {
+    if name.is_empty() {
         return Err("its device has no name".to_owned());
     }
     if name.contains(['<', '>', '\\'])
@@ -157,6 +176,13 @@ fn day(date: &str) -> Result<(), String> {
     if is_one { Ok(()) } else { Err(format!("its date `{}` is no day", outside::spelled(date))) }
 }
 
+/// Whether a number may sum up these trials; nobody asks for trials of a number that has none.
+pub(super) fn lies_among(value: f64, trials: &[f64]) -> bool {
+    let least = trials.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = trials.iter().copied().fold(0.0, f64::max);
+    trials.is_empty() || value >= least * (1.0 - 1e-9) && value <= most * (1.0 + 1e-9)
+}
+
 fn number(number: &Number) -> Result<(), String> {
     let sound = |value: f64| value.is_finite() && value > 0.0 && value <= LARGEST;
     if !sound(number.value) {
@@ -170,12 +196,7 @@ fn number(number: &Number) -> Result<(), String> {
     if number.trials.len() > MOST_TRIALS || !number.trials.iter().all(|value| sound(*value)) {
         return Err("its trials are no numbers of a device".to_owned());
     }
-    let mean_fits = number.trials.is_empty() || {
-        let least = number.trials.iter().copied().fold(f64::INFINITY, f64::min);
-        let most = number.trials.iter().copied().fold(0.0, f64::max);
-        number.value >= least * (1.0 - 1e-9) && number.value <= most * (1.0 + 1e-9)
-    };
-    if !mean_fits {
+    if !lies_among(number.value, &number.trials) {
         return Err("it lies outside of its own trials".to_owned());
     }
     let quantiles = number.latency_ns.len() <= MOST_CLAIMS
@@ -331,12 +352,30 @@ mod tests {
             let told = sent(|row| row.device = name.to_owned()).expect_err(name);
             assert!(told.contains("markup, a path or a formula"), "{name}: {told}");
         }
+        for name in ["\u{202e}=1+1", " =1+1", "\u{2066}@all"] {
+            let told = sent(|row| row.device = name.to_owned()).expect_err(name);
+            assert!(told.contains("markup, a path or a formula"), "{name}: {told}");
+        }
         for name in ["", "  "] {
             assert!(sent(|row| row.device = name.to_owned()).unwrap_err().contains("no name"));
         }
         for name in ["A/B-C = 1 + 1 @ home.", "x", "SD \u{201e}Pro\u{201c} 3.0"] {
             assert!(sent(|row| row.device = name.to_owned()).is_ok(), "{name}");
         }
+    }
+
+    #[test]
+    fn what_turns_the_direction_is_taken_out_of_every_text_when_a_row_is_read() {
+        let (path, text) = write(&row()).unwrap();
+        let turned =
+            text.replace("SanDisk", "San\u{202e}Di\u{2069}sk").replace("95 MB", "95\u{200f} MB");
+        assert_eq!(read(&turned), Ok(row()));
+        assert_eq!(read_named(&name(&turned), &turned), Ok(row()), "by the hash of what it is");
+        assert!(read_named(&path, &turned).is_err());
+        let by = sent(|row| row.by = Some("\u{202e}me".to_owned())).unwrap();
+        assert_eq!(by.by.as_deref(), Some("me"));
+        let how = sent(|row| measured(row).how = "a\u{61c}b \u{e9}".to_owned()).unwrap();
+        assert_eq!(how.measured["write_iops"].how, "ab \u{e9}");
     }
 
     #[test]

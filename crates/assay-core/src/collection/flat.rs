@@ -1,13 +1,13 @@
 //! A row as one line of a table: what lists, queries, exports and the index have of it.
 
-use std::fmt::{self, Display, Formatter, Write as _};
+use std::fmt::{self, Display, Formatter};
 
 use super::numbers::{ENERGY, NUMBERS};
 use super::row::Row;
 use crate::analysis::claims::{self, Numbers};
 use crate::findings::Trust;
 use crate::findings::answers::{CardClaim, CardNumber, Standing};
-use crate::lines::Splitter;
+use crate::lines::{self, Splitter};
 use crate::study::printed::Claim;
 
 /// A row in one line.
@@ -229,20 +229,13 @@ pub fn table(text: &str) -> Option<Vec<Flat>> {
     rest.lines().map(read).collect()
 }
 
-/// Fields as a line of a table.
+/// Fields as a line of a table: between commas it goes into spreadsheets, between anything else to programs.
 fn line(fields: &[String], between: char) -> String {
-    let mut line = String::new();
-    for (index, field) in fields.iter().enumerate() {
-        if index > 0 {
-            line.push(between);
-        }
-        if field.contains([between, '"', '\n', '\r']) {
-            let _ = write!(line, "\"{}\"", field.replace('"', "\"\""));
-        } else {
-            line.push_str(field);
-        }
-    }
-    line
+    let written = fields.iter().map(|text| match between {
+        ',' => lines::field(text),
+        other => lines::quoted(text, other).into_owned(),
+    });
+    written.collect::<Vec<_>>().join(&between.to_string())
 }
 
 fn trust(row: &Row) -> String {

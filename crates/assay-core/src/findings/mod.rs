@@ -151,6 +151,13 @@ pub struct CellTrial {
     pub outlier: bool,
 }
 
+impl CellTrial {
+    /// Whether its row sums it up where nothing disturbed any of its trials.
+    pub fn counts_by_itself(&self) -> bool {
+        self.status == Status::Ok && self.repeats.is_none() && self.value.is_some()
+    }
+}
+
 /// One metric of one workload under one arm.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Cell {
@@ -164,6 +171,10 @@ pub struct Cell {
     pub better: Better,
     /// Every trial, lead-in included.
     pub trials: Vec<CellTrial>,
+    /// Places in `trials` of those that count, where something disturbed one: repeats stand for these, and
+    /// the disturbed ones count where too few are left without them. Absent where all that ended well count.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counted: Option<Vec<usize>>,
     /// Trials that count.
     pub n: usize,
     /// Geometric mean of them; none where they are compared by differences, and where one is zero.
@@ -208,6 +219,16 @@ impl Cell {
     pub fn is_lent(&self) -> bool {
         let is_trusted = self.trust == Some(Trust::Trusted);
         is_trusted && self.because.iter().any(|because| because.rule == LENT)
+    }
+
+    /// Values of the trials that this number sums up, in the order of time: what is a trial of it is decided
+    /// here alone.
+    pub fn values(&self) -> Vec<f64> {
+        let own: Vec<&CellTrial> = match &self.counted {
+            Some(places) => places.iter().filter_map(|place| self.trials.get(*place)).collect(),
+            None => self.trials.iter().filter(|trial| trial.counts_by_itself()).collect(),
+        };
+        own.into_iter().filter_map(|trial| trial.value).collect()
     }
 }
 

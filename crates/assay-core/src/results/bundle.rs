@@ -710,7 +710,8 @@ pub fn list(system: &dyn System, results: &Path) -> (Vec<Listed>, Vec<String>) {
 /// Ids of all bundles, newest first.
 pub fn ids(system: &dyn System, results: &Path) -> Vec<String> {
     let mut names = system.list(results).unwrap_or_default();
-    names.retain(|name| is_bundle(system, &results.join(name)));
+    // What has a dot before its name is on its way here.
+    names.retain(|name| !name.starts_with('.') && is_bundle(system, &results.join(name)));
     names.sort_unstable_by(|a, b| b.cmp(a));
     names
 }

@@ -37,7 +37,12 @@ pub struct Mark {
 /// Whether the result in a directory was brought here.
 pub fn is_one(system: &dyn System, directory: &Path) -> bool {
     // By its name as well: a mark that somebody took away makes it none of ours.
-    bundle::id_of(directory).contains(END) || system.status(&directory.join(FILE)).is_ok()
+    is_name(&bundle::id_of(directory)) || system.status(&directory.join(FILE)).is_ok()
+}
+
+/// Whether a directory is called like a result that was brought here.
+pub fn is_name(name: &str) -> bool {
+    name.contains(END)
 }
 
 /// The mark of a result; none of one of ours.

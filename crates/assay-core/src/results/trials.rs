@@ -10,15 +10,15 @@ use serde::Deserialize;
 use super::bundle::{record, trial_seen};
 use super::cut;
 use super::plan::Plan;
-use super::record::Trial;
+use super::record::{Trial, TrialRecord};
 use super::seal::{Reading, TrialDigest};
 use crate::failure::{Failure, Outcome};
 use crate::system::{Caching, FileKind, System};
 
 /// Bytes that are read at once; a line may have more.
 const PART_BYTES: usize = 1 << 20;
-/// Bytes of the longest line that is read.
-const LONGEST_LINE: usize = 16 << 20;
+/// Bytes of the longest line that is read; those of trials have some thousands.
+const LONGEST_LINE: usize = 4 << 20;
 /// Bytes of the largest file that is read; no study comes near.
 const LARGEST_FILE_BYTES: u64 = 1 << 30;
 
@@ -66,6 +66,12 @@ impl<'a> Trials<'a> {
         let own = self.own.get(workload).into_iter().flatten();
         let places = own.filter_map(|place| self.places.get(*place as usize));
         places.map(|one| Ok((one.line, self.read(one, &mut None)?))).collect()
+    }
+
+    /// Hands on the record of each in the order in which they ran, without its latencies; one is in memory at a
+    /// time.
+    pub fn each_record(&self, take: &mut dyn FnMut(TrialRecord) -> Outcome<()>) -> Outcome<()> {
+        self.places.iter().try_for_each(|place| take(self.record(place)?.1))
     }
 
     /// All of them in the order in which they ran; the hash of each is added to what was `seen`, where
@@ -150,6 +156,17 @@ impl<'a> Trials<'a> {
 
     /// One trial with its latencies.
     fn read(&self, place: &Place, seen: &mut Option<Reading>) -> Outcome<Trial> {
+        let (line, record) = self.record(place)?;
+        let mut digest = seen.as_ref().map(|_| TrialDigest::of(&line));
+        let trial = trial_seen(self.system, self.directory, record, &mut digest)?;
+        if let (Some(seen), Some(digest)) = (seen.as_mut(), digest) {
+            seen.trials.push(digest.finish());
+        }
+        Ok(trial)
+    }
+
+    /// The line of a trial, and what it says.
+    fn record(&self, place: &Place) -> Outcome<(String, TrialRecord)> {
         let changed = || self.damaged(place.line, "it was changed while it was read");
         let file = self.file.as_ref().ok_or_else(changed)?;
         let mut bytes = vec![0; place.bytes];
@@ -163,12 +180,7 @@ impl<'a> Trials<'a> {
         if record.workload != place.workload {
             return Err(changed());
         }
-        let mut digest = seen.as_ref().map(|_| TrialDigest::of(&line));
-        let trial = trial_seen(self.system, self.directory, record, &mut digest)?;
-        if let (Some(seen), Some(digest)) = (seen.as_mut(), digest) {
-            seen.trials.push(digest.finish());
-        }
-        Ok(trial)
+        Ok((line, record))
     }
 
     fn damaged(&self, line: usize, why: &str) -> Failure {

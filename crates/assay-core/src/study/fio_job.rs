@@ -2,6 +2,7 @@
 //! named with its line, and nothing of it is ever executed.
 
 mod keys;
+mod together;
 
 pub use keys::{CORE, ONLY_TOLD, SAME};
 
@@ -9,12 +10,10 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use crate::failure::{Failure, Outcome};
+use crate::outside;
 use crate::quantity::{Bytes, Time};
 
 use super::{FORMAT, SMALLEST_AREA_BYTES};
-
-/// The area where a job is to go over a whole device.
-const AREA_BYTES: u64 = 1 << 30;
 
 /// What a job file comes to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,6 +22,15 @@ pub struct Translated {
     pub study: String,
     /// What is done otherwise than fio would, one sentence each.
     pub remarks: Vec<String>,
+}
+
+/// How a job file is taken.
+#[derive(Clone, Copy)]
+pub struct Way<'a> {
+    /// What cannot be done is left out, key by key and job by job, and told; else all of it is refused.
+    pub partly: bool,
+    /// The value of a variable that stands in it as `${NAME}`.
+    pub variable: &'a dyn Fn(&str) -> Option<String>,
 }
 
 /// One setting with its line.
@@ -49,6 +57,7 @@ struct Job {
 /// What a job does, in our words.
 struct Work {
     name: String,
+    line: usize,
     pattern: &'static str,
     mix: String,
     size: u64,
@@ -60,7 +69,8 @@ struct Work {
     time: Option<u64>,
     ramp: u64,
     operations: Option<u64>,
-    area: u64,
+    /// As much as a study takes of the device, where nothing is said.
+    area: Option<u64>,
     place: String,
 }
 
@@ -69,6 +79,8 @@ struct Work {
 struct Told {
     refused: Vec<(usize, String)>,
     remarks: Vec<String>,
+    /// Whether what is refused is left out.
+    partly: bool,
 }
 
 impl Told {
@@ -77,6 +89,15 @@ impl Told {
         if !self.refused.contains(&entry) {
             self.refused.push(entry);
         }
+    }
+
+    /// A key that cannot be done: the end of it all, or left out.
+    fn refuse_key(&mut self, line: usize, text: impl Into<String>) {
+        if self.partly { self.leave_out(line, &text.into()) } else { self.refuse(line, text) }
+    }
+
+    fn leave_out(&mut self, line: usize, text: &str) {
+        self.remark(format!("line {line} is left out: {text}"));
     }
 
     fn remark(&mut self, text: impl Into<String>) {
@@ -91,18 +112,23 @@ impl Told {
 ///
 /// # Errors
 /// Everything of it that cannot be done, each with its line and what it would have meant.
-pub fn translate(name: &str, text: &str) -> Outcome<Translated> {
-    let mut told = Told::default();
-    let jobs = jobs(text, &mut told);
+pub fn translate(name: &str, text: &str, way: Way<'_>) -> Outcome<Translated> {
+    let mut told = Told { partly: way.partly, ..Told::default() };
+    let jobs = jobs(text, way, &mut told);
     if jobs.is_empty() && told.refused.is_empty() {
         told.refuse(1, "there is no job in it: a job is a section of its own, such as [read]");
     }
-    let groups = groups(&jobs, &mut told);
-    let works: Vec<Vec<Work>> = groups
+    let mut first = None;
+    let works: Vec<Vec<Work>> = groups(&jobs)
         .into_iter()
-        .map(|group| group.into_iter().map(|job| work(job, &mut told)).collect())
+        .map(|group| at_once(group, &mut first, &mut told))
+        .filter(|group| !group.is_empty())
         .collect();
-    one_place(&jobs, &works, &mut told);
+    if works.is_empty() && told.refused.is_empty() {
+        let why = told.remarks.iter().filter(|remark| remark.contains(" is left out"));
+        let why: Vec<&str> = why.map(String::as_str).collect();
+        told.refuse(1, format!("no job of it can be done here: {}", why.join("; ")));
+    }
     if told.refused.is_empty() {
         let study = study(name, &works, &mut told);
         return Ok(Translated { study, remarks: told.remarks });
@@ -113,14 +139,60 @@ pub fn translate(name: &str, text: &str) -> Outcome<Translated> {
     Err(Failure::mistake(lines.join("\n")))
 }
 
+/// The works of jobs that run at once: two at most, a load and what is measured beside it. The place of the
+/// first of all is that of the study.
+fn at_once<'j>(
+    group: Vec<&'j Job>,
+    first: &mut Option<(&'j Job, String)>,
+    told: &mut Told,
+) -> Vec<Work> {
+    let mut works = Vec::new();
+    for job in group {
+        // Of a job that is left out nothing else is told.
+        let mut own = Told { partly: told.partly, ..Told::default() };
+        let work = work(job, &mut own);
+        if own.refused.is_empty() {
+            match first {
+                Some((of, place)) if *place != work.place => elsewhere(job, of, &mut own),
+                Some(_) => {}
+                None => *first = Some((job, work.place.clone())),
+            }
+        }
+        if own.refused.is_empty() {
+            own.remarks.into_iter().for_each(|remark| told.remark(remark));
+            works.push(work);
+            continue;
+        }
+        for (line, text) in own.refused {
+            let text = if told.partly { format!("[{}]: {text}", job.name) } else { text };
+            told.refuse_key(line, text);
+        }
+    }
+    let mut works = together::joined(works, told);
+    if works.len() > 2 {
+        let (line, names) = (works[2].line, [0, 1, 2].map(|at| works[at].name.clone()));
+        told.refuse_key(
+            line,
+            format!(
+                "[{}]: it would run at once with [{}] and [{}], and does something else; at most \
+                 two different works can: one is measured, the other one is the load beside it. Write \
+                 stonewall where jobs are to run one after the other",
+                names[2], names[0], names[1]
+            ),
+        );
+        works.truncate(2);
+    }
+    works
+}
+
 /// Jobs with their settings; unknown and impossible keys are told.
-fn jobs(text: &str, told: &mut Told) -> Vec<Job> {
+fn jobs(text: &str, way: Way<'_>, told: &mut Told) -> Vec<Job> {
     let mut global = Settings::new();
     let mut jobs: Vec<Job> = Vec::new();
     let mut in_global = false;
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    for (line, whole) in text.lines().enumerate().map(|(at, line)| (at + 1, line.trim())) {
-        if whole.is_empty() || whole.starts_with(['#', ';']) {
+    for (line, whole) in text.lines().enumerate().map(|(at, line)| (at + 1, uncommented(line))) {
+        if whole.is_empty() {
             continue;
         }
         if let Some(inner) = whole.strip_prefix('[') {
@@ -136,7 +208,7 @@ fn jobs(text: &str, told: &mut Told) -> Vec<Job> {
             continue;
         }
         if whole.split_whitespace().next() == Some("include") {
-            told.refuse(
+            told.refuse_key(
                 line,
                 "include: another file would be read here; put its lines in this one",
             );
@@ -144,16 +216,25 @@ fn jobs(text: &str, told: &mut Told) -> Vec<Job> {
         }
         let (key, value) = whole.split_once('=').unwrap_or((whole, ""));
         let (key, value) = (key.trim().to_lowercase(), value.trim());
-        if value.contains("${") || value.contains("$(") || value.contains('`') {
-            let what = "a variable of the shell's surroundings stands here; write its value";
-            told.refuse(line, format!("{key}: {what}"));
-            continue;
-        }
-        let setting = Setting { value: value.to_owned(), line, written: key.clone() };
+        let value = match with_variables(value, way.variable) {
+            Ok(value) => value,
+            Err(why) => {
+                let why = format!("{key}: {why}");
+                // Without one of these a job is another one, and who asks can say what it is.
+                if keys::CORE.contains(&keys::usual(&key)) {
+                    told.refuse(line, why);
+                } else {
+                    told.refuse_key(line, why);
+                }
+                continue;
+            }
+        };
+        let waits = value != "0";
+        let setting = Setting { value, line, written: key.clone() };
         let key = keys::usual(&key);
         let job = if in_global { None } else { jobs.last_mut() };
         match (job, in_global) {
-            (Some(job), _) if keys::WAITS.contains(&key) => job.alone = value != "0",
+            (Some(job), _) if keys::WAITS.contains(&key) => job.alone = waits,
             (Some(job), _) => drop(job.settings.insert(key.to_owned(), setting)),
             // In the global section it is of each job.
             (None, true) => drop(global.insert(key.to_owned(), setting)),
@@ -171,6 +252,38 @@ fn jobs(text: &str, told: &mut Told) -> Vec<Job> {
     jobs
 }
 
+/// A line without its comment, which begins anywhere in it, as in fio.
+fn uncommented(line: &str) -> &str {
+    line.split(['#', ';']).next().unwrap_or_default().trim()
+}
+
+/// A value with the variables in it replaced by what they hold; nothing is ever executed.
+fn with_variables(
+    value: &str,
+    variable: &dyn Fn(&str) -> Option<String>,
+) -> Result<String, String> {
+    if value.contains("$(") || value.contains('`') {
+        return Err("the output of a program stands here; write its value".to_owned());
+    }
+    let (mut out, mut rest) = (String::new(), value);
+    while let Some((before, from)) = rest.split_once("${") {
+        let Some((name, after)) = from.split_once('}') else {
+            return Err("a variable has no closing brace".to_owned());
+        };
+        let held = variable(name).filter(|held| !held.chars().any(char::is_control));
+        let Some(held) = held else {
+            let name = outside::spelled(name);
+            return Err(format!(
+                "the variable {name} is not set here; set it ({name}=VALUE assay ...), or write its value"
+            ));
+        };
+        out.push_str(before);
+        out.push_str(&held);
+        rest = after;
+    }
+    Ok(out + rest)
+}
+
 fn check_keys(settings: &Settings, told: &mut Told) {
     for (key, setting) in settings {
         if keys::CORE.contains(&key.as_str()) || keys::SAME.contains(&key.as_str()) {
@@ -186,30 +299,17 @@ fn check_keys(settings: &Settings, told: &mut Told) {
         let meaning = keys::MEANINGS.iter().find(|(name, _)| *name == key.as_str());
         let meaning = meaning.map_or("a key that is not known here", |(_, meaning)| meaning);
         let written = &setting.written;
-        told.refuse(setting.line, format!("{written}: {meaning}; this cannot be done here"));
+        told.refuse_key(setting.line, format!("{written}: {meaning}; this cannot be done here"));
     }
 }
 
-/// Jobs that run at once. Two are a load and what is measured beside it; more are refused.
-fn groups<'j>(jobs: &'j [Job], told: &mut Told) -> Vec<Vec<&'j Job>> {
+/// Jobs that run at once.
+fn groups(jobs: &[Job]) -> Vec<Vec<&Job>> {
     let mut groups: Vec<Vec<&Job>> = Vec::new();
     for job in jobs {
         match groups.last_mut() {
             Some(group) if !job.alone => group.push(job),
             _ => groups.push(vec![job]),
-        }
-    }
-    for group in &groups {
-        if let [first, second, third, ..] = group.as_slice() {
-            told.refuse(
-                third.line,
-                format!(
-                    "[{}]: it would run at once with [{}] and [{}]; at most two jobs can: one is \
-                     measured, the other one is the load beside it. Write stonewall where jobs are \
-                     to run one after the other",
-                    third.name, first.name, second.name
-                ),
-            );
         }
     }
     groups
@@ -243,18 +343,29 @@ fn work(job: &Job, told: &mut Told) -> Work {
         .map(|bytes| (bytes / size).max(1).saturating_mul(threads));
     let (place, own_files) = place(job, writes, told);
     if span.is_none() {
-        unsized_area(job, place.starts_with("device"), time.is_some(), told);
+        unsized_area(job, place.starts_with("device"), told);
     }
     let files = if own_files { threads } else { 1 };
-    let area = span.unwrap_or(AREA_BYTES).saturating_mul(files);
+    let area = span.map(|span| span.saturating_mul(files));
     tell_differences(job, pattern, threads, own_files, told);
     let each_write = number(job, "fdatasync", told).unwrap_or(0);
     if each_write > 1 {
         let line = job.settings.get("fdatasync").map_or(job.line, |setting| setting.line);
         told.refuse(line, "fdatasync: only after each write (1) or not at all; it cannot be done");
     }
+    let mut ramp = duration(job, "ramp_time", told).unwrap_or(0);
+    if ramp > 0 && operations.is_some() {
+        let line = job.settings.get("ramp_time").map_or(job.line, |setting| setting.line);
+        told.refuse_key(
+            line,
+            "ramp_time: where the bytes end a job, each of them counts here; say time_based with a \
+             runtime, or leave it out",
+        );
+        ramp = 0;
+    }
     Work {
         name: plain_name(&job.name),
+        line: job.line,
         pattern,
         mix,
         size,
@@ -264,7 +375,7 @@ fn work(job: &Job, told: &mut Told) -> Work {
         engine,
         each_write: each_write == 1 && writes,
         time,
-        ramp: duration(job, "ramp_time", told).unwrap_or(0),
+        ramp,
         operations,
         area,
         place,
@@ -272,27 +383,25 @@ fn work(job: &Job, told: &mut Told) -> Work {
 }
 
 /// Without a size fio takes a whole device, and no file.
-fn unsized_area(job: &Job, is_device: bool, is_timed: bool, told: &mut Told) {
-    match (is_device, is_timed) {
-        (true, true) => told.remark(format!(
-            "[{}]: no size is said, so fio would go over the whole device; the area is {}, and size= \
-             makes it larger",
-            job.name,
-            Bytes(AREA_BYTES)
-        )),
-        (true, false) => told.refuse(
-            job.line,
-            format!(
-                "[{}]: neither size nor runtime is said, so fio would go over the whole device \
-                 once; say one of them",
-                job.name
-            ),
-        ),
-        (false, _) => told.refuse(
-            job.line,
-            format!("[{}]: size is not said, and without it fio makes no file; say it", job.name),
-        ),
+fn unsized_area(job: &Job, is_device: bool, told: &mut Told) {
+    if is_device {
+        return told.remark(format!(
+            "[{}]: no size is said, so fio would go over the whole device; the area is as large as a \
+             study takes it of this device, and size= says another",
+            job.name
+        ));
     }
+    if told.partly {
+        return told.remark(format!(
+            "[{}]: size is not said, and fio would take that of a file that is there; the area is as \
+             large as a study takes it in this place",
+            job.name
+        ));
+    }
+    told.refuse(
+        job.line,
+        format!("[{}]: size is not said, and without it fio makes no file; say it", job.name),
+    );
 }
 
 fn tell_differences(job: &Job, pattern: &str, threads: u64, own_files: bool, told: &mut Told) {
@@ -323,11 +432,7 @@ fn direction(job: &Job, told: &mut Told) -> (&'static str, String) {
     let setting = job.settings.get("rw");
     let word = setting.map_or("read", |setting| setting.value.as_str());
     let (read, write) = (percent(job, "rwmixread", told), percent(job, "rwmixwrite", told));
-    let share = || match read.or(write.map(|write| 100 - write)).unwrap_or(50) {
-        0 => "write".to_owned(),
-        100 => "read".to_owned(),
-        read => format!("{read}/{}", 100 - read),
-    };
+    let share = || mix_of(read.or(write.map(|write| 100 - write)).unwrap_or(50));
     match word {
         "read" => ("sequential", "read".to_owned()),
         "write" => ("sequential", "write".to_owned()),
@@ -346,6 +451,15 @@ fn direction(job: &Job, told: &mut Told) -> (&'static str, String) {
             );
             ("sequential", "read".to_owned())
         }
+    }
+}
+
+/// So many per cent read.
+fn mix_of(read: u64) -> String {
+    match read {
+        0 => "write".to_owned(),
+        100 => "read".to_owned(),
+        read => format!("{read}/{}", 100 - read),
     }
 }
 
@@ -405,43 +519,27 @@ fn place(job: &Job, writes: bool, told: &mut Told) -> (String, bool) {
 }
 
 /// A study has one target.
-fn one_place(jobs: &[Job], works: &[Vec<Work>], told: &mut Told) {
-    let all: Vec<&Work> = works.iter().flatten().collect();
-    let Some(first) = all.first() else { return };
-    for (work, job) in all.iter().zip(jobs).skip(1) {
-        if work.place != first.place {
-            let line = job.settings.get("filename").or(job.settings.get("directory"));
-            told.refuse(
-                line.map_or(job.line, |setting| setting.line),
-                format!(
-                    "[{}]: its place is another one than that of [{}]; a study has one target: \
-                     divide the file",
-                    job.name, first.name
-                ),
-            );
-        }
-    }
+fn elsewhere(job: &Job, first: &Job, told: &mut Told) {
+    let line = job.settings.get("filename").or(job.settings.get("directory"));
+    told.refuse(
+        line.map_or(job.line, |setting| setting.line),
+        format!(
+            "[{}]: its place is another one than that of [{}]; a study has one target: divide the file",
+            job.name, first.name
+        ),
+    );
 }
 
 fn study(name: &str, works: &[Vec<Work>], told: &mut Told) -> String {
     let all: Vec<&Work> = works.iter().flatten().collect();
-    let asked = all.iter().map(|work| work.area).max().unwrap_or(SMALLEST_AREA_BYTES);
-    let largest = all.iter().map(|work| work.size).max().unwrap_or(1);
-    let area = asked.max(SMALLEST_AREA_BYTES).next_multiple_of(largest);
-    if area != asked {
-        told.remark(format!("the area is {}, where fio would use {}", Bytes(area), Bytes(asked)));
-    }
-    if all.iter().any(|work| work.area != asked) {
-        told.remark("all jobs share one area, as large as that of the largest");
-    }
+    let area = area(&all, told);
     told.remark("fio runs each job once; a study runs each workload as often as replicates says");
     let last = name.rsplit('/').next().unwrap_or(name);
     let place = all.first().map_or("directory = \".\"", |work| work.place.as_str());
     let mut text = format!(
         "format     = \"{FORMAT}\"\ntitle      = {}\ntarget     = {{ {place} }}\n\
-         area       = {{ size = \"{}\" }}\nreplicates = 3\n",
+         {area}replicates = 3\n",
         quoted(last),
-        Bytes(area)
     );
     let mut names: Vec<String> = Vec::new();
     for group in works {
@@ -472,6 +570,24 @@ fn study(name: &str, works: &[Vec<Work>], told: &mut Told) -> String {
         names.push(name);
     }
     text
+}
+
+/// The line of the area, which all jobs share; none where it is what a study takes of the device.
+fn area(all: &[&Work], told: &mut Told) -> String {
+    let asked = all.iter().map(|work| work.area).max().flatten();
+    if all.iter().any(|work| work.area != asked) {
+        told.remark("all jobs share one area, as large as that of the largest");
+    }
+    // Who says none means the whole of it.
+    let Some(asked) = asked.filter(|_| all.iter().all(|work| work.area.is_some())) else {
+        return String::new();
+    };
+    let largest = all.iter().map(|work| work.size).max().unwrap_or(1);
+    let area = asked.max(SMALLEST_AREA_BYTES).next_multiple_of(largest);
+    if area != asked {
+        told.remark(format!("the area is {}, where fio would use {}", Bytes(area), Bytes(asked)));
+    }
+    format!("area       = {{ size = \"{}\" }}\n", Bytes(area))
 }
 
 /// What a job and a load beside it have in common.

@@ -117,6 +117,17 @@ impl System for DryRun<'_> {
         Ok(())
     }
 
+    fn write_stream(&self, path: &Path, from: &mut dyn io::Read) -> io::Result<u64> {
+        let bytes = io::copy(from, &mut io::sink())?;
+        self.note(format!("write {bytes} bytes to {}", path.display()));
+        Ok(bytes)
+    }
+
+    fn place_directory(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.note(format!("call {} {}", from.display(), to.display()));
+        Ok(())
+    }
+
     fn make_tree(&self, directory: &Path, files: &[(String, String)]) -> io::Result<()> {
         self.note(format!("make {} with {} files", directory.display(), files.len()));
         Ok(())

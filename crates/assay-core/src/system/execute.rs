@@ -1,16 +1,56 @@
 //! Running a program of the user's and measuring it: what is run, and what is known of it afterwards.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::System;
 use super::identity::Caller;
 use crate::presence::Presence;
 
 /// Bytes of what a program complained of that are kept: its last words.
 pub const KEPT_COMPLAINT_BYTES: usize = 4096;
+
+/// Variables that every program gets that is measured, where this process has them: what finds programs and
+/// files, and says whose process it is and how words are written. Whatever else a shell has gathered may hold
+/// secrets, and changes from day to day.
+pub const USUAL_VARIABLES: [&str; 24] = [
+    "HOME",
+    "LANG",
+    "LANGUAGE",
+    "LC_ADDRESS",
+    "LC_ALL",
+    "LC_COLLATE",
+    "LC_CTYPE",
+    "LC_IDENTIFICATION",
+    "LC_MEASUREMENT",
+    "LC_MESSAGES",
+    "LC_MONETARY",
+    "LC_NAME",
+    "LC_NUMERIC",
+    "LC_PAPER",
+    "LC_TELEPHONE",
+    "LC_TIME",
+    "LOGNAME",
+    "MAIL",
+    "PATH",
+    "SHELL",
+    "TERM",
+    "TMPDIR",
+    "TZ",
+    "USER",
+];
+
+/// The variables of this process that a program gets: the usual ones and those that were named, as far as they
+/// are there.
+pub fn passed(system: &dyn System, named: &[String]) -> Vec<String> {
+    let all = USUAL_VARIABLES.iter().copied().chain(named.iter().map(String::as_str));
+    let all: BTreeSet<&str> = all.filter(|name| system.variable(name).is_some()).collect();
+    all.into_iter().map(str::to_owned).collect()
+}
 
 /// One run of a program, to be measured.
 #[derive(Clone, Copy, Debug)]
@@ -19,8 +59,10 @@ pub struct Execution<'a> {
     pub words: &'a [String],
     /// Where it runs.
     pub directory: &'a Path,
-    /// What is added to the environment of this process, for it alone. For a caller that environment
-    /// names the caller, and not `sudo`.
+    /// Names of the variables of this process that it gets; no others. For a caller those that say who
+    /// somebody is name the caller.
+    pub passed: &'a [String],
+    /// What is added to them, for it alone.
     pub environment: &'a [(String, String)],
     /// Who runs it, where that is not the user of this process.
     pub caller: Option<Caller>,

@@ -132,6 +132,8 @@ impl System for Faulty<'_> {
         create_own_directory(path: &Path) -> ();
         write_whole(path: &Path, bytes: &[u8]) -> ();
         make_tree(directory: &Path, files: &[(String, String)]) -> ();
+        write_stream(path: &Path, from: &mut dyn io::Read) -> u64;
+        place_directory(from: &Path, to: &Path) -> ();
         remove_directory(path: &Path) -> ();
         create_area(directory: &Path, caching: Caching) -> AreaFile;
         remove_area(area: &AreaFile) -> ();

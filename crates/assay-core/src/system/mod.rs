@@ -343,6 +343,18 @@ pub struct KernelLog {
     pub seen: usize,
 }
 
+/// Where directories have no other name to get, as in memory, they are copied.
+fn copied<S: System + ?Sized>(system: &S, from: &Path, to: &Path) -> io::Result<()> {
+    system.create_directory(to)?;
+    system.list(from)?.iter().try_for_each(|name| {
+        let (own, other) = (from.join(name), to.join(name));
+        match system.status(&own)?.kind {
+            FileKind::Directory => copied(system, &own, &other),
+            _ => system.write_whole(&other, &system.read_bytes(&own)?),
+        }
+    })
+}
+
 /// The machine. Every method that can fail says so with the kernel's error.
 pub trait System: Sync {
     /// Text of a file (sysfs, procfs, or one of the tool's own).
@@ -382,6 +394,20 @@ pub trait System: Sync {
     fn create_directory(&self, path: &Path) -> io::Result<()>;
     /// Writes one of the tool's own files whole: temporary file, sync, rename.
     fn write_whole(&self, path: &Path, bytes: &[u8]) -> io::Result<()>;
+    /// Writes a new file of the tool's own from a stream, in little memory, and gives its bytes. That it lasts
+    /// is seen to by [`System::place_directory`] for all that lie in one directory.
+    fn write_stream(&self, path: &Path, from: &mut dyn io::Read) -> io::Result<u64> {
+        let mut bytes = Vec::new();
+        from.read_to_end(&mut bytes)?;
+        self.write_whole(path, &bytes)?;
+        Ok(bytes.len() as u64)
+    }
+    /// Gives a directory of the tool's own the name that it is to have once all that is in it is on the device;
+    /// nothing has that name yet.
+    fn place_directory(&self, from: &Path, to: &Path) -> io::Result<()> {
+        copied(self, from, to)?;
+        self.remove_directory(from)
+    }
     /// Appends to one of the tool's own files and syncs it.
     fn append(&self, path: &Path, bytes: &[u8]) -> io::Result<()>;
     /// Makes a directory of the tool's own state: only this process's user may look into it, and it

@@ -62,6 +62,7 @@ impl Bench {
             timeout_ns: None,
             runs: None,
             tree: None,
+            environment: Vec::new(),
         }
         .into();
         bench.each(|trial| {

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use assay_core::catalogue::About;
 use assay_core::findings::{Cell, Findings};
+use assay_core::lines::field;
 use assay_core::quantity::{Better, Scale};
 use assay_core::work::metrics;
 
@@ -69,14 +70,4 @@ fn metric(cell: &Cell) -> String {
 fn status(row: &Row<'_>) -> String {
     let word = row.status();
     row.reason().map_or_else(|| word.to_owned(), |reason| format!("{word}: {reason}"))
-}
-
-/// A field of CSV.
-fn field(text: &str) -> String {
-    let plain: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-    if plain.contains([',', '"', '#']) {
-        format!("\"{}\"", plain.replace('"', "\"\""))
-    } else {
-        plain
-    }
 }

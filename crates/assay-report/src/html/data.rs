@@ -10,6 +10,7 @@ use super::{Place, every_trial_name, is_large};
 use crate::document::COMPARISONS;
 use crate::evidence::{Evidence, Latencies};
 use assay_core::findings::{CellTrial, Comparison, Findings};
+use assay_core::lines::field;
 use assay_core::quantity::units::show;
 use assay_core::results::plan::{Arm, arm_words};
 use assay_core::results::record::Status;
@@ -248,20 +249,6 @@ fn buckets(latencies: &Latencies) -> BTreeMap<u64, u64> {
 fn short(value: f64) -> String {
     let rounded: f64 = format!("{value:.4e}").parse().unwrap_or(value);
     rounded.to_string()
-}
-
-/// A text as a field of a CSV line. A spreadsheet takes what begins like a formula for one: an
-/// apostrophe says that it is a text.
-fn field(text: &str) -> String {
-    let text = if text.starts_with(['=', '+', '-', '@', '\t']) {
-        format!("'{text}")
-    } else {
-        text.to_owned()
-    };
-    if text.contains([',', '"', '\n', '\r']) {
-        return format!("\"{}\"", text.replace('"', "\"\""));
-    }
-    text
 }
 
 #[cfg(test)]

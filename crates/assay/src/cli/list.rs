@@ -154,6 +154,7 @@ fn says(entry: &Listed) -> String {
 fn results(system: &dyn System, arguments: &Arguments) -> Outcome<Listing> {
     let directory = identity::results_directory(system)?;
     let wanted = wanted(arguments)?;
+    parcel::sweep(system, &directory);
     let (mut listed, warnings) = bundle::list(system, &directory);
     listed.retain(wanted);
     for warning in warnings {

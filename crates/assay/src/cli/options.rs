@@ -75,6 +75,7 @@ const OPTIONS: &[(&str, &[Row])] = &[
             own("claimed", card),
             own("price", card),
             more("meter", trials),
+            more("partly", trials),
         ],
     ),
     (

@@ -5,20 +5,36 @@ use std::path::Path;
 
 use super::output;
 use assay_core::failure::{Failure, Outcome};
+use assay_core::study::fio_job::Way;
 use assay_core::study::{Study, file, fio_job, presets, words};
 use assay_core::system::System;
 
 /// The study that a word means: a preset first, else a file. What was made of a job file of fio is told.
 pub fn load(system: &dyn System, word: &str) -> Outcome<Study> {
-    look(system, word, &mut |line| output::message(line))
+    look(system, word, false, &mut |line| output::message(line))
+}
+
+/// The same, of a job file of fio only what can be done.
+pub fn load_partly(system: &dyn System, word: &str) -> Outcome<Study> {
+    if Path::new(word).extension().is_none_or(|end| end != FIO) {
+        return Err(Failure::mistake(format!(
+            "--partly is for job files of fio (FILE.fio), and `{word}` is none: leave it out"
+        )));
+    }
+    look(system, word, true, &mut |line| output::message(line))
 }
 
 /// The same in silence.
 pub fn quietly(system: &dyn System, word: &str) -> Outcome<Study> {
-    look(system, word, &mut |_| {})
+    look(system, word, false, &mut |_| {})
 }
 
-fn look(system: &dyn System, word: &str, tell: &mut dyn FnMut(&str)) -> Outcome<Study> {
+fn look(
+    system: &dyn System,
+    word: &str,
+    partly: bool,
+    tell: &mut dyn FnMut(&str),
+) -> Outcome<Study> {
     if let Some(study) = presets::find(word) {
         return study;
     }
@@ -34,7 +50,8 @@ fn look(system: &dyn System, word: &str, tell: &mut dyn FnMut(&str)) -> Outcome<
         return Err(no_text(system, word));
     }
     if Path::new(word).extension().is_some_and(|end| end == FIO) {
-        return of_fio(word, &text, tell);
+        let way = Way { partly, variable: &|name| system.variable(name) };
+        return of_fio(word, &text, way, tell);
     }
     if is_json(&text) {
         return Err(Failure::mistake(format!(
@@ -68,8 +85,11 @@ fn no_text(system: &dyn System, word: &str) -> Failure {
 const FIO: &str = "fio";
 
 /// A job file of fio, with the study that it comes to and what is done otherwise.
-fn of_fio(word: &str, text: &str, tell: &mut dyn FnMut(&str)) -> Outcome<Study> {
-    let translated = fio_job::translate(word, text)?;
+fn of_fio(word: &str, text: &str, way: Way<'_>, tell: &mut dyn FnMut(&str)) -> Outcome<Study> {
+    let translated = fio_job::translate(word, text, way).map_err(|failure| {
+        let advice = if way.partly { "" } else { "\n--partly leaves out what cannot be done" };
+        Failure { message: format!("{}{advice}", failure.message), ..failure }
+    })?;
     for line in translated.study.lines().filter(|line| !line.is_empty()) {
         tell(line);
     }

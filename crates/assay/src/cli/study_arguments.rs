@@ -105,6 +105,11 @@ pub struct StudyArguments {
     /// The study ends with the replicate that is nearest.
     #[arg(long, value_name = "TIME")]
     budget: Option<String>,
+    /// Of a job file of fio, what can be done
+    ///
+    /// Keys and jobs that cannot be done are left out; each is told.
+    #[arg(long)]
+    partly: bool,
     /// Short trials: a first look, with every level
     #[arg(long, conflicts_with = "budget")]
     quick: bool,
@@ -202,6 +207,9 @@ impl StudyArguments {
     /// What the line names: a study, or commands.
     fn asked(&self, system: &dyn System) -> Outcome<Study> {
         match &self.study {
+            Some(study) if !self.commands.are_there() && self.partly => {
+                studies::load_partly(system, study)
+            }
             Some(study) if !self.commands.are_there() => studies::load(system, study),
             _ => self.commands.study(),
         }

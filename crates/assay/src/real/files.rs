@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{self, AtFlags, CWD, FlockOperation, Gid, Mode, OFlags, Uid};
 use rustix::io::Errno;
 
+use super::held;
 use assay_core::system::identity::caller;
 use assay_core::system::trust::OTHERS_WRITE;
 use assay_core::system::{DeviceNumber, HoldError, Locking, OwnFile, System, mounts};
@@ -33,13 +34,15 @@ pub fn create_directory(system: &dyn System, path: &Path) -> io::Result<()> {
         .collect();
     for part in missing.into_iter().rev() {
         // Whatever the process may be allowed to make: root refuses what anybody may write to.
-        match std::fs::DirBuilder::new().mode(DIRECTORY_MODE).create(part) {
-            Ok(()) => give_path_to_caller(system, part)?,
+        let held = held::hold(system, part)?;
+        match std::fs::DirBuilder::new().mode(DIRECTORY_MODE).create(held.path()) {
+            Ok(()) => give_path_to_caller(system, held.path())?,
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists && part.is_dir() => {}
             Err(error) => return Err(error),
         }
     }
-    Ok(())
+    // What was there already is to be reached without his links, too.
+    if caller(system).is_some() { held::open(path).map(drop) } else { Ok(()) }
 }
 
 /// Makes a directory that is not there yet, with files in it.
@@ -57,7 +60,7 @@ pub fn make_tree(directory: &Path, texts: &[(String, String)]) -> io::Result<()>
 
 /// Writes a file so that readers see the old or the new one, and never a part.
 pub fn write_whole(system: &dyn System, path: &Path, bytes: &[u8]) -> io::Result<()> {
-    replace(Some(system), path, bytes)
+    replace(Some(system), held::hold(system, path)?.path(), bytes)
 }
 
 /// The same for a file of the machine's configuration: it stays root's, whoever called sudo.
@@ -116,14 +119,32 @@ fn fill(giver: Option<&dyn System>, mut file: &File, bytes: &[u8]) -> io::Result
     file.sync_all()
 }
 
+/// Writes a new file from a stream; whoever makes many of them sees to it at the end that they last.
+pub fn write_stream(system: &dyn System, path: &Path, from: &mut dyn io::Read) -> io::Result<u64> {
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let held = held::hold(system, path)?;
+    let mut file = File::from(fs::open(held.path(), flags, FILE_MODE)?);
+    give_to_caller(system, &file)?;
+    io::copy(from, &mut file)
+}
+
+/// Gives a directory its name once all that is in it is on the device.
+pub fn place_directory(system: &dyn System, from: &Path, to: &Path) -> io::Result<()> {
+    let (from, to) = (held::hold(system, from)?, held::hold(system, to)?);
+    fs::syncfs(File::open(from.path())?)?;
+    std::fs::rename(from.path(), to.path())?;
+    sync_directory_of(to.path())
+}
+
 /// Appends and syncs; a write that fails half-way is taken back.
 pub fn append(system: &dyn System, path: &Path, bytes: &[u8]) -> io::Result<()> {
     let flags =
         OFlags::WRONLY | OFlags::CREATE | OFlags::APPEND | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let file = File::from(fs::open(path, flags, FILE_MODE)?);
+    let held = held::hold(system, path)?;
+    let file = File::from(fs::open(held.path(), flags, FILE_MODE)?);
     if file.metadata()?.len() == 0 {
         give_to_caller(system, &file)?;
-        sync_directory_of(path)?;
+        sync_directory_of(held.path())?;
     }
     append_to(&file, bytes)
 }
@@ -329,7 +350,7 @@ fn tolerate_no_owners(result: rustix::io::Result<()>) -> io::Result<()> {
     }
 }
 
-fn directory_of(path: &Path) -> &Path {
+pub fn directory_of(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),

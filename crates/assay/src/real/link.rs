@@ -3,6 +3,7 @@
 
 pub mod peer;
 mod pump;
+mod strangers;
 mod wire;
 
 use std::io::{self, Read as _};

@@ -4,9 +4,11 @@
 
 mod act;
 mod area;
+pub mod crowd;
 mod execute;
 mod files;
 pub mod guest;
+mod held;
 mod hold;
 pub mod link;
 mod look;
@@ -158,12 +160,20 @@ impl System for Real {
         Ok(bytes)
     }
 
+    fn write_stream(&self, path: &Path, from: &mut dyn io::Read) -> io::Result<u64> {
+        files::write_stream(self, path, from)
+    }
+
+    fn place_directory(&self, from: &Path, to: &Path) -> io::Result<()> {
+        files::place_directory(self, from, to)
+    }
+
     fn make_tree(&self, directory: &Path, texts: &[(String, String)]) -> io::Result<()> {
         files::make_tree(directory, texts)
     }
 
     fn remove_directory(&self, path: &Path) -> io::Result<()> {
-        std::fs::remove_dir_all(path)
+        std::fs::remove_dir_all(held::hold(self, path)?.path())
     }
 
     fn create_area(&self, directory: &Path, caching: Caching) -> io::Result<AreaFile> {

@@ -1,7 +1,10 @@
 //! A whole result as one file (`.assay`): a `tar` of known names, packed by gzip. What is in one from
 //! elsewhere is taken from nobody: names are those of a result's own files and nothing else, heads are
 //! read raw (no links, no long names, no sparse files), and what it unpacks to has an end. It is read
-//! twice, and written only after all of it was looked at.
+//! twice, in little memory, and written only after all of it was looked at.
+
+mod incoming;
+mod limits;
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -14,13 +17,16 @@ use flate2::{Compression, GzBuilder};
 use serde::{Deserialize, Serialize};
 use tar::{Archive, Builder, EntryType, Header};
 
-use assay_core::digest::{hexadecimal, sha256};
+use assay_core::digest::{Digest, Sum, hexadecimal};
 use assay_core::failure::{Failure, Outcome};
 use assay_core::outside;
 use assay_core::quantity::Bytes;
 use assay_core::results::bundle;
 use assay_core::results::foreign::{self, Mark, Place};
 use assay_core::system::{Caching, FileKind, System, identity};
+
+pub use incoming::sweep;
+use limits::{DIRECTORIES, MOST_FILES};
 
 /// It as a format that results are exported in.
 pub const ENTRY: assay_core::catalogue::About = assay_core::catalogue::About {
@@ -37,26 +43,10 @@ pub const ENDING: &str = "assay";
 pub const FORMAT: &str = "assay-bundle/1";
 /// What stands first in it.
 const ABOUT: &str = "bundle.json";
-/// Bytes that one unpacks to at most; the largest of our own has a tenth of it.
-const MOST_BYTES: u64 = 1 << 30;
+/// Bytes of that.
+const MOST_ABOUT_BYTES: u64 = 64 << 10;
 /// Bytes in which its first head lies.
 const HEADS_BYTES: u64 = 4096;
-/// Files of one at most.
-const MOST_FILES: usize = 200_000;
-/// Files of a result. Its seal stays, which says nothing elsewhere, and so does its headline, which is
-/// told anew.
-const FILES: [&str; 8] = [
-    "study.toml",
-    "environment.json",
-    "trials.jsonl",
-    "log.jsonl",
-    "label.json",
-    "trials.csv",
-    "plan.json",
-    "import.json",
-];
-/// Directories of a result, with files of JSON.
-const DIRECTORIES: [&str; 2] = ["histograms", "series"];
 /// Either of these makes a directory a result: they are written last.
 const LAST: [&str; 2] = ["plan.json", "import.json"];
 
@@ -116,16 +106,20 @@ pub fn pack(system: &dyn System, directory: &Path) -> Outcome<Packed> {
             Failure::refused(format!("{} cannot be read: {error}", path.display()))
         })?;
         unpacked_bytes += bytes.len() as u64;
-        if unpacked_bytes > MOST_BYTES || names.len() > MOST_FILES {
-            return Err(Failure::refused(format!(
-                "the result has more than {} or {MOST_FILES} files, which no other assay would take",
-                Bytes(MOST_BYTES)
-            )));
-        }
+        limits::fits(name, bytes.len() as u64).map_err(|why| no_other(&why))?;
         append(&mut archive, name, &bytes).map_err(failed)?;
     }
     let bytes = archive.into_inner().and_then(GzEncoder::finish).map_err(failed)?;
+    let most = limits::unpacked(bytes.len() as u64);
+    if unpacked_bytes > most || names.len() > MOST_FILES {
+        return Err(no_other(&format!("it has more than {} or {MOST_FILES} files", Bytes(most))));
+    }
     Ok(Packed { bytes, files: names.len(), unpacked_bytes, left_out })
+}
+
+/// What would be refused elsewhere is not handed on.
+fn no_other(why: &str) -> Failure {
+    Failure::refused(format!("no other assay would take the result: {why}"))
 }
 
 fn append(archive: &mut Builder<GzEncoder<Vec<u8>>>, name: &str, bytes: &[u8]) -> io::Result<()> {
@@ -146,7 +140,7 @@ fn names(system: &dyn System, directory: &Path) -> Outcome<(Vec<String>, Vec<Str
     let not_handed_on = [foreign::FILE, "seal.jsonl", "headline.json"];
     let (mut names, mut left_out) = (Vec::new(), Vec::new());
     for name in listed(directory)? {
-        if DIRECTORIES.contains(&name.as_str()) {
+        if DIRECTORIES.iter().any(|(own, _)| *own == name) {
             let own = listed(&directory.join(&name))?;
             names.extend(own.into_iter().map(|file| format!("{name}/{file}")));
         } else if !not_handed_on.contains(&name.as_str()) {
@@ -154,7 +148,7 @@ fn names(system: &dyn System, directory: &Path) -> Outcome<(Vec<String>, Vec<Str
         }
     }
     names.retain(|name| {
-        let own = is_known(name) && is_file(system, &directory.join(name));
+        let own = limits::of(name).is_some() && is_file(system, &directory.join(name));
         if !own {
             left_out.push(name.clone());
         }
@@ -167,18 +161,6 @@ fn names(system: &dyn System, directory: &Path) -> Outcome<(Vec<String>, Vec<Str
 fn is_file(system: &dyn System, path: &Path) -> bool {
     system.read_link(path).is_err()
         && system.status(path).is_ok_and(|status| status.kind == FileKind::File)
-}
-
-/// Whether a result has files of such a name.
-fn is_known(name: &str) -> bool {
-    let plain = |stem: &str| {
-        let sign = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
-        !stem.is_empty() && stem.len() <= 60 && stem.bytes().all(sign)
-    };
-    FILES.contains(&name)
-        || name.split_once('/').is_some_and(|(directory, file)| {
-            DIRECTORIES.contains(&directory) && file.strip_suffix(".json").is_some_and(plain)
-        })
 }
 
 /// A result that was added.
@@ -196,8 +178,9 @@ pub struct Added {
 /// Where the file is none of these, is damaged, holds what no result does, or is of a newer format; then
 /// nothing of it is kept.
 pub fn add(system: &dyn System, path: &Path) -> Outcome<Added> {
-    let seen = look(system, path, &mut |_, _| Ok(()))?;
     let results = identity::results_directory(system)?;
+    sweep(system, &results);
+    let seen = look(system, path, &mut |_, _| Ok(()))?;
     let named = |directory: &Path, was_there| Added {
         id: directory.file_name().unwrap_or_default().to_string_lossy().into_owned(),
         was_there,
@@ -206,31 +189,6 @@ pub fn add(system: &dyn System, path: &Path) -> Outcome<Added> {
         Place::There(directory) => return Ok(named(&directory, true)),
         Place::Free(directory) => directory,
     };
-    let kept = keep(system, path, &seen, &directory);
-    if let Err(failure) = kept {
-        return Err(match system.remove_directory(&directory) {
-            Ok(()) => failure,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => failure,
-            Err(error) => Failure {
-                message: format!(
-                    "{}; {} is left over and cannot be removed: {error}",
-                    failure.message,
-                    directory.display()
-                ),
-                ..failure
-            },
-        });
-    }
-    Ok(named(&directory, false))
-}
-
-/// Writes what was looked at, what makes it a result last; reads it as any other result.
-fn keep(system: &dyn System, path: &Path, seen: &Seen, directory: &Path) -> Outcome<()> {
-    let failed = |error: io::Error| {
-        Failure::refused(format!("{} cannot be written: {error}", directory.display()))
-    };
-    // The mark comes first: whatever becomes of the rest, it is none of ours.
-    system.create_directory(directory).map_err(failed)?;
     let mark = Mark {
         format: foreign::FORMAT.to_owned(),
         id: outside::spelled(&seen.about.id).into_owned(),
@@ -238,28 +196,24 @@ fn keep(system: &dyn System, path: &Path, seen: &Seen, directory: &Path) -> Outc
         sha256: seen.sha256.clone(),
         added: system.now(),
     };
-    foreign::set(system, directory, &mark).map_err(failed)?;
-    for below in DIRECTORIES {
-        system.create_directory(&directory.join(below)).map_err(failed)?;
-    }
-    let mut last = None;
-    let again = look(system, path, &mut |name, bytes| {
-        if LAST.contains(&name) {
-            last = Some((directory.join(name), bytes.to_vec()));
+    let brought = incoming::bring(system, &directory, &mark, &mut |below| {
+        let again = look(system, path, &mut |name, from| {
+            let file = below.join(name);
+            system.write_stream(&file, from).map(drop).map_err(|error| {
+                Failure::refused(format!("{} cannot be written: {error}", file.display()))
+            })
+        })?;
+        if again.sha256 == seen.sha256 {
             return Ok(());
         }
-        system.write_whole(&directory.join(name), bytes).map_err(failed)
-    })?;
-    if again.sha256 != seen.sha256 {
-        return Err(bad(path, "it was changed while it was read"));
-    }
-    if let Some((file, bytes)) = last {
-        system.write_whole(&file, &bytes).map_err(failed)?;
-    }
+        Err(Failure::mistake("it was changed while it was read".to_owned()))
+    });
     // The readers name the file where it lay for a moment; the user knows the other one.
-    super::findings_at(system, directory)
-        .map_err(|failure| bad(path, &format!("its result cannot be read: {}", failure.message)))?;
-    Ok(())
+    brought.map_err(|failure| Failure {
+        message: format!("{}: {}; nothing of it was added", path.display(), failure.message),
+        ..failure
+    })?;
+    Ok(named(&directory, false))
 }
 
 /// What is in a file.
@@ -295,7 +249,7 @@ fn bad(path: &Path, how: &str) -> Failure {
 fn look(
     system: &dyn System,
     path: &Path,
-    take: &mut dyn FnMut(&str, &[u8]) -> Outcome<()>,
+    take: &mut dyn FnMut(&str, &mut dyn Read) -> Outcome<()>,
 ) -> Outcome<Seen> {
     let bad = |how: &str| bad(path, how);
     let status = system.status(path).map_err(|error| match error.kind() {
@@ -309,11 +263,12 @@ fn look(
         .open_for_reading(path, Caching::Buffered)
         .map_err(|error| Failure::refused(format!("{} cannot be read: {error}", path.display())))?;
     let source = io::BufReader::with_capacity(1 << 16, Source { system, file, at: 0 });
-    let unpacked = Limited { from: GzDecoder::new(source), left: MOST_BYTES + (1 << 20) };
+    let most = limits::unpacked(status.size_bytes);
+    let unpacked = Limited { from: GzDecoder::new(source), left: most + (1 << 20) };
     let mut archive = Archive::new(unpacked);
     let unreadable = |error: &io::Error| {
         if error.kind() == io::ErrorKind::QuotaExceeded {
-            return too_large(path);
+            return too_large(path, most);
         }
         bad(&format!("it is damaged, or no bundle that assay export wrote ({error})"))
     };
@@ -327,23 +282,14 @@ fn look(
             return Err(bad(&format!("{shown} is a link, a directory or a device in it")));
         }
         let size = entry.header().entry_size().map_err(|error| unreadable(&error))?;
-        reading.bytes = reading.bytes.saturating_add(size);
-        if reading.bytes > MOST_BYTES || reading.names.len() >= MOST_FILES {
-            return Err(too_large(path));
-        }
-        if !(is_known(&name)
-            || name == ABOUT && reading.about.is_none() && reading.names.is_empty())
-        {
-            return Err(bad(&format!("no result has a file {shown}")));
-        }
-        let mut bytes = Vec::new();
-        entry.read_to_end(&mut bytes).map_err(|error| unreadable(&error))?;
-        if bytes.len() as u64 != size {
-            return Err(bad("it is cut off"));
-        }
-        if name == ABOUT {
-            reading.about = Some(about(path, &bytes)?);
+        if name == ABOUT && reading.about.is_none() && reading.names.is_empty() {
+            reading.about = Some(about(path, &mut entry, size)?);
             continue;
+        }
+        limits::fits(&name, size).map_err(|why| bad(&why))?;
+        reading.bytes = reading.bytes.saturating_add(size);
+        if reading.bytes > most || reading.names.len() >= MOST_FILES {
+            return Err(too_large(path, most));
         }
         if reading.about.is_none() {
             return Err(bad("it is no bundle that assay export wrote: it does not say what it is"));
@@ -351,20 +297,31 @@ fn look(
         if !reading.names.insert(name.clone()) {
             return Err(bad(&format!("{name} is twice in it")));
         }
-        reading.add(&name, &bytes);
-        take(&name, &bytes)?;
+        let mut summed = Summed { from: &mut entry, sum: Sum::default(), bytes: 0 };
+        take(&name, &mut summed)?;
+        io::copy(&mut summed, &mut io::sink()).map_err(|error| unreadable(&error))?;
+        if summed.bytes != size {
+            return Err(bad("it is cut off"));
+        }
+        reading.add(&name, size, &summed.sum.finish());
     }
     // To the end: the sum of its bytes stands there.
     io::copy(&mut archive.into_inner(), &mut io::sink()).map_err(|error| unreadable(&error))?;
     reading.seen(path)
 }
 
-fn too_large(path: &Path) -> Failure {
-    bad(path, &format!("it unpacks to more than {} or {MOST_FILES} files", Bytes(MOST_BYTES)))
+fn too_large(path: &Path, most: u64) -> Failure {
+    bad(path, &format!("it unpacks to more than {} or {MOST_FILES} files", Bytes(most)))
 }
 
-fn about(path: &Path, bytes: &[u8]) -> Outcome<About> {
-    let about: About = serde_json::from_slice(bytes)
+fn about(path: &Path, entry: &mut dyn Read, size: u64) -> Outcome<About> {
+    let mut bytes = Vec::new();
+    let read = entry.take(MOST_ABOUT_BYTES).read_to_end(&mut bytes);
+    read.map_err(|error| bad(path, &format!("{ABOUT} in it cannot be read: {error}")))?;
+    if bytes.len() as u64 != size {
+        return Err(bad(path, &format!("{ABOUT} in it is cut off, or too long")));
+    }
+    let about: About = serde_json::from_slice(&bytes)
         .map_err(|error| bad(path, &format!("{ABOUT} in it cannot be read: {error}")))?;
     if about.format != FORMAT {
         let [own, version] = [&about.format, &about.assay].map(|text| outside::spelled(text));
@@ -383,14 +340,13 @@ struct Reading {
     about: Option<About>,
     names: BTreeSet<String>,
     bytes: u64,
-    /// Name, length and hash of each file.
-    hashes: String,
+    /// Of name, length and hash of each file.
+    hashes: Sum,
 }
 
 impl Reading {
-    fn add(&mut self, name: &str, bytes: &[u8]) {
-        let line = format!("{name} {} {}\n", bytes.len(), hexadecimal(&sha256(bytes)));
-        self.hashes.push_str(&line);
+    fn add(&mut self, name: &str, bytes: u64, hash: &Digest) {
+        self.hashes.add(format!("{name} {bytes} {}\n", hexadecimal(hash)));
     }
 
     fn seen(self, path: &Path) -> Outcome<Seen> {
@@ -406,7 +362,23 @@ impl Reading {
         if !whole {
             return Err(bad(path, "a file of its result is missing"));
         }
-        Ok(Seen { about, sha256: hexadecimal(&sha256(&self.hashes)) })
+        Ok(Seen { about, sha256: hexadecimal(&self.hashes.finish()) })
+    }
+}
+
+/// A stream whose bytes are counted and hashed.
+struct Summed<'r> {
+    from: &'r mut dyn Read,
+    sum: Sum,
+    bytes: u64,
+}
+
+impl Read for Summed<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let count = self.from.read(into)?;
+        self.sum.add(&into[..count]);
+        self.bytes += count as u64;
+        Ok(count)
     }
 }
 
@@ -450,33 +422,9 @@ pub fn usual_name(directory: &Path) -> PathBuf {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use assay_core::digest::sha256;
 
-    #[test]
-    fn files_of_a_result_have_plain_names_of_sixty_letters_at_most() {
-        let long = |count: usize| format!("series/{}.json", "x".repeat(count));
-        for name in ["plan.json", "trials.csv", "series/a-B_9.json", "histograms/-.json", &long(60)]
-        {
-            assert!(is_known(name), "{name}");
-        }
-        let wrong = [
-            "",
-            "seal.jsonl",
-            "series",
-            "series/",
-            "series/.json",
-            "series/a.txt",
-            "series/a.b.json",
-            "series/a b.json",
-            "series/a/b.json",
-            "other/a.json",
-            "series/plan.json/x",
-            &long(61),
-        ];
-        for name in wrong {
-            assert!(!is_known(name), "{name}");
-        }
-    }
+    use super::*;
 
     #[test]
     fn a_stream_is_refused_beyond_its_limit() {
@@ -513,15 +461,20 @@ mod tests {
         let hash = |files: &[(&str, &[u8])]| {
             let mut own = Reading::default();
             for (name, bytes) in files {
-                own.add(name, bytes);
+                let (mut from, sum) = (*bytes, Sum::default());
+                let mut summed = Summed { from: &mut from, sum, bytes: 0 };
+                io::copy(&mut summed, &mut io::sink()).unwrap();
+                assert_eq!(summed.bytes, bytes.len() as u64);
+                own.add(name, summed.bytes, &summed.sum.finish());
             }
-            own.hashes
+            own.hashes.finish()
         };
-        let one = hash(&[("a", b"x")]);
-        assert_eq!(one, format!("a 1 {}\n", hexadecimal(&sha256("x"))));
-        assert!(hash(&[("a", b"x"), ("b", b"")]).starts_with(&one));
-        assert_ne!(hash(&[("a", b"y")]), one);
-        assert_ne!(hash(&[("b", b"x")]), one);
+        let one = format!("a 1 {}\n", hexadecimal(&sha256("x")));
+        assert_eq!(hash(&[("a", b"x")]), sha256(&one));
+        let two = format!("{one}b 0 {}\n", hexadecimal(&sha256("")));
+        assert_eq!(hash(&[("a", b"x"), ("b", b"")]), sha256(two));
+        assert_ne!(hash(&[("a", b"y")]), hash(&[("a", b"x")]));
+        assert_ne!(hash(&[("b", b"x")]), hash(&[("a", b"x")]));
     }
 
     #[test]

@@ -18,6 +18,8 @@ use tokio::net::TcpStream;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
+use crate::real::crowd;
+
 /// Connections at one time; each watched page has one.
 pub(super) const PLACES: usize = 256;
 /// How long a browser may take to say what it wants first.
@@ -142,19 +144,11 @@ impl Table {
     /// Of the address with the most connections the one goes that has got nothing done for longest;
     /// those whose answer is being made come last, and the newest never goes.
     fn make_room(&mut self, newest: Option<u64>) {
-        let mut crowds: BTreeMap<IpAddr, usize> = BTreeMap::new();
-        let there = self.lines.iter().filter(|(id, line)| !line.told && Some(**id) != newest);
-        for (_, line) in there {
-            *crowds.entry(line.address).or_default() += 1;
-        }
-        let most = crowds.values().copied().max();
-        let goes = self
-            .lines
-            .iter_mut()
+        let there: Vec<_> = (self.lines.iter())
             .filter(|(id, line)| !line.told && Some(**id) != newest)
-            .filter(|(_, line)| crowds.get(&line.address).copied() == most)
-            .min_by_key(|(_, line)| (line.doing == Doing::Served, line.moved));
-        if let Some((_, line)) = goes {
+            .map(|(id, line)| (*id, line.address, (line.doing == Doing::Served, line.moved)))
+            .collect();
+        if let Some(line) = crowd::gives_way(&there).and_then(|id| self.lines.get_mut(&id)) {
             line.tell_to_go();
         }
     }

@@ -215,6 +215,38 @@ fn a_result_becomes_rows_without_whose_it_was() {
 }
 
 #[test]
+fn a_result_in_which_trials_were_disturbed_is_a_row_with_the_trials_that_its_numbers_sum_up() {
+    let home = home("collection-disturbed");
+    let (whole, word) = folder(&home, "cards");
+    home.text(&["check", DRIVE, "--quick", "--seed", "7", "--quiet"]);
+    let id = home.json(&["show", "--json"])["study"]["id"].as_str().unwrap().to_owned();
+    let trials = home.assay.home().join("results").join(&id).join("trials.jsonl");
+    let before = fs::read_to_string(&trials).unwrap();
+    let row = || {
+        let added = home.text(&["collection", "add", &id, "--in", &word]);
+        file::read(&fs::read_to_string(whole.join(added.trim())).unwrap()).unwrap()
+    };
+    let undisturbed = row();
+    // All but the first replicate: too few are left, so that the disturbed ones count as well.
+    let disturbed = before.lines().map(|line| {
+        let mut one: serde_json::Value = serde_json::from_str(line).unwrap();
+        if one["replicate"].as_u64().unwrap() > 1 {
+            one["status"] = "disturbed".into();
+            one["reason"] = "somebody else wrote".into();
+        }
+        one.to_string() + "\n"
+    });
+    fs::write(&trials, disturbed.collect::<String>()).unwrap();
+    let told = row();
+    for (name, number) in &told.measured {
+        assert_eq!(number.trials, undisturbed.measured[name].trials, "{name}");
+        assert_eq!(number.value, undisturbed.measured[name].value, "{name}");
+        assert!(number.trials.len() > 1, "{name}");
+    }
+    assert!(!told.measured.is_empty());
+}
+
+#[test]
 fn an_index_has_a_line_a_row_and_a_folder_has_pages_for_all_devices() {
     let home = home("collection-index");
     let (whole, word) = folder(&home, "cards");

@@ -252,11 +252,19 @@ fn who_interrupts_a_prepare_leaves_nothing_running() {
 #[test]
 fn values_of_the_environment_are_kept_nowhere() {
     let bench = Bench::new("commands-secret");
-    let words =
-        bench.words(&["--command", "test -n \"$A_SECRET\"", "--replicates", "2", "--runs", "1"]);
-    let mut command = bench.home.assay.command(&words);
-    let ended = run(command.env("A_SECRET", "zmxncbvalskdj"), Duration::from_secs(100)).unwrap();
-    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    let run_with_secret = |words: &[&str]| {
+        let mut command = bench.home.assay.command(words);
+        command.env("A_SECRET", "zmxncbvalskdj");
+        let ended = run(&mut command, Duration::from_secs(100)).unwrap();
+        assert_eq!(ended.code, 0, "{}", ended.stderr);
+    };
+    // A program that nobody gives it does not get it, and one that is given it keeps it to itself.
+    let line = "test -z \"$A_SECRET\"";
+    run_with_secret(&bench.words(&["--command", line, "--replicates", "2", "--runs", "1"]));
+    let study = "format = \"assay-study/1\"\ntitle = \"given\"\nreplicates = 2\n[[workload]]\nname = \"a\"\n\
+                 command = { run = 'test -n \"$A_SECRET\"', runs = 1, environment = [\"A_SECRET\"] }\n";
+    let study = bench.home.file("given.toml", study);
+    run_with_secret(&["run", &study, bench.home.scratch.path().to_str().unwrap()]);
     let kept = bench.home.scratch.path().join("home");
     let mut looked_at = 0;
     let mut folders = vec![kept];

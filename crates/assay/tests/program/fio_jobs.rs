@@ -16,6 +16,9 @@ use assay_lab::needs::{Need, have};
 
 use crate::{home, printed_by, turn};
 
+/// Whole files alone, with no variable set.
+const WAY: fio_job::Way<'static> = fio_job::Way { partly: false, variable: &|_| None };
+
 /// One operation: whether it writes, where, how many bytes.
 type Operation = (bool, u64, u64);
 
@@ -160,7 +163,7 @@ fn each_write_is_flushed_as_fio_does() {
 }
 
 fn studied(text: &str) -> Study {
-    let translated = fio_job::translate("job.fio", text).unwrap();
+    let translated = fio_job::translate("job.fio", text, WAY).unwrap();
     file::parse("job.toml", &translated.study).unwrap()
 }
 
@@ -208,7 +211,7 @@ fn times_depths_and_places_are_those_of_fio() {
     assert_ne!(told["jobs"][0]["groupid"], told["jobs"][1]["groupid"]);
     // directory and filename: fio's file is where the study's target is.
     assert_eq!(fs::metadata(folder.join("there/data")).unwrap().len(), 16 << 20);
-    let place = fio_job::translate("job.fio", text).unwrap().study;
+    let place = fio_job::translate("job.fio", text, WAY).unwrap().study;
     assert!(place.contains("directory = \"there\""), "{place}");
 }
 
@@ -231,7 +234,7 @@ fn ten_whole_files_are_translated_or_refused_by_line_and_key() {
     let files = whole();
     assert!(files.len() >= 10);
     for (name, text) in files {
-        let found = match fio_job::translate(&name, &text) {
+        let found = match fio_job::translate(&name, &text, WAY) {
             Ok(translated) => {
                 file::parse(&name, &translated.study)
                     .unwrap_or_else(|failure| panic!("{}\n{failure}", translated.study));

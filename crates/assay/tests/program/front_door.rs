@@ -193,5 +193,7 @@ fn what_cannot_be_measured_is_told_in_a_line_that_names_the_next_command() {
     let told = home.refused(2, &["plan", "jobs.fio"]);
     assert!(told.contains("there is no file `jobs.fio` here") && told.len() < 160, "{told}");
     let told = home.refused(2, &["restore", "undo", "--yes"]);
-    assert!(told.contains("this command asks nothing: leave it out.") && !told.contains("--destroy"));
+    assert!(
+        told.contains("this command asks nothing: leave it out.") && !told.contains("--destroy")
+    );
 }

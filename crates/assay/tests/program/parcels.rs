@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use assay_lab::home::Home;
 use flate2::Compression;
@@ -334,10 +335,116 @@ fn what_unpacks_to_too_much_is_refused() {
     // It says so itself: 100 GB, refused at its head.
     let told = zeros(&file("trials.csv", ""), 1 << 20, 100_000_000_000);
     let message = home.told(2, &["import", &home.file("told.assay", told)]);
-    assert!(message.contains("unpacks to more than 1 GiB"), "{message}");
+    assert!(message.contains("in a result it has 256 MiB at most"), "{message}");
+    // Each file is small, and all of them are more than what was packed can hold.
+    let many = zeros(&file("trials.csv", ""), 80 << 20, 80 << 20);
+    let message = home.told(2, &["import", &home.file("many.assay", many)]);
+    assert!(message.contains("MiB or 50000 files"), "{message}");
     // It does not: what follows its last file has no end.
     let silent = zeros(&file("trials.csv", ""), 1_100_000_000, 0);
     let message = home.told(2, &["import", &home.file("silent.assay", silent)]);
-    assert!(message.contains("unpacks to more than 1 GiB"), "{message}");
+    assert!(message.contains("unpacks to more than 1"), "{message}");
+    let empty = packed(&[about(), file("series/0001.json", "")]);
+    let message = home.told(2, &["import", &home.file("empty.assay", empty)]);
+    assert!(message.contains("series/0001.json in it is empty"), "{message}");
     assert_eq!(tree(home.assay.home()), before);
+}
+
+fn about() -> Entry {
+    file("bundle.json", r#"{"format":"assay-bundle/1","assay":"0.1"}"#)
+}
+
+/// Bytes that cannot be packed.
+fn noise(bytes: usize) -> Vec<u8> {
+    let mut state = 7_u64;
+    let next = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state as u8
+    };
+    std::iter::repeat_with(next).take(bytes).collect()
+}
+
+#[test]
+fn a_large_file_costs_little_memory() {
+    let (home, id, path) = handed_on("parcel-memory");
+    let mut content = noise(4 << 20);
+    content.resize(180 << 20, b'0');
+    let large = packed(&[about(), file("trials.jsonl", content)]);
+    let large = home.file("large.assay", large);
+    for (word, code, words) in [
+        (large.as_str(), 2, "a file of its result is missing"),
+        (path.to_str().unwrap(), 0, &format!("{id}-foreign")),
+    ] {
+        // The largest of them unpacks to more than the whole process may have.
+        let mut command = Command::new("sh");
+        let line = "ulimit -d 131072; exec \"$0\" import \"$1\"";
+        command.args(["-c", line, env!("CARGO_BIN_EXE_assay"), word]);
+        let own = home.assay.command(&[]);
+        command.envs(own.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        let ended = command.output().unwrap();
+        let told = [ended.stdout, ended.stderr].concat();
+        let told = String::from_utf8_lossy(&told);
+        assert_eq!(ended.status.code(), Some(code), "{told}");
+        assert!(told.contains(words), "{told}");
+    }
+}
+
+#[test]
+fn what_a_killed_import_left_is_removed_by_the_next_command_and_nothing_else_is() {
+    let (home, id, path) = handed_on("parcel-killed");
+    let results = home.assay.home().join("results");
+    home.text(&["import", path.to_str().unwrap()]);
+    let mark = fs::read(results.join(format!("{id}-foreign/foreign.json"))).unwrap();
+    let left = |name: &str, file: &str| {
+        let directory = results.join(name);
+        fs::create_dir_all(directory.join("series")).unwrap();
+        fs::write(directory.join("series/0001.json"), "{}").unwrap();
+        if !file.is_empty() {
+            fs::write(directory.join(file), &mark).unwrap();
+        }
+        directory
+    };
+    let killed = left(".incoming-0123456789abcdef", "foreign.json");
+    // As versions before did it: half of one under its name.
+    let half = left("20201120-103107-a3f9-foreign", "foreign.json");
+    let running = left(".incoming-fedcba9876543210", "foreign.json");
+    let lock = fs::File::open(running.join("foreign.json")).unwrap();
+    lock.lock().unwrap();
+    let begun = left(".incoming-0000000000000000", "");
+    let others = [left("my-foreign-things", ""), left(".hidden", "foreign.json")];
+    for command in ["list", "import"] {
+        let words =
+            if command == "list" { vec!["list"] } else { vec!["import", path.to_str().unwrap()] };
+        home.text(&words);
+        assert!(!killed.exists() && !half.exists(), "{command}");
+        assert!(running.exists() && begun.exists(), "{command}: somebody is at it");
+        assert!(others.iter().all(|other| other.exists()), "{command}");
+        assert!(results.join(&id).exists() && results.join(format!("{id}-foreign")).exists());
+        left(".incoming-0123456789abcdef", "foreign.json");
+        left("20201120-103107-a3f9-foreign", "foreign.json");
+    }
+    drop(lock);
+    home.text(&["list"]);
+    assert!(!running.exists());
+    // What lies there under a dot is no result, whatever is in it.
+    fs::copy(results.join(&id).join("import.json"), begun.join("import.json")).unwrap();
+    assert!(!home.text(&["list"]).contains("incoming"));
+}
+
+#[test]
+fn two_trials_have_no_file_together() {
+    let home = home("parcel-shared");
+    let study = home.file("depth.toml", crate::DEPTH);
+    let own = home.json(&["run", &study, crate::DRIVE, "--json"]);
+    let path = home.scratch.path().join("own.assay");
+    home.text(&["bundle", own["study"]["id"].as_str().unwrap(), "-o", path.to_str().unwrap()]);
+    let mut parts = unpacked(&path);
+    let trials = parts.iter_mut().find(|entry| entry.name == "trials.jsonl").unwrap();
+    let text = String::from_utf8(trials.bytes.clone()).unwrap();
+    let first = text.lines().next().unwrap().to_owned() + "\n";
+    trials.bytes = [first.as_bytes(), text.as_bytes()].concat();
+    let told = home.told(2, &["import", &home.file("shared.assay", packed(&parts))]);
+    assert!(told.contains("two of its trials have one file: "), "{told}");
 }

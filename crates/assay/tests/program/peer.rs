@@ -4,9 +4,14 @@ use std::collections::VecDeque;
 use std::fs;
 use std::io::{BufRead, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
+use std::process::ChildStdout;
 use std::time::{Duration, Instant};
 
+use assay_core::system::network::Token;
+use assay_core::system::network::protocol::{self, Role};
+use assay_lab::home::Home;
 use assay_lab::process::Running;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::home;
 
@@ -15,17 +20,24 @@ const MOST_MEMORY: u64 = 64 << 20;
 /// Threads of it: one a stranger that it hears out, and its own.
 const MOST_THREADS: usize = 100;
 const LIMIT: Duration = Duration::from_secs(60);
+const SECRET: &str = "a token of sixteen letters and more";
+
+/// A peer that listens, and where. What it prints is kept open as long as it runs.
+fn peer(home: &Home) -> (Running, ChildStdout, SocketAddr) {
+    let mut command = home.assay.command(&["peer", "--listen", "127.0.0.1:0"]);
+    command.env("ASSAY_PEER_TOKEN", SECRET);
+    let (running, mut output) = Running::start_reading(&mut command).unwrap();
+    let mut line = String::new();
+    BufReader::new(&mut output).read_line(&mut line).unwrap();
+    let address = line.strip_prefix("listening at ").and_then(|rest| rest.split(';').next());
+    let address = address.unwrap_or_else(|| panic!("{line}")).parse().unwrap();
+    (running, output, address)
+}
 
 #[test]
 fn ten_thousand_connections_are_turned_away_and_nothing_grows() {
     let home = home("peer-crowd");
-    let mut command = home.assay.command(&["peer", "--listen", "127.0.0.1:0"]);
-    command.env("ASSAY_PEER_TOKEN", "a token of sixteen letters and more");
-    let (running, output) = Running::start_reading(&mut command).unwrap();
-    let mut line = String::new();
-    BufReader::new(output).read_line(&mut line).unwrap();
-    let address = line.strip_prefix("listening at ").and_then(|rest| rest.split(';').next());
-    let address: SocketAddr = address.unwrap_or_else(|| panic!("{line}")).parse().unwrap();
+    let (running, _output, address) = peer(&home);
     let threads = || fs::read_dir(format!("/proc/{}/task", running.id())).unwrap().count();
     let mut held = VecDeque::new();
     for at in 0..10_000 {
@@ -48,13 +60,63 @@ fn ten_thousand_connections_are_turned_away_and_nothing_grows() {
     let memory = running.most_memory().unwrap();
     assert!(memory < MOST_MEMORY, "{memory} bytes");
     drop(held);
-    // Strangers are gone when they have, or after five seconds: then it hears the next one out.
+    // Whoever comes now takes the place of one of them.
     let until = Instant::now() + LIMIT;
     while answer(address).is_empty() {
         assert!(Instant::now() < until, "it says nothing any more");
     }
     running.signal("INT").unwrap();
     assert_eq!(running.end(LIMIT).unwrap().code, 0);
+}
+
+#[test]
+fn an_honest_peer_is_greeted_among_any_number_of_silent_strangers() {
+    let had = getrlimit(Resource::Nofile);
+    let most = had.maximum.unwrap_or(u64::MAX);
+    let wanted = Rlimit { current: Some(most.min(20_000)), maximum: had.maximum };
+    setrlimit(Resource::Nofile, wanted).unwrap();
+    let home = home("peer-strangers");
+    for strangers in [0, 64, 1000, 10_000] {
+        if most < strangers + 1000 {
+            assay_lab::needs::skip(&format!("only {most} files may be open"));
+            break;
+        }
+        let (running, _output, address) = peer(&home);
+        let silent: Vec<TcpStream> =
+            (0..strangers).map(|_| TcpStream::connect_timeout(&address, LIMIT).unwrap()).collect();
+        // From the same address as all of them.
+        for time in 0..5 {
+            let began = Instant::now();
+            greeted(address);
+            println!("{strangers} strangers, greeting {time}: {:?}", began.elapsed());
+        }
+        drop(silent);
+        running.signal("INT").unwrap();
+        assert_eq!(running.end(LIMIT).unwrap().code, 0);
+    }
+}
+
+/// Shows the token and is welcome, sooner or later: a session that has just ended may still have its place.
+fn greeted(address: SocketAddr) {
+    let (token, own) = (Token::of(SECRET).unwrap(), [7; 32]);
+    let until = Instant::now() + LIMIT;
+    loop {
+        let stream = TcpStream::connect_timeout(&address, LIMIT).unwrap();
+        stream.set_read_timeout(Some(LIMIT)).unwrap();
+        let mut lines = BufReader::new(&stream);
+        let mut line = || {
+            let mut line = String::new();
+            lines.read_line(&mut line).unwrap();
+            line
+        };
+        let riddle = protocol::read_greeting(&line()).unwrap();
+        let hello = protocol::hello(&token, &Role::Control, &riddle, &own);
+        (&stream).write_all(hello.as_bytes()).unwrap();
+        match protocol::read_welcome(&token, &riddle, &own, &line()) {
+            Ok(_) => return,
+            Err(why) => assert!(why.contains("busy") && Instant::now() < until, "{why}"),
+        }
+    }
 }
 
 /// What it says to somebody who talks nonsense; nothing where it turns him away at once.

@@ -2,11 +2,14 @@
 //! gives them.
 
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{MetadataExt as _, chown, symlink};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use assay_lab::home::Home;
 use assay_lab::hostile;
+use assay_lab::needs::{Need, have};
+use assay_lab::process::run;
 
 use crate::{DEPTH, DRIVE, home};
 
@@ -202,4 +205,39 @@ fn no_text_of_a_result_is_obeyed_by_a_terminal() {
             assert!(document.is_object(), "{words:?}");
         }
     }
+}
+
+#[test]
+#[ignore = "needs root: cargo xtask test"]
+fn links_of_the_caller_of_sudo_lead_root_nowhere() {
+    if !have(&[Need::Root]) {
+        return;
+    }
+    let caller = 65534;
+    let home = home("strangers-sudo");
+    let own = home.scratch.folder("callers", 0o755, Some(caller)).unwrap();
+    let secret = home.scratch.folder("secret", 0o700, None).unwrap();
+    let check = |home_of_results: &Path| {
+        let mut command = home.assay.command(&["check", DRIVE, "--quick", "--quiet"]);
+        command.env("SUDO_UID", caller.to_string()).env("SUDO_GID", caller.to_string());
+        command.env("ASSAY_HOME", home_of_results);
+        run(&mut command, Duration::from_secs(60)).unwrap()
+    };
+    // The results themselves, and a directory above them.
+    fs::create_dir(own.join("one")).unwrap();
+    chown(own.join("one"), Some(caller), Some(caller)).unwrap();
+    symlink(&secret, own.join("one/results")).unwrap();
+    symlink(&secret, own.join("two")).unwrap();
+    for below in ["one", "two"] {
+        let ended = check(&own.join(below));
+        assert!([3, 5].contains(&ended.code), "{below}: {}{}", ended.stdout, ended.stderr);
+        assert!(ended.stderr.contains("is a link"), "{below}: {}", ended.stderr);
+        assert!(ended.stderr.contains("set ASSAY_HOME"), "{below}: {}", ended.stderr);
+        assert_eq!(fs::read_dir(&secret).unwrap().count(), 0, "{below}");
+    }
+    // Without a link it works, and what is written is his.
+    let ended = check(&own);
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    let result = fs::read_dir(own.join("results")).unwrap().next().unwrap().unwrap();
+    assert_eq!(result.metadata().unwrap().uid(), caller);
 }

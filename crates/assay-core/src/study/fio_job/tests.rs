@@ -2,8 +2,17 @@ use super::*;
 use crate::study::{Study, file};
 use crate::work::Work as Kind;
 
+/// The whole file, or nothing of it; one variable is set.
+const WHOLE: Way<'static> =
+    Way { partly: false, variable: &|name| (name == "DISK").then(|| "/dev/vdz".to_owned()) };
+
 fn of(text: &str) -> Translated {
-    translate("jobs.fio", text).unwrap()
+    translate("jobs.fio", text, WHOLE).unwrap()
+}
+
+fn partly(text: &str) -> Result<Translated, String> {
+    let found = translate("jobs.fio", text, Way { partly: true, ..WHOLE });
+    found.map_err(|failure| failure.message)
 }
 
 fn studied(text: &str) -> Study {
@@ -13,7 +22,7 @@ fn studied(text: &str) -> Study {
 }
 
 fn refused(text: &str) -> String {
-    translate("jobs.fio", text).unwrap_err().message
+    translate("jobs.fio", text, WHOLE).unwrap_err().message
 }
 
 fn line(text: &str, workload: usize) -> String {
@@ -86,14 +95,14 @@ fn jobs_follow_each_other_or_are_the_load_beside() {
     assert_eq!(study.workload.len(), 2);
     assert!(matches!(study.workload[0].work, Kind::Io(_)));
     assert!(study.workload[1].background.is_some());
-    let told = refused("[global]\nsize=64m\n[a]\n[b]\n[c]\n");
+    let told = refused("[global]\nsize=64m\n[a]\n[b]\nbs=8k\n[c]\nbs=16k\n");
     assert!(told.starts_with("jobs.fio:5:1: [c]: it would run at once with [a] and [b]"), "{told}");
 }
 
 #[test]
 fn each_refusal_names_line_and_key() {
     let told = refused(
-        "[a]\nsize=64m\nexec_prerun=rm -rf /\nverify=crc32c\nbssplit=4k/50:8k/50\nrw=trim\nioengine=rdma\nfilename=${DISK}\nbs=4k-8k\nodd_key=1\ninclude other.fio\n",
+        "[a]\nsize=64m\nexec_prerun=rm -rf /\nverify=crc32c\nbssplit=4k/50:8k/50\nrw=trim\nioengine=rdma\nfilename=${OTHER}\nbs=4k-8k\nodd_key=1\ninclude other.fio\n",
     );
     let lines: Vec<&str> = told.lines().collect();
     for (line, key) in [
@@ -102,7 +111,7 @@ fn each_refusal_names_line_and_key() {
         (5, "bssplit: several"),
         (6, "rw=trim: there are"),
         (7, "ioengine=rdma: another way"),
-        (8, "filename: a variable"),
+        (8, "filename: the variable OTHER is not set here; set it (OTHER=VALUE"),
         (9, "bs=4k-8k: one amount"),
         (10, "odd_key: a key that is not known here"),
         (11, "include: another file"),
@@ -114,7 +123,7 @@ fn each_refusal_names_line_and_key() {
     assert!(refused("").contains("no job"));
     assert!(refused("size=1m\n").contains("no section"));
     assert!(refused("[a]\nrw=read\n").contains("size is not said"));
-    assert!(refused("[a]\nfilename=/dev/x\n").contains("neither size nor runtime"));
+    assert!(refused("[a]\nsize=$(cat x)\n").contains("the output of a program"));
     let share = refused("[a]\nsize=64m\nrwmixread=150\nrwmixwrite=some\niodepth_batch_submit=4\n");
     for told in
         ["3:1: rwmixread=150: this is", "4:1: rwmixwrite=some:", "5:1: iodepth_batch_submit: how"]
@@ -165,5 +174,99 @@ fn amounts_and_times_are_those_of_fio() {
 #[test]
 fn a_whole_device_is_said_aloud() {
     let told = of("[a]\nfilename=/dev/x\nruntime=5\n").remarks;
-    assert!(told.iter().any(|remark| remark.contains("the whole device; the area is 1 GiB")));
+    assert!(told.iter().any(|remark| remark.contains("the whole device; the area is as large as")));
+    // Without an end of its own a trial lasts as long as trials do.
+    for text in ["[a]\nfilename=/dev/x\nruntime=5\n", "[a]\nfilename=/dev/x\n"] {
+        assert!(!of(text).study.contains("area"), "{text}");
+        studied(text);
+    }
+    assert!(
+        of("[a]\nfilename=/dev/x\nsize=64m\n").study.contains("area       = { size = \"64 MiB\" }")
+    );
+}
+
+#[test]
+fn a_comment_begins_anywhere_in_a_line() {
+    let plain = of("[a]\nsize=64m\nnumjobs=4\n");
+    for text in [
+        "[a] ; a job\nsize=64m\nnumjobs=4 ; four threads\n",
+        "[a]# a job\nsize=64m # bytes\nnumjobs=4;four\n  # nothing\n;\n",
+    ] {
+        assert_eq!(of(text), plain);
+    }
+}
+
+#[test]
+fn variables_that_are_set_are_replaced_and_others_are_named() {
+    let place = of("[a]\nsize=64m\nfilename=${DISK}\n").study;
+    assert!(place.contains("device = \"/dev/vdz\""), "{place}");
+    let place = of("[a]\nsize=64m\ndirectory=/x/${DISK}/y\n").study;
+    assert!(place.contains("directory = \"/x//dev/vdz/y\""), "{place}");
+    assert!(refused("[a]\nsize=64m\nfilename=${DISK\n").contains("no closing brace"));
+    assert!(refused("[a]\nsize=64m\nfilename=${NO\u{1b}[2J}\n").find('\u{1b}').is_none());
+}
+
+#[test]
+fn jobs_that_run_at_once_and_do_alike_are_one_work() {
+    let text = "[global]\nsize=64m\nruntime=5\nrw=randread\n[a]\n[b]\n[c]\nnumjobs=2\n";
+    let same = of(text);
+    assert!(line(text, 0).contains("mix = \"read\"") && line(text, 0).contains("threads = 4"));
+    assert!(same.remarks.iter().any(|remark| remark.contains("one work of 4 threads")));
+    let text = &text.replace("numjobs=2", "numjobs=2\nrw=randwrite\n[d]\nbs=64k");
+    assert!(line(text, 0).contains("mix = \"read\", size = \"4 KiB\", depth = 1, threads = 2"));
+    let told = refused(text);
+    assert!(
+        told.starts_with("jobs.fio:10:1: [d]: it would run at once with [a] and [c]"),
+        "{told}"
+    );
+}
+
+#[test]
+fn works_that_differ_in_reading_and_writing_alone_are_mixed() {
+    let text = "[global]\nsize=64m\nrw=randread\n[a]\n[b]\nrw=randwrite\n[c]\nrw=randrw\n";
+    assert!(line(text, 0).contains("mix = \"50/50\"") && line(text, 0).contains("threads = 3"));
+    assert_eq!(of(text).study.matches("[[workload]]").count(), 1);
+    assert!(!of(text).study.contains("background"));
+    // Two are what is measured and the load beside it, as before.
+    let two = "[global]\nsize=64m\nrw=randread\n[a]\n[b]\nrw=randwrite\n";
+    assert!(of(two).study.contains("background"));
+}
+
+#[test]
+fn what_cannot_be_done_is_left_out_aloud_where_that_was_asked_for() {
+    let text = "[global]\nsize=64m\nverify=crc32c\n[a]\nrw=randread\n[b]\nstonewall\nrw=trim\n[c]\n\
+        stonewall\ndirectory=/elsewhere\n[d]\nstonewall\nioengine=rdma\n[e]\nstonewall\nbs=8k\n";
+    refused(text);
+    let found = partly(text).unwrap();
+    assert_eq!(found.study.matches("[[workload]]").count(), 2, "{}", found.study);
+    for (line, words) in [
+        (3, "verify: each block"),
+        (8, "[b]: rw=trim"),
+        (11, "[c]: [c]: its place"),
+        (14, "[d]: ioengine=rdma"),
+    ] {
+        let wanted = format!("line {line} is left out: {words}");
+        assert!(
+            found.remarks.iter().any(|own| own.starts_with(&wanted)),
+            "{wanted}: {:?}",
+            found.remarks
+        );
+    }
+    // A variable that says what a job is, is not passed over.
+    assert!(partly("[a]\nsize=64m\nfilename=${OTHER}\n").unwrap_err().contains("OTHER is not set"));
+    assert!(partly("[a]\nsize=64m\nsse_key=${OTHER}\n").is_ok());
+    // A file without a size is as large as a study takes it, and a ramp counts where bytes end a job.
+    let unsized_file = partly("[a]\nrw=randread\n").unwrap();
+    assert!(unsized_file.remarks.iter().any(|remark| remark.contains("a file that is there")));
+    let ramp = "[a]\nsize=64m\nramp_time=5\n";
+    assert!(refused(ramp).starts_with("jobs.fio:3:1: ramp_time: where the bytes end"));
+    assert!(!partly(ramp).unwrap().study.contains("ramp ="));
+    // What can be done whole is the same either way.
+    let whole = "[a]\nsize=64m\n[b]\nstonewall\nsize=64m\n";
+    assert_eq!(partly(whole), Ok(of(whole)));
+    let nothing = partly("[a]\nioengine=rdma\n").unwrap_err();
+    assert!(
+        nothing.starts_with("jobs.fio:1:1: no job of it can be done here: line 2"),
+        "{nothing}"
+    );
 }

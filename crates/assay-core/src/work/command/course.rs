@@ -12,7 +12,7 @@ use crate::draws::Draws;
 use crate::outside;
 use crate::quantity::Time;
 use crate::quantity::units::show;
-use crate::system::execute::Ending;
+use crate::system::execute::{self, Ending};
 use crate::system::{Executed, Execution};
 use crate::work::emptied;
 use crate::work::measured::Ran;
@@ -87,12 +87,14 @@ struct Course<'a> {
 
 impl<'a> Course<'a> {
     fn new(planned: &'a Planned, run: &'a Run<'a>) -> Self {
+        let mut tally = Tally::default();
+        tally.detail.variables = execute::passed(run.system, &planned.environment);
         Self {
             planned,
             run,
             padding: Draws::new(run.seed, "environment"),
             began_ns: run.system.monotonic_ns(),
-            tally: Tally::default(),
+            tally,
             is_in_tree: false,
         }
     }
@@ -254,6 +256,7 @@ impl<'a> Course<'a> {
         let execution = Execution {
             words: &words,
             directory: if self.is_in_tree { &tree } else { self.run.path },
+            passed: &self.tally.detail.variables,
             environment: &[(PADDING.to_owned(), padding)],
             caller: self.run.caller,
             input: input.as_deref(),

@@ -36,6 +36,9 @@ pub struct Detail {
     /// left.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub emptied_bytes: Option<[u64; 2]>,
+    /// Names of the variables that it got of assay's environment; their values are kept nowhere.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub variables: Vec<String>,
     /// Processes that commands had left running, and that were ended.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub left_running: u64,

@@ -85,6 +85,12 @@ pub static KEYS: Fields = Fields {
             "needs = [\"make\", \"cc\"]",
         ),
         field(
+            "environment",
+            Form::Words,
+            "variables of assay's environment that it gets beside PATH, HOME, LANG and their like, by name",
+            "environment = [\"CARGO_HOME\"]",
+        ),
+        field(
             "jobs",
             Form::Whole { least: 1, most: MOST_JOBS },
             "what {jobs} stands for where that is no factor; by default as many as there are processors",

@@ -38,6 +38,12 @@ pub(super) fn words(text: &str, shell: bool) -> Result<Vec<String>, String> {
     if words.is_empty() { Err("a command needs a program".to_owned()) } else { Ok(words) }
 }
 
+/// Whether a text is the name of a variable.
+pub(super) fn is_variable(name: &str) -> bool {
+    let sign = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+    name.bytes().all(sign) && name.bytes().next().is_some_and(|first| !first.is_ascii_digit())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -59,6 +65,12 @@ mod tests {
             assert_eq!(filled(text, &levels), wanted);
         }
         assert!(names("make -j{jobs}", "jobs") && !names("make -jobs", "jobs"));
+    }
+
+    #[test]
+    fn names_of_variables_are_those_of_a_shell() {
+        assert!(["CARGO_HOME", "_", "x1"].iter().all(|name| is_variable(name)));
+        assert!(!["", "1x", "A=B", "A B", "A-B", "\u{e9}"].iter().any(|name| is_variable(name)));
     }
 
     #[test]

@@ -17,8 +17,10 @@ use super::kind::{self, Complaints, InStudy, Judged, Kind, Needs, OwnParameter, 
 use super::place::{Offer, Run};
 use crate::catalogue::About;
 use crate::catalogue::keys::Fields;
+use crate::outside;
 use crate::quantity::metric::metric;
 use crate::quantity::{Better, Bytes, Metric, Time};
+use crate::system::network::protocol::TOKEN_VARIABLE;
 
 pub use detail::{Detail, KEPT_RUNS};
 pub use planned::Planned;
@@ -81,6 +83,9 @@ pub struct Asked {
     /// Programs without which it cannot be run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub needs: Vec<String>,
+    /// Variables of assay's environment that it gets beside the usual ones.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub environment: Vec<String>,
     /// What {jobs} stands for in its lines where that is no factor.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub jobs: Option<u64>,
@@ -183,6 +188,7 @@ impl Asked {
             c_files: None,
             source: None,
             needs: Vec::new(),
+            environment: Vec::new(),
             jobs: None,
             levels: Levels::new(),
         }
@@ -255,6 +261,7 @@ impl Asked {
             timeout_ns: self.timeout.map(|timeout| timeout.0),
             runs: self.runs,
             tree: self.tree(),
+            environment: self.environment.clone(),
         };
         planned.check()?;
         Ok(planned)
@@ -268,9 +275,11 @@ impl Kind for Asked {
         text: "A program is run in the target's directory, again until the trial's time is over, and \
                what is compared is the mean of a trial's runs. It has no terminal, what it prints is \
                thrown away, and all that it started has ended before the next run begins. Under sudo \
-               it runs as the user who called sudo, unless --as-root is said. The environment is that \
-               of assay, with a variable of random length beside it, because the size of the \
-               environment moves the stack and with it the time; its values are kept nowhere.",
+               it runs as the user who called sudo, unless --as-root is said. Of the \
+               environment it gets PATH, HOME, USER, LOGNAME, SHELL, MAIL, LANG, LANGUAGE, LC_*, TERM, \
+               TMPDIR and TZ, and what `environment` names; names are kept with each trial, values \
+               nowhere. A variable of random length is added, because the size of the environment \
+               moves the stack and with it the time.",
     };
     const KEYS: &'static Fields = &keys::KEYS;
     const EXAMPLE: &'static str = "command = { run = \"tar xf archive.tar\" }";
@@ -315,6 +324,15 @@ impl kind::Asks for Asked {
             && !self.run.is_empty()
         {
             to.key(path, error, Some("quote its words as for a shell".to_owned()));
+        }
+        let is_one = |name: &String| line::is_variable(name) && name != TOKEN_VARIABLE;
+        if let Some(name) = self.environment.iter().find(|name| !is_one(name))
+            && !to.is_wrong(&format!("{path}/environment"))
+        {
+            let hint = "write names of variables, such as \"CARGO_HOME\"".to_owned();
+            let name = outside::spelled(name);
+            let message = format!("`{name}` is no variable that a command can be given");
+            to.value(&format!("{path}/environment"), message, Some(hint));
         }
         self.complain_of_tree(path, study, to);
     }

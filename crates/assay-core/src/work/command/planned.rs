@@ -46,6 +46,9 @@ pub struct Planned {
     /// What its lines work in, where that is not the target itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tree: Option<Tree>,
+    /// Variables of assay's environment that it gets beside the usual ones.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub environment: Vec<String>,
 }
 
 impl Planned {

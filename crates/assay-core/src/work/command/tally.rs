@@ -53,7 +53,7 @@ fn added(sum: &mut Sum, amount: &Presence<u64>) {
 #[derive(Default)]
 pub(super) struct Tally {
     pub(super) shell: Starts,
-    detail: Detail,
+    pub(super) detail: Detail,
     wall_ns: u64,
     user_ns: u64,
     system_ns: u64,

@@ -197,6 +197,21 @@ fn the_environment_is_larger_by_what_the_seed_says() {
 }
 
 #[test]
+fn the_names_of_the_variables_that_it_got_are_kept_and_nothing_of_what_they_hold() {
+    let fake = fake();
+    fake.set_variable("PATH", "/bin").set_variable("SECRET", "s3cret").set_variable("MINE", "ok");
+    let variables = |named: &[&str]| {
+        let environment = named.iter().map(|name| (*name).to_owned()).collect();
+        let asked = Asked { environment, runs: Some(1), ..Asked::new("work") };
+        let ran = trial(&fake, &asked, 1000 * MS).unwrap();
+        assert!(!serde_json::to_string(&ran.measured).unwrap().contains("s3cret"));
+        Detail::of(&ran.measured).unwrap().variables.clone()
+    };
+    assert_eq!(variables(&[]), ["PATH"]);
+    assert_eq!(variables(&["MINE", "ABSENT"]), ["MINE", "PATH"]);
+}
+
+#[test]
 fn a_cold_run_empties_the_cache_and_looks_what_is_left() {
     let fake = fake();
     fake.put("/proc/meminfo", "Active(file): 3000 kB\nInactive(file): 100 kB\nMapped: 100 kB\n");

@@ -15,7 +15,7 @@ use crate::outside;
 use crate::presence::Presence;
 use crate::quantity::Metric;
 use crate::quantity::units::show;
-use crate::system::execute::Ending;
+use crate::system::execute::{self, Ending};
 use crate::system::{Executed, Execution, System};
 use crate::work::measured::{Claims, Measured, Ran, Told, told};
 use crate::work::place::Run;
@@ -102,6 +102,7 @@ fn told_of(job: &Job, run: &Run<'_>) -> Result<(Executed, Vec<Line>), String> {
     let execution = Execution {
         words: &words,
         directory: Path::new("/"),
+        passed: &execute::passed(run.system, &[]),
         environment: &[],
         caller: None,
         input: None,

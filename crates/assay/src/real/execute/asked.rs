@@ -44,7 +44,11 @@ impl Asked {
             return Err(io::Error::new(ErrorKind::InvalidInput, message));
         };
         let account = execution.caller.map(|caller| account(&passwords(), caller.user));
-        let variables = variables(std::env::vars_os(), account.as_ref(), execution.environment);
+        let is_passed = |(name, _): &(OsString, OsString)| {
+            execution.passed.iter().any(|own| OsStr::new(own) == name)
+        };
+        let inherited = std::env::vars_os().filter(is_passed);
+        let variables = variables(inherited, account.as_ref(), execution.environment);
         let paths = paths(program, variables.get(OsStr::new("PATH")));
         if paths.is_empty() {
             return Err(absent(program, execution.directory));
@@ -142,7 +146,7 @@ fn paths(program: &str, path: Option<&OsString>) -> Vec<PathBuf> {
     places.map(|place| place.join(program)).filter(|path| !is_absent(path)).collect()
 }
 
-/// Variables of a program: this process's; of the caller what says who that is; and what is added.
+/// Variables of a program: what it gets of this process's; of the caller what says who that is; and what is added.
 fn variables(
     inherited: impl Iterator<Item = (OsString, OsString)>,
     account: Option<&Option<Account>>,
@@ -150,6 +154,7 @@ fn variables(
 ) -> Variables {
     let mut variables: Variables = inherited.collect();
     if let Some(account) = account {
+        // Also where a study names them: they are of another process.
         variables.retain(|name, _| !name.as_bytes().starts_with(b"SUDO_"));
         let had_mail = variables.contains_key(OsStr::new("MAIL"));
         variables.retain(|name, _| OWN.iter().all(|own| name != own));

@@ -17,15 +17,18 @@ use assay_core::system::network::protocol::{self, Bucket, Order, Role, Side, Way
 use assay_core::system::network::{MOST_STREAMS, SLICE_NS, Token};
 
 use super::pump::{self, Course};
+use super::strangers::Strangers;
 use super::wire::Wire;
 
 /// Connections that are held at the same time: those of two sessions with all of their streams.
 const MOST_CONNECTIONS: usize = 300;
-/// Those of them that have not shown the token yet.
-const MOST_STRANGERS: usize = 64;
+/// Connections that wait to be accepted: a crowd that comes at once leaves room for one more.
+const BACKLOG: i32 = 4096;
+/// Connections that are accepted before it is looked at datagrams again.
+const AT_ONCE: usize = 64;
 const MOST_SESSIONS: usize = 2;
 /// By then whoever connected must have shown the token.
-const ADMISSION: Duration = Duration::from_secs(5);
+const ADMISSION: Duration = Duration::from_secs(1);
 /// A session lasts no longer.
 const LONGEST_SESSION: Duration = Duration::from_secs(15 * 60);
 /// Nor a phase.
@@ -69,7 +72,7 @@ struct House {
     limits: Limits,
     sessions: Mutex<Vec<Session>>,
     connections: AtomicUsize,
-    strangers: AtomicUsize,
+    strangers: Strangers,
     over: AtomicBool,
     began: Instant,
 }
@@ -90,14 +93,15 @@ struct Session {
 /// A place in the house, counted as long as it is taken.
 struct Held {
     house: Arc<House>,
-    is_stranger: bool,
+    /// Its number among those who have not shown the token.
+    stranger: Option<u64>,
 }
 
 impl Held {
     /// It has shown the token.
     fn is_known(&mut self) {
-        if std::mem::take(&mut self.is_stranger) {
-            self.house.strangers.fetch_sub(1, Ordering::Relaxed);
+        if let Some(id) = self.stranger.take() {
+            self.house.strangers.leave(id);
         }
     }
 }
@@ -117,6 +121,7 @@ impl Peer {
     pub fn bind(address: SocketAddr, token: Token, limits: Limits) -> io::Result<Self> {
         let listener = TcpListener::bind(address)?;
         listener.set_nonblocking(true)?;
+        rustix::net::listen(&listener, BACKLOG)?;
         let datagrams = UdpSocket::bind(listener.local_addr()?)?;
         datagrams.set_nonblocking(true)?;
         let house = House {
@@ -124,7 +129,7 @@ impl Peer {
             limits,
             sessions: Mutex::default(),
             connections: AtomicUsize::new(0),
-            strangers: AtomicUsize::new(0),
+            strangers: Strangers::default(),
             over: AtomicBool::new(false),
             began: Instant::now(),
         };
@@ -162,24 +167,26 @@ impl Peer {
         self.house.over.store(true, Ordering::Relaxed);
     }
 
-    /// Takes those who wait; who is one too many is turned away at once.
+    /// Takes those who wait. Who is one too many takes the place of another stranger; where so many have shown
+    /// the token, he is turned away at once.
     fn accept(&self) {
-        for _ in 0..MOST_STRANGERS {
+        for _ in 0..AT_ONCE {
+            if self.house.strangers.is_crowded() {
+                return thread::sleep(Duration::from_millis(1));
+            }
             let (stream, address) = match self.listener.accept() {
                 Ok(found) => found,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
                 // No handle is free, or it has gone already: the next look tries again.
                 Err(_) => return thread::sleep(Duration::from_millis(5)),
             };
-            if self.house.connections.load(Ordering::Relaxed) >= MOST_CONNECTIONS
-                || self.house.strangers.load(Ordering::Relaxed) >= MOST_STRANGERS
-            {
+            if self.house.connections.load(Ordering::Relaxed) >= MOST_CONNECTIONS {
                 continue;
             }
+            let Ok(stranger) = self.house.strangers.join(&stream, address.ip()) else { continue };
             // Nobody else counts up: so there are never more than these.
             self.house.connections.fetch_add(1, Ordering::Relaxed);
-            self.house.strangers.fetch_add(1, Ordering::Relaxed);
-            let held = Held { house: Arc::clone(&self.house), is_stranger: true };
+            let held = Held { house: Arc::clone(&self.house), stranger: Some(stranger) };
             let meet = move || House::meet(held, stream, address);
             // Without a thread it is turned away: the stream goes with what was to be done.
             let _ = thread::Builder::new().stack_size(STACK).spawn(meet);
@@ -229,8 +236,7 @@ impl House {
     fn meet(mut held: Held, stream: TcpStream, address: SocketAddr) {
         let house = Arc::clone(&held.house);
         // Whoever goes wrong is let go; nobody else hears of it.
-        let Ok((wire, role, session)) = house.admit(stream, address) else { return };
-        held.is_known();
+        let Ok((wire, role, session)) = house.admit(&mut held, stream, address) else { return };
         match role {
             Role::Control => {
                 house.obey(wire, session);
@@ -241,7 +247,12 @@ impl House {
     }
 
     /// Has somebody show the token.
-    fn admit(&self, stream: TcpStream, address: SocketAddr) -> io::Result<(Wire, Role, u64)> {
+    fn admit(
+        &self,
+        held: &mut Held,
+        stream: TcpStream,
+        address: SocketAddr,
+    ) -> io::Result<(Wire, Role, u64)> {
         stream.set_nonblocking(false)?;
         stream.set_nodelay(true)?;
         let until = Instant::now() + ADMISSION;
@@ -260,6 +271,8 @@ impl House {
             Ok(found) => found,
             Err(why) => return Err(turned_away(&mut wire, why)),
         };
+        // Before it is told so: who is welcome makes room for nobody.
+        held.is_known();
         let key = protocol::session_key(&self.token, &riddle, &own);
         let session = match &role {
             Role::Control => {

@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use assay_core::presence::Presence;
-use assay_core::system::execute::{Ending, KEPT_COMPLAINT_BYTES, PeakBy, PeakMemory};
+use assay_core::system::execute::{self, Ending, KEPT_COMPLAINT_BYTES, PeakBy, PeakMemory};
 use assay_core::system::identity::Caller;
 
 use super::*;
@@ -16,6 +16,7 @@ const LONG: Duration = Duration::from_secs(60);
 struct Run {
     words: Vec<String>,
     directory: PathBuf,
+    passed: Vec<String>,
     environment: Vec<(String, String)>,
     caller: Option<Caller>,
     input: Option<PathBuf>,
@@ -28,6 +29,7 @@ impl Run {
         Self {
             words: words.iter().map(|word| (*word).to_owned()).collect(),
             directory: "/".into(),
+            passed: execute::passed(&Real, &[]),
             environment: Vec::new(),
             caller: None,
             input: None,
@@ -59,6 +61,7 @@ impl Run {
         Execution {
             words: &self.words,
             directory: &self.directory,
+            passed: &self.passed,
             environment: &self.environment,
             caller: self.caller,
             input: self.input.as_deref(),
@@ -193,6 +196,21 @@ fn the_terminal_of_this_process_is_not_the_programs() {
     let output = script.output().unwrap();
     let said = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success() && said.contains("1 passed"), "{said}");
+}
+
+#[test]
+fn a_program_gets_the_variables_that_it_is_passed_and_no_others() {
+    // Cargo tells this one to every test; nobody asked for it.
+    let name = "CARGO_MANIFEST_DIR";
+    assert!(std::env::var_os(name).is_some());
+    let script = format!("echo ${{{name}-none}} ${{PATH-none}} >&2");
+    let told = Run::shell(&script).done().complaint;
+    let path = std::env::var("PATH").unwrap();
+    assert_eq!(told.trim_end(), format!("none {path}"));
+    let named = execute::passed(&Real, &[name.to_owned(), "ASSAY_NO_SUCH".to_owned()]);
+    assert!(named.iter().any(|own| own == name) && !named.iter().any(|own| own == "ASSAY_NO_SUCH"));
+    let told = Run { passed: named, ..Run::shell(&script) }.done().complaint;
+    assert_eq!(told.trim_end(), format!("{} {path}", std::env::var(name).unwrap()));
 }
 
 #[test]

@@ -1,0 +1,74 @@
+//! Jobs that run at once. A study has a work that is measured and a load beside it: of three or more jobs those
+//! that do the same are one work with the threads of all, and those that differ in nothing but whether they
+//! read or write are one mixed work.
+
+use super::{Told, Work};
+
+/// What a group comes to, two works at most where its jobs allow it.
+pub fn joined(group: Vec<Work>, told: &mut Told) -> Vec<Work> {
+    if group.len() <= 2 {
+        return group;
+    }
+    let group = folded(group, &mut |own, other| own.mix == other.mix && own.is_like(other), told);
+    if group.len() <= 2 {
+        return group;
+    }
+    folded(group, &mut |own, other| own.is_like(other), told)
+}
+
+/// Each work joins the first before it that it fits.
+fn folded(
+    group: Vec<Work>,
+    fits: &mut dyn FnMut(&Work, &Work) -> bool,
+    told: &mut Told,
+) -> Vec<Work> {
+    let mut works: Vec<Work> = Vec::new();
+    for work in group {
+        match works.iter_mut().find(|own| fits(own, &work)) {
+            Some(own) => own.join(&work, told),
+            None => works.push(work),
+        }
+    }
+    works
+}
+
+impl Work {
+    /// Whether another work differs at most in what it does to its blocks, and by how many threads.
+    fn is_like(&self, other: &Self) -> bool {
+        let work = |own: &Self| {
+            let (pattern, engine) = (own.pattern, own.engine);
+            (pattern, engine, own.size, own.depth, own.direct, own.time, own.ramp)
+        };
+        work(self) == work(other) && self.each_write == other.each_write
+    }
+
+    /// Takes over the threads of another one.
+    fn join(&mut self, other: &Self, told: &mut Told) {
+        let threads = self.threads + other.threads;
+        let reads = self.reads() * self.threads + other.reads() * other.threads;
+        let share = (reads + threads / 2) / threads;
+        let is_mixed = self.mix != other.mix;
+        if is_mixed {
+            self.mix = super::mix_of(share);
+        }
+        told.remark(format!(
+            "[{}] runs at once with [{}]: both are one work of {threads} threads{}",
+            other.name,
+            self.name,
+            if is_mixed { format!(", mixed as {}", self.mix) } else { String::new() }
+        ));
+        self.threads = threads;
+        self.operations =
+            self.operations.zip(other.operations).map(|(own, other)| own.saturating_add(other));
+        self.area = self.area.zip(other.area).map(|(own, other)| own.saturating_add(other));
+    }
+
+    /// Per cent of it that reads.
+    fn reads(&self) -> u64 {
+        match self.mix.as_str() {
+            "read" => 100,
+            "write" => 0,
+            mixed => mixed.split('/').next().and_then(|read| read.parse().ok()).unwrap_or(50),
+        }
+    }
+}

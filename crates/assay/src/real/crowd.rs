@@ -1,0 +1,63 @@
+//! Who gives way where all places are taken, whatever the places are of.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+/// Bits of an IPv6 address that somebody has for himself: with a network of these come all addresses in it.
+const OWN_BITS: u32 = 64;
+
+/// Of those who are there, each with an address and how long ago it got something done (the least goes first),
+/// the one that gives way: the idlest of whoever holds the most places.
+pub fn gives_way<I: Copy, O: Ord>(there: &[(I, IpAddr, O)]) -> Option<I> {
+    let mut crowds: BTreeMap<IpAddr, usize> = BTreeMap::new();
+    for (_, address, _) in there {
+        *crowds.entry(one_of_many(*address)).or_default() += 1;
+    }
+    let most = crowds.values().copied().max()?;
+    let of_the_most = |address: IpAddr| crowds.get(&one_of_many(address)) == Some(&most);
+    let idlest = there.iter().filter(|(_, address, _)| of_the_most(*address));
+    idlest.min_by(|(_, _, a), (_, _, b)| a.cmp(b)).map(|(id, _, _)| *id)
+}
+
+/// One address for all that one holder has.
+fn one_of_many(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V4(own) => own.into(),
+        IpAddr::V6(own) => IpAddr::V6((u128::from(own) >> OWN_BITS << OWN_BITS).into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn goes(there: &[(u8, &str, u64)]) -> Option<u8> {
+        let parsed = there.iter().map(|(id, address, since)| {
+            let address: IpAddr = address.parse().unwrap();
+            (*id, address, *since)
+        });
+        gives_way(&parsed.collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn the_idlest_of_the_largest_crowd_gives_way() {
+        assert_eq!(goes(&[]), None);
+        let crowd = [(1, "10.0.0.1", 0), (2, "10.0.0.2", 9), (3, "10.0.0.2", 5)];
+        assert_eq!(
+            goes(&crowd),
+            Some(3),
+            "not the one that is alone at its address, which is older"
+        );
+        assert_eq!(goes(&crowd[..2]), Some(1), "of crowds of one size the idlest of all");
+    }
+
+    #[test]
+    fn whoever_has_a_network_of_addresses_is_one() {
+        let network = [(1, "10.0.0.1", 0), (2, "2001:db8::1", 9), (3, "2001:db8::2", 5)];
+        assert_eq!(goes(&network), Some(3));
+        let apart = [(1, "10.0.0.1", 0), (2, "2001:db8:0:1::1", 9), (3, "2001:db8:0:2::1", 5)];
+        assert_eq!(goes(&apart), Some(1));
+        let mapped = [(1, "::1", 0), (2, "::ffff:10.0.0.1", 9), (3, "10.0.0.1", 5)];
+        assert_eq!(goes(&mapped), Some(3));
+    }
+}

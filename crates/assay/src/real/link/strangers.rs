@@ -1,0 +1,75 @@
+//! Those who have not shown the token yet: so many at a time, and who comes beyond that takes the place of the
+//! idlest of the busiest address. So a crowd from one address only crowds out itself.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::net::{IpAddr, Shutdown, TcpStream};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::super::crowd;
+
+/// Strangers that are heard out at a time.
+const MOST: usize = 64;
+/// Those who were told to go and have not gone yet; more are waited for, and nothing grows.
+const MOST_LEAVING: usize = 16;
+
+/// All of them.
+#[derive(Default)]
+pub struct Strangers {
+    table: Mutex<Table>,
+}
+
+#[derive(Default)]
+struct Table {
+    next: u64,
+    there: BTreeMap<u64, Stranger>,
+}
+
+struct Stranger {
+    address: IpAddr,
+    /// Another handle of its connection.
+    stream: TcpStream,
+    told: bool,
+}
+
+impl Strangers {
+    /// A place for somebody who has just come. Where all are taken, another one is told to go.
+    ///
+    /// # Errors
+    /// No handle is free.
+    pub fn join(&self, stream: &TcpStream, address: IpAddr) -> io::Result<u64> {
+        let stream = stream.try_clone()?;
+        let mut table = self.table();
+        let id = table.next;
+        table.next += 1;
+        let waiting: Vec<(u64, IpAddr, u64)> = (table.there.iter())
+            .filter(|(_, own)| !own.told)
+            // Nobody of them has said anything: the idlest is the one that came first.
+            .map(|(id, own)| (*id, own.address, *id))
+            .collect();
+        if waiting.len() >= MOST
+            && let Some(goes) = crowd::gives_way(&waiting)
+            && let Some(own) = table.there.get_mut(&goes)
+        {
+            own.told = true;
+            // It wakes up whoever listens to it; one that is closed already has gone.
+            let _ = own.stream.shutdown(Shutdown::Both);
+        }
+        table.there.insert(id, Stranger { address, stream, told: false });
+        Ok(id)
+    }
+
+    /// It has gone, or has shown the token.
+    pub fn leave(&self, id: u64) {
+        self.table().there.remove(&id);
+    }
+
+    /// Whether so many are still on their way out that the next one has to wait.
+    pub fn is_crowded(&self) -> bool {
+        self.table().there.len() >= MOST + MOST_LEAVING
+    }
+
+    fn table(&self) -> MutexGuard<'_, Table> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

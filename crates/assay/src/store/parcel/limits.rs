@@ -1,0 +1,119 @@
+//! What a file from elsewhere may cost: each of its files has a limit by its name, all of them together one by
+//! what the file itself has, and all is looked at before any of it is read.
+
+use assay_core::quantity::Bytes;
+
+const KIB: u64 = 1 << 10;
+const MIB: u64 = 1 << 20;
+
+/// Files of a result with the bytes that one has at most, several times those of the largest of our own. Its
+/// seal stays, which says nothing elsewhere, and so does its headline, which is told anew.
+const FILES: [(&str, u64); 8] = [
+    ("study.toml", MIB),
+    ("environment.json", 4 * MIB),
+    ("trials.jsonl", 256 * MIB),
+    ("log.jsonl", 16 * MIB),
+    ("label.json", 64 * KIB),
+    ("trials.csv", 256 * MIB),
+    ("plan.json", 8 * MIB),
+    ("import.json", 4 * MIB),
+];
+/// Directories of a result, with files of JSON and what each has at most.
+pub const DIRECTORIES: [(&str, u64); 2] = [("histograms", MIB), ("series", MIB)];
+/// Files of one at most.
+pub const MOST_FILES: usize = 50_000;
+/// Bytes that one unpacks to at most, however many it has; the largest of our own has a tenth of it.
+const MOST_BYTES: u64 = 1 << 30;
+/// Bytes that a small one unpacks to at most.
+const ALWAYS_BYTES: u64 = 16 * MIB;
+/// Bytes that each of its own unpacks to at most: results have five to fifteen.
+const MOST_FOR_ONE: u64 = 50;
+
+/// Bytes that a file of a result has at most; none where a result has no file of such a name.
+pub fn of(name: &str) -> Option<u64> {
+    if let Some((_, most)) = FILES.iter().find(|(own, _)| *own == name) {
+        return Some(*most);
+    }
+    let (directory, file) = name.split_once('/')?;
+    let (_, most) = DIRECTORIES.iter().find(|(own, _)| *own == directory)?;
+    let stem = file.strip_suffix(".json")?;
+    let sign = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
+    let plain = !stem.is_empty() && stem.len() <= 60 && stem.bytes().all(sign);
+    plain.then_some(*most)
+}
+
+/// Bytes that a file with so many packed ones unpacks to at most.
+pub fn unpacked(packed_bytes: u64) -> u64 {
+    let most = packed_bytes.saturating_mul(MOST_FOR_ONE).saturating_add(ALWAYS_BYTES);
+    most.min(MOST_BYTES).next_multiple_of(MIB)
+}
+
+/// What is wrong with a file of a result that has so many bytes; nothing where it may be one.
+///
+/// # Errors
+/// In words that follow those on the whole.
+pub fn fits(name: &str, bytes: u64) -> Result<(), String> {
+    match of(name) {
+        None => Err(format!("no result has a file {}", assay_core::outside::spelled(name))),
+        Some(most) if bytes > most => Err(format!(
+            "{name} in it has {}, and in a result it has {} at most",
+            Bytes(bytes),
+            Bytes(most)
+        )),
+        // All of a directory are JSON, which is not empty.
+        Some(_) if bytes == 0 && name.contains('/') => Err(format!("{name} in it is empty")),
+        Some(_) => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_of_a_result_have_plain_names_of_sixty_letters_at_most() {
+        let long = |count: usize| format!("series/{}.json", "x".repeat(count));
+        for name in ["plan.json", "trials.csv", "series/a-B_9.json", "histograms/-.json", &long(60)]
+        {
+            assert!(of(name).is_some(), "{name}");
+        }
+        let wrong = [
+            "",
+            "seal.jsonl",
+            "series",
+            "series/",
+            "series/.json",
+            "series/a.txt",
+            "series/a.b.json",
+            "series/a b.json",
+            "series/a/b.json",
+            "other/a.json",
+            "series/plan.json/x",
+            &long(61),
+        ];
+        for name in wrong {
+            assert!(of(name).is_none(), "{name}");
+        }
+    }
+
+    #[test]
+    fn each_file_has_a_limit_by_its_name_and_json_is_not_empty() {
+        for (name, most) in FILES {
+            assert!(fits(name, most).is_ok() && fits(name, 0).is_ok(), "{name}");
+            assert!(fits(name, most + 1).unwrap_err().contains("at most"), "{name}");
+        }
+        for (directory, most) in DIRECTORIES {
+            let name = format!("{directory}/0001.json");
+            assert!(fits(&name, most).is_ok() && fits(&name, 2).is_ok());
+            assert!(fits(&name, most + 1).is_err());
+            assert!(fits(&name, 0).unwrap_err().contains("is empty"));
+        }
+    }
+
+    #[test]
+    fn what_all_unpacks_to_goes_by_what_it_has() {
+        assert_eq!((unpacked(0), unpacked(1)), (ALWAYS_BYTES, ALWAYS_BYTES + MIB));
+        assert_eq!(unpacked(4 * MIB), 216 * MIB);
+        assert_eq!(unpacked(u64::MAX), MOST_BYTES);
+    }
+}
