@@ -18,8 +18,9 @@ use rustix::net::{
 };
 
 use super::files;
+use assay_core::system::beside::{SHOWN, STUDY};
 use assay_core::system::trust::{self, OTHERS_WRITE};
-use assay_core::system::{Hold, HoldError, Holder, System, beside};
+use assay_core::system::{Hold, HoldError, Holder, System};
 
 /// Where the files lie. Containers that share drives are given it, too.
 const RUN: &str = "/run/assay";
@@ -44,10 +45,7 @@ pub fn hold(system: &dyn System, name: &str) -> Result<Hold, HoldError> {
         Err(error) => return Err(error),
     };
     // What only says that somebody is there needs no file.
-    let file = match name.starts_with(beside::STUDY) {
-        true => None,
-        false => beyond(system, Path::new(RUN), name)?,
-    };
+    let file = if name.starts_with(STUDY) { None } else { beyond(system, Path::new(RUN), name)? };
     Ok(Hold::new(socket, file).beside_another(beside))
 }
 
@@ -90,8 +88,8 @@ fn open(system: &dyn System, directory: &Path, path: &Path) -> io::Result<File> 
 }
 
 fn in_name_space(name: &str) -> Result<OwnedFd, HoldError> {
-    let address = SocketAddrUnix::new_abstract_name(format!("{}{name}", beside::SHOWN).as_bytes())
-        .map_err(failed)?;
+    let address =
+        SocketAddrUnix::new_abstract_name(format!("{SHOWN}{name}").as_bytes()).map_err(failed)?;
     for _ in 1..ATTEMPTS {
         match attempt(&address)? {
             Attempt::Mine(socket) => return Ok(socket),
