@@ -38,7 +38,9 @@ mod tests {
     #[test]
     fn parts_have_the_hash_of_the_whole() {
         let mut sum = Sum::default();
-        ["a", "", "bc"].iter().for_each(|part| sum.add(part));
+        for part in ["a", "", "bc"] {
+            sum.add(part);
+        }
         assert_eq!(sum.finish(), sha256("abc"));
     }
 }
