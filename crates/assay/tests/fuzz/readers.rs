@@ -218,7 +218,7 @@ fn jobs() -> Vec<Vec<u8>> {
 /// What a job file comes to is a study.
 fn read_jobs(bytes: &[u8]) -> bool {
     let text = String::from_utf8_lossy(bytes);
-    let way = fio_job::Way { partly: text.len() % 2 == 0, variable: &|_| None };
+    let way = fio_job::Way { partly: text.len().is_multiple_of(2), variable: &|_| None };
     let Ok(translated) = fio_job::translate("jobs.fio", &text, way) else { return false };
     // One that asks for too much is refused as other studies are.
     file::parse("jobs.toml", &translated.study).is_ok()
