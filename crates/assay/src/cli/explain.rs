@@ -227,7 +227,9 @@ fn lines(command: &Command, width: usize) -> Vec<String> {
     let title = format!("{title}{place}: {}", command.words);
     let mut lines = broken(title.split(' '), "", "", width);
     for line in &command.before {
-        lines.extend(broken(line.split(' '), "  ", " \\", width));
+        // A shell does not go on with a remark in the next line.
+        let more = if line.starts_with('#') { "" } else { " \\" };
+        lines.extend(broken(line.split(' '), "  ", more, width));
     }
     let quoted: Vec<String> = command.line.words.iter().map(|word| quoted(word)).collect();
     lines.extend(broken(quoted.iter().map(String::as_str), "  ", " \\", width));
