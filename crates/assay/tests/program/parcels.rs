@@ -343,7 +343,7 @@ fn what_unpacks_to_too_much_is_refused() {
     // It does not: what follows its last file has no end.
     let silent = zeros(&file("trials.csv", ""), 1_100_000_000, 0);
     let message = home.told(2, &["import", &home.file("silent.assay", silent)]);
-    assert!(message.contains("unpacks to more than 1"), "{message}");
+    assert!(message.contains("MiB or 50000 files"), "{message}");
     let empty = packed(&[about(), file("series/0001.json", "")]);
     let message = home.told(2, &["import", &home.file("empty.assay", empty)]);
     assert!(message.contains("series/0001.json in it is empty"), "{message}");
