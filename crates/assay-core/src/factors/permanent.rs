@@ -12,7 +12,7 @@ use crate::system::{System, devices, sysfs};
 /// Stands for a device that the operator chooses.
 pub const ANY_DEVICE: &str = "DEVICE";
 /// Stands for a directory that the operator chooses.
-pub(super) const ANY_DIRECTORY: &str = "DIRECTORY";
+pub const ANY_DIRECTORY: &str = "DIRECTORY";
 
 /// Who brings a setting back at each start of the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::area::{self, Fill, OpenTarget};
+use super::changes::seen_at;
 use super::event::{Context, Event};
 use super::places::{Place, places_of};
 use super::start::Consented;
@@ -14,7 +15,6 @@ use assay_core::factors::layers::{self, Base, Device, Extent, Levels, Raised, St
 use assay_core::factors::{self, Guard, Role, Setting, View};
 use assay_core::failure::{Failure, Kind, Outcome};
 use assay_core::plan::arms::{self, Layout};
-use assay_core::presence::Presence;
 use assay_core::quantity::Bytes;
 use assay_core::results::plan::{Arm, Plan, PlannedTrial, Refusal, Survey};
 use assay_core::study::{Fresh, Prime, Study, Target};
@@ -783,20 +783,4 @@ fn beside(study: &Study, target: &str) -> String {
         "; {name} alone is compared where it is: `assay run depth {target} --set depth=8 {set}` with work of its \
          own, `assay run live {target} {set}` under the work that goes on there"
     )
-}
-
-/// Whether the machine is at a level that nobody but its operator can bring about.
-pub(super) fn seen_at(
-    factor: &dyn factors::Factor,
-    name: &str,
-    level: &str,
-    view: &View<'_>,
-) -> Result<(), String> {
-    match factor.observe(name, view) {
-        Presence::Present(now) if factor.same(&now, level) => Ok(()),
-        Presence::Present(now) => Err(format!(
-            "{name} is {now} here: run the study where it is {level}, then compare the two results"
-        )),
-        Presence::Absent(reason) => Err(format!("{name} cannot be told: {reason}")),
-    }
 }

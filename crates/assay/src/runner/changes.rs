@@ -208,7 +208,7 @@ pub fn refused(
         for level in levels {
             let reason = match factor.role() {
                 Role::Setting if !own => factor.settings(name, level, &view).err(),
-                Role::Observed => super::bed::seen_at(factor, name, level, &view).err(),
+                Role::Observed => seen_at(factor, name, level, &view).err(),
                 Role::Setting | Role::Layer => None,
             };
             let levels = Arm::from([(name.clone(), level.clone())]);
@@ -216,4 +216,20 @@ pub fn refused(
         }
     }
     found
+}
+
+/// Whether the machine is at a level that nobody but its operator can bring about.
+pub(super) fn seen_at(
+    factor: &dyn factors::Factor,
+    name: &str,
+    level: &str,
+    view: &View<'_>,
+) -> Result<(), String> {
+    match factor.observe(name, view) {
+        Presence::Present(now) if factor.same(&now, level) => Ok(()),
+        Presence::Present(now) => Err(format!(
+            "{name} is {now} here: run the study where it is {level}, then compare the two results"
+        )),
+        Presence::Absent(reason) => Err(format!("{name} cannot be told: {reason}")),
+    }
 }

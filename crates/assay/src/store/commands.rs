@@ -3,6 +3,7 @@
 use assay_core::factors::View;
 use assay_core::factors::layers::{Gives, Stack, Wish};
 use assay_core::factors::lines::{Below, DEVICE, MOUNT_POINT, lines};
+use assay_core::factors::permanent::ANY_DIRECTORY;
 use assay_core::plan::arms;
 use assay_core::results::plan::{Arm, Plan, PlannedWorkload, Survey};
 use assay_core::study::{Study, Target, simulated};
@@ -126,6 +127,10 @@ fn place(workload: &PlannedWorkload, survey: &Survey, site: Option<&Site>) -> St
     }
     let Ok(stack) = Stack::of(&Wish::of(&survey.under)) else { return file(MOUNT_POINT, true) };
     let out = stack.typed(vec![survey.target.clone().into()]).out;
+    if is_device && out.as_os_str() == survey.target.as_str() {
+        // What lies beside a directory says nothing of where one is on this device.
+        return file(ANY_DIRECTORY, true);
+    }
     file(&out.to_string_lossy(), stack.gives() == Some(Gives::Directory))
 }
 

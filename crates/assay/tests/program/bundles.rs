@@ -31,7 +31,8 @@ fn a_check_from_before_factors_says_the_same() {
 }
 
 /// Everything that a workload of format 1 could say, a surface, and file systems on a real device with
-/// requests by class: nothing that was said of them is said otherwise.
+/// requests by class: nothing that was said of them is said otherwise, but that several comparisons which tell
+/// nothing have one sentence now.
 #[test]
 fn bundles_of_the_first_format_say_the_same_to_the_byte() {
     let home = home("first-format");

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use super::{Base, ByHand, Gives, Layer, Levels, Made, Recipe, Typed, Wish};
 use crate::catalogue::About;
 use crate::factors::guard::Builder;
+use crate::factors::permanent::ANY_DIRECTORY;
 use crate::factors::{Factor, Role, View};
 use crate::failure::{Failure, Outcome};
 use crate::presence::Presence;
@@ -65,6 +66,10 @@ impl Factor for Level {
 
     fn judge(&self, level: &str) -> Result<(), String> {
         wanted(level).map(drop)
+    }
+
+    fn same(&self, one: &str, other: &str) -> bool {
+        wanted(one).is_ok() && wanted(one) == wanted(other)
     }
 
     fn not_live(&self, _: &str) -> Option<&'static str> {
@@ -237,7 +242,7 @@ impl Recipe for Filler {
     fn typed(&self, below: &[PathBuf]) -> Typed {
         Typed {
             acts: Vec::new(),
-            out: below.first().cloned().unwrap_or_else(|| "DIRECTORY".into()),
+            out: below.first().cloned().unwrap_or_else(|| ANY_DIRECTORY.into()),
         }
     }
 

@@ -96,7 +96,7 @@ fn jobs_follow_each_other_or_are_the_load_beside() {
     assert!(matches!(study.workload[0].work, Kind::Io(_)));
     assert!(study.workload[1].background.is_some());
     let told = refused("[global]\nsize=64m\n[a]\n[b]\nbs=8k\n[c]\nbs=16k\n");
-    assert!(told.starts_with("jobs.fio:5:1: [c]: it would run at once with [a] and [b]"), "{told}");
+    assert!(told.starts_with("jobs.fio:6:1: [c]: it would run at once with [a] and [b]"), "{told}");
 }
 
 #[test]
@@ -213,10 +213,12 @@ fn jobs_that_run_at_once_and_do_alike_are_one_work() {
     assert!(line(text, 0).contains("mix = \"read\"") && line(text, 0).contains("threads = 4"));
     assert!(same.remarks.iter().any(|remark| remark.contains("one work of 4 threads")));
     let text = &text.replace("numjobs=2", "numjobs=2\nrw=randwrite\n[d]\nbs=64k");
-    assert!(line(text, 0).contains("mix = \"read\", size = \"4 KiB\", depth = 1, threads = 2"));
-    let told = refused(text);
+    // Only where alike ones leave more than two: then those that read or write are mixed, too.
+    assert!(line(text, 0).contains("mix = \"50/50\"") && line(text, 0).contains("threads = 4"));
+    assert!(of(text).study.contains("background"));
+    let told = refused(&format!("{text}[e]\nbs=128k\n"));
     assert!(
-        told.starts_with("jobs.fio:10:1: [d]: it would run at once with [a] and [c]"),
+        told.starts_with("jobs.fio:12:1: [e]: it would run at once with [a] and [d]"),
         "{told}"
     );
 }
