@@ -287,8 +287,9 @@ fn text_of(text: &str) -> Result<usize, String> {
         };
         let high = high.split([';', ':']).next().unwrap_or(high);
         let high = high.split(", ").next().unwrap_or(high);
-        let known = (value_before(before), Told::of(low), Told::of(high));
-        let (Some(value), Some(low), Some(high)) = known else { continue };
+        let (Some(low), Some(high)) = (Told::of(low), Told::of(high)) else { continue };
+        let bare = low.unit.is_empty() && high.unit.is_empty();
+        let Some(value) = value_before(before, bare) else { continue };
         let unit = [&high.unit, &value.unit].into_iter().find(|unit| !unit.is_empty());
         let unit = unit.cloned().unwrap_or_default();
         let (value, room, kind) = value.plain(&unit);
@@ -313,19 +314,18 @@ fn text_of(text: &str) -> Result<usize, String> {
 }
 
 /// The number that an interval in brackets is of: right before it, else the last of its sentence that is told in
-/// times or per cent.
-fn value_before(text: &str) -> Option<Told> {
+/// times or per cent; these first where the interval has no unit, since then what stands before it may be a level.
+fn value_before(text: &str, bare: bool) -> Option<Told> {
     let words: Vec<&str> = text.split(' ').collect();
     let last = |count: usize| words[words.len().saturating_sub(count)..].join(" ");
     let direct = Told::of(&last(2)).filter(|own| !own.unit.is_empty());
     let pairs = words.windows(2).rev();
     let mut same = pairs.take_while(|pair| !pair[0].ends_with(['.', ';', ':']));
-    let told = || {
-        same.find_map(|pair| {
-            Told::of(&pair.join(" ")).filter(|own| ["times", "%"].contains(&own.unit.as_str()))
-        })
-    };
-    direct.or_else(told).or_else(|| Told::of(&last(1)))
+    let told = same.find_map(|pair| {
+        Told::of(&pair.join(" ")).filter(|own| ["times", "%"].contains(&own.unit.as_str()))
+    });
+    let known = if bare { told.or(direct) } else { direct.or(told) };
+    known.or_else(|| Told::of(&last(1)))
 }
 
 /// A page as its reader sees it.
@@ -410,12 +410,14 @@ mod tests {
             "a has 2.5 times the bandwidth of b (95 % interval 2.6 to 2.8, days included).",
             "KVM has 50 % of the speed of bare metal (95 % interval 60 to 70).",
             "it took 91.1 ms (95 % interval 1 ns to 63.8 ms)",
+            "size 1 MiB has 2.5 times the bandwidth of size 256 KiB (95 % interval 0.5 to 2.4)",
         ];
         let good = [
             "It writes 858 MiB/s (95 % interval 647 MiB/s to 1.33 GiB/s).",
             "a has 2.7 times the bandwidth of b (95 % interval 2.6 to 2.8: no difference shown).",
             "depth 2 has 1.65 times the time of depth 1 (95 % interval 1.64 to 1.66)",
             "KVM has 65 % of the speed of bare metal (95 % interval 60 to 70).",
+            "size 1 MiB has 1.1 times the bandwidth of size 256 KiB (95 % interval 0.5 to 2.4)",
             "1,234 IOPS (95 % interval 1,230 to 1,240)",
         ];
         for text in bad {

@@ -26,8 +26,9 @@ use checks::Check;
 const LIMIT: Duration = Duration::from_secs(60);
 
 /// What the guest does: a check of its drive, and a study of memory, each twice as short as the shortest.
+/// An emulated machine does not come to all trials of a quick check in its time: 5 says so.
 const JOB: &str = r"set -e
-assay check /dev/vda --quick --destroy virtual0 --quiet >/dev/null
+assay check /dev/vda --quick --destroy virtual0 --quiet >/dev/null || [ $? -eq 5 ]
 assay run stack-limit --replicates 1 --quiet >/dev/null
 ";
 

@@ -303,7 +303,7 @@ fn lost(finished: &Finished) -> Option<Failure> {
         // Boots are recorded by others: one that did not finish is no trial that this run lost.
         return None;
     }
-    let own = |trial: &&Trial| trial.record.status == Status::Failed;
+    let own = |trial: &&Trial| trial.record.status == Status::Failed && !is_spared(finished, trial);
     let failed = finished.trials.iter().filter(own).count();
     let first = finished.trials.iter().find(own)?.record.reason.as_deref().unwrap_or("no reason");
     // As the page counts them: a lead-in has no number that could be lost.
@@ -320,6 +320,14 @@ fn lost(finished: &Finished) -> Option<Failure> {
         None => String::new(),
     };
     Some(Failure::partial(format!("{why}; {what}{kept}")))
+}
+
+/// Whether a trial is one that the time asked for had no room for, in a row that has a number all the same.
+fn is_spared(finished: &Finished, trial: &Trial) -> bool {
+    let row = |own: &Trial| (own.record.workload, own.record.arm.clone());
+    let mut others = finished.trials.iter().filter(|own| own.record.status == Status::Ok);
+    trial.record.reason.as_deref() == Some(trial::OUT_OF_TIME)
+        && others.any(|own| row(own) == row(trial))
 }
 
 /// How a study ends whose device is not there any more: with what is kept, and how to go on.
@@ -474,6 +482,21 @@ mod tests {
     fn full_after(trials: usize) -> Finished {
         let unkept = Unkept { trials, why: "/results: no space left".to_owned() };
         Finished { directory: None, unkept: Some(unkept), ..finished() }
+    }
+
+    #[test]
+    fn a_trial_that_had_no_time_is_lost_where_its_row_has_no_number() {
+        let left_out = |trials: std::ops::Range<usize>, reason: &str| {
+            let mut finished = finished();
+            for trial in &mut finished.trials[trials] {
+                trial.record.status = Status::Failed;
+                trial.record.reason = Some(reason.to_owned());
+            }
+            lost(&finished).map(|failure| failure.kind)
+        };
+        assert_eq!(left_out(2..6, trial::OUT_OF_TIME), None);
+        assert_eq!(left_out(0..6, trial::OUT_OF_TIME), Some(Kind::Partial));
+        assert_eq!(left_out(5..6, "input/output error"), Some(Kind::Partial));
     }
 
     fn code_and_words(mut finished: Finished) -> (u8, String) {

@@ -294,7 +294,7 @@ impl Session<'_> {
 
     fn run_one(&mut self, planned: &PlannedTrial, context: &mut Context<'_>) -> trial::Done {
         if self.is_over() {
-            let trial = trial::not_run(self.system, planned, "the time was over before this trial");
+            let trial = trial::not_run(self.system, planned, trial::OUT_OF_TIME);
             return trial::Done::without_numbers(trial, false);
         }
         if let Some(reason) = self.others.dropped(&planned.arm) {

@@ -236,6 +236,9 @@ fn background<'a>(
     Ok(Some(background::Load { work, file, area }))
 }
 
+/// Why a trial is not run that comes after the time that was asked for.
+pub const OUT_OF_TIME: &str = "the time was over before this trial";
+
 /// A trial that is not run, with the reason.
 pub fn not_run(system: &dyn System, planned: &PlannedTrial, reason: &str) -> Trial {
     let (status, told) = failed(planned, reason);
