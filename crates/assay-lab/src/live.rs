@@ -266,7 +266,8 @@ pub fn taken_back(program: &Path) -> Done<String> {
     let has_ratio = own.iter().any(|one| one["arm"] == first["arm"] && !one["ratio"].is_null());
     // What stood for longer than the period lasted stood until it was put back.
     let late = longest > Duration::from_nanos(after_ns) + Duration::from_secs(1);
-    let whole = others >= 3 && !has_ratio && site.condition() == before;
+    let is_calm = !trials.iter().any(|trial| !is_tight(&trial) && !of(trial)["harm"].is_null());
+    let whole = others >= if is_calm { 3 } else { 1 } && !has_ratio && site.condition() == before;
     if after_ns > 5_000_000_000 || late || !whole {
         return Err(format!(
             "{after_ns} ns, there for {longest:?}, {others} other trials, ratio {has_ratio}, exit {code}: \
