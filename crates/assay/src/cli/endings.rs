@@ -8,29 +8,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::compare::Against;
 use super::running::Printing;
 use super::{PAGE_COLUMNS, dispatch, in_vm, read, vm};
-use crate::runner::{self, Consented, Event, Request};
+use crate::runner::{self, Consented, Event, Request, tests};
 use assay_core::failure::{Failure, Kind, Outcome};
 use assay_core::presence::Presence;
 use assay_core::results::bundle;
 use assay_core::study::{file, presets};
 use assay_core::system::execute::Ending;
 use assay_core::system::{Executed, Fake, Faulty, System};
-
-const STUDY: &str = r#"
-format     = "assay-study/1"
-title      = "Two short rows"
-replicates = 3
-seed       = 11
-area       = { size = "16 MiB" }
-
-[[workload]]
-name = "random-read"
-io   = { pattern = "random", mix = "read", size = "4 KiB", time = "2 ms", engine = "psync" }
-
-[[workload]]
-name = "random-write"
-io   = { pattern = "random", mix = "write", size = "4 KiB", time = "2 ms", engine = "psync" }
-"#;
 
 /// Commands that run trials on a target.
 const ON_A_TARGET: [&str; 5] = [
@@ -44,9 +28,8 @@ const ON_A_TARGET: [&str; 5] = [
 const COMMANDS: &str = "assay run --quiet --seed 1 --runs 1 --command slow --command fast /home/me";
 
 fn machine() -> Fake {
-    let recorded = include_str!("../../../assay-core/tests/fixtures/machines/sata-ssd.txt");
-    let fake = Fake::recorded(recorded).unwrap();
-    fake.set_user(0).set_variable("ASSAY_HOME", "/assay").put("/study.toml", STUDY);
+    let fake = tests::machine();
+    fake.set_variable("ASSAY_HOME", "/assay").put("/study.toml", tests::STUDY);
     fake
 }
 
@@ -103,7 +86,7 @@ fn interrupted() -> (Fake, String) {
     let fake = machine();
     let stop = AtomicBool::new(false);
     let request = Request {
-        study: file::parse("/study.toml", STUDY).unwrap(),
+        study: file::parse("/study.toml", tests::STUDY).unwrap(),
         targets: vec!["/home/me".to_owned()],
         consented: Consented::default(),
         results: Some(PathBuf::from("/assay/results")),

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::explain::{self, Explained};
+use crate::runner::tests::machine;
 use crate::runner::{self, Consented};
 use crate::store::commands;
 use assay_core::analysis;
@@ -16,13 +17,6 @@ use assay_report::preview;
 
 const HOME: &str = "/home/me";
 const DISK: &str = "/dev/sdb";
-
-fn machine() -> Fake {
-    let recorded = include_str!("../../../assay-core/tests/fixtures/machines/sata-ssd.txt");
-    let fake = Fake::recorded(recorded).unwrap();
-    fake.set_user(0);
-    fake
-}
 
 /// Names that stand for what somebody has to name, and files that are no disk.
 const OPEN: [&str; 9] = [

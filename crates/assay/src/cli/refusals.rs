@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use clap::error::ErrorKind;
 
 use super::{PAGE_COLUMNS, dispatch, read};
+use crate::runner::tests;
 use assay_core::system::Fake;
 
 fn machine() -> Fake {
-    let recorded = include_str!("../../../assay-core/tests/fixtures/machines/sata-ssd.txt");
-    let fake = Fake::recorded(recorded).unwrap();
+    let fake = tests::machine();
     let more = "dir /small\nspace /small 100000000 200000000\ndir /proc/sys\n";
-    fake.set_user(0).set_variable("ASSAY_HOME", "/assay").add(more).unwrap();
+    fake.set_variable("ASSAY_HOME", "/assay").add(more).unwrap();
     fake.put("/bin/tool", b"\x7fELF\0\x01\xff").add("mode /bin/tool 755").unwrap();
     fake
 }

@@ -108,7 +108,7 @@ pub struct StudyArguments {
     /// Of a job file of fio, what can be done
     ///
     /// Keys and jobs that cannot be done are left out; each is told.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "lines")]
     partly: bool,
     /// Short trials: a first look, with every level
     #[arg(long, conflicts_with = "budget")]
@@ -207,9 +207,7 @@ impl StudyArguments {
     /// What the line names: a study, or commands.
     fn asked(&self, system: &dyn System) -> Outcome<Study> {
         match &self.study {
-            Some(study) if !self.commands.are_there() && self.partly => {
-                studies::load_partly(system, study)
-            }
+            Some(study) if self.partly => studies::load_partly(system, study),
             Some(study) if !self.commands.are_there() => studies::load(system, study),
             _ => self.commands.study(),
         }
@@ -507,6 +505,13 @@ mod tests {
         assert!(told.contains("the smallest area is"), "{told}");
         let told = study(&["--command", "true", "--area", "64MiB"]).unwrap_err().message;
         assert!(told.starts_with("--area: no work of this study"), "{told}");
+    }
+
+    #[test]
+    fn a_part_of_a_job_file_is_no_part_of_commands_or_presets() {
+        let words = ["assay", "run", "--partly", "--command", "true"].map(std::ffi::OsString::from);
+        assert!(super::super::read(&words, 80).unwrap_err().to_string().contains("--partly"));
+        assert!(study(&["depth", "--partly"]).unwrap_err().message.contains("leave it out"));
     }
 
     #[test]

@@ -151,13 +151,9 @@ mod tests {
     use std::sync::atomic::{AtomicBool, Ordering};
 
     use super::*;
+    use crate::runner::tests::machine;
     use assay_core::study::presets;
     use assay_core::system::{Fake, System, resolve as resolved};
-
-    fn machine() -> Fake {
-        let text = include_str!("../../../assay-core/tests/fixtures/machines/sata-ssd.txt");
-        Fake::recorded(text).unwrap()
-    }
 
     fn names(preset: &str, lab: bool) -> Vec<String> {
         let study = presets::find(preset).unwrap().unwrap();

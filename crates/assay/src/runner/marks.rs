@@ -31,14 +31,14 @@ pub(super) fn gone(system: &dyn System, marks: &[Mark]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::runner::tests::machine;
     use assay_core::system::{Fake, resolve};
 
     const DISK: &str =
         "/sys/devices/pci0000:00/0000:00:17.0/ata1/host0/target0:0:0/0:0:0:0/block/sda";
 
     fn marked() -> (Fake, Vec<Mark>) {
-        let text = include_str!("../../../assay-core/tests/fixtures/machines/sata-ssd.txt");
-        let fake = Fake::recorded(text).unwrap();
+        let fake = machine();
         fake.put(format!("{DISK}/diskseq"), "7\n");
         let site = resolve(&fake, "/home/me").unwrap();
         let place = Place { site, law: None, consent: None, others: Vec::new() };

@@ -31,4 +31,4 @@ pub use start::{
 };
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -25,7 +25,8 @@ use assay_core::system::journal::{self, setting_value};
 use assay_core::system::{Fake, Faulty, System};
 use assay_core::work::io::{self, Mix, Pattern};
 
-const STUDY: &str = r#"
+/// Two rows that take little time.
+pub(crate) const STUDY: &str = r#"
 format     = "assay-study/1"
 title      = "Two short rows"
 replicates = 3
@@ -48,7 +49,8 @@ fn study() -> Study {
     study
 }
 
-fn machine() -> Fake {
+/// A recorded machine with a drive, as root.
+pub(crate) fn machine() -> Fake {
     let fake =
         Fake::recorded(include_str!("../../../assay-core/tests/fixtures/machines/sata-ssd.txt"))
             .unwrap();

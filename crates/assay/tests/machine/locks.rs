@@ -36,6 +36,16 @@ fn refuses_because_of(ended: &Ended, first: u32) {
     assert!(ended.stderr.contains(&first.to_string()), "{} is not named: {}", first, ended.stderr);
 }
 
+/// A check of a volume's directory that has begun to write.
+fn measuring(volume: &Volume, assay: &Assay) -> Running {
+    let used = volume.used_bytes().unwrap();
+    let target = word(volume.directory());
+    let mut first = assay.start(&["check", &target, "--budget", "8s"]).unwrap();
+    let grown = || volume.used_bytes().is_ok_and(|now| now > used + (8 << 20));
+    first.until(Duration::from_secs(20), grown).unwrap();
+    first
+}
+
 #[test]
 #[ignore = "needs root: cargo xtask test"]
 fn the_second_check_names_the_first() {
@@ -46,10 +56,7 @@ fn the_second_check_names_the_first() {
     let volume = Volume::new(Filesystem::Ext4, 512).unwrap();
     let target = word(volume.directory());
     let nobody = assay_of_nobody(&volume);
-    let used = volume.used_bytes().unwrap();
-    let mut first = assay(&volume).start(&["check", &target, "--budget", "8s"]).unwrap();
-    let grown = || volume.used_bytes().is_ok_and(|now| now > used + (8 << 20));
-    first.until(Duration::from_secs(20), grown).unwrap();
+    let first = measuring(&volume, &assay(&volume));
     let second = assay(&volume).run(&["check", &target, "--quick"], LIMIT).unwrap();
     refuses_because_of(&second, first.id());
     refuses_because_of(&nobody.run(&["check", &target, "--quick"], LIMIT).unwrap(), first.id());
@@ -70,10 +77,7 @@ fn an_ordinary_user_holds_back_ordinary_users_and_not_root() {
     let volume = Volume::new(Filesystem::Ext4, 512).unwrap();
     let target = word(volume.directory());
     let nobody = assay_of_nobody(&volume);
-    let used = volume.used_bytes().unwrap();
-    let mut first = nobody.start(&["check", &target, "--budget", "8s"]).unwrap();
-    let grown = || volume.used_bytes().is_ok_and(|now| now > used + (8 << 20));
-    first.until(Duration::from_secs(20), grown).unwrap();
+    let first = measuring(&volume, &nobody);
     refuses_because_of(&nobody.run(&["check", &target, "--quick"], LIMIT).unwrap(), first.id());
     let second = assay(&volume).run(&["check", &target, "--quick"], LIMIT).unwrap();
     assert_eq!(second.code, 0, "{}", second.stderr);
@@ -91,10 +95,7 @@ fn who_waits_measures_when_the_first_has_ended_and_what_touches_no_drive_does_at
     }
     let volume = Volume::new(Filesystem::Ext4, 512).unwrap();
     let target = word(volume.directory());
-    let used = volume.used_bytes().unwrap();
-    let mut first = assay(&volume).start(&["check", &target, "--budget", "8s"]).unwrap();
-    let grown = || volume.used_bytes().is_ok_and(|now| now > used + (8 << 20));
-    first.until(Duration::from_secs(20), grown).unwrap();
+    let mut first = measuring(&volume, &assay(&volume));
     let waiting = ["check", &target, "--quick", "--wait", "2min"];
     let waiting = assay(&volume).start(&waiting).unwrap();
     let command = ["run", "--command", "true", &target, "--replicates", "1", "--quiet"];
@@ -159,10 +160,7 @@ fn a_check_in_another_network_namespace_is_refused_too() {
     }
     let volume = Volume::new(Filesystem::Ext4, 512).unwrap();
     let target = word(volume.directory());
-    let used = volume.used_bytes().unwrap();
-    let mut first = assay(&volume).start(&["check", &target, "--budget", "8s"]).unwrap();
-    let grown = || volume.used_bytes().is_ok_and(|now| now > used + (8 << 20));
-    first.until(Duration::from_secs(20), grown).unwrap();
+    let first = measuring(&volume, &assay(&volume));
     let elsewhere = assay(&volume).through(&["unshare", "--net"]);
     let second = elsewhere.run(&["check", &target, "--quick"], LIMIT).unwrap();
     refuses_because_of(&second, first.id());

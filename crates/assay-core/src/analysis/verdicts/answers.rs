@@ -561,6 +561,15 @@ fn arm_of(design: &Design, ask: &Ask, place: &Place<'_, '_>) -> Option<Arm> {
     Some(arm)
 }
 
+/// Levels that are shares or numbers, in order, with their trials.
+fn numbered<'q, 'a>(curve: &Curve<'q, 'a>) -> Vec<(f64, &'q str, &'q Runs<'a>)> {
+    let levels = curve.iter();
+    let levels = levels.filter_map(|(level, runs)| Some((share_or_number(level)?, *level, *runs)));
+    let mut levels: Vec<_> = levels.collect();
+    levels.sort_by(|one, other| one.0.total_cmp(&other.0));
+    levels
+}
+
 /// Levels that are shares or numbers, in order, with their median trials; and how many from the first stay
 /// below the bound.
 fn by_share<'q>(
@@ -569,11 +578,9 @@ fn by_share<'q>(
     curve: &Curve<'q, '_>,
 ) -> (Vec<(f64, &'q str, f64)>, usize) {
     let most = bound_of(ask, place);
-    let mut levels: Vec<(f64, &str, f64)> = curve
-        .iter()
-        .filter_map(|(level, runs)| Some((share_or_number(level)?, *level, middle(runs)?)))
-        .collect();
-    levels.sort_by(|one, other| one.0.total_cmp(&other.0));
+    let levels = numbered(curve).into_iter();
+    let levels: Vec<(f64, &str, f64)> =
+        levels.filter_map(|(number, level, runs)| Some((number, level, middle(runs)?))).collect();
     let below = levels.iter().take_while(|(.., middle)| *middle <= most).count();
     (levels, below)
 }
@@ -610,11 +617,7 @@ fn enough(
     curve: &Curve<'_, '_>,
     (name, cases): (&str, usize),
 ) -> Case {
-    let mut levels: Vec<(f64, &str, &Runs<'_>)> = curve
-        .iter()
-        .filter_map(|(level, runs)| Some((share_or_number(level)?, *level, *runs)))
-        .collect();
-    levels.sort_by(|one, other| one.0.total_cmp(&other.0));
+    let levels = numbered(curve);
     if levels.len() < FEWEST_LEVELS {
         return no_data(words::no_numbers(name));
     }
