@@ -176,16 +176,31 @@ fn strands(all: &[Point]) -> impl Iterator<Item = &[Point]> {
 
 fn line(pen: &mut Pen, frame: &Frame<'_>, own: &Series, all: &[Point], bands: bool) {
     for strand in strands(all) {
-        let ends = |point: &Point| Some((point.at, point.interval?));
-        let banded: Vec<(f64, [f64; 2])> = strand.iter().filter_map(ends).collect();
-        let up = banded.iter().map(|(at, ends)| frame.place(*at, ends[0]));
-        let down = banded.iter().rev().map(|(at, ends)| frame.place(*at, ends[1]));
-        if bands && banded.len() > 1 {
-            let band = through(up.chain(down)) + "z";
-            pen.path("class=\"bare\" stroke=\"none\" fill-opacity=\"0.22\"", &band, "");
+        if bands {
+            strand
+                .chunk_by(|one, next| one.interval.is_some() && next.interval.is_some())
+                .for_each(|run| band(pen, frame, run));
         }
         let places = strand.iter().map(|point| frame.place(point.at, point.value));
         pen.path(&lined(own.shape), &through(places), "");
+    }
+}
+
+/// The intervals of points that follow each other as one area, and of a single one as a stroke: between a
+/// point that has none and the next one an area would say where its value lies, and be wrong.
+fn band(pen: &mut Pen, frame: &Frame<'_>, run: &[Point]) {
+    let told = |point: &Point| Some((point.at, point.interval?));
+    let banded: Vec<(f64, [f64; 2])> = run.iter().filter_map(told).collect();
+    if let ([_], [point]) = (banded.as_slice(), run) {
+        let stroke = whisker(frame, frame.along.at(point.at), point, 0.0);
+        pen.path("class=\"line\" fill=\"none\"", &stroke, "");
+        return;
+    }
+    let up = banded.iter().map(|(at, ends)| frame.place(*at, ends[0]));
+    let down = banded.iter().rev().map(|(at, ends)| frame.place(*at, ends[1]));
+    if !banded.is_empty() {
+        let area = through(up.chain(down)) + "z";
+        pen.path("class=\"bare\" stroke=\"none\" fill-opacity=\"0.22\"", &area, "");
     }
 }
 

@@ -4,7 +4,7 @@ use super::frame::{Frame, WIDTH};
 use super::pen::{escaped, px, shortened, width_of};
 use super::scale::Ruler;
 use super::theme::{RULES, Theme, variables};
-use crate::figure::{Axis, Scale, Unit};
+use crate::figure::{Axis, Figure, Marks, Point, Scale, Unit};
 use crate::figures::{all, tests::evidences};
 
 fn ticks(scale: Scale, unit: Unit, extent: [f64; 2], wanted: f64) -> Vec<String> {
@@ -169,4 +169,31 @@ fn every_value_is_shown_and_no_words_touch() {
         let keys = frame.keys.iter().all(|key| key.y + 20.0 <= top && key.x + key.width <= WIDTH);
         assert!(keys, "{name} {}", figure.id);
     }
+}
+
+/// An area between two points says where what lies between them is: none goes past a point without an interval.
+#[test]
+fn no_area_goes_past_a_point_without_an_interval() {
+    let line = |figure: &Figure| matches!(&figure.series[..], [own] if matches!(own.marks, Marks::Line(_)));
+    let figures = evidences();
+    let mut figures = figures.iter().flat_map(|(_, evidence)| all(evidence));
+    let figure = figures.find(line).expect("a figure of one line");
+    let areas = |without: &[usize]| {
+        let mut figure = figure.clone();
+        let Marks::Line(points) = &mut figure.series[0].marks else { panic!("a line") };
+        let first = points[0].clone();
+        let made = (0..5_usize).map(|place| Point {
+            at: first.at.max(1.0) * f64::from(1 << place),
+            interval: (!without.contains(&place)).then_some([0.9, 1.1].map(|by| by * first.value)),
+            joined: place > 0,
+            ..first.clone()
+        });
+        *points = made.collect();
+        crate::svg::inline(&figure).matches("fill-opacity=\"0.22\"").count()
+    };
+    assert_eq!(areas(&[]), 1);
+    assert_eq!(areas(&[2]), 2);
+    // One alone is a stroke.
+    assert_eq!(areas(&[1]), 1);
+    assert_eq!(areas(&[0, 1, 2, 3, 4]), 0);
 }
