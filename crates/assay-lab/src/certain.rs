@@ -160,7 +160,12 @@ fn equal(document: &Value, cells: &[Value]) -> Result<usize, String> {
         let metric = one["metric"].as_str().unwrap_or_default();
         let keys = ["arm", "baseline"].map(|arm| key(one, arm, metric));
         let n = one["n"].as_u64();
-        let whole = keys.iter().all(|key| rows.get(key).is_some_and(|row| row["n"].as_u64() == n));
+        // A row of which a trial was repeated has other pairs with each arm that it is compared with.
+        let is_whole = |row: &&Map<String, Value>| {
+            let trials = row.get("trials").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+            row["n"].as_u64() == n && trials.iter().all(|trial| trial["repeats"].is_null())
+        };
+        let whole = keys.iter().all(|key| rows.get(key).is_some_and(is_whole));
         for (at, key) in keys.iter().enumerate().filter(|_| whole) {
             same("a mean", &one["means"][at], key, n)?;
         }
@@ -393,6 +398,22 @@ mod tests {
         assert!(other.is_err_and(|error| error.contains("its row says 7")));
         assert!(of(7.0, "suspect", "It holds 7.").is_err());
         assert_eq!(of(7.0, "suspect", "It holds 7; its numbers are suspect."), Ok(1));
+        let compared = |repeats: Value| {
+            let row = |depth: &str| {
+                json!({
+                    "workload": "w", "arm": {"depth": depth}, "metric": "iops", "n": 1,
+                    "geometric_mean": 5.0, "trust": "trusted", "trials": [{"value": 5.0, "repeats": repeats}],
+                })
+            };
+            let comparison = json!({
+                "workload": "w", "metric": "iops", "n": 1, "means": [6.0, 5.0],
+                "arm": {"depth": "8"}, "baseline": {"depth": "1"},
+            });
+            document_of(&json!({"cells": [row("1"), row("8")], "comparisons": [comparison]}))
+        };
+        let other = compared(Value::Null);
+        assert!(other.is_err_and(|error| error.contains("a mean of")));
+        assert!(compared(json!({"order": 3})).is_ok());
         let rank = |text: &str| {
             let cell = json!({
                 "workload": "w", "arm": {}, "metric": "iops", "n": 3, "trust": "suspect",
