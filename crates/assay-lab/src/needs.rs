@@ -20,8 +20,8 @@ pub const IN_FULL: &str = "in-full";
 pub const PART: &str = "part-";
 /// The seed of a commit.
 pub const SEED: &str = "ASSAY_SEED";
-/// Parts of what counts in full; one for each day of a week.
-pub const PARTS: u64 = 7;
+/// Parts of what counts in full; one for each half of the days of a week.
+pub const PARTS: u64 = 14;
 
 /// What a test needs.
 #[derive(Clone, Copy, Debug)]
@@ -116,14 +116,14 @@ mod tests {
     }
 
     #[test]
-    fn a_test_counts_in_full_on_one_day_of_a_week_and_when_all_do() {
+    fn a_test_counts_in_full_in_one_part_and_when_all_do() {
         let days = |test: &str| {
             (0..PARTS).filter(|day| wants_in_full(&format!("{PART}{day}"), test)).count()
         };
         assert_eq!((days("a::b"), days("c::d")), (1, 1));
         assert_eq!(days("presets::in_full::flash"), PARTS as usize);
         assert!(wants_in_full(IN_FULL, "a::b") && !wants_in_full("", "a::b"));
-        let parts = (0..100).map(|number| part(&format!("test{number}")));
+        let parts = (0..200).map(|number| part(&format!("test{number}")));
         assert_eq!(parts.collect::<std::collections::BTreeSet<_>>().len(), PARTS as usize);
     }
 

@@ -51,12 +51,12 @@ fn main() -> ExitCode {
     }
 }
 
-/// What may be said: `--studies N --seed S --only S3 --page FILE`.
+/// What may be said: `--studies N --seed S --only S3 --half 0 --page FILE`.
 type Options = BTreeMap<String, String>;
 
 fn options() -> Done<Options> {
     let words: Vec<String> = std::env::args().skip(1).collect();
-    let known = ["--studies", "--seed", "--only", "--page"];
+    let known = ["--studies", "--seed", "--only", "--half", "--page"];
     let pair = |pair: &[String]| match pair {
         [name, value] if known.contains(&name.as_str()) => Ok((name.clone(), value.clone())),
         other => {
@@ -80,6 +80,9 @@ fn run(options: &Options) -> Done<bool> {
     let start = Instant::now();
     let mut chosen = chosen(options.get("--only").map(String::as_str))?;
     chosen.retain(|one| one.daily || studies >= STUDIES);
+    if let Some(half) = half(options.get("--half").map(String::as_str))? {
+        chosen = every_second(chosen, half);
+    }
     println!("{}", table::head());
     let mut rows: Vec<Row> = Vec::new();
     for experiment in &chosen {
@@ -104,6 +107,21 @@ fn run(options: &Options) -> Done<bool> {
         std::fs::write(page, text).map_err(|error| format!("{page}: {error}"))?;
     }
     Ok(failed == 0)
+}
+
+/// Which of two halves is asked for.
+fn half(asked: Option<&str>) -> Done<Option<usize>> {
+    match asked {
+        None => Ok(None),
+        Some("0") => Ok(Some(0)),
+        Some("1") => Ok(Some(1)),
+        Some(other) => Err(format!("--half {other}: there is 0 and 1")),
+    }
+}
+
+/// Every second one, beginning with `first`: neighbours are of one scenario, so each half has some of each.
+fn every_second<T>(all: Vec<T>, first: usize) -> Vec<T> {
+    all.into_iter().skip(first).step_by(2).collect()
 }
 
 fn all() -> Vec<Experiment> {
@@ -161,6 +179,21 @@ mod tests {
         assert_eq!(number(&given("7"), "--studies", 1), Ok(1));
         assert!(number(&given("x"), "--seed", 1).is_err_and(|error| error.starts_with("--seed")));
         assert!(number(&given("0"), "--seed", 1).is_err());
+    }
+
+    #[test]
+    fn two_halves_are_all_and_neither_is_asked_for_by_itself() {
+        let purposes = |all: Vec<Experiment>| -> Vec<String> {
+            all.into_iter().map(|one| one.purpose).collect()
+        };
+        let mut both = purposes(every_second(all(), 0));
+        both.extend(purposes(every_second(all(), 1)));
+        both.sort();
+        let mut whole = purposes(all());
+        whole.sort();
+        assert_eq!(both, whole);
+        assert_eq!((half(None), half(Some("1"))), (Ok(None), Ok(Some(1))));
+        assert!(half(Some("2")).is_err_and(|error| error.contains("0 and 1")));
     }
 
     #[test]

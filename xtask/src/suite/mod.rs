@@ -251,7 +251,7 @@ impl Bench {
         self.telling(targets::lint)
     }
 
-    /// What people install on an old machine and on a small board: on its day of the week, and in full.
+    /// What people install on an old machine and on a small board: in its part of the tests, and in full.
     fn packages(&self) -> Done<bool> {
         if self.tier != Tier::Long && !parts::is_of_packages() {
             println!("xtask: packages for other machines have another day");
@@ -289,10 +289,13 @@ impl Bench {
         Ok(count.well)
     }
 
-    /// As often as the bounds were chosen for, in full.
+    /// As often as the bounds were chosen for, in full; else every second experiment, the others with another commit.
     fn simulate(&self) -> Done<bool> {
-        let studies = if self.tier == Tier::Long { "4000" } else { "1000" };
-        quiet(&[&simulate::CALL[..], &["--studies", studies]].concat())
+        let words = match self.tier {
+            Tier::Long => &["--studies", "4000"][..],
+            _ => &["--studies", "1000", "--half", parts::half()][..],
+        };
+        quiet(&[&simulate::CALL[..], words].concat())
     }
 
     fn browser(&self) -> Done<bool> {
@@ -308,7 +311,7 @@ impl Bench {
         let all = &guest::checks::ALL;
         let wanted = match self.tier {
             Tier::Long => &all[..],
-            _ => parts::of_today(all).map(std::slice::from_ref).unwrap_or_default(),
+            _ => parts::of_now(all).map(std::slice::from_ref).unwrap_or_default(),
         };
         let named: Vec<&str> = wanted.iter().map(|(name, _)| *name).collect();
         println!("xtask: lab: {}", named.join(", "));

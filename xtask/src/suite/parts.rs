@@ -1,4 +1,5 @@
-//! Parts of the tier `long`, of which each run of `all` takes one: each day's has its turn within a week.
+//! Parts of the tier `long`, of which each run of `all` takes one: each has its turn within a week where there are
+//! runs before noon and after it, within two where there is one a day.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -12,15 +13,27 @@ const IN_FULL: &str = "in_full::";
 /// The part that packages for other machines belong to.
 const PACKAGES: u64 = 5;
 
-/// Today's.
-fn today() -> u64 {
+/// The part of now.
+fn now() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    since.as_secs() / DAY_S % PARTS
+    part_at(since.as_secs())
 }
 
-/// How tests are told which of them count in full today.
+/// The part of a time, seconds (UTC): the next one each day, and after noon the one that is half of them further on,
+/// so that whoever tests at one hour only comes to all of them, too.
+fn part_at(time_s: u64) -> u64 {
+    let is_after_noon = time_s % DAY_S >= DAY_S / 2;
+    (time_s / DAY_S + u64::from(is_after_noon) * PARTS / 2) % PARTS
+}
+
+/// How tests are told which of them count in full now.
 pub fn counts() -> String {
-    format!("{PART}{}", today())
+    format!("{PART}{}", now())
+}
+
+/// The half of the simulated studies that is this commit's.
+pub fn half() -> &'static str {
+    if seed().is_multiple_of(2) { "0" } else { "1" }
 }
 
 /// The commit's: what is tried one in so many times begins at another place with each. Without a checkout 0.
@@ -30,23 +43,23 @@ pub fn seed() -> u64 {
     told.ok().and_then(|text| u64::from_str_radix(text.trim(), 16).ok()).unwrap_or_default()
 }
 
-/// Whether packages for other machines are made and tried today.
+/// Whether packages for other machines are made and tried now.
 pub fn is_of_packages() -> bool {
-    today() == PACKAGES
+    now() == PACKAGES
 }
 
-/// The one of some, at most as many as there are parts, whose day it is.
-pub fn of_today<T>(all: &[T]) -> Option<&T> {
-    of_part(all, today())
+/// The one of some, at most as many as there are parts, whose turn it is.
+pub fn of_now<T>(all: &[T]) -> Option<&T> {
+    of_part(all, now())
 }
 
 fn of_part<T>(all: &[T], part: u64) -> Option<&T> {
     all.get(part as usize % all.len().max(1))
 }
 
-/// Tests that run in full alone and are not of today's part.
+/// Tests that run in full alone and are not of the part of now.
 pub fn others(names: &[String]) -> Vec<String> {
-    others_of(names, today())
+    others_of(names, now())
 }
 
 fn others_of(names: &[String], part: u64) -> Vec<String> {
@@ -97,6 +110,20 @@ mod tests {
     use super::*;
 
     #[test]
+    fn all_parts_come_within_a_week_of_two_runs_a_day_and_within_two_weeks_of_one() {
+        let parts = |times: &[u64]| {
+            let parts = times.iter().map(|time_s| part_at(*time_s));
+            parts.collect::<std::collections::BTreeSet<_>>().len() as u64
+        };
+        let at = |days: u64, hour: u64| -> Vec<u64> {
+            (0..days).map(|day| day * DAY_S + hour * 3600).collect()
+        };
+        assert_eq!(parts(&[at(7, 3), at(7, 15)].concat()), PARTS);
+        assert_eq!((parts(&at(14, 3)), parts(&at(14, 15))), (PARTS, PARTS));
+        assert_eq!(parts(&at(7, 3)), PARTS / 2);
+    }
+
+    #[test]
     fn each_of_some_has_its_day_within_a_week() {
         let all = ["a", "b", "c", "d"];
         let mut taken: Vec<&str> =
@@ -126,7 +153,7 @@ mod tests {
         let mut days = vec![0; names.len()];
         for part in 0..PARTS {
             let others = others_of(&names, part);
-            assert!((17..=18).contains(&others.len()), "{part}: {}", others.len());
+            assert!((18..=19).contains(&others.len()), "{part}: {}", others.len());
             for (days, name) in days.iter_mut().zip(&names) {
                 *days += usize::from(!others.contains(name));
             }
