@@ -11,6 +11,7 @@ pub mod browser;
 pub mod certain;
 pub mod clean;
 pub mod crowd;
+pub mod expected;
 pub mod facts;
 pub mod fuzz;
 pub mod guest;

@@ -17,6 +17,7 @@ use super::layout::width_of;
 use super::{document, json, text};
 use assay_core::findings::{Band, Extremes, Findings, Member, Surface, Trust};
 use assay_core::results::plan::Arm;
+use assay_lab::expected::Expected;
 
 fn directory() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/findings")
@@ -62,22 +63,15 @@ fn is_study(name: &str) -> bool {
     name.starts_with("study-")
 }
 
-fn expect(path: &Path, found: &str) {
-    if std::env::var_os("UPDATE_EXPECT").is_some() {
-        std::fs::write(path, found).unwrap();
-    }
-    let expected = std::fs::read_to_string(path).unwrap_or_default();
-    assert!(found == expected, "{} differs:\n{found}", path.display());
-}
-
 #[test]
 fn fixtures_look_as_expected() {
+    let mut files = Expected::default();
     for (name, findings) in fixtures() {
         for width in if is_study(&name) { [80, 50] } else { [80, 40] } {
             let path = directory().join(format!("{name}.{width}.txt"));
-            expect(&path, &rendered(&findings, width, false));
+            files.hold(path, &rendered(&findings, width, false));
         }
-        expect(&directory().join(format!("{name}.full.txt")), &in_full(&findings, 80));
+        files.hold(directory().join(format!("{name}.full.txt")), &in_full(&findings, 80));
     }
     assert!(fixtures().len() >= 3);
 }

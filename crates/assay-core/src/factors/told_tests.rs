@@ -59,13 +59,7 @@ const TEXTS: [&str; 44] = [
 
 fn expect(name: &str, found: &str) {
     let path = format!("{}/tests/fixtures/factors/{name}.txt", env!("CARGO_MANIFEST_DIR"));
-    if std::env::var_os("UPDATE_EXPECT").is_some() {
-        std::fs::create_dir_all(PathBuf::from(&path).parent().unwrap()).unwrap();
-        std::fs::write(&path, found).unwrap();
-    }
-    let expected = std::fs::read_to_string(&path).unwrap_or_default();
-    let differs = found.lines().zip(expected.lines()).find(|(own, known)| own != known);
-    assert!(found == expected, "{path}: {differs:#?}");
+    assay_lab::expected::expect(path, found);
 }
 
 fn told(factor: &dyn Factor) -> String {

@@ -15,6 +15,7 @@ use crate::work::{
     Area, ByHand, Complaints, DirectUse, EngineUse, Entry, InStudy, KINDS, Offer, Planned, Work,
     at_level,
 };
+use assay_lab::expected::Expected;
 
 const SECOND: u64 = 1_000_000_000;
 const GIB: u64 = 1 << 30;
@@ -283,15 +284,10 @@ fn of_kind(kind: &Entry) -> String {
 #[allow(clippy::disallowed_methods, reason = "fixtures of a test")]
 fn what_work_says_of_itself_is_what_it_said() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/work");
+    let mut files = Expected::default();
     for kind in KINDS {
         let page = of_kind(kind);
         let path = format!("{folder}/{}.txt", kind.about.name);
-        if std::env::var_os("UPDATE_EXPECT").is_some() {
-            std::fs::create_dir_all(folder).unwrap();
-            std::fs::write(&path, &page).unwrap();
-        }
-        let expected = std::fs::read_to_string(&path).unwrap_or_default();
-        let differs = page.lines().zip(expected.lines()).find(|(own, known)| own != known);
-        assert!(page == expected, "{path}: {differs:#?}");
+        files.hold(path, &page);
     }
 }

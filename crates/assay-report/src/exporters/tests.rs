@@ -7,6 +7,7 @@ use assay_core::importers::{Options, trials_csv as importer};
 use assay_core::quantity::{Better, Scale};
 use assay_core::results::plan::Arm;
 use assay_core::results::record::Repeats;
+use assay_lab::expected::Expected;
 
 use super::*;
 use crate::tests::fixture;
@@ -90,6 +91,7 @@ fn text(exporter: &Exporter, findings: &Findings) -> Option<String> {
 #[test]
 fn each_format_is_written_as_expected() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/exports");
+    let mut files = Expected::default();
     for (name, findings) in [
         ("rough", rough()),
         ("unordered", unordered()),
@@ -101,12 +103,7 @@ fn each_format_is_written_as_expected() {
         for exporter in EXPORTERS.iter().filter(is_shown) {
             let found = text(exporter, &findings).unwrap_or_else(|| "nothing\n".to_owned());
             let path = folder.join(format!("{name}.{}.txt", exporter.about.name));
-            if std::env::var_os("UPDATE_EXPECT").is_some() {
-                std::fs::create_dir_all(&folder).unwrap();
-                std::fs::write(&path, &found).unwrap();
-            }
-            let expected = std::fs::read_to_string(&path).unwrap_or_default();
-            assert!(found == expected, "{} differs:\n{found}", path.display());
+            files.hold(path, &found);
         }
     }
 }

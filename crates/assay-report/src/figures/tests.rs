@@ -20,6 +20,7 @@ use assay_core::results::plan::Arm;
 use assay_core::results::record::Status;
 use assay_core::results::series::SeriesRow;
 use assay_core::results::tally::Tally;
+use assay_lab::expected::Expected;
 
 fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures")
@@ -283,25 +284,20 @@ fn figures_look_as_their_files() {
         ("energy", only("power", "energy-energy-j")),
         ("windows", only("windows", "classes-watched-reads-latencies")),
     ];
+    let mut files = Expected::default();
     for (name, figure) in pictures {
         for (theme, word) in [(Theme::Light, "light"), (Theme::Dark, "dark")] {
             // Dark differs by its colours alone; one file shows that.
             if theme == Theme::Light || name == "effects" {
-                expect(&format!("{name}.{word}.svg"), &file(&figure, theme));
+                hold(&mut files, &format!("{name}.{word}.svg"), &file(&figure, theme));
             }
         }
     }
 }
 
-fn expect(name: &str, found: &str) {
+fn hold(files: &mut Expected, name: &str, found: &str) {
     assert!(found.len() < 40_000, "{name} has {} bytes", found.len());
-    let path = fixtures().join("figures").join(name);
-    if std::env::var_os("UPDATE_EXPECT").is_some() {
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(&path, found).unwrap();
-    }
-    let expected = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(found == expected, "{} differs:\n{found}", path.display());
+    files.hold(fixtures().join("figures").join(name), found);
 }
 
 #[test]

@@ -14,6 +14,7 @@ use assay_core::results::design::{Design, Factor, Order};
 use assay_core::results::plan::Arm;
 use assay_core::results::record::Repeats;
 use assay_core::results::record::Status;
+use assay_lab::expected::Expected;
 
 /// Numbers that look random and are always the same.
 struct Draws(u64);
@@ -577,9 +578,10 @@ fn studies_are_as_the_analysis_makes_them() {
         ("two-targets", two_targets()),
         ("live", live()),
     ];
+    let mut files = Expected::default();
     for (name, findings) in studies {
         let path = directory().join(format!("study-{name}.json"));
-        super::expect(&path, &(super::json(&findings) + "\n"));
+        files.hold(path, &(super::json(&findings) + "\n"));
     }
 }
 

@@ -195,11 +195,5 @@ pub fn state_untraced() -> State {
 #[allow(clippy::disallowed_methods, reason = "fixtures of a test")]
 pub fn expect(name: &str, text: &str) {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/watch/expected");
-    let path = format!("{folder}/{name}.txt");
-    if std::env::var_os("UPDATE_EXPECT").is_some() {
-        std::fs::create_dir_all(folder).unwrap();
-        std::fs::write(&path, text).unwrap();
-    }
-    let expected = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(text == expected, "{name} differs from {path}:\n{text}");
+    assay_lab::expected::expect(format!("{folder}/{name}.txt"), text);
 }

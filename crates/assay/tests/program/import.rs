@@ -10,6 +10,7 @@ use assay_core::importers::{self, Imported, Options, trials_csv};
 use assay_core::quantity::Percent;
 use assay_core::results::plan::Arm;
 use assay_core::study::Order;
+use assay_lab::expected::Expected;
 use proptest::prelude::*;
 
 /// The files of a folder of examples.
@@ -43,20 +44,9 @@ fn options(text: &str) -> Options {
     options
 }
 
-fn compare(path: &Path, found: &str) -> Option<String> {
-    let beside = path.with_extension("expected.txt");
-    if std::env::var_os("UPDATE_EXPECT").is_some() {
-        fs::write(&beside, found).unwrap();
-        return None;
-    }
-    let expected = fs::read_to_string(&beside).unwrap_or_default();
-    (found != expected)
-        .then(|| format!("{}\nexpected:\n{expected}found:\n{found}", beside.display()))
-}
-
 #[test]
 fn every_mistake_is_told_with_its_place_and_advice() {
-    let mut wrong = Vec::new();
+    let mut files = Expected::default();
     let all = examples("invalid");
     for path in &all {
         let text = fs::read_to_string(path).unwrap();
@@ -71,22 +61,20 @@ fn every_mistake_is_told_with_its_place_and_advice() {
             let column = numbers[1].split(' ').next().unwrap();
             assert!(column.parse::<usize>().is_ok_and(|column| column > 0), "{line}");
         }
-        wrong.extend(compare(path, &format!("{}\n", failure.message)));
+        files.hold(path.with_extension("expected.txt"), &format!("{}\n", failure.message));
     }
     assert!(all.len() >= 25, "{}", all.len());
-    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
 }
 
 #[test]
 fn good_files_become_measurements() {
-    let mut wrong = Vec::new();
+    let mut files = Expected::default();
     for path in examples("valid") {
         let text = fs::read_to_string(&path).unwrap();
         let name = path.file_name().unwrap().to_str().unwrap();
         let imported = trials_csv::read(name, &text, &options(&text)).unwrap();
-        wrong.extend(compare(&path, &told(&imported)));
+        files.hold(path.with_extension("expected.txt"), &told(&imported));
     }
-    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
 }
 
 fn arm(arm: &Arm) -> String {

@@ -6,6 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use assay_core::importers::{self, Brought, IMPORTERS, Importer, Options, Reads};
+use assay_lab::expected::Expected;
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/importers");
 const EXPECTED: &str = ".expected.txt";
@@ -62,7 +63,7 @@ fn told(importer: &Importer, file: &Brought) -> String {
 
 #[test]
 fn every_format_reads_its_files_and_no_other_takes_them() {
-    let mut wrong = Vec::new();
+    let mut beside = Expected::default();
     let runs = IMPORTERS.iter().filter(|importer| matches!(importer.reads, Reads::Runs(_)));
     for importer in runs {
         let name = importer.about.name;
@@ -84,14 +85,9 @@ fn every_format_reads_its_files_and_no_other_takes_them() {
             }
             let found = told(importer, &file);
             let expected = path.with_file_name(format!("{}{EXPECTED}", file.name));
-            if std::env::var_os("UPDATE_EXPECT").is_some() {
-                fs::write(&expected, &found).unwrap();
-            } else if fs::read_to_string(&expected).unwrap_or_default() != found {
-                wrong.push(format!("{}:\n{found}", path.display()));
-            }
+            beside.hold(expected, &found);
         }
     }
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 #[test]

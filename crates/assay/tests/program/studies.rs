@@ -7,6 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use assay_core::study::{self, file};
+use assay_lab::expected::Expected;
 
 /// The study files of a folder with their names, in order.
 fn cases(folder: &str) -> Vec<(PathBuf, String, String)> {
@@ -26,19 +27,12 @@ fn cases(folder: &str) -> Vec<(PathBuf, String, String)> {
 #[test]
 fn wrong_files_are_told_what_to_write() {
     let cases = cases("invalid");
-    let update = std::env::var_os("UPDATE_EXPECT").is_some();
-    let mut wrong = Vec::new();
+    let mut files = Expected::default();
     for (path, name, text) in &cases {
         let message = file::parse(name, text).expect_err(name).message + "\n";
-        let expected = path.with_extension("expected.txt");
-        if update {
-            fs::write(&expected, &message).unwrap();
-        } else if fs::read_to_string(&expected).unwrap_or_default() != message {
-            wrong.push(format!("{name} now says:\n{message}"));
-        }
+        files.hold(path.with_extension("expected.txt"), &message);
         assert!(message.starts_with(&format!("{name}:")), "{message}");
     }
-    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
     assert!(cases.len() >= 45, "only {}", cases.len());
 }
 

@@ -536,13 +536,7 @@ fn all_that_is_said_of_places() {
     }
     let found = found.replace(env!("CARGO_PKG_VERSION"), "VERSION");
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/told/places.txt");
-    if std::env::var_os("UPDATE_EXPECT").is_some() {
-        std::fs::create_dir_all(std::path::Path::new(path).parent().unwrap()).unwrap();
-        std::fs::write(path, &found).unwrap();
-    }
-    let expected = std::fs::read_to_string(path).unwrap_or_default();
-    let differs = found.lines().zip(expected.lines()).find(|(own, known)| own != known);
-    assert!(found == expected, "{path}: {differs:#?}");
+    assay_lab::expected::expect(path, &found);
 }
 
 #[test]

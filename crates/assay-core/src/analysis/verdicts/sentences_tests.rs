@@ -601,14 +601,7 @@ fn every_sentence_is_as_expected() {
     }
     let path =
         Path::new(env!("CARGO_MANIFEST_DIR")).join("src/analysis/verdicts/sentences.expected.txt");
-    if std::env::var_os("UPDATE_EXPECT").is_some() {
-        std::fs::write(&path, &book.text).unwrap();
-    }
-    let expected = std::fs::read_to_string(&path).unwrap_or_default();
-    for (found, wanted) in book.text.lines().zip(expected.lines()) {
-        assert_eq!(found, wanted);
-    }
-    assert_eq!(book.text.lines().count(), expected.lines().count());
+    assay_lab::expected::expect(path, &book.text);
 }
 
 /// The ends of the interval that a sentence prints.

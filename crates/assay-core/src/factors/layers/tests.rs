@@ -8,6 +8,7 @@ use super::*;
 use crate::factors::tests::{DISK, HOME, below, dies_everywhere, lab, machine, put_back, stack};
 use crate::factors::{Guard, Role, all, find};
 use crate::system::{Fake, Faulty};
+use assay_lab::expected::Expected;
 use assay_lab::needs::{first_of, is_in_full};
 
 /// What a layer can be asked for, one after the other.
@@ -195,18 +196,15 @@ fn told(layer: &dyn Layer) -> String {
 fn every_layer_is_made_and_taken_down_as_its_fixture_says() {
     let mut wanted = BTreeSet::new();
     let place = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/layers");
+    let mut files = Expected::default();
     for layer in LAYERS {
         let name = format!("{}.txt", layer.noun().replace(' ', "-"));
         let path = place.join(&name);
         wanted.insert(name);
         let told = told(*layer);
-        if std::env::var_os("UPDATE_EXPECT").is_some() {
-            std::fs::write(&path, &told).unwrap();
-        }
-        let expected = std::fs::read_to_string(&path);
-        let expected = expected.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-        assert_eq!(told, expected, "{}: UPDATE_EXPECT=1 writes it anew", path.display());
+        files.hold(&path, &told);
     }
+    drop(files);
     let found = std::fs::read_dir(&place).unwrap();
     let found = found.map(|entry| entry.unwrap().file_name().into_string().unwrap());
     assert_eq!(found.collect::<BTreeSet<_>>(), wanted, "a fixture of a layer that is no more");

@@ -98,12 +98,7 @@ fn all_that_is_told_of_a_recorded_boot() {
         }
     }
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/boots/told.txt");
-    if std::env::var_os("UPDATE_EXPECT").is_some() {
-        std::fs::write(path, &found).unwrap();
-    }
-    let expected = std::fs::read_to_string(path).unwrap_or_default();
-    let differs = found.lines().zip(expected.lines()).find(|(own, known)| own != known);
-    assert!(found == expected, "{path}: {differs:#?}");
+    assay_lab::expected::expect(path, &found);
 }
 
 /// Seven boots of each of four releases under QEMU, one of them with a clock that was months behind.

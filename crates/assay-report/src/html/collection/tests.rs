@@ -6,6 +6,7 @@ use super::*;
 use assay_core::collection::published;
 use assay_core::collection::{FORMAT, Number};
 use assay_core::findings::Trust;
+use assay_lab::expected::Expected;
 
 /// A row with everything that one can have, as long as it may be.
 fn full(index: usize) -> (Flat, Row) {
@@ -170,6 +171,7 @@ fn pages_look_as_expected() {
     let card = devices.iter().position(|own| own.device == "Card").unwrap();
     let own: Vec<(Flat, Row)> =
         whole.iter().filter(|(flat, _)| flat.device.to_lowercase() == "card").cloned().collect();
+    let mut files = Expected::default();
     for (name, page) in [
         ("all", of(&whole, 1)),
         ("without-evidence", of(&[], 2)),
@@ -182,12 +184,6 @@ fn pages_look_as_expected() {
         ),
     ] {
         let (path, found) = (format!("{folder}/{name}.html"), told(&page));
-        if std::env::var_os("UPDATE_EXPECT").is_some() {
-            std::fs::create_dir_all(folder).unwrap();
-            std::fs::write(&path, &found).unwrap();
-        }
-        let expected = std::fs::read_to_string(&path).unwrap_or_default();
-        let differs = found.lines().zip(expected.lines()).find(|(own, known)| own != known);
-        assert!(found == expected, "{path}: {differs:#?}");
+        files.hold(path, &found);
     }
 }

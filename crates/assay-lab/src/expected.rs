@@ -1,0 +1,114 @@
+//! Texts that a test holds against files. `UPDATE_EXPECT=1` writes the files anew, and the test fails all the same: what
+//! was written is to be read before anyone believes it. Where `CI` is set nothing is written at all.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+const UPDATE: &str = "UPDATE_EXPECT";
+
+/// Texts held against files; fails when dropped where one differs, with all that do.
+#[derive(Debug)]
+pub struct Expected {
+    update: bool,
+    wrong: Vec<String>,
+}
+
+impl Default for Expected {
+    fn default() -> Self {
+        let asked = |name: &str| std::env::var_os(name).is_some();
+        Self::asked(asked(UPDATE), asked("CI"))
+    }
+}
+
+impl Expected {
+    fn asked(update: bool, is_ci: bool) -> Self {
+        assert!(!(update && is_ci), "{UPDATE} writes nothing where CI is set: run it at your desk");
+        Self { update, wrong: Vec::new() }
+    }
+
+    /// Holds a text against its file. The first line that differs is told.
+    pub fn hold(&mut self, path: impl AsRef<Path>, found: &str) {
+        let path = path.as_ref();
+        let expected = fs::read_to_string(path).unwrap_or_default();
+        if expected != found {
+            self.wrong.push(format!("{}{}", path.display(), difference(&expected, found)));
+            if self.update
+                && let Err(error) = write(path, found)
+            {
+                self.wrong.push(format!("{}: {error}", path.display()));
+            }
+        }
+    }
+}
+
+impl Drop for Expected {
+    fn drop(&mut self) {
+        let all = self.wrong.join("\n");
+        let next = if self.update {
+            "written anew: read the difference"
+        } else {
+            "UPDATE_EXPECT=1 writes them anew"
+        };
+        // A second panic would hide the first.
+        assert!(all.is_empty() || std::thread::panicking(), "{all}\n{next}");
+    }
+}
+
+/// Holds one text against its file.
+pub fn expect(path: impl AsRef<Path>, found: &str) {
+    Expected::default().hold(path, found);
+}
+
+fn write(path: &Path, text: &str) -> std::io::Result<()> {
+    fs::create_dir_all(path.parent().map_or_else(PathBuf::new, Path::to_path_buf))?;
+    fs::write(path, text)
+}
+
+/// The first line that differs, or that one of them ends before the other.
+fn difference(expected: &str, found: &str) -> String {
+    let mut pairs = expected.lines().zip(found.lines()).zip(1..);
+    match pairs.find(|((wanted, own), _)| wanted != own) {
+        Some(((wanted, own), line)) => format!(":{line}:\n  expected: {wanted}\n  found:    {own}"),
+        None => {
+            format!(
+                ": {} lines expected, {} found",
+                expected.lines().count(),
+                found.lines().count()
+            )
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::panic::catch_unwind;
+
+    use super::*;
+    use crate::Scratch;
+
+    fn held(update: bool, path: &Path, found: &'static str) -> Result<(), String> {
+        let path = path.to_path_buf();
+        let held = catch_unwind(move || Expected::asked(update, false).hold(path, found));
+        held.map_err(|told| told.downcast_ref::<String>().cloned().unwrap_or_default())
+    }
+
+    #[test]
+    fn what_differs_fails_before_and_when_it_is_written_and_not_after() {
+        let place = Scratch::new("expected").unwrap();
+        let path = place.path().join("new/page.txt");
+        let told = held(false, &path, "a\nb\n").unwrap_err();
+        assert!(told.contains("0 lines expected, 2 found") && !path.exists(), "{told}");
+        let told = held(true, &path, "a\nb\n").unwrap_err();
+        assert!(told.ends_with("read the difference"), "{told}");
+        assert_eq!(held(false, &path, "a\nb\n"), Ok(()));
+        assert_eq!(held(true, &path, "a\nb\n"), Ok(()), "nothing to write");
+        let told = held(false, &path, "a\nc\n").unwrap_err();
+        assert!(told.contains("page.txt:2:") && told.contains("expected: b"), "{told}");
+    }
+
+    #[test]
+    fn where_ci_is_set_nothing_is_written() {
+        assert!(catch_unwind(|| Expected::asked(true, true)).is_err());
+        drop(Expected::asked(false, true));
+    }
+}
