@@ -8,7 +8,7 @@ mod certainty;
 mod places;
 mod studies;
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
@@ -23,7 +23,8 @@ fn directory() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/findings")
 }
 
-fn fixtures() -> Vec<(String, Findings)> {
+/// All findings that pages of tests are made of.
+pub(super) fn fixtures() -> Vec<(String, Findings)> {
     all().clone()
 }
 
@@ -34,21 +35,27 @@ fn all() -> &'static Vec<(String, Findings)> {
 
 /// The findings of one fixture.
 pub(super) fn fixture(name: &str) -> Findings {
-    fixtures().into_iter().find(|(own, _)| own == name).unwrap().1
+    all().iter().find(|(own, _)| own == name).unwrap().1.clone()
 }
 
+/// What stands in files, and beside it what benches make, read back from its text as a file would be.
 fn read() -> Vec<(String, Findings)> {
-    let mut found: Vec<PathBuf> = std::fs::read_dir(directory())
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .filter(|path| path.extension().is_some_and(|extension| extension == "json"))
-        .collect();
-    found.sort();
-    let read = |path: PathBuf| {
-        let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
-        (name, serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap())
+    let text_of = |name: String| {
+        let text = std::fs::read_to_string(directory().join(format!("{name}.json"))).unwrap();
+        (name, text)
     };
-    found.into_iter().map(read).collect()
+    let mut all: BTreeMap<String, String> = in_files().into_iter().map(text_of).collect();
+    for (name, findings) in studies::made() {
+        all.entry((*name).to_owned()).or_insert_with(|| json(findings));
+    }
+    all.into_iter().map(|(name, text)| (name, serde_json::from_str(&text).unwrap())).collect()
+}
+
+/// Names of the findings that stand in files.
+fn in_files() -> Vec<String> {
+    let entries = std::fs::read_dir(directory()).unwrap().map(|entry| entry.unwrap().path());
+    let findings = entries.filter(|path| path.extension().is_some_and(|end| end == "json"));
+    findings.map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned()).collect()
 }
 
 fn rendered(findings: &Findings, width: usize, colour: bool) -> String {

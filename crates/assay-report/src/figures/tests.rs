@@ -14,6 +14,7 @@ use super::{FIGURES, all, classes, ordered};
 use crate::evidence::{Evidence, Latencies, RanTrial};
 use crate::figure::{Figure, Look, Marks};
 use crate::svg::{Theme, file, inline};
+use crate::tests::fixture;
 use assay_core::findings::published::{Published, Unit};
 use assay_core::findings::{Accesses, Band, Extremes, Findings, Surface, Trust};
 use assay_core::results::plan::Arm;
@@ -26,14 +27,9 @@ fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures")
 }
 
-fn findings(name: &str) -> Findings {
-    let path = fixtures().join(format!("findings/{name}.json"));
-    serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
-}
-
 /// Two arms of one workload with everything that records tell: series, latencies, a surface.
 fn recorded() -> Evidence {
-    let mut evidence = Evidence::bare(findings("study-two-arms"));
+    let mut evidence = Evidence::bare(fixture("study-two-arms"));
     let arms: Vec<Arm> =
         ["mq-deadline", "none"].map(|level| Arm::from([("scheduler".into(), level.into())])).into();
     for order in 1..=6_u32 {
@@ -82,7 +78,7 @@ fn trial(order: u32, arm: Arm, slow: u64) -> RanTrial {
 
 /// Two commands, whose runs are known.
 fn commands() -> Evidence {
-    let mut evidence = Evidence::bare(findings("study-commands"));
+    let mut evidence = Evidence::bare(fixture("study-commands"));
     let cells = evidence.findings.cells.iter().filter(|cell| cell.metric == "duration_s");
     let own: Vec<(Arm, Vec<f64>)> = cells
         .map(|cell| (cell.arm.clone(), cell.trials.iter().filter_map(|one| one.value).collect()))
@@ -99,7 +95,7 @@ fn commands() -> Evidence {
 
 /// A link, loaded up under two arms: one with a deep queue.
 fn links() -> Evidence {
-    let mut evidence = Evidence::bare(findings("study-two-arms"));
+    let mut evidence = Evidence::bare(fixture("study-two-arms"));
     let added = assay_core::work::network::ADDED.name;
     let metrics = evidence.findings.cells.iter_mut().map(|cell| &mut cell.metric);
     let compared = evidence.findings.comparisons.iter_mut().map(|found| &mut found.metric);
@@ -226,13 +222,8 @@ pub(crate) fn evidences() -> &'static [(String, Evidence)] {
             ("power".to_owned(), leads::power()),
             ("windows".to_owned(), leads::windows()),
         ];
-        for entry in std::fs::read_dir(fixtures().join("findings")).unwrap() {
-            let path = entry.unwrap().path();
-            if path.extension().is_some_and(|end| end == "json") {
-                let name = path.file_stem().unwrap().to_string_lossy().into_owned();
-                read.push((name.clone(), Evidence::bare(findings(&name))));
-            }
-        }
+        let bare = |(name, findings)| (name, Evidence::bare(findings));
+        read.extend(crate::tests::fixtures().into_iter().map(bare));
         read.sort_by(|left, right| left.0.cmp(&right.0));
         read
     })
@@ -473,7 +464,7 @@ fn published_numbers_without_end_make_no_panic() {
 
 /// Four workloads, five by eight arms, six replicates with series and latencies.
 pub(crate) fn large() -> Evidence {
-    let grid = findings("study-grid");
+    let grid = fixture("study-grid");
     let mut evidence = Evidence::bare(Findings { cells: Vec::new(), ..grid.clone() });
     let (names, threads) =
         (["ext2", "ext3", "ext4", "xfs", "btrfs"], [1, 2, 4, 8, 16, 32, 64, 128]);
@@ -560,7 +551,7 @@ fn ten_thousand_trials_are_few_points() {
 
 #[test]
 fn evidence_without_anything_draws_nothing() {
-    let mut empty = findings("study-two-arms");
+    let mut empty = fixture("study-two-arms");
     empty.cells.clear();
     empty.comparisons.clear();
     empty.effects.clear();
