@@ -325,7 +325,9 @@ fn lost(finished: &Finished) -> Option<Failure> {
 /// Whether a trial is one that the time asked for had no room for, in a row that has a number all the same.
 fn is_spared(finished: &Finished, trial: &Trial) -> bool {
     let row = |own: &Trial| (own.record.workload, own.record.arm.clone());
-    let mut others = finished.trials.iter().filter(|own| own.record.status == Status::Ok);
+    // As rows count them: a disturbed trial has a number, too.
+    let counts = |own: &&Trial| matches!(own.record.status, Status::Ok | Status::Disturbed);
+    let mut others = finished.trials.iter().filter(counts);
     trial.record.reason.as_deref() == Some(trial::OUT_OF_TIME)
         && others.any(|own| row(own) == row(trial))
 }
@@ -486,15 +488,22 @@ mod tests {
 
     #[test]
     fn a_trial_that_had_no_time_is_lost_where_its_row_has_no_number() {
-        let left_out = |trials: std::ops::Range<usize>, reason: &str| {
-            let mut finished = finished();
+        let without = |mut finished: Finished, trials: std::ops::Range<usize>, reason: &str| {
             for trial in &mut finished.trials[trials] {
                 trial.record.status = Status::Failed;
                 trial.record.reason = Some(reason.to_owned());
             }
             lost(&finished).map(|failure| failure.kind)
         };
+        let left_out = |trials, reason: &str| without(finished(), trials, reason);
+        let left_out_beside = |status: Status, trials| {
+            let mut finished = finished();
+            finished.trials.iter_mut().for_each(|trial| trial.record.status = status);
+            without(finished, trials, trial::OUT_OF_TIME)
+        };
         assert_eq!(left_out(2..6, trial::OUT_OF_TIME), None);
+        assert_eq!(left_out_beside(Status::Disturbed, 2..6), None);
+        assert_eq!(left_out_beside(Status::LeadIn, 2..6), Some(Kind::Partial));
         assert_eq!(left_out(0..6, trial::OUT_OF_TIME), Some(Kind::Partial));
         assert_eq!(left_out(5..6, "input/output error"), Some(Kind::Partial));
     }

@@ -4,7 +4,7 @@ use std::thread;
 use std::time::Duration;
 
 use assay_lab::liar::{Character, Liar, Lie};
-use assay_lab::needs::count;
+use assay_lab::needs::{count, is_crowded};
 use assay_lab::process::Assay;
 use assay_lab::volume::{Filesystem, Volume};
 use assay_lab::{call, is_root};
@@ -343,7 +343,7 @@ mod in_full {
             }
             seen.push(course.to_string());
         }
-        panic!("no fall: {}", seen.join("\n"));
+        not_seen("no fall", &seen);
     }
 
     /// The same card with a cache that is empty again after a rest: then it is called one.
@@ -368,7 +368,14 @@ mod in_full {
             }
             seen.push(text);
         }
-        panic!("no cache: {}", seen.join("\n"));
+        not_seen("no cache", &seen);
+    }
+
+    /// A card that others keep from its processors writes at no rate of its own: nothing of it is to be seen then. Where
+    /// CI is set a skip that is not expected fails as well.
+    fn not_seen(what: &str, seen: &[String]) {
+        assert!(is_crowded(), "{what}: {}", seen.join("\n"));
+        skip(&format!("{what}, and others keep the processors: {}", seen.join("; ")));
     }
 
     /// Whether a course ends far below its beginning, the change told with its interval.
