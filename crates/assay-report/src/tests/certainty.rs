@@ -254,6 +254,7 @@ fn cells(found: &Findings) {
         };
         within(&what, value, one.min.zip(one.max).map(|(low, high)| [low, high]));
         within(&what, value, one.ci95);
+        assert_eq!(one.wide, one.is_wide(), "{what}");
         assert_eq!(one.mean.is_some(), one.scale == Scale::Difference, "{what}");
         assert!(one.mean.is_none() || one.geometric_mean.is_none(), "{what}");
     }
@@ -271,10 +272,11 @@ fn comparisons(found: &Findings) {
         }
         let sides = [cell(found, one, &one.arm), cell(found, one, &one.baseline)];
         let worst = sides.iter().filter_map(|cell| cell.trust).max();
-        if let Some(means) = one.means {
+        assert!(one.means.is_none() || one.compared_means.is_none(), "{what}");
+        if let Some(means) = one.own_means() {
             for (mean, cell) in means.into_iter().zip(sides) {
                 within(what, mean, cell.min.zip(cell.max).map(|(low, high)| [low, high]));
-                if sides.iter().all(|cell| cell.n == one.n) {
+                if one.means.is_some() {
                     same(what, mean, cell.value().unwrap());
                 }
             }
