@@ -119,6 +119,7 @@ fn tell(
             "format": "assay-apply/1",
             "id": id,
             "trust": standing.trust,
+            "lent": standing.lent,
             "because": standing.reasons,
             "proposal": advise::proposal_json(proposal),
             "done": done.is_some(),
@@ -143,7 +144,7 @@ mod tests {
     use super::*;
     use crate::runner::{self, Consented, Request};
     use assay_core::failure::Kind;
-    use assay_core::findings::{Because, Findings};
+    use assay_core::findings::{Because, Findings, LENT};
     use assay_core::study::file;
     use assay_core::system::Fake;
 
@@ -169,12 +170,21 @@ mod tests {
 
     /// What is told of a winner of which one number has this trust.
     fn told(trust: Trust, accepted: bool) -> Result<String, (Kind, String)> {
+        told_of(trust, accepted, false)
+    }
+
+    /// The same, where the drive may be lent.
+    fn told_of(trust: Trust, accepted: bool, lent: bool) -> Result<String, (Kind, String)> {
         let mut findings = findings();
         let best = findings.comparisons[0].clone();
         let own = findings.cells.iter_mut().find(|cell| {
             (&cell.workload, &cell.metric, &cell.arm) == (&best.workload, &best.metric, &best.arm)
         });
         let cell = own.unwrap();
+        if lent {
+            let text = "what its host caches cannot be seen".to_owned();
+            cell.because.push(Because { rule: LENT.to_owned(), trust: Trust::Trusted, text });
+        }
         if trust > Trust::Trusted {
             let text = "somebody else wrote meanwhile".to_owned();
             cell.because.push(Because { rule: "foreign".to_owned(), trust, text });
@@ -188,6 +198,9 @@ mod tests {
     #[test]
     fn suspect_numbers_need_a_word_and_invalid_ones_are_no_reason_to_change_anything() {
         assert_eq!(told(Trust::Trusted, false), Ok("trusted".to_owned()));
+        assert_eq!(told_of(Trust::Trusted, false, true), Ok("trusted as given".to_owned()));
+        let lent = told_of(Trust::Suspect, true, true).unwrap();
+        assert_eq!(lent, "suspect: somebody else wrote meanwhile", "loud signs are told as ever");
         let (kind, why) = told(Trust::Suspect, false).unwrap_err();
         assert_eq!(kind, Kind::Mistake);
         assert!(why.contains("suspect: somebody else wrote meanwhile"), "{why}");
