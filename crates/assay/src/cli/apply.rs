@@ -184,6 +184,7 @@ mod tests {
         if lent {
             let text = "what its host caches cannot be seen".to_owned();
             cell.because.push(Because { rule: LENT.to_owned(), trust: Trust::Trusted, text });
+            cell.trust = Some(Trust::Trusted);
         }
         if trust > Trust::Trusted {
             let text = "somebody else wrote meanwhile".to_owned();
