@@ -180,8 +180,8 @@ pub(super) fn sentences(found: &Findings) -> Vec<Sentence> {
 }
 
 /// What to do where memory may have answered.
-const WAY_ON: &str = "It can be told where nothing stands between: on the drive itself, named with --destroy, on \
-                      the computer that it is plugged into, with direct I/O.";
+const WAY_ON: &str = "It can be told where nothing stands between: on the drive itself, whose data are lost by it, \
+                      on the computer that it is plugged into, with direct I/O.";
 
 fn blocks(count: u64) -> String {
     if count == 1 { "1 block".to_owned() } else { format!("{} blocks", show::count(count)) }

@@ -127,20 +127,26 @@ fn tell(
         }));
         return;
     }
-    output::text(&match done {
+    output::text(&outcome(id, proposal, done));
+}
+
+/// What came of it, in a line.
+fn outcome(id: &str, proposal: &Proposal, done: Option<Applied>) -> String {
+    match done {
         Some(Applied::Now) => format!("done; assay restore undo {id} takes it back"),
         Some(Applied::Before) => "everything was so already".to_owned(),
         None if proposal.settings.is_empty() && proposal.files.is_empty() => {
             "nothing of it is a setting that assay can make permanent".to_owned()
         }
-        None => "nothing was changed: add --yes to do it".to_owned(),
-    });
+        None => "nothing was changed: `assay advise apply --help` says how it is done".to_owned(),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::AtomicBool;
 
+    use super::super::meant::CONSENTS;
     use super::*;
     use crate::runner::{self, Consented, Request};
     use assay_core::failure::Kind;
@@ -194,6 +200,19 @@ mod tests {
         let standing = Standing::of(&findings, &best);
         let fit = is_fit("20261120-1031", &standing, accepted);
         fit.map(|()| standing.words()).map_err(|failure| (failure.kind, failure.message))
+    }
+
+    #[test]
+    fn what_was_only_shown_says_where_it_stands_how_it_is_done() {
+        let mut proposal = Proposal::default();
+        let of = |proposal: &Proposal| outcome("20261120-1031", proposal, None);
+        assert!(of(&proposal).starts_with("nothing of it is a setting"));
+        proposal.files.push(("/etc/sysctl.d/61-assay.conf".into(), "vm.x = 1\n".to_owned()));
+        let told = of(&proposal);
+        assert!(told.contains("`assay advise apply --help`"), "{told}");
+        assert!(CONSENTS.iter().all(|option| !told.contains(option)), "{told}");
+        let done = outcome("20261120-1031", &proposal, Some(Applied::Now));
+        assert_eq!(done, "done; assay restore undo 20261120-1031 takes it back");
     }
 
     #[test]

@@ -2,10 +2,12 @@
 //! that would change it.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::AtomicBool;
 
 use super::explain::{self, Explained};
+use super::meant::CONSENTS;
 use crate::runner::tests::machine;
-use crate::runner::{self, Consented};
+use crate::runner::{self, Consented, Request};
 use crate::store::commands;
 use assay_core::analysis;
 use assay_core::factors::lines::{Below, lines};
@@ -154,6 +156,50 @@ fn plans_and_refusals_of_a_directory_name_no_device_to_be_changed() {
         }
     }
     assert!(plans > 20, "{plans} plans, {refusals} refusals");
+}
+
+/// A study of a device that its user named and did not give up: what is told then names no option of consent, and
+/// where the study needs one, the refusal names the plan, which says what has to be typed.
+#[test]
+fn what_is_told_of_a_named_device_names_no_option_of_consent() {
+    let silent = |name: &str, told: &str| {
+        let named = CONSENTS.iter().find(|option| told.contains(**option));
+        assert_eq!(named, None, "{name}: {told}");
+    };
+    let (mut told, mut refused) = (0, 0);
+    for user in [0, 1000] {
+        for (name, study) in presets::all() {
+            let fake = machine();
+            fake.set_user(user);
+            let study = study.unwrap().settled();
+            let targets = vec![DISK.to_owned()];
+            let seen = runner::preview(&fake, study.clone(), &targets, &Consented::default(), None);
+            let lines = match &seen {
+                Ok(seen) => [&seen.changes[..], &seen.lacks[..]].concat(),
+                Err(failure) => vec![failure.message.clone()],
+            };
+            lines.iter().for_each(|line| silent(name, line));
+            told += lines.len();
+            if !lines.iter().any(|line| line.contains("cannot run as it stands")) {
+                continue;
+            }
+            let request = Request {
+                study,
+                targets,
+                consented: Consented::default(),
+                results: None,
+                judge: None,
+                observer: None,
+                quick: None,
+                foresee: None,
+            };
+            let stop = AtomicBool::new(false);
+            let failure = runner::run(&fake, request, &stop, &mut |_| {}).map(drop).unwrap_err();
+            silent(name, &failure.message);
+            refused += usize::from(failure.message.contains("`assay plan "));
+        }
+    }
+    assert!(told > 20 && refused > 0, "{told} lines, {refused} refusals that name the plan");
 }
 
 #[test]
