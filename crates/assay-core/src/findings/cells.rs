@@ -72,14 +72,17 @@ impl Cell {
         is_trusted && self.because.iter().any(|because| because.rule == LENT)
     }
 
-    /// Values of the trials that this number sums up, in the order of time: what is a trial of it is decided
-    /// here alone.
-    pub fn values(&self) -> Vec<f64> {
-        let own: Vec<&CellTrial> = match &self.counted {
+    /// The trials that this number sums up, in the order of time: what is a trial of it is decided here alone.
+    pub fn counting(&self) -> Vec<&CellTrial> {
+        match &self.counted {
             Some(places) => places.iter().filter_map(|place| self.trials.get(*place)).collect(),
             None => self.trials.iter().filter(|trial| trial.counts_by_itself()).collect(),
-        };
-        own.into_iter().filter_map(|trial| trial.value).collect()
+        }
+    }
+
+    /// Their values.
+    pub fn values(&self) -> Vec<f64> {
+        self.counting().into_iter().filter_map(|trial| trial.value).collect()
     }
 }
 
