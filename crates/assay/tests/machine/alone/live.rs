@@ -55,7 +55,7 @@ fn a_drive_that_is_pulled_ends_the_study_and_the_next_of_its_name_is_not_touched
 }
 
 /// Whether a comparison tells what both were on average, of their rows or of the pairs alone.
-fn has_means(told: &Value) -> bool {
+fn has_means(told: &serde_json::Value) -> bool {
     told["means"].is_array() || told["compared_means"].is_array()
 }
 
