@@ -13,10 +13,7 @@ use crate::results::plan::Arm;
 use crate::system::between::Between;
 use crate::truth::Remark;
 use crate::work::Measured;
-use crate::work::capacity::{Detail, Limit, Planned, Told, Verdict, told};
-
-/// The metric of what a target holds.
-const HELD: &str = "capacity_held_bytes";
+use crate::work::capacity::{Detail, HELD, Limit, Planned, Told, Verdict, told};
 
 /// What the trials of a row found: of several looks the gravest speaks, since sentences are not averaged.
 pub(super) fn of_row(row: &Row<'_>) -> Option<CapacityFacts> {
@@ -91,7 +88,7 @@ fn of_several(looks: &[(&Detail, Told)], held: Option<[u64; 2]>) -> String {
 fn settle(cells: &[Cell], capacity: &mut [CapacityFacts]) {
     for facts in capacity.iter_mut().filter(|facts| facts.looks_held_bytes.is_some()) {
         let own = cells.iter().find(|cell| {
-            cell.metric == HELD
+            cell.metric == HELD.name
                 && cell.workload == facts.workload
                 && cell.arm == facts.arm
                 && !cell.control
@@ -494,7 +491,7 @@ mod tests {
 
         let mut found = Bench::new(&["."]).row(0, "capacity", 4096, &[7, 7, 7]).findings();
         for cell in &mut found.cells {
-            HELD.clone_into(&mut cell.metric);
+            HELD.name.clone_into(&mut cell.metric);
         }
         let number = found.cells[0].value().unwrap();
         let facts = |looks_held_bytes| {

@@ -25,12 +25,31 @@ const ON_A_TARGET: [&str; 5] = [
     "assay selftest --null --quiet --seed 1 --arms 2 --replicates 3 /study.toml /home/me",
 ];
 
-/// Looks at all of three places, each of which is a trial.
+/// Work on all of a place: on three of them, each of which is a trial, or one after the other.
 const ON_ALL_OF_IT: [&str; 3] = [
     "assay check --capacity --quiet --seed 1 --area 16MiB /home/me/a /home/me/b /home/me/c",
     "assay check --capacity=full --quiet --seed 1 --area 16MiB /home/me/a /home/me/b /home/me/c",
-    "assay check --sustained --quiet --seed 1 --budget 3s --area 16MiB /home/me/a /home/me/b /home/me/c",
+    "assay run --quiet /long.toml /home/me/a",
 ];
+
+/// Its trials take as long as they are told, of the clock of this machine.
+const CHECK_FOR_LONG: &str =
+    "assay check --sustained --quiet --seed 1 --budget 2s --area 16MiB /home/me/a";
+
+/// What `check --sustained` runs, three times and for a moment.
+const LONG: &str = r#"
+format     = "assay-study/1"
+title      = "Writing for long"
+replicates = 3
+seed       = 11
+lead_in    = "none"
+repeat_disturbed = false
+area       = { size = "16 MiB" }
+
+[[workload]]
+name      = "sustained"
+sustained = { time = "300 ms" }
+"#;
 
 /// A study of others' work, whose levels nothing changes.
 const LIVE: &str = r#"
@@ -114,14 +133,19 @@ fn a_target_that_is_gone_ends_every_command_that_runs_trials_with_5() {
 }
 
 #[test]
-fn so_it_does_where_all_of_a_place_is_looked_at() {
+fn so_it_does_where_all_of_a_place_is_worked_on() {
+    let with_places = || {
+        let fake = machine();
+        fake.put("/long.toml", LONG);
+        fake.add("dir /home/me/a\ndir /home/me/b\ndir /home/me/c\n").unwrap();
+        fake
+    };
     for line in ON_ALL_OF_IT {
-        loses_its_target(line, || {
-            let fake = machine();
-            fake.add("dir /home/me/a\ndir /home/me/b\ndir /home/me/c\n").unwrap();
-            (fake, line.to_owned())
-        });
+        loses_its_target(line, || (with_places(), line.to_owned()));
     }
+    // Of one trial the first is the last.
+    let fake = with_places();
+    is_told(CHECK_FOR_LONG, run(&Faulty::losing_target(&fake, 1), CHECK_FOR_LONG), &fake);
 }
 
 /// How a study of others' work ends to whose machine something happens when one of its trials begins, and how
