@@ -2,6 +2,7 @@
 //! that would change it.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use super::explain::{self, Explained};
@@ -14,7 +15,7 @@ use assay_core::factors::lines::{Below, lines};
 use assay_core::factors::{self, View, permanent};
 use assay_core::study::{Target, presets};
 use assay_core::system::site::Site;
-use assay_core::system::{Fake, resolve};
+use assay_core::system::{Fake, System, identity, resolve};
 use assay_report::preview;
 
 const HOME: &str = "/home/me";
@@ -158,6 +159,17 @@ fn plans_and_refusals_of_a_directory_name_no_device_to_be_changed() {
     assert!(plans > 20, "{plans} plans, {refusals} refusals");
 }
 
+/// A machine of which one disk is free, and can be told to be.
+fn with_a_free_disk() -> Fake {
+    let fake = machine();
+    let disk = fake.canonical(Path::new("/sys/class/block/sdb")).unwrap();
+    fake.put(disk.join("ro"), "0\n").put(disk.join("uevent"), "DEVNAME=sdb\n");
+    fake.put("/etc/fstab", "# nothing\n").put("/etc/crypttab", "# nothing\n");
+    let stake = identity::stake(&fake, &resolve(&fake, DISK).unwrap());
+    assert!(stake.is_ok(), "{}", stake.unwrap_err());
+    fake
+}
+
 /// A study of a device that its user named and did not give up: what is told then names no option of consent, and
 /// where the study needs one, the refusal names the plan, which says what has to be typed.
 #[test]
@@ -169,7 +181,7 @@ fn what_is_told_of_a_named_device_names_no_option_of_consent() {
     let (mut told, mut refused) = (0, 0);
     for user in [0, 1000] {
         for (name, study) in presets::all() {
-            let fake = machine();
+            let fake = with_a_free_disk();
             fake.set_user(user);
             let study = study.unwrap().settled();
             let targets = vec![DISK.to_owned()];
