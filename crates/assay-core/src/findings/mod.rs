@@ -162,6 +162,7 @@ impl CellTrial {
 
 /// One metric of one workload under one arm.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a field of the document")]
 pub struct Cell {
     /// Workload.
     pub workload: String,
