@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use super::large::is_wide;
 use super::numbers::value;
 use super::{Stands, study};
 use assay_core::findings::said::Said;
@@ -170,7 +169,7 @@ fn measured(findings: &Findings) -> Option<Answer> {
 fn row(cell: &Cell) -> Option<String> {
     let mean = value(&cell.metric, cell.value()?);
     let ends = cell.ci95.map(|ends| ends.map(|end| value(&cell.metric, end)));
-    let wide = if is_wide(cell) { ", wide" } else { "" };
+    let wide = if cell.is_wide() { ", wide" } else { "" };
     let interval = ends.map(|[low, high]| format!(" (95 % interval {low} to {high}{wide})"));
     Some(format!("{}: {mean}{}", cell.workload, interval.unwrap_or_default()))
 }

@@ -82,8 +82,9 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
         compared.iter().filter_map(|found| comparison(findings, &names, &shared, found)).collect()
     };
     let against = against(findings, &compared, effects);
+    // By what it is called: the classes of requests stand side by side, though each has metrics of its own.
     let figures =
-        parted(lines.iter(), |line| (line.metric.as_str(), line.better == Better::Higher));
+        parted(lines.iter(), |line| (metric_title(&line.metric), line.better == Better::Higher));
     let figures = figures.into_iter().flat_map(|own| {
         let parts =
             if own.len() <= MOST_TOGETHER { vec![own] } else { parted(own, |line| &line.workload) };
@@ -243,7 +244,7 @@ fn figure(lines: &[&Line], against: &str) -> Option<Figure> {
         interval: "95 % interval".to_owned(),
         notes,
         workload: one.then(|| first.full.clone()),
-        metric: Some(first.metric.clone()),
+        metric: lines.iter().all(|line| line.metric == first.metric).then(|| first.metric.clone()),
     })
 }
 

@@ -18,6 +18,7 @@ use assay_core::results::bundle::{self, Kept, Stored};
 use assay_core::results::plan::arm_words;
 use assay_core::study::words;
 use assay_core::system::System;
+use assay_report::document::Stands;
 
 /// What a result advises, with its evidence; confirm it, apply it
 ///
@@ -137,6 +138,8 @@ fn entry<'a>(
 pub struct Standing {
     /// Of both.
     pub trust: Trust,
+    /// Whether a drive is lent, so that what is trusted is trusted as given.
+    pub lent: bool,
     /// What speaks against them.
     pub reasons: Vec<String>,
 }
@@ -159,14 +162,20 @@ impl Standing {
                 reasons.push(text.clone());
             }
         }
-        Self { trust, reasons }
+        let lent = own.iter().any(|cell| cell.is_lent()) && trust == Trust::Trusted;
+        Self { trust, lent, reasons }
+    }
+
+    /// The trust as pages and lists say it: `trusted as given`.
+    fn word(&self) -> &'static str {
+        Stands { trust: self.trust, lent: self.lent }.words()
     }
 
     /// In a few words: `suspect: others wrote meanwhile`.
     pub fn words(&self) -> String {
         match self.reasons.as_slice() {
-            [] => word(self.trust).to_owned(),
-            reasons => format!("{}: {}", word(self.trust), reasons.join("; ")),
+            [] => self.word().to_owned(),
+            reasons => format!("{}: {}", self.word(), reasons.join("; ")),
         }
     }
 }
@@ -185,21 +194,17 @@ pub fn propose(system: &dyn System, stored: &Stored, best: &Comparison) -> Outco
     Ok(proposal)
 }
 
-const fn word(trust: Trust) -> &'static str {
-    match trust {
-        Trust::Trusted => "trusted",
-        Trust::Suspect => "suspect",
-        Trust::Invalid => "invalid",
-    }
-}
-
 impl Entry<'_> {
     fn json(&self) -> Value {
         let comparisons = self.comparisons.iter();
-        let comparisons =
-            comparisons.map(|(one, standing)| {
-                json!({ "trust": standing.trust, "because": standing.reasons, "comparison": one })
-            });
+        let comparisons = comparisons.map(|(one, standing)| {
+            json!({
+                "trust": standing.trust,
+                "lent": standing.lent,
+                "because": standing.reasons,
+                "comparison": one,
+            })
+        });
         json!({
             "kind": self.advice.kind,
             "status": self.advice.status,
@@ -217,7 +222,7 @@ impl Entry<'_> {
     fn tell(&self, text: &mut String, findings: &Findings) {
         let _ = writeln!(text, "{}", self.advice.text);
         for (one, standing) in &self.comparisons {
-            let _ = writeln!(text, "  {}, {}: {}", one.workload, word(standing.trust), one.text);
+            let _ = writeln!(text, "  {}, {}: {}", one.workload, standing.word(), one.text);
             for reason in &standing.reasons {
                 let _ = writeln!(text, "    {reason}");
             }

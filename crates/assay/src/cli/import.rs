@@ -122,6 +122,7 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
             )));
         }
     }
+    let mut unkept = None;
     for (mut stored, imported) in read {
         let kept = keep(system, &mut stored);
         let findings = store::findings_of_import(&stored, imported);
@@ -134,12 +135,15 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
         match kept {
             Ok(()) if arguments.quiet => {}
             Ok(()) => output::message(&format!("kept as {}", stored.id)),
+            // What was printed is all that there is, as with trials that were measured here.
             Err(failure) => {
-                output::message(&format!("the result is not kept: {}", failure.message));
+                let (file, why) = (&stored.about.file, &failure.message);
+                let own = Failure::partial(format!("{file}: the result is not kept: {why}"));
+                unkept = Some(both(unkept.take(), own));
             }
         }
     }
-    Ok(())
+    unkept.map_or(Ok(()), Err)
 }
 
 /// The files where they are whole results; none where they are numbers.

@@ -205,7 +205,8 @@ pub fn end(
     if !finished.interrupted {
         let is_kept = finished.directory.is_some();
         let findings = kept(system, finished);
-        matters.extend(show(&findings, is_kept).err());
+        // Of two that are as grave, what was lost is told last, since it says what is kept.
+        matters.splice(0..0, show(&findings, is_kept).err());
     }
     gravest(matters)
 }

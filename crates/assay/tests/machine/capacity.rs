@@ -41,12 +41,16 @@ fn program(card: &Liar) -> Assay {
 /// What unlocks a loop device.
 fn id(card: &Liar, bytes: u64) -> String {
     let name = card.device().unwrap().name().to_owned();
-    // Whatever it is called exactly, a refusal names it.
+    // Whatever it is called exactly, a refusal names the plan, and that tells it.
     let device = card.device().unwrap().device().to_owned();
     let ended = program(card).run(&["check", "--capacity", &device], LIMIT).unwrap();
     assert_eq!(ended.code, 2, "{}{}", ended.stdout, ended.stderr);
-    let told = ended.stderr.split("--destroy \"").nth(1).and_then(|rest| rest.split('"').next());
-    let told = told.unwrap_or_else(|| panic!("{}", ended.stderr)).to_owned();
+    assert!(!ended.stderr.contains("--destroy"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("`assay plan capacity "), "{}", ended.stderr);
+    let plan = program(card).run(&["plan", "capacity", &device, "--json"], LIMIT).unwrap();
+    let plan: Value = serde_json::from_str(&plan.stdout).unwrap();
+    let told = plan["stakes"][0]["destroy"].as_str();
+    let told = told.unwrap_or_else(|| panic!("{plan}")).to_owned();
     assert!(told.starts_with(&name), "{told} of {bytes}");
     assert_eq!(card.written_bytes(), 0, "nothing is written without a consent");
     told

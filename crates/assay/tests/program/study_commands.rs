@@ -138,7 +138,10 @@ fn under_others_work_only_what_is_safe_there_is_taken() {
             "write-cache is not changed",
         ),
         (["live", "--set", "filesystem=ext4,xfs", "."], "filesystem is not changed"),
-        (["live", "--set", "tunable:/sys/block/sda/queue/write_cache=a,b", "."], "--allow-tunable"),
+        (
+            ["live", "--set", "tunable:/sys/block/sda/queue/write_cache=a,b", "."],
+            "how it is allowed",
+        ),
         (["live", "--harm", "7x", "."], "off, 1.5x, 2x"),
         (["live", "--time", "1s", "."], "at least 3 s"),
         (["live", "--set", "copy=a,b", DRIVE], "nobody works on a simulated drive"),
