@@ -4,6 +4,7 @@ use clap::Args;
 use serde_json::{Map, Value, json};
 
 use assay_core::failure::{Failure, Outcome};
+use assay_core::study::file::Typed;
 use assay_core::study::{self, Study};
 use assay_core::work::command;
 
@@ -94,6 +95,26 @@ impl CommandArguments {
         });
         serde_json::from_value(study)
             .map_err(|error| Failure::mistake(format!("the commands make no study: {error}")))
+    }
+
+    /// The options of them that were typed, with the keys that they set.
+    pub fn typed(&self) -> Vec<Typed> {
+        let run = if self.lines.len() > 1 { "factors/command" } else { "workload/*/command/run" };
+        let lines = self.lines.iter().map(|line| Typed::new(format!("--command '{line}'"), run));
+        let levels = self.levels.chunks_exact(2).map(|pair| {
+            Typed::new(format!("-L {} {}", pair[0], pair[1]), format!("factors/{}", pair[0]))
+        });
+        let options = [
+            ("prepare", self.prepare.clone()),
+            ("cleanup", self.cleanup.clone()),
+            ("timeout", self.timeout.clone()),
+            ("input", self.input.clone()),
+            ("runs", self.runs.map(|count| count.to_string())),
+        ];
+        let options = options.into_iter().filter_map(|(name, text)| {
+            Some(Typed::new(format!("--{name} '{}'", text?), format!("workload/*/command/{name}")))
+        });
+        lines.chain(levels).chain(options).collect()
     }
 
     fn title(&self) -> String {

@@ -16,8 +16,9 @@ use assay_core::plan::allocation::Quick;
 use assay_core::plan::arms::TARGET;
 use assay_core::probes::energy::meter;
 use assay_core::quantity::{Bytes, Percent, Time};
+use assay_core::study::file::{self, Typed};
 use assay_core::study::{
-    Card, SMALLEST_AREA_BYTES, Stop, StopRule, Study, fields::SMALLEST_BUDGET, file,
+    Card, SMALLEST_AREA_BYTES, Stop, StopRule, Study, fields::SMALLEST_BUDGET,
 };
 use assay_core::system::System;
 use assay_core::work::{boot, observe};
@@ -190,10 +191,58 @@ impl StudyArguments {
         let study = self.metered(system, self.sold_as(self.at_speed(study))?)?;
         let study = if self.lab { study.in_lab() } else { study };
         // What the command line made of it is read like a file, so that both know the same rules.
-        let study = file::parse("the study as changed", &file::write(&study.settled())?)?;
+        let name = self.study.as_deref().unwrap_or("the commands");
+        let study = file::changed(name, &study.settled(), &self.typed())?;
         let targets = self.targets_of(&study);
         self.build.check(system, &targets)?;
         Ok((study, targets))
+    }
+
+    /// The options that may make a study invalid, with the keys that they set.
+    fn typed(&self) -> Vec<Typed> {
+        let mut typed: Vec<Typed> = Vec::new();
+        let targets = self.targets();
+        if !targets.is_empty() {
+            let path = if targets.len() > 1 { "factors/target" } else { "target" };
+            typed.push(Typed::new(targets.join(" "), path));
+        }
+        for (option, texts, key) in
+            [("--set", &self.set, "factors"), ("--baseline", &self.baseline, "baseline")]
+        {
+            typed.extend(texts.iter().map(|text| {
+                let name = text.split_once('=').map_or(text.as_str(), |(name, _)| name);
+                Typed::new(format!("{option} {text}"), format!("{key}/{}", name.trim()))
+            }));
+        }
+        let options = [
+            ("--replicates", self.replicates.map(|count| count.to_string()), "replicates"),
+            ("--seed", self.seed.map(|seed| seed.to_string()), "seed"),
+            ("--primary", self.primary.clone(), "primary"),
+            ("--margin", self.margin.clone(), "margin"),
+            ("--budget", self.budget.clone(), "budget"),
+            ("--area", self.area.clone(), "area/size"),
+            ("--time", self.time.clone(), "workload/*/*/time"),
+            (
+                "--limit",
+                self.limit.map(|size| size.to_string().replace(' ', "")),
+                "workload/*/*/memory-limit",
+            ),
+            ("--harm", self.harm.clone(), "workload/*/*/harm"),
+            ("--until", self.until.clone(), "stop"),
+            ("--claimed", self.claimed.clone(), "card/claimed"),
+            ("--price", self.price.clone(), "card/price"),
+            ("--meter", self.meter.clone(), "meter"),
+        ];
+        typed.extend(options.into_iter().filter_map(|(option, text, path)| {
+            Some(Typed::new(format!("{option} {}", text?), path))
+        }));
+        typed.extend(self.commands.typed());
+        typed.extend(self.build.typed());
+        typed.extend(self.like.typed());
+        let flags = [("--quick", self.quick), ("--lab", self.lab), ("--partly", self.partly)];
+        let flags = flags.into_iter().filter(|(_, is_there)| *is_there);
+        typed.extend(flags.map(|(flag, _)| Typed::new(flag, "")));
+        typed
     }
 
     /// The study's word and its target, where the line says nothing else of it.
@@ -505,6 +554,34 @@ mod tests {
         assert!(told.contains("the smallest area is"), "{told}");
         let told = study(&["--command", "true", "--area", "64MiB"]).unwrap_err().message;
         assert!(told.starts_with("--area: no work of this study"), "{told}");
+    }
+
+    /// The user never sees the study that options made: the option is named as it was typed.
+    #[test]
+    fn an_option_that_makes_a_study_invalid_is_named_as_it_was_typed() {
+        for (words, told) in [
+            (vec!["depth", "--set", "depth=1,x"], "--set depth=1,x: "),
+            (vec!["depth", "--set", "depht=1,2"], "--set depht=1,2: there is no factor"),
+            (vec!["depth", "--replicates", "0"], "--replicates 0: "),
+            (vec!["depth", "--primary", "speed"], "--primary speed: "),
+            (vec!["depth", "--baseline", "depth=7"], "--baseline depth=7: "),
+            (vec!["depth", "--set", "depth=1..8"], "--set depth=1..8: "),
+        ] {
+            let message = study(&words).unwrap_err().message;
+            assert!(message.starts_with(told), "{words:?}: {message}");
+            assert!(!message.contains("as changed") && !message.contains("depth:"), "{message}");
+        }
+        let message = study(&["depth", "--set", "depth=1..8"]).unwrap_err().message;
+        assert!(message.ends_with("--set depth=1,2,4,8"), "{message}");
+        let both = study(&["depth", "--set", "depth=x", "--set", "threads=y"]).unwrap_err().message;
+        assert!(both.contains("--set depth=x: ") && both.contains("--set threads=y: "), "{both}");
+    }
+
+    #[test]
+    fn options_that_fit_say_nothing() {
+        let words = ["depth", "--set", "depth=1,2", "--replicates", "4", "--baseline", "depth=2"];
+        let fits = study(&words).unwrap();
+        assert_eq!((fits.replicates, &*fits.baseline["depth"]), (4, "2"));
     }
 
     #[test]
