@@ -293,7 +293,7 @@ pub fn render(preview: &Preview, order: Order, width: usize) -> String {
         fact("loses", &stake.line());
     }
     for (names, text) in sights(&preview.foresight) {
-        fact("sees", &format!("{}: {text}", names.join(", ")));
+        fact("detects", &format!("{}: {text}", names.join(", ")));
     }
     for lack in &preview.lacks {
         fact("lacks", lack);
@@ -332,7 +332,7 @@ fn trials(preview: &Preview, order: Order) -> String {
     format!(
         "{}: {}, {}, {}; {} order, seed {}{chosen}",
         preview.trial_count,
-        plural(preview.arms, "arm"),
+        plural(preview.arms, "setting"),
         plural(preview.replicates as usize, "replicate"),
         plural(lead_ins, "lead-in"),
         order.name(),

@@ -231,7 +231,10 @@ fn against_the_line(what: &str, one: &Beside, number: Option<&CardNumber>) -> St
         Standing::Above => format!("{}s are above {line}{interval}.", upper(what)),
         Standing::Below => format!("{}s are below {line}{interval}.", upper(what)),
         Standing::Open if number.trust == Some(Trust::Invalid) => {
-            format!("{}s: the number is invalid, so {line} cannot be held against it.", upper(what))
+            format!(
+                "{}s: the number is invalid, so it cannot be compared with {line}.",
+                upper(what)
+            )
         }
         Standing::Open => {
             format!("Whether {what}s reach {line} cannot be told{interval}.")

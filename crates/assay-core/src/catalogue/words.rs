@@ -165,6 +165,14 @@ pub static WORDS: &[Word] = &[
         "Settings are compared inside a replicate, and replicates tell how far to trust the result.",
     ),
     word(
+        "rolled back",
+        &[],
+        "a level that harmed the work that went on, and was undone early",
+        "Three seconds in a row it passed a multiple of the worst that the baseline showed: in the \
+         latency of a class, in the age of a request, or in waiting. It has no ratio and is not tried \
+         again; `--harm` sets the multiple.",
+    ),
+    word(
         "service time",
         &[],
         "from handing an operation to the kernel until it is complete",
@@ -181,14 +189,6 @@ pub static WORDS: &[Word] = &[
         &[],
         "a number against which a rule speaks, without proof",
         "The rule and its reason stand beside it; `assay list rules` has all of them.",
-    ),
-    word(
-        "taken back",
-        &[],
-        "a level that hurt the work that went on, and was put back early",
-        "Three seconds in a row it passed a multiple of the worst that the baseline showed: in the \
-         latency of a class, in the age of a request, or in waiting. It has no ratio and is not tried \
-         again; `--harm` sets the multiple.",
     ),
     word(
         "throughput",

@@ -127,7 +127,7 @@ impl Ordered {
             Order::Chained => " in chained random order",
             Order::Random | Order::Rcbd => ", each in a random order of its own",
             Order::Crd => ", all trials in one random order",
-            Order::Sequential => ", one arm after the other",
+            Order::Sequential => ", one setting after the other",
             Order::Unknown => " in an order that was not recorded",
             Order::Recorded => return "in the order of time, as they happened".to_owned(),
         };

@@ -123,7 +123,7 @@ fn places(page: &Page<'_>) -> Option<Section> {
         .iter()
         .flat_map(|rank| rank.places.iter().take(told(rank)).map(move |place| row(rank, place)));
     let hidden: usize = ranks.iter().map(|rank| rank.places.len() - told(rank)).sum();
-    let mut how = vec!["Best first; a range where arms cannot be told apart.".to_owned()];
+    let mut how = vec!["Best first; a range where settings cannot be told apart.".to_owned()];
     if hidden > 0 {
         how.push(format!("{hidden} further ones: {}", page.more()));
     }
@@ -227,7 +227,7 @@ pub(super) fn notes(page: &Page<'_>) -> Vec<Remark> {
 fn unnamed(page: &Page<'_>, note: Option<&Note>, words: &str) -> String {
     let few = page.full() || page.primary().count() <= MOST_NAMED;
     let note = note.filter(|_| !few);
-    note.map_or_else(|| words.to_owned(), |note| note_words(note, ["the baseline", "the arm"]))
+    note.map_or_else(|| words.to_owned(), |note| note_words(note, ["the baseline", "the setting"]))
 }
 
 /// How many replicates the inconclusive comparisons would need; in full each by itself.

@@ -14,7 +14,7 @@ pub static PERIODS: Drawing = Drawing {
     about: About {
         name: "periods",
         summary: "latency of a class of requests in each trial, and the load below it",
-        text: "Trials stand in the order in which they ran, a line for each arm. The first figure has \
+        text: "Trials stand in the order in which they ran, a line for each setting. The first figure has \
                the mean latency, the one below it what was served per second: where both change \
                together, the load may be the reason. Lead-ins are hollow.",
     },
@@ -64,8 +64,9 @@ fn panel(names: &Names, subject: Subject<'_>, cells: &[&Cell], scale: &Scale) ->
             "{}: {what} of each trial, in the order in which they ran",
             short(subject.name)
         ),
-        description: "Each point is a trial, each line an arm; the load stands below the latency."
-            .to_owned(),
+        description:
+            "Each point is a trial, each line a setting; the load stands below the latency."
+                .to_owned(),
         layout: Layout::Upright,
         along: Axis::new("place in the order of the study", Scale::Linear, Unit::Number),
         value,

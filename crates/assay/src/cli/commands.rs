@@ -99,8 +99,13 @@ impl CommandArguments {
 
     /// The options of them that were typed, with the keys that they set.
     pub fn typed(&self) -> Vec<Typed> {
-        let run = if self.lines.len() > 1 { "factors/command" } else { "workload/*/command/run" };
-        let lines = self.lines.iter().map(|line| Typed::new(format!("--command '{line}'"), run));
+        let path = |index: usize| match self.lines.len() {
+            1 => "workload/*/command/run".to_owned(),
+            _ => format!("factors/{COMMAND}/{index}"),
+        };
+        let lines = self.lines.iter().enumerate();
+        let lines =
+            lines.map(|(index, line)| Typed::new(format!("--command '{line}'"), path(index)));
         let levels = self.levels.chunks_exact(2).map(|pair| {
             Typed::new(format!("-L {} {}", pair[0], pair[1]), format!("factors/{}", pair[0]))
         });

@@ -95,7 +95,7 @@ pub struct StudyArguments {
     /// Again for another factor; assay list factors has their names.
     #[arg(long, value_name = "NAME=LEVEL,LEVEL")]
     set: Vec<String>,
-    /// Complete passes over all arms
+    /// Complete passes over all settings
     #[arg(long, value_name = "N")]
     replicates: Option<u32>,
     /// Seed of order, offsets and content; drawn where it is not given
@@ -108,7 +108,7 @@ pub struct StudyArguments {
     budget: Option<String>,
     /// Of a job file of fio, what can be done
     ///
-    /// Keys and jobs that cannot be done are left out; each is told.
+    /// Keys and jobs that cannot be done are left out; each is named.
     #[arg(long, conflicts_with = "lines")]
     partly: bool,
     /// Short trials: a first look, with every level
@@ -117,7 +117,7 @@ pub struct StudyArguments {
     /// Time of a trial that is counted, such as 10s or 2min
     #[arg(long, value_name = "TIME")]
     time: Option<String>,
-    /// Take a level back that hurts others' work so much (2x, or off)
+    /// Roll a level back that harms others' work so much (2x, or off)
     ///
     /// From so many times the worst of the baseline on.
     #[arg(long, value_name = "FACTOR")]
@@ -127,7 +127,7 @@ pub struct StudyArguments {
     /// After the first replicate with which it has. Of boots: a unit, whose start is timed as well.
     #[arg(long, value_name = "WHEN")]
     until: Option<String>,
-    /// What arms are compared with, such as depth=1
+    /// What other settings are compared with, such as depth=1
     ///
     /// Again for another factor.
     #[arg(long, value_name = "NAME=LEVEL")]
@@ -162,7 +162,7 @@ pub struct StudyArguments {
     /// On a loop device made for it, removed afterwards (as root)
     #[arg(long, conflicts_with_all = ["targets", "destroy"])]
     lab: bool,
-    /// A power meter's file: energy is told of it
+    /// A power meter's file, from which energy is reported
     ///
     /// A time and watts in each line.
     #[arg(long, value_name = "FILE")]

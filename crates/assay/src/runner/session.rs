@@ -81,7 +81,7 @@ impl Session<'_> {
         let expected_ns = self.left_ns(left);
         (context.tell)(Event::Planned { trials: self.plan.trials.len(), done, expected_ns });
         if let Err(reason) = self.first_look(trials, context) {
-            (context.tell)(Event::Warning(format!("no level will be taken back: {reason}")));
+            (context.tell)(Event::Warning(format!("no level will be rolled back: {reason}")));
         }
         self.lead_in_again(trials, context);
         for (index, planned) in self.plan.trials.iter().enumerate().skip(done) {
