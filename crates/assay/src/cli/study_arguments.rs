@@ -127,7 +127,7 @@ pub struct StudyArguments {
     /// After the first replicate with which it has. Of boots: a unit, whose start is timed as well.
     #[arg(long, value_name = "WHEN")]
     until: Option<String>,
-    /// What other settings are compared with, such as depth=1
+    /// Baseline of comparisons, such as depth=1
     ///
     /// Again for another factor.
     #[arg(long, value_name = "NAME=LEVEL")]
@@ -162,7 +162,7 @@ pub struct StudyArguments {
     /// On a loop device made for it, removed afterwards (as root)
     #[arg(long, conflicts_with_all = ["targets", "destroy"])]
     lab: bool,
-    /// A power meter's file, from which energy is reported
+    /// A power meter's file, to report energy
     ///
     /// A time and watts in each line.
     #[arg(long, value_name = "FILE")]

@@ -182,11 +182,7 @@ pub(in crate::analysis) fn undecided(found: &[&Comparison], all: usize) -> Optio
     let more = workloads.len().saturating_sub(MOST_WORKLOADS);
     workloads.truncate(MOST_WORKLOADS);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    let many = if least == most || show::about(least) == show::about(most) {
-        show::about(least)
-    } else {
-        show::about_between(least, most)
-    };
+    let many = show::about_between(least, most);
     Some(format!(
         "The numbers do not tell in {} of {all} comparisons ({}{more}): {many} replicates in all would \
          resolve a difference of {margin}.",
