@@ -400,7 +400,7 @@ mod tests {
     #[test]
     fn a_workload_says_when_it_is_taken_back() {
         let words = |word: &str| word.parse::<Harm>().unwrap().words();
-        assert_eq!(words("1.5x"), ", taken back from 1.5x the baseline's worst on");
+        assert_eq!(words("1.5x"), ", rolled back from 1.5x the baseline's worst on");
         assert_eq!(words("off"), ", never rolled back early");
         assert_eq!("off".parse::<Harm>().unwrap().factor(), None);
         assert_eq!("3x".parse::<Harm>().unwrap().factor(), Some(3.0));
