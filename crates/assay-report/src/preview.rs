@@ -334,7 +334,7 @@ fn trials(preview: &Preview, order: Order) -> String {
         preview.trial_count,
         plural(preview.arms, "setting"),
         plural(preview.replicates as usize, "replicate"),
-        plural(lead_ins, "lead-in"),
+        plural(lead_ins, "warm-up"),
         order.name(),
         preview.seed
     )
@@ -399,7 +399,7 @@ fn listed(preview: &Preview, order: Order, width: usize) -> Vec<String> {
             break;
         }
         let head = match (by_replicate, first.replicate) {
-            (true, 0) => "lead-in:".to_owned(),
+            (true, 0) => "warm-up:".to_owned(),
             (true, replicate) => format!("replicate {replicate}:"),
             (false, _) => "in order:".to_owned(),
         };
@@ -411,7 +411,7 @@ fn listed(preview: &Preview, order: Order, width: usize) -> Vec<String> {
 }
 
 fn name(trial: &PreviewTrial) -> String {
-    let lead_in = if trial.lead_in { "lead-in " } else { "" };
+    let lead_in = if trial.lead_in { "warm-up " } else { "" };
     let again = if trial.control { " (control)" } else { "" };
     format!("{lead_in}{}{}{again}", trial.workload, levels(&trial.arm))
 }

@@ -237,7 +237,7 @@ fn against_the_line(what: &str, one: &Beside, number: Option<&CardNumber>) -> St
             )
         }
         Standing::Open => {
-            format!("Whether {what}s reach {line} cannot be told{interval}.")
+            format!("Whether {what}s reach {line} cannot be determined{interval}.")
         }
     }
 }
@@ -253,7 +253,7 @@ fn side(place: Standing) -> &'static str {
     match place {
         Standing::Above => "below this one",
         Standing::Below => "above this one",
-        Standing::Open => "cannot be told from it",
+        Standing::Open => "cannot be distinguished from it",
     }
 }
 

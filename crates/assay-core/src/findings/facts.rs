@@ -122,7 +122,7 @@ impl Ordered {
             count => format!("{count} replicates"),
         };
         let order = match self.order {
-            Order::Random if self.lead_ins => ", each in a random order of its own after a lead-in",
+            Order::Random if self.lead_ins => ", each in a random order of its own after a warm-up",
             Order::Random if self.replicates == 1 => " in random order",
             Order::Chained => " in chained random order",
             Order::Random | Order::Rcbd => ", each in a random order of its own",

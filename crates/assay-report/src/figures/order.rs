@@ -138,7 +138,7 @@ fn kind(trial: &CellTrial) -> Sort {
 fn series(ran: &[Ran<'_>]) -> Vec<Series> {
     let kinds = [
         (Sort::Plain, "trial", 0, 0, Look::Solid),
-        (Sort::LeadIn, "lead-in, not counted", 7, 0, Look::Hollow),
+        (Sort::LeadIn, "warm-up, not counted", 7, 0, Look::Hollow),
         (Sort::Disturbed, "disturbed", 1, 3, Look::Crossed),
         (Sort::Repeat, "repeat of a disturbed one", 2, 2, Look::Solid),
         (Sort::Outlier, "far from the others", 3, 1, Look::Solid),

@@ -16,7 +16,7 @@ pub static PERIODS: Drawing = Drawing {
         summary: "latency of a class of requests in each trial, and the load below it",
         text: "Trials stand in the order in which they ran, a line for each setting. The first figure has \
                the mean latency, the one below it what was served per second: where both change \
-               together, the load may be the reason. Lead-ins are hollow.",
+               together, the load may be the reason. Warm-ups are hollow.",
     },
     draw,
 };
@@ -86,7 +86,7 @@ fn points(unit: &Unit, name: &str, cell: &Cell) -> Vec<Point> {
         let order = trial.order?;
         let point = point(f64::from(order), unit, &format!("{name}, trial {order}"), value, None);
         Some(match trial.status {
-            Status::LeadIn => marked(point, Look::Hollow, "lead-in, not counted"),
+            Status::LeadIn => marked(point, Look::Hollow, "warm-up, not counted"),
             Status::Disturbed => marked(point, Look::Crossed, "disturbed"),
             Status::Ok | Status::Failed => point,
         })

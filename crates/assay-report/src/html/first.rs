@@ -86,7 +86,7 @@ fn trust(standing: &Standing<'_>) -> Markup {
             @if standing.rows.iter().any(|(stands, _)| stands.lent) {
                 "As given: what the host caches cannot be seen from here. "
             }
-            @if standing.rows.is_empty() { "not judged: the numbers were brought along. " }
+            @if standing.rows.is_empty() { "not judged: the numbers were imported. " }
             @if !standing.rules.is_empty() {
                 "Rules that speak against some: "
                 @for rule in &standing.rules { code { (rule) } " " }

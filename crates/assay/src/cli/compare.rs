@@ -33,7 +33,7 @@ use assay_core::system::System;
 Examples:
   assay compare 20261120-1031 20261121-0915              then and now
   assay compare 20261120-1031 20261121-0915 --gate 5%    exit code 1 when worse by more, 5 when
-                                                         that could not be detected
+                                                         undetectable
   assay compare N1 N2 N3 --against O1 O2 O3 --margin 5%  each result is one number
   assay compare --by place BARE GUEST CONTAINER          per cent of bare metal, by workload
   assay compare --by place A B --label B=\"KVM, 2 CPUs\" --beside article-000")]

@@ -262,7 +262,7 @@ impl Session<'_> {
         self.log(
             "lead-in",
             &format!(
-                "trial {} was run once more as a lead-in and left out: {operations} operations",
+                "trial {} was run once more as a warm-up and left out: {operations} operations",
                 planned.order
             ),
         );

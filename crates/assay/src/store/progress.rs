@@ -341,7 +341,7 @@ impl Watched {
         Ran {
             order: record.order,
             replicate: match record.status {
-                Status::LeadIn => "lead-in".to_owned(),
+                Status::LeadIn => "warm-up".to_owned(),
                 _ => format!("{}{}", record.replicate, repeats.unwrap_or_default()),
             },
             workload: workload.name.clone(),

@@ -656,7 +656,7 @@ proptest! {
             .and_then(|(number, _)| number.parse().ok())
             .expect(&one.text);
         prop_assert!((low..=high).contains(&ratio), "{}", one.text);
-        let word = ["is better", "is worse", "is equivalent", "do not tell"];
+        let word = ["is better", "is worse", "is equivalent", "inconclusive"];
         let told = word.iter().filter(|word| one.text.contains(*word)).count();
         prop_assert_eq!(told, 1);
     }

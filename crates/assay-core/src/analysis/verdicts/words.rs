@@ -74,7 +74,7 @@ pub(super) fn comparison(found: &Comparison, design: &Design) -> String {
     let interval = interval(found, design);
     let plain = match found.difference {
         None if found.cannot_tell() => {
-            format!("how {arm} compares with {base} cannot be told")
+            format!("how {arm} compares with {base} cannot be determined")
         }
         Some(_) => format!("{arm} against {base}: {amount}"),
         None => format!("{arm} has {amount} of {base}"),
@@ -96,7 +96,7 @@ pub(super) fn comparison(found: &Comparison, design: &Design) -> String {
             format!("{arm} is equivalent to {base} within {margin}: {amount}{told}.")
         }
         Some(Verdict::Inconclusive) => {
-            format!("{plain}{interval}: the numbers do not tell{}.", needed(found))
+            format!("{plain}{interval}: inconclusive{}.", needed(found))
         }
     }
 }
@@ -184,7 +184,7 @@ pub(in crate::analysis) fn undecided(found: &[&Comparison], all: usize) -> Optio
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     let many = show::about_between(least, most);
     Some(format!(
-        "The numbers do not tell in {} of {all} comparisons ({}{more}): {many} replicates in all would \
+        "{} of {all} comparisons are inconclusive ({}{more}): {many} replicates in all would \
          resolve a difference of {margin}.",
         found.len(),
         workloads.join("; ")
@@ -360,11 +360,11 @@ pub(super) fn through_the_lead_in(workload: &str, lead_in: LeadIn, p: f64) -> St
     );
     match lead_in {
         LeadIn::Half => format!(
-            "{head}: what a setting leaves behind outlasts the lead-ins of half a trial; write \
+            "{head}: what a setting leaves behind outlasts warm-ups of half a trial; write \
              lead_in = \"whole\""
         ),
         LeadIn::Whole => format!(
-            "{head}: what a setting leaves behind outlasts even whole lead-ins; longer trials, or \
+            "{head}: what a setting leaves behind outlasts even whole warm-ups; longer trials, or \
              fresh conditions before each, may help"
         ),
         LeadIn::None => format!("{head}, and nothing ran in between: leave lead_in out"),
@@ -372,7 +372,7 @@ pub(super) fn through_the_lead_in(workload: &str, lead_in: LeadIn, p: f64) -> St
 }
 
 /// A study that runs nothing before its replicates.
-pub(super) const UNGUARDED: &str = "carry-over is not guarded against: no lead-in ran before the \
+pub(super) const UNGUARDED: &str = "carry-over is not guarded against: no warm-up ran before the \
      replicates (lead_in = \"none\")";
 
 /// A probability in few digits.
@@ -516,7 +516,7 @@ pub(in crate::analysis) fn across(found: &Comparison) -> String {
         }
         Some(Verdict::Inconclusive) => match found.would_see {
             Some(seen) => return one_day(found, (&what, own), [&later, &earlier], seen),
-            None => "this does not tell them apart".to_owned(),
+            None => "the difference is inconclusive".to_owned(),
         },
         None if found.note_facts.contains(&Note::Emulated) => NO_VERDICT_EMULATED.to_owned(),
         None => "there is no verdict".to_owned(),

@@ -33,7 +33,7 @@ pub(in crate::analysis::verdicts) fn answer(verdict: Claim, cases: &[Case]) -> S
             "The numbers speak against it in {} of {all} cases and show it in {with}.",
             count(Claim::Contradicted)
         ),
-        Claim::NotShown if with == 0 => "The numbers do not tell.".to_owned(),
+        Claim::NotShown if with == 0 => "The numbers are inconclusive.".to_owned(),
         Claim::NotShown => format!("The numbers show it in {with} of {all} cases only."),
     }
 }
