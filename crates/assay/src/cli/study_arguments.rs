@@ -210,8 +210,10 @@ impl StudyArguments {
             [("--set", &self.set, "factors"), ("--baseline", &self.baseline, "baseline")]
         {
             typed.extend(texts.iter().map(|text| {
-                let name = text.split_once('=').map_or(text.as_str(), |(name, _)| name);
-                Typed::new(format!("{option} {text}"), format!("{key}/{}", name.trim()))
+                let named = || text.split_once('=').map_or(text.as_str(), |(name, _)| name.trim());
+                let of_command = self.commands.baseline(text).map(|(name, _)| name);
+                let name = of_command.unwrap_or_else(|| named().to_owned());
+                Typed::new(format!("{option} {text}"), format!("{key}/{name}"))
             }));
         }
         let options = [

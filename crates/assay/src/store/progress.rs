@@ -74,7 +74,7 @@ pub struct Progress {
 pub struct Ran {
     /// Position in the plan.
     pub order: u32,
-    /// Replicate, or `lead-in`.
+    /// Replicate, or `warm-up`.
     pub replicate: String,
     /// Workload.
     pub workload: String,
