@@ -72,8 +72,8 @@ pub(super) fn told(
     let head = match below {
         Some(words) => words,
         None => match (near(), key(path)) {
-            (Some(words), Some(key)) => format!("{words} does not go with {key} of {study}"),
-            (Some(words), None) => format!("{words} with {study}"),
+            (Some(words), Some(key)) => format!("{study} with {words}: {key}"),
+            (Some(words), None) => format!("{study} with {words}"),
             (None, _) => study.to_owned(),
         },
     };
@@ -127,21 +127,18 @@ mod tests {
     }
 
     #[test]
-    fn what_an_option_does_not_set_is_told_with_the_key_that_it_does_not_go_with() {
+    fn what_no_option_sets_is_told_with_the_key_and_the_options_that_it_may_come_from() {
         let typed = [("--set depth=2,4", "factors/depth"), ("--set threads=1", "factors/threads")];
         assert_eq!(
             line("baseline/depth", "depth has no level \"1\"", &typed),
-            "--set depth=2,4 does not go with baseline.depth of depth: depth has no level \"1\""
+            "depth with --set depth=2,4: baseline.depth: depth has no level \"1\""
         );
         assert_eq!(
             line("workload/0/io/size", "no", &typed[..1]),
-            "--set depth=2,4 does not go with workload.io.size of depth: no"
+            "depth with --set depth=2,4: workload.io.size: no"
         );
-        assert_eq!(
-            line("fresh", "no", &[("--lab", "")]),
-            "--lab does not go with fresh of depth: no"
-        );
-        assert_eq!(line("", "no", &typed[..1]), "--set depth=2,4 with depth: no");
+        assert_eq!(line("fresh", "no", &[("--lab", "")]), "depth with --lab: fresh: no");
+        assert_eq!(line("", "no", &typed[..1]), "depth with --set depth=2,4: no");
         assert_eq!(line("fresh", "no", &[]), "depth: no");
     }
 
