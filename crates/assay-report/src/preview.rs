@@ -325,7 +325,7 @@ pub fn render(preview: &Preview, order: Order, width: usize) -> String {
         fact("loses", &stake.line());
     }
     for (names, text) in sights(&preview.foresight) {
-        fact("sees", &format!("{}: {text}", names.join(", ")));
+        fact("detects", &format!("{}: {text}", names.join(", ")));
     }
     for lack in &preview.lacks {
         fact("lacks", lack);
@@ -364,9 +364,9 @@ fn trials(preview: &Preview, order: Order) -> String {
     format!(
         "{}: {}, {}, {}; {} order, seed {}{chosen}",
         preview.trial_count,
-        plural(preview.arms, "arm"),
+        plural(preview.arms, "setting"),
         plural(preview.replicates as usize, "replicate"),
-        plural(lead_ins, "lead-in"),
+        plural(lead_ins, "warm-up"),
         order.name(),
         preview.seed
     )
@@ -431,7 +431,7 @@ fn listed(preview: &Preview, order: Order, width: usize) -> Vec<String> {
             break;
         }
         let head = match (by_replicate, first.replicate) {
-            (true, 0) => "lead-in:".to_owned(),
+            (true, 0) => "warm-up:".to_owned(),
             (true, replicate) => format!("replicate {replicate}:"),
             (false, _) => "in order:".to_owned(),
         };
@@ -443,7 +443,7 @@ fn listed(preview: &Preview, order: Order, width: usize) -> Vec<String> {
 }
 
 fn name(trial: &PreviewTrial) -> String {
-    let lead_in = if trial.lead_in { "lead-in " } else { "" };
+    let lead_in = if trial.lead_in { "warm-up " } else { "" };
     let again = if trial.control { " (control)" } else { "" };
     format!("{lead_in}{}{}{again}", trial.workload, levels(&trial.arm))
 }

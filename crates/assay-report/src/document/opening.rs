@@ -74,6 +74,7 @@ pub fn answer(findings: &Findings) -> Answer {
         .or_else(|| (!study::is_one(findings)).then(|| measured(findings)).flatten())
         .or_else(effect)
         .or_else(judged)
+        .or_else(|| said(|said| *said != Said::NotAlone))
         .or_else(|| findings.sentences().next().map(of_sentence))
         .or_else(|| findings.summary.first().map(Answer::of_nothing))
         .unwrap_or_else(|| Answer::of_nothing("There are no numbers."))

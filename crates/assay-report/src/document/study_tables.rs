@@ -347,7 +347,7 @@ fn ratios(page: &Page<'_>) -> Option<String> {
     let (_, most) = page.family()?;
     if !page.paired() {
         let rerun = page.primary().any(|found| found.kind == Kind::RerunBaseline);
-        let own = if rerun { "; arms with a baseline are set against it first" } else { "" };
+        let own = if rerun { "; settings with a baseline are compared with it first" } else { "" };
         return Some(format!(
             "Ratios are to the earlier result{own}; their intervals hold all at once. Across days or machines \
              verdicts only suggest: no interval knows what else has changed."
@@ -384,7 +384,7 @@ fn verdicts(page: &Page<'_>) -> Vec<String> {
     }
     if page.primary().any(|found| numbers::small(found).is_some()) {
         told.push(format!(
-            "{}: the difference is clear, but smaller than the margin.",
+            "{}: the difference is significant, but smaller than the margin.",
             below(margin)
         ));
     }

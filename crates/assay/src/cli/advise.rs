@@ -16,6 +16,7 @@ use assay_core::findings::{
 };
 use assay_core::results::bundle::{self, Kept, Stored};
 use assay_core::results::plan::arm_words;
+use assay_core::study::presets::is_one_workload;
 use assay_core::study::words;
 use assay_core::system::System;
 use assay_report::document::Stands;
@@ -31,7 +32,7 @@ use assay_report::document::Stands;
 Examples:
   assay advise                          of the newest result
   assay advise 20261120-1031 --json     for scripts
-  assay advise confirm 20261120-1031    fresh trials of the best arm
+  assay advise confirm 20261120-1031    fresh trials of the best setting
   assay advise apply 20261120-1204      what would be written (--yes does it)"
 )]
 pub struct Arguments {
@@ -97,8 +98,9 @@ fn advise(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     }
     if text.is_empty() {
         let id = &findings.study.id;
-        text =
-            format!("{id} advises nothing: no arm is surely better or worse than its baseline\n");
+        text = format!(
+            "{id} advises nothing: no setting is surely better or worse than its baseline\n"
+        );
     }
     output::text(&text);
     Ok(())
@@ -182,7 +184,7 @@ impl Standing {
 
 /// What would make the arm of a comparison permanent.
 pub fn propose(system: &dyn System, stored: &Stored, best: &Comparison) -> Outcome<Proposal> {
-    let nowhere = || Failure::refused("the result does not tell where the arm was measured");
+    let nowhere = || Failure::refused("the result does not tell where the setting was measured");
     let planned = stored.plan.workloads.iter().find(|work| work.arm == best.arm);
     let index = planned.map(|work| work.target).ok_or_else(nowhere)?;
     let before = stored.environment.sites.get(index).ok_or_else(nowhere)?;
@@ -318,7 +320,8 @@ pub fn confirmed<'a>(findings: &'a Findings, workload: Option<&str>) -> Outcome<
     let ids = confirmed.clone().filter(own).flat_map(|advice| &advice.evidence);
     let named = |id: &String| findings.comparisons.iter().find(|found| found.id == *id);
     let better = |one: &&Comparison| {
-        one.verdict == Some(Verdict::Better) && workload.is_none_or(|name| one.workload == name)
+        let wanted = |name: &str| is_one_workload(&one.workload, name);
+        one.verdict == Some(Verdict::Better) && workload.is_none_or(wanted)
     };
     if let Some(found) = ids.filter_map(named).find(better) {
         return Ok(found);
@@ -327,7 +330,7 @@ pub fn confirmed<'a>(findings: &'a Findings, workload: Option<&str>) -> Outcome<
     Err(Failure::mistake(match torn {
         Some(advice) => format!("{} Name the work with --workload", advice.text),
         None => {
-            format!("{id}: fresh trials did not confirm that an arm is better: nothing to apply")
+            format!("{id}: fresh trials did not confirm that a setting is better: nothing to apply")
         }
     }))
 }

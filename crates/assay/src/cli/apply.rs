@@ -18,17 +18,17 @@ use assay_core::system::System;
 /// Make the confirmed setting permanent; shown first, done with --yes
 ///
 /// Only what fresh trials confirmed is applied, measured here and by root: run assay advise confirm
-/// with sudo first, and give its result. How far its numbers can be trusted is told: suspect ones are applied
+/// with sudo first, and give its result. How far its numbers can be trusted is shown: suspect ones are applied
 /// with --accept-suspect alone, invalid ones never. Each setting is written now, and a file brings it back at
 /// each start of the machine: a udev rule for a drive, by its serial number; sysctl.d for what lies
 /// below /proc/sys; tmpfiles.d for other files of the kernel. File systems are not made and fstab is
-/// not edited: their lines are shown. assay restore undo takes it back.
+/// not edited: their lines are shown. assay restore undo undoes it.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   assay advise apply 20261120-1031         what would be written
   assay advise apply 20261120-1031 --yes   write it (root)
-  assay restore undo                       take it back")]
+  assay restore undo                       undo it")]
 pub struct Arguments {
     /// Id of the result of assay advise confirm, or the beginning of it
     #[arg(value_name = "ID")]
@@ -36,7 +36,7 @@ pub struct Arguments {
     /// Do it
     #[arg(long)]
     yes: bool,
-    /// Take the winner though its numbers are suspect, for the reasons that are told
+    /// Take the winner though its numbers are suspect, for the reasons that are given
     #[arg(long)]
     accept_suspect: bool,
     /// The work that matters, where workloads disagree
@@ -133,7 +133,7 @@ fn tell(
 /// What came of it, in a line.
 fn outcome(id: &str, proposal: &Proposal, done: Option<Applied>) -> String {
     match done {
-        Some(Applied::Now) => format!("done; assay restore undo {id} takes it back"),
+        Some(Applied::Now) => format!("done; assay restore undo {id} undoes it"),
         Some(Applied::Before) => "everything was so already".to_owned(),
         None if proposal.settings.is_empty() && proposal.files.is_empty() => {
             "nothing of it is a setting that assay can make permanent".to_owned()
@@ -212,7 +212,7 @@ mod tests {
         assert!(told.contains("`assay advise apply --help`"), "{told}");
         assert!(CONSENTS.iter().all(|option| !told.contains(option)), "{told}");
         let done = outcome("20261120-1031", &proposal, Some(Applied::Now));
-        assert_eq!(done, "done; assay restore undo 20261120-1031 takes it back");
+        assert_eq!(done, "done; assay restore undo 20261120-1031 undoes it");
     }
 
     #[test]

@@ -21,10 +21,10 @@ use assay_report::preview::{self, Preview, PreviewStake};
 /// Earlier results that are looked at for one to take the spread from.
 const MOST_LOOKED_AT: usize = 20;
 
-/// What a study would do: trials, time, changes, and what it can see
+/// What a study would do: trials, time, changes, detectable differences
 ///
-/// Changes nothing. The smallest difference that the study will see is told for the spread of an
-/// earlier result of the same study where there is one.
+/// Changes nothing. The smallest detectable difference is computed from the spread of an earlier
+/// result of the same study where there is one.
 #[derive(Debug, Args)]
 #[command(
     after_help = "More: assay plan STUDY --help (that study's), assay plan --help (all)",

@@ -69,8 +69,8 @@ impl Unended {
 pub struct Waiting {
     /// Wait so long for what another study holds, such as 30m
     ///
-    /// Without it such a study is refused at once. With progress; what is held to the end of that time
-    /// is refused as well.
+    /// Without it such a study is refused at once. With progress; what is still in use at the end of that
+    /// time is refused as well.
     #[arg(long, value_name = "TIME")]
     wait: Option<Time>,
 }
@@ -311,7 +311,9 @@ fn lost(finished: &Finished) -> Option<Failure> {
     let all = finished.trials.iter().filter(|own| own.record.status != Status::LeadIn).count();
     let hurt = |trial: &Trial| trial.record.measured.as_ref().and_then(trial::taken_back).is_some();
     let why = if finished.trials.iter().any(hurt) {
-        format!("a level was taken back because it hurt: {failed} of {all} trials have no number")
+        format!(
+            "a level was rolled back because it harmed the work: {failed} of {all} trials have no number"
+        )
     } else {
         format!("{failed} of {all} trials failed (the first: {first})")
     };

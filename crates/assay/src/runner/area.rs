@@ -311,7 +311,7 @@ fn free_bytes(system: &dyn System, site: &Site, first_byte: u64) -> Outcome<u64>
     }
     let space = system.space(&site.path).map_err(|error| {
         Failure::refused(format!(
-            "{}: the free space cannot be told: {error}; name another directory",
+            "{}: the free space cannot be determined: {error}; name another directory",
             site.target
         ))
     })?;
@@ -351,7 +351,7 @@ pub fn directory_bytes(
 ) -> Outcome<u64> {
     let space = system.space(path).map_err(|error| {
         Failure::refused(format!(
-            "{target}: the free space cannot be told: {error}; name another directory"
+            "{target}: the free space cannot be determined: {error}; name another directory"
         ))
     })?;
     if space.read_only {

@@ -391,7 +391,7 @@ impl<'a> TestBed<'a> {
         }
         let wanted = match self.wanted(index, &planned.arm) {
             Ok(wanted) => wanted,
-            Err(reason) => return Some(format!("its settings cannot be told any more: {reason}")),
+            Err(reason) => return Some(format!("its settings cannot be read any more: {reason}")),
         };
         let shaped = plan.workloads[planned.workload].work.shaped();
         let shaped = shaped.filter(|_| self.guard.is_some());
