@@ -328,7 +328,7 @@ fn the_lead_shows_the_answer() {
 #[test]
 fn classes_of_requests_stand_in_one_figure_of_effects() {
     let own = |name: &str| -> Vec<Figure> {
-        let figures = all(&Evidence::bare(findings(name))).into_iter();
+        let figures = all(&Evidence::bare(fixture(name))).into_iter();
         figures.filter(|figure| figure.id.starts_with("effects-")).collect()
     };
     let live = own("study-live");
