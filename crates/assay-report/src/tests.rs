@@ -343,8 +343,8 @@ fn questions_and_the_card_stand_on_every_page() {
         for width in [40, 80] {
             let page = rendered(&found, width, false);
             let flat = page.split_whitespace().collect::<Vec<_>>().join(" ");
-            let asked = "- Is the rate highest at 32 to 64 threads? NOT SHOWN: The numbers do not \
-                         tell. random-read: best operations per second at 8. Published: it peaks \
+            let asked = "- Is the rate highest at 32 to 64 threads? NOT SHOWN: The numbers are \
+                         inconclusive. random-read: best operations per second at 8. Published: it peaks \
                          there.";
             assert!(flat.contains(asked), "{name}:\n{page}");
             for word in ["82.4", "21", "1,820", "19.3", "95 MB/s", "12.50 GBP", "1.54", "below"] {
