@@ -180,7 +180,7 @@ mod tests {
         assert_eq!(
             told[1],
             "drive sda: WDC WD40EFRX-68N; 3.64 TiB; firmware 82.00A82; SATA 6.0 Gbit/s; 5,400 turns a \
-             minute; health not told: it sleeps, and is not woken to be asked"
+             minute; health unknown: it sleeps, and is not woken to be asked"
         );
         assert!(told[2].contains("SATA 3.0 Gbit/s; rotational: page 0xb1 of it"), "{}", told[2]);
         assert_eq!(told[3], "array btrfs: btrfs of sda and sdb");
@@ -204,7 +204,7 @@ mod tests {
              \u{b0}C, 1 hour",
             "drive sdc: QEMU USB HARDDRIVE; 256 MiB; firmware 2.5+; USB 5 Gbit/s; speaks USB 3.00; \
              rotational: page 0xb1 of it is not there (it has none, or Linux is older than 5.18); \
-             health not told: it does not say that it takes ATA commands",
+             health unknown: it does not say that it takes ATA commands",
         ];
         assert_eq!(told, expected);
     }
@@ -214,7 +214,7 @@ mod tests {
         let told = words(&machine("sd-card"));
         let card = told.iter().find(|line| line.starts_with("drive mmcblk0")).unwrap();
         assert!(card.contains("SD, maker 0x000003, oem 0x5344, made 04/2019"), "{card}");
-        assert!(card.contains("health not told: SD cards"), "{card}");
+        assert!(card.contains("health unknown: SD cards"), "{card}");
         assert!(!told.iter().any(|line| line.contains("zram")), "{told:?}");
     }
 
