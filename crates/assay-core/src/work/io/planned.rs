@@ -106,18 +106,14 @@ impl Planned {
     /// The job of one run in an area of its own.
     pub fn job(&self, area: &Area, (ramp_ns, time_ns): (u64, u64), seed: u64) -> Job {
         Job {
-            pattern: self.pattern,
-            mix: self.mix,
-            size_bytes: self.size_bytes,
             depth: self.depth,
             threads: self.threads,
             sync: self.sync,
             content: self.content,
-            area: self.whole_blocks(area),
             ramp: Duration::from_nanos(ramp_ns),
             time: Duration::from_nanos(time_ns),
             operations: self.operations,
-            seed,
+            ..Job::base(self.pattern, self.mix, self.size_bytes, self.whole_blocks(area), seed)
         }
     }
 
