@@ -8,6 +8,7 @@ mod parameters;
 mod pilot;
 mod planned;
 mod run;
+mod stored;
 
 use serde::{Deserialize, Serialize};
 
@@ -53,7 +54,7 @@ pub enum AskedEngine {
 }
 
 /// Reads and writes of blocks, as a study asks for them.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Asked {
     /// Order of the offsets.
@@ -103,6 +104,11 @@ impl Asked {
     /// Operations in flight over all threads.
     pub fn in_flight(&self) -> u32 {
         self.depth.saturating_mul(self.threads)
+    }
+
+    /// Bytes of one operation, as engines take them: more than [`keys::LARGEST_OPERATION`] none does.
+    pub fn size_bytes(&self) -> u32 {
+        self.size.0 as u32
     }
 }
 

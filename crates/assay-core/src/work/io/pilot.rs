@@ -46,6 +46,6 @@ fn job(io: &Asked, area: &Area, seed: u64) -> Option<Job> {
         content: io.content,
         time: Duration::from_millis(PILOT_MS),
         operations: Some(PILOT_OPERATIONS),
-        ..Job::base(pattern(io), io.mix, io.size.0 as u32, area.start..area.start + length, seed)
+        ..Job::base(pattern(io), io.mix, io.size_bytes(), area.start..area.start + length, seed)
     })
 }
