@@ -1,6 +1,6 @@
 //! A planned workload as a command line of fio: what fio would have to be told to do the same work.
 
-use super::{Content, Engine, Mix, Pattern, Planned, WriteSync};
+use super::{Asked, Content, Engine, Mix, Pattern, Planned, WriteSync, parameters};
 use crate::work::kind::{ByHand, CommandLine};
 use crate::work::place::Area;
 
@@ -87,7 +87,7 @@ fn pattern(io: &Planned) -> String {
     format!("{random}{mix}")
 }
 
-fn is_random(io: &Planned) -> bool {
+fn is_random(io: &Asked) -> bool {
     io.pattern == Pattern::Random
 }
 
@@ -133,29 +133,35 @@ fn span(io: &Planned, area: &Area) -> Vec<String> {
     words
 }
 
+/// What is said of single parameters.
 fn details(io: &Planned) -> Vec<String> {
-    let mut words = Vec::new();
-    let mut add = |word: &str| words.push(word.to_owned());
-    if is_random(io) {
-        add("--norandommap");
-        add("--randrepeat=0");
+    parameters::FIO.iter().flat_map(|words| words(io)).collect()
+}
+
+/// Random offsets, each drawn anew.
+pub(super) fn random(io: &Asked) -> Vec<String> {
+    let drawn: &[&str] = if is_random(io) { &["--norandommap", "--randrepeat=0"] } else { &[] };
+    drawn.iter().copied().map(str::to_owned).collect()
+}
+
+/// What is written.
+pub(super) fn content(io: &Asked) -> Vec<String> {
+    match io.content {
+        _ if !io.mix.writes() => Vec::new(),
+        Content::Zero => vec!["--zero_buffers".to_owned()],
+        Content::Random => vec!["--refill_buffers".to_owned()],
+        Content::Partly(_) => vec![
+            "--refill_buffers".to_owned(),
+            format!("--buffer_compress_percentage={}", io.content.compressible_percent()),
+            format!("--buffer_compress_chunk={PAGE}"),
+        ],
     }
-    if io.mix.writes() {
-        match io.content {
-            Content::Zero => add("--zero_buffers"),
-            Content::Random => add("--refill_buffers"),
-            Content::Partly(_) => {
-                add("--refill_buffers");
-                let percent = io.content.compressible_percent();
-                add(&format!("--buffer_compress_percentage={percent}"));
-                add(&format!("--buffer_compress_chunk={PAGE}"));
-            }
-        }
-        if io.sync == WriteSync::EachWrite {
-            add("--fdatasync=1");
-        }
-    }
-    words
+}
+
+/// When a write is done.
+pub(super) fn sync(io: &Asked) -> Vec<String> {
+    let each = io.mix.writes() && io.sync == WriteSync::EachWrite;
+    each.then(|| "--fdatasync=1".to_owned()).into_iter().collect()
 }
 
 fn remarks(io: &Planned, engine: Engine, note: Option<&str>) -> Vec<String> {
@@ -209,12 +215,10 @@ fn time(ns: u64) -> String {
 mod tests {
     use super::*;
     use crate::quantity::Bytes;
-    use crate::work::Kind as _;
-    use crate::work::io::Asked;
 
     /// Random reads of 4 KiB, 32 in flight, and what is changed of them.
     fn io(change: impl FnOnce(&mut Planned)) -> Planned {
-        let asked = Asked { depth: 32, ..Asked::sample() };
+        let asked = Asked { depth: 32, ..Asked::SAMPLE };
         let mut planned = Planned::new(asked, Engine::IoUring);
         change(&mut planned);
         planned

@@ -7,13 +7,15 @@ use std::time::Duration;
 use assay_load::{EngineKind, Job};
 use serde::{Deserialize, Serialize};
 
-use super::stored::Stored;
-use super::{Asked, AskedEngine, Mix, Pattern, WriteSync, content_words, fio_line, run, touch};
+use super::parameters::{self, Stored};
+use super::{
+    Asked, AskedEngine, Mix, Pattern, WriteSync, content_words, fio_line, run, told, touch,
+};
 use crate::presence::Presence;
 use crate::quantity::Bytes;
 use crate::quantity::metric::{BANDWIDTH, IOPS};
 use crate::quantity::units::show;
-use crate::work::kind::{ByHand, CommandLine, Kind as _, Runs, Touch};
+use crate::work::kind::{ByHand, CommandLine, Runs, Touch};
 use crate::work::measured::{Measured, Ran};
 use crate::work::place::{Area, DirectUse, Offer, Run};
 use crate::work::{self};
@@ -95,22 +97,21 @@ impl Planned {
     /// Nothing was run: others' work was looked at.
     pub fn watched() -> Self {
         let nothing =
-            Asked { size: Bytes(0), depth: 0, threads: 0, direct: false, ..Asked::sample() };
+            Asked { size: Bytes(0), depth: 0, threads: 0, direct: false, ..Asked::SAMPLE };
         Self::new(nothing, Engine::None)
     }
 
     /// The job of one run in an area of its own.
     pub fn job(&self, area: &Area, (ramp_ns, time_ns): (u64, u64), seed: u64) -> Job {
-        Job {
-            depth: self.depth,
-            threads: self.threads,
-            sync: self.sync,
-            content: self.content,
+        let mut job = Job {
             ramp: Duration::from_nanos(ramp_ns),
             time: Duration::from_nanos(time_ns),
-            operations: self.operations,
             ..Job::base(self.pattern, self.mix, self.size_bytes(), self.whole_blocks(area), seed)
+        };
+        for tell in parameters::JOB {
+            tell(self, &mut job);
         }
+        job
     }
 
     /// The bytes of an area that hold whole operations. A plan can be a stranger's: its area may end where no
@@ -160,14 +161,13 @@ impl Runs for Planned {
         let synced = self.sync == WriteSync::EachWrite;
         let sync = if synced { " with an fdatasync after each" } else { "" };
         let content = content_words(self.content);
-        let count = self.operations.map(|count| format!(", {} operations", show::count(count)));
         let way = if self.direct { "direct" } else { "through the page cache" };
         format!(
             "{} {mix} of {}{sync}{content}, {} in flight{}, {}, {way}",
             self.pattern.name(),
             self.size,
             show::count(u64::from(self.in_flight())),
-            count.unwrap_or_default(),
+            told(self),
             self.engine
         )
     }
