@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, SystemTime};
 
-use assay_load::{Content, EngineKind, Job, Mix, Pattern, Target, WriteSync};
+use assay_load::{EngineKind, Job, Mix, Pattern, Target};
 
 use crate::lab::volume::{Filesystem, Volume};
 use crate::lab::{Done, call, has, is_root};
@@ -160,19 +160,12 @@ fn ours_run(case: &Case, path: &Path, time: Duration, seed: u64) -> Done<f64> {
     let direct = rustix::fs::OFlags::DIRECT.bits().cast_signed();
     let file = OpenOptions::new().read(true).write(!case.read).custom_flags(direct).open(path);
     let file = file.map_err(|error| format!("{}: {error}", path.display()))?;
+    let mix = if case.read { Mix::READS } else { Mix::WRITES };
     let job = Job {
-        pattern: Pattern::Random,
-        mix: if case.read { Mix::READS } else { Mix::WRITES },
-        size_bytes: 4096,
         depth: case.depth,
-        threads: 1,
-        sync: WriteSync::None,
-        content: Content::Random,
-        area: 0..FILE_BYTES,
         ramp: RAMP,
         time,
-        operations: None,
-        seed,
+        ..Job::base(Pattern::Random, mix, 4096, 0..FILE_BYTES, seed)
     };
     let target = Target { file: Some(file.as_fd()), memory_alignment: 4096 };
     let outcome = assay_load::run(&job, &case.engine, &target, &AtomicBool::new(false))

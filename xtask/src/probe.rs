@@ -12,7 +12,7 @@ use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::Duration;
 
-use assay_load::{Content, EngineKind, Job, Mix, Pattern, Target, WriteSync};
+use assay_load::{EngineKind, Job, Mix, Pattern, Target};
 use assay_sys::{BlockTrace, TraceMeans};
 
 use crate::fio::{Draws, middle};
@@ -158,18 +158,10 @@ fn reads(device: &str, depth: u32, time: Duration, seed: u64) -> Done<(f64, u64)
     let file = OpenOptions::new().read(true).custom_flags(direct).open(device);
     let file = file.map_err(|error| format!("{device}: {error}"))?;
     let job = Job {
-        pattern: Pattern::Random,
-        mix: Mix::READS,
-        size_bytes: 4096,
         depth,
-        threads: 1,
-        sync: WriteSync::None,
-        content: Content::Random,
-        area: 0..MEBIBYTES << 20,
         ramp: RAMP,
         time,
-        operations: None,
-        seed,
+        ..Job::base(Pattern::Random, Mix::READS, 4096, 0..MEBIBYTES << 20, seed)
     };
     let target = Target { file: Some(file.as_fd()), memory_alignment: 4096 };
     let outcome = assay_load::run(&job, &EngineKind::IoUring, &target, &AtomicBool::new(false))

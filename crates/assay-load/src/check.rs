@@ -89,23 +89,12 @@ pub(crate) mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::{Content, WriteSync};
 
     /// A valid job to vary.
     pub(crate) fn job() -> Job {
         Job {
-            pattern: Pattern::Random,
-            mix: Mix::READS,
-            size_bytes: 4096,
-            depth: 1,
-            threads: 1,
-            sync: WriteSync::None,
-            content: Content::Random,
-            area: 0..1 << 20,
-            ramp: Duration::ZERO,
             time: Duration::from_secs(1),
-            operations: None,
-            seed: 1,
+            ..Job::base(Pattern::Random, Mix::READS, 4096, 0..1 << 20, 1)
         }
     }
 

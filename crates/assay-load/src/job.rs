@@ -75,6 +75,34 @@ pub struct Job {
     pub seed: u64,
 }
 
+impl Job {
+    /// What no run can leave unsaid, and of all else nothing: one thread with one operation in flight,
+    /// no sync, fresh random bytes where it writes, no ramp, and no time, so that it ends as soon as
+    /// an operation is done. What is to last says its `time`, or its `operations` too.
+    pub const fn base(
+        pattern: Pattern,
+        mix: Mix,
+        size_bytes: u32,
+        area: Range<u64>,
+        seed: u64,
+    ) -> Self {
+        Self {
+            pattern,
+            mix,
+            size_bytes,
+            depth: 1,
+            threads: 1,
+            sync: WriteSync::None,
+            content: Content::Random,
+            area,
+            ramp: Duration::ZERO,
+            time: Duration::ZERO,
+            operations: None,
+            seed,
+        }
+    }
+}
+
 /// The one thing that a run may touch.
 #[derive(Clone, Copy, Debug)]
 pub struct Target<'a> {
@@ -82,4 +110,35 @@ pub struct Target<'a> {
     pub file: Option<BorrowedFd<'a>>,
     /// Alignment in bytes that buffers in memory must have.
     pub memory_alignment: usize,
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicBool;
+
+    use super::*;
+    use crate::{EngineKind, Totals};
+
+    fn base() -> Job {
+        Job::base(Pattern::Random, Mix::WRITES, 4096, 0..1 << 20, 1)
+    }
+
+    fn totals(job: &Job) -> Totals {
+        let target = Target { file: None, memory_alignment: 4096 };
+        crate::run(job, &EngineKind::Null, &target, &AtomicBool::new(false)).unwrap().totals
+    }
+
+    #[test]
+    fn a_job_of_which_no_more_is_said_is_over_after_one_operation() {
+        let found = totals(&base());
+        assert_eq!((found.write_operations, found.write_bytes), (1, 4096));
+        assert_eq!(found.read_operations, 0);
+    }
+
+    #[test]
+    fn what_is_said_of_a_job_beside_its_base_is_done() {
+        let time = Duration::from_secs(3600);
+        let found = totals(&Job { time, operations: Some(3), ..base() });
+        assert_eq!(found.write_operations, 3);
+    }
 }

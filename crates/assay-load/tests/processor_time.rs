@@ -11,26 +11,19 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use assay_lab::needs::{Need, have};
-use assay_load::{Content, EngineKind, Job, Mix, Outcome, Pattern, Target, WriteSync};
+use assay_load::{EngineKind, Job, Mix, Outcome, Pattern, Target};
 use rustix::fs::{MemfdFlags, memfd_create};
 
 const AREA: u64 = 64 << 20;
 const ROUNDS: u64 = 6;
 
 fn job(threads: u32, depth: u32) -> Job {
+    let mix = Mix::Shares { read_percent: 50 };
     Job {
-        pattern: Pattern::Random,
-        mix: Mix::Shares { read_percent: 50 },
-        size_bytes: 16 << 10,
         depth,
         threads,
-        sync: WriteSync::None,
-        content: Content::Random,
-        area: 0..AREA,
-        ramp: Duration::ZERO,
         time: Duration::from_millis(300),
-        operations: None,
-        seed: 7,
+        ..Job::base(Pattern::Random, mix, 16 << 10, 0..AREA, 7)
     }
 }
 

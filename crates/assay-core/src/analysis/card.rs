@@ -102,7 +102,7 @@ fn measures(
     synced: bool,
     [reads, writes]: [bool; 2],
 ) -> Option<(&'static str, &'static str)> {
-    let small = io.size_bytes == SMALL_BYTES;
+    let small = io.size_bytes() == SMALL_BYTES;
     let name = match (io.pattern, reads, writes, io.depth * io.threads) {
         _ if synced || (io.pattern == Pattern::Random && !small) => return None,
         (Pattern::Sequential, true, false, _) => "read_mb_s",

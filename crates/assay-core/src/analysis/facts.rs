@@ -240,7 +240,7 @@ pub(super) fn io(workload: &PlannedWorkload) -> Option<IoFacts> {
     Some(IoFacts {
         pattern: io.pattern,
         mix: io.mix,
-        size_bytes: u64::from(io.size_bytes),
+        size_bytes: io.size.0,
         data_sync: io.sync == WriteSync::EachWrite,
     })
 }

@@ -45,7 +45,7 @@ fn surface(area: &Area, row: &Row<'_>) -> Option<Surface> {
 /// Each place of a row with its rate; none where there are too many to be drawn.
 fn places(io: &io::Planned, area: &Area, row: &Row<'_>) -> Vec<Spot> {
     let count = io.operations.filter(|count| *count <= MOST_PLACES).unwrap_or(0);
-    let bytes = f64::from(io.size_bytes);
+    let bytes = f64::from(io.size_bytes());
     let one = |index: u64| {
         let at = sample_offset(io, area, index)?;
         let trials = standing(row).filter_map(counted);
@@ -167,7 +167,7 @@ fn rate(io: &io::Planned, area: &Area, trial: &Measured<'_>, band: u64) -> Optio
         sample_offset(io, area, *index).is_some_and(|at| band_of(area, at) == band)
     });
     let (samples, ns) = own.fold((0, 0_u64), |(count, sum), (_, ns)| (count + 1, sum + ns));
-    let bytes = samples * u64::from(io.size_bytes);
+    let bytes = samples * io.size.0;
     (ns > 0).then(|| bytes as f64 / (ns as f64 / 1e9))
 }
 

@@ -5,6 +5,7 @@ use hdrhistogram::Histogram;
 use super::*;
 use crate::findings::{Comparison, Kind, Trust};
 use crate::presence::Presence;
+use crate::quantity::Bytes;
 use crate::results::design::Design;
 use crate::results::histogram;
 use crate::results::plan::{AbsentWorkload, Arm, PlannedTrial};
@@ -75,7 +76,7 @@ impl Bench {
         let mut workload = testing::workload(name, if name.contains("read") { 100 } else { 0 });
         workload.target = target;
         let io = testing::io_of(&mut workload);
-        io.size_bytes = size;
+        io.size = Bytes(u64::from(size));
         if name.contains("sync") {
             io.sync = WriteSync::EachWrite;
         }
@@ -164,8 +165,8 @@ fn machine() -> Machine {
 
 fn trial(workload: &crate::results::plan::PlannedWorkload, replicate: u32, rate: u64) -> Trial {
     let mut record = testing::trial(workload, replicate);
-    let size = io::Planned::of(&workload.work).unwrap().size_bytes;
-    let moved = Count { operations: rate, bytes: rate * u64::from(size) };
+    let size = io::Planned::of(&workload.work).unwrap().size.0;
+    let moved = Count { operations: rate, bytes: rate * size };
     let measured = testing::measured(&mut record);
     measured.window_ns = 1_000_000_000;
     for count in [&mut measured.claims.read, &mut measured.claims.write] {

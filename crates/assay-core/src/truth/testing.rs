@@ -14,8 +14,8 @@ use crate::results::record::{
 };
 use crate::system::site::{Backing, Drive, Layer, Link, Mount, Site, TargetKind};
 use crate::system::{CachedPages, DeviceNumber};
-use crate::work::io::{self, Content, Engine, Mix, Pattern, WriteSync};
-use crate::work::{Claims, Count, Measured, command, files};
+use crate::work::io::{self, Engine, Mix};
+use crate::work::{Claims, Count, Kind as _, Measured, command, files};
 
 /// Bytes that each trial of a bench moves in each direction that it uses.
 pub const MOVED: u64 = 64 << 20;
@@ -314,25 +314,14 @@ pub fn survey() -> Survey {
 }
 
 pub fn workload(name: &str, read_percent: u8) -> PlannedWorkload {
+    let mix = Mix::Shares { read_percent };
+    let asked = io::Asked { mix, depth: 32, ..io::Asked::sample() };
     PlannedWorkload {
         name: name.to_owned(),
         arm: Arm::new(),
         control: false,
         target: 0,
-        work: io::Planned {
-            engine: Engine::IoUring,
-            pattern: Pattern::Random,
-            mix: Mix::Shares { read_percent },
-            size_bytes: 4096,
-            depth: 32,
-            threads: 1,
-            asked_depth: 32,
-            sync: WriteSync::None,
-            content: Content::Random,
-            direct: true,
-            operations: None,
-        }
-        .into(),
+        work: io::Planned::new(asked, Engine::IoUring).into(),
         ramp_ns: 200 * MS,
         time_ns: 800 * MS,
         note: None,

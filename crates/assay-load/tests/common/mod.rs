@@ -8,25 +8,13 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
-use assay_load::{
-    Class, Content, ENGINES, EngineKind, Job, Mix, Outcome, Pattern, Target, WriteSync, run,
-};
+use assay_load::{Class, ENGINES, EngineKind, Job, Mix, Outcome, Pattern, Target, run};
 
 /// A valid job to vary.
 pub fn job() -> Job {
     Job {
-        pattern: Pattern::Random,
-        mix: Mix::READS,
-        size_bytes: 4096,
-        depth: 1,
-        threads: 1,
-        sync: WriteSync::None,
-        content: Content::Random,
-        area: 0..1 << 20,
-        ramp: Duration::ZERO,
         time: Duration::from_secs(3600),
-        operations: None,
-        seed: 1,
+        ..Job::base(Pattern::Random, Mix::READS, 4096, 0..1 << 20, 1)
     }
 }
 

@@ -15,7 +15,7 @@ use assay_core::study::{SMALLEST_AREA_BYTES, Study};
 use assay_core::system::site::{Site, TargetKind};
 use assay_core::system::{AreaFile, Caching, Consent, System};
 use assay_core::work::Medium;
-use assay_core::work::io::{self, Content, Engine, Mix, Pattern, WriteSync};
+use assay_core::work::io::{self, Content, Engine, Mix, Pattern};
 
 const MIB: u64 = 1 << 20;
 /// Area where nothing was asked for and there is room.
@@ -498,19 +498,13 @@ pub fn shortage(site: &Site, area: &Area, limit_ns: u64) -> Option<String> {
 
 fn fill_job(area: &Area, step: u64, depth: u32, time_ns: u64, how: &Fill) -> Job {
     let start = area.start + area.length;
+    let (area, seed) = (start..start + step, how.seed ^ start);
     Job {
-        pattern: Pattern::Sequential,
-        mix: Mix::WRITES,
-        size_bytes: MIB as u32,
         depth,
-        threads: 1,
-        sync: WriteSync::None,
         content: how.content,
-        area: start..start + step,
-        ramp: Duration::ZERO,
         time: Duration::from_nanos(time_ns),
         operations: Some(step / MIB),
-        seed: how.seed ^ start,
+        ..Job::base(Pattern::Sequential, Mix::WRITES, MIB as u32, area, seed)
     }
 }
 

@@ -1,6 +1,6 @@
 //! What must hold between the keys of `io`, and between them and the study.
 
-use super::keys::MOST_SAMPLES;
+use super::parameters::MOST_SAMPLES;
 use super::{Asked, Pattern};
 use crate::quantity::Bytes;
 use crate::quantity::units::show;

@@ -1,6 +1,6 @@
 //! A planned workload as a command line of fio: what fio would have to be told to do the same work.
 
-use super::{Content, Engine, Mix, Pattern, Planned, WriteSync};
+use super::{Asked, Content, Engine, Mix, Pattern, Planned, WriteSync, parameters};
 use crate::work::kind::{ByHand, CommandLine};
 use crate::work::place::Area;
 
@@ -48,7 +48,7 @@ fn job(io: &Planned, how: &ByHand<'_>) -> CommandLine {
         words.push(format!("--rwmixread={}", io.mix.read_percent()));
     }
     words.extend([
-        format!("--bs={}", size(u64::from(io.size_bytes))),
+        format!("--bs={}", size(io.size.0)),
         format!("--iodepth={}", io.depth),
         format!("--numjobs={}", io.threads),
     ]);
@@ -87,7 +87,7 @@ fn pattern(io: &Planned) -> String {
     format!("{random}{mix}")
 }
 
-fn is_random(io: &Planned) -> bool {
+fn is_random(io: &Asked) -> bool {
     io.pattern == Pattern::Random
 }
 
@@ -97,7 +97,7 @@ fn step(io: &Planned, area: &Area) -> String {
         return String::new();
     };
     let step = area.length / places.max(1) / PAGE * PAGE;
-    let gap = step.saturating_sub(u64::from(io.size_bytes));
+    let gap = step.saturating_sub(io.size.0);
     if gap == 0 { String::new() } else { format!(":{}", size(gap)) }
 }
 
@@ -109,7 +109,7 @@ fn end(io: &Planned, how: &ByHand<'_>) -> Vec<String> {
         None => vec![runtime, "--time_based".to_owned(), ramp],
         Some(operations) => {
             let each = operations.div_ceil(u64::from(io.threads).max(1));
-            let bytes = each.saturating_mul(u64::from(io.size_bytes));
+            let bytes = each.saturating_mul(io.size.0);
             vec![runtime, format!("--io_size={}", size(bytes))]
         }
     }
@@ -121,7 +121,7 @@ fn span(io: &Planned, area: &Area) -> Vec<String> {
     if area.start > 0 {
         words.push(format!("--offset={}", size(area.start)));
     }
-    let block = u64::from(io.size_bytes).max(1);
+    let block = io.size.0.max(1);
     let threads = u64::from(io.threads).max(1);
     if io.pattern == Pattern::Sequential && threads > 1 {
         let slice = area.length / block / threads * block;
@@ -133,29 +133,35 @@ fn span(io: &Planned, area: &Area) -> Vec<String> {
     words
 }
 
+/// What is said of single parameters.
 fn details(io: &Planned) -> Vec<String> {
-    let mut words = Vec::new();
-    let mut add = |word: &str| words.push(word.to_owned());
-    if is_random(io) {
-        add("--norandommap");
-        add("--randrepeat=0");
+    parameters::FIO.iter().flat_map(|words| words(io)).collect()
+}
+
+/// Random offsets, each drawn anew.
+pub(super) fn random(io: &Asked) -> Vec<String> {
+    let drawn: &[&str] = if is_random(io) { &["--norandommap", "--randrepeat=0"] } else { &[] };
+    drawn.iter().copied().map(str::to_owned).collect()
+}
+
+/// What is written.
+pub(super) fn content(io: &Asked) -> Vec<String> {
+    match io.content {
+        _ if !io.mix.writes() => Vec::new(),
+        Content::Zero => vec!["--zero_buffers".to_owned()],
+        Content::Random => vec!["--refill_buffers".to_owned()],
+        Content::Partly(_) => vec![
+            "--refill_buffers".to_owned(),
+            format!("--buffer_compress_percentage={}", io.content.compressible_percent()),
+            format!("--buffer_compress_chunk={PAGE}"),
+        ],
     }
-    if io.mix.writes() {
-        match io.content {
-            Content::Zero => add("--zero_buffers"),
-            Content::Random => add("--refill_buffers"),
-            Content::Partly(_) => {
-                add("--refill_buffers");
-                let percent = io.content.compressible_percent();
-                add(&format!("--buffer_compress_percentage={percent}"));
-                add(&format!("--buffer_compress_chunk={PAGE}"));
-            }
-        }
-        if io.sync == WriteSync::EachWrite {
-            add("--fdatasync=1");
-        }
-    }
-    words
+}
+
+/// When a write is done.
+pub(super) fn sync(io: &Asked) -> Vec<String> {
+    let each = io.mix.writes() && io.sync == WriteSync::EachWrite;
+    each.then(|| "--fdatasync=1".to_owned()).into_iter().collect()
 }
 
 fn remarks(io: &Planned, engine: Engine, note: Option<&str>) -> Vec<String> {
@@ -208,21 +214,18 @@ fn time(ns: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::quantity::Bytes;
 
-    fn io() -> Planned {
-        Planned {
-            engine: Engine::IoUring,
-            pattern: Pattern::Random,
-            mix: Mix::READS,
-            size_bytes: 4096,
-            depth: 32,
-            threads: 1,
-            asked_depth: 32,
-            sync: WriteSync::None,
-            content: Content::Random,
-            direct: true,
-            operations: None,
-        }
+    /// Random reads of 4 KiB, 32 in flight, and what is changed of them.
+    fn io(change: impl FnOnce(&mut Planned)) -> Planned {
+        let asked = Asked { depth: 32, ..Asked::SAMPLE };
+        let mut planned = Planned::new(asked, Engine::IoUring);
+        change(&mut planned);
+        planned
+    }
+
+    fn reads() -> Planned {
+        io(|_| {})
     }
 
     const AREA: Area =
@@ -247,7 +250,7 @@ mod tests {
     #[test]
     fn a_random_read() {
         assert_eq!(
-            text(&io()),
+            text(&reads()),
             "fio --name=read-size-4KiB --filename=dir/area --rw=randread --bs=4k --iodepth=32 \
              --numjobs=1 --direct=1 --ioengine=io_uring --size=64m --runtime=10s --time_based \
              --ramp_time=250ms --norandommap --randrepeat=0 --group_reporting"
@@ -256,18 +259,16 @@ mod tests {
 
     #[test]
     fn sequential_writers_have_a_slice_each() {
-        let writers = Planned {
-            pattern: Pattern::Sequential,
-            mix: Mix::Shares { read_percent: 30 },
-            size_bytes: 1 << 20,
-            threads: 3,
-            depth: 1,
-            engine: Engine::Psync,
-            sync: WriteSync::EachWrite,
-            content: Content::Zero,
-            direct: false,
-            ..io()
-        };
+        let writers = io(|io| {
+            io.pattern = Pattern::Sequential;
+            io.mix = Mix::Shares { read_percent: 30 };
+            io.size = Bytes(1 << 20);
+            (io.threads, io.depth) = (3, 1);
+            io.engine = Engine::Psync;
+            io.sync = WriteSync::EachWrite;
+            io.content = Content::Zero;
+            io.direct = false;
+        });
         let text = text(&writers);
         for part in [
             "--rw=rw --rwmixread=30 --bs=1m",
@@ -282,12 +283,13 @@ mod tests {
 
     #[test]
     fn what_fio_does_not_have_is_told_with_the_nearest() {
-        let rewrites = Planned { pattern: Pattern::Sequential, mix: Mix::Rewrite, ..io() };
+        let rewrites = io(|io| (io.pattern, io.mix) = (Pattern::Sequential, Mix::Rewrite));
         let found = line(&rewrites, &how("a"));
         assert!(found.words.join(" ").contains("--rw=rw --rwmixread=50"), "{:?}", found.words);
         assert!(found.remarks[0].contains("fio knows no rewrite"), "{:?}", found.remarks);
-        let spread =
-            Planned { pattern: Pattern::Spread, size_bytes: 1 << 20, operations: Some(16), ..io() };
+        let spread = io(|io| {
+            (io.pattern, io.size, io.operations) = (Pattern::Spread, Bytes(1 << 20), Some(16));
+        });
         let found = line(&spread, &how("a"));
         let text = found.words.join(" ");
         assert!(text.contains("--rw=read:3m "), "{text}");
@@ -297,11 +299,11 @@ mod tests {
 
     #[test]
     fn what_fio_does_otherwise_is_said() {
-        let odd = Planned { engine: Engine::Psync, ..io() };
+        let odd = io(|io| io.engine = Engine::Psync);
         let remarks = line(&odd, &ByHand { note: Some("depth 32 of 64"), ..how("a") }).remarks;
         assert_eq!(remarks.len(), 2);
         assert!(remarks[0].contains("one operation in flight") && remarks[1].contains("32 of 64"));
-        let simulated = Planned { engine: Engine::Simulated, ..io() };
+        let simulated = io(|io| io.engine = Engine::Simulated);
         assert!(line(&simulated, &how("FILE")).remarks[0].contains("no simulated drive"));
     }
 
@@ -317,7 +319,7 @@ mod tests {
     #[test]
     fn a_colon_in_a_path_is_no_second_file() {
         let area = Area { start: 4096, ..AREA };
-        let words = line(&io(), &ByHand { area, ..how("/dev/pci-0:1") }).words;
+        let words = line(&reads(), &ByHand { area, ..how("/dev/pci-0:1") }).words;
         assert_eq!(words[2], "--filename=/dev/pci-0\\:1");
         assert!(words.contains(&"--offset=4k".to_owned()));
     }

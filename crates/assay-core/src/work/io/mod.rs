@@ -1,5 +1,8 @@
 //! Reads and writes of blocks.
 
+#[macro_use]
+mod table;
+
 mod check;
 mod detail;
 mod fio_line;
@@ -19,10 +22,10 @@ use super::{Work, kind};
 use crate::catalogue::About;
 use crate::catalogue::keys::Fields;
 use crate::quantity::metric::{BANDWIDTH, IOPS, LATENCY};
-use crate::quantity::units::show;
 use crate::quantity::{Bytes, Metric, Time};
 
 pub use detail::Detail;
+pub use parameters::Asked;
 pub use planned::{Engine, Planned, plan, random_offsets, sample_offset};
 pub use run::{class_name, run_job};
 
@@ -52,57 +55,15 @@ pub enum AskedEngine {
     IoUring,
 }
 
-/// Reads and writes of blocks, as a study asks for them.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Asked {
-    /// Order of the offsets.
-    pub pattern: Pattern,
-    /// `read`, `write`, reads and writes in percent (`70/30`), or `rewrite`.
-    pub mix: Mix,
-    /// Bytes of one operation.
-    pub size: Bytes,
-    /// Operations in flight per thread.
-    #[serde(default = "one")]
-    pub depth: u32,
-    /// Threads.
-    #[serde(default = "one")]
-    pub threads: u32,
-    /// Past the page cache.
-    #[serde(default = "yes")]
-    pub direct: bool,
-    /// Which bytes are written.
-    #[serde(default)]
-    pub content: Content,
-    /// When a write counts as done.
-    #[serde(default)]
-    pub sync: WriteSync,
-    /// Who carries it out.
-    #[serde(default)]
-    pub engine: AskedEngine,
-    /// Time that is counted; a share of the budget where it is missing.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub time: Option<Time>,
-    /// Time before it that is run but not counted.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ramp: Option<Time>,
-    /// Operations after which a trial ends, over all threads, even if time is left.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub operations: Option<u64>,
-}
-
-const fn one() -> u32 {
-    1
-}
-
-const fn yes() -> bool {
-    true
-}
-
 impl Asked {
     /// Operations in flight over all threads.
     pub fn in_flight(&self) -> u32 {
         self.depth.saturating_mul(self.threads)
+    }
+
+    /// Bytes of one operation, as engines take them: none has more than a GiB.
+    pub fn size_bytes(&self) -> u32 {
+        self.size.0 as u32
     }
 }
 
@@ -115,26 +76,13 @@ impl Kind for Asked {
     };
     const KEYS: &'static Fields = &keys::KEYS;
     const EXAMPLE: &'static str = "io = { pattern = \"random\", mix = \"read\", size = \"4 KiB\" }";
-    const PARAMETERS: &'static [OwnParameter<Self>] = parameters::PARAMETERS;
+    const PARAMETERS: &'static [OwnParameter<Self>] = parameters::FACTORS;
     const METRICS: &'static [&'static [Metric]] = &[&[IOPS, BANDWIDTH], LATENCY];
     const JUDGED: &'static [Judged] =
         &[Judged::Machine, Judged::Bytes, Judged::Medium, Judged::Operations];
 
     fn sample() -> Self {
-        Self {
-            pattern: Pattern::Random,
-            mix: Mix::READS,
-            size: Bytes(4096),
-            depth: 1,
-            threads: 1,
-            direct: true,
-            content: Content::Random,
-            sync: WriteSync::None,
-            engine: AskedEngine::Auto,
-            time: None,
-            ramp: None,
-            operations: None,
-        }
+        Self::SAMPLE
     }
 }
 
@@ -145,13 +93,12 @@ impl kind::Asks for Asked {
             WriteSync::EachWrite => ", an fdatasync after each",
             WriteSync::None => "",
         };
-        let count = self.operations.map(|count| format!(", {} operations", show::count(count)));
         format!(
             "{pattern} {mix} of {}{}, {} in flight{sync}{}",
             self.size,
             content_words(self.content),
             self.in_flight(),
-            count.unwrap_or_default()
+            told(self)
         )
     }
 
@@ -218,6 +165,12 @@ impl kind::Asks for Asked {
     fn costs_like(&self, other: &Work) -> bool {
         Self::of(other).is_some_and(|other| pilot::costs_like(self, other))
     }
+}
+
+/// What is told of parameters that no sentence has a place for.
+fn told(io: &Asked) -> String {
+    let told = parameters::TOLD.iter().filter_map(|words| words(io));
+    told.fold(String::new(), |all, words| all + ", " + &words)
 }
 
 /// What is told of a content in a list of what is run; nothing of the one that is usual.

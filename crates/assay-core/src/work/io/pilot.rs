@@ -42,17 +42,10 @@ fn job(io: &Asked, area: &Area, seed: u64) -> Option<Job> {
     let possible = io.size.0 <= area.length && (!io.mix.writes() || area.written);
     let length = area.length / io.size.0.max(1) * io.size.0;
     possible.then(|| Job {
-        pattern: pattern(io),
-        mix: io.mix,
-        size_bytes: io.size.0 as u32,
-        depth: 1,
-        threads: 1,
         sync: io.sync,
         content: io.content,
-        area: area.start..area.start + length,
-        ramp: Duration::ZERO,
         time: Duration::from_millis(PILOT_MS),
         operations: Some(PILOT_OPERATIONS),
-        seed,
+        ..Job::base(pattern(io), io.mix, io.size_bytes(), area.start..area.start + length, seed)
     })
 }

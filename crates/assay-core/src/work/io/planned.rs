@@ -1,14 +1,15 @@
 //! Reads and writes as they will be run: what of them a target allows.
 
 use std::fmt;
-use std::ops::Range;
+use std::ops::{Deref, DerefMut, Range};
 use std::time::Duration;
 
 use assay_load::{EngineKind, Job};
 use serde::{Deserialize, Serialize};
 
+use super::parameters::{self, Stored};
 use super::{
-    Asked, AskedEngine, Content, Mix, Pattern, WriteSync, content_words, fio_line, run, touch,
+    Asked, AskedEngine, Mix, Pattern, WriteSync, content_words, fio_line, run, told, touch,
 };
 use crate::presence::Presence;
 use crate::quantity::Bytes;
@@ -20,7 +21,7 @@ use crate::work::place::{Area, DirectUse, Offer, Run};
 use crate::work::{self};
 
 /// From this operation size on, bandwidth is the primary metric (amendment to R5).
-const LARGE_BYTES: u32 = 64 << 10;
+const LARGE: Bytes = Bytes(64 << 10);
 
 /// Who carries operations out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -57,74 +58,66 @@ impl fmt::Display for Engine {
     }
 }
 
-/// Reads and writes of blocks, as they will be run.
+/// Reads and writes of blocks, as they will be run: what was asked for, where the target does not allow
+/// that in its nearest form.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "Stored", into = "Stored")]
 pub struct Planned {
-    /// Engine.
+    /// Without an engine and times of its own: who carries it out stands beside it, and how long it
+    /// lasts in the plan.
+    granted: Asked,
+    /// Who carries it out.
     pub engine: Engine,
-    /// Order of the offsets.
-    pub pattern: Pattern,
-    /// What operations do to their blocks.
-    pub mix: Mix,
-    /// Bytes of an operation.
-    pub size_bytes: u32,
-    /// Operations in flight per thread.
-    pub depth: u32,
-    /// Threads.
-    pub threads: u32,
     /// Operations in flight that the study asked for, over all threads.
     pub asked_depth: u32,
-    /// When a write counts as done.
-    pub sync: WriteSync,
-    /// Which bytes are written.
-    pub content: Content,
-    /// Past the page cache.
-    pub direct: bool,
-    /// Operations after which a trial ends, over all threads.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub operations: Option<u64>,
+}
+
+impl Deref for Planned {
+    type Target = Asked;
+
+    fn deref(&self) -> &Asked {
+        &self.granted
+    }
+}
+
+impl DerefMut for Planned {
+    fn deref_mut(&mut self) -> &mut Asked {
+        &mut self.granted
+    }
 }
 
 impl Planned {
+    /// Carried out by an engine, all of it as it was asked for.
+    pub fn new(asked: Asked, engine: Engine) -> Self {
+        let asked_depth = asked.in_flight();
+        let granted = Asked { engine: AskedEngine::Auto, time: None, ramp: None, ..asked };
+        Self { granted, engine, asked_depth }
+    }
+
     /// Nothing was run: others' work was looked at.
     pub fn watched() -> Self {
-        Self {
-            engine: Engine::None,
-            pattern: Pattern::Random,
-            mix: Mix::READS,
-            size_bytes: 0,
-            depth: 0,
-            threads: 0,
-            asked_depth: 0,
-            sync: WriteSync::None,
-            content: Content::Random,
-            direct: false,
-            operations: None,
-        }
+        let nothing =
+            Asked { size: Bytes(0), depth: 0, threads: 0, direct: false, ..Asked::SAMPLE };
+        Self::new(nothing, Engine::None)
     }
 
     /// The job of one run in an area of its own.
     pub fn job(&self, area: &Area, (ramp_ns, time_ns): (u64, u64), seed: u64) -> Job {
-        Job {
-            pattern: self.pattern,
-            mix: self.mix,
-            size_bytes: self.size_bytes,
-            depth: self.depth,
-            threads: self.threads,
-            sync: self.sync,
-            content: self.content,
-            area: self.whole_blocks(area),
+        let mut job = Job {
             ramp: Duration::from_nanos(ramp_ns),
             time: Duration::from_nanos(time_ns),
-            operations: self.operations,
-            seed,
+            ..Job::base(self.pattern, self.mix, self.size_bytes(), self.whole_blocks(area), seed)
+        };
+        for tell in parameters::JOB {
+            tell(self, &mut job);
         }
+        job
     }
 
     /// The bytes of an area that hold whole operations. A plan can be a stranger's: its area may end where no
     /// number reaches.
     fn whole_blocks(&self, area: &Area) -> Range<u64> {
-        let unit = u64::from(self.size_bytes).max(1);
+        let unit = self.size.0.max(1);
         area.start..area.start.saturating_add(area.length / unit * unit)
     }
 }
@@ -135,7 +128,7 @@ impl Planned {
 pub fn sample_offset(planned: &Planned, area: &Area, index: u64) -> Option<u64> {
     let samples = planned.operations.filter(|_| planned.pattern == Pattern::Spread)?;
     let area = planned.whole_blocks(area);
-    Some(assay_load::spread_offset(&area, planned.size_bytes, samples, index))
+    Some(assay_load::spread_offset(&area, planned.size_bytes(), samples, index))
 }
 
 /// Offsets of the operations of a random trial with this seed, of which each latency was kept: one
@@ -148,7 +141,7 @@ pub fn random_offsets(
     let alone = planned.threads == 1 && planned.depth == 1;
     let drawn = planned.pattern == Pattern::Random && planned.operations.is_some();
     let area = planned.whole_blocks(area);
-    (alone && drawn).then(|| assay_load::random_offsets(&area, planned.size_bytes, seed))
+    (alone && drawn).then(|| assay_load::random_offsets(&area, planned.size_bytes(), seed))
 }
 
 impl Runs for Planned {
@@ -168,14 +161,13 @@ impl Runs for Planned {
         let synced = self.sync == WriteSync::EachWrite;
         let sync = if synced { " with an fdatasync after each" } else { "" };
         let content = content_words(self.content);
-        let count = self.operations.map(|count| format!(", {} operations", show::count(count)));
         let way = if self.direct { "direct" } else { "through the page cache" };
         format!(
             "{} {mix} of {}{sync}{content}, {} in flight{}, {}, {way}",
             self.pattern.name(),
-            Bytes(u64::from(self.size_bytes)),
+            self.size,
             show::count(u64::from(self.in_flight())),
-            count.unwrap_or_default(),
+            told(self),
             self.engine
         )
     }
@@ -200,7 +192,7 @@ impl Runs for Planned {
     }
 
     fn primary(&self, varies: &dyn Fn(&str) -> bool) -> &'static str {
-        let large = varies("size") || self.size_bytes >= LARGE_BYTES;
+        let large = varies("size") || self.size >= LARGE;
         if large { BANDWIDTH.name } else { IOPS.name }
     }
 
@@ -209,8 +201,9 @@ impl Runs for Planned {
     }
 
     fn halved(&self) -> work::Planned {
-        let operations = self.operations.map(|operations| operations.div_ceil(2));
-        Self { operations, ..self.clone() }.into()
+        let mut half = self.clone();
+        half.operations = self.operations.map(|operations| operations.div_ceil(2));
+        half.into()
     }
 
     fn asked_in_flight(&self) -> u32 {
@@ -284,19 +277,8 @@ pub fn plan(io: &Asked, offer: &Offer<'_>) -> Result<(Planned, Option<String>), 
     let direct_note = (io.direct && !direct)
         .then(|| offer.direct.reason().map(|reason| format!("through the page cache: {reason}")))
         .flatten();
-    let planned = Planned {
-        engine,
-        pattern: io.pattern,
-        mix: io.mix,
-        size_bytes: io.size.0 as u32,
-        depth,
-        threads,
-        asked_depth: io.in_flight(),
-        sync: io.sync,
-        content: io.content,
-        direct,
-        operations: io.operations,
-    };
+    let granted = Asked { depth, threads, direct, ..io.clone() };
+    let planned = Planned { asked_depth: io.in_flight(), ..Planned::new(granted, engine) };
     Ok((planned, join(engine_note, direct_note)))
 }
 

@@ -5,12 +5,12 @@ use std::os::fd::AsFd;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use assay_load::{Job, Mix, Pattern, WriteSync};
+use assay_load::{Job, Mix, Pattern};
 
 use super::{Detail, Planned, Retried, course};
 use crate::quantity::Bytes;
 use crate::quantity::units::show;
-use crate::work::io::{self, Content};
+use crate::work::io;
 use crate::work::measured::{Claims, Count, Measured, Ran};
 use crate::work::place::Run;
 
@@ -196,20 +196,13 @@ impl Writing<'_> {
         let run = self.run;
         let start = run.medium.area.start + place;
         let left_ns = self.limit_ns.saturating_sub(self.spent_ns());
+        let (area, seed) = (start..start + bytes, run.seed ^ self.bytes);
         let job = Job {
-            pattern: Pattern::Sequential,
-            mix: Mix::WRITES,
-            size_bytes: MIB as u32,
             depth: DEPTH,
-            threads: 1,
-            sync: WriteSync::None,
-            content: Content::Random,
-            area: start..start + bytes,
-            ramp: Duration::ZERO,
             // What is not whole by then says nothing of its rate.
             time: Duration::from_nanos(left_ns.max(1)),
             operations: Some(bytes / MIB),
-            seed: run.seed ^ self.bytes,
+            ..Job::base(Pattern::Sequential, Mix::WRITES, MIB as u32, area, seed)
         };
         let engine = self.planned.engine;
         let outcome = io::run_job(engine, &job, &run.medium, run.bystanders, run.stop);
