@@ -58,8 +58,9 @@ pub struct Book {
 }
 
 impl Book {
-    /// Adds a number with the statistic that it is: `mean of 5`, `one run`, `vendor`.
-    pub fn number(&mut self, place: &Place, value: f64, statistic: &str) {
+    /// Adds a number with the statistic that it is (`mean of 5`, `one run`, `vendor`) and how its
+    /// author printed it (`551009 K/s`); nothing where it was printed nowhere.
+    pub fn number(&mut self, place: &Place, value: f64, statistic: &str, printed: &str) {
         for (factor, level) in &place.arm {
             self.level(factor, level);
         }
@@ -73,6 +74,10 @@ impl Book {
             outlier: false,
         };
         let known = Some(value);
+        let mut told = vec![because("published", Trust::Trusted, statistic)];
+        if !printed.is_empty() {
+            told.push(because(PRINTED, Trust::Trusted, printed));
+        }
         self.cells.push(Cell {
             workload: place.workload.clone(),
             arm: place.arm.clone(),
@@ -92,15 +97,8 @@ impl Book {
             primary: true,
             scale: Scale::Ratio,
             trust: None,
-            because: vec![because("published", Trust::Trusted, statistic)],
+            because: told,
         });
-    }
-
-    /// Says of a number how its author printed it: `551009 K/s`.
-    pub fn printed(&mut self, place: &Place, text: &str) {
-        if let Some(cell) = self.cells.iter_mut().find(|cell| is_at(cell, place)) {
-            cell.because.push(because(PRINTED, Trust::Trusted, text));
-        }
     }
 
     fn level(&mut self, factor: &str, level: &str) {

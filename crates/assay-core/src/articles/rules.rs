@@ -41,10 +41,15 @@ impl Ruling {
     pub fn not_shown(because: impl Into<String>) -> Self {
         Self { verdict: Verdict::NotShown, because: because.into() }
     }
+}
 
-    /// There is no published number.
-    pub fn no_data(because: impl Into<String>) -> Self {
-        Self { verdict: Verdict::NoData, because: because.into() }
+/// The rule of most claims: a sentence with an ending where the numbers go with the claim, and
+/// another where they contradict it.
+pub fn held(holds: bool, told: &str, verdict: Verdict, so: &str, not: &str) -> Ruling {
+    if holds {
+        Ruling { verdict, because: format!("{told}{so}") }
+    } else {
+        Ruling::contradicted(format!("{told}{not}"))
     }
 }
 
@@ -150,13 +155,18 @@ pub fn is_beyond_scatter(n: usize, first: f64, second: f64) -> bool {
 /// The nearest fraction in halves and thirds, as numerator and denominator.
 pub fn fraction(value: f64) -> (u32, u32) {
     let all = (1..=LARGEST_DENOMINATOR).flat_map(|below| (0..=below).map(move |top| (top, below)));
-    let off = |(top, below): (u32, u32)| (f64::from(top) / f64::from(below) - value).abs();
-    all.min_by(|a, b| off(*a).total_cmp(&off(*b))).unwrap_or((0, 1))
+    let off = |one: &(u32, u32)| (quotient(*one) - value).abs();
+    all.min_by(|a, b| off(a).total_cmp(&off(b))).unwrap_or((0, 1))
+}
+
+/// What a fraction comes to.
+pub fn quotient((top, below): (u32, u32)) -> f64 {
+    f64::from(top) / f64::from(below)
 }
 
 /// Whether a number may be called by a fraction in words.
-pub fn is_called((top, below): (u32, u32), value: f64) -> bool {
-    (f64::from(top) / f64::from(below) - value).abs() <= FRACTION_TOLERANCE
+pub fn is_called(fraction: (u32, u32), value: f64) -> bool {
+    (quotient(fraction) - value).abs() <= FRACTION_TOLERANCE
 }
 
 /// `p = 0.059 with 37 and 22 single I/Os as the unit`: what a test of single operations says, and
