@@ -39,8 +39,8 @@ fn hits(of: &Case<'_>) -> Outcome<Ruling> {
         "",
         NotShown,
         &format!(
-            "{printed} are costs of {of_what}: reads and writes lost {lost}. Each rests on one run, so no difference is \
-             shown."
+            "{printed} are costs of {of_what}: reads and writes lost {lost}. Each rests on one run, \
+             so no difference is shown."
         ),
         &format!("Reads and writes lost {lost}: neither gives {printed}."),
     ))

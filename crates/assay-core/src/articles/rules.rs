@@ -152,6 +152,17 @@ pub fn is_beyond_scatter(n: usize, first: f64, second: f64) -> bool {
     scatter_that_hides(n, first, second).is_some_and(|scatter| scatter > BELIEVABLE_SCATTER)
 }
 
+/// That runs would have to scatter by more than is believed to hide something; none where they
+/// would not.
+pub fn hidden_by_none(scatter: Option<f64>, what: &str) -> Option<String> {
+    let scatter = scatter.filter(|scatter| *scatter > BELIEVABLE_SCATTER)?;
+    let [scatter, most] = [scatter, BELIEVABLE_SCATTER].map(|share| words::percent(share, 0));
+    Some(format!(
+        "the runs would have to scatter by {scatter} to hide {what}, and {most} is the most that is \
+         believed of them"
+    ))
+}
+
 /// The nearest fraction in halves and thirds, as numerator and denominator.
 pub fn fraction(value: f64) -> (u32, u32) {
     let all = (1..=LARGEST_DENOMINATOR).flat_map(|below| (0..=below).map(move |top| (top, below)));
@@ -220,6 +231,17 @@ mod tests {
         let called = |of_thirty: f64| is_called((2, 3), of_thirty / 30.0);
         assert!(called(19.0) && called(20.0) && called(21.0));
         assert!(!called(18.0) && !called(22.0) && !called(24.0));
+    }
+
+    #[test]
+    fn each_verdict_has_its_ending() {
+        let of = |holds| held(holds, "It took 2 s", Verdict::NotShown, ", once.", ", not 3 s.");
+        let because = "It took 2 s, once.".to_owned();
+        assert_eq!(of(true), Ruling { verdict: Verdict::NotShown, because });
+        assert_eq!(of(false), Ruling::contradicted("It took 2 s, not 3 s."));
+        assert_eq!(hidden_by_none(Some(0.26), "it"), None);
+        let told = hidden_by_none(Some(0.57), "it").unwrap();
+        assert!(told.contains("57 % to hide it, and 26 % is the most"), "{told}");
     }
 
     #[test]

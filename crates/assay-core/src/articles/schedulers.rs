@@ -3,9 +3,9 @@
 use super::Library;
 use super::judges::{Case, Judge};
 use super::published::{Book, place};
-use super::rules::{BELIEVABLE_SCATTER, Direction, Ruling, held, scatter_that_hides};
+use super::rules::{Direction, Ruling, held, hidden_by_none, scatter_that_hides};
 use super::sheet::Sheet;
-use super::words::{change, digits, list, percent, several};
+use super::words::{change, digits, list, several};
 use crate::failure::Outcome;
 use crate::findings::Trust;
 use crate::findings::answers::Claim::NotShown;
@@ -179,12 +179,8 @@ impl<'a> Question<'a> {
         let told = format!("{scheduler} is {extreme} in all {rows}, by {shares}{doubts}");
         let smallest = closest.words();
         let hides = runs.and_then(|runs| scatter_that_hides(runs, closest.own, closest.rival.1));
-        if let Some(scatter) = hides.filter(|scatter| *scatter > BELIEVABLE_SCATTER) {
-            let [scatter, most] = [scatter, BELIEVABLE_SCATTER].map(|share| percent(share, 0));
-            return Ruling::supported(format!(
-                "{told}. No spread was published, but the runs would have to scatter by {scatter} \
-                 to hide the smallest, {smallest}, and {most} is the most that is believed of them."
-            ));
+        if let Some(so) = hidden_by_none(hides, &format!("the smallest, {smallest}")) {
+            return Ruling::supported(format!("{told}. No spread was published, but {so}."));
         }
         let takes = hides.map_or_else(String::new, |scatter| {
             format!("; runs that scatter by {} % would hide it", digits(100.0 * scatter, 1))

@@ -3,9 +3,9 @@
 use super::Library;
 use super::judges::{Case, Judge};
 use super::published::{Book, Place, place};
-use super::rules::{BELIEVABLE_SCATTER, Ruling, held, scatter_that_hides};
+use super::rules::{Ruling, held, hidden_by_none, scatter_that_hides};
 use super::sheet::{Printed, Row, Sheet};
-use super::words::{list, percent};
+use super::words::list;
 use crate::failure::Outcome;
 use crate::findings::answers::Claim::NotShown;
 use crate::quantity::units::show;
@@ -32,13 +32,8 @@ fn boot(of: &Case<'_>) -> Outcome<Ruling> {
     let cut = if said.is_cut_off(ratio) { ", printed with its digits cut off" } else { "" };
     let hides = of.sheet.mean_of().and_then(|runs| scatter_that_hides(runs, ssd, disk));
     let statistic = of.sheet.statistic();
-    Ok(match hides.filter(|scatter| *scatter > BELIEVABLE_SCATTER) {
-        Some(scatter) => Ruling::supported(format!(
-            "{told}{cut}. Each is a {statistic}, but the runs would have to scatter by {} to hide \
-             the difference, and {} is the most that is believed of them.",
-            percent(scatter, 0),
-            percent(BELIEVABLE_SCATTER, 0)
-        )),
+    Ok(match hidden_by_none(hides, "the difference") {
+        Some(so) => Ruling::supported(format!("{told}{cut}. Each is a {statistic}, but {so}.")),
         None => Ruling::not_shown(format!(
             "{told}{cut}. But each is a {statistic}, and that cannot show a difference."
         )),

@@ -74,8 +74,8 @@ fn latency(of: &Case<'_>) -> Outcome<Ruling> {
         return Err(claim.broken("it names no class, direction and setting"));
     };
     let settings = settings(sheet)?;
-    let known = || claim.broken(&format!("{} has no setting `{level}`", sheet.name()));
-    let own = settings.iter().position(|one| *one == level).ok_or_else(known)?;
+    let unknown = || claim.broken(&format!("{} has no setting `{level}`", sheet.name()));
+    let own = settings.iter().position(|one| *one == level).ok_or_else(unknown)?;
     let side = |level: &str| -> Outcome<Side<'_>> {
         let row = sheet.one(&[(SETTING, level), ("class", class)])?;
         let shape = histograms.iter().find(|one| one.class == class && one.level == level);
