@@ -28,7 +28,7 @@ struct Model {
     /// What is said to be moved.
     said: f64,
     /// What Linux md was measured to move.
-    md: Option<f64>,
+    md: f64,
 }
 
 /// The rows of a counting model, with what its stripes come to.
@@ -39,7 +39,9 @@ fn counted(sheet: &Sheet, name: &str) -> Outcome<Vec<Model>> {
             let chunk = row.positive("chunk_kib")?;
             let stripes = row.count("reads_stripes")? + row.count("writes_stripes")?;
             let (kib, said) = (chunk * stripes as f64, row.positive("kib_moved")?);
-            found.push(Model { chunk, stripes, kib, said, md: measured(sheet, chunk)? });
+            let md = [("model", MD), ("chunk_kib", row.text("chunk_kib")?)];
+            let md = sheet.one(&md)?.positive("kib_moved")?;
+            found.push(Model { chunk, stripes, kib, said, md });
         }
     }
     if found.is_empty() {
@@ -48,17 +50,8 @@ fn counted(sheet: &Sheet, name: &str) -> Outcome<Vec<Model>> {
     Ok(found)
 }
 
-fn measured(sheet: &Sheet, chunk: f64) -> Outcome<Option<f64>> {
-    for row in sheet.rows() {
-        if row.text("model")? == MD && row.positive("chunk_kib")? == chunk {
-            return row.positive("kib_moved").map(Some);
-        }
-    }
-    Ok(None)
-}
-
-fn kib(values: impl Iterator<Item = f64>) -> String {
-    list(&values.map(show::three_digits).collect::<Vec<_>>())
+fn each(models: &[Model], words: fn(&Model) -> String) -> String {
+    list(&models.iter().map(words).collect::<Vec<_>>())
 }
 
 /// How far a measurement lies below or above what was said: `445 times less`.
@@ -72,20 +65,6 @@ fn times_less(said: f64, measured: f64) -> String {
     }
 }
 
-/// What was measured, and how far it is from what was counted; none where nothing was.
-fn on_linux(md: &[(f64, &Model)]) -> String {
-    let moved = kib(md.iter().map(|(moved, _)| *moved));
-    let times: Vec<_> = md.iter().map(|(moved, model)| times_less(model.kib, *moved)).collect();
-    let times = list(&times);
-    if md.is_empty() {
-        return String::new();
-    }
-    format!(
-        " Linux md was measured to move {moved} KiB, {times}; the controller of the article was \
-         never measured."
-    )
-}
-
 fn moved(of: &Case<'_>) -> Outcome<Ruling> {
     let (published, listed) = (counted(&of.sheet, PUBLISHED)?, counted(&of.sheet, LISTED)?);
     if let Some(wrong) = published.iter().find(|model| model.kib != model.said) {
@@ -94,28 +73,23 @@ fn moved(of: &Case<'_>) -> Outcome<Ruling> {
             "{stripes} stripes of {chunk} KiB are {kib} KiB, not {said}."
         )));
     }
-    let md = published.iter().filter_map(|model| Some((model.md?, model)));
-    let md: Vec<(f64, &Model)> = md.collect();
-    let [said, steps] = [&published, &listed].map(|models| models[0].stripes);
     let [all, others] =
-        [&published, &listed].map(|models| kib(models.iter().map(|model| model.kib)));
-    let told = if said == steps {
-        format!("{said} stripes as counted are {all} KiB, and so are the steps listed")
+        [&published, &listed].map(|models| each(models, |model| show::three_digits(model.kib)));
+    let [said, steps] = [&published, &listed].map(|models| models[0].stripes);
+    let listed = if said == steps {
+        ", and so are the steps listed".to_owned()
     } else {
-        format!(
-            "{said} stripes as counted are {all} KiB, but the steps that the article lists move \
-             {steps}, which are {others} KiB"
-        )
+        format!(", but the steps that the article lists move {steps}, which are {others} KiB")
     };
+    let md = each(&published, |model| show::three_digits(model.md));
+    let times = each(&published, |model| times_less(model.kib, model.md));
     // A count is of whole stripes: a measurement gives another where it is nearest to another.
-    let is_other =
-        |(moved, model): &(f64, &Model)| (moved / model.chunk).round() != model.stripes as f64;
-    let holds = said == steps && !md.iter().any(is_other);
-    if holds && md.is_empty() {
-        return Err(of.claim.broken("no measured row is there to hold it against"));
-    }
-    let linux = on_linux(&md);
-    Ok(held(holds, &format!("{told}.{linux}"), Supported, "", ""))
+    let is_other = |model: &Model| (model.md / model.chunk).round() != model.stripes as f64;
+    let told = format!(
+        "{said} stripes as counted are {all} KiB{listed}. Linux md was measured to move {md} KiB, \
+         {times}; the controller of the article was never measured."
+    );
+    Ok(held(said == steps && !published.iter().any(is_other), &told, Supported, "", ""))
 }
 
 pub(super) fn numbers(_: &Library, sheet: &Sheet, book: &mut Book) -> Outcome<()> {
