@@ -144,15 +144,9 @@ impl Book {
             cell.value().filter(|value| *value > 0.0)
         };
         if let (Some(base), Some(own)) = (value(baseline), value(place)) {
-            let ratio = own / base;
-            let text = format!(
-                "{}: {} times the {} of {}; no spread was published, so there is no verdict.",
-                words(place),
-                show::ratio(ratio),
-                noun(place.metric),
-                arm_words(&baseline.arm)
-            );
-            self.ratio(baseline, place, ratio, text);
+            let none = "no spread was published, so there is no verdict";
+            let text = told([baseline, place], own / base, none);
+            self.ratio(baseline, place, own / base, text);
         }
     }
 
@@ -172,13 +166,7 @@ impl Book {
         label: &str,
     ) {
         let ratio = second.mean / first.mean;
-        let text = format!(
-            "{}: {} times the {} of {}; {label}.",
-            words(place),
-            show::ratio(ratio),
-            noun(place.metric),
-            arm_words(&baseline.arm)
-        );
+        let text = told([baseline, place], ratio, label);
         let mut found = comparison(baseline, place, ratio, text);
         found.notes.push(label.to_owned());
         if let Some(test) = test {
@@ -253,8 +241,11 @@ fn because(rule: &str, trust: Trust, text: &str) -> Because {
     Because { rule: rule.to_owned(), trust, text: text.to_owned() }
 }
 
-fn words(place: &Place) -> String {
-    format!("{} {}", place.workload, arm_words(&place.arm))
+/// A ratio as a sentence, and what it is worth.
+fn told([baseline, place]: [&Place; 2], ratio: f64, worth: &str) -> String {
+    let (own, others) = (arm_words(&place.arm), arm_words(&baseline.arm));
+    let (times, noun) = (show::ratio(ratio), noun(place.metric));
+    format!("{} {own}: {times} times the {noun} of {others}; {worth}.", place.workload)
 }
 
 fn verdict(better: Better, ratio: f64, p: f64) -> Verdict {
