@@ -44,7 +44,7 @@ impl Ruling {
 }
 
 /// The rule of most claims: a sentence with an ending where the numbers go with the claim, and
-/// another where they contradict it.
+/// another where they contradict it. The sentence is empty where the two have none in common.
 pub fn held(holds: bool, told: &str, verdict: Verdict, so: &str, not: &str) -> Ruling {
     if holds {
         Ruling { verdict, because: format!("{told}{so}") }
