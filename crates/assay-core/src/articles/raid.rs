@@ -114,12 +114,20 @@ pub(super) fn numbers(_: &Library, sheet: &Sheet, book: &mut Book) -> Outcome<()
 
 #[cfg(test)]
 mod tests {
-    use super::times_less;
+    use super::{Library, times_less};
 
     #[test]
     fn a_measurement_lies_below_or_above() {
         assert_eq!(times_less(896.0, 16.1), "55.7 times less");
         assert_eq!(times_less(900.0, 1500.0), "1.67 times as much");
         assert_eq!(times_less(896.0, 896.0), "as much");
+    }
+
+    #[test]
+    fn a_count_that_nothing_was_measured_for_is_refused() {
+        let text = Library::shipped().text("raid.csv").unwrap().replace("md,128,", "md,64,");
+        let failure = crate::articles::judge(&Library::shipped().with("raid.csv", text));
+        let told = failure.unwrap_err().message;
+        assert_eq!(told, "raid.csv: no row with model `md` and chunk_kib `128`");
     }
 }
