@@ -1,109 +1,91 @@
 //! "File Vault 2 on the 2011 MacBook Air": 10 GiB written and read, with and without encryption.
 
-use super::judges::{Judge, Topic};
+use super::Library;
+use super::judges::{Case, Judge};
 use super::published::{Book, place};
-use super::rules::{BELIEVABLE_SCATTER, Ruling, is_beyond_scatter};
+use super::rules::{BELIEVABLE_SCATTER, Ruling, held, is_beyond_scatter};
 use super::sheet::{Printed, Sheet};
 use super::words::{change, list, percent};
-use super::{Claim, Library};
 use crate::failure::Outcome;
+use crate::findings::answers::Claim::NotShown;
 
-const DATA: &str = "encryption.csv";
 const OPERATIONS: [&str; 2] = ["read", "write"];
+const STATES: [&str; 2] = ["off", "on"];
 
-pub(super) const TOPIC: Topic = Topic {
-    article: "002",
-    data: &[DATA],
-    judges: &[
-        Judge { claim: "reads take a 5.5 % hit and writes 8.1 %", judge: hits },
-        Judge { claim: "CPU was about the same with and without encryption", judge: processor },
-    ],
-    numbers,
-};
+pub(super) const JUDGES: &[Judge] = &[
+    ("reads take a 5.5 % hit and writes 8.1 %", hits),
+    ("CPU was about the same with and without encryption", processor),
+];
 
-/// One number of an operation without and with encryption.
-fn pair(sheet: &Sheet, operation: &str, column: &str) -> Outcome<[f64; 2]> {
-    let of = |state| sheet.one(&[("state", state), ("op", operation)])?.positive(column);
-    Ok([of("off")?, of("on")?])
+/// One number of reads and of writes, each without and with encryption.
+fn pairs(sheet: &Sheet, column: &str) -> Outcome<[[f64; 2]; 2]> {
+    let one = |op, state| sheet.one(&[("state", state), ("op", op)])?.positive(column);
+    let pair = |op| -> Outcome<[f64; 2]> { Ok([one(op, STATES[0])?, one(op, STATES[1])?]) };
+    Ok([pair(OPERATIONS[0])?, pair(OPERATIONS[1])?])
 }
 
-/// Encrypted over plain.
-fn ratios(sheet: &Sheet, column: &str) -> Outcome<[f64; 2]> {
-    let ratio = |operation: &str| {
-        let [off, on] = pair(sheet, operation, column)?;
-        Ok(on / off)
-    };
-    Ok([ratio(OPERATIONS[0])?, ratio(OPERATIONS[1])?])
-}
-
-fn hits(library: &Library, claim: &Claim) -> Outcome<Ruling> {
-    let sheet = library.sheet(DATA)?;
-    let said: [Printed; 2] = claim.numbers()?;
-    let longer = ratios(&sheet, "seconds")?.map(|ratio| ratio - 1.0);
-    let slower = ratios(&sheet, "bytes_per_s")?.map(|ratio| 1.0 - ratio);
+fn hits(of: &Case<'_>) -> Outcome<Ruling> {
+    let said: [Printed; 2] = of.claim.numbers()?;
+    let longer = pairs(&of.sheet, "seconds")?.map(|[off, on]| on / off - 1.0);
+    let slower = pairs(&of.sheet, "bytes_per_s")?.map(|[off, on]| 1.0 - on / off);
     let gives =
         |costs: [f64; 2]| said.iter().zip(costs).all(|(said, cost)| said.says(100.0 * cost));
-    let shown = |costs: [f64; 2]| list(&costs.map(|cost| percent(cost, 2)));
-    let (time, rate) = (shown(longer), shown(slower));
-    let both = format!("{time} of the time, {rate} of the bandwidth");
+    let [time, rate] = [longer, slower].map(|costs| list(&costs.map(|cost| percent(cost, 2))));
     let printed = list(&said.map(|one| format!("{} %", one.value)));
-    Ok(match (gives(longer), gives(slower)) {
-        (false, false) => {
-            Ruling::contradicted(format!("Reads and writes lost {both}: neither gives {printed}."))
-        }
-        (by_time, _) => Ruling::not_shown(format!(
-            "{printed} are costs of {}: reads and writes lost {both}. Each rests on one run, so no \
-             difference is shown.",
-            if by_time { "time, not of bandwidth" } else { "bandwidth, not of time" }
-        )),
-    })
+    let lost = format!("{time} of the time, {rate} of the bandwidth");
+    let of_what = if gives(longer) { "time, not of bandwidth" } else { "bandwidth, not of time" };
+    Ok(held(
+        gives(longer) || gives(slower),
+        "",
+        NotShown,
+        &format!(
+            "{printed} are costs of {of_what}: reads and writes lost {lost}. Each rests on one run, \
+             so no difference is shown."
+        ),
+        &format!("Reads and writes lost {lost}: neither gives {printed}."),
+    ))
 }
 
-fn processor(library: &Library, _: &Claim) -> Outcome<Ruling> {
-    let sheet = library.sheet(DATA)?;
-    let pairs = [pair(&sheet, OPERATIONS[0], "cpu_s")?, pair(&sheet, OPERATIONS[1], "cpu_s")?];
-    let sum = |state: usize| pairs[0][state] + pairs[1][state];
-    let changed = |[off, on]: [f64; 2]| change(on / off, ["more", "less"]);
-    let told = format!(
-        "Reads took {} processor time with encryption, writes {}, both together {}",
-        changed(pairs[0]),
-        changed(pairs[1]),
-        changed([sum(0), sum(1)])
-    );
-    let runs = sheet.mean_of();
+fn processor(of: &Case<'_>) -> Outcome<Ruling> {
+    let pairs = pairs(&of.sheet, "cpu_s")?;
+    let sums = [0, 1].map(|state| pairs[0][state] + pairs[1][state]);
+    let [reads, writes, both] =
+        [pairs[0], pairs[1], sums].map(|[off, on]| change(on / off, ["more", "less"]));
+    let (runs, statistic) = (of.sheet.mean_of(), of.sheet.statistic());
     let differs =
         |[off, on]: &[f64; 2]| runs.is_some_and(|runs| is_beyond_scatter(runs, *off, *on));
-    let statistic = sheet.statistic();
-    Ok(if pairs.iter().any(differs) {
-        Ruling::contradicted(format!(
-            "{told}. Each is a {statistic}, and the runs would have to scatter by more than {} to \
-             hide such a difference.",
-            percent(BELIEVABLE_SCATTER, 0)
-        ))
-    } else {
-        Ruling::not_shown(format!(
-            "{told}. Each number is {statistic}, which shows neither that two things are the same \
-             nor that they differ."
-        ))
-    })
+    let believed = percent(BELIEVABLE_SCATTER, 0);
+    Ok(held(
+        !pairs.iter().any(differs),
+        &format!(
+            "Reads took {reads} processor time with encryption, writes {writes}, both together \
+             {both}"
+        ),
+        NotShown,
+        &format!(
+            ". Each number is {statistic}, which shows neither that two things are the same nor \
+             that they differ."
+        ),
+        &format!(
+            ". Each is a {statistic}, and the runs would have to scatter by more than {believed} \
+             to hide such a difference."
+        ),
+    ))
 }
 
-fn numbers(library: &Library, book: &mut Book) -> Outcome<()> {
+pub(super) fn numbers(_: &Library, sheet: &Sheet, book: &mut Book) -> Outcome<()> {
     const COLUMNS: [(&str, &str, &str); 3] = [
         ("bytes_per_s", "bandwidth_bytes_per_s", "bytes/s"),
         ("seconds", "duration_s", "s"),
         ("cpu_s", "cpu_s", "s"),
     ];
-    let sheet = library.sheet(DATA)?;
-    let statistic = sheet.statistic();
     for (column, metric, unit) in COLUMNS {
         for operation in OPERATIONS {
             let at = |state: &str| place(operation, &[("encryption", state)], metric);
-            let [off, on] = pair(&sheet, operation, column)?;
-            for (state, value) in [("off", off), ("on", on)] {
-                book.number(&at(state), value, &statistic);
-                let printed = sheet.one(&[("state", state), ("op", operation)])?.text(column)?;
-                book.printed(&at(state), &format!("{printed} {unit}"));
+            for state in STATES {
+                let row = sheet.one(&[("state", state), ("op", operation)])?;
+                let printed = format!("{} {unit}", row.text(column)?);
+                book.number(&at(state), row.positive(column)?, &sheet.statistic(), &printed);
             }
             book.compare(&at("off"), &at("on"));
         }

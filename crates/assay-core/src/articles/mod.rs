@@ -31,13 +31,11 @@
 //! Supported means that the printed numbers carry the claim, not that it holds elsewhere.
 
 mod about;
-mod bufferbloat;
+mod anchors;
 mod claims;
 mod encryption;
-mod flash;
 mod histograms;
 mod judges;
-mod memory;
 mod modelines;
 mod prose;
 mod published;
@@ -68,7 +66,7 @@ use crate::plan::arms::makes_layers;
 pub use crate::reference::{Library, sheet};
 use crate::study::{Study, presets};
 use about::{ARTICLES, About, Command, Text};
-use judges::{TOPICS, judge_of};
+use judges::{TOPICS, Topic};
 use published::Book;
 
 /// Format of the document.
@@ -145,15 +143,14 @@ fn article(library: &Library, about: &About, claims: &[Claim]) -> Outcome<Articl
     let own = claims.iter().filter(|claim| claim.article == about.number);
     let claims: Vec<Judged> = own.map(|claim| judged(library, claim)).collect::<Outcome<_>>()?;
     let mut book = Book::default();
-    let topics = || TOPICS.iter().filter(|topic| topic.article == about.number);
-    for topic in topics() {
-        (topic.numbers)(library, &mut book)?;
+    for topic in Topic::of(about.number) {
+        topic.add_numbers(library, &mut book)?;
     }
     let titles: Vec<&str> = about.texts.iter().map(|text| text.title).collect();
     let title = titles.join("; ");
     let mut findings = book.findings(about.number, &title);
     findings.answers = claims.iter().map(answer).collect();
-    let has_histograms = topics().any(|topic| topic.data.contains(&zfs::HISTOGRAMS));
+    let has_histograms = Topic::of(about.number).any(|topic| topic.data.contains(&zfs::HISTOGRAMS));
     Ok(Article {
         article: about.number.to_owned(),
         title,
@@ -166,7 +163,7 @@ fn article(library: &Library, about: &About, claims: &[Claim]) -> Outcome<Articl
 }
 
 fn judged(library: &Library, claim: &Claim) -> Outcome<Judged> {
-    let ruling = (judge_of(claim)?.judge)(library, claim)?;
+    let ruling = judges::ruling(library, claim)?;
     Ok(Judged {
         claim: claim.claim.clone(),
         verdict: ruling.verdict,
@@ -236,12 +233,12 @@ fn command(name: &str, study: &Study) -> String {
 /// The user's mistake where the article has none.
 pub fn beside(library: &Library, name: &str) -> Outcome<Beside> {
     let number = name.strip_prefix("article-").unwrap_or(name);
-    if number == virtualisation::TOPIC.article {
+    if number == virtualisation::ARTICLE {
         return virtualisation::beside(library);
     }
     Err(Failure::mistake(format!(
         "--beside {name}: only article-{} has a table of places",
-        virtualisation::TOPIC.article
+        virtualisation::ARTICLE
     )))
 }
 
@@ -269,8 +266,7 @@ pub fn named<'a>(articles: &'a [Article], name: &str) -> Outcome<Vec<&'a Article
 
 /// Words that name an article beside its number.
 fn names(article: &Article) -> Vec<String> {
-    let stems = TOPICS.iter().filter(|topic| topic.article == article.article);
-    let stems = stems.flat_map(|topic| topic.data).map(stem);
+    let stems = Topic::of(&article.article).flat_map(|topic| topic.data).map(stem);
     let words = article.title.split(|c: char| !c.is_alphanumeric());
     let parts = stems.clone().flat_map(|stem| stem.split('_'));
     let all = words.chain(stems).chain(parts).filter(|word| word.len() > 2);

@@ -1,16 +1,15 @@
 //! The T221 on one single link and the MacBook's screen in a guest: modes within limits.
 
-use super::judges::{Judge, Topic};
+use super::Library;
+use super::judges::{Case, Judge};
 use super::published::{Book, place};
 use super::rules::Ruling;
 use super::sheet::{Row, Sheet};
 use super::words::{digits, percent};
-use super::{Claim, Library};
-use crate::calc::modeline::{self, Better, Check, Figures, Limits, TIMINGS};
+use crate::calc::modeline::{self, Better, Check, Limits, TIMINGS};
 use crate::failure::Outcome;
 use crate::presence::Presence;
 
-const DATA: &str = "modelines.csv";
 const T221: &str = "3840x2400@17.1";
 const MACBOOK: &str = "2880x1800C";
 /// Columns of a line in the order in which programs write it.
@@ -26,15 +25,10 @@ const LINE: [&str; 9] = [
     "vtotal",
 ];
 
-pub(super) const TOPIC: Topic = Topic {
-    article: "000",
-    data: &[DATA],
-    judges: &[
-        Judge { claim: "17.1 Hz is the limit on one single link", judge: highest },
-        Judge { claim: "the mode fits the driver's limits", judge: fits },
-    ],
-    numbers,
-};
+pub(super) const JUDGES: &[Judge] = &[
+    ("17.1 Hz is the limit on one single link", highest),
+    ("the mode fits the driver's limits", fits),
+];
 
 /// A published mode, checked against its limits; its own clock is the most that is known to work.
 fn checked(sheet: &Sheet, name: &str) -> Outcome<Check> {
@@ -53,45 +47,43 @@ fn limits(row: Row<'_>) -> Outcome<Limits> {
     })
 }
 
-fn rates(figures: &Figures) -> String {
-    format!("{} kHz and {} Hz", digits(figures.h_khz, 5), digits(figures.v_hz, 5))
+/// What a line has.
+fn told(check: &Check) -> String {
+    let [h, v] = [check.figures.h_khz, check.figures.v_hz].map(|rate| digits(rate, 5));
+    format!("The line has {h} kHz and {v} Hz")
 }
 
-fn other(better: &Better) -> String {
-    format!(
-        "{}: {} Hz at {} MHz ({} x {} in all)",
-        better.title,
-        digits(better.found.figures.v_hz, 4),
-        better.found.mode.clock_text(),
-        better.found.mode.h[3],
-        better.found.mode.v[3]
-    )
+fn other(Better { title, found, .. }: &Better) -> String {
+    let (hz, clock) = (digits(found.figures.v_hz, 4), found.mode.clock_text());
+    format!("{title}: {hz} Hz at {clock} MHz ({} x {} in all)", found.mode.h[3], found.mode.v[3])
 }
 
-fn highest(library: &Library, _: &Claim) -> Outcome<Ruling> {
-    let sheet = library.sheet(DATA)?;
-    let check = checked(&sheet, T221)?;
-    let own = format!("The line has {}", rates(&check.figures));
-    Ok(match &check.better {
-        Presence::Present(better) if better.is_better => Ruling::not_shown(format!(
-            "{own}, and within the same limits there is more by {}. Whether the monitor takes that \
-             blanking is not known: if it does, the published mode is no limit.",
-            other(better)
-        )),
-        Presence::Present(better) => Ruling::supported(format!(
-            "{own}, and no formula finds more within the same limits; the best is {}.",
-            other(better)
-        )),
-        Presence::Absent(reason) => Ruling::not_shown(format!("{own}. {reason}.")),
+fn highest(of: &Case<'_>) -> Outcome<Ruling> {
+    let check = checked(&of.sheet, T221)?;
+    let told = told(&check);
+    let better = match &check.better {
+        Presence::Present(better) => better,
+        Presence::Absent(reason) => return Ok(Ruling::not_shown(format!("{told}. {reason}."))),
+    };
+    let other = other(better);
+    Ok(if better.is_better {
+        Ruling::not_shown(format!(
+            "{told}, and within the same limits there is more by {other}. Whether the monitor takes \
+             that blanking is not known: if it does, the published mode is no limit."
+        ))
+    } else {
+        Ruling::supported(format!(
+            "{told}, and no formula finds more within the same limits; the best is {other}."
+        ))
     })
 }
 
-fn fits(library: &Library, _: &Claim) -> Outcome<Ruling> {
-    let sheet = library.sheet(DATA)?;
-    let check = checked(&sheet, MACBOOK)?;
-    let own = format!("The line has {}", rates(&check.figures));
+fn fits(of: &Case<'_>) -> Outcome<Ruling> {
+    let check = checked(&of.sheet, MACBOOK)?;
+    let told = told(&check);
     if let Some(broken) = check.limits.iter().find(|limit| !limit.fits) {
-        return Ok(Ruling::contradicted(format!("{own}, where {} is allowed.", broken.allowed())));
+        let allowed = broken.allowed();
+        return Ok(Ruling::contradicted(format!("{told}, where {allowed} is allowed.")));
     }
     let active = percent(check.figures.active_percent / 100.0, 1);
     let more = match &check.better {
@@ -100,19 +92,18 @@ fn fits(library: &Library, _: &Claim) -> Outcome<Ruling> {
         }
         _ => String::new(),
     };
-    Ok(Ruling::supported(format!("{own}, within both ranges, with {active} of it shown.{more}")))
+    Ok(Ruling::supported(format!("{told}, within both ranges, with {active} of it shown.{more}")))
 }
 
-fn numbers(library: &Library, book: &mut Book) -> Outcome<()> {
-    let sheet = library.sheet(DATA)?;
+pub(super) fn numbers(_: &Library, sheet: &Sheet, book: &mut Book) -> Outcome<()> {
     for name in [T221, MACBOOK] {
-        let check = checked(&sheet, name)?;
+        let check = checked(sheet, name)?;
         let size = format!("{}x{}", check.mode.h[0], check.mode.v[0]);
         let at = |mode: &str| place(&size, &[("mode", mode)], "refresh_hz").higher();
-        book.number(&at("published"), check.figures.v_hz, "follows from the published line");
+        book.number(&at("published"), check.figures.v_hz, "follows from the published line", "");
         if let Presence::Present(better) = &check.better {
             let title = format!("computed, {}", better.title);
-            book.number(&at(better.timing), better.found.figures.v_hz, &title);
+            book.number(&at(better.timing), better.found.figures.v_hz, &title, "");
             book.compare(&at("published"), &at(better.timing));
         }
     }

@@ -1,83 +1,54 @@
 //! Conclusions that rest on single numbers in prose, or on none.
 
-use super::judges::{Judge, Topic};
-use super::published::Book;
-use super::rules::Ruling;
+use std::fmt;
+
+use super::Library;
+use super::judges::{Case, Judge};
+use super::published::{Book, place};
+use super::rules::{Ruling, held};
 use super::sheet::{Printed, Sheet};
 use super::words::digits;
-use super::{Claim, Library};
 use crate::failure::Outcome;
+use crate::findings::answers::Claim::{NoData, NotShown, Supported};
+use crate::quantity::units::show;
 use crate::quantity::{Bytes, Time};
 
-const DATA: &str = "prose.csv";
-const ENCRYPTION: &str = "initial encryption";
-const SYNC: &str = "initial sync of the array";
-const CARD: &str = "test of a card";
-const BTRFS: &str = "btrfs random reads";
+const STACK: &str = "stack soft limit";
+/// What was measured for Assay follows this word in the remark of a row.
+const MEASURED: &str = "measured:";
 const SECONDS_PER_HOUR: f64 = 3600.0;
 
-/// What the texts of the AC100 say.
-pub(super) const AC100: Topic = Topic {
-    article: "000",
-    data: &[DATA],
-    judges: &[
-        Judge { claim: "a card of 1 IOPS takes over 24 hours to test", judge: card },
-        Judge { claim: "Midori takes half of the memory of other browsers", judge: told },
-    ],
-    numbers: none,
-};
+pub(super) const JUDGES: &[Judge] = &[
+    ("a card of 1 IOPS takes over 24 hours to test", card),
+    ("Midori takes half of the memory of other browsers", told),
+    ("the initial sync took 8 hours at 100 MB/s a disk", sync),
+    ("the initial encryption of 256 GB took 50 minutes at 95 to 120 MB/s", encryption),
+    ("btrfs has the lowest rate and the lowest latency of random reads at equal threads", little),
+    ("zswap makes 384 MB a full Web experience", told),
+];
 
-/// Of the array, and of the MacBook.
-pub(super) const DISKS: Topic = Topic {
-    article: "002",
-    data: &[DATA],
-    judges: &[
-        Judge { claim: "the initial sync took 8 hours at 100 MB/s a disk", judge: sync },
-        Judge {
-            claim: "the initial encryption of 256 GB took 50 minutes at 95 to 120 MB/s",
-            judge: encryption,
-        },
-    ],
-    numbers: none,
-};
+/// Of what a smaller limit of stacks saves.
+pub(super) const OF_MEMORY: &[Judge] =
+    &[("a 256 KB stack limit saves a rather substantial amount of memory", stack)];
 
-/// Of charts without numbers.
-pub(super) const CHARTS: Topic = Topic {
-    article: "003",
-    data: &[DATA],
-    judges: &[Judge {
-        claim: "btrfs has the lowest rate and the lowest latency of random reads at equal threads",
-        judge: little,
-    }],
-    numbers: none,
-};
-
-/// Of an old machine.
-pub(super) const ZSWAP: Topic = Topic {
-    article: "004",
-    data: &[DATA],
-    judges: &[Judge { claim: "zswap makes 384 MB a full Web experience", judge: told }],
-    numbers: none,
-};
-
-/// Its numbers stand in the reasons of the verdicts; the table must be there.
-fn none(library: &Library, _: &mut Book) -> Outcome<()> {
-    library.sheet(DATA).map(|_| ())
-}
-
-/// A number of an item with its unit, as it was printed.
+/// A number with its unit, as it was printed.
 struct Amount {
     printed: Printed,
     unit: String,
 }
 
-impl Amount {
-    fn of(sheet: &Sheet, item: &str, metric: &str) -> Outcome<Self> {
-        let row = sheet.one(&[("item", item), ("metric", metric)])?;
+/// What an item is said to have, by metric.
+fn amounts<const N: usize>(of: &Case<'_>, item: &str, metrics: [&str; N]) -> Outcome<[Amount; N]> {
+    let amount = |metric: &str| -> Outcome<Amount> {
+        let row = of.sheet.one(&[("item", item), ("metric", metric)])?;
         row.positive("value")?;
-        Ok(Self { printed: row.printed("value")?, unit: row.text("unit")?.to_owned() })
-    }
+        Ok(Amount { printed: row.printed("value")?, unit: row.text("unit")?.to_owned() })
+    };
+    let found: Vec<Amount> = metrics.into_iter().map(amount).collect::<Outcome<_>>()?;
+    found.try_into().map_err(|_| of.sheet.broken("a metric is lacking"))
+}
 
+impl Amount {
     /// In bytes, seconds, or whatever it counts per second.
     fn value(&self) -> f64 {
         self.printed.value * self.one()
@@ -97,9 +68,11 @@ impl Amount {
         }
         [-0.5, 0.5].map(|half| (self.printed.value + half * step) * self.one())
     }
+}
 
-    fn told(&self) -> String {
-        format!("{} {}", self.printed.value, self.unit)
+impl fmt::Display for Amount {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{} {}", self.printed.value, self.unit)
     }
 }
 
@@ -107,120 +80,118 @@ fn hours(seconds: f64) -> String {
     format!("{} h", digits(seconds / SECONDS_PER_HOUR, 3))
 }
 
-fn card(library: &Library, _: &Claim) -> Outcome<Ruling> {
-    let sheet = library.sheet(DATA)?;
-    let of = |metric: &str| Amount::of(&sheet, CARD, metric);
-    let (all, each, rate, time) =
-        (of("bytes written")?, of("bytes a write")?, of("rate")?, of("time")?);
+fn mb_per_s(rate: f64) -> String {
+    format!("{} MB/s", digits(rate / 1e6, 3))
+}
+
+fn card(of: &Case<'_>) -> Outcome<Ruling> {
+    let metrics = ["bytes written", "bytes a write", "rate", "time"];
+    let [all, each, rate, time] = amounts(of, "test of a card", metrics)?;
     let writes = all.value() / each.value();
     let seconds = writes / rate.value();
-    let told = format!(
-        "{} in writes of {} are {} writes: {} at {}",
-        all.told(),
-        each.told(),
-        crate::quantity::units::show::count(writes as u64),
-        hours(seconds),
-        rate.told()
-    );
-    Ok(if seconds > time.value() {
-        Ruling::supported(format!(
-            "{told}, random writes alone. It is arithmetic; a test that is limited by time takes \
-             minutes for the same number."
-        ))
-    } else {
-        Ruling::contradicted(format!("{told}, not over {}.", time.told()))
-    })
+    let (writes, took) = (show::count(writes as u64), hours(seconds));
+    Ok(held(
+        seconds > time.value(),
+        &format!("{all} in writes of {each} are {writes} writes: {took} at {rate}"),
+        Supported,
+        ", random writes alone. It is arithmetic; a test that is limited by time takes minutes for \
+         the same number.",
+        &format!(", not over {time}."),
+    ))
 }
 
-fn sync(library: &Library, _: &Claim) -> Outcome<Ruling> {
-    let sheet = library.sheet(DATA)?;
-    let of = |metric: &str| Amount::of(&sheet, SYNC, metric);
-    let (capacity, rate, time) = (of("capacity of a disk")?, of("rate of a disk")?, of("time")?);
+fn sync(of: &Case<'_>) -> Outcome<Ruling> {
+    let metrics = ["capacity of a disk", "rate of a disk", "time"];
+    let [capacity, rate, time] = amounts(of, "initial sync of the array", metrics)?;
     let seconds = capacity.value() / rate.value();
     let [low, high] = time.rounded();
-    let told = format!("{} at {} take {}", capacity.told(), rate.told(), hours(seconds));
-    Ok(if (low..=high).contains(&seconds) {
-        Ruling::supported(format!(
-            "{told}, which rounds to the {} that it took. It is arithmetic, of one reading.",
-            time.told()
-        ))
-    } else {
-        Ruling::contradicted(format!("{told}, not {}.", time.told()))
-    })
+    Ok(held(
+        (low..=high).contains(&seconds),
+        &format!("{capacity} at {rate} take {}", hours(seconds)),
+        Supported,
+        &format!(", which rounds to the {time} that it took. It is arithmetic, of one reading."),
+        &format!(", not {time}."),
+    ))
 }
 
-fn encryption(library: &Library, _: &Claim) -> Outcome<Ruling> {
-    let sheet = library.sheet(DATA)?;
-    let of = |metric: &str| Amount::of(&sheet, ENCRYPTION, metric);
-    let (capacity, time) = (of("capacity")?, of("time")?);
-    let (lowest, highest) = (of("lowest rate")?, of("highest rate")?);
-    let mb = |rate: f64| format!("{} MB/s", digits(rate / 1e6, 3));
-    let [least, most] = time.rounded();
-    let (slow, fast) = (capacity.value() / most, capacity.value() / least);
-    let told = format!(
-        "{} in {} are {}, and {} to {} if the time is rounded",
-        capacity.told(),
-        time.told(),
-        mb(capacity.value() / time.value()),
-        mb(slow),
-        mb(fast)
-    );
-    let range = format!("{} to {}", lowest.printed.value, highest.told());
-    Ok(if fast < lowest.value() || slow > highest.value() {
-        Ruling::contradicted(format!("{told}: outside of {range}."))
-    } else {
-        Ruling::not_shown(format!(
-            "{told}, which {range} allow. One reading each, roughly told, shows no more."
-        ))
-    })
+fn encryption(of: &Case<'_>) -> Outcome<Ruling> {
+    let metrics = ["capacity", "time", "lowest rate", "highest rate"];
+    let [capacity, time, lowest, highest] = amounts(of, "initial encryption", metrics)?;
+    let [fast, slow] = time.rounded().map(|seconds| capacity.value() / seconds);
+    let [rate, least, most] = [capacity.value() / time.value(), slow, fast].map(mb_per_s);
+    let range = format!("{} to {highest}", lowest.printed.value);
+    Ok(held(
+        fast >= lowest.value() && slow <= highest.value(),
+        &format!("{capacity} in {time} are {rate}, and {least} to {most} if the time is rounded"),
+        NotShown,
+        &format!(", which {range} allow. One reading each, roughly told, shows no more."),
+        &format!(": outside of {range}."),
+    ))
 }
 
 /// By Little's law as many operations are under way as end per second, times how long each takes:
 /// at equal threads the lowest rate is the longest latency.
-fn little(library: &Library, claim: &Claim) -> Outcome<Ruling> {
-    let sheet = library.sheet(DATA)?;
-    let row = |metric: &str| sheet.one(&[("item", BTRFS), ("metric", metric)]);
-    let (by_rate, by_latency) = (row("place by rate")?, row("place by latency")?);
-    let (rate, latency) = (by_rate.count("value")?, by_latency.count("value")?);
-    if rate == 0 || latency == 0 {
-        return Err(claim.broken("places are counted from 1"));
-    }
+fn little(of: &Case<'_>) -> Outcome<Ruling> {
+    let metrics = ["place by rate", "place by latency"];
+    let [rate, latency] = amounts(of, "btrfs random reads", metrics)?;
     let law =
         "threads = rate x latency (Little's law), so at equal threads both give the same order";
-    Ok(if rate == latency {
-        Ruling::not_shown(format!(
-            "{law}, and so they do here. But the charts have no numbers, and no spread."
-        ))
-    } else {
-        Ruling::contradicted(format!(
-            "Place {rate} {} by rate and place {latency} {} by latency, but {law}. One of the two \
-             charts was misread, or threads did not wait for their reads alone.",
-            by_rate.text("unit")?,
-            by_latency.text("unit")?
-        ))
-    })
+    Ok(held(
+        rate.printed.value == latency.printed.value,
+        "",
+        NotShown,
+        &format!("{law}, and so they do here. But the charts have no numbers, and no spread."),
+        &format!(
+            "Place {rate} by rate and place {latency} by latency, but {law}. One of the two charts \
+             was misread, or threads did not wait for their reads alone."
+        ),
+    ))
 }
 
 /// What is only told.
-fn told(library: &Library, claim: &Claim) -> Outcome<Ruling> {
-    let sheet = library.sheet(DATA)?;
-    let named = |item: &str| item.split(' ').next().is_some_and(|word| claim.names(word));
-    for row in sheet.rows() {
+fn told(of: &Case<'_>) -> Outcome<Ruling> {
+    let named = |item: &str| item.split(' ').next().is_some_and(|word| of.claim.names(word));
+    for row in of.sheet.rows() {
         if !named(row.text("item")?) {
             continue;
         }
         let printed = row.text("printed")?;
-        return Ok(match row.optional("value")? {
-            None => Ruling::no_data(format!(
-                "The article says \"{printed}\" and has no number, of before or after."
-            )),
-            Some(value) => Ruling::not_shown(format!(
-                "One number, {}, stands for \"{printed}\", without repeats.",
-                value.value
-            )),
-        });
+        return Ok(only(
+            row.optional("value")?,
+            &format!("The article says \"{printed}\" and has no number, of before or after."),
+            &format!("stands for \"{printed}\", without repeats."),
+        ));
     }
-    Err(claim.broken(&format!("{DATA} has no row for it")))
+    Err(of.claim.broken(&format!("{} has no row for it", of.sheet.name())))
+}
+
+fn stack(of: &Case<'_>) -> Outcome<Ruling> {
+    let row = of.sheet.one(&[("item", STACK)])?;
+    let limit = format!("the limit of {} {}", row.printed("value")?.value, row.text("unit")?);
+    let since = row.text("flag")?.split_once(MEASURED);
+    let since = since.map(|(_, told)| format!(" Measured since: {}.", told.trim()));
+    let since = since.unwrap_or_default();
+    Ok(only(
+        row.optional("recomputed")?,
+        &format!("The article names {limit} and no number for what it saves.{since}"),
+        &format!("stands for what {limit} saves, without repeats.{since}"),
+    ))
+}
+
+/// One number without repeats shows nothing, and none is no data.
+fn only(number: Option<Printed>, none: &str, stands: &str) -> Ruling {
+    match number {
+        None => Ruling { verdict: NoData, because: none.to_owned() },
+        Some(one) => Ruling::not_shown(format!("One number, {}, {stands}", one.value)),
+    }
+}
+
+pub(super) fn memory(_: &Library, sheet: &Sheet, book: &mut Book) -> Outcome<()> {
+    if sheet.one(&[("item", STACK)])?.optional("recomputed")?.is_none() {
+        let at = place("stack-limit", &[("stack", "256 KB")], "peak_rss_bytes");
+        book.absent(&at, "the article gives no number for what it saves");
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -58,8 +58,9 @@ pub struct Book {
 }
 
 impl Book {
-    /// Adds a number with the statistic that it is: `mean of 5`, `one run`, `vendor`.
-    pub fn number(&mut self, place: &Place, value: f64, statistic: &str) {
+    /// Adds a number with the statistic that it is (`mean of 5`, `one run`, `vendor`) and how its
+    /// author printed it (`551009 K/s`); nothing where it was printed nowhere.
+    pub fn number(&mut self, place: &Place, value: f64, statistic: &str, printed: &str) {
         for (factor, level) in &place.arm {
             self.level(factor, level);
         }
@@ -73,6 +74,10 @@ impl Book {
             outlier: false,
         };
         let known = Some(value);
+        let mut told = vec![because("published", Trust::Trusted, statistic)];
+        if !printed.is_empty() {
+            told.push(because(PRINTED, Trust::Trusted, printed));
+        }
         self.cells.push(Cell {
             workload: place.workload.clone(),
             arm: place.arm.clone(),
@@ -93,15 +98,8 @@ impl Book {
             primary: true,
             scale: Scale::Ratio,
             trust: None,
-            because: vec![because("published", Trust::Trusted, statistic)],
+            because: told,
         });
-    }
-
-    /// Says of a number how its author printed it: `551009 K/s`.
-    pub fn printed(&mut self, place: &Place, text: &str) {
-        if let Some(cell) = self.cells.iter_mut().find(|cell| is_at(cell, place)) {
-            cell.because.push(because(PRINTED, Trust::Trusted, text));
-        }
     }
 
     fn level(&mut self, factor: &str, level: &str) {
@@ -147,15 +145,9 @@ impl Book {
             cell.value().filter(|value| *value > 0.0)
         };
         if let (Some(base), Some(own)) = (value(baseline), value(place)) {
-            let ratio = own / base;
-            let text = format!(
-                "{}: {} times the {} of {}; no spread was published, so there is no verdict.",
-                words(place),
-                show::ratio(ratio),
-                noun(place.metric),
-                arm_words(&baseline.arm)
-            );
-            self.ratio(baseline, place, ratio, text);
+            let none = "no spread was published, so there is no verdict";
+            let text = told([baseline, place], own / base, none);
+            self.ratio(baseline, place, own / base, text);
         }
     }
 
@@ -175,13 +167,7 @@ impl Book {
         label: &str,
     ) {
         let ratio = second.mean / first.mean;
-        let text = format!(
-            "{}: {} times the {} of {}; {label}.",
-            words(place),
-            show::ratio(ratio),
-            noun(place.metric),
-            arm_words(&baseline.arm)
-        );
+        let text = told([baseline, place], ratio, label);
         let mut found = comparison(baseline, place, ratio, text);
         found.notes.push(label.to_owned());
         if let Some(test) = test {
@@ -256,8 +242,11 @@ fn because(rule: &str, trust: Trust, text: &str) -> Because {
     Because { rule: rule.to_owned(), trust, text: text.to_owned() }
 }
 
-fn words(place: &Place) -> String {
-    format!("{} {}", place.workload, arm_words(&place.arm))
+/// A ratio as a sentence, and what it is worth.
+fn told([baseline, place]: [&Place; 2], ratio: f64, worth: &str) -> String {
+    let (own, others) = (arm_words(&place.arm), arm_words(&baseline.arm));
+    let (times, noun) = (show::ratio(ratio), noun(place.metric));
+    format!("{} {own}: {times} times the {noun} of {others}; {worth}.", place.workload)
 }
 
 fn verdict(better: Better, ratio: f64, p: f64) -> Verdict {

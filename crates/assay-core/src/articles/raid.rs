@@ -1,30 +1,23 @@
 //! "Setting up a Small Desktop RAID System": what a small change moves.
 
-use super::judges::{Judge, Topic};
-use super::published::{Book, Place, place};
-use super::rules::Ruling;
+use super::Library;
+use super::judges::{Case, Judge};
+use super::published::{Book, place};
+use super::rules::{Ruling, held};
 use super::sheet::Sheet;
 use super::words::list;
-use super::{Claim, Library};
 use crate::failure::Outcome;
+use crate::findings::answers::Claim::Supported;
 use crate::quantity::units::show;
 
-const DATA: &str = "raid.csv";
 /// The author's own total, the steps that he lists, and Linux md as measured.
 const PUBLISHED: &str = "published";
 const LISTED: &str = "as-listed";
 const MD: &str = "md";
 const KIB: f64 = 1024.0;
 
-pub(super) const TOPIC: Topic = Topic {
-    article: "002",
-    data: &[DATA],
-    judges: &[Judge {
-        claim: "a 2 KB change moves almost 1 MB at 128K and 7 MB at 1M stripes",
-        judge: moved,
-    }],
-    numbers,
-};
+pub(super) const JUDGES: &[Judge] =
+    &[("a 2 KB change moves almost 1 MB at 128K and 7 MB at 1M stripes", moved)];
 
 /// What one model says of one size of stripe.
 struct Model {
@@ -34,6 +27,8 @@ struct Model {
     kib: f64,
     /// What is said to be moved.
     said: f64,
+    /// What Linux md was measured to move.
+    md: f64,
 }
 
 /// The rows of a counting model, with what its stripes come to.
@@ -44,27 +39,19 @@ fn counted(sheet: &Sheet, name: &str) -> Outcome<Vec<Model>> {
             let chunk = row.positive("chunk_kib")?;
             let stripes = row.count("reads_stripes")? + row.count("writes_stripes")?;
             let (kib, said) = (chunk * stripes as f64, row.positive("kib_moved")?);
-            found.push(Model { chunk, stripes, kib, said });
+            let md = [("model", MD), ("chunk_kib", row.text("chunk_kib")?)];
+            let md = sheet.one(&md)?.positive("kib_moved")?;
+            found.push(Model { chunk, stripes, kib, said, md });
         }
     }
     if found.is_empty() {
-        return Err(crate::failure::Failure::mistake(format!("{DATA}: no row of model `{name}`")));
+        return Err(sheet.broken(&format!("no row of model `{name}`")));
     }
     Ok(found)
 }
 
-fn measured(sheet: &Sheet, chunk: f64) -> Outcome<Option<f64>> {
-    for row in sheet.rows() {
-        if row.text("model")? == MD && row.positive("chunk_kib")? == chunk {
-            return Ok(Some(row.positive("kib_moved")?));
-        }
-    }
-    Ok(None)
-}
-
-fn kib(values: &[f64]) -> String {
-    let shown: Vec<String> = values.iter().map(|value| show::three_digits(*value)).collect();
-    list(&shown)
+fn each(models: &[Model], words: fn(&Model) -> String) -> String {
+    list(&models.iter().map(words).collect::<Vec<_>>())
 }
 
 /// How far a measurement lies below or above what was said: `445 times less`.
@@ -78,77 +65,48 @@ fn times_less(said: f64, measured: f64) -> String {
     }
 }
 
-fn moved(library: &Library, claim: &Claim) -> Outcome<Ruling> {
-    let sheet = library.sheet(DATA)?;
-    let (published, listed) = (counted(&sheet, PUBLISHED)?, counted(&sheet, LISTED)?);
-    let mut md = Vec::new();
-    for model in &published {
-        md.extend(measured(&sheet, model.chunk)?.map(|moved| (moved, model)));
-    }
+fn moved(of: &Case<'_>) -> Outcome<Ruling> {
+    let (published, listed) = (counted(&of.sheet, PUBLISHED)?, counted(&of.sheet, LISTED)?);
     if let Some(wrong) = published.iter().find(|model| model.kib != model.said) {
-        let Model { chunk, stripes, kib, said } = wrong;
+        let Model { chunk, stripes, kib, said, .. } = wrong;
         return Ok(Ruling::contradicted(format!(
             "{stripes} stripes of {chunk} KiB are {kib} KiB, not {said}."
         )));
     }
-    let all = |models: &[Model]| kib(&models.iter().map(|model| model.kib).collect::<Vec<_>>());
-    let stripes = |models: &[Model]| models.first().map_or(0, |model| model.stripes);
-    let (said, steps) = (stripes(&published), stripes(&listed));
-    let told = if said == steps {
-        format!(
-            "{said} stripes as counted are {} KiB, and so are the steps listed",
-            all(&published)
-        )
+    let [all, others] =
+        [&published, &listed].map(|models| each(models, |model| show::three_digits(model.kib)));
+    let [said, steps] = [&published, &listed].map(|models| models[0].stripes);
+    let listed = if said == steps {
+        ", and so are the steps listed".to_owned()
     } else {
-        format!(
-            "{said} stripes as counted are {} KiB, but the steps that the article lists move \
-             {steps}, which are {} KiB",
-            all(&published),
-            all(&listed)
-        )
+        format!(", but the steps that the article lists move {steps}, which are {others} KiB")
     };
+    let md = each(&published, |model| show::three_digits(model.md));
+    let times = each(&published, |model| times_less(model.kib, model.md));
     // A count is of whole stripes: a measurement gives another where it is nearest to another.
-    let other =
-        |(moved, model): &(f64, &Model)| (moved / model.chunk).round() != model.stripes as f64;
-    let beyond = md.iter().any(other);
-    let linux = if md.is_empty() {
-        String::new()
-    } else {
-        let moved = kib(&md.iter().map(|(moved, _)| *moved).collect::<Vec<_>>());
-        let times: Vec<String> =
-            md.iter().map(|(moved, model)| times_less(model.kib, *moved)).collect();
-        format!(
-            " Linux md was measured to move {moved} KiB, {}; the controller of the \
-             article was never measured.",
-            list(&times)
-        )
-    };
-    Ok(if said != steps || beyond {
-        Ruling::contradicted(format!("{told}.{linux}"))
-    } else if md.is_empty() {
-        return Err(claim.broken(&format!("{DATA} has no measured row to hold it against")));
-    } else {
-        Ruling::supported(format!("{told}.{linux}"))
-    })
+    let is_other = |model: &Model| (model.md / model.chunk).round() != model.stripes as f64;
+    let told = format!(
+        "{said} stripes as counted are {all} KiB{listed}. Linux md was measured to move {md} KiB, \
+         {times}; the controller of the article was never measured."
+    );
+    Ok(held(said == steps && !published.iter().any(is_other), &told, Supported, "", ""))
 }
 
-fn at(model: &str, chunk: f64) -> Place {
-    let chunk = format!("{chunk} KiB");
-    place("change-of-2-kib", &[("chunk", &chunk), ("model", model)], "moved_bytes")
-}
-
-fn numbers(library: &Library, book: &mut Book) -> Outcome<()> {
-    let sheet = library.sheet(DATA)?;
+pub(super) fn numbers(_: &Library, sheet: &Sheet, book: &mut Book) -> Outcome<()> {
     for row in sheet.rows() {
         let (model, chunk) = (row.text("model")?, row.positive("chunk_kib")?);
+        let size = format!("{chunk} KiB");
+        let at = |model: &str| {
+            place("change-of-2-kib", &[("chunk", &size), ("model", model)], "moved_bytes")
+        };
         let statistic = match model {
             MD => "measured on Linux md, mean of 20 writes",
             _ => "arithmetic, not measured",
         };
-        book.number(&at(model, chunk), row.positive("kib_moved")? * KIB, statistic);
-        book.printed(&at(model, chunk), &format!("{} KiB", row.text("kib_moved")?));
+        let printed = format!("{} KiB", row.text("kib_moved")?);
+        book.number(&at(model), row.positive("kib_moved")? * KIB, statistic, &printed);
         if model != PUBLISHED {
-            book.compare(&at(PUBLISHED, chunk), &at(model, chunk));
+            book.compare(&at(PUBLISHED), &at(model));
         }
     }
     Ok(())
@@ -156,12 +114,20 @@ fn numbers(library: &Library, book: &mut Book) -> Outcome<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::times_less;
+    use super::{Library, times_less};
 
     #[test]
     fn a_measurement_lies_below_or_above() {
         assert_eq!(times_less(896.0, 16.1), "55.7 times less");
         assert_eq!(times_less(900.0, 1500.0), "1.67 times as much");
         assert_eq!(times_less(896.0, 896.0), "as much");
+    }
+
+    #[test]
+    fn a_count_that_nothing_was_measured_for_is_refused() {
+        let text = Library::shipped().text("raid.csv").unwrap().replace("md,128,", "md,64,");
+        let failure = crate::articles::judge(&Library::shipped().with("raid.csv", text));
+        let told = failure.unwrap_err().message;
+        assert_eq!(told, "raid.csv: no row with model `md` and chunk_kib `128`");
     }
 }

@@ -41,10 +41,15 @@ impl Ruling {
     pub fn not_shown(because: impl Into<String>) -> Self {
         Self { verdict: Verdict::NotShown, because: because.into() }
     }
+}
 
-    /// There is no published number.
-    pub fn no_data(because: impl Into<String>) -> Self {
-        Self { verdict: Verdict::NoData, because: because.into() }
+/// The rule of most claims: a sentence with an ending where the numbers go with the claim, and
+/// another where they contradict it. The sentence is empty where the two have none in common.
+pub fn held(holds: bool, told: &str, verdict: Verdict, so: &str, not: &str) -> Ruling {
+    if holds {
+        Ruling { verdict, because: format!("{told}{so}") }
+    } else {
+        Ruling::contradicted(format!("{told}{not}"))
     }
 }
 
@@ -147,16 +152,32 @@ pub fn is_beyond_scatter(n: usize, first: f64, second: f64) -> bool {
     scatter_that_hides(n, first, second).is_some_and(|scatter| scatter > BELIEVABLE_SCATTER)
 }
 
+/// That runs would have to scatter by more than is believed to hide something; none where they
+/// would not.
+pub fn hidden_by_none(scatter: Option<f64>, what: &str) -> Option<String> {
+    let scatter = scatter.filter(|scatter| *scatter > BELIEVABLE_SCATTER)?;
+    let [scatter, most] = [scatter, BELIEVABLE_SCATTER].map(|share| words::percent(share, 0));
+    Some(format!(
+        "the runs would have to scatter by {scatter} to hide {what}, and {most} is the most that is \
+         believed of them"
+    ))
+}
+
 /// The nearest fraction in halves and thirds, as numerator and denominator.
 pub fn fraction(value: f64) -> (u32, u32) {
     let all = (1..=LARGEST_DENOMINATOR).flat_map(|below| (0..=below).map(move |top| (top, below)));
-    let off = |(top, below): (u32, u32)| (f64::from(top) / f64::from(below) - value).abs();
-    all.min_by(|a, b| off(*a).total_cmp(&off(*b))).unwrap_or((0, 1))
+    let off = |one: &(u32, u32)| (quotient(*one) - value).abs();
+    all.min_by(|a, b| off(a).total_cmp(&off(b))).unwrap_or((0, 1))
+}
+
+/// What a fraction comes to.
+pub fn quotient((top, below): (u32, u32)) -> f64 {
+    f64::from(top) / f64::from(below)
 }
 
 /// Whether a number may be called by a fraction in words.
-pub fn is_called((top, below): (u32, u32), value: f64) -> bool {
-    (f64::from(top) / f64::from(below) - value).abs() <= FRACTION_TOLERANCE
+pub fn is_called(fraction: (u32, u32), value: f64) -> bool {
+    (quotient(fraction) - value).abs() <= FRACTION_TOLERANCE
 }
 
 /// `p = 0.059 with 37 and 22 single I/Os as the unit`: what a test of single operations says, and
@@ -210,6 +231,17 @@ mod tests {
         let called = |of_thirty: f64| is_called((2, 3), of_thirty / 30.0);
         assert!(called(19.0) && called(20.0) && called(21.0));
         assert!(!called(18.0) && !called(22.0) && !called(24.0));
+    }
+
+    #[test]
+    fn each_verdict_has_its_ending() {
+        let of = |holds| held(holds, "It took 2 s", Verdict::NotShown, ", once.", ", not 3 s.");
+        let because = "It took 2 s, once.".to_owned();
+        assert_eq!(of(true), Ruling { verdict: Verdict::NotShown, because });
+        assert_eq!(of(false), Ruling::contradicted("It took 2 s, not 3 s."));
+        assert_eq!(hidden_by_none(Some(0.26), "it"), None);
+        let told = hidden_by_none(Some(0.57), "it").unwrap();
+        assert!(told.contains("57 % to hide it, and 26 % is the most"), "{told}");
     }
 
     #[test]

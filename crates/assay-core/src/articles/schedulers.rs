@@ -1,19 +1,18 @@
 //! "Intel SSD 520 Goodness": three schedulers by three file systems, sequential.
 
-use super::judges::{Judge, Topic};
+use super::Library;
+use super::judges::{Case, Judge};
 use super::published::{Book, place};
-use super::rules::{BELIEVABLE_SCATTER, Direction, Ruling, scatter_that_hides};
+use super::rules::{Direction, Ruling, held, hidden_by_none, scatter_that_hides};
 use super::sheet::Sheet;
-use super::words::{change, digits, list, percent, several};
-use super::{Claim, Library};
+use super::words::{change, digits, list, several};
 use crate::failure::Outcome;
 use crate::findings::Trust;
+use crate::findings::answers::Claim::NotShown;
 use crate::quantity::units::show;
 use crate::system::devices::sata_link;
-use crate::system::site::Link;
 use crate::truth::is_above_link;
 
-const DATA: &str = "schedulers.csv";
 /// Columns that are no scheduler.
 const OTHERS: [&str; 3] = ["fs", "op", "flag"];
 /// The level that ratios in the tables of numbers are against; no verdict rests on it.
@@ -23,27 +22,36 @@ const K: f64 = 1024.0;
 /// The drive's link as the kernel would write it: the article names SATA 6.0 for it.
 const LINK: &str = "6.0 Gbps";
 
-pub(super) const TOPIC: Topic = Topic {
-    article: "003",
-    data: &[DATA],
-    judges: &[
-        Judge { claim: "noop is a clear winner for ext4", judge: ranking },
-        Judge { claim: "deadline performs best for xfs", judge: ranking },
-        Judge { claim: "noop is marginally better for btrfs writes and re-writes", judge: ranking },
-        Judge { claim: "deadline is best for btrfs reads", judge: ranking },
-        Judge { claim: "CFQ is the least optimal choice", judge: ranking },
-        Judge { claim: "the rates are the drive's", judge: rates },
-    ],
-    numbers,
-};
+pub(super) const JUDGES: &[Judge] = &[
+    ("noop is a clear winner for ext4", ranking),
+    ("deadline performs best for xfs", ranking),
+    ("noop is marginally better for btrfs writes and re-writes", ranking),
+    ("deadline is best for btrfs reads", ranking),
+    ("CFQ is the least optimal choice", ranking),
+    ("the rates are the drive's", rates),
+];
 
-/// One row: an operation on a file system, with the rate of each scheduler in K/s.
+/// A scheduler and its rate, K/s.
+type Rate = (String, f64);
+
+/// One row: an operation on a file system, with the rate of each scheduler.
 struct Line {
     filesystem: String,
     operation: String,
-    rates: Vec<(String, f64)>,
-    /// Why one of them is doubted, so that the row counts neither for nor against a claim.
-    doubt: Option<String>,
+    rates: Vec<Rate>,
+}
+
+fn lines(sheet: &Sheet) -> Outcome<Vec<Line>> {
+    let schedulers = || sheet.columns().iter().filter(|name| !OTHERS.contains(&name.as_str()));
+    let read = sheet.rows().map(|row| {
+        let rate = |name: &String| Ok((name.clone(), row.positive(name)?));
+        Ok(Line {
+            filesystem: row.text("fs")?.to_owned(),
+            operation: row.text("op")?.to_owned(),
+            rates: schedulers().map(rate).collect::<Outcome<_>>()?,
+        })
+    });
+    read.collect()
 }
 
 impl Line {
@@ -51,47 +59,23 @@ impl Line {
         format!("{} {}", self.filesystem, self.operation)
     }
 
-    fn of(&self, scheduler: &str) -> Option<f64> {
-        self.rates.iter().find(|(name, _)| name == scheduler).map(|(_, rate)| *rate)
+    /// What the numbers themselves give against a row: it counts neither for nor against a claim.
+    fn doubt(&self, all: &[Self]) -> Option<String> {
+        let (mut rates, name) = (self.rates.iter().map(|(_, rate)| *rate), self.name());
+        if let Some(rate) = rates.clone().find(|rate| is_copied(all, *rate)) {
+            return Some(format!("{rate} in {name} stands in a second row, too"));
+        }
+        let above = rates.any(|rate| is_above_link(rate * K, ceiling()));
+        above.then(|| format!("{name} is faster than the link"))
     }
 
-    /// The best of the others in a direction: its name and rate.
-    fn rival(&self, scheduler: &str, direction: Direction) -> Option<(&str, f64)> {
-        let others = self.rates.iter().filter(|(name, _)| name != scheduler);
-        let better = |a: f64, b: f64| if direction.holds(b, a) { b } else { a };
-        let best = others.clone().map(|(_, rate)| *rate).reduce(better)?;
-        others.map(|(name, rate)| (name.as_str(), *rate)).find(|(_, rate)| *rate == best)
+    /// A scheduler beside the first of the others in a direction.
+    fn lead(&self, scheduler: &str, direction: Direction) -> Option<Lead<'_>> {
+        let (own, others): (Vec<&Rate>, _) =
+            self.rates.iter().partition(|(name, _)| name == scheduler);
+        let first = others.into_iter().reduce(|a, b| if direction.holds(b.1, a.1) { b } else { a });
+        Some(Lead { line: self, own: own.first()?.1, rival: first? })
     }
-}
-
-fn lines(sheet: &Sheet) -> Outcome<Vec<Line>> {
-    let schedulers: Vec<&String> =
-        sheet.columns().iter().filter(|name| !OTHERS.contains(&name.as_str())).collect();
-    let read = sheet.rows().map(|row| {
-        let rate = |name: &&String| Ok(((*name).clone(), row.positive(name)?));
-        Ok(Line {
-            filesystem: row.text("fs")?.to_owned(),
-            operation: row.text("op")?.to_owned(),
-            rates: schedulers.iter().map(rate).collect::<Outcome<_>>()?,
-            doubt: None,
-        })
-    });
-    let mut lines: Vec<Line> = read.collect::<Outcome<_>>()?;
-    let doubts: Vec<Option<String>> = lines.iter().map(|line| doubt(line, &lines)).collect();
-    for (line, doubt) in lines.iter_mut().zip(doubts) {
-        line.doubt = doubt;
-    }
-    Ok(lines)
-}
-
-/// What the numbers themselves give against a row.
-fn doubt(line: &Line, all: &[Line]) -> Option<String> {
-    let rates = || line.rates.iter().map(|(_, rate)| *rate);
-    if let Some(rate) = rates().find(|rate| is_copied(all, *rate)) {
-        return Some(format!("{rate} in {} stands in a second row, too", line.name()));
-    }
-    let above = rates().any(|rate| is_above_link(rate * K, ceiling()));
-    above.then(|| format!("{} is faster than the link", line.name()))
 }
 
 /// What the drive's link can carry, bytes a second.
@@ -104,84 +88,99 @@ fn is_copied(lines: &[Line], rate: f64) -> bool {
     lines.iter().flat_map(|line| &line.rates).filter(|(_, other)| *other == rate).count() > 1
 }
 
+/// A scheduler in one row, beside the first of the others.
+struct Lead<'a> {
+    line: &'a Line,
+    own: f64,
+    rival: &'a Rate,
+}
+
+impl Lead<'_> {
+    fn ratio(&self) -> f64 {
+        self.own / self.rival.1
+    }
+
+    fn size(&self) -> f64 {
+        self.ratio().ln().abs()
+    }
+
+    fn words(&self) -> String {
+        show::share((self.ratio() - 1.0).abs())
+    }
+}
+
 /// What a claim says of the table: a scheduler comes first in a direction, in these rows.
 struct Question<'a> {
-    scheduler: String,
+    scheduler: &'a str,
     direction: Direction,
-    rows: Vec<&'a Line>,
+    /// Rows without a number that is doubted.
+    sound: Vec<Lead<'a>>,
+    /// Why rows are left out.
+    doubts: String,
 }
 
 impl<'a> Question<'a> {
     /// From the claim's words: a file system in them limits the rows, and so do operations in what
     /// is expected.
-    fn read(lines: &'a [Line], claim: &Claim) -> Outcome<Self> {
-        let words = claim.expected_words();
-        let names = lines.first().map_or(&[][..], |line| &line.rates);
-        let scheduler = names.iter().map(|(name, _)| name).find(|name| claim.expects(name));
-        let (Some(scheduler), Some(direction)) = (scheduler, Direction::of(&words)) else {
+    fn read(lines: &'a [Line], of: &Case<'_>) -> Outcome<Self> {
+        let claim = of.claim;
+        let mut names = lines.iter().flat_map(|line| &line.rates).map(|(name, _)| name.as_str());
+        let scheduler = names.find(|name| claim.expects(name));
+        let direction = Direction::of(&claim.expected_words());
+        let (Some(scheduler), Some(direction)) = (scheduler, direction) else {
             return Err(claim.broken("it names no scheduler of the table, or no direction"));
         };
         let named = |line: &Line| claim.names(&line.filesystem);
         let asked = |line: &Line| claim.expects(&line.operation);
         let (some_named, some_asked) = (lines.iter().any(named), lines.iter().any(asked));
         let wanted = |line: &&Line| (!some_named || named(line)) && (!some_asked || asked(line));
-        Ok(Self {
-            scheduler: scheduler.clone(),
-            direction,
-            rows: lines.iter().filter(wanted).collect(),
-        })
+        let (mut sound, mut doubts) = (Vec::new(), Vec::new());
+        for line in lines.iter().filter(wanted) {
+            match line.doubt(lines) {
+                Some(doubt) => doubts.push(doubt),
+                None => sound.extend(line.lead(scheduler, direction)),
+            }
+        }
+        let left_out = format!(" (left out: {})", list(&doubts));
+        let doubts = if doubts.is_empty() { String::new() } else { left_out };
+        Ok(Self { scheduler, direction, sound, doubts })
     }
 
-    /// Own rate over the best rival's in a row.
-    fn lead(&self, line: &Line) -> Option<f64> {
-        let (_, rival) = line.rival(&self.scheduler, self.direction)?;
-        Some(line.of(&self.scheduler)? / rival)
+    fn is_first(&self, lead: &Lead<'_>) -> bool {
+        self.direction.holds(lead.ratio(), 1.0)
     }
 
-    fn is_first(&self, line: &Line) -> bool {
-        self.lead(line).is_some_and(|lead| self.direction.holds(lead, 1.0))
-    }
-
-    /// The sound row that speaks against the claim most clearly.
-    fn worst(&self) -> Option<&Line> {
-        let off = |line: &Line| self.lead(line).map_or(0.0, |lead| lead.ln().abs());
-        let against = self.sound().copied().filter(|line| !self.is_first(line));
-        against.max_by(|a, b| off(a).total_cmp(&off(b)))
-    }
-
-    fn against(&self, worst: &Line) -> Ruling {
-        let first = self.sound().filter(|line| self.is_first(line)).count();
-        let doubts = self.doubts();
-        let (name, rival) = worst.rival(&self.scheduler, self.direction).unwrap_or(("", 0.0));
-        let own = worst.of(&self.scheduler).unwrap_or(0.0);
+    fn against(&self, worst: &Lead<'_>) -> Ruling {
+        let Self { scheduler, doubts, .. } = self;
+        let first = self.sound.iter().filter(|lead| self.is_first(lead)).count();
+        let (extreme, all) = (self.direction.extreme(), several(self.sound.len(), "sound row"));
+        let Lead { line, own, rival: (name, rival) } = worst;
+        let (row, more) = (line.name(), change(rival / own, ["more", "less"]));
         Ruling::contradicted(format!(
-            "{} is {} in {first} of {}{doubts}. In {}, {name} has {rival} K/s and {} {own}: {}.",
-            self.scheduler,
-            self.direction.extreme(),
-            several(self.sound().count(), "sound row"),
-            worst.name(),
-            self.scheduler,
-            change(rival / own, ["more", "less"])
+            "{scheduler} is {extreme} in {first} of {all}{doubts}. In {row}, {name} has {rival} \
+             K/s and {scheduler} {own}: {more}."
         ))
     }
 
     /// All sound rows lie as claimed: whether the runs could hide the smallest lead.
     fn with_the_claim(&self, runs: Option<usize>) -> Ruling {
-        let lead = |line: &&&Line| self.lead(line).map_or(0.0, |lead| lead.ln().abs());
-        let closest = self.sound().min_by(|a, b| lead(a).total_cmp(&lead(b)));
-        let told = [self.leads(), self.doubts()].concat();
+        let Self { scheduler, doubts, .. } = self;
+        let extreme = self.direction.extreme();
+        let closest = self.sound.iter().min_by(|a, b| a.size().total_cmp(&b.size()));
         let Some(closest) = closest else {
-            return Ruling::not_shown(format!("{told}. No row is left that can be trusted."));
-        };
-        let smallest = show::share((self.lead(closest).unwrap_or(1.0) - 1.0).abs());
-        let hides = self.hides(closest, runs);
-        if let Some(scatter) = hides.filter(|scatter| *scatter > BELIEVABLE_SCATTER) {
-            return Ruling::supported(format!(
-                "{told}. No spread was published, but the runs would have to scatter by {} to hide \
-                 the smallest, {smallest}, and {} is the most that is believed of them.",
-                percent(scatter, 0),
-                percent(BELIEVABLE_SCATTER, 0)
+            return Ruling::not_shown(format!(
+                "no row tells whether {scheduler} is {extreme}{doubts}. No row is left that can be \
+                 trusted."
             ));
+        };
+        let sound = if doubts.is_empty() { "row" } else { "sound row" };
+        let rows = several(self.sound.len(), sound);
+        let shares = list(&self.sound.iter().map(Lead::words).collect::<Vec<_>>());
+        let told = format!("{scheduler} is {extreme} in all {rows}, by {shares}{doubts}");
+        let smallest = closest.words();
+        let hides = runs.and_then(|runs| scatter_that_hides(runs, closest.own, closest.rival.1));
+        if let Some(so) = hidden_by_none(hides, &format!("the smallest, {smallest}")) {
+            return Ruling::supported(format!("{told}. No spread was published, but {so}."));
         }
         let takes = hides.map_or_else(String::new, |scatter| {
             format!("; runs that scatter by {} % would hide it", digits(100.0 * scatter, 1))
@@ -191,87 +190,51 @@ impl<'a> Question<'a> {
              from chance{takes}."
         ))
     }
-
-    fn hides(&self, line: &Line, runs: Option<usize>) -> Option<f64> {
-        let (_, rival) = line.rival(&self.scheduler, self.direction)?;
-        scatter_that_hides(runs?, line.of(&self.scheduler)?, rival)
-    }
-
-    /// Rows without a number that is doubted.
-    fn sound(&self) -> impl Iterator<Item = &&'a Line> {
-        self.rows.iter().filter(|line| line.doubt.is_none())
-    }
-
-    fn leads(&self) -> String {
-        let leads = self.sound().filter_map(|line| self.lead(line));
-        let shares: Vec<String> = leads.map(|lead| show::share((lead - 1.0).abs())).collect();
-        let (level, extreme) = (&self.scheduler, self.direction.extreme());
-        if shares.is_empty() {
-            return format!("no row tells whether {level} is {extreme}");
-        }
-        let sound = if shares.len() < self.rows.len() { "sound " } else { "" };
-        let rows = several(shares.len(), &format!("{sound}row"));
-        format!("{level} is {extreme} in all {rows}, by {}", list(&shares))
-    }
-
-    /// Why rows are left out.
-    fn doubts(&self) -> String {
-        let told: Vec<String> = self.rows.iter().filter_map(|line| line.doubt.clone()).collect();
-        if told.is_empty() { String::new() } else { format!(" (left out: {})", list(&told)) }
-    }
 }
 
-fn ranking(library: &Library, claim: &Claim) -> Outcome<Ruling> {
-    let sheet = library.sheet(DATA)?;
-    let lines = lines(&sheet)?;
-    let question = Question::read(&lines, claim)?;
-    Ok(match question.worst() {
+fn ranking(of: &Case<'_>) -> Outcome<Ruling> {
+    let lines = lines(&of.sheet)?;
+    let question = Question::read(&lines, of)?;
+    // The sound row that speaks against the claim most clearly.
+    let against = question.sound.iter().filter(|lead| !question.is_first(lead));
+    Ok(match against.max_by(|a, b| a.size().total_cmp(&b.size())) {
         Some(worst) => question.against(worst),
-        None => question.with_the_claim(sheet.mean_of()),
+        None => question.with_the_claim(of.sheet.mean_of()),
     })
 }
 
-fn link(claim: &Claim) -> Outcome<Link> {
-    sata_link(LINK).ok_or_else(|| claim.broken("the speed of the link cannot be read"))
+fn rates(of: &Case<'_>) -> Outcome<Ruling> {
+    let lines = lines(&of.sheet)?;
+    let broken = || of.claim.broken("the speed of the link cannot be read");
+    let link = sata_link(LINK).ok_or_else(broken)?;
+    let all = lines.iter().flat_map(|line| line.rates.iter().map(move |rate| (line, rate)));
+    let rate_of = |(_, (_, rate)): &(&Line, &Rate)| rate * K;
+    let above = all.clone().filter(|one| is_above_link(rate_of(one), link.ceiling_bytes_per_s));
+    let (count, beyond) = (all.count(), several(above.clone().count(), "rate"));
+    let (every, name) = (several(count, "rate"), &link.name);
+    let ceiling = format!("the {:.0} MB/s that {name} can carry", link.ceiling_bytes_per_s / 1e6);
+    let most = above.max_by(|a, b| rate_of(a).total_cmp(&rate_of(b)));
+    let most = most.map(|one| {
+        let (line, (scheduler, _)) = one;
+        format!("{:.0} MB/s ({}, {scheduler})", rate_of(&one) / 1e6, line.name())
+    });
+    Ok(held(
+        most.is_none(),
+        "",
+        NotShown,
+        &format!(
+            "All {every} stay below {ceiling}: nothing speaks against it, and nothing shows it."
+        ),
+        &format!(
+            "{beyond} of {count} are above {ceiling}, up to {}. They came from memory, or were \
+             compressed on the way.",
+            most.unwrap_or_default()
+        ),
+    ))
 }
 
-fn rates(library: &Library, claim: &Claim) -> Outcome<Ruling> {
-    let sheet = library.sheet(DATA)?;
-    let lines = lines(&sheet)?;
-    let link = link(claim)?;
-    let ceiling = link.ceiling_bytes_per_s;
-    let all: Vec<(f64, String)> = lines
-        .iter()
-        .flat_map(|line| line.rates.iter().map(move |(name, rate)| (rate * K, line, name)))
-        .map(|(rate, line, name)| (rate, format!("{}, {name}", line.name())))
-        .collect();
-    let above: Vec<&(f64, String)> =
-        all.iter().filter(|(rate, _)| is_above_link(*rate, ceiling)).collect();
-    let most = above.iter().max_by(|a, b| a.0.total_cmp(&b.0));
-    Ok(match most {
-        Some((rate, which)) => Ruling::contradicted(format!(
-            "{} of {} are above the {:.0} MB/s that {} can carry, up to {:.0} MB/s ({which}). They \
-             came from memory, or were compressed on the way.",
-            several(above.len(), "rate"),
-            all.len(),
-            ceiling / 1e6,
-            link.name,
-            rate / 1e6
-        )),
-        None => Ruling::not_shown(format!(
-            "All {} stay below the {:.0} MB/s that {} can carry: nothing speaks against it, and \
-             nothing shows it.",
-            several(all.len(), "rate"),
-            ceiling / 1e6,
-            link.name
-        )),
-    })
-}
-
-fn numbers(library: &Library, book: &mut Book) -> Outcome<()> {
-    let sheet = library.sheet(DATA)?;
-    let lines = lines(&sheet)?;
-    let ceiling = ceiling();
+pub(super) fn numbers(_: &Library, sheet: &Sheet, book: &mut Book) -> Outcome<()> {
+    let (lines, ceiling) = (lines(sheet)?, ceiling());
     let at = |line: &Line, scheduler: &str| {
         let arm = [("filesystem", line.filesystem.as_str()), ("scheduler", scheduler)];
         place(&format!("sequential-{}", line.operation), &arm, "bandwidth_bytes_per_s")
@@ -279,8 +242,7 @@ fn numbers(library: &Library, book: &mut Book) -> Outcome<()> {
     for line in &lines {
         for (name, rate) in &line.rates {
             let here = at(line, name);
-            book.number(&here, rate * K, &sheet.statistic());
-            book.printed(&here, &format!("{rate} K/s"));
+            book.number(&here, rate * K, &sheet.statistic(), &format!("{rate} K/s"));
             if is_above_link(rate * K, ceiling) {
                 let text = "more than the link to the drive can carry";
                 book.doubt(&here, Trust::Invalid, "link-ceiling", text);

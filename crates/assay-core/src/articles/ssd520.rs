@@ -1,89 +1,82 @@
 //! "Intel SSD 520 Goodness": an SSD beside a disk.
 
-use super::judges::{Judge, Topic};
+use super::Library;
+use super::judges::{Case, Judge};
 use super::published::{Book, Place, place};
-use super::rules::{BELIEVABLE_SCATTER, Ruling, scatter_that_hides};
-use super::sheet::{Printed, Row};
-use super::words::{list, percent};
-use super::{Claim, Library};
+use super::rules::{Ruling, held, hidden_by_none, scatter_that_hides};
+use super::sheet::{Printed, Row, Sheet};
+use super::words::list;
 use crate::failure::Outcome;
+use crate::findings::answers::Claim::NotShown;
+use crate::quantity::units::show;
 
-const DATA: &str = "ssd520.csv";
 const BOOT: &str = "boot";
 /// The drive that ratios are against.
 const DISK: &str = "hdd";
 const SSD: &str = "ssd";
 
-pub(super) const TOPIC: Topic = Topic {
-    article: "003",
-    data: &[DATA],
-    judges: &[
-        Judge { claim: "boot improves by a factor of about 3.2", judge: boot },
-        Judge { claim: "a job took the SSD 1/3 to 1/4 of the power of the disk", judge: power },
-    ],
-    numbers,
-};
+pub(super) const JUDGES: &[Judge] = &[
+    ("boot improves by a factor of about 3.2", boot),
+    ("a job took the SSD 1/3 to 1/4 of the power of the disk", power),
+];
 
-fn boot(library: &Library, claim: &Claim) -> Outcome<Ruling> {
-    let sheet = library.sheet(DATA)?;
-    let row = sheet.one(&[("test", BOOT)])?;
+fn boot(of: &Case<'_>) -> Outcome<Ruling> {
+    let row = of.sheet.one(&[("test", BOOT)])?;
     let (ssd, disk) = (row.positive(SSD)?, row.positive(DISK)?);
-    let [said]: [Printed; 1] = claim.numbers()?;
+    let [said]: [Printed; 1] = of.claim.numbers()?;
     let ratio = disk / ssd;
     let told = format!("{disk} over {ssd} s is {ratio:.2}");
     if !said.says(ratio) {
         return Ok(Ruling::contradicted(format!("{told}, not {}.", said.value)));
     }
     let cut = if said.is_cut_off(ratio) { ", printed with its digits cut off" } else { "" };
-    let hides = sheet.mean_of().and_then(|runs| scatter_that_hides(runs, ssd, disk));
-    let statistic = sheet.statistic();
-    Ok(match hides {
-        Some(scatter) if scatter > BELIEVABLE_SCATTER => Ruling::supported(format!(
-            "{told}{cut}. Each is a {statistic}, but the runs would have to scatter by {} to hide \
-             the difference, and {} is the most that is believed of them.",
-            percent(scatter, 0),
-            percent(BELIEVABLE_SCATTER, 0)
-        )),
-        _ => Ruling::not_shown(format!(
+    let hides = of.sheet.mean_of().and_then(|runs| scatter_that_hides(runs, ssd, disk));
+    let statistic = of.sheet.statistic();
+    Ok(match hidden_by_none(hides, "the difference") {
+        Some(so) => Ruling::supported(format!("{told}{cut}. Each is a {statistic}, but {so}.")),
+        None => Ruling::not_shown(format!(
             "{told}{cut}. But each is a {statistic}, and that cannot show a difference."
         )),
     })
 }
 
+/// The energy of a job over the disk's, as a row prints it: `1/3`.
+fn energy(row: Row<'_>) -> Outcome<f64> {
+    let energy = row.text("energy_published")?;
+    let number = |text| Printed::parse(text).map(|one| one.value).filter(|value| *value > 0.0);
+    let parts = energy.split_once('/');
+    let found = parts.and_then(|(above, below)| Some(number(above)? / number(below)?));
+    found.ok_or_else(|| row.broken(&format!("energy_published is `{energy}`; write it like 1/3")))
+}
+
 /// Energy of a job over the disk's, times how much faster it was done, is the mean power over the disk's.
-fn power(library: &Library, claim: &Claim) -> Outcome<Ruling> {
-    let sheet = library.sheet(DATA)?;
-    let (mut jobs, mut ratios) = (Vec::new(), Vec::new());
-    for row in sheet.rows() {
-        let energy = row.text("energy_published")?;
-        if energy.is_empty() {
+fn power(of: &Case<'_>) -> Outcome<Ruling> {
+    let (mut jobs, mut powers, mut more) = (Vec::new(), Vec::new(), false);
+    for row in of.sheet.rows() {
+        let printed = row.text("energy_published")?;
+        if printed.is_empty() {
             continue;
         }
-        let wrong = || row.broken(&format!("energy_published is `{energy}`; write it like 1/3"));
-        let (above, below) = energy.split_once('/').ok_or_else(wrong)?;
-        let number = |text: &str| Printed::parse(text).map(|one| one.value).ok_or_else(wrong);
-        let (above, below) = (number(above)?, number(below)?);
-        if above <= 0.0 || below <= 0.0 {
-            return Err(wrong());
-        }
-        let faster = row.positive("ratio_published")?;
-        jobs.push(format!("{energy} at {faster} times the speed"));
-        ratios.push((above / below, above / below * faster));
+        let (energy, faster) = (energy(row)?, row.positive("ratio_published")?);
+        jobs.push(format!("{printed} at {faster} times the speed"));
+        powers.push(show::ratio(energy * faster));
+        more |= energy * faster > energy;
     }
-    if ratios.is_empty() {
-        return Err(claim.broken(&format!("{DATA} has no energy to hold it against")));
+    if jobs.is_empty() {
+        return Err(of.claim.broken("no energy is printed to hold it against"));
     }
-    let powers: Vec<String> =
-        ratios.iter().map(|(_, power)| crate::quantity::units::show::ratio(*power)).collect();
-    let told = format!("{}: the mean power was {} times the disk's", list(&jobs), list(&powers));
-    Ok(if ratios.iter().any(|(energy, power)| power > energy) {
-        Ruling::contradicted(format!(
+    let (jobs, powers) = (list(&jobs), list(&powers));
+    let told = format!("{jobs}: the mean power was {powers} times the disk's");
+    Ok(held(
+        !more,
+        "",
+        NotShown,
+        &format!("{told}; no spread was published."),
+        &format!(
             "What was computed is the energy of a job, not power. {told}; the SSD draws more and is \
              done sooner. No voltage is printed, so neither watts nor joules can be had."
-        ))
-    } else {
-        Ruling::not_shown(format!("{told}; no spread was published."))
-    })
+        ),
+    ))
 }
 
 /// Metric of a row with what one of its unit is in the unit of the metric.
@@ -96,20 +89,18 @@ fn metric(unit: &str) -> Option<(&'static str, f64)> {
     }
 }
 
-fn numbers(library: &Library, book: &mut Book) -> Outcome<()> {
-    let sheet = library.sheet(DATA)?;
+pub(super) fn numbers(_: &Library, sheet: &Sheet, book: &mut Book) -> Outcome<()> {
     for row in sheet.rows() {
-        let test = row.text("test")?;
-        let Some((metric, unit)) = metric(row.text("unit")?) else {
+        let (test, unit) = (row.text("test")?, row.text("unit")?);
+        let Some((metric, one)) = metric(unit) else {
             book.absent(&place(test, &[], "current_ma"), row.text("note")?);
             continue;
         };
         let at = |drive: &str| place(test, &[("drive", drive)], metric);
         for drive in [DISK, SSD] {
             if let Some(value) = row.optional(drive)? {
-                book.number(&at(drive), value.value * unit, &sheet.statistic());
-                let printed = format!("{} {}", row.text(drive)?, row.text("unit")?);
-                book.printed(&at(drive), &printed);
+                let printed = format!("{} {unit}", row.text(drive)?);
+                book.number(&at(drive), value.value * one, &sheet.statistic(), &printed);
             }
         }
         compared(row, [&at(DISK), &at(SSD)], book)?;
