@@ -116,18 +116,17 @@ struct Shared<'a>(Vec<(&'a str, &'a Arm, Arm)>);
 
 impl<'a> Shared<'a> {
     fn of(compared: &[&'a Comparison]) -> Self {
-        let mut found: Vec<(&str, &Arm, Arm)> = Vec::new();
-        for one in compared {
-            let key = (one.workload.as_str(), &one.baseline);
-            let place = found.iter().position(|(workload, base, _)| (*workload, *base) == key);
-            let place = place.unwrap_or_else(|| {
-                found.push((key.0, key.1, one.baseline.clone()));
-                found.len() - 1
-            });
-            found[place].2.retain(|name, level| one.arm.get(name) == Some(level));
+        if compared.windows(2).all(|pair| pair[0].baseline == pair[1].baseline) {
+            return Self(Vec::new());
         }
-        let bases = found.iter().any(|(_, base, _)| Some(*base) != found.first().map(|one| one.1));
-        Self(if bases { found } else { Vec::new() })
+        let of_base = |one: &'a Comparison| (one.workload.as_str(), &one.baseline);
+        let parts = parted(compared.iter().copied(), of_base).into_iter();
+        let shared = parts.map(|((workload, base), own)| {
+            let mut shared = base.clone();
+            shared.retain(|name, level| own.iter().all(|one| one.arm.get(name) == Some(level)));
+            (workload, base, shared)
+        });
+        Self(shared.collect())
     }
 
     /// What the baseline is called, and the arm below it.

@@ -66,12 +66,10 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
 
 /// The figure with as many columns as its tiles allow.
 fn figure(named: &[String; 2], trials: &[&RanTrial]) -> Option<Figure> {
-    let figures = MOST_COLUMNS.iter().map(|most| Columns::of(trials, *most).figure(named));
     let mut last = None;
-    for figure in figures.flatten() {
-        let fits = figure.marks() <= MOST_TILES;
-        last = Some(figure);
-        if fits {
+    for most in MOST_COLUMNS {
+        last = Columns::of(trials, most).figure(named);
+        if last.as_ref().is_none_or(|figure| figure.marks() <= MOST_TILES) {
             break;
         }
     }

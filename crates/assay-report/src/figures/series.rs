@@ -1,8 +1,6 @@
 //! What happened in each second of the trials.
 
-use std::collections::BTreeMap;
-
-use super::parts::with_ramp;
+use super::parts::{distinct, with_ramp};
 use super::words::{Names, joined, marked, notable, point, short, subjects};
 use super::{Drawing, at_most, left_out};
 use crate::document::numbers::heading;
@@ -46,12 +44,8 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
             .trials
             .iter()
             .filter(|trial| *trial.workload == workload.name && trial.status == Status::Disturbed);
-        for arm in disturbed.map(|trial| &*trial.arm).take(MOST_ARMS) {
-            if !arms.contains(arm) {
-                arms.push(arm.clone());
-            }
-        }
-        for arm in arms {
+        arms.extend(disturbed.map(|trial| Arm::clone(&trial.arm)).take(MOST_ARMS));
+        for arm in distinct(arms) {
             let run = Run::of(evidence, workload.name, workload.metric, &arm);
             figures.extend(run.into_iter().flat_map(|run| run.figures(&names)));
         }
@@ -114,17 +108,17 @@ impl<'a> Run<'a> {
     /// The points of a trial.
     fn points(&self, trial: &RanTrial) -> Vec<Second> {
         let seconds = self.seconds(trial);
-        let mut points: BTreeMap<usize, Second> = BTreeMap::new();
+        let mut points = vec![Second::default(); seconds.div_ceil(self.wide)];
         for second in 0..seconds {
-            points.entry(second / self.wide).or_default().seconds += 1;
+            points[second / self.wide].seconds += 1;
         }
         for row in trial.series.iter().filter(|row| (row.second as usize) < seconds) {
-            let Some(point) = points.get_mut(&(row.second as usize / self.wide)) else { continue };
+            let point = &mut points[row.second as usize / self.wide];
             let amount = if self.metric == "iops" { row.operations } else { row.bytes };
             point.amount = point.amount.saturating_add(amount);
             point.slowest_ns = point.slowest_ns.max(row.latency_max_ns);
         }
-        points.into_values().collect()
+        points
     }
 
     fn figures(&self, names: &Names) -> Vec<Figure> {
