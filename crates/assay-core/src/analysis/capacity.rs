@@ -1,5 +1,7 @@
 //! What looks at capacities say, in sentences.
 
+use std::cmp::Reverse;
+
 use assay_load::{CapacityOutcome, Seen, WrongBlock};
 
 use super::rows::Row;
@@ -11,12 +13,19 @@ use crate::results::plan::Arm;
 use crate::system::between::Between;
 use crate::truth::Remark;
 use crate::work::Measured;
-use crate::work::capacity::{Detail, Limit, Planned, Told, Verdict, told};
+use crate::work::capacity::{Detail, HELD, Limit, Planned, Told, Verdict, told};
 
-/// What the last trial of a row found; looks are not averaged.
+/// What the trials of a row found: of several looks the gravest speaks, since sentences are not averaged.
 pub(super) fn of_row(row: &Row<'_>) -> Option<CapacityFacts> {
-    let measured = row.counting().last()?.record.measured.as_ref()?;
-    let (detail, found) = look(row, measured)?;
+    let own = row.counting().filter_map(|trial| look(row, trial.record.measured.as_ref()?));
+    let mut looks: Vec<(&Detail, Told)> = own.collect();
+    let held = held_of_several(&looks);
+    let several = of_several(&looks, held);
+    let (detail, mut found) = looks.swap_remove(gravest(&looks)?);
+    let text = answer(detail, &found) + &several;
+    if held.is_some_and(|[least, most]| least < most) {
+        found.held_ci95_bytes = None;
+    }
     let outcome = &detail.outcome;
     Some(CapacityFacts {
         workload: row.workload.name.clone(),
@@ -24,6 +33,7 @@ pub(super) fn of_row(row: &Row<'_>) -> Option<CapacityFacts> {
         verdict: found.verdict,
         claimed_bytes: outcome.claimed_bytes,
         held_bytes: found.held_bytes,
+        looks_held_bytes: held,
         held_ci95_bytes: found.held_ci95_bytes,
         full: outcome.shape.full,
         in_free_space: detail.in_free_space,
@@ -32,10 +42,59 @@ pub(super) fn of_row(row: &Row<'_>) -> Option<CapacityFacts> {
         rewritten_blocks: outcome.rewritten,
         again_blocks: [outcome.again.all(), outcome.again.wrong()],
         limit: found.limit,
-        text: answer(detail, &found) + &which(row.counting().count()),
+        text,
         limit_text: limits(detail, &found),
         not_told: found.not_told,
     })
+}
+
+/// The place of the look that says most against the target; the last of those that say as much.
+fn gravest(looks: &[(&Detail, Told)]) -> Option<usize> {
+    let grave = |at: &usize| {
+        let (_, found) = &looks[*at];
+        (found.verdict.gravity(), Reverse(found.held_bytes.unwrap_or(u64::MAX)))
+    };
+    (0..looks.len()).max_by_key(grave)
+}
+
+/// The least and the most that several looks found.
+fn held_of_several(looks: &[(&Detail, Told)]) -> Option<[u64; 2]> {
+    let held = || looks.iter().filter_map(|(_, found)| found.held_bytes);
+    let ends = [held().min()?, held().max()?];
+    (looks.len() > 1).then_some(ends)
+}
+
+/// What is said of the other looks beside the one that is told.
+fn of_several(looks: &[(&Detail, Told)], held: Option<[u64; 2]>) -> String {
+    let Some(((_, first), others)) = looks.split_first().filter(|(_, others)| !others.is_empty())
+    else {
+        return String::new();
+    };
+    let count = looks.len();
+    match held {
+        Some([least, most]) if least < most => format!(
+            " That is the gravest of {count} looks; they found that it holds {} to {}.",
+            sold(least),
+            sold(most)
+        ),
+        _ if others.iter().all(|(_, other)| other.verdict == first.verdict) => {
+            format!(" All {count} looks say so.")
+        }
+        _ => format!(" That is the gravest of {count} looks."),
+    }
+}
+
+/// Gives several looks the number of their row, so that there is one wherever it is told.
+fn settle(cells: &[Cell], capacity: &mut [CapacityFacts]) {
+    for facts in capacity.iter_mut().filter(|facts| facts.looks_held_bytes.is_some()) {
+        let own = cells.iter().find(|cell| {
+            cell.metric == HELD.name
+                && cell.workload == facts.workload
+                && cell.arm == facts.arm
+                && !cell.control
+        });
+        facts.held_bytes = own.and_then(Cell::value).map(|bytes| bytes.round() as u64);
+    }
 }
 
 /// What a look says, with what is known of who answered it.
@@ -69,6 +128,7 @@ fn answered(row: &Row<'_>) -> Option<Between> {
 /// What rests on numbers that are not trusted says so, once all rules have spoken.
 pub(super) fn doubt(found: &mut Findings) {
     let Findings { cells, capacity, sustained, .. } = found;
+    settle(cells, capacity);
     let worst = |workload: &str, arm: &Arm| {
         let own = |cell: &&Cell| cell.primary && cell.workload == workload && cell.arm == *arm;
         let because = cells.iter().filter(own).flat_map(|cell| &cell.because);
@@ -117,8 +177,8 @@ pub(super) fn sentences(found: &Findings) -> Vec<Sentence> {
 }
 
 /// What to do where memory may have answered.
-const WAY_ON: &str = "It can be told where nothing stands between: on the drive itself, named with --destroy, on \
-                      the computer that it is plugged into, with direct I/O.";
+const WAY_ON: &str = "It can be told where nothing stands between: on the drive itself, whose data are lost by it, \
+                      on the computer that it is plugged into, with direct I/O.";
 
 fn blocks(count: u64) -> String {
     if count == 1 { "1 block".to_owned() } else { format!("{} blocks", show::count(count)) }
@@ -397,6 +457,68 @@ mod tests {
             "What it writes for long is not told. Its numbers are invalid: the device delivered none of it."
         );
         assert_eq!([which(1), which(3)], ["", " That is the last of 3 trials."]);
+    }
+
+    #[test]
+    fn of_several_looks_the_gravest_speaks_and_the_number_is_that_of_their_row() {
+        use super::super::tests::Bench;
+        let own = detail(outcome(SeenCounts { as_written: 2560, ..NONE }, NONE));
+        let look = |verdict, held: u64| {
+            let found = told(&own, Some(&Between::Nothing));
+            (&own, Told { verdict, held_bytes: Some(held), ..found })
+        };
+        let looks = [
+            look(Verdict::Wraps, 8 << 30),
+            look(Verdict::Wraps, 9 << 30),
+            look(Verdict::Holds, 64 << 30),
+        ];
+        assert_eq!(gravest(&looks), Some(0));
+        let held = held_of_several(&looks);
+        assert_eq!(held, Some([8 << 30, 64 << 30]));
+        assert_eq!(
+            of_several(&looks, held),
+            " That is the gravest of 3 looks; they found that it holds 8.59 GB (8 GiB) to 68.7 GB (64 GiB)."
+        );
+        // One look is told as it is, and so are looks that agree.
+        assert_eq!(
+            (held_of_several(&looks[..1]), of_several(&looks[..1], None)),
+            (None, String::new())
+        );
+        let alike = [look(Verdict::Holds, 64 << 30), look(Verdict::Holds, 64 << 30)];
+        let held = held_of_several(&alike);
+        assert_eq!((gravest(&alike), held), (Some(1), Some([64 << 30; 2])));
+        assert_eq!(of_several(&alike, held), " All 2 looks say so.");
+
+        let mut found = Bench::new(&["."]).row(0, "capacity", 4096, &[7, 7, 7]).findings();
+        for cell in &mut found.cells {
+            HELD.name.clone_into(&mut cell.metric);
+        }
+        let number = found.cells[0].value().unwrap();
+        let facts = |looks_held_bytes| {
+            let mut facts = CapacityFacts {
+                workload: "capacity".to_owned(),
+                arm: found.cells[0].arm.clone(),
+                verdict: Verdict::Wraps,
+                claimed_bytes: 64 << 30,
+                held_bytes: Some(8 << 30),
+                looks_held_bytes,
+                held_ci95_bytes: None,
+                full: false,
+                in_free_space: false,
+                checked_blocks: 2560,
+                wrong_blocks: 1,
+                rewritten_blocks: 0,
+                again_blocks: [1, 1],
+                limit: told(&own, None).limit,
+                text: String::new(),
+                limit_text: String::new(),
+                not_told: None,
+            };
+            settle(&found.cells, std::slice::from_mut(&mut facts));
+            facts.held_bytes
+        };
+        assert_eq!(facts(None), Some(8 << 30), "one look is its row");
+        assert_eq!(facts(Some([8 << 30, 64 << 30])), Some(number.round() as u64));
     }
 
     #[test]

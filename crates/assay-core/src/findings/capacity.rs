@@ -6,7 +6,7 @@ use crate::results::plan::Arm;
 use crate::work::capacity::{Limit, Verdict};
 use crate::work::sustained::Course;
 
-/// What one look at what a target holds says.
+/// What looks at what a target holds say: the gravest of them, where there are several.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CapacityFacts {
     /// Workload.
@@ -17,9 +17,12 @@ pub struct CapacityFacts {
     pub verdict: Verdict,
     /// What it says that it holds, or what a file system has free.
     pub claimed_bytes: u64,
-    /// What it holds, where that is known.
+    /// What it holds, where that is known: the number of its row, whatever single looks found.
     pub held_bytes: Option<u64>,
-    /// Its bound, with 95 %, where that comes from a sample.
+    /// The least and the most that several looks found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub looks_held_bytes: Option<[u64; 2]>,
+    /// Its bound, with 95 %, where that comes from a sample; none of several looks that differ.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held_ci95_bytes: Option<[u64; 2]>,
     /// Whether every block was looked at.

@@ -30,7 +30,8 @@ fn trust(findings: &Findings, workload: &str, arm: &Arm) -> Cell {
 fn capacity(findings: &Findings) -> Option<Section> {
     let row = |facts: &CapacityFacts| {
         let name = name(&facts.workload, &facts.arm);
-        let held = match (facts.held_bytes, facts.held_ci95_bytes) {
+        let looks = facts.looks_held_bytes.filter(|[least, most]| least < most);
+        let held = match (facts.held_bytes, looks.or(facts.held_ci95_bytes)) {
             (_, Some(ends)) => {
                 let [low, high] = ends.map(show::bytes);
                 format!("{low} to {high}")
@@ -49,7 +50,7 @@ fn capacity(findings: &Findings) -> Option<Section> {
             _ => Tone::Bad,
         };
         let words = match facts.verdict {
-            Verdict::Holds if facts.held_ci95_bytes.is_some() => "nothing wrong in the sample",
+            Verdict::Holds if facts.limit.scattered_95_bytes > 0 => "nothing wrong in the sample",
             verdict => verdict.words(),
         };
         let verdict = Cell { text: words.to_owned(), tone };
@@ -73,7 +74,8 @@ fn capacity(findings: &Findings) -> Option<Section> {
     }
     let legend = "Claims: what the device says, or what a file system has free but a fiftieth; wrong: blocks \
                   of 4 KiB that did not come back as they were written, before they were tried again; holds, of a \
-                  sample: with 95 %.";
+                  sample: with 95 %, of several looks that differ: the least and the most. Of several \
+                  looks the gravest is told.";
     let table = Block::Table(Table { columns, rows });
     Some(Section::titled("capacity", vec![table, Block::Text(vec![legend.to_owned()])]))
 }

@@ -14,7 +14,7 @@ pub static PERCENTILES: Drawing = Drawing {
         summary: "latency over the share of operations that stay below it",
         text: "Each nine has the same room, so that the tail is as large as the rest. A line ends \
                where too few operations were counted to tell more. The operations of all trials of \
-               an arm are taken together: the line has no interval, verdicts are read from trials.",
+               a setting are taken together: the line has no interval, verdicts are read from trials.",
     },
     draw,
 };
@@ -84,7 +84,7 @@ fn by_workload(evidence: &Evidence, names: &Names) -> Vec<Figure> {
         let own = |one: &&Latencies| !one.control && one.workload == workload && one.class == class;
         let all: Vec<&Latencies> = evidence.latencies.iter().filter(own).collect();
         let kept: Vec<&&Latencies> = all.iter().filter(|one| arms.contains(&one.arm)).collect();
-        let note = left_out(all.len() - kept.len(), "arm");
+        let note = left_out(all.len() - kept.len(), "setting");
         let drawn = "Drawn are the baseline, the best and the worst.";
         let ending = if class == "flush" { "es" } else { "s" };
         let title = format!(

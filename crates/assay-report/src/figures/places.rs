@@ -133,11 +133,7 @@ fn of_row(at: f64, row: &Row, value: f64) -> Point {
 
 /// Emulated places are hatched; others are marked by how far they can be trusted.
 fn looking(row: &Row, point: Point) -> Point {
-    if row.emulated {
-        marked(point, Look::Hatched, "emulated")
-    } else {
-        trusted(point, row.trust)
-    }
+    if row.emulated { marked(point, Look::Hatched, "emulated") } else { trusted(point, row.trust) }
 }
 
 /// The rows of a published table, with the digits that were printed.

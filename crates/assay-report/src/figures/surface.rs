@@ -158,7 +158,7 @@ fn dots(findings: &Findings, names: &Names) -> Option<Figure> {
     };
     let mean = first.whole.mean;
     let guide = Guide::line(mean, format!("mean {}", unit.text(mean)));
-    notes.extend(left_out(own.len() - series.len(), "arm"));
+    notes.extend(left_out(own.len() - series.len(), "setting"));
     Some(Figure {
         id: id_of(&["surface", &first.workload]),
         title: format!("{}: time of single operations over the area", short(&first.workload)),
