@@ -4,6 +4,9 @@
 use super::clipped;
 use crate::figure::{Axis, Colour, Figure, Marks, Scale, Series, Slot, Span, SpanKind, Unit};
 
+/// From this ratio of largest to smallest on, values go by factors.
+const WIDE: f64 = 30.0;
+
 /// Rows of a lying figure as they are gathered.
 #[derive(Default)]
 pub(super) struct Rows(Vec<Slot>);
@@ -78,6 +81,19 @@ pub(super) fn of_bars(
         Axis::new(title, Scale::Linear, unit).from_zero().within(ends.map(|end| times * end));
     let notes = clipped(&series, &value).into_iter().collect();
     Some(Figure { notes, ..Figure::lying(rows, value, series) })
+}
+
+/// The axis of values with their least and most: from zero on, or by factors where they differ by more
+/// than can be seen so.
+pub(super) fn as_wide(title: &str, unit: Unit, series: &[Series]) -> (Axis, [f64; 2]) {
+    let values = || series.iter().flat_map(|one| one.marks.points()).map(|point| point.value);
+    let (least, most) = (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max));
+    let axis = if least > 0.0 && most / least > WIDE {
+        Axis::new(title, Scale::Log10, unit)
+    } else {
+        Axis::new(title, Scale::Linear, unit).from_zero()
+    };
+    (axis, [least, most])
 }
 
 /// A stretch of seconds and, of so many at its beginning, the ramp. `name` is what it is of.
@@ -155,6 +171,17 @@ mod tests {
         assert_eq!(of_bars(axis(), (String::new(), Unit::Number), 1.6, Vec::new()), None);
         let figure = of_bars(axis(), (String::new(), Unit::Number), 1.6, series()).unwrap();
         assert_eq!((figure.value.limits, figure.notes.len()), (Some([0.0, 1.6]), 0));
+    }
+
+    #[test]
+    fn values_far_apart_go_by_factors() {
+        let drawn = |most: f64| {
+            let values = [1.0, most].map(|value| crate::figure::Point { value, ..at(0) });
+            as_wide("", Unit::Number, &Series::each([("", values.to_vec())], Marks::Points))
+        };
+        let ((near, ends), (far, _)) = (drawn(30.0), drawn(31.0));
+        assert_eq!((&near.scale, near.from_zero, ends), (&Scale::Linear, true, [1.0, 30.0]));
+        assert_eq!((&far.scale, far.from_zero), (&Scale::Log10, false));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The rate over the area, from its first byte to its last, and how soon single accesses ended.
 
-use super::parts::with_marks;
+use super::parts::{as_wide, with_marks};
 use super::words::{Names, joined, point, short, trusted};
 use super::{Drawing, left_out};
 use crate::evidence::Evidence;
@@ -29,8 +29,6 @@ const LATENCY: &str = "latency_mean_ns";
 const MOST_LINES: usize = 8;
 /// Dots of one figure.
 const MOST_DOTS: usize = 1000;
-/// Access times further apart than this go by factors.
-const WIDE: f64 = 30.0;
 
 fn draw(evidence: &Evidence) -> Vec<Figure> {
     let findings = &evidence.findings;
@@ -147,17 +145,11 @@ fn dots(findings: &Findings, names: &Names) -> Option<Figure> {
         notes.push(extremes(&name, one.whole, LATENCY));
         series.push(Series::new(index, name, Marks::Points(points)));
     }
-    let values = series.iter().flat_map(|one| one.marks.points()).map(|dot| dot.value);
-    let most = values.clone().reduce(f64::max)?;
-    let least = values.reduce(f64::min)?;
+    let series = with_marks(series)?;
     let along = Axis::new("of the area", Scale::Linear, Unit::Percent);
-    let value = if least > 0.0 && most / least > WIDE {
-        Axis::new("access time", Scale::Log10, unit.clone())
-    } else {
-        Axis::new("access time", Scale::Linear, unit.clone()).from_zero()
-    };
     let mean = first.whole.mean;
     let guide = Guide::line(mean, format!("mean {}", unit.text(mean)));
+    let (value, _) = as_wide("access time", unit, &series);
     notes.extend(left_out(own.len() - series.len(), "setting"));
     Some(Figure {
         id: id_of(&["surface", &first.workload]),

@@ -1,6 +1,6 @@
 //! A metric over a factor whose levels are numbers.
 
-use super::parts::distinct;
+use super::parts::{as_wide, distinct};
 use super::words::{Names, Subject, cell, joined, metric_title, of_cell, primary, short, subjects};
 use super::{Drawing, at_most, bars, clipped, left_out};
 use crate::evidence::Evidence;
@@ -29,8 +29,6 @@ const MOST_LINES: usize = 8;
 /// Lines up to which the median stands beside the tail.
 const MOST_WITH_MEDIAN: usize = 3;
 const MOST_FIGURES: usize = 12;
-/// From this ratio of largest to smallest on, values go by factors.
-const WIDE: f64 = 30.0;
 /// Beyond this ratio levels that begin at zero would lie on each other.
 const FARTHEST_APART: f64 = 10.0;
 /// What articles draw of latencies.
@@ -167,7 +165,10 @@ impl Sweep<'_> {
             "bands"
         };
         let what = if several { "latency".to_owned() } else { metric_title(metric) };
-        let value = values_axis(&what, metric, &series);
+        let (value, [least, most]) = as_wide(&what, Unit::metric(metric), &series);
+        // Intervals of few trials may be endless; lines are to be seen all the same.
+        let limits = if value.from_zero { [0.0, most * 1.5] } else { [least / 10.0, most * 10.0] };
+        let value = value.within(limits);
         let mut notes = self.peaks(metric);
         notes.extend(clipped(&series, &value));
         notes.extend(left_out(dropped, "line"));
@@ -238,18 +239,5 @@ impl Sweep<'_> {
         let told =
             |trend: &Trend| format!("{}.", trend.text.strip_suffix('.').unwrap_or(&trend.text));
         self.trends(metric).take(MOST_LINES).map(told).collect()
-    }
-}
-
-/// From zero on, or by factors where values differ by more than can be seen so.
-fn values_axis(title: &str, metric: &str, series: &[Series]) -> Axis {
-    let values = || series.iter().flat_map(|one| one.marks.points()).map(|point| point.value);
-    let (least, most) = (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max));
-    let axis = |scale| Axis::new(title, scale, Unit::metric(metric));
-    // Intervals of few trials may be endless; lines are to be seen all the same.
-    if least > 0.0 && most / least > WIDE {
-        axis(Scale::Log10).within([least / 10.0, most * 10.0])
-    } else {
-        axis(Scale::Linear).within([0.0, most * 1.5]).from_zero()
     }
 }
