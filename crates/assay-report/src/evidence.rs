@@ -110,6 +110,14 @@ impl Evidence {
         Self { latencies, ..Self::bare(findings) }
     }
 
+    /// The trials of a workload under an arm, without the second copy of the baseline.
+    pub fn of_arm(&self, workload: &str, arm: &Arm) -> impl Iterator<Item = &RanTrial> {
+        let own = move |trial: &&RanTrial| {
+            !trial.control && *trial.workload == workload && *trial.arm == *arm
+        };
+        self.trials.iter().filter(own)
+    }
+
     /// Findings of numbers that no trial of ours stands behind.
     pub fn bare(findings: Findings) -> Self {
         Self {

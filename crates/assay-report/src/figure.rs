@@ -122,6 +122,9 @@ pub const HEAT_STEPS: usize = 8;
 /// Colours of [`Colour::Series`], and shapes.
 pub const SERIES_COLOURS: usize = 8;
 
+/// What the ends of intervals are, unless a figure says otherwise.
+const INTERVAL: &str = "95 % interval";
+
 /// Lines of one figure up to which intervals are bands; more would hide each other.
 pub const MOST_BANDS: usize = 3;
 
@@ -247,6 +250,12 @@ impl Axis {
         Self { from_zero: true, ..self }
     }
 
+    /// The same with no more shown than what lies between two values.
+    #[must_use]
+    pub fn within(self, limits: [f64; 2]) -> Self {
+        Self { limits: Some(limits), ..self }
+    }
+
     /// What stands at a place of it, in words.
     pub fn text(&self, value: f64) -> String {
         match &self.scale {
@@ -297,9 +306,49 @@ impl Series {
             marks,
         }
     }
+
+    /// A series for each name, told apart by their places.
+    pub fn each<N: Into<String>, T>(
+        named: impl IntoIterator<Item = (N, Vec<T>)>,
+        marks: impl Fn(Vec<T>) -> Marks,
+    ) -> Vec<Self> {
+        let named = named.into_iter().enumerate();
+        named.map(|(index, (name, own))| Self::new(index, name, marks(own))).collect()
+    }
+}
+
+impl Guide {
+    /// A line at a value.
+    pub fn line(value: f64, name: String) -> Self {
+        Self { from: value, to: value, name }
+    }
 }
 
 impl Figure {
+    /// Series over axes, values going up. What it says of itself is added by its maker.
+    pub fn upright(along: Axis, value: Axis, series: Vec<Series>) -> Self {
+        Self {
+            id: String::new(),
+            title: String::new(),
+            description: String::new(),
+            layout: Layout::Upright,
+            along,
+            value,
+            series,
+            spans: Vec::new(),
+            guides: Vec::new(),
+            interval: INTERVAL.to_owned(),
+            notes: Vec::new(),
+            workload: None,
+            metric: None,
+        }
+    }
+
+    /// The same with values going to the right.
+    pub fn lying(along: Axis, value: Axis, series: Vec<Series>) -> Self {
+        Self { layout: Layout::Lying, ..Self::upright(along, value, series) }
+    }
+
     /// How many marks it has.
     pub fn marks(&self) -> usize {
         self.series.iter().map(|series| series.marks.len()).sum()

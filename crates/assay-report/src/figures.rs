@@ -12,6 +12,7 @@ pub mod grid;
 pub mod heat;
 pub mod links;
 pub mod order;
+mod parts;
 pub mod percentiles;
 pub mod periods;
 pub mod places;

@@ -1,10 +1,11 @@
 //! Results as bars with their intervals.
 
-use super::words::{Names, Subject, cell, metric_title, of_cell, primary, short, subjects};
-use super::{Drawing, at_most, clipped, sweep};
+use super::parts::{distinct, of_bars};
+use super::words::{Names, Subject, cell, joined, metric_title, of_cell, primary, short, subjects};
+use super::{Drawing, at_most, sweep};
 use crate::document::numbers;
 use crate::evidence::Evidence;
-use crate::figure::{Axis, Figure, Layout, Marks, Point, Scale, Series, Unit, id_of};
+use crate::figure::{Axis, Figure, Marks, Point, Series, Unit, id_of};
 use assay_core::catalogue::About;
 use assay_core::findings::{Cell, Findings};
 use assay_core::results::plan::{Arm, level_words};
@@ -26,6 +27,8 @@ const MOST_ARMS: usize = 24;
 /// Arms up to which workloads stand together.
 const MOST_TOGETHER: usize = 4;
 const MOST_FIGURES: usize = 8;
+/// How much longer than its longest bar a figure is at most.
+pub(super) const BEYOND: f64 = 1.6;
 
 fn draw(evidence: &Evidence) -> Vec<Figure> {
     let findings = &evidence.findings;
@@ -42,59 +45,40 @@ pub(super) fn of_metric(
     workloads: &[Subject<'_>],
     kind: &str,
 ) -> Vec<Figure> {
-    let arms = arms(findings, workloads);
-    let figures = if arms.len() <= MOST_TOGETHER && workloads.len() > 1 {
-        together(findings, names, workloads, &arms)
+    // Arms in the order of the study.
+    let cells = workloads.iter().flat_map(|one| primary(findings, *one));
+    let arms = distinct(cells.map(|cell| &cell.arm));
+    let figures: Vec<Option<Figure>> = if arms.len() <= MOST_TOGETHER && workloads.len() > 1 {
+        let metrics = distinct(workloads.iter().map(|one| one.metric)).into_iter();
+        metrics.map(|metric| together(findings, names, workloads, &arms, metric)).collect()
     } else {
-        workloads.iter().filter_map(|one| apart(findings, names, *one)).collect()
+        workloads.iter().map(|one| apart(findings, names, *one)).collect()
     };
     let named = |figure: Figure| Figure { id: id_of(&[kind, &figure.id]), ..figure };
-    at_most(figures.into_iter().map(named).collect(), MOST_FIGURES, "workload")
+    at_most(figures.into_iter().flatten().map(named).collect(), MOST_FIGURES, "workload")
 }
 
-/// Arms in the order of the study.
-fn arms<'a>(findings: &'a Findings, workloads: &[Subject<'_>]) -> Vec<&'a Arm> {
-    let mut arms: Vec<&Arm> = Vec::new();
-    for cell in workloads.iter().flat_map(|one| primary(findings, *one)) {
-        if !arms.contains(&&cell.arm) {
-            arms.push(&cell.arm);
-        }
-    }
-    arms
-}
-
-/// A figure for each metric: workloads side by side, a series for each arm.
+/// The workloads with one metric side by side, a series for each arm.
 fn together(
     findings: &Findings,
     names: &Names,
     workloads: &[Subject<'_>],
     arms: &[&Arm],
-) -> Vec<Figure> {
-    let mut metrics: Vec<&str> = Vec::new();
-    for workload in workloads {
-        if !metrics.contains(&workload.metric) {
-            metrics.push(workload.metric);
-        }
-    }
-    let figure = |metric: &str| {
-        let own: Vec<&Subject<'_>> =
-            workloads.iter().filter(|one| one.metric == metric).take(MOST_ARMS).collect();
-        let series = arms.iter().enumerate().map(|(index, arm)| {
-            let name = names.arm(arm);
-            let bars = own.iter().enumerate().filter_map(|(at, workload)| {
-                let says = if name.is_empty() {
-                    short(workload.name)
-                } else {
-                    format!("{}, {name}", short(workload.name))
-                };
-                bar(findings, at, &says, cell(findings, workload.name, arm, metric)?)
-            });
-            Series::new(index, name.clone(), Marks::Bars(bars.collect()))
+    metric: &str,
+) -> Option<Figure> {
+    let own = workloads.iter().filter(|one| one.metric == metric).take(MOST_ARMS);
+    let own: Vec<&str> = own.map(|one| one.name).collect();
+    let series = arms.iter().map(|arm| {
+        let name = names.arm(arm);
+        let bars = own.iter().enumerate().filter_map(|(at, workload)| {
+            let says = joined(&[&short(workload), &name]);
+            bar(findings, at, &says, cell(findings, workload, arm, metric)?)
         });
-        let along = Axis::names("", own.iter().map(|workload| short(workload.name)));
-        finished(findings, metric, "", along, series.collect())
-    };
-    metrics.into_iter().filter_map(figure).collect()
+        let bars: Vec<Point> = bars.collect();
+        (name, bars)
+    });
+    let along = Axis::names("", own.iter().map(|workload| short(workload)));
+    finished(findings, metric, "", along, Series::each(series, Marks::Bars))
 }
 
 /// The arms of one workload.
@@ -121,36 +105,26 @@ fn grouped(
     cells: &[&Cell],
     factors: [&String; 2],
 ) -> (Axis, Vec<Series>) {
-    let [first, second] = factors.map(|factor| levels(findings, cells, factor));
-    let (along, (other, series)) = if first.len() >= second.len() {
-        ((factors[0], first), (factors[1], second))
-    } else {
-        ((factors[1], second), (factors[0], first))
-    };
-    let made = series.iter().enumerate().map(|(index, level)| {
-        let own = cells.iter().filter(|cell| cell.arm.get(other) == Some(level));
+    let mut both = factors.map(|factor| (factor, levels(findings, cells, factor)));
+    both.sort_by_key(|(_, levels)| std::cmp::Reverse(levels.len()));
+    let [(along, places), (other, levels)] = &both;
+    let series = levels.iter().map(|level| {
+        let own = cells.iter().filter(|cell| cell.arm.get(*other) == Some(level));
         let bars = own.filter_map(|cell| {
-            let at = along.1.iter().position(|level| cell.arm.get(along.0) == Some(level))?;
+            let at = places.iter().position(|place| cell.arm.get(*along) == Some(place))?;
             bar(findings, at, &names.arm(&cell.arm), cell)
         });
-        Series::new(index, short(&level_words(other, level)), Marks::Bars(bars.collect()))
+        (short(&level_words(other, level)), bars.collect::<Vec<Point>>())
     });
-    let names = along.1.iter().map(|level| short(&level_words(along.0, level)));
-    (Axis::names("", names), made.collect())
+    let names = places.iter().map(|place| short(&level_words(along, place)));
+    (Axis::names("", names), Series::each(series, Marks::Bars))
 }
 
 /// Levels of a factor in the order of the study.
 pub(super) fn levels(findings: &Findings, cells: &[&Cell], factor: &str) -> Vec<String> {
-    if let Some(declared) = findings.factors.iter().find(|one| one.name == factor) {
-        return declared.levels.clone();
-    }
-    let mut levels: Vec<String> = Vec::new();
-    for level in cells.iter().filter_map(|cell| cell.arm.get(factor)) {
-        if !levels.contains(level) {
-            levels.push(level.clone());
-        }
-    }
-    levels
+    let declared = findings.factors.iter().find(|one| one.name == factor);
+    let seen = || distinct(cells.iter().filter_map(|cell| cell.arm.get(factor)).cloned());
+    declared.map_or_else(seen, |declared| declared.levels.clone())
 }
 
 fn bar(findings: &Findings, at: usize, name: &str, cell: &Cell) -> Option<Point> {
@@ -166,25 +140,16 @@ fn finished(
     along: Axis,
     series: Vec<Series>,
 ) -> Option<Figure> {
-    let series: Vec<Series> =
-        series.into_iter().filter(|series| !series.marks.is_empty()).collect();
-    if series.is_empty() {
-        return None;
-    }
     let what = metric_title(metric);
+    let bars = of_bars(along, (what.clone(), Unit::metric(metric)), BEYOND, series)?;
     let of = if workload.is_empty() { String::new() } else { format!("{}: ", short(workload)) };
-    let missing =
-        findings.absent.iter().filter(|absent| workload.is_empty() || absent.workload == workload);
-    let missing = missing.filter(|absent| absent.metric.as_ref().is_none_or(|own| own == metric));
-    let notes = missing.take(5).map(|absent| {
+    let missing = findings.absent.iter().filter(|absent| {
+        (workload.is_empty() || absent.workload == workload)
+            && absent.metric.as_ref().is_none_or(|own| own == metric)
+    });
+    let missing = missing.take(5).map(|absent| {
         format!("Not there: {}: {}.", short(&absent.workload), short(&absent.reason))
     });
-    // Intervals of few trials may be endless; bars are to be seen all the same.
-    let values = || series.iter().flat_map(|one| one.marks.points()).map(|bar| bar.value);
-    let limits = [1.6 * values().fold(0.0, f64::min), 1.6 * values().fold(0.0, f64::max)];
-    let value = Axis::new(what.clone(), Scale::Linear, Unit::Metric(metric.to_owned()));
-    let value = Axis { limits: Some(limits), ..value.from_zero() };
-    let notes = notes.chain(clipped(&series, &value)).collect();
     let [titled, each] = if findings.study.kind == "article" {
         ["as published", "number as published"]
     } else {
@@ -197,15 +162,8 @@ fn finished(
             "Each bar is a {each}, the line at its end the 95 % interval; hollow bars are \
              not to be trusted."
         ),
-        layout: Layout::Lying,
-        along,
-        value,
-        series,
-        spans: Vec::new(),
-        guides: Vec::new(),
-        interval: "95 % interval".to_owned(),
-        notes,
+        notes: missing.chain(bars.notes).collect(),
         workload: (!workload.is_empty()).then(|| workload.to_owned()),
-        metric: None,
+        ..bars
     })
 }

@@ -1,10 +1,12 @@
 //! One's own numbers as bars, and published ones beside them.
 
-use super::words::{marked, point, short, trusted};
+use super::bars::BEYOND;
+use super::parts::{Rows, of_bars};
+use super::words::{marked, metric_title, point, short, trusted};
 use super::{Drawing, at_most};
 use crate::document::published::{Group, groups};
 use crate::evidence::Evidence;
-use crate::figure::{Axis, Figure, Layout, Look, Marks, Point, Scale, Series, Unit, id_of};
+use crate::figure::{Figure, Look, Marks, Point, Series, Unit, id_of};
 use assay_core::catalogue::About;
 
 /// The registry's entry.
@@ -30,65 +32,48 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
 }
 
 fn figure(group: &Group<'_>) -> Option<Figure> {
-    let unit =
-        if group.ratio.is_some() { Unit::Ratio } else { Unit::Metric(group.metric.to_owned()) };
-    let (mut names, mut own, mut published) = (Vec::new(), Vec::new(), Vec::new());
+    let unit = if group.ratio.is_some() { Unit::Ratio } else { Unit::metric(group.metric) };
+    let (mut rows, mut own, mut published) = (Rows::default(), Vec::new(), Vec::new());
     for line in group.lines.iter().take(MOST_BARS) {
         if let Some(mine) = line.own {
             let name = format!("here: {}", short(&line.own_name));
-            let told = point(names.len() as f64, &unit, &name, mine.value, mine.interval);
+            let told = point(rows.add(&name), &unit, &name, mine.value, mine.interval);
             let label = Some(group.told(mine.value));
             own.push(Point { label, ..trusted(told, mine.trust) });
-            names.push(name);
         }
         let Some(one) = line.published else { continue };
         let Some(value) = one.value.filter(|value| value.is_finite()) else { continue };
         let name = short(&one.of);
-        let told = point(names.len() as f64, &unit, &name, value, None);
+        let told = point(rows.add(&name), &unit, &name, value, None);
         let text = format!("{name}: published as {}; {}", one.text, one.statistic);
         let told = Point { label: Some(one.text.clone()), text, look: Look::Hatched, ..told };
         published.push(match one.flags.as_slice() {
             [] => told,
             flags => marked(told, Look::Crossed, &flags.join("; ")),
         });
-        names.push(name);
     }
     if own.is_empty() || published.is_empty() {
         return None;
     }
-    let most = own.iter().chain(&published).map(|bar| bar.value).fold(0.0, f64::max);
-    let what = super::words::metric_title(group.metric);
+    let what = metric_title(group.metric);
     let what = if group.ratio.is_some() { format!("ratio of {what}") } else { what };
-    let value = Axis::new(what, Scale::Linear, unit);
-    let value = Axis { limits: Some([0.0, 1.6 * most]), ..value.from_zero() };
-    let article = group.lines.iter().find_map(|line| Some(line.published?.article.clone()));
-    let mut notes: Vec<String> =
-        article.map(|title| format!("Published: \"{}\".", short(&title))).into_iter().collect();
-    for line in &group.lines {
-        let Some(one) = line.published.filter(|one| !one.flags.is_empty()) else { continue };
-        notes.push(format!("{}, {}: {}.", short(&one.of), one.text, one.flags.join("; ")));
-    }
-    let series = vec![
-        Series::new(0, "here", Marks::Bars(own)),
-        Series::new(1, "published", Marks::Bars(published)),
-    ];
-    notes.extend(super::clipped(&series, &value));
+    let series = Series::each([("here", own), ("published", published)], Marks::Bars);
+    let bars = of_bars(rows.axis(), (what, unit), BEYOND, series)?;
+    let article = group.lines.iter().find_map(|line| Some(&line.published?.article));
+    let article = article.map(|title| format!("Published: \"{}\".", short(title)));
+    let flagged = group.lines.iter().filter_map(|line| {
+        let one = line.published.filter(|one| !one.flags.is_empty())?;
+        Some(format!("{}, {}: {}.", short(&one.of), one.text, one.flags.join("; ")))
+    });
     Some(Figure {
         id: id_of(&["beside", group.workload, group.metric, group.ratio.unwrap_or_default()]),
         title: format!("{}, here and as published", short(&group.title())),
         description:
             "Own bars are geometric means of the trials, the line at their end the 95 % interval; \
-                      published ones have the author's digits and are another machine's."
+             published ones have the author's digits and are another machine's."
                 .to_owned(),
-        layout: Layout::Lying,
-        along: Axis::names("", names),
-        value,
-        series,
-        spans: Vec::new(),
-        guides: Vec::new(),
-        interval: "95 % interval".to_owned(),
-        notes,
+        notes: article.into_iter().chain(flagged).chain(bars.notes).collect(),
         workload: Some(group.workload.to_owned()),
-        metric: None,
+        ..bars
     })
 }

@@ -1,10 +1,11 @@
 //! Boots in the order of time, each with its phases one after the other.
 
 use super::Drawing;
+use super::parts::with_marks;
 use super::words::{Names, short};
 use crate::document::numbers;
 use crate::evidence::Evidence;
-use crate::figure::{Axis, Figure, Layout, Marks, Scale, Series, Tile, Unit, id_of};
+use crate::figure::{Axis, Figure, Marks, Scale, Series, Tile, Unit, id_of};
 use assay_core::catalogue::About;
 use assay_core::findings::{Cell, Findings};
 use assay_core::work::boot::{PHASES, WHOLE};
@@ -74,8 +75,7 @@ fn figure(findings: &Findings, workload: &str) -> Option<Figure> {
         if boot.finished { name } else { format!("{name}, did not finish") }
     };
     let mut ends = vec![0.0; boots.len()];
-    let mut series: Vec<Series> = Vec::new();
-    for (index, phase) in PHASES.iter().enumerate() {
+    let phases = PHASES.iter().map(|phase| {
         let mut tiles = Vec::new();
         for (place, boot) in boots.iter().enumerate() {
             let Some(value) = value(findings, boot, phase.name) else { continue };
@@ -91,13 +91,11 @@ fn figure(findings: &Findings, workload: &str) -> Option<Figure> {
                 printed: false,
             });
         }
-        if !tiles.is_empty() {
-            series.push(Series::new(index, phase.noun, Marks::Tiles(tiles)));
-        }
-    }
-    if series.is_empty() {
-        return None;
-    }
+        (phase.noun, tiles)
+    });
+    let series = with_marks(Series::each(phases, Marks::Tiles))?;
+    let unit = Unit::metric(WHOLE.name);
+    let value = Axis::new("time since the first phase that is told", Scale::Linear, unit);
     let left_out = (older > 0).then(|| format!("{older} older boots are not drawn."));
     Some(Figure {
         id: id_of(&["boots", workload]),
@@ -105,21 +103,10 @@ fn figure(findings: &Findings, workload: &str) -> Option<Figure> {
         description:
             "Each row is a boot, the oldest on top; its parts follow each other as they did."
                 .to_owned(),
-        layout: Layout::Lying,
-        along: Axis::names("", boots.iter().map(title)),
-        value: Axis::new(
-            "time since the first phase that is told",
-            Scale::Linear,
-            Unit::Metric(WHOLE.name.to_owned()),
-        )
-        .from_zero(),
-        series,
-        spans: Vec::new(),
-        guides: Vec::new(),
         interval: "time".to_owned(),
         notes: left_out.into_iter().collect(),
         workload: Some(workload.to_owned()),
-        metric: None,
+        ..Figure::lying(Axis::names("", boots.iter().map(title)), value.from_zero(), series)
     })
 }
 

@@ -1,11 +1,10 @@
 //! Random operations of a card beside published ones: its row of the flash table as a figure.
 
 use super::Drawing;
+use super::parts::{Rows, Sort, by_sort};
 use super::words::{marked, point, short, trusted};
 use crate::evidence::Evidence;
-use crate::figure::{
-    Axis, Colour, Figure, Guide, Layout, Look, Marks, Point, Scale, Series, Slot, Unit, id_of,
-};
+use crate::figure::{Axis, Colour, Figure, Guide, Look, Marks, Point, Scale, Unit, id_of};
 use assay_core::catalogue::About;
 use assay_core::findings::answers::{Beside, CardNumber, CardRow};
 
@@ -23,6 +22,9 @@ pub static CARD: Drawing = Drawing {
 };
 
 const IOPS: &str = "iops";
+/// Whether they are published, and how the legend has them.
+const SORTS: [Sort<bool>; 2] =
+    [(false, "here", Colour::Series(0), 0), (true, "published", Colour::Series(1), 3)];
 const MOST_CARDS: usize = 8;
 
 fn draw(evidence: &Evidence) -> Vec<Figure> {
@@ -40,63 +42,46 @@ const WAYS: [Way; 2] = [
 
 fn figure(cards: &[&CardRow]) -> Option<Figure> {
     let first = cards.first()?;
-    let (mut slots, mut own, mut published) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut rows, mut points) = (Rows::default(), Vec::new());
     for (heading, writes, number) in WAYS {
         let numbers = cards.iter().filter_map(|card| Some((*card, number(card)?)));
-        let numbers: Vec<(&CardRow, &CardNumber)> =
-            numbers.filter(|(_, number)| is_positive(number.value)).collect();
-        if numbers.is_empty() {
+        let mut numbers = numbers.filter(|(_, number)| is_positive(number.value)).peekable();
+        if numbers.peek().is_none() {
             continue;
         }
-        slots.push(Slot { name: heading.to_owned(), heading: true });
+        rows.heading(heading);
         for (card, number) in numbers {
             let name = called(card);
-            own.push(here(slots.len() as f64, &name, number));
-            slots.push(Slot { name, heading: false });
+            points.push((false, here(rows.add(&name), &name, number)));
         }
         let mut others: Vec<&Beside> =
             first.beside.iter().filter(|one| one.writes == writes && !one.line).collect();
         others.sort_by(|left, right| right.iops.total_cmp(&left.iops));
         for one in others.into_iter().filter(|one| is_positive(one.iops)) {
             let name = short(&one.item);
-            published.push(elsewhere(slots.len() as f64, &name, one));
-            slots.push(Slot { name, heading: false });
+            points.push((true, elsewhere(rows.add(&name), &name, one)));
         }
     }
-    if own.is_empty() {
+    if points.is_empty() {
         return None;
     }
-    let lines = first.beside.iter().filter(|one| one.line && is_positive(one.iops)).take(1);
-    let unit = Unit::Metric(IOPS.to_owned());
-    let guides = lines.map(|one| Guide {
-        from: one.iops,
-        to: one.iops,
-        name: format!("{}: {} IOPS", short(&one.item), unit.text(one.iops)),
+    let unit = Unit::metric(IOPS);
+    let line = first.beside.iter().find(|one| one.line && is_positive(one.iops));
+    let guide = line.map(|one| {
+        let name = format!("{}: {} IOPS", short(&one.item), unit.text(one.iops));
+        Guide::line(one.iops, name)
     });
-    let guides = guides.collect();
-    let series = [
-        Series { colour: Colour::Series(0), ..Series::new(0, "here", Marks::Points(own)) },
-        Series {
-            colour: Colour::Series(1),
-            ..Series::new(3, "published", Marks::Points(published))
-        },
-    ];
+    let value = Axis::new("operations per second", Scale::Log10, unit);
     Some(Figure {
         id: id_of(&["card", IOPS]),
         title: "Random operations per second, here and as published of others".to_owned(),
-        description: "Each filled point is a geometric mean of the trials, its line the 95 % interval; hollow \
-                      ones are other devices', as published. Operations go by factors of ten."
-            .to_owned(),
-        layout: Layout::Lying,
-        along: Axis::new("", Scale::Category(slots), Unit::Number),
-        value: Axis::new("operations per second", Scale::Log10, unit),
-        series: series.into_iter().filter(|one| !one.marks.is_empty()).collect(),
-        spans: Vec::new(),
-        guides,
-        interval: "95 % interval".to_owned(),
-        notes: Vec::new(),
-        workload: None,
+        description:
+            "Each filled point is a geometric mean of the trials, its line the 95 % interval; hollow \
+             ones are other devices', as published. Operations go by factors of ten."
+                .to_owned(),
+        guides: guide.into_iter().collect(),
         metric: Some(IOPS.to_owned()),
+        ..Figure::lying(rows.axis(), value, by_sort(SORTS, points, Marks::Points))
     })
 }
 
@@ -109,14 +94,13 @@ fn called(card: &CardRow) -> String {
 }
 
 fn here(at: f64, name: &str, number: &CardNumber) -> Point {
-    let unit = Unit::Metric(IOPS.to_owned());
+    let unit = Unit::metric(IOPS);
     let ends = number.ci95.filter(|ends| ends.iter().all(|end| is_positive(*end)));
     let told = trusted(point(at, &unit, name, number.value, ends), number.trust);
     if ends.is_none() { marked(told, Look::Hollow, "no interval") } else { told }
 }
 
 fn elsewhere(at: f64, name: &str, one: &Beside) -> Point {
-    let unit = Unit::Metric(IOPS.to_owned());
-    let told = point(at, &unit, name, one.iops, None);
+    let told = point(at, &Unit::metric(IOPS), name, one.iops, None);
     marked(told, Look::Hollow, &format!("published: {}", short(&one.kind)))
 }

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::words::{Names, notable, short, subjects};
+use super::words::{Names, judged, notable, point, short, subjects};
 use super::{Drawing, at_most};
 use crate::evidence::{Evidence, Latencies};
-use crate::figure::{Axis, Figure, Layout, Look, Marks, Point, Scale, Series, Unit, id_of};
+use crate::figure::{Axis, Figure, Layout, Marks, Point, Scale, Series, Unit, id_of};
 use assay_core::catalogue::About;
 use assay_core::quantity::units::show;
 use assay_core::results::plan::Arm;
@@ -46,19 +46,17 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
             continue;
         };
         let Some(after) = known.get(&(workload, before.class.as_str(), other)) else { continue };
-        // The name of a class of others' work says already what it is of.
-        let title = match evidence.findings.windows {
-            Some(_) => format!("{}: latencies", short(&before.workload)),
-            None => format!(
-                "{}: latencies of {} operations",
-                short(&before.workload),
-                short(&before.class)
-            ),
-        };
+        let (name, class) = (short(workload), short(&before.class));
         let sides = [names.arm(base), names.arm(other)];
         let [old, new] = [before, *after].map(|own| buckets(&own.nanoseconds));
-        let drawn = if evidence.findings.windows.is_some() { beside } else { named };
-        figures.extend(drawn(&title, sides, &old, &new));
+        figures.extend(match evidence.findings.windows {
+            // The name of a class of others' work says already what it is of.
+            Some(_) => beside(&format!("{name}: latencies"), sides, &old, &new),
+            None => {
+                let title = format!("{name}: latencies of {class} operations");
+                named(&title, sides, &old, &new)
+            }
+        });
     }
     at_most(figures, MOST_FIGURES, "class of operation")
 }
@@ -66,12 +64,11 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
 /// The baseline and the arm farthest from it.
 fn pair(evidence: &Evidence, workload: &str) -> Option<[Arm; 2]> {
     let findings = &evidence.findings;
-    let own =
-        findings.comparisons.iter().filter(|found| found.primary && found.workload == workload);
     let distance = |ratio: Option<f64>| {
         ratio.filter(|ratio| *ratio > 0.0).map_or(0.0, |ratio| ratio.ln().abs())
     };
-    let farthest = own.max_by(|left, right| distance(left.ratio).total_cmp(&distance(right.ratio)));
+    let farthest = judged(findings, workload)
+        .max_by(|left, right| distance(left.ratio).total_cmp(&distance(right.ratio)));
     if let Some(found) = farthest {
         return Some([found.baseline.clone(), found.arm.clone()]);
     }
@@ -102,8 +99,6 @@ pub fn named(
     after: &[Bucket],
 ) -> Option<Figure> {
     let rows = rows(before, after);
-    let total =
-        |own: &[Bucket]| own.iter().fold(0_u64, |sum, (.., count)| sum.saturating_add(*count));
     if total(before) == 0 || total(after) == 0 {
         return None;
     }
@@ -112,47 +107,36 @@ pub fn named(
     });
     let along = Axis::names("latency", names);
     let sides = sides.map(|name| short_name(&name));
-    let counts = sides.clone().into_iter().zip([before, after]);
-    let [left, right] = [total(before), total(after)].map(show::count);
-    let series = counts.enumerate().map(|(index, (name, own))| {
-        let bars = bars(&along, &name, &rows, own, total(own));
-        Series::new(index, name, Marks::Bars(bars))
+    let [left, right] = [before, after].map(|own| show::count(total(own)));
+    let description = format!(
+        "Bars to the left are of {} ({left} operations), bars to the right of {} ({right}); shares go by \
+         factors of ten. All trials are pooled.",
+        sides[0], sides[1]
+    );
+    let series = sides.into_iter().zip([before, after]).map(|(name, own)| {
+        let bars = bars(&along, &name, &rows, own);
+        (name, bars)
     });
+    let series = Series::each(series, Marks::Bars);
+    let value = Axis::new("share of the operations", Scale::Log10, Unit::Share);
     Some(Figure {
         id: id_of(&["classes", title]),
         title: format!("{title}: share of the operations in each bucket, all trials pooled"),
-        description: format!(
-            "Bars to the left are of {} ({left} operations), bars to the right of {} ({right}); shares go by \
-             factors of ten. All trials are pooled.",
-            sides[0], sides[1]
-        ),
+        description,
         layout: Layout::Mirrored,
-        series: series.collect(),
-        along,
-        value: Axis::new("share of the operations", Scale::Log10, Unit::Share),
-        spans: Vec::new(),
-        guides: Vec::new(),
-        interval: String::new(),
-        notes: Vec::new(),
-        workload: None,
-        metric: None,
+        ..Figure::lying(along, value, series)
     })
 }
 
 /// The same side by side on one linear axis, each bar with its share.
 fn beside(title: &str, sides: [String; 2], before: &[Bucket], after: &[Bucket]) -> Option<Figure> {
-    let figure = named(title, sides, before, after)?;
-    let labelled = |point: Point| Point { label: Some(Unit::Share.text(point.value)), ..point };
-    let series = figure.series.into_iter().map(|series| match series.marks {
-        Marks::Bars(bars) => {
-            let marks = Marks::Bars(bars.into_iter().map(labelled).collect());
-            Series { marks, ..series }
-        }
-        _ => series,
-    });
-    let series: Vec<Series> = series.collect();
-    let counts = [before, after].map(|own| show::count(own.iter().map(|(.., count)| count).sum()));
-    let names = [0, 1].map(|at| series.get(at).map_or("", |one: &Series| one.name.as_str()));
+    let names = sides.each_ref().map(|name| short_name(name));
+    let mut figure = named(title, sides, before, after)?;
+    for series in &mut figure.series {
+        let Marks::Bars(bars) = &mut series.marks else { continue };
+        bars.iter_mut().for_each(|bar| bar.label = Some(Unit::Share.text(bar.value)));
+    }
+    let counts = [before, after].map(|own| show::count(total(own)));
     Some(Figure {
         title: format!("{title}, share of the requests in each bucket"),
         description: format!(
@@ -161,9 +145,12 @@ fn beside(title: &str, sides: [String; 2], before: &[Bucket], after: &[Bucket]) 
         ),
         layout: Layout::Lying,
         value: Axis::new("share of the requests", Scale::Linear, Unit::Share).from_zero(),
-        series,
         ..figure
     })
+}
+
+fn total(own: &[Bucket]) -> u64 {
+    own.iter().fold(0, |sum, (.., count)| sum.saturating_add(*count))
 }
 
 fn short_name(name: &str) -> String {
@@ -188,7 +175,8 @@ fn rows(before: &[Bucket], after: &[Bucket]) -> Vec<(u64, u64)> {
     whole
 }
 
-fn bars(along: &Axis, name: &str, rows: &[(u64, u64)], own: &[Bucket], total: u64) -> Vec<Point> {
+fn bars(along: &Axis, name: &str, rows: &[(u64, u64)], own: &[Bucket]) -> Vec<Point> {
+    let total = total(own);
     let bar = |(at, (from, _)): (usize, &(u64, u64))| {
         let same = own.iter().filter(|bucket| bucket.0 == *from);
         let count = same.fold(0_u64, |sum, (.., count)| sum.saturating_add(*count));
@@ -200,16 +188,9 @@ fn bars(along: &Axis, name: &str, rows: &[(u64, u64)], own: &[Bucket], total: u6
             show::count(total),
             Unit::Share.text(share)
         );
-        (count > 0).then(|| Point {
-            at: at as f64,
-            value: share,
-            interval: None,
-            look: Look::Solid,
-            text: told,
-            label: None,
-            remark: Some(format!("{} operations", show::count(count))),
-            joined: true,
-        })
+        let remark = Some(format!("{} operations", show::count(count)));
+        let bar = point(at as f64, &Unit::Share, "", share, None);
+        (count > 0).then(|| Point { text: told, remark, ..bar })
     };
     rows.iter().enumerate().filter_map(bar).collect()
 }

@@ -1,13 +1,12 @@
 //! Arms against their baseline, or levels of a factor against the baseline's: ratios with the
 //! intervals that verdicts are read from.
 
-use super::words::{Names, cell, margin, marked, metric_title, point, short, trusted};
+use super::parts::{Rows, Sort, by_sort, parted};
+use super::words::{Names, cell, joined, margin, marked, metric_title, point, short, trusted};
 use super::{Drawing, at_most, clipped, left_out};
 use crate::document::{no_verdict, numbers};
 use crate::evidence::Evidence;
-use crate::figure::{
-    Axis, Colour, Figure, Guide, Layout, Look, Marks, Point, Scale, Series, Slot, Unit, id_of,
-};
+use crate::figure::{Axis, Colour, Figure, Guide, Look, Marks, Point, Scale, Unit, id_of};
 use assay_core::catalogue::About;
 use assay_core::findings::{Comparison, Effect, Findings, Kind, Trust, Verdict};
 use assay_core::quantity::Better;
@@ -34,6 +33,14 @@ const MOST_TOGETHER: usize = 24;
 /// Rows of one workload.
 const MOST_OF_ONE: usize = 40;
 const MOST_FIGURES: usize = 6;
+/// Verdicts by colour and by shape.
+const SORTS: [Sort<Option<Verdict>>; 5] = [
+    (Some(Verdict::Better), "better", Colour::Series(0), 2),
+    (Some(Verdict::Worse), "worse", Colour::Series(1), 4),
+    (Some(Verdict::Equivalent), "equivalent", Colour::Series(2), 1),
+    (Some(Verdict::Inconclusive), "inconclusive", Colour::Series(7), 0),
+    (None, "no verdict", Colour::Series(7), 3),
+];
 
 /// One line of the figure.
 struct Line {
@@ -63,12 +70,6 @@ impl Line {
     }
 }
 
-/// Words that there are, with commas.
-fn joined(words: &[&str]) -> String {
-    let told: Vec<&str> = words.iter().copied().filter(|word| !word.is_empty()).collect();
-    told.join(", ")
-}
-
 fn draw(evidence: &Evidence) -> Vec<Figure> {
     let findings = &evidence.findings;
     let drawn = |found: &&Comparison| found.primary || found.kind == Kind::Published;
@@ -83,30 +84,18 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
     };
     let against = against(findings, &compared, effects);
     // By what it is called: the classes of requests stand side by side, though each has metrics of its own.
-    let figures =
-        parted(lines.iter(), |line| (metric_title(&line.metric), line.better == Better::Higher));
-    let figures = figures.into_iter().flat_map(|own| {
-        let parts =
-            if own.len() <= MOST_TOGETHER { vec![own] } else { parted(own, |line| &line.workload) };
-        parts.into_iter().filter_map(|own| figure(&own, &against))
-    });
-    at_most(figures.collect(), MOST_FIGURES, "figure")
-}
-
-/// The lines by what they have in common, in the order in which that comes first.
-fn parted<'a, K: PartialEq + 'a>(
-    lines: impl IntoIterator<Item = &'a Line>,
-    key: impl Fn(&'a Line) -> K,
-) -> Vec<Vec<&'a Line>> {
-    let mut parts: Vec<(K, Vec<&Line>)> = Vec::new();
-    for line in lines {
-        let own = key(line);
-        match parts.iter_mut().find(|(known, _)| *known == own) {
-            Some((_, lines)) => lines.push(line),
-            None => parts.push((own, vec![line])),
+    let metrics =
+        parted(&lines, |line| (metric_title(&line.metric), line.better == Better::Higher));
+    let mut figures = Vec::new();
+    for (_, own) in metrics {
+        if own.len() <= MOST_TOGETHER {
+            figures.extend(figure(&own, &against));
+        } else {
+            let workloads = parted(own, |line| &line.workload).into_iter();
+            figures.extend(workloads.filter_map(|(_, own)| figure(&own, &against)));
         }
     }
-    parts.into_iter().map(|(_, lines)| lines).collect()
+    at_most(figures, MOST_FIGURES, "figure")
 }
 
 /// What arms are compared with.
@@ -129,18 +118,17 @@ struct Shared<'a>(Vec<(&'a str, &'a Arm, Arm)>);
 
 impl<'a> Shared<'a> {
     fn of(compared: &[&'a Comparison]) -> Self {
-        let mut found: Vec<(&str, &Arm, Arm)> = Vec::new();
-        for one in compared {
-            let key = (one.workload.as_str(), &one.baseline);
-            let place = found.iter().position(|(workload, base, _)| (*workload, *base) == key);
-            let place = place.unwrap_or_else(|| {
-                found.push((key.0, key.1, one.baseline.clone()));
-                found.len() - 1
-            });
-            found[place].2.retain(|name, level| one.arm.get(name) == Some(level));
+        if compared.windows(2).all(|pair| pair[0].baseline == pair[1].baseline) {
+            return Self(Vec::new());
         }
-        let bases = found.iter().any(|(_, base, _)| Some(*base) != found.first().map(|one| one.1));
-        Self(if bases { found } else { Vec::new() })
+        let of_base = |one: &'a Comparison| (one.workload.as_str(), &one.baseline);
+        let parts = parted(compared.iter().copied(), of_base).into_iter();
+        let shared = parts.map(|((workload, base), own)| {
+            let mut shared = base.clone();
+            shared.retain(|name, level| own.iter().all(|one| one.arm.get(name) == Some(level)));
+            (workload, base, shared)
+        });
+        Self(shared.collect())
     }
 
     /// What the baseline is called, and the arm below it.
@@ -211,20 +199,16 @@ fn effect(findings: &Findings, found: &Effect) -> Line {
 fn figure(lines: &[&Line], against: &str) -> Option<Figure> {
     let first = lines.first()?;
     let one = lines.iter().all(|line| line.workload == first.workload);
-    let (slots, kept, dropped) = rows(lines, one);
+    let (rows, points, dropped) = rows(lines, one);
     let what = metric_title(&first.metric);
     let way = if first.better == Better::Higher { "more is better" } else { "less is better" };
-    let mut value =
-        Axis::new(format!("times the baseline's {what}; {way}"), Scale::Log10, Unit::Ratio);
-    value.limits = Some(limits(lines));
-    let mut guides: Vec<Guide> = first
-        .margin
-        .into_iter()
-        .map(margin)
-        .map(|([from, to], name)| Guide { from, to, name })
-        .collect();
-    guides.push(Guide { from: 1.0, to: 1.0, name: "no difference".to_owned() });
-    let series = series(&kept);
+    let title = format!("times the baseline's {what}; {way}");
+    let value = Axis::new(title, Scale::Log10, Unit::Ratio).within(limits(lines));
+    let margin = first.margin.map(|share| {
+        let ([from, to], name) = margin(share);
+        Guide { from, to, name }
+    });
+    let series = by_sort(SORTS, points, Marks::Points);
     let mut notes: Vec<String> = clipped(&series, &value).into_iter().collect();
     notes.extend(left_out(dropped, "setting near its baseline"));
     Some(Figure {
@@ -235,41 +219,36 @@ fn figure(lines: &[&Line], against: &str) -> Option<Figure> {
             format!("{against}: ratio of {what}")
         },
         description: described(lines),
-        layout: Layout::Lying,
-        along: Axis::new("", Scale::Category(slots), Unit::Number),
-        value,
-        series,
-        spans: Vec::new(),
-        guides,
-        interval: "95 % interval".to_owned(),
+        guides: margin.into_iter().chain([Guide::line(1.0, "no difference".to_owned())]).collect(),
         notes,
         workload: one.then(|| first.full.clone()),
         metric: lines.iter().all(|line| line.metric == first.metric).then(|| first.metric.clone()),
+        ..Figure::lying(rows.axis(), value, series)
     })
 }
 
-/// Names with their headings, the lines with their places, and how many are not drawn. `one` says
-/// whether there is a single workload, which the title names.
-fn rows<'a>(lines: &[&'a Line], one: bool) -> (Vec<Slot>, Vec<(f64, &'a Line)>, usize) {
+/// A point with its verdict.
+type Judged = (Option<Verdict>, Point);
+
+/// The lines below their headings, and how many are not drawn. `one` says whether there is a single
+/// workload, which the title names.
+fn rows(lines: &[&Line], one: bool) -> (Rows, Vec<Judged>, usize) {
     let parts = parted(lines.iter().copied(), Line::under);
     let several = parts.len() > 1 || lines.iter().any(|line| !line.against.is_empty());
-    let (mut slots, mut kept, mut dropped) = (Vec::new(), Vec::new(), 0);
-    for mut own in parts {
+    let (mut rows, mut points, mut dropped) = (Rows::default(), Vec::new(), 0);
+    for ([workload, against], mut own) in parts {
         own.sort_by(|left, right| distance(right).total_cmp(&distance(left)));
         dropped += own.len().saturating_sub(MOST_OF_ONE);
         own.truncate(MOST_OF_ONE);
         own.sort_by(|left, right| right.ratio.total_cmp(&left.ratio));
-        if let Some([workload, against]) = own.first().map(|line| line.under()).filter(|_| several)
-        {
-            let name = if one { against.to_owned() } else { joined(&[workload, against]) };
-            slots.push(Slot { name, heading: true });
+        if several {
+            rows.heading(&joined(&[if one { "" } else { workload }, against]));
         }
         for line in own {
-            kept.push((slots.len() as f64, line));
-            slots.push(Slot { name: line.name.clone(), heading: false });
+            points.push((line.verdict, row(rows.add(&line.name), line)));
         }
     }
-    (slots, kept, dropped)
+    (rows, points, dropped)
 }
 
 /// What the lines of the figure are.
@@ -314,23 +293,6 @@ fn distance(line: &Line) -> f64 {
 fn limits(lines: &[&Line]) -> [f64; 2] {
     let ratios = || lines.iter().map(|line| line.ratio);
     [ratios().fold(1.0, f64::min) / 3.0, ratios().fold(1.0, f64::max) * 3.0]
-}
-
-/// A series for each verdict, by colour and by shape.
-fn series(lines: &[(f64, &Line)]) -> Vec<Series> {
-    let kinds = [
-        (Some(Verdict::Better), "better", 0, 2),
-        (Some(Verdict::Worse), "worse", 1, 4),
-        (Some(Verdict::Equivalent), "equivalent", 2, 1),
-        (Some(Verdict::Inconclusive), "inconclusive", 7, 0),
-        (None, "no verdict", 7, 3),
-    ];
-    let made = kinds.into_iter().map(|(verdict, name, colour, shape)| {
-        let own = lines.iter().filter(|(_, line)| line.verdict == verdict);
-        let marks = Marks::Points(own.map(|(at, line)| row(*at, line)).collect());
-        Series { name: name.to_owned(), colour: Colour::Series(colour), shape, marks }
-    });
-    made.filter(|series| !series.marks.is_empty()).collect()
 }
 
 fn row(at: f64, line: &Line) -> Point {

@@ -2,11 +2,12 @@
 
 use super::Drawing;
 use super::bars;
+use super::parts::distinct;
 use super::words::{Names, Subject};
 use crate::evidence::Evidence;
 use crate::figure::Figure;
 use assay_core::catalogue::About;
-use assay_core::findings::Findings;
+use assay_core::findings::{Cell, Findings};
 use assay_core::quantity::Better;
 
 /// The registry's entry.
@@ -32,12 +33,8 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
 
 /// The workloads of which something tells it, in the order of the study.
 fn subjects(findings: &Findings) -> Vec<Subject<'_>> {
-    let mut told: Vec<Subject<'_>> = Vec::new();
-    for cell in findings.cells.iter().filter(|cell| cell.metric == METRIC && !cell.control) {
-        if cell.value().is_some() && told.iter().all(|one| one.name != cell.workload) {
-            let (name, metric) = (&cell.workload, &cell.metric);
-            told.push(Subject { name, metric, better: Better::Lower });
-        }
-    }
-    told
+    let own = |cell: &&Cell| cell.metric == METRIC && !cell.control && cell.value().is_some();
+    let told = distinct(findings.cells.iter().filter(own).map(|cell| cell.workload.as_str()));
+    let better = Better::Lower;
+    told.into_iter().map(|name| Subject { name, metric: METRIC, better }).collect()
 }

@@ -1,12 +1,13 @@
 //! Two factors as a table: each cell has its result, its colour says how that is to the baseline.
 
-use super::words::{Names, metric_title, primary, short, subjects};
+use super::parts::by_sort;
+use super::words::{Names, Subject, judged, metric_title, primary, short, subjects};
 use super::{Drawing, at_most, bars};
 use crate::document::{comparison_of, numbers, result, trust_word};
 use crate::evidence::Evidence;
-use crate::figure::{Axis, Colour, Figure, Layout, Marks, Series, Tile, id_of};
+use crate::figure::{Axis, Colour, Figure, Marks, Tile, id_of};
 use assay_core::catalogue::About;
-use assay_core::findings::{Cell, Comparison, Findings, Trust};
+use assay_core::findings::{Cell, Findings, Trust};
 use assay_core::quantity::Better;
 use assay_core::results::plan::{Arm, level_words};
 
@@ -28,140 +29,129 @@ const MOST_COLUMNS: usize = 16;
 const FEWEST_CELLS: usize = 6;
 /// Where steps of colour begin, as ratios.
 const STEPS: [f64; 3] = [1.05, 1.5, 3.0];
+/// What the colours mean, from worst to best.
+const STEPS_BY_NAME: [(Colour, &str); 7] = [
+    (Colour::Worse(2), "over 3 times worse"),
+    (Colour::Worse(1), "1.5 to 3 times worse"),
+    (Colour::Worse(0), "1.05 to 1.5 times worse"),
+    (Colour::Same, "within 5 %"),
+    (Colour::Better(0), "1.05 to 1.5 times better"),
+    (Colour::Better(1), "1.5 to 3 times better"),
+    (Colour::Better(2), "over 3 times better"),
+];
 
 fn draw(evidence: &Evidence) -> Vec<Figure> {
     let findings = &evidence.findings;
     let names = Names::of(findings);
     let [first, second] = names.varied() else { return Vec::new() };
-    let figures = subjects(findings).into_iter().filter_map(|workload| {
-        let cells = primary(findings, workload);
-        let [down, across] =
+    let figures = subjects(findings).into_iter().filter_map(|subject| {
+        let cells = primary(findings, subject);
+        let mut sides =
             [first, second].map(|factor| (factor, bars::levels(findings, &cells, factor)));
-        let (down, across) =
-            if down.1.len() <= across.1.len() { (down, across) } else { (across, down) };
+        sides.sort_by_key(|(_, levels)| levels.len());
+        let [down, across] = sides;
         if across.1.len() > MOST_COLUMNS || cells.len() < FEWEST_CELLS || down.1.len() < 2 {
             return None;
         }
-        let table = Grid {
-            findings,
-            names: &names,
-            workload: workload.name,
-            metric: workload.metric,
-            down,
-            across,
-        };
-        table.figure(&cells, workload.better)
+        Grid { findings, names: &names, subject, down, across }.figure(&cells)
     });
     at_most(figures.collect(), MOST_FIGURES, "workload")
 }
 
+/// A factor with its levels.
+type Side<'a> = (&'a String, Vec<String>);
+
 struct Grid<'a> {
     findings: &'a Findings,
     names: &'a Names,
-    workload: &'a str,
-    metric: &'a str,
-    down: (&'a String, Vec<String>),
-    across: (&'a String, Vec<String>),
+    subject: Subject<'a>,
+    down: Side<'a>,
+    across: Side<'a>,
 }
 
 impl Grid<'_> {
-    fn figure(&self, cells: &[&Cell], better: Better) -> Option<Figure> {
-        let base = self
-            .findings
-            .comparisons
-            .iter()
-            .find(|found| found.primary && found.workload == self.workload)
-            .map(|found| &found.baseline);
-        let mut tiles: Vec<(Colour, Tile)> = Vec::new();
-        for one in cells {
-            let place = |(factor, levels): &(&String, Vec<String>)| {
-                levels.iter().position(|level| one.arm.get(*factor) == Some(level))
-            };
-            let (Some(row), Some(column), Some(value)) = (
-                place(&self.down),
-                place(&self.across),
-                result(one, comparison_of(self.findings, one)),
-            ) else {
-                continue;
-            };
-            tiles.push(self.tile(one, [column as f64, row as f64], value, better));
-        }
+    fn figure(&self, cells: &[&Cell]) -> Option<Figure> {
+        let Subject { name, metric, .. } = self.subject;
+        let tiles: Vec<(Colour, Tile)> = cells.iter().filter_map(|cell| self.tile(cell)).collect();
         if tiles.len() < FEWEST_CELLS {
             return None;
         }
-        let what = metric_title(self.metric);
-        let several = base.is_none_or(|base| {
-            self.findings.comparisons.iter().any(|found| found.primary && found.baseline != *base)
-        });
-        let against = match base {
-            Some(base) if !several => self.names.arm(base),
-            Some(_) => "the baseline at the same level".to_owned(),
-            None => "no baseline".to_owned(),
-        };
+        let what = metric_title(metric);
+        let sorts = STEPS_BY_NAME.map(|(colour, name)| (colour, name, colour, 0));
+        let series = by_sort(sorts, tiles, Marks::Tiles);
         Some(Figure {
-            id: id_of(&["grid", self.workload, self.metric]),
-            title: format!("{}: {what} by {} and {}, coloured against {against}", short(self.workload), short(self.down.0), short(self.across.0)),
-            description: "Each cell has the geometric mean of its trials. Blue is better than the baseline, orange \
-                          worse; ? marks what is suspect, ! what is invalid.".to_owned(),
-            layout: Layout::Upright,
-            along: axis(&self.across),
-            value: axis(&self.down),
-            series: series(&tiles),
-            spans: Vec::new(),
-            guides: Vec::new(),
+            id: id_of(&["grid", name, metric]),
+            title: format!(
+                "{}: {what} by {} and {}, coloured against {}",
+                short(name),
+                short(self.down.0),
+                short(self.across.0),
+                self.against()
+            ),
+            description:
+                "Each cell has the geometric mean of its trials. Blue is better than the baseline, \
+                 orange worse; ? marks what is suspect, ! what is invalid."
+                    .to_owned(),
             interval: what,
-            notes: Vec::new(),
-workload: Some(self.workload.to_owned()),
-metric: Some(self.metric.to_owned()),
+            workload: Some(name.to_owned()),
+            metric: Some(metric.to_owned()),
+            ..Figure::upright(axis(&self.across), axis(&self.down), series)
         })
     }
 
+    /// What the colours are of.
+    fn against(&self) -> String {
+        let Some(first) = judged(self.findings, self.subject.name).next() else {
+            return "no baseline".to_owned();
+        };
+        let mut all = self.findings.comparisons.iter().filter(|found| found.primary);
+        if all.all(|found| found.baseline == first.baseline) {
+            self.names.arm(&first.baseline)
+        } else {
+            "the baseline at the same level".to_owned()
+        }
+    }
+
     /// How much better than its baseline: over 1 is better, whichever way that is.
-    fn times_better(&self, arm: &Arm, better: Better) -> Option<f64> {
-        let own = |found: &&Comparison| found.primary && found.workload == self.workload;
-        let compared: Vec<&Comparison> = self.findings.comparisons.iter().filter(own).collect();
-        let ratio = match compared.iter().find(|found| found.arm == *arm) {
+    fn times_better(&self, arm: &Arm) -> Option<f64> {
+        let compared = || judged(self.findings, self.subject.name);
+        let ratio = match compared().find(|found| found.arm == *arm) {
             Some(found) => found.ratio?,
             // What nothing was compared with has no colour.
-            None => compared.iter().any(|found| found.baseline == *arm).then_some(1.0)?,
+            None => compared().any(|found| found.baseline == *arm).then_some(1.0)?,
         };
-        Some(if better == Better::Higher { ratio } else { 1.0 / ratio })
+        Some(if self.subject.better == Better::Higher { ratio } else { 1.0 / ratio })
             .filter(|times| times.is_finite())
     }
 
-    fn tile(
-        &self,
-        one: &Cell,
-        [column, row]: [f64; 2],
-        value: f64,
-        better: Better,
-    ) -> (Colour, Tile) {
-        let times = self.times_better(&one.arm, better);
+    fn tile(&self, one: &Cell) -> Option<(Colour, Tile)> {
+        let place = |(factor, levels): &Side<'_>| {
+            let place = levels.iter().position(|level| one.arm.get(*factor) == Some(level))?;
+            Some([place as f64 - 0.5, place as f64 + 0.5])
+        };
+        let [at, rows] = [place(&self.across)?, place(&self.down)?];
+        let value = result(one, comparison_of(self.findings, one))?;
         let (mark, trust) = match one.trust {
             Some(trust @ Trust::Suspect) => (" ?", format!("; {}", trust_word(trust))),
             Some(trust @ Trust::Invalid) => (" !", format!("; {}", trust_word(trust))),
             _ => ("", String::new()),
         };
-        let told = numbers::value(self.metric, value);
-        let name = format!(
-            "{}, {}",
-            level_name(&one.arm, self.down.0),
-            level_name(&one.arm, self.across.0)
-        );
-        let ends = one.ci95.map(|ends| ends.map(|end| numbers::under_heading(self.metric, end)));
-        let ends = ends.map(|[low, high]| format!(" ({low} to {high})")).unwrap_or_default();
+        let bare = |value| numbers::under_heading(self.subject.metric, value);
+        let told = numbers::value(self.subject.metric, value);
+        let [down, across] = [&self.down, &self.across].map(|side| level_name(&one.arm, side.0));
+        let ends = one.ci95.map(|[low, high]| format!(" ({} to {})", bare(low), bare(high)));
         let tile = Tile {
-            at: [column - 0.5, column + 0.5],
-            value: [row - 0.5, row + 0.5],
-            label: format!("{}{mark}", numbers::under_heading(self.metric, value)),
+            at,
+            value: rows,
+            label: format!("{}{mark}", bare(value)),
             printed: true,
-            text: format!("{name}: {told}{ends}{trust}"),
+            text: format!("{down}, {across}: {told}{}{trust}", ends.unwrap_or_default()),
         };
-        (colour(times), tile)
+        Some((colour(self.times_better(&one.arm)), tile))
     }
 }
 
-fn axis((factor, levels): &(&String, Vec<String>)) -> Axis {
+fn axis((factor, levels): &Side<'_>) -> Axis {
     Axis::names(short(factor), levels.iter().map(|level| short(level)))
 }
 
@@ -177,22 +167,4 @@ fn colour(times: Option<f64>) -> Colour {
         Some(step) if times > 1.0 => Colour::Better(step),
         Some(step) => Colour::Worse(step),
     }
-}
-
-/// A series a colour, from worst to best.
-fn series(tiles: &[(Colour, Tile)]) -> Vec<Series> {
-    let steps = [
-        (Colour::Worse(2), "over 3 times worse"),
-        (Colour::Worse(1), "1.5 to 3 times worse"),
-        (Colour::Worse(0), "1.05 to 1.5 times worse"),
-        (Colour::Same, "within 5 %"),
-        (Colour::Better(0), "1.05 to 1.5 times better"),
-        (Colour::Better(1), "1.5 to 3 times better"),
-        (Colour::Better(2), "over 3 times better"),
-    ];
-    let made = steps.into_iter().map(|(colour, name)| {
-        let own = tiles.iter().filter(|(own, _)| *own == colour).map(|(_, tile)| tile.clone());
-        Series { name: name.to_owned(), colour, shape: 0, marks: Marks::Tiles(own.collect()) }
-    });
-    made.filter(|series| !series.marks.is_empty()).collect()
 }

@@ -1,13 +1,12 @@
 //! How many operations took how long, second by second.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::words::{Names, short};
+use super::words::{Names, joined, short};
 use super::{Drawing, left_out};
 use crate::evidence::{Evidence, RanTrial};
 use crate::figure::{
-    Axis, Colour, Figure, HEAT_STEPS, Layout, Marks, Scale, Series, Span, SpanKind, Tile, Unit,
-    id_of,
+    Axis, Colour, Figure, HEAT_STEPS, Marks, Scale, Series, Span, SpanKind, Tile, Unit, id_of,
 };
 use assay_core::catalogue::About;
 use assay_core::quantity::units::show;
@@ -67,12 +66,10 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
 
 /// The figure with as many columns as its tiles allow.
 fn figure(named: &[String; 2], trials: &[&RanTrial]) -> Option<Figure> {
-    let figures = MOST_COLUMNS.iter().map(|most| Columns::of(trials, *most).figure(named));
     let mut last = None;
-    for figure in figures.flatten() {
-        let fits = figure.marks() <= MOST_TILES;
-        last = Some(figure);
-        if fits {
+    for most in MOST_COLUMNS {
+        last = Columns::of(trials, most).figure(named);
+        if last.as_ref().is_none_or(|figure| figure.marks() <= MOST_TILES) {
             break;
         }
     }
@@ -147,12 +144,9 @@ impl Columns {
         let tall = if most - least >= MOST_ROWS { 2 } else { 1 };
         let merged = self.merged(tall);
         let largest = merged.iter().flat_map(BTreeMap::values).copied().max()?.max(1);
-        let series = self.series(&merged, tall, largest);
-        let of = if named[1].is_empty() {
-            named[0].clone()
-        } else {
-            format!("{}, {}", named[0], named[1])
-        };
+        let along = format!("seconds of {} trials, one after the other", self.trials.len());
+        let along = Axis::new(along, Scale::Time, Unit::Seconds);
+        let value = Axis::new("latency", Scale::Log10, Unit::Nanoseconds);
         let disturbed = self.trials.iter().filter(|(.., disturbed)| *disturbed);
         let span = |(from, to, order, _): &(usize, usize, u32, bool)| Span {
             from: *from as f64,
@@ -163,31 +157,25 @@ impl Columns {
         };
         Some(Figure {
             id: id_of(&["heat", &named[0], &named[1]]),
-            title: format!("{of}: operations by latency, second by second"),
-            description: "Columns are seconds of the trials, one after the other; rows are latencies, two to each \
-                          doubling; colours are operations a second, from few to many.".to_owned(),
-            layout: Layout::Upright,
-            along: Axis::new(format!("seconds of {} trials, one after the other", self.trials.len()), Scale::Time, Unit::Seconds),
-            value: Axis::new("latency", Scale::Log10, Unit::Nanoseconds),
-            series,
+            title: format!(
+                "{}: operations by latency, second by second",
+                joined(&[&named[0], &named[1]])
+            ),
+            description:
+                "Columns are seconds of the trials, one after the other; rows are latencies, two to \
+                 each doubling; colours are operations a second, from few to many."
+                    .to_owned(),
             spans: disturbed.take(MOST_SPANS).map(span).collect(),
-            guides: Vec::new(),
             interval: "operations a second".to_owned(),
             notes: self.notes(tall),
-workload: None,
-metric: None,
+            ..Figure::upright(along, value, self.series(&merged, tall, largest))
         })
     }
 
     fn notes(&self, tall: u32) -> Vec<String> {
-        let mut notes = Vec::new();
-        if self.wide > 1 {
-            notes.push(format!("A column is {} seconds.", self.wide));
-        }
-        if tall > 1 {
-            notes.push("A row is a whole doubling.".to_owned());
-        }
-        notes
+        let wide = (self.wide > 1).then(|| format!("A column is {} seconds.", self.wide));
+        let tall = (tall > 1).then(|| "A row is a whole doubling.".to_owned());
+        wide.into_iter().chain(tall).collect()
     }
 
     fn seconds(&self, column: usize) -> f64 {
@@ -214,9 +202,7 @@ metric: None,
         let bounds = bounds(largest);
         let step = |count: u64| bounds.iter().rposition(|bound| count >= *bound).unwrap_or(0);
         let mut tiles: Vec<Vec<Tile>> = vec![Vec::new(); bounds.len()];
-        let mut rows: Vec<u32> = merged.iter().flat_map(BTreeMap::keys).copied().collect();
-        rows.sort_unstable();
-        rows.dedup();
+        let rows: BTreeSet<u32> = merged.iter().flat_map(BTreeMap::keys).copied().collect();
         for row in rows {
             let counts: Vec<u64> =
                 merged.iter().map(|column| column.get(&row).copied().unwrap_or(0)).collect();
@@ -247,17 +233,16 @@ metric: None,
     }
 
     fn tile(&self, [from, to]: [usize; 2], row: u32, tall: u32, run: &[u64]) -> Tile {
-        let [low, high] =
-            [row_begins(row, tall), row_begins(row.saturating_add(tall), tall)].map(bucket_from_ns);
-        let (least, most) =
-            (run.iter().min().copied().unwrap_or(0), run.iter().max().copied().unwrap_or(0));
+        let ends = [row_begins(row, tall), row_begins(row.saturating_add(tall), tall)];
+        let value = ends.map(|bucket| bucket_from_ns(bucket).max(128) as f64);
+        let [least, most] =
+            [run.iter().min(), run.iter().max()].map(|end| end.copied().unwrap_or_default());
         let counts = if least == most {
             show::count(most)
         } else {
             format!("{} to {}", show::count(least), show::count(most))
         };
         let at = [self.seconds(from), self.seconds(to)];
-        let value = [low, high].map(|ns| ns.max(128) as f64);
         Tile {
             at,
             value,

@@ -2,12 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use super::parts::{with_marks, with_ramp};
 use super::words::{Names, Subject, notable, point, primary, short, subjects};
 use super::{Drawing, at_most};
 use crate::evidence::{Evidence, RanTrial};
-use crate::figure::{
-    Axis, Figure, Layout, Marks, Point, Scale, Series, Span, SpanKind, Unit, id_of,
-};
+use crate::figure::{Axis, Figure, Marks, Point, Scale, Series, Span, SpanKind, Unit, id_of};
 use assay_core::catalogue::About;
 use assay_core::findings::Findings;
 use assay_core::results::record::Status;
@@ -60,13 +59,8 @@ fn lines<'e>(evidence: &'e Evidence, subject: Subject<'_>) -> Vec<&'e RanTrial> 
     }
     arms.sort_by_key(|arm| own.iter().position(|cell| cell.arm == *arm));
     let first = arms.iter().filter_map(|arm| {
-        evidence.trials.iter().find(|trial| {
-            !trial.control
-                && *trial.workload == subject.name
-                && *trial.arm == *arm
-                && trial.status == Status::Ok
-                && !trial.series.is_empty()
-        })
+        let mut own = evidence.of_arm(subject.name, arm);
+        own.find(|trial| trial.status == Status::Ok && !trial.series.is_empty())
     });
     first.collect()
 }
@@ -89,7 +83,7 @@ fn figure(
     latency: bool,
 ) -> Option<Figure> {
     let metric = if latency { "latency_mean_ns" } else { "up_bits_per_s" };
-    let unit = Unit::Metric(metric.to_owned());
+    let unit = Unit::metric(metric);
     let (mut spans, mut lines) = (Vec::new(), vec![Vec::<Point>::new(); trials.len()]);
     let mut begin = 0.0;
     for load in Load::ALL {
@@ -112,46 +106,29 @@ fn figure(
         }
         let end = begin + wide as f64;
         let (kind, label) = (SpanKind::Alternate, load.name().to_owned());
-        spans.push(Span { from: begin, to: end, kind, text: format!("phase {label}"), label });
-        let ramp = (network::ramp_ns(load) as f64 / 1e9).floor().min(end - begin);
-        if ramp > 0.0 {
-            let text = format!("phase {}: ramp, not counted", load.name());
-            let (kind, label) = (SpanKind::Ramp, String::new());
-            spans.push(Span { from: begin, to: begin + ramp, kind, text, label });
-        }
+        let text = format!("phase {label}");
+        let phase = Span { from: begin, to: end, kind, text: text.clone(), label };
+        spans.extend(with_ramp(phase, &text, (network::ramp_ns(load) as f64 / 1e9).floor()));
         begin = end + BETWEEN;
     }
-    let series = lines
-        .into_iter()
-        .zip(trials)
-        .enumerate()
-        .map(|(at, (line, trial))| Series::new(at, names.arm(&trial.arm), Marks::Line(line)));
-    let series: Vec<Series> = series.filter(|series| !series.marks.is_empty()).collect();
-    if series.is_empty() {
-        return None;
-    }
+    let names = trials.iter().map(|trial| names.arm(&trial.arm));
+    let series = with_marks(Series::each(names.zip(lines), Marks::Line))?;
     let (what, title, value) = if latency {
         ("latency", "round trips over time", Axis::new("mean round trip", Scale::Log10, unit))
     } else {
         let axis = Axis::new("data moved", Scale::Linear, unit).from_zero();
         ("rate", "data that the streams moved over time", axis)
     };
+    let along = Axis::new("seconds of the phases", Scale::Time, Unit::Seconds);
     Some(Figure {
         id: id_of(&["links", what, subject.name]),
         title: format!("{}: {title}", short(subject.name)),
         description:
             "A line for each setting, of its first whole trial, a point a second. Stretches are the \
-                      phases; the ramp at the beginning of each is not counted."
+             phases; the ramp at the beginning of each is not counted."
                 .to_owned(),
-        layout: Layout::Upright,
-        along: Axis::new("seconds of the phases", Scale::Time, Unit::Seconds),
-        value,
-        series,
         spans,
-        guides: Vec::new(),
-        interval: String::new(),
-        notes: Vec::new(),
         workload: Some(subject.name.to_owned()),
-        metric: None,
+        ..Figure::upright(along, value, series)
     })
 }

@@ -1,12 +1,11 @@
 //! Every trial in the order in which it ran, against the mean of its arm.
 
-use super::words::{Names, Subject, marked, metric_title, point, primary, short, subjects};
+use super::words::{Names, Subject, joined, marked, metric_title, point, primary, short, subjects};
 use super::{Drawing, at_most};
 use crate::document::numbers;
 use crate::evidence::Evidence;
 use crate::figure::{
-    Axis, Colour, Figure, Guide, Layout, Look, Marks, Point, Scale, Series, Span, SpanKind, Unit,
-    id_of,
+    Axis, Colour, Figure, Guide, Look, Marks, Point, Scale, Series, Span, SpanKind, Unit, id_of,
 };
 use assay_core::catalogue::About;
 use assay_core::findings::{Cell, CellTrial};
@@ -78,9 +77,9 @@ fn figure(evidence: &Evidence, names: &Names, subjects: &[Subject<'_>]) -> Optio
     if together > 1 {
         notes.push(format!("{plain} trials: a point is the mean of up to {together} that ran in a row, its line from the lowest to the highest."));
     }
-    let mut value =
-        Axis::new(format!("{what} over the mean of its {mean}"), Scale::Log10, Unit::Ratio);
-    value.limits = Some([1.0 / FARTHEST, FARTHEST]);
+    let along = Axis::new("place in the order of the study", Scale::Linear, Unit::Number);
+    let value = Axis::new(format!("{what} over the mean of its {mean}"), Scale::Log10, Unit::Ratio);
+    let value = value.within([1.0 / FARTHEST, FARTHEST]);
     Some(Figure {
         id: id_of(&["order", workload]),
         title: format!(
@@ -88,16 +87,11 @@ fn figure(evidence: &Evidence, names: &Names, subjects: &[Subject<'_>]) -> Optio
         ),
         description: "Each point is a trial; the background changes with each replicate."
             .to_owned(),
-        layout: Layout::Upright,
-        along: Axis::new("place in the order of the study", Scale::Linear, Unit::Number),
-        value,
-        series: series(&ran),
         spans: replicates(&ran),
-        guides: vec![Guide { from: 1.0, to: 1.0, name: format!("mean of the {mean}") }],
+        guides: vec![Guide::line(1.0, format!("mean of the {mean}"))],
         interval: "lowest to highest".to_owned(),
         notes,
-        workload: None,
-        metric: None,
+        ..Figure::upright(along, value, series(&ran))
     })
 }
 
@@ -106,10 +100,9 @@ fn of_cell<'a>(names: &Names, several: bool, cell: &'a Cell) -> Vec<Ran<'a>> {
         return Vec::new();
     };
     let arm = if several { short(&cell.workload) } else { names.arm(&cell.arm) };
-    let arm = if arm.is_empty() { arm } else { format!("{arm}, ") };
     let told = cell.trials.iter().filter_map(|trial| {
         let value = trial.value.filter(|value| value.is_finite() && *value > 0.0)?;
-        let told = format!("{arm}{}", numbers::value(&cell.metric, value));
+        let told = joined(&[&arm, &numbers::value(&cell.metric, value)]);
         Some(Ran { order: trial.order?, relative: value / mean, told, trial })
     });
     told.collect()

@@ -1,9 +1,10 @@
 //! Latency over its quantiles, up to what the counts support.
 
+use super::parts::distinct;
 use super::words::{Names, notable, point, primary, short, subjects};
 use super::{Drawing, at_most, left_out};
 use crate::evidence::{Evidence, Latencies};
-use crate::figure::{Axis, Figure, Layout, Marks, Point, Scale, Series, Unit, id_of};
+use crate::figure::{Axis, Figure, Marks, Point, Scale, Series, Unit, id_of};
 use assay_core::catalogue::About;
 
 /// The registry's entry.
@@ -54,94 +55,81 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
 /// A line a workload, where nothing varies.
 fn together(evidence: &Evidence) -> Vec<Figure> {
     let own: Vec<&Latencies> = evidence.latencies.iter().filter(|one| !one.control).collect();
-    let title =
-        "Latency over the share of operations that stay below it, all trials pooled".to_owned();
-    let named = |one: &&Latencies| {
+    let named = |one: &Latencies| {
         let several = own.iter().filter(|other| other.workload == one.workload).count() > 1;
         let class = if several { format!(", {}", short(&one.class)) } else { String::new() };
         format!("{}{class}", short(&one.workload))
     };
-    let lines: Vec<(String, &Latencies)> =
-        own.iter().take(MOST_TOGETHER).map(|one| (named(one), *one)).collect();
-    let mut figure = figure(&["percentiles"], title, &lines);
-    if let Some(figure) = &mut figure {
-        figure.notes.extend(left_out(own.len() - lines.len(), "line"));
-    }
-    figure.into_iter().collect()
+    let lines = own.iter().take(MOST_TOGETHER).map(|one| (named(one), *one));
+    let drawn = figure(lines).map(|figure| Figure {
+        id: id_of(&["percentiles"]),
+        title: "Latency over the share of operations that stay below it, all trials pooled"
+            .to_owned(),
+        notes: left_out(own.len().saturating_sub(MOST_TOGETHER), "line").into_iter().collect(),
+        ..figure
+    });
+    drawn.into_iter().collect()
 }
 
 /// A figure a workload and class, a line an arm.
 fn by_workload(evidence: &Evidence, names: &Names) -> Vec<Figure> {
-    let mut found: Vec<(&str, &str)> = Vec::new();
-    for one in &evidence.latencies {
-        if !found.contains(&(&one.workload, &one.class)) {
-            found.push((&one.workload, &one.class));
-        }
-    }
+    let all = evidence.latencies.iter();
+    let found = distinct(all.map(|one| (one.workload.as_str(), one.class.as_str())));
     let subjects = subjects(&evidence.findings);
     let drawn = found.into_iter().filter_map(|(workload, class)| {
         let subject = subjects.iter().find(|one| one.name == workload)?;
-        let most = if primary(&evidence.findings, *subject).len() > MOST_LINES {
-            LINES_OF_MANY
-        } else {
-            MOST_LINES
-        };
+        let many = primary(&evidence.findings, *subject).len() > MOST_LINES;
+        let most = if many { LINES_OF_MANY } else { MOST_LINES };
         let arms = notable(&evidence.findings, *subject, most);
         let own = |one: &&Latencies| !one.control && one.workload == workload && one.class == class;
         let all: Vec<&Latencies> = evidence.latencies.iter().filter(own).collect();
-        let kept = all.iter().filter(|one| arms.contains(&one.arm));
-        let lines: Vec<(String, &Latencies)> =
-            kept.map(|one| (names.arm(&one.arm), *one)).collect();
+        let kept: Vec<&&Latencies> = all.iter().filter(|one| arms.contains(&one.arm)).collect();
+        let note = left_out(all.len() - kept.len(), "setting");
+        let drawn = "Drawn are the baseline, the best and the worst.";
         let ending = if class == "flush" { "es" } else { "s" };
         let title = format!(
             "{}: latency of {}{ending} over the share of them that stay below it, all trials pooled",
             short(workload),
             short(class)
         );
-        let mut figure = figure(&["percentiles", workload, class], title, &lines)?;
-        let drawn = "Drawn are the baseline, the best and the worst.";
-        let note = left_out(all.len() - lines.len(), "setting");
-        figure.notes.extend(note.map(|note| format!("{drawn} {note}")));
-        Some(figure)
+        Some(Figure {
+            id: id_of(&["percentiles", workload, class]),
+            title,
+            notes: note.map(|note| format!("{drawn} {note}")).into_iter().collect(),
+            workload: Some(workload.to_owned()),
+            ..figure(kept.into_iter().map(|one| (names.arm(&one.arm), *one)))?
+        })
     });
     drawn.collect()
 }
 
-fn figure(id: &[&str], title: String, lines: &[(String, &Latencies)]) -> Option<Figure> {
-    let series: Vec<Series> = lines
-        .iter()
-        .map(|(name, own)| (name, points(name, own)))
-        .filter(|(_, points)| points.len() > 1)
-        .enumerate()
-        .map(|(index, (name, points))| Series::new(index, name.clone(), Marks::Line(points)))
-        .collect();
-    if series.is_empty() {
-        return None;
-    }
-    Some(Figure {
-        id: id_of(id),
-        title,
-        description: "Each nine has the same room. A line ends where too few operations were counted to tell more; \
-                      all trials are pooled, so it has no interval."
-            .to_owned(),
-        layout: Layout::Upright,
-        along: Axis::new("share of the operations that are at most as slow", Scale::Percentile, Unit::Share),
-        value: Axis::new("latency", Scale::Log10, Unit::Nanoseconds),
-        series,
-        spans: Vec::new(),
-        guides: Vec::new(),
-        interval: String::new(),
-        notes: Vec::new(),
-workload: id.get(1).map(|one| (*one).to_owned()),
-metric: None,
-    })
+fn figure<'a>(lines: impl Iterator<Item = (String, &'a Latencies)>) -> Option<Figure> {
+    let told = |own: &Latencies| {
+        let quantile = |q: f64| Some([q, own.nanoseconds.percentile_ns(q)? as f64]);
+        QUANTILES.into_iter().filter_map(quantile).collect::<Vec<_>>()
+    };
+    let figure = curves(lines.map(|(name, own)| (name, told(own))))?;
+    let description =
+        "Each nine has the same room. A line ends where too few operations were counted to tell \
+         more; all trials are pooled, so it has no interval."
+            .to_owned();
+    Some(Figure { description, ..figure })
 }
 
-fn points(name: &str, own: &Latencies) -> Vec<Point> {
-    let told = QUANTILES.into_iter().filter_map(|q| {
-        let ns = own.nanoseconds.percentile_ns(q)? as f64;
-        let words = format!("{name}, {}", Unit::Share.text(q));
-        Some(point(q, &Unit::Nanoseconds, &words, ns, None))
+/// A line a name through its quantiles and their nanoseconds; there are none of a single one.
+pub(crate) fn curves(named: impl IntoIterator<Item = (String, Vec<[f64; 2]>)>) -> Option<Figure> {
+    let lines = named.into_iter().filter(|(_, quantiles)| quantiles.len() > 1);
+    let lines = lines.map(|(name, quantiles)| {
+        let told = |[q, ns]: [f64; 2]| {
+            let words = format!("{name}, {}", Unit::Share.text(q));
+            point(q, &Unit::Nanoseconds, &words, ns, None)
+        };
+        let points: Vec<Point> = quantiles.into_iter().map(told).collect();
+        (name, points)
     });
-    told.collect()
+    let series = Series::each(lines, Marks::Line);
+    let along = "share of the operations that are at most as slow";
+    let along = Axis::new(along, Scale::Percentile, Unit::Share);
+    let value = Axis::new("latency", Scale::Log10, Unit::Nanoseconds);
+    (!series.is_empty()).then(|| Figure::upright(along, value, series))
 }

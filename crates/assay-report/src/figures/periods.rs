@@ -1,9 +1,10 @@
 //! How a class of requests was served in each trial, and below it how much of it there was.
 
+use super::parts::with_marks;
 use super::words::{Names, Subject, marked, metric_title, point, primary, short, subjects};
 use super::{Drawing, at_most};
 use crate::evidence::Evidence;
-use crate::figure::{Axis, Figure, Layout, Look, Marks, Point, Scale, Series, Unit, id_of};
+use crate::figure::{Axis, Figure, Look, Marks, Point, Scale, Series, Unit, id_of};
 use assay_core::catalogue::About;
 use assay_core::findings::Cell;
 use assay_core::quantity::metric::{Statistic, class, of_requests};
@@ -50,13 +51,16 @@ fn panel(names: &Names, subject: Subject<'_>, cells: &[&Cell], scale: &Scale) ->
     if cells.len() < 2 || !(4..=MOST_TRIALS).contains(&trials) {
         return None;
     }
-    let unit = Unit::Metric(subject.metric.to_owned());
-    let series = cells.iter().enumerate().map(|(index, cell)| {
-        let points = points(&unit, &names.arm(&cell.arm), cell);
-        Series::new(index, names.arm(&cell.arm), Marks::Line(points))
+    let unit = Unit::metric(subject.metric);
+    let lines = cells.iter().map(|cell| {
+        let name = names.arm(&cell.arm);
+        let points = points(&unit, &name, cell);
+        (name, points)
     });
+    let series = with_marks(Series::each(lines, Marks::Line))?;
     let what = metric_title(subject.metric);
-    let mut value = Axis::new(what.clone(), scale.clone(), unit.clone());
+    let along = Axis::new("place in the order of the study", Scale::Linear, Unit::Number);
+    let mut value = Axis::new(what.clone(), scale.clone(), unit);
     value.from_zero = *scale == Scale::Linear;
     Some(Figure {
         id: id_of(&["periods", subject.name, subject.metric]),
@@ -67,16 +71,8 @@ fn panel(names: &Names, subject: Subject<'_>, cells: &[&Cell], scale: &Scale) ->
         description:
             "Each point is a trial, each line a setting; the load stands below the latency."
                 .to_owned(),
-        layout: Layout::Upright,
-        along: Axis::new("place in the order of the study", Scale::Linear, Unit::Number),
-        value,
-        series: series.filter(|series| !series.marks.is_empty()).collect(),
-        spans: Vec::new(),
-        guides: Vec::new(),
-        interval: String::new(),
-        notes: Vec::new(),
         workload: Some(subject.name.to_owned()),
-        metric: None,
+        ..Figure::upright(along, value, series)
     })
 }
 

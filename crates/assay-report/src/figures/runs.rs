@@ -1,9 +1,10 @@
 //! Every run of commands as a dot, with the mean of each command and its interval.
 
+use super::parts::by_sort;
 use super::words::{Names, of_cell, point, primary, short, subjects};
 use super::{Drawing, at_most};
-use crate::evidence::{Evidence, RanTrial};
-use crate::figure::{Axis, Colour, Figure, Layout, Look, Marks, Point, Scale, Series, Unit, id_of};
+use crate::evidence::Evidence;
+use crate::figure::{Axis, Colour, Figure, Look, Marks, Point, Scale, Unit, id_of};
 use assay_core::catalogue::About;
 use assay_core::findings::Cell;
 use assay_core::results::record::Status;
@@ -51,57 +52,39 @@ fn figure(evidence: &Evidence, names: &Names, workload: &str, cells: &[&Cell]) -
         if name.is_empty() { short(workload) } else { name }
     };
     let rows = cells.iter().zip(&own).enumerate();
-    let dots = rows.flat_map(|(at, (cell, runs))| dots(at, &label(cell), runs, step));
-    let dots = dots.collect();
-    let means = cells.iter().enumerate();
-    let means = means
-        .filter_map(|(at, cell)| of_cell(&evidence.findings, at as f64, &label(cell), cell))
-        .collect();
-    let series = |name: &str, colour, shape, marks| Series {
-        name: name.to_owned(),
-        colour,
-        shape,
-        marks: Marks::Points(marks),
-    };
+    let marks = rows.flat_map(|(at, (cell, runs))| {
+        let name = label(cell);
+        let mean = of_cell(&evidence.findings, at as f64, &name, cell);
+        let dots = dots(at, &name, runs, step).into_iter().map(|dot| (false, dot));
+        dots.chain(mean.map(|mean| (true, mean)))
+    });
+    let sorts = [(false, "run", Colour::Series(0), 0), (true, "mean", Colour::Series(1), 1)];
+    let series = by_sort(sorts, marks, Marks::Points);
     let all = format!("A dot is one run of every {step}, {count} in all.");
-    let kept = own.iter().any(|runs| !runs.is_empty()).then_some(all).filter(|_| step > 1);
+    let along = Axis::names("", cells.iter().map(|cell| label(cell)));
     Some(Figure {
         id: id_of(&["runs", workload]),
         title: format!("{}: time of each run", short(workload)),
         description:
             "Each dot is a run, the earliest at the top of its row; the mark is the mean of \
-                      the trials with its 95 % interval."
+             the trials with its 95 % interval."
                 .to_owned(),
-        layout: Layout::Lying,
-        along: Axis::names("", cells.iter().map(|cell| label(cell))),
-        value: Axis::new("time of a run".to_owned(), Scale::Linear, unit()),
-        series: vec![
-            series("run", Colour::Series(0), 0, dots),
-            series("mean", Colour::Series(1), 1, means),
-        ],
-        spans: Vec::new(),
-        guides: Vec::new(),
-        interval: "95 % interval".to_owned(),
-        notes: kept.into_iter().collect(),
+        notes: (step > 1).then_some(all).into_iter().collect(),
         workload: Some(workload.to_owned()),
         metric: cells.first().map(|cell| cell.metric.clone()),
+        ..Figure::lying(along, Axis::new("time of a run", Scale::Linear, unit()), series)
     })
 }
 
 fn unit() -> Unit {
-    Unit::Metric("duration_s".to_owned())
+    Unit::metric("duration_s")
 }
 
 /// Seconds of the runs of a cell, in the order in which they were run.
 fn runs(evidence: &Evidence, cell: &Cell) -> Vec<f64> {
-    let counts = |trial: &&RanTrial| {
-        *trial.workload == cell.workload
-            && *trial.arm == cell.arm
-            && trial.control == cell.control
-            && trial.status == Status::Ok
-    };
-    let own = evidence.trials.iter().filter(counts);
-    own.flat_map(|trial| trial.runs_ns.iter().map(|ns| ns / 1e9)).collect()
+    let own = evidence.of_arm(&cell.workload, &cell.arm);
+    let counted = own.filter(|trial| trial.status == Status::Ok);
+    counted.flat_map(|trial| trial.runs_ns.iter().map(|ns| ns / 1e9)).collect()
 }
 
 fn dots(at: usize, name: &str, runs: &[f64], step: usize) -> Vec<Point> {

@@ -1,14 +1,11 @@
 //! What happened in each second of the trials.
 
-use std::collections::BTreeMap;
-
-use super::words::{Names, marked, notable, point, short, subjects};
+use super::parts::{distinct, with_ramp};
+use super::words::{Names, joined, marked, notable, point, short, subjects};
 use super::{Drawing, at_most, left_out};
 use crate::document::numbers::heading;
 use crate::evidence::{Evidence, RanTrial};
-use crate::figure::{
-    Axis, Figure, Layout, Look, Marks, Point, Scale, Series, Span, SpanKind, Unit, id_of,
-};
+use crate::figure::{Axis, Figure, Look, Marks, Point, Scale, Series, Span, SpanKind, Unit, id_of};
 use assay_core::catalogue::About;
 use assay_core::findings::Findings;
 use assay_core::results::plan::Arm;
@@ -47,12 +44,8 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
             .trials
             .iter()
             .filter(|trial| *trial.workload == workload.name && trial.status == Status::Disturbed);
-        for arm in disturbed.map(|trial| &*trial.arm).take(MOST_ARMS) {
-            if !arms.contains(arm) {
-                arms.push(arm.clone());
-            }
-        }
-        for arm in arms {
+        arms.extend(disturbed.map(|trial| Arm::clone(&trial.arm)).take(MOST_ARMS));
+        for arm in distinct(arms) {
             let run = Run::of(evidence, workload.name, workload.metric, &arm);
             figures.extend(run.into_iter().flat_map(|run| run.figures(&names)));
         }
@@ -89,16 +82,11 @@ struct Second {
 
 impl<'a> Run<'a> {
     fn of(evidence: &'a Evidence, workload: &'a str, metric: &str, arm: &'a Arm) -> Option<Self> {
-        let same = |trial: &&RanTrial| {
-            !trial.control
-                && *trial.workload == workload
-                && *trial.arm == *arm
-                && trial.status != Status::LeadIn
-                && !trial.series.is_empty()
-        };
-        let all: Vec<&RanTrial> = evidence.trials.iter().filter(same).collect();
-        let left_out = all.len().saturating_sub(MOST_TRIALS);
-        let trials: Vec<&RanTrial> = all.into_iter().take(MOST_TRIALS).collect();
+        let own = evidence.of_arm(workload, arm);
+        let own = own.filter(|trial| trial.status != Status::LeadIn && !trial.series.is_empty());
+        let mut trials: Vec<&RanTrial> = own.collect();
+        let left_out = trials.len().saturating_sub(MOST_TRIALS);
+        trials.truncate(MOST_TRIALS);
         let time_ns = time_ns(&evidence.findings, workload, arm);
         let metric =
             if metric == "bandwidth_bytes_per_s" { "bandwidth_bytes_per_s" } else { "iops" };
@@ -120,20 +108,22 @@ impl<'a> Run<'a> {
     /// The points of a trial.
     fn points(&self, trial: &RanTrial) -> Vec<Second> {
         let seconds = self.seconds(trial);
-        let mut points: BTreeMap<usize, Second> = BTreeMap::new();
+        let mut points = vec![Second::default(); seconds.div_ceil(self.wide)];
         for second in 0..seconds {
-            points.entry(second / self.wide).or_default().seconds += 1;
+            points[second / self.wide].seconds += 1;
         }
         for row in trial.series.iter().filter(|row| (row.second as usize) < seconds) {
-            let Some(point) = points.get_mut(&(row.second as usize / self.wide)) else { continue };
+            let point = &mut points[row.second as usize / self.wide];
             let amount = if self.metric == "iops" { row.operations } else { row.bytes };
             point.amount = point.amount.saturating_add(amount);
             point.slowest_ns = point.slowest_ns.max(row.latency_max_ns);
         }
-        points.into_values().collect()
+        points
     }
 
     fn figures(&self, names: &Names) -> Vec<Figure> {
+        let rate_unit = Unit::metric(self.metric);
+        let latency_unit = Unit::metric("latency_max_ns");
         let (mut rates, mut slowest, mut spans) = (Vec::new(), Vec::new(), Vec::new());
         let mut begin = 0.0;
         for trial in &self.trials {
@@ -144,41 +134,38 @@ impl<'a> Run<'a> {
             let end = begin + (points.len() * self.wide) as f64;
             for (index, second) in points.iter().enumerate() {
                 let at = begin + (index * self.wide) as f64;
-                let name = format!("trial {}, second {}", trial.order, index * self.wide);
                 let rate = second.amount as f64 / f64::from(second.seconds.max(1));
-                rates.push(self.point(trial, at, &name, self.metric, rate, index));
+                rates.push(self.point(trial, at, &rate_unit, rate, index));
                 if second.slowest_ns > 0 {
+                    let slowest_ns = second.slowest_ns as f64;
+                    let told = self.point(trial, at, &latency_unit, slowest_ns, index);
                     let first = slowest.last().is_none_or(|last: &Point| last.at < begin);
-                    let index = if first { 0 } else { index.max(1) };
-                    slowest.push(self.point(
-                        trial,
-                        at,
-                        &name,
-                        "latency_max_ns",
-                        second.slowest_ns as f64,
-                        index,
-                    ));
+                    slowest.push(Point { joined: !first, ..told });
                 }
             }
             spans.extend(stretches(trial, begin, end));
             begin = end + 0.5 * self.wide as f64;
         }
-        let rate = self.figure(names, "rate", rates, &spans);
-        let latency = self.figure(names, "latency", slowest, &spans);
+        let title = match self.metric {
+            "iops" => "operations in each second",
+            _ => "bandwidth in each second",
+        };
+        let value = Axis::new(heading(self.metric), Scale::Linear, rate_unit).from_zero();
+        let rates = Series::new(0, "", Marks::Steps(rates));
+        let rate = self.figure(names, ["rate", title], value, rates, &spans);
+        let rate = rate.map(|rate| Figure { metric: Some(self.metric.to_owned()), ..rate });
+        let title = "the slowest operation of each second";
+        let value = Axis::new("longest latency", Scale::Log10, latency_unit);
+        let slowest = Series::new(1, "", Marks::Points(slowest));
+        let latency = self.figure(names, ["latency", title], value, slowest, &spans);
         rate.into_iter().chain(latency).collect()
     }
 
-    fn point(
-        &self,
-        trial: &RanTrial,
-        at: f64,
-        name: &str,
-        metric: &str,
-        value: f64,
-        index: usize,
-    ) -> Point {
-        let told = point(at, &Unit::Metric(metric.to_owned()), name, value, None);
-        let ramp = (index * self.wide) as f64 * 1e9 < trial.ramp_ns as f64;
+    fn point(&self, trial: &RanTrial, at: f64, unit: &Unit, value: f64, index: usize) -> Point {
+        let second = index * self.wide;
+        let name = format!("trial {}, second {second}", trial.order);
+        let told = point(at, unit, &name, value, None);
+        let ramp = second as f64 * 1e9 < trial.ramp_ns as f64;
         let told = match (trial.status, ramp) {
             (Status::Disturbed, _) => marked(told, Look::Solid, "disturbed"),
             (_, true) => marked(told, Look::Solid, "ramp, not counted"),
@@ -190,89 +177,44 @@ impl<'a> Run<'a> {
     fn figure(
         &self,
         names: &Names,
-        what: &str,
-        points: Vec<Point>,
+        [what, title]: [&str; 2],
+        value: Axis,
+        series: Series,
         spans: &[Span],
     ) -> Option<Figure> {
-        if points.len() < 2 {
+        if series.marks.len() < 2 {
             return None;
         }
         let arm = names.arm(self.arm);
-        let of = if arm.is_empty() {
-            short(self.workload)
-        } else {
-            format!("{}, {arm}", short(self.workload))
-        };
-        let rate = what == "rate";
-        let (title, value) = if rate {
-            let axis = Axis::new(
-                heading(self.metric),
-                Scale::Linear,
-                Unit::Metric(self.metric.to_owned()),
-            )
-            .from_zero();
-            (
-                if self.metric == "iops" {
-                    "operations in each second"
-                } else {
-                    "bandwidth in each second"
-                },
-                axis,
-            )
-        } else {
-            (
-                "the slowest operation of each second",
-                Axis::new(
-                    "longest latency",
-                    Scale::Log10,
-                    Unit::Metric("latency_max_ns".to_owned()),
-                ),
-            )
-        };
-        let marks = if rate { Marks::Steps(points) } else { Marks::Points(points) };
+        let along = Axis::new("seconds of the trials", Scale::Time, Unit::Seconds);
         let wide = (self.wide > 1).then(|| format!("A point stands for {} seconds.", self.wide));
-        let more = left_out(self.left_out, "later trial");
         Some(Figure {
             id: id_of(&["series", what, self.workload, &arm]),
-            title: format!("{of}: {title}"),
-            description: "Trials stand one after the other in the order in which they ran; the ramp at their \
-                          beginning is not counted. The last second of each is left out: it is never whole.".to_owned(),
-            layout: Layout::Upright,
-            along: Axis::new("seconds of the trials", Scale::Time, Unit::Seconds),
-            value,
-            series: vec![Series::new(usize::from(!rate), "", marks)],
+            title: format!("{}: {title}", joined(&[&short(self.workload), &arm])),
+            description:
+                "Trials stand one after the other in the order in which they ran; the ramp at their \
+                 beginning is not counted. The last second of each is left out: it is never whole."
+                    .to_owned(),
             spans: spans.to_vec(),
-            guides: Vec::new(),
-            interval: String::new(),
-            notes: wide.into_iter().chain(more).collect(),
-workload: Some(self.workload.to_owned()),
-metric: rate.then(|| self.metric.to_owned()),
+            notes: wide.into_iter().chain(left_out(self.left_out, "later trial")).collect(),
+            workload: Some(self.workload.to_owned()),
+            ..Figure::upright(along, value, vec![series])
         })
     }
 }
 
 /// The stretch of a trial, and that of its ramp.
 fn stretches(trial: &RanTrial, begin: f64, end: f64) -> Vec<Span> {
-    let label = format!("trial {}", trial.order);
-    let reason =
-        trial.reason.as_deref().map(|reason| format!(": {}", short(reason))).unwrap_or_default();
-    let (kind, text) = match trial.status {
-        Status::Disturbed => (SpanKind::Disturbed, format!("{label}, disturbed{reason}")),
-        _ => (SpanKind::Alternate, label.clone()),
+    let name = format!("trial {}", trial.order);
+    let (kind, text) = match (trial.status, &trial.reason) {
+        (Status::Disturbed, Some(reason)) => {
+            (SpanKind::Disturbed, format!("{name}, disturbed: {}", short(reason)))
+        }
+        (Status::Disturbed, None) => (SpanKind::Disturbed, format!("{name}, disturbed")),
+        _ => (SpanKind::Alternate, name.clone()),
     };
-    let mut spans = vec![Span { from: begin, to: end, kind, text, label }];
-    let ramp = (trial.ramp_ns as f64 / 1e9).min(end - begin);
-    if ramp > 0.0 {
-        let text = format!("trial {}: ramp, not counted", trial.order);
-        spans.push(Span {
-            from: begin,
-            to: begin + ramp,
-            kind: SpanKind::Ramp,
-            text,
-            label: String::new(),
-        });
-    }
-    spans
+    let whole = Span { from: begin, to: end, kind, text, label: name.clone() };
+    with_ramp(whole, &name, trial.ramp_ns as f64 / 1e9)
 }
 
 /// Nanoseconds that are counted in each trial; 0 where that is not known.

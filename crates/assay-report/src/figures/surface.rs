@@ -1,9 +1,10 @@
 //! The rate over the area, from its first byte to its last, and how soon single accesses ended.
 
-use super::words::{Names, point, short, trusted};
+use super::parts::{as_wide, with_marks};
+use super::words::{Names, joined, point, short, trusted};
 use super::{Drawing, left_out};
 use crate::evidence::Evidence;
-use crate::figure::{Axis, Figure, Guide, Layout, Marks, Point, Scale, Series, Unit, id_of};
+use crate::figure::{Axis, Figure, Guide, Marks, Point, Scale, Series, Unit, id_of};
 use assay_core::catalogue::About;
 use assay_core::findings::published::Published;
 use assay_core::findings::{Accesses, Extremes, Findings, Surface};
@@ -28,8 +29,6 @@ const LATENCY: &str = "latency_mean_ns";
 const MOST_LINES: usize = 8;
 /// Dots of one figure.
 const MOST_DOTS: usize = 1000;
-/// Access times further apart than this go by factors.
-const WIDE: f64 = 30.0;
 
 fn draw(evidence: &Evidence) -> Vec<Figure> {
     let findings = &evidence.findings;
@@ -39,8 +38,8 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
 
 /// What a line is called: its workload where there are several, and its arm.
 fn called(names: &Names, several: bool, workload: &str, arm: &Arm) -> String {
-    let words = [if several { short(workload) } else { String::new() }, names.arm(arm)];
-    words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(", ")
+    let workload = if several { short(workload) } else { String::new() };
+    joined(&[&workload, &names.arm(arm)])
 }
 
 /// All workloads in one figure: reads and writes lie beside each other.
@@ -48,25 +47,17 @@ fn rates(findings: &Findings, names: &Names) -> Option<Figure> {
     let own: &[Surface] = &findings.surfaces;
     let first = own.first()?;
     let several = own.iter().any(|one| one.workload != first.workload);
-    let made = own.iter().take(MOST_LINES).enumerate().map(|(index, surface)| {
-        let name = called(names, several, &surface.workload, &surface.arm);
-        let points = points(surface, &name);
-        Series::new(index, name, Marks::Line(points))
-    });
-    let series: Vec<Series> = made.filter(|series| !series.marks.is_empty()).collect();
-    if series.is_empty() {
-        return None;
-    }
-    let whole = own.iter().take(MOST_LINES).filter_map(|one| {
-        let name = called(names, several, &one.workload, &one.arm);
-        Some(extremes(&name, one.whole?, RATE))
-    });
-    let mut notes: Vec<String> = whole.collect();
-    let cut = own.iter().filter_map(|one| one.note.as_ref());
-    notes.extend(cut.map(|note| format!("Not whole: {note}.")));
-    notes.extend(left_out(own.len().saturating_sub(MOST_LINES), "line"));
+    let called = |one: &Surface| called(names, several, &one.workload, &one.arm);
+    let lines = own.iter().take(MOST_LINES).map(|one| (called(one), points(one, &called(one))));
+    let series = with_marks(Series::each(lines, Marks::Line))?;
+    let whole = own.iter().take(MOST_LINES);
+    let whole = whole.filter_map(|one| Some(extremes(&called(one), one.whole?, RATE)));
+    let cut = own.iter().filter_map(|one| Some(format!("Not whole: {}.", one.note.as_ref()?)));
+    let more = left_out(own.len().saturating_sub(MOST_LINES), "line");
     let each = if own.iter().any(|one| !one.places.is_empty()) { "place" } else { "tenth" };
     let title = if several { "read and write" } else { &first.workload };
+    let along = Axis::new("of the area", Scale::Linear, Unit::Percent);
+    let value = Axis::new("rate", Scale::Linear, Unit::metric(RATE)).from_zero();
     Some(Figure {
         id: id_of(&["surface", &first.workload]),
         title: format!("{}: rate over the area, from its first byte to its last", short(title)),
@@ -74,22 +65,17 @@ fn rates(findings: &Findings, names: &Names) -> Option<Figure> {
             "The line goes through the geometric means of the trials in each {each} of the area; the \
              band is from the lowest to the highest trial."
         ),
-        layout: Layout::Upright,
-        along: Axis::new("of the area", Scale::Linear, Unit::Percent),
-        value: Axis::new("rate", Scale::Linear, Unit::Metric(RATE.to_owned())).from_zero(),
-        series,
-        spans: Vec::new(),
         guides: averages(findings),
         interval: "lowest to highest".to_owned(),
-        notes,
+        notes: whole.chain(cut).chain(more).collect(),
         workload: Some(first.workload.clone()),
-        metric: None,
+        ..Figure::upright(along, value, series)
     })
 }
 
 /// `surface: minimum 300 MiB/s, mean 512 MiB/s, maximum 560 MiB/s.`
 fn extremes(name: &str, of: Extremes, metric: &str) -> String {
-    let unit = Unit::Metric(metric.to_owned());
+    let unit = Unit::metric(metric);
     let [lowest, mean, highest] = [of.lowest, of.mean, of.highest].map(|value| unit.text(value));
     let name = if name.is_empty() { String::new() } else { format!("{name}: ") };
     format!("{name}minimum {lowest}, mean {mean}, maximum {highest}.")
@@ -103,18 +89,17 @@ fn averages(findings: &Findings) -> Vec<Guide> {
     let guide = |one: &Published| {
         let value = one.value.filter(|value| value.is_finite() && *value > 0.0)?;
         let name = format!("{}: {} {}", short(&one.workload), short(&one.of), one.text);
-        Some(Guide { from: value, to: value, name })
+        Some(Guide::line(value, name))
     };
     findings.published.iter().filter(is_own).filter_map(guide).take(2).collect()
 }
 
 /// Each place where they are known, else each tenth.
 fn points(surface: &Surface, name: &str) -> Vec<Point> {
-    let unit = Unit::Metric(RATE.to_owned());
-    let named = |place: String| if name.is_empty() { place } else { format!("{name}, {place}") };
+    let unit = Unit::metric(RATE);
     if !surface.places.is_empty() {
         let spots = surface.places.iter().map(|spot| {
-            let place = named(format!("{:.0} %", spot.percent));
+            let place = joined(&[name, &format!("{:.0} %", spot.percent)]);
             let ends = Some([spot.min, spot.max]);
             let told = point(spot.percent, &unit, &place, spot.bandwidth_bytes_per_s, ends);
             trusted(told, surface.trust)
@@ -127,10 +112,11 @@ fn points(surface: &Surface, name: &str) -> Vec<Point> {
         let Some(value) = band.bandwidth_bytes_per_s.filter(|value| value.is_finite()) else {
             continue;
         };
-        let place = named(format!("{} to {} %", band.from_percent, band.to_percent));
+        let place = format!("{} to {} %", band.from_percent, band.to_percent);
         let ends = band.min.zip(band.max).map(|(low, high)| [low, high]);
         let at = f64::from(band.from_percent + band.to_percent) / 2.0;
-        let told = trusted(point(at, &unit, &place, value, ends), surface.trust);
+        let told = point(at, &unit, &joined(&[name, &place]), value, ends);
+        let told = trusted(told, surface.trust);
         points.push(Point { joined: before == Some(band.from_percent), ..told });
         before = Some(band.to_percent);
     }
@@ -142,7 +128,7 @@ fn dots(findings: &Findings, names: &Names) -> Option<Figure> {
     let own: &[Accesses] = &findings.accesses;
     let first = own.first()?;
     let several = own.iter().any(|one| one.workload != first.workload);
-    let unit = Unit::Metric(LATENCY.to_owned());
+    let unit = Unit::metric(LATENCY);
     let mut room = MOST_DOTS;
     let (mut series, mut notes) = (Vec::new(), Vec::new());
     for (index, one) in own.iter().enumerate() {
@@ -159,34 +145,22 @@ fn dots(findings: &Findings, names: &Names) -> Option<Figure> {
         notes.push(extremes(&name, one.whole, LATENCY));
         series.push(Series::new(index, name, Marks::Points(points)));
     }
-    let values = series.iter().flat_map(|one| one.marks.points()).map(|dot| dot.value);
-    let most = values.clone().reduce(f64::max)?;
-    let least = values.reduce(f64::min)?;
-    let scale = if least > 0.0 && most / least > WIDE { Scale::Log10 } else { Scale::Linear };
-    let value = Axis::new("access time", scale.clone(), unit.clone());
-    let value = if scale == Scale::Linear { value.from_zero() } else { value };
-    let mean = |one: &Accesses| Guide {
-        from: one.whole.mean,
-        to: one.whole.mean,
-        name: format!("mean {}", unit.text(one.whole.mean)),
-    };
+    let series = with_marks(series)?;
+    let along = Axis::new("of the area", Scale::Linear, Unit::Percent);
+    let mean = first.whole.mean;
+    let guide = Guide::line(mean, format!("mean {}", unit.text(mean)));
+    let (value, _) = as_wide("access time", unit, &series);
     notes.extend(left_out(own.len() - series.len(), "setting"));
     Some(Figure {
         id: id_of(&["surface", &first.workload]),
         title: format!("{}: time of single operations over the area", short(&first.workload)),
         description:
             "Each dot is one operation of one trial at the place that it went to; minimum, mean \
-                      and maximum are of all trials."
+             and maximum are of all trials."
                 .to_owned(),
-        layout: Layout::Upright,
-        along: Axis::new("of the area", Scale::Linear, Unit::Percent),
-        value,
-        guides: if series.len() == 1 { own.iter().take(1).map(mean).collect() } else { Vec::new() },
-        series,
-        spans: Vec::new(),
-        interval: String::new(),
+        guides: (series.len() == 1).then_some(guide).into_iter().collect(),
         notes,
         workload: Some(first.workload.clone()),
-        metric: None,
+        ..Figure::upright(along, value, series)
     })
 }

@@ -1,11 +1,10 @@
 //! A metric over a factor whose levels are numbers.
 
-use super::words::{Names, Subject, cell, metric_title, of_cell, primary, short, subjects};
+use super::parts::{as_wide, distinct};
+use super::words::{Names, Subject, cell, joined, metric_title, of_cell, primary, short, subjects};
 use super::{Drawing, at_most, bars, clipped, left_out};
 use crate::evidence::Evidence;
-use crate::figure::{
-    Axis, Figure, Layout, Look, MOST_BANDS, Marks, Point, Scale, Series, Unit, id_of,
-};
+use crate::figure::{Axis, Figure, Look, MOST_BANDS, Marks, Point, Scale, Series, Unit, id_of};
 use assay_core::catalogue::About;
 use assay_core::findings::{Cell, Findings, Trend};
 use assay_core::quantity::Bytes;
@@ -30,8 +29,6 @@ const MOST_LINES: usize = 8;
 /// Lines up to which the median stands beside the tail.
 const MOST_WITH_MEDIAN: usize = 3;
 const MOST_FIGURES: usize = 12;
-/// From this ratio of largest to smallest on, values go by factors.
-const WIDE: f64 = 30.0;
 /// Beyond this ratio levels that begin at zero would lie on each other.
 const FARTHEST_APART: f64 = 10.0;
 /// What articles draw of latencies.
@@ -46,9 +43,9 @@ fn number(level: &str) -> Option<f64> {
 
 /// Factors whose levels are numbers, the one with the most levels first.
 pub(super) fn factors(findings: &Findings) -> Vec<String> {
+    let cells: Vec<&Cell> = findings.cells.iter().collect();
     let mut found: Vec<(usize, String)> = Vec::new();
     for name in Names::of(findings).varied() {
-        let cells: Vec<&Cell> = findings.cells.iter().collect();
         let levels = bars::levels(findings, &cells, name);
         if levels.len() >= FEWEST_LEVELS && levels.iter().all(|level| number(level).is_some()) {
             found.push((levels.len(), name.clone()));
@@ -62,26 +59,70 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
     let findings = &evidence.findings;
     let Some(factor) = factors(findings).into_iter().next() else { return Vec::new() };
     let names = Names::of(findings);
+    let levels = Levels::of(findings, &factor);
     let mut figures = Vec::new();
-    for workload in subjects(findings) {
-        let sweep = Sweep {
-            findings,
-            names: &names,
-            factor: &factor,
-            workload: workload.name,
-            subject: workload,
-        };
+    for subject in subjects(findings) {
+        let sweep = Sweep { findings, names: &names, factor: &factor, levels: &levels, subject };
         let lines = sweep.lines();
-        figures.extend(sweep.figure(&[workload.metric], &lines));
+        figures.extend(sweep.figure(&[subject.metric], &lines));
         let tails = if lines.len() <= MOST_WITH_MEDIAN { &LATENCIES[..] } else { &LATENCIES[1..] };
-        if !LATENCIES.contains(&workload.metric) {
+        if !LATENCIES.contains(&subject.metric) {
             figures.extend(sweep.figure(tails, &lines));
         }
-        if workload.metric != MEAN && !LATENCIES.contains(&workload.metric) {
+        if subject.metric != MEAN && !LATENCIES.contains(&subject.metric) {
             figures.extend(sweep.figure(&[MEAN], &lines));
         }
     }
     at_most(figures, MOST_FIGURES, "figure")
+}
+
+/// The levels of the factor as numbers.
+struct Levels {
+    /// In ascending order.
+    numbers: Vec<f64>,
+    unit: Unit,
+    /// Whether they go by factors but begin at zero: they stand side by side, as names do.
+    uneven: bool,
+}
+
+impl Levels {
+    fn of(findings: &Findings, factor: &str) -> Self {
+        let cells: Vec<&Cell> = findings.cells.iter().collect();
+        let written = bars::levels(findings, &cells, factor);
+        let bytes = written.iter().any(|level| level.parse::<f64>().is_err());
+        let unit = if bytes { Unit::Bytes } else { Unit::Number };
+        let mut numbers: Vec<f64> = written.iter().filter_map(|level| number(level)).collect();
+        numbers.sort_by(f64::total_cmp);
+        numbers.dedup();
+        let above = || numbers.iter().copied().filter(|level| *level > 0.0);
+        let least = above().fold(f64::INFINITY, f64::min);
+        let far = above().any(|level| level / least > FARTHEST_APART);
+        let uneven = far && numbers.iter().any(|level| *level <= 0.0);
+        Self { numbers, unit, uneven }
+    }
+
+    /// Where a level stands on the axis.
+    fn place(&self, level: f64) -> Option<f64> {
+        if !self.uneven {
+            return Some(level);
+        }
+        self.numbers.iter().position(|known| *known == level).map(|place| place as f64)
+    }
+
+    fn axis(&self, title: String) -> Axis {
+        if self.uneven {
+            return Axis::names(title, self.numbers.iter().map(|level| self.unit.text(*level)));
+        }
+        let all = |fits: fn(f64) -> bool| self.numbers.iter().all(|level| fits(*level));
+        let scale = if all(|level| level > 0.0 && level.log2().fract() == 0.0) {
+            Scale::Log2
+        } else if all(|level| level > 0.0) {
+            Scale::Log10
+        } else {
+            Scale::Linear
+        };
+        Axis::new(title, scale, self.unit.clone())
+    }
 }
 
 /// One workload over one factor.
@@ -89,81 +130,65 @@ struct Sweep<'a> {
     findings: &'a Findings,
     names: &'a Names,
     factor: &'a str,
-    workload: &'a str,
+    levels: &'a Levels,
     subject: Subject<'a>,
 }
 
 impl Sweep<'_> {
     /// Levels of the other factors, in the order of the study.
     fn lines(&self) -> Vec<Arm> {
-        let mut found: Vec<Arm> = Vec::new();
-        for cell in primary(self.findings, self.subject) {
+        let arms = primary(self.findings, self.subject).into_iter().map(|cell| {
             let mut arm = cell.arm.clone();
             arm.remove(self.factor);
-            if !found.contains(&arm) {
-                found.push(arm);
-            }
-        }
-        found
+            arm
+        });
+        distinct(arms)
     }
 
     fn figure(&self, metrics: &[&str], lines: &[Arm]) -> Option<Figure> {
-        let mut series = Vec::new();
-        let mut dropped = 0;
-        for metric in metrics {
-            for arm in lines {
-                let points = self.points(metric, arm);
-                if points.len() < 2 {
-                    continue;
-                }
-                if series.len() == MOST_LINES {
-                    dropped += 1;
-                    continue;
-                }
-                let name = self.line_name(metric, arm, metrics.len() > 1);
-                series.push(Series::new(series.len(), name, Marks::Line(points)));
-            }
+        let metric = *metrics.last()?;
+        let several = metrics.len() > 1;
+        let pairs = metrics.iter().flat_map(|metric| lines.iter().map(move |arm| (*metric, arm)));
+        let named = pairs
+            .map(|(metric, arm)| (self.line_name(metric, arm, several), self.points(metric, arm)));
+        let mut named: Vec<(String, Vec<Point>)> =
+            named.filter(|(_, points)| points.len() > 1).collect();
+        let dropped = named.len().saturating_sub(MOST_LINES);
+        named.truncate(MOST_LINES);
+        if named.is_empty() {
+            return None;
         }
-        let values: Vec<f64> =
-            series.iter().flat_map(|one| one.marks.points()).map(|point| point.value).collect();
-        let metric = metrics.last().filter(|_| !values.is_empty())?;
-        let what = if metrics.len() > 1 { "latency".to_owned() } else { metric_title(metric) };
-        let value = values_axis(&what, metric, &values);
+        let series = Series::each(named, Marks::Line);
+        let intervals = if series.len() > MOST_BANDS {
+            "lines stand a little beside each other, and the strokes at their points"
+        } else {
+            "bands"
+        };
+        let what = if several { "latency".to_owned() } else { metric_title(metric) };
+        let (value, [least, most]) = as_wide(&what, Unit::metric(metric), &series);
+        // Intervals of few trials may be endless; lines are to be seen all the same.
+        let limits = if value.from_zero { [0.0, most * 1.5] } else { [least / 10.0, most * 10.0] };
+        let value = value.within(limits);
         let mut notes = self.peaks(metric);
         notes.extend(clipped(&series, &value));
         notes.extend(left_out(dropped, "line"));
         Some(Figure {
-            id: id_of(&["sweep", self.workload, self.factor, metric]),
-            title: format!("{}: {what} over {}", short(self.workload), short(self.factor)),
+            id: id_of(&["sweep", self.subject.name, self.factor, metric]),
+            title: format!("{}: {what} over {}", short(self.subject.name), short(self.factor)),
             description: format!(
-                "Lines go through geometric means of the trials; {} are 95 % intervals; a ring marks \
-                 the best level.",
-                if series.len() > MOST_BANDS {
-                    "lines stand a little beside each other, and the strokes at their points"
-                } else {
-                    "bands"
-                }
+                "Lines go through geometric means of the trials; {intervals} are 95 % intervals; a \
+                 ring marks the best level."
             ),
-            layout: Layout::Upright,
-            along: self.along(),
-            value,
-            series,
-            spans: Vec::new(),
-            guides: Vec::new(),
-            interval: "95 % interval".to_owned(),
             notes,
-            workload: Some(self.workload.to_owned()),
-            metric: Some((*metric).to_owned()),
+            workload: Some(self.subject.name.to_owned()),
+            metric: Some(metric.to_owned()),
+            ..Figure::upright(self.levels.axis(short(self.factor)), value, series)
         })
     }
 
     fn line_name(&self, metric: &str, arm: &Arm, several: bool) -> String {
-        let name = self.names.arm_without(arm, self.factor);
-        match (several, name.is_empty()) {
-            (false, _) => name,
-            (true, true) => metric_title(metric),
-            (true, false) => format!("{name}, {}", metric_title(metric)),
-        }
+        let metric = if several { metric_title(metric) } else { String::new() };
+        joined(&[&self.names.arm_without(arm, self.factor), &metric])
     }
 
     fn points(&self, metric: &str, arm: &Arm) -> Vec<Point> {
@@ -171,22 +196,23 @@ impl Sweep<'_> {
             arm.iter().all(|(name, level)| cell.arm.get(name) == Some(level))
                 && cell.arm.contains_key(self.factor)
         });
-        let mut points: Vec<Point> = own
-            .filter_map(|one| {
-                let cell = cell(self.findings, self.workload, &one.arm, metric)?;
-                let level = number(one.arm.get(self.factor)?)?;
-                let name = self.names.arm(&one.arm);
-                let point = of_cell(self.findings, self.place(level)?, &name, cell)?;
-                Some(self.peaked(metric, arm, level, point))
-            })
-            .collect();
+        let points = own.filter_map(|one| {
+            let cell = cell(self.findings, self.subject.name, &one.arm, metric)?;
+            let level = number(one.arm.get(self.factor)?)?;
+            let (place, name) = (self.levels.place(level)?, self.names.arm(&one.arm));
+            let point = of_cell(self.findings, place, &name, cell)?;
+            Some(self.peaked(metric, arm, level, point))
+        });
+        let mut points: Vec<Point> = points.collect();
         points.sort_by(|left, right| left.at.total_cmp(&right.at));
         points
     }
 
     fn trends<'a>(&'a self, metric: &'a str) -> impl Iterator<Item = &'a Trend> {
         self.findings.trends.iter().filter(move |trend| {
-            trend.workload == self.workload && trend.metric == metric && trend.factor == self.factor
+            trend.workload == self.subject.name
+                && trend.metric == metric
+                && trend.factor == self.factor
         })
     }
 
@@ -210,71 +236,8 @@ impl Sweep<'_> {
 
     /// What trends say, one sentence a line.
     fn peaks(&self, metric: &str) -> Vec<String> {
-        let told = |trend: &Trend| {
-            let mut text = trend.text.clone();
-            if !text.ends_with('.') {
-                text.push('.');
-            }
-            text
-        };
+        let told =
+            |trend: &Trend| format!("{}.", trend.text.strip_suffix('.').unwrap_or(&trend.text));
         self.trends(metric).take(MOST_LINES).map(told).collect()
     }
-
-    /// The levels as numbers, in ascending order.
-    fn levels(&self) -> Vec<f64> {
-        let cells: Vec<&Cell> = self.findings.cells.iter().collect();
-        let levels = bars::levels(self.findings, &cells, self.factor);
-        let mut numbers: Vec<f64> = levels.iter().filter_map(|level| number(level)).collect();
-        numbers.sort_by(f64::total_cmp);
-        numbers.dedup();
-        numbers
-    }
-
-    /// Where a level stands on the axis.
-    fn place(&self, level: f64) -> Option<f64> {
-        let levels = self.levels();
-        if !is_uneven(&levels) {
-            return Some(level);
-        }
-        levels.iter().position(|known| *known == level).map(|place| place as f64)
-    }
-
-    fn along(&self) -> Axis {
-        let cells: Vec<&Cell> = self.findings.cells.iter().collect();
-        let written = bars::levels(self.findings, &cells, self.factor);
-        let bytes = written.iter().any(|level| level.parse::<f64>().is_err());
-        let unit = if bytes { Unit::Bytes } else { Unit::Number };
-        let numbers = self.levels();
-        if is_uneven(&numbers) {
-            return Axis::names(short(self.factor), numbers.iter().map(|level| unit.text(*level)));
-        }
-        let doubling = numbers.iter().all(|number| *number > 0.0 && number.log2().fract() == 0.0);
-        let scale = match (doubling, numbers.iter().all(|number| *number > 0.0)) {
-            (true, _) => Scale::Log2,
-            (false, true) => Scale::Log10,
-            _ => Scale::Linear,
-        };
-        Axis::new(short(self.factor), scale, unit)
-    }
-}
-
-/// Whether levels go by factors but begin at zero: they stand side by side, as names do.
-fn is_uneven(levels: &[f64]) -> bool {
-    let least = levels.iter().copied().filter(|level| *level > 0.0).fold(f64::INFINITY, f64::min);
-    let below = levels.iter().any(|level| *level <= 0.0);
-    below && levels.iter().any(|level| level / least > FARTHEST_APART)
-}
-
-/// From zero on, or by factors where values differ by more than can be seen so.
-fn values_axis(title: &str, metric: &str, values: &[f64]) -> Axis {
-    let unit = Unit::Metric(metric.to_owned());
-    let (least, most) = values.iter().fold((f64::INFINITY, 0.0_f64), |(least, most), value| {
-        (least.min(*value), most.max(*value))
-    });
-    // Intervals of few trials may be endless; lines are to be seen all the same.
-    let by_factors = least > 0.0 && most / least > WIDE;
-    let limits = if by_factors { [least / 10.0, most * 10.0] } else { [0.0, most * 1.5] };
-    let scale = if by_factors { Scale::Log10 } else { Scale::Linear };
-    let axis = Axis { limits: Some(limits), ..Axis::new(title, scale, unit) };
-    if by_factors { axis } else { axis.from_zero() }
 }

@@ -342,6 +342,34 @@ fn classes_of_requests_stand_in_one_figure_of_effects() {
 }
 
 #[test]
+fn a_second_copy_of_the_baseline_is_not_drawn_in_seconds() {
+    let mut evidence = recorded();
+    let drawn = |evidence: &Evidence| {
+        all(evidence).iter().filter(|figure| figure.id.starts_with("series")).count()
+    };
+    assert!(drawn(&evidence) > 0);
+    evidence.trials.iter_mut().for_each(|trial| trial.control = true);
+    assert_eq!(drawn(&evidence), 0);
+}
+
+/// The first second with an operation is not the ramp because it stands first.
+#[test]
+fn only_the_ramp_is_called_so() {
+    let mut evidence = recorded();
+    let ramp = |evidence: &Evidence| {
+        let figures = all(evidence);
+        let found = figures.iter().find(|figure| figure.id.starts_with("series-latency")).unwrap();
+        let points = found.series[0].marks.points();
+        points.iter().filter(|point| point.text.ends_with("ramp, not counted")).count()
+    };
+    assert!(ramp(&evidence) > 0);
+    for trial in &mut evidence.trials {
+        trial.series[..2].iter_mut().for_each(|row| row.latency_max_ns = 0);
+    }
+    assert_eq!(ramp(&evidence), 0);
+}
+
+#[test]
 fn every_mark_says_what_its_table_says() {
     let title = Regex::new("class=\"mark[^>]*><title>([^<]*)</title>").unwrap();
     for (name, figure) in figures() {

@@ -56,9 +56,9 @@ impl Names {
         let told = self.varied.iter().filter(|name| *name != without);
         let told = told.filter_map(|name| {
             let level = arm.get(name)?;
-            let side = self.windows.as_ref().filter(|_| name == RESULT);
-            let side = side.and_then(|windows| windows.side(level)).map(str::to_owned);
-            Some(side.unwrap_or_else(|| level_words(name, level)))
+            let windows = self.windows.as_ref().filter(|_| name == RESULT);
+            let side = windows.and_then(|windows| windows.side(level));
+            Some(side.map_or_else(|| level_words(name, level), str::to_owned))
         });
         short(&told.collect::<Vec<_>>().join(", "))
     }
@@ -75,6 +75,12 @@ pub(super) fn short(name: &str) -> String {
         begin.chain(['\u{2026}']).chain(end.into_iter().rev()).collect()
     };
     clean(&name)
+}
+
+/// Words that there are, with commas.
+pub(super) fn joined(words: &[&str]) -> String {
+    let told: Vec<&str> = words.iter().copied().filter(|word| !word.is_empty()).collect();
+    told.join(", ")
 }
 
 /// A point with what it says: `ext4, threads 32: 219 MiB/s (208 to 230)`.
@@ -103,8 +109,8 @@ pub(super) fn point(
 
 /// The same marked, with the reason.
 pub(super) fn marked(point: Point, look: Look, why: &str) -> Point {
-    let told = point.remark.map_or_else(|| why.to_owned(), |known| format!("{known}; {why}"));
-    Point { look, text: format!("{}; {why}", point.text), remark: Some(told), ..point }
+    let text = format!("{}; {why}", point.text);
+    Point { look, text, remark: Some(with(point.remark, why)), ..point }
 }
 
 /// The point marked by how far it can be trusted.
@@ -172,8 +178,7 @@ pub(super) fn metric_title(metric: &str) -> String {
 pub(super) fn notable(findings: &Findings, subject: Subject<'_>, most: usize) -> Vec<Arm> {
     let own: Vec<&Cell> = primary(findings, subject);
     let mut arms: Vec<&Arm> = Vec::new();
-    let compared = findings.comparisons.iter().filter(|found| found.workload == subject.name);
-    arms.extend(compared.filter(|found| found.primary).map(|found| &found.baseline).take(1));
+    arms.extend(judged(findings, subject.name).map(|found| &found.baseline).take(1));
     let mut sorted: Vec<&&Cell> = own.iter().filter(|cell| cell.value().is_some()).collect();
     sorted.sort_by(|left, right| {
         right.value().partial_cmp(&left.value()).unwrap_or(std::cmp::Ordering::Equal)
@@ -208,13 +213,20 @@ pub(super) fn subjects(findings: &Findings) -> Vec<Subject<'_>> {
 }
 
 fn subject_of<'a>(findings: &'a Findings, first: &'a Cell) -> Subject<'a> {
-    let mut judged = findings.comparisons.iter().filter(|found| found.primary);
-    if let Some(found) = judged.find(|found| found.workload == first.workload) {
+    if let Some(found) = judged(findings, &first.workload).next() {
         return Subject { name: &first.workload, metric: &found.metric, better: found.better };
     }
     let mut own = findings.cells.iter().filter(|cell| cell.workload == first.workload);
     let cell = own.find(|cell| cell.primary).unwrap_or(first);
     Subject { name: &first.workload, metric: &cell.metric, better: cell.better }
+}
+
+/// The comparisons of a workload that verdicts are about.
+pub(super) fn judged<'a>(
+    findings: &'a Findings,
+    workload: &str,
+) -> impl Iterator<Item = &'a Comparison> {
+    findings.comparisons.iter().filter(move |found| found.primary && found.workload == workload)
 }
 
 /// Cells of a workload on its primary metric, without the second copy of the baseline.

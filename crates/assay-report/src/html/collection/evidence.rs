@@ -6,9 +6,10 @@ use super::super::parts::figure;
 use super::listed;
 use crate::collection::in_unit;
 use crate::document::NONE;
-use crate::figure::{Axis, Figure, Layout, Look, Marks, Point, Scale, Series, Unit, id_of};
+use crate::figure::{Figure, id_of};
+use crate::figures::percentiles::curves;
 use assay_core::collection::flat::{Flat, held};
-use assay_core::collection::numbers::{ENERGY, Kind, NUMBERS};
+use assay_core::collection::numbers::{ENERGY, NUMBERS};
 use assay_core::collection::{Group, Number, Row, groups};
 use assay_core::findings::{LENT, Trust};
 use assay_core::quantity::units::show;
@@ -188,52 +189,15 @@ fn trials(number: &Number, show: &dyn Fn(f64) -> String) -> String {
 
 /// Latency over the share of operations, a line a number that has it.
 fn latencies(id: &str, title: &str, row: &Row) -> Option<Figure> {
-    let line = |kind: &Kind| {
+    let lines = NUMBERS.iter().filter_map(|kind| {
         let number = row.measured.get(kind.name)?;
-        let points: Vec<Point> =
-            number.latency_ns.iter().map(|own| point(kind.work, *own)).collect();
-        (points.len() > 1).then_some((kind.work, points))
-    };
-    let series: Vec<Series> = NUMBERS
-        .iter()
-        .filter_map(line)
-        .enumerate()
-        .map(|(index, (name, points))| Series::new(index, name, Marks::Line(points)))
-        .collect();
-    if series.is_empty() {
-        return None;
-    }
+        Some((kind.work.to_owned(), number.latency_ns.clone()))
+    });
     Some(Figure {
         id: format!("{id}-latency"),
         title: format!("{title}: latency over the share of operations that stay below it"),
         description: "Each nine has the same room. A row keeps four quantiles of each workload."
             .to_owned(),
-        layout: Layout::Upright,
-        along: Axis::new(
-            "share of the operations that are at most as slow",
-            Scale::Percentile,
-            Unit::Share,
-        ),
-        value: Axis::new("latency", Scale::Log10, Unit::Nanoseconds),
-        series,
-        spans: Vec::new(),
-        guides: Vec::new(),
-        interval: String::new(),
-        notes: Vec::new(),
-        workload: None,
-        metric: None,
+        ..curves(lines)?
     })
-}
-
-fn point(of: &str, [share, ns]: [f64; 2]) -> Point {
-    Point {
-        at: share,
-        value: ns,
-        interval: None,
-        look: Look::Solid,
-        text: format!("{of}, {}: {}", Unit::Share.text(share), Unit::Nanoseconds.text(ns)),
-        label: None,
-        remark: None,
-        joined: true,
-    }
 }
