@@ -1,120 +1,9 @@
-//! What looks at capacities say, in sentences.
+//! What a look at a capacity says, in sentences.
 
 use assay_load::{CapacityOutcome, Seen, WrongBlock};
 
-use super::rows::Row;
-use crate::findings::capacity::CapacityFacts;
-use crate::findings::said::{Said, Sentence};
-use crate::findings::{Because, Cell, Findings, Trust};
+use super::{Detail, Limit, Told, Verdict};
 use crate::quantity::units::show;
-use crate::results::plan::Arm;
-use crate::system::between::Between;
-use crate::truth::Remark;
-use crate::work::Measured;
-use crate::work::capacity::{Detail, Limit, Planned, Told, Verdict, told};
-
-/// What the last trial of a row found; looks are not averaged.
-pub(super) fn of_row(row: &Row<'_>) -> Option<CapacityFacts> {
-    let measured = row.counting().last()?.record.measured.as_ref()?;
-    let (detail, found) = look(row, measured)?;
-    let outcome = &detail.outcome;
-    Some(CapacityFacts {
-        workload: row.workload.name.clone(),
-        arm: row.arm.clone(),
-        verdict: found.verdict,
-        claimed_bytes: outcome.claimed_bytes,
-        held_bytes: found.held_bytes,
-        held_ci95_bytes: found.held_ci95_bytes,
-        full: outcome.shape.full,
-        in_free_space: detail.in_free_space,
-        checked_blocks: outcome.first.all(),
-        wrong_blocks: outcome.first.wrong(),
-        rewritten_blocks: outcome.rewritten,
-        again_blocks: [outcome.again.all(), outcome.again.wrong()],
-        limit: found.limit,
-        text: answer(detail, &found) + &which(row.counting().count()),
-        limit_text: limits(detail, &found),
-        not_told: found.not_told,
-    })
-}
-
-/// What a look says, with what is known of who answered it.
-fn look<'a>(row: &Row<'_>, measured: &'a Measured) -> Option<(&'a Detail, Told)> {
-    let detail = Detail::of(measured)?;
-    let planned = Planned::of(&row.workload.work)?;
-    let answered = answered(row);
-    Some((detail, told(detail, answered.as_ref().or(planned.between.as_ref()))))
-}
-
-/// What a target was found to hold, as the metric has it: the number that the facts have, whatever the version
-/// that looked made of it.
-pub(super) fn held(row: &Row<'_>, measured: &Measured) -> Option<Result<f64, String>> {
-    let (_, found) = look(row, measured)?;
-    let unknown = || match found.not_told {
-        Some(reason) => format!("not told from memory: {reason}"),
-        None => "what it holds was not measured: a full pass tells".to_owned(),
-    };
-    Some(found.held_bytes.map(|bytes| bytes as f64).ok_or_else(unknown))
-}
-
-/// What the counters of the devices say of who answered: a drive that delivered less than was read.
-fn answered(row: &Row<'_>) -> Option<Between> {
-    let of = |(rule, remark): &(&str, Remark)| {
-        let tells = ["cached", "device-bytes"].contains(rule) && remark.trust == Trust::Invalid;
-        tells.then(|| Between::Memory(remark.text.clone()))
-    };
-    row.remarks.iter().find_map(of)
-}
-
-/// What rests on numbers that are not trusted says so, once all rules have spoken.
-pub(super) fn doubt(found: &mut Findings) {
-    let Findings { cells, capacity, sustained, .. } = found;
-    let worst = |workload: &str, arm: &Arm| {
-        let own = |cell: &&Cell| cell.primary && cell.workload == workload && cell.arm == *arm;
-        let because = cells.iter().filter(own).flat_map(|cell| &cell.because);
-        because.filter(|one| one.trust != Trust::Trusted).max_by_key(|one| one.trust)
-    };
-    for facts in capacity.iter_mut() {
-        let told = worst(&facts.workload, &facts.arm);
-        facts.text += &told.map_or_else(String::new, doubt_words);
-    }
-    for facts in sustained.iter_mut() {
-        match worst(&facts.workload, &facts.arm) {
-            // Nothing is said from an invalid row but that it is invalid.
-            Some(one) if one.trust == Trust::Invalid => {
-                facts.text = format!("What it writes for long is not told.{}", doubt_words(one));
-            }
-            told => facts.text += &told.map_or_else(String::new, doubt_words),
-        }
-    }
-}
-
-fn doubt_words(because: &Because) -> String {
-    let word = if because.trust == Trust::Invalid { "invalid" } else { "suspect" };
-    format!(" Its numbers are {word}: {}.", because.text.trim_end_matches('.'))
-}
-
-/// Which of several trials a text is of.
-pub(super) fn which(trials: usize) -> String {
-    if trials > 1 { format!(" That is the last of {trials} trials.") } else { String::new() }
-}
-
-/// The sentences of a summary: the answer first, then what it would have missed.
-pub(super) fn sentences(found: &Findings) -> Vec<Sentence> {
-    let named = |arm: &Arm, text: &str| match arm.get("target") {
-        Some(target) => format!("{target}: {text}"),
-        None => text.to_owned(),
-    };
-    let mut told = Vec::new();
-    for facts in &found.capacity {
-        told.push(Sentence::new(Said::Capacity, named(&facts.arm, &facts.text)));
-        told.push(Sentence::new(Said::Capacity, named(&facts.arm, &facts.limit_text)));
-    }
-    for facts in &found.sustained {
-        told.push(Sentence::new(Said::Sustained, named(&facts.arm, &facts.text)));
-    }
-    told
-}
 
 /// What to do where memory may have answered.
 const WAY_ON: &str = "It can be told where nothing stands between: on the drive itself, named with --destroy, on \
@@ -147,7 +36,8 @@ fn sold(bytes: u64) -> String {
     )
 }
 
-pub(super) fn answer(detail: &Detail, found: &Told) -> String {
+/// The answer, in a sentence.
+pub(crate) fn answer(detail: &Detail, found: &Told) -> String {
     let outcome = &detail.outcome;
     let (claimed, first) = (sold(outcome.claimed_bytes), outcome.first);
     let whose = if detail.in_free_space { "The free space" } else { "The device" };
@@ -235,7 +125,7 @@ fn example(verdict: Verdict, example: Option<WrongBlock>, refused: Option<&str>)
 }
 
 /// What would have been found, and what would not.
-fn limits(detail: &Detail, found: &Told) -> String {
+pub(super) fn limits(detail: &Detail, found: &Told) -> String {
     let outcome = &detail.outcome;
     let claimed = outcome.claimed_bytes.max(1) as f64;
     let share = |bytes: u64| at_most(bytes as f64 / claimed);
@@ -303,100 +193,15 @@ fn would_have_found(
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
+    use assay_load::SeenCounts;
 
-    use assay_load::{CapacityShape, SeenCounts};
-
+    use super::super::testing::{NONE, detail, outcome};
+    use super::super::told;
     use super::*;
-    use crate::presence::Presence;
-    use crate::results::plan::PlannedWorkload;
-    use crate::truth::Unquiet;
-    use crate::work::Claims;
-
-    const NONE: SeenCounts = SeenCounts {
-        as_written: 0,
-        other: 0,
-        zero: 0,
-        foreign: 0,
-        older: 0,
-        flipped: 0,
-        failed: 0,
-    };
-
-    fn outcome(first: SeenCounts, again: SeenCounts) -> CapacityOutcome {
-        CapacityOutcome {
-            claimed_bytes: 64 << 30,
-            shape: CapacityShape::of(64 << 30, false),
-            zone_bytes: 128 << 20,
-            samples: first.all(),
-            rewritten: 0,
-            first,
-            sampled: first,
-            widest_gap_bytes: 60 << 20,
-            between_bytes: 64 << 20,
-            again,
-            wrong: Vec::new(),
-            wraps_after_bytes: None,
-            held_bytes: None,
-            written: (256 << 20, 100),
-            read: (256 << 20, 100),
-            zone_write_ns: 1,
-            elapsed_ns: 1,
-            again_ns: 0,
-            cut_short: false,
-            note: None,
-            refused: None,
-            stopped: false,
-        }
-    }
-
-    fn detail(outcome: CapacityOutcome) -> Detail {
-        Detail { outcome, in_free_space: false }
-    }
+    use crate::system::between::Between;
 
     fn said(detail: &Detail) -> String {
         answer(detail, &told(detail, Some(&Between::Nothing)))
-    }
-
-    #[test]
-    fn what_rests_on_doubted_numbers_says_so_and_the_rest_says_nothing_of_it() {
-        use super::super::tests::Bench;
-        use crate::findings::capacity::SustainedFacts;
-        use crate::work::sustained::{Course, Level};
-        let told = |trust: Trust| {
-            let bench = Bench::new(&["."]).row(0, "sustained-write", 4096, &[100; 3]);
-            let mut found = bench.findings();
-            let level = Level {
-                from_bytes: 0,
-                from_ci95_bytes: None,
-                rate_bytes_per_s: 4e6,
-                rate_ci95: None,
-            };
-            let course = Course { written_bytes: 1, levels: vec![level], sinks: None, again: None };
-            found.sustained.push(SustainedFacts {
-                workload: "sustained-write".to_owned(),
-                arm: Arm::new(),
-                course,
-                text: "It writes 4 MB/s.".to_owned(),
-            });
-            for cell in &mut found.cells {
-                let text = "the device delivered none of it".to_owned();
-                cell.because = vec![Because { rule: "cached".to_owned(), trust, text }];
-                cell.trust = Some(trust);
-            }
-            doubt(&mut found);
-            found.sustained.remove(0).text
-        };
-        assert_eq!(told(Trust::Trusted), "It writes 4 MB/s.");
-        assert_eq!(
-            told(Trust::Suspect),
-            "It writes 4 MB/s. Its numbers are suspect: the device delivered none of it."
-        );
-        assert_eq!(
-            told(Trust::Invalid),
-            "What it writes for long is not told. Its numbers are invalid: the device delivered none of it."
-        );
-        assert_eq!([which(1), which(3)], ["", " That is the last of 3 trials."]);
     }
 
     #[test]
@@ -541,68 +346,5 @@ mod tests {
         assert_eq!(memory, "So how small a loss would have been found is not known.");
         let noted = of(&|own| own.note = Some("a note".to_owned()));
         assert!(noted.ends_with("could have answered for it. Note: a note."), "{noted}");
-    }
-
-    fn measured(detail: Detail) -> Measured {
-        Measured {
-            window_ns: 1,
-            elapsed_ns: 1,
-            cpu_ns: 0,
-            waited_ns: None,
-            claims: Claims::default(),
-            // As an older version left it.
-            values: [("capacity_held_bytes".to_owned(), 7.0)].into(),
-            absent: BTreeMap::new(),
-            notes: Vec::new(),
-            detail: detail.into(),
-        }
-    }
-
-    /// What a row says that it holds, where rules said this and the target was seen like that.
-    fn held_with(remarks: Vec<(&'static str, Remark)>, between: Option<Between>) -> String {
-        let work = Planned { full: false, bytes: 64 << 30, between };
-        let workload = PlannedWorkload {
-            name: "capacity".to_owned(),
-            arm: Arm::new(),
-            control: false,
-            target: 0,
-            work: work.into(),
-            ramp_ns: 0,
-            time_ns: 1,
-            note: None,
-            background: None,
-        };
-        let idle = Presence::absent("not watched");
-        let row = Row {
-            workload: &workload,
-            arm: Arm::new(),
-            site: None,
-            idle: &idle,
-            trials: Vec::new(),
-            remarks,
-            unquiet: Unquiet::default(),
-            trust: None,
-        };
-        let good = SeenCounts { as_written: 2048, ..NONE };
-        let told = held(&row, &measured(detail(outcome(good, NONE)))).unwrap();
-        told.map_or_else(|why| why, |bytes| bytes.to_string())
-    }
-
-    #[test]
-    fn the_number_is_that_of_the_verdict_and_counters_have_a_say() {
-        let remark = |trust| Remark {
-            trust,
-            text: "loop0 delivered none of it".to_owned(),
-            side: crate::quantity::metric::Side::Both,
-        };
-        let clear = || Some(Between::Nothing);
-        assert_eq!(held_with(Vec::new(), clear()), "68719476736");
-        assert_eq!(held_with(vec![("cached", remark(Trust::Trusted))], clear()), "68719476736");
-        assert_eq!(held_with(vec![("steal", remark(Trust::Invalid))], clear()), "68719476736");
-        for rule in ["cached", "device-bytes"] {
-            let told = held_with(vec![(rule, remark(Trust::Invalid))], clear());
-            assert_eq!(told, "not told from memory: loop0 delivered none of it");
-        }
-        assert!(held_with(Vec::new(), None).contains("the version that ran it did not look"));
     }
 }
