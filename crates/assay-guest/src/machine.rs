@@ -154,6 +154,16 @@ impl Machine {
         self.started.elapsed()
     }
 
+    /// For how long it wanted a processor and others had it: that of its threads that waited longest. Zero where the
+    /// kernel does not tell.
+    pub fn waited(&self) -> Duration {
+        let threads =
+            fs::read_dir(format!("/proc/{}/task", self.child.id())).into_iter().flatten().flatten();
+        let texts =
+            threads.filter_map(|thread| fs::read_to_string(thread.path().join("schedstat")).ok());
+        texts.map(|text| waited(&text)).max().unwrap_or_default()
+    }
+
     /// Whether it has turned itself off, or was never one.
     pub fn has_ended(&mut self) -> bool {
         matches!(self.child.try_wait(), Ok(Some(_)))
@@ -185,6 +195,12 @@ impl Drop for Machine {
     fn drop(&mut self) {
         self.cut();
     }
+}
+
+/// The second number of `schedstat`: nanoseconds on a run queue (Documentation/scheduler/sched-stats.rst).
+fn waited(schedstat: &str) -> Duration {
+    let waited = schedstat.split_whitespace().nth(1).and_then(|ns| ns.parse().ok());
+    Duration::from_nanos(waited.unwrap_or_default())
 }
 
 /// The words after `qemu-system-x86_64`.
@@ -240,6 +256,12 @@ fn quoted(path: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_waited_for_a_processor_is_told_by_the_kernel() {
+        assert_eq!(waited("1341833573 1134628249 1352"), Duration::from_nanos(1_134_628_249));
+        assert_eq!((waited(""), waited("7")), (Duration::ZERO, Duration::ZERO));
+    }
 
     #[test]
     fn each_drive_and_port_has_its_words_and_commas_are_doubled() {

@@ -257,7 +257,7 @@ pub fn taken_back(program: &Path) -> Done<String> {
     let hurt = trials.iter().filter(|trial| !of(trial)["harm"].is_null()).filter(is_tight);
     let hurt: Vec<&Value> = hurt.collect();
     let [first] = hurt[..] else {
-        return Err(format!("{} trials were taken back: {:#}", hurt.len(), found["summary"]));
+        return Err(format!("{} trials were rolled back: {:#}", hurt.len(), found["summary"]));
     };
     let after_ns = first["measured"]["elapsed_ns"].as_u64().unwrap_or(u64::MAX);
     let whole = |trial: &&Value| trial["status"] == "ok";
@@ -276,7 +276,7 @@ pub fn taken_back(program: &Path) -> Done<String> {
         ));
     }
     let told = found["summary"].as_array().and_then(|all| all.first()).and_then(Value::as_str);
-    Ok(format!("taken back; {others} periods of the others ran: {}", told.unwrap_or_default()))
+    Ok(format!("rolled back; {others} periods of the others ran: {}", told.unwrap_or_default()))
 }
 
 /// Of so many studies of identical levels, those whose classes have a winner.

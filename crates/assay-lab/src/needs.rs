@@ -68,6 +68,18 @@ pub fn skip(reason: &str) {
     let _ = list.and_then(|mut list| list.write_all(line.as_bytes()));
 }
 
+/// Whether others keep the processors: twice as much wants to run as there are of them, for a minute.
+pub fn is_crowded() -> bool {
+    let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    is_crowd(&text, processors)
+}
+
+fn is_crowd(loadavg: &str, processors: usize) -> bool {
+    let load = loadavg.split(' ').next().and_then(|load| load.parse::<f64>().ok());
+    load.is_some_and(|load| load > 2.0 * processors as f64)
+}
+
 /// A count of a test: the usual one, or the one in full.
 pub fn count(usual: u32, in_full: u32) -> u32 {
     if is_in_full() { in_full } else { usual }
@@ -125,6 +137,14 @@ mod tests {
         assert!(wants_in_full(IN_FULL, "a::b") && !wants_in_full("", "a::b"));
         let parts = (0..200).map(|number| part(&format!("test{number}")));
         assert_eq!(parts.collect::<std::collections::BTreeSet<_>>().len(), PARTS as usize);
+    }
+
+    #[test]
+    fn a_crowd_is_twice_as_much_as_there_are_processors() {
+        assert!(
+            is_crowd("9.13 11.43 8.49 9/153 2036", 2) && !is_crowd("3.9 11.43 8.49 9/153 2036", 2)
+        );
+        assert!(!is_crowd("", 2));
     }
 
     #[test]

@@ -271,7 +271,7 @@ fn find<'a>(
 /// What is shown as the result of an arm: the mean over the pairs that its comparison rests on, so
 /// that it never contradicts the ratio beside it; where there is none, its own.
 pub(super) fn result(cell: &Measured, compared: Option<&Comparison>) -> Option<f64> {
-    compared.and_then(|found| found.means).map(|[arm, _]| arm).or_else(|| cell.value())
+    compared.and_then(Comparison::own_means).map(|[arm, _]| arm).or_else(|| cell.value())
 }
 
 /// The comparison of an arm on a metric that verdicts are about.

@@ -11,7 +11,6 @@ mod trials_csv;
 
 use assay_core::catalogue::About;
 use assay_core::findings::{Cell, CellTrial, Findings};
-use assay_core::results::record::Status;
 
 use crate::document::{self, FORUM_COLUMNS};
 use crate::{markdown, text};
@@ -68,9 +67,9 @@ pub fn find(name: &str) -> Option<&'static Exporter> {
     EXPORTERS.iter().find(|exporter| exporter.about.name == name)
 }
 
-/// Trials of a cell that count, in time, with their values.
+/// Trials that the number of a cell sums up, in time, with their values.
 fn counted(cell: &Cell) -> Vec<(&CellTrial, f64)> {
-    let own = cell.trials.iter().filter(|trial| trial.status == Status::Ok);
+    let own = cell.counting().into_iter();
     let mut own: Vec<(&CellTrial, f64)> =
         own.filter_map(|trial| Some((trial, trial.value?))).collect();
     own.sort_by_key(|(trial, _)| (trial.order, trial.replicate));

@@ -54,10 +54,16 @@ impl Report {
     fn add(&mut self, evidence: &Evidence, prefix: &str) {
         let findings = &evidence.findings;
         self.line(&format!("# {}", inline(&findings.study.title)));
-        self.line(&format!("**{}**", inline(&document::answer(findings).text)));
+        let answer = document::answer(findings).text;
+        self.line(&format!("**{}**", inline(&answer)));
         let (lead, others) = figures::ordered(evidence);
         self.figures(lead.iter(), prefix);
-        let document = document::with(findings, Detail::Usual);
+        let mut document = document::with(findings, Detail::Usual);
+        for block in document.sections.iter_mut().flat_map(|section| &mut section.blocks) {
+            if let Block::List(texts) = block {
+                texts.retain(|text| *text != answer);
+            }
+        }
         let (first, rest) = document.leading(findings);
         self.sections(first);
         self.sections(rest);
@@ -226,6 +232,18 @@ mod tests {
         assert_eq!(inline("1.5 times"), "1\\.5 times");
         assert_eq!(address("r#1)-a b.svg"), "r%231%29-a%20b.svg");
         assert_eq!(inline("![x](y)\n# z"), "\\!\\[x\\](y)?\\# z");
+    }
+
+    #[test]
+    fn the_answer_is_not_said_again_in_the_list_below_it() {
+        let mut findings = crate::tests::fixture("study-inconclusive");
+        let told = |findings: &Findings| report(&[Evidence::bare(findings.clone())], "r").text;
+        let answer = document::answer(&findings).text;
+        assert!(findings.summary.contains(&answer), "{:?}", findings.summary);
+        assert_eq!(told(&findings).matches(&inline(&answer)).count(), 1);
+        let other = "Another sentence of the summary.".to_owned();
+        findings.summary.push(other.clone());
+        assert_eq!(told(&findings).matches(&inline(&other)).count(), 1);
     }
 
     #[test]

@@ -42,8 +42,8 @@ fn sentences(null: &Null) -> Vec<String> {
     let (arms, n) = null.workloads.first().map_or((0, 0), |one| (one.arms, one.n));
     let mut told = vec![
         format!(
-            "{arms} identical arms, {n} replicates: a test at 5 % told {apart} of {pairs} pairs \
-             apart; about {expected} are expected where nothing is wrong (pairs that share an arm \
+            "{arms} identical settings, {n} replicates: a test at 5 % told {apart} of {pairs} pairs \
+             apart; about {expected} are expected where nothing is wrong (pairs that share a setting \
              go together)."
         ),
         format!(

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::layout::{text_of, wrap};
 use assay_core::analysis::Foresight;
-use assay_core::factors::layers::{SWAP, swaps_to_file};
+use assay_core::factors::layers::{SWAP, Stack, Wish, several, swaps_to_file};
 use assay_core::failure::Outcome;
 use assay_core::quantity::units::show;
 use assay_core::results::plan::is_false;
@@ -17,6 +17,9 @@ use assay_core::system::site::{Site, TargetKind};
 
 /// Format of the document.
 pub const FORMAT: &str = "assay-preview/1";
+
+/// What a file system is called among what is made.
+const FILE_SYSTEM: &str = "file system";
 
 /// Trials up to which every replicate is listed.
 const MOST_LISTED: usize = 120;
@@ -48,6 +51,9 @@ pub struct Preview {
     pub area_bytes: u64,
     /// How often a file system is made during the trials.
     pub made: usize,
+    /// All that is made during the trials, the lowest first, and how often.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub makes: Vec<PreviewMade>,
     /// Seconds of trials that write, at full speed.
     pub writing_s: f64,
     /// Programs that are run, each once.
@@ -88,6 +94,15 @@ pub struct PreviewTrial {
     pub arm: assay_core::results::plan::Arm,
     /// The second copy of the baseline.
     pub control: bool,
+}
+
+/// Something that is made for trials to stand on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct PreviewMade {
+    /// What, in the singular: `file system`.
+    pub what: &'static str,
+    /// How often.
+    pub times: usize,
 }
 
 /// A block device among the targets, and what it would cost to overwrite it.
@@ -173,6 +188,7 @@ pub fn make(
         .filter(|index| plan.is_remade_before(*index))
         .map(|index| &plan.surveys[plan.workloads[plan.trials[index].workload].target])
         .collect();
+    let makes = makes(&standings);
     let remade: u64 = standings.iter().map(|survey| survey.area.length).sum();
     Preview {
         format: FORMAT.to_owned(),
@@ -188,7 +204,8 @@ pub fn make(
         runs: programs(plan),
         open_ended,
         area_bytes: made.map(|(_, survey)| survey.area.length).sum::<u64>() + remade,
-        made: standings.len(),
+        made: makes.iter().filter(|one| one.what == FILE_SYSTEM).map(|one| one.times).sum(),
+        makes,
         writing_s: writing_ns as f64 / 1e9,
         changes: changes.iter().cloned().chain(surveys.filter_map(change)).collect(),
         stakes: stakes
@@ -219,6 +236,21 @@ pub fn make(
             })
             .collect(),
     }
+}
+
+/// What the levels of these make each time; a level such as `none` makes nothing.
+fn makes(standings: &[&Survey]) -> Vec<PreviewMade> {
+    let mut found: Vec<PreviewMade> = Vec::new();
+    for survey in standings {
+        let Ok(stack) = Stack::of(&Wish::of(&survey.under)) else { continue };
+        for what in stack.nouns() {
+            match found.iter_mut().find(|one| one.what == what) {
+                Some(one) => one.times += 1,
+                None => found.push(PreviewMade { what, times: 1 }),
+            }
+        }
+    }
+    found
 }
 
 fn levels(arm: &assay_core::results::plan::Arm) -> String {
@@ -293,7 +325,7 @@ pub fn render(preview: &Preview, order: Order, width: usize) -> String {
         fact("loses", &stake.line());
     }
     for (names, text) in sights(&preview.foresight) {
-        fact("sees", &format!("{}: {text}", names.join(", ")));
+        fact("detects", &format!("{}: {text}", names.join(", ")));
     }
     for lack in &preview.lacks {
         fact("lacks", lack);
@@ -332,9 +364,9 @@ fn trials(preview: &Preview, order: Order) -> String {
     format!(
         "{}: {}, {}, {}; {} order, seed {}{chosen}",
         preview.trial_count,
-        plural(preview.arms, "arm"),
+        plural(preview.arms, "setting"),
         plural(preview.replicates as usize, "replicate"),
-        plural(lead_ins, "lead-in"),
+        plural(lead_ins, "warm-up"),
         order.name(),
         preview.seed
     )
@@ -352,11 +384,11 @@ fn time(preview: &Preview) -> String {
     if preview.area_bytes == 0 {
         return trials;
     }
-    let made = match preview.made {
-        0 => String::new(),
-        1 => "to make 1 file system and ".to_owned(),
-        count => format!("to make {count} file systems and "),
-    };
+    let made = preview.makes.iter().map(|one| match one.times {
+        1 => format!("to make 1 {} and ", one.what),
+        count => format!("to make {count} {} and ", several(one.what)),
+    });
+    let made: String = made.collect();
     format!("{trials}, and the time {made}to write {}", show::bytes(preview.area_bytes))
 }
 
@@ -399,7 +431,7 @@ fn listed(preview: &Preview, order: Order, width: usize) -> Vec<String> {
             break;
         }
         let head = match (by_replicate, first.replicate) {
-            (true, 0) => "lead-in:".to_owned(),
+            (true, 0) => "warm-up:".to_owned(),
             (true, replicate) => format!("replicate {replicate}:"),
             (false, _) => "in order:".to_owned(),
         };
@@ -411,7 +443,7 @@ fn listed(preview: &Preview, order: Order, width: usize) -> Vec<String> {
 }
 
 fn name(trial: &PreviewTrial) -> String {
-    let lead_in = if trial.lead_in { "lead-in " } else { "" };
+    let lead_in = if trial.lead_in { "warm-up " } else { "" };
     let again = if trial.control { " (control)" } else { "" };
     format!("{lead_in}{}{}{again}", trial.workload, levels(&trial.arm))
 }

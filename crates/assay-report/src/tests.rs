@@ -310,7 +310,7 @@ fn questions_and_the_card_stand_on_every_page() {
         found.answers = vec![Answer {
             ask: "Is the rate highest at 32 to 64 threads?".to_owned(),
             published: Some("it peaks there.".to_owned()),
-            answer: "The numbers do not tell.".to_owned(),
+            answer: "The numbers are inconclusive.".to_owned(),
             verdict: Claim::NotShown,
             because: vec!["random-read: best operations per second at 8.".to_owned()],
             evidence: Vec::new(),

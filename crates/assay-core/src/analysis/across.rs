@@ -94,6 +94,7 @@ pub(super) fn compare_as(first: &Findings, later: &[Findings], unit: Unit) -> Fi
             last.environment.clone(),
         )
     };
+    found.name_means();
     found.say(sentences);
     found
 }
@@ -440,6 +441,7 @@ pub(super) fn comparison(
         means: samples
             .filter(|_| kind != Kind::RerunBaseline)
             .map(|(before, after)| [after.mean.exp(), before.mean.exp()]),
+        compared_means: None,
         ratio: samples
             .map(|(before, after)| (after.mean - before.mean).exp())
             .filter(|ratio| ratio.is_finite()),

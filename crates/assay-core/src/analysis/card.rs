@@ -231,10 +231,13 @@ fn against_the_line(what: &str, one: &Beside, number: Option<&CardNumber>) -> St
         Standing::Above => format!("{}s are above {line}{interval}.", upper(what)),
         Standing::Below => format!("{}s are below {line}{interval}.", upper(what)),
         Standing::Open if number.trust == Some(Trust::Invalid) => {
-            format!("{}s: the number is invalid, so {line} cannot be held against it.", upper(what))
+            format!(
+                "{}s: the number is invalid, so it cannot be compared with {line}.",
+                upper(what)
+            )
         }
         Standing::Open => {
-            format!("Whether {what}s reach {line} cannot be told{interval}.")
+            format!("Whether {what}s reach {line} cannot be determined{interval}.")
         }
     }
 }
@@ -250,7 +253,7 @@ fn side(place: Standing) -> &'static str {
     match place {
         Standing::Above => "below this one",
         Standing::Below => "above this one",
-        Standing::Open => "cannot be told from it",
+        Standing::Open => "cannot be distinguished from it",
     }
 }
 

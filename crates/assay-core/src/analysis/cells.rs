@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use assay_stats::{Sample, geometric_mean, median};
 
 use crate::findings::measurements::Series;
-use crate::findings::{Cell, CellTrial};
+use crate::findings::{Cell, CellTrial, is_wide};
 use crate::quantity::Scale;
 use crate::results::design::{ALPHA, Design};
 use crate::results::plan::Arm;
@@ -63,6 +63,7 @@ fn of(series: Series, baseline: Option<&[CellTrial]>) -> Cell {
     };
     let of_geometric = || geometric.and_then(|centre| centre.ci95);
     let ci95 = mean.map_or_else(of_geometric, |sample| sample.interval(ALPHA));
+    let ci95 = ci95.filter(|ends| ends.iter().all(|end| end.is_finite()));
     let extreme = |pick: fn(f64, f64) -> f64| values.iter().copied().reduce(pick);
     Cell {
         workload: series.workload,
@@ -77,7 +78,8 @@ fn of(series: Series, baseline: Option<&[CellTrial]>) -> Cell {
         min: extreme(f64::min),
         median: median(values),
         max: extreme(f64::max),
-        ci95: ci95.filter(|ends| ends.iter().all(|end| end.is_finite())),
+        ci95,
+        wide: is_wide(ci95),
         provisional: values.len() < SETTLED,
         control: series.control,
         primary: series.primary,

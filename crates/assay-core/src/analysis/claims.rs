@@ -25,7 +25,7 @@ pub fn held<'a>(
         let word = match standing {
             Standing::Above => "reached",
             Standing::Below => "not reached",
-            Standing::Open => "cannot be told",
+            Standing::Open => "cannot be determined",
         };
         CardClaim { claim: text.to_owned(), standing, text: format!("{text}: {word} ({because})") }
     };
@@ -62,7 +62,7 @@ pub fn classes(numbers: &Numbers) -> Vec<CardClaim> {
             reached.or(open).or(family.first().map(|class| (class, Standing::Below)))?;
         let word = match standing {
             Standing::Above => format!("reaches {}", class.name),
-            Standing::Open => format!("whether it reaches {} cannot be told", class.name),
+            Standing::Open => format!("whether it reaches {} cannot be determined", class.name),
             Standing::Below => format!("does not reach {}", class.name),
         };
         let told = limits(class, numbers).into_iter().filter_map(|(number, _)| number?.trust);
@@ -196,14 +196,14 @@ mod tests {
         let told: Vec<String> = classes(&suspect).into_iter().map(|one| one.text).collect();
         assert_eq!(
             told[2],
-            "whether it reaches V6 cannot be told (at least 6 MB/s of linear writing, suspect numbers)"
+            "whether it reaches V6 cannot be determined (at least 6 MB/s of linear writing, suspect numbers)"
         );
         let claimed: Claimed = "95 MB/s".parse().unwrap();
         suspect.get_mut("read_mb_s").unwrap().trust = Some(Trust::Suspect);
         let claims = claimed.claims.iter().map(|(text, claim)| (text.as_str(), claim));
         assert_eq!(
             held(claims, &suspect)[0].text,
-            "95 MB/s: cannot be told (linear reading: 90 MB/s, 95 % interval 85.5 MB/s to 94.5 MB/s, \
+            "95 MB/s: cannot be determined (linear reading: 90 MB/s, 95 % interval 85.5 MB/s to 94.5 MB/s, \
              suspect numbers)"
         );
     }

@@ -137,7 +137,7 @@ fn is_rate(cell: &Cell) -> bool {
 fn words(told: &Foresight) -> String {
     if (told.replicates as usize) < FEWEST_FOR_INTERVAL {
         return format!(
-            "{} replicates give no interval: nothing can be told apart, {FEWEST_FOR_INTERVAL} are the fewest",
+            "{} replicates give no interval and detect no difference: {FEWEST_FOR_INTERVAL} are the fewest",
             told.replicates
         );
     }
@@ -156,7 +156,7 @@ fn words(told: &Foresight) -> String {
         count => format!(", {count} comparisons at once"),
     };
     let head = format!(
-        "{} replicates{family}: detects {differences} with 80 % power if the spread is",
+        "{} replicates{family}: smallest detectable difference {differences} (80 % power) if the spread is",
         told.replicates
     );
     match &told.spread_from {

@@ -153,7 +153,7 @@ impl<'a> Gathering<'a> {
         }
         found.boots = self.boots;
         found.of_kinds = self.of_kinds.into();
-        kinds::doubt(&mut found);
+        kinds::settle(&mut found);
         lines::add(&mut found, plan, environment);
         found.cards = card::rows(plan, &found);
         found.card = <&[_; 1]>::try_from(found.cards.as_slice()).ok().map(|[row]| row.clone());

@@ -18,7 +18,7 @@ pub(super) fn sentence(workload: &str, trials: &[&Trial]) -> Option<Sentence> {
     Some(Sentence::new(
         said,
         format!(
-            "{workload}: {} was taken back after {} (trial {}), because it hurt: {}, three seconds in a \
+            "{workload}: {} was rolled back after {} (trial {}), because it harmed the work: {}, three seconds in a \
              row; it was not tried again and has no ratio.",
             arm_in_words(record.arm.iter()),
             show::duration(after_ns as f64),

@@ -12,15 +12,15 @@ use crate::truth::Remark;
 use crate::work::tell::{NearLimit, Resting, Seen, Spoken};
 use crate::work::{Facts, Measured};
 
-/// What the last trial of a row says.
+/// What the trials of a row say; none where none of them counts.
 pub(super) fn of_row(row: &Row<'_>) -> Option<Facts> {
     let tells = row.workload.work.tells()?;
-    let record = row.counting().last()?.record;
-    let near_limit = near_limit(&record.evidence.temperature);
+    let near_limit = near_limit(&row.counting().last()?.record.evidence.temperature);
+    let trials: Vec<Option<&Measured>> =
+        row.counting().map(|trial| trial.record.measured.as_ref()).collect();
     let seen = Seen {
         subject: &Subject { workload: row.workload.name.clone(), arm: row.arm.clone() },
-        measured: record.measured.as_ref()?,
-        trials: row.counting().count(),
+        trials: &trials,
         spoken: &spoken(row),
         near_limit: near_limit.as_ref(),
     };
@@ -69,11 +69,14 @@ fn nearest(temperature: &Temperature) -> Option<NearLimit> {
     sensors.min_by_key(|own| own.limit_mc.saturating_sub(own.most_mc))
 }
 
-/// What rests on numbers that are not trusted says so, once all rules have spoken.
-pub(super) fn doubt(found: &mut Findings) {
+/// Facts take the numbers of their rows, and what rests on numbers that are not trusted says so, once all rules
+/// have spoken.
+pub(super) fn settle(found: &mut Findings) {
     let Findings { cells, of_kinds, .. } = found;
     for facts in of_kinds.all_mut() {
-        let Some(because) = worst(cells, &facts.subject()) else { continue };
+        let subject = facts.subject();
+        facts.settle(&|metric| number(cells, &subject, metric));
+        let Some(because) = worst(cells, &subject) else { continue };
         let Resting { text, unsaid } = facts.resting();
         // Where a kind says so, nothing is said from an invalid row but that it is invalid.
         if let Some(instead) = unsaid.filter(|_| because.trust == Trust::Invalid) {
@@ -81,6 +84,17 @@ pub(super) fn doubt(found: &mut Findings) {
         }
         *text += &doubt_words(because);
     }
+}
+
+/// The number of a row.
+fn number(cells: &[Cell], subject: &Subject, metric: &str) -> Option<f64> {
+    let own = cells.iter().find(|cell| {
+        cell.metric == metric
+            && cell.workload == subject.workload
+            && cell.arm == subject.arm
+            && !cell.control
+    });
+    own.and_then(Cell::value)
 }
 
 /// What speaks most against the number that a row is known by.
@@ -144,7 +158,11 @@ mod tests {
                 cell.because = vec![Because { rule: "cached".to_owned(), trust, text }];
                 cell.trust = Some(trust);
             }
-            doubt(&mut found);
+            settle(&mut found);
+            let own = Subject { workload: "sustained-write".to_owned(), arm: Levels::new() };
+            let primary = found.cells.iter().find(|cell| cell.primary).unwrap();
+            assert_eq!(number(&found.cells, &own, &primary.metric), primary.value());
+            assert_eq!(number(&found.cells, &own, "capacity_held_bytes"), None);
             let said = sentences(&found).remove(0);
             assert_eq!(said.said, Said::OfKind { kind: "sustained".to_owned() });
             said.text

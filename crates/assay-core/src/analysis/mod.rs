@@ -138,7 +138,7 @@ fn judged(
     };
     let told = verdicts::verdicts(&measured, stage, environment.is_emulated());
     let sentences = sentences::of_verdicts(&told);
-    let found = Findings {
+    let mut found = Findings {
         format: FORMAT.to_owned(),
         study,
         environment,
@@ -170,6 +170,7 @@ fn judged(
         probes: Vec::new(),
         surroundings: SurroundingsFacts::default(),
     };
+    found.name_means();
     (found, sentences)
 }
 

@@ -5,7 +5,6 @@ use serde::Serialize;
 
 use crate::findings::{Cell, CellTrial, Check, Findings, Verdict};
 use crate::results::design::ALPHA;
-use crate::results::record::Status;
 
 /// Format of the document.
 pub const NULL_FORMAT: &str = "assay-null/1";
@@ -96,20 +95,85 @@ fn of_workload(findings: &Findings, workload: &str) -> Option<NullWorkload> {
     })
 }
 
-/// Trials that count and were not disturbed.
-fn undisturbed(cell: &Cell) -> impl Iterator<Item = &CellTrial> {
-    cell.trials.iter().filter(|trial| trial.status == Status::Ok)
+/// Differences of two arms within their replicates, of the trials that their numbers sum up.
+fn differences(first: &Cell, second: &Cell) -> Option<Sample> {
+    let others = second.counting();
+    let level = |trial: &CellTrial| trial.value.filter(|value| *value > 0.0).map(f64::ln);
+    let difference = |trial: &CellTrial| {
+        let other = others.iter().find(|other| other.replicate == trial.replicate)?;
+        Some(level(other)? - level(trial)?)
+    };
+    let differences: Vec<f64> = first.counting().into_iter().filter_map(difference).collect();
+    Sample::of(&differences)
 }
 
-/// Differences of two arms within their replicates.
-fn differences(first: &Cell, second: &Cell) -> Option<Sample> {
-    let level = |cell: &Cell, replicate: u32| {
-        let own = undisturbed(cell).find(|trial| trial.replicate == replicate)?;
-        own.value.filter(|value| *value > 0.0).map(f64::ln)
-    };
-    let replicates = undisturbed(first).map(|trial| trial.replicate);
-    let differences: Vec<f64> = replicates
-        .filter_map(|replicate| Some(level(second, replicate)? - level(first, replicate)?))
-        .collect();
-    Sample::of(&differences)
+#[cfg(test)]
+mod tests {
+    use super::super::cells::cells;
+    use super::*;
+    use crate::findings::measurements::Series;
+    use crate::quantity::{Better, Scale};
+    use crate::results::design::Design;
+    use crate::results::plan::Arm;
+    use crate::results::record::{Repeats, Status};
+
+    fn trial(replicate: u32, status: Status) -> CellTrial {
+        CellTrial {
+            replicate,
+            order: Some(replicate),
+            value: Some(100.0),
+            status,
+            reason: None,
+            repeats: None,
+            outlier: false,
+        }
+    }
+
+    /// Rows of identical arms, the first one the baseline.
+    fn rows(arms: [Vec<CellTrial>; 3]) -> Vec<Cell> {
+        let arm = |copy: usize| Arm::from([("copy".to_owned(), copy.to_string())]);
+        let design = Design { baseline: arm(0), ..Design::default() };
+        let series = arms.into_iter().enumerate().map(|(copy, trials)| Series {
+            workload: "read".to_owned(),
+            arm: arm(copy),
+            control: false,
+            class_of: None,
+            metric: "iops".to_owned(),
+            better: Better::Higher,
+            scale: Scale::Ratio,
+            primary: true,
+            trials,
+            trust: None,
+            because: Vec::new(),
+        });
+        cells(&design, series.collect())
+    }
+
+    fn pairs(rows: &[Cell], first: usize, second: usize) -> usize {
+        differences(&rows[first], &rows[second]).map_or(0, |sample| sample.n)
+    }
+
+    #[test]
+    fn pairs_are_of_the_trials_that_the_rows_sum_up() {
+        let plain = || (1..=4).map(|at| trial(at, Status::Ok)).collect::<Vec<_>>();
+        let quiet = rows([plain(), plain(), plain()]);
+        assert_eq!((pairs(&quiet, 0, 1), pairs(&quiet, 1, 2)), (4, 4));
+        // The baseline of replicate 3 was disturbed, and all ran once more: each pair has it once.
+        let again = |disturbed: bool| {
+            let mut trials = plain();
+            if disturbed {
+                trials[2].status = Status::Disturbed;
+            }
+            let repeats = Some(Repeats { replicate: 3, order: 3 });
+            trials.push(CellTrial { repeats, ..trial(5, Status::Ok) });
+            trials
+        };
+        let repeated = rows([again(true), again(false), again(false)]);
+        assert_eq!((pairs(&repeated, 0, 1), pairs(&repeated, 1, 2)), (4, 4));
+        // Where too few are left without the disturbed ones, the rows sum them up.
+        let loud =
+            || vec![trial(1, Status::Ok), trial(2, Status::Disturbed), trial(3, Status::Disturbed)];
+        let few = rows([loud(), plain(), plain()]);
+        assert_eq!(pairs(&few, 0, 1), 3);
+    }
 }

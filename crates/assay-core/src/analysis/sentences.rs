@@ -132,7 +132,7 @@ fn of_a_check(story: &Story<'_>) -> Vec<Sentence> {
 }
 
 /// What stands where fresh trials do not show what the first ones did.
-const NOT_CONFIRMED: &str = "Not confirmed: the fresh trials do not show the arm to be better.";
+const NOT_CONFIRMED: &str = "Not confirmed: the fresh trials do not show the setting to be better.";
 
 /// Where there is more to say than fits above the tables.
 const MORE: &str = "More workloads are judged in the tables below.";

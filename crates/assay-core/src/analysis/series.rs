@@ -41,7 +41,7 @@ fn nothing_measured(row: &Row<'_>) -> Option<AbsentCell> {
         Some(Some(reason)) => format!("every trial failed: {reason}"),
         Some(None) => "every trial failed".to_owned(),
         None if row.trials.is_empty() => "no trial of it was run".to_owned(),
-        None => "only its lead-in was run".to_owned(),
+        None => "only its warm-up was run".to_owned(),
     };
     Some(AbsentCell {
         workload: row.workload.name.clone(),

@@ -80,7 +80,7 @@ fn a_fifth(library: &Library, claim: &Claim) -> Outcome<Ruling> {
         )));
     }
     Ok(Ruling::not_shown(format!(
-        "All {} stay below {} of bare metal, {} nearest with {share}. But each is held against one \
+        "All {} stay below {} of bare metal, {} nearest with {share}. But each is compared with one \
          time of bare metal ({}), and if that were {} longer, it would be undone.",
         places.len() - 1,
         percent(limit, 0),

@@ -60,7 +60,7 @@ pub static WORDS: &[Word] = &[
         "carry-over",
         &[],
         "what one trial leaves to the next: full caches, work that a drive puts off",
-        "Replicates in random order and a lead-in keep it from favouring a setting; a test looks \
+        "Replicates in random order and a warm-up keep it from favouring a setting; a test looks \
          whether it was seen all the same.",
     ),
     word(
@@ -94,7 +94,7 @@ pub static WORDS: &[Word] = &[
         "drift",
         &[],
         "a slow change over the whole study, of heat or of a filling drive",
-        "Comparisons are made inside each replicate, so that it cancels out; it is told all the same.",
+        "Comparisons are made inside each replicate, so that it cancels out; it is reported all the same.",
     ),
     word(
         "equivalent",
@@ -113,8 +113,8 @@ pub static WORDS: &[Word] = &[
         "inconclusive",
         &[],
         "neither a difference nor equivalence could be shown",
-        "More replicates, or longer ones, may show it; the report says how many where that can be \
-         told.",
+        "More replicates, or longer ones, may show it; the report says how many where that is \
+         known.",
     ),
     word(
         "invalid",
@@ -127,12 +127,6 @@ pub static WORDS: &[Word] = &[
         &[],
         "operations per second",
         "Of small random operations it tells more than bytes per second.",
-    ),
-    word(
-        "lead-in",
-        &["lead-ins"],
-        "a trial that is run and left out, so that the next one follows work like its own",
-        "Without it the first trial of a replicate would start on a rested drive.",
     ),
     word(
         "margin",
@@ -165,6 +159,14 @@ pub static WORDS: &[Word] = &[
         "Settings are compared inside a replicate, and replicates tell how far to trust the result.",
     ),
     word(
+        "rolled back",
+        &[],
+        "a level that harmed the work that went on, and was undone early",
+        "Three seconds in a row it passed a multiple of the worst that the baseline showed: in the \
+         latency of a class, in the age of a request, or in waiting. It has no ratio and is not tried \
+         again; `--harm` sets the multiple.",
+    ),
+    word(
         "service time",
         &[],
         "from handing an operation to the kernel until it is complete",
@@ -181,14 +183,6 @@ pub static WORDS: &[Word] = &[
         &[],
         "a number against which a rule speaks, without proof",
         "The rule and its reason stand beside it; `assay list rules` has all of them.",
-    ),
-    word(
-        "taken back",
-        &[],
-        "a level that hurt the work that went on, and was put back early",
-        "Three seconds in a row it passed a multiple of the worst that the baseline showed: in the \
-         latency of a class, in the age of a request, or in waiting. It has no ratio and is not tried \
-         again; `--harm` sets the multiple.",
     ),
     word(
         "throughput",
@@ -209,6 +203,13 @@ pub static WORDS: &[Word] = &[
         "the load differed between two levels, and may be what looks like their difference",
         "Of others' work nobody sets the load. Where fewer requests were served, and sooner, or more \
          and later, there is no verdict.",
+    ),
+    word(
+        "warm-up",
+        &["warm-ups"],
+        "a trial that is run and left out, so that the next one follows work like its own",
+        "Without it the first trial of a replicate would start on a rested drive. Files and the key \
+         `lead_in` call it lead-in.",
     ),
     word(
         "winner",

@@ -98,7 +98,7 @@ fn row(
     let varied = arms.iter().any(|arm| arms.iter().any(|other| bare(arm) != bare(other)));
     if varied {
         return Err(
-            "it varied settings, so that no arm of it is the device: collect a check, or a run of \
+            "it varied settings, so that none of its numbers is that of the device alone: collect a check, or a run of \
                     flash"
                 .to_owned(),
         );

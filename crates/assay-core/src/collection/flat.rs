@@ -275,7 +275,7 @@ fn reached(row: &Row) -> String {
         let word = match one.standing {
             Standing::Above => "reached",
             Standing::Below => "not reached",
-            Standing::Open => "cannot be told",
+            Standing::Open => "cannot be determined",
         };
         format!("{} {word}", one.claim)
     });

@@ -229,7 +229,7 @@ pub fn permitted<'n>(
     foreign.next().map_or(Ok(()), |path| {
         let path = path.display();
         Err(format!(
-            "{path} is no setting that studies usually write (vm, queues of block devices, zswap, zram, limits of control groups); where it is meant, say --allow-tunable {path}"
+            "{path} is no setting that studies usually write (vm, queues of block devices, zswap, zram, limits of control groups); where it is meant, `assay run --help` says how it is allowed"
         ))
     })
 }

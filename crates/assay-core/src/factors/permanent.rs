@@ -103,7 +103,7 @@ fn assignment(
 fn whose(system: &dyn System, device: &str) -> Result<String, String> {
     if device.starts_with("loop") {
         return Err(format!(
-            "{device}: loop devices are numbered anew, nothing can be set for one for keeps"
+            "{device}: loop devices are numbered anew, nothing can be set for one permanently"
         ));
     }
     let drive = devices::drive(system, device);

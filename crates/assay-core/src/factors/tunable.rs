@@ -136,7 +136,7 @@ impl Factor for Tunable {
     fn not_live(&self, name: &str) -> Option<&'static str> {
         let live = path_of(name).is_some_and(|path| is_listed(&path) && is_among(LIVE, &path));
         (!live).then_some(
-            "it is not known to be safe there: where it is, say --allow-tunable with its path",
+            "it is not known to be safe there: where it is, `assay run --help` says how it is allowed",
         )
     }
 

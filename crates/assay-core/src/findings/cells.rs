@@ -1,6 +1,56 @@
 //! The number of a row, the trials that it sums up, and what it is trusted as.
 
-use super::{Cell, CellTrial, LENT, Trust};
+use std::collections::BTreeMap;
+
+use super::{Cell, CellTrial, Comparison, Findings, LENT, Trust};
+use crate::results::plan::Arm;
+
+/// Upper end of an interval over the lower one from which on it is called wide.
+const WIDE: f64 = 2.0;
+
+/// Rounding of sums in another order, as a share.
+const ROUNDING: f64 = 1e-9;
+
+/// Whether a number with this interval is so little known that it says little, and is told with it wherever it
+/// stands: that it was measured right is another question, and its trust answers that one.
+pub fn is_wide(ci95: Option<[f64; 2]>) -> bool {
+    ci95.is_some_and(|[low, high]| {
+        let (least, most) = (low.abs().min(high.abs()), low.abs().max(high.abs()));
+        low < 0.0 && high > 0.0 || most > WIDE * least
+    })
+}
+
+impl Comparison {
+    /// Means of arm and baseline over what it rests on, by whichever name.
+    pub fn own_means(&self) -> Option<[f64; 2]> {
+        self.means.or(self.compared_means)
+    }
+}
+
+impl Findings {
+    /// Gives means of comparisons that are not the numbers of their rows a name of their own.
+    pub fn name_means(&mut self) {
+        let Self { cells, comparisons, .. } = self;
+        if comparisons.iter().all(|one| one.means.is_none()) {
+            return;
+        }
+        let own = cells.iter().filter(|cell| !cell.control);
+        let rows: BTreeMap<(&str, &str, &Arm), f64> = own
+            .filter_map(|cell| {
+                Some(((cell.workload.as_str(), cell.metric.as_str(), &cell.arm), cell.value()?))
+            })
+            .collect();
+        for one in comparisons {
+            let Some(means) = one.means else { continue };
+            let row = |arm| rows.get(&(one.workload.as_str(), one.metric.as_str(), arm)).copied();
+            let sides = [row(&one.arm), row(&one.baseline)].into_iter().zip(means);
+            let mut told = sides.filter_map(|(row, mean)| Some((row?, mean)));
+            if told.any(|(row, mean)| (mean - row).abs() > ROUNDING * (1.0 + row.abs())) {
+                (one.means, one.compared_means) = (None, Some(means));
+            }
+        }
+    }
+}
 
 impl Cell {
     /// The number of the row, in the unit of its metric, wherever it is told: the geometric mean of its
@@ -10,6 +60,11 @@ impl Cell {
         self.mean.or(self.geometric_mean).or(self.median)
     }
 
+    /// Whether the interval of its number is wide.
+    pub fn is_wide(&self) -> bool {
+        is_wide(self.ci95)
+    }
+
     /// Whether it is trusted as what this machine is given alone: the drive is lent, and what its host caches
     /// cannot be seen.
     pub fn is_lent(&self) -> bool {
@@ -17,13 +72,32 @@ impl Cell {
         is_trusted && self.because.iter().any(|because| because.rule == LENT)
     }
 
-    /// Values of the trials that this number sums up, in the order of time: what is a trial of it is decided
-    /// here alone.
-    pub fn values(&self) -> Vec<f64> {
-        let own: Vec<&CellTrial> = match &self.counted {
+    /// The trials that this number sums up, in the order of time: what is a trial of it is decided here alone.
+    pub fn counting(&self) -> Vec<&CellTrial> {
+        match &self.counted {
             Some(places) => places.iter().filter_map(|place| self.trials.get(*place)).collect(),
             None => self.trials.iter().filter(|trial| trial.counts_by_itself()).collect(),
-        };
-        own.into_iter().filter_map(|trial| trial.value).collect()
+        }
+    }
+
+    /// Their values.
+    pub fn values(&self) -> Vec<f64> {
+        self.counting().into_iter().filter_map(|trial| trial.value).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_wide;
+
+    #[test]
+    fn an_interval_is_wide_from_twice_its_lower_end_on() {
+        for ends in [[1.0, 2.1], [0.0, 0.1], [-1.0, 0.5], [-4.0, -1.5]] {
+            assert!(is_wide(Some(ends)), "{ends:?}");
+        }
+        for ends in [[1.0, 2.0], [9.0, 11.0], [-6.0, -4.0], [0.0, 0.0]] {
+            assert!(!is_wide(Some(ends)), "{ends:?}");
+        }
+        assert!(!is_wide(None), "too few trials for an interval are told as that");
     }
 }

@@ -121,12 +121,12 @@ impl Ordered {
             count => format!("{count} replicates"),
         };
         let order = match self.order {
-            Order::Random if self.lead_ins => ", each in a random order of its own after a lead-in",
+            Order::Random if self.lead_ins => ", each in a random order of its own after a warm-up",
             Order::Random if self.replicates == 1 => " in random order",
             Order::Chained => " in chained random order",
             Order::Random | Order::Rcbd => ", each in a random order of its own",
             Order::Crd => ", all trials in one random order",
-            Order::Sequential => ", one arm after the other",
+            Order::Sequential => ", one setting after the other",
             Order::Unknown => " in an order that was not recorded",
             Order::Recorded => return "in the order of time, as they happened".to_owned(),
         };

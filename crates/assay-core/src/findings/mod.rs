@@ -24,6 +24,7 @@ use crate::results::design::tells;
 use crate::results::plan::{Arm, arm_in_words, is_false};
 use crate::results::record::{Repeats, Status};
 
+pub use cells::is_wide;
 pub use measurements::Measurements;
 pub use of_kinds::OfKinds;
 pub use surfaces::{Accesses, Band, Extremes, Spot, Surface};
@@ -162,6 +163,7 @@ impl CellTrial {
 
 /// One metric of one workload under one arm.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a field of the document")]
 pub struct Cell {
     /// Workload.
     pub workload: String,
@@ -192,6 +194,9 @@ pub struct Cell {
     pub max: Option<f64>,
     /// 95 % t interval of that mean; from 3 trials on, provisional below 6.
     pub ci95: Option<[f64; 2]>,
+    /// Whether that interval is so wide that the number says little: its upper end is more than twice the lower one.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub wide: bool,
     /// Fewer trials than a settled statement needs.
     pub provisional: bool,
     /// An identical second baseline arm.
@@ -309,10 +314,13 @@ pub struct Comparison {
     /// Complete pairs.
     pub n: usize,
     /// Means of arm and baseline over those pairs, in the unit of the metric, from 3 pairs on:
-    /// geometric where there is a ratio, which is theirs. Absent where two results were compared by
-    /// their own baselines.
+    /// geometric where there is a ratio, which is theirs. They are the numbers of both rows. Absent where
+    /// two results were compared by their own baselines.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub means: Option<[f64; 2]>,
+    /// The same in the place of `means`, where a row sums up other trials than these `n` pairs as well.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compared_means: Option<[f64; 2]>,
     /// Arm over baseline, from 3 pairs on (of published numbers from 1); absent where a value of
     /// zero allows no ratio.
     pub ratio: Option<f64>,

@@ -50,7 +50,7 @@ pub(super) fn together(files: &[(&Brought, Runs)], options: &Options) -> Outcome
     all.factors = factors(&mut all, files)?;
     all.place_arms();
     if let Some((first, _)) = files.first() {
-        at_most(MOST_KINDS, all.arms.len(), "arms", &first.name)?;
+        at_most(MOST_KINDS, all.arms.len(), "settings", &first.name)?;
     }
     all.place_in_time(files, options);
     let placed = all.placed();
@@ -266,8 +266,8 @@ impl All<'_> {
                 );
             }
             Order::Unknown | Order::Sequential => self.notes.push(
-                "the runs stand in lumps, arm after arm or without complete replicates, so there \
-                 are ratios and no verdicts; run the arms in turn"
+                "the runs stand in lumps, setting after setting or without complete replicates, so there \
+                 are ratios and no verdicts; run the settings in turn"
                     .to_owned(),
             ),
             _ => {}

@@ -76,6 +76,12 @@ fn source(at: usize) -> String {
     format!("source-{:04}", at + 1)
 }
 
+/// Whether a name is that of a numbered file in a bundle.
+pub fn is_source(name: &str) -> bool {
+    let number = name.strip_prefix("source-").and_then(|digits| digits.parse::<usize>().ok());
+    number.and_then(|number| number.checked_sub(1)).is_some_and(|at| source(at) == name)
+}
+
 /// One hash of all files with what was said of them.
 pub fn hash_of_all(files: &[SourceFile]) -> String {
     let mut told = String::new();
@@ -249,6 +255,9 @@ mod tests {
         assert_eq!((stored.about, stored.contents), (about, contents.to_vec()));
         fake.put(directory.join("source-0002"), "other");
         assert!(read(&fake, directory).unwrap_err().message.contains("source-0002 is not what"));
+        assert!([0, 1, 9_998, 9_999, 70_000].into_iter().all(|at| is_source(&source(at))));
+        let others = ["source-0000", "source-1", "source-00001", "source-+001", "source-", "0001"];
+        assert!(!others.into_iter().any(is_source));
     }
 
     #[test]

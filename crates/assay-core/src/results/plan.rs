@@ -354,8 +354,8 @@ pub struct Turn {
 impl fmt::Display for Turn {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.lead_in, self.replicate) {
-            (true, 0) => write!(out, "lead-in"),
-            (true, number) => write!(out, "lead-in of replicate {number}"),
+            (true, 0) => write!(out, "warm-up"),
+            (true, number) => write!(out, "warm-up of replicate {number}"),
             (false, number) => write!(out, "replicate {number}"),
         }
     }

@@ -209,7 +209,7 @@ impl Checker<'_> {
         }
         if study.arms.len() > MOST_ARMS {
             let message = format!(
-                "there are {} arms: the most is {}",
+                "there are {} settings: the most is {}",
                 show::count(study.arms.len() as u64),
                 show::count(MOST_ARMS as u64)
             );
@@ -227,10 +227,14 @@ impl Checker<'_> {
             let lacking: Vec<&str> =
                 study.factors.keys().filter(lacks).map(String::as_str).collect();
             if !lacking.is_empty() {
-                let hint = "an arm names one level of every factor".to_owned();
-                self.key(&path, format!("this arm lacks {}", lacking.join(" and ")), Some(hint));
+                let hint = "each of [[arms]] names one level of every factor".to_owned();
+                self.key(
+                    &path,
+                    format!("this setting lacks {}", lacking.join(" and ")),
+                    Some(hint),
+                );
             } else if let Some(first) = study.arms[..index].iter().position(|one| one == arm) {
-                self.key(&path, format!("this arm is the same as arm {}", first + 1), None);
+                self.key(&path, format!("this setting is the same as setting {}", first + 1), None);
             }
         }
     }
@@ -241,12 +245,12 @@ impl Checker<'_> {
         if arms > MOST_ARMS {
             let product: Vec<String> = lengths.iter().map(ToString::to_string).collect();
             let message = format!(
-                "the levels make {} arms ({}): the most is {}",
+                "the levels make {} settings ({}): the most is {}",
                 show::count(arms as u64),
                 product.join(" x "),
                 show::count(MOST_ARMS as u64)
             );
-            let hint = "leave levels out, or list the arms that matter: [[arms]]".to_owned();
+            let hint = "leave levels out, or list the settings that matter: [[arms]]".to_owned();
             self.key("factors", message, Some(hint));
         }
     }

@@ -78,7 +78,7 @@ pub static STUDY: Fields = Fields {
         field(
             "replicates",
             Form::Whole { least: 1, most: MOST_REPLICATES },
-            "complete passes over all arms; 6 by default",
+            "complete passes over all settings; 6 by default",
             "replicates = 6",
         ),
         field(
@@ -96,13 +96,13 @@ pub static STUDY: Fields = Fields {
         field(
             "baseline",
             Form::Arm,
-            "what arms are compared with; by default the first level of each factor",
+            "what other settings are compared with; by default the first level of each factor",
             "baseline = { depth = 1 }",
         ),
         field(
             "control",
             Form::Flag,
-            "a second, identical baseline arm, to see the noise floor; by default from three arms",
+            "a second, identical baseline setting, to see the noise floor; by default from three settings",
             "control = true",
         ),
         field(
@@ -180,7 +180,7 @@ pub static STUDY: Fields = Fields {
         field(
             "arms",
             Form::Arms,
-            "arms one by one, instead of every combination of the levels",
+            "combinations of levels one by one, instead of all of them",
             "arms = [{ depth = 1 }, { depth = 32 }]",
         ),
         needed(
@@ -453,7 +453,7 @@ pub static QUESTION: Fields = Fields {
              over the first (beats and equal: where no factor is named)",
             "level = \"none\"",
         ),
-        field("over", Form::Text, "level that it is held against", "over = \"bfq\""),
+        field("over", Form::Text, "level that it is compared with", "over = \"bfq\""),
         field(
             "between",
             Form::Words,
@@ -526,7 +526,7 @@ pub static PUBLISHED: Fields = Fields {
         field(
             "at",
             Form::Arm,
-            "levels of the arms that it is shown beside; the name of a column stands for what the \
+            "levels of the settings that it is shown beside; the name of a column stands for what the \
              row has there",
             "at = { filesystem = \"fs\", scheduler = \"none\" }",
         ),

@@ -7,6 +7,7 @@
 pub(super) mod mistakes;
 pub(super) mod reader;
 pub(super) mod scalar;
+mod typed;
 
 use toml::de::{DeTable, Error};
 use toml_parser::Source;
@@ -16,6 +17,7 @@ use super::{FORMAT, Study, check, words};
 use crate::failure::{Failure, Outcome};
 use crate::outside;
 use mistakes::Mistakes;
+pub use typed::Typed;
 
 /// A study file to start from; it is read in tests.
 pub const EXAMPLE: &str = include_str!("example.toml");
@@ -26,6 +28,18 @@ const FAMILY: &str = "assay-study/";
 /// Reads a study; `name` is what the messages call the file. All mistakes are told at once, each
 /// with its place and what to write instead.
 pub fn parse(name: &str, text: &str) -> Outcome<Study> {
+    read(text).map_err(|mistakes| Failure::mistake(mistakes.render(name, text)))
+}
+
+/// Judges a study that options of a command line have changed, by the rules of files; `name` is what the
+/// user calls the study. All mistakes are told at once, each with the option that it comes from: the
+/// user sees no file that they could stand in.
+pub fn changed(name: &str, study: &Study, typed: &[Typed]) -> Outcome<Study> {
+    let text = write(study)?;
+    read(&text).map_err(|mistakes| Failure::mistake(mistakes.by_option(name, typed)))
+}
+
+fn read(text: &str) -> Result<Study, Mistakes> {
     let mut mistakes = Mistakes::default();
     if let Some((at, kind)) = too_deep(text) {
         let message = match kind {
@@ -35,7 +49,7 @@ pub fn parse(name: &str, text: &str) -> Outcome<Study> {
             _ => format!("{MOST_OPEN} brackets are open here: close them"),
         };
         mistakes.add("brackets", at..at + 1, message, None);
-        return Err(failure(mistakes, name, text));
+        return Err(mistakes);
     }
     let (root, errors) = DeTable::parse_recoverable(text);
     for (index, error) in errors.iter().enumerate() {
@@ -48,10 +62,10 @@ pub fn parse(name: &str, text: &str) -> Outcome<Study> {
         another_format(root, &mut mistakes);
     } else if !errors.iter().all(is_repeated) {
         // What follows from broken TOML is guesswork: the rest waits until it is mended.
-        return Err(failure(mistakes, name, text));
+        return Err(mistakes);
     }
     if !mistakes.is_empty() && errors.is_empty() {
-        return Err(failure(mistakes, name, text));
+        return Err(mistakes);
     }
     let read = reader::read(root);
     let (places, json) = (read.places, read.json);
@@ -66,7 +80,7 @@ pub fn parse(name: &str, text: &str) -> Outcome<Study> {
         // The rows and the types say the same (tests see to it), so this is a last resort.
         Err(error) => mistakes.add("", 0..0, error.to_string(), None),
     }
-    Err(failure(mistakes, name, text))
+    Err(mistakes)
 }
 
 /// Brackets that may be open at once. The library goes on after a mistake by calling itself for each
@@ -179,10 +193,6 @@ fn syntax(message: &str, at: &str) -> (String, Option<String>) {
         other => (other, None),
     };
     (ours.to_owned(), hint)
-}
-
-fn failure(mistakes: Mistakes, name: &str, text: &str) -> Failure {
-    Failure::mistake(mistakes.render(name, text))
 }
 
 #[cfg(test)]

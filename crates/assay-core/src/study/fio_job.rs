@@ -500,7 +500,7 @@ fn place(job: &Job, writes: bool, told: &mut Told) -> (String, bool) {
     if name.starts_with("/dev/") {
         if writes {
             told.remark(format!(
-                "{name} would be overwritten: that takes --destroy ID, which assay plan names"
+                "{name} would be overwritten: assay plan says what has to be typed for it"
             ));
         }
         return (format!("device = {}", quoted(name)), false);

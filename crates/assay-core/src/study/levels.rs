@@ -217,6 +217,8 @@ mod tests {
             ("writeback-throttle", "0.076 s", "76 ms"),
             ("read-ahead", "192KiB", "192 KiB"),
             ("dirty-ratio", "17%", "17 %"),
+            ("set", "175%", "175 %"),
+            ("set", "98304 KiB", "96 MiB"),
             ("depth", "03", "3"),
         ] {
             assert_eq!(spelled(name, one), other, "{name}");

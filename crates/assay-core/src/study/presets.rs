@@ -65,6 +65,16 @@ pub fn all() -> impl Iterator<Item = (&'static str, Outcome<Study>)> {
     PRESETS.iter().map(|(name, text)| (*name, read(name, text)))
 }
 
+/// Workloads of presets that had another name before: results and scripts still have it.
+const RENAMED: [(&str, &str); 2] =
+    [("half-more", "150-percent"), ("two-and-a-half", "250-percent")];
+
+/// Whether two names are those of one workload, now or before.
+pub fn is_one_workload(one: &str, other: &str) -> bool {
+    let now = |name| RENAMED.iter().find(|(old, _)| *old == name).map_or(name, |(_, new)| *new);
+    now(one) == now(other)
+}
+
 fn read(name: &str, text: &str) -> Outcome<Study> {
     file::parse(&format!("studies/{name}.toml"), text)
 }
@@ -87,6 +97,20 @@ mod tests {
                 "sync-write",
             ]
         );
+    }
+
+    #[test]
+    fn a_workload_that_was_renamed_answers_to_both_names() {
+        use super::is_one_workload as same;
+        assert!(same("half-more", "150-percent") && same("150-percent", "half-more"));
+        assert!(same("two-and-a-half", "two-and-a-half") && same("read", "read"));
+        assert!(!same("half-more", "250-percent") && !same("read", "write"));
+        let preset = super::find("small-memory").unwrap().unwrap();
+        let names: Vec<&str> = preset.workload.iter().map(|own| own.name.as_str()).collect();
+        assert_eq!(names, ["fits", "150-percent", "250-percent", "incompressible"]);
+        for (old, new) in super::RENAMED {
+            assert!(!names.contains(&old) && names.contains(&new), "{old}");
+        }
     }
 
     #[test]

@@ -14,7 +14,7 @@ mod usage;
 pub(super) mod witness;
 
 pub use super::devices::device_id;
-pub use consent::{Loss, Stake, confirm, consent, disk_sequence, stake};
+pub use consent::{Loss, Stake, confirm, consent, disk_sequence, stake, way_on};
 pub use made::consent_of_made;
 pub use shown::{as_shown, remember};
 

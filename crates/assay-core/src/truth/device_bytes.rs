@@ -27,7 +27,7 @@ static ABOUT: About = About {
            loop device, are compared with the bytes of the operations. Under 90 % the number is invalid, unless compression explains it: \
            then the rule `compressed` speaks. Writes must have arrived when the clock \
            stopped. More bytes than asked for are write amplification: told, and no fault. \
-           On NFS and SMB the bytes that crossed the network are held against them; what the server \
+           On NFS and SMB the bytes that crossed the network are compared with them; what the server \
            keeps in its memory does not show. Where no counter exists (other networks, some FUSE \
            programs) the number is suspect. A tenth is what a few blocks in the drive's own queue, or in the last moment of a \
            trial, may hide; more is missing work.",

@@ -71,7 +71,7 @@ const OPTIONAL: Field = field(
 pub(crate) static COPY: Parameter = Parameter {
     about: About {
         name: "copy",
-        summary: "identical arms, to see the bench's own noise",
+        summary: "identical settings, to see the bench's own noise",
         text: "Changes nothing: whatever differs between its levels is noise.",
     },
     example: "[\"a\", \"b\", \"c\"]",

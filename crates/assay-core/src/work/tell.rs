@@ -7,7 +7,7 @@ use crate::presence::Presence;
 
 /// Work of a kind that tells something of its own.
 pub trait Tells {
-    /// What the last trial of a row says; none where it says nothing.
+    /// What the trials of a row say; none where they say nothing.
     fn facts(&self, seen: &Seen<'_>) -> Option<Facts>;
 
     /// A metric of its own that what the rules of trust say may change; none of all others.
@@ -19,24 +19,18 @@ pub trait Tells {
     ) -> Option<Result<f64, String>>;
 }
 
-/// The last trial of a row that counts, with what is known of the row.
+/// A row of a study, as far as a kind of work hears of it.
 #[derive(Clone, Copy, Debug)]
 pub struct Seen<'a> {
     /// The row.
     pub subject: &'a Subject,
-    /// What the trial measured.
-    pub measured: &'a Measured,
-    /// Trials of the row that count.
-    pub trials: usize,
+    /// What each of its trials that count measured, in the order of the plan.
+    pub trials: &'a [Option<&'a Measured>],
     /// What the rules of trust say of the row.
     pub spoken: &'a [Spoken<'a>],
-    /// The part that came nearest to the temperature from which on it slows down, where anybody looked.
+    /// Of the last trial: the part that came nearest to the temperature from which on it slows down, where
+    /// anybody looked.
     pub near_limit: Option<&'a Presence<NearLimit>>,
-}
-
-/// Which of several trials is told, as the last sentence of its words.
-pub fn which(trials: usize) -> String {
-    if trials > 1 { format!(" That is the last of {trials} trials.") } else { String::new() }
 }
 
 /// What a rule of trust says.
@@ -69,6 +63,9 @@ pub trait Shows {
     /// What is shown of it.
     fn exhibit(&self) -> Exhibit;
 
+    /// Takes the numbers of the row by their metrics, so that there is one wherever it is told.
+    fn settle(&mut self, number: &dyn Fn(&str) -> Option<f64>);
+
     /// What of it rests on the numbers of the row.
     fn resting(&mut self) -> Resting<'_>;
 }
@@ -80,14 +77,4 @@ pub struct Resting<'a> {
     pub text: &'a mut String,
     /// What stands in its place where they are invalid; none where it is said all the same.
     pub unsaid: Option<&'static str>,
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn of_several_trials_the_last_is_told_and_says_so() {
-        assert_eq!([which(1), which(3)], ["", " That is the last of 3 trials."]);
-    }
 }

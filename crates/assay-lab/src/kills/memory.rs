@@ -95,14 +95,19 @@ impl Site {
     }
 }
 
+/// Whose a group of this name is: the program's, or that of a test beside (`assay_lab::slow`).
+fn process_of(name: &str) -> Option<&str> {
+    let rest = name.strip_prefix("assay-")?;
+    rest.strip_prefix("lab-").unwrap_or(rest).split('-').next()
+}
+
 /// Groups of the program's own that have nobody in them: those of others who measure now are not ours.
 fn groups_below(folder: &Path, own: &dyn Fn(&str) -> bool) -> Vec<String> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let path = entry.path();
         let name = entry.file_name().to_string_lossy().into_owned();
-        let process = name.strip_prefix("assay-").and_then(|rest| rest.split('-').next());
-        let is_alive = process.is_some_and(|id| Path::new("/proc").join(id).exists());
+        let is_alive = process_of(&name).is_some_and(|id| Path::new("/proc").join(id).exists());
         if path.is_dir() && own(&name) && !is_alive {
             found.push(path.display().to_string());
         } else if path.is_dir() && !path.is_symlink() {
@@ -110,4 +115,16 @@ fn groups_below(folder: &Path, own: &dyn Fn(&str) -> bool) -> Vec<String> {
         }
     }
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_group_says_whose_it_is() {
+        assert_eq!(process_of("assay-12-trial"), Some("12"));
+        assert_eq!(process_of("assay-lab-34-0"), Some("34"));
+        assert_eq!(process_of("system.slice"), None);
+    }
 }

@@ -103,7 +103,7 @@ fn line(row: &CardRow) -> Option<String> {
         match own.place {
             Standing::Above => "above",
             Standing::Below => "below",
-            Standing::Open => "cannot be told",
+            Standing::Open => "cannot be determined",
         }
         .to_owned(),
     )

@@ -47,7 +47,7 @@ fn table(findings: &Findings, cells: &[&Cell]) -> Table {
     let several = cells.iter().any(|cell| cell.workload != cells[0].workload);
     let mut all = Vec::new();
     all.extend((several || !varies).then(|| Column::left("workload").key()));
-    all.extend(varies.then(|| Column::left("arm").key()));
+    all.extend(varies.then(|| Column::left("setting").key()));
     all.extend(columns(&[">mean", ">95 % interval", ">range"]));
     all.extend(BESIDE.iter().map(|(heading, ..)| Column::right(*heading)));
     let row = |cell: &&Cell| {

@@ -22,14 +22,14 @@ pub(super) fn title(findings: &Findings) -> String {
     title.trim_end().to_owned()
 }
 
-/// Its title, where it has one of its own, what was held at one level, and the notes of its owner.
+/// Its title, where it has one of its own, what was fixed at one level, and the notes of its owner.
 pub(super) fn study(findings: &Findings) -> Facts {
     let study = &findings.study;
     let title = (study.title != USUAL_TITLE).then(|| ("title".to_owned(), study.title.clone()));
     let notes = study.notes.iter().map(|note| ("note".to_owned(), note.clone()));
     let held: Vec<String> =
         held(findings).iter().map(|(name, level)| format!("{name} {level}")).collect();
-    let held = (!held.is_empty()).then(|| ("held".to_owned(), held.join("; ")));
+    let held = (!held.is_empty()).then(|| ("fixed".to_owned(), held.join("; ")));
     title.into_iter().chain(held).chain(notes).collect()
 }
 

@@ -23,9 +23,6 @@ pub struct Large {
 /// Trials are shorter, where a time ends them.
 const DAY_NS: u64 = 86_400_000_000_000;
 
-/// Upper end of an interval over the lower one from which on it is called wide.
-const WIDE: f64 = 2.0;
-
 /// One number with what a reader needs beside it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LargeNumber {
@@ -78,16 +75,10 @@ fn number(findings: &Findings, cell: &Cell) -> Option<LargeNumber> {
         value: value(&cell.metric, cell.value()?),
         other: other.and_then(|cell| Some(value(&cell.metric, cell.value()?))),
         interval: interval.unwrap_or_else(|| format!("{} trials: no interval", cell.n)),
-        wide: is_wide(cell),
+        wide: cell.is_wide(),
         stands: Stands::of(cell)?,
         io: findings.workload(&cell.workload, &cell.arm).and_then(|one| one.io),
     })
-}
-
-/// Whether a number is so little known that it says little: that it was measured right is another question, and
-/// its trust answers that one.
-pub(super) fn is_wide(cell: &Cell) -> bool {
-    cell.ci95.is_some_and(|[low, high]| high > WIDE * low)
 }
 
 /// Both ends in the unit of the upper one, which is told once.

@@ -91,8 +91,8 @@ fn advised(findings: &Findings, cells: &[&Measured]) -> Option<Vec<String>> {
     })?;
     let rate = carried(&best).map(|rate| under_heading(UP_RATE.name, rate));
     let mut told = vec![format!(
-        "{} carries most ({} up) of what adds less than {} to 95 % of the round trips up. To have it for \
-         keeps:",
+        "{} carries most ({} up) of what adds less than {} to 95 % of the round trips up. To make it \
+         permanent:",
         Named::of_cells(findings, cells).name(&best.workload, &best.arm),
         rate.unwrap_or_else(none),
         under_heading(metric.name, SHORT_NS)

@@ -32,7 +32,7 @@ impl<'f> Named<'f> {
     /// The columns that say which row it is.
     pub(super) fn columns(&self) -> Vec<Column> {
         let column = |wanted: bool, title: &'static str| wanted.then(|| Column::left(title).key());
-        let columns = [column(self.by_workload, "workload"), column(self.by_arm, "arm")];
+        let columns = [column(self.by_workload, "workload"), column(self.by_arm, "setting")];
         columns.into_iter().flatten().collect()
     }
 

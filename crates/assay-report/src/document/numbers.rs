@@ -55,7 +55,7 @@ fn is_of_files(metric: &str) -> bool {
 pub(super) fn ratio(found: &Comparison) -> String {
     match &found.difference {
         Some(difference) => signed(&found.metric, difference.value),
-        None if found.cannot_tell() => "cannot tell".to_owned(),
+        None if found.cannot_tell() => "unknown".to_owned(),
         None => ratio_and_interval(found.ratio, found.ci95_family.or(found.ci95))[0].clone(),
     }
 }

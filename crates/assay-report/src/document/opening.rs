@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use super::large::is_wide;
 use super::numbers::value;
 use super::{Stands, study};
 use assay_core::findings::said::Said;
@@ -78,6 +77,7 @@ pub fn answer(findings: &Findings) -> Answer {
         .or_else(|| (!study::is_one(findings)).then(|| measured(findings)).flatten())
         .or_else(effect)
         .or_else(judged)
+        .or_else(|| said(|said| *said != Said::NotAlone))
         .or_else(|| findings.sentences().next().map(of_sentence))
         .or_else(|| findings.summary.first().map(Answer::of_nothing))
         .unwrap_or_else(|| Answer::of_nothing("There are no numbers."))
@@ -173,7 +173,7 @@ fn measured(findings: &Findings) -> Option<Answer> {
 fn row(cell: &Cell) -> Option<String> {
     let mean = value(&cell.metric, cell.value()?);
     let ends = cell.ci95.map(|ends| ends.map(|end| value(&cell.metric, end)));
-    let wide = if is_wide(cell) { ", wide" } else { "" };
+    let wide = if cell.is_wide() { ", wide" } else { "" };
     let interval = ends.map(|[low, high]| format!(" (95 % interval {low} to {high}{wide})"));
     Some(format!("{}: {mean}{}", cell.workload, interval.unwrap_or_default()))
 }

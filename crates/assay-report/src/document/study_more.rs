@@ -123,7 +123,7 @@ fn places(page: &Page<'_>) -> Option<Section> {
         .iter()
         .flat_map(|rank| rank.places.iter().take(told(rank)).map(move |place| row(rank, place)));
     let hidden: usize = ranks.iter().map(|rank| rank.places.len() - told(rank)).sum();
-    let mut how = vec!["Best first; a range where arms cannot be told apart.".to_owned()];
+    let mut how = vec!["Best first; a range where settings cannot be told apart.".to_owned()];
     if hidden > 0 {
         how.push(format!("{hidden} further ones: {}", page.more()));
     }
@@ -211,15 +211,11 @@ pub(super) fn notes(page: &Page<'_>) -> Vec<Remark> {
         .filter(|found| found.verdict == Some(Verdict::Inconclusive) && !is_told(found))
         .filter_map(|found| Some((found.replicates_needed?, name(found))))
         .collect();
-    told.extend(needed(page, open));
     let all = page.primary().count();
     for Remark { rows, .. } in &mut told {
-        if rows.len() == all {
-            *rows = if all > 1 { vec!["all comparisons".to_owned()] } else { Vec::new() };
-        } else if rows.len() > MOST_NAMED && !page.full() {
-            *rows = vec![format!("{} of {all} comparisons", rows.len())];
-        }
+        *rows = shown(page, std::mem::take(rows), all);
     }
+    told.extend(needed(page, open, all));
     told
 }
 
@@ -227,28 +223,39 @@ pub(super) fn notes(page: &Page<'_>) -> Vec<Remark> {
 fn unnamed(page: &Page<'_>, note: Option<&Note>, words: &str) -> String {
     let few = page.full() || page.primary().count() <= MOST_NAMED;
     let note = note.filter(|_| !few);
-    note.map_or_else(|| words.to_owned(), |note| note_words(note, ["the baseline", "the arm"]))
+    note.map_or_else(|| words.to_owned(), |note| note_words(note, ["the baseline", "the setting"]))
 }
 
-/// How many replicates the inconclusive comparisons would need; in full each by itself.
-fn needed(page: &Page<'_>, open: Vec<(u32, String)>) -> Vec<Remark> {
-    let margin = show::share(page.primary().find_map(|found| found.margin).unwrap_or_default());
-    let text = |count: &str| {
-        format!("inconclusive; {count} replicates in all would resolve a difference of {margin}")
-    };
-    let mut told = Vec::new();
-    let counts = open.iter().map(|(count, _)| *count);
-    let Some((least, most)) = counts.clone().min().zip(counts.max()) else { return told };
-    if least == most || page.full() {
-        for (count, row) in &open {
-            add(&mut told, ("note", None), &text(&show::about(u64::from(*count))), row);
-        }
-        return told;
+/// The rows that a remark is about: all of them in one word, many by their number.
+fn shown(page: &Page<'_>, rows: Vec<String>, all: usize) -> Vec<String> {
+    if rows.len() == all {
+        return if all > 1 { vec!["all comparisons".to_owned()] } else { Vec::new() };
     }
-    let rows = open.into_iter().map(|(_, row)| row).collect();
-    let range = show::about_between(u64::from(least), u64::from(most));
-    told.push(Remark { rule: "note".to_owned(), trust: None, text: text(&range), rows });
-    told
+    if rows.len() > MOST_NAMED && !page.full() {
+        return vec![format!("{} of {all} comparisons", rows.len())];
+    }
+    rows
+}
+
+/// How many replicates the inconclusive comparisons would need: one remark for all of them, in full
+/// with the number of each.
+fn needed(page: &Page<'_>, open: Vec<(u32, String)>, all: usize) -> Option<Remark> {
+    let counts = open.iter().map(|(count, _)| u64::from(*count));
+    let (least, most) = counts.clone().min().zip(counts.max())?;
+    let margin = show::share(page.primary().find_map(|found| found.margin).unwrap_or_default());
+    let text = format!(
+        "inconclusive; {} replicates in all would resolve a difference of {margin}",
+        show::about_between(least, most)
+    );
+    let differ = show::about(least) != show::about(most);
+    let rows = if differ && page.full() {
+        let row =
+            |(count, row): (u32, String)| format!("{row} ({})", show::about(u64::from(count)));
+        open.into_iter().map(row).collect()
+    } else {
+        shown(page, open.into_iter().map(|(_, row)| row).collect(), all)
+    };
+    Some(Remark { rule: "note".to_owned(), trust: None, text, rows })
 }
 
 /// Arms that were not measured, each reason once; in full the numbers that are missing as well.

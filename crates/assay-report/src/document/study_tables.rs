@@ -251,7 +251,7 @@ impl Columns<'_> {
     /// What the baseline of a ratio was in its pairs, where that is not what its own row shows.
     fn against(&self, line: &Line<'_>) -> Option<String> {
         let Role::Compared(found) = line.role else { return None };
-        let [_, baseline] = found.means?;
+        let [_, baseline] = found.own_means()?;
         let told = under_heading(self.workload.metric, baseline);
         let own = |one: &&Line<'_>| one.cell.arm == found.baseline && !one.cell.control;
         let shown = self.workload.arms.iter().find(own).and_then(Line::result);
@@ -274,7 +274,7 @@ impl Line<'_> {
     /// How many trials that is: those of the pairs where it is compared.
     fn trials(&self) -> String {
         match self.role {
-            Role::Compared(found) if found.means.is_some() => of_started(self.cell, found.n),
+            Role::Compared(found) if found.own_means().is_some() => of_started(self.cell, found.n),
             _ => of_started(self.cell, self.cell.n),
         }
     }
@@ -347,7 +347,7 @@ fn ratios(page: &Page<'_>) -> Option<String> {
     let (_, most) = page.family()?;
     if !page.paired() {
         let rerun = page.primary().any(|found| found.kind == Kind::RerunBaseline);
-        let own = if rerun { "; arms with a baseline are set against it first" } else { "" };
+        let own = if rerun { "; settings with a baseline are compared with it first" } else { "" };
         return Some(format!(
             "Ratios are to the earlier result{own}; their intervals hold all at once. Across days or machines \
              verdicts only suggest: no interval knows what else has changed."
@@ -384,7 +384,7 @@ fn verdicts(page: &Page<'_>) -> Vec<String> {
     }
     if page.primary().any(|found| numbers::small(found).is_some()) {
         told.push(format!(
-            "{}: the difference is clear, but smaller than the margin.",
+            "{}: the difference is significant, but smaller than the margin.",
             below(margin)
         ));
     }

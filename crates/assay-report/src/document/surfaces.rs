@@ -40,7 +40,7 @@ pub(super) fn accesses(findings: &Findings) -> Option<Section> {
     let all = &findings.accesses;
     let arms = all.iter().any(|one| one.arm != all[0].arm);
     let mut columns = vec![Column::left("workload").key()];
-    columns.extend(arms.then(|| Column::left("arm").key()));
+    columns.extend(arms.then(|| Column::left("setting").key()));
     columns.extend(table::columns(&[">lowest", ">mean", ">highest", ">n"]));
     columns.push(Column::left("trust").judged());
     let row = |one: &Accesses| {

@@ -15,7 +15,7 @@ pub const EXPORTER: Exporter = Exporter {
     about: About {
         name: "benchstat",
         summary: "lines of Go's benchmarks, for benchstat",
-        text: "A line for each trial that counts, the arm as /name=level: benchstat -col /depth \
+        text: "A line for each trial that counts, the setting as /name=level: benchstat -col /depth \
                compares by it. benchstat takes trials as unpaired and knows no order; assay import \
                reads the lines again.",
     },

@@ -16,7 +16,7 @@ pub const EXPORTER: Exporter = Exporter {
     about: About {
         name: "fio-json",
         summary: "JSON as fio writes it, for programs that plot and gate it",
-        text: "A job for each trial that counts, with its workload as jobname and its arm as job \
+        text: "A job for each trial that counts, with its workload as jobname and its setting as job \
                options; rates and latencies are of the direction that the workload has, of a mixed \
                one they stand under read. Bytes, operations and runtime are those of one second at \
                these rates. What no trial of ours has, such as context switches and processor time, \

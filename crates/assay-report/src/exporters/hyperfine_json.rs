@@ -12,8 +12,8 @@ pub const EXPORTER: Exporter = Exporter {
     about: About {
         name: "hyperfine-json",
         summary: "JSON as hyperfine writes it, of workloads that have a time",
-        text: "A result for each workload and arm with the times of its trials that count, in \
-               seconds, and the arm as parameters. Which trial came when, and what was disturbed, \
+        text: "A result for each workload and setting with the times of its trials that count, in \
+               seconds, and the setting as parameters. Which trial came when, and what was disturbed, \
                the format cannot say; times of the processors (user, system) no trial of ours has.",
     },
     write: Writes::Text(write),

@@ -6,7 +6,7 @@ use std::path::Path;
 use assay_core::importers::{Options, trials_csv as importer};
 use assay_core::quantity::{Better, Scale};
 use assay_core::results::plan::Arm;
-use assay_core::results::record::Repeats;
+use assay_core::results::record::{Repeats, Status};
 use assay_lab::expected::Expected;
 
 use super::*;
@@ -46,20 +46,37 @@ fn rough() -> Findings {
         repeats: Some(Repeats { replicate: 3, order: 5 }),
         ..trial(3, 8, Some(3.5), Status::Ok, "")
     });
+    // The repeat stands for the disturbed one.
+    first.counted = Some(vec![1, 2, 6]);
     first.arm = [("a \"b\"".to_owned(), "x/y=z, 1".to_owned())].into();
     first.control = false;
     let mut second = first.clone();
     second.metric = "made_up".to_owned();
     (second.better, second.scale) = (Better::Higher, Scale::Difference);
     second.trials.truncate(3);
+    second.counted = None;
     let mut lone = first.clone();
     lone.workload = "lone".to_owned();
     lone.arm.clear();
     lone.trials = vec![trial(1, 3, Some(4.0), Status::Ok, "")];
+    lone.counted = None;
     let mut control = first.clone();
     control.control = true;
     findings.cells = vec![first, second, lone, control];
     findings
+}
+
+#[test]
+fn what_goes_out_are_the_trials_that_the_row_sums_up() {
+    let mut cell = rough().cells.remove(0);
+    let values =
+        |cell: &Cell| -> Vec<f64> { counted(cell).into_iter().map(|(_, value)| value).collect() };
+    assert_eq!(values(&cell), [1.5, 2.5, 3.5], "a repeat stands for what was disturbed");
+    // Where too few were left without it, the row sums up the disturbed one and leaves its repeat out.
+    cell.counted = Some(vec![1, 2, 3]);
+    assert_eq!(values(&cell), [1.5, 2.5, 7.0]);
+    cell.counted = None;
+    assert_eq!(values(&cell), [1.5, 2.5]);
 }
 
 /// The same without the position of one trial.

@@ -14,7 +14,7 @@ pub static BARS: Drawing = Drawing {
     about: About {
         name: "bars",
         summary: "results as bars with their 95 % intervals",
-        text: "A bar is the geometric mean of the trials of an arm on the metric that verdicts are \
+        text: "A bar is the geometric mean of the trials of a setting on the metric that verdicts are \
                about, its line the 95 % interval. A check has a bar for each workload. Numbers that \
                are suspect or invalid have hollow bars.",
     },

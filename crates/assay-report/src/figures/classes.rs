@@ -15,9 +15,9 @@ use assay_core::results::tally::Tally;
 pub static CLASSES: Drawing = Drawing {
     about: About {
         name: "classes",
-        summary: "latencies of each class of operations, baseline against another arm",
+        summary: "latencies of each class of operations, baseline against another setting",
         text: "Bars to the left are shares of the baseline's operations, bars to the right those of \
-               the other arm, in buckets that double. Shares go by factors of ten, so that one slow \
+               the other setting, in buckets that double. Shares go by factors of ten, so that one slow \
                operation in a million is seen. Of two results of `assay watch` the bars of before and \
                after stand side by side on one linear axis: what most requests took is seen, and the \
                percentiles tell of the rest.",

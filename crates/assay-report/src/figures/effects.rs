@@ -17,12 +17,12 @@ use assay_core::results::plan::{Arm, level_words};
 pub static EFFECTS: Drawing = Drawing {
     about: About {
         name: "effects",
-        summary: "arms against their baseline: ratios with the intervals of the verdicts",
-        text: "A point is the ratio of an arm to its baseline, its line a 95 % interval: the one that \
+        summary: "settings against their baseline: ratios with the intervals of the verdicts",
+        text: "A point is the ratio of a setting to its baseline, its line a 95 % interval: the one that \
                holds for all comparisons of a workload at once, where verdicts are read from it; the \
                figure says which. A hollow point has none. What lies to one side of 1 with all of its \
                interval is better or worse; the band is the margin that counts as equivalent. Of \
-               many arms the main effects of the factors are drawn.",
+               many settings the main effects of the factors are drawn.",
     },
     draw,
 };
@@ -82,8 +82,9 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
         compared.iter().filter_map(|found| comparison(findings, &names, &shared, found)).collect()
     };
     let against = against(findings, &compared, effects);
+    // By what it is called: the classes of requests stand side by side, though each has metrics of its own.
     let figures =
-        parted(lines.iter(), |line| (line.metric.as_str(), line.better == Better::Higher));
+        parted(lines.iter(), |line| (metric_title(&line.metric), line.better == Better::Higher));
     let figures = figures.into_iter().flat_map(|own| {
         let parts =
             if own.len() <= MOST_TOGETHER { vec![own] } else { parted(own, |line| &line.workload) };
@@ -116,9 +117,9 @@ fn against(findings: &Findings, compared: &[&Comparison], effects: bool) -> Stri
     let first = compared.first().map(|found| &found.baseline);
     match first {
         Some(base) if compared.iter().all(|found| found.baseline == *base) && !base.is_empty() => {
-            format!("Arms against {}", Names::of(findings).arm(base))
+            format!("Settings against {}", Names::of(findings).arm(base))
         }
-        _ => "Arms against their baseline".to_owned(),
+        _ => "Settings against their baseline".to_owned(),
     }
 }
 
@@ -225,7 +226,7 @@ fn figure(lines: &[&Line], against: &str) -> Option<Figure> {
     guides.push(Guide { from: 1.0, to: 1.0, name: "no difference".to_owned() });
     let series = series(&kept);
     let mut notes: Vec<String> = clipped(&series, &value).into_iter().collect();
-    notes.extend(left_out(dropped, "arm near its baseline"));
+    notes.extend(left_out(dropped, "setting near its baseline"));
     Some(Figure {
         id: id_of(&["effects", &what, if one { &first.workload } else { "" }]),
         title: if one {
@@ -243,7 +244,7 @@ fn figure(lines: &[&Line], against: &str) -> Option<Figure> {
         interval: "95 % interval".to_owned(),
         notes,
         workload: one.then(|| first.full.clone()),
-        metric: Some(first.metric.clone()),
+        metric: lines.iter().all(|line| line.metric == first.metric).then(|| first.metric.clone()),
     })
 }
 

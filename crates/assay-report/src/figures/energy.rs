@@ -13,7 +13,7 @@ use assay_core::quantity::Better;
 pub static ENERGY: Drawing = Drawing {
     about: About {
         name: "energy",
-        summary: "energy of a trial by workload as bars, one a target or arm",
+        summary: "energy of a trial by workload as bars, one a target or setting",
         text: "A bar is the geometric mean of the trials, its line the 95 % interval. What is in the \
                number depends on who told it, which stands above the table: a processor's own \
                counter knows nothing of the drive. Workloads of a fixed size can be compared; of \

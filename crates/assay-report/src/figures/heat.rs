@@ -59,7 +59,7 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
     let drawn = found.iter().take(most).filter_map(|(_, named, own)| figure(named, own));
     let mut figures: Vec<Figure> = drawn.collect();
     if let Some(last) = figures.last_mut() {
-        let note = left_out(found.len().saturating_sub(most), "arm");
+        let note = left_out(found.len().saturating_sub(most), "setting");
         last.notes.extend(note.map(|note| format!("Drawn are the widest latencies. {note}")));
     }
     figures

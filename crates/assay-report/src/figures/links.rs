@@ -19,7 +19,7 @@ pub static LINKS: Drawing = Drawing {
     about: About {
         name: "links",
         summary: "round trips over time while a link is idle, loaded up, down and both ways",
-        text: "A line for each arm, of its first whole trial: the mean round trip of each second. Shaded \
+        text: "A line for each setting, of its first whole trial: the mean round trip of each second. Shaded \
                stretches are the phases, and in each the ramp, which is not counted. Below it the data that \
                the streams moved in each second.",
     },
@@ -140,7 +140,7 @@ fn figure(
         id: id_of(&["links", what, subject.name]),
         title: format!("{}: {title}", short(subject.name)),
         description:
-            "A line for each arm, of its first whole trial, a point a second. Stretches are the \
+            "A line for each setting, of its first whole trial, a point a second. Stretches are the \
                       phases; the ramp at the beginning of each is not counted."
                 .to_owned(),
         layout: Layout::Upright,

@@ -16,7 +16,7 @@ use assay_core::results::record::Status;
 pub static ORDER: Drawing = Drawing {
     about: About {
         name: "order",
-        summary: "every trial in the order in which it ran, against the mean of its arm",
+        summary: "every trial in the order in which it ran, against the mean of its setting",
         text: "A bench that is quiet shows a level band around 1. A slope is drift, a step is \
                something that changed, waves are something that comes and goes. Background changes \
                with each replicate; trials that were disturbed, repeated or left out by design are \
@@ -71,7 +71,7 @@ fn figure(evidence: &Evidence, names: &Names, subjects: &[Subject<'_>]) -> Optio
         [one] => (metric_title(one.metric), one.name, format!("{}: ", short(one.name))),
         _ => ("result".to_owned(), "", String::new()),
     };
-    let mean = if several { "workload" } else { "arm" };
+    let mean = if several { "workload" } else { "setting" };
     let plain = ran.iter().filter(|one| kind(one.trial) == Sort::Plain).count();
     let together = together(plain);
     let mut notes = Vec::new();
@@ -138,7 +138,7 @@ fn kind(trial: &CellTrial) -> Sort {
 fn series(ran: &[Ran<'_>]) -> Vec<Series> {
     let kinds = [
         (Sort::Plain, "trial", 0, 0, Look::Solid),
-        (Sort::LeadIn, "lead-in, not counted", 7, 0, Look::Hollow),
+        (Sort::LeadIn, "warm-up, not counted", 7, 0, Look::Hollow),
         (Sort::Disturbed, "disturbed", 1, 3, Look::Crossed),
         (Sort::Repeat, "repeat of a disturbed one", 2, 2, Look::Solid),
         (Sort::Outlier, "far from the others", 3, 1, Look::Solid),

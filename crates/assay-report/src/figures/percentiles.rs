@@ -13,7 +13,7 @@ pub static PERCENTILES: Drawing = Drawing {
         summary: "latency over the share of operations that stay below it",
         text: "Each nine has the same room, so that the tail is as large as the rest. A line ends \
                where too few operations were counted to tell more. The operations of all trials of \
-               an arm are taken together: the line has no interval, verdicts are read from trials.",
+               a setting are taken together: the line has no interval, verdicts are read from trials.",
     },
     draw,
 };
@@ -100,7 +100,7 @@ fn by_workload(evidence: &Evidence, names: &Names) -> Vec<Figure> {
         );
         let mut figure = figure(&["percentiles", workload, class], title, &lines)?;
         let drawn = "Drawn are the baseline, the best and the worst.";
-        let note = left_out(all.len() - lines.len(), "arm");
+        let note = left_out(all.len() - lines.len(), "setting");
         figure.notes.extend(note.map(|note| format!("{drawn} {note}")));
         Some(figure)
     });

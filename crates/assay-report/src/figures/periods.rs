@@ -14,9 +14,9 @@ pub static PERIODS: Drawing = Drawing {
     about: About {
         name: "periods",
         summary: "latency of a class of requests in each trial, and the load below it",
-        text: "Trials stand in the order in which they ran, a line for each arm. The first figure has \
+        text: "Trials stand in the order in which they ran, a line for each setting. The first figure has \
                the mean latency, the one below it what was served per second: where both change \
-               together, the load may be the reason. Lead-ins are hollow.",
+               together, the load may be the reason. Warm-ups are hollow.",
     },
     draw,
 };
@@ -64,8 +64,9 @@ fn panel(names: &Names, subject: Subject<'_>, cells: &[&Cell], scale: &Scale) ->
             "{}: {what} of each trial, in the order in which they ran",
             short(subject.name)
         ),
-        description: "Each point is a trial, each line an arm; the load stands below the latency."
-            .to_owned(),
+        description:
+            "Each point is a trial, each line a setting; the load stands below the latency."
+                .to_owned(),
         layout: Layout::Upright,
         along: Axis::new("place in the order of the study", Scale::Linear, Unit::Number),
         value,
@@ -85,7 +86,7 @@ fn points(unit: &Unit, name: &str, cell: &Cell) -> Vec<Point> {
         let order = trial.order?;
         let point = point(f64::from(order), unit, &format!("{name}, trial {order}"), value, None);
         Some(match trial.status {
-            Status::LeadIn => marked(point, Look::Hollow, "lead-in, not counted"),
+            Status::LeadIn => marked(point, Look::Hollow, "warm-up, not counted"),
             Status::Disturbed => marked(point, Look::Crossed, "disturbed"),
             Status::Ok | Status::Failed => point,
         })

@@ -21,7 +21,7 @@ pub static SERIES: Drawing = Drawing {
         summary: "rate and longest latency in each second of the trials",
         text: "Trials stand one after the other in the order in which they ran. Shaded stretches are \
                the ramp, which is not counted, and trials that something disturbed. Drawn are the \
-               baseline, the best and the worst arm, and whatever was disturbed.",
+               baseline, the best and the worst setting, and whatever was disturbed.",
     },
     draw,
 };

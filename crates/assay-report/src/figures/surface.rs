@@ -170,7 +170,7 @@ fn dots(findings: &Findings, names: &Names) -> Option<Figure> {
         to: one.whole.mean,
         name: format!("mean {}", unit.text(one.whole.mean)),
     };
-    notes.extend(left_out(own.len() - series.len(), "arm"));
+    notes.extend(left_out(own.len() - series.len(), "setting"));
     Some(Figure {
         id: id_of(&["surface", &first.workload]),
         title: format!("{}: time of single operations over the area", short(&first.workload)),

@@ -15,7 +15,7 @@ use assay_core::results::plan::Arm;
 pub static SWEEP: Drawing = Drawing {
     about: About {
         name: "sweep",
-        summary: "results over a setting that is a number, a line for each other arm",
+        summary: "results over a factor whose levels are numbers, a line for each combination of the others",
         text: "A line goes through the geometric means of the trials at each level, its band, \
                or a stroke at each point where there are many lines, is the 95 % interval. A ring marks the best level. The axis goes by doublings where the \
                levels do. Latencies stand in a figure of their own.",

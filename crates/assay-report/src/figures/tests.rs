@@ -12,7 +12,7 @@ use regex_lite::Regex;
 
 use super::{FIGURES, all, classes, ordered};
 use crate::evidence::{Evidence, Latencies, RanTrial};
-use crate::figure::{Figure, Look, Marks};
+use crate::figure::{Figure, Look, Marks, Scale};
 use crate::svg::{Theme, file, inline};
 use crate::tests::fixture;
 use assay_core::findings::published::{Published, Unit};
@@ -322,6 +322,23 @@ fn the_lead_shows_the_answer() {
         let lead: Vec<String> = ordered(of(name)).0.into_iter().map(|figure| figure.id).collect();
         assert_eq!(lead, [id], "{name}");
     }
+}
+
+/// Each class has metrics of its own, which are called alike: its ratios stand beside those of the others.
+#[test]
+fn classes_of_requests_stand_in_one_figure_of_effects() {
+    let own = |name: &str| -> Vec<Figure> {
+        let figures = all(&Evidence::bare(fixture(name))).into_iter();
+        figures.filter(|figure| figure.id.starts_with("effects-")).collect()
+    };
+    let live = own("study-live");
+    assert_eq!(live.len(), 1, "{live:?}");
+    let Scale::Category(slots) = &live[0].along.scale else { panic!("names") };
+    let headings: Vec<&str> =
+        slots.iter().filter(|slot| slot.heading).map(|slot| slot.name.as_str()).collect();
+    assert_eq!(headings, ["live, reads", "live, writes"]);
+    assert_eq!((live[0].metric.as_deref(), slots.len()), (None, 6));
+    assert!(own("study-eight-arms").iter().all(|figure| figure.metric.is_some()));
 }
 
 #[test]

@@ -7,7 +7,7 @@ use crate::figure::{Look, Point, Unit};
 use crate::layout::clean;
 use assay_core::analysis::RESULT;
 use assay_core::findings::windows::Windows;
-use assay_core::findings::{Cell, Findings, Trust};
+use assay_core::findings::{Cell, Comparison, Findings, Trust};
 use assay_core::quantity::Better;
 use assay_core::quantity::units::show;
 use assay_core::results::plan::{Arm, level_words};
@@ -122,7 +122,10 @@ pub(super) fn of_cell(findings: &Findings, at: f64, name: &str, cell: &Cell) -> 
     let unit = Unit::Metric(cell.metric.clone());
     let compared = comparison_of(findings, cell);
     let value = result(cell, compared).filter(|value| value.is_finite())?;
-    let pairs = compared.filter(|found| found.means.is_some() && found.n < cell.n);
+    let other = |found: &&Comparison| {
+        found.compared_means.is_some() || found.means.is_some() && found.n < cell.n
+    };
+    let pairs = compared.filter(other);
     // The interval is that of all trials, which is another mean.
     let interval = cell.ci95.filter(|_| pairs.is_none());
     let told = trusted(point(at, &unit, name, value, interval), cell.trust);

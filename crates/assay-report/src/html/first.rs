@@ -13,6 +13,12 @@ use assay_core::findings::{Findings, Trust};
 /// The first screen of a result, with the figures that lead and the sections that belong to them.
 pub(super) fn screen(findings: &Findings, lead: &[Figure], sections: &[&Section]) -> Markup {
     let large = document::large(findings);
+    let answer = document::answer(findings).text;
+    // What is the answer itself is not said twice.
+    let warned =
+        findings.sentences().filter(|(said, text)| **said == Said::NotAlone && **text != answer);
+    let is_answered = large.len() > 1;
+    let rest = findings.summary.iter().filter(|text| !is_answered || **text != answer);
     html! {
         header.first {
             p.kind {
@@ -24,17 +30,15 @@ pub(super) fn screen(findings: &Findings, lead: &[Figure], sections: &[&Section]
             p.measured { (document::measured_on(findings)) }
             @for note in &findings.study.notes { p.note { (note) } }
             @if large.is_empty() {
-                @for (_, sentence) in findings.sentences().filter(|(said, _)| **said == Said::NotAlone) {
-                    p.warn { (sentence) }
-                }
-                p.answer { (document::answer(findings).text) }
+                @for (_, sentence) in warned { p.warn { (sentence) } }
+                p.answer { (answer) }
                 (trust(&document::standing(findings)))
             } @else {
-                @if large.len() > 1 { p.answer { (document::answer(findings).text) } }
+                @if is_answered { p.answer { (answer) } }
                 (trust(&document::standing(findings)))
                 div.targets { @for one in &large { (numbers(one)) } }
                 @if let Some(method) = document::method(findings) { p.note { (method) } }
-                ul.said { @for sentence in &findings.summary { li { (sentence) } } }
+                ul.said { @for sentence in rest { li { (sentence) } } }
             }
             @for one in lead { (figure(one)) }
             @for one in sections { (blocks::section(one)) }
@@ -82,7 +86,7 @@ fn trust(standing: &Standing<'_>) -> Markup {
             @if standing.rows.iter().any(|(stands, _)| stands.lent) {
                 "As given: what the host caches cannot be seen from here. "
             }
-            @if standing.rows.is_empty() { "not judged: the numbers were brought along. " }
+            @if standing.rows.is_empty() { "not judged: the numbers were imported. " }
             @if !standing.rules.is_empty() {
                 "Rules that speak against some: "
                 @for rule in &standing.rules { code { (rule) } " " }

@@ -233,6 +233,28 @@ fn what_the_first_screen_says_is_not_said_again() {
     assert!(begin.len() > 20 && answers == 1, "{answers} of {begin}");
 }
 
+#[test]
+fn that_others_were_at_work_is_said_once_where_nothing_else_was_found() {
+    let told = "Not measured alone: other programs used the drive.";
+    let other = "Another sentence of the summary.";
+    for rest in [Vec::new(), vec![other]] {
+        let mut findings = fixture("study-two-arms");
+        findings.comparisons.clear();
+        findings.effects.clear();
+        findings.advice.clear();
+        let summary = std::iter::once(told).chain(rest.iter().copied());
+        findings.summary = summary.map(str::to_owned).collect();
+        findings.summary_facts = vec![Said::NotAlone, Said::Counts];
+        findings.summary_facts.truncate(findings.summary.len());
+        let answer = document::answer(&findings).text;
+        assert_eq!(answer, *rest.first().unwrap_or(&told));
+        let page = page(&Evidence::bare(findings), Place::Alone);
+        let page = page.split("data-copy").next().unwrap();
+        assert_eq!(page.matches(told).count(), 1, "{rest:?}");
+        assert_eq!(page.matches(other).count(), rest.len());
+    }
+}
+
 /// What is inside of folds that paper shows, tables of figures left out.
 fn folded(page: &str) -> Vec<&str> {
     let folds = page.split("<details class=\"paper\"><summary>").skip(1);

@@ -68,10 +68,10 @@ proptest! {
     ) {
         let found = generated(seed, noise, (arms, replicates), &fates, &again);
         for one in found.comparisons.iter().filter(|one| one.n < 3) {
-            prop_assert!(one.ratio.is_none() && one.means.is_none(), "{one:?}");
+            prop_assert!(one.ratio.is_none() && one.own_means().is_none(), "{one:?}");
         }
         for one in &found.comparisons {
-            let (Some(ratio), Some([arm, baseline])) = (one.ratio, one.means) else { continue };
+            let (Some(ratio), Some([arm, baseline])) = (one.ratio, one.own_means()) else { continue };
             prop_assert!((arm / baseline / ratio - 1.0).abs() < 1e-9, "{one:?}");
         }
         let rows = shown(&found);
@@ -81,7 +81,7 @@ proptest! {
             let compared = found.comparisons.iter().find(|one| one.primary && own(&one.arm));
             let Some(one) = compared else { continue };
             let words = |value| numbers::under_heading("iops", value);
-            let Some([arm, baseline]) = one.means else {
+            let Some([arm, baseline]) = one.own_means() else {
                 prop_assert_eq!(row.ratio.as_str(), "-", "{}", row.result);
                 continue;
             };

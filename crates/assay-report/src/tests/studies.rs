@@ -674,7 +674,7 @@ fn several_comparisons_that_tell_nothing_are_one_sentence() {
     };
     let several = open(&["write-a", "write-b", "write-c"]);
     let [told] = needs(&several).try_into().unwrap();
-    let begin = "The numbers do not tell in 3 of 3 comparisons (write-a; write-b; write-c): about ";
+    let begin = "3 of 3 comparisons are inconclusive (write-a; write-b; write-c): about ";
     assert!(told.starts_with(begin), "{told}");
     let counts = several.summary.iter().filter(|text| text.contains("3 inconclusive"));
     assert_eq!(counts.count(), 0, "{:?}", several.summary);
@@ -685,4 +685,19 @@ fn several_comparisons_that_tell_nothing_are_one_sentence() {
     // One alone speaks for itself, with its interval.
     let [alone] = needs(&open(&["write-a"])).try_into().unwrap();
     assert!(alone.contains("95 % interval") && !alone.contains("comparisons"), "{alone}");
+}
+
+#[test]
+fn in_full_each_row_has_its_number_and_all_of_them_are_one_remark() {
+    let told = |name: &str| {
+        let page = super::in_full(&super::fixture(name), 80);
+        page.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let several = told("study-eight-arms");
+    assert_eq!(several.matches("would resolve").count(), 1, "{several}");
+    let rows = "[ext2 (about 13), xfs (about 24), jfs (about 24)]";
+    let expected =
+        format!("about 13 to 24 replicates in all would resolve a difference of 5 % {rows}");
+    assert!(several.contains(&expected), "{several}");
+    assert_eq!(told("study-two-arms").matches("would resolve").count(), 0);
 }

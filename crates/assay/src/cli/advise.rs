@@ -16,8 +16,10 @@ use assay_core::findings::{
 };
 use assay_core::results::bundle::{self, Kept, Stored};
 use assay_core::results::plan::arm_words;
+use assay_core::study::presets::is_one_workload;
 use assay_core::study::words;
 use assay_core::system::System;
+use assay_report::document::Stands;
 
 /// What a result advises, with its evidence; confirm it, apply it
 ///
@@ -30,7 +32,7 @@ use assay_core::system::System;
 Examples:
   assay advise                          of the newest result
   assay advise 20261120-1031 --json     for scripts
-  assay advise confirm 20261120-1031    fresh trials of the best arm
+  assay advise confirm 20261120-1031    fresh trials of the best setting
   assay advise apply 20261120-1204      what would be written (--yes does it)"
 )]
 pub struct Arguments {
@@ -96,8 +98,9 @@ fn advise(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     }
     if text.is_empty() {
         let id = &findings.study.id;
-        text =
-            format!("{id} advises nothing: no arm is surely better or worse than its baseline\n");
+        text = format!(
+            "{id} advises nothing: no setting is surely better or worse than its baseline\n"
+        );
     }
     output::text(&text);
     Ok(())
@@ -137,6 +140,8 @@ fn entry<'a>(
 pub struct Standing {
     /// Of both.
     pub trust: Trust,
+    /// Whether a drive is lent, so that what is trusted is trusted as given.
+    pub lent: bool,
     /// What speaks against them.
     pub reasons: Vec<String>,
 }
@@ -159,21 +164,27 @@ impl Standing {
                 reasons.push(text.clone());
             }
         }
-        Self { trust, reasons }
+        let lent = own.iter().any(|cell| cell.is_lent()) && trust == Trust::Trusted;
+        Self { trust, lent, reasons }
+    }
+
+    /// The trust as pages and lists say it: `trusted as given`.
+    fn word(&self) -> &'static str {
+        Stands { trust: self.trust, lent: self.lent }.words()
     }
 
     /// In a few words: `suspect: others wrote meanwhile`.
     pub fn words(&self) -> String {
         match self.reasons.as_slice() {
-            [] => word(self.trust).to_owned(),
-            reasons => format!("{}: {}", word(self.trust), reasons.join("; ")),
+            [] => self.word().to_owned(),
+            reasons => format!("{}: {}", self.word(), reasons.join("; ")),
         }
     }
 }
 
 /// What would make the arm of a comparison permanent.
 pub fn propose(system: &dyn System, stored: &Stored, best: &Comparison) -> Outcome<Proposal> {
-    let nowhere = || Failure::refused("the result does not tell where the arm was measured");
+    let nowhere = || Failure::refused("the result does not tell where the setting was measured");
     let planned = stored.plan.workloads.iter().find(|work| work.arm == best.arm);
     let index = planned.map(|work| work.target).ok_or_else(nowhere)?;
     let before = stored.environment.sites.get(index).ok_or_else(nowhere)?;
@@ -185,21 +196,17 @@ pub fn propose(system: &dyn System, stored: &Stored, best: &Comparison) -> Outco
     Ok(proposal)
 }
 
-const fn word(trust: Trust) -> &'static str {
-    match trust {
-        Trust::Trusted => "trusted",
-        Trust::Suspect => "suspect",
-        Trust::Invalid => "invalid",
-    }
-}
-
 impl Entry<'_> {
     fn json(&self) -> Value {
         let comparisons = self.comparisons.iter();
-        let comparisons =
-            comparisons.map(|(one, standing)| {
-                json!({ "trust": standing.trust, "because": standing.reasons, "comparison": one })
-            });
+        let comparisons = comparisons.map(|(one, standing)| {
+            json!({
+                "trust": standing.trust,
+                "lent": standing.lent,
+                "because": standing.reasons,
+                "comparison": one,
+            })
+        });
         json!({
             "kind": self.advice.kind,
             "status": self.advice.status,
@@ -217,7 +224,7 @@ impl Entry<'_> {
     fn tell(&self, text: &mut String, findings: &Findings) {
         let _ = writeln!(text, "{}", self.advice.text);
         for (one, standing) in &self.comparisons {
-            let _ = writeln!(text, "  {}, {}: {}", one.workload, word(standing.trust), one.text);
+            let _ = writeln!(text, "  {}, {}: {}", one.workload, standing.word(), one.text);
             for reason in &standing.reasons {
                 let _ = writeln!(text, "    {reason}");
             }
@@ -313,7 +320,8 @@ pub fn confirmed<'a>(findings: &'a Findings, workload: Option<&str>) -> Outcome<
     let ids = confirmed.clone().filter(own).flat_map(|advice| &advice.evidence);
     let named = |id: &String| findings.comparisons.iter().find(|found| found.id == *id);
     let better = |one: &&Comparison| {
-        one.verdict == Some(Verdict::Better) && workload.is_none_or(|name| one.workload == name)
+        let wanted = |name: &str| is_one_workload(&one.workload, name);
+        one.verdict == Some(Verdict::Better) && workload.is_none_or(wanted)
     };
     if let Some(found) = ids.filter_map(named).find(better) {
         return Ok(found);
@@ -322,7 +330,7 @@ pub fn confirmed<'a>(findings: &'a Findings, workload: Option<&str>) -> Outcome<
     Err(Failure::mistake(match torn {
         Some(advice) => format!("{} Name the work with --workload", advice.text),
         None => {
-            format!("{id}: fresh trials did not confirm that an arm is better: nothing to apply")
+            format!("{id}: fresh trials did not confirm that a setting is better: nothing to apply")
         }
     }))
 }

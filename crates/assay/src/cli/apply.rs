@@ -18,17 +18,17 @@ use assay_core::system::System;
 /// Make the confirmed setting permanent; shown first, done with --yes
 ///
 /// Only what fresh trials confirmed is applied, measured here and by root: run assay advise confirm
-/// with sudo first, and give its result. How far its numbers can be trusted is told: suspect ones are applied
+/// with sudo first, and give its result. How far its numbers can be trusted is shown: suspect ones are applied
 /// with --accept-suspect alone, invalid ones never. Each setting is written now, and a file brings it back at
 /// each start of the machine: a udev rule for a drive, by its serial number; sysctl.d for what lies
 /// below /proc/sys; tmpfiles.d for other files of the kernel. File systems are not made and fstab is
-/// not edited: their lines are shown. assay restore undo takes it back.
+/// not edited: their lines are shown. assay restore undo undoes it.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   assay advise apply 20261120-1031         what would be written
   assay advise apply 20261120-1031 --yes   write it (root)
-  assay restore undo                       take it back")]
+  assay restore undo                       undo it")]
 pub struct Arguments {
     /// Id of the result of assay advise confirm, or the beginning of it
     #[arg(value_name = "ID")]
@@ -36,7 +36,7 @@ pub struct Arguments {
     /// Do it
     #[arg(long)]
     yes: bool,
-    /// Take the winner though its numbers are suspect, for the reasons that are told
+    /// Take the winner though its numbers are suspect, for the reasons that are given
     #[arg(long)]
     accept_suspect: bool,
     /// The work that matters, where workloads disagree
@@ -119,6 +119,7 @@ fn tell(
             "format": "assay-apply/1",
             "id": id,
             "trust": standing.trust,
+            "lent": standing.lent,
             "because": standing.reasons,
             "proposal": advise::proposal_json(proposal),
             "done": done.is_some(),
@@ -126,24 +127,30 @@ fn tell(
         }));
         return;
     }
-    output::text(&match done {
-        Some(Applied::Now) => format!("done; assay restore undo {id} takes it back"),
+    output::text(&outcome(id, proposal, done));
+}
+
+/// What came of it, in a line.
+fn outcome(id: &str, proposal: &Proposal, done: Option<Applied>) -> String {
+    match done {
+        Some(Applied::Now) => format!("done; assay restore undo {id} undoes it"),
         Some(Applied::Before) => "everything was so already".to_owned(),
         None if proposal.settings.is_empty() && proposal.files.is_empty() => {
             "nothing of it is a setting that assay can make permanent".to_owned()
         }
-        None => "nothing was changed: add --yes to do it".to_owned(),
-    });
+        None => "nothing was changed: `assay advise apply --help` says how it is done".to_owned(),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::AtomicBool;
 
+    use super::super::meant::CONSENTS;
     use super::*;
     use crate::runner::{self, Consented, Request};
     use assay_core::failure::Kind;
-    use assay_core::findings::{Because, Findings};
+    use assay_core::findings::{Because, Findings, LENT};
     use assay_core::study::file;
     use assay_core::system::Fake;
 
@@ -169,12 +176,22 @@ mod tests {
 
     /// What is told of a winner of which one number has this trust.
     fn told(trust: Trust, accepted: bool) -> Result<String, (Kind, String)> {
+        told_of(trust, accepted, false)
+    }
+
+    /// The same, where the drive may be lent.
+    fn told_of(trust: Trust, accepted: bool, lent: bool) -> Result<String, (Kind, String)> {
         let mut findings = findings();
         let best = findings.comparisons[0].clone();
         let own = findings.cells.iter_mut().find(|cell| {
             (&cell.workload, &cell.metric, &cell.arm) == (&best.workload, &best.metric, &best.arm)
         });
         let cell = own.unwrap();
+        if lent {
+            let text = "what its host caches cannot be seen".to_owned();
+            cell.because.push(Because { rule: LENT.to_owned(), trust: Trust::Trusted, text });
+            cell.trust = Some(Trust::Trusted);
+        }
         if trust > Trust::Trusted {
             let text = "somebody else wrote meanwhile".to_owned();
             cell.because.push(Because { rule: "foreign".to_owned(), trust, text });
@@ -186,8 +203,24 @@ mod tests {
     }
 
     #[test]
+    fn what_was_only_shown_says_where_it_stands_how_it_is_done() {
+        let mut proposal = Proposal::default();
+        let of = |proposal: &Proposal| outcome("20261120-1031", proposal, None);
+        assert!(of(&proposal).starts_with("nothing of it is a setting"));
+        proposal.files.push(("/etc/sysctl.d/61-assay.conf".into(), "vm.x = 1\n".to_owned()));
+        let told = of(&proposal);
+        assert!(told.contains("`assay advise apply --help`"), "{told}");
+        assert!(CONSENTS.iter().all(|option| !told.contains(option)), "{told}");
+        let done = outcome("20261120-1031", &proposal, Some(Applied::Now));
+        assert_eq!(done, "done; assay restore undo 20261120-1031 undoes it");
+    }
+
+    #[test]
     fn suspect_numbers_need_a_word_and_invalid_ones_are_no_reason_to_change_anything() {
         assert_eq!(told(Trust::Trusted, false), Ok("trusted".to_owned()));
+        assert_eq!(told_of(Trust::Trusted, false, true), Ok("trusted as given".to_owned()));
+        let lent = told_of(Trust::Suspect, true, true).unwrap();
+        assert_eq!(lent, "suspect: somebody else wrote meanwhile", "loud signs are told as ever");
         let (kind, why) = told(Trust::Suspect, false).unwrap_err();
         assert_eq!(kind, Kind::Mistake);
         assert!(why.contains("suspect: somebody else wrote meanwhile"), "{why}");

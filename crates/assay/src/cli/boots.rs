@@ -132,7 +132,7 @@ pub fn reboots(
         "- it is gone after the last boot, after anything that goes wrong, and by assay restore\n";
     output::text(&text);
     if !arguments.yes {
-        output::text("nothing was changed: add --yes to do it");
+        output::text("nothing was changed: `assay run --help` says how it is done");
         return Ok(());
     }
     let mut tell = |event| {

@@ -6,6 +6,7 @@ use clap::Args;
 
 use assay_core::failure::{Failure, Outcome};
 use assay_core::study::Study;
+use assay_core::study::file::Typed;
 use assay_core::system::{FileKind, System, machine};
 use assay_core::work::command::{self, JOBS};
 
@@ -91,6 +92,20 @@ impl BuildArguments {
             return Err(wrong(&"this is no directory"));
         }
         Ok(Some(path))
+    }
+
+    /// The options of them that were typed, with the keys that they set.
+    pub fn typed(&self) -> Vec<Typed> {
+        let options = [
+            ("--source", &self.source, "source"),
+            ("--build", &self.build, "run"),
+            ("--clean", &self.clean, "prepare"),
+        ];
+        let typed = options.into_iter().filter_map(|(option, text, key)| {
+            let words = format!("{option} '{}'", text.as_ref()?);
+            Some(Typed::new(words, format!("workload/*/command/{key}")))
+        });
+        typed.collect()
     }
 
     /// The first of the options that was used.

@@ -4,6 +4,7 @@ use clap::Args;
 use serde_json::{Map, Value, json};
 
 use assay_core::failure::{Failure, Outcome};
+use assay_core::study::file::Typed;
 use assay_core::study::{self, Study};
 use assay_core::work::command;
 
@@ -94,6 +95,31 @@ impl CommandArguments {
         });
         serde_json::from_value(study)
             .map_err(|error| Failure::mistake(format!("the commands make no study: {error}")))
+    }
+
+    /// The options of them that were typed, with the keys that they set.
+    pub fn typed(&self) -> Vec<Typed> {
+        let path = |index: usize| match self.lines.len() {
+            1 => "workload/*/command/run".to_owned(),
+            _ => format!("factors/{COMMAND}/{index}"),
+        };
+        let lines = self.lines.iter().enumerate();
+        let lines =
+            lines.map(|(index, line)| Typed::new(format!("--command '{line}'"), path(index)));
+        let levels = self.levels.chunks_exact(2).map(|pair| {
+            Typed::new(format!("-L {} {}", pair[0], pair[1]), format!("factors/{}", pair[0]))
+        });
+        let options = [
+            ("prepare", self.prepare.clone()),
+            ("cleanup", self.cleanup.clone()),
+            ("timeout", self.timeout.clone()),
+            ("input", self.input.clone()),
+            ("runs", self.runs.map(|count| count.to_string())),
+        ];
+        let options = options.into_iter().filter_map(|(name, text)| {
+            Some(Typed::new(format!("--{name} '{}'", text?), format!("workload/*/command/{name}")))
+        });
+        lines.chain(levels).chain(options).collect()
     }
 
     fn title(&self) -> String {

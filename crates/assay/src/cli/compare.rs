@@ -18,10 +18,10 @@ use assay_core::system::System;
 ///
 /// The first result is what the others are compared with.
 ///
-/// What differs around the results is told first. Where both ran the same baseline, arms are
+/// What differs around the results is shown first. Where both ran the same baseline, settings are
 /// compared by their ratio to it; else the plain numbers are, and a change of the machine, the
-/// kernel or the weather looks like a difference: with one result a side nothing is suggested, only
-/// what would have been found is told. Three results or more on each side tell days from differences:
+/// kernel or the ambient conditions looks like a difference: with one result a side nothing is
+/// suggested, only the detectable difference is shown. Three results or more on each side tell days from differences:
 /// then one may be better, worse or equivalent.
 ///
 /// --by place makes one table of many machines: each workload in each place, in per cent of the
@@ -33,7 +33,7 @@ use assay_core::system::System;
 Examples:
   assay compare 20261120-1031 20261121-0915              then and now
   assay compare 20261120-1031 20261121-0915 --gate 5%    exit code 1 when worse by more, 5 when
-                                                         that could not be seen
+                                                         undetectable
   assay compare N1 N2 N3 --against O1 O2 O3 --margin 5%  each result is one number
   assay compare --by place BARE GUEST CONTAINER          per cent of bare metal, by workload
   assay compare --by place A B --label B=\"KVM, 2 CPUs\" --beside article-000")]
@@ -285,7 +285,7 @@ fn ended(asked: Gate, rows: &[Gated], allow_missing: bool) -> Outcome<()> {
     if rows.is_empty() || (!silent.is_empty() && !allow_missing) {
         let silent = if silent.is_empty() { "nothing to compare".to_owned() } else { few(&silent) };
         return Err(Failure::partial(format!(
-            "the gate of {share} cannot see: {silent} (--allow-missing takes that for green)"
+            "the gate of {share} cannot detect such a loss: {silent} (--allow-missing takes that for green)"
         )));
     }
     Ok(())

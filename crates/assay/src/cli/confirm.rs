@@ -13,25 +13,26 @@ use assay_core::plan::arms::TARGET;
 use assay_core::results::bundle::Stored;
 use assay_core::results::vouch::Purpose;
 use assay_core::study::Study;
+use assay_core::study::presets::is_one_workload;
 use assay_core::system::System;
 
-/// Fresh replicates of the best arm of a study against its baseline
+/// Fresh replicates of the best setting of a study against its baseline
 ///
-/// The best of many arms looks better than it is, because luck helped to make it the best. Fresh
+/// The best of many settings looks better than it is, because luck helped to make it the best. Fresh
 /// trials of it and the baseline alone have no such luck.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  assay advise confirm                    the best arm of the newest result
+  assay advise confirm                    the best setting of the newest result
   assay advise confirm 20261120-1031 --replicates 10")]
 pub struct Arguments {
     /// Id, or the beginning of one [default: the newest]
     #[arg(value_name = "ID")]
     result: Option<String>,
-    /// Complete passes over both arms [default: as the study, at least 6]
+    /// Complete passes over both settings [default: as the study, at least 6]
     #[arg(long, value_name = "N")]
     replicates: Option<u32>,
-    /// The best arm of this workload, where workloads disagree
+    /// The best setting of this workload, where workloads disagree
     #[arg(long, value_name = "NAME")]
     workload: Option<String>,
     /// Seed of order, offsets and content; drawn where it is not given
@@ -77,11 +78,12 @@ fn best<'a>(findings: &'a Findings, workload: Option<&str>) -> Outcome<&'a Compa
     let named = |id: &String| findings.comparisons.iter().find(|found| found.id == *id);
     let better = |found: &&Comparison| found.verdict == Some(Verdict::Better);
     let mut candidates = advised.filter_map(named).filter(better);
-    let wanted = |found: &&Comparison| workload.is_none_or(|name| found.workload == name);
+    let wanted =
+        |found: &&Comparison| workload.is_none_or(|name| is_one_workload(&found.workload, name));
     candidates.find(wanted).ok_or_else(|| {
         let whose = workload.map_or_else(String::new, |name| format!(" in {name}"));
         Failure::mistake(format!(
-            "nothing to confirm: no arm of {} is advised{whose}",
+            "nothing to confirm: no setting of {} is advised{whose}",
             findings.study.id
         ))
     })
@@ -128,7 +130,7 @@ fn fresh(stored: Stored, findings: &Findings, best: &Comparison, arguments: &Arg
     let least = assay_core::study::DEFAULT_REPLICATES;
     let id = stored.id;
     let mut study = stored.study;
-    study.title = format!("Fresh trials of the best arm of {id}");
+    study.title = format!("Fresh trials of the best setting of {id}");
     study.confirms = Some(id);
     study.preset = None;
     study.question.clear();

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::compare::Against;
-use super::running::Printing;
+use super::running::{self, Printing};
 use super::{PAGE_COLUMNS, dispatch, in_vm, read, vm};
 use crate::runner::{self, Consented, Event, Request, tests};
 use assay_core::failure::{Failure, Kind, Outcome};
@@ -24,6 +24,50 @@ const ON_A_TARGET: [&str; 5] = [
     "assay run --quiet --set depth=1,2 /study.toml /home/me",
     "assay selftest --null --quiet --seed 1 --arms 2 --replicates 3 /study.toml /home/me",
 ];
+
+/// Work on all of a place: on three of them, each of which is a trial, or one after the other.
+const ON_ALL_OF_IT: [&str; 3] = [
+    "assay check --capacity --quiet --seed 1 --area 16MiB /home/me/a /home/me/b /home/me/c",
+    "assay check --capacity=full --quiet --seed 1 --area 16MiB /home/me/a /home/me/b /home/me/c",
+    "assay run --quiet /long.toml /home/me/a",
+];
+
+/// Its trials take as long as they are told, of the clock of this machine.
+const CHECK_FOR_LONG: &str =
+    "assay check --sustained --quiet --seed 1 --budget 2s --area 16MiB /home/me/a";
+
+/// What `check --sustained` runs, three times and for a moment.
+const LONG: &str = r#"
+format     = "assay-study/1"
+title      = "Writing for long"
+replicates = 3
+seed       = 11
+lead_in    = "none"
+repeat_disturbed = false
+area       = { size = "16 MiB" }
+
+[[workload]]
+name      = "sustained"
+sustained = { time = "300 ms" }
+"#;
+
+/// A study of others' work, whose levels nothing changes.
+const LIVE: &str = r#"
+format     = "assay-study/1"
+title      = "Others' work"
+replicates = 3
+seed       = 11
+control    = false
+
+[factors]
+copy = ["a", "b"]
+
+[[workload]]
+name    = "live"
+observe = { time = "3 s", settle = "1 s" }
+"#;
+
+const DISK: &str = "/sys/devices/pci0000:00/0000:00:17.0/ata1/host0/target0:0:0/0:0:0:0/block/sda";
 
 const COMMANDS: &str = "assay run --quiet --seed 1 --runs 1 --command slow --command fast /home/me";
 
@@ -52,12 +96,19 @@ fn is_told(what: &str, ended: Outcome<()>, fake: &Fake) {
     assert!(told.ends_with(&format!("kept as {id}: assay show {id}")), "{what}: {told}");
 }
 
+/// That something ended well: what memory answers for on a machine in memory may leave it without a statement.
+fn is_whole(what: &str, ended: Outcome<()>) {
+    let Err(failure) = ended else { return };
+    let silent = failure.kind == Kind::Partial && failure.message.starts_with("no statement about");
+    assert!(silent, "{what}: {failure}");
+}
+
 /// Runs something whole, and then each time on a machine that loses its target at the first, the middle
 /// and the last trial.
 fn loses_its_target(what: &str, begun: impl Fn() -> (Fake, String)) {
     let (fake, line) = begun();
     let whole = Faulty::losing_target(&fake, 0);
-    run(&whole, &line).unwrap_or_else(|failure| panic!("{what}: {failure}"));
+    is_whole(what, run(&whole, &line));
     let all = whole.made_ready();
     assert!(all >= 3, "{what}: {all}");
     for lost_at in [1, all.div_ceil(2), all] {
@@ -78,6 +129,76 @@ fn loses_its_target(what: &str, begun: impl Fn() -> (Fake, String)) {
 fn a_target_that_is_gone_ends_every_command_that_runs_trials_with_5() {
     for line in ON_A_TARGET {
         loses_its_target(line, || (machine(), line.to_owned()));
+    }
+}
+
+#[test]
+fn so_it_does_where_all_of_a_place_is_worked_on() {
+    let with_places = || {
+        let fake = machine();
+        fake.put("/long.toml", LONG);
+        fake.add("dir /home/me/a\ndir /home/me/b\ndir /home/me/c\n").unwrap();
+        fake
+    };
+    for line in ON_ALL_OF_IT {
+        loses_its_target(line, || (with_places(), line.to_owned()));
+    }
+    // Of one trial the first is the last.
+    let fake = with_places();
+    is_told(CHECK_FOR_LONG, run(&Faulty::losing_target(&fake, 1), CHECK_FOR_LONG), &fake);
+}
+
+/// How a study of others' work ends to whose machine something happens when one of its trials begins, and how
+/// many began.
+fn live(at: usize, happens: fn(&Fake)) -> (Fake, Outcome<()>, usize) {
+    let fake = machine();
+    fake.put(format!("{DISK}/diskseq"), "7\n");
+    let request = Request {
+        study: file::parse("/live.toml", LIVE).unwrap(),
+        targets: vec!["/home/me".to_owned()],
+        consented: Consented::default(),
+        results: Some(PathBuf::from("/assay/results")),
+        judge: None,
+        observer: None,
+        quick: None,
+        foresee: None,
+    };
+    let mut begun = 0;
+    let ran = running::run_telling(&fake, request, &mut |event| {
+        if let Event::TrialStarted { index, .. } = event {
+            begun += 1;
+            if index == at {
+                happens(&fake);
+            }
+        }
+    });
+    let ended = ran.and_then(|ran| running::close(&fake, ran));
+    (fake, ended, begun)
+}
+
+#[test]
+fn so_it_does_under_others_work_and_with_3_where_the_drive_is_another() {
+    let (_, ended, all) = live(usize::MAX, |_| {});
+    assert_eq!(ended, Ok(()));
+    assert!(all >= 6, "{all}");
+    for at in [0, all / 2, all - 1] {
+        let what = format!("live, at {at} of {all}");
+        let (fake, ended, _) = live(at, |fake| {
+            fake.remove(format!("{DISK}/sda2/stat"));
+        });
+        is_told(&what, ended, &fake);
+        let (fake, ended, begun) = live(at, |fake| {
+            fake.put(format!("{DISK}/diskseq"), "8\n");
+        });
+        let failure = ended.expect_err(&what);
+        assert_eq!(failure.kind.exit_code(), 3, "{what}: {failure}");
+        // It is seen before the trial is run.
+        let kept = match results(&fake).first() {
+            Some(id) if at > 0 => format!("; {at} finished trials are kept: assay show {id}"),
+            _ => "; nothing is kept".to_owned(),
+        };
+        assert!(failure.message.contains(&kept), "{what}: {failure}");
+        assert_eq!(begun, at + 1, "{what}");
     }
 }
 

@@ -29,7 +29,7 @@ const AREA: Bytes = Bytes(1 << 30);
 
 /// A study as the command lines of fio that do the same work
 ///
-/// One line for each workload and arm. A stored result is explained as it ran: with its times, its
+/// One line for each workload and setting. A stored result is explained as it ran: with its times, its
 /// area and the engine that it found.
 #[derive(Debug, Args)]
 #[command(after_help = "\

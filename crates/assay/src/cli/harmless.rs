@@ -2,17 +2,20 @@
 //! that would change it.
 
 use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
 
 use super::explain::{self, Explained};
+use super::meant::CONSENTS;
 use crate::runner::tests::machine;
-use crate::runner::{self, Consented};
+use crate::runner::{self, Consented, Request};
 use crate::store::commands;
 use assay_core::analysis;
 use assay_core::factors::lines::{Below, lines};
 use assay_core::factors::{self, View, permanent};
 use assay_core::study::{Target, presets};
 use assay_core::system::site::Site;
-use assay_core::system::{Fake, resolve};
+use assay_core::system::{Fake, System, identity, resolve};
 use assay_report::preview;
 
 const HOME: &str = "/home/me";
@@ -154,6 +157,61 @@ fn plans_and_refusals_of_a_directory_name_no_device_to_be_changed() {
         }
     }
     assert!(plans > 20, "{plans} plans, {refusals} refusals");
+}
+
+/// A machine of which one disk is free, and can be told to be.
+fn with_a_free_disk() -> Fake {
+    let fake = machine();
+    let disk = fake.canonical(Path::new("/sys/class/block/sdb")).unwrap();
+    fake.put(disk.join("ro"), "0\n").put(disk.join("uevent"), "DEVNAME=sdb\n");
+    fake.put("/etc/fstab", "# nothing\n").put("/etc/crypttab", "# nothing\n");
+    let stake = identity::stake(&fake, &resolve(&fake, DISK).unwrap());
+    assert!(stake.is_ok(), "{}", stake.unwrap_err());
+    fake
+}
+
+/// A study of a device that its user named and did not give up: what is told then names no option of consent, and
+/// where the study needs one, the refusal names the plan, which says what has to be typed.
+#[test]
+fn what_is_told_of_a_named_device_names_no_option_of_consent() {
+    let silent = |name: &str, told: &str| {
+        let named = CONSENTS.iter().find(|option| told.contains(**option));
+        assert_eq!(named, None, "{name}: {told}");
+    };
+    let (mut told, mut refused) = (0, 0);
+    for user in [0, 1000] {
+        for (name, study) in presets::all() {
+            let fake = with_a_free_disk();
+            fake.set_user(user);
+            let study = study.unwrap().settled();
+            let targets = vec![DISK.to_owned()];
+            let seen = runner::preview(&fake, study.clone(), &targets, &Consented::default(), None);
+            let lines = match &seen {
+                Ok(seen) => [&seen.changes[..], &seen.lacks[..]].concat(),
+                Err(failure) => vec![failure.message.clone()],
+            };
+            lines.iter().for_each(|line| silent(name, line));
+            told += lines.len();
+            if !lines.iter().any(|line| line.contains("cannot run as it stands")) {
+                continue;
+            }
+            let request = Request {
+                study,
+                targets,
+                consented: Consented::default(),
+                results: None,
+                judge: None,
+                observer: None,
+                quick: None,
+                foresee: None,
+            };
+            let stop = AtomicBool::new(false);
+            let failure = runner::run(&fake, request, &stop, &mut |_| {}).map(drop).unwrap_err();
+            silent(name, &failure.message);
+            refused += usize::from(failure.message.contains("`assay plan "));
+        }
+    }
+    assert!(told > 20 && refused > 0, "{told} lines, {refused} refusals that name the plan");
 }
 
 #[test]

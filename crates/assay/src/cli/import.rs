@@ -28,7 +28,7 @@ const LARGEST_BYTES: u64 = 1 << 30;
 
 /// Judge numbers of other tools, or take in the result of somebody else
 ///
-/// Reads what other tools wrote (assay list importers), or tables of trials, compares the arms with
+/// Reads what other tools wrote (assay list importers), or tables of trials, compares the settings with
 /// the baseline as a study of assay does, and keeps that as a result. The files of another tool are
 /// one study; each table is one by itself.
 ///
@@ -53,7 +53,7 @@ A table for it, one row for each trial and metric:
   2,4,build,duration_s:lower,,failed: no space,ext4
 
 Columns may stand in any order; order and status may be missing. A replicate
-is one pass over all arms; order says when the trial ran. A status is ok,
+is one pass over all settings; order says when the trial ran. A status is ok,
 failed, disturbed or lead-in, with a reason after a colon. There may be any
 number of factor:NAME columns.
 
@@ -122,6 +122,7 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
             )));
         }
     }
+    let mut unkept = None;
     for (mut stored, imported) in read {
         let kept = keep(system, &mut stored);
         let findings = store::findings_of_import(&stored, imported);
@@ -134,12 +135,15 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
         match kept {
             Ok(()) if arguments.quiet => {}
             Ok(()) => output::message(&format!("kept as {}", stored.id)),
+            // What was printed is all that there is, as with trials that were measured here.
             Err(failure) => {
-                output::message(&format!("the result is not kept: {}", failure.message));
+                let (file, why) = (&stored.about.file, &failure.message);
+                let own = Failure::partial(format!("{file}: the result is not kept: {why}"));
+                unkept = Some(both(unkept.take(), own));
             }
         }
     }
-    Ok(())
+    unkept.map_or(Ok(()), Err)
 }
 
 /// The files where they are whole results; none where they are numbers.

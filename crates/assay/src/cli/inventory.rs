@@ -111,7 +111,7 @@ fn drive_words(one: &Asked) -> String {
     told.extend(drive.card.value().map(card_words));
     told.push(match &one.health {
         Presence::Present(health) => format!("health: {}", health.words()),
-        Presence::Absent(reason) => format!("health not told: {reason}"),
+        Presence::Absent(reason) => format!("health unknown: {reason}"),
     });
     told.join("; ")
 }
@@ -195,7 +195,7 @@ mod tests {
             "graphics 0000:02:00.0: Red Hat, Inc. Virtio 1.0 GPU; no driver has it; PCIe 1.0 x1",
             "drive mmcblk0: QEMU! (maker 0x0000aa); 256 MiB; firmware 0x1; link: the kernel tells a \
              card's bus speed only in debugfs; SD, maker 0x0000aa, oem 0x5859, made 02/2006; health \
-             not told: SD cards and old MMC cards do not tell their health",
+             unknown: SD cards and old MMC cards do not tell their health",
             "drive nvme0n1: QEMU NVMe Ctrl; 256 MiB; firmware 7.2.22; PCIe 1.0 x1; health: passed, 0 \
              % worn, 50 \u{b0}C, 0 % spare, 0 hours, 0 B written",
             "drive sda: Lab disk; 256 MiB; firmware 2.5+; SATA 1.5 Gbit/s; 7,200 turns a minute; \

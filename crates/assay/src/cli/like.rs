@@ -12,6 +12,7 @@ use super::output;
 use assay_core::failure::{Failure, Outcome};
 use assay_core::quantity::units::show;
 use assay_core::study::Study;
+use assay_core::study::file::Typed;
 use assay_core::system::{Caching, FileKind, System};
 use assay_core::work::io::{self, Content};
 
@@ -51,6 +52,12 @@ impl Sample {
 }
 
 impl LikeArguments {
+    /// The option, where it was typed, with the key that it sets.
+    pub fn typed(&self) -> Option<Typed> {
+        let directory = self.like.as_ref()?;
+        Some(Typed::new(format!("--like {directory}"), "workload/*/io/content"))
+    }
+
     /// The study with that content, wherever it states one.
     ///
     /// # Errors

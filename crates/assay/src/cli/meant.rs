@@ -75,7 +75,7 @@ const NEEDLESS: &[(&str, &str)] = &[
 
 /// Options by which a user takes the loss of data or a change of the machine upon himself: he knows them, or
 /// reads of them in the help, and no hint puts them into his hands.
-const CONSENTS: [&str; 4] = ["--destroy", "--yes", "--as-root", "--allow-tunable"];
+pub(super) const CONSENTS: [&str; 4] = ["--destroy", "--yes", "--as-root", "--allow-tunable"];
 
 /// Whether a line of the parser's advises one of them.
 pub(super) fn is_harmful_tip(line: &str) -> bool {

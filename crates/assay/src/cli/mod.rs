@@ -106,7 +106,7 @@ Examples:
   assay check                    honest speed of the storage under this directory
   assay check --quick /mnt/card  the same for a card, in about 15 s
   assay run depth /mnt/card      a study: settings compared, with verdicts
-  assay plan depth /mnt/card     what that would do, and what it can see
+  assay plan depth /mnt/card     what that would do, and what it can detect
   assay import trials.csv        verdicts on numbers of your own
   assay show                     the newest result again
   assay watch                    what the disks do at this moment

@@ -21,10 +21,10 @@ use assay_report::preview::{self, Preview, PreviewStake};
 /// Earlier results that are looked at for one to take the spread from.
 const MOST_LOOKED_AT: usize = 20;
 
-/// What a study would do: trials, time, changes, and what it can see
+/// What a study would do: trials, time, changes, detectable differences
 ///
-/// Changes nothing. The smallest difference that the study will see is told for the spread of an
-/// earlier result of the same study where there is one.
+/// Changes nothing. The smallest detectable difference is computed from the spread of an earlier
+/// result of the same study where there is one.
 #[derive(Debug, Args)]
 #[command(
     after_help = "More: assay plan STUDY --help (that study's), assay plan --help (all)",
@@ -134,4 +134,48 @@ fn earlier(system: &dyn System, study: &Study, plan: &Plan) -> Option<Findings> 
             && targets(&stored.plan) == targets(plan)
     };
     stored.iter().find(same).map(store::findings_of)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::runner::tests::machine;
+    use assay_core::results::plan::PlannedTrial;
+    use assay_core::study::presets;
+    use assay_report::preview::PreviewMade;
+
+    /// What is told of a study, on one line, and how often something is made for trials of which that is asked.
+    fn planned(study: Study, is_made: fn(&PlannedTrial) -> bool) -> (Preview, String, usize) {
+        let fake = machine();
+        fake.with_file_systems();
+        let targets = [".".to_owned()];
+        let seen = runner::preview(&fake, study, &targets, &runner::Consented::default(), None);
+        let runner::Preview { study, plan, sites, changes, lacks } = seen.unwrap();
+        let times = plan.trials.iter().enumerate();
+        let times = times.filter(|(at, trial)| plan.is_remade_before(*at) && is_made(trial));
+        let times = times.count();
+        let told = (&sites[..], &changes[..], &lacks[..]);
+        let preview = preview::make(&study, &plan, told, Vec::new(), Vec::new());
+        let text = preview::render(&preview, plan.design.order, 80);
+        (preview, text.split_whitespace().collect::<Vec<_>>().join(" "), times)
+    }
+
+    #[test]
+    fn what_is_made_is_counted_by_what_it_is_and_a_level_that_makes_nothing_is_not() {
+        let study = |name: &str| presets::find(name).unwrap().unwrap().settled();
+        let (preview, text, times) =
+            planned(study("fill-level"), |trial| trial.arm["fill"] != "none");
+        assert!(times > 0, "{text}");
+        assert_eq!(
+            (preview.made, preview.makes),
+            (0, vec![PreviewMade { what: "filler file", times }])
+        );
+        assert!(text.contains(&format!("to make {times} filler files and to write")), "{text}");
+        let (preview, text, times) = planned(study("filesystems").in_lab(), |_| true);
+        assert!(times > 1, "{text}");
+        assert_eq!(preview.made, times);
+        assert!(text.contains(&format!("to make {times} file systems and to write")), "{text}");
+        let (preview, text, _) = planned(study("depth"), |_| true);
+        assert!(preview.makes.is_empty() && !text.contains("to make"), "{text}");
+    }
 }

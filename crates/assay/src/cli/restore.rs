@@ -29,7 +29,7 @@ Examples:
   assay restore             put everything back, and say what
   assay restore --dry-run   only say what would be put back
   assay restore resume      go on with the study that was interrupted
-  assay restore undo        take back what assay advise apply made permanent"
+  assay restore undo        undo what assay advise apply made permanent"
 )]
 pub struct Arguments {
     #[command(subcommand)]

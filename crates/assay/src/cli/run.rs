@@ -14,7 +14,7 @@ use assay_core::system::System;
 /// Run a study: settings compared under control, with verdicts
 ///
 /// A study file says what to compare: a target, workloads, factors with their levels. The trials
-/// run in random order, six replicates of each arm by default, each arm is compared with
+/// run in random order, six replicates of each setting by default, each setting is compared with
 /// the baseline within its replicate, and every comparison ends with one of four verdicts: better,
 /// worse, equivalent within the margin, or inconclusive.
 #[derive(Debug, Args)]
@@ -22,7 +22,7 @@ use assay_core::system::System;
     after_help = "More: assay run STUDY --help (that study's), assay run --help (all)",
     after_long_help = "\
 Examples:
-  assay plan depth                       what it would do, how long, what it sees
+  assay plan depth                       what it would do, how long, what it detects
   assay run depth                        run it in this directory
   assay run depth.toml /mnt/card         a study file, there
   assay run depth --set depth=1,4,16     other levels, or another factor

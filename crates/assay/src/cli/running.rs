@@ -69,8 +69,8 @@ impl Unended {
 pub struct Waiting {
     /// Wait so long for what another study holds, such as 30m
     ///
-    /// Without it such a study is refused at once. With progress; what is held to the end of that time
-    /// is refused as well.
+    /// Without it such a study is refused at once. With progress; what is still in use at the end of that
+    /// time is refused as well.
     #[arg(long, value_name = "TIME")]
     wait: Option<Time>,
 }
@@ -205,7 +205,8 @@ pub fn end(
     if !finished.interrupted {
         let is_kept = finished.directory.is_some();
         let findings = kept(system, finished);
-        matters.extend(show(&findings, is_kept).err());
+        // Of two that are as grave, what was lost is told last, since it says what is kept.
+        matters.splice(0..0, show(&findings, is_kept).err());
     }
     gravest(matters)
 }
@@ -310,7 +311,9 @@ fn lost(finished: &Finished) -> Option<Failure> {
     let all = finished.trials.iter().filter(|own| own.record.status != Status::LeadIn).count();
     let hurt = |trial: &Trial| trial.record.measured.as_ref().and_then(trial::taken_back).is_some();
     let why = if finished.trials.iter().any(hurt) {
-        format!("a level was taken back because it hurt: {failed} of {all} trials have no number")
+        format!(
+            "a level was rolled back because it harmed the work: {failed} of {all} trials have no number"
+        )
     } else {
         format!("{failed} of {all} trials failed (the first: {first})")
     };
@@ -325,7 +328,9 @@ fn lost(finished: &Finished) -> Option<Failure> {
 /// Whether a trial is one that the time asked for had no room for, in a row that has a number all the same.
 fn is_spared(finished: &Finished, trial: &Trial) -> bool {
     let row = |own: &Trial| (own.record.workload, own.record.arm.clone());
-    let mut others = finished.trials.iter().filter(|own| own.record.status == Status::Ok);
+    // As rows count them: a disturbed trial has a number, too.
+    let counts = |own: &&Trial| matches!(own.record.status, Status::Ok | Status::Disturbed);
+    let mut others = finished.trials.iter().filter(counts);
     trial.record.reason.as_deref() == Some(trial::OUT_OF_TIME)
         && others.any(|own| row(own) == row(trial))
 }
@@ -486,15 +491,22 @@ mod tests {
 
     #[test]
     fn a_trial_that_had_no_time_is_lost_where_its_row_has_no_number() {
-        let left_out = |trials: std::ops::Range<usize>, reason: &str| {
-            let mut finished = finished();
+        let without = |mut finished: Finished, trials: std::ops::Range<usize>, reason: &str| {
             for trial in &mut finished.trials[trials] {
                 trial.record.status = Status::Failed;
                 trial.record.reason = Some(reason.to_owned());
             }
             lost(&finished).map(|failure| failure.kind)
         };
+        let left_out = |trials, reason: &str| without(finished(), trials, reason);
+        let left_out_beside = |status: Status, trials| {
+            let mut finished = finished();
+            finished.trials.iter_mut().for_each(|trial| trial.record.status = status);
+            without(finished, trials, trial::OUT_OF_TIME)
+        };
         assert_eq!(left_out(2..6, trial::OUT_OF_TIME), None);
+        assert_eq!(left_out_beside(Status::Disturbed, 2..6), None);
+        assert_eq!(left_out_beside(Status::LeadIn, 2..6), Some(Kind::Partial));
         assert_eq!(left_out(0..6, trial::OUT_OF_TIME), Some(Kind::Partial));
         assert_eq!(left_out(5..6, "input/output error"), Some(Kind::Partial));
     }

@@ -12,9 +12,9 @@ use assay_core::system::System;
 /// Identical arms, until there are enough pairs of them to speak of.
 const USUAL_ARMS: u32 = 4;
 
-/// What this machine makes of identical arms: false positives, noise, the smallest effect in sight
+/// What this machine makes of identical settings: false positives, noise, detectable difference
 ///
-/// Runs a study with copies of its baseline in the place of its arms. Whatever differs between
+/// Runs a study with copies of its baseline in the place of its settings. Whatever differs between
 /// them is noise; pairs that are told apart are false positives of this machine.
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -24,7 +24,7 @@ Examples:
   assay selftest --null depth.toml /mnt/card  with those of a study, there
   assay selftest --null --arms 6 --replicates 10")]
 pub struct Arguments {
-    /// Run identical arms
+    /// Run identical settings
     #[arg(long, required = true)]
     null: bool,
     /// A study file, or the name of a shipped study
@@ -33,10 +33,10 @@ pub struct Arguments {
     /// Directory, file or block device instead of the study's own
     #[arg(value_name = "TARGET")]
     target: Option<String>,
-    /// Identical arms
+    /// Identical settings
     #[arg(long, value_name = "N", default_value_t = USUAL_ARMS)]
     arms: u32,
-    /// Complete passes over all arms
+    /// Complete passes over all settings
     #[arg(long, value_name = "N", default_value_t = assay_core::study::DEFAULT_REPLICATES)]
     replicates: u32,
     /// Seed of order, offsets and content; drawn where it is not given
@@ -105,7 +105,7 @@ fn null_study(study: Study, arguments: &Arguments) -> Study {
             *workload = own;
         }
     }
-    study.title = format!("Identical arms: {}", study.title);
+    study.title = format!("Identical settings: {}", study.title);
     study.preset = None;
     study.factors = [("copy".to_owned(), copies)].into();
     study.baseline.clear();

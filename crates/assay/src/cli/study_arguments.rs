@@ -16,8 +16,9 @@ use assay_core::plan::allocation::Quick;
 use assay_core::plan::arms::TARGET;
 use assay_core::probes::energy::meter;
 use assay_core::quantity::{Bytes, Percent, Time};
+use assay_core::study::file::{self, Typed};
 use assay_core::study::{
-    Card, SMALLEST_AREA_BYTES, Stop, StopRule, Study, fields::SMALLEST_BUDGET, file,
+    Card, SMALLEST_AREA_BYTES, Stop, StopRule, Study, fields::SMALLEST_BUDGET,
 };
 use assay_core::system::System;
 use assay_core::work::{boot, observe};
@@ -94,7 +95,7 @@ pub struct StudyArguments {
     /// Again for another factor; assay list factors has their names.
     #[arg(long, value_name = "NAME=LEVEL,LEVEL")]
     set: Vec<String>,
-    /// Complete passes over all arms
+    /// Complete passes over all settings
     #[arg(long, value_name = "N")]
     replicates: Option<u32>,
     /// Seed of order, offsets and content; drawn where it is not given
@@ -107,7 +108,7 @@ pub struct StudyArguments {
     budget: Option<String>,
     /// Of a job file of fio, what can be done
     ///
-    /// Keys and jobs that cannot be done are left out; each is told.
+    /// Keys and jobs that cannot be done are left out; each is named.
     #[arg(long, conflicts_with = "lines")]
     partly: bool,
     /// Short trials: a first look, with every level
@@ -116,7 +117,7 @@ pub struct StudyArguments {
     /// Time of a trial that is counted, such as 10s or 2min
     #[arg(long, value_name = "TIME")]
     time: Option<String>,
-    /// Take a level back that hurts others' work so much (2x, or off)
+    /// Roll a level back that harms others' work so much (2x, or off)
     ///
     /// From so many times the worst of the baseline on.
     #[arg(long, value_name = "FACTOR")]
@@ -126,7 +127,7 @@ pub struct StudyArguments {
     /// After the first replicate with which it has. Of boots: a unit, whose start is timed as well.
     #[arg(long, value_name = "WHEN")]
     until: Option<String>,
-    /// What arms are compared with, such as depth=1
+    /// Baseline of comparisons, such as depth=1
     ///
     /// Again for another factor.
     #[arg(long, value_name = "NAME=LEVEL")]
@@ -161,7 +162,7 @@ pub struct StudyArguments {
     /// On a loop device made for it, removed afterwards (as root)
     #[arg(long, conflicts_with_all = ["targets", "destroy"])]
     lab: bool,
-    /// A power meter's file: energy is told of it
+    /// A power meter's file, to report energy
     ///
     /// A time and watts in each line.
     #[arg(long, value_name = "FILE")]
@@ -190,10 +191,60 @@ impl StudyArguments {
         let study = self.metered(system, self.sold_as(self.at_speed(study))?)?;
         let study = if self.lab { study.in_lab() } else { study };
         // What the command line made of it is read like a file, so that both know the same rules.
-        let study = file::parse("the study as changed", &file::write(&study.settled())?)?;
+        let name = self.study.as_deref().unwrap_or("the commands");
+        let study = file::changed(name, &study.settled(), &self.typed())?;
         let targets = self.targets_of(&study);
         self.build.check(system, &targets)?;
         Ok((study, targets))
+    }
+
+    /// The options that may make a study invalid, with the keys that they set.
+    fn typed(&self) -> Vec<Typed> {
+        let mut typed: Vec<Typed> = Vec::new();
+        let targets = self.targets();
+        if !targets.is_empty() {
+            let path = if targets.len() > 1 { "factors/target" } else { "target" };
+            typed.push(Typed::new(targets.join(" "), path));
+        }
+        for (option, texts, key) in
+            [("--set", &self.set, "factors"), ("--baseline", &self.baseline, "baseline")]
+        {
+            typed.extend(texts.iter().map(|text| {
+                let named = || text.split_once('=').map_or(text.as_str(), |(name, _)| name.trim());
+                let of_command = self.commands.baseline(text).map(|(name, _)| name);
+                let name = of_command.unwrap_or_else(|| named().to_owned());
+                Typed::new(format!("{option} {text}"), format!("{key}/{name}"))
+            }));
+        }
+        let options = [
+            ("--replicates", self.replicates.map(|count| count.to_string()), "replicates"),
+            ("--seed", self.seed.map(|seed| seed.to_string()), "seed"),
+            ("--primary", self.primary.clone(), "primary"),
+            ("--margin", self.margin.clone(), "margin"),
+            ("--budget", self.budget.clone(), "budget"),
+            ("--area", self.area.clone(), "area/size"),
+            ("--time", self.time.clone(), "workload/*/*/time"),
+            (
+                "--limit",
+                self.limit.map(|size| size.to_string().replace(' ', "")),
+                "workload/*/*/memory-limit",
+            ),
+            ("--harm", self.harm.clone(), "workload/*/*/harm"),
+            ("--until", self.until.clone(), "stop"),
+            ("--claimed", self.claimed.clone(), "card/claimed"),
+            ("--price", self.price.clone(), "card/price"),
+            ("--meter", self.meter.clone(), "meter"),
+        ];
+        typed.extend(options.into_iter().filter_map(|(option, text, path)| {
+            Some(Typed::new(format!("{option} {}", text?), path))
+        }));
+        typed.extend(self.commands.typed());
+        typed.extend(self.build.typed());
+        typed.extend(self.like.typed());
+        let flags = [("--quick", self.quick), ("--lab", self.lab), ("--partly", self.partly)];
+        let flags = flags.into_iter().filter(|(_, is_there)| *is_there);
+        typed.extend(flags.map(|(flag, _)| Typed::new(flag, "")));
+        typed
     }
 
     /// The study's word and its target, where the line says nothing else of it.
@@ -505,6 +556,34 @@ mod tests {
         assert!(told.contains("the smallest area is"), "{told}");
         let told = study(&["--command", "true", "--area", "64MiB"]).unwrap_err().message;
         assert!(told.starts_with("--area: no work of this study"), "{told}");
+    }
+
+    /// The user never sees the study that options made: the option is named as it was typed.
+    #[test]
+    fn an_option_that_makes_a_study_invalid_is_named_as_it_was_typed() {
+        for (words, told) in [
+            (vec!["depth", "--set", "depth=1,x"], "--set depth=1,x: "),
+            (vec!["depth", "--set", "depht=1,2"], "--set depht=1,2: there is no factor"),
+            (vec!["depth", "--replicates", "0"], "--replicates 0: "),
+            (vec!["depth", "--primary", "speed"], "--primary speed: "),
+            (vec!["depth", "--baseline", "depth=7"], "--baseline depth=7: "),
+            (vec!["depth", "--set", "depth=1..8"], "--set depth=1..8: "),
+        ] {
+            let message = study(&words).unwrap_err().message;
+            assert!(message.starts_with(told), "{words:?}: {message}");
+            assert!(!message.contains("as changed") && !message.contains("depth:"), "{message}");
+        }
+        let message = study(&["depth", "--set", "depth=1..8"]).unwrap_err().message;
+        assert!(message.ends_with("--set depth=1,2,4,8"), "{message}");
+        let both = study(&["depth", "--set", "depth=x", "--set", "threads=y"]).unwrap_err().message;
+        assert!(both.contains("--set depth=x: ") && both.contains("--set threads=y: "), "{both}");
+    }
+
+    #[test]
+    fn options_that_fit_say_nothing() {
+        let words = ["depth", "--set", "depth=1,2", "--replicates", "4", "--baseline", "depth=2"];
+        let fits = study(&words).unwrap();
+        assert_eq!((fits.replicates, &*fits.baseline["depth"]), (4, "2"));
     }
 
     #[test]

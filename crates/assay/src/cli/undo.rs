@@ -9,20 +9,20 @@ use assay_core::failure::{Failure, Outcome};
 use assay_core::system::System;
 use assay_core::system::journal::{Report, Unfinished};
 
-/// Take back what assay advise apply made permanent
+/// Undo what assay advise apply made permanent
 ///
-/// The files are removed and each setting gets back what it held. A file that somebody else has
+/// The files are removed and each setting gets its former value back. A file that somebody else has
 /// changed since is left alone, and shown.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   assay restore undo                          the last one that was applied
-  assay restore undo 20261120-1031 --dry-run  only say what would be taken back")]
+  assay restore undo 20261120-1031 --dry-run  only say what would be undone")]
 pub struct Arguments {
     /// Id of what was applied, or the beginning of it [default: the last one]
     #[arg(value_name = "ID")]
     result: Option<String>,
-    /// Only say what would be taken back
+    /// Only say what would be undone
     #[arg(long)]
     dry_run: bool,
     /// One JSON document instead of text
@@ -81,7 +81,7 @@ fn tell(arguments: &Arguments, id: &str, report: &Report) {
         }));
         return;
     }
-    let word = if arguments.dry_run { "to take back" } else { "taken back" };
+    let word = if arguments.dry_run { "to undo" } else { "undone" };
     let lines = report.done.iter().map(|line| format!("{word}: {line}\n"));
     let text: String =
         lines.chain(report.nothing.iter().map(|line| format!("nothing to do: {line}\n"))).collect();

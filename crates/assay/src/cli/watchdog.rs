@@ -62,7 +62,7 @@ fn put_back(system: &dyn System, id: &str) -> Outcome<Report> {
         return own.map_or_else(|| Ok(Report::default()), |own| journal::restore(system, own));
     }
     Err(Failure::not_restored(format!(
-        "the journal of {id} is still held by another process: run assay restore when it has ended"
+        "the journal of {id} is still in use by another process: run assay restore when it has ended"
     )))
 }
 

@@ -23,7 +23,7 @@ use assay_core::system::trust::{self, OTHERS_WRITE};
 use assay_core::system::{Hold, HoldError, Holder, System};
 
 /// Where the files lie. Containers that share drives are given it, too.
-const RUN: &str = "/run/assay";
+pub(super) const RUN: &str = "/run/assay";
 /// Everybody may see that a file is there, and nobody else may make one.
 const RUN_MODE: u32 = 0o755;
 /// Who may open it may lock it.

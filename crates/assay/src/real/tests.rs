@@ -283,9 +283,26 @@ fn pages_are_counted_to_their_boundaries() {
     assert_eq!([pages_of(&(0..page)), pages_of(&(1..page + 1)), pages_of(&(7..7))], [1, 2, 0]);
 }
 
+/// The name of a lock that nobody else takes; the file that root locks under it goes away with it.
+struct LockName(String);
+
+impl LockName {
+    fn file(&self) -> PathBuf {
+        Path::new(hold::RUN).join(format!("lock-{}", self.0))
+    }
+}
+
+impl Drop for LockName {
+    fn drop(&mut self) {
+        // An ordinary user makes none.
+        let _ = std::fs::remove_file(self.file());
+    }
+}
+
 #[test]
 fn a_lock_is_held_by_one_and_names_its_holder() {
-    let name = format!("test-{}", std::process::id());
+    let own = LockName(format!("test-{}", std::process::id()));
+    let (name, file) = (own.0.clone(), own.file());
     let hold = Real.hold(&name).unwrap();
     for _ in 0..3 {
         match Real.hold(&name) {
@@ -299,6 +316,8 @@ fn a_lock_is_held_by_one_and_names_its_holder() {
     drop(hold);
     drop(Real.hold(&name).unwrap());
     assert!(matches!(Real.hold(&"x".repeat(200)), Err(HoldError::Failed(_))));
+    drop(own);
+    assert!(!file.exists(), "{}", file.display());
 }
 
 #[test]

@@ -272,7 +272,7 @@ fn devices_readable(system: &dyn System) -> Ability {
     let root = system.user().id == 0;
     Ability {
         name: "block devices".to_owned(),
-        purpose: "measuring a drive below its file system, read-only or with --destroy".into(),
+        purpose: "measuring a drive below its file system, read-only or overwritten".into(),
         state: Presence::from_option(
             root.then(|| "this is root".to_owned()),
             "an ordinary user may usually not open them",

@@ -278,7 +278,7 @@ fn body(text: &str) -> &str {
     text.split_once('\n').filter(|(head, _)| head.starts_with('#')).map_or(text, |(_, body)| body)
 }
 
-/// Refuses to set what another result has set for keeps.
+/// Refuses to set what another result has set permanently.
 fn no_clash(known: &[Unfinished], proposal: &Proposal) -> Outcome<()> {
     let sets = |undo: &Undo| match undo {
         Undo::Setting { path, .. } => {
@@ -288,7 +288,7 @@ fn no_clash(known: &[Unfinished], proposal: &Proposal) -> Outcome<()> {
     };
     match known.iter().find(|other| other.undos().iter().any(sets)) {
         Some(other) => Err(Failure::refused(format!(
-            "{} has set the same for keeps: run assay restore undo {} first",
+            "{} has set the same permanently: run assay restore undo {} first",
             other.id, other.id
         ))),
         None => Ok(()),
@@ -337,7 +337,7 @@ pub fn undo(system: &dyn System, standing: &Unfinished) -> Outcome<Report> {
         return Ok(report);
     }
     Err(Failure::not_restored(format!(
-        "not everything was taken back: {}; free it, then run assay restore undo {} again",
+        "not everything was undone: {}; free it, then run assay restore undo {} again",
         report.failed.join("; "),
         standing.id
     )))

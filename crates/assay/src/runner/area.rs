@@ -290,7 +290,7 @@ pub fn whole_bytes(
         TargetKind::Device if !consented => return Err(not_given_up(system, site)),
         TargetKind::File => {
             return Err(Failure::mistake(format!(
-                "{} is a file of yours, which is never overwritten: name a directory, or a device with --destroy",
+                "{} is a file of yours, which is never overwritten: name a directory, or a device that may be overwritten",
                 site.target
             )));
         }
@@ -311,7 +311,7 @@ fn free_bytes(system: &dyn System, site: &Site, first_byte: u64) -> Outcome<u64>
     }
     let space = system.space(&site.path).map_err(|error| {
         Failure::refused(format!(
-            "{}: the free space cannot be told: {error}; name another directory",
+            "{}: the free space cannot be determined: {error}; name another directory",
             site.target
         ))
     })?;
@@ -331,12 +331,11 @@ const MOST_LEFT_BYTES: u64 = 1 << 30;
 fn not_given_up(system: &dyn System, site: &Site) -> Failure {
     use assay_core::system::identity;
     match identity::stake(system, site) {
-        Ok(stake) => Failure::mistake(format!(
-            "{} is overwritten from its beginning to its end, so all data on it are lost: look at assay plan \
-             capacity {}, then give --destroy {:?}; or name a directory on it, where free space is used",
+        Ok(_) => Failure::mistake(format!(
+            "{} is overwritten from its beginning to its end, so all data on it are lost: {}; or name a \
+             directory on it, where free space is used",
             site.target,
-            site.target,
-            stake.text()
+            identity::way_on("capacity", &site.target)
         )),
         Err(failure) => failure,
     }
@@ -352,7 +351,7 @@ pub fn directory_bytes(
 ) -> Outcome<u64> {
     let space = system.space(path).map_err(|error| {
         Failure::refused(format!(
-            "{target}: the free space cannot be told: {error}; name another directory"
+            "{target}: the free space cannot be determined: {error}; name another directory"
         ))
     })?;
     if space.read_only {

@@ -284,10 +284,12 @@ impl<'a> TestBed<'a> {
         for device in place.devices().filter(|_| !beside) {
             let extent = extent(self.system, study, &device.site, !place.others.is_empty())?;
             let Some(consent) = device.consent.clone() else {
-                let text = identity::stake(self.system, &device.site)?.text();
+                // What must not be overwritten at all is refused with its own reason.
+                identity::stake(self.system, &device.site)?;
                 let what = layers::one(layers::noun(study.factors.keys()));
                 return Err(Failure::mistake(format!(
-                    "{what} can be made only where data may be lost: look at assay plan, then give --destroy {text:?}"
+                    "{what} can be made only where data may be lost: {}",
+                    identity::way_on("STUDY", &device.site.target)
                 )));
             };
             below.push(Device { extent, discard: study.prepare.discard, consent });
@@ -389,7 +391,7 @@ impl<'a> TestBed<'a> {
         }
         let wanted = match self.wanted(index, &planned.arm) {
             Ok(wanted) => wanted,
-            Err(reason) => return Some(format!("its settings cannot be told any more: {reason}")),
+            Err(reason) => return Some(format!("its settings cannot be read any more: {reason}")),
         };
         let shaped = plan.workloads[planned.workload].work.shaped();
         let shaped = shaped.filter(|_| self.guard.is_some());
@@ -603,10 +605,11 @@ impl<'a> TestBed<'a> {
             return Ok(());
         }
         if consent.is_none() {
-            let text = identity::stake(self.system, site)?.text();
+            identity::stake(self.system, site)?;
             return Err(Failure::mistake(format!(
-                "{} can be primed only where data may be lost: look at assay plan, then give --destroy {text:?}",
-                site.target
+                "{} can be primed only where data may be lost: {}",
+                site.target,
+                identity::way_on("STUDY", &site.target)
             )));
         }
         let range = 0..extent(self.system, study, site, !others.is_empty())?.range.end;

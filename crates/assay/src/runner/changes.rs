@@ -81,10 +81,10 @@ pub fn wanting(system: &dyn System, study: &Study, places: &[Place]) -> Vec<Stri
         gives_up && place.consent.is_none() && place.site.kind == TargetKind::Device
     };
     let told = |place: &Place| match identity::stake(system, &place.site) {
-        Ok(stake) => format!(
-            "{}: cannot run as it stands: its data are lost, so give --destroy {:?}",
-            place.site.target,
-            stake.text()
+        // What has to be typed stands where the plan tells what is lost.
+        Ok(_) => format!(
+            "{}: cannot run as it stands: its data would be lost, and nobody has agreed to that",
+            place.site.target
         ),
         Err(failure) => failure.message,
     };

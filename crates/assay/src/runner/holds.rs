@@ -117,7 +117,7 @@ fn one(context: &mut Context<'_>, wanted: &Wanted, until_ns: u64) -> Outcome<Hol
             Err(HoldError::Failed(error)) => {
                 let Wanted { name, what } = wanted;
                 return Err(Failure::refused(format!(
-                    "whether {what} cannot be told: the lock {name} cannot be tried: {error}"
+                    "whether {what} cannot be determined: the lock {name} cannot be tried: {error}"
                 )));
             }
         };

@@ -54,7 +54,7 @@ pub fn changes(study: &Study) -> Vec<String> {
     }
     told.extend(interfaces(study).into_iter().filter(|_| shapes(study)).map(|interface| {
         format!(
-            "shaper: the way out of {interface} is held to each level (tc qdisc); taken away again, and tc \
+            "shaper: the outgoing rate of {interface} is limited to each level (tc qdisc); removed again, and tc \
              qdisc show is as before"
         )
     }));

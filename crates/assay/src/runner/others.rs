@@ -99,7 +99,7 @@ impl Others {
         let Some(detail) = record.measured.as_ref().and_then(Detail::of) else { return };
         match &detail.harm {
             Some(breach) if self.dropped(&record.arm).is_none() => {
-                let reason = format!("taken back in trial {}: {}", record.order, breach.words());
+                let reason = format!("rolled back in trial {}: {}", record.order, breach.words());
                 self.dropped.push((record.arm.clone(), reason));
             }
             None if arms::matches(&record.arm, &plan.design.baseline) => {
@@ -129,7 +129,7 @@ impl Others {
         let lost = self.dropped.iter().find(|(arm, _)| arms::matches(arm, baseline));
         if let Some((arm, reason)) = lost {
             return Some(format!(
-                "the baseline {} hurt the work that goes on ({reason}): name another with --baseline",
+                "the baseline {} harmed the work that goes on ({reason}): name another with --baseline",
                 arm_words(arm)
             ));
         }

@@ -81,7 +81,7 @@ impl Session<'_> {
         let expected_ns = self.left_ns(left);
         (context.tell)(Event::Planned { trials: self.plan.trials.len(), done, expected_ns });
         if let Err(reason) = self.first_look(trials, context) {
-            (context.tell)(Event::Warning(format!("no level will be taken back: {reason}")));
+            (context.tell)(Event::Warning(format!("no level will be rolled back: {reason}")));
         }
         self.lead_in_again(trials, context);
         for (index, planned) in self.plan.trials.iter().enumerate().skip(done) {
@@ -262,7 +262,7 @@ impl Session<'_> {
         self.log(
             "lead-in",
             &format!(
-                "trial {} was run once more as a lead-in and left out: {operations} operations",
+                "trial {} was run once more as a warm-up and left out: {operations} operations",
                 planned.order
             ),
         );

@@ -1,7 +1,7 @@
 //! A study from its targets to its records: resolve, lock, survey, plan, run, store. And the same
 //! for a study that was interrupted: the plan is the one that was stored.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -14,6 +14,7 @@ use super::places::{Place, places_of};
 use super::session::{End, Judge, Session};
 use super::surroundings;
 use super::survey;
+use assay_core::factors::{self, Role};
 use assay_core::failure::{Failure, Outcome};
 use assay_core::plan;
 use assay_core::plan::allocation::{self, Quick};
@@ -21,6 +22,7 @@ use assay_core::plan::arms::{self, Layout};
 use assay_core::plan::pace::Pace;
 use assay_core::probes::Probes;
 use assay_core::results::bundle::{Bundle, Stored};
+use assay_core::results::design::Factor;
 use assay_core::results::environment::{self, Environment};
 use assay_core::results::id::{entropy, new_id};
 use assay_core::results::log::{ENDED, Entry};
@@ -31,7 +33,7 @@ use assay_core::results::vouch::Voucher;
 use assay_core::study::{Study, Target, simulated};
 use assay_core::system::identity::{self, Caller};
 use assay_core::system::site::{Site, TargetKind};
-use assay_core::system::{System, machine, virtual_machine};
+use assay_core::system::{System, machine, quoted, virtual_machine};
 
 /// What the user has said himself that a study may do, on the command line and nowhere else.
 #[derive(Clone, Debug, Default)]
@@ -318,7 +320,45 @@ fn anything(system: &dyn System, study: &Study, plan: &Plan) -> Outcome<()> {
     Err(Failure::refused(format!("nothing of this study can be run here: {}{way_on}", why(plan))))
 }
 
-/// Refuses a study whose baseline cannot be had here, or of which nothing can be run.
+/// Why nothing can be compared where a study compares: of each work one arm is left, the baseline. None where
+/// something can, and where a single level was asked for.
+fn nothing_to_compare(system: &dyn System, study: &Study, plan: &Plan) -> Option<String> {
+    // Where the operator changes something, each level is a study of its own, and results are compared.
+    let by_hand = |factor: &Factor| factors::has_role(&factor.name, Role::Observed);
+    if plan.design.varied().next().is_none() || plan.design.varied().any(by_hand) {
+        return None;
+    }
+    let baseline = &plan.design.baseline;
+    let mut known: BTreeMap<&str, &Arm> = BTreeMap::new();
+    let mut own = plan.workloads.iter().filter(|work| !work.control);
+    let is_lone = own.all(|work| {
+        let first = *known.entry(work.name.as_str()).or_insert(&work.arm);
+        *first == work.arm && plan::arms::matches(&work.arm, baseline)
+    });
+    is_lone.then(|| {
+        let way_on = changes::way_on(system, study);
+        format!("no level can be compared here: {}{way_on}{}", why(plan), alone(plan))
+    })
+}
+
+/// How the baseline is measured by itself, where that says something.
+fn alone(plan: &Plan) -> String {
+    if plan.workloads.iter().any(|work| work.work.is_others()) {
+        // Minutes of looking at one level would tell nothing that assay watch does not.
+        return String::new();
+    }
+    let factors = plan.design.varied().filter(|factor| factor.name != "target");
+    let levels = factors.filter_map(|factor| {
+        let level = plan.design.baseline.get(&factor.name)?;
+        Some(format!("--set {}", quoted(&format!("{}={level}", factor.name))))
+    });
+    match levels.collect::<Vec<_>>().join(" ") {
+        none if none.is_empty() => none,
+        levels => format!("; the baseline alone is measured with {levels}"),
+    }
+}
+
+/// Refuses a study whose baseline cannot be had here, or of which nothing can be run or compared.
 fn enough(system: &dyn System, study: &Study, plan: &Plan) -> Outcome<()> {
     anything(system, study, plan)?;
     let why = || why(plan);
@@ -326,10 +366,8 @@ fn enough(system: &dyn System, study: &Study, plan: &Plan) -> Outcome<()> {
     let is_baseline = |arm: &Arm| plan::arms::matches(arm, baseline);
     let there = plan.workloads.iter().any(|work| is_baseline(&work.arm));
     let compared = plan.design.varied().next().is_some();
-    let others = plan.workloads.iter().any(|work| work.work.is_others());
-    if others && compared && plan.workloads.iter().all(|work| is_baseline(&work.arm)) {
-        // Minutes of looking at one level would tell nothing that assay watch does not.
-        return Err(Failure::refused(format!("no level can be compared here: {}", why())));
+    if let Some(reason) = nothing_to_compare(system, study, plan) {
+        return Err(Failure::refused(reason));
     }
     if there || baseline.is_empty() || !compared {
         return Ok(());
@@ -419,7 +457,8 @@ pub fn preview(
         estimated(system, study, (targets, consented), quick, changes::refused)?;
     seen.changes = changes::wanting(system, &seen.study, &places);
     seen.changes.extend(changes::changes(system, &seen.study, &places));
-    seen.lacks = changes::lacks(system, &seen.study);
+    seen.lacks.extend(nothing_to_compare(system, &seen.study, &seen.plan));
+    seen.lacks.extend(changes::lacks(system, &seen.study));
     Ok(seen)
 }
 

@@ -621,7 +621,8 @@ fn a_level_is_the_same_whichever_one_it_follows_and_all_is_put_back() {
 fn levels_that_cannot_be_had_are_left_out_and_a_baseline_is_refused() {
     let fake = machine();
     let stop = AtomicBool::new(false);
-    let finished = run(&fake, schedulers(&["mq-deadline", "bfq"]), &stop, &mut |_| {}).unwrap();
+    let levels = ["mq-deadline", "bfq", "none"];
+    let finished = run(&fake, schedulers(&levels), &stop, &mut |_| {}).unwrap();
     let reasons: Vec<&str> =
         finished.plan.absent.iter().map(|absent| absent.reason.as_str()).collect();
     assert!(!reasons.is_empty());

@@ -216,7 +216,7 @@ pub fn taken_back(measured: &Measured) -> Option<String> {
     let detail = observe::Detail::of(measured)?;
     let breach = detail.harm.as_ref()?;
     Some(format!(
-        "taken back after {}: {}",
+        "rolled back after {}: {}",
         show::duration(measured.elapsed_ns as f64),
         breach.words()
     ))

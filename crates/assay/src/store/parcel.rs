@@ -50,6 +50,9 @@ const HEADS_BYTES: u64 = 4096;
 /// Either of these makes a directory a result: they are written last.
 const LAST: [&str; 2] = ["plan.json", "import.json"];
 
+/// The first of the files of another tool, where these were imported.
+const FIRST_SOURCE: &str = "source-0001";
+
 /// What a file says of itself.
 #[derive(Debug, Serialize, Deserialize)]
 struct About {
@@ -356,7 +359,7 @@ impl Reading {
         };
         let whole = match LAST.map(has) {
             [true, false] => has("study.toml") && has("environment.json"),
-            [false, true] => has("trials.csv"),
+            [false, true] => has("trials.csv") != has(FIRST_SOURCE),
             _ => false,
         };
         if !whole {
@@ -448,6 +451,9 @@ mod tests {
         };
         assert!(whole(&["plan.json", "study.toml", "environment.json"]));
         assert!(whole(&["import.json", "trials.csv"]));
+        assert!(whole(&["import.json", "source-0001", "source-0002"]));
+        assert!(!whole(&["import.json", "trials.csv", "source-0001"]), "of which kind?");
+        assert!(!whole(&["import.json", "source-0002"]));
         assert!(!whole(&["plan.json", "study.toml"]) && !whole(&["plan.json", "environment.json"]));
         assert!(!whole(&["import.json"]) && !whole(&["trials.csv"]) && !whole(&[]));
         let both = ["plan.json", "study.toml", "environment.json", "import.json", "trials.csv"];

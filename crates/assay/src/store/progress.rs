@@ -74,7 +74,7 @@ pub struct Progress {
 pub struct Ran {
     /// Position in the plan.
     pub order: u32,
-    /// Replicate, or `lead-in`.
+    /// Replicate, or `warm-up`.
     pub replicate: String,
     /// Workload.
     pub workload: String,
@@ -341,7 +341,7 @@ impl Watched {
         Ran {
             order: record.order,
             replicate: match record.status {
-                Status::LeadIn => "lead-in".to_owned(),
+                Status::LeadIn => "warm-up".to_owned(),
                 _ => format!("{}{}", record.replicate, repeats.unwrap_or_default()),
             },
             workload: workload.name.clone(),

@@ -4,7 +4,7 @@ use std::thread;
 use std::time::Duration;
 
 use assay_lab::liar::{Character, Liar, Lie};
-use assay_lab::needs::count;
+use assay_lab::needs::{count, is_crowded};
 use assay_lab::process::Assay;
 use assay_lab::volume::{Filesystem, Volume};
 use assay_lab::{call, is_root};
@@ -41,12 +41,16 @@ fn program(card: &Liar) -> Assay {
 /// What unlocks a loop device.
 fn id(card: &Liar, bytes: u64) -> String {
     let name = card.device().unwrap().name().to_owned();
-    // Whatever it is called exactly, a refusal names it.
+    // Whatever it is called exactly, a refusal names the plan, and that tells it.
     let device = card.device().unwrap().device().to_owned();
     let ended = program(card).run(&["check", "--capacity", &device], LIMIT).unwrap();
     assert_eq!(ended.code, 2, "{}{}", ended.stdout, ended.stderr);
-    let told = ended.stderr.split("--destroy \"").nth(1).and_then(|rest| rest.split('"').next());
-    let told = told.unwrap_or_else(|| panic!("{}", ended.stderr)).to_owned();
+    assert!(!ended.stderr.contains("--destroy"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("`assay plan capacity "), "{}", ended.stderr);
+    let plan = program(card).run(&["plan", "capacity", &device, "--json"], LIMIT).unwrap();
+    let plan: Value = serde_json::from_str(&plan.stdout).unwrap();
+    let told = plan["stakes"][0]["destroy"].as_str();
+    let told = told.unwrap_or_else(|| panic!("{plan}")).to_owned();
     assert!(told.starts_with(&name), "{told} of {bytes}");
     assert_eq!(card.written_bytes(), 0, "nothing is written without a consent");
     told
@@ -343,7 +347,7 @@ mod in_full {
             }
             seen.push(course.to_string());
         }
-        panic!("no fall: {}", seen.join("\n"));
+        not_seen("no fall", &seen);
     }
 
     /// The same card with a cache that is empty again after a rest: then it is called one.
@@ -368,7 +372,14 @@ mod in_full {
             }
             seen.push(text);
         }
-        panic!("no cache: {}", seen.join("\n"));
+        not_seen("no cache", &seen);
+    }
+
+    /// A card that others keep from its processors writes at no rate of its own: nothing of it is to be seen then. Where
+    /// CI is set a skip that is not expected fails as well.
+    fn not_seen(what: &str, seen: &[String]) {
+        assert!(is_crowded(), "{what}: {}", seen.join("\n"));
+        skip(&format!("{what}, and others keep the processors: {}", seen.join("; ")));
     }
 
     /// Whether a course ends far below its beginning, the change told with its interval.

@@ -295,7 +295,7 @@ fn spare_name(place: &Path) -> Done<Case> {
 /// A recording lies on it and the text names nothing.
 fn unnamed(place: &Path, recording: &str, name: &str) -> Done<Case> {
     let device = recorded(place, recording)?;
-    let reason = format!("give --destroy \"{}+{name}\"", id(&device));
+    let reason = format!("typed for it is \"{}+{name}\"", id(&device));
     Ok(Case::new(device.device(), id(&device), (2, &reason)).keep_device(device))
 }
 

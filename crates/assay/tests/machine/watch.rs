@@ -224,6 +224,49 @@ fn the_page_beside_a_study_ends_with_it() {
     terminal.until("code 0");
 }
 
+/// However early a run of it fails, the page goes away and the study ends as one without a page.
+#[test]
+#[ignore = "needs root: cargo xtask test"]
+fn a_study_beside_its_page_ends_like_any_other_where_trials_fail() {
+    if !has(&[TMUX, Need::Volume(Filesystem::Tmpfs)]) {
+        return;
+    }
+    let volume = Volume::new(Filesystem::Tmpfs, 64).unwrap();
+    let scratch = volume.scratch();
+    let home = scratch.folder("home", 0o755, None).unwrap();
+    let program = env!("CARGO_BIN_EXE_assay");
+    let target = word(volume.directory());
+    let (runs, script) = (scratch.path().join("runs"), scratch.path().join("work.sh"));
+    // A command of which so many runs go well; what stands on the terminal at the end.
+    let ended = |good: usize| {
+        let runs = word(&runs);
+        let text = format!("echo x >> {runs}\nsleep 0.05\ntest $(wc -l < {runs}) -le {good}\n");
+        fs::write(&script, text).unwrap();
+        let _ = fs::remove_file(&runs);
+        let terminal = Terminal::new(120, 40, &home);
+        terminal.types(&format!(
+            "{program} run --watch --as-root --seed 1 --replicates 3 --runs 1 --command 'sh {}' --command \
+             'sleep 0.05' {target}; echo co''de $?",
+            word(&script)
+        ));
+        let shown = terminal.until("code ");
+        assert_eq!(terminal.state(), (false, true), "{shown}");
+        let code = shown.split("code ").nth(1).and_then(|rest| rest.chars().next());
+        (code.unwrap_or('?'), shown)
+    };
+    let (code, shown) = ended(1000);
+    assert_eq!(code, '0', "{shown}");
+    let all = fs::read_to_string(&runs).unwrap().lines().count();
+    assert!(all >= 4, "{all}");
+    for good in [0, 1, all / 2, all - 1] {
+        let (code, shown) = ended(good);
+        // Before the first trial there is nothing to keep.
+        let early = code == '3' && good < all / 2;
+        assert!(early || code == '5', "{good} of {all}: {shown}");
+        assert_eq!(shown.contains("kept as"), code == '5', "{good} of {all}: {shown}");
+    }
+}
+
 #[test]
 #[ignore = "needs root: cargo xtask test"]
 fn a_pipe_gets_lines_and_the_printed_form() {

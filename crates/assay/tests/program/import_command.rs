@@ -1,9 +1,12 @@
 //! `assay import` as a user or a script meets it: the built program, without root.
 
 use assay_lab::home::Home;
+use assay_lab::process::Assay;
 use serde_json::Value;
 use std::fmt::Write;
 use std::fs;
+use std::path::Path;
+use std::time::Duration;
 
 use crate::home;
 
@@ -84,6 +87,21 @@ fn several_files_become_several_results() {
     assert_eq!(titles, ["\"one.csv\"", "\"two.csv\""]);
     assert!(home.told(2, &["import", "--json", &files[0], &files[1]]).contains("one by one"));
     assert!(home.told(2, &["import", "--title", "x", &files[0], &files[1]]).contains("--title"));
+}
+
+#[test]
+fn a_result_that_cannot_be_kept_is_printed_and_ends_as_others_do() {
+    let home = home("import-nowhere");
+    let file = home.file("one.csv", CSV);
+    // Nobody can make a directory there, not even root.
+    let nowhere = Assay::new(Path::new(env!("CARGO_BIN_EXE_assay")), Path::new("/proc/nowhere"));
+    let ended = nowhere.run(&["import", &file, "--json"], Duration::from_secs(100)).unwrap();
+    assert_eq!(ended.code, 5, "{}", ended.stderr);
+    assert!(ended.json().unwrap()["cells"].as_array().is_some_and(|cells| !cells.is_empty()));
+    assert!(ended.stderr.contains("one.csv: the result is not kept"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("ASSAY_HOME"), "{}", ended.stderr);
+    let ended = home.run(&["import", &file, "--json"]);
+    assert_eq!((ended.code, ended.stderr.contains("not kept")), (0, false), "{}", ended.stderr);
 }
 
 #[test]

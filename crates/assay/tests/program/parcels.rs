@@ -154,6 +154,38 @@ fn an_import_can_be_handed_on_and_an_id_that_exists_gets_another_name() {
     assert_eq!(home.json(&["show", "--json"])["study"]["id"], id.as_str());
 }
 
+/// The files of another tool are one result, and all of them go along.
+#[test]
+fn an_import_of_several_files_is_handed_on_with_all_of_them() {
+    let home = home("parcel-files");
+    let run =
+        |name: &str| format!("{}/tests/importers/fio-json/{name}", env!("CARGO_MANIFEST_DIR"));
+    let runs = [run("randread-d4-1.json"), run("randread-d8-1.json")];
+    let own = home.json(&["import", &runs[0], &runs[1], "--json"]);
+    let id = own["study"]["id"].as_str().unwrap();
+    let path = home.scratch.path().join("runs.assay");
+    let told = path.display().to_string();
+    home.text(&["export", id, "--format", "bundle", "-o", &told]);
+    let entries = unpacked(&path);
+    for (at, run) in runs.iter().enumerate() {
+        let name = format!("source-{:04}", at + 1);
+        let entry = entries.iter().find(|entry| entry.name == name).expect("it is not in it");
+        assert!(entry.bytes == fs::read(run).unwrap(), "{name}");
+    }
+    let other = crate::home("parcel-files-other");
+    let added = other.text(&["import", &told]).trim().to_owned();
+    assert_eq!(added, format!("{id}-foreign"));
+    let there = other.json(&["show", &added, "--json"]);
+    assert_eq!(there["cells"], own["cells"]);
+    // Without one of them it is none.
+    for (name, reason) in [("source-0001", "is missing"), ("source-0002", "cannot be read")] {
+        let part: Vec<Entry> =
+            unpacked(&path).into_iter().filter(|entry| entry.name != name).collect();
+        let cut = other.file("cut.assay", packed(&part));
+        assert!(other.told(2, &["import", &cut]).contains(reason), "{name}");
+    }
+}
+
 #[test]
 fn a_bundle_is_known_by_its_name_or_by_what_stands_first_in_it() {
     let (home, id, path) = handed_on("parcel-known");

@@ -423,7 +423,7 @@ fn a_running_study_is_watched_across_a_restart_of_the_server() {
     assert_eq!(state["phase"], "ended", "{state}");
     assert_eq!(study.end(LIMIT).unwrap().code, 0);
     assert_eq!(rows.len(), 24);
-    assert_eq!(rows[0][0], "lead-in");
+    assert_eq!(rows[0][0], "warm-up");
     // Rows agree with what the findings say of the same trials.
     let found = home.json(&["show", &id, "--json"]);
     let cells = found["cells"].as_array().unwrap();

@@ -61,13 +61,30 @@ fn a_study_gives_verdicts_and_the_same_ones_again() {
     assert_eq!(without_identity(found), without_identity(again));
 }
 
+/// Nobody sees the study that options make of a preset: a mistake names the option.
+#[test]
+fn a_mistake_on_the_line_names_the_option_as_it_was_typed() {
+    let home = home("typed");
+    let told = home.told(2, &["plan", "depth", DRIVE, "--set", "depth=1..8", "--seed", "7"]);
+    assert!(told.contains("--set depth=1..8: "), "{told}");
+    assert!(told.contains("--set depth=1,2,4,8"), "{told}");
+    assert!(!told.contains("--seed") && !told.contains(":1:"), "{told}");
+    home.text(&["plan", "depth", DRIVE, "--set", "depth=1,2", "--seed", "7"]);
+}
+
 #[test]
 fn a_plan_changes_nothing_and_says_what_it_will_see() {
     let home = home("plan");
     let file = home.file("depth.toml", STUDY);
     let text = home.text(&["plan", &file, DRIVE]);
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    for part in ["36: 5 arms, 6 replicates, 6 lead-ins", "detects", "80 % power", "(control)"] {
+    for part in [
+        "36: 5 settings, 6 replicates, 6 warm-ups",
+        "detects",
+        "detectable difference",
+        "80 % power",
+        "(control)",
+    ] {
         assert!(text.contains(part), "{part}: {text}");
     }
     assert!(text.contains("no earlier result"), "{text}");
@@ -138,7 +155,10 @@ fn under_others_work_only_what_is_safe_there_is_taken() {
             "write-cache is not changed",
         ),
         (["live", "--set", "filesystem=ext4,xfs", "."], "filesystem is not changed"),
-        (["live", "--set", "tunable:/sys/block/sda/queue/write_cache=a,b", "."], "--allow-tunable"),
+        (
+            ["live", "--set", "tunable:/sys/block/sda/queue/write_cache=a,b", "."],
+            "how it is allowed",
+        ),
         (["live", "--harm", "7x", "."], "off, 1.5x, 2x"),
         (["live", "--time", "1s", "."], "at least 3 s"),
         (["live", "--set", "copy=a,b", DRIVE], "nobody works on a simulated drive"),
@@ -355,7 +375,7 @@ fn identical_arms_tell_what_the_machine_makes_of_nothing() {
     assert_eq!((&work["arms"], &work["pairs"], &work["n"]), (&4.into(), &6.into(), &6.into()));
     assert!(null["false_verdicts"].as_u64().unwrap() <= 1, "{null}");
     let text = home.text(&["selftest", "--null", "check", DRIVE, "--replicates", "3"]);
-    assert!(text.contains("sync-write") && text.contains("identical arms"), "{text}");
+    assert!(text.contains("sync-write") && text.contains("identical settings"), "{text}");
     home.told(2, &["selftest", "--null", "check", DRIVE, "--arms", "1"]);
     home.told(2, &["selftest"]);
 }

@@ -23,6 +23,37 @@ pub fn blanked(text: &str) -> String {
     String::from_utf8_lossy(&out).into_owned()
 }
 
+/// The texts that a program holds, each with its line; a text over several lines is one.
+pub fn literals(text: &str) -> Vec<(usize, String)> {
+    let bytes = text.as_bytes();
+    let mut found = Vec::new();
+    let (mut at, mut line) = (0, 1);
+    while at < bytes.len() {
+        let length = blank_length(bytes, at).max(1);
+        let end = (at + length).min(bytes.len());
+        if length > 1 && matches!(bytes[at], b'"' | b'r') {
+            let own = String::from_utf8_lossy(&bytes[at..end]);
+            let inner = own.split_once('"').and_then(|(_, rest)| rest.rsplit_once('"'));
+            found.extend(inner.map(|(inner, _)| (line, joined(inner))));
+        }
+        line += bytes[at..end].iter().filter(|byte| **byte == b'\n').count();
+        at = end;
+    }
+    found
+}
+
+/// A literal as it will be: a line that ends with a backslash goes on in the next one.
+fn joined(inner: &str) -> String {
+    let mut out = String::new();
+    for line in inner.lines() {
+        match line.strip_suffix('\\') {
+            Some(line) => out.push_str(line.trim_start()),
+            None => out.extend([line.trim_start(), "\n"]),
+        }
+    }
+    out
+}
+
 /// Length of the comment or literal that begins here; 0 where none does.
 fn blank_length(bytes: &[u8], at: usize) -> usize {
     let rest = &bytes[at..];

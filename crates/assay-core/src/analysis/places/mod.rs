@@ -80,6 +80,7 @@ pub fn by_place(brought: &[Brought], asked: Question) -> Outcome<Findings> {
     };
     let asked = Findings::of(study(brought, &places), nowhere());
     let mut found = Findings { cells, absent, comparisons, checks, places: Some(places), ..asked };
+    found.name_means();
     found.say(sentences);
     Ok(found)
 }

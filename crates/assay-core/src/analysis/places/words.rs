@@ -111,7 +111,7 @@ pub(super) fn comparison(found: &Comparison, [base, place]: [&Placed; 2], arm: &
             let margin = show::percent(100.0 * found.margin.unwrap_or_default());
             format!("this suggests that they are equivalent within {margin}")
         }
-        Some(Verdict::Inconclusive) => "this does not tell them apart".to_owned(),
+        Some(Verdict::Inconclusive) => "the difference is inconclusive".to_owned(),
         None => "there is no verdict".to_owned(),
     };
     format!("{has} (95 % interval {low} to {high}). Across machines, {says}.")
@@ -221,7 +221,7 @@ fn verdicts(found: &[&Comparison]) -> String {
         of(Some(Verdict::Worse), "suggest slower"),
         of(Some(Verdict::Better), "suggest faster"),
         of(Some(Verdict::Equivalent), "suggest equivalent"),
-        of(Some(Verdict::Inconclusive), "do not tell"),
+        of(Some(Verdict::Inconclusive), "inconclusive"),
         (few > 0).then(|| format!("{few} suggest no direction")),
         of(None, "without a verdict"),
     ];

@@ -3,7 +3,7 @@
 use super::super::rows::Row;
 use super::about;
 use super::usual::{Usual, usual};
-use crate::findings::{Cell, Trust};
+use crate::findings::{Cell, Trust, is_wide};
 use crate::quantity::units::show;
 
 /// Random operations of 4 KiB per second of a 5400 rpm laptop disk ("author's rule",
@@ -26,9 +26,6 @@ const UNEQUAL: f64 = 3.0;
 /// gigabit Ethernet 1 Gbit/s, SATA 6 Gbit/s of which 8b/10b coding leaves 4.8.
 const LINKS: [(&str, f64); 3] =
     [("USB 2.0", 60e6), ("gigabit Ethernet", 125e6), ("SATA 6 Gbit/s", 600e6)];
-
-/// Width of an interval, as a multiple of its number, from which on the number is never told without it.
-const WIDE: f64 = 2.0;
 
 /// Sentences on one target, the most important first.
 pub(super) fn sentences(rows: &[Row<'_>], cells: &[Cell], noun: &str) -> Vec<String> {
@@ -79,7 +76,7 @@ impl Spoken {
 
     /// `about 19 (suspect)`; with its interval where that is wide.
     fn shown(&self, show: impl Fn(f64) -> String) -> String {
-        let wide = self.ci95.filter(|[low, high]| high - low > WIDE * self.value);
+        let wide = self.ci95.filter(|ends| is_wide(Some(*ends)));
         let interval =
             wide.map(|[low, high]| format!("95 % interval {} to {}", show(low), show(high)));
         let suspect = (!self.is_trusted()).then(|| "suspect".to_owned());

@@ -149,6 +149,12 @@ fn nothing_is_advised_from_a_suspect_number_and_a_wide_interval_stands_beside_it
     );
     let wide = told(slow(&[10, 20, 28]));
     assert!(wide.starts_with("Random 4 KiB writes: 17.8 per second (95 % interval 4."), "{wide}");
+    // What a page calls wide is never said alone, and the row of it says so too.
+    let found = slow(&[17, 20, 23]).findings();
+    assert!(found.summary[0].contains(" (95 % interval 13.6 "), "{:?}", found.summary);
+    let row =
+        |found: &Findings| found.cells.iter().find(|cell| cell.metric == "iops").unwrap().wide;
+    assert!(row(&found) && !row(&slow(&[19, 20, 21]).findings()));
 }
 
 #[test]

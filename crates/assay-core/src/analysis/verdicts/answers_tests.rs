@@ -159,7 +159,7 @@ fn what_suspect_numbers_would_show_is_not_shown() {
     assert_eq!(told.answer, "It would be supported, but its numbers are suspect.");
     assert_eq!(
         told.because,
-        ["work: best operations per second at 4, clearly, from suspect numbers."]
+        ["work: best operations per second at 4, significantly, from suspect numbers."]
     );
     let told = with(&[Trust::Suspect], two(AskKind::Beats, "1", "4"));
     assert_eq!(told.verdict, Claim::NotShown);

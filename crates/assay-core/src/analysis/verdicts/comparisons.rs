@@ -136,6 +136,7 @@ fn comparison(
         arm: arm.arm.clone(),
         n: differences.len(),
         means: told.map(|_| pairs.means().map(|mean| if ratios { mean.exp() } else { mean })),
+        compared_means: None,
         ratio: told.filter(|_| ratios).map(|sample| sample.mean.exp()).filter(|r| r.is_finite()),
         ci95: ci95.filter(|_| ratios).and_then(exp),
         ci95_family: family.filter(|_| ratios && question.primary).and_then(exp),

@@ -274,8 +274,8 @@ fn bench(book: &mut Book) {
     for lead_in in [LeadIn::Half, LeadIn::Whole, LeadIn::None] {
         book.add(&format!("through lead-ins, {lead_in:?}"), &led(lead_in).findings());
     }
-    book.two("two arms, random", &SAME, |study| study.measured.design.order = Order::Random);
-    book.two("two arms, blocks", &SAME, |study| study.measured.design.order = Order::Rcbd);
+    book.two("two settings, random", &SAME, |study| study.measured.design.order = Order::Random);
+    book.two("two settings, blocks", &SAME, |study| study.measured.design.order = Order::Rcbd);
     let mut few = three(|_, _| 1.0, Order::Chained);
     few.measured.series[0].trials.truncate(2);
     book.add("few trials of the baseline", &few.findings());
@@ -359,7 +359,7 @@ fn grids(book: &mut Book) {
             500.0 * spread(first * 4 + second)
         })
     };
-    book.add("one clearly first", &many(&|arm| 1.0 + 0.2 * arm as f64).findings());
+    book.add("one ahead of all", &many(&|arm| 1.0 + 0.2 * arm as f64).findings());
     let tied = |count: usize| move |arm: usize| if arm < count { 2.0 } else { 1.0 };
     book.add("two first", &many(&tied(2)).findings());
     book.add("three first", &many(&tied(3)).findings());
@@ -446,7 +446,7 @@ fn answered(book: &mut Book) {
     let mut sequential = curve(&levels, 9);
     sequential.measured.design.order = Order::Sequential;
     sequential.measured.design.questions = vec![first(AskKind::First, "8")];
-    book.add("answers of arms one after the other", &sequential.findings());
+    book.add("answers of settings one after the other", &sequential.findings());
 }
 
 fn confirmed(book: &mut Book) {
@@ -649,7 +649,7 @@ proptest! {
             .and_then(|(number, _)| number.parse().ok())
             .expect(&one.text);
         prop_assert!((low..=high).contains(&ratio), "{}", one.text);
-        let word = ["is better", "is worse", "is equivalent", "do not tell"];
+        let word = ["is better", "is worse", "is equivalent", "inconclusive"];
         let told = word.iter().filter(|word| one.text.contains(*word)).count();
         prop_assert_eq!(told, 1);
     }

@@ -2,7 +2,9 @@
 
 use crate::findings::facts::{PlaceFacts, PlaceSort};
 use crate::findings::measurements::{Measurements, Series};
-use crate::findings::{AdviceKind, CellTrial, EnvironmentFacts, Findings, StudyFacts, Verdict};
+use crate::findings::{
+    AdviceKind, CellTrial, Comparison, EnvironmentFacts, Findings, StudyFacts, Verdict,
+};
 use crate::quantity::{Better, Scale};
 use crate::results::design::{Design, Factor, Order, Stopping};
 use crate::results::plan::Arm;
@@ -397,4 +399,43 @@ fn a_mean_is_the_same_wherever_the_page_tells_it() {
         let place = places.iter().find(|place| place.arm == compared.arm).unwrap();
         near(place.geometric_mean, means[0]);
     }
+}
+
+/// The baseline of replicate 3 was run again twice, since an arm was disturbed in the first repeat: that arm is
+/// compared with another run of the baseline than its row sums up, and says so.
+#[test]
+fn a_mean_that_is_not_that_of_its_row_has_another_name() {
+    use crate::results::record::Repeats;
+    let values = [100.0, 101.0, 99.0, 100.0, 102.0];
+    let other = values.map(|value| value * 1.3);
+    let mut study = Study::of(&[("a", &values), ("b", &other), ("c", &values)]);
+    for (place, series) in study.measured.series.iter_mut().enumerate() {
+        if place == 0 {
+            series.trials[2].status = Status::Disturbed;
+        }
+        for (round, value) in [(6, 200.0), (7, 150.0)] {
+            let mut again = trial(round, 10 * round + place as u32, value);
+            again.repeats = Some(Repeats { replicate: 3, order: 1 });
+            if place == 2 && round == 6 {
+                again.status = Status::Disturbed;
+            }
+            series.trials.push(again);
+        }
+    }
+    let found = study.findings();
+    let of = |level: &str| {
+        let own = |one: &&Comparison| one.arm.values().any(|own| own == level);
+        found.comparisons.iter().find(own).unwrap()
+    };
+    let row = |arm: &Arm| {
+        let own = found.cells.iter().find(|cell| cell.arm == *arm).unwrap();
+        own.geometric_mean.unwrap()
+    };
+    let near = |one: f64, other: f64| (one / other - 1.0).abs() < 1e-9;
+    let (b, c) = (of("b"), of("c"));
+    assert!(b.compared_means.is_none() && near(b.means.unwrap()[1], row(&b.baseline)), "{b:?}");
+    assert!(c.means.is_none() && c.n == 5, "{c:?}");
+    let [arm, baseline] = c.compared_means.unwrap();
+    assert!(near(arm, row(&c.arm)) && !near(baseline, row(&c.baseline)), "{c:?}");
+    assert!(near(arm / baseline, c.ratio.unwrap()), "{c:?}");
 }

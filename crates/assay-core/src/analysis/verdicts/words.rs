@@ -24,7 +24,7 @@ use crate::work::metrics::noun;
 pub(super) fn no_verdict(order: Order) -> Option<&'static str> {
     match order {
         Order::Sequential => Some(
-            "no verdict: the arms ran one after the other, so drift and difference cannot be told \
+            "no verdict: the settings ran one after the other, so drift and difference cannot be told \
              apart",
         ),
         Order::Unknown => Some(
@@ -74,7 +74,7 @@ pub(super) fn comparison(found: &Comparison, design: &Design) -> String {
     let interval = interval(found, design);
     let plain = match found.difference {
         None if found.cannot_tell() => {
-            format!("how {arm} compares with {base} cannot be told")
+            format!("how {arm} compares with {base} cannot be determined")
         }
         Some(_) => format!("{arm} against {base}: {amount}"),
         None => format!("{arm} has {amount} of {base}"),
@@ -96,7 +96,7 @@ pub(super) fn comparison(found: &Comparison, design: &Design) -> String {
             format!("{arm} is equivalent to {base} within {margin}: {amount}{told}.")
         }
         Some(Verdict::Inconclusive) => {
-            format!("{plain}{interval}: the numbers do not tell{}.", needed(found))
+            format!("{plain}{interval}: inconclusive{}.", needed(found))
         }
     }
 }
@@ -182,13 +182,9 @@ pub(in crate::analysis) fn undecided(found: &[&Comparison], all: usize) -> Optio
     let more = workloads.len().saturating_sub(MOST_WORKLOADS);
     workloads.truncate(MOST_WORKLOADS);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    let many = if least == most || show::about(least) == show::about(most) {
-        show::about(least)
-    } else {
-        show::about_between(least, most)
-    };
+    let many = show::about_between(least, most);
     Some(format!(
-        "The numbers do not tell in {} of {all} comparisons ({}{more}): {many} replicates in all would \
+        "{} of {all} comparisons are inconclusive ({}{more}): {many} replicates in all would \
          resolve a difference of {margin}.",
         found.len(),
         workloads.join("; ")
@@ -217,11 +213,11 @@ pub(super) fn verdict_word(verdict: Verdict) -> &'static str {
 }
 
 /// What stands over a study whose arms ran one after the other.
-pub(super) const SEQUENTIAL_STUDY: &str = "the arms ran one after the other: whatever changed in \
+pub(super) const SEQUENTIAL_STUDY: &str = "the settings ran one after the other: whatever changed in \
      the meantime looks like a difference between them, so nothing is called better or worse";
 
 /// What takes the verdicts away where nobody knows how the trials ran.
-pub(super) const UNORDERED_STUDY: &str = "the order of the trials is not known: the arms may have \
+pub(super) const UNORDERED_STUDY: &str = "the order of the trials is not known: the settings may have \
      run one after the other, so nothing is called better or worse";
 
 /// What takes the verdicts away where nothing was tried, only recorded.
@@ -231,12 +227,15 @@ pub(super) const RECORDED_STUDY: &str = "these happened by themselves, in the or
 
 /// Where every arm had its own time.
 pub(super) const NO_DRIFT_SEQUENTIAL: &str =
-    "drift and carry-over cannot be looked for where every arm had a time of its own";
+    "drift and carry-over cannot be looked for where every setting had a time of its own";
 
 /// Invalid arms, which are compared with nothing.
 pub(super) fn left_out(arms: usize) -> String {
     let verb = if arms == 1 { "is" } else { "are" };
-    format!("{} {verb} invalid and left out of effects, trends and places", counted(arms, "arm"))
+    format!(
+        "{} {verb} invalid and left out of effects, trends and places",
+        counted(arms, "setting")
+    )
 }
 
 /// A comparison whose study has trials to come.
@@ -284,7 +283,7 @@ pub(super) fn two_orders(found: &Comparison, design: &Design, note: &Note) -> St
 /// The same for the whole study.
 pub(super) fn carried_between(workload: &str, p: f64) -> String {
     format!(
-        "{workload}: which of the two arms runs first changes their difference ({}), so one leaves \
+        "{workload}: which of the two settings runs first changes their difference ({}), so one leaves \
          something behind for the other and there is no verdict; longer rests or fresh conditions \
          before each trial may help",
         p_words(p)
@@ -300,10 +299,10 @@ pub(super) const NO_DRIFT: &str = "neither drift nor carry-over between trials w
 
 /// Where two chained arms leave nothing to tell carry-over by.
 pub(super) const TWO_CHAINED: &str = "no drift was seen; carry-over cannot be told apart with two \
-     arms in chained order, which keeps it out of the comparison";
+     settings in chained order, which keeps it out of the comparison";
 
 /// Where there are too few replicates in one of the two orders.
-pub(super) const TWO_RANDOM: &str = "no drift was seen; with two arms and so few replicates, what one \
+pub(super) const TWO_RANDOM: &str = "no drift was seen; with two settings and so few replicates, what one \
      leaves behind for the other cannot be told apart from their difference";
 
 /// Where there are too few trials, or an order that leaves nothing to tell carry-over by.
@@ -334,7 +333,7 @@ pub(super) fn drift(
         None => "changed".to_owned(),
     };
     let end = match order {
-        Order::Sequential => "the differences between arms may be nothing else",
+        Order::Sequential => "the differences between settings may be nothing else",
         Order::Crd => "the random order makes it noise, which widens the intervals",
         Order::Unknown => "how far the comparisons keep it out is not known, as their order is not",
         Order::Recorded => "nothing keeps it out of the differences between groups",
@@ -346,7 +345,7 @@ pub(super) fn drift(
 /// An arm that changes what its successor measures.
 pub(super) fn carry_over(workload: &str, p: f64) -> String {
     format!(
-        "{workload}: the arm that ran before a trial changes its result ({}); longer rests or \
+        "{workload}: the setting that ran before a trial changes its result ({}); longer rests or \
          fresh conditions before each trial may help",
         p_words(p)
     )
@@ -356,16 +355,16 @@ pub(super) fn carry_over(workload: &str, p: f64) -> String {
 pub(super) fn through_the_lead_in(workload: &str, lead_in: LeadIn, p: f64) -> String {
     let p = p_words(p);
     let head = format!(
-        "{workload}: the first trial of a replicate depends on the arm that ended the replicate \
+        "{workload}: the first trial of a replicate depends on the setting that ended the replicate \
          before ({p})"
     );
     match lead_in {
         LeadIn::Half => format!(
-            "{head}: what an arm leaves behind outlasts the lead-ins of half a trial; write \
+            "{head}: what a setting leaves behind outlasts warm-ups of half a trial; write \
              lead_in = \"whole\""
         ),
         LeadIn::Whole => format!(
-            "{head}: what an arm leaves behind outlasts even whole lead-ins; longer trials, or \
+            "{head}: what a setting leaves behind outlasts even whole warm-ups; longer trials, or \
              fresh conditions before each, may help"
         ),
         LeadIn::None => format!("{head}, and nothing ran in between: leave lead_in out"),
@@ -373,7 +372,7 @@ pub(super) fn through_the_lead_in(workload: &str, lead_in: LeadIn, p: f64) -> St
 }
 
 /// A study that runs nothing before its replicates.
-pub(super) const UNGUARDED: &str = "carry-over is not guarded against: no lead-in ran before the \
+pub(super) const UNGUARDED: &str = "carry-over is not guarded against: no warm-up ran before the \
      replicates (lead_in = \"none\")";
 
 /// A probability in few digits.
@@ -392,15 +391,17 @@ pub(super) fn noise_floor(floor: &NoiseFloor, [low, high]: [f64; 2]) -> String {
     if floor.different {
         let most = (low.ln().abs()).max(high.ln().abs()).exp() - 1.0;
         return format!(
-            "This bench cannot be trusted for differences below {}: of two identical arms {had}.",
+            "This bench cannot be trusted for differences below {}: of two identical settings {had}.",
             percent(most)
         );
     }
     // The word is read at 1 % and the interval at 5 %: where they part, that is said.
     if low > 1.0 || high < 1.0 {
-        return format!("Two identical arms look different, though not clearly at 1 %: {had}.");
+        return format!(
+            "Two identical settings look different, though not significantly at 1 %: {had}."
+        );
     }
-    format!("Two identical arms could not be told apart: {had}.")
+    format!("Two identical settings could not be told apart: {had}.")
 }
 
 /// A main effect in one sentence.
@@ -460,22 +461,22 @@ pub(super) fn rank(rank: &Rank, design: &Design) -> String {
     let name = |place: &Place| short_words(&place.arm, design);
     let tied: Vec<String> = others.iter().filter(|place| place.from_to[0] == 1).map(name).collect();
     let (count, what) = (rank.places.len(), noun(&rank.metric));
-    let head = format!("{}: {} ranks first of {count} by {what}", rank.workload, name(first));
+    let head = format!("{}: {} is best of {count} by {what}", rank.workload, name(first));
     // Arms that the first one does not clearly beat, named where they are the ones in front.
     let near = first.from_to[1] - 1;
     match tied.as_slice() {
-        _ if near == 0 => format!("{head}, clearly."),
+        _ if near == 0 => format!("{head}, significantly better than every other."),
         many if many.len() == count - 1 => format!(
-            "{}: no two of {count} arms can be told apart by {what}; {} has the best mean.",
+            "{}: no two of {count} settings can be told apart by {what}; {} has the best mean.",
             rank.workload,
             name(first)
         ),
         many if many.len() != near || near > 4 => {
-            format!("{head}; {} cannot be told from it.", counted(near, "other"))
+            format!("{head}; {} cannot be distinguished from it.", counted(near, "other"))
         }
-        [one] => format!("{head}; {one} cannot be told from it."),
+        [one] => format!("{head}; {one} cannot be distinguished from it."),
         [before @ .., last] => {
-            format!("{head}; {} and {last} cannot be told from it.", before.join(", "))
+            format!("{head}; {} and {last} cannot be distinguished from it.", before.join(", "))
         }
         [] => format!("{head}."),
     }
@@ -515,7 +516,7 @@ pub(in crate::analysis) fn across(found: &Comparison) -> String {
         }
         Some(Verdict::Inconclusive) => match found.would_see {
             Some(seen) => return one_day(found, (&what, own), [&later, &earlier], seen),
-            None => "this does not tell them apart".to_owned(),
+            None => "the difference is inconclusive".to_owned(),
         },
         None if found.note_facts.contains(&Note::Emulated) => NO_VERDICT_EMULATED.to_owned(),
         None => "there is no verdict".to_owned(),

@@ -27,7 +27,7 @@ impl Factor for Compression {
                    `zstd:-15` to `zstd:-1`; `zlib` and `zstd` alone mean their level 3. Of btrfs, \
                    which is mounted with compress-force: every block is tried. With compress, as \
                    fstab usually has it, btrfs gives a file up for good at the first blocks that do \
-                   not compress, and an arm would quietly become `none`; that is measured with \
+                   not compress, and a setting would quietly become `none`; that is measured with \
                    mount-options = [\"compress=zstd:3\"]. What the kernel took must stand in its list \
                    of mounts, and the rule `compressed` compares the bytes on the device with the \
                    share of the `content` that compresses. Direct I/O goes past compression before \

@@ -128,7 +128,7 @@ impl Factor for MkfsOptions {
             name: "mkfs-options",
             summary: "options of the program that makes the file system",
             text: "As one would type them, such as `-b 4096 -O ^has_journal`, or `defaults`. It \
-                   goes with the factor filesystem; where that has several levels, list the arms \
+                   goes with the factor filesystem; where that has several levels, list the settings \
                    that make sense. Options that name another device or a file, or set the label, \
                    are refused.",
         }

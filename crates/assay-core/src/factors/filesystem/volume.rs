@@ -139,7 +139,9 @@ impl Volume {
         }
         if self.profile.is_some() && self.kind.name != "btrfs" {
             let (name, factor) = (self.kind.name, BtrfsProfile.about().name);
-            return Some(format!("{name} has no profiles: say {factor} = {DEFAULTS} for that arm"));
+            return Some(format!(
+                "{name} has no profiles: say {factor} = {DEFAULTS} for that setting"
+            ));
         }
         let twice = |word: &&str| ["-d", "--data", "-m", "--metadata"].contains(word);
         if self.profile.is_some() && self.own_options().iter().any(twice) {

@@ -348,7 +348,8 @@ impl Array {
     /// What of its options does not go with its level, if anything.
     fn fault(&self) -> Option<String> {
         let Way { name, chunks, parity, .. } = self.way;
-        let lacks = |what: &str| Some(format!("{name} has no {what}: say {DEFAULTS} for that arm"));
+        let lacks =
+            |what: &str| Some(format!("{name} has no {what}: say {DEFAULTS} for that setting"));
         if self.chunk.is_some() && !chunks {
             return lacks("chunks");
         }

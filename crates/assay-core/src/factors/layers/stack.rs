@@ -54,6 +54,11 @@ impl Stack {
         self.steps.is_empty()
     }
 
+    /// What is made, in the singular, the lowest first: `file system`.
+    pub fn nouns(&self) -> impl Iterator<Item = &'static str> {
+        self.steps.iter().map(|(layer, _)| layer.noun())
+    }
+
     /// What it is, the uppermost first: `ext4`.
     pub fn words(&self) -> String {
         let words: Vec<String> = self.steps.iter().rev().map(|(_, one)| one.words()).collect();

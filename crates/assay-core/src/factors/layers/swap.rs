@@ -100,7 +100,7 @@ impl Factor for Kind {
                    algorithm, such as `zram:lz4`. `zswap`: a swap file with zswap before it, by the \
                    compressor that is set or with one, such as `zswap:lzo`. All of them have the highest \
                    priority, so that the machine's own swap is not used; zswap is off but for its own \
-                   level, and is emptied when its file is taken back. Needs root.",
+                   level, and is emptied when its file is removed from swap. Needs root.",
         }
     }
 

@@ -176,7 +176,7 @@ fn notes(table: &Table, options: &Options, primaries: &[usize], placed: &[Placed
         .collect();
     if !same.is_empty() {
         notes.push(format!(
-            "every replicate of {} runs its arms in the same order, so what one arm leaves behind \
+            "every replicate of {} runs its settings in the same order, so what one setting leaves behind \
              always falls on the same other one",
             list(&same)
         ));

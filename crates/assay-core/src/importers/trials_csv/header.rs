@@ -134,7 +134,7 @@ fn is_known(name: &str) -> bool {
 
 fn missing(name: &str) -> String {
     let what = match name {
-        "replicate" => "the pass over all arms that the trial belongs to (1, 2, 3, ...)",
+        "replicate" => "the pass over all settings that the trial belongs to (1, 2, 3, ...)",
         "workload" => "what was run",
         "metric" => "what was measured",
         _ => "the numbers",

@@ -205,7 +205,7 @@ impl Table {
             return;
         };
         let text = format!(
-            "up to here there are more than {MOST_ARMS} arms (combinations of levels), and the rest \
+            "up to here there are more than {MOST_ARMS} combinations of levels, and the rest \
              is not read; remove a column that is no setting: this one has {} levels",
             most.levels.all.len()
         );

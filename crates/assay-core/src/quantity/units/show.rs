@@ -104,8 +104,11 @@ pub fn about(amount: u64) -> String {
     }
 }
 
-/// Two of them: `about 14 to 20`.
+/// Two of them: `about 14 to 20`; `about 14` where both are told alike.
 pub fn about_between(least: u64, most: u64) -> String {
+    if about(least) == about(most) {
+        return about(most);
+    }
     let most = if most > MANY { about(most) } else { count(most) };
     format!("{} to {most}", about(least))
 }

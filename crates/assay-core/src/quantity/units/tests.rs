@@ -237,3 +237,15 @@ fn per_cent_has_the_decimals_that_its_interval_is_worth() {
     // An end beside 100 is told from it.
     assert_eq!(told(68.0, Some([46.0, 100.4])), "68.0 46.0 100.4");
 }
+
+#[test]
+fn estimates_that_are_told_alike_are_told_once() {
+    for (least, most, text) in [
+        (14, 20, "about 14 to 20"),
+        (14, 2000, "about 14 to more than 1,000"),
+        (2000, 9000, "more than 1,000"),
+        (14, 14, "about 14"),
+    ] {
+        assert_eq!(show::about_between(least, most), text);
+    }
+}

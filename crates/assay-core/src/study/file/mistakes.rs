@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::ops::Range;
 
+use super::typed::{Typed, told};
+
 /// Mistakes that are shown; a file with more of them is no study file.
 const MOST_SHOWN: usize = 50;
 /// Columns of a source line that are shown.
@@ -48,6 +50,7 @@ impl Places {
 /// One mistake.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Mistake {
+    path: String,
     span: Range<usize>,
     message: String,
     hint: Option<String>,
@@ -71,7 +74,8 @@ impl Mistakes {
     ) {
         if !self.is_wrong(path) {
             self.wrong.insert(path.to_owned());
-            self.list.push(Mistake { span, message: message.into(), hint });
+            let (path, message) = (path.to_owned(), message.into());
+            self.list.push(Mistake { path, span, message, hint });
         }
     }
 
@@ -93,12 +97,26 @@ impl Mistakes {
     }
 
     /// The mistakes as text, in the order of the file.
-    pub fn render(mut self, name: &str, text: &str) -> String {
+    pub fn render(self, name: &str, text: &str) -> String {
+        self.listed(|mistake| one(mistake, name, text))
+    }
+
+    /// The mistakes as text, each with the option of a command line that it comes from.
+    pub fn by_option(self, study: &str, typed: &[Typed]) -> String {
+        self.listed(|mistake| {
+            let hint = mistake.hint.as_deref();
+            let (message, hint) = told((&mistake.path, &mistake.message, hint), study, typed);
+            let mut out = clean(&message, LONGEST_MESSAGE);
+            add_hint(&mut out, hint.as_deref());
+            out
+        })
+    }
+
+    fn listed(mut self, one: impl Fn(&Mistake) -> String) -> String {
         self.list.sort_by(|one, other| {
             (one.span.start, one.span.end).cmp(&(other.span.start, other.span.end))
         });
-        let shown: Vec<String> =
-            self.list.iter().take(MOST_SHOWN).map(|mistake| one(mistake, name, text)).collect();
+        let shown: Vec<String> = self.list.iter().take(MOST_SHOWN).map(one).collect();
         let mut out = shown.join("\n");
         match self.list.len() {
             0 | 1 => {}
@@ -129,10 +147,15 @@ fn one(mistake: &Mistake, name: &str, text: &str) -> String {
         let marked = marked.min(WIDEST_SOURCE.saturating_sub(before)).max(1);
         let _ = write!(out, "\n    {source}\n    {}{}", " ".repeat(before), "^".repeat(marked));
     }
-    if let Some(hint) = &mistake.hint {
+    add_hint(&mut out, mistake.hint.as_deref());
+    out
+}
+
+/// The hint on a line of its own.
+fn add_hint(out: &mut String, hint: Option<&str>) {
+    if let Some(hint) = hint {
         let _ = write!(out, "\n    {}", clean(hint, LONGEST_MESSAGE));
     }
-    out
 }
 
 /// The part of a line that holds the marked word, and how many letters stand before the word.

@@ -141,7 +141,7 @@ pub fn consent(system: &dyn System, site: &Site, typed: &str) -> Outcome<Consent
     };
     let text = stake.text();
     Err(Failure::mistake(format!(
-        "{typed:?} {fault}; {lost}: to destroy all data on it, give --destroy {text:?}"
+        "{typed:?} {fault}; {lost}: what has to be typed for it is {text:?}"
     )))
 }
 
@@ -157,10 +157,16 @@ pub fn confirm(system: &dyn System, consent: &Consent) -> Outcome<()> {
     })
 }
 
+/// How a refusal of a device that its user named, and did not give up, goes on. The plan says what has to be typed,
+/// beside what is lost by it: no refusal puts an option of consent into anybody's hands.
+pub fn way_on(study: &str, target: &str) -> String {
+    format!("`assay plan {study} {target}` says what is lost and what has to be typed for it")
+}
+
 fn not_a_device(site: &Site) -> Failure {
     let target = &site.target;
     Failure::mistake(format!(
-        "{target:?} is not a block device that sysfs shows: --destroy is for whole devices and partitions"
+        "{target:?} is not a block device that sysfs shows: only whole devices and partitions are overwritten"
     ))
 }
 

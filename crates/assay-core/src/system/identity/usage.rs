@@ -14,7 +14,7 @@ pub fn cannot_tell(what: &str, path: &Path, error: &io::Error) -> Failure {
     let reason = sysfs::reason(error);
     let path = path.display();
     Failure::refused(format!(
-        "cannot tell {what}: {path} is unreadable ({reason}); become root, or leave out --destroy"
+        "cannot tell {what}: {path} is unreadable ({reason}); become root, or have it read only"
     ))
 }
 

@@ -344,7 +344,7 @@ impl fmt::Display for Undo {
                 write!(formatter, "detach the loop device of {}", file.display())
             }
             Self::Zram { number, .. } => write!(formatter, "remove zram{number}"),
-            Self::Swap { path } => write!(formatter, "take {} back from swap", path.display()),
+            Self::Swap { path } => write!(formatter, "remove {} from swap", path.display()),
             Self::NetworkSpace { name } => write!(formatter, "remove the name space {name}"),
             Self::Discipline { interface, .. } => {
                 write!(formatter, "the queue of {interface} back as it was")

@@ -1,18 +1,20 @@
 //! What a look at a capacity tells beside its metrics: facts, and how they are shown.
 
+use std::cmp::Reverse;
+
 use serde::{Deserialize, Serialize};
 
-use super::words::{answer, limits};
+use super::words::{answer, limits, of_several};
 use super::{Detail, HELD, Limit, Planned, Told, Verdict, told};
 use crate::exhibit::{
     Cell, Column, Exhibit, Levels, Row, Sentence, Subject, Table, Tone, Unit, Value,
 };
 use crate::quantity::units::show;
 use crate::system::between::Between;
-use crate::work::tell::{Resting, Seen, Shows, Spoken, Tells, which};
+use crate::work::tell::{Resting, Seen, Shows, Spoken, Tells};
 use crate::work::{self, Measured};
 
-/// What one look at what a target holds says.
+/// What looks at what a target holds say: the gravest of them, where there are several.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Facts {
     /// Workload.
@@ -23,9 +25,12 @@ pub struct Facts {
     pub verdict: Verdict,
     /// What it says that it holds, or what a file system has free.
     pub claimed_bytes: u64,
-    /// What it holds, where that is known.
+    /// What it holds, where that is known: the number of its row, whatever single looks found.
     pub held_bytes: Option<u64>,
-    /// Its bound, with 95 %, where that comes from a sample.
+    /// The least and the most that several looks found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub looks_held_bytes: Option<[u64; 2]>,
+    /// Its bound, with 95 %, where that comes from a sample; none of several looks that differ.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held_ci95_bytes: Option<[u64; 2]>,
     /// Whether every block was looked at.
@@ -72,9 +77,18 @@ fn answered(spoken: &[Spoken<'_>]) -> Option<Between> {
 }
 
 impl Tells for Planned {
-    /// Looks are not averaged.
+    /// Of several looks the gravest speaks, since sentences are not averaged.
     fn facts(&self, seen: &Seen<'_>) -> Option<work::Facts> {
-        let (detail, found) = self.look(seen.measured, seen.spoken)?;
+        let measured = seen.trials.iter().flatten();
+        let mut looks: Vec<(&Detail, Told)> =
+            measured.filter_map(|measured| self.look(measured, seen.spoken)).collect();
+        let held = held_of_several(&looks);
+        let several = of_several(&looks, held);
+        let (detail, mut found) = looks.swap_remove(gravest(&looks)?);
+        let text = answer(detail, &found) + &several;
+        if held.is_some_and(|[least, most]| least < most) {
+            found.held_ci95_bytes = None;
+        }
         let outcome = &detail.outcome;
         let Subject { workload, arm } = seen.subject.clone();
         let facts = Facts {
@@ -83,6 +97,7 @@ impl Tells for Planned {
             verdict: found.verdict,
             claimed_bytes: outcome.claimed_bytes,
             held_bytes: found.held_bytes,
+            looks_held_bytes: held,
             held_ci95_bytes: found.held_ci95_bytes,
             full: outcome.shape.full,
             in_free_space: detail.in_free_space,
@@ -91,7 +106,7 @@ impl Tells for Planned {
             rewritten_blocks: outcome.rewritten,
             again_blocks: [outcome.again.all(), outcome.again.wrong()],
             limit: found.limit,
-            text: answer(detail, &found) + &which(seen.trials),
+            text,
             limit_text: limits(detail, &found),
             not_told: found.not_told,
         };
@@ -119,9 +134,26 @@ impl Tells for Planned {
     }
 }
 
+/// The place of the look that says most against the target; the last of those that say as much.
+fn gravest(looks: &[(&Detail, Told)]) -> Option<usize> {
+    let grave = |at: &usize| {
+        let (_, found) = &looks[*at];
+        (found.verdict.gravity(), Reverse(found.held_bytes.unwrap_or(u64::MAX)))
+    };
+    (0..looks.len()).max_by_key(grave)
+}
+
+/// The least and the most that several looks found.
+fn held_of_several(looks: &[(&Detail, Told)]) -> Option<[u64; 2]> {
+    let held = || looks.iter().filter_map(|(_, found)| found.held_bytes);
+    let ends = [held().min()?, held().max()?];
+    (looks.len() > 1).then_some(ends)
+}
+
 const LEGEND: &str = "Claims: what the device says, or what a file system has free but a fiftieth; wrong: blocks \
                       of 4 KiB that did not come back as they were written, before they were tried again; holds, \
-                      of a sample: with 95 %.";
+                      of a sample: with 95 %, of several looks that differ: the least and the most. Of several \
+                      looks the gravest is told.";
 
 impl Shows for Facts {
     fn subject(&self) -> Subject {
@@ -153,6 +185,13 @@ impl Shows for Facts {
         }
     }
 
+    /// Several looks have the number of their row, so that there is one wherever it is told.
+    fn settle(&mut self, number: &dyn Fn(&str) -> Option<f64>) {
+        if self.looks_held_bytes.is_some() {
+            self.held_bytes = number(HELD.name).map(|bytes| bytes.round() as u64);
+        }
+    }
+
     fn resting(&mut self) -> Resting<'_> {
         Resting { text: &mut self.text, unsaid: None }
     }
@@ -161,7 +200,8 @@ impl Shows for Facts {
 impl Facts {
     fn cells(&self) -> [Cell; 5] {
         let number = |amount: u64| Value::Number(amount as f64);
-        let held = match self.held_ci95_bytes {
+        let looks = self.looks_held_bytes.filter(|[least, most]| least < most);
+        let held = match looks.or(self.held_ci95_bytes) {
             Some(ends) => Value::Between(ends.map(|end| end as f64)),
             None => self.held_bytes.map_or(Value::Nothing, number),
         };
@@ -182,7 +222,7 @@ impl Facts {
             _ => Tone::Bad,
         };
         let words = match self.verdict {
-            Verdict::Holds if self.held_ci95_bytes.is_some() => "nothing wrong in the sample",
+            Verdict::Holds if self.limit.scattered_95_bytes > 0 => "nothing wrong in the sample",
             verdict => verdict.words(),
         };
         Cell { value: Value::Words(words.to_owned()), tone }
@@ -244,10 +284,11 @@ mod tests {
         assert_eq!(other, None, "no rule changes what was counted");
     }
 
-    fn facts(measured: &Measured, trials: usize) -> Facts {
+    fn facts(looks: &[&Measured]) -> Facts {
         let arm = [("target".to_owned(), "/dev/x".to_owned())].into();
         let subject = Subject { workload: "capacity".to_owned(), arm };
-        let seen = Seen { subject: &subject, measured, trials, spoken: &[], near_limit: None };
+        let trials: Vec<Option<&Measured>> = looks.iter().copied().map(Some).collect();
+        let seen = Seen { subject: &subject, trials: &trials, spoken: &[], near_limit: None };
         let told = planned(Some(Between::Nothing)).facts(&seen).unwrap();
         Facts::of(&told).unwrap().clone()
     }
@@ -265,7 +306,7 @@ mod tests {
     #[test]
     fn a_look_is_shown_with_its_bound_and_its_judgement() {
         let plain = |text: &str| (text.to_owned(), Tone::Plain);
-        let sample = facts(&good(), 1);
+        let sample = facts(&[&good()]);
         let verdict = ("nothing wrong in the sample".to_owned(), Tone::Good);
         assert_eq!(
             row(&sample),
@@ -280,21 +321,21 @@ mod tests {
         let first = SeenCounts { as_written: 1500, zero: 500, ..NONE };
         let mut full = outcome(first, SeenCounts { zero: 30, ..NONE });
         (full.shape.full, full.held_bytes) = (true, Some(1 << 30));
-        let short = facts(&measured(detail(full)), 1);
+        let short = facts(&[&measured(detail(full))]);
         let verdict = ("returns zeros".to_owned(), Tone::Bad);
         assert_eq!(
             row(&short),
             [plain("64 GiB"), plain("1 GiB"), verdict, plain("every block"), plain("500")]
         );
         let unsteady = outcome(first, SeenCounts { as_written: 32, ..NONE });
-        let unsteady = row(&facts(&measured(detail(unsteady)), 1));
+        let unsteady = row(&facts(&[&measured(detail(unsteady))]));
         assert_eq!(unsteady[1..3], [plain("-"), ("unsteady".to_owned(), Tone::Doubtful)]);
     }
 
     #[test]
     fn the_answer_is_said_first_and_rests_on_the_numbers() {
-        let mut last = facts(&good(), 3);
-        assert!(last.text.ends_with(" That is the last of 3 trials."), "{}", last.text);
+        let mut last = facts(&[&good(), &good(), &good()]);
+        assert!(last.text.ends_with(" All 3 looks say so."), "{}", last.text);
         let Exhibit { sentences, leads, .. } = last.exhibit();
         let said: Vec<&String> = sentences.iter().map(|one| &one.text).collect();
         assert_eq!((said, leads), (vec![&last.text, &last.limit_text], true));
@@ -302,5 +343,48 @@ mod tests {
         let text = last.text.clone();
         let resting = last.resting();
         assert_eq!((&*resting.text, resting.unsaid), (&text, None));
+    }
+
+    #[test]
+    fn of_several_looks_the_gravest_speaks_and_the_number_is_that_of_their_row() {
+        let own = detail(outcome(SeenCounts { as_written: 2560, ..NONE }, NONE));
+        let look = |verdict, held: u64| {
+            let found = told(&own, Some(&Between::Nothing));
+            (&own, Told { verdict, held_bytes: Some(held), ..found })
+        };
+        let looks = [
+            look(Verdict::Wraps, 8 << 30),
+            look(Verdict::Wraps, 9 << 30),
+            look(Verdict::Holds, 64 << 30),
+        ];
+        assert_eq!(gravest(&looks), Some(0));
+        let held = held_of_several(&looks);
+        assert_eq!(held, Some([8 << 30, 64 << 30]));
+        assert_eq!(
+            of_several(&looks, held),
+            " That is the gravest of 3 looks; they found that it holds 8.59 GB (8 GiB) to 68.7 GB (64 GiB)."
+        );
+        // One look is told as it is, and so are looks that agree.
+        assert_eq!(
+            (held_of_several(&looks[..1]), of_several(&looks[..1], None)),
+            (None, String::new())
+        );
+        let alike = [look(Verdict::Holds, 64 << 30), look(Verdict::Holds, 64 << 30)];
+        let held = held_of_several(&alike);
+        assert_eq!((gravest(&alike), held), (Some(1), Some([64 << 30; 2])));
+        assert_eq!(of_several(&alike, held), " All 2 looks say so.");
+
+        let first = SeenCounts { as_written: 1500, zero: 500, ..NONE };
+        let mut short = outcome(first, SeenCounts { zero: 30, ..NONE });
+        short.held_bytes = Some(8 << 30);
+        let settled = |mut facts: Facts| {
+            facts.settle(&|metric| (metric == HELD.name).then_some(7e9));
+            facts
+        };
+        let both = settled(facts(&[&measured(detail(short)), &good()]));
+        assert_eq!((both.verdict, both.held_bytes), (Verdict::Zeroes, Some(7_000_000_000)));
+        assert_eq!(both.held_ci95_bytes, None);
+        assert_eq!(row(&both)[1].0, "8 GiB to 64 GiB");
+        assert_eq!(settled(facts(&[&good()])).held_bytes, Some(64 << 30), "one look is its row");
     }
 }

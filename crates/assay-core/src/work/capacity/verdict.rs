@@ -40,6 +40,17 @@ impl Verdict {
         )
     }
 
+    /// How much it says against a target: of several looks the gravest speaks.
+    pub const fn gravity(self) -> u8 {
+        match self {
+            Self::Holds => 0,
+            Self::NotTold => 1,
+            Self::Unsteady => 2,
+            Self::Damaged => 3,
+            Self::Wraps | Self::Drops | Self::Zeroes | Self::LosesRewrites | Self::Refuses => 4,
+        }
+    }
+
     /// What stands in a table.
     pub const fn words(self) -> &'static str {
         match self {

@@ -6,8 +6,8 @@ use super::{Detail, Limit, Told, Verdict};
 use crate::quantity::units::show;
 
 /// What to do where memory may have answered.
-const WAY_ON: &str = "It can be told where nothing stands between: on the drive itself, named with --destroy, on \
-                      the computer that it is plugged into, with direct I/O.";
+const WAY_ON: &str = "It can be told where nothing stands between: on the drive itself, whose data are lost by it, \
+                      on the computer that it is plugged into, with direct I/O.";
 
 fn blocks(count: u64) -> String {
     if count == 1 { "1 block".to_owned() } else { format!("{} blocks", show::count(count)) }
@@ -83,6 +83,26 @@ pub(crate) fn answer(detail: &Detail, found: &Told) -> String {
             how_much(found),
             example(verdict, found.example, outcome.refused.as_deref())
         ),
+    }
+}
+
+/// What is said of the other looks beside the one that is told; `held` is the least and the most that they found.
+pub(super) fn of_several(looks: &[(&Detail, Told)], held: Option<[u64; 2]>) -> String {
+    let Some(((_, first), others)) = looks.split_first().filter(|(_, others)| !others.is_empty())
+    else {
+        return String::new();
+    };
+    let count = looks.len();
+    match held {
+        Some([least, most]) if least < most => format!(
+            " That is the gravest of {count} looks; they found that it holds {} to {}.",
+            sold(least),
+            sold(most)
+        ),
+        _ if others.iter().all(|(_, other)| other.verdict == first.verdict) => {
+            format!(" All {count} looks say so.")
+        }
+        _ => format!(" That is the gravest of {count} looks."),
     }
 }
 

@@ -110,7 +110,7 @@ impl Asked {
     /// Why no such tree can be.
     fn obstacle(&self) -> Option<String> {
         if self.pattern == Pattern::Spread {
-            return Some("files are gone to sequential or random, not spread".to_owned());
+            return Some("files are accessed in sequential or random order, not spread".to_owned());
         }
         let least = [(self.threads, "threads"), (self.directories, "directories")];
         least

@@ -137,7 +137,7 @@ const INTERFACE: OwnParameter<Asked> = row(
 const SHAPER_ROW: OwnParameter<Asked> = row(
     [
         SHAPER,
-        "what the way out of the interface is held to, so that the queue is here and short (as root)",
+        "what the outgoing rate of the interface is limited to, so that the queue is here and short (as root)",
         "`none`; a share of the rate that the link was measured to carry up, such as `95 %`; or a rate such as \
          `4 Mbit/s`. By cake where the kernel has it, else by HTB with fq_codel, else by TBF with a queue of \
          20 ms in bytes; a word before it chooses: `cake 95 %`, `fq_codel 95 %`, `tbf 95 %`, and `deep 95 %` \

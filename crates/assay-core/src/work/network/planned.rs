@@ -66,7 +66,7 @@ impl Planned {
             let rate = self.shaper.rate(self.rate);
             let rate = rate.filter(|_| self.shaper.is_share()).map(|rate| format!(" = {rate}"));
             let interface = self.interface.as_deref().unwrap_or_default();
-            format!("; {interface} held to {}{}", self.shaper, rate.unwrap_or_default())
+            format!("; {interface} limited to {}{}", self.shaper, rate.unwrap_or_default())
         });
         format!(
             "a link to {peer}: {} for {} each, {} TCP streams each way ({}), a probe every {}{}",
@@ -315,7 +315,7 @@ impl Runs for Planned {
         if self.shaper.is_share() && self.rate.is_none() {
             let interface = self.interface.as_deref().unwrap_or_default();
             remarks.push(format!(
-                "before it: {interface} is held to {} of what the link is measured to carry up (tc qdisc)",
+                "before it: {interface} is limited to {} of what the link is measured to carry up (tc qdisc)",
                 self.shaper
             ));
         }

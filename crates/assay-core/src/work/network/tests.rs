@@ -164,7 +164,11 @@ fn the_rate_that_shares_are_of_is_the_one_that_was_measured() {
     assert_eq!(planned.drain_within(0, 1, &|_| true), None);
     planned.drain_within(1_600_000_000, 1, &|_| true);
     assert_eq!(planned.rate, Some(BitRate(5_000_000)));
-    assert!(planned.words().contains("to-router held to 80 % = 4 Mbit/s"), "{}", planned.words());
+    assert!(
+        planned.words().contains("to-router limited to 80 % = 4 Mbit/s"),
+        "{}",
+        planned.words()
+    );
     let lasting = planned.lasting();
     assert!(lasting[0].starts_with("with cake: tc qdisc replace dev to-router"), "{lasting:?}");
     assert!(lasting[3].contains("upload '4000'"), "{lasting:?}");
@@ -462,7 +466,7 @@ fn by_hand_a_link_is_a_line_of_flent() {
     let shaped = Asked { peer, interface, shaper, ..Asked::sample() };
     let unknown = how(shaped.clone(), None).remarks;
     assert!(
-        unknown[2].contains("eth0 is held to 80 % of what the link is measured"),
+        unknown[2].contains("eth0 is limited to 80 % of what the link is measured"),
         "{unknown:?}"
     );
     let known = how(shaped, Some(BitRate(5_000_000))).remarks;

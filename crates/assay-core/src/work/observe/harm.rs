@@ -58,8 +58,8 @@ impl Harm {
     /// Ends a sentence on a workload.
     pub fn words(self) -> String {
         match self.0 {
-            Some(_) => format!(", taken back from {self} the baseline's worst on"),
-            None => ", never taken back early".to_owned(),
+            Some(_) => format!(", rolled back from {self} the baseline's worst on"),
+            None => ", never rolled back early".to_owned(),
         }
     }
 }
@@ -400,8 +400,8 @@ mod tests {
     #[test]
     fn a_workload_says_when_it_is_taken_back() {
         let words = |word: &str| word.parse::<Harm>().unwrap().words();
-        assert_eq!(words("1.5x"), ", taken back from 1.5x the baseline's worst on");
-        assert_eq!(words("off"), ", never taken back early");
+        assert_eq!(words("1.5x"), ", rolled back from 1.5x the baseline's worst on");
+        assert_eq!(words("off"), ", never rolled back early");
         assert_eq!("off".parse::<Harm>().unwrap().factor(), None);
         assert_eq!("3x".parse::<Harm>().unwrap().factor(), Some(3.0));
     }

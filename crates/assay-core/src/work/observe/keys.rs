@@ -22,7 +22,7 @@ const SETTLE: Field = field(
 const HARM: Field = field(
     "harm",
     Form::Word(harm::words),
-    "times the baseline's worst from which on, three seconds in a row, a level is taken back; or off",
+    "times the baseline's worst from which on, three seconds in a row, a level is rolled back; or off",
     "harm = \"2x\"",
 );
 

@@ -63,8 +63,8 @@ impl Kind for Asked {
         text: "Nothing is run: what goes on at the target anyway is looked at, period by period, each \
                under another level. A period begins when a stretch after the change is over \
                (`settle`). What the load did is measured beside how it was served, so that a lighter \
-               load is not taken for a better setting (rule `unequal-load`). A level that hurts is \
-               taken back within a second and not tried again (`harm`).",
+               load is not taken for a better setting (rule `unequal-load`). A level that harms it is \
+               rolled back within a second and not tried again (`harm`).",
     };
     const KEYS: &'static Fields = &keys::KEYS;
     const EXAMPLE: &'static str = "observe = { time = \"2 min\", settle = \"5 s\", harm = \"2x\" }";

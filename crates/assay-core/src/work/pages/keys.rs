@@ -70,7 +70,7 @@ const MEMORY_LIMIT: OwnParameter<Asked> = row(
 const SET: OwnParameter<Asked> = row(
     [
         "set",
-        "bytes of the pages that are gone to, or their share of memory-limit",
+        "bytes of the pages that are accessed, or their share of memory-limit",
         "An amount with its unit, such as `512 MiB`, or percent of memory-limit, such as `150 %`.",
     ],
     "[\"75 %\", \"150 %\", \"250 %\"]",
@@ -90,7 +90,7 @@ const CONTENT: OwnParameter<Asked> = row(
 const SKEW: OwnParameter<Asked> = row(
     [
         "skew",
-        "which pages are gone to more often than others",
+        "which pages are accessed more often than others",
         "`uniform`, or Zipf's law with its exponent, such as `zipf:0.9`; the ranks lie anywhere.",
     ],
     "[\"uniform\", \"zipf:0.9\"]",

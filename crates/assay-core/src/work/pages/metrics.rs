@@ -8,7 +8,7 @@ pub const RATE: Metric = metric(
     "accesses_per_s",
     Better::Higher,
     "accesses per second",
-    "pages that were gone to per second, one after the other",
+    "pages that were accessed per second, one after the other",
 );
 
 /// What half of the accesses stay below.

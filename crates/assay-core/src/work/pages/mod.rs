@@ -97,9 +97,9 @@ impl Asked {
 impl Kind for Asked {
     const ABOUT: About = About {
         name: "pages",
-        summary: "pages of memory under a limit: filled, then gone to again and again",
+        summary: "pages of memory under a limit: filled, then accessed again and again",
         text: "A process of its own, in a control group whose memory is limited, fills a set of pages with \
-               bytes that compress by a stated share, and then goes to them in an order drawn: reads a \
+               bytes that compress by a stated share, and then accesses them in a random order: reads a \
                word of a page, and writes it back where the access writes. Each access is timed; what \
                lies in swap must come back first. Where the set is larger than the limit and there is no \
                swap, the kernel kills the process: that is a result, with the bytes that were reached by \

@@ -88,11 +88,11 @@ fn expected(detail: &Detail) -> Result<f64, String> {
 impl Runs for Planned {
     fn words(&self) -> String {
         let skew = match self.skew {
-            Skew::Uniform => "all alike".to_owned(),
+            Skew::Uniform => "uniformly".to_owned(),
             Skew::Zipf(exponent) => format!("by Zipf's law with exponent {exponent}"),
         };
         format!(
-            "{}, gone to one after the other, {skew}, {} % of the accesses write",
+            "{}, accessed one after the other, {skew}, {} % of the accesses write",
             self.set_words().trim_end_matches(','),
             self.writes_percent
         )

@@ -59,7 +59,7 @@ pub(super) fn run(planned: &Planned, run: &Run<'_>) -> Result<Ran, String> {
             Ok(ended(planned, &lines, Some(stage), &executed))
         }
         Ending::TimedOut => Err(format!(
-            "{} were not filled and gone to within {}: the swap is too slow for so large a set",
+            "{} were not filled and accessed within {}: the swap is too slow for so large a set",
             show::bytes(planned.set_bytes),
             show::duration((FILLING.as_nanos() as u64 + run.time_ns) as f64)
         )),
@@ -215,7 +215,7 @@ fn values(
     let accesses = latency_ns.len();
     let window_s = done.window_ns.max(1) as f64 / 1e9;
     let each = |amount: f64| match accesses {
-        0 => Presence::absent("no page was gone to"),
+        0 => Presence::absent("no page was accessed"),
         _ => Presence::Present(amount / accesses as f64),
     };
     let percentile = |q: f64| {

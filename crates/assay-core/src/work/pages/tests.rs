@@ -321,7 +321,7 @@ fn all_that_a_process_says_has_its_metric() {
     let lines = [Line::Done(Box::new(none))];
     let ran = self::ran(&planned(), executed(Ending::Exited(0), &lines, Presence::Present(0)));
     let measured = ran.unwrap().measured;
-    assert_eq!(measured.absent["access_cpu_ns"], "no page was gone to");
+    assert_eq!(measured.absent["access_cpu_ns"], "no page was accessed");
     assert_eq!(measured.values["major_faults_per_access"], 0.0);
     assert!(measured.absent["access_p50_ns"].ends_with("accesses per trial, had 0"));
 }
@@ -348,13 +348,13 @@ fn pages_are_told_in_a_line_and_tried_by_hand() {
     let words = planned().words();
     assert_eq!(
         words,
-        "576 MiB of pages, of random bytes, which do not compress, under a limit of 384 MiB, gone to one \
-         after the other, all alike, 30 % of the accesses write"
+        "576 MiB of pages, of random bytes, which do not compress, under a limit of 384 MiB, accessed one \
+         after the other, uniformly, 30 % of the accesses write"
     );
     let free = Planned { limit: None, content: Content::Zero, skew: Skew::Zipf(0.9), ..planned() };
     assert_eq!(
         free.words(),
-        "576 MiB of pages, of zeros, gone to one after the other, by Zipf's law with exponent 0.9, 30 % of \
+        "576 MiB of pages, of zeros, accessed one after the other, by Zipf's law with exponent 0.9, 30 % of \
          the accesses write"
     );
     let line = |planned: &Planned, time_ns| {

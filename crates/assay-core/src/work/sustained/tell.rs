@@ -7,7 +7,7 @@ use super::{Again, Course, Detail, Level, Planned, Rated, course};
 use crate::exhibit::{Cell, Column, Exhibit, Levels, Row, Sentence, Subject, Table, Unit, Value};
 use crate::presence::Presence;
 use crate::quantity::units::show;
-use crate::work::tell::{NearLimit, Resting, Seen, Shows, Spoken, Tells, which};
+use crate::work::tell::{NearLimit, Resting, Seen, Shows, Spoken, Tells};
 use crate::work::{self, Measured};
 
 /// What writing for long says.
@@ -24,13 +24,14 @@ pub struct Facts {
 }
 
 impl Tells for Planned {
+    /// The last trial is told: courses are not averaged.
     fn facts(&self, seen: &Seen<'_>) -> Option<work::Facts> {
-        let detail = Detail::of(seen.measured)?;
+        let detail = Detail::of(seen.trials.last().copied().flatten()?)?;
         let course = course(detail)?;
         let throttled = seen.spoken.iter().find(|own| own.rule == THROTTLED).map(|own| own.text);
         let fell = course.fall().is_some() || course.sinks.is_some();
         let mut text = words(&course, detail.ended.as_deref());
-        text += &which(seen.trials);
+        text += &which(seen.trials.len());
         if let Some(heat) = heat(throttled, seen.near_limit, fell) {
             text = format!("{text} {heat}");
         }
@@ -42,6 +43,11 @@ impl Tells for Planned {
     fn as_judged(&self, _: &str, _: &Measured, _: &[Spoken<'_>]) -> Option<Result<f64, String>> {
         None
     }
+}
+
+/// Which of several trials a text is of.
+fn which(trials: usize) -> String {
+    if trials > 1 { format!(" That is the last of {trials} trials.") } else { String::new() }
 }
 
 const LEGEND: &str = "From: bytes written before the rate changed to this one; the interval of the place holds \
@@ -79,6 +85,9 @@ impl Shows for Facts {
             leads: false,
         }
     }
+
+    /// The rates of a course are those of its trial.
+    fn settle(&mut self, _: &dyn Fn(&str) -> Option<f64>) {}
 
     fn resting(&mut self) -> Resting<'_> {
         Resting { text: &mut self.text, unsaid: Some("What it writes for long is not told.") }
@@ -335,5 +344,6 @@ mod tests {
         assert!(table.rows.iter().all(|row| row.of == facts.subject()));
         assert_eq!((sentences.len(), &*sentences[0].text, leads), (1, "It was written to.", false));
         assert_eq!(facts.resting().unsaid, Some("What it writes for long is not told."));
+        assert_eq!([which(1), which(3)], ["", " That is the last of 3 trials."]);
     }
 }

@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 
 use super::super::FIGURES;
-use super::{accesses, findings, latencies, of, surface};
+use super::{accesses, latencies, of, surface};
 use crate::evidence::{Evidence, Latencies};
 use crate::figure::{Layout, Scale};
 use crate::figures::{all, ordered};
+use crate::tests::fixture;
 use assay_core::analysis::RESULT;
 use assay_core::findings::answers::{Beside, CardNumber, CardRow, Standing};
 use assay_core::findings::windows::{Window, Windows};
@@ -21,7 +22,7 @@ fn lead_of(preset: &str) -> Option<String> {
 
 /// Numbers of one drive that stand large: a check.
 fn checked() -> Findings {
-    let mut found = findings("card");
+    let mut found = fixture("card");
     found.cells.iter_mut().for_each(|cell| cell.primary = cell.metric == "iops");
     found
 }
@@ -85,7 +86,7 @@ pub(crate) fn flash() -> Evidence {
 
 /// Two targets whose energy something tells.
 pub(crate) fn power() -> Evidence {
-    let mut found = findings("study-two-targets");
+    let mut found = fixture("study-two-targets");
     found.study.lead = lead_of("power");
     let joules = |cell: &Cell| Cell {
         metric: "energy_j".to_owned(),
@@ -103,7 +104,7 @@ pub(crate) fn power() -> Evidence {
 
 /// Two windows of others' work, one against the other.
 pub(crate) fn windows() -> Evidence {
-    let mut found = findings("study-compare");
+    let mut found = fixture("study-compare");
     let ids = [&found.comparisons[0].baseline, &found.comparisons[0].arm];
     let ids = ids.map(|arm| arm[RESULT].clone());
     let of_id = |id: &str| Arm::from([(RESULT.to_owned(), id.to_owned())]);

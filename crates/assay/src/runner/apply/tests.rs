@@ -250,7 +250,7 @@ fn two_results_do_not_set_the_same_for_keeps() {
     let another = voucher(1);
     let proposal = propose(&fake, another.id(), &other, &site(&fake));
     let refusal = apply(&fake, &another, &proposal).unwrap_err();
-    assert!(refusal.message.contains("has set the same for keeps"), "{refusal}");
+    assert!(refusal.message.contains("has set the same permanently"), "{refusal}");
 }
 
 #[test]

@@ -51,7 +51,7 @@ fn runs(factors: &[(&str, &[String])], start: bool) {
     };
     let finished = run(&fake, lab(factors, start), &AtomicBool::new(false), &mut tell).unwrap();
     // Nothing of it is others' work.
-    assert!(warnings.iter().all(|text| !text.contains("taken back")), "{warnings:?}");
+    assert!(warnings.iter().all(|text| !text.contains("rolled back")), "{warnings:?}");
     assert!(finished.plan.absent.is_empty(), "{:?}", finished.plan.absent);
     let arms: usize = factors.iter().map(|(_, levels)| levels.len()).product();
     let counted = finished.trials.iter().filter(|trial| trial.record.replicate > 0);

@@ -25,6 +25,35 @@ fn a_plan_without_a_trial_is_refused_and_names_the_virtual_machine() {
     assert!(failure.kind.exit_code() == 3, "{failure}");
 }
 
+/// Where the baseline alone is left there is nothing to compare; one level that was asked for is another thing.
+#[test]
+fn a_study_of_which_the_baseline_alone_is_left_is_refused_and_one_level_runs() {
+    let stop = AtomicBool::new(false);
+    let fake = machine();
+    let failure = run(&fake, schedulers(&["mq-deadline", "bfq"]), &stop, &mut |_| {}).err();
+    let failure = failure.expect("nothing is compared");
+    assert_eq!(failure.kind.exit_code(), 3, "{failure}");
+    let told = &failure.message;
+    assert!(told.starts_with("no level can be compared here: "), "{told}");
+    assert!(told.contains("the kernel refused bfq"), "{told}");
+    assert!(
+        told.ends_with("the baseline alone is measured with --set scheduler=mq-deadline"),
+        "{told}"
+    );
+    assert!(is_put_back(&fake));
+    let told = |levels: &[&str]| {
+        let Request { study, targets, .. } = schedulers(levels);
+        preview(&machine(), study, &targets, &Consented::default(), None).unwrap().lacks
+    };
+    for levels in [&["mq-deadline"][..], &["mq-deadline", "none"]] {
+        assert!(run(&machine(), schedulers(levels), &stop, &mut |_| {}).is_ok(), "{levels:?}");
+        assert!(
+            !told(levels).iter().any(|lack| lack.starts_with("no level can be compared")),
+            "{levels:?}"
+        );
+    }
+}
+
 #[test]
 fn what_this_machine_lacks_does_not_count_in_a_virtual_one() {
     let (fake, consented) = (machine(), Consented::default());

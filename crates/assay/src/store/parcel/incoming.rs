@@ -17,7 +17,8 @@ use super::limits::DIRECTORIES;
 
 /// What the names of such directories begin with.
 const BEGINNING: &str = ".incoming-";
-/// Bytes of a table up to which it is read as a whole on its way; a larger one is only held against its hash.
+/// Bytes of tables and of files of other tools up to which they are read on their way; larger ones are only
+/// held against their hashes.
 const MOST_READ_BYTES: u64 = 2 << 20;
 /// A directory that has no lock and did not change for so long is nobody's any more.
 const UNTOUCHED: Duration = Duration::from_secs(60);
@@ -73,11 +74,14 @@ pub fn bring(
 /// is not to cost more memory than one of them.
 fn look_through(system: &dyn System, directory: &Path) -> Outcome<()> {
     if imported::is_one(system, directory) {
-        let table = system.status(&directory.join(imported::SOURCE));
-        if table.is_ok_and(|table| table.size_bytes <= MOST_READ_BYTES) {
+        // Each of its files is there and as it was imported.
+        let stored = imported::read(system, directory)?;
+        let bytes: usize = stored.contents.iter().map(Vec::len).sum();
+        drop(stored);
+        if bytes as u64 <= MOST_READ_BYTES {
             return findings_at(system, directory).map(drop);
         }
-        return imported::read(system, directory).map(drop);
+        return Ok(());
     }
     let stored = bundle::frame(system, directory)?;
     let trials = Trials::open(system, directory, &stored.plan)?;

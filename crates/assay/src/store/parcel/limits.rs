@@ -1,7 +1,9 @@
 //! What a file from elsewhere may cost: each of its files has a limit by its name, all of them together one by
 //! what the file itself has, and all is looked at before any of it is read.
 
+use assay_core::importers::LARGEST_RUNS_BYTES;
 use assay_core::quantity::Bytes;
+use assay_core::results::imported::is_source;
 
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
@@ -18,6 +20,8 @@ const FILES: [(&str, u64); 8] = [
     ("plan.json", 8 * MIB),
     ("import.json", 4 * MIB),
 ];
+/// Bytes that a file of another tool has at most, as it was imported.
+const SOURCE_BYTES: u64 = LARGEST_RUNS_BYTES;
 /// Directories of a result, with files of JSON and what each has at most.
 pub const DIRECTORIES: [(&str, u64); 2] = [("histograms", MIB), ("series", MIB)];
 /// Files of one at most.
@@ -33,6 +37,9 @@ const MOST_FOR_ONE: u64 = 50;
 pub fn of(name: &str) -> Option<u64> {
     if let Some((_, most)) = FILES.iter().find(|(own, _)| *own == name) {
         return Some(*most);
+    }
+    if is_source(name) {
+        return Some(SOURCE_BYTES);
     }
     let (directory, file) = name.split_once('/')?;
     let (_, most) = DIRECTORIES.iter().find(|(own, _)| *own == directory)?;
@@ -73,13 +80,16 @@ mod tests {
     #[test]
     fn files_of_a_result_have_plain_names_of_sixty_letters_at_most() {
         let long = |count: usize| format!("series/{}.json", "x".repeat(count));
-        for name in ["plan.json", "trials.csv", "series/a-B_9.json", "histograms/-.json", &long(60)]
-        {
+        let own = ["plan.json", "trials.csv", "source-0001", "source-12345"];
+        for name in own.into_iter().chain(["series/a-B_9.json", "histograms/-.json", &long(60)]) {
             assert!(of(name).is_some(), "{name}");
         }
         let wrong = [
             "",
             "seal.jsonl",
+            "source-1",
+            "source-0000",
+            "source-0001/x",
             "series",
             "series/",
             "series/.json",

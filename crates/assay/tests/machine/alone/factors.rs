@@ -143,7 +143,7 @@ area       = { size = "32 MiB" }
 target     = { loop = "64 MiB" }
 
 [factors]
-read-ahead = ["64 KiB", "6 KiB"]
+read-ahead = ["64 KiB", "6 KiB", "128 KiB"]
 
 [[workload]]
 name = "cached-read"

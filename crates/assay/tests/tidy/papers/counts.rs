@@ -45,10 +45,10 @@ const COUNTED: &[(&str, Counter)] = &[
     ("bounds?", |tree| tree.found("docs/measurements/simulation.md", r"of (\d+) bounds failed")),
     ("simulated studies", |tree| tree.found("docs/measurements/simulation.md", r"--studies (\d+)")),
     ("studies a scenario", |tree| {
-        tree.found("xtask/src/suite/mod.rs", r#"Tier::Long \{ "\d+" \} else \{ "(\d+)" \}"#)
+        tree.found("xtask/src/suite/mod.rs", r#""--studies", "(\d+)", "--half""#)
     }),
     ("studies and hold", |tree| {
-        tree.found("xtask/src/suite/mod.rs", r#"Tier::Long \{ "(\d+)" \} else"#)
+        tree.found("xtask/src/suite/mod.rs", r#"Tier::Long => &\["--studies", "(\d+)"\]"#)
     }),
     ("shipped studies|presets?", |tree| Some(tree.presets().len().to_string())),
     ("rules of trust|rules", |tree| Some(tree.registry("rules").len().to_string())),

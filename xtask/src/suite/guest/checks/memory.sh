@@ -12,7 +12,7 @@ baseline = { swap = "file" }
 [factors]
 swap = ["none", "file", "zswap", "zram"]
 [[workload]]
-name = "half-more"
+name = "150-percent"
 pages = { memory-limit = "24 MiB", set = "150 %", content = "50 %", time = "1 s" }
 END
 cat /proc/swaps >swaps.before

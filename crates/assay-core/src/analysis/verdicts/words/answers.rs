@@ -33,7 +33,7 @@ pub(in crate::analysis::verdicts) fn answer(verdict: Claim, cases: &[Case]) -> S
             "The numbers speak against it in {} of {all} cases and show it in {with}.",
             count(Claim::Contradicted)
         ),
-        Claim::NotShown if with == 0 => "The numbers do not tell.".to_owned(),
+        Claim::NotShown if with == 0 => "The numbers are inconclusive.".to_owned(),
         Claim::NotShown => format!("The numbers show it in {with} of {all} cases only."),
     }
 }
@@ -121,7 +121,7 @@ pub(in crate::analysis::verdicts) fn peak_is(
 ) -> String {
     let head = format!("{name}: best {} at {best}", noun(metric));
     match could {
-        [_] => format!("{head}, clearly"),
+        [_] => format!("{head}, significantly"),
         all if all.len() == levels => format!("{head}; it could be at any of {levels} levels"),
         several => format!("{head}; it could be at {}", choice(several)),
     }
@@ -157,7 +157,7 @@ pub(in crate::analysis::verdicts) fn foremost_is(
 ) -> String {
     let word = if last { "worst" } else { "best" };
     match could {
-        [one] => format!("{name}: {one} is the {word}, clearly"),
+        [one] => format!("{name}: {one} is the {word}, significantly"),
         all if all.len() == levels => format!("{name}: any of {levels} could be the {word}"),
         several => format!("{name}: {} could be the {word}", choice(several)),
     }

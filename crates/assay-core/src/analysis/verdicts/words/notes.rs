@@ -57,7 +57,7 @@ pub fn note(note: &Note, [baseline, arm]: [&str; 2]) -> String {
         ),
         Note::UnequalLoad { .. } => "the load was not the same, and may explain it".to_owned(),
         Note::TwoOrders { .. } => {
-            "which arm ran first makes a difference: one changes what runs after it".to_owned()
+            "which setting ran first makes a difference: one changes what runs after it".to_owned()
         }
         Note::InFlight { arm, baseline } => {
             format!("{arm} operations in flight against {baseline}")
@@ -78,7 +78,7 @@ pub(in crate::analysis) fn load(note: &Note) -> Option<String> {
 pub(in crate::analysis::verdicts) fn orders(note: &Note) -> Option<String> {
     let Note::TwoOrders { first, second, replicates: [one, other], p } = note else { return None };
     Some(format!(
-        "{} where it ran first ({}), {} where it ran second ({}; {}): one arm changes what runs after \
+        "{} where it ran first ({}), {} where it ran second ({}; {}): one setting changes what runs after \
          it",
         show::ratio(*first),
         replicates(*one),

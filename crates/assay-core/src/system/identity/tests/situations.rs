@@ -197,8 +197,8 @@ fn mistaken() -> Vec<Situation> {
     vec![
         ("nothing typed", ("/dev/sdc", ""), nothing(), "\"\" is not the name of"),
         ("the kernel's name", ("/dev/sdc", "sdc"), nothing(), "is not the name of"),
-        ("the id of another device", ("/dev/sdc", "SERIAL-B"), nothing(), "give --destroy \"SERIAL-C\""),
-        ("the id of its disk", ("/dev/sdb1", "SERIAL-B"), nothing(), "give --destroy \"SERIAL-B-part1+ext4\""),
+        ("the id of another device", ("/dev/sdc", "SERIAL-B"), nothing(), "typed for it is \"SERIAL-C\""),
+        ("the id of its disk", ("/dev/sdb1", "SERIAL-B"), nothing(), "typed for it is \"SERIAL-B-part1+ext4\""),
         ("the id of its partition", ("/dev/sdb", "SERIAL-B-part1+ext4"), nothing(), "is not the name of"),
         ("only the beginning of an id", ("/dev/sdc", "SERIAL"), nothing(), "is not the name of"),
         ("other letters", ("/dev/sdc", "serial-c"), nothing(), "is not the name of"),
@@ -277,7 +277,7 @@ fn what_was_not_named_in_full_is_a_mistake_that_tells_the_text() {
         put(&fake, (8, 32), 0, recording);
         let Err(failure) = give(&fake, C) else { panic!("{recording}: consent was given") };
         assert!(
-            failure.message.ends_with(&format!("give --destroy \"SERIAL-C+{name}\"")),
+            failure.message.ends_with(&format!("typed for it is \"SERIAL-C+{name}\"")),
             "{failure}"
         );
         assert!(give(&fake, ("/dev/sdc", &format!("SERIAL-C+{name}"))).is_ok(), "{recording}");

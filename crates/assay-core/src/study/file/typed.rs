@@ -1,0 +1,170 @@
+//! Which option of a command line made a study invalid.
+
+/// An option that was typed, and the key of the study that it sets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Typed {
+    /// The option with its value, such as `--set depth=1,4`.
+    pub words: String,
+    /// The path of the key, such as `factors/depth`; `*` is any one part of it. Empty where the option
+    /// changes more than one key.
+    pub path: String,
+}
+
+impl Typed {
+    /// An option that sets a key.
+    pub fn new(words: impl Into<String>, path: impl Into<String>) -> Self {
+        Self { words: words.into(), path: path.into() }
+    }
+
+    /// Whether it sets the key at a path, or what lies around it.
+    fn sets(&self, path: &str) -> bool {
+        let mut parts = path.split('/');
+        !self.path.is_empty()
+            && self
+                .path
+                .split('/')
+                .all(|own| parts.next().is_some_and(|part| own == "*" || own == part))
+    }
+
+    /// Whether it sets something that lies below a path.
+    fn is_below(&self, path: &str) -> bool {
+        self.path.strip_prefix(path).is_some_and(|rest| rest.starts_with('/'))
+    }
+
+    /// Whether a path names the same key in another place: the baseline's level of a factor, say.
+    fn is_near(&self, path: &str) -> bool {
+        let key = self.path.rsplit('/').next().filter(|key| !key.is_empty());
+        key.is_some_and(|key| path.split('/').any(|part| part == key))
+    }
+
+    /// The factor whose levels it sets.
+    fn factor(&self) -> Option<&str> {
+        self.path.strip_prefix(FACTORS)
+    }
+}
+
+/// Below what the levels of factors lie.
+const FACTORS: &str = "factors/";
+
+/// A mistake and its hint in the words of the command line. A mistake is the path of its key, its message
+/// and its hint.
+pub(super) fn told(
+    (path, message, hint): (&str, &str, Option<&str>),
+    study: &str,
+    typed: &[Typed],
+) -> (String, Option<String>) {
+    let of_levels = path.starts_with(FACTORS) || path.starts_with("baseline/");
+    let hint = hint.map(|hint| if of_levels { on_a_line(hint) } else { hint.to_owned() });
+    let own = typed.iter().filter(|one| one.sets(path)).max_by_key(|one| one.path.len());
+    if let Some(own) = own {
+        // The option names its factor.
+        let named = own.factor().map(|name| format!("{name}: "));
+        let bare = named.and_then(|named| message.strip_prefix(&named));
+        return (format!("{}: {}", own.words, bare.unwrap_or(message)), hint);
+    }
+    let some = |wanted: &dyn Fn(&Typed) -> bool| {
+        let words: Vec<&str> =
+            typed.iter().filter(|one| wanted(one)).map(|one| one.words.as_str()).collect();
+        (!words.is_empty()).then(|| words.join(" "))
+    };
+    let below = some(&|one| one.is_below(path));
+    let near = || some(&|one| one.is_near(path)).or_else(|| some(&|_| true));
+    let head = match below {
+        Some(words) => words,
+        None => match (near(), key(path)) {
+            (Some(words), Some(key)) => format!("{study} with {words}: {key}"),
+            (Some(words), None) => format!("{study} with {words}"),
+            (None, _) => study.to_owned(),
+        },
+    };
+    (format!("{head}: {message}"), hint)
+}
+
+/// A path as one names a key; nothing for the whole.
+fn key(path: &str) -> Option<String> {
+    let is_key = |part: &&str| !part.is_empty() && *part != "?" && part.parse::<usize>().is_err();
+    let parts: Vec<&str> = path.split('/').filter(is_key).collect();
+    (!parts.is_empty()).then(|| parts.join("."))
+}
+
+/// A hint for a file as one for the command line: `depth = [1, 8]` is `--set depth=1,8` there.
+fn on_a_line(hint: &str) -> String {
+    let parts = hint.split_once(" = [").and_then(|(before, rest)| {
+        rest.split_once(']').map(|(levels, after)| (before, levels, after))
+    });
+    let Some((before, levels, after)) = parts else { return hint.to_owned() };
+    let (lead, name) = before.rsplit_once(' ').unwrap_or(("", before));
+    let levels: Vec<&str> = levels.split(',').map(|level| level.trim().trim_matches('"')).collect();
+    let levels = levels.join(",");
+    let option = if levels.contains(char::is_whitespace) {
+        format!("--set '{name}={levels}'")
+    } else {
+        format!("--set {name}={levels}")
+    };
+    format!("{lead} {option}{after}").replace(" below [factors]", "").trim_start().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(path: &str, message: &str, typed: &[(&str, &str)]) -> String {
+        let typed: Vec<Typed> =
+            typed.iter().map(|(words, path)| Typed::new(*words, *path)).collect();
+        told((path, message, None), "depth", &typed).0
+    }
+
+    #[test]
+    fn a_mistake_is_told_with_the_option_that_sets_its_key() {
+        let typed = [("--set depth=1,x", "factors/depth"), ("--time 1s", "workload/*/*/time")];
+        let of = |path, message| line(path, message, &typed);
+        assert_eq!(of("factors/depth/1", "depth: no number"), "--set depth=1,x: no number");
+        assert_eq!(of("workload/3/io/time", "too short"), "--time 1s: too short");
+        // The last of two that set the same counts.
+        let twice = [("--set depth=1", "factors/depth"), ("--set depth=x", "factors/depth")];
+        assert_eq!(line("factors/depth/0", "no", &twice), "--set depth=x: no");
+        assert_eq!(line("factors", "too many", &typed[..1]), "--set depth=1,x: too many");
+    }
+
+    #[test]
+    fn what_no_option_sets_is_told_with_the_key_and_the_options_that_it_may_come_from() {
+        let typed = [("--set depth=2,4", "factors/depth"), ("--set threads=1", "factors/threads")];
+        assert_eq!(
+            line("baseline/depth", "depth has no level \"1\"", &typed),
+            "depth with --set depth=2,4: baseline.depth: depth has no level \"1\""
+        );
+        assert_eq!(
+            line("workload/0/io/size", "no", &typed[..1]),
+            "depth with --set depth=2,4: workload.io.size: no"
+        );
+        assert_eq!(line("fresh", "no", &[("--lab", "")]), "depth with --lab: fresh: no");
+        assert_eq!(line("", "no", &typed[..1]), "depth with --set depth=2,4: no");
+        assert_eq!(line("fresh", "no", &[]), "depth: no");
+    }
+
+    #[test]
+    fn hints_are_those_of_a_command_line() {
+        let hint = |path, hint| told((path, "", Some(hint)), "", &[]).1.unwrap();
+        assert_eq!(
+            hint("factors/depth/0", "list the levels: depth = [1, 2, 4]"),
+            "list the levels: --set depth=1,2,4"
+        );
+        assert_eq!(
+            hint("factors/mount", "add filesystem = [\"ext4\"] below [factors]"),
+            "add --set filesystem=ext4"
+        );
+        assert_eq!(
+            hint("factors/fill", "write for example: fill = [\"80 %\"]"),
+            "write for example: --set 'fill=80 %'"
+        );
+        assert_eq!(
+            hint("baseline/depth", "add it below [factors]: depth = [1, 8]"),
+            "add it: --set depth=1,8"
+        );
+        assert_eq!(hint("factors/depth", "leave one of the two out"), "leave one of the two out");
+        assert_eq!(
+            hint("stop", "add for example: looks = [6, 12]"),
+            "add for example: looks = [6, 12]"
+        );
+    }
+}
