@@ -15,6 +15,7 @@ pub mod catalogue;
 pub mod collection;
 pub mod digest;
 pub mod draws;
+pub mod exhibit;
 pub mod factors;
 pub mod failure;
 pub mod findings;

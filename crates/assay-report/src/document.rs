@@ -3,12 +3,12 @@
 
 mod answers;
 mod boots;
-mod capacity;
 mod check;
 mod check_tables;
 mod classes;
 mod commands;
 mod energy;
+mod exhibits;
 mod facts;
 mod files;
 mod forum;
@@ -39,6 +39,7 @@ use assay_core::results::plan::Arm;
 use super::table::Column;
 
 pub use answers::QUESTIONS;
+pub use assay_core::exhibit::Tone;
 pub use forum::{COLUMNS as FORUM_COLUMNS, forum};
 pub use large::{Large, headline, large, measured_on, method, subject};
 pub use opening::{Standing, answer, standing};
@@ -118,20 +119,6 @@ pub struct Cell {
     pub text: String,
     /// How it is meant.
     pub tone: Tone,
-}
-
-/// How a word is meant.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Tone {
-    /// Neither good nor bad.
-    #[default]
-    Plain,
-    /// Good news.
-    Good,
-    /// To be read with care.
-    Doubtful,
-    /// Bad news.
-    Bad,
 }
 
 /// What a rule says, and of which rows.

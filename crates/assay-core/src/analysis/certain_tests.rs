@@ -10,11 +10,10 @@ use assay_load::{
 };
 use serde_json::json;
 
-use super::{capacity, sustained};
 use crate::draws::Draws;
 use crate::system::between::Between;
-use crate::work::capacity::{Detail as Look, told};
-use crate::work::sustained::{Detail, Retried, course};
+use crate::work::capacity::{self, Detail as Look, told};
+use crate::work::sustained::{self, Detail, Retried, course};
 
 const COURSES: u64 = 1000;
 const CARDS: u64 = 120;

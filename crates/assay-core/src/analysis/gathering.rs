@@ -6,12 +6,10 @@ use std::borrow::Cow;
 use super::rows::{self, Row};
 use super::verdicts::words;
 use super::{
-    boots, borrowed, capacity, card, checks, classes, conversions, design, facts, harm, judged,
-    lines, memory, published, reserved, sentences, series, surfaces, surroundings, sustained,
-    synchronised, watched,
+    boots, borrowed, card, checks, classes, conversions, design, facts, harm, judged, kinds, lines,
+    memory, published, reserved, sentences, series, surfaces, surroundings, synchronised, watched,
 };
 use crate::findings::boots::BootGroup;
-use crate::findings::capacity::{CapacityFacts, SustainedFacts};
 use crate::findings::measurements::{Measurements, Series};
 use crate::findings::notes::Note;
 use crate::findings::said::Sentence;
@@ -23,6 +21,7 @@ use crate::results::design::{Design, Stopping};
 use crate::results::environment::Environment;
 use crate::results::plan::{Arm, Plan};
 use crate::results::record::Trial;
+use crate::work::Facts;
 
 /// What is known of a study whose workloads are told one after the other.
 pub struct Gathering<'a> {
@@ -37,8 +36,7 @@ pub struct Gathering<'a> {
     surfaces: Vec<Surface>,
     accesses: Vec<Accesses>,
     boots: Vec<BootGroup>,
-    capacity: Vec<CapacityFacts>,
-    sustained: Vec<SustainedFacts>,
+    of_kinds: Vec<Facts>,
     members: Vec<Member>,
     conversions: Vec<conversions::Conversion>,
     taken_back: Vec<Sentence>,
@@ -63,8 +61,7 @@ impl<'a> Gathering<'a> {
             surfaces: Vec::new(),
             accesses: Vec::new(),
             boots: Vec::new(),
-            capacity: Vec::new(),
-            sustained: Vec::new(),
+            of_kinds: Vec::new(),
             members: Vec::new(),
             conversions: Vec::new(),
             taken_back: Vec::new(),
@@ -95,8 +92,7 @@ impl<'a> Gathering<'a> {
         self.surfaces.extend(surfaces::of_row(plan, &row));
         self.accesses.extend(surfaces::accesses(plan, &row));
         self.boots.extend(boots::of_row(&row));
-        self.capacity.extend(capacity::of_row(&row));
-        self.sustained.extend(sustained::of_row(&row));
+        self.of_kinds.extend(kinds::of_row(&row));
         self.members.extend(watched::members(&row));
         self.conversions.extend(conversions::of_row(&row));
         self.taken_back.extend(harm::sentence(&workload.name, trials));
@@ -156,9 +152,8 @@ impl<'a> Gathering<'a> {
                 one.trust.max(trust(&one.workload, &one.arm).filter(|_| one.trust.is_some()));
         }
         found.boots = self.boots;
-        found.capacity = self.capacity;
-        found.sustained = self.sustained;
-        capacity::doubt(&mut found);
+        found.of_kinds = self.of_kinds.into();
+        kinds::settle(&mut found);
         lines::add(&mut found, plan, environment);
         found.cards = card::rows(plan, &found);
         found.card = <&[_; 1]>::try_from(found.cards.as_slice()).ok().map(|[row]| row.clone());

@@ -2,6 +2,7 @@
 
 use assay_stats::{observations_needed, percentile_is_supported};
 
+use super::kinds;
 use super::rows::{Measured, Row};
 use crate::presence::Presence;
 use crate::probes::energy::Energy;
@@ -11,7 +12,6 @@ use crate::quantity::units::show;
 use crate::results::record::{DeviceEvidence, Traffic, TrialRecord};
 use crate::results::surroundings::is_not_watched;
 use crate::system::site::{MD_MAJOR, Site};
-use crate::work::capacity::{self, HELD};
 use crate::work::{Judged, io};
 
 const GIB: f64 = (1_u64 << 30) as f64;
@@ -86,11 +86,9 @@ pub(super) fn value(metric: &str, row: &Row<'_>, trial: &Measured<'_>) -> Result
         "device_busy_s_per_gib" => busy_s_per_gib(row, trial),
         _ if is_energy(metric) => energy(metric, row, trial),
         _ if is_sync(metric) => sync(metric, record),
-        _ if metric == HELD.name && capacity::Planned::of(&row.workload.work).is_some() => {
-            super::capacity::held(row, measured)
-                .unwrap_or_else(|| Err("it was not looked at".into()))
-        }
-        _ => row.workload.work.value(metric, measured).unwrap_or_else(|| latency(metric, trial)),
+        _ => kinds::as_judged(metric, row, measured)
+            .or_else(|| row.workload.work.value(metric, measured))
+            .unwrap_or_else(|| latency(metric, trial)),
     }?;
     if found.is_finite() { Ok(found) } else { Err("nothing was moved".to_owned()) }
 }

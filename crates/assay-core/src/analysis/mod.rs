@@ -6,7 +6,6 @@
 mod across;
 mod boots;
 mod borrowed;
-mod capacity;
 mod card;
 mod cells;
 #[cfg(test)]
@@ -22,6 +21,7 @@ mod foresight;
 pub mod gate;
 mod gathering;
 mod harm;
+mod kinds;
 mod lines;
 mod memory;
 mod metrics;
@@ -36,7 +36,6 @@ mod sessions;
 mod stopping;
 mod surfaces;
 mod surroundings;
-mod sustained;
 mod synchronised;
 #[cfg(test)]
 mod tests;
@@ -58,7 +57,7 @@ use std::borrow::Cow;
 
 use crate::findings::measurements::Measurements;
 use crate::findings::said::Sentence;
-use crate::findings::{EnvironmentFacts, FORMAT, Findings, StudyFacts};
+use crate::findings::{EnvironmentFacts, FORMAT, Findings, OfKinds, StudyFacts};
 use crate::probes::block_latency::counts::ClassSpan;
 use crate::results::design::{Design, Factor, Order};
 use crate::results::environment::Environment;
@@ -159,8 +158,7 @@ fn judged(
         surfaces: Vec::new(),
         accesses: Vec::new(),
         boots: Vec::new(),
-        capacity: Vec::new(),
-        sustained: Vec::new(),
+        of_kinds: OfKinds::default(),
         answers: told.answers,
         card: None,
         cards: Vec::new(),

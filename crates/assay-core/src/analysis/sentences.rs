@@ -64,14 +64,14 @@ pub(super) struct Story<'a> {
 /// The sentences, the most important first, the trust of the whole last.
 pub(super) fn summary(story: &Story<'_>) -> Vec<Sentence> {
     let simulated = story.environment.sites.iter().all(|site| site.kind == TargetKind::Simulated);
-    let of_capacity = super::capacity::sentences(story.found);
-    if !of_capacity.is_empty() {
+    let of_kinds = super::kinds::sentences(story.found);
+    if !of_kinds.is_empty() {
         let last = if simulated {
             Sentence::new(Said::Simulated, SIMULATED)
         } else {
             Sentence::new(Said::Trust, trust(story))
         };
-        let told = emulated(story).into_iter().chain(of_capacity);
+        let told = emulated(story).into_iter().chain(of_kinds);
         return told.chain(story.told.iter().cloned()).chain([last]).collect();
     }
     if simulated && !story.judged {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{EnvironmentFacts, FORMAT, Findings, StudyFacts, TargetFacts, WorkloadFacts};
+use super::{EnvironmentFacts, FORMAT, Findings, OfKinds, StudyFacts, TargetFacts, WorkloadFacts};
 use crate::quantity::units::show;
 use crate::results::design::Order;
 use crate::results::plan::Arm;
@@ -63,8 +63,7 @@ impl Findings {
             surfaces: Vec::new(),
             accesses: Vec::new(),
             boots: Vec::new(),
-            capacity: Vec::new(),
-            sustained: Vec::new(),
+            of_kinds: OfKinds::default(),
             answers: Vec::new(),
             card: None,
             cards: Vec::new(),

@@ -2,11 +2,11 @@
 
 pub mod answers;
 pub mod boots;
-pub mod capacity;
 mod cells;
 pub mod facts;
 pub mod measurements;
 pub mod notes;
+mod of_kinds;
 pub mod places;
 pub mod published;
 pub mod said;
@@ -26,6 +26,7 @@ use crate::results::record::{Repeats, Status};
 
 pub use cells::is_wide;
 pub use measurements::Measurements;
+pub use of_kinds::OfKinds;
 pub use surfaces::{Accesses, Band, Extremes, Spot, Surface};
 pub use trust::{Because, LENT, Trust};
 
@@ -749,12 +750,9 @@ pub struct Findings {
     /// Groups of boots, where trials are boots.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub boots: Vec<boots::BootGroup>,
-    /// What looks at capacities say.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub capacity: Vec<capacity::CapacityFacts>,
-    /// What writing for long says.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub sustained: Vec<capacity::SustainedFacts>,
+    /// What kinds of work tell of their own, below the names of the kinds.
+    #[serde(flatten)]
+    pub of_kinds: OfKinds,
     /// What the numbers say of each claim that the study asked about.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub answers: Vec<answers::Answer>,

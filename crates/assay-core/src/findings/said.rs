@@ -1,8 +1,10 @@
 //! What the sentences of a summary are about: readers choose among sentences by this.
 
-use serde::{Deserialize, Serialize};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::{Comparison, Findings, Kind, Verdict};
+use crate::work::KINDS;
 
 /// What a sentence is about.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -59,10 +61,6 @@ pub enum Said {
     },
     /// How long a group of boots took.
     Boots,
-    /// Whether a target holds what it says.
-    Capacity,
-    /// What a drive writes for long.
-    Sustained,
     /// Who ranks first.
     Rank {
         /// Workload.
@@ -90,6 +88,20 @@ pub enum Said {
     Counts,
     /// How far the whole can be trusted.
     Trust,
+    /// What a kind of work says of its own.
+    #[serde(untagged)]
+    OfKind {
+        /// Its name.
+        #[serde(deserialize_with = "name_of_a_kind")]
+        kind: String,
+    },
+}
+
+/// For serde: a word that nothing here is called by is the name of a kind of work.
+fn name_of_a_kind<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    let name = String::deserialize(deserializer)?;
+    let is_known = KINDS.iter().any(|kind| kind.about.name == name);
+    is_known.then_some(name).ok_or_else(|| Error::custom("nothing is said of this kind"))
 }
 
 /// A sentence of a summary.

@@ -22,6 +22,11 @@ const NAMES: [&str; 17] = [
     "order",
 ];
 
+/// The one with a name.
+pub fn find(name: &str) -> Option<&'static str> {
+    NAMES.into_iter().find(|own| *own == name)
+}
+
 /// Their names.
 pub fn names() -> Vec<&'static str> {
     NAMES.to_vec()

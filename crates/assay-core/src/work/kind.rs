@@ -9,6 +9,7 @@ use serde::de::DeserializeOwned;
 use super::io::Content;
 use super::measured::{Measured, Ran};
 use super::place::{Area, Offer, Run};
+use super::tell::Tells;
 use super::{Background, Planned, Work};
 use crate::catalogue::About;
 use crate::catalogue::keys::Fields;
@@ -346,6 +347,11 @@ pub trait Runs {
     /// What one would type to have what it is run under for keeps, where no factor says so.
     fn lasting(&self) -> Vec<String> {
         Vec::new()
+    }
+
+    /// What it tells of its own beside its metrics, where its kind does.
+    fn tells(&self) -> Option<&dyn Tells> {
+        None
     }
 
     /// How to do it by hand.

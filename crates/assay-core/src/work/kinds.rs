@@ -2,9 +2,10 @@
 
 /// Declares the kinds of work: `module = Variant`. The module has a type `Asked` that is a
 /// [`Kind`](super::Kind), `Planned` that [`Runs`](super::Runs), and `Detail`: what it counts beside
-/// what all work measures.
+/// what all work measures. What `tells Facts` of its own has that type, too, which
+/// [`Shows`](super::tell::Shows).
 macro_rules! kinds {
-    ($($module:ident = $variant:ident,)+) => {
+    ($($module:ident = $variant:ident $(tells $facts:ident)?,)+) => {
         $(pub mod $module;)+
 
         /// Work as a study asks for it.
@@ -29,6 +30,14 @@ macro_rules! kinds {
         pub enum Detail {
             $(#[doc = concat!("Of the kind `", stringify!($module), "`.")]
             $variant($module::Detail),)+
+        }
+
+        /// What a kind of work tells of a row of its own, beside its metrics.
+        #[derive(Clone, Debug, PartialEq, serde::Serialize)]
+        #[serde(untagged)]
+        pub enum Facts {
+            $($(#[doc = concat!("Of the kind `", stringify!($module), "`.")]
+            $variant($module::$facts),)?)+
         }
 
         /// All kinds of work.
@@ -163,6 +172,73 @@ macro_rules! kinds {
                 Self::$variant(own)
             }
         })+
+
+        impl Facts {
+            /// The entry of the kind that tells them.
+            pub fn kind(&self) -> &'static Entry {
+                match self {
+                    $($(Self::$variant($module::$facts { .. }) => {
+                        &<$module::Asked as Kind>::ENTRY
+                    })?)+
+                }
+            }
+
+            /// The next value of a map, where its key is the name of a kind that tells something.
+            ///
+            /// # Errors
+            /// It is not what that kind tells.
+            pub fn read<'de, A: serde::de::MapAccess<'de>>(
+                key: &str,
+                map: &mut A,
+            ) -> Result<Option<Vec<Self>>, A::Error> {
+                $($(if key == <$module::Asked as Kind>::ABOUT.name {
+                    let own: Vec<$module::$facts> = map.next_value()?;
+                    return Ok(Some(own.into_iter().map(Self::$variant).collect()));
+                })?)+
+                Ok(None)
+            }
+        }
+
+        $($(
+            #[allow(
+                unreachable_patterns,
+                clippy::match_wildcard_for_single_variants,
+                reason = "there may be one kind, or two"
+            )]
+            impl $module::$facts {
+                /// What is told, where it is of this kind.
+                pub fn of(facts: &Facts) -> Option<&Self> {
+                    match facts {
+                        Facts::$variant(own) => Some(own),
+                        _ => None,
+                    }
+                }
+            }
+
+            impl From<$module::$facts> for Facts {
+                fn from(own: $module::$facts) -> Self {
+                    Self::$variant(own)
+                }
+            }
+        )?)+
+
+        impl std::ops::Deref for Facts {
+            type Target = dyn tell::Shows;
+
+            fn deref(&self) -> &Self::Target {
+                match self {
+                    $($(Self::$variant(own @ $module::$facts { .. }) => own,)?)+
+                }
+            }
+        }
+
+        impl std::ops::DerefMut for Facts {
+            fn deref_mut(&mut self) -> &mut Self::Target {
+                match self {
+                    $($(Self::$variant(own @ $module::$facts { .. }) => own,)?)+
+                }
+            }
+        }
 
         impl std::ops::Deref for Work {
             type Target = dyn Asks;

@@ -1,9 +1,10 @@
 //! Kinds of work: what a workload of a study may be. One folder a kind owns all that only it knows: its
 //! keys in study files, its parameters, what it needs of a target, how it is planned, run and measured,
-//! its metrics, which rules of trust may judge it, its words, and how to do it by hand.
+//! its metrics, which rules of trust may judge it, its words, how to do it by hand, and what it tells of
+//! its own.
 //!
 //! The rest of the tool sees work through [`Work`] (as a study asks for it), [`Planned`] (as it will be
-//! run) and [`Measured`] (what came of it).
+//! run), [`Measured`] (what came of it) and [`Facts`] (what a kind tells of that beside its metrics).
 
 pub mod background;
 mod emptied;
@@ -11,6 +12,7 @@ mod kind;
 pub mod measured;
 pub mod metrics;
 pub mod place;
+pub mod tell;
 
 #[macro_use]
 mod kinds;
@@ -36,8 +38,8 @@ kinds! {
     files = Files,
     pages = Pages,
     network = Network,
-    capacity = Capacity,
-    sustained = Sustained,
+    capacity = Capacity tells Facts,
+    sustained = Sustained tells Facts,
 }
 
 const NAME: Field = needed(

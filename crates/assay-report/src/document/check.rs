@@ -2,8 +2,8 @@
 
 use super::remarks::{Name, add, rules, warnings};
 use super::{
-    Block, Detail, Document, Remark, Section, answers, capacity, check_tables, check_text, classes,
-    commands, energy, facts, files, imported, links, micro, probes, published, surfaces,
+    Block, Detail, Document, Remark, Section, answers, check_tables, check_text, classes, commands,
+    energy, exhibits, facts, files, imported, links, micro, probes, published, surfaces,
 };
 use assay_core::findings::Findings;
 use assay_core::quantity::metric::class;
@@ -23,7 +23,7 @@ pub(super) fn document(findings: &Findings, detail: Detail) -> Document {
     let mut tables = Vec::new();
     let (commands, micro) = (commands::section(findings), micro::section(findings));
     let (files, links) = (files::section(findings), links::section(findings));
-    let capacity = capacity::sections(findings);
+    let of_kinds = exhibits::sections(findings);
     for target in &findings.environment.targets {
         let arm = facts::arm_of(findings, target);
         let caption = several.then(|| target.name.clone());
@@ -34,7 +34,7 @@ pub(super) fn document(findings: &Findings, detail: Detail) -> Document {
         let classes = classes::table(findings, &arm);
         // Others' work that was watched has classes alone, and commands a table of their own.
         let others = [&commands, &micro, &files, &links];
-        let none_of = others.iter().all(|own| own.is_none()) && capacity.is_empty();
+        let none_of = others.iter().all(|own| own.is_none()) && of_kinds.is_empty();
         let is_only = classes.is_none() && none_of;
         if is_only || !table.rows.is_empty() {
             tables.push((caption.clone(), table));
@@ -64,7 +64,7 @@ pub(super) fn document(findings: &Findings, detail: Detail) -> Document {
         ..Section::default()
     };
     sections.extend(tables.into_iter().map(table));
-    sections.extend(capacity);
+    sections.extend(of_kinds);
     sections.extend(imported::sections(findings));
     sections.extend(commands);
     sections.extend(micro);

@@ -62,8 +62,11 @@ pub fn answer(findings: &Findings) -> Answer {
     let said = |wanted: fn(&Said) -> bool| {
         findings.sentences().find(|(said, _)| wanted(said)).map(of_sentence)
     };
+    let leads =
+        |said: &Said| matches!(said, Said::OfKind { kind } if findings.of_kinds.leads(kind));
+    let of_kind = || findings.sentences().find(|(said, _)| leads(said)).map(of_sentence);
     said(|said| matches!(said, Said::Reserved { .. }))
-        .or_else(|| said(|said| *said == Said::Capacity))
+        .or_else(of_kind)
         .or_else(|| said(|said| matches!(said, Said::Emulated)))
         .or_else(|| advised(|kind| kind == AdviceKind::Use))
         .or_else(|| alike().map(of_sentence))

@@ -4,7 +4,7 @@ use super::facts::{self, Facts};
 use super::remarks::{self, Name};
 use super::study_tables::Workload;
 use super::{
-    Block, Detail, Document, Remark, Role, Section, answers, boots, capacity, commands, energy,
+    Block, Detail, Document, Remark, Role, Section, answers, boots, commands, energy, exhibits,
     files, links, memory, no_verdict, probes, published, study_more, study_tables, surfaces,
     windows,
 };
@@ -121,7 +121,7 @@ pub(super) fn document(findings: &Findings, detail: Detail) -> Document {
     sections.extend(surfaces::sections(findings));
     sections.extend(surfaces::accesses(findings));
     sections.extend(boots::sections(findings));
-    sections.extend(capacity::sections(findings));
+    sections.extend(exhibits::sections(findings));
     sections.extend(study_more::sections(&page));
     sections.extend(energy::section(findings));
     sections.extend(probes::sections(findings, detail));

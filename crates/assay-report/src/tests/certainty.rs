@@ -11,7 +11,6 @@ use crate::{markdown, text};
 use assay_core::analysis;
 use assay_core::draws::Draws;
 use assay_core::findings::answers::Claim;
-use assay_core::findings::capacity::SustainedFacts;
 use assay_core::findings::measurements::{Measurements, Series};
 use assay_core::findings::{
     Because, Cell, CellTrial, Comparison, EnvironmentFacts, Findings, StudyFacts, Trust, Verdict,
@@ -20,7 +19,8 @@ use assay_core::quantity::{Better, Scale};
 use assay_core::results::design::{Ask, AskKind, Design, Factor, Order};
 use assay_core::results::plan::Arm;
 use assay_core::results::record::{Repeats, Status};
-use assay_core::work::sustained::{Course, Level};
+use assay_core::work::Facts;
+use assay_core::work::sustained::{self, Course, Level};
 use assay_lab::certain;
 
 const STUDIES: u64 = 1000;
@@ -453,12 +453,13 @@ fn what_is_shown_of_long_writes_and_capacities_lies_within_its_intervals() {
             }
         };
         let levels = (0..=draws.below(4)).map(|_| level(&mut draws)).collect();
-        found.sustained = vec![SustainedFacts {
+        let facts = sustained::Facts {
             workload: "sustained".to_owned(),
             arm: Arm::new(),
             course: Course { written_bytes: 1 << 41, levels, sinks: None, again: None },
             text: "It was written to.".to_owned(),
-        }];
+        };
+        found.of_kinds = vec![Facts::from(facts)].into();
         seen += every_view("long writes", &found) + in_tables("long writes", &found);
     }
     assert!(seen > 1000, "{seen}");

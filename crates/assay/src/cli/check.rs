@@ -5,7 +5,7 @@ use clap::Args;
 use super::{running, study_arguments};
 use crate::runner::{self, Consented};
 use assay_core::failure::{Failure, Outcome};
-use assay_core::findings::capacity::CapacityFacts;
+use assay_core::findings::OfKinds;
 use assay_core::study::{Order, Study, Workload, presets};
 use assay_core::system::System;
 use assay_core::work::Kind as _;
@@ -108,18 +108,19 @@ pub fn run(system: &dyn System, arguments: Arguments) -> Outcome<()> {
     };
     let first = request.targets.first().cloned().unwrap_or_default();
     let ran = running::run(system, request, arguments.how.quiet)?;
-    running::judged(system, ran, arguments.how, |found| gate(&found.capacity, &first))
+    running::judged(system, ran, arguments.how, |found| gate(&found.of_kinds, &first))
 }
 
 /// The gate that `--capacity` is: what was found to hold less than it says fails it, and where memory may
 /// have answered it has no statement.
-fn gate(looks: &[CapacityFacts], only: &str) -> Option<Failure> {
-    let names = |wanted: &dyn Fn(&CapacityFacts) -> bool| {
-        let named = |own: &CapacityFacts| match own.arm.get("target") {
+fn gate(told: &OfKinds, only: &str) -> Option<Failure> {
+    let names = |wanted: &dyn Fn(&capacity::Facts) -> bool| {
+        let named = |own: &capacity::Facts| match own.arm.get("target") {
             Some(target) => target.clone(),
             None => only.to_owned(),
         };
-        let mut names: Vec<String> = looks.iter().filter(|own| wanted(own)).map(named).collect();
+        let looks = told.all().filter_map(capacity::Facts::of);
+        let mut names: Vec<String> = looks.filter(|own| wanted(own)).map(named).collect();
         names.dedup();
         (!names.is_empty()).then(|| names.join(", "))
     };

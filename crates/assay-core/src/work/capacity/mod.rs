@@ -3,7 +3,11 @@
 mod detail;
 mod limit;
 mod planned;
+mod tell;
+#[cfg(test)]
+mod testing;
 mod verdict;
+mod words;
 
 use assay_load::{CapacityShape, capacity_costs};
 use serde::{Deserialize, Serialize};
@@ -20,7 +24,10 @@ use crate::quantity::{Better, Bytes, Metric, Time};
 pub use detail::Detail;
 pub use limit::Limit;
 pub use planned::Planned;
+pub use tell::Facts;
 pub use verdict::{Told, Verdict, told};
+#[cfg(test)]
+pub(crate) use words::answer;
 
 /// Time of a fast probe at most, where nothing else is said.
 const FAST_BOUND: Time = Time(600_000_000_000);

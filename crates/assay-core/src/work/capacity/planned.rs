@@ -14,6 +14,7 @@ use crate::system::between::Between;
 use crate::work::kind::{ByHand, CommandLine, Runs, Touch};
 use crate::work::measured::{Claims, Count, Measured, Ran};
 use crate::work::place::Run;
+use crate::work::tell::Tells;
 use crate::work::{self};
 
 /// What is supposed of a target that was not tried: a MiB in one piece, and a single block. A good card,
@@ -140,6 +141,10 @@ impl Runs for Planned {
 
     fn halved(&self) -> work::Planned {
         self.clone().into()
+    }
+
+    fn tells(&self) -> Option<&dyn Tells> {
+        Some(self)
     }
 
     fn by_hand(&self, how: &ByHand<'_>) -> CommandLine {

@@ -3,6 +3,7 @@
 mod cause;
 mod judge;
 mod planned;
+mod tell;
 #[cfg(test)]
 mod tests;
 mod writing;
@@ -21,6 +22,9 @@ use crate::quantity::{Better, Bytes, Metric, Time};
 pub use cause::{Again, Retried};
 pub use judge::{Course, Level, Rated, course};
 pub use planned::Planned;
+pub use tell::Facts;
+#[cfg(test)]
+pub(crate) use tell::words;
 
 /// Time of a trial where neither the workload nor a budget sets one.
 const TRIAL: Time = Time(300_000_000_000);

@@ -9,7 +9,9 @@ use crate::work::io::Engine;
 use crate::work::kind::{ByHand, CommandLine, Runs, Touch};
 use crate::work::measured::{Measured, Ran};
 use crate::work::place::Run;
+use crate::work::tell::Tells;
 use crate::work::{self};
+
 /// Writing for long, as it will be done.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Planned {
@@ -59,6 +61,10 @@ impl Runs for Planned {
 
     fn in_flight(&self) -> u32 {
         DEPTH
+    }
+
+    fn tells(&self) -> Option<&dyn Tells> {
+        Some(self)
     }
 
     fn by_hand(&self, how: &ByHand<'_>) -> CommandLine {

@@ -1,28 +1,97 @@
-//! What writing for long says, in sentences: what was seen, and a cause only where something shows it.
+//! What writing for long tells beside its metrics: what was seen, and a cause only where something shows
+//! it; and how that is shown.
 
-use super::capacity::which;
-use super::rows::Row;
-use crate::findings::capacity::SustainedFacts;
+use serde::{Deserialize, Serialize};
+
+use super::{Again, Course, Detail, Level, Planned, Rated, course};
+use crate::exhibit::{Cell, Column, Exhibit, Levels, Row, Sentence, Subject, Table, Unit, Value};
 use crate::presence::Presence;
-use crate::probes::is_not_recorded;
-use crate::probes::temperature::{LEAST_LIMIT_MC, Temperature};
 use crate::quantity::units::show;
-use crate::work::sustained::{Again, Course, Detail, Level, Rated, course};
+use crate::work::tell::{NearLimit, Resting, Seen, Shows, Spoken, Tells};
+use crate::work::{self, Measured};
 
-/// What the last trial of a row wrote.
-pub(super) fn of_row(row: &Row<'_>) -> Option<SustainedFacts> {
-    let record = &row.counting().last()?.record;
-    let detail = Detail::of(record.measured.as_ref()?)?;
-    let course = course(detail)?;
-    let throttled = row.remarks.iter().find(|(rule, _)| *rule == THROTTLED);
-    let throttled = throttled.map(|(_, remark)| remark.text.as_str());
-    let fell = course.fall().is_some() || course.sinks.is_some();
-    let mut text = words(&course, detail.ended.as_deref());
-    text += &which(row.counting().count());
-    if let Some(heat) = heat(throttled, &record.evidence.temperature, fell) {
-        text = format!("{text} {heat}");
+/// What writing for long says.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Facts {
+    /// Workload.
+    pub workload: String,
+    /// Its arm.
+    pub arm: Levels,
+    /// The course of the rate.
+    pub course: Course,
+    /// It in a sentence.
+    pub text: String,
+}
+
+impl Tells for Planned {
+    /// The last trial is told: courses are not averaged.
+    fn facts(&self, seen: &Seen<'_>) -> Option<work::Facts> {
+        let detail = Detail::of(seen.trials.last().copied().flatten()?)?;
+        let course = course(detail)?;
+        let throttled = seen.spoken.iter().find(|own| own.rule == THROTTLED).map(|own| own.text);
+        let fell = course.fall().is_some() || course.sinks.is_some();
+        let mut text = words(&course, detail.ended.as_deref());
+        text += &which(seen.trials.len());
+        if let Some(heat) = heat(throttled, seen.near_limit, fell) {
+            text = format!("{text} {heat}");
+        }
+        let Subject { workload, arm } = seen.subject.clone();
+        Some(Facts { workload, arm, course, text }.into())
     }
-    Some(SustainedFacts { workload: row.workload.name.clone(), arm: row.arm.clone(), course, text })
+
+    /// None of its metrics is changed by what rules say.
+    fn as_judged(&self, _: &str, _: &Measured, _: &[Spoken<'_>]) -> Option<Result<f64, String>> {
+        None
+    }
+}
+
+/// Which of several trials a text is of.
+fn which(trials: usize) -> String {
+    if trials > 1 { format!(" That is the last of {trials} trials.") } else { String::new() }
+}
+
+const LEGEND: &str = "From: bytes written before the rate changed to this one; the interval of the place holds \
+                      all splits that explain the course nearly as well. Rate: bytes over their time; its \
+                      interval is that of the same ratio, over ten batches.";
+
+impl Shows for Facts {
+    fn subject(&self) -> Subject {
+        Subject { workload: self.workload.clone(), arm: self.arm.clone() }
+    }
+
+    fn exhibit(&self) -> Exhibit {
+        let columns = vec![
+            Column::new("from", Unit::Bytes),
+            Column::new("95 % interval", Unit::Bytes),
+            Column::new("rate", Unit::BytesPerS),
+            Column::new("95 % interval of the rate", Unit::BytesPerS),
+        ];
+        let row = |level: &Level| {
+            let from = level.from_ci95_bytes.map(|ends| ends.map(|end| end as f64));
+            let cells = [
+                Value::Number(level.from_bytes as f64),
+                Value::between(from),
+                Value::Number(level.rate_bytes_per_s),
+                Value::between(level.rate_ci95),
+            ];
+            Row { of: self.subject(), cells: cells.map(Cell::from).to_vec() }
+        };
+        let rows = self.course.levels.iter().map(row).collect();
+        Exhibit {
+            table: Table { title: "sustained writes".to_owned(), columns, rows },
+            remarks: vec![LEGEND.to_owned()],
+            beside: Some("series".to_owned()),
+            sentences: vec![Sentence { about: self.subject(), text: self.text.clone() }],
+            leads: false,
+        }
+    }
+
+    /// The rates of a course are those of its trial.
+    fn settle(&mut self, _: &dyn Fn(&str) -> Option<f64>) {}
+
+    fn resting(&mut self) -> Resting<'_> {
+        Resting { text: &mut self.text, unsaid: Some("What it writes for long is not told.") }
+    }
 }
 
 /// The rule that speaks of heat.
@@ -30,34 +99,22 @@ const THROTTLED: &str = "throttled";
 
 /// Whether heat slowed it down: what the rule says; where the rate fell without it, how near the hottest part
 /// came to the temperature from which it slows down. A rate that did not fall needs no cause.
-fn heat(throttled: Option<&str>, seen: &Presence<Temperature>, fell: bool) -> Option<String> {
+fn heat(
+    throttled: Option<&str>,
+    near_limit: Option<&Presence<NearLimit>>,
+    fell: bool,
+) -> Option<String> {
     if let Some(text) = throttled {
         return Some(format!("It was throttled: {text}."));
     }
-    if !fell || is_not_recorded(seen) {
-        return None;
-    }
-    let unknown = |why: &str| format!("Whether heat slowed it does not show: {why}.");
-    let temperature = match seen {
-        Presence::Present(temperature) => temperature,
-        Presence::Absent(reason) => return Some(unknown(reason)),
-    };
-    let nearest = temperature
-        .sensors
-        .iter()
-        .filter_map(|(name, sensor)| {
-            let limit = sensor.limit_mc.filter(|mc| *mc > LEAST_LIMIT_MC)?;
-            Some((name, sensor.before_mc.max(sensor.after_mc), limit))
-        })
-        .min_by_key(|(_, most, limit)| limit.saturating_sub(*most));
     let degrees = |mc: i64| show::three_digits(mc as f64 / 1e3);
-    Some(match nearest {
-        Some((name, most, limit)) => format!(
+    Some(match near_limit.filter(|_| fell)? {
+        Presence::Present(NearLimit { name, most_mc, limit_mc }) => format!(
             "Heat was not seen to slow it: {name} had {} \u{b0}C at its end, and slows down from {} \u{b0}C on.",
-            degrees(most),
-            degrees(limit)
+            degrees(*most_mc),
+            degrees(*limit_mc)
         ),
-        None => unknown("no sensor says from which temperature on its part slows down"),
+        Presence::Absent(why) => format!("Whether heat slowed it does not show: {why}."),
     })
 }
 
@@ -77,7 +134,8 @@ fn of_rated(rated: &Rated) -> String {
     rate(rated.rate_bytes_per_s, rated.rate_ci95)
 }
 
-pub(super) fn words(course: &Course, ended: Option<&str>) -> String {
+/// The course in sentences; `ended` says why it ended before its time.
+pub(crate) fn words(course: &Course, ended: Option<&str>) -> String {
     let mut told = vec![seen(course)];
     if course.fall().is_some() {
         told.push(
@@ -242,28 +300,50 @@ mod tests {
 
     #[test]
     fn heat_is_told_where_it_was_seen_and_where_a_fall_wants_a_cause() {
-        use crate::probes::temperature::Sensor;
-        let at = |after_mc, limit_mc| {
-            let sensor = Sensor { before_mc: 30_000, after_mc, limit_mc };
-            let cool = Sensor { before_mc: 20_000, after_mc: 21_000, limit_mc: Some(90_000) };
-            let sensors = [("nvme0 Composite".to_owned(), sensor), ("cpu".to_owned(), cool)];
-            Presence::Present(Temperature { sensors: sensors.into(), slow_processors: None })
-        };
-        let said = heat(Some("the processor throttled once for heat"), &at(1, None), false);
+        let near =
+            NearLimit { name: "nvme0 Composite".to_owned(), most_mc: 61_000, limit_mc: 82_000 };
+        let near = Presence::Present(near);
+        let said = heat(Some("the processor throttled once for heat"), Some(&near), false);
         assert_eq!(
             said.as_deref(),
             Some("It was throttled: the processor throttled once for heat.")
         );
         assert_eq!(
-            heat(None, &at(61_000, Some(82_000)), true).as_deref(),
+            heat(None, Some(&near), true).as_deref(),
             Some(
                 "Heat was not seen to slow it: nvme0 Composite had 61 \u{b0}C at its end, and slows down \
                  from 82 \u{b0}C on."
             )
         );
-        assert_eq!(heat(None, &at(61_000, Some(82_000)), false), None, "nothing fell");
+        assert_eq!(heat(None, Some(&near), false), None, "nothing fell");
+        assert_eq!(heat(None, None, true), None, "nobody looked");
         let none = Presence::absent("the kernel shows no temperature sensor here");
-        let told = heat(None, &none, true).unwrap();
+        let told = heat(None, Some(&none), true).unwrap();
         assert!(told.ends_with("does not show: the kernel shows no temperature sensor here."));
+    }
+
+    #[test]
+    fn every_level_is_a_row_and_nothing_is_told_of_invalid_numbers() {
+        let levels = vec![level(0, 400.0), level(300 * MIB, 50.0)];
+        let course = Course { written_bytes: 900 * MIB, levels, sinks: None, again: None };
+        let text = "It was written to.".to_owned();
+        let (workload, arm) = ("long".to_owned(), Levels::new());
+        let mut facts = Facts { workload, arm, course, text };
+        let Exhibit { table, sentences, leads, .. } = facts.exhibit();
+        let written = |row: &Row| {
+            let cells = row.cells.iter().zip(&table.columns);
+            let text = |(cell, column): (&Cell, &Column)| cell.value.text(column.unit);
+            cells.map(|one| text(one).unwrap_or("-".to_owned())).collect::<Vec<_>>()
+        };
+        assert_eq!(written(&table.rows[0]), ["0 B", "-", "400 MiB/s", "360 MiB/s to 440 MiB/s"]);
+        assert_eq!(
+            written(&table.rows[1]),
+            ["300 MiB", "299 MiB to 301 MiB", "50 MiB/s", "45 MiB/s to 55 MiB/s"]
+        );
+        assert_eq!(table.rows.len(), 2);
+        assert!(table.rows.iter().all(|row| row.of == facts.subject()));
+        assert_eq!((sentences.len(), &*sentences[0].text, leads), (1, "It was written to.", false));
+        assert_eq!(facts.resting().unsaid, Some("What it writes for long is not told."));
+        assert_eq!([which(1), which(3)], ["", " That is the last of 3 trials."]);
     }
 }

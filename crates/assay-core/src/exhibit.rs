@@ -1,0 +1,241 @@
+//! What a kind of work shows of its own, as data: a table whose columns have units, how it is read, and
+//! sentences with what they are about. The kind makes it of what it found; analysis and report walk it and
+//! know no kind.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::quantity::units::show;
+
+/// Levels of the factors by name.
+pub type Levels = BTreeMap<String, String>;
+
+/// What is shown of rows of one kind of work.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Exhibit {
+    /// Its numbers.
+    pub table: Table,
+    /// How the table is read.
+    pub remarks: Vec<String>,
+    /// The figure beside which it stands where a study says that this one leads.
+    pub beside: Option<String>,
+    /// What is said in the summary, in this order.
+    pub sentences: Vec<Sentence>,
+    /// Whether the first of them answers what the study asks.
+    pub leads: bool,
+}
+
+impl Exhibit {
+    /// Takes the rows and sentences of another one of the same kind.
+    pub fn join(&mut self, other: Self) {
+        self.table.rows.extend(other.table.rows);
+        self.sentences.extend(other.sentences);
+    }
+}
+
+/// A workload under one arm.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Subject {
+    /// Workload.
+    pub workload: String,
+    /// Its arm.
+    pub arm: Levels,
+}
+
+/// A table; whoever shows it puts the name of the row before each row, and the trust in it behind.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Table {
+    /// What it is about.
+    pub title: String,
+    /// Columns.
+    pub columns: Vec<Column>,
+    /// Rows.
+    pub rows: Vec<Row>,
+}
+
+/// A column.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Column {
+    /// Heading.
+    pub title: String,
+    /// What its numbers are.
+    pub unit: Unit,
+    /// Whether it judges.
+    pub judges: bool,
+}
+
+impl Column {
+    /// A column with a heading.
+    pub fn new(title: &str, unit: Unit) -> Self {
+        Self { title: title.to_owned(), unit, judges: false }
+    }
+
+    /// One of words that judge.
+    pub fn verdicts(title: &str) -> Self {
+        Self { judges: true, ..Self::new(title, Unit::Words) }
+    }
+}
+
+/// What numbers of a column are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Unit {
+    /// There are none.
+    Words,
+    /// How many.
+    Count,
+    /// Bytes.
+    Bytes,
+    /// Bytes per second.
+    BytesPerS,
+}
+
+impl Unit {
+    /// A number with its unit.
+    pub fn text(self, value: f64) -> String {
+        match self {
+            Self::Words => show::three_digits(value),
+            Self::Count => show::count(value as u64),
+            Self::Bytes => show::bytes(value as u64),
+            Self::BytesPerS => show::rate(value),
+        }
+    }
+}
+
+/// A row.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Row {
+    /// What it is of.
+    pub of: Subject,
+    /// One a column.
+    pub cells: Vec<Cell>,
+}
+
+/// A cell.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Cell {
+    /// What stands in it.
+    pub value: Value,
+    /// How it is meant.
+    #[serde(default)]
+    pub tone: Tone,
+}
+
+impl From<Value> for Cell {
+    fn from(value: Value) -> Self {
+        Self { value, tone: Tone::Plain }
+    }
+}
+
+/// What stands in a cell.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Value {
+    /// There is no number.
+    Nothing,
+    /// Words, whatever the column's numbers are.
+    Words(String),
+    /// A number in the unit of the column.
+    Number(f64),
+    /// Two of them, with all between.
+    Between([f64; 2]),
+}
+
+impl Value {
+    /// An interval, where there is one.
+    pub fn between(ends: Option<[f64; 2]>) -> Self {
+        ends.map_or(Self::Nothing, Self::Between)
+    }
+
+    /// As it is written in a column of this unit; none where there is nothing.
+    pub fn text(&self, unit: Unit) -> Option<String> {
+        match self {
+            Self::Nothing => None,
+            Self::Words(text) => Some(text.clone()),
+            Self::Number(value) => Some(unit.text(*value)),
+            Self::Between(ends) => {
+                let [low, high] = ends.map(|end| unit.text(end));
+                Some(format!("{low} to {high}"))
+            }
+        }
+    }
+}
+
+/// How a word is meant.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Tone {
+    /// Neither good nor bad.
+    #[default]
+    Plain,
+    /// Good news.
+    Good,
+    /// To be read with care.
+    Doubtful,
+    /// Bad news.
+    Bad,
+}
+
+/// A sentence of the summary.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sentence {
+    /// What it is about.
+    pub about: Subject,
+    /// Its words.
+    pub text: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_is_written_in_the_unit_of_its_column() {
+        let written = |value: Value, unit| value.text(unit);
+        let some = |text: &str| Some(text.to_owned());
+        assert_eq!(written(Value::Number(1024.0), Unit::Bytes), some("1 KiB"));
+        assert_eq!(written(Value::Number(1024.0), Unit::Count), some("1,024"));
+        assert_eq!(written(Value::Number(2_097_152.0), Unit::BytesPerS), some("2 MiB/s"));
+        assert_eq!(
+            written(Value::Words("every block".to_owned()), Unit::Count),
+            some("every block")
+        );
+        let span = Value::between(Some([1024.0, 2048.0]));
+        assert_eq!(written(span, Unit::Bytes), some("1 KiB to 2 KiB"));
+        assert_eq!(written(Value::between(None), Unit::Bytes), None);
+    }
+
+    #[test]
+    fn an_exhibit_is_data_that_reads_back_and_takes_the_rows_of_another() {
+        let about = |target: &str| Subject {
+            workload: "own".to_owned(),
+            arm: [("target".to_owned(), target.to_owned())].into(),
+        };
+        let of = |target: &str| Exhibit {
+            table: Table {
+                title: "own".to_owned(),
+                columns: vec![Column::new("holds", Unit::Bytes), Column::verdicts("verdict")],
+                rows: vec![Row {
+                    of: about(target),
+                    cells: vec![
+                        Value::Number(1.0).into(),
+                        Cell { value: Value::Words("bad".to_owned()), tone: Tone::Bad },
+                    ],
+                }],
+            },
+            remarks: vec!["Holds: what it holds.".to_owned()],
+            beside: None,
+            sentences: vec![Sentence { about: about(target), text: "It holds it.".to_owned() }],
+            leads: true,
+        };
+        let mut both = of("a");
+        both.join(of("b"));
+        let targets: Vec<&str> =
+            both.table.rows.iter().map(|row| row.of.arm["target"].as_str()).collect();
+        assert_eq!((targets, both.sentences.len()), (vec!["a", "b"], 2));
+        assert_eq!(both.remarks.len(), 1, "what all have in common stands there once");
+        let text = serde_json::to_string(&both).unwrap();
+        assert_eq!(serde_json::from_str::<Exhibit>(&text).unwrap(), both);
+    }
+}
