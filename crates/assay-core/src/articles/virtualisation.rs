@@ -93,7 +93,7 @@ fn a_fifth(of: &Case<'_>) -> Outcome<Ruling> {
         NotShown,
         &format!(
             "All {others} stay below {most} of bare metal, {name} nearest with {share}. But each is \
-             held against one time of bare metal ({statistic}), and if that were {longer} longer, \
+             compared with one time of bare metal ({statistic}), and if that were {longer} longer, \
              it would be undone."
         ),
         &format!("{name} reaches {share} of bare metal, which is not below {most}."),
