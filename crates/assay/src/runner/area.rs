@@ -8,10 +8,11 @@ use assay_load::{Bystanders, Job, LoadError};
 
 use super::event::{Context, Event};
 use assay_core::failure::{Failure, Outcome};
+use assay_core::plan::design::Uses;
 use assay_core::presence::Presence;
 use assay_core::quantity::Bytes;
 use assay_core::results::plan::{Area, DirectUse};
-use assay_core::study::{SMALLEST_AREA_BYTES, Study};
+use assay_core::study::SMALLEST_AREA_BYTES;
 use assay_core::system::site::{Site, TargetKind};
 use assay_core::system::{AreaFile, Caching, Consent, System};
 use assay_core::work::Medium;
@@ -93,15 +94,11 @@ impl<'a> OpenTarget<'a> {
     /// What a study works on: its area, where it needs one.
     pub fn of(
         system: &'a dyn System,
-        study: &Study,
+        uses: Uses,
         site: &Site,
         consent: Option<&Consent>,
     ) -> Outcome<Self> {
-        if study.needs_area() {
-            Self::open(system, site, consent)
-        } else {
-            Ok(Self::without_area(system))
-        }
+        if uses.area { Self::open(system, site, consent) } else { Ok(Self::without_area(system)) }
     }
 
     /// The same of a device from one of its bytes on.

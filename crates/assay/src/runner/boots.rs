@@ -1,7 +1,7 @@
 //! A study of boots that were recorded: nothing is run, each boot is a trial that has been.
 
 use super::event::{Context, Event};
-use super::start::{Finished, Unkept, seal};
+use super::finished::{Finished, Unkept, seal};
 use assay_core::failure::{Failure, Outcome};
 use assay_core::plan::boots as planned;
 use assay_core::results::bundle::Bundle;

@@ -8,10 +8,10 @@ mod since;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::bed::put_back_first;
 use super::boots::{self, begin, environment_of, kept};
 use super::event::{Context, Event};
-use super::start::{Finished, Unkept, seal};
+use super::finished::{Finished, Unkept, seal};
+use super::resolve::put_back_first;
 use assay_core::factors::guard::journals;
 use assay_core::failure::{Failure, Outcome};
 use assay_core::plan::boots as planned;

@@ -678,7 +678,6 @@ fn any_call_may_fail_and_the_machine_is_put_back() {
 
 #[test]
 fn every_preset_dry_runs() {
-    use super::start::Preview;
     use assay_core::study::presets;
     use assay_core::work::{Needs, Work};
     // Others' work is where it is, and a device has no directory to work in.

@@ -54,6 +54,7 @@ pub fn on_the_same_drives(system: &dyn System, stored: &Stored, targets: &[Strin
         )));
     }
     found.into_iter().try_for_each(|(site, survey)| {
-        site_now(system, &stored.study, site, !survey.under.is_empty()).map(|_| ())
+        let made = !survey.under.is_empty();
+        site_now(system, stored.study.target.as_ref(), site, made).map(|_| ())
     })
 }
