@@ -266,6 +266,15 @@ pub fn asked_bytes(
     }
 }
 
+/// How the bytes of a target may be used.
+#[derive(Clone, Copy)]
+pub struct Terms {
+    /// Whether a device may be overwritten.
+    pub consented: bool,
+    /// The law of the simulated engine, where that is the target.
+    pub law: Option<assay_load::Law>,
+}
+
 /// Bytes of all that a target has: of a device that may be overwritten, or free in a directory.
 ///
 /// # Errors
@@ -274,7 +283,7 @@ pub fn whole_bytes(
     system: &dyn System,
     site: &Site,
     opened: &OpenTarget<'_>,
-    (consented, law): (bool, Option<&assay_load::Law>),
+    Terms { consented, law }: Terms,
     size: Option<Bytes>,
 ) -> Outcome<u64> {
     let most = size.map_or(u64::MAX, |size| size.0);

@@ -286,7 +286,7 @@ impl<'a> TestBed<'a> {
         let began_ns = self.system.monotonic_ns();
         let (raised, site) = self.make(context, place, &stack)?;
         let made_ns = Some(self.system.monotonic_ns().saturating_sub(began_ns));
-        let filled = self.fill(context, (&site, &raised.base), (&survey, replicate));
+        let filled = self.fill(context, &site, &raised.base, &survey, replicate);
         self.up = Some(Up { slot: index, replicate, raised, made_ns });
         match filled {
             Ok(opened) => {
@@ -304,8 +304,10 @@ impl<'a> TestBed<'a> {
     fn fill(
         &self,
         context: &mut Context<'_>,
-        (site, base): (&Site, &Base),
-        (survey, replicate): (&Survey, u32),
+        site: &Site,
+        base: &Base,
+        survey: &Survey,
+        replicate: u32,
     ) -> Outcome<OpenTarget<'a>> {
         let opened = open(self.system, self.demands, site, base)?;
         if survey.area.length == 0 {

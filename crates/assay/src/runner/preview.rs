@@ -42,7 +42,7 @@ pub fn preview(
 ) -> Outcome<Preview> {
     let demands = Demands::of(&study);
     let (mut seen, places) =
-        estimated(system, study, &demands, (targets, consented), quick, changes::refused)?;
+        estimated(system, study, &demands, targets, consented, quick, changes::refused)?;
     seen.changes = changes::wanting(system, &demands, &places);
     seen.changes.extend(changes::changes(system, &demands, &places));
     seen.lacks = changes::lacks(system, &demands);
@@ -61,7 +61,7 @@ pub fn preview_in_vm(
 ) -> Outcome<Preview> {
     let none: Refused = |_, _, _| Vec::new();
     let demands = Demands::of(&study);
-    estimated(system, study, &demands, (&[], consented), quick, none).map(|(seen, _)| seen)
+    estimated(system, study, &demands, &[], consented, quick, none).map(|(seen, _)| seen)
 }
 
 /// Levels that cannot be had at a place.
@@ -72,7 +72,8 @@ fn estimated(
     system: &dyn System,
     mut study: Study,
     demands: &Demands,
-    (targets, Consented { destroy, allowed, .. }): (&[String], &Consented),
+    targets: &[String],
+    Consented { destroy, allowed, .. }: &Consented,
     quick: Option<Quick>,
     refused: Refused,
 ) -> Outcome<(Preview, Vec<Place>)> {

@@ -4,9 +4,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use assay_core::plan::allocation::Quick;
+use assay_core::results::bundle::Stored;
 use assay_core::results::environment::Environment;
 use assay_core::results::plan::Plan;
 use assay_core::results::record::Trial;
+use assay_core::results::vouch::Voucher;
 use assay_core::study::Study;
 use assay_core::system::System;
 use assay_core::system::identity::{self, Caller};
@@ -55,4 +57,14 @@ pub struct Request<'a> {
     pub quick: Option<Quick>,
     /// Says what a plan will be able to see.
     pub foresee: Option<&'a Foresee<'a>>,
+}
+
+/// A result with the proof that what it says may be done, and where it lies.
+pub struct Acting {
+    /// The result, as it was looked through.
+    pub stored: Stored,
+    /// The proof.
+    pub voucher: Voucher,
+    /// Where it lies.
+    pub directory: PathBuf,
 }

@@ -3,7 +3,7 @@
 //! it on one page.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
 use super::bed::TestBed;
@@ -11,7 +11,7 @@ use super::event::{Context, Event};
 use super::finished::{Finished, Unkept, seal};
 use super::others::Others;
 use super::places::Place;
-use super::request::{Consented, Judge, Request};
+use super::request::{Acting, Consented, Judge, Request};
 use super::session::{End, Session};
 use super::{changes, resolve, surroundings};
 use assay_core::failure::{Failure, Outcome};
@@ -26,7 +26,6 @@ use assay_core::results::id::{entropy, new_id};
 use assay_core::results::log::{ENDED, Entry};
 use assay_core::results::plan::{Arm, Plan};
 use assay_core::results::record::Trial;
-use assay_core::results::vouch::Voucher;
 use assay_core::study::Study;
 use assay_core::system::site::{Site, TargetKind};
 use assay_core::system::{System, machine, virtual_machine};
@@ -236,12 +235,13 @@ fn enough(system: &dyn System, demands: &Demands, plan: &Plan) -> Outcome<()> {
 /// Goes on with a study that was interrupted, at the trial where it stopped.
 pub fn resume(
     system: &dyn System,
-    (stored, voucher): (Stored, Voucher),
-    directory: &Path,
-    (consented, judge): (&Consented, Option<&Judge<'_>>),
+    acting: Acting,
+    consented: &Consented,
+    judge: Option<&Judge<'_>>,
     stop: &AtomicBool,
     tell: &mut dyn FnMut(Event),
 ) -> Outcome<Finished> {
+    let Acting { stored, voucher, directory } = acting;
     let Stored { id, study, plan, environment, trials, .. } = stored;
     let began_ns = system.monotonic_ns();
     if plan.format != assay_core::results::plan::FORMAT {
@@ -265,7 +265,7 @@ pub fn resume(
     tell_of_changes(&mut context, &environment);
     let same = same_places(&bed, &demands, &plan, &environment);
     let ready = same.and_then(|()| bed.reopen(&mut context, &plan)).and_then(|()| {
-        Bundle::reopen(system, directory, voucher.into_sealed()).map_err(|error| {
+        Bundle::reopen(system, &directory, voucher.into_sealed()).map_err(|error| {
             Failure::refused(format!("{} cannot be written: {error}", directory.display()))
         })
     });

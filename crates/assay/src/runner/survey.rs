@@ -4,7 +4,7 @@
 use std::cell::Cell;
 use std::fs::File;
 
-use super::area::{self, Fill, OpenTarget};
+use super::area::{self, Fill, OpenTarget, Terms};
 use super::event::{Context, Event};
 use super::pilot;
 use super::places::Place;
@@ -87,13 +87,14 @@ pub fn make<'a>(
     design: &Design<'_>,
     site: &Site,
     mut opened: OpenTarget<'a>,
-    (consented, law): (bool, Option<assay_load::Law>),
+    terms: Terms,
     seed: u64,
 ) -> Outcome<Surveyed<'a>> {
     let (system, demands) = (context.system, design.demands);
+    let Terms { consented, law } = terms;
     let (whole, size) = (demands.uses.whole, demands.area.size);
     let asked = if whole {
-        area::whole_bytes(system, site, &opened, (consented, law.as_ref()), size)?
+        area::whole_bytes(system, site, &opened, terms, size)?
     } else if demands.uses.area {
         area::asked_bytes(system, site, &opened, consented, size)?
     } else {
@@ -206,8 +207,8 @@ pub fn at_target<'a>(
     }
     opened.notes.extend(told);
     opened.notes.extend(buffered_loops(system, site));
-    let how = (place.consent.is_some(), place.law);
-    make(context, design, site, opened, how, seed)
+    let terms = Terms { consented: place.consent.is_some(), law: place.law };
+    make(context, design, site, opened, terms, seed)
 }
 
 /// A target opened again, with an area like the one that was surveyed.
@@ -317,8 +318,8 @@ pub fn estimate(system: &dyn System, design: &Design<'_>, place: &Place) -> Outc
         None if makes => area::usual_bytes(most),
         None if to_be => most.min(area::USUAL_AREA_BYTES) / MIB * MIB,
         size if demands.uses.whole => {
-            let how = (consented, place.law.as_ref());
-            area::whole_bytes(&would, site, &opened, how, size)?
+            let terms = Terms { consented, law: place.law };
+            area::whole_bytes(&would, site, &opened, terms, size)?
         }
         size => area::asked_bytes(&would, site, &opened, consented, size)?,
     };

@@ -2,23 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
+pub use crate::runner::Acting;
 use crate::runner::apply::site_now;
 use assay_core::failure::{Failure, Outcome};
 use assay_core::results::bundle::{self, Stored};
-use assay_core::results::vouch::{Purpose, Voucher, vouch};
+use assay_core::results::vouch::{Purpose, vouch};
 use assay_core::study::Target;
 use assay_core::system::System;
 use assay_core::system::site::TargetKind;
-
-/// A result with the proof that what it says may be done, and where it lies.
-pub struct Acting {
-    /// The result, as it was looked through.
-    pub stored: Stored,
-    /// The proof.
-    pub voucher: Voucher,
-    /// Where it lies.
-    pub directory: PathBuf,
-}
 
 /// Opens the result that a command is to act upon.
 ///

@@ -2,7 +2,7 @@
 //! brought about once.
 
 use super::{Companions, Slot, TestBed, open, released};
-use crate::runner::area::{self, Fill, OpenTarget};
+use crate::runner::area::{self, Fill, OpenTarget, Terms};
 use crate::runner::changes::{refused, seen_at, way_on};
 use crate::runner::event::{Context, Event};
 use crate::runner::places::{Place, extent};
@@ -100,9 +100,9 @@ impl TestBed<'_> {
         let stack = Stack::of(&Wish::of(under)).map_err(Failure::refused)?;
         let (raised, site) = self.make(context, place, &stack)?;
         let made_ns = system.monotonic_ns() - began_ns;
-        let how = (matches!(raised.base, Base::Device(_)), None);
+        let terms = Terms { consented: matches!(raised.base, Base::Device(_)), law: None };
         let looked = open(system, design.demands, &site, &raised.base)
-            .and_then(|opened| survey::make(context, design, &site, opened, how, seed))
+            .and_then(|opened| survey::make(context, design, &site, opened, terms, seed))
             .map(|surveyed| surveyed.survey);
         let rehearsed = looked.and_then(|survey| Ok((survey, self.rehearse(&site)?)));
         self.lower(&raised)?;
