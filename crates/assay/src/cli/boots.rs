@@ -11,7 +11,7 @@ use crate::runner::boots::{self, Wanted};
 use crate::runner::reboots::{self, Step};
 use crate::runner::{Context, Event};
 use crate::store;
-use crate::store::acting::{self, Acting};
+use crate::store::acting;
 use assay_core::failure::{Failure, Outcome};
 use assay_core::results::vouch::Purpose;
 use assay_core::study::Study;
