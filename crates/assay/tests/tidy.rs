@@ -242,6 +242,33 @@ fn files_and_functions_stay_short() {
     assert_eq!(functions(&blanked(&long)), [(1, LONGEST_FUNCTION + 2)]);
 }
 
+/// Whether a file names the type of a study, tests apart; `Fresh::Study` is another thing.
+fn sees_the_study(text: &str) -> bool {
+    let code = blanked(text);
+    let own = code.split("mod tests {").next().unwrap_or_default();
+    let letter = |c: char| c.is_alphanumeric() || c == '_';
+    own.match_indices("Study").any(|(at, word)| {
+        let before = &own[..at];
+        let whole = !before.ends_with(letter) && !own[at + word.len()..].starts_with(letter);
+        whole && (!before.ends_with("::") || before.ends_with("study::"))
+    })
+}
+
+/// A step of a run is handed what was derived of the study once (`plan/design.rs`), and reads no study.
+#[test]
+fn few_files_of_the_runner_see_the_study() {
+    const MOST: usize = 8;
+    let of_runner =
+        |name: &str| name.starts_with("crates/assay/src/runner/") && !name.contains("tests");
+    let files = rust_files().into_iter().filter(|(name, _)| of_runner(name));
+    let seeing = files.filter(|(_, text)| sees_the_study(text));
+    let seeing: Vec<String> = seeing.map(|(name, _)| name).collect();
+    assert!((1..=MOST).contains(&seeing.len()), "at most {MOST}: {seeing:?}");
+    assert!(sees_the_study("use assay_core::study::{Study, Target};"));
+    assert!(sees_the_study("fn f(study: &assay_core::study::Study) {}"));
+    assert!(!sees_the_study("// Study\nlet same = fresh == Fresh::Study; struct StudyFacts;"));
+}
+
 #[test]
 fn only_two_crates_hold_unsafe_code() {
     let allowed = ["crates/assay-load/", "crates/assay-sys/"];

@@ -4,6 +4,7 @@ pub mod allocation;
 pub mod arms;
 pub mod boots;
 pub mod budget;
+pub mod design;
 pub mod order;
 pub mod pace;
 pub mod repeats;
@@ -25,7 +26,7 @@ use arms::{Layout, PlannedArm};
 pub fn make(study: &Study, surveys: Vec<Survey>, seed: u64) -> Plan {
     let layout = Layout::of(study, &arms::targets(&surveys));
     let arms = layout.placed(&surveys);
-    let (workloads, absent) = planned_workloads(study, &arms, &surveys);
+    let (workloads, absent) = planned_workloads(&study.workload, &arms, &surveys);
     let groups = groups(study, &arms, &workloads);
     let rules = rules(study, &arms);
     let replicates = layout.replicates;
@@ -80,13 +81,13 @@ pub fn hash(plan: &Plan) -> String {
 }
 
 fn planned_workloads(
-    study: &Study,
+    work: &[Workload],
     arms: &[PlannedArm],
     surveys: &[Survey],
 ) -> (Vec<PlannedWorkload>, Vec<AbsentWorkload>) {
     let (mut planned, mut absent) = (Vec::new(), Vec::new());
     for arm in arms {
-        for workload in &study.workload {
+        for workload in work {
             let survey = &surveys[arm.target];
             let refused = refused(survey, &arm.levels).or_else(|| left_out(survey, workload, arm));
             let possible = refused.map_or_else(|| planned_workload(workload, arm, survey), Err);
@@ -102,14 +103,6 @@ fn planned_workloads(
         }
     }
     (planned, absent)
-}
-
-/// The workloads of a study as they will be run at a target under the baseline.
-pub fn under_baseline(study: &Study, layout: &Layout, survey: &Survey) -> Vec<PlannedWorkload> {
-    let surveys = std::slice::from_ref(survey);
-    let is_baseline = |arm: &PlannedArm| arms::matches(&arm.levels, &layout.design.baseline);
-    let own = layout.placed(surveys).into_iter().find(is_baseline);
-    planned_workloads(study, own.as_slice(), surveys).0
 }
 
 /// Why an arm cannot be had at a target.

@@ -189,7 +189,7 @@ pub fn propose(system: &dyn System, stored: &Stored, best: &Comparison) -> Outco
     let index = planned.map(|work| work.target).ok_or_else(nowhere)?;
     let before = stored.environment.sites.get(index).ok_or_else(nowhere)?;
     let made = stored.plan.surveys.get(index).is_some_and(|survey| !survey.under.is_empty());
-    let site = apply::site_now(system, &stored.study, before, made)?;
+    let site = apply::site_now(system, stored.study.target.as_ref(), before, made)?;
     let unmeasured = apply::unmeasured(system, &stored.study.factors, &best.arm, &site);
     let mut proposal = apply::propose(system, &stored.id, &best.arm, &site);
     proposal.unmeasured = unmeasured;

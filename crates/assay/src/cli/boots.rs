@@ -8,10 +8,10 @@ use super::output;
 use super::progress::Progress;
 use super::running::{self, Unended};
 use crate::runner::boots::{self, Wanted};
-use crate::runner::reboots::{self, Step, Vouched};
+use crate::runner::reboots::{self, Step};
 use crate::runner::{Context, Event};
 use crate::store;
-use crate::store::acting::{self, Acting};
+use crate::store::acting;
 use assay_core::failure::{Failure, Outcome};
 use assay_core::results::vouch::Purpose;
 use assay_core::study::Study;
@@ -166,7 +166,7 @@ pub fn resume(
     let mut context = Context { system, runs_as: None, stop: &stop, tell: &mut tell };
     let Some(id) = id.filter(|_| after_boot) else {
         let acting = acting::open(system, id, Purpose::GoOn)?;
-        let recorded = reboots::record(system, vouched(acting), &mut context)?;
+        let recorded = reboots::record(system, acting, &mut context)?;
         return running::conclude(system, recorded.into(), how);
     };
     let ready = store::find_kept(system, id)
@@ -179,7 +179,7 @@ pub fn resume(
             return Err(failure);
         }
     };
-    match reboots::after_boot(system, vouched(acting), &mut context)? {
+    match reboots::after_boot(system, acting, &mut context)? {
         Step::Done(finished) => running::conclude(system, (*finished).into(), how),
         Step::Ended(finished) => running::close(system, (*finished).into()),
         Step::Restarts { recorded, of } => {
@@ -187,10 +187,6 @@ pub fn resume(
             Ok(())
         }
     }
-}
-
-fn vouched(Acting { stored, voucher, directory }: Acting) -> Vouched {
-    Vouched { stored, voucher, directory }
 }
 
 /// What reading would give, without keeping it.

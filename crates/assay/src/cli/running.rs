@@ -157,16 +157,15 @@ impl Drop for Raised<'_> {
 /// Goes on with a study, with progress and signals.
 pub fn resume(
     system: &dyn System,
-    Acting { stored, voucher, directory }: Acting,
+    acting: Acting,
     consented: &Consented,
     quiet: bool,
 ) -> Outcome<Unended> {
     let stop = stop_on_signals(&PUTS_BACK)?;
     let mut progress = Progress::new(quiet);
-    let how = (consented, Some(&enough as &runner::Judge<'_>));
+    let judge = Some(&enough as &runner::Judge<'_>);
     let mut tell = |event| progress.show(&event);
-    let vouched = (stored, voucher);
-    let finished = runner::resume(system, vouched, &directory, how, &stop, &mut tell);
+    let finished = runner::resume(system, acting, consented, judge, &stop, &mut tell);
     progress.finish();
     finished.map(Unended)
 }

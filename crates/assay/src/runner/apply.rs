@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use super::bed::put_back_first;
+use super::resolve::put_back_first;
 use assay_core::factors::guard::{Guard, SETTINGS, applied, setters};
 use assay_core::factors::permanent::{self, Keeper};
 use assay_core::factors::{self, Role, Setting, View};
@@ -15,7 +15,7 @@ use assay_core::outside;
 use assay_core::results::id::is_one as is_id;
 use assay_core::results::plan::Arm;
 use assay_core::results::vouch::Voucher;
-use assay_core::study::{Study, Target};
+use assay_core::study::Target;
 use assay_core::system::journal::{self, Report, Undo, Unfinished, setting_value};
 use assay_core::system::site::{Site, TargetKind};
 use assay_core::system::{Hold, System, identity, lock_names, resolve};
@@ -43,12 +43,17 @@ pub enum Applied {
     Before,
 }
 
-/// What a study was measured on, as it is there now.
+/// What a study with such a target was measured on, as it is there now.
 ///
 /// # Errors
 /// Refused where it is not there, or is another drive now.
-pub fn site_now(system: &dyn System, study: &Study, before: &Site, made: bool) -> Outcome<Site> {
-    if matches!(study.target, Some(Target::Loop(_))) {
+pub fn site_now(
+    system: &dyn System,
+    target: Option<&Target>,
+    before: &Site,
+    made: bool,
+) -> Outcome<Site> {
+    if matches!(target, Some(Target::Loop(_))) {
         return Ok(Site::loop_to_be(before.layers.first().map_or(0, |layer| layer.size_bytes)));
     }
     if before.kind == TargetKind::Simulated {

@@ -8,10 +8,11 @@ use assay_load::{Bystanders, Job, LoadError};
 
 use super::event::{Context, Event};
 use assay_core::failure::{Failure, Outcome};
+use assay_core::plan::design::Uses;
 use assay_core::presence::Presence;
 use assay_core::quantity::Bytes;
 use assay_core::results::plan::{Area, DirectUse};
-use assay_core::study::{SMALLEST_AREA_BYTES, Study};
+use assay_core::study::SMALLEST_AREA_BYTES;
 use assay_core::system::site::{Site, TargetKind};
 use assay_core::system::{AreaFile, Caching, Consent, System};
 use assay_core::work::Medium;
@@ -93,15 +94,11 @@ impl<'a> OpenTarget<'a> {
     /// What a study works on: its area, where it needs one.
     pub fn of(
         system: &'a dyn System,
-        study: &Study,
+        uses: Uses,
         site: &Site,
         consent: Option<&Consent>,
     ) -> Outcome<Self> {
-        if study.needs_area() {
-            Self::open(system, site, consent)
-        } else {
-            Ok(Self::without_area(system))
-        }
+        if uses.area { Self::open(system, site, consent) } else { Ok(Self::without_area(system)) }
     }
 
     /// The same of a device from one of its bytes on.
@@ -269,6 +266,15 @@ pub fn asked_bytes(
     }
 }
 
+/// How the bytes of a target may be used.
+#[derive(Clone, Copy)]
+pub struct Terms {
+    /// Whether a device may be overwritten.
+    pub consented: bool,
+    /// The law of the simulated engine, where that is the target.
+    pub law: Option<assay_load::Law>,
+}
+
 /// Bytes of all that a target has: of a device that may be overwritten, or free in a directory.
 ///
 /// # Errors
@@ -277,7 +283,7 @@ pub fn whole_bytes(
     system: &dyn System,
     site: &Site,
     opened: &OpenTarget<'_>,
-    (consented, law): (bool, Option<&assay_load::Law>),
+    Terms { consented, law }: Terms,
     size: Option<Bytes>,
 ) -> Outcome<u64> {
     let most = size.map_or(u64::MAX, |size| size.0);

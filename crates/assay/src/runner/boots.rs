@@ -1,7 +1,7 @@
 //! A study of boots that were recorded: nothing is run, each boot is a trial that has been.
 
 use super::event::{Context, Event};
-use super::start::{Finished, Unkept, seal};
+use super::finished::{Finished, Unkept, seal};
 use assay_core::failure::{Failure, Outcome};
 use assay_core::plan::boots as planned;
 use assay_core::results::bundle::Bundle;
@@ -87,14 +87,14 @@ pub fn run(system: &dyn System, wanted: Wanted, context: &mut Context<'_>) -> Ou
     let environment = environment_of(system, &target, found.is_own, started);
     let directory = results.as_ref().map(|results| results.join(&id));
     let (mut bundle, mut unkept) =
-        begin(system, directory.as_deref(), (&study, &plan, &environment), context);
+        begin(system, directory.as_deref(), &study, &plan, &environment, context);
     if let Some(bundle) = bundle.as_mut().filter(|_| source == Source::Own) {
         seal(context, bundle, &study, &plan, &environment);
     }
     let mut trials: Vec<Trial> = Vec::with_capacity(found.boots.len());
     for (planned, boot) in plan.trials.iter().zip(found.boots) {
         let trial =
-            kept(&mut bundle, &mut unkept, planned::trial(planned, boot), (trials.len(), context));
+            kept(&mut bundle, &mut unkept, planned::trial(planned, boot), trials.len(), context);
         trials.push(trial);
     }
     let directory = bundle.as_ref().map(|bundle| bundle.directory().to_owned());
@@ -152,7 +152,9 @@ pub(super) fn environment_of(
 pub(super) fn begin<'a>(
     system: &'a dyn System,
     directory: Option<&Path>,
-    (study, plan, environment): (&Study, &Plan, &Environment),
+    study: &Study,
+    plan: &Plan,
+    environment: &Environment,
     context: &mut Context<'_>,
 ) -> (Option<Bundle<'a>>, Option<Unkept>) {
     let Some(directory) = directory else { return (None, None) };
@@ -171,7 +173,8 @@ pub(super) fn kept(
     bundle: &mut Option<Bundle<'_>>,
     unkept: &mut Option<Unkept>,
     mut trial: Trial,
-    (others, context): (usize, &mut Context<'_>),
+    others: usize,
+    context: &mut Context<'_>,
 ) -> Trial {
     if let Some(own) = bundle
         && let Err(error) = own.append(&mut trial.record, &std::collections::BTreeMap::new(), &[])

@@ -6,12 +6,11 @@ use super::places::Place;
 use assay_core::factors::layers::{self, Stack, Wish};
 use assay_core::factors::{self, Factor, Role, View};
 use assay_core::failure::{Failure, Outcome};
-use assay_core::plan::arms::{self, Layout};
+use assay_core::plan::design::{Demands, Design, Ground, Varied};
 use assay_core::presence::Presence;
 use assay_core::probes::{Asked, energy};
 use assay_core::quantity::Bytes;
 use assay_core::results::plan::{Arm, Refusal};
-use assay_core::study::{Study, Target};
 use assay_core::system::site::TargetKind;
 use assay_core::system::{System, devices, identity, virtual_machine};
 
@@ -20,12 +19,10 @@ use assay_core::system::{System, devices, identity, virtual_machine};
 ///
 /// # Errors
 /// The user's mistake, with what to say.
-pub fn permitted(study: &Study, allowed: &[PathBuf]) -> Outcome<()> {
-    let named = study.arms.iter().chain([&study.baseline]).flat_map(Arm::keys);
-    let named = named.chain(study.factors.keys()).map(String::as_str);
-    let named: Vec<&str> = named.collect();
+pub fn permitted(demands: &Demands, allowed: &[PathBuf]) -> Outcome<()> {
+    let named: Vec<&str> = demands.named.iter().map(String::as_str).collect();
     factors::permitted(named.iter().copied(), allowed).map_err(Failure::mistake)?;
-    if study.workload.iter().any(|workload| workload.work.is_others()) {
+    if demands.watches() {
         factors::live(named, allowed).map_err(Failure::mistake)?;
     }
     Ok(())
@@ -33,10 +30,9 @@ pub fn permitted(study: &Study, allowed: &[PathBuf]) -> Outcome<()> {
 
 /// What else can be done where a study on devices of its own finds no kernel for them here; nothing
 /// where it cannot go to a virtual machine, or is in one.
-pub fn way_on(system: &dyn System, study: &Study) -> &'static str {
-    let own = matches!(study.target, Some(Target::Loop(_))) && study.meter.is_none();
-    let stays = study.workload.iter().any(|work| work.work.kind().runs_programs);
-    if own && !stays && virtual_machine::own(system).is_none() {
+pub fn way_on(system: &dyn System, demands: &Demands) -> &'static str {
+    let own = demands.own_target().is_some() && demands.meter.is_none();
+    if own && !demands.runs_programs() && virtual_machine::own(system).is_none() {
         "; with --vm in the place of --lab it runs in a virtual machine with a kernel of its own"
     } else {
         ""
@@ -44,39 +40,38 @@ pub fn way_on(system: &dyn System, study: &Study) -> &'static str {
 }
 
 /// One sentence a change.
-pub fn changes(system: &dyn System, study: &Study, places: &[Place]) -> Vec<String> {
+pub fn changes(system: &dyn System, demands: &Demands, places: &[Place]) -> Vec<String> {
     let mut told = Vec::new();
-    if let Some(Target::Loop(size)) = study.target {
-        told.push(match study.loop_devices() {
+    if let Ground::Own { size, members } = demands.ground {
+        told.push(match members {
             1 => format!("a loop device over a file of {size} is made; both are removed afterwards"),
-            members => format!(
+            _ => format!(
                 "{members} loop devices over files of {size} each are made; all are removed afterwards"
             ),
         });
     }
-    for place in places.iter().filter(|_| study.prepare.prime.is_some()) {
-        let passes = study.prepare.prime.as_ref().map_or(1, |prime| prime.passes);
+    let prime = demands.prepare.prime.as_ref();
+    for place in places.iter().filter(|_| prime.is_some()) {
+        let passes = prime.map_or(1, |prime| prime.passes);
         let times = if passes == 1 { "once".to_owned() } else { format!("{passes} times") };
         told.push(format!("{}: all of it is written {times} first", place.site.target));
     }
-    told.extend(super::links::changes(study));
-    let mut names: Vec<&String> = study.factors.keys().collect();
-    names.sort_by_key(|name| factors::rank(name));
-    for name in names {
-        let Some(factor) = factors::find(name) else { continue };
+    told.extend(super::links::changes(&demands.network));
+    for varied in demands.in_turn() {
+        let Some(factor) = varied.factor else { continue };
         for place in places {
-            told.push(sentence(system, study, place, (factor, name)));
+            told.push(sentence(system, demands, place, varied, factor));
         }
     }
     // What is left out and what is taken back: it stands in the words of the work.
-    let others = study.workload.iter().filter(|own| own.work.is_others());
+    let others = demands.work.iter().filter(|own| own.work.is_others());
     told.extend(others.map(|own| format!("nothing else; {}", own.work.words())));
     told
 }
 
 /// What must be given before a study can run as it stands.
-pub fn wanting(system: &dyn System, study: &Study, places: &[Place]) -> Vec<String> {
-    let gives_up = arms::gives_up_data(study) || study.needs_whole();
+pub fn wanting(system: &dyn System, demands: &Demands, places: &[Place]) -> Vec<String> {
+    let gives_up = demands.gives_up_data();
     let open = |place: &&Place| {
         gives_up && place.consent.is_none() && place.site.kind == TargetKind::Device
     };
@@ -90,15 +85,15 @@ pub fn wanting(system: &dyn System, study: &Study, places: &[Place]) -> Vec<Stri
     };
     let there = |place: &&Place| !place.site.path.as_os_str().is_empty();
     let devices = places.iter().flat_map(Place::devices);
-    let peer = super::links::named(study).err().map(|failure| failure.message);
+    let peer = super::links::named(&demands.network).err().map(|failure| failure.message);
     devices.filter(open).filter(there).map(told).chain(peer).collect()
 }
 
 /// What a study asks for that is not here, and what becomes of it.
-pub fn lacks(system: &dyn System, study: &Study) -> Vec<String> {
+pub fn lacks(system: &dyn System, demands: &Demands) -> Vec<String> {
     let mut told = Vec::new();
-    let asks = Asked { probes: &study.probes, meter: study.meter.as_deref() };
-    let asked = study.meter.is_none() && asks.names(&energy::PROBE);
+    let asks = Asked { probes: &demands.probes, meter: demands.meter.as_deref() };
+    let asked = demands.meter.is_none() && asks.names(&energy::PROBE);
     if let Some(Presence::Absent(reason)) = asked.then(|| energy::read(system).source()) {
         told.push(format!(
             "energy: {reason}; the times are compared without it (--meter FILE takes the log of a \
@@ -109,43 +104,43 @@ pub fn lacks(system: &dyn System, study: &Study) -> Vec<String> {
         return told;
     }
     let root = "only root may do that: run it with sudo";
-    if matches!(study.target, Some(Target::Loop(_))) {
+    if demands.own_target().is_some() {
         told.push(format!("a loop device: {root}"));
     }
-    let roots =
-        |name: &&String| factors::find(name).is_some_and(|factor| factor.role() != Role::Observed);
-    told.extend(study.factors.keys().filter(roots).map(|name| format!("{name}: {root}")));
+    let roots = |own: &&Varied| own.role().is_some_and(|role| role != Role::Observed);
+    let roots = demands.varied.iter().filter(roots);
+    told.extend(roots.map(|own| format!("{}: {root}", own.name)));
     told
 }
 
 fn sentence(
     system: &dyn System,
-    study: &Study,
+    demands: &Demands,
     place: &Place,
-    (factor, name): (&dyn Factor, &str),
+    varied: &Varied,
+    factor: &dyn Factor,
 ) -> String {
     let view = View { system, site: &place.site };
-    let levels = study.factors.get(name).map(|levels| levels.join(", ")).unwrap_or_default();
+    let (name, levels) = (&varied.name, varied.levels.join(", "));
     let undone = factor.role().undone();
     match factor.role() {
         Role::Layer if layers::of_factor(name).is_some_and(|layer| !layer.needs_device()) => {
             format!("{name}: {levels}, beside {}; taken down, and removed", place.site.target)
         }
         Role::Layer => {
-            let start = devices_start(system, study, place);
+            let start = devices_start(system, demands, place);
             format!("{name}: {levels}, on {}{start}; {undone}", place.site.target)
         }
         Role::Observed => {
             let now = level_or_reason(factor.observe(name, &view));
             format!("{name}: {now} here, of {levels}; {undone}")
         }
-        Role::Setting if matches!(study.target, Some(Target::Loop(_))) => {
+        Role::Setting if demands.own_target().is_some() => {
             format!("{name}: {levels}, on the loop device; {undone}")
         }
         Role::Setting => {
             let now = level_or_reason(factor.observe(name, &view));
-            let first = study.factors.get(name).and_then(|levels| levels.first());
-            let settings = first.map(|level| factor.settings(name, level, &view));
+            let settings = varied.levels.first().map(|level| factor.settings(name, level, &view));
             match settings {
                 Some(Ok(settings)) => {
                     let files = settings.iter().map(|setting| setting.path.display().to_string());
@@ -166,35 +161,31 @@ fn level_or_reason(seen: Presence<String>) -> String {
     }
 }
 
-fn devices_start(system: &dyn System, study: &Study, place: &Place) -> String {
+fn devices_start(system: &dyn System, demands: &Demands, place: &Place) -> String {
     let device = place.site.counted.first();
     let bytes = device.map_or(0, |name| devices::size_of(system, name));
-    match study.area.first_byte(bytes) {
+    match demands.area.first_byte(bytes) {
         0 => String::new(),
         start => format!(" from {} on", Bytes(start)),
     }
 }
 
 /// Levels of which can be told without changing anything that they cannot be had.
-pub fn refused(
-    system: &dyn System,
-    (study, layout): (&Study, &Layout),
-    place: &Place,
-) -> Vec<Refusal> {
-    let site = &place.site;
+pub fn refused(system: &dyn System, design: &Design<'_>, place: &Place) -> Vec<Refusal> {
+    let (site, demands) = (&place.site, design.demands);
     let view = View { system, site };
-    let own = matches!(study.target, Some(Target::Loop(_)));
-    let bytes = |device: &Place| match &study.target {
-        Some(Target::Loop(size)) => size.0,
-        _ => device.site.counted.first().map_or(0, |name| devices::size_of(system, name)),
+    let own = demands.own_target();
+    let bytes = |device: &Place| match own {
+        Some(size) => size.0,
+        None => device.site.counted.first().map_or(0, |name| devices::size_of(system, name)),
     };
     let below: Vec<u64> = place.devices().map(bytes).collect();
-    let is_beside = site.kind == TargetKind::Directory && !arms::makes_on_device(study);
+    let is_beside = site.kind == TargetKind::Directory && !demands.made.on_device;
     let beside = |stack: &Stack| {
         if is_beside { stack.missing_beside(system, &site.path) } else { None }
     };
     let mut found = Vec::new();
-    for base in &layout.bases {
+    for base in &design.layout.bases {
         let missing = match Stack::of(&Wish::of(base)) {
             Ok(stack) => stack.missing(system, &below).or_else(|| beside(&stack)),
             Err(reason) => Some(reason),
@@ -203,11 +194,11 @@ pub fn refused(
             found.push(Refusal { levels: base.clone(), reason });
         }
     }
-    for (name, levels) in &study.factors {
-        let Some(factor) = factors::find(name) else { continue };
+    for Varied { name, levels, factor, .. } in &demands.varied {
+        let Some(factor) = *factor else { continue };
         for level in levels {
             let reason = match factor.role() {
-                Role::Setting if !own => factor.settings(name, level, &view).err(),
+                Role::Setting if own.is_none() => factor.settings(name, level, &view).err(),
                 Role::Observed => seen_at(factor, name, level, &view).err(),
                 Role::Setting | Role::Layer => None,
             };

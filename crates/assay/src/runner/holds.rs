@@ -6,12 +6,11 @@ use std::time::Duration;
 
 use super::event::{Context, Event};
 use super::places::Place;
-use assay_core::factors::{self, guard::SETTINGS};
+use assay_core::factors::guard::SETTINGS;
 use assay_core::failure::{Failure, Outcome};
+use assay_core::plan::design::Demands;
 use assay_core::quantity::units::show;
-use assay_core::study::{Study, Target};
 use assay_core::system::{Hold, HoldError, beside, resolve};
-use assay_core::work::Needs;
 
 /// Lock of those who make the laboratory of name spaces, whose names are fixed.
 const LINK_LAB: &str = "link-lab";
@@ -33,13 +32,13 @@ struct Wanted {
 /// Refused where another one has it to the end of that time; interrupted while it waits.
 pub(super) fn take(
     context: &mut Context<'_>,
-    study: &Study,
+    demands: &Demands,
     places: &[Place],
     wait: Duration,
 ) -> Outcome<Vec<Hold>> {
     let until_ns = context.system.monotonic_ns().saturating_add(wait.as_nanos() as u64);
     let mut holds = Vec::new();
-    for wanted in wanted(study, places) {
+    for wanted in wanted(demands, places) {
         let hold = one(context, &wanted, until_ns)?;
         if let Some(other) = hold.beside() {
             let text = format!(
@@ -51,8 +50,7 @@ pub(super) fn take(
         }
         holds.push(hold);
     }
-    let real = matches!(study.target, Some(Target::Loop(_)))
-        || places.iter().any(|place| place.law.is_none());
+    let real = demands.own_target().is_some() || places.iter().any(|place| place.law.is_none());
     if real {
         // Where that cannot be had, others see no more than what it does to them.
         holds.extend(context.system.hold(&beside::name(context.system)).ok());
@@ -61,33 +59,20 @@ pub(super) fn take(
 }
 
 /// In an order that is the same for all: two that wait for each other would wait for ever.
-fn wanted(study: &Study, places: &[Place]) -> Vec<Wanted> {
+fn wanted(demands: &Demands, places: &[Place]) -> Vec<Wanted> {
     let mut found = Vec::new();
-    if study.makes_link() {
+    if demands.network.makes_link {
         let what = "the laboratory of network name spaces is used".to_owned();
         found.push(Wanted { name: LINK_LAB.to_owned(), what });
     }
-    let changes_network = study.changes_network() && !study.makes_link();
-    if changes_network || study.factors.keys().any(|name| factors::is_of_machine(name)) {
+    if demands.kept.settings {
         let what = "settings of this machine are changed".to_owned();
         found.push(Wanted { name: SETTINGS.to_owned(), what });
     }
-    if touches_drives(study) {
+    if demands.kept.drives {
         found.extend(drives(places));
     }
     found
-}
-
-/// Whether what it does reaches the drives below its targets: those of a device that it makes are
-/// shared, as they are with everybody who writes a file there.
-fn touches_drives(study: &Study) -> bool {
-    let works = study.workload.iter().any(|own| {
-        let uses = own.work.needs() != Needs::Nothing && !own.work.kind().runs_programs;
-        uses || own.background.is_some() || own.work.is_others()
-    });
-    let changes = study.factors.keys().any(|name| factors::is_of_device(name));
-    let own = matches!(study.target, Some(Target::Loop(_)));
-    !own && (works || changes || study.prepare.prime.is_some())
 }
 
 /// One lock a drive below any target.
@@ -159,7 +144,11 @@ mod tests {
         let study = presets::find(preset).unwrap().unwrap();
         let site = resolved(&machine(), "/home/me").unwrap();
         let places = [Place { site, law: None, consent: None, others: Vec::new() }];
-        let found = if lab { wanted(&study.in_lab(), &[]) } else { wanted(&study, &places) };
+        let found = if lab {
+            wanted(&Demands::of(&study.in_lab()), &[])
+        } else {
+            wanted(&Demands::of(&study), &places)
+        };
         found.into_iter().map(|wanted| wanted.name).collect()
     }
 
@@ -184,13 +173,13 @@ mod tests {
     }
 
     fn held(fake: &Fake, wait: Duration, stop: bool) -> (Outcome<Vec<Hold>>, Vec<Event>) {
-        let study = presets::find("depth").unwrap().unwrap();
+        let demands = Demands::of(&presets::find("depth").unwrap().unwrap());
         let site = resolved(fake, "/home/me").unwrap();
         let places = [Place { site, law: None, consent: None, others: Vec::new() }];
         let (stop, mut told) = (AtomicBool::new(stop), Vec::new());
         let mut tell = |event| told.push(event);
         let mut context = Context { system: fake, runs_as: None, stop: &stop, tell: &mut tell };
-        let taken = take(&mut context, &study, &places, wait);
+        let taken = take(&mut context, &demands, &places, wait);
         stop.store(true, Ordering::Relaxed);
         (taken, told)
     }

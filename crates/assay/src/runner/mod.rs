@@ -7,6 +7,7 @@ pub mod bed;
 pub mod boots;
 mod changes;
 pub mod event;
+pub mod finished;
 mod holds;
 mod links;
 mod lookout;
@@ -15,8 +16,12 @@ mod others;
 pub mod pilot;
 mod places;
 mod prepare;
+pub mod preview;
 pub mod reboots;
+pub mod request;
+pub mod resolve;
 pub mod session;
+pub mod setting;
 mod settle;
 pub mod start;
 mod surroundings;
@@ -25,10 +30,10 @@ pub mod trial;
 mod twice;
 
 pub use event::{Context, Event};
-pub use session::Judge;
-pub use start::{
-    Consented, Finished, Preview, Request, Unkept, preview, preview_in_vm, resume, run,
-};
+pub use finished::{Finished, Unkept};
+pub use preview::{Preview, preview, preview_in_vm};
+pub use request::{Acting, Consented, Judge, Request};
+pub use start::{resume, run};
 
 #[cfg(test)]
 pub(crate) mod tests;

@@ -9,14 +9,13 @@ use super::event::{Context, Event};
 use super::lookout::Post;
 use super::places::Place;
 use super::survey::Surveyed;
-use assay_core::factors;
 use assay_core::failure::{Failure, Outcome};
 use assay_core::plan::arms;
+use assay_core::plan::design::Demands;
 use assay_core::probes::{Asked, Moment, Probes, Scene};
 use assay_core::quantity::units::show;
 use assay_core::results::plan::{Arm, Plan, PlannedTrial, arm_words};
 use assay_core::results::record::TrialRecord;
-use assay_core::study::{Study, Target};
 use assay_core::system::site::{Site, TargetKind};
 use assay_core::system::{System, Watchdog};
 use assay_core::work::observe::{Detail, Limits, Second};
@@ -29,11 +28,11 @@ const FIRST_LOOK: Duration = Duration::from_secs(10);
 ///
 /// # Errors
 /// What to do instead.
-pub fn there(study: &Study, places: &[Place]) -> Outcome<()> {
-    if !study.workload.iter().any(|own| own.work.is_others()) {
+pub fn there(demands: &Demands, places: &[Place]) -> Outcome<()> {
+    if !demands.watches() {
         return Ok(());
     }
-    if matches!(study.target, Some(Target::Loop(_))) {
+    if demands.own_target().is_some() {
         return Err(Failure::mistake(
             "nobody works on a device that is made for a study: leave --lab out, and name a directory \
              or a device that is at work",
@@ -66,10 +65,12 @@ pub fn there(study: &Study, places: &[Place]) -> Outcome<()> {
 ///
 /// # Errors
 /// Refused where it cannot be started.
-pub fn watched(system: &dyn System, study: &Study, id: &str) -> Outcome<Option<Box<dyn Watchdog>>> {
-    let others = study.workload.iter().any(|own| own.work.is_others());
-    let changes = study.factors.keys().any(|name| factors::changes(name));
-    let start = (others && changes).then(|| system.start_watchdog(id));
+pub fn watched(
+    system: &dyn System,
+    demands: &Demands,
+    id: &str,
+) -> Outcome<Option<Box<dyn Watchdog>>> {
+    let start = (demands.watches() && demands.sets()).then(|| system.start_watchdog(id));
     start.transpose().map_err(|error| {
         Failure::refused(format!(
             "the process that puts everything back should this one be killed cannot be started: {error}"

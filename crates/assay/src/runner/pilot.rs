@@ -11,9 +11,9 @@ use assay_load::Bystanders;
 use assay_stats::Sample;
 
 use assay_core::outside;
-use assay_core::plan::arms::Layout;
-use assay_core::results::plan::{Arm, Pilot, PlannedWorkload, Scatter, pilot_key};
-use assay_core::study::{Study, Workload};
+use assay_core::plan::design::Design;
+use assay_core::results::plan::{Pilot, PlannedWorkload, Scatter};
+use assay_core::study::Workload;
 use assay_core::system::System;
 use assay_core::system::identity::Caller;
 use assay_core::work::{Medium, Run, Work};
@@ -77,10 +77,10 @@ impl Bench<'_> {
 ///
 /// # Errors
 /// One could not be run.
-pub fn run_all(study: &Study, layout: &Layout, bench: &Bench<'_>) -> Result<Pilot, String> {
+pub fn run_all(design: &Design<'_>, bench: &Bench<'_>) -> Result<Pilot, String> {
     let mut known: Vec<(Work, u64)> = Vec::new();
     let mut pilot = Pilot::default();
-    for (key, (work, optional)) in all_work(study, layout) {
+    for (key, (work, optional)) in design.all_work() {
         let cost = match known.iter().find(|(other, _)| work.costs_like(other)) {
             Some((_, cost)) => Ok(Some(*cost)),
             None => tried(&work, bench),
@@ -112,9 +112,8 @@ fn tried(work: &Work, bench: &Bench<'_>) -> Result<Option<u64>, String> {
 }
 
 /// What the programs that work needs say of their version, a line each, as far as they are here.
-pub fn versions(study: &Study, system: &dyn System) -> Vec<String> {
-    let mut names: Vec<&str> =
-        study.workload.iter().flat_map(|workload| workload.work.programs()).collect();
+pub fn versions(work: &[Workload], system: &dyn System) -> Vec<String> {
+    let mut names: Vec<&str> = work.iter().flat_map(|own| own.work.programs()).collect();
     names.dedup();
     let version = |name: &str| {
         let path = system.program(name)?;
@@ -179,16 +178,6 @@ fn nested(groups: &[Vec<f64>], look_s: f64) -> Option<Scatter> {
 
 fn variance(of: &[f64]) -> Option<f64> {
     Some(Sample::of(of)?.sd?.powi(2))
-}
-
-/// Every workload under every arm, whatever its target, by its key, and whether it may be left out.
-fn all_work(study: &Study, layout: &Layout) -> BTreeMap<String, (Work, bool)> {
-    let under = |workload: &Workload, levels: &Arm| {
-        let own = workload.under(levels).ok()?;
-        Some((pilot_key(&workload.name, levels), (own.work, own.optional)))
-    };
-    let arms = layout.arms.iter();
-    arms.flat_map(|arm| study.workload.iter().filter_map(|workload| under(workload, arm))).collect()
 }
 
 #[cfg(test)]

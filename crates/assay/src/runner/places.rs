@@ -1,9 +1,11 @@
 //! Targets: resolved, consented to, and locked against other runs.
 
-use assay_core::factors::layers::Base;
+use assay_core::factors::Role;
+use assay_core::factors::layers::{self, Base, Extent};
 use assay_core::failure::{Failure, Outcome};
+use assay_core::plan::design::{Demands, Ground, Varied};
 use assay_core::quantity::Bytes;
-use assay_core::study::{Study, Target, simulated};
+use assay_core::study::simulated;
 use assay_core::system::site::{Site, TargetKind};
 use assay_core::system::{Consent, System, devices, identity, resolve};
 
@@ -65,11 +67,11 @@ const ALIKE: f64 = 1.01;
 /// The place that a study takes place at: that of several devices, or what the user named.
 pub fn places_of(
     system: &dyn System,
-    study: &Study,
+    demands: &Demands,
     targets: &[String],
     destroy: &[String],
 ) -> Outcome<Vec<Place>> {
-    let Some(Target::Devices(paths)) = &study.target else {
+    let Ground::Together(paths) = &demands.ground else {
         return places(system, targets, destroy);
     };
     let devices = places(system, paths, destroy)?;
@@ -146,4 +148,53 @@ fn consent_of(system: &dyn System, site: &Site, destroy: &[String]) -> Outcome<C
         Some(text) => identity::consent(system, site, text),
         None => Err(Failure::mistake("--destroy needs the id of the device")),
     }
+}
+
+/// The part of a target's device that may be had for what is made.
+/// Of several members none alone holds the area.
+pub(super) fn extent(
+    system: &dyn System,
+    demands: &Demands,
+    site: &Site,
+    is_member: bool,
+) -> Outcome<Extent> {
+    let device = site.counted.first().filter(|_| site.kind == TargetKind::Device);
+    let made = &demands.made;
+    let device = device.ok_or_else(|| {
+        Failure::mistake(format!(
+            "{}: {} is made on a block device: name one, or try it with --lab{}",
+            site.target,
+            layers::one(made.noun),
+            beside(demands, &site.target)
+        ))
+    })?;
+    let bytes = devices::size_of(system, device);
+    let start = demands.area.first_byte(bytes);
+    if start >= bytes {
+        return Err(Failure::mistake(format!("the area begins beyond the end of {}", site.target)));
+    }
+    if let Some(size) = demands.area.size.filter(|_| made.on_device && !is_member)
+        && made.least(size.0) > bytes - start
+    {
+        return Err(Failure::mistake(format!(
+            "{}: an area of {size} and the {} around it do not fit into {}: measure in less with --area, which run and plan take",
+            site.target,
+            made.noun,
+            Bytes((bytes - start) >> 20 << 20)
+        )));
+    }
+    Ok(Extent { device: device.clone(), range: start..bytes, whole: start == 0 })
+}
+
+/// How what a study varies beside what it makes can be compared on what is there already.
+fn beside(demands: &Demands, target: &str) -> String {
+    let setting = |own: &&Varied| own.role() == Some(Role::Setting);
+    let Some(Varied { name, levels, .. }) = demands.varied.iter().find(setting) else {
+        return String::new();
+    };
+    let set = format!("--set {name}={}", levels.join(","));
+    format!(
+        "; {name} alone is compared where it is: `assay run depth {target} --set depth=8 {set}` with work of its \
+         own, `assay run live {target} {set}` under the work that goes on there"
+    )
 }

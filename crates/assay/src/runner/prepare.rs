@@ -3,8 +3,8 @@
 use std::sync::atomic::AtomicBool;
 
 use super::event::Context;
+use super::setting::Setting;
 use super::settle::settle;
-use super::trial::{Setting, cached_pages, range};
 use assay_core::presence::Presence;
 use assay_core::results::plan::PlannedWorkload;
 use assay_core::study::Cache;
@@ -50,7 +50,7 @@ pub(super) fn prepare(
 
 /// Whether the cache is as it was asked for, where the kernel tells.
 fn see(wanted: Cache, setting: &Setting<'_>) -> Result<(), String> {
-    let Presence::Present(pages) = cached_pages(setting) else { return Ok(()) };
+    let Presence::Present(pages) = setting.cached_pages() else { return Ok(()) };
     let share = pages.cached as f64 / pages.of.max(1) as f64;
     let (name, holds) = match wanted {
         Cache::Cold => ("cold", share <= TOLERATED),
@@ -64,7 +64,7 @@ fn see(wanted: Cache, setting: &Setting<'_>) -> Result<(), String> {
 
 fn fill_cache(setting: &Setting<'_>) -> Result<(), String> {
     let Some(file) = setting.surveyed.opened.file() else { return Ok(()) };
-    let area = range(setting);
+    let area = setting.range();
     let mut buffer = vec![0; STEP];
     let mut at = area.start;
     while at < area.end {
@@ -94,6 +94,6 @@ fn forget_below(setting: &Setting<'_>) -> Result<(), String> {
 fn forget_cached(setting: &Setting<'_>) {
     if let Some(file) = setting.surveyed.opened.file() {
         // Presence by the readings of cached pages that follow.
-        let _ = setting.system.drop_cached(file, range(setting));
+        let _ = setting.system.drop_cached(file, setting.range());
     }
 }

@@ -8,17 +8,17 @@ mod since;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::bed::put_back_first;
 use super::boots::{self, begin, environment_of, kept};
 use super::event::{Context, Event};
-use super::start::{Finished, Unkept, seal};
+use super::finished::{Finished, Unkept, seal};
+use super::request::Acting;
+use super::resolve::put_back_first;
 use assay_core::factors::guard::journals;
 use assay_core::failure::{Failure, Outcome};
 use assay_core::plan::boots as planned;
 use assay_core::results::bundle::{self, Bundle, Stored};
 use assay_core::results::id::{entropy, new_id};
 use assay_core::results::log::{ENDED, Entry};
-use assay_core::results::vouch::Voucher;
 use assay_core::study::Study;
 use assay_core::system::journal::{Journal, Undo, unit_files};
 use assay_core::system::{Act, System, identity};
@@ -65,16 +65,6 @@ impl Proposal {
         let [file, _] = unit_files(UNIT, WANTED_BY);
         file
     }
-}
-
-/// A study that may be gone on with.
-pub struct Vouched {
-    /// The study, as it was looked through.
-    pub stored: Stored,
-    /// The proof.
-    pub voucher: Voucher,
-    /// Where it lies.
-    pub directory: PathBuf,
 }
 
 /// What became of a boot that was recorded.
@@ -176,7 +166,7 @@ pub fn start(system: &dyn System, proposal: Proposal, context: &mut Context<'_>)
     let mut environment = environment_of(system, "/", true, system.now());
     environment.observer = Some(OBSERVER.to_owned());
     let directory = results.join(&id);
-    let (bundle, unkept) = begin(system, Some(&directory), (&study, &plan, &environment), context);
+    let (bundle, unkept) = begin(system, Some(&directory), &study, &plan, &environment, context);
     let Some(mut bundle) = bundle else {
         let why = unkept.map_or_else(String::new, |unkept| unkept.why);
         return Err(Failure::refused(format!("nothing is restarted: {why}")));
@@ -273,11 +263,7 @@ pub fn begin_boot(
 ///
 /// # Errors
 /// What went wrong, after the unit was taken away.
-pub fn after_boot(
-    system: &dyn System,
-    acting: Vouched,
-    context: &mut Context<'_>,
-) -> Outcome<Step> {
+pub fn after_boot(system: &dyn System, acting: Acting, context: &mut Context<'_>) -> Outcome<Step> {
     let id = acting.stored.id.clone();
     let went = go_on(system, acting, context);
     match went {
@@ -289,7 +275,7 @@ pub fn after_boot(
     }
 }
 
-fn go_on(system: &dyn System, acting: Vouched, context: &mut Context<'_>) -> Outcome<Step> {
+fn go_on(system: &dyn System, acting: Acting, context: &mut Context<'_>) -> Outcome<Step> {
     let finished = record(system, acting, context)?;
     if context.is_stopped() {
         return Ok(Step::Ended(Box::new(Finished { interrupted: true, ..finished })));
@@ -360,12 +346,8 @@ fn wait(system: &dyn System, context: &Context<'_>) {
 ///
 /// # Errors
 /// Refused where the journal cannot be read or the bundle not be written.
-pub fn record(
-    system: &dyn System,
-    acting: Vouched,
-    context: &mut Context<'_>,
-) -> Outcome<Finished> {
-    let Vouched { stored, voucher, directory } = acting;
+pub fn record(system: &dyn System, acting: Acting, context: &mut Context<'_>) -> Outcome<Finished> {
+    let Acting { stored, voucher, directory } = acting;
     let log = bundle::log(system, &directory);
     let Stored { id, study, plan, environment, mut trials, .. } = stored;
     let asked = planned::asked(&study).cloned();
@@ -379,7 +361,7 @@ pub fn record(
     let fresh = since::boots(system, &asked, (&began, &log), trials.len())?;
     for (planned, boot) in plan.trials.iter().skip(trials.len()).zip(fresh).collect::<Vec<_>>() {
         let trial =
-            kept(&mut bundle, &mut unkept, planned::trial(planned, boot), (trials.len(), context));
+            kept(&mut bundle, &mut unkept, planned::trial(planned, boot), trials.len(), context);
         trials.push(trial);
     }
     let mut ended = None;

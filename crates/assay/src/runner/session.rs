@@ -5,9 +5,11 @@ use std::collections::BTreeSet;
 
 use super::bed::TestBed;
 use super::event::{Context, Event};
+use super::finished::Unkept;
 use super::others::Others;
-use super::start::Unkept;
-use super::trial::{self, Setting};
+use super::request::Judge;
+use super::setting::Setting;
+use super::trial;
 use assay_core::failure::Outcome;
 use assay_core::plan::pace::Pace;
 use assay_core::plan::repeats;
@@ -19,12 +21,9 @@ use assay_core::results::environment::Environment;
 use assay_core::results::log::{ENDED, Entry};
 use assay_core::results::plan::{Plan, PlannedTrial};
 use assay_core::results::record::{Spent, Trial};
-use assay_core::study::Study;
+use assay_core::study::Prepare;
 use assay_core::system::site::{Site, TargetKind};
 use assay_core::system::{System, beside};
-
-/// What a judge makes of the trials so far: whether that is enough, and why.
-pub type Judge<'a> = dyn Fn(&Plan, &Environment, &[Trial]) -> Option<String> + 'a;
 
 /// A study under way.
 pub struct Session<'a> {
@@ -32,8 +31,8 @@ pub struct Session<'a> {
     pub system: &'a dyn System,
     /// When it began, or would have had it not been interrupted.
     pub began_ns: u64,
-    /// What was asked.
-    pub study: &'a Study,
+    /// The state that a target is to be in before a trial.
+    pub prepare: &'a Prepare,
     /// What is run.
     pub plan: &'a Plan,
     /// Where.
@@ -301,7 +300,7 @@ impl Session<'_> {
             let reason = format!("not run: its level was {reason}");
             return self.lost(planned, &reason, context);
         }
-        if let Err(reason) = self.bed.bring(context, self.study, self.plan, planned) {
+        if let Err(reason) = self.bed.bring(context, self.plan, planned) {
             return self.lost(planned, &reason, context);
         }
         let made_ns = self.bed.made_ns();
@@ -309,8 +308,8 @@ impl Session<'_> {
         let Some((site, surveyed)) = self.bed.at(target) else {
             return self.lost(planned, "its target is not open", context);
         };
-        let prepare = &self.study.prepare;
-        let (system, plan, readings_ns) = (self.system, self.plan, self.readings_ns);
+        let (system, plan, prepare) = (self.system, self.plan, self.prepare);
+        let readings_ns = self.readings_ns;
         let runs_as = context.runs_as;
         // What is as it was found is nobody's level: whatever hurts there, taking it back is no help.
         let limits = self.others.limits(plan, planned).filter(|_| !self.bed.is_as_found());

@@ -1,24 +1,24 @@
-//! A study from its targets to its records: resolve, lock, survey, plan, run, store. And the same
-//! for a study that was interrupted: the plan is the one that was stored.
+//! A study from its targets to its records: resolve, design, survey, plan, trials, end. And the same
+//! for a study that was interrupted: the plan is the one that was stored. `docs/how-a-run-goes.md` tells
+//! it on one page.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
-use super::bed::{self, TestBed};
-use super::changes;
+use super::bed::TestBed;
 use super::event::{Context, Event};
+use super::finished::{Finished, Unkept, seal};
 use super::others::Others;
-use super::places::{Place, places_of};
-use super::session::{End, Judge, Session};
-use super::surroundings;
-use super::survey;
+use super::places::Place;
+use super::request::{Acting, Consented, Judge, Request};
+use super::session::{End, Session};
+use super::{changes, resolve, surroundings};
 use assay_core::factors::{self, Role};
 use assay_core::failure::{Failure, Outcome};
 use assay_core::plan;
-use assay_core::plan::allocation::{self, Quick};
-use assay_core::plan::arms::{self, Layout};
+use assay_core::plan::allocation;
+use assay_core::plan::design::Demands;
 use assay_core::plan::pace::Pace;
 use assay_core::probes::Probes;
 use assay_core::results::bundle::{Bundle, Stored};
@@ -26,106 +26,11 @@ use assay_core::results::design::Factor;
 use assay_core::results::environment::{self, Environment};
 use assay_core::results::id::{entropy, new_id};
 use assay_core::results::log::{ENDED, Entry};
-use assay_core::results::plan::{Arm, Plan, Refusal, Survey};
+use assay_core::results::plan::{Arm, Plan};
 use assay_core::results::record::Trial;
-use assay_core::results::seal::key;
-use assay_core::results::vouch::Voucher;
-use assay_core::study::{Study, Target, simulated};
-use assay_core::system::identity::{self, Caller};
+use assay_core::study::Study;
 use assay_core::system::site::{Site, TargetKind};
 use assay_core::system::{System, machine, quoted, virtual_machine};
-
-/// What the user has said himself that a study may do, on the command line and nowhere else.
-#[derive(Clone, Debug, Default)]
-pub struct Consented {
-    /// Ids of devices that may be overwritten.
-    pub destroy: Vec<String>,
-    /// Settings that may be written though studies usually have no business there.
-    pub allowed: Vec<PathBuf>,
-    /// Under sudo, commands run as root too, and not as the user who called it.
-    pub as_root: bool,
-    /// How long it waits for what another study holds.
-    pub wait: Duration,
-}
-
-impl Consented {
-    /// Who runs commands, where that is not the user of this process.
-    fn runs_as(&self, system: &dyn System) -> Option<Caller> {
-        if self.as_root { None } else { identity::caller(system) }
-    }
-}
-
-/// Says, in a sentence a workload, what a plan will be able to see.
-pub type Foresee<'a> = dyn Fn(&Plan) -> Vec<String> + 'a;
-
-/// What to run, where, and where to keep it.
-pub struct Request<'a> {
-    /// The study; its targets are set from `targets`.
-    pub study: Study,
-    /// Targets as the user wrote them.
-    pub targets: Vec<String>,
-    /// What of it the user has allowed.
-    pub consented: Consented,
-    /// Directory that holds the bundles; without one nothing is kept.
-    pub results: Option<PathBuf>,
-    /// Looks at what was measured where the stopping rule wants that.
-    pub judge: Option<&'a Judge<'a>>,
-    /// What of this process looks on meanwhile, one sentence, if something does.
-    pub observer: Option<String>,
-    /// Where it is a quick look, how that is divided into trials.
-    pub quick: Option<Quick>,
-    /// Says what a plan will be able to see.
-    pub foresee: Option<&'a Foresee<'a>>,
-}
-
-/// A study that was run, or as much of it as was.
-pub struct Finished {
-    /// Id of the bundle.
-    pub id: String,
-    /// Where the bundle lies, if all of it could be written; none of a study stopped before its first
-    /// trial.
-    pub directory: Option<PathBuf>,
-    /// What became of a bundle that could not be written to its end.
-    pub unkept: Option<Unkept>,
-    /// The study with its targets.
-    pub study: Study,
-    /// The plan.
-    pub plan: Plan,
-    /// The environment.
-    pub environment: Environment,
-    /// Finished trials.
-    pub trials: Vec<Trial>,
-    /// Whether it can be gone on with: a signal ended it, or a device that it stands on was gone.
-    pub interrupted: bool,
-    /// What became of that device.
-    pub gone: Option<String>,
-    /// Why it ended before its last planned trial, where a rule ended it.
-    pub ended: Option<String>,
-    /// What could not be put back, if anything.
-    pub left: Option<Failure>,
-}
-
-/// A bundle that could not be written to its end.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unkept {
-    /// Trials that are in it, from the first on; none where it could not be begun.
-    pub trials: usize,
-    /// Where it lies, and what the kernel said.
-    pub why: String,
-}
-
-impl Unkept {
-    /// That a directory took the first `trials` trials and no more.
-    pub fn after(trials: usize, directory: &Path, error: &std::io::Error) -> Self {
-        Self { trials, why: format!("{} cannot be written: {error}", directory.display()) }
-    }
-
-    /// What is said at that moment; the run goes on.
-    pub fn warning(&self) -> Event {
-        let what = if self.trials == 0 { "the result is" } else { "the trials from now on are" };
-        Event::Warning(format!("{what} not kept, only shown at the end: {}", self.why))
-    }
-}
 
 /// Runs a study. Everything that it made on a target is gone when this returns.
 pub fn run(
@@ -141,14 +46,16 @@ pub fn run(
     let targets = &request.targets;
     let consented = &request.consented;
     let runs_as = consented.runs_as(system);
+    let demands = Demands::of(&request.study);
     let mut context = Context { system, runs_as, stop, tell };
-    let mut bed = TestBed::set_up(&mut context, &request.study, targets, consented, (&id, seed))?;
-    set_targets(&mut request.study, bed.places(), seed);
-    for text in changes::lacks(system, &request.study) {
+    let resolved = resolve::targets(&mut context, &demands, targets, consented, &id)?;
+    let mut bed = TestBed::of(system, &demands, resolved, seed);
+    resolve::set_targets(&mut request.study, bed.places(), seed);
+    for text in changes::lacks(system, &demands) {
         (context.tell)(Event::Warning(format!("not here: {text}")));
     }
-    let layout = layout(&request.study, bed.places());
-    if let Err(failure) = bed.survey(&mut context, &request.study, &layout) {
+    let design = resolve::design(&request.study, &demands, bed.places());
+    if let Err(failure) = bed.survey(&mut context, &design) {
         return Err(torn_down(bed, failure));
     }
     if let Some(quick) = request.quick {
@@ -156,7 +63,7 @@ pub fn run(
     }
     let plan = plan::make(&request.study, bed.surveys(), seed);
     let plan = plan::within(plan, virtual_machine::own(system));
-    if let Err(failure) = enough(system, &request.study, &plan) {
+    if let Err(failure) = enough(system, &demands, &plan) {
         return Err(torn_down(bed, failure));
     }
     let sites = bed.sites();
@@ -194,7 +101,9 @@ pub fn run(
     }
     let Request { study, judge, .. } = request;
     let trials = Vec::with_capacity(plan.trials.len());
-    let begun = Begun { id, study, plan, environment, bed, bundle, unkept, trials, began_ns };
+    let demands = &demands;
+    let begun =
+        Begun { id, study, demands, plan, environment, bed, bundle, unkept, trials, began_ns };
     Ok(conduct(begun, judge, &mut context))
 }
 
@@ -202,6 +111,7 @@ pub fn run(
 struct Begun<'a> {
     id: String,
     study: Study,
+    demands: &'a Demands,
     plan: Plan,
     environment: Environment,
     bed: TestBed<'a>,
@@ -215,11 +125,12 @@ struct Begun<'a> {
 /// Runs the trials that are left, puts the machine back, and tells how it ended.
 fn conduct(begun: Begun<'_>, judge: Option<&Judge<'_>>, context: &mut Context<'_>) -> Finished {
     let system = context.system;
-    let Begun { id, study, plan, environment, bed, bundle, unkept, mut trials, began_ns } = begun;
+    let Begun { id, study, demands, plan, environment, bed, .. } = begun;
+    let Begun { bundle, unkept, mut trials, began_ns, .. } = begun;
     let mut session = Session {
         system,
         began_ns,
-        study: &study,
+        prepare: &demands.prepare,
         plan: &plan,
         environment: &environment,
         bed,
@@ -278,28 +189,6 @@ fn unbegun(system: &dyn System, directory: Option<PathBuf>) -> Option<PathBuf> {
     system.remove_directory(&directory).err().map(|_| directory)
 }
 
-/// Seals what root measures on something that is there: what is simulated is never acted upon.
-pub(super) fn seal(
-    context: &mut Context<'_>,
-    bundle: &mut Bundle<'_>,
-    study: &Study,
-    plan: &Plan,
-    environment: &Environment,
-) {
-    let real = environment.sites.iter().any(|site| site.kind != TargetKind::Simulated);
-    // Who is not root needs a seal for what says which programs to run.
-    let runs = study.workload.iter().any(|workload| workload.work.kind().runs_programs);
-    if !real || (context.system.user().id != 0 && !runs) {
-        return;
-    }
-    if let Err(error) = bundle.seal(study, plan, environment) {
-        (context.tell)(Event::Warning(format!(
-            "the result is not sealed: {}: {error}; it can be shown, but assay advise confirm, advise apply and restore resume will refuse it",
-            key::path(context.system).unwrap_or_default().display()
-        )));
-    }
-}
-
 /// Puts the machine back after a failure; where that fails too, that is what matters.
 fn torn_down(bed: TestBed<'_>, failure: Failure) -> Failure {
     bed.tear_down().err().unwrap_or(failure)
@@ -312,17 +201,21 @@ fn why(plan: &Plan) -> String {
 }
 
 /// Refuses a study of which nothing can be run.
-fn anything(system: &dyn System, study: &Study, plan: &Plan) -> Outcome<()> {
+pub(super) fn anything(system: &dyn System, demands: &Demands, plan: &Plan) -> Outcome<()> {
     if !plan.workloads.is_empty() {
         return Ok(());
     }
-    let way_on = changes::way_on(system, study);
+    let way_on = changes::way_on(system, demands);
     Err(Failure::refused(format!("nothing of this study can be run here: {}{way_on}", why(plan))))
 }
 
 /// Why nothing can be compared where a study compares: of each work one arm is left, the baseline. None where
 /// something can, and where a single level was asked for.
-fn nothing_to_compare(system: &dyn System, study: &Study, plan: &Plan) -> Option<String> {
+pub(super) fn nothing_to_compare(
+    system: &dyn System,
+    demands: &Demands,
+    plan: &Plan,
+) -> Option<String> {
     // Where the operator changes something, each level is a study of its own, and results are compared.
     let by_hand = |factor: &Factor| factors::has_role(&factor.name, Role::Observed);
     if plan.design.varied().next().is_none() || plan.design.varied().any(by_hand) {
@@ -336,7 +229,7 @@ fn nothing_to_compare(system: &dyn System, study: &Study, plan: &Plan) -> Option
         *first == work.arm && plan::arms::matches(&work.arm, baseline)
     });
     is_lone.then(|| {
-        let way_on = changes::way_on(system, study);
+        let way_on = changes::way_on(system, demands);
         format!("no level can be compared here: {}{way_on}{}", why(plan), alone(plan))
     })
 }
@@ -359,14 +252,14 @@ fn alone(plan: &Plan) -> String {
 }
 
 /// Refuses a study whose baseline cannot be had here, or of which nothing can be run or compared.
-fn enough(system: &dyn System, study: &Study, plan: &Plan) -> Outcome<()> {
-    anything(system, study, plan)?;
+fn enough(system: &dyn System, demands: &Demands, plan: &Plan) -> Outcome<()> {
+    anything(system, demands, plan)?;
     let why = || why(plan);
     let baseline = &plan.design.baseline;
     let is_baseline = |arm: &Arm| plan::arms::matches(arm, baseline);
     let there = plan.workloads.iter().any(|work| is_baseline(&work.arm));
     let compared = plan.design.varied().next().is_some();
-    if let Some(reason) = nothing_to_compare(system, study, plan) {
+    if let Some(reason) = nothing_to_compare(system, demands, plan) {
         return Err(Failure::refused(reason));
     }
     if there || baseline.is_empty() || !compared {
@@ -377,19 +270,20 @@ fn enough(system: &dyn System, study: &Study, plan: &Plan) -> Outcome<()> {
     Err(Failure::refused(format!(
         "the baseline {} cannot be had here: {reason}; name another with --baseline{}",
         assay_core::results::plan::arm_words(baseline),
-        changes::way_on(system, study)
+        changes::way_on(system, demands)
     )))
 }
 
 /// Goes on with a study that was interrupted, at the trial where it stopped.
 pub fn resume(
     system: &dyn System,
-    (stored, voucher): (Stored, Voucher),
-    directory: &Path,
-    (consented, judge): (&Consented, Option<&Judge<'_>>),
+    acting: Acting,
+    consented: &Consented,
+    judge: Option<&Judge<'_>>,
     stop: &AtomicBool,
     tell: &mut dyn FnMut(Event),
 ) -> Outcome<Finished> {
+    let Acting { stored, voucher, directory } = acting;
     let Stored { id, study, plan, environment, trials, .. } = stored;
     let began_ns = system.monotonic_ns();
     if plan.format != assay_core::results::plan::FORMAT {
@@ -406,12 +300,14 @@ pub fn resume(
     let mut targets: Vec<String> =
         environment.sites.iter().map(|site| word_of(site, &plan)).collect();
     targets.dedup();
+    let demands = Demands::of(&study);
     let mut context = Context { system, runs_as: consented.runs_as(system), stop, tell };
-    let mut bed = TestBed::set_up(&mut context, &study, &targets, consented, (&id, plan.seed))?;
+    let resolved = resolve::targets(&mut context, &demands, &targets, consented, &id)?;
+    let mut bed = TestBed::of(system, &demands, resolved, plan.seed);
     tell_of_changes(&mut context, &environment);
-    let same = same_places(&bed, &study, &plan, &environment);
-    let ready = same.and_then(|()| bed.reopen(&mut context, &study, &plan)).and_then(|()| {
-        Bundle::reopen(system, directory, voucher.into_sealed()).map_err(|error| {
+    let same = same_places(&bed, &demands, &plan, &environment);
+    let ready = same.and_then(|()| bed.reopen(&mut context, &plan)).and_then(|()| {
+        Bundle::reopen(system, &directory, voucher.into_sealed()).map_err(|error| {
             Failure::refused(format!("{} cannot be written: {error}", directory.display()))
         })
     });
@@ -423,101 +319,10 @@ pub fn resume(
     // The log is for people; a study goes on without it.
     let _ = bundle.log(&Entry::new(system, "resumed", &text));
     let (bundle, unkept) = (Some(bundle), None);
-    let begun = Begun { id, study, plan, environment, bed, bundle, unkept, trials, began_ns };
+    let demands = &demands;
+    let begun =
+        Begun { id, study, demands, plan, environment, bed, bundle, unkept, trials, began_ns };
     Ok(conduct(begun, judge, &mut context))
-}
-
-/// What a study would do.
-pub struct Preview {
-    /// The study with its targets.
-    pub study: Study,
-    /// Its plan, made from estimates.
-    pub plan: Plan,
-    /// What each survey of the plan is about.
-    pub sites: Vec<Site>,
-    /// What factors and preparation would change, and how it is undone.
-    pub changes: Vec<String>,
-    /// What is asked for that is not here.
-    pub lacks: Vec<String>,
-}
-
-/// What a study would do, from what can be seen without touching anything: estimates stand where a
-/// pilot would measure.
-///
-/// # Errors
-/// A mistake or a refusal; refused where no trial of it can be run.
-pub fn preview(
-    system: &dyn System,
-    study: Study,
-    targets: &[String],
-    consented: &Consented,
-    quick: Option<Quick>,
-) -> Outcome<Preview> {
-    let (mut seen, places) =
-        estimated(system, study, (targets, consented), quick, changes::refused)?;
-    seen.changes = changes::wanting(system, &seen.study, &places);
-    seen.changes.extend(changes::changes(system, &seen.study, &places));
-    seen.lacks.extend(nothing_to_compare(system, &seen.study, &seen.plan));
-    seen.lacks.extend(changes::lacks(system, &seen.study));
-    Ok(seen)
-}
-
-/// The same of a study in a virtual machine: what this machine lacks does not count there.
-///
-/// # Errors
-/// Those of [`preview`].
-pub fn preview_in_vm(
-    system: &dyn System,
-    study: Study,
-    consented: &Consented,
-    quick: Option<Quick>,
-) -> Outcome<Preview> {
-    let none: Refused = |_, _, _| Vec::new();
-    estimated(system, study, (&[], consented), quick, none).map(|(seen, _)| seen)
-}
-
-/// Levels that cannot be had at a place.
-type Refused = fn(&dyn System, (&Study, &Layout), &Place) -> Vec<Refusal>;
-
-/// The plan by estimates, and its places.
-fn estimated(
-    system: &dyn System,
-    mut study: Study,
-    (targets, Consented { destroy, allowed, .. }): (&[String], &Consented),
-    quick: Option<Quick>,
-    refused: Refused,
-) -> Outcome<(Preview, Vec<Place>)> {
-    changes::permitted(&study, allowed)?;
-    let places = match study.target {
-        Some(Target::Loop(size)) => vec![Place::to_be(size, study.loop_devices())],
-        _ => places_of(system, &study, targets, destroy)?,
-    };
-    super::others::there(&study, &places)?;
-    let seed = study.seed.unwrap_or_else(|| entropy(system));
-    set_targets(&mut study, &places, seed);
-    let layout = layout(&study, &places);
-    let (mut surveys, mut sites) = (Vec::new(), Vec::new());
-    for place in &places {
-        for base in &layout.bases {
-            let on_device = arms::makes_on_device(&study) && !base.is_empty();
-            if on_device && !matches!(study.target, Some(Target::Loop(_))) {
-                for device in place.devices() {
-                    bed::extent(system, &study, &device.site, !place.others.is_empty())?;
-                }
-            }
-            let survey = survey::estimate(system, &study, place)?;
-            let refused = refused(system, (&study, &layout), place);
-            surveys.push(Survey { under: base.clone(), refused, ..survey });
-            sites.push(place.site.clone());
-        }
-    }
-    if let Some(quick) = quick {
-        study = allocation::settle(study, quick, &surveys);
-    }
-    let plan = plan::make(&study, surveys, seed);
-    anything(system, &study, &plan)?;
-    let (changes, lacks) = (Vec::new(), Vec::new());
-    Ok((Preview { study, plan, sites, changes, lacks }, places))
 }
 
 /// Notes in the log that a study has ended, so that it is not gone on with.
@@ -546,11 +351,11 @@ fn word_of(site: &Site, plan: &Plan) -> String {
 /// Refuses to go on at other places than those that were measured.
 fn same_places(
     bed: &TestBed<'_>,
-    study: &Study,
+    demands: &Demands,
     plan: &Plan,
     environment: &Environment,
 ) -> Outcome<()> {
-    if matches!(study.target, Some(Target::Loop(_))) {
+    if demands.own_target().is_some() {
         // A loop device of the tool's own is like the last one.
         return Ok(());
     }
@@ -621,37 +426,5 @@ fn tell_of_changes(context: &mut Context<'_>, environment: &Environment) {
             told(before),
             told(&now)
         )));
-    }
-}
-
-/// What a study compares at its targets.
-fn layout(study: &Study, places: &[Place]) -> Layout {
-    let targets: Vec<String> = places.iter().map(|place| place.site.target.clone()).collect();
-    Layout::of(study, &targets)
-}
-
-/// Writes the targets into the study: one as its target, several as the factor `target`.
-fn set_targets(study: &mut Study, places: &[Place], seed: u64) {
-    study.seed = Some(seed);
-    if matches!(study.target, Some(Target::Loop(_) | Target::Devices(_))) {
-        return;
-    }
-    if let [place] = places {
-        study.target = Some(target_of(&place.site));
-    } else {
-        let names = places.iter().map(|place| place.site.target.clone()).collect();
-        study.factors.insert("target".to_owned(), names);
-    }
-}
-
-fn target_of(site: &Site) -> Target {
-    let path = site.path.display().to_string();
-    match site.kind {
-        TargetKind::Directory => Target::Directory(path),
-        TargetKind::File => Target::File(path),
-        TargetKind::Device => Target::Device(path),
-        TargetKind::Simulated => {
-            Target::Simulated(site.target.trim_start_matches(simulated::PREFIX).to_owned())
-        }
     }
 }

@@ -4,19 +4,17 @@
 use std::cell::Cell;
 use std::fs::File;
 
-use super::area::{self, Fill, OpenTarget};
+use super::area::{self, Fill, OpenTarget, Terms};
 use super::event::{Context, Event};
 use super::pilot;
 use super::places::Place;
 use super::twice;
 use assay_core::draws::Draws;
-use assay_core::factors::layers;
 use assay_core::failure::{Failure, Outcome};
-use assay_core::plan::arms::{self, Layout};
-use assay_core::plan::{self, budget};
+use assay_core::plan::budget;
+use assay_core::plan::design::{Demands, Design};
 use assay_core::presence::Presence;
 use assay_core::results::plan::{Area, Arm, Coverage, EngineUse, Pilot, PlannedWorkload, Survey};
-use assay_core::study::{Study, Target, Workload};
 use assay_core::system::between::Between;
 use assay_core::system::site::{Site, TargetKind};
 use assay_core::system::{DryRun, System, devices};
@@ -86,23 +84,23 @@ impl Surveyed<'_> {
 /// Makes, fills and looks at the area of a target.
 pub fn make<'a>(
     context: &mut Context<'_>,
-    (study, layout): (&Study, &Layout),
+    design: &Design<'_>,
     site: &Site,
     mut opened: OpenTarget<'a>,
-    (consented, law): (bool, Option<assay_load::Law>),
+    terms: Terms,
     seed: u64,
 ) -> Outcome<Surveyed<'a>> {
-    let system = context.system;
-    let whole = study.needs_whole();
+    let (system, demands) = (context.system, design.demands);
+    let Terms { consented, law } = terms;
+    let (whole, size) = (demands.uses.whole, demands.area.size);
     let asked = if whole {
-        area::whole_bytes(system, site, &opened, (consented, law.as_ref()), study.area.size)?
-    } else if study.needs_area() {
-        area::asked_bytes(system, site, &opened, consented, study.area.size)?
+        area::whole_bytes(system, site, &opened, terms, size)?
+    } else if demands.uses.area {
+        area::asked_bytes(system, site, &opened, consented, size)?
     } else {
         0
     };
     let engine = if law.is_some() { simulated_engine() } else { engine() };
-    let budget_ns = budget::whole_ns(study, 1);
     let mut area = Area {
         start: opened.first_byte(),
         length: asked,
@@ -118,8 +116,8 @@ pub fn make<'a>(
     if !whole && asked > 0 && (site.kind == TargetKind::Directory || consented) {
         let how = Fill {
             engine: engine.name,
-            content: fill_content(study),
-            limit_ns: budget_ns / budget::FILL_SHARE,
+            content: demands.filled.content,
+            limit_ns: demands.budget_ns / budget::FILL_SHARE,
             seed,
         };
         area = area::fill(context, &opened, site, asked, &how)?;
@@ -139,8 +137,8 @@ pub fn make<'a>(
         runs_as: context.runs_as,
         stop: context.stop,
     };
-    let pilot = pilot::run_all(study, layout, &bench).map_err(|error| unmeasured(site, &error))?;
-    opened.notes.extend(pilot::versions(study, system));
+    let pilot = pilot::run_all(design, &bench).map_err(|error| unmeasured(site, &error))?;
+    opened.notes.extend(pilot::versions(&demands.work, system));
     let mut survey = Survey {
         target: site.target.clone(),
         kind: Some(site.kind),
@@ -156,8 +154,8 @@ pub fn make<'a>(
         read_twice,
         refused: Vec::new(),
     };
-    if study.margin.is_some() && law.is_none() {
-        let workloads = plan::under_baseline(study, layout, &survey);
+    if demands.has_margin && law.is_none() {
+        let workloads = design.under_baseline(&survey);
         let medium = opened.medium(area);
         let bench = pilot::Bench {
             system,
@@ -171,7 +169,9 @@ pub fn make<'a>(
         let found = pilot::scatter(&workloads, &survey.pilot, &bench);
         survey.pilot.scatter = found.map_err(|error| unmeasured(site, &error))?;
     }
-    let holds = Cell::new(held(study, &survey.area));
+    // The pilot writes as the workloads do.
+    let sure = survey.area.written && demands.filled.stays;
+    let holds = Cell::new(sure.then_some(demands.filled.content));
     Ok(Surveyed { opened, survey, law, holds, seed })
 }
 
@@ -183,39 +183,39 @@ fn unmeasured(site: &Site, error: &str) -> Failure {
 pub fn at_target<'a>(
     system: &'a dyn System,
     context: &mut Context<'_>,
-    (study, layout): (&Study, &Layout),
+    design: &Design<'_>,
     place: &Place,
     seed: u64,
 ) -> Outcome<Surveyed<'a>> {
-    let site = &place.site;
+    let (site, demands) = (&place.site, design.demands);
     let told = match site.kind {
-        TargetKind::Directory if study.works_in_directory() => clear_leftovers(context, site),
+        TargetKind::Directory if demands.uses.directory => clear_leftovers(context, site),
         _ => Vec::new(),
     };
     let mut opened = match place.law {
         Some(_) => OpenTarget::simulated(system),
-        None => OpenTarget::of(system, study, site, place.consent.as_ref())?,
+        None => OpenTarget::of(system, demands.uses, site, place.consent.as_ref())?,
     };
-    if study.area.start.is_some() && site.kind != TargetKind::Device {
+    if demands.area.start.is_some() && site.kind != TargetKind::Device {
         return Err(Failure::mistake(format!(
             "{}: the start of an area is for block devices: leave it out",
             site.target
         )));
     }
     if let Some(device) = site.counted.first().filter(|_| site.kind == TargetKind::Device) {
-        opened = opened.starting_at(study.area.first_byte(devices::size_of(system, device)));
+        opened = opened.starting_at(demands.area.first_byte(devices::size_of(system, device)));
     }
     opened.notes.extend(told);
     opened.notes.extend(buffered_loops(system, site));
-    let how = (place.consent.is_some(), place.law);
-    make(context, (study, layout), site, opened, how, seed)
+    let terms = Terms { consented: place.consent.is_some(), law: place.law };
+    make(context, design, site, opened, terms, seed)
 }
 
 /// A target opened again, with an area like the one that was surveyed.
 pub fn again<'a>(
     context: &mut Context<'_>,
     system: &'a dyn System,
-    study: &Study,
+    demands: &Demands,
     place: &Place,
     survey: &Survey,
     seed: u64,
@@ -226,7 +226,7 @@ pub fn again<'a>(
     }
     let opened = match place.law {
         Some(_) => OpenTarget::simulated(system),
-        None => OpenTarget::of(system, study, site, place.consent.as_ref())?,
+        None => OpenTarget::of(system, demands.uses, site, place.consent.as_ref())?,
     };
     let opened = match site.kind {
         TargetKind::Device => opened.starting_at(survey.area.start),
@@ -239,18 +239,18 @@ pub fn again<'a>(
             site.target
         )));
     }
-    let fills = survey.area.written && !study.needs_whole();
+    let fills = survey.area.written && !demands.uses.whole;
     if fills && survey.area.length > 0 && place.law.is_none() {
         let how = Fill {
             engine: survey.engine.name,
-            content: fill_content(study),
+            content: demands.filled.content,
             limit_ns: u64::MAX / 4,
             seed,
         };
         let found = area::fill(context, &opened, site, survey.area.length, &how)?;
         area::is_as_large(site, &survey.area, &found)?;
     }
-    let holds = Cell::new(survey.area.written.then(|| fill_content(study)));
+    let holds = Cell::new(survey.area.written.then_some(demands.filled.content));
     Ok(Surveyed { opened, survey: survey.clone(), law: place.law, holds, seed })
 }
 
@@ -287,44 +287,43 @@ fn buffered_loops(system: &dyn System, site: &Site) -> Vec<String> {
 
 /// What can be said of a target without opening or writing anything: sizes are real, direct I/O and
 /// the cost of an operation are not tried.
-pub fn estimate(system: &dyn System, study: &Study, place: &Place) -> Outcome<Survey> {
-    let site = &place.site;
+pub fn estimate(system: &dyn System, design: &Design<'_>, place: &Place) -> Outcome<Survey> {
+    let (site, demands) = (&place.site, design.demands);
     let would = DryRun::new(system);
-    if study.needs_area() {
+    if demands.uses.area {
         area::holds_files(site)?;
     }
+    let own_target = demands.own_target();
+    let to_be = own_target.is_some();
     let opened = match (place.law, site.kind) {
         (Some(_), _) | (None, TargetKind::Directory) => OpenTarget::simulated(&would),
-        _ if matches!(study.target, Some(Target::Loop(_))) => OpenTarget::simulated(&would),
+        _ if to_be => OpenTarget::simulated(&would),
         _ => OpenTarget::open(&would, site, place.consent.as_ref())?,
     };
     // What stands beside a directory leaves the area where it is.
-    let on_device = arms::makes_on_device(study);
-    let makes = on_device && layers::give_directory(&Layout::of(study, &[]).bases);
+    let makes = design.makes_directory();
     // What cannot run without a consent is planned as with it.
-    let gives_up = arms::gives_up_data(study) || study.needs_whole();
-    let gives_up = gives_up && site.kind == TargetKind::Device;
-    let to_be = matches!(study.target, Some(Target::Loop(_)));
+    let gives_up = demands.gives_up_data() && site.kind == TargetKind::Device;
     let consented = place.consent.is_some() || to_be || gives_up;
-    let bytes = match (&study.target, site.counted.first()) {
-        (Some(Target::Loop(size)), _) => size.0,
+    let bytes = match (own_target, site.counted.first()) {
+        (Some(size), _) => size.0,
         (_, Some(device)) if consented => devices::size_of(system, device),
         _ => 0,
     };
-    let start = study.area.first_byte(bytes);
+    let start = demands.area.first_byte(bytes);
     let most = bytes.saturating_sub(start);
-    let asked = match study.area.size {
+    let asked = match demands.area.size {
         Some(size) if makes || to_be => size.0.min(most) / MIB * MIB,
         // A tenth of what the file system leaves free, as in any directory.
         None if makes => area::usual_bytes(most),
         None if to_be => most.min(area::USUAL_AREA_BYTES) / MIB * MIB,
-        size if study.needs_whole() => {
-            let how = (consented, place.law.as_ref());
-            area::whole_bytes(&would, site, &opened, how, size)?
+        size if demands.uses.whole => {
+            let terms = Terms { consented, law: place.law };
+            area::whole_bytes(&would, site, &opened, terms, size)?
         }
         size => area::asked_bytes(&would, site, &opened, consented, size)?,
     };
-    let asked = if study.needs_area() { asked } else { 0 };
+    let asked = if demands.uses.area { asked } else { 0 };
     let written = site.kind == TargetKind::Directory || consented || place.law.is_some();
     Ok(Survey {
         target: site.target.clone(),
@@ -364,24 +363,6 @@ pub(super) fn engine() -> EngineUse {
             )),
         },
     }
-}
-
-/// What an area holds at first: what the first of its reads is to find, or else its writes write. Where
-/// others want something else, it is written anew before them.
-pub fn fill_content(study: &Study) -> Content {
-    let touches = || study.workload.iter().flat_map(Workload::touches);
-    let found = touches().find_map(|touch| touch.finds);
-    found.or_else(|| touches().find_map(|touch| touch.writes)).unwrap_or_default()
-}
-
-/// What an area surely holds after the pilot, which writes as the workloads do.
-fn held(study: &Study, area: &Area) -> Option<Content> {
-    let filled = fill_content(study);
-    let same = |touch: Touch| touch.writes.is_none_or(|content| content == filled);
-    let is_sure = area.written
-        && !study.factors.contains_key("content")
-        && study.workload.iter().flat_map(Workload::touches).all(same);
-    is_sure.then_some(filled)
 }
 
 /// How much of the area is stored: extents where the file system tells them, and a sample of

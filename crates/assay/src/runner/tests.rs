@@ -212,11 +212,10 @@ fn a_result_without_trials_that_cannot_be_removed_can_be_gone_on_with() {
     let dying = Faulty::dying(&fake, counting.calls() - 1);
     let finished = stopped_at_once(&dying).unwrap();
     let directory = finished.directory.expect("the result stayed");
-    let vouched = vouch(&fake, &directory, Purpose::GoOn).unwrap();
-    assert_eq!(vouched.0.trials.len(), 0);
-    let nothing = Consented::default();
-    let resumed =
-        resume(&fake, vouched, &directory, (&nothing, None), &going(), &mut |_| {}).unwrap();
+    let (stored, voucher) = vouch(&fake, &directory, Purpose::GoOn).unwrap();
+    assert_eq!(stored.trials.len(), 0);
+    let (acting, nothing) = (Acting { stored, voucher, directory }, Consented::default());
+    let resumed = resume(&fake, acting, &nothing, None, &going(), &mut |_| {}).unwrap();
     assert_eq!(resumed.trials.len(), resumed.plan.trials.len());
 }
 
@@ -679,7 +678,6 @@ fn any_call_may_fail_and_the_machine_is_put_back() {
 
 #[test]
 fn every_preset_dry_runs() {
-    use super::start::Preview;
     use assay_core::study::presets;
     use assay_core::work::{Needs, Work};
     // Others' work is where it is, and a device has no directory to work in.

@@ -9,21 +9,17 @@ use assay_load::Bystanders;
 
 use super::lookout::Post;
 use super::prepare::prepare;
-use super::survey::Surveyed;
-use assay_core::presence::Presence;
-use assay_core::probes::{Asked, Evidence, Moment, Probes, Scene, page_cache};
+use super::setting::Setting;
+use assay_core::probes::{Evidence, Moment, Probes};
 use assay_core::quantity::units::show;
-use assay_core::results::bundle::{Histograms, SoFar};
-use assay_core::results::plan::{Plan, PlannedTrial, PlannedWorkload};
+use assay_core::results::bundle::Histograms;
+use assay_core::results::plan::{PlannedTrial, PlannedWorkload};
 use assay_core::results::record::{Status, Trial, TrialRecord};
 use assay_core::results::series::SeriesRow;
 use assay_core::results::tally::Tally;
-use assay_core::study::Prepare;
-use assay_core::system::identity::Caller;
-use assay_core::system::site::Site;
-use assay_core::system::{CachedPages, Caching, System};
+use assay_core::system::{Caching, System};
 use assay_core::truth;
-use assay_core::work::observe::{self, Limits};
+use assay_core::work::observe;
 use assay_core::work::{Background, Measured, Medium, Ran, Run, background};
 
 /// A finished trial with what is stored of it beside its record.
@@ -52,29 +48,6 @@ const KILLED: &str = "the program was ended before it was read";
 
 /// Why a lead-in does not count.
 const LEFT_OUT: &str = "lead-in: left out by design";
-
-/// Everything around a trial that does not change from one to the next.
-#[derive(Clone, Copy)]
-pub struct Setting<'a> {
-    /// The machine.
-    pub system: &'a dyn System,
-    /// The plan.
-    pub plan: &'a Plan,
-    /// What the trial's target stands on.
-    pub site: &'a Site,
-    /// The target, open.
-    pub surveyed: &'a Surveyed<'a>,
-    /// The state that it is to be in.
-    pub prepare: &'a Prepare,
-    /// Who runs commands, where that is not the user of this process.
-    pub runs_as: Option<Caller>,
-    /// What the readings before the run took the last time: they are part of the rest.
-    pub readings_ns: u64,
-    /// From what on its arm is taken back, under others' work.
-    pub limits: Option<&'a Limits>,
-    /// Keeps a trial as far as it came, until it is kept whole.
-    pub keep: Option<&'a SoFar<'a>>,
-}
 
 /// Runs one trial.
 pub fn run(
@@ -192,7 +165,7 @@ fn look_on(
     probes: &mut Probes,
     stop: &AtomicBool,
 ) -> Result<(Ran, Option<Measured>), String> {
-    let post = Post::new(scene(setting), probes);
+    let post = Post::new(setting.scene(), probes);
     let run = Run {
         system: setting.system,
         medium: setting.surveyed.medium(),
@@ -298,18 +271,10 @@ fn status(
     }
 }
 
-/// What the probes see of a trial.
-fn scene<'a>(setting: &Setting<'a>) -> Scene<'a> {
-    let file = setting.surveyed.opened.file().map(|file| (file, range(setting)));
-    let plan = setting.plan;
-    let asked = Asked { probes: &plan.probes, meter: plan.meter.as_deref() };
-    Scene { system: setting.system, site: setting.site, file, asked }
-}
-
 /// Rests, then lets the probes read. Nothing is read in the measured time. Gives the nanoseconds that
 /// the readings right before the run took.
 fn watch(setting: &Setting<'_>, workload: &PlannedWorkload, probes: &mut Probes) -> u64 {
-    let (system, scene) = (setting.system, scene(setting));
+    let (system, scene) = (setting.system, setting.scene());
     probes.look(Moment::Ready, &scene);
     probes.look(Moment::BeforeRest, &scene);
     if workload.work.is_others() {
@@ -332,7 +297,7 @@ fn evidence(
     workload: &PlannedWorkload,
     probes: &mut Probes,
 ) -> (Evidence, Result<Option<u64>, String>) {
-    let scene = scene(setting);
+    let scene = setting.scene();
     probes.look(Moment::AfterRun, &scene);
     let written = setting.surveyed.opened.file().filter(|_| workload.writes());
     let flushed = written.map(|file| {
@@ -344,13 +309,4 @@ fn evidence(
     probes.look(Moment::Settled, &scene);
     probes.look(Moment::Last, &scene);
     (probes.evidence(&scene), flushed.transpose())
-}
-
-pub(super) fn range(setting: &Setting<'_>) -> std::ops::Range<u64> {
-    let area = setting.surveyed.survey.area;
-    area.start..area.start + area.length
-}
-
-pub(super) fn cached_pages(setting: &Setting<'_>) -> Presence<CachedPages> {
-    page_cache::of(&scene(setting))
 }

@@ -2,23 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
+pub use crate::runner::Acting;
 use crate::runner::apply::site_now;
 use assay_core::failure::{Failure, Outcome};
 use assay_core::results::bundle::{self, Stored};
-use assay_core::results::vouch::{Purpose, Voucher, vouch};
+use assay_core::results::vouch::{Purpose, vouch};
 use assay_core::study::Target;
 use assay_core::system::System;
 use assay_core::system::site::TargetKind;
-
-/// A result with the proof that what it says may be done, and where it lies.
-pub struct Acting {
-    /// The result, as it was looked through.
-    pub stored: Stored,
-    /// The proof.
-    pub voucher: Voucher,
-    /// Where it lies.
-    pub directory: PathBuf,
-}
 
 /// Opens the result that a command is to act upon.
 ///
@@ -54,6 +45,7 @@ pub fn on_the_same_drives(system: &dyn System, stored: &Stored, targets: &[Strin
         )));
     }
     found.into_iter().try_for_each(|(site, survey)| {
-        site_now(system, &stored.study, site, !survey.under.is_empty()).map(|_| ())
+        let made = !survey.under.is_empty();
+        site_now(system, stored.study.target.as_ref(), site, made).map(|_| ())
     })
 }

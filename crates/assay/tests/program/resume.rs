@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use assay::runner::{self, Consented, Event, Finished, Request};
+use assay::runner::{self, Acting, Consented, Event, Finished, Request};
 use assay_core::analysis;
+use assay_core::failure::Outcome;
 use assay_core::findings::{Findings, StudyFacts};
 use assay_core::results::bundle;
 use assay_core::results::vouch::{Purpose, vouch};
@@ -79,11 +80,15 @@ fn interrupted_after(fake: &Fake, last: usize) -> Finished {
     .unwrap()
 }
 
+fn gone_on_with(fake: &Fake, acting: Acting) -> Outcome<Finished> {
+    let going = AtomicBool::new(false);
+    runner::resume(fake, acting, &Consented::default(), None, &going, &mut |_| {})
+}
+
 fn resumed(fake: &Fake, id: &str) -> Finished {
     let directory = Path::new("/results").join(id);
-    let vouched = vouch(fake, &directory, Purpose::GoOn).unwrap();
-    let (going, how) = (AtomicBool::new(false), (&Consented::default(), None));
-    runner::resume(fake, vouched, &directory, how, &going, &mut |_| {}).unwrap()
+    let (stored, voucher) = vouch(fake, &directory, Purpose::GoOn).unwrap();
+    gone_on_with(fake, Acting { stored, voucher, directory }).unwrap()
 }
 
 #[test]
@@ -126,9 +131,8 @@ fn a_plan_that_was_changed_is_refused() {
     let path = directory.join("plan.json");
     let text = fake.read_text(&path).unwrap();
     fake.put(&path, text.replace("\"margin\": 0.05", "\"margin\": 0.5"));
-    let vouched = vouch(&fake, &directory, Purpose::GoOn).unwrap();
-    let (going, how) = (AtomicBool::new(false), (&Consented::default(), None));
-    let ended = runner::resume(&fake, vouched, &directory, how, &going, &mut |_| {});
+    let (stored, voucher) = vouch(&fake, &directory, Purpose::GoOn).unwrap();
+    let ended = gone_on_with(&fake, Acting { stored, voucher, directory });
     let failure = ended.err().expect("refused");
     assert!(failure.message.contains("hash"), "{failure}");
 }
@@ -166,10 +170,9 @@ fn a_study_of_the_first_format_is_shown_and_not_gone_on_with() {
     let fake = machine();
     let begun = interrupted_after(&fake, 3);
     let directory = Path::new("/results").join(&begun.id);
-    let mut vouched = vouch(&fake, &directory, Purpose::GoOn).unwrap();
-    vouched.0.plan.format = "assay-plan/1".to_owned();
-    let (going, how) = (AtomicBool::new(false), (&Consented::default(), None));
-    let ended = runner::resume(&fake, vouched, &directory, how, &going, &mut |_| {});
+    let (mut stored, voucher) = vouch(&fake, &directory, Purpose::GoOn).unwrap();
+    stored.plan.format = "assay-plan/1".to_owned();
+    let ended = gone_on_with(&fake, Acting { stored, voucher, directory });
     let failure = ended.err().expect("refused");
     assert!(failure.message.contains("begun by an older version"), "{failure}");
 }

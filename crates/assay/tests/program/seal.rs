@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use assay::runner::{self, Consented, Event, Finished, Request};
+use assay::runner::{self, Acting, Consented, Event, Finished, Request};
 use assay::store::{acting, findings_at, findings_of_run};
 use assay_core::failure::{Failure, Outcome};
 use assay_core::results::bundle;
@@ -281,9 +281,9 @@ fn on_another_drive_a_result_says_nothing() {
 
 /// Of a machine whose root went on with it, or not.
 fn resumed(fake: &Fake, id: &str) -> Outcome<Finished> {
-    let vouched = vouch(fake, &directory(id), Purpose::GoOn)?;
-    let (going, how) = (AtomicBool::new(false), (&Consented::default(), None));
-    runner::resume(fake, vouched, &directory(id), how, &going, &mut |_| {})
+    let (stored, voucher) = vouch(fake, &directory(id), Purpose::GoOn)?;
+    let acting = Acting { stored, voucher, directory: directory(id) };
+    runner::resume(fake, acting, &Consented::default(), None, &AtomicBool::new(false), &mut |_| {})
 }
 
 #[test]

@@ -59,7 +59,7 @@ const ALLOWED: [(&str, &str, &str); 26] = [
     ("results/version/work.rs", "not measured: ", "what plans of the first format stored"),
     ("results/vouch.rs", "simulated::PREFIX", "a target as the user writes it"),
     ("runner/places.rs", "simulated::PREFIX", "a target as the user writes it"),
-    ("runner/start.rs", "simulated::PREFIX", "a target as the user writes it"),
+    ("runner/resolve.rs", "simulated::PREFIX", "a target as the user writes it"),
     ("store/commands.rs", "simulated::PREFIX", "a target as the user writes it"),
     ("runner/abilities.rs", "Max locked memory", "a file of the kernel"),
     // The environments of bundles know it by these words alone.

@@ -255,13 +255,12 @@ fn two_results_do_not_set_the_same_for_keeps() {
 
 #[test]
 fn another_drive_in_the_place_of_the_measured_one_is_refused() {
-    let study = assay_core::study::presets::check().unwrap();
     let fake = machine();
     let before = site(&fake);
-    assert_eq!(site_now(&fake, &study, &before, false).unwrap(), before);
+    assert_eq!(site_now(&fake, None, &before, false).unwrap(), before);
     let mut other = before;
     other.drives[0].id = "another".to_owned();
-    let refusal = site_now(&fake, &study, &other, false).unwrap_err();
+    let refusal = site_now(&fake, None, &other, false).unwrap_err();
     assert!(refusal.message.contains("the result says nothing of that"), "{refusal}");
 }
 

@@ -101,7 +101,7 @@ fn one_boot(fake: &Fake, id: &str) -> Outcome<Step> {
     let mut context = Context { system: fake, runs_as: None, stop: &stop, tell: &mut tell };
     begin_boot(fake, (id, &directory), &context)?;
     let (stored, voucher) = vouch(fake, &directory, Purpose::GoOn)?;
-    let acting = Vouched { stored, voucher, directory };
+    let acting = Acting { stored, voucher, directory };
     after_boot(fake, acting, &mut context)
 }
 

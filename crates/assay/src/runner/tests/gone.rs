@@ -62,10 +62,10 @@ fn no_level_is_set_on_a_stranger_and_nothing_is_put_back_on_it() {
         // With the first one back it can be gone on with.
         let directory = finished.directory.unwrap();
         fake.put(format!("{DISK}/diskseq"), "9\n");
-        let vouched = vouch(&fake, &directory, Purpose::GoOn).unwrap();
+        let (stored, voucher) = vouch(&fake, &directory, Purpose::GoOn).unwrap();
+        let acting = Acting { stored, voucher, directory };
         let (nothing, going) = (Consented::default(), AtomicBool::new(false));
-        let resumed =
-            resume(&fake, vouched, &directory, (&nothing, None), &going, &mut |_| {}).unwrap();
+        let resumed = resume(&fake, acting, &nothing, None, &going, &mut |_| {}).unwrap();
         assert_eq!((resumed.gone, resumed.interrupted), (None, false));
     }
 }

@@ -1,6 +1,7 @@
 //! Plans of studies of which nothing can be run here, and what else can be done.
 
 use super::*;
+use assay_core::plan::design::Demands;
 use assay_core::study::presets;
 
 const WAY_ON: &str = "with --vm in the place of --lab";
@@ -65,10 +66,11 @@ fn what_this_machine_lacks_does_not_count_in_a_virtual_one() {
 fn silent_where_something_runs_and_where_no_virtual_machine_helps() {
     assert!(!planned(in_lab("depth")).unwrap().plan.trials.is_empty());
     let study = in_lab("raid-chunk");
-    assert!(changes::way_on(&machine(), &study).contains(WAY_ON));
+    let way_on = |study: &Study| changes::way_on(&machine(), &Demands::of(study));
+    assert!(way_on(&study).contains(WAY_ON));
     let on_this_machine = Study { target: None, ..study.clone() };
     let metered = Study { meter: Some("/tmp/meter".to_owned()), ..study };
     for study in [on_this_machine, metered, in_lab("compile")] {
-        assert_eq!(changes::way_on(&machine(), &study), "");
+        assert_eq!(way_on(&study), "");
     }
 }

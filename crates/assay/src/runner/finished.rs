@@ -1,0 +1,84 @@
+//! What a run gives, and how that is kept.
+
+use std::path::{Path, PathBuf};
+
+use super::event::{Context, Event};
+use assay_core::failure::Failure;
+use assay_core::results::bundle::Bundle;
+use assay_core::results::environment::Environment;
+use assay_core::results::plan::Plan;
+use assay_core::results::record::Trial;
+use assay_core::results::seal::key;
+use assay_core::study::Study;
+use assay_core::system::site::TargetKind;
+
+/// A study that was run, or as much of it as was.
+pub struct Finished {
+    /// Id of the bundle.
+    pub id: String,
+    /// Where the bundle lies, if all of it could be written; none of a study stopped before its first
+    /// trial.
+    pub directory: Option<PathBuf>,
+    /// What became of a bundle that could not be written to its end.
+    pub unkept: Option<Unkept>,
+    /// The study with its targets.
+    pub study: Study,
+    /// The plan.
+    pub plan: Plan,
+    /// The environment.
+    pub environment: Environment,
+    /// Finished trials.
+    pub trials: Vec<Trial>,
+    /// Whether it can be gone on with: a signal ended it, or a device that it stands on was gone.
+    pub interrupted: bool,
+    /// What became of that device.
+    pub gone: Option<String>,
+    /// Why it ended before its last planned trial, where a rule ended it.
+    pub ended: Option<String>,
+    /// What could not be put back, if anything.
+    pub left: Option<Failure>,
+}
+
+/// A bundle that could not be written to its end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unkept {
+    /// Trials that are in it, from the first on; none where it could not be begun.
+    pub trials: usize,
+    /// Where it lies, and what the kernel said.
+    pub why: String,
+}
+
+impl Unkept {
+    /// That a directory took the first `trials` trials and no more.
+    pub fn after(trials: usize, directory: &Path, error: &std::io::Error) -> Self {
+        Self { trials, why: format!("{} cannot be written: {error}", directory.display()) }
+    }
+
+    /// What is said at that moment; the run goes on.
+    pub fn warning(&self) -> Event {
+        let what = if self.trials == 0 { "the result is" } else { "the trials from now on are" };
+        Event::Warning(format!("{what} not kept, only shown at the end: {}", self.why))
+    }
+}
+
+/// Seals what root measures on something that is there: what is simulated is never acted upon.
+pub(super) fn seal(
+    context: &mut Context<'_>,
+    bundle: &mut Bundle<'_>,
+    study: &Study,
+    plan: &Plan,
+    environment: &Environment,
+) {
+    let real = environment.sites.iter().any(|site| site.kind != TargetKind::Simulated);
+    // Who is not root needs a seal for what says which programs to run.
+    let runs = study.workload.iter().any(|workload| workload.work.kind().runs_programs);
+    if !real || (context.system.user().id != 0 && !runs) {
+        return;
+    }
+    if let Err(error) = bundle.seal(study, plan, environment) {
+        (context.tell)(Event::Warning(format!(
+            "the result is not sealed: {}: {error}; it can be shown, but assay advise confirm, advise apply and restore resume will refuse it",
+            key::path(context.system).unwrap_or_default().display()
+        )));
+    }
+}

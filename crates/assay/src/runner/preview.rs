@@ -1,0 +1,112 @@
+//! What a study would do, told without touching anything: the steps of a run up to its plan, by estimates.
+
+use super::places::{Place, extent, places_of};
+use super::request::Consented;
+use super::start::{anything, nothing_to_compare};
+use super::{changes, others, resolve, survey};
+use assay_core::failure::Outcome;
+use assay_core::plan;
+use assay_core::plan::allocation::{self, Quick};
+use assay_core::plan::design::{Demands, Design, Ground};
+use assay_core::results::id::entropy;
+use assay_core::results::plan::{Plan, Refusal, Survey};
+use assay_core::study::Study;
+use assay_core::system::System;
+use assay_core::system::site::Site;
+
+/// What a study would do.
+pub struct Preview {
+    /// The study with its targets.
+    pub study: Study,
+    /// Its plan, made from estimates.
+    pub plan: Plan,
+    /// What each survey of the plan is about.
+    pub sites: Vec<Site>,
+    /// What factors and preparation would change, and how it is undone.
+    pub changes: Vec<String>,
+    /// What is asked for that is not here.
+    pub lacks: Vec<String>,
+}
+
+/// What a study would do, from what can be seen without touching anything: estimates stand where a
+/// pilot would measure.
+///
+/// # Errors
+/// A mistake or a refusal; refused where no trial of it can be run.
+pub fn preview(
+    system: &dyn System,
+    study: Study,
+    targets: &[String],
+    consented: &Consented,
+    quick: Option<Quick>,
+) -> Outcome<Preview> {
+    let demands = Demands::of(&study);
+    let (mut seen, places) =
+        estimated(system, study, &demands, targets, consented, quick, changes::refused)?;
+    seen.changes = changes::wanting(system, &demands, &places);
+    seen.changes.extend(changes::changes(system, &demands, &places));
+    seen.lacks.extend(nothing_to_compare(system, &demands, &seen.plan));
+    seen.lacks.extend(changes::lacks(system, &demands));
+    Ok(seen)
+}
+
+/// The same of a study in a virtual machine: what this machine lacks does not count there.
+///
+/// # Errors
+/// Those of [`preview`].
+pub fn preview_in_vm(
+    system: &dyn System,
+    study: Study,
+    consented: &Consented,
+    quick: Option<Quick>,
+) -> Outcome<Preview> {
+    let none: Refused = |_, _, _| Vec::new();
+    let demands = Demands::of(&study);
+    estimated(system, study, &demands, &[], consented, quick, none).map(|(seen, _)| seen)
+}
+
+/// Levels that cannot be had at a place.
+type Refused = fn(&dyn System, &Design<'_>, &Place) -> Vec<Refusal>;
+
+/// The plan by estimates, and its places.
+fn estimated(
+    system: &dyn System,
+    mut study: Study,
+    demands: &Demands,
+    targets: &[String],
+    Consented { destroy, allowed, .. }: &Consented,
+    quick: Option<Quick>,
+    refused: Refused,
+) -> Outcome<(Preview, Vec<Place>)> {
+    changes::permitted(demands, allowed)?;
+    let places = match demands.ground {
+        Ground::Own { size, members } => vec![Place::to_be(size, members)],
+        Ground::Named | Ground::Together(_) => places_of(system, demands, targets, destroy)?,
+    };
+    others::there(demands, &places)?;
+    let seed = study.seed.unwrap_or_else(|| entropy(system));
+    resolve::set_targets(&mut study, &places, seed);
+    let design = resolve::design(&study, demands, &places);
+    let (mut surveys, mut sites) = (Vec::new(), Vec::new());
+    for place in &places {
+        for base in &design.layout.bases {
+            let on_device = demands.made.on_device && !base.is_empty();
+            if on_device && demands.own_target().is_none() {
+                for device in place.devices() {
+                    extent(system, demands, &device.site, !place.others.is_empty())?;
+                }
+            }
+            let survey = survey::estimate(system, &design, place)?;
+            let refused = refused(system, &design, place);
+            surveys.push(Survey { under: base.clone(), refused, ..survey });
+            sites.push(place.site.clone());
+        }
+    }
+    if let Some(quick) = quick {
+        study = allocation::settle(study, quick, &surveys);
+    }
+    let plan = plan::make(&study, surveys, seed);
+    anything(system, demands, &plan)?;
+    let (changes, lacks) = (Vec::new(), Vec::new());
+    Ok((Preview { study, plan, sites, changes, lacks }, places))
+}

@@ -1,0 +1,70 @@
+//! What a run is asked for.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use assay_core::plan::allocation::Quick;
+use assay_core::results::bundle::Stored;
+use assay_core::results::environment::Environment;
+use assay_core::results::plan::Plan;
+use assay_core::results::record::Trial;
+use assay_core::results::vouch::Voucher;
+use assay_core::study::Study;
+use assay_core::system::System;
+use assay_core::system::identity::{self, Caller};
+
+/// What the user has said himself that a study may do, on the command line and nowhere else.
+#[derive(Clone, Debug, Default)]
+pub struct Consented {
+    /// Ids of devices that may be overwritten.
+    pub destroy: Vec<String>,
+    /// Settings that may be written though studies usually have no business there.
+    pub allowed: Vec<PathBuf>,
+    /// Under sudo, commands run as root too, and not as the user who called it.
+    pub as_root: bool,
+    /// How long it waits for what another study holds.
+    pub wait: Duration,
+}
+
+impl Consented {
+    /// Who runs commands, where that is not the user of this process.
+    pub(super) fn runs_as(&self, system: &dyn System) -> Option<Caller> {
+        if self.as_root { None } else { identity::caller(system) }
+    }
+}
+
+/// What a judge makes of the trials so far: whether that is enough, and why.
+pub type Judge<'a> = dyn Fn(&Plan, &Environment, &[Trial]) -> Option<String> + 'a;
+
+/// Says, in a sentence a workload, what a plan will be able to see.
+pub type Foresee<'a> = dyn Fn(&Plan) -> Vec<String> + 'a;
+
+/// What to run, where, and where to keep it.
+pub struct Request<'a> {
+    /// The study; its targets are set from `targets`.
+    pub study: Study,
+    /// Targets as the user wrote them.
+    pub targets: Vec<String>,
+    /// What of it the user has allowed.
+    pub consented: Consented,
+    /// Directory that holds the bundles; without one nothing is kept.
+    pub results: Option<PathBuf>,
+    /// Looks at what was measured where the stopping rule wants that.
+    pub judge: Option<&'a Judge<'a>>,
+    /// What of this process looks on meanwhile, one sentence, if something does.
+    pub observer: Option<String>,
+    /// Where it is a quick look, how that is divided into trials.
+    pub quick: Option<Quick>,
+    /// Says what a plan will be able to see.
+    pub foresee: Option<&'a Foresee<'a>>,
+}
+
+/// A result with the proof that what it says may be done, and where it lies.
+pub struct Acting {
+    /// The result, as it was looked through.
+    pub stored: Stored,
+    /// The proof.
+    pub voucher: Voucher,
+    /// Where it lies.
+    pub directory: PathBuf,
+}
