@@ -31,7 +31,14 @@ rect { fill: #f6f8fa; stroke: #8c959f }
 .back { fill: #ffffff; stroke: none }
 .assay { fill: #ddf4ff; stroke: #0969da }
 .assay-report { fill: #fff8c5; stroke: #9a6700 }
-.assay-core { fill: #dafbe1; stroke: #1a7f37 }
+.assay-base,
+.assay-claims,
+.assay-importers,
+.assay-kinds,
+.assay-machine,
+.assay-study,
+.assay-system,
+.assay-verdict { fill: #dafbe1; stroke: #1a7f37 }
 @media (prefers-color-scheme: dark) {
 text { fill: #e6edf3 }
 .muted { fill: #9ea7b3 }
@@ -39,7 +46,14 @@ rect { fill: #161b22; stroke: #6e7681 }
 .back { fill: #0d1117; stroke: none }
 .assay { fill: #0c2d6b; stroke: #58a6ff }
 .assay-report { fill: #4b2900; stroke: #d29922 }
-.assay-core { fill: #033a16; stroke: #3fb950 }
+.assay-base,
+.assay-claims,
+.assay-importers,
+.assay-kinds,
+.assay-machine,
+.assay-study,
+.assay-system,
+.assay-verdict { fill: #033a16; stroke: #3fb950 }
 }
 ";
 
@@ -59,8 +73,8 @@ fn draw(house: &Layers) -> Done<String> {
     let pairs: Vec<String> =
         house.never.iter().map(|(from, to)| format!("{from} -> {to}")).collect();
     page.note(&format!("Never, although below: {}.", pairs.join(", ")));
-    page.heading("Leaves, all in assay-core: used by all, using nothing");
-    if let Some(other) = house.leaves.iter().find(|leaf| leaf.crate_ != "assay-core") {
+    page.heading("Leaves, all in assay-base: used by all, using nothing");
+    if let Some(other) = house.leaves.iter().find(|leaf| leaf.crate_ != "assay-base") {
         return Err(format!("{}: the leaf {} is of another crate", layers::PATH, other.name));
     }
     page.row(&house.leaves, false)?;
@@ -126,23 +140,20 @@ impl Page {
         Ok(())
     }
 
-    /// A line of the list of crates.
+    /// A line of the list of crates, or several where it needs many.
     fn crate_(&mut self, one: &Crate) -> Done<()> {
-        let none = || "none of them".to_owned();
-        let needs = if one.needs.is_empty() { none() } else { one.needs.join(", ") };
         let ends = [COLUMNS[1], COLUMNS[2], WIDTH - MARGIN];
-        for ((text, letter), (start, end)) in
-            [(&one.name, NAME), (&one.about, LETTER), (&needs, LETTER)]
-                .into_iter()
-                .zip(COLUMNS.into_iter().zip(ends))
-        {
-            fits(text, text.len() * letter, end - start - 4)?;
-        }
+        let [first, second, third] = [0, 1, 2].map(|at| ends[at] - COLUMNS[at] - 4);
+        fits(&one.name, one.name.len() * NAME, first)?;
+        fits(&one.about, one.about.len() * LETTER, second)?;
         let y = self.y + 14;
         self.text(COLUMNS[0], y, "name", &one.name);
         self.text(COLUMNS[1], y, "", &one.about);
-        self.text(COLUMNS[2], y, "muted", &needs);
-        self.y += LINE;
+        for needs in lines_of(&one.needs, third / LETTER) {
+            fits(&needs, needs.len() * LETTER, third)?;
+            self.text(COLUMNS[2], self.y + 14, "muted", &needs);
+            self.y += LINE;
+        }
         Ok(())
     }
 
@@ -160,6 +171,22 @@ impl Page {
     }
 }
 
+/// Names in lines of at most so many letters.
+fn lines_of(names: &[String], most: usize) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut line = String::new();
+    for name in names {
+        if !line.is_empty() && line.len() + name.len() + 3 > most {
+            lines.push(format!("{line},"));
+            line.clear();
+        }
+        line.push_str(if line.is_empty() { "" } else { ", " });
+        line.push_str(name);
+    }
+    lines.push(if names.is_empty() { "none of them".to_owned() } else { line });
+    lines
+}
+
 /// A text that would not fit is told, not cut.
 fn fits(text: &str, needed: usize, room: usize) -> Done<()> {
     if needed <= room {
@@ -173,7 +200,7 @@ fn fits(text: &str, needed: usize, room: usize) -> Done<()> {
 mod own_tests {
     use super::*;
 
-    const HOUSE: &str = "layer\nassay/cli: calls & prints\nlayer\nassay-core/plan: order -> trials\nnever\ncli: plan\nleaves\nassay-core/lines: of CSV\ncrates\nassay: commands -> assay-core\nassay-core: decides ->\n";
+    const HOUSE: &str = "layer\nassay/cli: calls & prints\nlayer\nassay-study/plan: order -> trials\nnever\ncli: plan\nleaves\nassay-base/lines: of CSV\ncrates\nassay: commands -> assay-base\nassay-base: decides ->\n";
 
     #[test]
     fn every_room_and_crate_stands_in_the_picture_once() {
@@ -187,13 +214,22 @@ mod own_tests {
     }
 
     #[test]
+    fn many_names_stand_in_several_lines() {
+        let names = ["ab", "cd", "ef"].map(str::to_owned);
+        assert_eq!(lines_of(&names, 10), ["ab, cd, ef"]);
+        assert_eq!(lines_of(&names, 8), ["ab, cd,", "ef"]);
+        assert_eq!(lines_of(&names, 1), ["ab,", "cd,", "ef"]);
+        assert_eq!(lines_of(&[], 1), ["none of them"]);
+    }
+
+    #[test]
     fn what_does_not_fit_is_told() {
         let long = "word ".repeat(40);
         for (short, longer) in [("calls & prints", &*long), ("order", &long), ("commands", &long)] {
             let told = draw(&Layers::read(&HOUSE.replace(short, longer)).unwrap()).unwrap_err();
             assert!(told.contains("too long"), "{told}");
         }
-        let other = HOUSE.replace("assay-core/lines", "assay/lines");
+        let other = HOUSE.replace("assay-base/lines", "assay/lines");
         assert!(draw(&Layers::read(&other).unwrap()).unwrap_err().contains("another crate"));
     }
 }

@@ -7,8 +7,8 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use assay_core::collection::{FORMAT, Number, Row, file};
-use assay_core::findings::Trust;
+use assay_claims::collection::{FORMAT, Number, Row, file};
+use assay_study::findings::Trust;
 
 use crate::lab::process::Assay;
 use crate::lab::{Done, Scratch};

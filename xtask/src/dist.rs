@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use assay::cli::completion;
-use assay_core::digest::{hexadecimal, sha256};
+use assay_base::digest::{hexadecimal, sha256};
 use flate2::read::GzDecoder;
 use flate2::{Compression, GzBuilder};
 

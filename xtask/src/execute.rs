@@ -11,9 +11,9 @@ use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use assay::real::{self, Real};
-use assay_core::presence::Presence;
-use assay_core::system::execute::{PeakBy, passed};
-use assay_core::system::{Execution, System};
+use assay_base::presence::Presence;
+use assay_system::system::execute::{PeakBy, passed};
+use assay_system::system::{Execution, System};
 
 use crate::fio::{Draws, middle};
 use crate::lab::Done;

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use assay_core::draws::Draws;
+use assay_base::draws::Draws;
 
 use crate::lab::{Done, Scratch};
 use crate::options::Options;

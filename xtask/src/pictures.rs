@@ -12,10 +12,10 @@ use std::time::Duration;
 
 use assay::real::Real;
 use assay::store;
-use assay_core::results::bundle;
 use assay_report::figure::Figure;
 use assay_report::figures::FIGURES;
 use assay_report::svg::{self, Theme};
+use assay_study::results::bundle;
 
 use crate::lab::process::{Assay, run};
 use crate::lab::{Done, Scratch, call, has, is_root};

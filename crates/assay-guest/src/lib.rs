@@ -4,6 +4,11 @@
 //! out by QEMU: what it measures says nothing of hardware, and the program in it says so (rule `emulated`).
 //!
 //! Used by the product (`assay::real::guest`) and by its laboratory; it prints nothing.
+//!
+//! Here belongs what makes and ends a guest. What runs in it does not, nor whether its numbers count.
+//!
+//! The types to know: [`Asked`] (a guest, as it is asked for), [`Ended`], [`kernel::Kernel`],
+//! [`machine::Machine`], [`files::Files`] (what a guest left).
 
 #![forbid(unsafe_code)]
 

@@ -4,6 +4,12 @@
 //! directory of its own and is taken down again when its guard is dropped, in the opposite order,
 //! also when a test panics. The directory lies in memory where there is room: a drive that others
 //! measure or write to is then neither waited for nor disturbed.
+//!
+//! Here belongs what tests of several crates are made with. Machines of text do not: they lie beside the trait that
+//! they follow, in `assay-system`.
+//!
+//! The types to know: [`Scratch`] (a directory of its own), [`LoopDevice`], [`volume::Volume`],
+//! [`process::Assay`] (the program under test), [`needs::Need`] (what a test cannot do without).
 
 #![forbid(unsafe_code)]
 

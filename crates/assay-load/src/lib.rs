@@ -5,6 +5,11 @@
 //! and what the engine knows about its own doing. A [`FileTree`] is gone through below a directory that
 //! it is handed. The crate knows no study, opens nothing else, prints nothing, and its measured path
 //! allocates nothing.
+//!
+//! Here belongs what runs in the measured time, and the shapes of jobs and outcomes. What a study asks for and what
+//! its numbers mean does not: that is `assay-kinds`. `unsafe` is allowed.
+//!
+//! The types to know: [`Job`], [`Target`], [`EngineKind`], [`Outcome`], [`FileTree`].
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
 
 mod buffer;

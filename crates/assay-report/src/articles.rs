@@ -5,13 +5,13 @@ use serde::Serialize;
 use super::document::numbers;
 use super::document::{Block, Cell, Document, Row, Section, Table, Tone};
 use super::table::Column;
-use assay_core::articles::rules::verdict_word;
-use assay_core::articles::{Article, FORMAT, Histogram, Judged, Measured, PRINTED};
-use assay_core::findings::answers::Claim as Verdict;
-use assay_core::findings::{Cell as Number, Comparison, Findings, Trust};
-use assay_core::quantity::units::show;
-use assay_core::results::plan::Arm;
-use assay_core::work::metrics::noun;
+use assay_base::quantity::units::show;
+use assay_claims::articles::rules::verdict_word;
+use assay_claims::articles::{Article, FORMAT, Histogram, Judged, Measured, PRINTED};
+use assay_kinds::work::metrics::noun;
+use assay_study::findings::answers::Claim as Verdict;
+use assay_study::findings::{Cell as Number, Comparison, Findings, Trust};
+use assay_study::results::plan::Arm;
 
 /// Verdicts in the order in which they are counted.
 const VERDICTS: [Verdict; 4] =

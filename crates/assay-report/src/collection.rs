@@ -3,9 +3,9 @@
 use super::document::NONE;
 use super::markdown;
 use super::table::Column;
-use assay_core::collection::flat::{Flat, PUBLISHED};
-use assay_core::collection::numbers::NUMBERS;
-use assay_core::quantity::units::show;
+use assay_base::quantity::units::show;
+use assay_claims::collection::flat::{Flat, PUBLISHED};
+use assay_claims::collection::numbers::NUMBERS;
 
 pub use super::html::collection::{Contents, MOST_TOLD, device, device_parts, listing, page};
 

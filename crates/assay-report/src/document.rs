@@ -33,13 +33,13 @@ mod surfaces;
 mod surroundings;
 mod windows;
 
-use assay_core::findings::{Cell as Measured, Comparison, Findings, Trust};
-use assay_core::results::plan::Arm;
+use assay_study::findings::{Cell as Measured, Comparison, Findings, Trust};
+use assay_study::results::plan::Arm;
 
 use super::table::Column;
 
 pub use answers::QUESTIONS;
-pub use assay_core::exhibit::Tone;
+pub use assay_base::exhibit::Tone;
 pub use forum::{COLUMNS as FORUM_COLUMNS, forum};
 pub use large::{Large, headline, large, measured_on, method, subject};
 pub use opening::{Standing, answer, standing};
@@ -289,7 +289,7 @@ pub(super) fn comparison_of<'a>(findings: &'a Findings, cell: &Measured) -> Opti
 fn spread(cell: &Measured) -> String {
     match (cell.min, cell.max, cell.value().filter(|value| *value > 0.0)) {
         (Some(min), Some(max), Some(mean)) if cell.n > 1 => {
-            let share = assay_core::quantity::units::show::brief_percent(50.0 * (max - min) / mean);
+            let share = assay_base::quantity::units::show::brief_percent(50.0 * (max - min) / mean);
             format!("\u{b1}{share}")
         }
         _ => NONE.to_owned(),

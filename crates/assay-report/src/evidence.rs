@@ -3,16 +3,16 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use assay_core::analysis;
-use assay_core::findings::Findings;
-use assay_core::probes::block_latency::counts::{self, ClassSpan};
-use assay_core::results::environment::Environment;
-use assay_core::results::plan::{Arm, Plan, PlannedWorkload};
-use assay_core::results::record::Repeats;
-use assay_core::results::record::{Status, Trial, TrialRecord};
-use assay_core::results::series::SeriesRow;
-use assay_core::results::tally::Tally;
-use assay_core::work::{Measured, command};
+use assay_kinds::work::{Measured, command};
+use assay_machine::probes::block_latency::counts::{self, ClassSpan};
+use assay_study::findings::Findings;
+use assay_study::results::environment::Environment;
+use assay_study::results::plan::{Arm, Plan, PlannedWorkload};
+use assay_study::results::record::Repeats;
+use assay_study::results::record::{Status, Trial, TrialRecord};
+use assay_study::results::series::SeriesRow;
+use assay_study::results::tally::Tally;
+use assay_verdict::analysis;
 
 /// Findings with the records behind them. Numbers that were brought along have no records.
 #[derive(Clone, Debug)]

@@ -9,8 +9,8 @@ mod parquet;
 mod trials;
 mod trials_csv;
 
-use assay_core::catalogue::About;
-use assay_core::findings::{Cell, CellTrial, Findings};
+use assay_base::catalogue::About;
+use assay_study::findings::{Cell, CellTrial, Findings};
 
 use crate::document::{self, FORUM_COLUMNS};
 use crate::{markdown, text};

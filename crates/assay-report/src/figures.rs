@@ -29,7 +29,7 @@ use std::collections::BTreeSet;
 use super::document::{answer, large};
 use super::evidence::Evidence;
 use super::figure::{Axis, Figure, Series};
-use assay_core::catalogue::About;
+use assay_base::catalogue::About;
 
 /// One kind of figure.
 #[derive(Clone, Copy, Debug)]

@@ -8,7 +8,7 @@ use super::figure::Figure;
 use super::figures;
 use super::layout::clean;
 use super::svg::{self, Theme};
-use assay_core::findings::Findings;
+use assay_study::findings::Findings;
 
 /// Text, and the files that it refers to.
 #[derive(Clone, Debug, PartialEq, Eq)]

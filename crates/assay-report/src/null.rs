@@ -2,9 +2,9 @@
 
 use super::layout::{text_of, wrap};
 use super::table::{columns, table};
-use assay_core::analysis::Null;
-use assay_core::quantity::units::show;
-use assay_core::work::metrics::noun;
+use assay_base::quantity::units::show;
+use assay_kinds::work::metrics::noun;
+use assay_verdict::analysis::Null;
 
 /// The self-test as text.
 pub fn render(null: &Null, width: usize) -> String {

@@ -5,15 +5,15 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 
 use super::layout::{text_of, wrap};
-use assay_core::analysis::Foresight;
-use assay_core::factors::layers::{SWAP, Stack, Wish, several, swaps_to_file};
-use assay_core::failure::Outcome;
-use assay_core::quantity::units::show;
-use assay_core::results::plan::is_false;
-use assay_core::results::plan::{Plan, PlannedTrial, PlannedWorkload, Survey, arm_words};
-use assay_core::study::{Order, Study};
-use assay_core::system::identity::{Loss, Stake};
-use assay_core::system::site::{Site, TargetKind};
+use assay_base::failure::Outcome;
+use assay_base::quantity::units::show;
+use assay_machine::factors::layers::{SWAP, Stack, Wish, several, swaps_to_file};
+use assay_study::results::plan::is_false;
+use assay_study::results::plan::{Plan, PlannedTrial, PlannedWorkload, Survey, arm_words};
+use assay_study::study::{Order, Study};
+use assay_system::system::identity::{Loss, Stake};
+use assay_system::system::site::{Site, TargetKind};
+use assay_verdict::analysis::Foresight;
 
 /// Format of the document.
 pub const FORMAT: &str = "assay-preview/1";
@@ -91,7 +91,7 @@ pub struct PreviewTrial {
     /// Workload.
     pub workload: String,
     /// Arm.
-    pub arm: assay_core::results::plan::Arm,
+    pub arm: assay_study::results::plan::Arm,
     /// The second copy of the baseline.
     pub control: bool,
 }
@@ -253,7 +253,7 @@ fn makes(standings: &[&Survey]) -> Vec<PreviewMade> {
     found
 }
 
-fn levels(arm: &assay_core::results::plan::Arm) -> String {
+fn levels(arm: &assay_study::results::plan::Arm) -> String {
     if arm.is_empty() {
         return String::new();
     }

@@ -15,9 +15,9 @@ use std::sync::OnceLock;
 use super::document::Detail;
 use super::layout::width_of;
 use super::{document, json, text};
-use assay_core::findings::{Band, Extremes, Findings, Member, Surface, Trust};
-use assay_core::results::plan::Arm;
 use assay_lab::expected::Expected;
+use assay_study::findings::{Band, Extremes, Findings, Member, Surface, Trust};
+use assay_study::results::plan::Arm;
 
 fn directory() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/findings")
@@ -262,10 +262,10 @@ fn a_surface_is_a_table_with_its_trust_on_every_page() {
 /// Author's digits and unit, own numbers in that unit, and no verdict.
 #[test]
 fn published_numbers_stand_beside_own_ones_on_every_page() {
-    use assay_core::findings::published::{Published, Unit};
+    use assay_study::findings::published::{Published, Unit};
     let mut shown = 0;
     for (name, mut found) in fixtures() {
-        let own = |cell: &&assay_core::findings::Cell| {
+        let own = |cell: &&assay_study::findings::Cell| {
             cell.metric == "bandwidth_bytes_per_s" && cell.geometric_mean.is_some() && !cell.control
         };
         let Some(cell) = found.cells.iter().find(own).cloned() else { continue };
@@ -304,7 +304,7 @@ fn published_numbers_stand_beside_own_ones_on_every_page() {
 
 #[test]
 fn questions_and_the_card_stand_on_every_page() {
-    use assay_core::findings::answers::{Answer, Beside, CardNumber, CardRow, Claim, Standing};
+    use assay_study::findings::answers::{Answer, Beside, CardNumber, CardRow, Claim, Standing};
     let number = |value: f64| Some(CardNumber { value, ci95: None, trust: Some(Trust::Trusted) });
     for (name, mut found) in fixtures() {
         found.answers = vec![Answer {
@@ -358,7 +358,7 @@ fn questions_and_the_card_stand_on_every_page() {
 
 #[test]
 fn the_surroundings_stand_on_the_full_page_with_what_there_is() {
-    use assay_core::results::surroundings::facts::{
+    use assay_study::results::surroundings::facts::{
         DriveHealth, Hottest, ObservedField, SurroundingsFacts, WorkloadSurroundings,
     };
     let row = |arm: &str, watts| WorkloadSurroundings {

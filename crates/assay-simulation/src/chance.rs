@@ -1,7 +1,7 @@
 //! Random numbers of the simulated studies: the product's own generator, and variates that are made
 //! from its bits here, so that no other library can change what was drawn.
 
-use assay_core::draws::Draws;
+use assay_base::draws::Draws;
 use statrs::distribution::{ContinuousCDF, Normal};
 
 use assay_lab::Done;

@@ -4,13 +4,13 @@
 
 use std::fmt::Write;
 
-use assay_core::analysis;
-use assay_core::analysis::days::Days;
-use assay_core::analysis::gate::{self, Ended, Gate};
-use assay_core::findings::{Findings, Verdict};
-use assay_core::importers::{Options, trials_csv};
-use assay_core::results::plan::Arm;
+use assay_importers::importers::{Options, trials_csv};
 use assay_lab::Done;
+use assay_study::findings::{Findings, Verdict};
+use assay_study::results::plan::Arm;
+use assay_verdict::analysis;
+use assay_verdict::analysis::days::Days;
+use assay_verdict::analysis::gate::{self, Ended, Gate};
 
 use crate::chance::Chance;
 use crate::experiment::{Bound, Count, Experiment};

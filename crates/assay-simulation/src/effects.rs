@@ -5,7 +5,7 @@ use crate::experiment::{Bound, Count, Experiment};
 use crate::null::false_verdict;
 use crate::seam::{self, Question};
 use crate::world::{self, PAIR_SD, World};
-use assay_core::findings::{Comparison, Verdict};
+use assay_study::findings::{Comparison, Verdict};
 
 /// Margins of S5.
 const MARGINS: [f64; 3] = [0.02, 0.05, 0.1];

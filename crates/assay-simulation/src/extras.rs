@@ -5,7 +5,7 @@ use crate::experiment::{Bound, Count, Experiment};
 use crate::null::{CARRY_OVER, REPLICATES, false_verdict, null};
 use crate::seam::{self, Question};
 use crate::world::{self, CARRIER, Noise, Turns, World};
-use assay_core::study::Order;
+use assay_study::study::Order;
 
 /// What every second trial gains in R7.
 const SLOT: f64 = 0.03;

@@ -5,10 +5,10 @@ use crate::chance::Chance;
 use crate::experiment::{Bound, Count, Experiment, Said};
 use crate::seam::{self, Question};
 use crate::world::{self, Trial, World};
-use assay_core::findings::Findings;
-use assay_core::findings::{Cell, Comparison, Verdict};
-use assay_core::results::plan::Arm;
 use assay_lab::Done;
+use assay_study::findings::Findings;
+use assay_study::findings::{Cell, Comparison, Verdict};
+use assay_study::results::plan::Arm;
 
 /// Random studies; each is judged five times.
 const STUDIES: u32 = 200;

@@ -4,10 +4,10 @@ use crate::chance::Chance;
 use crate::experiment::{Bound, Count, Experiment, Said};
 use crate::seam::{self, Question};
 use crate::world::{self, World};
-use assay_core::analysis;
-use assay_core::findings::Verdict;
-use assay_core::results::design::Stopping;
 use assay_lab::Done;
+use assay_study::findings::Verdict;
+use assay_study::results::design::Stopping;
+use assay_verdict::analysis;
 
 const LOOKS: [u32; 6] = [5, 7, 10, 14, 20, 28];
 /// Replicates between which an open study may end.

@@ -6,6 +6,12 @@
 //!
 //! A program of its own, above what decides and nothing else: it alone is built with optimisation for its
 //! studies, and not all that measures and shows.
+//!
+//! Here belongs an experiment: a world whose truth is known, what is asked of it, and the bound that must hold. What is
+//! counted does not: that is the product, through the same door as tables that were brought along.
+//!
+//! The types to know: `world::World`, `world::Trial`, `seam::Question`, `experiment::Experiment`,
+//! `experiment::Row`.
 
 #![forbid(unsafe_code)]
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "printing is what it is for")]

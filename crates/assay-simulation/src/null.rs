@@ -3,7 +3,7 @@
 use crate::experiment::{Bound, Count, Experiment};
 use crate::seam::{self, Question};
 use crate::world::{self, Noise, World};
-use assay_core::findings::Verdict;
+use assay_study::findings::Verdict;
 
 const ARMS: [usize; 3] = [2, 3, 8];
 pub const REPLICATES: [usize; 4] = [3, 5, 6, 10];

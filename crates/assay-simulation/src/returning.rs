@@ -4,7 +4,7 @@
 use crate::experiment::{Bound, Cell, Experiment};
 use crate::null::null;
 use crate::world::{Returning, Turns, World};
-use assay_core::study::Order;
+use assay_study::study::Order;
 
 const ARMS: [usize; 4] = [2, 3, 4, 8];
 const REPLICATES: [usize; 5] = [3, 4, 5, 6, 10];

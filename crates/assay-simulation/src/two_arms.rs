@@ -1,8 +1,8 @@
 //! S13: two arms of which one is slow after the other (R2d). First places follow their own arm and second
 //! places the other one, so that the mean of both is the truth of neither.
 
-use assay_core::findings::notes::Note;
-use assay_core::findings::{Comparison, Findings};
+use assay_study::findings::notes::Note;
+use assay_study::findings::{Comparison, Findings};
 
 use crate::experiment::{Bound, Count, Experiment};
 use crate::seam::{self, Question};

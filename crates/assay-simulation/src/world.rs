@@ -3,9 +3,9 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 
-use assay_core::draws::Draws;
-use assay_core::plan::order::{self, Rules, Turn};
-use assay_core::study::{LeadIn, Order};
+use assay_base::draws::Draws;
+use assay_study::plan::order::{self, Rules, Turn};
+use assay_study::study::{LeadIn, Order};
 
 use crate::chance::Chance;
 

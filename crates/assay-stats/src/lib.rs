@@ -2,6 +2,11 @@
 //!
 //! Rule numbers (R1 to R13) are those of the protocol; every public function names
 //! its source and is tested against vectors in `tests/reference/`.
+//!
+//! Here belongs a formula with its source. What a study makes of it (units, directions, sentences) does not: that is
+//! `assay-verdict`.
+//!
+//! The types to know: [`Sample`], [`PairedRatio`], [`Welch`], [`Equivalence`], [`Verdict`].
 
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]

@@ -1,5 +1,5 @@
 //! Prints what drives answer, in the form of a recorded machine (`answer DEVICE QUESTION HEX`), for
-//! the fixtures of `assay-core`: `cargo run -p assay-sys --example ask-drive -- /dev/sda /dev/nvme0n1`.
+//! the fixtures of `assay-system`: `cargo run -p assay-sys --example ask-drive -- /dev/sda /dev/nvme0n1`.
 //! Only asks; pages of identity carry serial numbers.
 
 use std::fmt::Write as _;

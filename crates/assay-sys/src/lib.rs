@@ -1,6 +1,12 @@
 //! The raw kernel calls that rustix lacks, each one safe function with its own test.
 //!
 //! Errors are the kernel's own, unchanged. Sizes and offsets are in bytes.
+//!
+//! Here belongs a call that needs `unsafe`, and what the kernel answers. When it is made, and what follows from its answer,
+//! does not: that is `assay::real` and what stands above it.
+//!
+//! The types to know: [`BlockTrace`] and its [`BlockTotals`], [`Launch`] (a program that is started),
+//! [`LoopOptions`], [`MappedExtent`].
 
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
 

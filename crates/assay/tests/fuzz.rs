@@ -7,7 +7,7 @@
 #[path = "fuzz/readers.rs"]
 mod readers;
 
-use assay_core::importers::{IMPORTERS, Reads};
+use assay_importers::importers::{IMPORTERS, Reads};
 use assay_lab::fuzz;
 use assay_lab::needs::count;
 use readers::READERS;

@@ -18,16 +18,10 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use assay_lab::layers::{self, Layers};
-use source::{blanked, functions, used_below, used_modules};
+use source::{DECIDING, blanked, functions, used_below, used_modules};
 
-/// The crates whose rooms these are. What shows is one room.
-const HOUSE: [(&str, Option<&str>); 3] = [
-    ("crates/assay/src/", None),
-    ("crates/assay-core/src/", None),
-    ("crates/assay-report/src/", Some("report")),
-];
-/// They know the machine only as a trait.
-const PURE: [&str; 2] = ["assay-core", "assay-report"];
+/// What shows is a crate and one room.
+const SHOWING: (&str, &str) = ("assay-report", "report");
 /// What they would touch it with.
 const TOUCHING: [&str; 6] = ["clap", "nix", "rustix", "signal-hook", "tokio", "ureq"];
 /// What they may use of the raw calls: the counters of the kernel, and files in memory.
@@ -47,6 +41,10 @@ const COUNTERS: [&str; 14] = [
     "memory_copy",
     "memory_file",
 ];
+/// Lines of the sources of a crate, tests among them.
+const LONGEST_CRATE: usize = 30_000;
+/// It has longer ones: the product, whose rooms are walls of their own.
+const LONG_CRATES: [&str; 1] = ["assay"];
 const LONGEST_FILE: usize = 800;
 const LONGEST_FUNCTION: usize = 120;
 
@@ -84,12 +82,25 @@ fn rust_files() -> Vec<(String, String)> {
         .collect()
 }
 
+/// Crate and inner path of a source of a crate.
+fn in_crate(name: &str) -> Option<(&str, &str)> {
+    name.strip_prefix("crates/")?.split_once("/src/")
+}
+
 /// A file of the house as `room/file`.
 fn in_house(name: &str) -> Option<String> {
-    HOUSE.iter().find_map(|(crate_, room)| {
-        let inner = name.strip_prefix(crate_)?;
-        Some(room.map_or_else(|| inner.to_owned(), |room| format!("{room}/{inner}")))
-    })
+    let (crate_, inner) = in_crate(name)?;
+    if crate_ == SHOWING.0 {
+        return Some(format!("{}/{inner}", SHOWING.1));
+    }
+    // The page of a crate has no code.
+    let is_room = crate_ == "assay" || (DECIDING.contains(&crate_) && inner != "lib.rs");
+    is_room.then(|| inner.to_owned())
+}
+
+/// Whether a crate knows the machine only as a trait.
+fn is_pure(crate_: &str) -> bool {
+    crate_ == SHOWING.0 || DECIDING.contains(&crate_)
 }
 
 /// What `crates/layers.txt` says.
@@ -129,9 +140,10 @@ fn every_room_lies_in_its_crate() {
     let files: Vec<String> = rust_files().into_iter().map(|(name, _)| name).collect();
     let mut seen = Vec::new();
     for room in rooms {
-        let whole = HOUSE.iter().find(|(_, whole)| *whole == Some(room.name.as_str()));
+        let whole = (room.crate_.as_str(), room.name.as_str()) == SHOWING;
         let own = format!("crates/{}/src/{}", room.crate_, room.name);
-        let start = whole.map_or(own.as_str(), |(folder, _)| folder.trim_end_matches('/'));
+        let start =
+            if whole { own.trim_end_matches(&format!("/{}", SHOWING.1)) } else { own.as_str() };
         let there = |name: &String| {
             name.strip_prefix(start).is_some_and(|rest| rest.starts_with('/') || rest == ".rs")
         };
@@ -139,6 +151,94 @@ fn every_room_lies_in_its_crate() {
         assert!(!seen.contains(&&room.name), "{} stands there twice", room.name);
         seen.push(&room.name);
     }
+}
+
+/// What the page of a crate does not say: what belongs there, what does not, the five types to know.
+fn unsaid(text: &str) -> Vec<&'static str> {
+    let page: Vec<&str> = text.lines().map_while(|line| line.strip_prefix("//!")).collect();
+    let page = page.join(
+        "
+",
+    );
+    let (before, types) = page.split_once("The types to know:").unwrap_or((&page, ""));
+    let rest = before.split_once("Here belongs").map_or("", |(_, rest)| rest);
+    let does_not = [" does not", " do not"].iter().any(|words| rest.contains(words));
+    // Each name stands between two.
+    let names = types.matches('`').count() / 2;
+    let said = [
+        ("what belongs there", !rest.is_empty()),
+        ("what does not", does_not),
+        ("the types to know", names >= 5),
+    ];
+    said.into_iter().filter(|(_, is_said)| !is_said).map(|(what, _)| what).collect()
+}
+
+#[test]
+fn every_crate_opens_with_a_page() {
+    let files = rust_files();
+    for one in &house().crates {
+        let [library, program] =
+            ["lib", "main"].map(|name| format!("crates/{}/src/{name}.rs", one.name));
+        let find = |path: &String| files.iter().find(|(name, _)| name == path);
+        let (name, text) = find(&library).or_else(|| find(&program)).unwrap();
+        assert_eq!(unsaid(text), Vec::<&str>::new(), "{name}");
+    }
+    let page = "//! Here belongs a; b does not.
+//! The types to know: `A`, `B`, `C`, `D`, `E`.
+mod a;
+";
+    assert_eq!(unsaid(page), Vec::<&str>::new());
+    assert_eq!(unsaid(&page.replace(", `E`", "")), ["the types to know"]);
+    assert_eq!(unsaid(&page.replace("does not", "does")), ["what does not"]);
+    assert_eq!(
+        unsaid(
+            "//! A crate.
+"
+        )
+        .len(),
+        3
+    );
+}
+
+/// The highest and the lowest layer of a crate, from the top, if it has rooms there.
+fn layers_of(crate_: &str) -> Option<[usize; 2]> {
+    let has = |layer: &[layers::Room]| layer.iter().any(|room| room.crate_ == crate_);
+    let all = house().layers.iter().enumerate();
+    let own: Vec<usize> = all.filter(|(_, layer)| has(layer)).map(|(at, _)| at).collect();
+    Some([*own.first()?, *own.last()?])
+}
+
+/// The runner of the product stands below what judges: it is the one whose layers may be anywhere.
+#[test]
+fn no_crate_needs_one_that_stands_above_it() {
+    for one in house().crates.iter().filter(|one| one.name != "assay") {
+        let Some([_, lowest]) = layers_of(&one.name) else { continue };
+        for needed in &one.needs {
+            let Some([highest, _]) = layers_of(needed) else { continue };
+            assert!(highest > lowest, "{} needs {needed}, which does not stand below", one.name);
+        }
+    }
+    let [verdict, base] = ["assay-verdict", "assay-base"].map(|name| layers_of(name).unwrap());
+    assert!(verdict[0] < verdict[1] && verdict[1] < base[0]);
+}
+
+/// Crates with more lines than allowed.
+fn long_crates(files: &[(String, String)], most: usize) -> Vec<String> {
+    let mut lines = std::collections::BTreeMap::<&str, usize>::new();
+    for (crate_, text) in files.iter().filter_map(|(name, text)| Some((in_crate(name)?.0, text))) {
+        *lines.entry(crate_).or_default() += text.lines().count();
+    }
+    let long = lines.into_iter().filter(|(name, own)| *own > most && !LONG_CRATES.contains(name));
+    long.map(|(name, own)| format!("{name}: {own} lines, at most {most}")).collect()
+}
+
+#[test]
+fn crates_stay_small_enough_to_be_compiled_at_each_change() {
+    assert_eq!(long_crates(&rust_files(), LONGEST_CRATE), Vec::<String>::new());
+    let files = [("crates/a/src/b.rs", "1\n2\n3\n"), ("crates/c/src/d.rs", "1\n")];
+    let files = files.map(|(name, text)| (name.to_owned(), text.to_owned()));
+    assert_eq!(long_crates(&files, 2), ["a: 3 lines, at most 2"]);
+    assert_eq!(long_crates(&files, 3), Vec::<String>::new());
 }
 
 /// Crates of the house that a manifest needs, tests apart.
@@ -178,7 +278,8 @@ fn a_forbidden_use_is_found() {
     );
     assert_eq!(found("factors", "use super::super::work::io;"), "work");
     assert_eq!(found("failure", "use crate::system::System;"), "system");
-    assert_eq!(found("runner", "use assay_core::{analysis::judge, plan};"), "analysis");
+    assert_eq!(found("runner", "use assay_verdict::{analysis::judge, truth};"), "analysis");
+    assert_eq!(found("system", "fn f() { assay_study::plan::go() }"), "plan");
     assert_eq!(found("store", "use assay_report::html;"), "");
     assert_eq!(found("runner", "use assay_report::html;"), "report");
     assert_eq!(found("truth", "use crate::results::Plan; // crate::runner in a comment"), "");
@@ -188,7 +289,7 @@ fn a_forbidden_use_is_found() {
 #[test]
 fn what_decides_and_what_shows_touches_nothing() {
     let mut wrong = Vec::new();
-    for crate_ in PURE {
+    for crate_ in DECIDING.into_iter().chain([SHOWING.0]) {
         let manifest = format!("crates/{crate_}/Cargo.toml");
         let text = fs::read_to_string(root().join(&manifest)).unwrap();
         let needed = text.split("[dev-dependencies]").next().unwrap();
@@ -198,7 +299,7 @@ fn what_decides_and_what_shows_touches_nothing() {
         wrong.extend(touching.map(|name| format!("{manifest} needs {name}")));
     }
     for (name, text) in rust_files() {
-        let pure = PURE.iter().any(|crate_| name.starts_with(&format!("crates/{crate_}/src/")));
+        let pure = in_crate(&name).is_some_and(|(crate_, _)| is_pure(crate_));
         if pure && text.contains("disallowed_methods") && !name.contains("tests") {
             wrong.push(format!("{name} allows what this crate may not call"));
         }
@@ -264,8 +365,8 @@ fn few_files_of_the_runner_see_the_study() {
     let seeing = files.filter(|(_, text)| sees_the_study(text));
     let seeing: Vec<String> = seeing.map(|(name, _)| name).collect();
     assert!((1..=MOST).contains(&seeing.len()), "at most {MOST}: {seeing:?}");
-    assert!(sees_the_study("use assay_core::study::{Study, Target};"));
-    assert!(sees_the_study("fn f(study: &assay_core::study::Study) {}"));
+    assert!(sees_the_study("use assay_study::study::{Study, Target};"));
+    assert!(sees_the_study("fn f(study: &assay_study::study::Study) {}"));
     assert!(!sees_the_study("// Study\nlet same = fresh == Fresh::Study; struct StudyFacts;"));
 }
 
@@ -305,7 +406,7 @@ fn nothing_here_names_a_workplace_or_a_registry() {
     }
     let [folder, _] = folders;
     assert!(begins_a_path(&format!("in `{folder}x`"), folder));
-    assert!(!begins_a_path(&format!("crates/assay-core/src{folder}x, and ..{folder}"), folder));
+    assert!(!begins_a_path(&format!("crates/assay-base/src{folder}x, and ..{folder}"), folder));
 }
 
 /// Bodies of tests that ask what the machine has and would be called passed where it has not.

@@ -11,7 +11,7 @@ use super::{need, told};
 use crate::collection::{number, write};
 use crate::lab::Done;
 
-use assay_core::collection::{FORMAT, Row};
+use assay_claims::collection::{FORMAT, Row};
 
 /// Folder of the cards.
 pub const FOLDER: &str = "cards";

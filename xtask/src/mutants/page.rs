@@ -19,7 +19,7 @@ pub fn line(mutant: &Mutant, fate: &Fate) -> String {
     format!("{}:{line}: {what}: {fate}", place(file))
 }
 
-/// `assay-core: calc/raid.rs` of a file of a crate.
+/// `assay-base: calc/raid.rs` of a file of a crate.
 fn place(file: &str) -> String {
     file.trim_start_matches("crates/").replacen("/src/", ": ", 1)
 }
@@ -98,7 +98,7 @@ mod own_tests {
 
     #[test]
     fn a_file_is_told_by_its_crate() {
-        assert_eq!(place("crates/assay-core/src/calc/raid.rs"), "assay-core: calc/raid.rs");
+        assert_eq!(place("crates/assay-base/src/calc/raid.rs"), "assay-base: calc/raid.rs");
         assert_eq!(place("f.rs"), "f.rs");
     }
 

@@ -2,9 +2,9 @@
 
 use super::{Block, Cell, NONE, Role, Row, Section, Table};
 use crate::table::columns;
-use assay_core::findings::Findings;
-use assay_core::findings::answers::{Answer, CardNumber, CardRow, Claim, Standing};
-use assay_core::quantity::units::show;
+use assay_base::quantity::units::show;
+use assay_study::findings::Findings;
+use assay_study::findings::answers::{Answer, CardNumber, CardRow, Claim, Standing};
 
 /// Heading of the questions with their answers.
 pub const QUESTIONS: &str = "questions";

@@ -4,9 +4,9 @@ use super::numbers::{under_heading, value};
 use super::study_tables::arm_name;
 use super::{Block, Cell, NONE, Row, Section, Table};
 use crate::table::{Column, columns};
-use assay_core::findings::boots::BootGroup;
-use assay_core::findings::{Cell as Measured, Findings};
-use assay_core::work::boot::{PHASES, UNTIL, USERSPACE, WHOLE};
+use assay_kinds::work::boot::{PHASES, UNTIL, USERSPACE, WHOLE};
+use assay_study::findings::boots::BootGroup;
+use assay_study::findings::{Cell as Measured, Findings};
 
 /// What systemd's own manual says of such times.
 const MEANT: &str = "From the message that a unit is being started to the one that it has. That is no time \

@@ -5,10 +5,10 @@ use super::{
     Block, Detail, Document, Remark, Section, answers, check_tables, check_text, classes, commands,
     energy, exhibits, facts, files, imported, links, micro, probes, published, surfaces,
 };
-use assay_core::findings::Findings;
-use assay_core::quantity::metric::class;
-use assay_core::results::plan::arm_in_words;
-use assay_core::work::metrics::noun;
+use assay_base::quantity::metric::class;
+use assay_kinds::work::metrics::noun;
+use assay_study::findings::Findings;
+use assay_study::results::plan::arm_in_words;
 
 /// How it came about, for whoever looks closer.
 const CLOSER: [&str; 2] = ["order", "time"];

@@ -2,10 +2,10 @@
 
 use super::{Cell, Measured, NONE, Row, Table, depth_note, find, spread};
 use crate::table::{Column, columns};
-use assay_core::findings::notes::Note;
-use assay_core::findings::{Comparison, Findings};
-use assay_core::quantity::units::show;
-use assay_core::results::plan::Arm;
+use assay_base::quantity::units::show;
+use assay_study::findings::notes::Note;
+use assay_study::findings::{Comparison, Findings};
+use assay_study::results::plan::Arm;
 
 /// Rows of one arm, absent ones last.
 pub(super) fn workloads(findings: &Findings, arm: &Arm) -> Table {

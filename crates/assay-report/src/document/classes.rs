@@ -2,10 +2,10 @@
 
 use super::{Measured, NONE, Row, Table, find};
 use crate::table::columns;
-use assay_core::findings::Findings;
-use assay_core::quantity::metric::{Statistic, class, of_requests};
-use assay_core::quantity::units::show;
-use assay_core::results::plan::Arm;
+use assay_base::quantity::metric::{Statistic, class, of_requests};
+use assay_base::quantity::units::show;
+use assay_study::findings::Findings;
+use assay_study::results::plan::Arm;
 
 /// How the table is read.
 pub(super) const LEGEND: &str = "Classes: requests that the devices completed, whoever asked for them, from their arrival in the \

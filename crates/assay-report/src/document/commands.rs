@@ -4,8 +4,8 @@ use super::check::missing;
 use super::numbers::{span, under_heading};
 use super::{Block, NONE, Row, Section, Table, comparison_of, find, result};
 use crate::table::{Column, columns};
-use assay_core::findings::{Cell, Findings};
-use assay_core::results::plan::arm_in_words;
+use assay_study::findings::{Cell, Findings};
+use assay_study::results::plan::arm_in_words;
 
 /// The metric that commands are compared by.
 pub(super) const DURATION: &str = "duration_s";

@@ -3,8 +3,8 @@
 use super::named::Named;
 use super::{Block, NONE, Role, Row, Section, Table, find, spread};
 use crate::table::columns;
-use assay_core::findings::{Cell, Findings};
-use assay_core::quantity::units::show;
+use assay_base::quantity::units::show;
+use assay_study::findings::{Cell, Findings};
 
 /// Energy of one trial.
 const ENERGY: &str = "energy_j";

@@ -4,9 +4,9 @@ use std::iter;
 
 use super::{Block, Cell, NONE, Role, Row, Section, Table};
 use crate::table::Column;
-use assay_core::exhibit::{self, Exhibit, Subject, Unit};
-use assay_core::findings::Findings;
-use assay_core::study::lead;
+use assay_base::exhibit::{self, Exhibit, Subject, Unit};
+use assay_study::findings::Findings;
+use assay_study::study::lead;
 
 /// The sections, a kind each; none where no kind shows anything.
 pub(super) fn sections(findings: &Findings) -> Vec<Section> {
@@ -60,7 +60,7 @@ fn name(of: &Subject) -> String {
 
 /// The trust in the number that a workload is known by.
 fn trust(findings: &Findings, of: &Subject) -> Cell {
-    let own = |cell: &&assay_core::findings::Cell| {
+    let own = |cell: &&assay_study::findings::Cell| {
         cell.workload == of.workload && cell.arm == of.arm && cell.trust.is_some()
     };
     let own = || findings.cells.iter().filter(own);
@@ -74,9 +74,9 @@ mod tests {
     use crate::document::{Tone, answer, make as document};
     use crate::table::Holds;
     use crate::tests::fixture;
-    use assay_core::findings::Trust;
-    use assay_core::findings::said::Said;
-    use assay_core::results::plan::Arm;
+    use assay_study::findings::Trust;
+    use assay_study::findings::said::Said;
+    use assay_study::results::plan::Arm;
 
     /// What findings of a look and of a long write have below the names of their kinds.
     const TOLD: &str = r#"{

@@ -1,9 +1,9 @@
 //! What the numbers were measured on, in words.
 
-use assay_core::findings::facts::Unknown;
-use assay_core::findings::{EnvironmentFacts, Findings, TargetFacts};
-use assay_core::quantity::units::show;
-use assay_core::results::plan::Arm;
+use assay_base::quantity::units::show;
+use assay_study::findings::facts::Unknown;
+use assay_study::findings::{EnvironmentFacts, Findings, TargetFacts};
+use assay_study::results::plan::Arm;
 
 /// What a machine that is no guest runs in, as findings name it.
 const NO_GUEST: &str = "none";

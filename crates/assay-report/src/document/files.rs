@@ -4,9 +4,9 @@ use super::named::Named;
 use super::numbers::under_heading;
 use super::{Block, Cell, NONE, Row, Section, Table, find};
 use crate::table::Column;
-use assay_core::findings::{Cell as Measured, Findings};
-use assay_core::quantity::Metric;
-use assay_core::work::files::{FILES, Of, of};
+use assay_base::quantity::Metric;
+use assay_kinds::work::files::{FILES, Of, of};
+use assay_study::findings::{Cell as Measured, Findings};
 
 /// The metric that small files are compared by.
 pub(super) const FILES_PER_S: &str = FILES.name;

@@ -4,7 +4,7 @@
 use super::study::Page;
 use super::{Block, Document, Remark, Section, Table, check_tables, facts, remarks, study_tables};
 use crate::table::Column;
-use assay_core::findings::{Findings, Trust};
+use assay_study::findings::{Findings, Trust};
 
 /// Columns of a phone.
 pub const COLUMNS: usize = 46;
@@ -46,7 +46,7 @@ fn tables(findings: &Findings) -> Vec<Section> {
         return super::imported::sections(findings);
     }
     let several = findings.environment.targets.len() > 1;
-    let one = |target: &assay_core::findings::TargetFacts| {
+    let one = |target: &assay_study::findings::TargetFacts| {
         let arm = facts::arm_of(findings, target);
         let table = check_tables::workloads(findings, &arm);
         let table = cut(table, |_, column| !column.detail);

@@ -5,8 +5,8 @@ use super::study::Page;
 use super::study_tables::{Line, Role, Workload, table};
 use super::{Block, Cell, NONE, Row, Table};
 use crate::table::Column;
-use assay_core::findings::{Comparison, Verdict};
-use assay_core::results::plan::Arm;
+use assay_study::findings::{Comparison, Verdict};
+use assay_study::results::plan::Arm;
 
 /// Arms up to which each has a row of its own.
 const MOST_ROWS: usize = 24;

@@ -3,8 +3,8 @@
 use super::numbers::{heading, value};
 use super::{Block, Cell, Measured, NONE, Row, Section, Table, spread};
 use crate::table::columns;
-use assay_core::findings::Findings;
-use assay_core::results::plan::{Arm, arm_in_words};
+use assay_study::findings::Findings;
+use assay_study::results::plan::{Arm, arm_in_words};
 
 /// Of each workload and arm its metrics; none of findings that a target was measured for.
 pub(super) fn sections(findings: &Findings) -> Vec<Section> {

@@ -2,11 +2,11 @@
 
 use super::numbers::value;
 use super::{Stands, answer, commands, facts, files, find, links, micro, standing, study};
-use assay_core::findings::facts::IoFacts;
-use assay_core::findings::{Cell, Findings, TargetFacts, WorkloadFacts};
-use assay_core::quantity::units::show;
-use assay_core::results::headline::Headline;
-use assay_core::work::io::Pattern;
+use assay_base::quantity::units::show;
+use assay_kinds::work::io::Pattern;
+use assay_study::findings::facts::IoFacts;
+use assay_study::findings::{Cell, Findings, TargetFacts, WorkloadFacts};
+use assay_study::results::headline::Headline;
 
 /// Numbers of a target that are shown large.
 const MOST_NUMBERS: usize = 7;

@@ -4,10 +4,10 @@ use super::named::Named;
 use super::numbers::under_heading;
 use super::{Block, Cell, NONE, Row, Section, Table, find};
 use crate::table::Column;
-use assay_core::findings::{Cell as Measured, Findings};
-use assay_core::quantity::Metric;
-use assay_core::system::network::Load;
-use assay_core::work::network::{ADDED, Grade, SCALE, UP_RATE, of};
+use assay_base::quantity::Metric;
+use assay_kinds::work::network::{ADDED, Grade, SCALE, UP_RATE, of};
+use assay_study::findings::{Cell as Measured, Findings};
+use assay_system::system::network::Load;
 
 /// The metric that links are compared by.
 pub(super) const ADDED_LATENCY: &str = ADDED.name;

@@ -6,8 +6,8 @@ use super::study::Page;
 use super::study_tables::{Line, Role, Workload, arm_name, factor_cells, factor_columns};
 use super::{Cell, Measured, NONE, Row, Table, find};
 use crate::table::Column;
-use assay_core::findings::Comparison;
-use assay_core::quantity::metric::{Statistic, class, of_requests};
+use assay_base::quantity::metric::{Statistic, class, of_requests};
+use assay_study::findings::Comparison;
 
 /// The columns, each with whether its ratio to the baseline stands beside it.
 const COLUMNS: [(&str, Statistic, bool); 6] = [
@@ -30,7 +30,7 @@ pub(super) const LEGEND: &str = "Beside each class stands what was served of it:
 pub(super) fn table(page: &Page<'_>, workload: &Workload<'_>) -> Option<Table> {
     let (class, _) = class(workload.metric).filter(|(_, what)| *what == Statistic::Mean)?;
     let known = |metric: &str| {
-        let own = |cell: &assay_core::findings::Cell| cell.workload == workload.name;
+        let own = |cell: &assay_study::findings::Cell| cell.workload == workload.name;
         page.findings.cells.iter().any(|cell| own(cell) && cell.metric == metric)
     };
     let shown: Vec<(&str, &str, bool)> = COLUMNS

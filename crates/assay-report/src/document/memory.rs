@@ -4,13 +4,13 @@ use super::named::Named;
 use super::numbers::under_heading;
 use super::{Block, Cell, NONE, Row, Section, Table, find};
 use crate::table::Column;
-use assay_core::findings::{Cell as Measured, Findings};
-use assay_core::quantity::Metric;
-use assay_core::quantity::units::show;
-use assay_core::results::record::Status;
-use assay_core::work::pages::{
+use assay_base::quantity::Metric;
+use assay_base::quantity::units::show;
+use assay_kinds::work::pages::{
     EXPECTED, FULL, HELD, KILLED, LONGEST, P99, PROCESSOR, RATE, REACHED,
 };
+use assay_study::findings::{Cell as Measured, Findings};
+use assay_study::results::record::Status;
 
 const LEGEND: &[&str] = &[
     "Reached: bytes of the set that there was room for. Set per memory: bytes of the set per byte of memory \

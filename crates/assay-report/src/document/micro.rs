@@ -3,7 +3,7 @@
 use super::numbers::{span, under_heading};
 use super::{Block, Cell, Measured, NONE, Row, Section, Table, find};
 use crate::table::{Column, columns};
-use assay_core::findings::Findings;
+use assay_study::findings::Findings;
 
 /// The metric that micro-benchmarks are compared by, and what one operation takes.
 pub(super) const RATE: &str = "micro_operations_per_s";

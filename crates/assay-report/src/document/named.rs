@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use crate::table::Column;
-use assay_core::findings::{Cell, Findings};
-use assay_core::results::plan::Arm;
+use assay_study::findings::{Cell, Findings};
+use assay_study::results::plan::Arm;
 
 /// What tells the rows of a table apart: workloads, arms, or both.
 pub(super) struct Named<'f> {
@@ -51,7 +51,7 @@ impl<'f> Named<'f> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use assay_core::results::design::Factor;
+    use assay_study::results::design::Factor;
 
     #[test]
     fn rows_are_called_by_what_tells_them_apart() {

@@ -1,10 +1,10 @@
 //! Numbers of metrics with their units, and what a comparison says in cells.
 
 use super::{Cell, NONE, Tone};
-use assay_core::findings::{Comparison, Kind, Verdict};
-use assay_core::quantity::units::show;
-use assay_core::work::metrics::noun;
-use assay_core::work::{files, network};
+use assay_base::quantity::units::show;
+use assay_kinds::work::metrics::noun;
+use assay_kinds::work::{files, network};
+use assay_study::findings::{Comparison, Kind, Verdict};
 
 /// Heading of a column that holds a metric.
 pub(crate) fn heading(metric: &str) -> &str {

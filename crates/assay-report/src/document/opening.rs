@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use super::numbers::value;
 use super::{Stands, study};
-use assay_core::findings::said::Said;
-use assay_core::findings::{AdviceKind, Cell, Comparison, Findings, Kind, Trust, Verdict};
-use assay_core::results::plan::arm_in_words;
+use assay_study::findings::said::Said;
+use assay_study::findings::{AdviceKind, Cell, Comparison, Findings, Kind, Trust, Verdict};
+use assay_study::results::plan::arm_in_words;
 
 /// The answer to what was asked.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

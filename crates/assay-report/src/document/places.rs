@@ -5,13 +5,13 @@ use super::numbers;
 use super::remarks::{self, Name};
 use super::{Block, Cell, Detail, Document, Remark, Row, Section, Table, Tone, answers};
 use crate::table::Column;
-use assay_core::findings::facts::PlaceFacts;
-use assay_core::findings::places::{Beside, Placed, Places, Row as Number, Unit};
-use assay_core::findings::{Comparison, EnvironmentFacts, Findings};
-use assay_core::quantity::units::show;
-use assay_core::quantity::{Better, printed};
-use assay_core::results::plan::{Arm, arm_in_words};
-use assay_core::results::seal::Known;
+use assay_base::quantity::units::show;
+use assay_base::quantity::{Better, printed};
+use assay_study::findings::facts::PlaceFacts;
+use assay_study::findings::places::{Beside, Placed, Places, Row as Number, Unit};
+use assay_study::findings::{Comparison, EnvironmentFacts, Findings};
+use assay_study::results::plan::{Arm, arm_in_words};
+use assay_study::results::seal::Known;
 
 /// Letters of a bar as long as the longest.
 const BAR: usize = 28;

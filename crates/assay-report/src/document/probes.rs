@@ -3,9 +3,9 @@
 
 use super::{Block, Cell, Detail, NONE, Role, Row, Section, Table, surroundings};
 use crate::table::{Column, columns};
-use assay_core::findings::{Findings, Member};
-use assay_core::quantity::units::show;
-use assay_core::results::plan::{Arm, arm_in_words};
+use assay_base::quantity::units::show;
+use assay_study::findings::{Findings, Member};
+use assay_study::results::plan::{Arm, arm_in_words};
 
 /// Rows up to which the devices stand on the usual page.
 const MOST_ROWS: usize = 24;
@@ -94,7 +94,7 @@ fn table(told: &[&Member]) -> Table {
 
 /// Time that the readings took.
 fn costs(findings: &Findings) -> Option<Section> {
-    let row = |one: &assay_core::findings::ProbeCost| {
+    let row = |one: &assay_study::findings::ProbeCost| {
         let [mean, most] = [one.mean_ns, one.max_ns as f64].map(show::duration);
         let words = [one.probe.clone(), mean, most, show::count(one.n as u64)];
         Row { name: one.probe.clone(), cells: words.map(Cell::from).into(), notes: Vec::new() }

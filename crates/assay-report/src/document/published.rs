@@ -3,11 +3,11 @@
 
 use super::{Block, Cell, NONE, Role, Row, Section, Table};
 use crate::table::Column;
-use assay_core::findings::published::{Published, Unit};
-use assay_core::findings::{Cell as Measured, Comparison, Findings, Kind, Trust};
-use assay_core::quantity::units::show;
-use assay_core::results::plan::Arm;
-use assay_core::work::metrics::noun;
+use assay_base::quantity::units::show;
+use assay_kinds::work::metrics::noun;
+use assay_study::findings::published::{Published, Unit};
+use assay_study::findings::{Cell as Measured, Comparison, Findings, Kind, Trust};
+use assay_study::results::plan::Arm;
 
 /// Arms up to which those stand here, too, that nothing published is about.
 const MOST_ARMS: usize = 16;

@@ -1,8 +1,8 @@
 //! Remarks: what rules, comparisons and checks say, each distinct text once.
 
 use super::{Detail, Remark};
-use assay_core::findings::{Findings, TargetFacts, Trust};
-use assay_core::results::plan::Arm;
+use assay_study::findings::{Findings, TargetFacts, Trust};
+use assay_study::results::plan::Arm;
 
 /// How rows are called.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -8,11 +8,11 @@ use super::{
     files, links, memory, no_verdict, probes, published, study_more, study_tables, surfaces,
     windows,
 };
-use assay_core::findings::said::Said;
-use assay_core::findings::{Comparison, Findings, Kind};
-use assay_core::quantity::units::show::share;
-use assay_core::results::design::Factor;
-use assay_core::work::observe::metrics::ARRIVALS;
+use assay_base::quantity::units::show::share;
+use assay_kinds::work::observe::metrics::ARRIVALS;
+use assay_study::findings::said::Said;
+use assay_study::findings::{Comparison, Findings, Kind};
+use assay_study::results::design::Factor;
 
 /// Checks that stand elsewhere on the page.
 const TOLD_ELSEWHERE: [&str; 7] =

@@ -7,13 +7,13 @@ use super::study::Page;
 use super::study_tables::{arm_name, factor_cells, factor_columns};
 use super::{Block, Cell, Detail, Remark, Role, Row, Section, Table};
 use crate::table::Column;
-use assay_core::analysis::note_words;
-use assay_core::findings::notes::Note;
-use assay_core::findings::said::Said;
-use assay_core::findings::{AbsentCell, Comparison, Place, Rank, Verdict};
-use assay_core::quantity::units::show;
-use assay_core::results::plan::{Arm, arm_in_words};
-use assay_core::work::metrics::noun;
+use assay_base::quantity::units::show;
+use assay_kinds::work::metrics::noun;
+use assay_study::findings::notes::Note;
+use assay_study::findings::said::Said;
+use assay_study::findings::{AbsentCell, Comparison, Place, Rank, Verdict};
+use assay_study::results::plan::{Arm, arm_in_words};
+use assay_verdict::analysis::note_words;
 
 /// Places up to which all are told.
 const MOST_PLACES: usize = 12;

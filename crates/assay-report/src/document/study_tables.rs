@@ -5,12 +5,12 @@ use super::numbers::{self, below, heading, under_heading};
 use super::study::Page;
 use super::{Block, Cell, NONE, Row, Section, Table, depth_note, find, grid, result, spread};
 use crate::table::Column;
-use assay_core::findings::said::Said;
-use assay_core::findings::{Cell as Measured, Comparison, Findings, Kind, Trust, Verdict};
-use assay_core::quantity::metric::{Statistic, class, of_requests};
-use assay_core::quantity::{Better, Scale};
-use assay_core::results::plan::{Arm, arm_in_words};
-use assay_core::results::record::Status;
+use assay_base::quantity::metric::{Statistic, class, of_requests};
+use assay_base::quantity::{Better, Scale};
+use assay_study::findings::said::Said;
+use assay_study::findings::{Cell as Measured, Comparison, Findings, Kind, Trust, Verdict};
+use assay_study::results::plan::{Arm, arm_in_words};
+use assay_study::results::record::Status;
 
 /// The metric of the tail that stands beside the primary one.
 const TAIL: &str = "latency_p99_ns";
@@ -105,7 +105,7 @@ pub(super) fn section(page: &Page<'_>, workload: &Workload<'_>) -> Section {
         Better::Higher => "more is better",
         Better::Lower => "less is better",
     };
-    let what = assay_core::work::metrics::noun(workload.metric);
+    let what = assay_kinds::work::metrics::noun(workload.metric);
     let mut blocks = Vec::new();
     blocks.extend(words(page.findings, workload.name).map(|text| Block::Text(vec![text])));
     if grid::is_wide(page, workload) {
@@ -378,8 +378,8 @@ fn verdicts(page: &Page<'_>) -> Vec<String> {
     if page.primary().any(|found| found.verdict == Some(Verdict::Equivalent)) {
         told.push(format!(
             "Equivalent: two one-sided tests put the ratio between {} and {}.",
-            assay_core::quantity::units::show::ratio(1.0 / (1.0 + margin)),
-            assay_core::quantity::units::show::ratio(1.0 + margin),
+            assay_base::quantity::units::show::ratio(1.0 / (1.0 + margin)),
+            assay_base::quantity::units::show::ratio(1.0 + margin),
         ));
     }
     if page.primary().any(|found| numbers::small(found).is_some()) {

@@ -4,7 +4,7 @@ use super::numbers::under_heading;
 use super::study_tables::arm_name;
 use super::{Block, Cell, NONE, Role, Row, Section, Table};
 use crate::table::{self, Column, columns};
-use assay_core::findings::{Accesses, Band, Findings, Surface};
+use assay_study::findings::{Accesses, Band, Findings, Surface};
 
 const RATE: &str = "bandwidth_bytes_per_s";
 const LATENCY: &str = "latency_mean_ns";

@@ -3,10 +3,10 @@
 use super::named::Named;
 use super::{Block, Cell, NONE, Role, Row, Section, Table};
 use crate::table::{Column, columns};
-use assay_core::findings::Findings;
-use assay_core::probes::{self, Unit};
-use assay_core::quantity::units::show;
-use assay_core::results::surroundings::facts::{
+use assay_base::quantity::units::show;
+use assay_machine::probes::{self, Unit};
+use assay_study::findings::Findings;
+use assay_study::results::surroundings::facts::{
     DriveHealth, ObservedField, SurroundingsFacts, WorkloadSurroundings,
 };
 

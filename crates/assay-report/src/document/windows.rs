@@ -2,11 +2,11 @@
 
 use super::{Block, Cell, Measured, NONE, Role, Row, Section, Table, find};
 use crate::table::{Column, columns};
-use assay_core::findings::Findings;
-use assay_core::findings::windows::Window;
-use assay_core::quantity::metric::{Statistic, class, of_requests};
-use assay_core::quantity::units::show;
-use assay_core::results::plan::Arm;
+use assay_base::quantity::metric::{Statistic, class, of_requests};
+use assay_base::quantity::units::show;
+use assay_study::findings::Findings;
+use assay_study::findings::windows::Window;
+use assay_study::results::plan::Arm;
 
 /// The section; none where no windows are compared.
 pub(super) fn section(findings: &Findings) -> Option<Section> {
@@ -43,7 +43,7 @@ fn row(
     (side, window): (&str, &Window),
 ) -> Row {
     let mut arm = arm.clone();
-    arm.insert(assay_core::analysis::RESULT.to_owned(), window.result.clone());
+    arm.insert(assay_verdict::analysis::RESULT.to_owned(), window.result.clone());
     let of = |what: Statistic| {
         let metric = of_requests(class, what)?;
         find(findings, workload, &arm, false, metric.name).and_then(Measured::value)

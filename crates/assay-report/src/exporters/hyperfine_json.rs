@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use assay_core::catalogue::About;
-use assay_core::findings::{Cell, Findings};
+use assay_base::catalogue::About;
+use assay_study::findings::{Cell, Findings};
 
 use super::{Exporter, Writes, arm_words, counted};
 

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use assay_core::catalogue::About;
-use assay_core::findings::{Cell, Findings};
+use assay_base::catalogue::About;
+use assay_study::findings::{Cell, Findings};
 
 use super::{Exporter, Writes};
 

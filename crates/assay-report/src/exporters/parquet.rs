@@ -4,9 +4,9 @@
 
 mod thrift;
 
-use assay_core::catalogue::About;
-use assay_core::findings::Findings;
-use assay_core::quantity::{Better, Scale};
+use assay_base::catalogue::About;
+use assay_base::quantity::{Better, Scale};
+use assay_study::findings::Findings;
 
 use super::trials::{Row, Trials};
 use super::{Exporter, Writes};

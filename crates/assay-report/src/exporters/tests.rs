@@ -3,11 +3,11 @@
 
 use std::path::Path;
 
-use assay_core::importers::{Options, trials_csv as importer};
-use assay_core::quantity::{Better, Scale};
-use assay_core::results::plan::Arm;
-use assay_core::results::record::{Repeats, Status};
+use assay_base::quantity::{Better, Scale};
+use assay_importers::importers::{Options, trials_csv as importer};
 use assay_lab::expected::Expected;
+use assay_study::results::plan::Arm;
+use assay_study::results::record::{Repeats, Status};
 
 use super::*;
 use crate::tests::fixture;

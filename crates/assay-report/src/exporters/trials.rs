@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use assay_core::findings::{Cell, CellTrial, Findings};
-use assay_core::results::record::Status;
+use assay_study::findings::{Cell, CellTrial, Findings};
+use assay_study::results::record::Status;
 
 /// All trials with the names of the factors.
 pub(super) struct Trials<'f> {

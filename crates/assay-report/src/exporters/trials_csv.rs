@@ -2,11 +2,11 @@
 
 use std::fmt::Write as _;
 
-use assay_core::catalogue::About;
-use assay_core::findings::{Cell, Findings};
-use assay_core::lines::field;
-use assay_core::quantity::{Better, Scale};
-use assay_core::work::metrics;
+use assay_base::catalogue::About;
+use assay_base::lines::field;
+use assay_base::quantity::{Better, Scale};
+use assay_kinds::work::metrics;
+use assay_study::findings::{Cell, Findings};
 
 use super::trials::{Row, Trials};
 use super::{Exporter, Writes};

@@ -1,7 +1,7 @@
 //! How values of an axis are written, and at which steps.
 
 use crate::document::{NONE, numbers};
-use assay_core::quantity::units::show;
+use assay_base::quantity::units::show;
 
 /// What the values of an axis are.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,9 +6,9 @@ use super::{Drawing, at_most, sweep};
 use crate::document::numbers;
 use crate::evidence::Evidence;
 use crate::figure::{Axis, Figure, Marks, Point, Series, Unit, id_of};
-use assay_core::catalogue::About;
-use assay_core::findings::{Cell, Findings};
-use assay_core::results::plan::{Arm, level_words};
+use assay_base::catalogue::About;
+use assay_study::findings::{Cell, Findings};
+use assay_study::results::plan::{Arm, level_words};
 
 /// The registry's entry.
 pub static BARS: Drawing = Drawing {

@@ -7,7 +7,7 @@ use super::{Drawing, at_most};
 use crate::document::published::{Group, groups};
 use crate::evidence::Evidence;
 use crate::figure::{Figure, Look, Marks, Point, Series, Unit, id_of};
-use assay_core::catalogue::About;
+use assay_base::catalogue::About;
 
 /// The registry's entry.
 pub static BESIDE: Drawing = Drawing {

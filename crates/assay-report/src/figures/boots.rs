@@ -6,9 +6,9 @@ use super::words::{Names, short};
 use crate::document::numbers;
 use crate::evidence::Evidence;
 use crate::figure::{Axis, Figure, Marks, Scale, Series, Tile, Unit, id_of};
-use assay_core::catalogue::About;
-use assay_core::findings::{Cell, Findings};
-use assay_core::work::boot::{PHASES, WHOLE};
+use assay_base::catalogue::About;
+use assay_kinds::work::boot::{PHASES, WHOLE};
+use assay_study::findings::{Cell, Findings};
 
 /// The registry's entry.
 pub static BOOTS: Drawing = Drawing {

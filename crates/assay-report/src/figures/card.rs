@@ -5,8 +5,8 @@ use super::parts::{Rows, Sort, by_sort};
 use super::words::{marked, point, short, trusted};
 use crate::evidence::Evidence;
 use crate::figure::{Axis, Colour, Figure, Guide, Look, Marks, Point, Scale, Unit, id_of};
-use assay_core::catalogue::About;
-use assay_core::findings::answers::{Beside, CardNumber, CardRow};
+use assay_base::catalogue::About;
+use assay_study::findings::answers::{Beside, CardNumber, CardRow};
 
 /// The registry's entry.
 pub static CARD: Drawing = Drawing {

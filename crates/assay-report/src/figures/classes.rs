@@ -6,10 +6,10 @@ use super::words::{Names, judged, notable, point, short, subjects};
 use super::{Drawing, at_most};
 use crate::evidence::{Evidence, Latencies};
 use crate::figure::{Axis, Figure, Layout, Marks, Point, Scale, Series, Unit, id_of};
-use assay_core::catalogue::About;
-use assay_core::quantity::units::show;
-use assay_core::results::plan::Arm;
-use assay_core::results::tally::Tally;
+use assay_base::catalogue::About;
+use assay_base::quantity::units::show;
+use assay_study::results::plan::Arm;
+use assay_study::results::tally::Tally;
 
 /// The registry's entry.
 pub static CLASSES: Drawing = Drawing {

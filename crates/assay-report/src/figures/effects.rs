@@ -7,10 +7,10 @@ use super::{Drawing, at_most, clipped, left_out};
 use crate::document::{no_verdict, numbers};
 use crate::evidence::Evidence;
 use crate::figure::{Axis, Colour, Figure, Guide, Look, Marks, Point, Scale, Unit, id_of};
-use assay_core::catalogue::About;
-use assay_core::findings::{Comparison, Effect, Findings, Kind, Trust, Verdict};
-use assay_core::quantity::Better;
-use assay_core::results::plan::{Arm, level_words};
+use assay_base::catalogue::About;
+use assay_base::quantity::Better;
+use assay_study::findings::{Comparison, Effect, Findings, Kind, Trust, Verdict};
+use assay_study::results::plan::{Arm, level_words};
 
 /// The registry's entry.
 pub static EFFECTS: Drawing = Drawing {

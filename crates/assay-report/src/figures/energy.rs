@@ -6,9 +6,9 @@ use super::parts::distinct;
 use super::words::{Names, Subject};
 use crate::evidence::Evidence;
 use crate::figure::Figure;
-use assay_core::catalogue::About;
-use assay_core::findings::{Cell, Findings};
-use assay_core::quantity::Better;
+use assay_base::catalogue::About;
+use assay_base::quantity::Better;
+use assay_study::findings::{Cell, Findings};
 
 /// The registry's entry.
 pub static ENERGY: Drawing = Drawing {

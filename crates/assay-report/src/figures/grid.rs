@@ -6,10 +6,10 @@ use super::{Drawing, at_most, bars};
 use crate::document::{comparison_of, numbers, result, trust_word};
 use crate::evidence::Evidence;
 use crate::figure::{Axis, Colour, Figure, Marks, Tile, id_of};
-use assay_core::catalogue::About;
-use assay_core::findings::{Cell, Findings, Trust};
-use assay_core::quantity::Better;
-use assay_core::results::plan::{Arm, level_words};
+use assay_base::catalogue::About;
+use assay_base::quantity::Better;
+use assay_study::findings::{Cell, Findings, Trust};
+use assay_study::results::plan::{Arm, level_words};
 
 /// The registry's entry.
 pub static GRID: Drawing = Drawing {

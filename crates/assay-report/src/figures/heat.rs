@@ -8,11 +8,11 @@ use crate::evidence::{Evidence, RanTrial};
 use crate::figure::{
     Axis, Colour, Figure, HEAT_STEPS, Marks, Scale, Series, Span, SpanKind, Tile, Unit, id_of,
 };
-use assay_core::catalogue::About;
-use assay_core::quantity::units::show;
-use assay_core::results::plan::Arm;
-use assay_core::results::record::Status;
-use assay_core::results::series::bucket_from_ns;
+use assay_base::catalogue::About;
+use assay_base::quantity::units::show;
+use assay_study::results::plan::Arm;
+use assay_study::results::record::Status;
+use assay_study::results::series::bucket_from_ns;
 
 /// The registry's entry.
 pub static HEAT: Drawing = Drawing {

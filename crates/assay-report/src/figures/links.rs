@@ -7,11 +7,11 @@ use super::words::{Names, Subject, notable, point, primary, short, subjects};
 use super::{Drawing, at_most};
 use crate::evidence::{Evidence, RanTrial};
 use crate::figure::{Axis, Figure, Marks, Point, Scale, Series, Span, SpanKind, Unit, id_of};
-use assay_core::catalogue::About;
-use assay_core::findings::Findings;
-use assay_core::results::record::Status;
-use assay_core::system::network::Load;
-use assay_core::work::network;
+use assay_base::catalogue::About;
+use assay_kinds::work::network;
+use assay_study::findings::Findings;
+use assay_study::results::record::Status;
+use assay_system::system::network::Load;
 
 /// The registry's entry.
 pub static LINKS: Drawing = Drawing {

@@ -7,9 +7,9 @@ use crate::evidence::Evidence;
 use crate::figure::{
     Axis, Colour, Figure, Guide, Look, Marks, Point, Scale, Series, Span, SpanKind, Unit, id_of,
 };
-use assay_core::catalogue::About;
-use assay_core::findings::{Cell, CellTrial};
-use assay_core::results::record::Status;
+use assay_base::catalogue::About;
+use assay_study::findings::{Cell, CellTrial};
+use assay_study::results::record::Status;
 
 /// The registry's entry.
 pub static ORDER: Drawing = Drawing {

@@ -5,7 +5,7 @@ use super::words::{Names, notable, point, primary, short, subjects};
 use super::{Drawing, at_most, left_out};
 use crate::evidence::{Evidence, Latencies};
 use crate::figure::{Axis, Figure, Marks, Point, Scale, Series, Unit, id_of};
-use assay_core::catalogue::About;
+use assay_base::catalogue::About;
 
 /// The registry's entry.
 pub static PERCENTILES: Drawing = Drawing {

@@ -5,10 +5,10 @@ use super::words::{Names, Subject, marked, metric_title, point, primary, short, 
 use super::{Drawing, at_most};
 use crate::evidence::Evidence;
 use crate::figure::{Axis, Figure, Look, Marks, Point, Scale, Series, Unit, id_of};
-use assay_core::catalogue::About;
-use assay_core::findings::Cell;
-use assay_core::quantity::metric::{Statistic, class, of_requests};
-use assay_core::results::record::Status;
+use assay_base::catalogue::About;
+use assay_base::quantity::metric::{Statistic, class, of_requests};
+use assay_study::findings::Cell;
+use assay_study::results::record::Status;
 
 /// The registry's entry.
 pub static PERIODS: Drawing = Drawing {

@@ -6,10 +6,10 @@ use super::{Drawing, at_most};
 use crate::document::places::{value, work_name};
 use crate::evidence::Evidence;
 use crate::figure::{Colour, Figure, Guide, Look, Marks, Point, Unit, id_of};
-use assay_core::catalogue::About;
-use assay_core::findings::places::{Beside, Places, Row};
-use assay_core::quantity::units::show;
-use assay_core::results::plan::Arm;
+use assay_base::catalogue::About;
+use assay_base::quantity::units::show;
+use assay_study::findings::places::{Beside, Places, Row};
+use assay_study::results::plan::Arm;
 
 /// The registry's entry.
 pub static PLACES: Drawing = Drawing {

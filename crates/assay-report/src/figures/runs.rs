@@ -5,9 +5,9 @@ use super::words::{Names, of_cell, point, primary, short, subjects};
 use super::{Drawing, at_most};
 use crate::evidence::Evidence;
 use crate::figure::{Axis, Colour, Figure, Look, Marks, Point, Scale, Unit, id_of};
-use assay_core::catalogue::About;
-use assay_core::findings::Cell;
-use assay_core::results::record::Status;
+use assay_base::catalogue::About;
+use assay_study::findings::Cell;
+use assay_study::results::record::Status;
 
 /// The registry's entry.
 pub static RUNS: Drawing = Drawing {

@@ -6,10 +6,10 @@ use super::{Drawing, at_most, left_out};
 use crate::document::numbers::heading;
 use crate::evidence::{Evidence, RanTrial};
 use crate::figure::{Axis, Figure, Look, Marks, Point, Scale, Series, Span, SpanKind, Unit, id_of};
-use assay_core::catalogue::About;
-use assay_core::findings::Findings;
-use assay_core::results::plan::Arm;
-use assay_core::results::record::Status;
+use assay_base::catalogue::About;
+use assay_study::findings::Findings;
+use assay_study::results::plan::Arm;
+use assay_study::results::record::Status;
 
 /// The registry's entry.
 pub static SERIES: Drawing = Drawing {

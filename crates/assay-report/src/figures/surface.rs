@@ -5,10 +5,10 @@ use super::words::{Names, joined, point, short, trusted};
 use super::{Drawing, left_out};
 use crate::evidence::Evidence;
 use crate::figure::{Axis, Figure, Guide, Marks, Point, Scale, Series, Unit, id_of};
-use assay_core::catalogue::About;
-use assay_core::findings::published::Published;
-use assay_core::findings::{Accesses, Extremes, Findings, Surface};
-use assay_core::results::plan::Arm;
+use assay_base::catalogue::About;
+use assay_study::findings::published::Published;
+use assay_study::findings::{Accesses, Extremes, Findings, Surface};
+use assay_study::results::plan::Arm;
 
 /// The registry's entry.
 pub static SURFACE: Drawing = Drawing {

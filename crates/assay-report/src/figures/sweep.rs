@@ -5,10 +5,10 @@ use super::words::{Names, Subject, cell, joined, metric_title, of_cell, primary,
 use super::{Drawing, at_most, bars, clipped, left_out};
 use crate::evidence::Evidence;
 use crate::figure::{Axis, Figure, Look, MOST_BANDS, Marks, Point, Scale, Series, Unit, id_of};
-use assay_core::catalogue::About;
-use assay_core::findings::{Cell, Findings, Trend};
-use assay_core::quantity::Bytes;
-use assay_core::results::plan::Arm;
+use assay_base::catalogue::About;
+use assay_base::quantity::Bytes;
+use assay_study::findings::{Cell, Findings, Trend};
+use assay_study::results::plan::Arm;
 
 /// The registry's entry.
 pub static SWEEP: Drawing = Drawing {

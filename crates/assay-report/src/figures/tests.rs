@@ -15,13 +15,13 @@ use crate::evidence::{Evidence, Latencies, RanTrial};
 use crate::figure::{Figure, Look, Marks, Scale};
 use crate::svg::{Theme, file, inline};
 use crate::tests::fixture;
-use assay_core::findings::published::{Published, Unit};
-use assay_core::findings::{Accesses, Band, Extremes, Findings, Surface, Trust};
-use assay_core::results::plan::Arm;
-use assay_core::results::record::Status;
-use assay_core::results::series::SeriesRow;
-use assay_core::results::tally::Tally;
 use assay_lab::expected::Expected;
+use assay_study::findings::published::{Published, Unit};
+use assay_study::findings::{Accesses, Band, Extremes, Findings, Surface, Trust};
+use assay_study::results::plan::Arm;
+use assay_study::results::record::Status;
+use assay_study::results::series::SeriesRow;
+use assay_study::results::tally::Tally;
 
 fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures")
@@ -96,7 +96,7 @@ fn commands() -> Evidence {
 /// A link, loaded up under two arms: one with a deep queue.
 fn links() -> Evidence {
     let mut evidence = Evidence::bare(fixture("study-two-arms"));
-    let added = assay_core::work::network::ADDED.name;
+    let added = assay_kinds::work::network::ADDED.name;
     let metrics = evidence.findings.cells.iter_mut().map(|cell| &mut cell.metric);
     let compared = evidence.findings.comparisons.iter_mut().map(|found| &mut found.metric);
     for metric in metrics.chain(compared).filter(|metric| *metric == "iops") {
@@ -575,7 +575,7 @@ fn ten_thousand_trials_are_few_points() {
     let cell = &mut evidence.findings.cells[0];
     let plain = cell.trials[0].clone();
     cell.trials = (1..=10_000)
-        .map(|order| assay_core::findings::CellTrial {
+        .map(|order| assay_study::findings::CellTrial {
             order: Some(order),
             replicate: order.div_ceil(2),
             ..plain.clone()

@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::document::{comparison_of, numbers, result, trust_word};
 use crate::figure::{Look, Point, Unit};
 use crate::layout::clean;
-use assay_core::analysis::RESULT;
-use assay_core::findings::windows::Windows;
-use assay_core::findings::{Cell, Comparison, Findings, Trust};
-use assay_core::quantity::Better;
-use assay_core::quantity::units::show;
-use assay_core::results::plan::{Arm, level_words};
+use assay_base::quantity::Better;
+use assay_base::quantity::units::show;
+use assay_study::findings::windows::Windows;
+use assay_study::findings::{Cell, Comparison, Findings, Trust};
+use assay_study::results::plan::{Arm, level_words};
+use assay_verdict::analysis::RESULT;
 
 /// Letters of a name; what is longer loses its middle.
 const LONGEST: usize = 60;

@@ -9,7 +9,7 @@ use crate::document::{Block, Section};
 use crate::evidence::Evidence;
 use crate::figure::Figure;
 use crate::figures::{self, classes};
-use assay_core::articles::{Article, Histogram};
+use assay_claims::articles::{Article, Histogram};
 
 /// A page about articles.
 pub fn page(judged: &[&Article], place: Place<'_>) -> String {

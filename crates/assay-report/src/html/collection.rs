@@ -14,10 +14,10 @@ use maud::{Markup, html};
 use super::shell;
 use crate::collection::HOW;
 use crate::figure::id_of;
-use assay_core::collection::flat::{Flat, PUBLISHED};
-use assay_core::collection::{Group, Row, groups, key};
-use assay_core::digest::{hexadecimal, sha256};
-use assay_core::quantity::units::show;
+use assay_base::digest::{hexadecimal, sha256};
+use assay_base::quantity::units::show;
+use assay_claims::collection::flat::{Flat, PUBLISHED};
+use assay_claims::collection::{Group, Row, groups, key};
 
 /// Rows up to which a page has their evidence.
 pub const MOST_TOLD: usize = 120;

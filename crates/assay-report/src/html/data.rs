@@ -9,12 +9,12 @@ use maud::{Markup, html};
 use super::{Place, every_trial_name, is_large};
 use crate::document::COMPARISONS;
 use crate::evidence::{Evidence, Latencies};
-use assay_core::findings::{CellTrial, Comparison, Findings};
-use assay_core::lines::field;
-use assay_core::quantity::units::show;
-use assay_core::results::plan::{Arm, arm_words};
-use assay_core::results::record::Status;
-use assay_core::results::series;
+use assay_base::lines::field;
+use assay_base::quantity::units::show;
+use assay_study::findings::{CellTrial, Comparison, Findings};
+use assay_study::results::plan::{Arm, arm_words};
+use assay_study::results::record::Status;
+use assay_study::results::series;
 
 /// The section of the raw data.
 pub(super) fn section(evidence: &Evidence, place: Place<'_>) -> Markup {

@@ -7,8 +7,8 @@ use super::blocks;
 use super::parts::figure;
 use crate::document::{self, Large, Section, Standing, Stands};
 use crate::figure::Figure;
-use assay_core::findings::said::Said;
-use assay_core::findings::{Findings, Trust};
+use assay_study::findings::said::Said;
+use assay_study::findings::{Findings, Trust};
 
 /// The first screen of a result, with the figures that lead and the sections that belong to them.
 pub(super) fn screen(findings: &Findings, lead: &[Figure], sections: &[&Section]) -> Markup {

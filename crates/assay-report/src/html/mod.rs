@@ -20,8 +20,8 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use super::document::{self, Detail, Document};
 use super::evidence::Evidence;
 use super::{svg, text};
-use assay_core::findings::Findings;
-use assay_core::findings::facts::Unknown;
+use assay_study::findings::Findings;
+use assay_study::findings::facts::Unknown;
 
 pub use articles::page as articles;
 pub use data::every_trial;

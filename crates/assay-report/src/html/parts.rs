@@ -8,9 +8,9 @@ use crate::evidence::{Commands, Evidence};
 use crate::figure::Figure;
 use crate::figures::Drawn;
 use crate::{figures, svg};
-use assay_core::findings::Findings;
-use assay_core::findings::said::Said;
-use assay_core::results::plan::{Arm, pilot_key};
+use assay_study::findings::Findings;
+use assay_study::findings::said::Said;
+use assay_study::results::plan::{Arm, pilot_key};
 
 /// A result on a page.
 pub(super) struct Part {

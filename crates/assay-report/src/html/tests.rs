@@ -4,8 +4,8 @@ use super::*;
 use crate::evidence::{Commands, Evidence};
 use crate::figures::tests::{large, leads};
 use crate::tests::fixture;
-use assay_core::findings::answers::{Answer, Claim};
-use assay_core::findings::said::Said;
+use assay_study::findings::answers::{Answer, Claim};
+use assay_study::findings::said::Said;
 
 /// What somebody may put into a title, an arm, a note.
 const HOSTILE: &str =
@@ -94,7 +94,7 @@ fn ids_of_a_page_of_several_results_are_unique() {
 /// What a host lends is nowhere told as trusted as a drive's own: not in a tile, not beside a row.
 #[test]
 fn numbers_of_a_lent_drive_are_trusted_as_given() {
-    use assay_core::findings::{Because, LENT, Trust};
+    use assay_study::findings::{Because, LENT, Trust};
     let told = |lent: bool, trust: Trust| {
         let mut found = fixture("card");
         for cell in &mut found.cells {
@@ -133,7 +133,7 @@ fn numbers_of_a_lent_drive_are_trusted_as_given() {
 /// told by its trust, and neither takes the other's colour.
 #[test]
 fn what_is_wide_says_so_beside_its_interval_and_keeps_its_trust() {
-    use assay_core::findings::Trust;
+    use assay_study::findings::Trust;
     let told = |wide: bool| {
         let mut found = fixture("card");
         for cell in &mut found.cells {
@@ -282,7 +282,7 @@ fn few_figures_are_all_open() {
 #[test]
 fn sections_that_few_read_are_folded_and_the_others_open() {
     let mut findings = fixture("study-two-arms");
-    findings.probes = vec![assay_core::findings::ProbeCost {
+    findings.probes = vec![assay_study::findings::ProbeCost {
         probe: "disk".to_owned(),
         n: 12,
         mean_ns: 1e5,

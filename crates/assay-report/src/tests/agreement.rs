@@ -5,8 +5,8 @@ use proptest::prelude::*;
 
 use super::studies::generated;
 use crate::document::{self, Block, numbers};
-use assay_core::findings::Findings;
-use assay_core::results::record::Status;
+use assay_study::findings::Findings;
+use assay_study::results::record::Status;
 
 /// What a row of a table shows of a comparison.
 struct Shown {
@@ -77,7 +77,7 @@ proptest! {
         let rows = shown(&found);
         prop_assert!(rows.len() >= 2, "the table of arms is not found");
         for row in rows {
-            let own = |arm: &assay_core::results::plan::Arm| arm.get("depth") == Some(&row.depth);
+            let own = |arm: &assay_study::results::plan::Arm| arm.get("depth") == Some(&row.depth);
             let compared = found.comparisons.iter().find(|one| one.primary && own(&one.arm));
             let Some(one) = compared else { continue };
             let words = |value| numbers::under_heading("iops", value);

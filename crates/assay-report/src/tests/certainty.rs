@@ -8,20 +8,20 @@ use crate::document::{self, Block, Detail};
 use crate::evidence::Evidence;
 use crate::html::{self, Place};
 use crate::{markdown, text};
-use assay_core::analysis;
-use assay_core::draws::Draws;
-use assay_core::findings::answers::Claim;
-use assay_core::findings::measurements::{Measurements, Series};
-use assay_core::findings::{
+use assay_base::draws::Draws;
+use assay_base::quantity::{Better, Scale};
+use assay_kinds::work::Facts;
+use assay_kinds::work::sustained::{self, Course, Level};
+use assay_lab::certain;
+use assay_study::findings::answers::Claim;
+use assay_study::findings::measurements::{Measurements, Series};
+use assay_study::findings::{
     Because, Cell, CellTrial, Comparison, EnvironmentFacts, Findings, StudyFacts, Trust, Verdict,
 };
-use assay_core::quantity::{Better, Scale};
-use assay_core::results::design::{Ask, AskKind, Design, Factor, Order};
-use assay_core::results::plan::Arm;
-use assay_core::results::record::{Repeats, Status};
-use assay_core::work::Facts;
-use assay_core::work::sustained::{self, Course, Level};
-use assay_lab::certain;
+use assay_study::results::design::{Ask, AskKind, Design, Factor, Order};
+use assay_study::results::plan::Arm;
+use assay_study::results::record::{Repeats, Status};
+use assay_verdict::analysis;
 
 const STUDIES: u64 = 1000;
 /// Rounding of sums in another order.
@@ -502,8 +502,9 @@ fn nothing_is_more_certain_than_what_it_rests_on() {
         }
         let better = |one: &&Comparison| one.verdict == Some(Verdict::Better);
         decided += found.comparisons.iter().filter(better).count();
-        let is =
-            |claim: Claim| move |one: &&assay_core::findings::answers::Answer| one.verdict == claim;
+        let is = |claim: Claim| {
+            move |one: &&assay_study::findings::answers::Answer| one.verdict == claim
+        };
         answered += found.answers.iter().filter(is(Claim::Supported)).count();
         doubted += found.answers.iter().filter(|one| one.answer.contains("would be")).count();
     }

@@ -6,11 +6,11 @@ use super::super::evidence::Evidence;
 use super::super::figure::{Figure, Look};
 use super::super::{figures, text};
 use super::fixture;
-use assay_core::findings::places::{Places, Printed, Row, Unit};
-use assay_core::findings::{Findings, Trust};
-use assay_core::quantity::Better;
-use assay_core::results::plan::Arm;
-use assay_core::results::seal::Known;
+use assay_base::quantity::Better;
+use assay_study::findings::places::{Places, Printed, Row, Unit};
+use assay_study::findings::{Findings, Trust};
+use assay_study::results::plan::Arm;
+use assay_study::results::seal::Known;
 
 fn changed(change: impl FnOnce(&mut Places)) -> Findings {
     let mut found = fixture("places");

@@ -3,20 +3,20 @@
 use std::sync::OnceLock;
 
 use super::directory;
-use assay_core::analysis;
-use assay_core::findings::facts::{FilesystemFacts, Ordered, Unknown};
-use assay_core::findings::measurements::{Measurements, Series};
-use assay_core::findings::said::Said;
-use assay_core::findings::{
+use assay_base::quantity::{Better, Scale};
+use assay_lab::expected::Expected;
+use assay_study::findings::facts::{FilesystemFacts, Ordered, Unknown};
+use assay_study::findings::measurements::{Measurements, Series};
+use assay_study::findings::said::Said;
+use assay_study::findings::{
     AbsentCell, Because, CellTrial, Check, EnvironmentFacts, Findings, StudyFacts, TargetFacts,
     Trust, WorkloadFacts,
 };
-use assay_core::quantity::{Better, Scale};
-use assay_core::results::design::{Design, Factor, Order};
-use assay_core::results::plan::Arm;
-use assay_core::results::record::Repeats;
-use assay_core::results::record::Status;
-use assay_lab::expected::Expected;
+use assay_study::results::design::{Design, Factor, Order};
+use assay_study::results::plan::Arm;
+use assay_study::results::record::Repeats;
+use assay_study::results::record::Status;
+use assay_verdict::analysis;
 
 /// Numbers that look random and are always the same.
 struct Draws(u64);
@@ -171,7 +171,7 @@ impl Bench {
                         arm: arm.clone(),
                         control: *control,
                         metric: (*name).to_owned(),
-                        better: assay_core::work::metrics::find(name)
+                        better: assay_kinds::work::metrics::find(name)
                             .map_or(Better::Lower, |metric| metric.better),
                         scale: Scale::Ratio,
                         primary: place == 0,

@@ -6,8 +6,8 @@ use clap::Args;
 
 use super::output;
 use crate::store::parcel;
-use assay_core::failure::{Failure, Outcome};
-use assay_core::system::System;
+use assay_base::failure::{Failure, Outcome};
+use assay_system::system::System;
 
 /// Add results that others handed on as files
 ///

@@ -9,17 +9,17 @@ use serde_json::{Value, json};
 use super::{apply as applying, confirm, output};
 use crate::runner::apply::{self, Proposal};
 use crate::store;
-use assay_core::failure::{Failure, Outcome};
-use assay_core::findings::Findings;
-use assay_core::findings::{
+use assay_base::failure::{Failure, Outcome};
+use assay_report::document::Stands;
+use assay_study::findings::Findings;
+use assay_study::findings::{
     Advice, AdviceKind, AdviceStatus, Cell, Comparison, Effect, Trust, Verdict,
 };
-use assay_core::results::bundle::{self, Kept, Stored};
-use assay_core::results::plan::arm_words;
-use assay_core::study::presets::is_one_workload;
-use assay_core::study::words;
-use assay_core::system::System;
-use assay_report::document::Stands;
+use assay_study::results::bundle::{self, Kept, Stored};
+use assay_study::results::plan::arm_words;
+use assay_study::study::presets::is_one_workload;
+use assay_study::study::words;
+use assay_system::system::System;
 
 /// What a result advises, with its evidence; confirm it, apply it
 ///

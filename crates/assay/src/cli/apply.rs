@@ -9,11 +9,11 @@ use super::study_arguments::Allowed;
 use crate::runner::apply::{self, Applied, Proposal};
 use crate::store;
 use crate::store::acting::{self, Acting};
-use assay_core::factors;
-use assay_core::failure::{Failure, Outcome};
-use assay_core::findings::Trust;
-use assay_core::results::vouch::Purpose;
-use assay_core::system::System;
+use assay_base::failure::{Failure, Outcome};
+use assay_machine::factors;
+use assay_study::findings::Trust;
+use assay_study::results::vouch::Purpose;
+use assay_system::system::System;
 
 /// Make the confirmed setting permanent; shown first, done with --yes
 ///
@@ -149,10 +149,10 @@ mod tests {
     use super::super::meant::CONSENTS;
     use super::*;
     use crate::runner::{self, Consented, Request};
-    use assay_core::failure::Kind;
-    use assay_core::findings::{Because, Findings, LENT};
-    use assay_core::study::file;
-    use assay_core::system::Fake;
+    use assay_base::failure::Kind;
+    use assay_study::findings::{Because, Findings, LENT};
+    use assay_study::study::file;
+    use assay_system::system::Fake;
 
     const STUDY: &str = "format = \"assay-study/1\"\ntitle = \"Two\"\nreplicates = 6\nseed = 1\n\
         [factors]\ndepth = [1, 4]\n[[workload]]\nname = \"read\"\n\

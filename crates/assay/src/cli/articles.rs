@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::output;
-use assay_core::articles::{self, Article, Library};
-use assay_core::failure::Outcome;
-use assay_core::system::System;
+use assay_base::failure::Outcome;
+use assay_claims::articles::{self, Article, Library};
+use assay_system::system::System;
 
 /// The source articles, judged again from the numbers that they print
 ///

@@ -12,13 +12,13 @@ use crate::runner::reboots::{self, Step};
 use crate::runner::{Context, Event};
 use crate::store;
 use crate::store::acting;
-use assay_core::failure::{Failure, Outcome};
-use assay_core::results::vouch::Purpose;
-use assay_core::study::Study;
-use assay_core::system::{System, identity};
-use assay_core::work::boot::labels::{self, Labels};
-use assay_core::work::boot::source::{self, Source};
-use assay_core::work::boot::{Asked, By};
+use assay_base::failure::{Failure, Outcome};
+use assay_kinds::work::boot::labels::{self, Labels};
+use assay_kinds::work::boot::source::{self, Source};
+use assay_kinds::work::boot::{Asked, By};
+use assay_study::results::vouch::Purpose;
+use assay_study::study::Study;
+use assay_system::system::{System, identity};
 
 /// Boots that a label can be given to.
 const MOST_NAMED: usize = 1000;

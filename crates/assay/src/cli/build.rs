@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use assay_core::failure::{Failure, Outcome};
-use assay_core::study::Study;
-use assay_core::study::file::Typed;
-use assay_core::system::{FileKind, System, machine};
-use assay_core::work::command::{self, JOBS};
+use assay_base::failure::{Failure, Outcome};
+use assay_kinds::work::command::{self, JOBS};
+use assay_study::study::Study;
+use assay_study::study::file::Typed;
+use assay_system::system::{FileKind, System, machine};
 
 /// What is built, for studies that build a tree.
 #[derive(Debug, Default, PartialEq, Eq, Args)]

@@ -6,9 +6,9 @@ use clap::Args;
 
 use super::output;
 use crate::store::{self, parcel};
-use assay_core::failure::{Failure, Outcome};
-use assay_core::quantity::units::show;
-use assay_core::system::System;
+use assay_base::failure::{Failure, Outcome};
+use assay_base::quantity::units::show;
+use assay_system::system::System;
 
 /// A whole result as one compressed file, to be handed on
 ///

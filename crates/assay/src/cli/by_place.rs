@@ -3,12 +3,12 @@
 use clap::{Args, ValueEnum};
 
 use crate::store;
-use assay_core::analysis::days::Days;
-use assay_core::analysis::places::{self, Brought, Question};
-use assay_core::articles::{self, Library};
-use assay_core::failure::{Failure, Outcome};
-use assay_core::findings::Findings;
-use assay_core::system::System;
+use assay_base::failure::{Failure, Outcome};
+use assay_claims::articles::{self, Library};
+use assay_study::findings::Findings;
+use assay_system::system::System;
+use assay_verdict::analysis::days::Days;
+use assay_verdict::analysis::places::{self, Brought, Question};
 
 /// What results are set beside each other by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -12,8 +12,8 @@ mod zram;
 use clap::{Args, Subcommand};
 
 use super::output;
-use assay_core::failure::Outcome;
-use assay_core::system::System;
+use assay_base::failure::Outcome;
+use assay_system::system::System;
 
 /// Arithmetic behind a setting: display modes, RAID, compressed swap, memory regions, long tests
 ///

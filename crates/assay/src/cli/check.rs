@@ -4,13 +4,13 @@ use clap::Args;
 
 use super::{running, study_arguments};
 use crate::runner::{self, Consented};
-use assay_core::failure::{Failure, Outcome};
-use assay_core::findings::OfKinds;
-use assay_core::study::{Order, Study, Workload, presets};
-use assay_core::system::System;
-use assay_core::work::Kind as _;
-use assay_core::work::capacity::{self, Probe, Verdict};
-use assay_core::work::io::{self, Mix};
+use assay_base::failure::{Failure, Outcome};
+use assay_kinds::work::Kind as _;
+use assay_kinds::work::capacity::{self, Probe, Verdict};
+use assay_kinds::work::io::{self, Mix};
+use assay_study::findings::OfKinds;
+use assay_study::study::{Order, Study, Workload, presets};
+use assay_system::system::System;
 
 /// Budget of `--quick`.
 const QUICK_BUDGET: &str = "15 s";

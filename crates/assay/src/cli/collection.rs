@@ -10,8 +10,8 @@ use clap::{Args, Subcommand};
 
 use super::output;
 use crate::store::collection::Index;
-use assay_core::failure::Outcome;
-use assay_core::system::System;
+use assay_base::failure::Outcome;
+use assay_system::system::System;
 
 /// Many results as one table: cards, sticks and drives, claimed against measured
 ///

@@ -3,10 +3,10 @@
 use clap::Args;
 use serde_json::{Map, Value, json};
 
-use assay_core::failure::{Failure, Outcome};
-use assay_core::study::file::Typed;
-use assay_core::study::{self, Study};
-use assay_core::work::command;
+use assay_base::failure::{Failure, Outcome};
+use assay_kinds::work::command;
+use assay_study::study::file::Typed;
+use assay_study::study::{self, Study};
 
 /// The factor whose levels are commands.
 const COMMAND: &str = "command";

@@ -5,14 +5,14 @@ use clap::Args;
 use super::by_place::ByPlace;
 use super::{output, running};
 use crate::store;
-use assay_core::analysis::days::Days;
-use assay_core::analysis::gate::{self, Ended, Gate, Gated};
-use assay_core::failure::{Failure, Outcome};
-use assay_core::findings::Check;
-use assay_core::findings::Findings;
-use assay_core::quantity::Percent;
-use assay_core::quantity::units::show;
-use assay_core::system::System;
+use assay_base::failure::{Failure, Outcome};
+use assay_base::quantity::Percent;
+use assay_base::quantity::units::show;
+use assay_study::findings::Check;
+use assay_study::findings::Findings;
+use assay_system::system::System;
+use assay_verdict::analysis::days::Days;
+use assay_verdict::analysis::gate::{self, Ended, Gate, Gated};
 
 /// Compare results of different days or machines
 ///

@@ -4,7 +4,7 @@ use clap::Args;
 use clap_complete::Shell;
 
 use super::output;
-use assay_core::failure::{Failure, Outcome};
+use assay_base::failure::{Failure, Outcome};
 
 /// Completions for a shell, on standard output
 #[derive(Debug, Args)]

@@ -7,14 +7,14 @@ use super::study_arguments::Permitted;
 use crate::runner::Request;
 use crate::store;
 use crate::store::acting::{self, Acting};
-use assay_core::failure::{Failure, Outcome};
-use assay_core::findings::{Advice, AdviceKind, Comparison, Findings, Verdict};
-use assay_core::plan::arms::TARGET;
-use assay_core::results::bundle::Stored;
-use assay_core::results::vouch::Purpose;
-use assay_core::study::Study;
-use assay_core::study::presets::is_one_workload;
-use assay_core::system::System;
+use assay_base::failure::{Failure, Outcome};
+use assay_study::findings::{Advice, AdviceKind, Comparison, Findings, Verdict};
+use assay_study::plan::arms::TARGET;
+use assay_study::results::bundle::Stored;
+use assay_study::results::vouch::Purpose;
+use assay_study::study::Study;
+use assay_study::study::presets::is_one_workload;
+use assay_system::system::System;
 
 /// Fresh replicates of the best setting of a study against its baseline
 ///
@@ -96,11 +96,11 @@ fn is_for(advice: &Advice) -> bool {
 
 /// Both arms' targets, or the study's only one.
 fn targets(stored: &Stored, best: &Comparison) -> Vec<String> {
-    let of = |arm: &assay_core::results::plan::Arm| arm.get(TARGET).cloned();
+    let of = |arm: &assay_study::results::plan::Arm| arm.get(TARGET).cloned();
     match (of(&best.baseline), of(&best.arm)) {
         (Some(one), Some(other)) if one != other => vec![one, other],
         (Some(one), _) => vec![one],
-        _ => stored.study.target.iter().map(assay_core::study::Target::word).collect(),
+        _ => stored.study.target.iter().map(assay_study::study::Target::word).collect(),
     }
 }
 
@@ -120,14 +120,14 @@ fn fresh(stored: Stored, findings: &Findings, best: &Comparison, arguments: &Arg
         .map(|found| found.workload.as_str())
         .collect();
     let several = best.baseline.get(TARGET) != best.arm.get(TARGET);
-    let bare = |arm: &assay_core::results::plan::Arm| {
+    let bare = |arm: &assay_study::results::plan::Arm| {
         let mut arm = arm.clone();
         if !several {
             arm.remove(TARGET);
         }
         arm
     };
-    let least = assay_core::study::DEFAULT_REPLICATES;
+    let least = assay_study::study::DEFAULT_REPLICATES;
     let id = stored.id;
     let mut study = stored.study;
     study.title = format!("Fresh trials of the best setting of {id}");
@@ -137,7 +137,7 @@ fn fresh(stored: Stored, findings: &Findings, best: &Comparison, arguments: &Arg
     study.card = None;
     study.replicates = arguments.replicates.unwrap_or(study.replicates.max(least));
     study.seed = arguments.seed;
-    study.stop = assay_core::study::Stop::default();
+    study.stop = assay_study::study::Stop::default();
     study.control = Some(false);
     study.baseline = bare(&best.baseline);
     study.arms = vec![bare(&best.baseline), bare(&best.arm)];

@@ -6,9 +6,9 @@ use serde_json::json;
 use super::inventory::Inventory;
 use super::output;
 use crate::runner::abilities::{self, Ability};
-use assay_core::presence::Presence;
-use assay_core::system::System;
+use assay_base::presence::Presence;
 use assay_report::table::{self, Column};
+use assay_system::system::System;
 
 /// What can be measured on this machine, what is missing for the rest
 #[derive(Debug, Args)]

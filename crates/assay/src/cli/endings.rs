@@ -9,12 +9,12 @@ use super::compare::Against;
 use super::running::{self, Printing};
 use super::{PAGE_COLUMNS, dispatch, in_vm, read, vm};
 use crate::runner::{self, Consented, Event, Request, tests};
-use assay_core::failure::{Failure, Kind, Outcome};
-use assay_core::presence::Presence;
-use assay_core::results::bundle;
-use assay_core::study::{file, presets};
-use assay_core::system::execute::Ending;
-use assay_core::system::{Executed, Fake, Faulty, System};
+use assay_base::failure::{Failure, Kind, Outcome};
+use assay_base::presence::Presence;
+use assay_study::results::bundle;
+use assay_study::study::{file, presets};
+use assay_system::system::execute::Ending;
+use assay_system::system::{Executed, Fake, Faulty, System};
 
 /// Commands that run trials on a target.
 const ON_A_TARGET: [&str; 5] = [

@@ -11,18 +11,18 @@ use crate::store::{
     self,
     commands::{self, Command, Names},
 };
-use assay_core::failure::{Failure, Outcome};
-use assay_core::plan::{self, arms::Layout};
-use assay_core::presence::Presence;
-use assay_core::quantity::Bytes;
-use assay_core::results::bundle;
-use assay_core::results::plan::{
+use assay_base::failure::{Failure, Outcome};
+use assay_base::presence::Presence;
+use assay_base::quantity::Bytes;
+use assay_kinds::work::io::Engine;
+use assay_study::plan::{self, arms::Layout};
+use assay_study::results::bundle;
+use assay_study::results::plan::{
     AbsentWorkload, Area, Arm, DirectUse, EngineUse, Pilot, Plan, Survey, pilot_key,
 };
-use assay_core::study::{Study, Target, fields::TARGET_FACTOR, presets, simulated};
-use assay_core::system::site::Site;
-use assay_core::system::{FileKind, System, quoted};
-use assay_core::work::io::Engine;
+use assay_study::study::{Study, Target, fields::TARGET_FACTOR, presets, simulated};
+use assay_system::system::site::Site;
+use assay_system::system::{FileKind, System, quoted};
 
 /// Area of a study that names none; the run itself takes less where there is little room.
 const AREA: Bytes = Bytes(1 << 30);

@@ -7,9 +7,9 @@ use clap::builder::PossibleValuesParser;
 
 use super::{bundle, output};
 use crate::store::{self, parcel};
-use assay_core::failure::{Failure, Outcome};
-use assay_core::system::System;
+use assay_base::failure::{Failure, Outcome};
 use assay_report::exporters::{self, EXPORTERS, Writes};
+use assay_system::system::System;
 
 /// A result in the format of another tool, or whole as one file
 ///

@@ -10,13 +10,13 @@ use super::meant::CONSENTS;
 use crate::runner::tests::machine;
 use crate::runner::{self, Consented, Request};
 use crate::store::commands;
-use assay_core::analysis;
-use assay_core::factors::lines::{Below, lines};
-use assay_core::factors::{self, View, permanent};
-use assay_core::study::{Target, presets};
-use assay_core::system::site::Site;
-use assay_core::system::{Fake, System, identity, resolve};
+use assay_machine::factors::lines::{Below, lines};
+use assay_machine::factors::{self, View, permanent};
 use assay_report::preview;
+use assay_study::study::{Target, presets};
+use assay_system::system::site::Site;
+use assay_system::system::{Fake, System, identity, resolve};
+use assay_verdict::analysis;
 
 const HOME: &str = "/home/me";
 const DISK: &str = "/dev/sdb";
@@ -218,7 +218,8 @@ fn what_is_told_of_a_named_device_names_no_option_of_consent() {
 fn a_stored_result_names_no_device_that_would_lose_its_data() {
     let fake = machine();
     let study = presets::find("filesystems").unwrap().unwrap().settled();
-    let study = assay_core::study::Study { target: Some(Target::Device(DISK.to_owned())), ..study };
+    let study =
+        assay_study::study::Study { target: Some(Target::Device(DISK.to_owned())), ..study };
     let site = resolve(&fake, DISK).unwrap();
     let Explained { plan, .. } = explain::planned(&fake, study.clone(), &[DISK.to_owned()]);
     let sites: Vec<Option<Site>> = plan.surveys.iter().map(|_| Some(site.clone())).collect();

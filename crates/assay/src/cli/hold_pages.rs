@@ -4,9 +4,9 @@
 use clap::Args;
 
 use super::output;
-use assay_core::failure::{Failure, Outcome};
-use assay_core::system::System;
-use assay_core::work::pages::{Job, hold};
+use assay_base::failure::{Failure, Outcome};
+use assay_kinds::work::pages::{Job, hold};
+use assay_system::system::System;
 
 /// Have pages of memory, go to them, and say what that took
 #[derive(Debug, Args)]

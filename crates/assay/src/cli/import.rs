@@ -7,21 +7,21 @@ use clap::{Arg, ArgAction, ArgMatches, Args, FromArgMatches};
 
 use super::{add, output};
 use crate::store::{self, parcel};
-use assay_core::digest::{hexadecimal, sha256};
-use assay_core::failure::{Failure, Kind, Outcome};
-use assay_core::findings::Findings;
-use assay_core::importers::{
+use assay_base::digest::{hexadecimal, sha256};
+use assay_base::failure::{Failure, Kind, Outcome};
+use assay_base::quantity::{Bytes, Percent};
+use assay_importers::importers::{
     self, Brought, HEAD_BYTES, Imported, Importer, LARGEST_RUNS_BYTES, Options, Reads, pattern,
 };
-use assay_core::quantity::{Bytes, Percent};
-use assay_core::results::bundle::Label;
-use assay_core::results::headline;
-use assay_core::results::id;
-use assay_core::results::imported::{
+use assay_study::findings::Findings;
+use assay_study::results::bundle::Label;
+use assay_study::results::headline;
+use assay_study::results::id;
+use assay_study::results::imported::{
     self, FORMAT, FORMAT_OF_FILES, Import, SourceFile, StoredImport, hash_of_all,
 };
-use assay_core::results::plan::Arm;
-use assay_core::system::{Caching, FileKind, System, identity};
+use assay_study::results::plan::Arm;
+use assay_system::system::{Caching, FileKind, System, identity};
 
 /// Files above this are no tables of trials.
 const LARGEST_BYTES: u64 = 1 << 30;

@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 use super::study_arguments::Permitted;
 use super::{output, running, studies};
 use crate::runner::{Event, Request};
-use assay_core::failure::{Failure, Outcome};
-use assay_core::plan::allocation::Quick;
-use assay_core::system::{System, virtual_machine};
+use assay_base::failure::{Failure, Outcome};
+use assay_study::plan::allocation::Quick;
+use assay_system::system::{System, virtual_machine};
 
 /// Name of the command.
 pub const COMMAND: &str = "in-vm";
@@ -71,7 +71,7 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
 fn study(system: &dyn System, arguments: &Arguments) -> Outcome<Ending> {
     let path = Path::new(&arguments.study).display().to_string();
     let study = studies::load(system, &path)?;
-    let word = study.target.as_ref().map(assay_core::study::Target::word);
+    let word = study.target.as_ref().map(assay_study::study::Target::word);
     let request = Request {
         targets: vec![word.unwrap_or_else(|| ".".to_owned())],
         study,

@@ -4,13 +4,13 @@
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use assay_core::presence::Presence;
-use assay_core::probes::drive_health::{self, Health};
-use assay_core::quantity::units::{self, show};
-use assay_core::system::System;
-use assay_core::system::devices::{self, Array};
-use assay_core::system::graphics::{self, Graphics};
-use assay_core::system::site::{Drive, MemoryCard};
+use assay_base::presence::Presence;
+use assay_base::quantity::units::{self, show};
+use assay_machine::probes::drive_health::{self, Health};
+use assay_system::system::System;
+use assay_system::system::devices::{self, Array};
+use assay_system::system::graphics::{self, Graphics};
+use assay_system::system::site::{Drive, MemoryCard};
 
 /// Buses of devices that are made of others, or of memory.
 const MADE: [&str; 8] = ["loop", "zram", "device-mapper", "md", "bcache", "nbd", "null", "ram"];
@@ -156,11 +156,11 @@ pub fn health_cell(one: &Asked) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use assay_core::system::{AtaQuestion, Fake};
+    use assay_system::system::{AtaQuestion, Fake};
 
     fn machine(name: &str) -> Fake {
         let path = format!(
-            "{}/../assay-core/tests/fixtures/machines/{name}.txt",
+            "{}/../assay-system/tests/fixtures/machines/{name}.txt",
             env!("CARGO_MANIFEST_DIR")
         );
         #[allow(clippy::disallowed_methods, reason = "the fixture of a test")]

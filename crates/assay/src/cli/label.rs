@@ -4,9 +4,9 @@ use clap::Args;
 
 use super::output;
 use crate::store;
-use assay_core::failure::{Failure, Outcome};
-use assay_core::results::bundle;
-use assay_core::system::System;
+use assay_base::failure::{Failure, Outcome};
+use assay_study::results::bundle;
+use assay_system::system::System;
 
 /// Notes, a title or a place for a result; labels for boots
 ///

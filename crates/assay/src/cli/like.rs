@@ -9,12 +9,12 @@ use flate2::Compression;
 use flate2::write::DeflateEncoder;
 
 use super::output;
-use assay_core::failure::{Failure, Outcome};
-use assay_core::quantity::units::show;
-use assay_core::study::Study;
-use assay_core::study::file::Typed;
-use assay_core::system::{Caching, FileKind, System};
-use assay_core::work::io::{self, Content};
+use assay_base::failure::{Failure, Outcome};
+use assay_base::quantity::units::show;
+use assay_kinds::work::io::{self, Content};
+use assay_study::study::Study;
+use assay_study::study::file::Typed;
+use assay_system::system::{Caching, FileKind, System};
 
 /// What compressing file systems take at once.
 const PIECE: usize = 128 << 10;
@@ -169,8 +169,8 @@ fn packed(bytes: &[u8]) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use assay_core::study::presets;
-    use assay_core::system::Fake;
+    use assay_study::study::presets;
+    use assay_system::system::Fake;
 
     fn liked(fake: &Fake, preset: &str) -> Outcome<Study> {
         let arguments = LikeArguments { like: Some("/home/me".to_owned()) };

@@ -5,23 +5,23 @@ use serde_json::{Value, json};
 
 use super::{inventory, output};
 use crate::store::parcel;
-use assay_core::catalogue::About;
-use assay_core::catalogue::words::WORDS;
-use assay_core::factors;
-use assay_core::failure::Outcome;
-use assay_core::importers::IMPORTERS;
-use assay_core::plan::arms;
-use assay_core::presence::Presence;
-use assay_core::probes;
-use assay_core::quantity::units;
-use assay_core::results::bundle::{self, Listed};
-use assay_core::study::{self, Study, fields, presets};
-use assay_core::system::{System, identity};
-use assay_core::truth;
-use assay_core::work::{self, metrics};
+use assay_base::catalogue::About;
+use assay_base::catalogue::words::WORDS;
+use assay_base::failure::Outcome;
+use assay_base::presence::Presence;
+use assay_base::quantity::units;
+use assay_importers::importers::IMPORTERS;
+use assay_kinds::work::{self, metrics};
+use assay_machine::factors;
+use assay_machine::probes;
 use assay_report::exporters::EXPORTERS;
 use assay_report::figures::FIGURES;
 use assay_report::table::{self, Column};
+use assay_study::plan::arms;
+use assay_study::results::bundle::{self, Listed};
+use assay_study::study::{self, Study, fields, presets};
+use assay_system::system::{System, identity};
+use assay_verdict::truth;
 
 /// What there is: results, drives, presets, factors, metrics, words
 #[derive(Debug, Args)]

@@ -69,8 +69,8 @@ use std::process::ExitCode;
 use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use assay_core::failure::{Failure, Outcome};
-use assay_core::system::System;
+use assay_base::failure::{Failure, Outcome};
+use assay_system::system::System;
 
 pub use completions::script as completion;
 pub use pages::reference_pages;

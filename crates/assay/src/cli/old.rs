@@ -3,8 +3,8 @@
 use clap::Subcommand;
 
 use super::{add, apply, bundle, confirm, explain, label, output, resume, undo};
-use assay_core::failure::Outcome;
-use assay_core::system::System;
+use assay_base::failure::Outcome;
+use assay_system::system::System;
 
 /// The commands by those names.
 #[derive(Debug, Subcommand)]

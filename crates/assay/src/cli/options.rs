@@ -4,11 +4,11 @@
 use clap::{Arg, ArgAction, Command};
 
 use super::{VERSION, vm};
-use assay_core::factors::{self, Role};
-use assay_core::plan::boots;
-use assay_core::quantity::{Bytes, Time};
-use assay_core::study::Study;
-use assay_core::work::{Needs, Work, command, io, observe};
+use assay_base::quantity::{Bytes, Time};
+use assay_kinds::work::{Needs, Work, command, io, observe};
+use assay_machine::factors::{self, Role};
+use assay_study::plan::boots;
+use assay_study::study::Study;
 
 /// What a command line is about, where it says so: a study, and whether commands on the line make it.
 pub(super) struct Subject {
@@ -261,7 +261,7 @@ mod tests {
 
     use super::super::{PAGE_COLUMNS, whole};
     use super::*;
-    use assay_core::study::presets;
+    use assay_study::study::presets;
 
     /// `run` and `plan` as they are parsed.
     fn commands() -> Vec<Command> {

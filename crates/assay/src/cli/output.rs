@@ -7,9 +7,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde::Serialize;
 
-use assay_core::failure::{Failure, Outcome};
-use assay_core::outside;
-use assay_core::system::{FileKind, System};
+use assay_base::failure::{Failure, Outcome};
+use assay_base::outside;
+use assay_system::system::{FileKind, System};
 
 /// Columns where nothing tells how many there are.
 const USUAL_COLUMNS: usize = 80;

@@ -10,11 +10,11 @@ use clap::Args;
 use super::output;
 use crate::real::link::peer::{Limits, Peer};
 use crate::real::signals;
-use assay_core::failure::{Failure, Outcome};
-use assay_core::quantity::Time;
-use assay_core::system::System;
-use assay_core::system::network::{BitRate, Token, protocol};
-use assay_core::work::network;
+use assay_base::failure::{Failure, Outcome};
+use assay_base::quantity::Time;
+use assay_kinds::work::network;
+use assay_system::system::System;
+use assay_system::system::network::{BitRate, Token, protocol};
 
 /// The other end for studies of a network link (assay run bufferbloat)
 ///

@@ -8,15 +8,15 @@ use super::vm::{self, VmArguments};
 use super::{explain, output};
 use crate::runner;
 use crate::store;
-use assay_core::analysis;
-use assay_core::failure::Outcome;
-use assay_core::findings::Findings;
-use assay_core::results::bundle::{self, Stored};
-use assay_core::results::plan::Plan;
-use assay_core::study::{Order, Study};
-use assay_core::system::site::{Site, TargetKind};
-use assay_core::system::{System, identity};
+use assay_base::failure::Outcome;
 use assay_report::preview::{self, Preview, PreviewStake};
+use assay_study::findings::Findings;
+use assay_study::results::bundle::{self, Stored};
+use assay_study::results::plan::Plan;
+use assay_study::study::{Order, Study};
+use assay_system::system::site::{Site, TargetKind};
+use assay_system::system::{System, identity};
+use assay_verdict::analysis;
 
 /// Earlier results that are looked at for one to take the spread from.
 const MOST_LOOKED_AT: usize = 20;
@@ -140,9 +140,9 @@ fn earlier(system: &dyn System, study: &Study, plan: &Plan) -> Option<Findings> 
 mod tests {
     use super::*;
     use crate::runner::tests::machine;
-    use assay_core::results::plan::PlannedTrial;
-    use assay_core::study::presets;
     use assay_report::preview::PreviewMade;
+    use assay_study::results::plan::PlannedTrial;
+    use assay_study::study::presets;
 
     /// What is told of a study, on one line, and how often something is made for trials of which that is asked.
     fn planned(study: Study, is_made: fn(&PlannedTrial) -> bool) -> (Preview, String, usize) {

@@ -7,10 +7,10 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::output;
 use crate::runner::Event;
-use assay_core::outside;
-use assay_core::quantity::Bytes;
-use assay_core::quantity::units::show;
-use assay_core::results::plan::Turn;
+use assay_base::outside;
+use assay_base::quantity::Bytes;
+use assay_base::quantity::units::show;
+use assay_study::results::plan::Turn;
 
 /// Shows events.
 pub struct Progress {

@@ -7,7 +7,7 @@ use clap::error::ErrorKind;
 
 use super::{PAGE_COLUMNS, dispatch, read};
 use crate::runner::tests;
-use assay_core::system::Fake;
+use assay_system::system::Fake;
 
 fn machine() -> Fake {
     let fake = tests::machine();
@@ -118,8 +118,18 @@ fn told_by(source: &str) -> String {
 fn every_command_in_backquotes_that_a_source_tells_is_one() {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut all = Vec::new();
-    for room in ["src", "../assay-core/src", "../assay-report/src"] {
-        sources(&here.join(room), &mut all);
+    let deciding = [
+        "assay-base",
+        "assay-claims",
+        "assay-importers",
+        "assay-kinds",
+        "assay-machine",
+        "assay-study",
+        "assay-system",
+        "assay-verdict",
+    ];
+    for name in deciding.into_iter().chain(["assay", "assay-report"]) {
+        sources(&here.join("..").join(name).join("src"), &mut all);
     }
     let mut seen = 0;
     for (path, source) in all.iter().filter(|(path, _)| !path.ends_with("cli/refusals.rs")) {

@@ -4,8 +4,8 @@ use clap::Args;
 
 use super::output;
 use crate::store;
-use assay_core::failure::{Failure, Outcome};
-use assay_core::system::System;
+use assay_base::failure::{Failure, Outcome};
+use assay_system::system::System;
 
 /// Remove results; there is no way back
 #[derive(Debug, Args)]

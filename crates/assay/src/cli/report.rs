@@ -7,11 +7,11 @@ use clap::{Args, ValueEnum};
 use super::by_place::ByPlace;
 use super::output;
 use crate::store;
-use assay_core::failure::{Failure, Outcome};
-use assay_core::system::System;
+use assay_base::failure::{Failure, Outcome};
 use assay_report::evidence::Evidence;
 use assay_report::html::{self, Place};
 use assay_report::markdown;
+use assay_system::system::System;
 
 /// A result as one page: the answer, its figures, all the evidence
 ///

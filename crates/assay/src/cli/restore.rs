@@ -7,10 +7,10 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 
 use super::{output, resume, undo};
-use assay_core::factors::guard::journals;
-use assay_core::failure::{Failure, Outcome};
-use assay_core::system::journal::{Busy, Journals};
-use assay_core::system::{System, identity, journal};
+use assay_base::failure::{Failure, Outcome};
+use assay_machine::factors::guard::journals;
+use assay_system::system::journal::{Busy, Journals};
+use assay_system::system::{System, identity, journal};
 
 /// Times that a journal which a process has is looked at: what was killed holds it for a moment.
 const ATTEMPTS: u32 = 25;
@@ -163,9 +163,9 @@ impl Restored {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use assay_core::failure::Kind;
-    use assay_core::system::Fake;
-    use assay_core::system::journal::{Journal, Undo};
+    use assay_base::failure::Kind;
+    use assay_system::system::Fake;
+    use assay_system::system::journal::{Journal, Undo};
 
     const DIRECTORY: &str = "/var/lib/assay/journal";
 

@@ -5,12 +5,12 @@ use clap::Args;
 use super::study_arguments::Permitted;
 use super::{boots, running};
 use crate::store::acting;
-use assay_core::failure::{Failure, Outcome};
-use assay_core::plan;
-use assay_core::plan::repeats::{Ran, repeats};
-use assay_core::results::bundle::{self, Stored};
-use assay_core::results::vouch::Purpose;
-use assay_core::system::System;
+use assay_base::failure::{Failure, Outcome};
+use assay_study::plan;
+use assay_study::plan::repeats::{Ran, repeats};
+use assay_study::results::bundle::{self, Stored};
+use assay_study::results::vouch::Purpose;
+use assay_system::system::System;
 
 /// Go on with an interrupted study, at the trial where it stopped
 ///

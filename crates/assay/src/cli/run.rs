@@ -8,8 +8,8 @@ use super::running;
 use super::study_arguments::StudyArguments;
 use super::vm::{self, VmArguments};
 use crate::runner::Request;
-use assay_core::failure::{Failure, Outcome};
-use assay_core::system::System;
+use assay_base::failure::{Failure, Outcome};
+use assay_system::system::System;
 
 /// Run a study: settings compared under control, with verdicts
 ///

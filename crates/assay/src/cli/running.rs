@@ -13,17 +13,17 @@ use super::{output, progress::Progress};
 use crate::runner::{self, Consented, Event, Finished, Request, trial};
 use crate::store;
 use crate::store::acting::Acting;
-use assay_core::analysis::{self, Enough};
-use assay_core::failure::{Failure, Kind, Outcome};
-use assay_core::findings::{Findings, StudyFacts};
-use assay_core::plan;
-use assay_core::quantity::Time;
-use assay_core::quantity::units::show;
-use assay_core::results::environment::Environment;
-use assay_core::results::headline;
-use assay_core::results::plan::Plan;
-use assay_core::results::record::{Status, Trial};
-use assay_core::system::{System, identity};
+use assay_base::failure::{Failure, Kind, Outcome};
+use assay_base::quantity::Time;
+use assay_base::quantity::units::show;
+use assay_study::findings::{Findings, StudyFacts};
+use assay_study::plan;
+use assay_study::results::environment::Environment;
+use assay_study::results::headline;
+use assay_study::results::plan::Plan;
+use assay_study::results::record::{Status, Trial};
+use assay_system::system::{System, identity};
+use assay_verdict::analysis::{self, Enough};
 
 use crate::real::signals;
 use crate::watch::Strip;
@@ -462,8 +462,8 @@ pub(super) fn stop_on_signals(patience: &'static Patience) -> Outcome<Arc<Atomic
 mod tests {
     use super::*;
     use crate::runner::Unkept;
-    use assay_core::study::file;
-    use assay_core::system::Fake;
+    use assay_study::study::file;
+    use assay_system::system::Fake;
 
     /// A study of six trials that ran to its end.
     fn finished() -> Finished {

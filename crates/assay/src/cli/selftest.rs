@@ -4,10 +4,10 @@ use clap::Args;
 
 use super::{output, running, studies};
 use crate::runner::{Consented, Request};
-use assay_core::analysis;
-use assay_core::failure::{Failure, Outcome};
-use assay_core::study::{StopRule, Study};
-use assay_core::system::System;
+use assay_base::failure::{Failure, Outcome};
+use assay_study::study::{StopRule, Study};
+use assay_system::system::System;
+use assay_verdict::analysis;
 
 /// Identical arms, until there are enough pairs of them to speak of.
 const USUAL_ARMS: u32 = 4;
@@ -37,7 +37,7 @@ pub struct Arguments {
     #[arg(long, value_name = "N", default_value_t = USUAL_ARMS)]
     arms: u32,
     /// Complete passes over all settings
-    #[arg(long, value_name = "N", default_value_t = assay_core::study::DEFAULT_REPLICATES)]
+    #[arg(long, value_name = "N", default_value_t = assay_study::study::DEFAULT_REPLICATES)]
     replicates: u32,
     /// Seed of order, offsets and content; drawn where it is not given
     #[arg(long, value_name = "N")]
@@ -61,7 +61,7 @@ pub fn run(system: &dyn System, arguments: Arguments) -> Outcome<()> {
         )));
     }
     let study = null_study(studies::load(system, &arguments.study)?, &arguments);
-    let own = study.target.iter().map(assay_core::study::Target::word).next();
+    let own = study.target.iter().map(assay_study::study::Target::word).next();
     let target = arguments.target.or(own).unwrap_or_else(|| ".".to_owned());
     let request = Request {
         study,
@@ -96,7 +96,7 @@ fn null_study(study: Study, arguments: &Arguments) -> Study {
     }
     let first: Vec<_> =
         study.factors.iter().filter_map(|(name, levels)| Some((name, levels.first()?))).collect();
-    let baseline: assay_core::results::plan::Arm = first
+    let baseline: assay_study::results::plan::Arm = first
         .into_iter()
         .map(|(name, level)| (name.clone(), study.baseline.get(name).unwrap_or(level).clone()))
         .collect();
@@ -113,7 +113,7 @@ fn null_study(study: Study, arguments: &Arguments) -> Study {
     study.costly.clear();
     study.control = Some(false);
     if study.stop.rule != StopRule::Fixed {
-        study.stop = assay_core::study::Stop::default();
+        study.stop = assay_study::study::Stop::default();
     }
     study.settled()
 }

@@ -4,8 +4,8 @@ use clap::Args;
 
 use super::output;
 use crate::web::{self, Options, Started};
-use assay_core::failure::Outcome;
-use assay_core::system::System;
+use assay_base::failure::Outcome;
+use assay_system::system::System;
 
 /// All results in a browser, and running studies live
 ///

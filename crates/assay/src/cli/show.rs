@@ -4,9 +4,9 @@ use clap::Args;
 
 use super::output;
 use crate::store;
-use assay_core::failure::Outcome;
-use assay_core::system::System;
+use assay_base::failure::Outcome;
 use assay_report::document::Detail;
+use assay_system::system::System;
 
 /// A stored result again, the newest by default
 #[derive(Debug, Args)]

@@ -4,9 +4,9 @@
 use clap::Args;
 
 use super::output;
-use assay_core::failure::{Failure, Outcome};
-use assay_core::system::System;
-use assay_core::work::stacks;
+use assay_base::failure::{Failure, Outcome};
+use assay_kinds::work::stacks;
+use assay_system::system::System;
 
 /// Start threads with stacks, and read this process's memory meanwhile
 #[derive(Debug, Args)]

@@ -10,18 +10,18 @@ use super::commands::CommandArguments;
 use super::like::LikeArguments;
 use super::{output, studies};
 use crate::runner::Consented;
-use assay_core::factors::{self, Role};
-use assay_core::failure::{Failure, Outcome};
-use assay_core::plan::allocation::Quick;
-use assay_core::plan::arms::TARGET;
-use assay_core::probes::energy::meter;
-use assay_core::quantity::{Bytes, Percent, Time};
-use assay_core::study::file::{self, Typed};
-use assay_core::study::{
+use assay_base::failure::{Failure, Outcome};
+use assay_base::quantity::{Bytes, Percent, Time};
+use assay_kinds::work::{boot, observe};
+use assay_machine::factors::{self, Role};
+use assay_machine::probes::energy::meter;
+use assay_study::plan::allocation::Quick;
+use assay_study::plan::arms::TARGET;
+use assay_study::study::file::{self, Typed};
+use assay_study::study::{
     Card, SMALLEST_AREA_BYTES, Stop, StopRule, Study, fields::SMALLEST_BUDGET,
 };
-use assay_core::system::System;
-use assay_core::work::{boot, observe};
+use assay_system::system::System;
 
 /// Settings that may be written though studies usually have no business there: said here, and never
 /// taken from a study file or a result.
@@ -439,7 +439,7 @@ impl StudyArguments {
         study.target = None;
         if study.members.is_some() && targets.len() > 1 {
             study.members = Some(targets.len() as u32);
-            study.target = Some(assay_core::study::Target::Devices(targets));
+            study.target = Some(assay_study::study::Target::Devices(targets));
         } else if targets.len() > 1 {
             study.factors.insert(TARGET.to_owned(), targets);
         }
@@ -448,10 +448,10 @@ impl StudyArguments {
 
     /// The targets: the factor's, the command line's, the study's own, or this directory.
     fn targets_of(&self, study: &Study) -> Vec<String> {
-        let own = study.target.as_ref().map(assay_core::study::Target::word);
+        let own = study.target.as_ref().map(assay_study::study::Target::word);
         match (study.factors.get(TARGET), self.targets().into_iter().next()) {
             (Some(targets), _) => targets.clone(),
-            _ if matches!(study.target, Some(assay_core::study::Target::Devices(_))) => {
+            _ if matches!(study.target, Some(assay_study::study::Target::Devices(_))) => {
                 own.into_iter().collect()
             }
             (None, Some(target)) => vec![target],
@@ -509,7 +509,7 @@ mod tests {
     use clap::Parser;
 
     use super::*;
-    use assay_core::system::Fake;
+    use assay_system::system::Fake;
 
     #[derive(Parser)]
     struct Line {

@@ -5,9 +5,9 @@ use serde_json::json;
 
 use super::output;
 use crate::runner::apply;
-use assay_core::failure::{Failure, Outcome};
-use assay_core::system::System;
-use assay_core::system::journal::{Report, Unfinished};
+use assay_base::failure::{Failure, Outcome};
+use assay_system::system::System;
+use assay_system::system::journal::{Report, Unfinished};
 
 /// Undo what assay advise apply made permanent
 ///

@@ -15,15 +15,15 @@ use crate::real::guest::{self, Ready, Stream, Wish};
 use crate::real::signals;
 use crate::runner::{self, Consented};
 use crate::store;
-use assay_core::analysis;
-use assay_core::factors::layers;
-use assay_core::failure::{Failure, Kind, Outcome};
-use assay_core::plan::allocation::Quick;
-use assay_core::quantity::Bytes;
-use assay_core::results::headline;
-use assay_core::study::{Order, Study, Target, file};
-use assay_core::system::{System, identity};
+use assay_base::failure::{Failure, Kind, Outcome};
+use assay_base::quantity::Bytes;
+use assay_machine::factors::layers;
 use assay_report::preview::{self, Preview};
+use assay_study::plan::allocation::Quick;
+use assay_study::results::headline;
+use assay_study::study::{Order, Study, Target, file};
+use assay_system::system::{System, identity};
+use assay_verdict::analysis;
 
 /// Room on the drive beside the study's own device.
 const BESIDE: Bytes = Bytes(512 << 20);
@@ -336,8 +336,8 @@ mod tests {
     use clap::Parser;
 
     use super::*;
-    use assay_core::factors::layers::Carried;
-    use assay_core::study::presets;
+    use assay_machine::factors::layers::Carried;
+    use assay_study::study::presets;
 
     #[derive(Parser)]
     struct Line {
@@ -377,8 +377,8 @@ mod tests {
 
     #[test]
     fn a_plan_says_what_gets_no_verdict_where_the_machine_is_emulated() {
-        let machine = include_str!("../../../assay-core/tests/fixtures/machines/sata-ssd.txt");
-        let fake = assay_core::system::Fake::recorded(machine).unwrap();
+        let machine = include_str!("../../../assay-system/tests/fixtures/machines/sata-ssd.txt");
+        let fake = assay_system::system::Fake::recorded(machine).unwrap();
         let line = Line::try_parse_from(["assay", "--vm"]).unwrap();
         let study = presets::find("raid-chunk").unwrap().unwrap().in_lab();
         let consented = Consented::default();

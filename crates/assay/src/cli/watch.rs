@@ -14,10 +14,10 @@ use super::{output, running};
 use crate::watch::record::{self, Rows, Wish};
 use crate::watch::sampler::{Sampler, Tracing, disks};
 use crate::watch::{State, document, printed};
-use assay_core::failure::{Failure, Outcome};
-use assay_core::quantity::Time;
-use assay_core::results::id;
-use assay_core::system::{System, identity};
+use assay_base::failure::{Failure, Outcome};
+use assay_base::quantity::Time;
+use assay_study::results::id;
+use assay_system::system::{System, identity};
 use screen::{Screen, Stream};
 
 pub use session::{Beside, beside};
@@ -179,7 +179,10 @@ mod tests {
     fn quiet_is_taken_like_elsewhere() {
         for option in ["-q", "--quiet"] {
             let words = ["assay", "watch", option].map(OsString::from);
-            assert!(crate::cli::parse(&assay_core::system::Fake::new(), words).is_ok(), "{option}");
+            assert!(
+                crate::cli::parse(&assay_system::system::Fake::new(), words).is_ok(),
+                "{option}"
+            );
         }
     }
 }

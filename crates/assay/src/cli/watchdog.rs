@@ -6,10 +6,10 @@ use clap::Args;
 
 use super::output;
 use crate::real::{signals, watchdog};
-use assay_core::factors::guard::journals;
-use assay_core::failure::{Failure, Outcome};
-use assay_core::system::journal::{self, Report};
-use assay_core::system::{System, identity};
+use assay_base::failure::{Failure, Outcome};
+use assay_machine::factors::guard::journals;
+use assay_system::system::journal::{self, Report};
+use assay_system::system::{System, identity};
 
 /// Time between two looks at a journal that the dead process has not let go of yet.
 const PAUSE: Duration = Duration::from_millis(10);
@@ -71,8 +71,8 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use assay_core::system::Fake;
-    use assay_core::system::journal::{Journal, Undo};
+    use assay_system::system::Fake;
+    use assay_system::system::journal::{Journal, Undo};
 
     #[test]
     fn only_the_journal_of_its_own_run_is_put_back() {

@@ -14,10 +14,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rustix::process::{child_subreaper, getpid, set_child_subreaper};
 
-use assay_core::presence::Presence;
-use assay_core::system::execute::Ending;
-use assay_core::system::{Executed, Execution};
+use assay_base::presence::Presence;
 use assay_sys::{Launch, Launched, NotStarted, Owner, Step};
+use assay_system::system::execute::Ending;
+use assay_system::system::{Executed, Execution};
 
 use asked::Asked;
 use group::{Group, Groups};

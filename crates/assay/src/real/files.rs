@@ -12,9 +12,9 @@ use rustix::fs::{self, AtFlags, CWD, FlockOperation, Gid, Mode, OFlags, Uid};
 use rustix::io::Errno;
 
 use super::held;
-use assay_core::system::identity::caller;
-use assay_core::system::trust::OTHERS_WRITE;
-use assay_core::system::{DeviceNumber, HoldError, Locking, OwnFile, System, mounts};
+use assay_system::system::identity::caller;
+use assay_system::system::trust::OTHERS_WRITE;
+use assay_system::system::{DeviceNumber, HoldError, Locking, OwnFile, System, mounts};
 
 const FILE_MODE: Mode = Mode::from_raw_mode(0o644);
 /// Of files of state: what stands in them is done by root.
@@ -370,7 +370,7 @@ pub fn random() -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use assay_core::system::Fake;
+    use assay_system::system::Fake;
 
     /// What is in a directory, by name.
     fn listed(directory: &Path) -> Vec<String> {

@@ -9,13 +9,13 @@ use assay_guest::kernel::{self, Kernel};
 use assay_guest::machine::Accelerator;
 use assay_guest::{Failed, Wishes, archive, found};
 
-use assay_core::factors::layers::Carried;
-use assay_core::failure::{Failure, Outcome};
-use assay_core::quantity::Bytes;
-use assay_core::quantity::units::show;
-use assay_core::results::id as ids;
-use assay_core::system::virtual_machine::{FILE, VirtualMachine};
-use assay_core::system::{System, machine};
+use assay_base::failure::{Failure, Outcome};
+use assay_base::quantity::Bytes;
+use assay_base::quantity::units::show;
+use assay_machine::factors::layers::Carried;
+use assay_study::results::id as ids;
+use assay_system::system::virtual_machine::{FILE, VirtualMachine};
+use assay_system::system::{System, machine};
 
 pub use assay_guest::{Asked, Ended, Stream};
 

@@ -18,9 +18,9 @@ use rustix::net::{
 };
 
 use super::files;
-use assay_core::system::beside::{SHOWN, STUDY};
-use assay_core::system::trust::{self, OTHERS_WRITE};
-use assay_core::system::{Hold, HoldError, Holder, System};
+use assay_system::system::beside::{SHOWN, STUDY};
+use assay_system::system::trust::{self, OTHERS_WRITE};
+use assay_system::system::{Hold, HoldError, Holder, System};
 
 /// Where the files lie. Containers that share drives are given it, too.
 pub(super) const RUN: &str = "/run/assay";

@@ -31,9 +31,9 @@ use rustix::fs::{self, Advice, AtFlags, FileType, Mode, OFlags, StatVfsMountFlag
 use rustix::fs::{StatxFlags, statx};
 use rustix::time::{ClockId, clock_gettime};
 
-use assay_core::system::journal::Warrant;
-use assay_core::system::network::{LinkJob, LinkRun};
-use assay_core::system::{
+use assay_system::system::journal::Warrant;
+use assay_system::system::network::{LinkJob, LinkRun};
+use assay_system::system::{
     Act, AreaFile, AtaQuestion, BlockTotals, BlockTracer, CachedPages, Caching, Consent,
     DeviceNumber, DirectAlignment, DirectoryPolicy, Errno, Executed, Execution, Extent, FileKind,
     Hold, HoldError, KernelLog, Leftover, Locking, OwnFile, ProgramOutput, Space, Status, System,

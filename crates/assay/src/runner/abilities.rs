@@ -5,11 +5,11 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use assay_core::factors::guard;
-use assay_core::factors::layers::{self, LAYERS, Layer, Levels, Wish};
-use assay_core::presence::Presence;
-use assay_core::probes::{self, own_traffic, processors};
-use assay_core::system::{Caching, System, devices, identity, journal, place};
+use assay_base::presence::Presence;
+use assay_machine::factors::guard;
+use assay_machine::factors::layers::{self, LAYERS, Layer, Levels, Wish};
+use assay_machine::probes::{self, own_traffic, processors};
+use assay_system::system::{Caching, System, devices, identity, journal, place};
 
 /// One ability of this machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

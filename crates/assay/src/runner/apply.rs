@@ -7,18 +7,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use super::resolve::put_back_first;
-use assay_core::factors::guard::{Guard, SETTINGS, applied, setters};
-use assay_core::factors::permanent::{self, Keeper};
-use assay_core::factors::{self, Role, Setting, View};
-use assay_core::failure::{Failure, Outcome};
-use assay_core::outside;
-use assay_core::results::id::is_one as is_id;
-use assay_core::results::plan::Arm;
-use assay_core::results::vouch::Voucher;
-use assay_core::study::Target;
-use assay_core::system::journal::{self, Report, Undo, Unfinished, setting_value};
-use assay_core::system::site::{Site, TargetKind};
-use assay_core::system::{Hold, System, identity, lock_names, resolve};
+use assay_base::failure::{Failure, Outcome};
+use assay_base::outside;
+use assay_machine::factors::guard::{Guard, SETTINGS, applied, setters};
+use assay_machine::factors::permanent::{self, Keeper};
+use assay_machine::factors::{self, Role, Setting, View};
+use assay_study::results::id::is_one as is_id;
+use assay_study::results::plan::Arm;
+use assay_study::results::vouch::Voucher;
+use assay_study::study::Target;
+use assay_system::system::journal::{self, Report, Undo, Unfinished, setting_value};
+use assay_system::system::site::{Site, TargetKind};
+use assay_system::system::{Hold, System, identity, lock_names, resolve};
 
 /// What would be done to make an arm permanent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -191,7 +191,7 @@ fn by_hand(arm: &Arm, site: &Site) -> Vec<(String, String)> {
         let why = match factors::find(name).map(factors::Factor::role) {
             Some(Role::Setting | Role::Layer) => continue,
             Some(Role::Observed) => "only you can bring it about",
-            None if name == assay_core::plan::arms::TARGET => "the place to put the data",
+            None if name == assay_study::plan::arms::TARGET => "the place to put the data",
             None => "a setting of the program that does the work, not of the machine",
         };
         told.push((format!("{name}={level}"), why.to_owned()));

@@ -7,16 +7,16 @@ use std::time::Duration;
 use assay_load::{Bystanders, Job, LoadError};
 
 use super::event::{Context, Event};
-use assay_core::failure::{Failure, Outcome};
-use assay_core::plan::design::Uses;
-use assay_core::presence::Presence;
-use assay_core::quantity::Bytes;
-use assay_core::results::plan::{Area, DirectUse};
-use assay_core::study::SMALLEST_AREA_BYTES;
-use assay_core::system::site::{Site, TargetKind};
-use assay_core::system::{AreaFile, Caching, Consent, System};
-use assay_core::work::Medium;
-use assay_core::work::io::{self, Content, Engine, Mix, Pattern};
+use assay_base::failure::{Failure, Outcome};
+use assay_base::presence::Presence;
+use assay_base::quantity::Bytes;
+use assay_kinds::work::Medium;
+use assay_kinds::work::io::{self, Content, Engine, Mix, Pattern};
+use assay_study::plan::design::Uses;
+use assay_study::results::plan::{Area, DirectUse};
+use assay_study::study::SMALLEST_AREA_BYTES;
+use assay_system::system::site::{Site, TargetKind};
+use assay_system::system::{AreaFile, Caching, Consent, System};
 
 const MIB: u64 = 1 << 20;
 /// Area where nothing was asked for and there is room.
@@ -335,7 +335,7 @@ const MOST_LEFT_BYTES: u64 = 1 << 30;
 
 /// All of a device would be overwritten, and nobody said that it may.
 fn not_given_up(system: &dyn System, site: &Site) -> Failure {
-    use assay_core::system::identity;
+    use assay_system::system::identity;
     match identity::stake(system, site) {
         Ok(_) => Failure::mistake(format!(
             "{} is overwritten from its beginning to its end, so all data on it are lost: {}; or name a \
@@ -554,7 +554,7 @@ mod tests {
     use std::sync::atomic::AtomicBool;
 
     use super::*;
-    use assay_core::system::Fake;
+    use assay_system::system::Fake;
 
     #[test]
     fn an_area_that_became_smaller_is_not_gone_on_with() {

@@ -11,16 +11,16 @@ use super::marks;
 use super::places::{Place, extent};
 use super::resolve::Resolved;
 use super::survey::Surveyed;
-use assay_core::factors::guard::setters;
-use assay_core::factors::layers::{self, Base, Device, Raised, Stack, Wish};
-use assay_core::factors::{self, Guard, Setting, View};
-use assay_core::failure::{Failure, Outcome};
-use assay_core::plan::design::Demands;
-use assay_core::results::plan::{Arm, Plan, PlannedTrial, Survey};
-use assay_core::study::Fresh;
-use assay_core::system::journal::{Mark, Report};
-use assay_core::system::site::{Site, TargetKind};
-use assay_core::system::{Caching, Consent, Hold, System, Watchdog, identity, journal, resolve};
+use assay_base::failure::{Failure, Outcome};
+use assay_machine::factors::guard::setters;
+use assay_machine::factors::layers::{self, Base, Device, Raised, Stack, Wish};
+use assay_machine::factors::{self, Guard, Setting, View};
+use assay_study::plan::design::Demands;
+use assay_study::results::plan::{Arm, Plan, PlannedTrial, Survey};
+use assay_study::study::Fresh;
+use assay_system::system::journal::{Mark, Report};
+use assay_system::system::site::{Site, TargetKind};
+use assay_system::system::{Caching, Consent, Hold, System, Watchdog, identity, journal, resolve};
 
 /// One place where trials can be run: a target, or what is made on it.
 struct Slot<'a> {

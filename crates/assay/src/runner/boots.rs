@@ -2,21 +2,21 @@
 
 use super::event::{Context, Event};
 use super::finished::{Finished, Unkept, seal};
-use assay_core::failure::{Failure, Outcome};
-use assay_core::plan::boots as planned;
-use assay_core::results::bundle::Bundle;
-use assay_core::results::environment::{self, Environment};
-use assay_core::results::id::{entropy, new_id};
-use assay_core::results::plan::Plan;
-use assay_core::results::record::Trial;
-use assay_core::results::surroundings::Surroundings;
-use assay_core::study::Study;
-use assay_core::system::machine::{self, Machine};
-use assay_core::system::site::Site;
-use assay_core::system::{self, System};
-use assay_core::work::boot::labels::Labels;
-use assay_core::work::boot::source::{self, Recorded, Source};
-use assay_core::work::boot::{Asked, Boot};
+use assay_base::failure::{Failure, Outcome};
+use assay_kinds::work::boot::labels::Labels;
+use assay_kinds::work::boot::source::{self, Recorded, Source};
+use assay_kinds::work::boot::{Asked, Boot};
+use assay_study::plan::boots as planned;
+use assay_study::results::bundle::Bundle;
+use assay_study::results::environment::{self, Environment};
+use assay_study::results::id::{entropy, new_id};
+use assay_study::results::plan::Plan;
+use assay_study::results::record::Trial;
+use assay_study::results::surroundings::Surroundings;
+use assay_study::study::Study;
+use assay_system::system::machine::{self, Machine};
+use assay_system::system::site::Site;
+use assay_system::system::{self, System};
 use std::path::{Path, PathBuf};
 
 /// What a machine's own boots stand on.

@@ -3,16 +3,16 @@
 use std::path::PathBuf;
 
 use super::places::Place;
-use assay_core::factors::layers::{self, Stack, Wish};
-use assay_core::factors::{self, Factor, Role, View};
-use assay_core::failure::{Failure, Outcome};
-use assay_core::plan::design::{Demands, Design, Ground, Varied};
-use assay_core::presence::Presence;
-use assay_core::probes::{Asked, energy};
-use assay_core::quantity::Bytes;
-use assay_core::results::plan::{Arm, Refusal};
-use assay_core::system::site::TargetKind;
-use assay_core::system::{System, devices, identity, virtual_machine};
+use assay_base::failure::{Failure, Outcome};
+use assay_base::presence::Presence;
+use assay_base::quantity::Bytes;
+use assay_machine::factors::layers::{self, Stack, Wish};
+use assay_machine::factors::{self, Factor, Role, View};
+use assay_machine::probes::{Asked, energy};
+use assay_study::plan::design::{Demands, Design, Ground, Varied};
+use assay_study::results::plan::{Arm, Refusal};
+use assay_system::system::site::TargetKind;
+use assay_system::system::{System, devices, identity, virtual_machine};
 
 /// Refuses a study that writes where studies have no business, unless the user has said himself, on
 /// the command line, that it may.

@@ -4,9 +4,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde::{Deserialize, Serialize};
 
-use assay_core::results::plan::Turn;
-use assay_core::system::System;
-use assay_core::system::identity::Caller;
+use assay_study::results::plan::Turn;
+use assay_system::system::System;
+use assay_system::system::identity::Caller;
 
 /// What every step of a run is handed: the machine, the user's wish to stop, and somebody to tell.
 pub struct Context<'a> {

@@ -3,14 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use super::event::{Context, Event};
-use assay_core::failure::Failure;
-use assay_core::results::bundle::Bundle;
-use assay_core::results::environment::Environment;
-use assay_core::results::plan::Plan;
-use assay_core::results::record::Trial;
-use assay_core::results::seal::key;
-use assay_core::study::Study;
-use assay_core::system::site::TargetKind;
+use assay_base::failure::Failure;
+use assay_study::results::bundle::Bundle;
+use assay_study::results::environment::Environment;
+use assay_study::results::plan::Plan;
+use assay_study::results::record::Trial;
+use assay_study::results::seal::key;
+use assay_study::study::Study;
+use assay_system::system::site::TargetKind;
 
 /// A study that was run, or as much of it as was.
 pub struct Finished {

@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use super::event::{Context, Event};
 use super::places::Place;
-use assay_core::factors::guard::SETTINGS;
-use assay_core::failure::{Failure, Outcome};
-use assay_core::plan::design::Demands;
-use assay_core::quantity::units::show;
-use assay_core::system::{Hold, HoldError, beside, resolve};
+use assay_base::failure::{Failure, Outcome};
+use assay_base::quantity::units::show;
+use assay_machine::factors::guard::SETTINGS;
+use assay_study::plan::design::Demands;
+use assay_system::system::{Hold, HoldError, beside, resolve};
 
 /// Lock of those who make the laboratory of name spaces, whose names are fixed.
 const LINK_LAB: &str = "link-lab";
@@ -137,8 +137,8 @@ mod tests {
 
     use super::*;
     use crate::runner::tests::machine;
-    use assay_core::study::presets;
-    use assay_core::system::{Fake, System, resolve as resolved};
+    use assay_study::study::presets;
+    use assay_system::system::{Fake, System, resolve as resolved};
 
     fn names(preset: &str, lab: bool) -> Vec<String> {
         let study = presets::find(preset).unwrap().unwrap();

@@ -1,11 +1,11 @@
 //! Links: what must be named before one is loaded, and what is changed for it.
 
-use assay_core::factors;
-use assay_core::failure::{Failure, Outcome};
-use assay_core::plan::design::Network;
-use assay_core::system::System;
-use assay_core::system::network::lab;
-use assay_core::work::network;
+use assay_base::failure::{Failure, Outcome};
+use assay_kinds::work::network;
+use assay_machine::factors;
+use assay_study::plan::design::Network;
+use assay_system::system::System;
+use assay_system::system::network::lab;
 
 /// Refuses to guess at a link to nobody.
 ///

@@ -4,15 +4,15 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use assay_core::presence::Presence;
-use assay_core::probes::block_latency::counts::{BlockLatency, ClassSpan};
-use assay_core::probes::ticks::Ticks;
-use assay_core::probes::{Moment, Probes, Scene, load, pressure};
-use assay_core::results::series;
-use assay_core::system::System;
-use assay_core::system::devices::{self, Counters};
-use assay_core::work::SeriesRow;
-use assay_core::work::observe::{Glance, Lookout, Served, Waited};
+use assay_base::presence::Presence;
+use assay_kinds::work::SeriesRow;
+use assay_kinds::work::observe::{Glance, Lookout, Served, Waited};
+use assay_machine::probes::block_latency::counts::{BlockLatency, ClassSpan};
+use assay_machine::probes::ticks::Ticks;
+use assay_machine::probes::{Moment, Probes, Scene, load, pressure};
+use assay_study::results::series;
+use assay_system::system::System;
+use assay_system::system::devices::{self, Counters};
 
 /// Quantile of a second that is held against its limit.
 const TAIL: f64 = 0.99;
@@ -240,14 +240,14 @@ mod tests {
     use std::path::Path;
     use std::time::Duration;
 
-    use assay_core::probes::Asked;
-    use assay_core::system::{Fake, resolve, sysfs};
+    use assay_machine::probes::Asked;
+    use assay_system::system::{Fake, resolve, sysfs};
 
     use super::*;
 
     /// A machine of text whose device counts and holds so at each glance.
-    fn machine(stat: &[&str], under_way: &[&str]) -> (Fake, assay_core::system::site::Site) {
-        let text = include_str!("../../../assay-core/tests/fixtures/machines/sata-ssd.txt");
+    fn machine(stat: &[&str], under_way: &[&str]) -> (Fake, assay_system::system::site::Site) {
+        let text = include_str!("../../../assay-system/tests/fixtures/machines/sata-ssd.txt");
         let fake = Fake::recorded(text).unwrap();
         let site = resolve(&fake, ".").unwrap();
         let device = fake.canonical(&sysfs::block(&site.counted[0])).unwrap();

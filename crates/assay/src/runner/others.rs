@@ -9,17 +9,17 @@ use super::event::{Context, Event};
 use super::lookout::Post;
 use super::places::Place;
 use super::survey::Surveyed;
-use assay_core::failure::{Failure, Outcome};
-use assay_core::plan::arms;
-use assay_core::plan::design::Demands;
-use assay_core::probes::{Asked, Moment, Probes, Scene};
-use assay_core::quantity::units::show;
-use assay_core::results::plan::{Arm, Plan, PlannedTrial, arm_words};
-use assay_core::results::record::TrialRecord;
-use assay_core::system::site::{Site, TargetKind};
-use assay_core::system::{System, Watchdog};
-use assay_core::work::observe::{Detail, Limits, Second};
-use assay_core::work::{Run, observe};
+use assay_base::failure::{Failure, Outcome};
+use assay_base::quantity::units::show;
+use assay_kinds::work::observe::{Detail, Limits, Second};
+use assay_kinds::work::{Run, observe};
+use assay_machine::probes::{Asked, Moment, Probes, Scene};
+use assay_study::plan::arms;
+use assay_study::plan::design::Demands;
+use assay_study::results::plan::{Arm, Plan, PlannedTrial, arm_words};
+use assay_study::results::record::TrialRecord;
+use assay_system::system::site::{Site, TargetKind};
+use assay_system::system::{System, Watchdog};
 
 /// How long others' work is looked at before anything is changed, at most.
 const FIRST_LOOK: Duration = Duration::from_secs(10);
@@ -186,9 +186,9 @@ impl Others {
 
 #[cfg(test)]
 mod tests {
-    use assay_core::results::record::TrialRecord;
-    use assay_core::study::file;
-    use assay_core::work::observe::{Breach, Served};
+    use assay_kinds::work::observe::{Breach, Served};
+    use assay_study::results::record::TrialRecord;
+    use assay_study::study::file;
 
     use super::*;
 
@@ -197,8 +197,8 @@ mod tests {
         let text = "format = \"assay-study/1\"\ntitle = \"Live\"\ncontrol = false\n[factors]\n\
             copy = [\"a\", \"b\", \"c\"]\n[[workload]]\nname = \"live\"\nobserve = {}\n";
         let study = file::parse("test", text).unwrap().settled();
-        let machine = include_str!("../../../assay-core/tests/fixtures/machines/sata-ssd.txt");
-        let fake = assay_core::system::Fake::recorded(machine).unwrap();
+        let machine = include_str!("../../../assay-system/tests/fixtures/machines/sata-ssd.txt");
+        let fake = assay_system::system::Fake::recorded(machine).unwrap();
         let targets = [".".to_owned()];
         let consented = super::super::Consented::default();
         super::super::preview(&fake, study, &targets, &consented, None).unwrap().plan
@@ -207,7 +207,7 @@ mod tests {
     fn record(plan: &Plan, level: &str, mean_ms: u64, harm: bool) -> TrialRecord {
         let trial = plan.trials.iter().find(|one| one.arm["copy"] == level && !one.is_lead_in());
         let trial = trial.unwrap();
-        let fake = assay_core::system::Fake::new();
+        let fake = assay_system::system::Fake::new();
         let mut record = super::super::trial::not_run(&fake, trial, "").record;
         let served = Served { requests: 100, sum_ns: mean_ms * 100_000_000, ..Served::default() };
         let second = Second {
@@ -219,12 +219,12 @@ mod tests {
             Breach { what: observe::What::Age, class: String::new(), seen: 9e9, limit: 1e9 };
         let detail =
             Detail { seconds: vec![second; 4], harm: harm.then_some(breach), ..Detail::default() };
-        record.measured = Some(assay_core::work::Measured {
+        record.measured = Some(assay_kinds::work::Measured {
             window_ns: 0,
             elapsed_ns: 0,
             cpu_ns: 0,
             waited_ns: None,
-            claims: assay_core::work::Claims::default(),
+            claims: assay_kinds::work::Claims::default(),
             values: std::collections::BTreeMap::new(),
             absent: std::collections::BTreeMap::new(),
             notes: Vec::new(),

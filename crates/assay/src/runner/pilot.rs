@@ -10,13 +10,13 @@ use std::time::Duration;
 use assay_load::Bystanders;
 use assay_stats::Sample;
 
-use assay_core::outside;
-use assay_core::plan::design::Design;
-use assay_core::results::plan::{Pilot, PlannedWorkload, Scatter};
-use assay_core::study::Workload;
-use assay_core::system::System;
-use assay_core::system::identity::Caller;
-use assay_core::work::{Medium, Run, Work};
+use assay_base::outside;
+use assay_kinds::work::{Medium, Run, Work};
+use assay_study::plan::design::Design;
+use assay_study::results::plan::{Pilot, PlannedWorkload, Scatter};
+use assay_study::study::Workload;
+use assay_system::system::System;
+use assay_system::system::identity::Caller;
 
 /// One look at how a workload's rate scatters.
 const LOOK: Duration = Duration::from_millis(25);

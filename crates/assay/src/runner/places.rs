@@ -1,13 +1,13 @@
 //! Targets: resolved, consented to, and locked against other runs.
 
-use assay_core::factors::Role;
-use assay_core::factors::layers::{self, Base, Extent};
-use assay_core::failure::{Failure, Outcome};
-use assay_core::plan::design::{Demands, Ground, Varied};
-use assay_core::quantity::Bytes;
-use assay_core::study::simulated;
-use assay_core::system::site::{Site, TargetKind};
-use assay_core::system::{Consent, System, devices, identity, resolve};
+use assay_base::failure::{Failure, Outcome};
+use assay_base::quantity::Bytes;
+use assay_machine::factors::Role;
+use assay_machine::factors::layers::{self, Base, Extent};
+use assay_study::plan::design::{Demands, Ground, Varied};
+use assay_study::study::simulated;
+use assay_system::system::site::{Site, TargetKind};
+use assay_system::system::{Consent, System, devices, identity, resolve};
 
 /// A target, resolved.
 pub struct Place {

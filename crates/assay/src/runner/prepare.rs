@@ -5,10 +5,10 @@ use std::sync::atomic::AtomicBool;
 use super::event::Context;
 use super::setting::Setting;
 use super::settle::settle;
-use assay_core::presence::Presence;
-use assay_core::results::plan::PlannedWorkload;
-use assay_core::study::Cache;
-use assay_core::system::site::Backing;
+use assay_base::presence::Presence;
+use assay_study::results::plan::PlannedWorkload;
+use assay_study::study::Cache;
+use assay_system::system::site::Backing;
 
 /// Bytes that are read at once to fill the cache.
 const STEP: usize = 1 << 20;

@@ -4,15 +4,15 @@ use super::places::{Place, extent, places_of};
 use super::request::Consented;
 use super::start::{anything, nothing_to_compare};
 use super::{changes, others, resolve, survey};
-use assay_core::failure::Outcome;
-use assay_core::plan;
-use assay_core::plan::allocation::{self, Quick};
-use assay_core::plan::design::{Demands, Design, Ground};
-use assay_core::results::id::entropy;
-use assay_core::results::plan::{Plan, Refusal, Survey};
-use assay_core::study::Study;
-use assay_core::system::System;
-use assay_core::system::site::Site;
+use assay_base::failure::Outcome;
+use assay_study::plan;
+use assay_study::plan::allocation::{self, Quick};
+use assay_study::plan::design::{Demands, Design, Ground};
+use assay_study::results::id::entropy;
+use assay_study::results::plan::{Plan, Refusal, Survey};
+use assay_study::study::Study;
+use assay_system::system::System;
+use assay_system::system::site::Site;
 
 /// What a study would do.
 pub struct Preview {

@@ -13,17 +13,17 @@ use super::event::{Context, Event};
 use super::finished::{Finished, Unkept, seal};
 use super::request::Acting;
 use super::resolve::put_back_first;
-use assay_core::factors::guard::journals;
-use assay_core::failure::{Failure, Outcome};
-use assay_core::plan::boots as planned;
-use assay_core::results::bundle::{self, Bundle, Stored};
-use assay_core::results::id::{entropy, new_id};
-use assay_core::results::log::{ENDED, Entry};
-use assay_core::study::Study;
-use assay_core::system::journal::{Journal, Undo, unit_files};
-use assay_core::system::{Act, System, identity};
-use assay_core::work::boot::labels::Labels;
-use assay_core::work::boot::source;
+use assay_base::failure::{Failure, Outcome};
+use assay_kinds::work::boot::labels::Labels;
+use assay_kinds::work::boot::source;
+use assay_machine::factors::guard::journals;
+use assay_study::plan::boots as planned;
+use assay_study::results::bundle::{self, Bundle, Stored};
+use assay_study::results::id::{entropy, new_id};
+use assay_study::results::log::{ENDED, Entry};
+use assay_study::study::Study;
+use assay_system::system::journal::{Journal, Undo, unit_files};
+use assay_system::system::{Act, System, identity};
 
 /// Name of the unit.
 pub const UNIT: &str = "assay-reboots.service";

@@ -3,15 +3,15 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use assay_core::plan::allocation::Quick;
-use assay_core::results::bundle::Stored;
-use assay_core::results::environment::Environment;
-use assay_core::results::plan::Plan;
-use assay_core::results::record::Trial;
-use assay_core::results::vouch::Voucher;
-use assay_core::study::Study;
-use assay_core::system::System;
-use assay_core::system::identity::{self, Caller};
+use assay_study::plan::allocation::Quick;
+use assay_study::results::bundle::Stored;
+use assay_study::results::environment::Environment;
+use assay_study::results::plan::Plan;
+use assay_study::results::record::Trial;
+use assay_study::results::vouch::Voucher;
+use assay_study::study::Study;
+use assay_system::system::System;
+use assay_system::system::identity::{self, Caller};
 
 /// What the user has said himself that a study may do, on the command line and nowhere else.
 #[derive(Clone, Debug, Default)]

@@ -5,14 +5,14 @@ use super::event::Context;
 use super::places::{Place, places_of};
 use super::request::Consented;
 use super::{changes, holds, links, marks, others};
-use assay_core::factors::layers::{self, Levels, Raised, Stack, Wish};
-use assay_core::factors::{self, Guard};
-use assay_core::failure::{Failure, Outcome};
-use assay_core::plan::design::{Demands, Design, Ground};
-use assay_core::study::{Study, Target, simulated};
-use assay_core::system::journal::{self, Mark};
-use assay_core::system::site::{Site, TargetKind};
-use assay_core::system::{Hold, System, Watchdog, identity};
+use assay_base::failure::{Failure, Outcome};
+use assay_machine::factors::layers::{self, Levels, Raised, Stack, Wish};
+use assay_machine::factors::{self, Guard};
+use assay_study::plan::design::{Demands, Design, Ground};
+use assay_study::study::{Study, Target, simulated};
+use assay_system::system::journal::{self, Mark};
+use assay_system::system::site::{Site, TargetKind};
+use assay_system::system::{Hold, System, Watchdog, identity};
 
 /// What a run stands on from its beginning to its end.
 pub struct Resolved<'a> {

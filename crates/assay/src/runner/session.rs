@@ -10,20 +10,20 @@ use super::others::Others;
 use super::request::Judge;
 use super::setting::Setting;
 use super::trial;
-use assay_core::failure::Outcome;
-use assay_core::plan::pace::Pace;
-use assay_core::plan::repeats;
-use assay_core::plan::repeats::Ran;
-use assay_core::probes::Probes;
-use assay_core::results::bundle::Bundle;
-use assay_core::results::design::Stopping;
-use assay_core::results::environment::Environment;
-use assay_core::results::log::{ENDED, Entry};
-use assay_core::results::plan::{Plan, PlannedTrial};
-use assay_core::results::record::{Spent, Trial};
-use assay_core::study::Prepare;
-use assay_core::system::site::{Site, TargetKind};
-use assay_core::system::{System, beside};
+use assay_base::failure::Outcome;
+use assay_machine::probes::Probes;
+use assay_study::plan::pace::Pace;
+use assay_study::plan::repeats;
+use assay_study::plan::repeats::Ran;
+use assay_study::results::bundle::Bundle;
+use assay_study::results::design::Stopping;
+use assay_study::results::environment::Environment;
+use assay_study::results::log::{ENDED, Entry};
+use assay_study::results::plan::{Plan, PlannedTrial};
+use assay_study::results::record::{Spent, Trial};
+use assay_study::study::Prepare;
+use assay_system::system::site::{Site, TargetKind};
+use assay_system::system::{System, beside};
 
 /// A study under way.
 pub struct Session<'a> {
@@ -125,7 +125,7 @@ impl Session<'_> {
     fn step(
         &mut self,
         planned: &PlannedTrial,
-        repeats: Option<assay_core::results::record::Repeats>,
+        repeats: Option<assay_study::results::record::Repeats>,
         trials: &mut Vec<Trial>,
         context: &mut Context<'_>,
     ) -> Option<End> {
@@ -231,7 +231,7 @@ impl Session<'_> {
         (self.elapsed_ns() + expected / 2 > budget_ns).then(|| {
             format!(
                 "the time budget of {} ended it after replicate {finished} of {}",
-                assay_core::quantity::units::show::duration(budget_ns as f64),
+                assay_base::quantity::units::show::duration(budget_ns as f64),
                 self.plan.replicates
             )
         })

@@ -3,15 +3,15 @@
 use std::ops::Range;
 
 use super::survey::Surveyed;
-use assay_core::presence::Presence;
-use assay_core::probes::{Asked, Scene, page_cache};
-use assay_core::results::bundle::SoFar;
-use assay_core::results::plan::Plan;
-use assay_core::study::Prepare;
-use assay_core::system::identity::Caller;
-use assay_core::system::site::Site;
-use assay_core::system::{CachedPages, System};
-use assay_core::work::observe::Limits;
+use assay_base::presence::Presence;
+use assay_kinds::work::observe::Limits;
+use assay_machine::probes::{Asked, Scene, page_cache};
+use assay_study::results::bundle::SoFar;
+use assay_study::results::plan::Plan;
+use assay_study::study::Prepare;
+use assay_system::system::identity::Caller;
+use assay_system::system::site::Site;
+use assay_system::system::{CachedPages, System};
 
 /// Everything around a trial that does not change from one to the next.
 #[derive(Clone, Copy)]

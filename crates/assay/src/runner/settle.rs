@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use assay_core::presence::Presence;
-use assay_core::probes::disk;
-use assay_core::system::System;
+use assay_base::presence::Presence;
+use assay_machine::probes::disk;
+use assay_system::system::System;
 
 /// Time over which traffic is looked for.
 const LOOK: Duration = Duration::from_millis(250);

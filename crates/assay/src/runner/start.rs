@@ -14,23 +14,23 @@ use super::places::Place;
 use super::request::{Acting, Consented, Judge, Request};
 use super::session::{End, Session};
 use super::{changes, resolve, surroundings};
-use assay_core::factors::{self, Role};
-use assay_core::failure::{Failure, Outcome};
-use assay_core::plan;
-use assay_core::plan::allocation;
-use assay_core::plan::design::Demands;
-use assay_core::plan::pace::Pace;
-use assay_core::probes::Probes;
-use assay_core::results::bundle::{Bundle, Stored};
-use assay_core::results::design::Factor;
-use assay_core::results::environment::{self, Environment};
-use assay_core::results::id::{entropy, new_id};
-use assay_core::results::log::{ENDED, Entry};
-use assay_core::results::plan::{Arm, Plan};
-use assay_core::results::record::Trial;
-use assay_core::study::Study;
-use assay_core::system::site::{Site, TargetKind};
-use assay_core::system::{System, machine, quoted, virtual_machine};
+use assay_base::failure::{Failure, Outcome};
+use assay_machine::factors::{self, Role};
+use assay_machine::probes::Probes;
+use assay_study::plan;
+use assay_study::plan::allocation;
+use assay_study::plan::design::Demands;
+use assay_study::plan::pace::Pace;
+use assay_study::results::bundle::{Bundle, Stored};
+use assay_study::results::design::Factor;
+use assay_study::results::environment::{self, Environment};
+use assay_study::results::id::{entropy, new_id};
+use assay_study::results::log::{ENDED, Entry};
+use assay_study::results::plan::{Arm, Plan};
+use assay_study::results::record::Trial;
+use assay_study::study::Study;
+use assay_system::system::site::{Site, TargetKind};
+use assay_system::system::{System, machine, quoted, virtual_machine};
 
 /// Runs a study. Everything that it made on a target is gone when this returns.
 pub fn run(
@@ -269,7 +269,7 @@ fn enough(system: &dyn System, demands: &Demands, plan: &Plan) -> Outcome<()> {
     let reason = own.map_or_else(why, |absent| absent.reason.clone());
     Err(Failure::refused(format!(
         "the baseline {} cannot be had here: {reason}; name another with --baseline{}",
-        assay_core::results::plan::arm_words(baseline),
+        assay_study::results::plan::arm_words(baseline),
         changes::way_on(system, demands)
     )))
 }
@@ -286,7 +286,7 @@ pub fn resume(
     let Acting { stored, voucher, directory } = acting;
     let Stored { id, study, plan, environment, trials, .. } = stored;
     let began_ns = system.monotonic_ns();
-    if plan.format != assay_core::results::plan::FORMAT {
+    if plan.format != assay_study::results::plan::FORMAT {
         return Err(Failure::mistake(format!(
             "{id} was begun by an older version, in the format {}: go on with that version, or start a new study",
             plan.format
@@ -418,7 +418,7 @@ fn elsewhere(now: &Site, how: &str) -> Failure {
 fn tell_of_changes(context: &mut Context<'_>, environment: &Environment) {
     let (before, now) = (&environment.machine.kernel, machine::machine(context.system).kernel);
     if *before != now {
-        let told = |seen: &assay_core::presence::Presence<String>| {
+        let told = |seen: &assay_base::presence::Presence<String>| {
             seen.value().cloned().unwrap_or_else(|| "not known".to_owned())
         };
         (context.tell)(Event::Warning(format!(

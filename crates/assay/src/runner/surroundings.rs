@@ -4,16 +4,16 @@
 use std::time::Duration;
 
 use super::event::{Context, Event};
-use assay_core::presence::Presence;
-use assay_core::probes::energy::{self, Energy};
-use assay_core::probes::{Asked, drive_health};
-use assay_core::quantity::units::show;
-use assay_core::results::bundle::Bundle;
-use assay_core::results::environment::Environment;
-use assay_core::results::plan::Plan;
-use assay_core::results::surroundings::Surroundings;
-use assay_core::system::System;
-use assay_core::system::site::{Drive, Site, TargetKind};
+use assay_base::presence::Presence;
+use assay_base::quantity::units::show;
+use assay_machine::probes::energy::{self, Energy};
+use assay_machine::probes::{Asked, drive_health};
+use assay_study::results::bundle::Bundle;
+use assay_study::results::environment::Environment;
+use assay_study::results::plan::Plan;
+use assay_study::results::surroundings::Surroundings;
+use assay_system::system::System;
+use assay_system::system::site::{Drive, Site, TargetKind};
 
 /// How often a rest looks whether the user wants to stop.
 const STEP: Duration = Duration::from_millis(100);

@@ -9,17 +9,17 @@ use super::event::{Context, Event};
 use super::pilot;
 use super::places::Place;
 use super::twice;
-use assay_core::draws::Draws;
-use assay_core::failure::{Failure, Outcome};
-use assay_core::plan::budget;
-use assay_core::plan::design::{Demands, Design};
-use assay_core::presence::Presence;
-use assay_core::results::plan::{Area, Arm, Coverage, EngineUse, Pilot, PlannedWorkload, Survey};
-use assay_core::system::between::Between;
-use assay_core::system::site::{Site, TargetKind};
-use assay_core::system::{DryRun, System, devices};
-use assay_core::work::io::{Content, Engine};
-use assay_core::work::{Medium, Touch};
+use assay_base::draws::Draws;
+use assay_base::failure::{Failure, Outcome};
+use assay_base::presence::Presence;
+use assay_kinds::work::io::{Content, Engine};
+use assay_kinds::work::{Medium, Touch};
+use assay_study::plan::budget;
+use assay_study::plan::design::{Demands, Design};
+use assay_study::results::plan::{Area, Arm, Coverage, EngineUse, Pilot, PlannedWorkload, Survey};
+use assay_system::system::between::Between;
+use assay_system::system::site::{Site, TargetKind};
+use assay_system::system::{DryRun, System, devices};
 
 /// Blocks that are looked at for zeros.
 const SAMPLES: u32 = 64;
@@ -391,10 +391,10 @@ fn coverage(
             })
         };
     };
-    let inside = |extent: &assay_core::system::Extent| {
+    let inside = |extent: &assay_system::system::Extent| {
         (extent.start + extent.length).min(end).saturating_sub(extent.start.max(area.start))
     };
-    let sum = |which: &dyn Fn(&assay_core::system::Extent) -> bool| -> u64 {
+    let sum = |which: &dyn Fn(&assay_system::system::Extent) -> bool| -> u64 {
         extents.iter().filter(|extent| which(extent)).map(inside).sum()
     };
     Presence::Present(Coverage {

@@ -11,19 +11,19 @@ use std::sync::atomic::AtomicBool;
 use assay_lab::needs::{count, first_of, is_in_full};
 
 use super::*;
-use assay_core::failure::Outcome;
-use assay_core::presence::Presence;
-use assay_core::probes::drive_health::Health;
-use assay_core::quantity::Bytes;
-use assay_core::results::bundle;
-use assay_core::results::plan::PlannedWorkload;
-use assay_core::results::record::{Status, Trial};
-use assay_core::results::seal::key;
-use assay_core::results::vouch::{Purpose, vouch};
-use assay_core::study::{Study, file};
-use assay_core::system::journal::{self, setting_value};
-use assay_core::system::{Fake, Faulty, System};
-use assay_core::work::io::{self, Mix, Pattern};
+use assay_base::failure::Outcome;
+use assay_base::presence::Presence;
+use assay_base::quantity::Bytes;
+use assay_kinds::work::io::{self, Mix, Pattern};
+use assay_machine::probes::drive_health::Health;
+use assay_study::results::bundle;
+use assay_study::results::plan::PlannedWorkload;
+use assay_study::results::record::{Status, Trial};
+use assay_study::results::seal::key;
+use assay_study::results::vouch::{Purpose, vouch};
+use assay_study::study::{Study, file};
+use assay_system::system::journal::{self, setting_value};
+use assay_system::system::{Fake, Faulty, System};
 
 /// Two rows that take little time.
 pub(crate) const STUDY: &str = r#"
@@ -52,7 +52,7 @@ fn study() -> Study {
 /// A recorded machine with a drive, as root.
 pub(crate) fn machine() -> Fake {
     let fake =
-        Fake::recorded(include_str!("../../../assay-core/tests/fixtures/machines/sata-ssd.txt"))
+        Fake::recorded(include_str!("../../../assay-system/tests/fixtures/machines/sata-ssd.txt"))
             .unwrap();
     fake.set_user(0);
     fake
@@ -316,7 +316,7 @@ fn a_trial_is_kept_as_far_as_it_came() {
         let read = bundle::read(&fake, directory).unwrap().trials;
         read.into_iter().map(|trial| trial.record).collect::<Vec<_>>()
     };
-    let none = assay_core::results::bundle::Histograms::new();
+    let none = assay_study::results::bundle::Histograms::new();
     made.so_far().keep(&records[0]).unwrap();
     assert_eq!(stored(), records[..1]);
     made.append(&mut records[0].clone(), &none, &[]).unwrap();
@@ -341,7 +341,7 @@ fn a_trial_is_kept_as_far_as_it_came() {
 fn a_held_drive_is_refused_with_its_holder() {
     let fake = machine();
     for name in
-        assay_core::system::lock_names(&assay_core::system::resolve(&fake, "/home/me").unwrap())
+        assay_system::system::lock_names(&assay_system::system::resolve(&fake, "/home/me").unwrap())
     {
         fake.set_holder(&name, 4711, 1000);
     }
@@ -393,7 +393,7 @@ fn a_panic_takes_the_area_away() {
 
 #[test]
 fn a_loop_device_in_the_page_cache_is_told() {
-    let text = include_str!("../../../assay-core/tests/fixtures/machines/vm-virtio.txt");
+    let text = include_str!("../../../assay-system/tests/fixtures/machines/vm-virtio.txt");
     let notes = |dio: &str| {
         let fake = Fake::recorded(text).unwrap();
         fake.put("/sys/devices/virtual/block/loop0/loop/dio", dio);
@@ -433,9 +433,9 @@ fn replicates(finished: &Finished) -> u32 {
 #[test]
 fn looks_are_taken_where_they_were_declared() {
     let looked = std::cell::RefCell::new(Vec::new());
-    let judge = |_: &assay_core::results::Plan,
-                 _: &assay_core::results::Environment,
-                 trials: &[assay_core::results::Trial]| {
+    let judge = |_: &assay_study::results::Plan,
+                 _: &assay_study::results::Environment,
+                 trials: &[assay_study::results::Trial]| {
         let replicate = trials.last().unwrap().record.replicate;
         looked.borrow_mut().push(replicate);
         (replicate == 5).then(|| "enough".to_owned())
@@ -450,9 +450,9 @@ fn looks_are_taken_where_they_were_declared() {
 #[test]
 fn open_stopping_looks_after_every_replicate_and_fixed_never() {
     let count = std::cell::Cell::new(0);
-    let judge = |_: &assay_core::results::Plan,
-                 _: &assay_core::results::Environment,
-                 _: &[assay_core::results::Trial]| {
+    let judge = |_: &assay_study::results::Plan,
+                 _: &assay_study::results::Environment,
+                 _: &[assay_study::results::Trial]| {
         count.set(count.get() + 1);
         None
     };
@@ -484,7 +484,7 @@ fn a_preview_touches_nothing_and_plans_the_same_trials() {
     assert_eq!(fake.list(Path::new("/home/me")).unwrap(), before);
     assert_eq!(sites.len(), 1);
     let finished = run_on(&fake, "/home/me").unwrap();
-    let order = |plan: &assay_core::results::Plan| -> Vec<(u32, usize)> {
+    let order = |plan: &assay_study::results::Plan| -> Vec<(u32, usize)> {
         plan.trials.iter().map(|trial| (trial.replicate, trial.workload)).collect()
     };
     assert_eq!(order(&plan), order(&finished.plan));
@@ -678,8 +678,8 @@ fn any_call_may_fail_and_the_machine_is_put_back() {
 
 #[test]
 fn every_preset_dry_runs() {
-    use assay_core::study::presets;
-    use assay_core::work::{Needs, Work};
+    use assay_kinds::work::{Needs, Work};
+    use assay_study::study::presets;
     // Others' work is where it is, and a device has no directory to work in.
     let placed = |study: Study| {
         let stays = |work: &Work| work.is_others() || work.needs() == Needs::Directory;
@@ -691,7 +691,7 @@ fn every_preset_dry_runs() {
     };
     for (name, study) in presets::all() {
         let study = study.unwrap().settled();
-        let quick = Some(assay_core::plan::allocation::Quick { replicates: None });
+        let quick = Some(assay_study::plan::allocation::Quick { replicates: None });
         let short = placed(study.clone().quick().settled());
         for (study, quick) in [(placed(study), None), (short, quick)] {
             let fake = machine();

@@ -10,17 +10,17 @@ use assay_load::Bystanders;
 use super::lookout::Post;
 use super::prepare::prepare;
 use super::setting::Setting;
-use assay_core::probes::{Evidence, Moment, Probes};
-use assay_core::quantity::units::show;
-use assay_core::results::bundle::Histograms;
-use assay_core::results::plan::{PlannedTrial, PlannedWorkload};
-use assay_core::results::record::{Status, Trial, TrialRecord};
-use assay_core::results::series::SeriesRow;
-use assay_core::results::tally::Tally;
-use assay_core::system::{Caching, System};
-use assay_core::truth;
-use assay_core::work::observe;
-use assay_core::work::{Background, Measured, Medium, Ran, Run, background};
+use assay_base::quantity::units::show;
+use assay_kinds::work::observe;
+use assay_kinds::work::{Background, Measured, Medium, Ran, Run, background};
+use assay_machine::probes::{Evidence, Moment, Probes};
+use assay_study::results::bundle::Histograms;
+use assay_study::results::plan::{PlannedTrial, PlannedWorkload};
+use assay_study::results::record::{Status, Trial, TrialRecord};
+use assay_study::results::series::SeriesRow;
+use assay_study::results::tally::Tally;
+use assay_system::system::{Caching, System};
+use assay_verdict::truth;
 
 /// A finished trial with what is stored of it beside its record.
 pub struct Done {

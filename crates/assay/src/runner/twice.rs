@@ -3,13 +3,13 @@
 
 use std::path::Path;
 
-use assay_core::draws::Draws;
-use assay_core::presence::Presence;
-use assay_core::quantity::units::show;
-use assay_core::results::plan::ReadTwice;
-use assay_core::system::site::{Drive, Site};
-use assay_core::system::{Caching, System};
-use assay_core::truth::hides_its_cache;
+use assay_base::draws::Draws;
+use assay_base::presence::Presence;
+use assay_base::quantity::units::show;
+use assay_study::results::plan::ReadTwice;
+use assay_system::system::site::{Drive, Site};
+use assay_system::system::{Caching, System};
+use assay_verdict::truth::hides_its_cache;
 
 /// Pieces, one in each equal part of the drive.
 const PIECES: u64 = 3;
@@ -85,7 +85,7 @@ fn offsets(drive: &Drive, seed: u64) -> Vec<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use assay_core::system::{DeviceNumber, Fake};
+    use assay_system::system::{DeviceNumber, Fake};
 
     /// Below a drive of so many bytes that somebody lends.
     fn lent(size_bytes: u64) -> Site {

@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 
 pub use crate::runner::Acting;
 use crate::runner::apply::site_now;
-use assay_core::failure::{Failure, Outcome};
-use assay_core::results::bundle::{self, Stored};
-use assay_core::results::vouch::{Purpose, vouch};
-use assay_core::study::Target;
-use assay_core::system::System;
-use assay_core::system::site::TargetKind;
+use assay_base::failure::{Failure, Outcome};
+use assay_study::results::bundle::{self, Stored};
+use assay_study::results::vouch::{Purpose, vouch};
+use assay_study::study::Target;
+use assay_system::system::System;
+use assay_system::system::site::TargetKind;
 
 /// Opens the result that a command is to act upon.
 ///

@@ -10,12 +10,12 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use assay_core::collection::flat::{self, Flat};
-use assay_core::collection::{Row, file, published};
-use assay_core::digest::{hexadecimal, sha256};
-use assay_core::failure::{Failure, Outcome};
-use assay_core::outside;
-use assay_core::system::{FileKind, System, identity};
+use assay_base::digest::{hexadecimal, sha256};
+use assay_base::failure::{Failure, Outcome};
+use assay_base::outside;
+use assay_claims::collection::flat::{self, Flat};
+use assay_claims::collection::{Row, file, published};
+use assay_system::system::{FileKind, System, identity};
 
 /// What makes a folder a collection.
 const ABOUT: &str = "collection.json";

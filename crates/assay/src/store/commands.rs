@@ -1,15 +1,15 @@
 //! A study as the command lines that do the same work.
 
-use assay_core::factors::View;
-use assay_core::factors::layers::{Gives, Stack, Wish};
-use assay_core::factors::lines::{Below, DEVICE, MOUNT_POINT, lines};
-use assay_core::factors::permanent::ANY_DIRECTORY;
-use assay_core::plan::arms;
-use assay_core::results::plan::{Arm, Plan, PlannedWorkload, Survey};
-use assay_core::study::{Study, Target, simulated};
-use assay_core::system::site::{Site, TargetKind};
-use assay_core::system::{self, System};
-use assay_core::work::{ByHand, CommandLine};
+use assay_kinds::work::{ByHand, CommandLine};
+use assay_machine::factors::View;
+use assay_machine::factors::layers::{Gives, Stack, Wish};
+use assay_machine::factors::lines::{Below, DEVICE, MOUNT_POINT, lines};
+use assay_machine::factors::permanent::ANY_DIRECTORY;
+use assay_study::plan::arms;
+use assay_study::results::plan::{Arm, Plan, PlannedWorkload, Survey};
+use assay_study::study::{Study, Target, simulated};
+use assay_system::system::site::{Site, TargetKind};
+use assay_system::system::{self, System};
 
 /// Name of the file that the lines work on in a directory.
 const FILE: &str = "assay-explain.fio";

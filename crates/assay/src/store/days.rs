@@ -1,11 +1,11 @@
 //! How far days lie apart by what is kept: earlier results of one study on one target.
 
-use assay_core::analysis::days::Days;
-use assay_core::failure::Outcome;
-use assay_core::findings::Findings;
-use assay_core::results::bundle::{self, Stored};
-use assay_core::study::Study;
-use assay_core::system::{System, identity};
+use assay_base::failure::Outcome;
+use assay_study::findings::Findings;
+use assay_study::results::bundle::{self, Stored};
+use assay_study::study::Study;
+use assay_system::system::{System, identity};
+use assay_verdict::analysis::days::Days;
 
 /// Results that are opened for it at most, the newest of them.
 const MOST: usize = 12;

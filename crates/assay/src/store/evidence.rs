@@ -3,17 +3,17 @@
 use std::path::Path;
 
 use super::{commands, facts_of, findings_at};
-use assay_core::analysis::Gathering;
-use assay_core::failure::{Failure, Outcome};
-use assay_core::findings::Findings;
-use assay_core::results::bundle::{self, Stored};
-use assay_core::results::foreign;
-use assay_core::results::record::Trial;
-use assay_core::results::trials::Trials;
-use assay_core::results::{cut, imported, series};
-use assay_core::system::site::Site;
-use assay_core::system::{System, quoted};
+use assay_base::failure::{Failure, Outcome};
 use assay_report::evidence::{self, Commands, Evidence, Latencies, RanTrial};
+use assay_study::findings::Findings;
+use assay_study::results::bundle::{self, Stored};
+use assay_study::results::foreign;
+use assay_study::results::record::Trial;
+use assay_study::results::trials::Trials;
+use assay_study::results::{cut, imported, series};
+use assay_system::system::site::Site;
+use assay_system::system::{System, quoted};
+use assay_verdict::analysis::Gathering;
 
 /// Files of a bundle that say what was done, in the order of reading.
 const FILES: [&str; 2] = ["study.toml", "environment.json"];

@@ -17,19 +17,19 @@ use flate2::{Compression, GzBuilder};
 use serde::{Deserialize, Serialize};
 use tar::{Archive, Builder, EntryType, Header};
 
-use assay_core::digest::{Digest, Sum, hexadecimal};
-use assay_core::failure::{Failure, Outcome};
-use assay_core::outside;
-use assay_core::quantity::Bytes;
-use assay_core::results::bundle;
-use assay_core::results::foreign::{self, Mark, Place};
-use assay_core::system::{Caching, FileKind, System, identity};
+use assay_base::digest::{Digest, Sum, hexadecimal};
+use assay_base::failure::{Failure, Outcome};
+use assay_base::outside;
+use assay_base::quantity::Bytes;
+use assay_study::results::bundle;
+use assay_study::results::foreign::{self, Mark, Place};
+use assay_system::system::{Caching, FileKind, System, identity};
 
 pub use incoming::sweep;
 use limits::{DIRECTORIES, MOST_FILES};
 
 /// It as a format that results are exported in.
-pub const ENTRY: assay_core::catalogue::About = assay_core::catalogue::About {
+pub const ENTRY: assay_base::catalogue::About = assay_base::catalogue::About {
     name: "bundle",
     summary: "all of a result as one compressed file (.assay); assay import takes it in",
     text: "Everything that was recorded is in it, names of the machine and serial numbers of its drives \
@@ -425,7 +425,7 @@ pub fn usual_name(directory: &Path) -> PathBuf {
 
 #[cfg(test)]
 mod tests {
-    use assay_core::digest::sha256;
+    use assay_base::digest::sha256;
 
     use super::*;
 

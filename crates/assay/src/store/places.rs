@@ -1,9 +1,9 @@
 //! Results with what is to be known of them where places are compared.
 
-use assay_core::analysis::places::Brought;
-use assay_core::failure::Outcome;
-use assay_core::results::{bundle, vouch};
-use assay_core::system::System;
+use assay_base::failure::Outcome;
+use assay_study::results::{bundle, vouch};
+use assay_system::system::System;
+use assay_verdict::analysis::places::Brought;
 
 /// A result by what the user types, with the name that he gave its place and the state of its seal.
 ///

@@ -8,20 +8,20 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use assay_core::analysis;
-use assay_core::failure::Outcome;
-use assay_core::plan::pace::Pace;
-use assay_core::plan::repeats;
-use assay_core::quantity::metric::Of;
-use assay_core::results::bundle;
-use assay_core::results::cut;
-use assay_core::results::environment::Environment;
-use assay_core::results::log::{ENDED, Entry};
-use assay_core::results::plan::{Plan, PlannedTrial, arm_words};
-use assay_core::results::record::{Status, Trial, TrialRecord};
-use assay_core::system::{Caching, FileKind, System};
-use assay_core::work::metrics;
+use assay_base::failure::Outcome;
+use assay_base::quantity::metric::Of;
+use assay_kinds::work::metrics;
 use assay_report::document;
+use assay_study::plan::pace::Pace;
+use assay_study::plan::repeats;
+use assay_study::results::bundle;
+use assay_study::results::cut;
+use assay_study::results::environment::Environment;
+use assay_study::results::log::{ENDED, Entry};
+use assay_study::results::plan::{Plan, PlannedTrial, arm_words};
+use assay_study::results::record::{Status, Trial, TrialRecord};
+use assay_system::system::{Caching, FileKind, System};
+use assay_verdict::analysis;
 
 /// Bytes of trials that are read at once; more for a line that is longer.
 const PART_BYTES: u64 = 1 << 20;
@@ -393,7 +393,7 @@ impl Watched {
     }
 }
 
-fn levels(arm: &assay_core::results::plan::Arm, control: bool) -> String {
+fn levels(arm: &assay_study::results::plan::Arm, control: bool) -> String {
     let words = arm_words(arm);
     if control { format!("{words} (control)").trim().to_owned() } else { words }
 }

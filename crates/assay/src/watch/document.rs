@@ -9,8 +9,8 @@ use super::State;
 use super::members;
 use super::sampler::{DiskSpan, Span};
 use super::words::USUAL;
-use assay_core::presence::Presence;
-use assay_core::probes::block_latency::counts::{
+use assay_base::presence::Presence;
+use assay_machine::probes::block_latency::counts::{
     ClassSpan, Latencies, bucket_from_ns, bucket_to_ns,
 };
 

@@ -4,10 +4,10 @@ use serde_json::{Value, json};
 
 use super::State;
 use super::sampler::{Disk, DiskSpan, Span};
-use assay_core::presence::Presence;
-use assay_core::probes::service::{FEWEST_REQUESTS, Slowest, Work, slowest};
-use assay_core::system::System;
-use assay_core::system::devices::{self, Below};
+use assay_base::presence::Presence;
+use assay_machine::probes::service::{FEWEST_REQUESTS, Slowest, Work, slowest};
+use assay_system::system::System;
+use assay_system::system::devices::{self, Below};
 
 /// An array of which two members or more are watched.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -114,8 +114,8 @@ mod tests {
 
     use super::*;
     use crate::watch::sampler::{Sampler, Tracing, disks};
-    use assay_core::system::Fake;
-    use assay_core::system::devices::Counters;
+    use assay_system::system::Fake;
+    use assay_system::system::devices::Counters;
 
     /// A mirror of two disks on btrfs.
     fn machine() -> Fake {

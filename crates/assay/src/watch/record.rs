@@ -6,29 +6,29 @@ use std::path::{Path, PathBuf};
 
 use super::State;
 use super::sampler::Span;
-use assay_core::failure::{Failure, Outcome};
-use assay_core::findings::windows::WATCHED;
-use assay_core::plan;
-use assay_core::presence::Presence;
-use assay_core::probes::block_latency;
-use assay_core::probes::block_latency::counts::{BlockLatency, ClassSpan};
-use assay_core::probes::pressure::{Observed, Pressure, Waited};
-use assay_core::probes::processors;
-use assay_core::results::bundle::{Bundle, Histograms};
-use assay_core::results::design::Design;
-use assay_core::results::environment::{self, Environment};
-use assay_core::results::log::{ENDED, Entry};
-use assay_core::results::plan::{
+use assay_base::failure::{Failure, Outcome};
+use assay_base::presence::Presence;
+use assay_kinds::work::{Claims, Measured, io};
+use assay_machine::probes::block_latency;
+use assay_machine::probes::block_latency::counts::{BlockLatency, ClassSpan};
+use assay_machine::probes::pressure::{Observed, Pressure, Waited};
+use assay_machine::probes::processors;
+use assay_study::findings::windows::WATCHED;
+use assay_study::plan;
+use assay_study::results::bundle::{Bundle, Histograms};
+use assay_study::results::design::Design;
+use assay_study::results::environment::{self, Environment};
+use assay_study::results::log::{ENDED, Entry};
+use assay_study::results::plan::{
     Area, Arm, EngineUse, FORMAT, Pilot, Plan, PlannedTrial, PlannedWorkload, Survey,
 };
-use assay_core::results::record::{DeviceEvidence, Evidence, Status, Traffic, TrialRecord};
-use assay_core::results::series::{self, SeriesRow};
-use assay_core::results::surroundings::Surroundings;
-use assay_core::study::{self, Study};
-use assay_core::system::devices;
-use assay_core::system::site::Site;
-use assay_core::system::{System, machine, resolve};
-use assay_core::work::{Claims, Measured, io};
+use assay_study::results::record::{DeviceEvidence, Evidence, Status, Traffic, TrialRecord};
+use assay_study::results::series::{self, SeriesRow};
+use assay_study::results::surroundings::Surroundings;
+use assay_study::study::{self, Study};
+use assay_system::system::devices;
+use assay_system::system::site::Site;
+use assay_system::system::{System, machine, resolve};
 
 /// Seconds of which rows are kept.
 const MOST_SECONDS: u64 = 4 * 3600;

@@ -86,7 +86,7 @@ fn seconds(ns: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use assay_core::results::plan::Turn;
+    use assay_study::results::plan::Turn;
 
     #[test]
     fn the_events_of_a_study_end_in_its_strip() {

@@ -6,8 +6,8 @@ use std::sync::{Mutex, PoisonError};
 
 use super::find;
 use super::stamp::{Stamp, stamp};
-use assay_core::results::bundle::{self, Listed};
-use assay_core::system::System;
+use assay_study::results::bundle::{self, Listed};
+use assay_system::system::System;
 
 /// A result, or why it cannot be shown.
 #[derive(Clone, Debug)]

@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use assay_core::failure::{Failure, Outcome};
-use assay_core::results::bundle;
-use assay_core::system::{FileKind, System};
+use assay_base::failure::{Failure, Outcome};
+use assay_study::results::bundle;
+use assay_system::system::{FileKind, System};
 
 /// Folders within folders that a bundle has at most.
 const DEEPEST: usize = 3;

@@ -16,8 +16,8 @@ use tokio::sync::watch::{Receiver, Sender, channel};
 use super::find;
 use super::readers::Readers;
 use crate::store::progress::{LATEST, Phase, Progress, Ran, Watched};
-use assay_core::failure::{Failure, Outcome};
-use assay_core::system::System;
+use assay_base::failure::{Failure, Outcome};
+use assay_system::system::System;
 
 /// How often files are looked at.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -225,7 +225,7 @@ pub(super) fn cells(row: &Ran) -> [&str; 6] {
 }
 
 fn status(row: &Ran) -> &'static str {
-    use assay_core::results::record::Status;
+    use assay_study::results::record::Status;
     match row.status {
         Status::Ok => "ok",
         Status::Failed => "failed",
@@ -258,7 +258,7 @@ mod tests {
             workload: "read".to_owned(),
             arm: "depth=4".to_owned(),
             value: "9,100 IOPS".to_owned(),
-            status: assay_core::results::record::Status::Ok,
+            status: assay_study::results::record::Status::Ok,
             reason: None,
         };
         State {

@@ -8,8 +8,8 @@ use super::catalogue::{Entry, Page, Search, State};
 use super::live::{self, ROWS};
 use super::query::encoded;
 use crate::store::progress::Phase;
-use assay_core::quantity::units::show;
-use assay_core::results::bundle::Listed;
+use assay_base::quantity::units::show;
+use assay_study::results::bundle::Listed;
 
 /// What may stand under `kind`, and what it is called.
 const KINDS: [(&str, &str); 5] = [

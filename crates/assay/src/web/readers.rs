@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 
-use assay_core::failure::{Failure, Outcome};
-use assay_core::system::System;
+use assay_base::failure::{Failure, Outcome};
+use assay_system::system::System;
 
 /// How long an answer may take.
 const LONGEST: Duration = Duration::from_secs(60);
@@ -91,7 +91,7 @@ mod tests {
     use futures_util::future::{Either, select};
 
     use super::*;
-    use assay_core::system::Fake;
+    use assay_system::system::Fake;
 
     #[test]
     fn a_panic_is_an_answer_and_ends_no_thread() {

@@ -22,11 +22,11 @@ use super::readers::Readers;
 use super::stamp::{Stamp, stamp};
 use super::{find, pages, query};
 use crate::store;
-use assay_core::failure::{Failure, Kind, Outcome};
-use assay_core::findings::Findings;
-use assay_core::system::System;
+use assay_base::failure::{Failure, Kind, Outcome};
 use assay_report::evidence::Evidence;
 use assay_report::html::{self, Place};
+use assay_study::findings::Findings;
+use assay_system::system::System;
 
 /// Results that are compared at once at most.
 const MOST_COMPARED: usize = 16;
@@ -221,7 +221,7 @@ async fn articles(State(site): State<Site>, headers: HeaderMap) -> Response {
 }
 
 fn judged(_: &dyn System, _: &[PathBuf]) -> Outcome<String> {
-    let all = assay_core::articles::judge(&assay_core::articles::Library::shipped())?;
+    let all = assay_claims::articles::judge(&assay_claims::articles::Library::shipped())?;
     let all: Vec<_> = all.iter().collect();
     Ok(html::articles(&all, Place::Served))
 }

@@ -22,9 +22,9 @@ use super::lines::{self, Counted, Doing, Hold, Lines};
 use super::live::Lives;
 use super::readers::Readers;
 use super::routes::{Site, router};
-use assay_core::digest::{hexadecimal, sha256};
-use assay_core::failure::{Failure, Outcome};
-use assay_core::system::{System, identity};
+use assay_base::digest::{hexadecimal, sha256};
+use assay_base::failure::{Failure, Outcome};
+use assay_system::system::{System, identity};
 
 /// Bytes in which a browser has to say what it wants.
 const HEAD_BYTES: usize = 32 * 1024;
@@ -233,7 +233,7 @@ fn token(system: &dyn System) -> Outcome<String> {
 mod tests {
     use super::*;
     use crate::real::Real;
-    use assay_core::system::Fake;
+    use assay_system::system::Fake;
 
     #[test]
     fn addresses() {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use assay_core::system::{FileKind, System};
+use assay_system::system::{FileKind, System};
 
 /// Files that change when what a bundle says changes; all others are written before the line of
 /// their trial is.

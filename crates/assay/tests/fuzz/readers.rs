@@ -7,18 +7,18 @@ use std::sync::atomic::AtomicBool;
 
 use assay::runner::{self, Consented, Request};
 use assay::store;
-use assay_core::calc;
-use assay_core::collection::flat::{self, Flat};
-use assay_core::collection::{file as row_file, published};
-use assay_core::importers::{self, Brought, IMPORTERS, Importer};
-use assay_core::probes::energy::meter;
-use assay_core::results::bundle::Label;
-use assay_core::results::imported::{Import, StoredImport};
-use assay_core::results::plan::Arm;
-use assay_core::study::{file, fio_job};
-use assay_core::system::journal::{self, Journal, Mark, Undo};
-use assay_core::system::{Fake, System};
+use assay_base::calc;
+use assay_claims::collection::flat::{self, Flat};
+use assay_claims::collection::{file as row_file, published};
+use assay_importers::importers::{self, Brought, IMPORTERS, Importer};
 use assay_lab::fuzz::Reader;
+use assay_machine::probes::energy::meter;
+use assay_study::results::bundle::Label;
+use assay_study::results::imported::{Import, StoredImport};
+use assay_study::results::plan::Arm;
+use assay_study::study::{file, fio_job};
+use assay_system::system::journal::{self, Journal, Mark, Undo};
+use assay_system::system::{Fake, System};
 
 /// The reader of one format: a file that is recognised as any other is read as that, too.
 macro_rules! import {
@@ -91,7 +91,7 @@ fn contents(folder: &str, ending: &str) -> Vec<Vec<u8>> {
 /// A line that begins a file of a bundle in one text.
 const FILE: &str = "=== ";
 const RESULT: &str = "/results/20261122-0000-abcd";
-const MACHINE: &str = include_str!("../../../assay-core/tests/fixtures/machines/sata-ssd.txt");
+const MACHINE: &str = include_str!("../../../assay-system/tests/fixtures/machines/sata-ssd.txt");
 const STUDY: &str = r#"
 format     = "assay-study/1"
 title      = "Which depth?"

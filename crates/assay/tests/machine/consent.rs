@@ -62,7 +62,7 @@ fn blank(place: &Path, name: &str, mebibytes: u64) -> Done<LoopDevice> {
 
 /// A loop device on which a recording of `tests/fixtures/signatures` lies.
 fn recorded(place: &Path, recording: &str) -> Done<LoopDevice> {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../assay-core/tests/fixtures/signatures");
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../assay-system/tests/fixtures/signatures");
     let text = fs::read_to_string(format!("{folder}/{recording}.txt")).unwrap();
     let path = place.join("image");
     let image = fs::File::create(&path).unwrap();

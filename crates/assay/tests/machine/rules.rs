@@ -7,13 +7,13 @@ use std::time::Duration;
 
 use assay::real::Real;
 use assay::runner::{self, Consented};
-use assay_core::analysis;
-use assay_core::findings::StudyFacts;
-use assay_core::study::file;
 use assay_lab::process::Assay;
 use assay_lab::slow::Neighbour;
 use assay_lab::volume::{Filesystem, Volume};
 use assay_lab::{LoopDevice, Scratch, call};
+use assay_study::findings::StudyFacts;
+use assay_study::study::file;
+use assay_verdict::analysis;
 use serde_json::Value;
 
 use crate::findings::{READS, WRITES, absence, cells, of, rate, says, told};

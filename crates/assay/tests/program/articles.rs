@@ -9,10 +9,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use assay::cli;
-use assay_core::articles::{self, Article, Library};
-use assay_core::findings::Findings;
-use assay_core::study::presets;
+use assay_claims::articles::{self, Article, Library};
 use assay_lab::expected::Expected;
+use assay_study::findings::Findings;
+use assay_study::study::presets;
 
 use crate::home;
 

@@ -6,7 +6,7 @@ use crate::home;
 
 /// A recorded journal: an export, JSON, or the directory with all of them.
 fn recorded(name: &str) -> String {
-    format!("{}/../assay-core/tests/fixtures/boots/{name}", env!("CARGO_MANIFEST_DIR"))
+    format!("{}/../assay-kinds/tests/fixtures/boots/{name}", env!("CARGO_MANIFEST_DIR"))
 }
 
 fn cell<'a>(found: &'a Value, metric: &str) -> &'a Value {

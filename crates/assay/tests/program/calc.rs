@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use assay_core::calc::modeline::{Mode, Sign, Timing};
+use assay_base::calc::modeline::{Mode, Sign, Timing};
 use assay_lab::needs::{Need, have};
 
 use crate::home;

@@ -5,9 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use assay_core::collection::{FORMAT, Number, Row, file};
-use assay_core::findings::Trust;
+use assay_claims::collection::{FORMAT, Number, Row, file};
 use assay_lab::home::Home;
+use assay_study::findings::Trust;
 
 use crate::{DRIVE, home};
 

@@ -8,8 +8,8 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use assay_core::study::{Study, file, fio_job};
-use assay_core::work::Work;
+use assay_kinds::work::Work;
+use assay_study::study::{Study, file, fio_job};
 
 use assay_lab::expected::Expected;
 use assay_lab::home::Home;

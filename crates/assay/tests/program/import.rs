@@ -5,12 +5,12 @@ use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use assay_core::findings::measurements::Series;
-use assay_core::importers::{self, Imported, Options, trials_csv};
-use assay_core::quantity::Percent;
-use assay_core::results::plan::Arm;
-use assay_core::study::Order;
+use assay_base::quantity::Percent;
+use assay_importers::importers::{self, Imported, Options, trials_csv};
 use assay_lab::expected::Expected;
+use assay_study::findings::measurements::Series;
+use assay_study::results::plan::Arm;
+use assay_study::study::Order;
 use proptest::prelude::*;
 
 /// The files of a folder of examples.

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use assay_core::importers::{self, Brought, IMPORTERS, Importer, Options, Reads};
+use assay_importers::importers::{self, Brought, IMPORTERS, Importer, Options, Reads};
 use assay_lab::expected::Expected;
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/importers");

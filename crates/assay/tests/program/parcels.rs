@@ -213,7 +213,7 @@ fn what_is_packed_is_counted() {
     let told = home.run(&["export", &id, "--format", "bundle", "-o", path.to_str().unwrap()]);
     let own: Vec<Entry> = unpacked(&path).into_iter().skip(1).collect();
     let bytes: usize = own.iter().map(|entry| entry.bytes.len()).sum();
-    let shown = assay_core::quantity::units::show::bytes(bytes as u64);
+    let shown = assay_base::quantity::units::show::bytes(bytes as u64);
     let words = format!("{} files, {shown} in ", own.len());
     assert!(told.stderr.contains(&words), "{words}: {told:?}");
 }

@@ -7,10 +7,10 @@ use std::net::{SocketAddr, TcpStream};
 use std::process::ChildStdout;
 use std::time::{Duration, Instant};
 
-use assay_core::system::network::Token;
-use assay_core::system::network::protocol::{self, Role};
 use assay_lab::home::Home;
 use assay_lab::process::Running;
+use assay_system::system::network::Token;
+use assay_system::system::network::protocol::{self, Role};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::home;

@@ -4,13 +4,13 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use assay::runner::{self, Acting, Consented, Event, Finished, Request};
-use assay_core::analysis;
-use assay_core::failure::Outcome;
-use assay_core::findings::{Findings, StudyFacts};
-use assay_core::results::bundle;
-use assay_core::results::vouch::{Purpose, vouch};
-use assay_core::study::file;
-use assay_core::system::{Fake, System};
+use assay_base::failure::Outcome;
+use assay_study::findings::{Findings, StudyFacts};
+use assay_study::results::bundle;
+use assay_study::results::vouch::{Purpose, vouch};
+use assay_study::study::file;
+use assay_system::system::{Fake, System};
+use assay_verdict::analysis;
 
 use crate::DRIVE;
 
@@ -35,7 +35,7 @@ io   = { pattern = "random", mix = "write", size = "4 KiB", time = "20 ms" }
 "#;
 
 fn machine() -> Fake {
-    Fake::recorded(include_str!("../../../assay-core/tests/fixtures/machines/sata-ssd.txt"))
+    Fake::recorded(include_str!("../../../assay-system/tests/fixtures/machines/sata-ssd.txt"))
         .unwrap()
 }
 

@@ -5,11 +5,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use assay::runner::{self, Acting, Consented, Event, Finished, Request};
 use assay::store::{acting, findings_at, findings_of_run};
-use assay_core::failure::{Failure, Outcome};
-use assay_core::results::bundle;
-use assay_core::results::vouch::{Purpose, vouch};
-use assay_core::study::file;
-use assay_core::system::{Fake, Faulty, System, journal, virtual_machine};
+use assay_base::failure::{Failure, Outcome};
+use assay_study::results::bundle;
+use assay_study::results::vouch::{Purpose, vouch};
+use assay_study::study::file;
+use assay_system::system::{Fake, Faulty, System, journal, virtual_machine};
 
 use crate::DRIVE;
 
@@ -34,7 +34,7 @@ const PURPOSES: [Purpose; 2] = [Purpose::GoOn, Purpose::Apply];
 
 fn machine() -> Fake {
     let fake =
-        Fake::recorded(include_str!("../../../assay-core/tests/fixtures/machines/sata-ssd.txt"))
+        Fake::recorded(include_str!("../../../assay-system/tests/fixtures/machines/sata-ssd.txt"))
             .unwrap();
     fake.set_user(0).set_variable("ASSAY_HOME", "/store");
     fake.put("/etc/machine-id", "0123456789abcdef0123456789abcdef\n");

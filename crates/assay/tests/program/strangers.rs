@@ -165,7 +165,7 @@ fn settings_that_are_not_on_the_list_want_to_be_allowed_on_the_command_line() {
 
 /// Signs that a terminal obeys, beside the ends of lines.
 fn obeyed(text: &str) -> Vec<char> {
-    text.chars().filter(|sign| assay_core::outside::is_unseen(*sign) && *sign != '\n').collect()
+    text.chars().filter(|sign| assay_base::outside::is_unseen(*sign) && *sign != '\n').collect()
 }
 
 #[test]

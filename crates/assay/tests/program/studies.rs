@@ -6,8 +6,8 @@ mod schema;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use assay_core::study::{self, file};
 use assay_lab::expected::Expected;
+use assay_study::study::{self, file};
 
 /// The study files of a folder with their names, in order.
 fn cases(folder: &str) -> Vec<(PathBuf, String, String)> {

@@ -11,7 +11,7 @@ use std::path::Path;
 
 use regex_lite::Regex;
 
-use super::source::literals;
+use super::source::{DECIDING, literals};
 use super::{files, root};
 
 /// What is not said, and what is said instead.
@@ -39,15 +39,16 @@ fn is_page(name: &str) -> bool {
         || below("docs/reference/")
         || below("docs/man/")
         || below("studies/")
-        || below("crates/assay-core/tests/fixtures/work/")
+        || below("crates/assay-study/tests/fixtures/work/")
         || (below("crates/assay-report/tests/fixtures/") && has(&[".txt", ".html", ".md"]))
         || has(&[".expected.txt"])
 }
 
 /// Programs whose texts users read, but for the tests among them.
 fn is_program(name: &str) -> bool {
-    let below = ["assay", "assay-core", "assay-report"]
+    let below = DECIDING
         .iter()
+        .chain(&["assay", "assay-report"])
         .any(|one| name.starts_with(&format!("crates/{one}/src/")));
     below && name.ends_with(".rs") && !name.contains("tests") && !name.contains("testing")
 }

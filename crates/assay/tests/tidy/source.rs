@@ -4,6 +4,18 @@
 //! around), chains of `super::` other than `super::super::NAME` and, in a re-export, names that
 //! reach a module by another path.
 
+/// What decides: crates whose rooms know the machine as a trait.
+pub const DECIDING: [&str; 8] = [
+    "assay-base",
+    "assay-claims",
+    "assay-importers",
+    "assay-kinds",
+    "assay-machine",
+    "assay-study",
+    "assay-system",
+    "assay-verdict",
+];
+
 /// The text with comments, strings and character literals blanked; lines stay where they are.
 pub fn blanked(text: &str) -> String {
     let bytes = text.as_bytes();
@@ -136,10 +148,9 @@ fn body_end(text: &str) -> Option<usize> {
 /// First segments after `crate::` and the names of the crates of the house (groups opened) and
 /// `super::super::`, in blanked text. What shows is one module.
 pub fn used_modules(text: &str) -> Vec<String> {
-    let mut used: Vec<String> = ["crate::", "super::super::", "assay_core::"]
-        .iter()
-        .flat_map(|start| used_below(text, start))
-        .collect();
+    let crates = DECIDING.iter().map(|name| format!("{}::", name.replace('-', "_")));
+    let starts = ["crate::", "super::super::"].map(str::to_owned).into_iter().chain(crates);
+    let mut used: Vec<String> = starts.flat_map(|start| used_below(text, &start)).collect();
     if text.contains("assay_report::") {
         used.push("report".to_owned());
     }

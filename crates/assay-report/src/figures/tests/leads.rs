@@ -8,12 +8,12 @@ use crate::evidence::{Evidence, Latencies};
 use crate::figure::{Layout, Scale};
 use crate::figures::{all, ordered};
 use crate::tests::fixture;
-use assay_core::analysis::RESULT;
-use assay_core::findings::answers::{Beside, CardNumber, CardRow, Standing};
-use assay_core::findings::windows::{Window, Windows};
-use assay_core::findings::{Cell, Findings, Trust};
-use assay_core::results::plan::Arm;
-use assay_core::study::{lead, presets};
+use assay_study::findings::answers::{Beside, CardNumber, CardRow, Standing};
+use assay_study::findings::windows::{Window, Windows};
+use assay_study::findings::{Cell, Findings, Trust};
+use assay_study::results::plan::Arm;
+use assay_study::study::{lead, presets};
+use assay_verdict::analysis::RESULT;
 
 /// What the shipped study says leads.
 fn lead_of(preset: &str) -> Option<String> {

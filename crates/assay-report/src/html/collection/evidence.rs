@@ -8,12 +8,12 @@ use crate::collection::in_unit;
 use crate::document::NONE;
 use crate::figure::{Figure, id_of};
 use crate::figures::percentiles::curves;
-use assay_core::collection::flat::{Flat, held};
-use assay_core::collection::numbers::{ENERGY, NUMBERS};
-use assay_core::collection::{Group, Number, Row, groups};
-use assay_core::findings::{LENT, Trust};
-use assay_core::quantity::units::show;
-use assay_core::truth::RULES;
+use assay_base::quantity::units::show;
+use assay_claims::collection::flat::{Flat, held};
+use assay_claims::collection::numbers::{ENERGY, NUMBERS};
+use assay_claims::collection::{Group, Number, Row, groups};
+use assay_study::findings::{LENT, Trust};
+use assay_verdict::truth::RULES;
 
 /// Trials of a number that are printed.
 const MOST_TRIALS: usize = 24;

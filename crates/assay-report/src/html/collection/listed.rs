@@ -4,10 +4,10 @@ use maud::{Markup, html};
 
 use crate::collection::{Shown, filled, in_unit};
 use crate::document::NONE;
-use assay_core::collection::flat::{Flat, PUBLISHED};
-use assay_core::collection::numbers::NUMBERS;
-use assay_core::collection::{Group, Spread};
-use assay_core::quantity::units::show;
+use assay_base::quantity::units::show;
+use assay_claims::collection::flat::{Flat, PUBLISHED};
+use assay_claims::collection::numbers::NUMBERS;
+use assay_claims::collection::{Group, Spread};
 
 /// What a row is called where its size tells it from others of its name.
 pub(super) fn name(row: &Flat) -> String {

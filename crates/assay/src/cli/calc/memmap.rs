@@ -3,12 +3,12 @@
 use clap::Args;
 
 use super::page::{Page, decimal, row, toned};
-use assay_core::calc::memmap::{self, FrameBuffer, Memmap, Region};
-use assay_core::failure::Outcome;
-use assay_core::quantity::Bytes;
-use assay_core::quantity::units::show;
-use assay_core::system::System;
+use assay_base::calc::memmap::{self, FrameBuffer, Memmap, Region};
+use assay_base::failure::Outcome;
+use assay_base::quantity::Bytes;
+use assay_base::quantity::units::show;
 use assay_report::document::{Row, Tone};
+use assay_system::system::System;
 
 /// Memory regions and frame buffers: sum, gaps, overlaps, and whether the pictures fit
 ///

@@ -3,14 +3,14 @@
 use clap::Args;
 
 use super::page::{Page, absent, bytes, decimal, row, toned};
-use assay_core::calc::bytes_per_s;
-use assay_core::calc::raid::{self, Level, Model, Question, Raid, Source};
-use assay_core::failure::Outcome;
-use assay_core::presence::Presence;
-use assay_core::quantity::Bytes;
-use assay_core::quantity::units::show;
-use assay_core::system::System;
+use assay_base::calc::bytes_per_s;
+use assay_base::calc::raid::{self, Level, Model, Question, Raid, Source};
+use assay_base::failure::Outcome;
+use assay_base::presence::Presence;
+use assay_base::quantity::Bytes;
+use assay_base::quantity::units::show;
 use assay_report::document::{Row, Tone};
+use assay_system::system::System;
 
 /// RAID: capacity, time of a rebuild, and what one write moves by each way of counting
 ///

@@ -3,11 +3,11 @@
 use clap::Args;
 
 use super::page::{Page, bytes, decimal, row};
-use assay_core::calc::zram::{self, MEASURED, Question, Wanted, Zram};
-use assay_core::failure::{Failure, Outcome};
-use assay_core::quantity::units::show;
-use assay_core::quantity::{Bytes, Percent};
-use assay_core::system::System;
+use assay_base::calc::zram::{self, MEASURED, Question, Wanted, Zram};
+use assay_base::failure::{Failure, Outcome};
+use assay_base::quantity::units::show;
+use assay_base::quantity::{Bytes, Percent};
+use assay_system::system::System;
 
 /// Compressed swap: what a size costs, what a share of memory buys, its settings
 ///

@@ -6,12 +6,12 @@ use clap::Args;
 
 use super::super::output;
 use crate::store::{self, collection, parcel};
-use assay_core::collection::{Extra, Row, rows};
-use assay_core::failure::{Failure, Outcome};
-use assay_core::results::foreign;
-use assay_core::study::Price;
-use assay_core::study::printed::Claimed;
-use assay_core::system::{FileKind, System};
+use assay_base::failure::{Failure, Outcome};
+use assay_claims::collection::{Extra, Row, rows};
+use assay_study::results::foreign;
+use assay_study::study::Price;
+use assay_study::study::printed::Claimed;
+use assay_system::system::{FileKind, System};
 
 /// Add rows: of results of your own, of files that others sent, or rows themselves
 #[derive(Debug, Args)]

@@ -6,11 +6,11 @@ use clap::Args;
 
 use super::super::output;
 use crate::store::collection::{self, Index};
-use assay_core::collection::flat::Flat;
-use assay_core::collection::{Row, groups};
-use assay_core::failure::{Failure, Outcome};
-use assay_core::system::{FileKind, System};
+use assay_base::failure::{Failure, Outcome};
+use assay_claims::collection::flat::Flat;
+use assay_claims::collection::{Row, groups};
 use assay_report::collection::{self as pages, Contents, MOST_TOLD};
+use assay_system::system::{FileKind, System};
 
 /// Make the page of a collection
 ///

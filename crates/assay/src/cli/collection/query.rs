@@ -7,11 +7,11 @@ use serde_json::{Map, Value};
 
 use super::super::output;
 use crate::store::collection::{self, Index};
-use assay_core::collection::flat::{self, Flat};
-use assay_core::collection::query::Query;
-use assay_core::failure::{Failure, Outcome};
-use assay_core::system::System;
+use assay_base::failure::{Failure, Outcome};
+use assay_claims::collection::flat::{self, Flat};
+use assay_claims::collection::query::Query;
 use assay_report::{collection as pages, table};
+use assay_system::system::System;
 
 /// The program that SQL and Parquet are left to.
 const DUCKDB: &str = "duckdb";

@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::screen::{Key, Screen};
 use super::studies::Studies;
 use crate::cli::output;
-use assay_core::system::System;
+use assay_system::system::System;
 
 use crate::real::signals;
 use crate::watch::page::{Page, View};
@@ -298,7 +298,7 @@ fn is_over(beside: &Beside<'_>) -> bool {
 fn targets(
     system: &dyn System,
     targets: &[String],
-) -> assay_core::failure::Outcome<Vec<disks::Disk>> {
+) -> assay_base::failure::Outcome<Vec<disks::Disk>> {
     let mut found: Vec<disks::Disk> = Vec::new();
     for target in targets {
         match disks::choose(system, Some(target)) {

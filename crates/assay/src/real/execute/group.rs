@@ -11,9 +11,9 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use assay_core::presence::Presence;
-use assay_core::system::execute::MemoryLimit;
+use assay_base::presence::Presence;
 use assay_sys::GroupEntry;
+use assay_system::system::execute::MemoryLimit;
 
 use super::tree::{self, Process};
 

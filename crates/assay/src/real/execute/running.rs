@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 
-use assay_core::presence::Presence;
-use assay_core::system::execute::{Ending, KEPT_COMPLAINT_BYTES, PeakBy, PeakMemory};
-use assay_core::system::{Executed, Execution};
+use assay_base::presence::Presence;
 use assay_sys::Launched;
+use assay_system::system::execute::{Ending, KEPT_COMPLAINT_BYTES, PeakBy, PeakMemory};
+use assay_system::system::{Executed, Execution};
 
 use super::group::Group;
 use super::tree::{Process, Tree};

@@ -12,9 +12,9 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::sockopt;
 
-use assay_core::digest::Digest;
-use assay_core::system::network::protocol::{self, Bucket, Order, Role, Side, Way};
-use assay_core::system::network::{MOST_STREAMS, SLICE_NS, Token};
+use assay_base::digest::Digest;
+use assay_system::system::network::protocol::{self, Bucket, Order, Role, Side, Way};
+use assay_system::system::network::{MOST_STREAMS, SLICE_NS, Token};
 
 use super::pump::{self, Course};
 use super::strangers::Strangers;

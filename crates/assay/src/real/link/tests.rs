@@ -2,7 +2,7 @@ use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::sync::Arc;
 
-use assay_core::system::network::PhaseJob;
+use assay_system::system::network::PhaseJob;
 
 use super::peer::{Limits, Peer};
 use super::*;

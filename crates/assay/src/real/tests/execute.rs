@@ -3,9 +3,9 @@
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-use assay_core::presence::Presence;
-use assay_core::system::execute::{self, Ending, KEPT_COMPLAINT_BYTES, PeakBy, PeakMemory};
-use assay_core::system::identity::Caller;
+use assay_base::presence::Presence;
+use assay_system::system::execute::{self, Ending, KEPT_COMPLAINT_BYTES, PeakBy, PeakMemory};
+use assay_system::system::identity::Caller;
 
 use super::*;
 
@@ -377,7 +377,7 @@ fn bytes_that_go_to_storage_are_counted() {
     let script = "sh -c 'dd if=/dev/zero of=file bs=64k count=16 conv=fsync 2>/dev/null'; true";
     let run = Run { directory: folder.path().to_owned(), ..Run::shell(script) };
     let done = run.done();
-    let site = assay_core::system::resolve(&Real, &folder.path().to_string_lossy()).unwrap();
+    let site = assay_system::system::resolve(&Real, &folder.path().to_string_lossy()).unwrap();
     if site.counted.is_empty() {
         return assay_lab::needs::skip("no drive below the folder for temporary files");
     }

@@ -6,10 +6,10 @@ use std::process::Command;
 use assay_lab::needs::skip;
 
 use super::*;
-use assay_core::failure::Kind;
-use assay_core::system::identity::consent;
-use assay_core::system::site::Backing;
-use assay_core::system::{lock_names, resolve};
+use assay_base::failure::Kind;
+use assay_system::system::identity::consent;
+use assay_system::system::site::Backing;
+use assay_system::system::{lock_names, resolve};
 
 /// A loop device on a file in a directory; detached when dropped, before the directory goes.
 struct Loop {
@@ -53,7 +53,7 @@ impl Mounted {
         Self(point)
     }
 
-    fn site(&self) -> assay_core::system::site::Site {
+    fn site(&self) -> assay_system::system::site::Site {
         resolve(&Real, &self.0.to_string_lossy()).unwrap()
     }
 }

@@ -4,9 +4,9 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use super::*;
-use assay_core::results::vouch::{Purpose, vouch};
-use assay_core::system::fake::Manner;
-use assay_core::system::{Fake, Faulty};
+use assay_study::results::vouch::{Purpose, vouch};
+use assay_system::system::fake::Manner;
+use assay_system::system::{Fake, Faulty};
 
 const HOME: &str = "/var/lib/assay";
 const MORE: &str = "
@@ -21,7 +21,7 @@ dir /var/lib
 ";
 
 fn machine() -> Fake {
-    let sata = include_str!("../../../../assay-core/tests/fixtures/machines/sata-ssd.txt");
+    let sata = include_str!("../../../../assay-system/tests/fixtures/machines/sata-ssd.txt");
     let fake = Fake::recorded(sata).unwrap();
     fake.add(MORE).unwrap().set_user(0).set_variable("ASSAY_HOME", HOME);
     fake
@@ -237,7 +237,7 @@ fn what_cannot_be_done_leaves_everything_as_it_was() {
         let before = condition(&fake);
         let refusal = go(&fake).unwrap_err();
         assert!(refusal.message.contains(reason), "{reason}: {refusal}");
-        assert_eq!(refusal.kind, assay_core::failure::Kind::Refused);
+        assert_eq!(refusal.kind, assay_base::failure::Kind::Refused);
         assert_eq!(condition(&fake), before, "{reason}");
     }
 }

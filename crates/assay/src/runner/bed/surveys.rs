@@ -7,14 +7,14 @@ use crate::runner::changes::{refused, seen_at, way_on};
 use crate::runner::event::{Context, Event};
 use crate::runner::places::{Place, extent};
 use crate::runner::survey;
-use assay_core::factors::layers::{Base, Stack, Wish};
-use assay_core::factors::{Factor, Role, Setting, View};
-use assay_core::failure::{Failure, Kind, Outcome};
-use assay_core::plan::design::{Demands, Design, Varied};
-use assay_core::results::plan::{Arm, Plan, Refusal};
-use assay_core::study::Prime;
-use assay_core::system::site::Site;
-use assay_core::system::{identity, journal};
+use assay_base::failure::{Failure, Kind, Outcome};
+use assay_machine::factors::layers::{Base, Stack, Wish};
+use assay_machine::factors::{Factor, Role, Setting, View};
+use assay_study::plan::design::{Demands, Design, Varied};
+use assay_study::results::plan::{Arm, Plan, Refusal};
+use assay_study::study::Prime;
+use assay_system::system::site::Site;
+use assay_system::system::{identity, journal};
 
 impl TestBed<'_> {
     /// Surveys every place that the study's arms want, and tries every setting once.

@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use assay_core::failure::{Failure, Outcome};
-use assay_core::system::journal::{RUNNING, UNITS};
-use assay_core::system::place::PlaceKind;
-use assay_core::system::site::Backing;
-use assay_core::system::{FileKind, System, identity, machine, resolve};
+use assay_base::failure::{Failure, Outcome};
+use assay_system::system::journal::{RUNNING, UNITS};
+use assay_system::system::place::PlaceKind;
+use assay_system::system::site::Backing;
+use assay_system::system::{FileKind, System, identity, machine, resolve};
 
 /// Where the journal lies that outlives a boot.
 const LASTING: &str = "/var/log/journal";

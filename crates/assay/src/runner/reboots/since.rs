@@ -2,15 +2,15 @@
 //! began and left nothing else.
 
 use super::BEGUN;
-use assay_core::failure::Outcome;
-use assay_core::presence::Presence;
-use assay_core::results::log::Entry;
-use assay_core::system::System;
-use assay_core::work::boot::entry;
-use assay_core::work::boot::labels::Labels;
-use assay_core::work::boot::source::{self, Source};
-use assay_core::work::boot::timeline::Phases;
-use assay_core::work::boot::{Asked, Boot, End};
+use assay_base::failure::Outcome;
+use assay_base::presence::Presence;
+use assay_kinds::work::boot::entry;
+use assay_kinds::work::boot::labels::Labels;
+use assay_kinds::work::boot::source::{self, Source};
+use assay_kinds::work::boot::timeline::Phases;
+use assay_kinds::work::boot::{Asked, Boot, End};
+use assay_study::results::log::Entry;
+use assay_system::system::System;
 
 /// Boots that are looked through.
 const MOST: usize = 1000;
@@ -27,7 +27,7 @@ pub(super) fn boots(
     known: usize,
 ) -> Outcome<Vec<Boot>> {
     let mut found = source::read(system, &Source::Own, MOST, asked.until.as_deref())?.boots;
-    if let Ok(results) = assay_core::system::identity::results_directory(system) {
+    if let Ok(results) = assay_system::system::identity::results_directory(system) {
         Labels::read(system, &results)?.apply(&mut found);
     }
     let noted: Vec<&Entry> = log.iter().filter(|entry| entry.event == BEGUN).collect();
@@ -82,8 +82,8 @@ fn only_noted(noted: &Entry) -> Boot {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use assay_core::work::boot::entry::Entry as Line;
-    use assay_core::work::boot::timeline;
+    use assay_kinds::work::boot::entry::Entry as Line;
+    use assay_kinds::work::boot::timeline;
 
     fn journal(ids: &str) -> Vec<Boot> {
         let line = |id: char| Line { boot: id.to_string().repeat(32), ..Line::default() };

@@ -1,11 +1,11 @@
 use std::sync::atomic::AtomicBool;
 
 use super::*;
-use assay_core::results::vouch::{Purpose, vouch};
-use assay_core::study::presets;
-use assay_core::system::Fake;
-use assay_core::system::journal;
-use assay_core::work::boot::timeline::ids;
+use assay_kinds::work::boot::timeline::ids;
+use assay_study::results::vouch::{Purpose, vouch};
+use assay_study::study::presets;
+use assay_system::system::Fake;
+use assay_system::system::journal;
 
 fn preset() -> Study {
     presets::find("boot").unwrap().unwrap()

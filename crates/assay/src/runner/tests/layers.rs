@@ -2,9 +2,9 @@
 //! records, and nothing is left.
 
 use super::*;
-use assay_core::factors::example_levels;
-use assay_core::factors::layers::{LAYERS, Layer};
-use assay_core::study::Target;
+use assay_machine::factors::example_levels;
+use assay_machine::factors::layers::{LAYERS, Layer};
+use assay_study::study::Target;
 
 const MOUNTS: &str = "/proc/self/mountinfo";
 
@@ -15,7 +15,7 @@ fn lab(factors: &[(&str, &[String])], start: bool) -> Request<'static> {
     let named = factors.iter().map(|(name, levels)| ((*name).to_owned(), levels.to_vec()));
     request.study.factors = named.collect();
     request.study.area.size = Some(Bytes(8 << 20));
-    request.study.area.start = start.then_some(assay_core::study::Start::At(Bytes(512 << 20)));
+    request.study.area.start = start.then_some(assay_study::study::Start::At(Bytes(512 << 20)));
     request.study.replicates = 2;
     // What an array with parity needs.
     request.study.members = Some(4);

@@ -1,8 +1,8 @@
 //! Plans of studies of which nothing can be run here, and what else can be done.
 
 use super::*;
-use assay_core::plan::design::Demands;
-use assay_core::study::presets;
+use assay_study::plan::design::Demands;
+use assay_study::study::presets;
 
 const WAY_ON: &str = "with --vm in the place of --lab";
 

@@ -6,11 +6,11 @@ use std::io;
 use std::path::Path;
 use std::time::Duration;
 
-use assay_core::failure::{Failure, Outcome};
-use assay_core::results::foreign::{self, Mark};
-use assay_core::results::trials::Trials;
-use assay_core::results::{bundle, imported};
-use assay_core::system::{FileKind, HoldError, Locking, System};
+use assay_base::failure::{Failure, Outcome};
+use assay_study::results::foreign::{self, Mark};
+use assay_study::results::trials::Trials;
+use assay_study::results::{bundle, imported};
+use assay_system::system::{FileKind, HoldError, Locking, System};
 
 use super::super::findings_at;
 use super::limits::DIRECTORIES;
@@ -38,7 +38,7 @@ pub fn bring(
     };
     let results = directory.parent().unwrap_or(directory);
     let nonce = system.random().map_err(unwritable)?;
-    let nonce = assay_core::digest::hexadecimal(&nonce);
+    let nonce = assay_base::digest::hexadecimal(&nonce);
     let incoming = results.join(format!("{BEGINNING}{}", &nonce[..16]));
     let mut brought = || {
         system.create_directory(&incoming).map_err(unwritable)?;

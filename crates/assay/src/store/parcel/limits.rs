@@ -1,9 +1,9 @@
 //! What a file from elsewhere may cost: each of its files has a limit by its name, all of them together one by
 //! what the file itself has, and all is looked at before any of it is read.
 
-use assay_core::importers::LARGEST_RUNS_BYTES;
-use assay_core::quantity::Bytes;
-use assay_core::results::imported::is_source;
+use assay_base::quantity::Bytes;
+use assay_importers::importers::LARGEST_RUNS_BYTES;
+use assay_study::results::imported::is_source;
 
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
@@ -61,7 +61,7 @@ pub fn unpacked(packed_bytes: u64) -> u64 {
 /// In words that follow those on the whole.
 pub fn fits(name: &str, bytes: u64) -> Result<(), String> {
     match of(name) {
-        None => Err(format!("no result has a file {}", assay_core::outside::spelled(name))),
+        None => Err(format!("no result has a file {}", assay_base::outside::spelled(name))),
         Some(most) if bytes > most => Err(format!(
             "{name} in it has {}, and in a result it has {} at most",
             Bytes(bytes),

@@ -1,6 +1,6 @@
 use super::*;
 use crate::watch::testing::{state, state_untraced};
-use assay_core::draws::Draws;
+use assay_base::draws::Draws;
 use assay_lab::certain;
 
 #[test]

@@ -2,8 +2,8 @@ use super::*;
 use crate::store;
 use crate::watch::sampler::{Sampler, disks};
 use crate::watch::testing::{article, machine, nothing, state_after, ten_seconds, tracing};
-use assay_core::findings::Trust;
-use assay_core::results::bundle;
+use assay_study::findings::Trust;
+use assay_study::results::bundle;
 
 #[test]
 fn what_is_kept_is_read_like_any_result() {
@@ -32,7 +32,7 @@ fn what_is_kept_is_read_like_any_result() {
 }
 
 /// Ten seconds in which work waited for a processor for so many microseconds, kept under a title.
-fn kept(title: &str, waited_us: u64) -> assay_core::findings::Findings {
+fn kept(title: &str, waited_us: u64) -> assay_study::findings::Findings {
     let fake = machine();
     let disks = disks::choose(&fake, None).unwrap();
     let mut sampler = Sampler::new(&fake, disks, tracing(vec![Ok(nothing()), Ok(article())]));
@@ -54,7 +54,7 @@ fn two_windows_are_compared_with_who_waited_for_processors() {
     let before = kept("before", 200_000);
     let compared = |waited_us| {
         let both = [before.clone(), kept("after", waited_us)];
-        store::compared(&both, assay_core::analysis::days::Days::default()).unwrap()
+        store::compared(&both, assay_verdict::analysis::days::Days::default()).unwrap()
     };
     let [alike, apart] = [300_000, 4_500_000].map(compared);
     for (found, unequal) in [(&alike, false), (&apart, true)] {

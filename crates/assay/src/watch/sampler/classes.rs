@@ -3,10 +3,10 @@
 use std::io;
 
 use super::Disk;
-use assay_core::presence::Presence;
-use assay_core::probes::block_latency;
-use assay_core::probes::block_latency::counts::Means;
-use assay_core::system::{BlockTotals, BlockTracer, DeviceNumber, System, TraceMeans, sysfs};
+use assay_base::presence::Presence;
+use assay_machine::probes::block_latency;
+use assay_machine::probes::block_latency::counts::Means;
+use assay_system::system::{BlockTotals, BlockTracer, DeviceNumber, System, TraceMeans, sysfs};
 
 /// The tracing of some disks, or why there is none.
 pub enum Tracing {

@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use crate::watch::members;
-use assay_core::failure::{Failure, Outcome};
-use assay_core::probes::block_latency;
-use assay_core::quantity::units::show;
-use assay_core::system::devices::{self, Below, Counters};
-use assay_core::system::site::Backing;
-use assay_core::system::{DeviceNumber, MOST_TRACED, System, resolve, sysfs};
+use assay_base::failure::{Failure, Outcome};
+use assay_base::quantity::units::show;
+use assay_machine::probes::block_latency;
+use assay_system::system::devices::{self, Below, Counters};
+use assay_system::system::site::Backing;
+use assay_system::system::{DeviceNumber, MOST_TRACED, System, resolve, sysfs};
 
 /// A whole disk.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,14 +3,14 @@
 
 use serde::Serialize;
 
-use assay_core::presence::Presence;
-use assay_core::probes::load;
-use assay_core::probes::memory::{Levels, Machine};
-use assay_core::probes::pressure::{Resources, Waited};
-use assay_core::probes::temperature;
-use assay_core::probes::ticks::Ticks;
-use assay_core::quantity::units::show;
-use assay_core::system::System;
+use assay_base::presence::Presence;
+use assay_base::quantity::units::show;
+use assay_machine::probes::load;
+use assay_machine::probes::memory::{Levels, Machine};
+use assay_machine::probes::pressure::{Resources, Waited};
+use assay_machine::probes::temperature;
+use assay_machine::probes::ticks::Ticks;
+use assay_system::system::System;
 
 /// Shares of a processor's time, 0 to 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]

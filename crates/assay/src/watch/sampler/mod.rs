@@ -7,12 +7,12 @@ mod users;
 
 use std::collections::BTreeMap;
 
-use assay_core::presence::Presence;
-use assay_core::probes::block_latency::counts::{self, ClassSpan, Means};
-use assay_core::probes::ticks::Ticks;
-use assay_core::probes::{block_latency, load, memory, pressure, processors};
-use assay_core::system::devices::{self, Counters};
-use assay_core::system::{BlockTotals, System};
+use assay_base::presence::Presence;
+use assay_machine::probes::block_latency::counts::{self, ClassSpan, Means};
+use assay_machine::probes::ticks::Ticks;
+use assay_machine::probes::{block_latency, load, memory, pressure, processors};
+use assay_system::system::devices::{self, Counters};
+use assay_system::system::{BlockTotals, System};
 
 use super::members::{self, Array};
 pub use classes::Tracing;

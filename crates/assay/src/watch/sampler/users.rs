@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use super::Disk;
-use assay_core::quantity::units::show;
-use assay_core::system::devices;
-use assay_core::system::{DeviceNumber, System, sysfs};
+use assay_base::quantity::units::show;
+use assay_system::system::devices;
+use assay_system::system::{DeviceNumber, System, sysfs};
 
 /// Programs that are told by name.
 const TOLD: usize = 16;

@@ -91,7 +91,7 @@ fn every_shipped_study_is_known_here() {
     ];
     let mut known: Vec<&str> = REDUCED.iter().map(|(name, _)| *name).chain(others).collect();
     known.sort_unstable();
-    let mut shipped: Vec<&str> = assay_core::study::presets::all().map(|(name, _)| name).collect();
+    let mut shipped: Vec<&str> = assay_study::study::presets::all().map(|(name, _)| name).collect();
     shipped.sort_unstable();
     assert_eq!(known, shipped);
 }
@@ -116,7 +116,7 @@ fn is_filled(name: &str, document: &Value) {
     let whole = |absent: &&Value| absent["metric"].is_null();
     let absent: Vec<&Value> = document["absent"].as_array().unwrap().iter().filter(whole).collect();
     assert!(absent.is_empty(), "{name}: {absent:?}");
-    let study = assay_core::study::presets::find(name).unwrap().unwrap();
+    let study = assay_study::study::presets::find(name).unwrap().unwrap();
     let levels = |factor: &Value| factor["levels"].as_array().unwrap().len();
     let arms: usize = document["factors"].as_array().unwrap().iter().map(levels).product();
     let cells = document["cells"].as_array().unwrap();

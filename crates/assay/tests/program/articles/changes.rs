@@ -1,6 +1,6 @@
 //! A changed number in a copy of a table changes the verdict: nothing is typed in.
 
-use assay_core::articles::Library;
+use assay_claims::articles::Library;
 
 /// A table, what is replaced in it, the claim, and its verdict afterwards.
 struct Change {

@@ -1,7 +1,7 @@
 //! Broken copies of the tables: a failure that names a table, or verdicts of finite numbers; never
 //! a panic.
 
-use assay_core::articles::{self, Library};
+use assay_claims::articles::{self, Library};
 use assay_lab::needs::count;
 
 const HOSTILE: [&str; 11] = [

@@ -5,7 +5,7 @@ use std::f64::consts::FRAC_PI_2;
 use std::fs;
 use std::path::Path;
 
-use assay_core::articles::Library;
+use assay_claims::articles::Library;
 
 /// A row by column.
 type Row = BTreeMap<String, String>;
@@ -531,7 +531,7 @@ fn the_headlines_are_these() {
 #[test]
 fn histograms_and_summaries_are_of_the_same_operations() {
     let summaries = rows("zfs_summary.csv");
-    let histograms = assay_core::articles::histograms(&Library::shipped()).unwrap();
+    let histograms = assay_claims::articles::histograms(&Library::shipped()).unwrap();
     let mut sums: BTreeMap<(String, String), f64> = BTreeMap::new();
     for row in rows("zfs_histograms.csv") {
         let key = (row["async_write_max_active"].clone(), row["class"].clone());

@@ -137,25 +137,25 @@ const STATEMENTS: &[(&str, &str, &str, &str)] = &[
         "docs/testing.md",
         "`cargo test -p assay --lib -- journal::`",
         "has journal::",
-        "`cargo test -p assay-core --lib -- journal::`",
+        "`cargo test -p assay-system --lib -- journal::`",
     ),
     (
         "docs/testing.md",
         "`cargo test -p assay --lib -- factors::tests`",
         "has factors::tests",
-        "`cargo test -p assay-core --lib -- factors::tests`",
+        "`cargo test -p assay-machine --lib -- factors::tests`",
     ),
     (
         "docs/testing.md",
         "`cargo test -p assay --lib -- signatures::`",
         "has signatures::",
-        "`cargo test -p assay-core --lib -- signatures::`",
+        "`cargo test -p assay-system --lib -- signatures::`",
     ),
     (
         "docs/testing.md",
         "`cargo mutants -p assay -f ... -- --lib -- factors`",
         "has factors",
-        "`cargo mutants -p assay-core -f ... -- --lib -- factors`",
+        "`cargo mutants -p assay-machine -f ... -- --lib -- factors`",
     ),
     (
         "docs/testing.md",
@@ -209,7 +209,7 @@ const STATEMENTS: &[(&str, &str, &str, &str)] = &[
         "no option --counts",
         "`cargo xtask kills --count 3`",
     ),
-    ("a.md", "`cargo test -p assay-cores`", "no crate assay-cores", "`cargo test -p assay-core`"),
+    ("a.md", "`cargo test -p assay-kind`", "no crate assay-kind", "`cargo test -p assay-kinds`"),
     (
         "a.md",
         "`cargo test -p assay --test tide`",
@@ -219,6 +219,7 @@ const STATEMENTS: &[(&str, &str, &str, &str)] = &[
     ("a.md", "(`cargo xtask kills`: 100)", "other numbers", "(`cargo xtask kills`: 200)"),
     ("a.md", "files have at most 900 lines", "it is 800", "files have at most 800 lines"),
     ("a.md", "functions at most 100", "it is 120", "functions at most 120"),
+    ("a.md", "at most 40,000 lines a crate", "it is 30000", "at most 30,000 lines a crate"),
     ("a.md", "with Rust 1.88 or newer", "it is 1.89", "with Rust 1.89 or newer"),
     (
         "a.md",

@@ -1,0 +1,25 @@
+//! What everything else is made with: values, units and metrics, arithmetic, published numbers, and the
+//! words that entries of registries say of themselves.
+//!
+//! Here belongs what needs neither a machine nor a study: it is the same on every machine and in every
+//! study. What asks a machine does not (`assay-system`), nor a number that only one kind of work, factor or
+//! rule needs: it stays with it.
+//!
+//! The types to know: [`failure::Failure`] (how a command ends early), [`presence::Presence`] (absent, and
+//! why), [`quantity::Metric`] (name, unit, direction), [`catalogue::About`] (what an entry says of itself),
+//! [`reference::Library`] (the published tables).
+
+#![forbid(unsafe_code)]
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
+
+pub mod calc;
+pub mod catalogue;
+pub mod digest;
+pub mod draws;
+pub mod exhibit;
+pub mod failure;
+pub mod lines;
+pub mod outside;
+pub mod presence;
+pub mod quantity;
+pub mod reference;

@@ -1,0 +1,207 @@
+//! Findings -> rows, one a target. Who and where is left behind.
+
+use std::collections::BTreeMap;
+
+use assay_study::findings::{Because, Cell, Findings, LENT, TargetFacts, Trust, WorkloadFacts};
+use assay_study::results::plan::Arm;
+use assay_study::study::fields::TARGET_FACTOR;
+
+use super::file::lies_among;
+use super::numbers::{self, ENERGY};
+use super::row::{FORMAT, Identity, Number, Row};
+
+/// Trials of a number that are kept.
+const MOST_TRIALS: usize = 100;
+/// Latencies that a row keeps, by the metrics that they are.
+const QUANTILES: [(&str, f64); 4] = [
+    ("latency_p50_ns", 0.5),
+    ("latency_p90_ns", 0.9),
+    ("latency_p99_ns", 0.99),
+    ("latency_p999_ns", 0.999),
+];
+
+/// What a contributor adds to what was measured.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Extra {
+    /// Name of the device instead of its model.
+    pub device: Option<String>,
+    /// What is printed on it.
+    pub claimed: Vec<String>,
+    /// What it cost.
+    pub price: Option<String>,
+    /// What the contributor wants to be called.
+    pub by: Option<String>,
+    /// Whether serial numbers and targets are told.
+    pub identity: bool,
+    /// Whether somebody else measured it.
+    pub foreign: bool,
+}
+
+/// The rows of a result.
+///
+/// # Errors
+/// Where it has none: nothing of it is a number of a row, or a study varied settings, so that none of
+/// its arms is *the* device.
+pub fn rows(findings: &Findings, extra: &Extra) -> Result<Vec<Row>, String> {
+    let targets = &findings.environment.targets;
+    let several = targets.len() > 1;
+    if several && extra.device.is_some() {
+        return Err("it has several targets: a name for the device is for one".to_owned());
+    }
+    let rows: Result<Vec<Row>, String> = targets
+        .iter()
+        .map(|target| {
+            let own = |arm: &Arm| {
+                !several || arm.get(TARGET_FACTOR).is_none_or(|name| *name == target.name)
+            };
+            row(findings, target, &own, extra)
+        })
+        .collect();
+    let rows: Vec<Row> = rows?.into_iter().filter(|row| !row.measured.is_empty()).collect();
+    if rows.is_empty() {
+        return Err(
+            "it has no linear or random rate of a device: collect a check, or a run of flash"
+                .to_owned(),
+        );
+    }
+    Ok(rows)
+}
+
+fn row(
+    findings: &Findings,
+    target: &TargetFacts,
+    own: &dyn Fn(&Arm) -> bool,
+    extra: &Extra,
+) -> Result<Row, String> {
+    let mut measured: BTreeMap<String, Number> = BTreeMap::new();
+    let mut arms: Vec<&Arm> = Vec::new();
+    for workload in findings.workloads.iter().filter(|one| own(&one.arm)) {
+        let Some(kind) = workload.io.as_ref().and_then(|io| numbers::of(io, workload.depth)) else {
+            continue;
+        };
+        let Some(cell) = cell(findings, workload, kind.metric) else { continue };
+        let Some(number) = number(findings, workload, cell) else { continue };
+        if !arms.contains(&&workload.arm) {
+            arms.push(&workload.arm);
+        }
+        // Of several depths the best: a queue is as deep as it needs to be.
+        let better = measured.get(kind.name).is_none_or(|known| known.value < number.value);
+        if better {
+            measured.insert(kind.name.to_owned(), number);
+        }
+        if kind.name == "write_mb_s"
+            && let Some(energy) = self::cell(findings, workload, ENERGY)
+            && let Some(number) = self::number(findings, workload, energy)
+        {
+            measured.insert(ENERGY.to_owned(), number);
+        }
+    }
+    let varied = arms.iter().any(|arm| arms.iter().any(|other| bare(arm) != bare(other)));
+    if varied {
+        return Err(
+            "it varied settings, so that none of its numbers is that of the device alone: collect a check, or a run of \
+                    flash"
+                .to_owned(),
+        );
+    }
+    let card =
+        findings.cards.iter().find(|card| card.target.is_empty() || card.target == target.name);
+    let (claimed, price, capacity) = card.map_or((Vec::new(), None, None), |card| {
+        let price = card.price.as_ref().map(|price| price.text.clone());
+        (card.claims.iter().map(|one| one.claim.clone()).collect(), price, card.capacity_bytes)
+    });
+    Ok(Row {
+        format: FORMAT.to_owned(),
+        // What no drive did is never called by the name of one.
+        device: extra.device.clone().filter(|_| !simulated(target)).unwrap_or_else(|| name(target)),
+        capacity_bytes: capacity.or(target.size_bytes),
+        claimed: if extra.claimed.is_empty() { claimed } else { extra.claimed.clone() },
+        price: extra.price.clone().or(price),
+        measured,
+        date: findings.study.started.get(..10).map(str::to_owned),
+        machine: machine(findings),
+        filesystem: target.filesystem_name().unwrap_or_else(|| "none".to_owned()),
+        by: extra.by.clone(),
+        result: Some(findings.study.id.clone()),
+        plan_sha256: Some(findings.study.plan_sha256.clone()),
+        assay: findings.environment.assay.clone(),
+        foreign: extra.foreign,
+        published: None,
+        identity: extra
+            .identity
+            .then(|| Identity { serial: target.serial.clone(), target: target.name.clone() }),
+    })
+}
+
+/// An arm without its target.
+fn bare(arm: &Arm) -> Arm {
+    let others = arm.iter().filter(|(name, _)| *name != TARGET_FACTOR);
+    others.map(|(name, level)| (name.clone(), level.clone())).collect()
+}
+
+fn simulated(target: &TargetFacts) -> bool {
+    target.drive == "simulated"
+}
+
+/// The model, else what sort of device it is: a path would tell whose.
+fn name(target: &TargetFacts) -> String {
+    let sort = || {
+        if simulated(target) {
+            return "simulated drive".to_owned();
+        }
+        if target.on_a_file {
+            return "file (loop device)".to_owned();
+        }
+        // `vda, virtio`: only the interface is anybody's business, and of another machine not its name.
+        match target.drive.rsplit_once(", ") {
+            Some((_, interface)) => format!("{interface} disk"),
+            None => target.drive.split(" (").next().unwrap_or_default().to_owned(),
+        }
+    };
+    target.model.clone().unwrap_or_else(sort)
+}
+
+/// Kernel, processor and place; of a name of a machine there is nothing in them.
+fn machine(findings: &Findings) -> String {
+    let facts = &findings.environment;
+    let place = facts.place.as_ref().map_or(facts.virtualisation.as_str(), |place| &place.name);
+    format!("Linux {}, {}, {place}", facts.kernel, facts.cpu)
+}
+
+fn cell<'a>(findings: &'a Findings, own: &WorkloadFacts, metric: &str) -> Option<&'a Cell> {
+    let same = |cell: &&Cell| {
+        cell.workload == own.name && cell.arm == own.arm && cell.metric == metric && !cell.control
+    };
+    findings.cells.iter().find(same)
+}
+
+fn number(findings: &Findings, own: &WorkloadFacts, cell: &Cell) -> Option<Number> {
+    let value = cell.value().filter(|value| value.is_finite())?;
+    let mut trials = cell.values();
+    trials.truncate(MOST_TRIALS);
+    // The mean of very many may lie beside the first of them: then none of them is its evidence.
+    if !lies_among(value, &trials) {
+        trials.clear();
+    }
+    let latency = QUANTILES.iter().filter_map(|(metric, share)| {
+        let cell = self::cell(findings, own, metric)?;
+        Some([*share, cell.value()?])
+    });
+    let mut because: Vec<String> = Vec::new();
+    // Of notes only the one that says whose numbers they are.
+    let tells = |one: &&Because| one.trust != Trust::Trusted || one.rule == LENT;
+    for one in cell.because.iter().filter(tells) {
+        if !because.contains(&one.rule) {
+            because.push(one.rule.clone());
+        }
+    }
+    Some(Number {
+        value,
+        ci95: cell.ci95,
+        trust: cell.trust,
+        because,
+        how: own.text.clone(),
+        trials,
+        latency_ns: latency.collect(),
+    })
+}

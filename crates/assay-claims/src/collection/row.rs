@@ -1,0 +1,165 @@
+//! One row.
+
+use std::collections::BTreeMap;
+
+use assay_study::findings::Trust;
+use assay_study::results::plan::is_false;
+use serde::{Deserialize, Serialize};
+
+/// Format of a row's file.
+pub const FORMAT: &str = "assay-collection/1";
+
+/// What was measured of one device at one time, and what it is sold as.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Row {
+    /// Format and version.
+    pub format: String,
+    /// Model of the device.
+    pub device: String,
+    /// Bytes of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capacity_bytes: Option<u64>,
+    /// What it is sold as, each as it is printed: `95 MB/s`, `1440 IOPS read`, `V30`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub claimed: Vec<String>,
+    /// What it cost: `12.50 GBP`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub price: Option<String>,
+    /// Numbers by the names of [`super::numbers::NUMBERS`].
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub measured: BTreeMap<String, Number>,
+    /// Day, `2026-11-24`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub date: Option<String>,
+    /// Kernel and processor, without any name.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub machine: String,
+    /// File system that it was measured on.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub filesystem: String,
+    /// What the contributor wants to be called.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+    /// Result that it was made of, where it was measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub result: Option<String>,
+    /// Hash of that result's plan.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan_sha256: Option<String>,
+    /// Version that measured it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub assay: String,
+    /// Somebody else measured it, and whoever contributed it vouches for nothing.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub foreign: bool,
+    /// Where it was printed, where it was not measured with assay.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub published: Option<Published>,
+    /// Which device and machine it was, where the contributor asked for that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub identity: Option<Identity>,
+}
+
+/// One number with how far it goes.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Number {
+    /// In bytes or operations per second, or joules per GiB.
+    pub value: f64,
+    /// 95 % interval.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ci95: Option<[f64; 2]>,
+    /// Trust of the rules; absent where nothing was judged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trust: Option<Trust>,
+    /// Rules that speak against it, by name; what each says is told from the registry.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub because: Vec<String>,
+    /// How it was measured: pattern, size, depth.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub how: String,
+    /// Each trial that counts, in the order of time: the evidence.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub trials: Vec<f64>,
+    /// Latency in nanoseconds at shares of the operations (0 to 1).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub latency_ns: Vec<[f64; 2]>,
+}
+
+/// Where a row was printed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Published {
+    /// Number of the article.
+    pub article: String,
+    /// Its title.
+    pub title: String,
+    /// Whose figure it is: measured, vendor, the author's rule.
+    pub kind: String,
+}
+
+/// Which device and machine it was.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Identity {
+    /// Serial number of the device.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub serial: Option<String>,
+    /// Target as it was named.
+    pub target: String,
+}
+
+impl Row {
+    /// The least trusted of its numbers; none where nothing was judged.
+    pub fn trust(&self) -> Option<Trust> {
+        let rank = |trust: &Trust| match trust {
+            Trust::Trusted => 0,
+            Trust::Suspect => 1,
+            Trust::Invalid => 2,
+        };
+        self.measured.values().filter_map(|number| number.trust).max_by_key(rank)
+    }
+
+    /// Price of 10^9 bytes and its currency.
+    pub fn price_per_gb(&self) -> Option<(f64, String)> {
+        let price: assay_study::study::Price = self.price.clone()?.try_into().ok()?;
+        let gb = self.capacity_bytes.filter(|bytes| *bytes > 0)? as f64 / 1e9;
+        Some((price.amount / gb, price.currency))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::collection::flat::Flat;
+
+    fn row(price: Option<&str>, capacity_bytes: Option<u64>) -> Row {
+        Row { price: price.map(str::to_owned), capacity_bytes, ..Row::default() }
+    }
+
+    #[test]
+    fn the_price_of_a_gigabyte_is_that_of_all_of_them_over_their_number() {
+        let of = |price, bytes| row(Some(price), Some(bytes)).price_per_gb();
+        assert_eq!(of("12.50 GBP", 64_000_000_000), Some((0.195_312_5, "GBP".to_owned())));
+        assert_eq!(of("3 EUR", 500_000_000), Some((6.0, "EUR".to_owned())), "of half a gigabyte");
+        let flat = Flat::of("file", &row(Some("12.50 GBP"), Some(64_000_000_000)));
+        assert_eq!((flat.price_per_gb, flat.currency.as_str()), (Some(0.195_312_5), "GBP"));
+    }
+
+    #[test]
+    fn without_a_price_or_a_size_there_is_no_price_of_a_gigabyte() {
+        let cases = [
+            (None, Some(64_000_000_000)),
+            (Some("12.50 GBP"), None),
+            (Some("12.50 GBP"), Some(0)),
+            (Some("12.50"), Some(64_000_000_000)),
+        ];
+        for (price, bytes) in cases {
+            let row = row(price, bytes);
+            assert_eq!(row.price_per_gb(), None, "{price:?} {bytes:?}");
+            let flat = Flat::of("file", &row);
+            assert_eq!((flat.price_per_gb, flat.currency.as_str()), (None, ""));
+        }
+    }
+}

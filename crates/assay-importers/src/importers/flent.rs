@@ -1,0 +1,60 @@
+//! flent's data files (JSON, as a rule packed with gzip): each series of a file is a run, by its mean.
+
+use assay_base::catalogue::About;
+use assay_base::failure::{Failure, Outcome};
+use assay_base::quantity::Better;
+use serde_json::Value;
+
+use super::json::{self, level};
+use super::run::{Run, Runs};
+use super::{Importer, Reads, head, times};
+
+/// The importer.
+pub const IMPORTER: Importer = Importer {
+    about: About {
+        name: "flent",
+        summary: "data files of flent (.flent, .flent.gz)",
+        text: "Each series of a file is one run, by the mean of its samples: samples within a test \
+               are no trials. Times (ms) are better when lower, rates when higher. The time in the \
+               file orders it among others; its title is a setting.",
+    },
+    recognises: |start| {
+        head::has_keys(start, &["raw_values"])
+            || (head::has_keys(start, &["metadata"]) && head::has_keys(start, &["BATCH_NAME"]))
+    },
+    reads: Reads::Runs(read),
+};
+
+fn read(name: &str, text: &str) -> Outcome<Runs> {
+    let whole = json::document(name, text)?;
+    let about = |key: &str| json::at(&whole, &["metadata", key]).and_then(level);
+    let at = about("TIME").and_then(|time| times::iso_ms(&time));
+    let test = about("NAME").unwrap_or_else(|| "test".to_owned());
+    let mut runs = Vec::new();
+    let series = whole.get("results").and_then(Value::as_object);
+    for (series, values) in series.into_iter().flatten() {
+        let values: Vec<f64> =
+            values.as_array().into_iter().flatten().filter_map(Value::as_f64).collect();
+        if values.is_empty() {
+            continue;
+        }
+        let unit = json::word(&whole, &["metadata", "SERIES_META", series, "UNITS"]).unwrap_or("");
+        let (metric, better) = match unit {
+            "ms" => ("time_ms", Better::Lower),
+            "Mbits/s" => ("rate_mbits_per_s", Better::Higher),
+            "" => ("value", Better::Higher),
+            unit => (unit, Better::Higher),
+        };
+        let mut run = Run::of(format!("{test}: {series}"));
+        if let Some(title) = about("TITLE").filter(|title| !title.is_empty()) {
+            run.set("title", title);
+        }
+        run.tell_as(metric, better, Some(values.iter().sum::<f64>() / values.len() as f64));
+        run.span_ms = at.map(|at| (at, at + 1));
+        runs.push(run);
+    }
+    if runs.is_empty() {
+        return Err(Failure::mistake(format!("{name}: no series of its `results` has a number")));
+    }
+    Ok(Runs::in_order(runs))
+}

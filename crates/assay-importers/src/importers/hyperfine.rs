@@ -1,0 +1,76 @@
+//! hyperfine's JSON: each time is a run; commands, or their parameters, are the arms.
+
+use std::collections::BTreeSet;
+
+use assay_base::catalogue::About;
+use assay_base::failure::{Failure, Outcome};
+use assay_base::quantity::Better;
+use serde_json::Value;
+
+use super::json::{self, level};
+use super::run::{Run, Runs};
+use super::{Importer, Reads, head};
+
+/// The importer.
+pub const IMPORTER: Importer = Importer {
+    about: About {
+        name: "hyperfine-json",
+        summary: "JSON of hyperfine (--export-json)",
+        text: "Each of its times is a run. The parameters are the factors; where there are none, the \
+               commands are compared. hyperfine runs one command after the other, so its order is \
+               known and bad: ratios without verdicts.",
+    },
+    recognises: |start| {
+        head::has_keys(start, &["results", "command"]) && !head::has_keys(start, &["fio version"])
+    },
+    reads: Reads::Runs(read),
+};
+
+const WORKLOAD: &str = "command";
+
+fn read(name: &str, text: &str) -> Outcome<Runs> {
+    let whole = json::document(name, text)?;
+    let is_own = whole.get("assay").is_some();
+    let results = json::list(&whole, &["results"]);
+    let has_parameters = |result: &Value| result.get("parameters").is_some();
+    let by_command = !results.iter().any(has_parameters) && different(results, "command") > 1;
+    let mut runs = Vec::new();
+    for result in results {
+        let times = json::list(result, &["times"]);
+        if times.is_empty() {
+            return Err(Failure::mistake(format!(
+                "{name}: a result has no `times`: hyperfine before 1.2, or numbers that were taken \
+                 out; means alone are no trials"
+            )));
+        }
+        let mut first = Run::of(WORKLOAD);
+        if let Some(workload) = json::word(result, &["workload"]).filter(|_| is_own) {
+            workload.clone_into(&mut first.workload);
+        } else if by_command {
+            first.set("command", json::word(result, &["command"]).unwrap_or_default());
+        }
+        let parameters = result.get("parameters").and_then(Value::as_object);
+        for (parameter, value) in parameters.into_iter().flatten() {
+            first.set(parameter, level(value).unwrap_or_default());
+        }
+        let codes = json::list(result, &["exit_codes"]);
+        let memory = json::list(result, &["memory_usage_byte"]);
+        for (at, time) in times.iter().enumerate() {
+            let mut run = first.clone();
+            run.tell_as("duration_s", Better::Lower, time.as_f64());
+            if let Some(bytes) = memory.get(at) {
+                run.tell_as("peak_rss_bytes", Better::Lower, bytes.as_f64());
+            }
+            let code = codes.get(at).and_then(Value::as_i64).filter(|code| *code != 0);
+            run.failed = code.map(|code| format!("ended with exit code {code}"));
+            runs.push(run);
+        }
+    }
+    Ok(Runs::in_order(runs))
+}
+
+fn different(results: &[Value], key: &str) -> usize {
+    let words: BTreeSet<Option<&str>> =
+        results.iter().map(|result| json::word(result, &[key])).collect();
+    words.len()
+}

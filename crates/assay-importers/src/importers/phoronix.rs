@@ -1,0 +1,73 @@
+//! Phoronix Test Suite's `composite.xml`: results with the values of all their runs.
+
+use assay_base::catalogue::About;
+use assay_base::failure::{Failure, Outcome};
+use assay_base::quantity::Better;
+
+use super::run::{Run, Runs};
+use super::{Importer, Reads};
+
+/// The importer.
+pub const IMPORTER: Importer = Importer {
+    about: About {
+        name: "phoronix-xml",
+        summary: "composite.xml of the Phoronix Test Suite",
+        text: "Each value of a result is a run, and the systems are compared. The suite runs a test \
+               on one system as often as it likes and then the next one: in which order is not \
+               told, so there are ratios without verdicts.",
+    },
+    recognises: |start| start.contains("<PhoronixTestSuite>"),
+    reads: Reads::Runs(read),
+};
+
+/// Letters that XML writes otherwise.
+const ENTITIES: [(&str, &str); 5] =
+    [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&apos;", "'"), ("&amp;", "&")];
+
+fn read(name: &str, text: &str) -> Outcome<Runs> {
+    let mut runs = Vec::new();
+    for result in elements(text, "Result") {
+        let (title, about) = (first(result, "Title"), first(result, "Description"));
+        let workload = [title, about].into_iter().flatten().collect::<Vec<_>>().join(", ");
+        let unit = first(result, "Scale").unwrap_or_else(|| "value".to_owned());
+        let lower = first(result, "Proportion").as_deref() == Some("LIB");
+        let better = if lower { Better::Lower } else { Better::Higher };
+        for entry in elements(result, "Entry") {
+            let system = first(entry, "Identifier").unwrap_or_else(|| "system".to_owned());
+            let all = first(entry, "RawString").filter(|raw| !raw.is_empty());
+            let all = all.or_else(|| first(entry, "Value")).unwrap_or_default();
+            for value in all.split(':').filter(|value| !value.trim().is_empty()) {
+                let mut run = Run::of(workload.clone());
+                run.set("system", system.clone());
+                run.tell_as(&unit, better, value.trim().parse().ok());
+                runs.push(run);
+            }
+        }
+    }
+    if runs.is_empty() {
+        return Err(Failure::mistake(format!(
+            "{name}: there is no Result with an Entry and a Value in it; the file may be cut off"
+        )));
+    }
+    Ok(Runs { runs, ..Runs::default() })
+}
+
+/// The insides of all elements of a name that stand in no other of that name.
+fn elements<'t>(text: &'t str, name: &str) -> impl Iterator<Item = &'t str> {
+    let (open, close) = (format!("<{name}>"), format!("</{name}>"));
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let (_, after) = rest.split_once(&open)?;
+        let (inside, behind) = after.split_once(&close)?;
+        rest = behind;
+        Some(inside)
+    })
+}
+
+/// The text of the first element of a name.
+fn first(text: &str, name: &str) -> Option<String> {
+    let inside = elements(text, name).next()?;
+    let plain =
+        ENTITIES.iter().fold(inside.to_owned(), |text, (code, sign)| text.replace(code, sign));
+    Some(plain.trim().to_owned())
+}

@@ -1,0 +1,47 @@
+//! pytest-benchmark's JSON: each benchmark of a file is one run, by its mean.
+
+use assay_base::catalogue::About;
+use assay_base::failure::{Failure, Outcome};
+use assay_base::quantity::Better;
+
+use super::json::{self, level, number};
+use super::run::{Run, Runs};
+use super::{Importer, Reads, head, times};
+
+/// The importer.
+pub const IMPORTER: Importer = Importer {
+    about: About {
+        name: "pytest-benchmark",
+        summary: "JSON of pytest-benchmark (--benchmark-json)",
+        text: "Each benchmark of a file is one run, by its mean: its rounds share one process and \
+               are no trials. Its parameters are settings; files tell when they were made.",
+    },
+    recognises: |start| {
+        head::has_keys(start, &["machine_info", "benchmarks"])
+            || head::has_keys(start, &["machine_info", "commit_info"])
+    },
+    reads: Reads::Runs(read),
+};
+
+fn read(name: &str, text: &str) -> Outcome<Runs> {
+    let whole = json::document(name, text)?;
+    let at = json::word(&whole, &["datetime"]).and_then(times::iso_ms);
+    let mut runs = Vec::new();
+    for benchmark in json::list(&whole, &["benchmarks"]) {
+        let bare = json::word(benchmark, &["name"]).unwrap_or("benchmark");
+        let parameters = benchmark.get("params").and_then(serde_json::Value::as_object);
+        let named = bare.split_once('[').filter(|_| parameters.is_some());
+        let mut run = Run::of(named.map_or(bare, |(name, _)| name));
+        for (parameter, value) in parameters.into_iter().flatten() {
+            run.set(parameter, level(value).unwrap_or_else(|| value.to_string()));
+        }
+        // One after the other, from the first one's end: all that is known of them.
+        run.span_ms = at.map(|at| (at + runs.len() as u64, at + runs.len() as u64 + 1));
+        run.tell_as("duration_s", Better::Lower, number(benchmark, &["stats", "mean"]));
+        runs.push(run);
+    }
+    if runs.is_empty() {
+        return Err(Failure::mistake(format!("{name}: there are no `benchmarks` in it")));
+    }
+    Ok(Runs::in_order(runs))
+}

@@ -1,0 +1,110 @@
+//! sysstat's JSON: `iostat -o JSON` and `sadf -j`. A file is one run for each device, by the means of
+//! its reports: reports of one period are no trials.
+
+use std::collections::BTreeMap;
+
+use assay_base::catalogue::About;
+use assay_base::failure::{Failure, Outcome};
+use assay_base::quantity::Better;
+use serde_json::Value;
+
+use super::json::{self, number, word};
+use super::run::{Run, Runs};
+use super::{Importer, Reads, head};
+
+/// The importer.
+pub const IMPORTER: Importer = Importer {
+    about: About {
+        name: "sysstat-json",
+        summary: "JSON of sysstat (iostat -o JSON, sadf -j)",
+        text: "Each device of a file is one run, by the means of its reports (waits weighed by the \
+               requests); the first report of iostat, which is the mean since the machine was \
+               started, is left out where others follow. What was done meanwhile it does not say: \
+               name it with --arm.",
+    },
+    recognises: |start| head::has_keys(start, &["sysstat", "hosts"]),
+    reads: Reads::Runs(read),
+};
+
+/// What a wait is the mean over: so many requests, told by another field. As sysstat does it, a
+/// second without requests weighs nothing.
+const WEIGHTS: [(&str, &str); 3] = [("r_await", "r/s"), ("w_await", "w/s"), ("await", "tps")];
+/// Fields with the metric, what makes it of the field, and the direction.
+const FIELDS: [(&str, &str, f64, Better); 13] = [
+    ("r/s", "reads_per_s", 1.0, Better::Higher),
+    ("w/s", "writes_per_s", 1.0, Better::Higher),
+    ("tps", "transfers_per_s", 1.0, Better::Higher),
+    ("rkB/s", "read_bytes_per_s", 1024.0, Better::Higher),
+    ("wkB/s", "written_bytes_per_s", 1024.0, Better::Higher),
+    ("rkB", "read_bytes_per_s", 1024.0, Better::Higher),
+    ("wkB", "written_bytes_per_s", 1024.0, Better::Higher),
+    ("kB_read/s", "read_bytes_per_s", 1024.0, Better::Higher),
+    ("kB_wrtn/s", "written_bytes_per_s", 1024.0, Better::Higher),
+    ("r_await", "read_wait_ms", 1.0, Better::Lower),
+    ("w_await", "write_wait_ms", 1.0, Better::Lower),
+    ("await", "wait_ms", 1.0, Better::Lower),
+    ("aqu-sz", "queue_length", 1.0, Better::Lower),
+];
+
+fn read(name: &str, text: &str) -> Outcome<Runs> {
+    let whole = json::document(name, text)?;
+    let mut runs = Runs::default();
+    for host in json::list(&whole, &["sysstat", "hosts"]) {
+        let reports = json::list(host, &["statistics"]);
+        let timed = |report: &Value| report.get("timestamp").is_some();
+        let since_start = host.get("date").is_some() && !reports.first().is_some_and(own_interval);
+        let skipped = usize::from(since_start && reports.len() > 1);
+        if skipped > 0 {
+            runs.notes.push(
+                "the first report is the mean since the machine was started, and is left out"
+                    .to_owned(),
+            );
+        }
+        if reports.len() == 1 && !timed(&reports[0]) {
+            runs.notes.push("the only report is the mean since the machine was started".to_owned());
+        }
+        runs.runs.extend(means(&reports[skipped..]));
+    }
+    if runs.runs.is_empty() {
+        return Err(Failure::mistake(format!(
+            "{name}: no report has a `disk`: say iostat -x, or sadf -j -- -d"
+        )));
+    }
+    Ok(runs)
+}
+
+/// Reports of sadf tell their interval.
+fn own_interval(report: &Value) -> bool {
+    number(report, &["timestamp", "interval"]).is_some()
+}
+
+/// A run a device.
+fn means(reports: &[Value]) -> Vec<Run> {
+    let mut sums: BTreeMap<&str, BTreeMap<usize, (f64, f64)>> = BTreeMap::new();
+    for disk in reports.iter().flat_map(|report| json::list(report, &["disk"])) {
+        let Some(device) = word(disk, &["disk_device"]).or_else(|| word(disk, &["disk-device"]))
+        else {
+            continue;
+        };
+        let own = sums.entry(device).or_default();
+        for (at, (field, ..)) in FIELDS.iter().enumerate() {
+            let by = WEIGHTS.iter().find(|(name, _)| name == field);
+            let weight = by.map_or(Some(1.0), |(_, by)| number(disk, &[by]));
+            if let Some((value, weight)) = number(disk, &[field]).zip(weight) {
+                let sum = own.entry(at).or_insert((0.0, 0.0));
+                *sum = (sum.0 + value * weight, sum.1 + weight);
+            }
+        }
+    }
+    let run = |(device, sums): (&str, BTreeMap<usize, (f64, f64)>)| {
+        let mut run = Run::of(device);
+        for (at, (sum, count)) in sums {
+            let (_, metric, factor, better) = FIELDS[at];
+            if sum > 0.0 {
+                run.tell_as(metric, better, Some(sum / count * factor));
+            }
+        }
+        (!run.values.is_empty()).then_some(run)
+    };
+    sums.into_iter().filter_map(run).collect()
+}

@@ -1,0 +1,396 @@
+//! Runs of all files of a study, together: what differs among them is what the study compares, equal
+//! ones are replicates, and the order is what their times show (R2c).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use assay_base::failure::{Failure, Outcome};
+use assay_base::quantity::Scale;
+use assay_study::findings::CellTrial;
+use assay_study::findings::measurements::{Measurements, Series};
+use assay_study::results::design::{Design, Factor, Stopping};
+use assay_study::results::plan::Arm;
+use assay_study::results::record::Status;
+use assay_study::study::{DEFAULT_MARGIN, Order};
+
+use super::order::{self, Placed};
+use super::run::{Run, Runs};
+use super::words::{advice, quoted};
+use super::{Brought, Imported, Options, levels};
+
+/// The level of a setting that a run does not name.
+const NOT_SET: &str = "not set";
+/// Runs of a study, and kinds of work, levels of a factor or arms: more are no study that a person
+/// asks about, and hold up whoever waits for its verdicts.
+const MOST_RUNS: usize = 100_000;
+const MOST_KINDS: usize = 1000;
+/// Numbers above this are a mistake, and their ratios would not be finite.
+const LARGEST: f64 = 1e15;
+
+/// A run with its place.
+struct One<'a> {
+    run: &'a Run,
+    given: &'a Arm,
+    workload: usize,
+    arm: usize,
+    replicate: u32,
+    order: Option<u32>,
+}
+
+/// What all runs are.
+struct All<'a> {
+    runs: Vec<One<'a>>,
+    workloads: Vec<String>,
+    factors: Vec<Factor>,
+    arms: Vec<Arm>,
+    notes: Vec<String>,
+}
+
+/// The measurements of a study that these files hold.
+pub(super) fn together(files: &[(&Brought, Runs)], options: &Options) -> Outcome<Imported> {
+    let mut all = gathered(files)?;
+    all.factors = factors(&mut all, files)?;
+    all.place_arms();
+    if let Some((first, _)) = files.first() {
+        at_most(MOST_KINDS, all.arms.len(), "settings", &first.name)?;
+    }
+    all.place_in_time(files, options);
+    let placed = all.placed();
+    let order = if placed.is_empty() { Order::Unknown } else { order::order(&placed) };
+    all.tell_order(order, files.len());
+    let baseline = all.baseline(options)?;
+    let series = all.series(options)?;
+    let design = Design {
+        factors: all.factors,
+        baseline,
+        margin: options.margin.or(Some(DEFAULT_MARGIN.fraction())),
+        primary: options.primary.clone(),
+        order,
+        stopping: Stopping::Fixed,
+        repeats: 0,
+        ..Design::default()
+    };
+    Ok(Imported {
+        measurements: Measurements { design, series, unfinished: false, live: Vec::new() },
+        notes: all.notes,
+        trials: all.runs.len(),
+    })
+}
+
+fn gathered<'a>(files: &'a [(&Brought, Runs)]) -> Outcome<All<'a>> {
+    let mut all = All {
+        runs: Vec::new(),
+        workloads: Vec::new(),
+        factors: Vec::new(),
+        arms: Vec::new(),
+        notes: Vec::new(),
+    };
+    for (file, runs) in files {
+        if runs.runs.is_empty() {
+            return Err(Failure::mistake(format!("{}: there is no run in it", file.name)));
+        }
+        for run in &runs.runs {
+            let workload = place_in(&mut all.workloads, &run.workload);
+            at_most(MOST_KINDS, all.workloads.len(), "kinds of work", &file.name)?;
+            at_most(MOST_RUNS, all.runs.len() + 1, "runs", &file.name)?;
+            let (arm, replicate, order) = (0, 0, None);
+            all.runs.push(One { run, given: &file.arm, workload, arm, replicate, order });
+        }
+        for note in &runs.notes {
+            if !all.notes.contains(note) {
+                all.notes.push(note.clone());
+            }
+        }
+    }
+    Ok(all)
+}
+
+fn at_most(most: usize, count: usize, what: &str, name: &str) -> Outcome<()> {
+    if count <= most {
+        return Ok(());
+    }
+    Err(Failure::mistake(format!(
+        "{name}: there are more than {most} {what} in this study; import parts of it"
+    )))
+}
+
+fn place_in(names: &mut Vec<String>, name: &str) -> usize {
+    names.iter().position(|known| known == name).unwrap_or_else(|| {
+        names.push(name.to_owned());
+        names.len() - 1
+    })
+}
+
+/// The level of a run.
+fn level<'a>(one: &One<'a>, name: &str) -> &'a str {
+    let own = one.given.get(name).or_else(|| one.run.settings.get(name));
+    own.map_or(NOT_SET, String::as_str)
+}
+
+/// What varies: what the user names, and each setting that differs within a workload and is not
+/// told by the others already.
+fn factors(all: &mut All<'_>, files: &[(&Brought, Runs)]) -> Outcome<Vec<Factor>> {
+    let Some((first, _)) = files.first() else { return Ok(Vec::new()) };
+    let given: BTreeSet<&String> = all.runs.iter().flat_map(|one| one.given.keys()).collect();
+    for name in &given {
+        if let Some((file, _)) = files.iter().find(|(file, _)| !file.arm.contains_key(*name)) {
+            return Err(Failure::mistake(format!(
+                "{}: no --arm says its {}, as of other files; say it of each",
+                file.name,
+                quoted(name)
+            )));
+        }
+    }
+    let mut kept: Vec<String> = given.iter().map(|name| (*name).clone()).collect();
+    let settings: BTreeSet<&String> =
+        all.runs.iter().flat_map(|one| one.run.settings.keys()).collect();
+    for name in settings.into_iter().filter(|name| !given.contains(*name)) {
+        if !differs(all, name) {
+            continue;
+        }
+        if told_by(all, &kept, name) {
+            all.notes.push(format!("{} changes with {}", quoted(name), kept.join(" and ")));
+        } else {
+            kept.push(name.clone());
+        }
+    }
+    let factor = |name: String| {
+        let found: BTreeSet<&str> = all.runs.iter().map(|one| level(one, &name)).collect();
+        at_most(MOST_KINDS, found.len(), &format!("levels of {}", quoted(&name)), &first.name)?;
+        let names: Vec<String> = found.into_iter().map(str::to_owned).collect();
+        let levels = levels::in_order(&names).into_iter().map(|at| names[at].clone()).collect();
+        Ok(Factor { name, levels })
+    };
+    kept.into_iter().map(factor).collect()
+}
+
+fn differs(all: &All<'_>, name: &str) -> bool {
+    let mut seen: BTreeMap<usize, &str> = BTreeMap::new();
+    all.runs.iter().any(|one| {
+        let own = level(one, name);
+        *seen.entry(one.workload).or_insert(own) != own
+    })
+}
+
+/// Whether the kept factors tell the level of another one.
+fn told_by(all: &All<'_>, kept: &[String], name: &str) -> bool {
+    let mut seen: BTreeMap<(usize, Vec<&str>), &str> = BTreeMap::new();
+    all.runs.iter().all(|one| {
+        let known = kept.iter().map(|name| level(one, name)).collect();
+        let own = level(one, name);
+        *seen.entry((one.workload, known)).or_insert(own) == own
+    })
+}
+
+impl All<'_> {
+    /// Arms in the order of the levels, the first factor slowest.
+    fn place_arms(&mut self) {
+        let rank = |factor: &Factor, word: &str| {
+            factor.levels.iter().position(|level| level == word).unwrap_or_default()
+        };
+        let of = |one: &One<'_>| -> Vec<usize> {
+            self.factors.iter().map(|factor| rank(factor, level(one, &factor.name))).collect()
+        };
+        let own: Vec<Vec<usize>> = self.runs.iter().map(of).collect();
+        let ordered: Vec<Vec<usize>> =
+            own.iter().cloned().collect::<BTreeSet<_>>().into_iter().collect();
+        for (one, own) in self.runs.iter_mut().zip(own) {
+            one.arm = ordered.binary_search(&own).unwrap_or_default();
+        }
+        let arm = |ranks: &Vec<usize>| -> Arm {
+            let named = self.factors.iter().zip(ranks);
+            named.map(|(factor, at)| (factor.name.clone(), factor.levels[*at].clone())).collect()
+        };
+        self.arms = ordered.iter().map(arm).collect();
+    }
+
+    /// Positions in time, where the files tell them, and replicates by them.
+    fn place_in_time(&mut self, files: &[(&Brought, Runs)], options: &Options) {
+        let mut in_time: Vec<usize> = (0..self.runs.len()).collect();
+        let stands = files.iter().all(|(_, runs)| runs.in_order);
+        let named = (files.len() == 1 || options.in_order) && stands;
+        let known = named || self.is_timed();
+        if known && !named {
+            in_time.sort_by_key(|at| self.runs[*at].run.span_ms);
+        }
+        let mut counts: BTreeMap<(usize, usize), u32> = BTreeMap::new();
+        for (position, at) in in_time.into_iter().enumerate() {
+            let one = &mut self.runs[at];
+            let count = counts.entry((one.workload, one.arm)).or_default();
+            *count += 1;
+            one.replicate = *count;
+            one.order = known.then_some(position as u32 + 1);
+        }
+    }
+
+    /// Whether all runs have a time and none of a workload ran at once with another.
+    fn is_timed(&mut self) -> bool {
+        let spans: Option<Vec<(usize, (u64, u64))>> =
+            self.runs.iter().map(|one| Some((one.workload, one.run.span_ms?))).collect();
+        let Some(mut spans) = spans else { return false };
+        spans.sort_unstable();
+        let overlap = spans
+            .windows(2)
+            .any(|pair| pair[0].0 == pair[1].0 && pair[1].1.0 < pair[0].1.1.max(pair[0].1.0 + 1));
+        if overlap {
+            self.notes.push(
+                "by their times, runs of one workload ran at once: which came first is not told"
+                    .to_owned(),
+            );
+        }
+        !overlap
+    }
+
+    fn placed(&self) -> Vec<Placed> {
+        let placed = |one: &One<'_>| {
+            Some(Placed {
+                order: one.order?,
+                lead_in: false,
+                workload: one.workload,
+                arm: one.arm,
+                replicate: one.replicate,
+            })
+        };
+        self.runs.iter().filter_map(placed).collect()
+    }
+
+    fn tell_order(&mut self, order: Order, files: usize) {
+        if self.arms.len() < 2 {
+            self.notes.push("all runs have the same settings, so nothing is compared".to_owned());
+            return;
+        }
+        match order {
+            Order::Unknown if self.runs.iter().all(|one| one.order.is_none()) && files > 1 => {
+                self.notes.push(
+                    "the files do not tell in which order the runs were made, so there are ratios \
+                     and no verdicts; if they are named in that order, say --in-order"
+                        .to_owned(),
+                );
+            }
+            Order::Unknown | Order::Sequential => self.notes.push(
+                "the runs stand in lumps, setting after setting or without complete replicates, so there \
+                 are ratios and no verdicts; run the settings in turn"
+                    .to_owned(),
+            ),
+            _ => {}
+        }
+    }
+
+    /// The levels that arms are compared with.
+    fn baseline(&mut self, options: &Options) -> Outcome<Arm> {
+        for (name, level) in &options.baseline {
+            let Some(factor) = self.factors.iter().find(|factor| factor.name == *name) else {
+                let names = self.factors.iter().map(|factor| factor.name.as_str());
+                return Err(Failure::mistake(format!(
+                    "--baseline {name}={level}: {} does not differ among the runs; {}",
+                    quoted(name),
+                    advice(name, names)
+                )));
+            };
+            if !factor.levels.contains(level) {
+                let levels = factor.levels.iter().map(String::as_str);
+                return Err(Failure::mistake(format!(
+                    "--baseline {name}={level}: no run has this level; {}",
+                    advice(level, levels)
+                )));
+            }
+        }
+        if !options.baseline.is_empty() || self.arms.len() < 2 {
+            return Ok(options.baseline.clone());
+        }
+        let first = self.arms.first().cloned().unwrap_or_default();
+        let words: Vec<String> =
+            first.iter().map(|(name, level)| format!("{name}={level}")).collect();
+        self.notes.push(format!(
+            "the baseline is {}, the first by its levels; --baseline names another",
+            words.join(" ")
+        ));
+        Ok(first)
+    }
+
+    /// Series by workload, arm and metric.
+    fn series(&self, options: &Options) -> Outcome<Vec<Series>> {
+        let mut metrics: Vec<Vec<&super::run::Told>> = vec![Vec::new(); self.workloads.len()];
+        for one in &self.runs {
+            let known = &mut metrics[one.workload];
+            for told in &one.run.values {
+                if !known.iter().any(|other| other.metric == told.metric) {
+                    known.push(told);
+                }
+            }
+        }
+        if let Some(wanted) = &options.primary {
+            let names: BTreeSet<&str> =
+                metrics.iter().flatten().map(|told| told.metric.as_str()).collect();
+            if !names.contains(wanted.as_str()) {
+                return Err(Failure::mistake(format!(
+                    "--primary {wanted}: no run has this metric; {}",
+                    advice(wanted, names.iter().copied())
+                )));
+            }
+        }
+        let mut series = Vec::new();
+        for (workload, own) in metrics.iter().enumerate() {
+            let wanted = options.primary.as_ref();
+            let primary = wanted.and_then(|name| own.iter().position(|told| told.metric == *name));
+            for arm in 0..self.arms.len() {
+                for (at, told) in own.iter().enumerate() {
+                    let trials = self.trials(workload, arm, &told.metric);
+                    if trials.is_empty() {
+                        continue;
+                    }
+                    series.push(Series {
+                        workload: self.workloads[workload].clone(),
+                        arm: self.arms[arm].clone(),
+                        control: false,
+                        class_of: None,
+                        metric: told.metric.clone(),
+                        better: told.better,
+                        scale: Scale::Ratio,
+                        primary: primary.unwrap_or(0) == at,
+                        trials,
+                        trust: None,
+                        because: Vec::new(),
+                    });
+                }
+            }
+        }
+        Ok(series)
+    }
+
+    fn trials(&self, workload: usize, arm: usize, metric: &str) -> Vec<CellTrial> {
+        let own = self.runs.iter().filter(|one| one.workload == workload && one.arm == arm);
+        let mut trials: Vec<CellTrial> = own.filter_map(|one| trial(one, metric)).collect();
+        trials.sort_by_key(|trial| trial.replicate);
+        trials
+    }
+}
+
+/// A run as a trial of one metric; none where it tells nothing of it.
+fn trial(one: &One<'_>, metric: &str) -> Option<CellTrial> {
+    let told = one.run.values.iter().find(|told| told.metric == metric);
+    let failed = one.run.failed.clone();
+    if told.is_none() && failed.is_none() {
+        return None;
+    }
+    let good = |value: &f64| value.is_finite() && *value > 0.0 && *value <= LARGEST;
+    let value = told.and_then(|told| told.value).filter(good).filter(|_| failed.is_none());
+    let reason = failed.or_else(|| {
+        let what = match told.and_then(|told| told.value) {
+            None => "the tool told no number".to_owned(),
+            Some(value) => format!("the tool told {value}, which cannot be compared"),
+        };
+        value.is_none().then_some(what)
+    });
+    Some(CellTrial {
+        replicate: one.replicate,
+        order: one.order,
+        value,
+        status: if reason.is_none() { Status::Ok } else { Status::Failed },
+        reason,
+        repeats: None,
+        outlier: false,
+    })
+}
+
+#[cfg(test)]
+mod tests;

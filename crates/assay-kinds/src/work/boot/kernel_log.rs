@@ -1,0 +1,77 @@
+//! What a machine tells of its boot that has no systemd journal: when its kernel started the first
+//! program.
+
+use assay_base::presence::Presence;
+use assay_system::system::System;
+
+/// Microseconds from the kernel's start until it ran its first program, by its own log.
+pub fn until_init_us(system: &dyn System) -> Presence<u64> {
+    let text = match system.output_of("dmesg", &[]) {
+        Ok(text) => text,
+        Err(error) => return Presence::absent(format!("the kernel's log cannot be read: {error}")),
+    };
+    let found = text.lines().find_map(of_line);
+    Presence::from_option(
+        found,
+        "the kernel's log does not tell when it ran the first program (it may have been overwritten, \
+         or is only for root)",
+    )
+}
+
+/// `[    0.467173] Run /sbin/init as init process`; the initrd's first program is `/init`, and what it
+/// hands over to is not told.
+fn of_line(line: &str) -> Option<u64> {
+    let (time, rest) = line.trim_start().strip_prefix('[')?.split_once(']')?;
+    let rest = rest.trim_start().strip_prefix("Run ")?;
+    rest.trim_end().strip_suffix(" as init process")?;
+    let (seconds, fraction) = time.trim().split_once('.')?;
+    let fraction = fraction.get(..6)?.parse::<u64>().ok()?;
+    seconds.parse::<u64>().ok()?.checked_mul(1_000_000)?.checked_add(fraction)
+}
+
+/// The same as a sentence.
+pub fn words(system: &dyn System) -> String {
+    match until_init_us(system) {
+        Presence::Present(us) => format!(
+            "what can be had is the kernel's part, from its own log: {:.3} s until it ran its first \
+             program",
+            us as f64 / 1e6
+        ),
+        Presence::Absent(reason) => format!("the kernel's part cannot be had either: {reason}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_system::system::Fake;
+
+    use super::*;
+
+    #[test]
+    fn the_kernel_tells_when_it_ran_its_first_program() {
+        let fake = Fake::new();
+        assert!(words(&fake).contains("cannot be had either"), "{}", words(&fake));
+        fake.put_output(
+            "dmesg",
+            "[    0.000000] Linux version 6.1\n[    0.467173] Run /sbin/init as init process\n",
+        );
+        assert_eq!(until_init_us(&fake), Presence::Present(467_173));
+        assert!(words(&fake).contains("0.467 s"), "{}", words(&fake));
+        for other in [
+            "[x] Run a as init process",
+            "[ 1.5] Run a as init process",
+            "Run a as init process",
+            "[ 1.000000] Run it",
+        ] {
+            assert_eq!(of_line(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn a_line_of_the_log_is_read_to_the_microsecond() {
+        assert_eq!(of_line("  [   12.000045] Run /init as init process "), Some(12_000_045));
+        assert_eq!(of_line("[12.1234567] Run /init as init process"), Some(12_123_456));
+        assert_eq!(of_line("[12.000045] Ran /init as init process"), None);
+        assert_eq!(of_line("[12.000045] Run /init as process"), None);
+    }
+}

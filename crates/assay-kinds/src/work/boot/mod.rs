@@ -1,0 +1,228 @@
+//! Work that the machine does by itself: a boot. Its trials are boots, read from the systemd journal
+//! afterwards; nothing is measured by this program, and past boots are as good as new ones.
+
+pub mod entry;
+mod finished;
+pub mod kernel_log;
+pub mod labels;
+mod planned;
+#[cfg(test)]
+mod recorded_tests;
+pub mod source;
+pub mod timeline;
+
+use assay_base::catalogue::About;
+use assay_base::catalogue::keys::{Fields, Form, field};
+use assay_base::quantity::Time;
+use assay_base::quantity::metric::{Better, Metric, metric};
+use serde::{Deserialize, Serialize};
+
+use super::kind::{Asks, Complaints, InStudy, Judged, Kind, Needs, OwnParameter, Touch};
+use super::place::{Offer, Run};
+
+pub use planned::{Detail, Planned, measured};
+pub use timeline::{Boot, End, Unit};
+
+/// Boots that are read where a study does not say how many.
+pub const USUAL_BOOTS: u32 = 20;
+/// Boots that are read at most.
+const MOST_BOOTS: u64 = 1000;
+/// A boot ends by itself: what is told of its time is a bound.
+const BOUND: Time = Time(600_000_000_000);
+
+/// What boots are grouped by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum By {
+    /// The kernel that was started.
+    #[default]
+    Kernel,
+    /// The device that the kernel took its root from.
+    RootDevice,
+    /// What the user called them.
+    Label,
+}
+
+impl By {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Kernel, Self::RootDevice, Self::Label];
+
+    /// As study files and the command line write it; it is a factor of the same name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Kernel => "kernel",
+            Self::RootDevice => "root-device",
+            Self::Label => "label",
+        }
+    }
+
+    /// The one with a name.
+    pub fn find(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|one| one.name() == name)
+    }
+
+    fn words() -> Vec<&'static str> {
+        Self::ALL.map(Self::name).to_vec()
+    }
+
+    /// The group of a boot.
+    pub fn group(self, boot: &Boot) -> String {
+        let told = match self {
+            Self::Kernel => boot.kernel.value().cloned(),
+            Self::RootDevice => boot.root.value().cloned(),
+            Self::Label => boot.label.clone(),
+        };
+        let untold = match self {
+            Self::Kernel => "unknown kernel",
+            Self::RootDevice => "unknown root device",
+            Self::Label => "no label",
+        };
+        told.unwrap_or_else(|| untold.to_owned())
+    }
+}
+
+/// Boots, as a study asks for them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Asked {
+    /// What they are grouped by.
+    #[serde(default)]
+    pub by: By,
+    /// A unit whose start is timed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<String>,
+    /// How many are read, the newest.
+    #[serde(default = "usual_boots")]
+    pub boots: u32,
+}
+
+const fn usual_boots() -> u32 {
+    USUAL_BOOTS
+}
+
+static KEYS: Fields = Fields {
+    label: "boot",
+    rows: &[
+        field(
+            "by",
+            Form::Word(By::words),
+            "what boots are grouped by: kernel, root-device, or label (see assay note boot)",
+            "by = \"kernel\"",
+        ),
+        field(
+            "until",
+            Form::Text,
+            "a unit whose start is timed as well",
+            "until = \"ssh.service\"",
+        ),
+        field(
+            "boots",
+            Form::Whole { least: 1, most: MOST_BOOTS },
+            "how many boots are read, the newest",
+            "boots = 20",
+        ),
+    ],
+};
+
+/// Whether a metric is a time of a boot, in seconds.
+pub fn is_time(metric: &str) -> bool {
+    PHASES.iter().chain([&WHOLE, &UNTIL]).any(|own| own.name == metric)
+}
+
+/// From the kernel's start to the end of the start-up.
+pub const WHOLE: Metric = phase(
+    "boot_s",
+    "start-up time",
+    "kernel, initrd and userspace together: what every machine tells",
+);
+/// Until the last job of the start-up was done.
+pub const USERSPACE: Metric = phase(
+    "boot_userspace_s",
+    "userspace",
+    "from the first program until the last job of the start-up was done",
+);
+
+/// The phases in the order of time.
+pub const PHASES: &[Metric] = &[
+    phase("boot_firmware_s", "firmware", "firmware, until it started the boot loader (UEFI)"),
+    phase("boot_loader_s", "loader", "boot loader, until it started the kernel (UEFI)"),
+    phase("boot_kernel_s", "kernel", "kernel, until it started its first program"),
+    phase("boot_initrd_s", "initrd", "initrd, until the root file system took over"),
+    USERSPACE,
+];
+
+/// Until the named unit had started.
+pub const UNTIL: Metric =
+    phase("boot_until_s", "time until the unit", "until the named unit had started");
+
+const fn phase(name: &'static str, noun: &'static str, summary: &'static str) -> Metric {
+    metric(name, Better::Lower, noun, summary)
+}
+
+impl Kind for Asked {
+    const ABOUT: About = About {
+        name: "boot",
+        summary: "boots of the machine, read from the systemd journal",
+        text: "A trial is a boot. Its phases are those that systemd writes into the journal when its \
+               start-up is over, on the kernel's own clock; the wall clock is not used. As systemd's \
+               own manual says of these times, they end when services were started, not when they had \
+               done their work or when the disk is idle, and a unit may only have waited for another. A \
+               boot that never finished is shown and counts in no mean.",
+    };
+    const KEYS: &'static Fields = &KEYS;
+    const EXAMPLE: &'static str = "boot = { by = \"kernel\" }";
+    const PARAMETERS: &'static [OwnParameter<Self>] = &[];
+    const METRICS: &'static [&'static [Metric]] = &[&[WHOLE], PHASES, &[UNTIL]];
+    const JUDGED: &'static [Judged] = &[Judged::Machine];
+
+    fn sample() -> Self {
+        Self { by: By::default(), until: None, boots: USUAL_BOOTS }
+    }
+}
+
+impl Asks for Asked {
+    fn words(&self) -> String {
+        let until = self.until.as_ref().map(|unit| format!(", the time until {unit}"));
+        format!(
+            "the newest {} boots by {}{}",
+            self.boots,
+            self.by.name(),
+            until.unwrap_or_default()
+        )
+    }
+
+    fn needs(&self) -> Needs {
+        Needs::Nothing
+    }
+
+    fn touches(&self) -> Touch {
+        Touch::default()
+    }
+
+    fn complain(&self, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
+        let other = study.factors.keys().find(|name| *name != self.by.name());
+        if let Some(name) = other {
+            to.key(
+                path,
+                format!("boots are grouped by {}: nothing sets {name} before one", self.by.name()),
+                Some("leave the factors out, or say by = \"label\" and name the boots".to_owned()),
+            );
+        }
+    }
+
+    fn time(&self) -> Option<Time> {
+        Some(BOUND)
+    }
+
+    fn ends_by_time(&self) -> bool {
+        false
+    }
+
+    fn plan(&self, _: &Offer<'_>) -> Result<(super::Planned, Option<String>), String> {
+        Ok((Planned { until: self.until.clone() }.into(), None))
+    }
+
+    fn pilot(&self, _: &Run<'_>) -> Result<Option<u64>, String> {
+        Ok(None)
+    }
+}

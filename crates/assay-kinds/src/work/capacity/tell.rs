@@ -1,0 +1,390 @@
+//! What a look at a capacity tells beside its metrics: facts, and how they are shown.
+
+use std::cmp::Reverse;
+
+use assay_base::exhibit::{
+    Cell, Column, Exhibit, Levels, Row, Sentence, Subject, Table, Tone, Unit, Value,
+};
+use assay_base::quantity::units::show;
+use assay_system::system::between::Between;
+use serde::{Deserialize, Serialize};
+
+use super::words::{answer, limits, of_several};
+use super::{Detail, HELD, Limit, Planned, Told, Verdict, told};
+use crate::work::tell::{Resting, Seen, Shows, Spoken, Tells};
+use crate::work::{self, Measured};
+
+/// What looks at what a target holds say: the gravest of them, where there are several.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Facts {
+    /// Workload.
+    pub workload: String,
+    /// Its arm.
+    pub arm: Levels,
+    /// What is said of the target.
+    pub verdict: Verdict,
+    /// What it says that it holds, or what a file system has free.
+    pub claimed_bytes: u64,
+    /// What it holds, where that is known: the number of its row, whatever single looks found.
+    pub held_bytes: Option<u64>,
+    /// The least and the most that several looks found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub looks_held_bytes: Option<[u64; 2]>,
+    /// Its bound, with 95 %, where that comes from a sample; none of several looks that differ.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held_ci95_bytes: Option<[u64; 2]>,
+    /// Whether every block was looked at.
+    pub full: bool,
+    /// Whether it was looked at through a file in free space.
+    pub in_free_space: bool,
+    /// Blocks that were looked at.
+    pub checked_blocks: u64,
+    /// Those of them that were wrong before they were tried again.
+    pub wrong_blocks: u64,
+    /// Blocks that had been written twice.
+    #[serde(default)]
+    pub rewritten_blocks: u64,
+    /// Those that were tried again, and those of them that were wrong again.
+    pub again_blocks: [u64; 2],
+    /// What a look that found nothing would have found.
+    pub limit: Limit,
+    /// The answer, in a sentence.
+    pub text: String,
+    /// What it would have missed, in sentences.
+    pub limit_text: String,
+    /// Why nothing is said where nothing was wrong: what may have answered for the medium.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_told: Option<String>,
+}
+
+impl Planned {
+    /// What a look says, with what is known of who answered it.
+    fn look<'a>(
+        &self,
+        measured: &'a Measured,
+        spoken: &[Spoken<'_>],
+    ) -> Option<(&'a Detail, Told)> {
+        let detail = Detail::of(measured)?;
+        let answered = answered(spoken);
+        Some((detail, told(detail, answered.as_ref().or(self.between.as_ref()))))
+    }
+}
+
+/// What the counters of the devices say of who answered: a drive that delivered less than was read.
+fn answered(spoken: &[Spoken<'_>]) -> Option<Between> {
+    let tells = |own: &&Spoken<'_>| own.invalid && ["cached", "device-bytes"].contains(&own.rule);
+    spoken.iter().find(tells).map(|own| Between::Memory(own.text.to_owned()))
+}
+
+impl Tells for Planned {
+    /// Of several looks the gravest speaks, since sentences are not averaged.
+    fn facts(&self, seen: &Seen<'_>) -> Option<work::Facts> {
+        let measured = seen.trials.iter().flatten();
+        let mut looks: Vec<(&Detail, Told)> =
+            measured.filter_map(|measured| self.look(measured, seen.spoken)).collect();
+        let held = held_of_several(&looks);
+        let several = of_several(&looks, held);
+        let (detail, mut found) = looks.swap_remove(gravest(&looks)?);
+        let text = answer(detail, &found) + &several;
+        if held.is_some_and(|[least, most]| least < most) {
+            found.held_ci95_bytes = None;
+        }
+        let outcome = &detail.outcome;
+        let Subject { workload, arm } = seen.subject.clone();
+        let facts = Facts {
+            workload,
+            arm,
+            verdict: found.verdict,
+            claimed_bytes: outcome.claimed_bytes,
+            held_bytes: found.held_bytes,
+            looks_held_bytes: held,
+            held_ci95_bytes: found.held_ci95_bytes,
+            full: outcome.shape.full,
+            in_free_space: detail.in_free_space,
+            checked_blocks: outcome.first.all(),
+            wrong_blocks: outcome.first.wrong(),
+            rewritten_blocks: outcome.rewritten,
+            again_blocks: [outcome.again.all(), outcome.again.wrong()],
+            limit: found.limit,
+            text,
+            limit_text: limits(detail, &found),
+            not_told: found.not_told,
+        };
+        Some(facts.into())
+    }
+
+    /// What it holds is the number that the facts have, whatever the version that looked made of it.
+    fn as_judged(
+        &self,
+        metric: &str,
+        measured: &Measured,
+        spoken: &[Spoken<'_>],
+    ) -> Option<Result<f64, String>> {
+        if metric != HELD.name {
+            return None;
+        }
+        let Some((_, found)) = self.look(measured, spoken) else {
+            return Some(Err("it was not looked at".to_owned()));
+        };
+        let unknown = || match found.not_told {
+            Some(reason) => format!("not told from memory: {reason}"),
+            None => "what it holds was not measured: a full pass tells".to_owned(),
+        };
+        Some(found.held_bytes.map(|bytes| bytes as f64).ok_or_else(unknown))
+    }
+}
+
+/// The place of the look that says most against the target; the last of those that say as much.
+fn gravest(looks: &[(&Detail, Told)]) -> Option<usize> {
+    let grave = |at: &usize| {
+        let (_, found) = &looks[*at];
+        (found.verdict.gravity(), Reverse(found.held_bytes.unwrap_or(u64::MAX)))
+    };
+    (0..looks.len()).max_by_key(grave)
+}
+
+/// The least and the most that several looks found.
+fn held_of_several(looks: &[(&Detail, Told)]) -> Option<[u64; 2]> {
+    let held = || looks.iter().filter_map(|(_, found)| found.held_bytes);
+    let ends = [held().min()?, held().max()?];
+    (looks.len() > 1).then_some(ends)
+}
+
+const LEGEND: &str = "Claims: what the device says, or what a file system has free but a fiftieth; wrong: blocks \
+                      of 4 KiB that did not come back as they were written, before they were tried again; holds, \
+                      of a sample: with 95 %, of several looks that differ: the least and the most. Of several \
+                      looks the gravest is told.";
+
+impl Shows for Facts {
+    fn subject(&self) -> Subject {
+        Subject { workload: self.workload.clone(), arm: self.arm.clone() }
+    }
+
+    fn exhibit(&self) -> Exhibit {
+        let columns = vec![
+            Column::new("claims", Unit::Bytes),
+            Column::new("holds", Unit::Bytes),
+            Column::verdicts("verdict"),
+            Column::new("looked at", Unit::Count),
+            Column::new("wrong", Unit::Count),
+        ];
+        // The answer first, then what it would have missed.
+        let sentences = [&self.text, &self.limit_text];
+        Exhibit {
+            table: Table {
+                title: "capacity".to_owned(),
+                columns,
+                rows: vec![Row { of: self.subject(), cells: self.cells().to_vec() }],
+            },
+            remarks: vec![LEGEND.to_owned()],
+            beside: None,
+            sentences: sentences
+                .map(|text| Sentence { about: self.subject(), text: text.clone() })
+                .to_vec(),
+            leads: true,
+        }
+    }
+
+    /// Several looks have the number of their row, so that there is one wherever it is told.
+    fn settle(&mut self, number: &dyn Fn(&str) -> Option<f64>) {
+        if self.looks_held_bytes.is_some() {
+            self.held_bytes = number(HELD.name).map(|bytes| bytes.round() as u64);
+        }
+    }
+
+    fn resting(&mut self) -> Resting<'_> {
+        Resting { text: &mut self.text, unsaid: None }
+    }
+}
+
+impl Facts {
+    fn cells(&self) -> [Cell; 5] {
+        let number = |amount: u64| Value::Number(amount as f64);
+        let looks = self.looks_held_bytes.filter(|[least, most]| least < most);
+        let held = match looks.or(self.held_ci95_bytes) {
+            Some(ends) => Value::Between(ends.map(|end| end as f64)),
+            None => self.held_bytes.map_or(Value::Nothing, number),
+        };
+        let looked_at = if self.full {
+            "every block".to_owned()
+        } else {
+            format!("{} blocks", show::count(self.checked_blocks))
+        };
+        let rest = [Value::Words(looked_at), number(self.wrong_blocks)];
+        let [looked_at, wrong] = rest.map(Cell::from);
+        [number(self.claimed_bytes).into(), held.into(), self.judgement(), looked_at, wrong]
+    }
+
+    fn judgement(&self) -> Cell {
+        let tone = match self.verdict {
+            Verdict::Holds => Tone::Good,
+            Verdict::Damaged | Verdict::Unsteady | Verdict::NotTold => Tone::Doubtful,
+            _ => Tone::Bad,
+        };
+        let words = match self.verdict {
+            Verdict::Holds if self.limit.scattered_95_bytes > 0 => "nothing wrong in the sample",
+            verdict => verdict.words(),
+        };
+        Cell { value: Value::Words(words.to_owned()), tone }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use assay_load::SeenCounts;
+
+    use super::super::testing::{NONE, detail, outcome};
+    use super::*;
+    use crate::work::Claims;
+
+    fn measured(detail: Detail) -> Measured {
+        Measured {
+            window_ns: 1,
+            elapsed_ns: 1,
+            cpu_ns: 0,
+            waited_ns: None,
+            claims: Claims::default(),
+            // As an older version left it.
+            values: [("capacity_held_bytes".to_owned(), 7.0)].into(),
+            absent: BTreeMap::new(),
+            notes: Vec::new(),
+            detail: detail.into(),
+        }
+    }
+
+    fn good() -> Measured {
+        measured(detail(outcome(SeenCounts { as_written: 2048, ..NONE }, NONE)))
+    }
+
+    fn planned(between: Option<Between>) -> Planned {
+        Planned { full: false, bytes: 64 << 30, between }
+    }
+
+    /// What a row says that it holds, where rules said this and the target was seen like that.
+    fn held_with(spoken: &[Spoken<'_>], between: Option<Between>) -> String {
+        let told = planned(between).as_judged(HELD.name, &good(), spoken).unwrap();
+        told.map_or_else(|why| why, |bytes| bytes.to_string())
+    }
+
+    #[test]
+    fn the_number_is_that_of_the_verdict_and_counters_have_a_say() {
+        let says = |rule, invalid| [Spoken { rule, invalid, text: "loop0 delivered none of it" }];
+        let clear = || Some(Between::Nothing);
+        assert_eq!(held_with(&[], clear()), "68719476736");
+        assert_eq!(held_with(&says("cached", false), clear()), "68719476736");
+        assert_eq!(held_with(&says("steal", true), clear()), "68719476736");
+        for rule in ["cached", "device-bytes"] {
+            let told = held_with(&says(rule, true), clear());
+            assert_eq!(told, "not told from memory: loop0 delivered none of it");
+        }
+        assert!(held_with(&[], None).contains("the version that ran it did not look"));
+        let other = planned(clear()).as_judged("capacity_wrong_blocks", &good(), &[]);
+        assert_eq!(other, None, "no rule changes what was counted");
+    }
+
+    fn facts(looks: &[&Measured]) -> Facts {
+        let arm = [("target".to_owned(), "/dev/x".to_owned())].into();
+        let subject = Subject { workload: "capacity".to_owned(), arm };
+        let trials: Vec<Option<&Measured>> = looks.iter().copied().map(Some).collect();
+        let seen = Seen { subject: &subject, trials: &trials, spoken: &[], near_limit: None };
+        let told = planned(Some(Between::Nothing)).facts(&seen).unwrap();
+        Facts::of(&told).unwrap().clone()
+    }
+
+    /// The words of the cells, each with its tone.
+    fn row(facts: &Facts) -> Vec<(String, Tone)> {
+        let Exhibit { table, .. } = facts.exhibit();
+        let cells = table.rows[0].cells.iter().zip(&table.columns);
+        let text = |(cell, column): (&Cell, &Column)| {
+            (cell.value.text(column.unit).unwrap_or("-".to_owned()), cell.tone)
+        };
+        cells.map(text).collect()
+    }
+
+    #[test]
+    fn a_look_is_shown_with_its_bound_and_its_judgement() {
+        let plain = |text: &str| (text.to_owned(), Tone::Plain);
+        let sample = facts(&[&good()]);
+        let verdict = ("nothing wrong in the sample".to_owned(), Tone::Good);
+        assert_eq!(
+            row(&sample),
+            [
+                plain("64 GiB"),
+                plain("63.9 GiB to 64 GiB"),
+                verdict,
+                plain("2,048 blocks"),
+                plain("0")
+            ]
+        );
+        let first = SeenCounts { as_written: 1500, zero: 500, ..NONE };
+        let mut full = outcome(first, SeenCounts { zero: 30, ..NONE });
+        (full.shape.full, full.held_bytes) = (true, Some(1 << 30));
+        let short = facts(&[&measured(detail(full))]);
+        let verdict = ("returns zeros".to_owned(), Tone::Bad);
+        assert_eq!(
+            row(&short),
+            [plain("64 GiB"), plain("1 GiB"), verdict, plain("every block"), plain("500")]
+        );
+        let unsteady = outcome(first, SeenCounts { as_written: 32, ..NONE });
+        let unsteady = row(&facts(&[&measured(detail(unsteady))]));
+        assert_eq!(unsteady[1..3], [plain("-"), ("unsteady".to_owned(), Tone::Doubtful)]);
+    }
+
+    #[test]
+    fn the_answer_is_said_first_and_rests_on_the_numbers() {
+        let mut last = facts(&[&good(), &good(), &good()]);
+        assert!(last.text.ends_with(" All 3 looks say so."), "{}", last.text);
+        let Exhibit { sentences, leads, .. } = last.exhibit();
+        let said: Vec<&String> = sentences.iter().map(|one| &one.text).collect();
+        assert_eq!((said, leads), (vec![&last.text, &last.limit_text], true));
+        assert!(sentences.iter().all(|one| one.about == last.subject()));
+        let text = last.text.clone();
+        let resting = last.resting();
+        assert_eq!((&*resting.text, resting.unsaid), (&text, None));
+    }
+
+    #[test]
+    fn of_several_looks_the_gravest_speaks_and_the_number_is_that_of_their_row() {
+        let own = detail(outcome(SeenCounts { as_written: 2560, ..NONE }, NONE));
+        let look = |verdict, held: u64| {
+            let found = told(&own, Some(&Between::Nothing));
+            (&own, Told { verdict, held_bytes: Some(held), ..found })
+        };
+        let looks = [
+            look(Verdict::Wraps, 8 << 30),
+            look(Verdict::Wraps, 9 << 30),
+            look(Verdict::Holds, 64 << 30),
+        ];
+        assert_eq!(gravest(&looks), Some(0));
+        let held = held_of_several(&looks);
+        assert_eq!(held, Some([8 << 30, 64 << 30]));
+        assert_eq!(
+            of_several(&looks, held),
+            " That is the gravest of 3 looks; they found that it holds 8.59 GB (8 GiB) to 68.7 GB (64 GiB)."
+        );
+        // One look is told as it is, and so are looks that agree.
+        assert_eq!(
+            (held_of_several(&looks[..1]), of_several(&looks[..1], None)),
+            (None, String::new())
+        );
+        let alike = [look(Verdict::Holds, 64 << 30), look(Verdict::Holds, 64 << 30)];
+        let held = held_of_several(&alike);
+        assert_eq!((gravest(&alike), held), (Some(1), Some([64 << 30; 2])));
+        assert_eq!(of_several(&alike, held), " All 2 looks say so.");
+
+        let first = SeenCounts { as_written: 1500, zero: 500, ..NONE };
+        let mut short = outcome(first, SeenCounts { zero: 30, ..NONE });
+        short.held_bytes = Some(8 << 30);
+        let settled = |mut facts: Facts| {
+            facts.settle(&|metric| (metric == HELD.name).then_some(7e9));
+            facts
+        };
+        let both = settled(facts(&[&measured(detail(short)), &good()]));
+        assert_eq!((both.verdict, both.held_bytes), (Verdict::Zeroes, Some(7_000_000_000)));
+        assert_eq!(both.held_ci95_bytes, None);
+        assert_eq!(row(&both)[1].0, "8 GiB to 64 GiB");
+        assert_eq!(settled(facts(&[&good()])).held_bytes, Some(64 << 30), "one look is its row");
+    }
+}

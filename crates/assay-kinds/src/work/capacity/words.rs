@@ -1,0 +1,370 @@
+//! What a look at a capacity says, in sentences.
+
+use assay_base::quantity::units::show;
+use assay_load::{CapacityOutcome, Seen, WrongBlock};
+
+use super::{Detail, Limit, Told, Verdict};
+
+/// What to do where memory may have answered.
+const WAY_ON: &str = "It can be told where nothing stands between: on the drive itself, whose data are lost by it, \
+                      on the computer that it is plugged into, with direct I/O.";
+
+fn blocks(count: u64) -> String {
+    if count == 1 { "1 block".to_owned() } else { format!("{} blocks", show::count(count)) }
+}
+
+/// A bound in percent, rounded up to two digits.
+fn at_most(share: f64) -> String {
+    let percent = (100.0 * share).max(1e-9);
+    let unit = 10_f64.powi(percent.log10().floor() as i32 - 1);
+    format!("{} %", show::three_digits((percent / unit).ceil() * unit))
+}
+
+fn size(bytes: u64) -> String {
+    show::bytes(bytes)
+}
+
+/// What a device has, as it is sold and as it is counted: `64.0 GB (59.6 GiB)`.
+fn sold(bytes: u64) -> String {
+    let units = [(1e12, "TB"), (1e9, "GB"), (1e6, "MB")];
+    let own = units.into_iter().find(|(unit, _)| bytes as f64 >= *unit);
+    own.map_or_else(
+        || size(bytes),
+        |(unit, name)| {
+            format!("{} {name} ({})", show::three_digits(bytes as f64 / unit), size(bytes))
+        },
+    )
+}
+
+/// The answer, in a sentence.
+pub(crate) fn answer(detail: &Detail, found: &Told) -> String {
+    let outcome = &detail.outcome;
+    let (claimed, first) = (sold(outcome.claimed_bytes), outcome.first);
+    let whose = if detail.in_free_space { "The free space" } else { "The device" };
+    let claims = if detail.in_free_space {
+        format!("{claimed} are free")
+    } else {
+        format!("It claims {claimed}")
+    };
+    let looked_at = format!("{} of 4 KiB", blocks(first.all()));
+    let (all, again) = (outcome.again.all(), outcome.again.wrong());
+    match found.verdict {
+        Verdict::Holds if outcome.shape.full && !outcome.cut_short => format!(
+            "{whose} holds what it says: all of {claimed} was written and read again as it was written."
+        ),
+        Verdict::Holds => {
+            let missed = found.limit.scattered_95_bytes;
+            format!(
+                "All of the {looked_at} that were looked at, of {claimed}, came back as they were written: \
+                 with 95 % at most {} of it ({}) is bad.",
+                at_most(missed as f64 / outcome.claimed_bytes.max(1) as f64),
+                size(missed)
+            )
+        }
+        Verdict::NotTold => format!(
+            "Not told from memory: {}. All of the {looked_at} that were looked at came back as they were \
+             written, and memory may have answered for the medium. {WAY_ON}",
+            found.not_told.as_deref().unwrap_or("what answered is not known")
+        ),
+        Verdict::Unsteady => format!(
+            "{whose} is unsteady: of {looked_at} {} came back wrong, and right when {} of them were \
+             written once more; that says nothing of its size, and is no reason to trust it.",
+            show::count(first.wrong()),
+            show::count(all)
+        ),
+        Verdict::Damaged => format!(
+            "{whose} turns bits: {} of {looked_at} came back with some bits turned, and {again} of {all} \
+             did again; it is worn or faulty, and that says nothing of its size.",
+            show::count(first.wrong())
+        ),
+        verdict => format!(
+            "{whose} does not hold what it says. {claims}, {}{}; {again} of {all} blocks that were wrong \
+             were wrong again.",
+            how_much(found),
+            example(verdict, found.example, outcome.refused.as_deref())
+        ),
+    }
+}
+
+/// What is said of the other looks beside the one that is told; `held` is the least and the most that they found.
+pub(super) fn of_several(looks: &[(&Detail, Told)], held: Option<[u64; 2]>) -> String {
+    let Some(((_, first), others)) = looks.split_first().filter(|(_, others)| !others.is_empty())
+    else {
+        return String::new();
+    };
+    let count = looks.len();
+    match held {
+        Some([least, most]) if least < most => format!(
+            " That is the gravest of {count} looks; they found that it holds {} to {}.",
+            sold(least),
+            sold(most)
+        ),
+        _ if others.iter().all(|(_, other)| other.verdict == first.verdict) => {
+            format!(" All {count} looks say so.")
+        }
+        _ => format!(" That is the gravest of {count} looks."),
+    }
+}
+
+fn how_much(found: &Told) -> String {
+    let what = if found.verdict == Verdict::LosesRewrites { "keeps rewrites in" } else { "holds" };
+    match (found.held_bytes, found.held_ci95_bytes) {
+        (Some(_), Some([low, high])) => format!(
+            "and {what} between {} and {} of it (95 %), what is lost lying here and there",
+            sold(low),
+            sold(high)
+        ),
+        (Some(bytes), None) => format!("and {what} about {}", sold(bytes)),
+        (None, _) => "and holds less; how much, a full pass tells".to_owned(),
+    }
+}
+
+fn example(verdict: Verdict, example: Option<WrongBlock>, refused: Option<&str>) -> String {
+    let Some(WrongBlock { at_bytes, seen }) = example else {
+        return format!(" ({})", verdict.words());
+    };
+    let place = show::count(at_bytes);
+    match seen {
+        Seen::Other { at_bytes, of_bytes } => format!(
+            ": byte {} returns what was written to byte {} (it wraps)",
+            show::count(at_bytes),
+            show::count(of_bytes)
+        ),
+        Seen::Zero => format!(": byte {place} returns zeros instead of what was written"),
+        Seen::Foreign => format!(
+            ": what was written to byte {place} was lost, and what was there before came back"
+        ),
+        Seen::Older => format!(
+            ": byte {place} returns what was written there before; what was written to it later was lost"
+        ),
+        Seen::Failed => {
+            format!(": byte {place} is refused ({})", refused.unwrap_or("an error"))
+        }
+        Seen::Flipped { .. } | Seen::AsWritten => format!(" ({})", verdict.words()),
+    }
+}
+
+/// What would have been found, and what would not.
+pub(super) fn limits(detail: &Detail, found: &Told) -> String {
+    let outcome = &detail.outcome;
+    let claimed = outcome.claimed_bytes.max(1) as f64;
+    let share = |bytes: u64| at_most(bytes as f64 / claimed);
+    let mut told = Vec::new();
+    if outcome.cut_short {
+        told.push("The time ended it before all was looked at.".to_owned());
+    }
+    if found.not_told.is_some() {
+        told.push("So how small a loss would have been found is not known.".to_owned());
+    } else {
+        would_have_found(outcome, &found.limit, &share, &mut told);
+    }
+    if let Some(note) = &outcome.note {
+        told.push(format!("Note: {note}."));
+    }
+    told.join(" ")
+}
+
+/// What would have been found where the medium answered.
+fn would_have_found(
+    outcome: &CapacityOutcome,
+    limit: &Limit,
+    share: &dyn Fn(u64) -> String,
+    told: &mut Vec<String>,
+) {
+    if limit.scattered_95_bytes == 0 {
+        told.push("Every block was looked at.".to_owned());
+    } else {
+        told.push(format!(
+            "A lie that hides {} ({}) or more, wherever, would have been found with a probability of 95 %, \
+             {} ({}) with 99.9 %; one in a single stretch from {} on surely.",
+            share(limit.scattered_95_bytes),
+            size(limit.scattered_95_bytes),
+            share(limit.scattered_999_bytes),
+            size(limit.scattered_999_bytes),
+            size(limit.stretch_bytes)
+        ));
+        let wraps = if limit.wraps {
+            "One that wraps onto the beginning would surely have been found."
+        } else {
+            "One that wraps is found by chance here."
+        };
+        told.push(wraps.to_owned());
+        told.push(format!(
+            "One that shows itself only after more than {} were written is found by --capacity=full alone.",
+            size(limit.written_bytes)
+        ));
+    }
+    told.push(match limit.rewrites_95_bytes {
+        None => "Nothing was written twice: a device that loses rewrites was not looked for.".to_owned(),
+        Some(0) => "Every block was written twice.".to_owned(),
+        Some(bytes) => format!(
+            "{} were written twice: rewrites that are lost in {} ({}) or more of it would have been found \
+             with 95 %.",
+            blocks(outcome.rewritten),
+            share(bytes),
+            size(bytes)
+        ),
+    });
+    told.push(format!(
+        "A cache of {} or more inside the drive could have answered for it.",
+        size(limit.cache_bytes)
+    ));
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_load::SeenCounts;
+    use assay_system::system::between::Between;
+
+    use super::super::testing::{NONE, detail, outcome};
+    use super::super::told;
+    use super::*;
+
+    fn said(detail: &Detail) -> String {
+        answer(detail, &told(detail, Some(&Between::Nothing)))
+    }
+
+    #[test]
+    fn sizes_are_told_as_they_are_sold_and_as_they_are_counted() {
+        assert_eq!(sold(64_000_000_000), "64 GB (59.6 GiB)");
+        assert_eq!(sold(1_000_000_000_000), "1 TB (931 GiB)");
+        assert_eq!(sold(999_999_999_999), "1000 GB (931 GiB)");
+        assert_eq!(sold(1_000_000), "1 MB (977 KiB)");
+        assert_eq!(sold(999_999), "977 KiB");
+        assert_eq!(sold(1_000_000_000), "1 GB (954 MiB)");
+    }
+
+    #[test]
+    fn what_holds_is_told_by_how_much_was_looked_at() {
+        let good = SeenCounts { as_written: 2560, ..NONE };
+        let mut own = detail(outcome(good, NONE));
+        assert_eq!(
+            said(&own),
+            "All of the 2,560 blocks of 4 KiB that were looked at, of 68.7 GB (64 GiB), came back as they were \
+             written: with 95 % at most 0.12 % of it (76.6 MiB) is bad."
+        );
+        own.outcome.shape.full = true;
+        let whole = "The device holds what it says: all of 68.7 GB (64 GiB) was written and read again as it \
+                     was written.";
+        assert_eq!(said(&own), whole);
+        own.outcome.cut_short = true;
+        assert!(said(&own).starts_with("All of the 2,560 blocks"), "{}", said(&own));
+        let between = Between::Memory("loop0 goes through the page cache".to_owned());
+        let memory = answer(&own, &told(&own, Some(&between)));
+        assert!(memory.starts_with("Not told from memory: loop0 goes through"), "{memory}");
+        assert!(memory.ends_with("with direct I/O.") && !memory.contains("holds"), "{memory}");
+        own.outcome.cut_short = false;
+        own.in_free_space = true;
+        assert!(said(&own).starts_with("The free space holds"), "{}", said(&own));
+    }
+
+    #[test]
+    fn what_does_not_hold_is_told_with_a_block_that_shows_it() {
+        let first = SeenCounts { as_written: 1500, zero: 500, ..NONE };
+        let of = |again: SeenCounts, seen: Option<Seen>| {
+            let wrong = seen.map(|seen| WrongBlock { at_bytes: 8192, seen });
+            let wrong = wrong.into_iter().collect();
+            let refused = Some("I/O error".to_owned());
+            said(&detail(CapacityOutcome { wrong, refused, ..outcome(first, again) }))
+        };
+        let zero = of(SeenCounts { zero: 30, as_written: 2, ..NONE }, Some(Seen::Zero));
+        assert_eq!(
+            zero,
+            "The device does not hold what it says. It claims 68.7 GB (64 GiB), and holds between 50.2 GB (46.7 \
+             GiB) and 52.8 GB (49.2 GiB) of it (95 %), what is lost lying here and there: byte 8,192 returns zeros instead of what was written; \
+             30 of 32 blocks that were wrong were wrong again."
+        );
+        let other = Seen::Other { at_bytes: 8192, of_bytes: 4096 };
+        let wraps = of(SeenCounts { other: 1, ..NONE }, Some(other));
+        assert!(
+            wraps.contains(
+                "and holds less; how much, a full pass tells: byte 8,192 returns what was written to byte \
+                 4,096 (it wraps); 1 of 1 blocks"
+            ),
+            "{wraps}"
+        );
+        let lost = of(SeenCounts { foreign: 1, ..NONE }, Some(Seen::Foreign));
+        assert!(
+            lost.contains(": what was written to byte 8,192 was lost, and what was there"),
+            "{lost}"
+        );
+        let refused = of(SeenCounts { failed: 1, ..NONE }, Some(Seen::Failed));
+        assert!(refused.contains(": byte 8,192 is refused (I/O error);"), "{refused}");
+        let older = of(SeenCounts { older: 1, ..NONE }, Some(Seen::Older));
+        assert!(older.contains("and keeps rewrites in between"), "{older}");
+        assert!(older.contains(": byte 8,192 returns what was written there before;"), "{older}");
+        let unshown = of(SeenCounts { failed: 1, ..NONE }, None);
+        assert!(unshown.contains(" (refuses);"), "{unshown}");
+        let turned = of(SeenCounts { flipped: 3, as_written: 1, ..NONE }, None);
+        assert_eq!(
+            turned,
+            "The device turns bits: 500 of 2,000 blocks of 4 KiB came back with some bits turned, and 3 of 4 \
+             did again; it is worn or faulty, and that says nothing of its size."
+        );
+        let unsteady = of(SeenCounts { as_written: 32, ..NONE }, None);
+        assert!(
+            unsteady.contains("of 2,000 blocks of 4 KiB 500 came back wrong, and right when 32")
+        );
+        // A border is no share, and free space claims nothing.
+        let again = SeenCounts { zero: 1, ..NONE };
+        let mut border =
+            detail(CapacityOutcome { held_bytes: Some(1 << 30), ..outcome(first, again) });
+        border.in_free_space = true;
+        let border = said(&border);
+        assert!(
+            border.contains(
+                "68.7 GB (64 GiB) are free, and holds about 1.07 GB (1 GiB) (returns zeros);"
+            ),
+            "{border}"
+        );
+    }
+
+    #[test]
+    fn what_would_have_been_missed_is_told() {
+        let good = SeenCounts { as_written: 2995, ..NONE };
+        let of = |change: &dyn Fn(&mut CapacityOutcome)| {
+            let mut own = outcome(good, NONE);
+            change(&mut own);
+            let own = detail(own);
+            limits(&own, &told(&own, Some(&Between::Nothing)))
+        };
+        let usual = of(&|_| ());
+        assert_eq!(
+            usual,
+            "A lie that hides 0.1 % (65.5 MiB) or more, wherever, would have been found with a probability of \
+             95 %, 0.24 % (151 MiB) with 99.9 %; one in a single stretch from 60 MiB on surely. One that wraps \
+             onto the beginning would surely have been found. One that shows itself only after more than 256 \
+             MiB were written is found by --capacity=full alone. Nothing was written twice: a device that loses \
+             rewrites was not looked for. A cache of 64 MiB or more inside the drive \
+             could have answered for it."
+        );
+        let chance = of(&|own| own.widest_gap_bytes = 1 << 30);
+        assert!(chance.contains("One that wraps is found by chance here."), "{chance}");
+        let cut = of(&|own| own.cut_short = true);
+        assert!(cut.starts_with("The time ended it before all was looked at. A lie"), "{cut}");
+        let whole = |own: &mut CapacityOutcome| {
+            own.shape.full = true;
+            own.first.as_written = 16 << 20;
+            own.rewritten = 2048;
+        };
+        let whole = of(&whole);
+        assert!(
+            whole.starts_with("Every block was looked at. 2,048 blocks were written twice"),
+            "{whole}"
+        );
+        assert!(!whole.contains("--capacity=full"), "{whole}");
+        let twice = of(&|own| {
+            own.shape.full = true;
+            (own.first.as_written, own.rewritten) = (16 << 20, 16 << 20);
+        });
+        assert!(
+            twice.starts_with("Every block was looked at. Every block was written twice."),
+            "{twice}"
+        );
+        let own = detail(outcome(good, NONE));
+        let memory = limits(&own, &told(&own, None));
+        assert_eq!(memory, "So how small a loss would have been found is not known.");
+        let noted = of(&|own| own.note = Some("a note".to_owned()));
+        assert!(noted.ends_with("could have answered for it. Note: a note."), "{noted}");
+    }
+}

@@ -1,0 +1,311 @@
+//! The runs of one trial: prepare, empty the cache, run, clean up, until the trial's time is over.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use assay_base::draws::Draws;
+use assay_base::outside;
+use assay_base::quantity::Time;
+use assay_base::quantity::units::show;
+use assay_system::system::execute::{self, Ending};
+use assay_system::system::{Executed, Execution};
+
+use super::line;
+use super::planned::Planned;
+use super::tally::Tally;
+use super::tree::{self, Tree};
+use crate::work::emptied;
+use crate::work::measured::Ran;
+use crate::work::place::Run;
+
+/// Starts of the shell alone before the first run.
+const FIRST_STARTS: u64 = 5;
+/// Starts of the shell alone in a trial at most.
+const MOST_STARTS: u64 = 50;
+/// Starts of the shell take one in this many parts of the runs' time at most, but for the first.
+const STARTS_SHARE: u64 = 10;
+/// The variable that makes the environment larger, and by how many bytes at most.
+const PADDING: &str = "ASSAY_PADDING";
+const MOST_PADDING_BYTES: u64 = 4096;
+/// Lines of what a program complained of that are told.
+const LAST_LINES: usize = 6;
+/// Where less is free nothing can be built.
+const NO_ROOM_BYTES: u64 = 1 << 20;
+/// Time that a cleanup has after the user wanted to stop.
+const LAST_CLEANUP: Duration = Duration::from_secs(10);
+
+/// Why the runs of a trial end early.
+enum Break {
+    /// The user wants to stop.
+    Stopped,
+    /// A line failed.
+    Failed(String),
+}
+
+impl From<String> for Break {
+    fn from(reason: String) -> Self {
+        Self::Failed(reason)
+    }
+}
+
+/// Runs a trial.
+///
+/// # Errors
+/// Why a line of it failed.
+pub(super) fn run(planned: &Planned, run: &Run<'_>) -> Result<Ran, String> {
+    let mut course = Course::new(planned, run);
+    let stopped = match course.in_tree(Course::whole) {
+        Ok(()) => false,
+        Err(Break::Stopped) => true,
+        Err(Break::Failed(reason)) => return Err(reason),
+    };
+    let elapsed_ns = course.elapsed_ns();
+    Ok(course.tally.ran(planned, elapsed_ns, stopped))
+}
+
+/// Runs it once; gives the nanoseconds that took.
+///
+/// # Errors
+/// Why a line of it failed.
+pub(super) fn once(planned: &Planned, run: &Run<'_>) -> Result<u64, String> {
+    let mut course = Course::new(planned, run);
+    match course.in_tree(Course::once) {
+        Ok(()) | Err(Break::Stopped) => Ok(course.tally.wall_ns().max(1)),
+        Err(Break::Failed(reason)) => Err(reason),
+    }
+}
+
+struct Course<'a> {
+    planned: &'a Planned,
+    run: &'a Run<'a>,
+    padding: Draws,
+    began_ns: u64,
+    tally: Tally,
+    /// Whether lines are run in the tree that was made for them.
+    is_in_tree: bool,
+}
+
+impl<'a> Course<'a> {
+    fn new(planned: &'a Planned, run: &'a Run<'a>) -> Self {
+        let mut tally = Tally::default();
+        tally.detail.variables = execute::passed(run.system, &planned.environment);
+        Self {
+            planned,
+            run,
+            padding: Draws::new(run.seed, "environment"),
+            began_ns: run.system.monotonic_ns(),
+            tally,
+            is_in_tree: false,
+        }
+    }
+
+    fn elapsed_ns(&self) -> u64 {
+        self.run.system.monotonic_ns().saturating_sub(self.began_ns)
+    }
+
+    /// Does something in the tree that is made for it, where there is one; it is removed whatever
+    /// becomes of that.
+    fn in_tree(&mut self, work: fn(&mut Self) -> Result<(), Break>) -> Result<(), Break> {
+        let Some(tree) = &self.planned.tree else { return work(self) };
+        let made = self.make(tree);
+        self.is_in_tree = made.is_ok();
+        let done = made.and_then(|()| work(self)).map_err(|why| self.full(why));
+        self.is_in_tree = false;
+        let removed = self.remove_tree(matches!(done, Err(Break::Stopped)));
+        done.and(removed)
+    }
+
+    fn make(&mut self, tree: &Tree) -> Result<(), Break> {
+        let (system, path) = (self.run.system, self.run.path);
+        if tree::is_left(system, path)? {
+            self.aside("removing", &tree::removing(), None, self.run.stop)?;
+        }
+        if let Some(reason) = tree.lacks_room(system, path) {
+            return Err(Break::Failed(reason));
+        }
+        let own = system.read_link(Path::new("/proc/self/exe"));
+        let own = own.map_err(|error| format!("this program cannot be found: {error}"))?;
+        for line in tree.making(&own.display().to_string()) {
+            self.aside("making the tree:", &line, None, self.run.stop)?;
+        }
+        Ok(())
+    }
+
+    /// Removes the tree, also a half-made one, but nothing else of that name.
+    fn remove_tree(&mut self, stopped: bool) -> Result<(), Break> {
+        if !tree::is_left(self.run.system, self.run.path).unwrap_or(false) {
+            return Ok(());
+        }
+        let never = AtomicBool::new(false);
+        let stop = if stopped { &never } else { self.run.stop };
+        self.aside("removing", &tree::removing(), stopped.then_some(LAST_CLEANUP), stop)
+    }
+
+    /// The same reason, with the room that is left where that is none.
+    fn full(&self, why: Break) -> Break {
+        let left = self.run.system.space(self.run.path).map(|space| space.available_bytes);
+        match (why, left) {
+            (Break::Failed(reason), Ok(left)) if left < NO_ROOM_BYTES => Break::Failed(format!(
+                "{} is full ({} free): {reason}",
+                self.run.path.display(),
+                show::bytes(left)
+            )),
+            (why, _) => why,
+        }
+    }
+
+    fn whole(&mut self) -> Result<(), Break> {
+        while self.planned.shell && self.tally.shell.count < FIRST_STARTS {
+            self.start_shell()?;
+        }
+        loop {
+            self.once()?;
+            if self.planned.runs == Some(self.tally.runs()) || self.elapsed_ns() >= self.run.time_ns
+            {
+                return Ok(());
+            }
+            let shell = &self.tally.shell;
+            let spent_ns = shell.sum_ns.saturating_mul(STARTS_SHARE);
+            let due = shell.count < MOST_STARTS && spent_ns < self.tally.wall_ns();
+            if self.planned.shell && due {
+                self.start_shell()?;
+            }
+        }
+    }
+
+    /// The shell with nothing to do.
+    fn start_shell(&mut self) -> Result<(), Break> {
+        let executed = self.execute("", None, self.run.stop)?;
+        fine(&executed, "the shell alone", false, None)?;
+        self.tally.shell.add(&executed);
+        self.tally.aside(&executed);
+        Ok(())
+    }
+
+    /// One run, with what stands around it.
+    fn once(&mut self) -> Result<(), Break> {
+        // What was never begun needs no cleaning up.
+        if self.run.stop.load(Ordering::Relaxed) {
+            return Err(Break::Stopped);
+        }
+        let count = self.tally.runs() + 1;
+        let done = self.prepared().and_then(|()| self.measured(count));
+        let cleaned = self.cleaned(matches!(done, Err(Break::Stopped)));
+        done.and(cleaned)
+    }
+
+    fn prepared(&mut self) -> Result<(), Break> {
+        if let Some(text) = &self.planned.prepare {
+            self.aside("prepare", text, None, self.run.stop)?;
+        }
+        if self.planned.cold {
+            self.empty_cache()?;
+        }
+        if self.is_in_tree {
+            self.aside("reading the tree:", tree::PRIME, None, self.run.stop)?;
+        }
+        Ok(())
+    }
+
+    fn measured(&mut self, count: u64) -> Result<(), Break> {
+        let planned = self.planned;
+        let timeout = planned.timeout_ns.map(Duration::from_nanos);
+        let executed = self.execute(&planned.run, timeout, self.run.stop)?;
+        let what = format!("run {count} of {}", planned.quoted());
+        fine(&executed, &what, planned.ignore_failure, timeout)?;
+        self.tally.add(&executed);
+        Ok(())
+    }
+
+    /// The line for afterwards: it is run whatever became of the run, but not for long where the user
+    /// wants to stop.
+    fn cleaned(&mut self, stopped: bool) -> Result<(), Break> {
+        let Some(text) = &self.planned.cleanup else { return Ok(()) };
+        let never = AtomicBool::new(false);
+        let stop = if stopped { &never } else { self.run.stop };
+        self.aside("cleanup", text, stopped.then_some(LAST_CLEANUP), stop)
+    }
+
+    /// A line that is not measured.
+    fn aside(
+        &mut self,
+        name: &str,
+        text: &str,
+        timeout: Option<Duration>,
+        stop: &AtomicBool,
+    ) -> Result<(), Break> {
+        let executed = self.execute(text, timeout, stop)?;
+        self.tally.aside(&executed);
+        fine(&executed, &format!("{name} `{text}`"), false, timeout)
+    }
+
+    fn execute(
+        &mut self,
+        text: &str,
+        timeout: Option<Duration>,
+        stop: &AtomicBool,
+    ) -> Result<Executed, Break> {
+        if stop.load(Ordering::Relaxed) {
+            return Err(Break::Stopped);
+        }
+        // What makes, reads and removes a tree are lines for the shell.
+        let words = line::words(text, self.planned.shell || self.planned.tree.is_some())?;
+        let tree = tree::place(self.run.path);
+        let padding = "x".repeat(self.padding.below(MOST_PADDING_BYTES) as usize);
+        let input = self.planned.input.as_ref().map(|input| self.run.path.join(input));
+        let execution = Execution {
+            words: &words,
+            directory: if self.is_in_tree { &tree } else { self.run.path },
+            passed: &self.tally.detail.variables,
+            environment: &[(PADDING.to_owned(), padding)],
+            caller: self.run.caller,
+            input: input.as_deref(),
+            timeout,
+            stop,
+            memory: None,
+            heard_bytes: 0,
+        };
+        let executed = self.run.system.execute(&execution);
+        executed.map_err(|error| Break::Failed(format!("`{text}`: {error}")))
+    }
+
+    /// Makes the kernel forget what it has of files, and looks how much it kept.
+    fn empty_cache(&mut self) -> Result<(), Break> {
+        self.tally.emptied(emptied::empty(self.run.system)?);
+        Ok(())
+    }
+}
+
+/// Whether a line ended as it should.
+fn fine(
+    executed: &Executed,
+    what: &str,
+    ignore_failure: bool,
+    timeout: Option<Duration>,
+) -> Result<(), Break> {
+    let how = match executed.ending {
+        Ending::Exited(0) => return Ok(()),
+        Ending::Stopped => return Err(Break::Stopped),
+        Ending::TimedOut => {
+            let limit = timeout.map_or_else(String::new, |limit| {
+                format!(" within {}", Time(limit.as_nanos() as u64))
+            });
+            return Err(Break::Failed(format!(
+                "{what} did not end{limit} and was ended, with all that it had started"
+            )));
+        }
+        Ending::Exited(_) | Ending::Signalled(_) if ignore_failure => return Ok(()),
+        Ending::Exited(code) => format!("ended with exit code {code}"),
+        Ending::Signalled(signal) => format!("was ended by signal {signal}"),
+    };
+    Err(Break::Failed(format!("{what} {how}{}", said(&executed.complaint))))
+}
+
+/// The last lines of what a program complained of, as one.
+fn said(complaint: &str) -> String {
+    let lines: Vec<&str> =
+        complaint.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let last = lines[lines.len().saturating_sub(LAST_LINES)..].join("; ");
+    if last.is_empty() { last } else { format!("; it said: {}", outside::spelled(&last)) }
+}

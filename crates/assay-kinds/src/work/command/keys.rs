@@ -1,0 +1,184 @@
+//! The keys of `command`, and what of it may vary.
+
+use assay_base::catalogue::About;
+use assay_base::catalogue::keys::{Field, Fields, Form, field};
+use assay_base::quantity::Time;
+
+use super::Asked;
+use crate::work::kind::{OwnParameter, Parameter};
+
+/// Runs of a trial at most, where they are counted.
+const MOST_RUNS: u64 = 1_000_000;
+
+/// C files of a tree at most, and jobs.
+const MOST_C_FILES: u64 = 20_000;
+const MOST_JOBS: u64 = 10_000;
+
+const ONE_MS: Time = Time(1_000_000);
+
+/// Words of `command`.
+pub static KEYS: Fields = Fields {
+    label: "command",
+    rows: &[
+        field(
+            "run",
+            Form::Text,
+            "what is measured, a line for the shell; {NAME} stands for the level of the factor NAME",
+            "run = \"tar xf archive.tar\"",
+        ),
+        of(&PREPARE, Form::Text, "prepare = \"rm -rf tree\""),
+        field(
+            "cleanup",
+            Form::Text,
+            "a line that is run after each run, also after one that failed; it is not measured",
+            "cleanup = \"rm -rf tree\"",
+        ),
+        field(
+            "input",
+            Form::Text,
+            "a file that it reads as its standard input; nothing where it is left out",
+            "input = \"words.txt\"",
+        ),
+        of(&COLD, Form::Flag, "cold = true"),
+        of(&SHELL, Form::Flag, "shell = false"),
+        field(
+            "ignore-failure",
+            Form::Flag,
+            "count runs that end with an error too",
+            "ignore-failure = true",
+        ),
+        field(
+            "timeout",
+            Form::Time { least: ONE_MS },
+            "a run that takes longer is ended, with all that it started, and its trial has failed",
+            "timeout = \"10 min\"",
+        ),
+        field(
+            "runs",
+            Form::Whole { least: 1, most: MOST_RUNS },
+            "runs of a trial; by default it runs again until the trial's time is over",
+            "runs = 1",
+        ),
+        field(
+            "time",
+            Form::Time { least: Time(1) },
+            "time of a trial: no run begins after it, and there is one run at least",
+            "time = \"1 s\"",
+        ),
+        field(
+            "c-files",
+            Form::Whole { least: 1, most: MOST_C_FILES },
+            "C files of a tree that is generated, the same everywhere: it is made in the target's \
+             directory for each trial, every file of it is read before each run, the lines are run in \
+             it, and it is removed",
+            "c-files = 120",
+        ),
+        field(
+            "source",
+            Form::Text,
+            "a directory of which a copy is such a tree; it itself is only read",
+            "source = \"/usr/src/linux\"",
+        ),
+        field(
+            "needs",
+            Form::Words,
+            "programs without which it cannot be run; what they say of their version is kept",
+            "needs = [\"make\", \"cc\"]",
+        ),
+        field(
+            "environment",
+            Form::Words,
+            "variables of assay's environment that it gets beside PATH, HOME, LANG and their like, by name",
+            "environment = [\"CARGO_HOME\"]",
+        ),
+        field(
+            "jobs",
+            Form::Whole { least: 1, most: MOST_JOBS },
+            "what {jobs} stands for where that is no factor; by default as many as there are processors",
+            "jobs = 4",
+        ),
+    ],
+};
+
+/// The key of a parameter that may be a factor too.
+const fn of(parameter: &OwnParameter<Asked>, form: Form, example: &'static str) -> Field {
+    let about = parameter.about.about;
+    field(about.name, form, about.summary, example)
+}
+
+/// `command`: what is run, as a factor.
+const COMMAND: OwnParameter<Asked> = OwnParameter {
+    about: Parameter {
+        about: About {
+            name: "command",
+            summary: "what is run, one line a level",
+            text: "Each level is a line like `run`, which it stands for.",
+        },
+        example: "[\"gzip -k file\", \"zstd -k file\"]",
+        is_work: false,
+    },
+    set: |own, text| {
+        text.clone_into(&mut own.run);
+        Ok(())
+    },
+};
+
+/// `prepare`.
+const PREPARE: OwnParameter<Asked> = OwnParameter {
+    about: Parameter {
+        about: About {
+            name: "prepare",
+            summary: "a line that is run before each run; it is not measured",
+            text: "A line for the shell; where it fails, the trial has failed.",
+        },
+        example: "[\"rm -rf tree\", \"mkdir tree\"]",
+        is_work: false,
+    },
+    set: |own, text| {
+        own.prepare = Some(text.to_owned());
+        Ok(())
+    },
+};
+
+/// `cold`.
+const COLD: OwnParameter<Asked> = OwnParameter {
+    about: Parameter {
+        about: About {
+            name: "cold",
+            summary: "an empty page cache before each run (as root)",
+            text: "`true` writes back what is dirty and makes the kernel forget clean pages and names \
+                   of files before each run; `false` leaves the cache as the run before left it.",
+        },
+        example: "[false, true]",
+        is_work: true,
+    },
+    set: |own, text| {
+        own.cold = flag(text)?;
+        Ok(())
+    },
+};
+
+/// `shell`.
+const SHELL: OwnParameter<Asked> = OwnParameter {
+    about: Parameter {
+        about: About {
+            name: "shell",
+            summary: "through the shell, whose own start is measured and taken off, or as words",
+            text: "`true` runs lines through `sh -c`; `false` starts the program itself, with the words \
+                   of the line as its arguments.",
+        },
+        example: "[true, false]",
+        is_work: false,
+    },
+    set: |own, text| {
+        own.shell = flag(text)?;
+        Ok(())
+    },
+};
+
+/// Those of a study's factors that are parameters of commands.
+pub(super) const PARAMETERS: &[OwnParameter<Asked>] = &[COMMAND, PREPARE, COLD, SHELL];
+
+fn flag(text: &str) -> Result<bool, String> {
+    text.parse().map_err(|_| format!("`{text}` is not known: say true or false"))
+}

@@ -1,0 +1,391 @@
+//! Any program, run again and again: how long it takes, and what it takes of the machine.
+
+mod course;
+mod detail;
+mod keys;
+mod line;
+mod planned;
+mod tally;
+#[cfg(test)]
+mod tests;
+pub mod tree;
+
+use assay_base::catalogue::About;
+use assay_base::catalogue::keys::Fields;
+use assay_base::outside;
+use assay_base::quantity::metric::metric;
+use assay_base::quantity::{Better, Bytes, Metric, Time};
+use assay_system::system::network::protocol::TOKEN_VARIABLE;
+use serde::{Deserialize, Serialize};
+
+use super::Work;
+use super::kind::{self, Complaints, InStudy, Judged, Kind, Needs, OwnParameter, Touch};
+use super::place::{Offer, Run};
+
+pub use detail::{Detail, KEPT_RUNS};
+pub use planned::Planned;
+
+use line::Levels;
+use tree::Tree;
+
+/// The word in lines that stands for as many jobs as there are processors, or for those of the study.
+pub const JOBS: &str = "jobs";
+/// A quick look compiles one in this many files of a generated tree.
+const QUICK_SHARE: u64 = 6;
+
+/// Time of a trial where neither the workload nor a budget sets one.
+const TRIAL: Time = Time(1_000_000_000);
+/// The same of a quick look.
+const QUICK: Time = Time(200_000_000);
+/// The most where runs are counted: a day.
+const COUNTED: Time = Time(86_400_000_000_000);
+
+/// A command, as a study asks for it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Asked {
+    /// What is measured; nothing where the factor `command` says it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub run: String,
+    /// What is run before each run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prepare: Option<String>,
+    /// What is run after each run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cleanup: Option<String>,
+    /// The file that it reads.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input: Option<String>,
+    /// With an empty page cache.
+    #[serde(default, skip_serializing_if = "is_no")]
+    pub cold: bool,
+    /// Through the shell.
+    #[serde(default = "yes", skip_serializing_if = "is_yes")]
+    pub shell: bool,
+    /// Runs that end with an error count too.
+    #[serde(default, skip_serializing_if = "is_no")]
+    pub ignore_failure: bool,
+    /// A run that takes longer is ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout: Option<Time>,
+    /// Runs of a trial.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runs: Option<u64>,
+    /// Time of a trial.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time: Option<Time>,
+    /// C files of a tree that is generated for it to work in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub c_files: Option<u64>,
+    /// A directory in a copy of which it works.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+    /// Programs without which it cannot be run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub needs: Vec<String>,
+    /// Variables of assay's environment that it gets beside the usual ones.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub environment: Vec<String>,
+    /// What {jobs} stands for in its lines where that is no factor.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub jobs: Option<u64>,
+    /// Levels of the arm that it is run under.
+    #[serde(skip)]
+    pub levels: Levels,
+}
+
+// The signatures are serde's.
+#[allow(clippy::trivially_copy_pass_by_ref)]
+fn is_no(value: &bool) -> bool {
+    !*value
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)]
+fn is_yes(value: &bool) -> bool {
+    *value
+}
+
+const fn yes() -> bool {
+    true
+}
+
+/// How long a run takes.
+pub(super) const DURATION: Metric = metric(
+    "duration_s",
+    Better::Lower,
+    "time",
+    "time that a run of a command takes, mean of a trial's runs; the shell's own start is taken off",
+);
+
+const SHORTEST: Metric = metric(
+    "duration_min_s",
+    Better::Lower,
+    "shortest time",
+    "time of the shortest run of a trial; the shell's own start is taken off",
+);
+
+const LONGEST: Metric = metric(
+    "duration_max_s",
+    Better::Lower,
+    "longest time",
+    "time of the longest run of a trial; the shell's own start is taken off",
+);
+
+const USER: Metric = metric(
+    "user_s",
+    Better::Lower,
+    "user time",
+    "processor time of a run outside the kernel, with all that it started, mean of a trial's runs; the \
+     shell's own is taken off",
+);
+
+const SYSTEM: Metric = metric(
+    "system_s",
+    Better::Lower,
+    "system time",
+    "processor time of a run inside the kernel, with all that it started, mean of a trial's runs; the \
+     shell's own is taken off",
+);
+
+const PEAK_MEMORY: Metric = metric(
+    "peak_memory_bytes",
+    Better::Lower,
+    "peak of memory",
+    "the most memory that a run of a command had at a time, largest of a trial's runs",
+)
+.amount();
+
+const READ: Metric = metric(
+    "read_bytes",
+    Better::Lower,
+    "bytes from storage",
+    "bytes that came from storage for a run of a command, mean of a trial's runs",
+)
+.traffic();
+
+const WRITTEN: Metric = metric(
+    "write_bytes",
+    Better::Lower,
+    "bytes to storage",
+    "bytes that a run of a command wrote for storage, mean of a trial's runs",
+)
+.traffic();
+
+impl Asked {
+    /// Some line to be run again and again.
+    pub fn new(run: &str) -> Self {
+        Self {
+            run: run.to_owned(),
+            prepare: None,
+            cleanup: None,
+            input: None,
+            cold: false,
+            shell: true,
+            ignore_failure: false,
+            timeout: None,
+            runs: None,
+            time: None,
+            c_files: None,
+            source: None,
+            needs: Vec::new(),
+            environment: Vec::new(),
+            jobs: None,
+            levels: Levels::new(),
+        }
+    }
+
+    /// All lines of it, as they are written.
+    fn lines(&self) -> impl Iterator<Item = &str> {
+        let rest = [&self.prepare, &self.cleanup, &self.input];
+        [self.run.as_str()].into_iter().chain(rest.into_iter().flatten().map(String::as_str))
+    }
+
+    /// Whether a line of it says how many jobs there are by the word for that.
+    pub fn names_jobs(&self) -> bool {
+        self.lines().any(|text| line::names(text, JOBS))
+    }
+
+    /// Whether it works in a tree that is made for it.
+    pub fn has_tree(&self) -> bool {
+        self.c_files.is_some() || self.source.is_some()
+    }
+
+    fn filled(&self, text: &str) -> String {
+        let mut levels = self.levels.clone();
+        if let Some(jobs) = self.jobs {
+            levels.entry(JOBS.to_owned()).or_insert_with(|| jobs.to_string());
+        }
+        line::filled(text, &levels)
+    }
+
+    fn tree(&self) -> Option<Tree> {
+        let copied = self.source.clone().map(|source| Tree::Copied { source });
+        copied.or_else(|| self.c_files.map(Tree::generated))
+    }
+
+    /// What must hold between the keys of a tree.
+    fn complain_of_tree(&self, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
+        if self.c_files.is_some() && self.source.is_some() {
+            let hint = "leave one of the two out".to_owned();
+            let message = "the tree is said twice: by c-files and by source".to_owned();
+            to.key(&format!("{path}/c-files"), message, Some(hint));
+        }
+        let relative = self.source.as_deref().is_some_and(|source| !source.starts_with('/'));
+        if relative && !to.is_wrong(&format!("{path}/source")) {
+            let hint = "write its whole path, from / on".to_owned();
+            let message = "the lines run elsewhere: source is not found from there".to_owned();
+            to.value(&format!("{path}/source"), message, Some(hint));
+        }
+        let said = self.names_jobs() || study.factors.contains_key("command");
+        if self.jobs.is_some() && !said && !to.is_wrong(&format!("{path}/jobs")) {
+            let hint = "write for example run = \"make -j{jobs}\"".to_owned();
+            to.key(&format!("{path}/jobs"), "no line says {jobs}".to_owned(), Some(hint));
+        }
+        if self.jobs.is_some() && study.factors.contains_key(JOBS) {
+            let hint = "leave one of the two out".to_owned();
+            let message = "jobs are said twice: for all, and by the factor jobs".to_owned();
+            to.key(&format!("{path}/jobs"), message, Some(hint));
+        }
+    }
+
+    fn planned(&self) -> Result<Planned, String> {
+        let filled = |text: &Option<String>| text.as_deref().map(|text| self.filled(text));
+        let planned = Planned {
+            run: self.filled(&self.run),
+            prepare: filled(&self.prepare),
+            cleanup: filled(&self.cleanup),
+            input: filled(&self.input),
+            cold: self.cold,
+            shell: self.shell,
+            ignore_failure: self.ignore_failure,
+            timeout_ns: self.timeout.map(|timeout| timeout.0),
+            runs: self.runs,
+            tree: self.tree(),
+            environment: self.environment.clone(),
+        };
+        planned.check()?;
+        Ok(planned)
+    }
+}
+
+impl Kind for Asked {
+    const ABOUT: About = About {
+        name: "command",
+        summary: "any program, run again and again",
+        text: "A program is run in the target's directory, again until the trial's time is over, and \
+               what is compared is the mean of a trial's runs. It has no terminal, what it prints is \
+               thrown away, and all that it started has ended before the next run begins. Under sudo \
+               it runs as the user who called sudo, unless --as-root is said. Of the \
+               environment it gets PATH, HOME, USER, LOGNAME, SHELL, MAIL, LANG, LANGUAGE, LC_*, TERM, \
+               TMPDIR and TZ, and what `environment` names; names are kept with each trial, values \
+               nowhere. A variable of random length is added, because the size of the environment \
+               moves the stack and with it the time.",
+    };
+    const KEYS: &'static Fields = &keys::KEYS;
+    const EXAMPLE: &'static str = "command = { run = \"tar xf archive.tar\" }";
+    const PARAMETERS: &'static [OwnParameter<Self>] = keys::PARAMETERS;
+    const METRICS: &'static [&'static [Metric]] =
+        &[&[DURATION, SHORTEST, LONGEST, USER, SYSTEM, PEAK_MEMORY, READ, WRITTEN]];
+    const JUDGED: &'static [Judged] = &[Judged::Machine];
+    const RUNS_PROGRAMS: bool = true;
+
+    fn sample() -> Self {
+        Self::new("true")
+    }
+}
+
+impl kind::Asks for Asked {
+    fn words(&self) -> String {
+        let run = if self.run.is_empty() { "a command" } else { self.run.as_str() };
+        let cold = if self.cold { ", with an empty page cache" } else { "" };
+        format!("runs {run}{cold}")
+    }
+
+    fn needs(&self) -> Needs {
+        Needs::Directory
+    }
+
+    fn touches(&self) -> Touch {
+        Touch::default()
+    }
+
+    fn complain(&self, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
+        let is_factor = study.factors.contains_key("command");
+        if self.run.is_empty() && !is_factor && !to.is_wrong(&format!("{path}/run")) {
+            let hint = "add run = \"...\", or make command a factor".to_owned();
+            to.key(path, "command does not say what to run".to_owned(), Some(hint));
+        }
+        if !self.run.is_empty() && is_factor {
+            let hint = "leave one of the two out".to_owned();
+            let message = "what is run is said twice: by run and by the factor command".to_owned();
+            to.key(&format!("{path}/run"), message, Some(hint));
+        }
+        if let Some(error) = self.lines().find_map(|text| line::words(text, self.shell).err())
+            && !self.run.is_empty()
+        {
+            to.key(path, error, Some("quote its words as for a shell".to_owned()));
+        }
+        let is_one = |name: &String| line::is_variable(name) && name != TOKEN_VARIABLE;
+        if let Some(name) = self.environment.iter().find(|name| !is_one(name))
+            && !to.is_wrong(&format!("{path}/environment"))
+        {
+            let hint = "write names of variables, such as \"CARGO_HOME\"".to_owned();
+            let name = outside::spelled(name);
+            let message = format!("`{name}` is no variable that a command can be given");
+            to.value(&format!("{path}/environment"), message, Some(hint));
+        }
+        self.complain_of_tree(path, study, to);
+    }
+
+    fn programs(&self) -> Vec<&str> {
+        self.needs.iter().map(String::as_str).collect()
+    }
+
+    fn takes(&self, factor: &str, study: &InStudy<'_>) -> bool {
+        let levels = ["command", "prepare"].into_iter().filter_map(|name| study.factors.get(name));
+        let varied = levels.flatten().map(String::as_str);
+        self.lines().chain(varied).any(|text| line::names(text, factor))
+    }
+
+    fn take(&mut self, factor: &str, level: &str) {
+        self.levels.insert(factor.to_owned(), level.to_owned());
+    }
+
+    fn time(&self) -> Option<Time> {
+        self.time
+    }
+
+    fn set_span(&mut self, time: Option<Time>, _: Option<Time>) {
+        self.time = time;
+    }
+
+    fn ends_by_time(&self) -> bool {
+        self.runs.is_none()
+    }
+
+    fn settle(&mut self) {
+        let usual = if self.runs.is_some() { COUNTED } else { TRIAL };
+        self.time = self.time.or(Some(usual));
+    }
+
+    fn hurry(&mut self, _: Option<Bytes>) {
+        self.c_files = self.c_files.map(|files| files.div_ceil(QUICK_SHARE));
+        if self.runs.is_none() {
+            self.time = Some(QUICK);
+        }
+    }
+
+    fn plan(&self, _: &Offer<'_>) -> Result<(super::Planned, Option<String>), String> {
+        Ok((self.planned()?.into(), None))
+    }
+
+    /// One run: what is not there, or fails at once, is told before the study begins.
+    fn pilot(&self, run: &Run<'_>) -> Result<Option<u64>, String> {
+        course::once(&self.planned()?, run).map(Some)
+    }
+
+    fn costs_like(&self, other: &Work) -> bool {
+        let other = Self::of(other).map(Self::planned);
+        other.and_then(Result::ok).is_some_and(|other| self.planned().is_ok_and(|own| own == other))
+    }
+}

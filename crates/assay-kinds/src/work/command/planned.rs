@@ -1,0 +1,159 @@
+//! A command as it will be run.
+
+use assay_base::quantity::Time;
+use assay_base::quantity::units::show;
+use serde::{Deserialize, Serialize};
+
+use super::tree::{self, Tree};
+use super::{DURATION, course, line};
+use crate::work::kind::{ByHand, CommandLine, Runs, Touch};
+use crate::work::measured::Ran;
+use crate::work::place::Run;
+use crate::work::{self};
+
+/// What no line of hyperfine says.
+const NOT_SAID: &[&str] = &[
+    "hyperfine runs one command after the other: what changes meanwhile looks like a difference",
+    "peak of memory, and bytes from and to storage",
+];
+
+/// A command, as it will be run: the levels of its arm are in its lines.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Planned {
+    /// What is measured.
+    pub run: String,
+    /// What is run before each run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prepare: Option<String>,
+    /// What is run after each run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cleanup: Option<String>,
+    /// The file that it reads.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input: Option<String>,
+    /// With an empty page cache.
+    pub cold: bool,
+    /// Through the shell.
+    pub shell: bool,
+    /// Runs that end with an error count too.
+    pub ignore_failure: bool,
+    /// A run that takes longer is ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout_ns: Option<u64>,
+    /// Runs of a trial.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runs: Option<u64>,
+    /// What its lines work in, where that is not the target itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tree: Option<Tree>,
+    /// Variables of assay's environment that it gets beside the usual ones.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub environment: Vec<String>,
+}
+
+impl Planned {
+    /// Looks at its words.
+    ///
+    /// # Errors
+    /// What cannot be run.
+    pub(super) fn check(&self) -> Result<(), String> {
+        let lines = [Some(&self.run), self.prepare.as_ref(), self.cleanup.as_ref()];
+        lines.into_iter().flatten().try_for_each(|text| line::words(text, self.shell).map(drop))
+    }
+
+    /// A line as it is typed in the target.
+    fn in_tree(&self, line: &str) -> String {
+        if self.tree.is_some() { format!("cd {} && {line}", tree::NAME) } else { line.to_owned() }
+    }
+
+    /// What it is called where there is little room: its own line, quoted.
+    pub(super) fn quoted(&self) -> String {
+        format!("`{}`", self.run)
+    }
+}
+
+impl Runs for Planned {
+    fn words(&self) -> String {
+        let way = if self.shell {
+            "through the shell whose own start is taken off"
+        } else {
+            "without a shell"
+        };
+        let cold = if self.cold { ", with an empty page cache" } else { "" };
+        let count = match self.runs {
+            Some(1) => "one run".to_owned(),
+            Some(runs) => format!("{} runs", show::count(runs)),
+            None => "again until the time is over".to_owned(),
+        };
+        let aside = |text: &Option<String>, when: &str| {
+            text.as_ref().map_or_else(String::new, |text| format!(", {when} `{text}`"))
+        };
+        let [before, after] =
+            [aside(&self.prepare, "each time after"), aside(&self.cleanup, "each time before")];
+        let tree = self.tree.as_ref().map_or_else(String::new, |tree| {
+            format!(" in {}, every file of which is read before", tree.words())
+        });
+        format!("{}{tree}{before}{after}, {way}{cold}, {count}", self.quoted())
+    }
+
+    fn touches(&self) -> Touch {
+        Touch::default()
+    }
+
+    fn run(&self, run: &Run<'_>) -> Result<Ran, String> {
+        course::run(self, run)
+    }
+
+    fn primary(&self, _: &dyn Fn(&str) -> bool) -> &'static str {
+        DURATION.name
+    }
+
+    fn operations(&self) -> Option<u64> {
+        self.runs
+    }
+
+    fn halved(&self) -> work::Planned {
+        Self { runs: self.runs.map(|runs| runs.div_ceil(2)), ..self.clone() }.into()
+    }
+
+    fn by_hand(&self, how: &ByHand<'_>) -> CommandLine {
+        let mut words = vec!["hyperfine".to_owned()];
+        match self.runs {
+            Some(runs) => words.extend(["--runs".to_owned(), runs.to_string()]),
+            None => words.extend(["--min-runs", "2"].map(str::to_owned)),
+        }
+        if !self.shell {
+            words.push("--shell=none".to_owned());
+        }
+        if self.ignore_failure {
+            words.push("--ignore-failure".to_owned());
+        }
+        let emptied = self.cold.then_some("sync; echo 3 | sudo tee /proc/sys/vm/drop_caches");
+        let prime = self.tree.as_ref().map(|_| tree::PRIME);
+        let prepare: Vec<&str> =
+            self.prepare.as_deref().into_iter().chain(emptied).chain(prime).collect();
+        let options = [
+            ("--prepare", (!prepare.is_empty()).then(|| self.in_tree(&prepare.join("; ")))),
+            ("--conclude", self.cleanup.as_deref().map(|line| self.in_tree(line))),
+            ("--input", self.input.clone()),
+        ];
+        for (option, text) in options {
+            words.extend(text.into_iter().flat_map(|text| [option.to_owned(), text]));
+        }
+        let mut remarks = vec![format!("run it in {}", how.path)];
+        if let Some(tree) = &self.tree {
+            words.extend(["--setup".to_owned(), tree.making("assay").join(" && ")]);
+            words.extend(["--cleanup".to_owned(), tree::removing()]);
+        }
+        words.push(self.in_tree(&self.run));
+        if let Some(timeout) = self.timeout_ns {
+            remarks
+                .push(format!("a run ends after {}: hyperfine has no such limit", Time(timeout)));
+        }
+        CommandLine { words, remarks }
+    }
+
+    fn not_said(&self) -> &'static [&'static str] {
+        NOT_SAID
+    }
+}

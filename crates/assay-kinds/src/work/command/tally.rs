@@ -1,0 +1,390 @@
+//! What the runs of one trial came to.
+
+use std::collections::BTreeMap;
+
+use assay_base::presence::Presence;
+use assay_system::system::Executed;
+use assay_system::system::execute::{Ending, PeakBy, PeakMemory};
+
+use super::detail::{Detail, KEPT_RUNS};
+use super::planned::Planned;
+use super::{DURATION, LONGEST, PEAK_MEMORY, READ, SHORTEST, SYSTEM, USER, WRITTEN};
+use crate::work::measured::{Claims, Measured, Ran, Told, told};
+
+/// Runs that take less than this are mostly the shell's, where there is one.
+const SHORT_NS: f64 = 5e6;
+/// Share of the shell's own start from which on a time can be told from it.
+const SMALLEST_SHARE: f64 = 0.1;
+
+/// Starts of the shell alone.
+#[derive(Default)]
+pub(super) struct Starts {
+    pub(super) count: u64,
+    pub(super) sum_ns: u64,
+    shortest_ns: Option<u64>,
+    user_ns: u64,
+    system_ns: u64,
+}
+
+impl Starts {
+    pub(super) fn add(&mut self, executed: &Executed) {
+        self.count += 1;
+        self.sum_ns = self.sum_ns.saturating_add(executed.wall_ns);
+        let shortest_ns = self.shortest_ns.unwrap_or(executed.wall_ns);
+        self.shortest_ns = Some(shortest_ns.min(executed.wall_ns));
+        self.user_ns = self.user_ns.saturating_add(executed.user_ns);
+        self.system_ns = self.system_ns.saturating_add(executed.system_ns);
+    }
+
+    /// Nanoseconds of one start, of a sum over all.
+    fn each(&self, sum_ns: u64) -> f64 {
+        sum_ns as f64 / self.count.max(1) as f64
+    }
+}
+
+/// The sum of an amount over all runs; absent as soon as one run does not tell it.
+type Sum = Option<Presence<u64>>;
+
+fn added(sum: &mut Sum, amount: &Presence<u64>) {
+    let so_far = sum.take().unwrap_or(Presence::Present(0));
+    *sum = Some(so_far.both(amount, |sum, amount| sum.saturating_add(*amount)));
+}
+
+/// Sums over the runs of a trial.
+#[derive(Default)]
+pub(super) struct Tally {
+    pub(super) shell: Starts,
+    pub(super) detail: Detail,
+    wall_ns: u64,
+    user_ns: u64,
+    system_ns: u64,
+    /// Processor time of what stands around the runs.
+    aside_ns: u64,
+    peak: Option<Presence<PeakMemory>>,
+    read: Sum,
+    written: Sum,
+}
+
+impl Tally {
+    /// Runs so far.
+    pub(super) fn runs(&self) -> u64 {
+        self.detail.runs
+    }
+
+    /// What they took together, nanoseconds.
+    pub(super) fn wall_ns(&self) -> u64 {
+        self.wall_ns
+    }
+
+    /// One run more.
+    pub(super) fn add(&mut self, executed: &Executed) {
+        let wall_ns = executed.wall_ns;
+        let detail = &mut self.detail;
+        if detail.wall_ns.len() < KEPT_RUNS {
+            detail.wall_ns.push(wall_ns);
+        }
+        let [shortest, longest] = detail.span_ns;
+        let first = detail.runs == 0;
+        detail.span_ns =
+            [if first { wall_ns } else { shortest.min(wall_ns) }, longest.max(wall_ns)];
+        detail.runs += 1;
+        detail.left_running += u64::from(executed.left_running);
+        *detail.endings.entry(ending(executed.ending)).or_default() += 1;
+        if let Presence::Present(read) = executed.read_bytes {
+            let [least, most] = detail.read_span_bytes.unwrap_or([read, read]);
+            detail.read_span_bytes = Some([least.min(read), most.max(read)]);
+        }
+        self.wall_ns = self.wall_ns.saturating_add(wall_ns);
+        self.user_ns = self.user_ns.saturating_add(executed.user_ns);
+        self.system_ns = self.system_ns.saturating_add(executed.system_ns);
+        added(&mut self.read, &executed.read_bytes);
+        added(&mut self.written, &executed.write_bytes);
+        let own = &executed.peak_memory;
+        self.peak =
+            Some(self.peak.as_ref().map_or_else(
+                || own.clone(),
+                |peak| peak.both(own, |peak, own| larger(*peak, *own)),
+            ));
+    }
+
+    /// Something was run that is not measured: its processor time is the trial's all the same.
+    pub(super) fn aside(&mut self, executed: &Executed) {
+        let both = executed.user_ns.saturating_add(executed.system_ns);
+        self.aside_ns = self.aside_ns.saturating_add(both);
+    }
+
+    /// The page cache was emptied: bytes in it before and after.
+    pub(super) fn emptied(&mut self, seen: Option<[u64; 2]>) {
+        let Some([before, after]) = seen else { return };
+        let worst = self.detail.emptied_bytes.is_none_or(|[_, left]| after > left);
+        if worst {
+            self.detail.emptied_bytes = Some([before, after]);
+        }
+    }
+
+    /// The trial.
+    pub(super) fn ran(mut self, planned: &Planned, elapsed_ns: u64, stopped: bool) -> Ran {
+        let start_ns = self.shell.shortest_ns.filter(|_| planned.shell);
+        self.detail.shell_ns = start_ns.map(|ns| ns as f64);
+        self.detail.peak_by = self.peak.as_ref().and_then(|peak| Some(peak.value()?.by));
+        let (values, absent) = self.values();
+        let cpu_ns = self.user_ns.saturating_add(self.system_ns).saturating_add(self.aside_ns);
+        let notes = self.notes();
+        Ran {
+            measured: Measured {
+                window_ns: self.wall_ns,
+                elapsed_ns,
+                cpu_ns,
+                waited_ns: None,
+                claims: Claims::default(),
+                values,
+                absent,
+                notes,
+                detail: self.detail.into(),
+            },
+            histograms: BTreeMap::new(),
+            series: Vec::new(),
+            threads_cpu_ns: cpu_ns,
+            stopped,
+        }
+    }
+
+    /// Mean nanoseconds of a run.
+    fn duration_ns(&self) -> f64 {
+        self.alone(self.wall_ns as f64 / self.detail.runs.max(1) as f64)
+    }
+
+    /// Nanoseconds without the shell's own start.
+    fn alone(&self, wall_ns: f64) -> f64 {
+        (wall_ns - self.shell_ns()).max(0.0)
+    }
+
+    /// What is taken off of each run: the shortest start of the shell, nothing where there is none. A busy
+    /// machine makes the mean start longer than that of many a run, which would then be told as shorter than
+    /// it was.
+    fn shell_ns(&self) -> f64 {
+        self.detail.shell_ns.unwrap_or(0.0)
+    }
+
+    /// A time of runs in seconds, where it can be told from the shell's own start.
+    fn seconds(&self, ns: f64) -> Presence<f64> {
+        if ns <= 0.0 || ns < SMALLEST_SHARE * self.shell_ns() {
+            return Presence::absent(
+                "a run takes no longer than the shell's own start: measure it without the shell \
+                 (shell = false, --no-shell)",
+            );
+        }
+        Presence::Present(ns / 1e9)
+    }
+
+    /// Metrics by name, and why there is none.
+    fn values(&self) -> Told {
+        let runs = self.detail.runs.max(1) as f64;
+        let each = |sum: &Sum| {
+            let sum = sum.clone().unwrap_or_else(|| Presence::absent("nothing was run"));
+            sum.map(|sum| sum as f64 / runs)
+        };
+        // Seconds of a run without what the shell took; the two are told apart by ticks and may cross.
+        let own = |sum_ns: u64, shell_ns: u64| {
+            (sum_ns as f64 / runs - self.shell.each(shell_ns)).max(0.0) / 1e9
+        };
+        let [shortest, longest] = self.detail.span_ns.map(|ns| self.alone(ns as f64));
+        let peak = self.peak.clone().unwrap_or_else(|| Presence::absent("nothing was run"));
+        told([
+            (DURATION, self.seconds(self.duration_ns())),
+            (SHORTEST, self.seconds(shortest)),
+            (LONGEST, self.seconds(longest)),
+            (USER, Presence::Present(own(self.user_ns, self.shell.user_ns))),
+            (SYSTEM, Presence::Present(own(self.system_ns, self.shell.system_ns))),
+            (PEAK_MEMORY, peak.map(|peak| peak.bytes as f64)),
+            (READ, each(&self.read)),
+            (WRITTEN, each(&self.written)),
+        ])
+    }
+
+    /// What is worth telling, the same words for the same thing in every trial.
+    fn notes(&self) -> Vec<String> {
+        let short = self.detail.shell_ns.is_some() && self.duration_ns() < SHORT_NS;
+        let short = short.then_some(
+            "a run is so short that the shell's own start is much of it: without the shell \
+             (shell = false, --no-shell) the time is more exact",
+        );
+        let left = (self.detail.left_running > 0)
+            .then_some("it left processes running, which were ended before the next run");
+        let peak = self.detail.peak_by.map(|by| match by {
+            PeakBy::Cgroup => {
+                "the peak of memory is that of its control group: pages of files that it read are in it"
+            }
+            PeakBy::Sampled => "the peak of memory was sampled: a short one may have been missed",
+            PeakBy::LargestProcess => {
+                "the peak of memory is that of its largest process: the whole could not be looked at"
+            }
+        });
+        [short, left, peak].into_iter().flatten().map(str::to_owned).collect()
+    }
+}
+
+/// The larger of two peaks, known no better than the worse of both.
+fn larger(one: PeakMemory, other: PeakMemory) -> PeakMemory {
+    let rank = |by: PeakBy| by as u8;
+    let by = if rank(one.by) >= rank(other.by) { one.by } else { other.by };
+    PeakMemory { bytes: one.bytes.max(other.bytes), by }
+}
+
+fn ending(ending: Ending) -> String {
+    match ending {
+        Ending::Exited(code) => format!("exit code {code}"),
+        Ending::Signalled(signal) => format!("signal {signal}"),
+        Ending::TimedOut => "timeout".to_owned(),
+        Ending::Stopped => "stopped".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    fn executed(wall_ms: u64, user_ms: u64, system_ms: u64) -> Executed {
+        let peak = PeakMemory { bytes: wall_ms, by: PeakBy::Cgroup };
+        Executed {
+            ending: Ending::Exited(0),
+            wall_ns: wall_ms * MS,
+            user_ns: user_ms * MS,
+            system_ns: system_ms * MS,
+            peak_memory: Presence::Present(peak),
+            read_bytes: Presence::Present(wall_ms * 10),
+            write_bytes: Presence::Present(wall_ms * 100),
+            complaint: String::new(),
+            left_running: 0,
+            heard: String::new(),
+            memory_kills: Presence::absent("no limit"),
+        }
+    }
+
+    fn planned(shell: bool) -> Planned {
+        let mut planned: Planned = serde_json::from_value(serde_json::json!({
+            "run": "work", "cold": false, "shell": true, "ignore_failure": false
+        }))
+        .unwrap();
+        planned.shell = shell;
+        planned
+    }
+
+    /// Values rounded to the nanosecond.
+    fn told(ran: &Ran) -> Vec<(&str, f64)> {
+        let round = |value: f64| (value * 1e9).round() / 1e9;
+        ran.measured.values.iter().map(|(name, value)| (name.as_str(), round(*value))).collect()
+    }
+
+    #[test]
+    fn means_are_over_runs_and_without_the_shell() {
+        let mut tally = Tally::default();
+        for start in [executed(2, 1, 1), executed(4, 2, 1)] {
+            tally.shell.add(&start);
+        }
+        for run in [executed(13, 6, 2), executed(23, 9, 4)] {
+            tally.add(&run);
+        }
+        tally.aside(&executed(50, 20, 5));
+        assert_eq!((tally.runs(), tally.wall_ns()), (2, 36 * MS));
+        let ran = tally.ran(&planned(true), 77, false);
+        // The shortest start takes 2 ms; on average 1.5 ms are the user's and 1 the system's.
+        let expected = [
+            ("duration_max_s", 0.021),
+            ("duration_min_s", 0.011),
+            ("duration_s", 0.016),
+            ("peak_memory_bytes", 23.0),
+            ("read_bytes", 180.0),
+            ("system_s", 0.002),
+            ("user_s", 0.006),
+            ("write_bytes", 1800.0),
+        ];
+        assert_eq!(told(&ran), expected);
+        assert_eq!(ran.measured.cpu_ns, 46 * MS);
+        assert_eq!(
+            (ran.measured.window_ns, ran.measured.elapsed_ns, ran.stopped),
+            (36 * MS, 77, false)
+        );
+        let detail = Detail::of(&ran.measured).unwrap();
+        assert_eq!(detail.read_span_bytes, Some([130, 230]));
+        assert_eq!(detail.span_ns, [13 * MS, 23 * MS]);
+        assert_eq!(ran.measured.notes.len(), 1, "{:?}", ran.measured.notes);
+        assert!(ran.measured.notes[0].contains("its control group"));
+    }
+
+    #[test]
+    fn times_that_the_shell_covers_are_never_negative() {
+        let mut tally = Tally::default();
+        tally.shell.add(&executed(10, 8, 8));
+        tally.add(&Executed { left_running: 3, ..executed(11, 1, 1) });
+        let ran = tally.ran(&planned(true), 0, true);
+        assert_eq!(
+            told(&ran)[0..3],
+            [("duration_max_s", 0.001), ("duration_min_s", 0.001), ("duration_s", 0.001)]
+        );
+        assert_eq!((ran.measured.values["user_s"], ran.measured.values["system_s"]), (0.0, 0.0));
+        let notes = ran.measured.notes.join("; ");
+        assert!(notes.contains("so short") && notes.contains("left processes running"), "{notes}");
+    }
+
+    #[test]
+    fn no_run_is_told_as_shorter_than_it_was_where_starts_of_the_shell_scatter() {
+        let mut tally = Tally::default();
+        // `sleep 0.1` beside busy programs: a start takes 1 ms, or 40.
+        for wall_ms in [40, 1, 38, 2, 45] {
+            tally.shell.add(&executed(wall_ms, 0, 0));
+        }
+        for wall_ms in [101, 140, 102] {
+            tally.add(&executed(wall_ms, 0, 0));
+        }
+        let ran = tally.ran(&planned(true), 0, false);
+        let of = |name: &str| ran.measured.values[name];
+        let [least, mean, most] = ["duration_min_s", "duration_s", "duration_max_s"].map(of);
+        assert!(0.1 <= least && least <= mean && mean <= most, "{least} {mean} {most}");
+        let single: Vec<f64> = Detail::of(&ran.measured).unwrap().alone_ns().collect();
+        assert!(single.iter().all(|ns| (least..=most).contains(&(ns / 1e9))), "{single:?}");
+    }
+
+    #[test]
+    fn a_run_that_the_shell_covers_has_no_shortest_time() {
+        let mut tally = Tally::default();
+        tally.shell.add(&executed(10, 0, 0));
+        for wall_ms in [9, 30] {
+            tally.add(&executed(wall_ms, 0, 0));
+        }
+        let ran = tally.ran(&planned(true), 0, false);
+        assert_eq!(ran.measured.values.get("duration_min_s"), None);
+        assert!(ran.measured.absent["duration_min_s"].contains("without the shell"));
+        assert!(ran.measured.values["duration_s"] > 0.0);
+    }
+
+    #[test]
+    fn without_a_shell_nothing_is_taken_off_and_a_short_run_is_no_news() {
+        let mut tally = Tally::default();
+        tally.add(&executed(2, 1, 1));
+        tally.emptied(Some([100, 5]));
+        tally.emptied(Some([90, 7]));
+        tally.emptied(Some([200, 6]));
+        tally.emptied(None);
+        let ran = tally.ran(&planned(false), 0, false);
+        assert_eq!(ran.measured.values["duration_s"], 0.002);
+        let detail = Detail::of(&ran.measured).unwrap();
+        assert_eq!((detail.shell_ns, detail.emptied_bytes), (None, Some([90, 7])));
+        assert!(!ran.measured.notes.join("; ").contains("so short"), "{:?}", ran.measured.notes);
+    }
+
+    #[test]
+    fn a_run_is_told_from_the_shell_from_a_tenth_of_it_on() {
+        let of = |wall_ms: u64| {
+            let mut tally = Tally::default();
+            tally.shell.add(&executed(100, 0, 0));
+            tally.add(&executed(wall_ms, 0, 0));
+            let ran = tally.ran(&planned(true), 0, false);
+            ran.measured.values.get("duration_s").copied()
+        };
+        assert_eq!(of(110), Some(0.01));
+        assert_eq!(of(109), None);
+    }
+}

@@ -1,0 +1,612 @@
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+use assay_base::presence::Presence;
+use assay_load::Bystanders;
+use assay_system::system::execute::{Ending, PeakBy, PeakMemory};
+use assay_system::system::{Executed, Fake, System};
+
+use super::*;
+use crate::work::measured::Ran;
+use crate::work::place::{Area, Medium};
+use crate::work::{Asks as _, Runs as _};
+
+const MS: u64 = 1_000_000;
+
+/// A run that took so long, and half of that of the processors.
+fn took(wall_ns: u64) -> Executed {
+    Executed {
+        ending: Ending::Exited(0),
+        wall_ns,
+        user_ns: wall_ns / 4,
+        system_ns: wall_ns / 4,
+        peak_memory: Presence::Present(PeakMemory { bytes: 4096, by: PeakBy::Cgroup }),
+        read_bytes: Presence::Present(0),
+        write_bytes: Presence::Present(512),
+        complaint: String::new(),
+        left_running: 0,
+        heard: String::new(),
+        memory_kills: Presence::absent("no limit"),
+    }
+}
+
+fn ended(ending: Ending, complaint: &str) -> Executed {
+    Executed { ending, complaint: complaint.to_owned(), ..took(10 * MS) }
+}
+
+/// A system on which the shell takes a millisecond, and `work` ten times that and the shell's own.
+fn fake() -> Fake {
+    let fake = Fake::new();
+    fake.put_executions("sh -c ", [took(MS)]);
+    fake.put_executions("sh -c work", [took(11 * MS)]);
+    fake.put_executions("sh -c before", [took(MS)]);
+    fake.put_executions("sh -c after", [took(MS)]);
+    fake
+}
+
+fn run_on<T>(fake: &Fake, time_ns: u64, stop: &AtomicBool, run: impl FnOnce(&Run<'_>) -> T) -> T {
+    let area = Area { start: 0, length: 0, asked: 0, written: false, fill_ns: 0 };
+    run(&Run {
+        system: fake,
+        medium: Medium { file: None, area, memory_alignment: 4096, law: None },
+        path: Path::new("/home/me"),
+        ramp_ns: 0,
+        time_ns,
+        seed: 7,
+        study_seed: 1,
+        caller: None,
+        bystanders: &Bystanders::now(),
+        stop,
+        lookout: None,
+        keep: None,
+        limits: None,
+    })
+}
+
+fn trial(fake: &Fake, asked: &Asked, time_ns: u64) -> Result<Ran, String> {
+    let planned = asked.planned().unwrap();
+    run_on(fake, time_ns, &AtomicBool::new(false), |run| planned.run(run))
+}
+
+fn value(ran: &Ran, metric: &str) -> f64 {
+    ran.measured.values[metric]
+}
+
+#[test]
+fn a_trial_runs_until_its_time_is_over_and_the_shell_is_taken_off() {
+    let ran = trial(&fake(), &Asked::new("work"), 100 * MS).unwrap();
+    let detail = Detail::of(&ran.measured).unwrap();
+    assert!((5..=10).contains(&detail.runs), "{detail:?}");
+    assert_eq!(detail.shell_ns, Some(1e6));
+    assert!((value(&ran, "duration_s") - 0.01).abs() < 1e-12);
+    assert!((value(&ran, "user_s") - 0.002_5).abs() < 1e-12);
+    assert_eq!(value(&ran, "peak_memory_bytes"), 4096.0);
+    assert_eq!(value(&ran, "write_bytes"), 512.0);
+    assert_eq!(detail.endings, BTreeMap::from([("exit code 0".to_owned(), detail.runs)]));
+    assert!(detail.alone_ns().all(|ns| (ns - 1e7).abs() < 1.0));
+}
+
+#[test]
+fn counted_runs_are_counted_and_one_run_is_the_least() {
+    let counted = Asked { runs: Some(3), ..Asked::new("work") };
+    let ran = trial(&fake(), &counted, 1000 * MS).unwrap();
+    assert_eq!(ran.measured.operations(), 3);
+    let short = trial(&fake(), &Asked::new("work"), 1).unwrap();
+    assert_eq!(short.measured.operations(), 1);
+}
+
+#[test]
+fn without_a_shell_the_line_is_the_words() {
+    let fake = Fake::new();
+    fake.put_executions("tool a b", [took(10 * MS)]);
+    let asked = Asked { shell: false, runs: Some(2), ..Asked::new("tool 'a' b") };
+    let ran = trial(&fake, &asked, 1000 * MS).unwrap();
+    assert_eq!(Detail::of(&ran.measured).unwrap().shell_ns, None);
+    assert_eq!(fake.executed(), ["tool a b", "tool a b"]);
+    assert!((value(&ran, "duration_s") - 0.01).abs() < 1e-12);
+}
+
+#[test]
+fn what_takes_no_longer_than_the_shell_has_no_time_and_says_why() {
+    let fake = fake();
+    fake.put_executions("sh -c true", [took(MS)]);
+    let asked = Asked { runs: Some(2), ..Asked::new("true") };
+    let ran = trial(&fake, &asked, 1000 * MS).unwrap();
+    let planned = asked.planned().unwrap();
+    let told = planned.value("duration_s", &ran.measured).unwrap().unwrap_err();
+    assert!(told.contains("--no-shell"), "{told}");
+    assert!(planned.value("user_s", &ran.measured).unwrap().is_ok());
+}
+
+#[test]
+fn each_run_is_prepared_and_cleaned_up_after() {
+    let asked = Asked {
+        runs: Some(2),
+        prepare: Some("before".to_owned()),
+        cleanup: Some("after".to_owned()),
+        ..Asked::new("work")
+    };
+    let fake = fake();
+    trial(&fake, &asked, 1000 * MS).unwrap();
+    let lines: Vec<String> = fake.executed().into_iter().filter(|line| line != "sh -c ").collect();
+    let once = ["sh -c before", "sh -c work", "sh -c after"];
+    assert_eq!(lines, [once, once].concat());
+}
+
+#[test]
+fn a_run_that_fails_is_named_with_what_it_said_and_cleaned_up_after() {
+    let fake = fake();
+    let fails = ended(Ending::Exited(3), "a\nno \u{1b}[31mroom\n\n");
+    fake.put_executions("sh -c work", [took(MS), took(MS), took(MS), fails, took(MS)]);
+    let asked = Asked { cleanup: Some("after".to_owned()), ..Asked::new("work") };
+    let told = trial(&fake, &asked, 1000 * MS).unwrap_err();
+    assert_eq!(told, "run 4 of `work` ended with exit code 3; it said: a; no \\u{1b}[31mroom");
+    assert_eq!(fake.executed().last().unwrap(), "sh -c after");
+}
+
+#[test]
+fn failures_count_where_that_is_asked_for() {
+    let fake = fake();
+    fake.put_executions("sh -c work", [took(MS), ended(Ending::Signalled(9), "")]);
+    let asked = Asked { ignore_failure: true, runs: Some(3), ..Asked::new("work") };
+    let ran = trial(&fake, &asked, 1000 * MS).unwrap();
+    let endings = &Detail::of(&ran.measured).unwrap().endings;
+    assert_eq!(endings.get("signal 9"), Some(&2));
+    assert_eq!(endings.get("exit code 0"), Some(&1));
+}
+
+#[test]
+fn a_run_that_does_not_end_fails_its_trial_whatever_is_ignored() {
+    let fake = fake();
+    fake.put_executions("sh -c work", [ended(Ending::TimedOut, "")]);
+    let timeout = Some("2 s".parse().unwrap());
+    let asked = Asked { ignore_failure: true, timeout, ..Asked::new("work") };
+    let told = trial(&fake, &asked, 1000 * MS).unwrap_err();
+    assert!(told.starts_with("run 1 of `work` did not end within 2 s"), "{told}");
+}
+
+#[test]
+fn who_stops_a_run_loses_nothing_but_its_trial() {
+    let fake = fake();
+    fake.put_executions("sh -c work", [ended(Ending::Stopped, "")]);
+    let asked = Asked { cleanup: Some("after".to_owned()), ..Asked::new("work") };
+    let ran = trial(&fake, &asked, 1000 * MS).unwrap();
+    assert!(ran.stopped);
+    assert_eq!(fake.executed().last().unwrap(), "sh -c after");
+}
+
+#[test]
+fn a_run_that_was_never_begun_is_not_cleaned_up_after() {
+    let fake = fake();
+    let asked = Asked { shell: false, cleanup: Some("after".to_owned()), ..Asked::new("work") };
+    let planned = asked.planned().unwrap();
+    fake.put_executions("after", [took(MS)]);
+    let ran = run_on(&fake, MS, &AtomicBool::new(true), |run| planned.run(run)).unwrap();
+    assert!(ran.stopped && fake.executed().is_empty());
+}
+
+#[test]
+fn the_environment_is_larger_by_what_the_seed_says() {
+    let paddings = |seed: u64| -> Vec<u64> {
+        let mut draws = assay_base::draws::Draws::new(seed, "environment");
+        (0..3).map(|_| draws.below(4096)).collect()
+    };
+    assert_eq!(paddings(1), paddings(1));
+    assert_ne!(paddings(1), paddings(2));
+}
+
+#[test]
+fn the_names_of_the_variables_that_it_got_are_kept_and_nothing_of_what_they_hold() {
+    let fake = fake();
+    fake.set_variable("PATH", "/bin").set_variable("SECRET", "s3cret").set_variable("MINE", "ok");
+    let variables = |named: &[&str]| {
+        let environment = named.iter().map(|name| (*name).to_owned()).collect();
+        let asked = Asked { environment, runs: Some(1), ..Asked::new("work") };
+        let ran = trial(&fake, &asked, 1000 * MS).unwrap();
+        assert!(!serde_json::to_string(&ran.measured).unwrap().contains("s3cret"));
+        Detail::of(&ran.measured).unwrap().variables.clone()
+    };
+    assert_eq!(variables(&[]), ["PATH"]);
+    assert_eq!(variables(&["MINE", "ABSENT"]), ["MINE", "PATH"]);
+}
+
+#[test]
+fn a_cold_run_empties_the_cache_and_looks_what_is_left() {
+    let fake = fake();
+    fake.put("/proc/meminfo", "Active(file): 3000 kB\nInactive(file): 100 kB\nMapped: 100 kB\n");
+    let asked = Asked { cold: true, runs: Some(1), ..Asked::new("work") };
+    let ran = trial(&fake, &asked, 1000 * MS).unwrap();
+    let left = Detail::of(&ran.measured).unwrap().emptied_bytes;
+    assert_eq!(left, Some([3000 << 10, 3000 << 10]));
+}
+
+#[test]
+fn amounts_that_one_run_does_not_tell_are_told_of_none() {
+    let fake = fake();
+    let untold = Executed { read_bytes: Presence::absent("not permitted"), ..took(11 * MS) };
+    fake.put_executions("sh -c work", [took(11 * MS), untold, took(11 * MS)]);
+    let asked = Asked { runs: Some(3), ..Asked::new("work") };
+    let ran = trial(&fake, &asked, 1000 * MS).unwrap();
+    assert!(!ran.measured.values.contains_key("read_bytes"));
+    let planned = asked.planned().unwrap();
+    let told = planned.value("read_bytes", &ran.measured).unwrap();
+    assert_eq!(told, Err("not permitted".to_owned()));
+}
+
+#[test]
+fn peaks_are_known_no_better_than_the_worst_of_them() {
+    let fake = fake();
+    let peak = |bytes, by| Presence::Present(PeakMemory { bytes, by });
+    let runs = [
+        Executed { peak_memory: peak(10, PeakBy::Cgroup), ..took(11 * MS) },
+        Executed { peak_memory: peak(30, PeakBy::Cgroup), ..took(11 * MS) },
+        Executed { peak_memory: peak(20, PeakBy::LargestProcess), ..took(11 * MS) },
+    ];
+    fake.put_executions("sh -c work", runs);
+    let asked = Asked { runs: Some(3), ..Asked::new("work") };
+    let ran = trial(&fake, &asked, 1000 * MS).unwrap();
+    assert_eq!(value(&ran, "peak_memory_bytes"), 30.0);
+    assert_eq!(Detail::of(&ran.measured).unwrap().peak_by, Some(PeakBy::LargestProcess));
+    assert!(ran.measured.notes.iter().any(|note| note.contains("largest process")));
+}
+
+#[test]
+fn only_so_many_runs_are_kept_and_all_are_counted() {
+    let fake = Fake::new();
+    fake.put_executions("fast", [took(1000)]);
+    let asked = Asked { shell: false, runs: Some(1500), ..Asked::new("fast") };
+    let ran = trial(&fake, &asked, 1000 * MS).unwrap();
+    let detail = Detail::of(&ran.measured).unwrap();
+    assert_eq!((detail.runs, detail.wall_ns.len()), (1500, KEPT_RUNS));
+}
+
+#[test]
+fn a_pilot_runs_it_once_and_refuses_what_is_not_there() {
+    let fake = fake();
+    let stop = AtomicBool::new(false);
+    let cost = run_on(&fake, 0, &stop, |run| Asked::new("work").pilot(run));
+    assert_eq!(cost, Ok(Some(11 * MS)));
+    let told = run_on(&fake, 0, &stop, |run| Asked::new("nothere").pilot(run)).unwrap_err();
+    assert!(told.starts_with("`nothere`: "), "{told}");
+    assert_eq!(fake.executed(), ["sh -c work", "sh -c nothere"]);
+}
+
+#[test]
+fn the_same_by_hand_is_a_line_of_hyperfine() {
+    let asked = Asked {
+        prepare: Some("rm -rf tree".to_owned()),
+        cleanup: Some("sync".to_owned()),
+        input: Some("words".to_owned()),
+        ignore_failure: true,
+        runs: Some(5),
+        shell: false,
+        ..Asked::new("tar xf a.tar")
+    };
+    let line = asked.planned().unwrap().by_hand(&crate::work::ByHand {
+        name: "command",
+        area: Area { start: 0, length: 0, asked: 0, written: false, fill_ns: 0 },
+        path: "/home/me",
+        ramp_ns: 0,
+        time_ns: 1,
+        note: None,
+        background: None,
+    });
+    assert_eq!(
+        line.words,
+        [
+            "hyperfine",
+            "--runs",
+            "5",
+            "--shell=none",
+            "--ignore-failure",
+            "--prepare",
+            "rm -rf tree",
+            "--conclude",
+            "sync",
+            "--input",
+            "words",
+            "tar xf a.tar"
+        ]
+    );
+}
+
+#[test]
+fn the_fake_clock_goes_on_while_a_program_runs() {
+    let fake = fake();
+    let before = fake.monotonic_ns();
+    trial(&fake, &Asked { runs: Some(1), ..Asked::new("work") }, MS).unwrap();
+    assert!(fake.monotonic_ns() - before >= 11 * MS);
+}
+
+/// The fake, with this program and what makes and removes a tree.
+fn with_tree() -> Fake {
+    let fake = fake();
+    fake.add("link /proc/self/exe /usr/bin/assay\ndir /home/me\n").unwrap();
+    for line in ["/usr/bin/assay tree assay-tree --c-files 2", "rm -rf assay-tree", tree::PRIME] {
+        fake.put_executions(&format!("sh -c {line}"), [took(MS)]);
+    }
+    fake
+}
+
+fn in_tree() -> Asked {
+    let prepare = Some("before".to_owned());
+    Asked { c_files: Some(2), prepare, runs: Some(1), shell: false, ..Asked::new("work") }
+}
+
+#[test]
+fn a_tree_is_made_read_before_each_run_and_removed() {
+    let fake = with_tree();
+    // As a run left it behind that was killed.
+    fake.put("/home/me/assay-tree/.made-by-assay", "");
+    trial(&fake, &in_tree(), MS).unwrap();
+    let lines = fake.executed();
+    let lines: Vec<&str> = lines.iter().map(|line| line.trim_start_matches("sh -c ")).collect();
+    let wanted = [
+        "rm -rf assay-tree",
+        "/usr/bin/assay tree assay-tree --c-files 2",
+        "before",
+        tree::PRIME,
+        "work",
+        "rm -rf assay-tree",
+    ];
+    assert_eq!(lines, wanted);
+}
+
+#[test]
+fn a_tree_without_room_is_not_begun() {
+    let fake = with_tree();
+    fake.add("space /home/me 5000 1000000\n").unwrap();
+    let told = trial(&fake, &in_tree(), MS).unwrap_err();
+    assert!(told.contains("there is no room for a generated tree of 2 C files"), "{told}");
+    assert!(fake.executed().is_empty());
+}
+
+#[test]
+fn jobs_stand_for_a_number_unless_they_are_a_factor() {
+    let mut asked = Asked { jobs: Some(4), ..Asked::new("make -j{jobs}") };
+    assert_eq!(asked.planned().unwrap().run, "make -j4");
+    asked.take("jobs", "16");
+    assert_eq!(asked.planned().unwrap().run, "make -j16");
+}
+
+#[test]
+fn a_source_with_spaces_is_one_word() {
+    let tree = Tree::Copied { source: "/home/me/the source".to_owned() };
+    let lines = tree.making("/opt/my assay");
+    assert_eq!(lines[0], "'/opt/my assay' tree assay-tree");
+    assert!(lines[1].starts_with("cp -a '/home/me/the source'/. assay-tree/"), "{lines:?}");
+}
+
+/// How often the shell alone was started, and how often the line was run.
+fn starts_and_runs(fake: &Fake) -> (usize, usize) {
+    let lines = fake.executed();
+    let count = |wanted: &str| lines.iter().filter(|line| *line == wanted).count();
+    (count("sh -c "), count("sh -c work"))
+}
+
+#[test]
+fn the_shell_alone_is_started_five_times_and_then_for_a_tenth_of_the_time() {
+    let fake = fake();
+    trial(&fake, &Asked { runs: Some(1), ..Asked::new("work") }, 1000 * MS).unwrap();
+    assert_eq!(starts_and_runs(&fake), (5, 1));
+    // Five starts take 5 ms: the sixth is due after five runs of 11 ms.
+    let fake = self::fake();
+    trial(&fake, &Asked { runs: Some(5), ..Asked::new("work") }, 1000 * MS).unwrap();
+    assert_eq!(starts_and_runs(&fake), (5, 5));
+    let fake = self::fake();
+    trial(&fake, &Asked { runs: Some(6), ..Asked::new("work") }, 1000 * MS).unwrap();
+    assert_eq!(starts_and_runs(&fake), (6, 6));
+    // However long it goes on, it is fifty times and no more.
+    let fake = self::fake();
+    trial(&fake, &Asked { runs: Some(80), ..Asked::new("work") }, 10_000 * MS).unwrap();
+    assert_eq!(starts_and_runs(&fake), (50, 80));
+    // Without a shell there is none to start.
+    let fake = Fake::new();
+    fake.put_executions("work", [took(10 * MS)]);
+    let asked = Asked { shell: false, runs: Some(20), ..Asked::new("work") };
+    trial(&fake, &asked, 1000 * MS).unwrap();
+    assert_eq!(fake.executed().len(), 20);
+}
+
+#[test]
+fn a_shell_that_fails_is_told() {
+    let fake = fake();
+    fake.put_executions("sh -c ", [ended(Ending::Exited(127), "no such file")]);
+    let told = trial(&fake, &Asked::new("work"), 100 * MS).unwrap_err();
+    assert_eq!(told, "the shell alone ended with exit code 127; it said: no such file");
+}
+
+#[test]
+fn of_what_a_program_said_the_last_six_lines_are_told() {
+    let told = |complaint: &str| {
+        let fake = fake();
+        fake.put_executions("sh -c work", [ended(Ending::Exited(1), complaint)]);
+        trial(&fake, &Asked::new("work"), 100 * MS).unwrap_err()
+    };
+    assert_eq!(told(""), "run 1 of `work` ended with exit code 1");
+    assert_eq!(told(" \n\n"), "run 1 of `work` ended with exit code 1");
+    let all = "run 1 of `work` ended with exit code 1; it said: 2; 3; 4; 5; 6; 7";
+    assert_eq!(told("1\n2\n 3 \n4\n\n5\n6\n7\n"), all);
+    let fake = fake();
+    fake.put_executions("sh -c work", [ended(Ending::Signalled(11), "")]);
+    let told = trial(&fake, &Asked::new("work"), 100 * MS).unwrap_err();
+    assert_eq!(told, "run 1 of `work` was ended by signal 11");
+}
+
+#[test]
+fn lines_around_a_run_that_fail_fail_the_trial_whatever_is_ignored() {
+    for (line, name) in [("before", "prepare"), ("after", "cleanup")] {
+        let fake = fake();
+        fake.put_executions(&format!("sh -c {line}"), [ended(Ending::Exited(2), "")]);
+        let asked = Asked {
+            prepare: Some("before".to_owned()),
+            cleanup: Some("after".to_owned()),
+            ignore_failure: true,
+            ..Asked::new("work")
+        };
+        let told = trial(&fake, &asked, 100 * MS).unwrap_err();
+        assert_eq!(told, format!("{name} `{line}` ended with exit code 2"));
+        // What was prepared is cleaned up; what could not be is not run.
+        let (_, runs) = starts_and_runs(&fake);
+        assert_eq!(runs, usize::from(name == "cleanup"), "{name}");
+        assert_eq!(fake.executed().last().unwrap(), "sh -c after");
+    }
+}
+
+#[test]
+fn a_target_that_is_full_is_told_with_the_reason() {
+    let of = |free: u64| {
+        let fake = with_tree();
+        fake.add(&format!("space /home/me {free} 1000000000\n")).unwrap();
+        fake.put_executions("sh -c work", [ended(Ending::Exited(1), "cannot write")]);
+        let asked = Asked { c_files: None, source: Some("/src".to_owned()), ..in_tree() };
+        for line in [
+            "/usr/bin/assay tree assay-tree",
+            "cp -a /src/. assay-tree/ && { sync -f . 2> /dev/null || sync; }",
+        ] {
+            fake.put_executions(&format!("sh -c {line}"), [took(MS)]);
+        }
+        trial(&fake, &asked, MS).unwrap_err()
+    };
+    let full = of((1 << 20) - 1);
+    assert!(
+        full.starts_with("/home/me is full (1 MiB free)") && full.contains("cannot write"),
+        "{full}"
+    );
+    let other = of(1 << 20);
+    assert!(other.starts_with("run 1 of `work`"), "{other}");
+}
+
+#[test]
+fn a_tree_of_somebody_else_is_left_where_it_is() {
+    let fake = with_tree();
+    fake.put("/home/me/assay-tree/their-own", "");
+    let told = trial(&fake, &in_tree(), MS).unwrap_err();
+    assert!(told.contains("was not made by assay: move it away"), "{told}");
+    assert!(fake.executed().is_empty());
+}
+
+#[test]
+fn a_planned_command_is_told_with_all_that_stands_around_it() {
+    let words = |asked: Asked| asked.planned().unwrap().words();
+    assert_eq!(
+        words(Asked::new("work")),
+        "`work`, through the shell whose own start is taken off, again until the time is over"
+    );
+    let asked = Asked {
+        prepare: Some("a".to_owned()),
+        cleanup: Some("b".to_owned()),
+        cold: true,
+        shell: false,
+        runs: Some(1500),
+        source: Some("/src".to_owned()),
+        ..Asked::new("work")
+    };
+    assert_eq!(
+        words(asked),
+        "`work` in a copy of /src, every file of which is read before, each time after `a`, each time before \
+         `b`, without a shell, with an empty page cache, 1,500 runs"
+    );
+    assert!(words(Asked { runs: Some(1), ..Asked::new("work") }).ends_with(", one run"));
+    assert_eq!(
+        Asked { cold: true, ..Asked::new("") }.words(),
+        "runs a command, with an empty page cache"
+    );
+    assert_eq!(Asked::new("work").words(), "runs work");
+}
+
+#[test]
+fn half_of_the_runs_is_rounded_up() {
+    let half = |runs: Option<u64>| {
+        let planned = Asked { runs, ..Asked::new("work") }.planned().unwrap();
+        match planned.halved() {
+            crate::work::Planned::Command(own) => own.runs,
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(
+        [half(None), half(Some(1)), half(Some(4)), half(Some(5))],
+        [None, Some(1), Some(2), Some(3)]
+    );
+}
+
+#[test]
+fn by_hand_a_tree_is_set_up_and_the_lines_are_typed_in_it() {
+    let how = |asked: Asked| {
+        asked.planned().unwrap().by_hand(&crate::work::ByHand {
+            name: "command",
+            area: Area { start: 0, length: 0, asked: 0, written: false, fill_ns: 0 },
+            path: "/home/me",
+            ramp_ns: 0,
+            time_ns: 1,
+            note: None,
+            background: None,
+        })
+    };
+    let plain = how(Asked::new("work"));
+    assert_eq!(plain.words, ["hyperfine", "--min-runs", "2", "work"]);
+    assert_eq!(plain.remarks, ["run it in /home/me"]);
+    let tree = how(Asked {
+        cold: true,
+        prepare: Some("make clean".to_owned()),
+        cleanup: Some("sync".to_owned()),
+        timeout: Some("2 s".parse().unwrap()),
+        c_files: Some(2),
+        ..Asked::new("make")
+    });
+    assert_eq!(
+        tree.words,
+        [
+            "hyperfine",
+            "--min-runs",
+            "2",
+            "--prepare",
+            "cd assay-tree && make clean; sync; echo 3 | sudo tee /proc/sys/vm/drop_caches; find . -type f \
+             -exec cat {} + > /dev/null",
+            "--conclude",
+            "cd assay-tree && sync",
+            "--setup",
+            "assay tree assay-tree --c-files 2",
+            "--cleanup",
+            "rm -rf assay-tree",
+            "cd assay-tree && make"
+        ]
+    );
+    assert_eq!(tree.remarks[1], "a run ends after 2 s: hyperfine has no such limit");
+}
+
+#[test]
+fn a_quick_look_compiles_a_sixth_and_counted_runs_have_a_day() {
+    let mut asked = Asked { c_files: Some(13), ..Asked::new("make") };
+    asked.hurry(None);
+    assert_eq!((asked.c_files, asked.time), (Some(3), Some(QUICK)));
+    let mut counted = Asked { runs: Some(1), ..Asked::new("make") };
+    counted.hurry(None);
+    assert_eq!(counted.time, None);
+    counted.settle();
+    assert_eq!(counted.time.map(|time| time.0), Some(24 * 3600 * 1000 * MS));
+    let mut other = Asked::new("make");
+    other.settle();
+    assert_eq!(other.time.map(|time| time.0), Some(1000 * MS));
+    let said = Asked { time: Some(QUICK), ..Asked::new("make") };
+    assert_eq!(
+        {
+            let mut own = said.clone();
+            own.settle();
+            own
+        }
+        .time,
+        Some(QUICK)
+    );
+    assert!(said.ends_by_time() && !counted.ends_by_time());
+}
+
+#[test]
+fn costs_are_those_of_a_line_that_is_the_same() {
+    let work = |run: &str| Work::from(Asked::new(run));
+    assert!(Asked::new("a").costs_like(&work("a")));
+    assert!(!Asked::new("a").costs_like(&work("b")));
+    let cold = Asked { cold: true, ..Asked::new("a") };
+    assert!(!cold.costs_like(&work("a")));
+}

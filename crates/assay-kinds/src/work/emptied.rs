@@ -1,0 +1,28 @@
+//! An empty page cache: how work that is to begin with one gets it.
+
+use std::io::ErrorKind;
+
+use assay_system::system::{System, machine};
+
+/// Makes the kernel forget what it has of files; gives the bytes that it had and that it kept, where it
+/// tells them.
+///
+/// # Errors
+/// It may not, or cannot.
+pub(super) fn empty(system: &dyn System) -> Result<Option<[u64; 2]>, String> {
+    let before = cached_bytes(system);
+    system.forget_cache().map_err(|error| match error.kind() {
+        ErrorKind::PermissionDenied => {
+            "the page cache can be emptied by root alone: use sudo, or leave cold out".to_owned()
+        }
+        _ => format!("the page cache cannot be emptied: {error}"),
+    })?;
+    Ok(before.zip(cached_bytes(system)).map(|(before, after)| [before, after]))
+}
+
+/// Bytes of files in the page cache, but for what programs have mapped: that stays.
+fn cached_bytes(system: &dyn System) -> Option<u64> {
+    let bytes = |name| machine::memory(system, name).value().copied();
+    let all = bytes("Active(file)")?.saturating_add(bytes("Inactive(file)")?);
+    Some(all.saturating_sub(bytes("Mapped")?))
+}

@@ -1,0 +1,222 @@
+//! Small files: a tree of them is created, looked at, read, renamed and deleted, each a phase of its own.
+
+mod detail;
+mod keys;
+mod metrics;
+mod planned;
+mod run;
+#[cfg(test)]
+mod tests;
+
+use assay_base::catalogue::About;
+use assay_base::catalogue::keys::Fields;
+use assay_base::quantity::{Bytes, Metric, Time};
+use serde::{Deserialize, Serialize};
+
+pub use assay_load::{FileAct, FileSync, Pattern};
+
+use super::kind::{self, Complaints, InStudy, Judged, Kind, Needs, OwnParameter, Touch};
+use super::place::{Offer, Run};
+use super::{Work, io};
+
+pub use detail::{Detail, Phase};
+pub use metrics::{FILES, Of, of, rate};
+pub use planned::Planned;
+
+/// Files where a study does not say.
+const USUAL_FILES: u32 = 10_000;
+const USUAL_DIRECTORIES: u32 = 100;
+const USUAL_SIZE: Bytes = Bytes(4 << 10);
+/// A quick look takes one in so many files.
+const QUICK_SHARE: u32 = 10;
+/// Time of a trial at most where neither the workload nor a budget sets one.
+const BOUND: Time = Time(20_000_000_000);
+/// The same of a quick look.
+const QUICK_BOUND: Time = Time(2_000_000_000);
+
+/// A tree of small files, as a study asks for it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Asked {
+    /// Files in all.
+    #[serde(default = "usual_files")]
+    pub files: u32,
+    /// Directories that hold them.
+    #[serde(default = "usual_directories")]
+    pub directories: u32,
+    /// Levels of directories, the lowest of which holds the files.
+    #[serde(default = "one")]
+    pub levels: u32,
+    /// Bytes of a file.
+    #[serde(default = "usual_size")]
+    pub file_size: Bytes,
+    /// Order in which they are gone to once they are there.
+    #[serde(default = "random")]
+    pub pattern: Pattern,
+    /// Threads, each with files of its own.
+    #[serde(default = "one")]
+    pub threads: u32,
+    /// When a change counts as done.
+    #[serde(default)]
+    pub fsync: FileSync,
+    /// With an empty page cache before each phase.
+    #[serde(default, skip_serializing_if = "is_no")]
+    pub cold: bool,
+    /// Time of a trial at most.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time: Option<Time>,
+}
+
+const fn usual_files() -> u32 {
+    USUAL_FILES
+}
+
+const fn usual_directories() -> u32 {
+    USUAL_DIRECTORIES
+}
+
+const fn usual_size() -> Bytes {
+    USUAL_SIZE
+}
+
+const fn random() -> Pattern {
+    Pattern::Random
+}
+
+const fn one() -> u32 {
+    1
+}
+
+// The signature is serde's.
+#[allow(clippy::trivially_copy_pass_by_ref)]
+fn is_no(value: &bool) -> bool {
+    !*value
+}
+
+impl Asked {
+    /// The same, as it will be run.
+    pub fn planned(&self) -> Planned {
+        Planned {
+            files: self.files,
+            directories: self.directories,
+            levels: self.levels,
+            size_bytes: self.file_size.0 as u32,
+            pattern: self.pattern,
+            threads: self.threads,
+            fsync: self.fsync,
+            cold: self.cold,
+        }
+    }
+
+    /// Why no such tree can be.
+    fn obstacle(&self) -> Option<String> {
+        if self.pattern == Pattern::Spread {
+            return Some("files are accessed in sequential or random order, not spread".to_owned());
+        }
+        let least = [(self.threads, "threads"), (self.directories, "directories")];
+        least
+            .into_iter()
+            .find(|(number, _)| *number > self.files)
+            .map(|(number, what)| format!("{number} {what} need as many files, not {}", self.files))
+    }
+}
+
+impl Kind for Asked {
+    const ABOUT: About = About {
+        name: "files",
+        summary: "small files: created, looked at, read, renamed and deleted in a tree",
+        text: "In a directory that is made for it a tree of directories is made, and its files are \
+               created, looked at (stat), read, renamed and deleted: one after the other for all files, \
+               each a phase with a rate and latencies of its own. Names, orders and contents are drawn by \
+               the trial's seed and lie in memory before; each thread has files of its own. A change \
+               counts as done when the file system was synced after its phase, unless fsync says \
+               otherwise. What is read was written a moment ago and comes from the page cache, unless cold \
+               is said. Where a file system is too slow for the tree in the time of a trial, the tree is \
+               made smaller, or a phase ends at its share of the time; the result says so. The directory \
+               is gone afterwards.",
+    };
+    const KEYS: &'static Fields = &keys::KEYS;
+    const EXAMPLE: &'static str =
+        "files = { files = 10000, directories = 100, file-size = \"4 KiB\" }";
+    const PARAMETERS: &'static [OwnParameter<Self>] = keys::PARAMETERS;
+    const METRICS: &'static [&'static [Metric]] = &[metrics::METRICS];
+    const JUDGED: &'static [Judged] = &[Judged::Machine, Judged::Medium];
+
+    fn sample() -> Self {
+        Self {
+            files: USUAL_FILES,
+            directories: USUAL_DIRECTORIES,
+            levels: 1,
+            file_size: USUAL_SIZE,
+            pattern: Pattern::Random,
+            threads: 1,
+            fsync: FileSync::EachPhase,
+            cold: false,
+            time: None,
+        }
+    }
+}
+
+impl kind::Asks for Asked {
+    fn words(&self) -> String {
+        self.planned().tree_words()
+    }
+
+    fn needs(&self) -> Needs {
+        Needs::Directory
+    }
+
+    fn touches(&self) -> Touch {
+        Touch::default()
+    }
+
+    fn complain(&self, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
+        // What varies is looked at under each arm.
+        let varies = ["files", "threads", "directories", "pattern"]
+            .into_iter()
+            .any(|name| study.factors.contains_key(name));
+        if let Some(obstacle) = self.obstacle().filter(|_| !varies) {
+            to.key(path, obstacle, None);
+        }
+    }
+
+    fn time(&self) -> Option<Time> {
+        self.time
+    }
+
+    fn set_span(&mut self, time: Option<Time>, _: Option<Time>) {
+        self.time = time;
+    }
+
+    fn ends_by_time(&self) -> bool {
+        false
+    }
+
+    fn settle(&mut self) {
+        self.time = self.time.or(Some(BOUND));
+    }
+
+    fn hurry(&mut self, _: Option<Bytes>) {
+        let files = (self.files / QUICK_SHARE).max(self.threads).max(1);
+        self.directories = (self.directories / QUICK_SHARE).clamp(1, files);
+        self.files = files;
+        self.time = Some(self.time.map_or(QUICK_BOUND, |own| own.min(QUICK_BOUND)));
+    }
+
+    fn plan(&self, offer: &Offer<'_>) -> Result<(super::Planned, Option<String>), String> {
+        if offer.engine.name == io::Engine::Simulated {
+            return Err("a simulated drive has no files".to_owned());
+        }
+        self.obstacle().map_or_else(|| Ok((self.planned().into(), None)), Err)
+    }
+
+    /// A small tree, and larger ones until one says what a file costs.
+    fn pilot(&self, run: &Run<'_>) -> Result<Option<u64>, String> {
+        run::pilot(&self.planned(), run)
+    }
+
+    fn costs_like(&self, other: &Work) -> bool {
+        let shape = |own: &Self| Planned { files: 0, directories: 0, ..own.planned() };
+        Self::of(other).is_some_and(|other| shape(other) == shape(self))
+    }
+}

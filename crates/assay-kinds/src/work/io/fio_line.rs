@@ -1,0 +1,327 @@
+//! A planned workload as a command line of fio: what fio would have to be told to do the same work.
+
+use super::{Asked, Content, Engine, Mix, Pattern, Planned, WriteSync, parameters};
+use crate::work::kind::{ByHand, CommandLine};
+use crate::work::place::Area;
+
+/// Offsets of direct I/O are multiples of this everywhere.
+const PAGE: u64 = 4096;
+
+/// What no line can say.
+pub const NOT_SAID: &[&str] = &[
+    "one line is one trial: fio knows no order of trials, no replicates and no intervals",
+    "fio makes a missing file by itself; Assay writes the whole area with random bytes first",
+    "the seeds differ, so the offsets do too",
+    "with io_uring Assay registers buffers and file, as fio does with --fixedbufs --registerfiles",
+];
+
+/// The line for reads and writes. The simulated drive has no counterpart: the file then stands for a
+/// drive.
+pub(super) fn line(io: &Planned, how: &ByHand<'_>) -> CommandLine {
+    let mut line = job(io, &ByHand { area: how.area.measured(how.background.is_some()), ..*how });
+    if let Some(background) = how.background {
+        let lasts = ByHand {
+            name: "background",
+            area: how.area.halves()[1],
+            ramp_ns: 0,
+            time_ns: how.ramp_ns.saturating_add(how.time_ns),
+            note: background.note.as_deref(),
+            ..*how
+        };
+        let other = job(&background.work, &lasts);
+        line.words.extend(other.words.into_iter().skip(1));
+        line.remarks.extend(other.remarks);
+    }
+    line
+}
+
+/// One job of a line.
+fn job(io: &Planned, how: &ByHand<'_>) -> CommandLine {
+    let (engine, area) = (engine(io), &how.area);
+    let mut words = vec![
+        "fio".to_owned(),
+        format!("--name={}", name(how.name)),
+        format!("--filename={}", how.path.replace(':', "\\:")),
+        format!("--rw={}{}", pattern(io), step(io, area)),
+    ];
+    if io.mix.reads() && io.mix.writes() {
+        words.push(format!("--rwmixread={}", io.mix.read_percent()));
+    }
+    words.extend([
+        format!("--bs={}", size(io.size.0)),
+        format!("--iodepth={}", io.depth),
+        format!("--numjobs={}", io.threads),
+    ]);
+    if io.threads > 1 {
+        words.push("--thread".to_owned());
+    }
+    words.extend([format!("--direct={}", u8::from(io.direct)), format!("--ioengine={engine}")]);
+    words.extend(span(io, area));
+    words.extend(end(io, how));
+    words.extend(details(io));
+    words.push("--group_reporting".to_owned());
+    CommandLine { words, remarks: remarks(io, engine, how.note) }
+}
+
+fn engine(io: &Planned) -> Engine {
+    match io.engine {
+        Engine::Simulated if io.depth > 1 => Engine::IoUring,
+        Engine::Simulated => Engine::Psync,
+        engine => engine,
+    }
+}
+
+/// A name without anything that a shell would read.
+fn name(name: &str) -> String {
+    let plain = name.chars().filter(|c| !c.is_whitespace());
+    plain.map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' }).collect()
+}
+
+fn pattern(io: &Planned) -> String {
+    let random = if is_random(io) { "rand" } else { "" };
+    let mix = match (io.mix.reads(), io.mix.writes()) {
+        (true, true) => "rw",
+        (true, false) => "read",
+        _ => "write",
+    };
+    format!("{random}{mix}")
+}
+
+fn is_random(io: &Asked) -> bool {
+    io.pattern == Pattern::Random
+}
+
+/// What fio leaves out between two of the evenly spaced places, in whole pages.
+fn step(io: &Planned, area: &Area) -> String {
+    let Some(places) = io.operations.filter(|_| io.pattern == Pattern::Spread) else {
+        return String::new();
+    };
+    let step = area.length / places.max(1) / PAGE * PAGE;
+    let gap = step.saturating_sub(io.size.0);
+    if gap == 0 { String::new() } else { format!(":{}", size(gap)) }
+}
+
+/// When a trial ends: by time, or by its operations if they are done before.
+fn end(io: &Planned, how: &ByHand<'_>) -> Vec<String> {
+    let runtime = format!("--runtime={}", time(how.time_ns));
+    let ramp = format!("--ramp_time={}", time(how.ramp_ns));
+    match io.operations {
+        None => vec![runtime, "--time_based".to_owned(), ramp],
+        Some(operations) => {
+            let each = operations.div_ceil(u64::from(io.threads).max(1));
+            let bytes = each.saturating_mul(io.size.0);
+            vec![runtime, format!("--io_size={}", size(bytes))]
+        }
+    }
+}
+
+/// Where in the file. Sequential threads have a slice each.
+fn span(io: &Planned, area: &Area) -> Vec<String> {
+    let mut words = Vec::new();
+    if area.start > 0 {
+        words.push(format!("--offset={}", size(area.start)));
+    }
+    let block = io.size.0.max(1);
+    let threads = u64::from(io.threads).max(1);
+    if io.pattern == Pattern::Sequential && threads > 1 {
+        let slice = area.length / block / threads * block;
+        words.push(format!("--size={}", size(slice)));
+        words.push(format!("--offset_increment={}", size(slice)));
+    } else {
+        words.push(format!("--size={}", size(area.length / block * block)));
+    }
+    words
+}
+
+/// What is said of single parameters.
+fn details(io: &Planned) -> Vec<String> {
+    parameters::FIO.iter().flat_map(|words| words(io)).collect()
+}
+
+/// Random offsets, each drawn anew.
+pub(super) fn random(io: &Asked) -> Vec<String> {
+    let drawn: &[&str] = if is_random(io) { &["--norandommap", "--randrepeat=0"] } else { &[] };
+    drawn.iter().copied().map(str::to_owned).collect()
+}
+
+/// What is written.
+pub(super) fn content(io: &Asked) -> Vec<String> {
+    match io.content {
+        _ if !io.mix.writes() => Vec::new(),
+        Content::Zero => vec!["--zero_buffers".to_owned()],
+        Content::Random => vec!["--refill_buffers".to_owned()],
+        Content::Partly(_) => vec![
+            "--refill_buffers".to_owned(),
+            format!("--buffer_compress_percentage={}", io.content.compressible_percent()),
+            format!("--buffer_compress_chunk={PAGE}"),
+        ],
+    }
+}
+
+/// When a write is done.
+pub(super) fn sync(io: &Asked) -> Vec<String> {
+    let each = io.mix.writes() && io.sync == WriteSync::EachWrite;
+    each.then(|| "--fdatasync=1".to_owned()).into_iter().collect()
+}
+
+fn remarks(io: &Planned, engine: Engine, note: Option<&str>) -> Vec<String> {
+    let mut remarks = Vec::new();
+    let mut add = |applies: bool, text: &str| {
+        if applies {
+            remarks.push(text.to_owned());
+        }
+    };
+    add(io.engine == Engine::Simulated, "fio has no simulated drive: FILE stands for a real one");
+    add(
+        engine == Engine::Psync && io.depth > 1,
+        "psync keeps one operation in flight in each thread, whatever --iodepth says",
+    );
+    add(
+        io.mix == Mix::Rewrite,
+        "fio knows no rewrite: this reads and writes equal shares of blocks, but never writes back \
+         the block that it read",
+    );
+    add(
+        io.pattern == Pattern::Spread,
+        "fio takes steps of one length; Assay goes to the nearest block before each place",
+    );
+    add(
+        io.mix.writes() && io.sync == WriteSync::EachWrite,
+        "Assay counts the fdatasync into the latency of its write; fio reports it apart",
+    );
+    remarks.extend(note.map(str::to_owned));
+    remarks
+}
+
+/// Bytes as fio writes them: exact, in powers of 1024.
+fn size(bytes: u64) -> String {
+    let units = [(1 << 30, "g"), (1 << 20, "m"), (1 << 10, "k")];
+    let unit = units.into_iter().find(|(unit, _)| bytes > 0 && bytes.is_multiple_of(*unit));
+    unit.map_or_else(|| bytes.to_string(), |(unit, name)| format!("{}{name}", bytes / unit))
+}
+
+/// A time as fio writes it; fio knows nothing shorter than a microsecond. A share of a budget is
+/// told in whole milliseconds, which is more than anybody can repeat.
+fn time(ns: u64) -> String {
+    let unit = if ns < 100_000_000 { 1000 } else { 1_000_000 };
+    let us = ns.div_ceil(unit) * (unit / 1000);
+    let units = [(1_000_000, "s"), (1000, "ms"), (1, "us")];
+    let (unit, name) =
+        units.into_iter().find(|(unit, _)| us.is_multiple_of(*unit)).unwrap_or((1, "us"));
+    format!("{}{name}", us / unit)
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_base::quantity::Bytes;
+
+    use super::*;
+
+    /// Random reads of 4 KiB, 32 in flight, and what is changed of them.
+    fn io(change: impl FnOnce(&mut Planned)) -> Planned {
+        let asked = Asked { depth: 32, ..Asked::SAMPLE };
+        let mut planned = Planned::new(asked, Engine::IoUring);
+        change(&mut planned);
+        planned
+    }
+
+    fn reads() -> Planned {
+        io(|_| {})
+    }
+
+    const AREA: Area =
+        Area { start: 0, length: 64 << 20, asked: 64 << 20, written: true, fill_ns: 0 };
+
+    fn how(path: &str) -> ByHand<'_> {
+        ByHand {
+            name: "read-size-4 KiB",
+            area: AREA,
+            path,
+            ramp_ns: 250_000_000,
+            time_ns: 10_000_000_000,
+            note: None,
+            background: None,
+        }
+    }
+
+    fn text(io: &Planned) -> String {
+        line(io, &how("dir/area")).words.join(" ")
+    }
+
+    #[test]
+    fn a_random_read() {
+        assert_eq!(
+            text(&reads()),
+            "fio --name=read-size-4KiB --filename=dir/area --rw=randread --bs=4k --iodepth=32 \
+             --numjobs=1 --direct=1 --ioengine=io_uring --size=64m --runtime=10s --time_based \
+             --ramp_time=250ms --norandommap --randrepeat=0 --group_reporting"
+        );
+    }
+
+    #[test]
+    fn sequential_writers_have_a_slice_each() {
+        let writers = io(|io| {
+            io.pattern = Pattern::Sequential;
+            io.mix = Mix::Shares { read_percent: 30 };
+            io.size = Bytes(1 << 20);
+            (io.threads, io.depth) = (3, 1);
+            io.engine = Engine::Psync;
+            io.sync = WriteSync::EachWrite;
+            io.content = Content::Zero;
+            io.direct = false;
+        });
+        let text = text(&writers);
+        for part in [
+            "--rw=rw --rwmixread=30 --bs=1m",
+            "--numjobs=3 --thread --direct=0",
+            "--size=21m --offset_increment=21m",
+            "--zero_buffers --fdatasync=1",
+        ] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        assert!(!text.contains("randommap"), "{text}");
+    }
+
+    #[test]
+    fn what_fio_does_not_have_is_told_with_the_nearest() {
+        let rewrites = io(|io| (io.pattern, io.mix) = (Pattern::Sequential, Mix::Rewrite));
+        let found = line(&rewrites, &how("a"));
+        assert!(found.words.join(" ").contains("--rw=rw --rwmixread=50"), "{:?}", found.words);
+        assert!(found.remarks[0].contains("fio knows no rewrite"), "{:?}", found.remarks);
+        let spread = io(|io| {
+            (io.pattern, io.size, io.operations) = (Pattern::Spread, Bytes(1 << 20), Some(16));
+        });
+        let found = line(&spread, &how("a"));
+        let text = found.words.join(" ");
+        assert!(text.contains("--rw=read:3m "), "{text}");
+        assert!(text.contains("--size=64m --runtime=10s --io_size=16m --group"), "{text}");
+        assert!(found.remarks[0].contains("steps of one length"), "{:?}", found.remarks);
+    }
+
+    #[test]
+    fn what_fio_does_otherwise_is_said() {
+        let odd = io(|io| io.engine = Engine::Psync);
+        let remarks = line(&odd, &ByHand { note: Some("depth 32 of 64"), ..how("a") }).remarks;
+        assert_eq!(remarks.len(), 2);
+        assert!(remarks[0].contains("one operation in flight") && remarks[1].contains("32 of 64"));
+        let simulated = io(|io| io.engine = Engine::Simulated);
+        assert!(line(&simulated, &how("FILE")).remarks[0].contains("no simulated drive"));
+    }
+
+    #[test]
+    fn amounts_are_exact_in_the_units_of_fio() {
+        assert_eq!([size(0), size(512), size(4096), size(3 << 19)], ["0", "512", "4k", "1536k"]);
+        assert_eq!(
+            [0, 1, 1_500_000, 2_220_114_286, 2_000_000_000].map(time),
+            ["0s", "1us", "1500us", "2221ms", "2s"]
+        );
+    }
+
+    #[test]
+    fn a_colon_in_a_path_is_no_second_file() {
+        let area = Area { start: 4096, ..AREA };
+        let words = line(&reads(), &ByHand { area, ..how("/dev/pci-0:1") }).words;
+        assert_eq!(words[2], "--filename=/dev/pci-0\\:1");
+        assert!(words.contains(&"--offset=4k".to_owned()));
+    }
+}

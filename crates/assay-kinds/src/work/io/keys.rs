@@ -1,0 +1,11 @@
+//! The keys of `io`, and of the background load.
+
+use assay_base::catalogue::keys::Fields;
+
+use super::parameters;
+
+/// Words of `io`.
+pub static KEYS: Fields = Fields { label: "io", rows: parameters::KEYS };
+
+/// Words of `background`: those of `io` without an end of its own.
+pub static BACKGROUND: Fields = Fields { label: "background", rows: parameters::BACKGROUND };

@@ -1,0 +1,189 @@
+//! Reads and writes of blocks.
+
+#[macro_use]
+mod table;
+
+mod check;
+mod detail;
+mod fio_line;
+pub mod keys;
+mod parameters;
+mod pilot;
+mod planned;
+mod run;
+
+use assay_base::catalogue::About;
+use assay_base::catalogue::keys::Fields;
+use assay_base::quantity::metric::{BANDWIDTH, IOPS, LATENCY};
+use assay_base::quantity::{Bytes, Metric, Time};
+use serde::{Deserialize, Serialize};
+
+pub use assay_load::{Compressible, Content, Mix, Pattern, WriteSync};
+
+use super::kind::{Complaints, InStudy, Judged, Kind, Needs, OwnParameter, Touch};
+use super::place::{Offer, Run};
+use super::{Work, kind};
+
+pub use detail::Detail;
+pub use parameters::Asked;
+pub use planned::{Engine, Planned, plan, random_offsets, sample_offset};
+pub use run::{class_name, run_job};
+
+/// Time of a trial where neither the workload nor a budget sets one.
+const TRIAL: Time = Time(5_000_000_000);
+/// Time before it that is not counted.
+const RAMP: Time = Time(1_000_000_000);
+/// Time of a trial of a quick look, until the pilot says what becomes of it.
+const QUICK: Time = Time(500_000_000);
+/// The most where operations are counted.
+const QUICK_BOUND: Time = Time(5_000_000_000);
+/// Time before a timed trial that is not counted.
+const QUICK_RAMP: Time = Time(30_000_000);
+
+/// Who a study wants to carry the operations out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum AskedEngine {
+    /// `io_uring` for more than one operation in flight where the kernel allows it, else threads.
+    #[default]
+    #[serde(rename = "auto")]
+    Auto,
+    /// `pread` and `pwrite`.
+    #[serde(rename = "psync")]
+    Psync,
+    /// `io_uring`.
+    #[serde(rename = "io_uring")]
+    IoUring,
+}
+
+impl Asked {
+    /// Operations in flight over all threads.
+    pub fn in_flight(&self) -> u32 {
+        self.depth.saturating_mul(self.threads)
+    }
+
+    /// Bytes of one operation, as engines take them: none has more than a GiB.
+    pub fn size_bytes(&self) -> u32 {
+        self.size.0 as u32
+    }
+}
+
+impl Kind for Asked {
+    const ABOUT: About = About {
+        name: "io",
+        summary: "reads and writes of blocks",
+        text: "Blocks of one size are read, written or rewritten in an area of the target, in an order \
+               and with as many operations in flight as the workload says.",
+    };
+    const KEYS: &'static Fields = &keys::KEYS;
+    const EXAMPLE: &'static str = "io = { pattern = \"random\", mix = \"read\", size = \"4 KiB\" }";
+    const PARAMETERS: &'static [OwnParameter<Self>] = parameters::FACTORS;
+    const METRICS: &'static [&'static [Metric]] = &[&[IOPS, BANDWIDTH], LATENCY];
+    const JUDGED: &'static [Judged] =
+        &[Judged::Machine, Judged::Bytes, Judged::Medium, Judged::Operations];
+
+    fn sample() -> Self {
+        Self::SAMPLE
+    }
+}
+
+impl kind::Asks for Asked {
+    fn words(&self) -> String {
+        let (pattern, mix) = (self.pattern.name(), self.mix.words());
+        let sync = match self.sync {
+            WriteSync::EachWrite => ", an fdatasync after each",
+            WriteSync::None => "",
+        };
+        format!(
+            "{pattern} {mix} of {}{}, {} in flight{sync}{}",
+            self.size,
+            content_words(self.content),
+            self.in_flight(),
+            told(self)
+        )
+    }
+
+    fn needs(&self) -> Needs {
+        Needs::Area
+    }
+
+    fn touches(&self) -> Touch {
+        touch(self.mix, self.content, self.direct)
+    }
+
+    fn complain(&self, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
+        check::complain(self, path, study, to);
+    }
+
+    fn time(&self) -> Option<Time> {
+        self.time
+    }
+
+    fn ramp(&self) -> Option<Time> {
+        self.ramp
+    }
+
+    fn set_span(&mut self, time: Option<Time>, ramp: Option<Time>) {
+        (self.time, self.ramp) = (time, ramp);
+    }
+
+    fn ends_by_time(&self) -> bool {
+        self.operations.is_none()
+    }
+
+    fn settle(&mut self) {
+        if self.time.is_none() {
+            self.time = Some(TRIAL);
+            // Counted operations count from the first one on.
+            self.ramp = self.ramp.or(Some(RAMP)).filter(|_| self.ends_by_time());
+        }
+    }
+
+    fn hurry(&mut self, area: Option<Bytes>) {
+        self.time = match (self.operations, self.time) {
+            // What counts its operations ends by itself: the time only bounds it.
+            (Some(_), own) => Some(own.map_or(QUICK_BOUND, |own| own.min(QUICK_BOUND))),
+            (None, _) => Some(QUICK),
+        };
+        self.ramp = Some(QUICK_RAMP).filter(|_| self.ends_by_time());
+        if let (Some(area), Pattern::Sequential, Some(count)) =
+            (area, self.pattern, self.operations)
+        {
+            // One pass over the smaller area, as over the larger one.
+            self.operations = Some(count.min(area.0 / self.size.0.max(1)).max(1));
+        }
+    }
+
+    fn plan(&self, offer: &Offer<'_>) -> Result<(super::Planned, Option<String>), String> {
+        let (planned, note) = planned::plan(self, offer)?;
+        Ok((planned.into(), note))
+    }
+
+    fn pilot(&self, run: &Run<'_>) -> Result<Option<u64>, String> {
+        pilot::pilot(self, run)
+    }
+
+    fn costs_like(&self, other: &Work) -> bool {
+        Self::of(other).is_some_and(|other| pilot::costs_like(self, other))
+    }
+}
+
+/// What is told of parameters that no sentence has a place for.
+fn told(io: &Asked) -> String {
+    let told = parameters::TOLD.iter().filter_map(|words| words(io));
+    told.fold(String::new(), |all, words| all + ", " + &words)
+}
+
+/// What is told of a content in a list of what is run; nothing of the one that is usual.
+fn content_words(content: Content) -> String {
+    match content {
+        Content::Random => String::new(),
+        Content::Zero => ", zeros".to_owned(),
+        Content::Partly(_) => format!(", {content} compressible"),
+    }
+}
+
+/// What blocks that are read and written so do to the target.
+fn touch(mix: Mix, content: Content, direct: bool) -> Touch {
+    let (writes, finds) = (mix.writes().then_some(content), mix.reads().then_some(content));
+    Touch { reads: mix.reads(), writes, finds, direct }
+}

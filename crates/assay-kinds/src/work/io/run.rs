@@ -1,0 +1,136 @@
+//! Hands reads and writes to the engines of `assay-load`, and tells what came of them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::os::fd::AsFd;
+use std::sync::atomic::AtomicBool;
+
+use assay_base::quantity::units::show;
+use assay_load::{Bystanders, Class, ClassOutcome, Job, LoadError, Outcome};
+
+use super::Detail;
+use super::planned::{Engine, kind};
+use crate::work::measured::{Claims, Count, Histograms, Measured, Ran, SeriesRow};
+use crate::work::place::Medium;
+
+/// Share of the processor time from which on the work of the kernel's workers is told.
+const TOLD_SHARE: f64 = 0.05;
+
+/// Runs a job on a medium; what bystanders do is not counted.
+///
+/// # Errors
+/// The engine could not run it.
+pub fn run_job(
+    engine: Engine,
+    job: &Job,
+    medium: &Medium<'_>,
+    bystanders: &Bystanders,
+    stop: &AtomicBool,
+) -> Result<Outcome, LoadError> {
+    let kind = kind(engine, medium.law).map_err(LoadError::Invalid)?;
+    let target = assay_load::Target {
+        file: medium.file.map(AsFd::as_fd),
+        memory_alignment: medium.memory_alignment,
+    };
+    assay_load::run_beside(bystanders, job, &kind, &target, stop)
+}
+
+/// Name of a class in records.
+pub const fn class_name(class: Class) -> &'static str {
+    match class {
+        Class::Read => "read",
+        Class::Write => "write",
+        Class::Rewrite => "rewrite",
+    }
+}
+
+/// What came of a run.
+pub(super) fn ran(outcome: &Outcome) -> Ran {
+    Ran {
+        measured: measured(outcome),
+        histograms: histograms(outcome),
+        series: series(outcome),
+        threads_cpu_ns: outcome.cpu_ns,
+        stopped: outcome.stopped,
+    }
+}
+
+fn measured(outcome: &Outcome) -> Measured {
+    let totals = &outcome.totals;
+    Measured {
+        window_ns: outcome.window_ns,
+        elapsed_ns: totals.elapsed_ns,
+        cpu_ns: outcome.process_cpu_ns,
+        waited_ns: outcome.waited_ns,
+        claims: Claims {
+            read: Count { operations: totals.read_operations, bytes: totals.read_bytes },
+            write: Count { operations: totals.write_operations, bytes: totals.write_bytes },
+        },
+        values: BTreeMap::new(),
+        absent: BTreeMap::new(),
+        notes: outcome.engine.notes.iter().cloned().chain(workers(outcome)).collect(),
+        detail: detail(outcome).into(),
+    }
+}
+
+fn detail(outcome: &Outcome) -> Detail {
+    let count = |class: &ClassOutcome| Count { operations: class.operations, bytes: class.bytes };
+    let of = |class: &ClassOutcome| (class_name(class.class).to_owned(), count(class));
+    Detail {
+        classes: outcome.classes.iter().map(of).collect(),
+        submitting_ns: outcome.totals.submitting_ns,
+        longest_ns: outcome.series.iter().map(|row| row.latency_max_ns).max(),
+        still_s: still_s(outcome),
+        looked_at: outcome.queue.looked_at,
+        already_complete: outcome.queue.already_complete,
+        sample_latencies_ns: outcome.sample_latencies_ns.clone(),
+    }
+}
+
+/// Whole seconds between the first and the last completion in which none came.
+fn still_s(outcome: &Outcome) -> Option<u32> {
+    let seconds: BTreeSet<u32> = outcome.series.iter().map(|row| row.second).collect();
+    let [first, last] = [seconds.first()?, seconds.last()?];
+    Some(last - first + 1 - seconds.len() as u32)
+}
+
+/// What workers of the kernel did for an outcome, where that is more than next to nothing. How many
+/// operations were passed on to them is told by nothing.
+fn workers(outcome: &Outcome) -> Option<String> {
+    let workers_ns = outcome.process_cpu_ns.saturating_sub(outcome.cpu_ns);
+    let share = workers_ns as f64 / outcome.process_cpu_ns.max(1) as f64;
+    (share >= TOLD_SHARE).then(|| {
+        format!(
+            "workers of the kernel took {} of the processor time: operations were passed on to them",
+            show::percent(100.0 * share)
+        )
+    })
+}
+
+/// The histograms of an outcome.
+fn histograms(outcome: &Outcome) -> Histograms {
+    let of = |class: &ClassOutcome| (class_name(class.class).to_owned(), class.latency_ns.clone());
+    outcome.classes.iter().map(of).collect()
+}
+
+/// Buckets with something in them: index and count.
+fn used_buckets(counts: &[u32]) -> Vec<[u32; 2]> {
+    let all = counts.iter().enumerate();
+    all.filter(|(_, count)| **count > 0).map(|(index, &count)| [index as u32, count]).collect()
+}
+
+/// The rows per second of an outcome, as they are stored.
+fn series(outcome: &Outcome) -> Vec<SeriesRow> {
+    outcome
+        .series
+        .iter()
+        .map(|row| SeriesRow {
+            second: row.second,
+            class: class_name(row.class).to_owned(),
+            operations: row.operations,
+            bytes: row.bytes,
+            latency_sum_ns: row.latency_sum_ns,
+            latency_max_ns: row.latency_max_ns,
+            latency_buckets: used_buckets(&row.latency_buckets),
+        })
+        .collect()
+}

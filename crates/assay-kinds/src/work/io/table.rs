@@ -1,0 +1,163 @@
+//! One unit a parameter: all that is the same for each of them is made from it.
+
+use assay_base::catalogue::About;
+
+use super::Asked;
+use crate::work::kind::{OwnParameter, Parameter};
+
+/// Sets a parameter from a level's text; else says in one line what to write instead.
+type Set = fn(&mut Asked, &str) -> Result<(), String>;
+
+/// What is said of a parameter that may be a factor beside what is said of its key.
+pub(super) struct Factor {
+    text: &'static str,
+    example: &'static str,
+    is_work: bool,
+    set: Set,
+}
+
+/// A factor that says what is asked for.
+pub(super) const fn work(text: &'static str, example: &'static str, set: Set) -> Factor {
+    Factor { text, example, is_work: true, set }
+}
+
+/// A factor that is a choice for the same work.
+pub(super) const fn choice(text: &'static str, example: &'static str, set: Set) -> Factor {
+    Factor { text, example, is_work: false, set }
+}
+
+impl Factor {
+    /// With the name and the words of its key.
+    pub(super) const fn of(self, name: &'static str, summary: &'static str) -> OwnParameter<Asked> {
+        let Self { text, example, is_work, set } = self;
+        let about = About { name, summary, text };
+        OwnParameter { about: Parameter { about, example, is_work }, set }
+    }
+}
+
+/// Whether a value is the one that is left out where it is written.
+pub(super) fn is_usual<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
+/// Declares the parameters: `name: type = its value where nothing is said => { ... }`, with its attributes
+/// as a field of [`Asked`]. In braces, in this order, what is not its own may be left out:
+///
+/// - `words`, `form`, `need`, `example`: its key in `io`, whose name is that of the field.
+/// - `background`: that a background load has the key too, and what of it is other there.
+/// - `factor`: that it may be a factor, as [`work`] or [`choice`].
+/// - `job`: how the engine is told of it, where it is no part of every job.
+/// - `told`: what is told of it in a list of what is run; nothing where it is usual.
+/// - `fio`: what fio is told of it.
+/// - `kept`: its name again where plans keep it. The first eight stand in plans in the order in which
+///   their hashes have always covered them; what is newer follows, and is left out where it is the
+///   default of its type, so that the hashes of older plans hold.
+macro_rules! parameters {
+    ($(
+        $(#[$attribute:meta])*
+        $name:ident: $type:ty = $sample:expr => {
+            words: $words:expr,
+            form: $form:expr,
+            $(need: $need:expr,)?
+            example: $example:expr,
+            $(background: { $($other:tt)* },)?
+            $(factor: $factor:expr,)?
+            $(job: $job:expr,)?
+            $(told: $told:expr,)?
+            $(fio: $fio:expr,)?
+            $(kept: $kept:ident,)?
+        }
+    )+) => {
+        /// Reads and writes of blocks, as a study asks for them.
+        #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+        #[serde(deny_unknown_fields)]
+        pub struct Asked {
+            $($(#[$attribute])* pub $name: $type,)+
+        }
+
+        impl Asked {
+            /// Some of it: what has no default is random reads of 4 KiB.
+            pub(super) const SAMPLE: Self = Self { $($name: $sample,)+ };
+        }
+
+        /// The keys of `io`.
+        pub(super) const KEYS: &[Field] = &[$(Field {
+            $(need: $need,)?
+            ..field(stringify!($name), $form, $words, $example)
+        },)+];
+
+        /// The keys of the background load.
+        pub(super) const BACKGROUND: &[Field] = &[$($(Field {
+            $($other)*
+            ..field(stringify!($name), $form, $words, $example)
+        },)?)+];
+
+        /// Those of a study's factors that are parameters of reads and writes.
+        pub(super) const FACTORS: &[OwnParameter<Asked>] =
+            &[$($($factor.of(stringify!($name), $words),)?)+];
+
+        /// How engines are told of each.
+        pub(super) const JOB: &[fn(&Asked, &mut Job)] = &[$($($job,)?)+];
+
+        /// What is told of each in a list of what is run.
+        pub(super) const TOLD: &[fn(&Asked) -> Option<String>] = &[$($($told,)?)+];
+
+        /// What fio is told of each.
+        pub(super) const FIO: &[fn(&Asked) -> Vec<String>] = &[$($($fio,)?)+];
+
+        /// What plans keep of [`Planned`], in the order that their hash covers.
+        #[derive(Serialize, Deserialize)]
+        #[serde(rename = "Planned")]
+        pub(super) struct Stored {
+            engine: Engine,
+            pattern: Pattern,
+            mix: Mix,
+            size_bytes: u32,
+            depth: u32,
+            threads: u32,
+            asked_depth: u32,
+            sync: WriteSync,
+            content: Content,
+            direct: bool,
+            $($(#[serde(default, skip_serializing_if = "is_usual")] $kept: $type,)?)+
+        }
+
+        impl From<Planned> for Stored {
+            fn from(planned: Planned) -> Self {
+                Self {
+                    engine: planned.engine,
+                    pattern: planned.pattern,
+                    mix: planned.mix,
+                    size_bytes: planned.size_bytes(),
+                    depth: planned.depth,
+                    threads: planned.threads,
+                    asked_depth: planned.asked_depth,
+                    sync: planned.sync,
+                    content: planned.content,
+                    direct: planned.direct,
+                    $($($kept: planned.$kept,)?)+
+                }
+            }
+        }
+
+        impl From<Stored> for Planned {
+            fn from(own: Stored) -> Self {
+                let granted = Asked {
+                    pattern: own.pattern,
+                    mix: own.mix,
+                    size: Bytes(u64::from(own.size_bytes)),
+                    depth: own.depth,
+                    threads: own.threads,
+                    sync: own.sync,
+                    content: own.content,
+                    direct: own.direct,
+                    $($($kept: own.$kept,)?)+
+                    ..Asked::SAMPLE
+                };
+                let mut planned = Self::new(granted, own.engine);
+                planned.asked_depth = own.asked_depth;
+                planned
+            }
+        }
+    };
+}

@@ -1,0 +1,395 @@
+//! What every kind of work says of itself and can do.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use assay_base::catalogue::About;
+use assay_base::catalogue::keys::Fields;
+use assay_base::quantity::{Bytes, Metric, Time};
+use assay_system::system::network::Shaped;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::io::Content;
+use super::measured::{Measured, Ran};
+use super::place::{Area, Offer, Run};
+use super::tell::Tells;
+use super::{Background, Planned, Work};
+
+/// A kind of work. The name in its own words is its key in study files: `io = { ... }`.
+pub trait Kind:
+    Asks + Into<Work> + Clone + fmt::Debug + PartialEq + Serialize + DeserializeOwned + 'static
+{
+    /// Its own words.
+    const ABOUT: About;
+    /// The keys of its table in study files.
+    const KEYS: &'static Fields;
+    /// Those of its parameters that may be factors.
+    const PARAMETERS: &'static [OwnParameter<Self>];
+    /// What is measured of it, beside what all work shares, in the order in which it is told.
+    const METRICS: &'static [&'static [Metric]];
+    /// What the rules of trust may judge of it.
+    const JUDGED: &'static [Judged];
+
+    /// Whether it runs programs that a study names: nobody runs those of a stranger's result.
+    const RUNS_PROGRAMS: bool = false;
+
+    /// Its key with a value, as it would stand in a file.
+    const EXAMPLE: &'static str;
+
+    /// Some work of this kind, to try levels on.
+    fn sample() -> Self;
+
+    /// It among the others.
+    const ENTRY: Entry = Entry {
+        about: Self::ABOUT,
+        keys: Self::KEYS,
+        metrics: Self::METRICS,
+        judged: Self::JUDGED,
+        runs_programs: Self::RUNS_PROGRAMS,
+        sample: || Self::sample().into(),
+        parameters: || Self::PARAMETERS.iter().map(|own| own.about).collect(),
+    };
+}
+
+/// A kind of work as registries are walked.
+pub struct Entry {
+    /// Its own words; the name is its key in study files.
+    pub about: About,
+    /// The keys of its table.
+    pub keys: &'static Fields,
+    /// Its metrics.
+    pub metrics: &'static [&'static [Metric]],
+    /// What may be judged of it.
+    pub judged: &'static [Judged],
+    /// Whether it runs programs that a study names.
+    pub runs_programs: bool,
+    /// Some work of this kind.
+    pub sample: fn() -> Work,
+    /// Its parameters that may be factors.
+    pub parameters: fn() -> Vec<Parameter>,
+}
+
+/// A parameter of one kind of work that a study may vary.
+pub struct OwnParameter<K> {
+    /// What is known of it everywhere.
+    pub about: Parameter,
+    /// Sets it from a level's text; else says in one line what to write instead.
+    pub set: fn(&mut K, &str) -> Result<(), String>,
+}
+
+/// What is known of a parameter everywhere.
+#[derive(Clone, Copy, Debug)]
+pub struct Parameter {
+    /// Its own words.
+    pub about: About,
+    /// Levels as an example, in a list.
+    pub example: &'static str,
+    /// Whether its levels are different work, and not a choice for the same work: nobody chooses
+    /// them to be faster, and writing is no bad setting of reading.
+    pub is_work: bool,
+}
+
+/// What a rule of trust looks at; a kind of work says what of it there is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Judged {
+    /// What the machine did meanwhile.
+    Machine,
+    /// Bytes that are claimed to have moved to and from the target.
+    Bytes,
+    /// Whether they came from the medium and arrived at it.
+    Medium,
+    /// Single operations: how many were in flight, how steadily they ended.
+    Operations,
+}
+
+/// What work needs of its target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Needs {
+    /// Bytes that the tool may touch: of a file of its own, a file or a device.
+    Area,
+    /// All of a device, or all that is free in a directory, empty: what is there is what it writes.
+    Whole,
+    /// A directory to work in.
+    Directory,
+    /// A block device.
+    Device,
+    /// Nothing: it is done beside whatever the target is.
+    Nothing,
+}
+
+/// What work does to its target.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Touch {
+    /// Reads its area.
+    pub reads: bool,
+    /// What it writes to its area, where it does.
+    pub writes: Option<Content>,
+    /// What its reads of the area are to find there, where the tool wrote that.
+    pub finds: Option<Content>,
+    /// Goes past the page cache.
+    pub direct: bool,
+}
+
+/// The study around a workload, as far as its keys must agree with it.
+#[derive(Clone, Copy, Debug)]
+pub struct InStudy<'a> {
+    /// Levels of the factors by name.
+    pub factors: &'a BTreeMap<String, Vec<String>>,
+    /// Size of the area, where the study sets it and it can be read.
+    pub area: Option<Bytes>,
+    /// Whether a budget sets the times of trials.
+    pub has_budget: bool,
+}
+
+impl<'a> InStudy<'a> {
+    /// A study with these factors, of which nothing else is known.
+    pub const fn of(factors: &'a BTreeMap<String, Vec<String>>) -> Self {
+        Self { factors, area: None, has_budget: false }
+    }
+}
+
+/// Where mistakes between keys are told; paths are those of the file, `workload/0/io/size`.
+pub trait Complaints {
+    /// A mistake in a value.
+    fn value(&mut self, path: &str, message: String, hint: Option<String>);
+    /// A mistake that a key stands for.
+    fn key(&mut self, path: &str, message: String, hint: Option<String>);
+    /// Whether something was found to be wrong there already.
+    fn is_wrong(&self, path: &str) -> bool;
+}
+
+/// Work as a study asks for it.
+pub trait Asks {
+    /// What it does, in a line.
+    fn words(&self) -> String;
+
+    /// What it needs of its target.
+    fn needs(&self) -> Needs;
+
+    /// What it does to its target.
+    fn touches(&self) -> Touch;
+
+    /// Tells what must hold between its keys and does not; `path` is that of its table.
+    fn complain(&self, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints);
+
+    /// Programs without which it cannot be run.
+    fn programs(&self) -> Vec<&str> {
+        Vec::new()
+    }
+
+    /// Whether its own words name a factor, so that each level makes other work of it.
+    fn takes(&self, _factor: &str, _study: &InStudy<'_>) -> bool {
+        false
+    }
+
+    /// Takes a level of the arm that it is run under, for the words that name its factor.
+    fn take(&mut self, _factor: &str, _level: &str) {}
+
+    /// Sets the limit of its memory; whether it has one.
+    fn limit_memory(&mut self, _bytes: Bytes) -> bool {
+        false
+    }
+
+    /// The time of a trial where it is set.
+    fn time(&self) -> Option<Time>;
+
+    /// Time before it that is run but not counted, where it is set.
+    fn ramp(&self) -> Option<Time> {
+        None
+    }
+
+    /// Sets time and ramp; both are a share of the budget where they are missing.
+    fn set_span(&mut self, _time: Option<Time>, _ramp: Option<Time>) {}
+
+    /// Whether a trial ends by its time, and not by something that it counts.
+    fn ends_by_time(&self) -> bool {
+        true
+    }
+
+    /// Sets what a study without a budget leaves open.
+    fn settle(&mut self) {}
+
+    /// Makes a quick look of it, on an area of this size.
+    fn hurry(&mut self, _area: Option<Bytes>) {}
+
+    /// How it will be run where this is offered, and what differs from what was asked and why.
+    ///
+    /// # Errors
+    /// Why it cannot be run there.
+    fn plan(&self, offer: &Offer<'_>) -> Result<(Planned, Option<String>), String>;
+
+    /// Nanoseconds that one operation costs, one after another; none where that cannot be tried.
+    ///
+    /// # Errors
+    /// It could not be run.
+    fn pilot(&self, _run: &Run<'_>) -> Result<Option<u64>, String> {
+        Ok(None)
+    }
+
+    /// Whether it is others' work, which is looked at and never made.
+    fn is_others(&self) -> bool {
+        false
+    }
+
+    /// Whether one operation of it costs what one of the other does.
+    fn costs_like(&self, _other: &Work) -> bool {
+        false
+    }
+}
+
+/// One run, to be done by hand.
+#[derive(Clone, Copy, Debug)]
+pub struct ByHand<'a> {
+    /// What it may be called: the workload and its levels.
+    pub name: &'a str,
+    /// All bytes that may be touched; the background load has the second half.
+    pub area: Area,
+    /// The file, directory or device.
+    pub path: &'a str,
+    /// Nanoseconds that are run but not counted.
+    pub ramp_ns: u64,
+    /// Nanoseconds that are counted.
+    pub time_ns: u64,
+    /// What differs from what was asked for, and why.
+    pub note: Option<&'a str>,
+    /// What goes on meanwhile.
+    pub background: Option<&'a Background>,
+}
+
+/// A command line that does the same work.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CommandLine {
+    /// The words, the program first, none of them quoted.
+    pub words: Vec<String>,
+    /// Where it does something else all the same.
+    pub remarks: Vec<String>,
+}
+
+/// Work as it will be run.
+pub trait Runs {
+    /// How it was run, in a line.
+    fn words(&self) -> String;
+
+    /// What it does to its target.
+    fn touches(&self) -> Touch;
+
+    /// Runs it once.
+    ///
+    /// # Errors
+    /// Why it gave no number.
+    fn run(&self, run: &Run<'_>) -> Result<Ran, String>;
+
+    /// What one of its own metrics was, from what was measured; none where it has no such metric.
+    fn value(&self, metric: &str, measured: &Measured) -> Option<Result<f64, String>> {
+        measured.value(metric)
+    }
+
+    /// The metric by which it is compared where the study does not say; `varies` tells what is a
+    /// factor.
+    fn primary(&self, varies: &dyn Fn(&str) -> bool) -> &'static str;
+
+    /// Operations after which a trial ends, even if time is left.
+    fn operations(&self) -> Option<u64> {
+        None
+    }
+
+    /// Whether a trial ends by its time, and not by something that it counts.
+    fn ends_by_time(&self) -> bool {
+        self.operations().is_none()
+    }
+
+    /// Nanoseconds that it takes, where it goes through all of something and not until its time is over;
+    /// `pilot_ns` is what the pilot told of a step, 0 where nothing was tried.
+    fn expected_ns(&self, _pilot_ns: u64) -> Option<u64> {
+        None
+    }
+
+    /// The same work for half as long.
+    fn halved(&self) -> Planned;
+
+    /// Operations in flight that the study asked for, over all threads.
+    fn asked_in_flight(&self) -> u32 {
+        1
+    }
+
+    /// Operations in flight, over all threads.
+    fn in_flight(&self) -> u32 {
+        1
+    }
+
+    /// Threads that work at the same time.
+    fn threads(&self) -> u32 {
+        1
+    }
+
+    /// Makes it drain in time where one operation takes so many nanoseconds; says what was changed.
+    /// What is a level of the study is never another one.
+    fn drain_within(
+        &mut self,
+        _operation_ns: u64,
+        _trial_ns: u64,
+        _is_level: &dyn Fn(&str) -> bool,
+    ) -> Option<String> {
+        None
+    }
+
+    /// Whether a few short pieces of it scatter as whole trials do.
+    fn can_be_cut(&self) -> bool {
+        false
+    }
+
+    /// How the way out of an interface is to be shaped for it; none where that is nothing of its own.
+    fn shaped(&self) -> Option<Shaped> {
+        None
+    }
+
+    /// What one would type to have what it is run under for keeps, where no factor says so.
+    fn lasting(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// What it tells of its own beside its metrics, where its kind does.
+    fn tells(&self) -> Option<&dyn Tells> {
+        None
+    }
+
+    /// How to do it by hand.
+    fn by_hand(&self, how: &ByHand<'_>) -> CommandLine;
+
+    /// What no such command line can say.
+    fn not_said(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// Whether it is others' work, under which settings change.
+    fn is_others(&self) -> bool {
+        false
+    }
+
+    /// Whether its result depends on how fast anything was.
+    fn is_of_speed(&self) -> bool {
+        true
+    }
+
+    /// From how many times the baseline's worst on a level is taken back, where it is.
+    fn harm(&self) -> Option<f64> {
+        None
+    }
+
+    /// Whether it wants more memory than it may have: that it swaps and is killed is its result.
+    fn wants_memory(&self) -> bool {
+        false
+    }
+
+    /// Whether nothing was run: somebody else's work was looked at.
+    fn is_only_watched(&self) -> bool {
+        false
+    }
+
+    /// Whether its trials were not made at will but recorded by others: no rule of trust has evidence of
+    /// them.
+    fn is_recorded(&self) -> bool {
+        false
+    }
+}

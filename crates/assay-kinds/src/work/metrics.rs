@@ -1,0 +1,106 @@
+//! Every metric by name: those of the kinds of work, and those that all work shares.
+
+use assay_base::quantity::Metric;
+use assay_base::quantity::metric::{CLASS_METRICS, Nature, OTHERS, SHARED, Side};
+
+use super::KINDS;
+
+/// All metrics that a study can have: those of kinds of work first, each name once.
+pub fn all() -> impl Iterator<Item = &'static Metric> {
+    of_work().chain(CLASS_METRICS)
+}
+
+/// Metrics that trials have by what was run in them, and by the probes.
+pub fn of_work() -> impl Iterator<Item = &'static Metric> {
+    let first = |(at, metric): &(usize, &'static Metric)| {
+        of_kinds().position(|known| known.name == metric.name) == Some(*at)
+    };
+    of_kinds().enumerate().filter(first).map(|(_, metric)| metric).chain(SHARED)
+}
+
+/// Metrics of the kinds of work; two of them may have the same.
+fn of_kinds() -> impl Iterator<Item = &'static Metric> {
+    KINDS.iter().flat_map(|kind| kind.metrics).copied().flatten()
+}
+
+/// Names of all metrics that a study can have.
+pub fn names() -> Vec<&'static str> {
+    all().map(|metric| metric.name).collect()
+}
+
+/// The metric with a name.
+pub fn find(name: &str) -> Option<&'static Metric> {
+    of_kinds().chain(SHARED).chain(CLASS_METRICS).chain(OTHERS).find(|metric| metric.name == name)
+}
+
+/// What a metric depends on; of one that is not known here it is assumed to be the speed.
+pub fn nature(name: &str) -> Nature {
+    find(name).map_or(Nature::Speed, |metric| metric.nature)
+}
+
+/// Which direction a metric is of; of one that is not known here it is assumed to be both.
+pub fn side(name: &str) -> Side {
+    find(name).map_or(Side::Both, Metric::side)
+}
+
+/// Whether a metric depends on how fast the machine is: an emulated one says nothing by it.
+pub fn is_of_speed(name: &str) -> bool {
+    nature(name) == Nature::Speed
+}
+
+/// What a sentence calls a metric; one that is not known here keeps its name.
+pub fn noun(name: &str) -> &str {
+    find(name).map_or(name, |metric| metric.noun)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_sentence_calls_a_metric_means_one_thing() {
+        let classes: Vec<&str> = CLASS_METRICS.iter().map(|metric| metric.noun).collect();
+        for kind in KINDS {
+            let own = kind.metrics.iter().copied().flatten().chain(SHARED);
+            let mut nouns: Vec<&str> = own.map(|metric| metric.noun).collect();
+            let count = nouns.len();
+            assert!(nouns.iter().all(|noun| !classes.contains(noun)), "{}", kind.about.name);
+            nouns.sort_unstable();
+            nouns.dedup();
+            assert_eq!(nouns.len(), count, "{}: two metrics are called the same", kind.about.name);
+        }
+    }
+
+    /// What a host keeps of reads says nothing of what is written, and what a rate says reaches what is found
+    /// by rates.
+    #[test]
+    fn metrics_are_of_their_direction_and_of_what_they_are_found_by() {
+        for name in ["read_per_s", "read_p99_ns", "stat_per_s", "block_read_mean_ns"] {
+            assert_eq!(side(name), Side::Reads, "{name}");
+        }
+        for name in ["create_per_s", "rename_p50_ns", "delete_p99_ns", "block_write_mean_ns"] {
+            assert_eq!(side(name), Side::Writes, "{name}");
+        }
+        for name in ["iops", "bandwidth_bytes_per_s", "files_per_s", "not known here"] {
+            assert_eq!(side(name), Side::Both, "{name}");
+        }
+        for name in ["fast_cache_bytes", "fall_after_bytes", "sustained_bytes_per_s"] {
+            assert_eq!(nature(name), Nature::Speed, "{name}");
+        }
+        for name in ["capacity_held_bytes", "peak_memory_bytes"] {
+            assert_eq!(nature(name), Nature::Amount, "{name}");
+        }
+    }
+
+    #[test]
+    fn names_are_unique_and_lower_case() {
+        let mut found = names();
+        let count = found.len();
+        found.sort_unstable();
+        found.dedup();
+        assert_eq!(found.len(), count);
+        assert!(found.iter().all(|name| {
+            name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
+        }));
+    }
+}

@@ -1,0 +1,166 @@
+//! Kinds of work: what a workload of a study may be. One folder a kind owns all that only it knows: its
+//! keys in study files, its parameters, what it needs of a target, how it is planned, run and measured,
+//! its metrics, which rules of trust may judge it, its words, how to do it by hand, and what it tells of
+//! its own.
+//!
+//! The rest of the tool sees work through [`Work`] (as a study asks for it), [`Planned`] (as it will be
+//! run), [`Measured`] (what came of it) and [`Facts`] (what a kind tells of that beside its metrics).
+
+pub mod background;
+mod emptied;
+mod kind;
+pub mod measured;
+pub mod metrics;
+pub mod place;
+pub mod tell;
+
+#[macro_use]
+mod kinds;
+
+use assay_base::catalogue::About;
+use assay_base::catalogue::keys::{Field, Fields, Form, field, needed, one_of};
+
+pub use background::Background;
+pub use kind::{
+    Asks, ByHand, CommandLine, Complaints, Entry, InStudy, Judged, Kind, Needs, OwnParameter,
+    Parameter, Runs, Touch,
+};
+pub use measured::{Claims, Count, Counts, Histograms, Measured, Ran, SeriesRow};
+pub use place::{Area, DirectUse, EngineUse, Medium, Offer, Run};
+
+kinds! {
+    io = Io,
+    command = Command,
+    observe = Observe,
+    stacks = Stacks,
+    micro = Micro,
+    boot = Boot,
+    files = Files,
+    pages = Pages,
+    network = Network,
+    capacity = Capacity tells Facts,
+    sustained = Sustained tells Facts,
+}
+
+const NAME: Field = needed(
+    "name",
+    Form::Name,
+    "its name, unique in the study: lower-case letters, digits and -",
+    "name = \"random-read\"",
+);
+
+const BACKGROUND: Field = Field {
+    older: Some("beside"),
+    ..field(
+        "background",
+        Form::Table(&io::keys::BACKGROUND),
+        "others' work that goes on meanwhile in the other half of the area; counted, not compared",
+        "background = { pattern = \"random\", mix = \"write\", size = \"1 MiB\", direct = false }",
+    )
+};
+
+const OPTIONAL: Field = field(
+    "optional",
+    Form::Flag,
+    "where it cannot be run, as for want of a program, it is left out with the reason, and the others run; \
+     false by default",
+    "optional = true",
+);
+
+/// A parameter of all work that changes nothing.
+pub static COPY: Parameter = Parameter {
+    about: About {
+        name: "copy",
+        summary: "identical settings, to see the bench's own noise",
+        text: "Changes nothing: whatever differs between its levels is noise.",
+    },
+    example: "[\"a\", \"b\", \"c\"]",
+    is_work: false,
+};
+
+/// Parameters of all kinds of work that a study may vary, each name once.
+pub fn parameters() -> Vec<Parameter> {
+    let mut found: Vec<Parameter> = Vec::new();
+    for parameter in KINDS.iter().flat_map(|kind| (kind.parameters)()).chain([COPY]) {
+        if found.iter().all(|known| known.about.name != parameter.about.name) {
+            found.push(parameter);
+        }
+    }
+    found
+}
+
+/// The parameter with a name.
+pub fn parameter(name: &str) -> Option<Parameter> {
+    parameters().into_iter().find(|parameter| parameter.about.name == name)
+}
+
+/// Whether levels of a factor are different work, and not a choice for the same work.
+pub fn is_work(name: &str) -> bool {
+    parameter(name).is_some_and(|parameter| parameter.is_work)
+}
+
+/// The key of a parameter in the table of the first kind that has it.
+pub fn key(parameter: &str) -> Option<&'static Field> {
+    KINDS.iter().find_map(|kind| kind.keys.find(parameter))
+}
+
+/// Some work of a kind with one parameter at a level; none where it has no such parameter.
+pub fn at_level(kind: &Entry, parameter: &str, level: &str) -> Option<Result<Work, String>> {
+    let mut work = (kind.sample)();
+    let set = work.set(parameter, level)?;
+    Some(set.map(|()| work))
+}
+
+/// Sets a parameter of some work.
+fn set<K: Kind>(own: &mut K, name: &str, level: &str) -> Option<Result<(), String>> {
+    if name == COPY.about.name {
+        return Some(Ok(()));
+    }
+    let parameter = K::PARAMETERS.iter().find(|one| one.about.about.name == name)?;
+    Some((parameter.set)(own, level))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn every_kind_introduces_itself() {
+        let names: BTreeSet<&str> = KINDS.iter().map(|kind| kind.about.name).collect();
+        assert_eq!(names.len(), KINDS.len(), "a name stands twice");
+        for kind in KINDS {
+            let About { name, summary, text } = kind.about;
+            assert!(name.chars().all(|letter| letter.is_ascii_lowercase()), "{name}");
+            assert!(!summary.is_empty() && !summary.ends_with('.'), "{name}");
+            assert!(text.ends_with('.'), "{name}");
+            assert_eq!(kind.keys.label, name);
+            assert!(kind.judged.contains(&Judged::Machine), "{name}: a machine is always there");
+            assert!(!kind.metrics.is_empty(), "{name} measures nothing");
+            assert_eq!((kind.sample)().kind().about.name, name);
+        }
+    }
+
+    #[test]
+    fn work_is_written_below_the_name_of_its_kind() {
+        for kind in KINDS {
+            let work = (kind.sample)();
+            let written = serde_json::to_value(&work).unwrap();
+            let keys: Vec<&String> = written.as_object().unwrap().keys().collect();
+            assert_eq!(keys, [kind.about.name]);
+            assert_eq!(serde_json::from_value::<Work>(written).unwrap(), work);
+        }
+    }
+
+    #[test]
+    fn a_parameter_has_the_same_words_in_all_kinds() {
+        let all = KINDS.iter().flat_map(|kind| (kind.parameters)());
+        for one in all {
+            let known = parameter(one.about.name).unwrap();
+            assert_eq!(known.is_work, one.is_work, "{}", one.about.name);
+            assert!(!one.about.summary.is_empty() && one.about.text.ends_with('.'));
+        }
+        assert!(is_work("pattern") && !is_work("depth") && !is_work("filesystem"));
+    }
+}

@@ -1,0 +1,250 @@
+//! A network link: how long a datagram takes there and back while nothing goes over it, and while streams
+//! fill it up, down and both ways.
+
+mod detail;
+mod grade;
+mod judge;
+mod keys;
+mod metrics;
+mod planned;
+#[cfg(test)]
+mod tests;
+
+use assay_base::catalogue::About;
+use assay_base::catalogue::keys::Fields;
+use assay_base::quantity::{Bytes, Metric, Time};
+use assay_system::system::network::{Load, Shaper, lab};
+use serde::{Deserialize, Serialize};
+
+use super::kind::{self, Complaints, InStudy, Judged, Kind, Needs, OwnParameter, Touch};
+use super::place::{Offer, Run};
+use super::{Work, io};
+
+pub use detail::{Detail, PhaseDetail};
+pub use grade::{Grade, SCALE};
+pub use metrics::{ADDED, ADDED_TAIL, Of, UP_RATE, is_rate, of};
+pub use planned::{Planned, no_peer, token, token_of};
+
+/// The peer of the laboratory, as study files name it.
+pub const LAB: &str = "lab";
+/// Streams each way: fewer than this do not fill a buffer inside of one kernel.
+const USUAL_STREAMS: u32 = 16;
+/// It fills a buffer. One that keeps queues short by itself (BBR) would hide that there is one.
+const USUAL_CONGESTION: &str = "cubic";
+const USUAL_PROBE: Time = Time(20_000_000);
+const USUAL_PHASE: Time = Time(6_000_000_000);
+/// Of a quick look; as many probes as the 95th percentile needs, and some more.
+const QUICK_PHASE: Time = Time(2_500_000_000);
+const QUICK_PROBE: Time = Time(8_000_000);
+/// Until streams have filled the buffer.
+const RAMP_NS: u64 = 2_000_000_000;
+/// Until an idle link is looked at.
+const IDLE_RAMP_NS: u64 = 200_000_000;
+/// Connecting, and waiting until a queue is empty again, for each phase.
+const AROUND_NS: u64 = 1_500_000_000;
+
+/// A loaded link, as a study asks for it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Asked {
+    /// The other end: `HOST:PORT`, or `lab`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub peer: Option<String>,
+    /// TCP streams each way.
+    #[serde(default = "usual_streams")]
+    pub streams: u32,
+    /// Their congestion control.
+    #[serde(default = "usual_congestion")]
+    pub congestion: String,
+    /// The phases, in their order.
+    #[serde(default = "all_phases")]
+    pub phases: Vec<Load>,
+    /// What counts of each phase.
+    #[serde(default = "usual_phase")]
+    pub phase: Time,
+    /// Time between two probes.
+    #[serde(default = "usual_probe")]
+    pub probe: Time,
+    /// The interface whose way out is shaped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interface: Option<String>,
+    /// How it is shaped.
+    #[serde(default = "unshaped", skip_serializing_if = "Shaper::is_none")]
+    pub shaper: Shaper,
+}
+
+const fn usual_streams() -> u32 {
+    USUAL_STREAMS
+}
+
+fn usual_congestion() -> String {
+    USUAL_CONGESTION.to_owned()
+}
+
+fn all_phases() -> Vec<Load> {
+    Load::ALL.to_vec()
+}
+
+const fn usual_phase() -> Time {
+    USUAL_PHASE
+}
+
+const fn usual_probe() -> Time {
+    USUAL_PROBE
+}
+
+const fn unshaped() -> Shaper {
+    Shaper::NONE
+}
+
+/// Nanoseconds of a phase that are run but not counted.
+pub const fn ramp_ns(load: Load) -> u64 {
+    match load {
+        Load::Idle => IDLE_RAMP_NS,
+        Load::Up | Load::Down | Load::Both => RAMP_NS,
+    }
+}
+
+impl Asked {
+    /// Whether it is done in the laboratory's own name spaces.
+    pub fn is_in_lab(&self) -> bool {
+        self.peer.as_deref() == Some(LAB)
+    }
+
+    /// Whether the way out of an interface may be shaped for it, or a laboratory is made.
+    pub fn changes_network(&self) -> bool {
+        self.is_in_lab() || self.interface.is_some()
+    }
+
+    /// Takes it to the laboratory.
+    pub fn to_lab(&mut self) {
+        self.peer = Some(LAB.to_owned());
+        self.interface = Some(lab::INTERFACE.to_owned());
+    }
+
+    /// The same, as it will be run.
+    pub fn planned(&self) -> Planned {
+        Planned {
+            peer: self.peer.clone(),
+            streams: self.streams,
+            congestion: self.congestion.clone(),
+            phases: self.phases.clone(),
+            phase_ns: self.phase.0,
+            probe_ns: self.probe.0,
+            interface: self.interface.clone(),
+            shaper: self.shaper.clone(),
+            rate: None,
+        }
+    }
+
+    /// Why it cannot be done.
+    fn obstacle(&self) -> Option<String> {
+        if !self.phases.contains(&Load::Idle) {
+            return Some(
+                "what load adds is told against an idle link: let idle be among the phases".into(),
+            );
+        }
+        if self.phases.len() < 2 {
+            return Some(
+                "an idle link alone says nothing: add up, down or both to the phases".into(),
+            );
+        }
+        if !self.shaper.is_none() && self.interface.is_none() {
+            return Some(
+                "shaper: say whose way out is shaped, such as interface = \"eth0\"".into(),
+            );
+        }
+        None
+    }
+}
+
+impl Kind for Asked {
+    const ABOUT: About = About {
+        name: "network",
+        summary: "a link's latency while it is idle and while it is loaded",
+        text: "Datagrams go to a peer and come back (`assay peer` on the other end), at a steady pace, while \
+               the link is idle and while TCP streams fill it up, down and both ways: each a phase. Streams and \
+               their congestion control are pinned, because one that keeps queues short would hide a deep \
+               one. Only probes inside of the window in which bytes arrived count; how many were lost, and the \
+               rate that was achieved, stand beside the latency. A load that stops, a probe that stalls or a \
+               peer that is lost makes the trial failed. With `peer = \"lab\"`, as `--lab` has it, three network \
+               name spaces with a slow link and a deep buffer are made and removed afterwards.",
+    };
+    const KEYS: &'static Fields = &keys::KEYS;
+    const EXAMPLE: &'static str = "network = { peer = \"192.168.1.2:7710\", streams = 16 }";
+    const PARAMETERS: &'static [OwnParameter<Self>] = keys::PARAMETERS;
+    const METRICS: &'static [&'static [Metric]] = &[metrics::METRICS];
+    const JUDGED: &'static [Judged] = &[Judged::Machine];
+
+    fn sample() -> Self {
+        Self {
+            peer: None,
+            streams: USUAL_STREAMS,
+            congestion: usual_congestion(),
+            phases: all_phases(),
+            phase: USUAL_PHASE,
+            probe: USUAL_PROBE,
+            // Levels of the shaper are tried on it.
+            interface: Some(lab::INTERFACE.to_owned()),
+            shaper: Shaper::NONE,
+        }
+    }
+}
+
+impl kind::Asks for Asked {
+    fn words(&self) -> String {
+        self.planned().link_words()
+    }
+
+    fn needs(&self) -> Needs {
+        Needs::Nothing
+    }
+
+    fn touches(&self) -> Touch {
+        Touch::default()
+    }
+
+    fn complain(&self, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
+        let varies = |name: &str| study.factors.contains_key(name);
+        if self.interface.is_none()
+            && !self.is_in_lab()
+            && varies(keys::SHAPER)
+            && !varies("interface")
+        {
+            return;
+        }
+        if let Some(obstacle) = self.obstacle().filter(|_| !varies("interface")) {
+            to.key(path, obstacle, None);
+        }
+    }
+
+    fn time(&self) -> Option<Time> {
+        Some(Time(self.planned().whole_ns()))
+    }
+
+    fn ends_by_time(&self) -> bool {
+        false
+    }
+
+    fn hurry(&mut self, _: Option<Bytes>) {
+        self.phase = self.phase.min(QUICK_PHASE);
+        self.probe = self.probe.min(QUICK_PROBE);
+    }
+
+    fn plan(&self, offer: &Offer<'_>) -> Result<(super::Planned, Option<String>), String> {
+        if offer.engine.name == io::Engine::Simulated {
+            return Err("a simulated drive has no network".to_owned());
+        }
+        self.obstacle().map_or_else(|| Ok((self.planned().into(), None)), Err)
+    }
+
+    /// What a million bytes take up, on the wire: so the rate is known that shares are of.
+    fn pilot(&self, run: &Run<'_>) -> Result<Option<u64>, String> {
+        self.planned().pilot(run).map(Some)
+    }
+
+    fn costs_like(&self, other: &Work) -> bool {
+        let link = |own: &Self| (own.peer.clone(), own.streams, own.congestion.clone());
+        Self::of(other).is_some_and(|other| link(other) == link(self))
+    }
+}

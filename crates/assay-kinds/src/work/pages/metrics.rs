@@ -1,0 +1,133 @@
+//! What is measured of pages.
+
+use assay_base::quantity::metric::metric;
+use assay_base::quantity::{Better, Metric};
+
+/// How many pages are gone to.
+pub const RATE: Metric = metric(
+    "accesses_per_s",
+    Better::Higher,
+    "accesses per second",
+    "pages that were accessed per second, one after the other",
+);
+
+/// What half of the accesses stay below.
+pub const P50: Metric =
+    metric("access_p50_ns", Better::Lower, "median access", "time of an access to a page, median");
+
+/// What all but one in a hundred stay below.
+pub const P99: Metric = metric(
+    "access_p99_ns",
+    Better::Lower,
+    "p99 of an access",
+    "time of an access to a page, 99 % below",
+);
+
+/// The longest.
+pub const LONGEST: Metric =
+    metric("access_max_ns", Better::Lower, "longest access", "the longest access to a page");
+
+/// What an access costs the processors.
+pub const PROCESSOR: Metric = metric(
+    "access_cpu_ns",
+    Better::Lower,
+    "processor time of an access",
+    "processor time of the process per access: what packs and unpacks pages is in it",
+);
+
+/// How often a page was not there.
+pub const FAULTS: Metric = metric(
+    "major_faults_per_access",
+    Better::Lower,
+    "major faults per access",
+    "share of the accesses whose page had to come from swap",
+)
+.traffic();
+
+/// What came back from swap.
+pub const SWAPPED_IN: Metric = metric(
+    "swapped_in_bytes_per_s",
+    Better::Lower,
+    "bytes from swap per second",
+    "bytes of pages that came back from swap per second, of the whole machine, zswap's too",
+);
+
+/// What went to swap.
+pub const SWAPPED_OUT: Metric = metric(
+    "swapped_out_bytes_per_s",
+    Better::Lower,
+    "bytes to swap per second",
+    "bytes of pages that went to swap per second, of the whole machine, zswap's too",
+);
+
+/// Pressure of some.
+pub const SOME: Metric = metric(
+    "memory_some_share",
+    Better::Lower,
+    "time waiting for memory",
+    "share of the time in which some task of the machine waited for memory",
+);
+
+/// Pressure of all.
+pub const FULL: Metric = metric(
+    "memory_full_share",
+    Better::Lower,
+    "time standing still for memory",
+    "share of the time in which all tasks that wanted to run waited for memory",
+);
+
+/// How far it came.
+pub const REACHED: Metric = metric(
+    "set_reached_bytes",
+    Better::Higher,
+    "size that fitted",
+    "bytes of the set that held something: all of it, or less where the process was killed",
+)
+.amount();
+
+/// How much of the set a byte of memory holds.
+pub const HELD: Metric = metric(
+    "set_per_memory",
+    Better::Higher,
+    "set per memory",
+    "bytes of the set per byte of memory that it took: resident, and what zram and zswap took for it; \
+     of a process that was killed without swap, per byte of its limit",
+)
+.amount();
+
+/// The same as the arithmetic of zram expects it.
+pub const EXPECTED: Metric = metric(
+    "set_per_memory_expected",
+    Better::Higher,
+    "expected set per memory",
+    "the same as `assay calc zram` expects it of what was packed, at the ratio of 2 that the kernel's \
+     documentation expects",
+)
+.amount();
+
+/// Whether it was killed.
+pub const KILLED: Metric = metric(
+    "killed_share",
+    Better::Lower,
+    "share of the trials that were killed",
+    "1 where the kernel killed the process for want of memory, else 0",
+)
+.amount();
+
+/// All of them.
+pub(super) const METRICS: &[Metric] = &[
+    RATE,
+    P50,
+    P99,
+    LONGEST,
+    PROCESSOR,
+    FAULTS,
+    SWAPPED_IN,
+    SWAPPED_OUT,
+    SOME,
+    FULL,
+    REACHED,
+    HELD,
+    EXPECTED,
+    KILLED,
+];

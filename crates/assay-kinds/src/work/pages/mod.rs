@@ -1,0 +1,201 @@
+//! Pages of memory under a limit: filled once, then gone to again and again, each access timed. To be
+//! killed for want of memory is a result.
+
+mod child;
+mod detail;
+mod keys;
+mod metrics;
+mod planned;
+mod run;
+mod spelled;
+#[cfg(test)]
+mod tests;
+
+use assay_base::catalogue::About;
+use assay_base::catalogue::keys::Fields;
+use assay_base::quantity::{Bytes, Metric, Time};
+use assay_system::system::execute::MemoryLimit;
+use serde::{Deserialize, Serialize};
+
+pub use super::io::Content;
+use super::kind::{self, Complaints, InStudy, Judged, Kind, Needs, OwnParameter, Touch};
+use super::place::{Offer, Run};
+
+pub use child::{Job, hold};
+pub use detail::{Detail, Held, Stage};
+pub use metrics::{EXPECTED, FULL, HELD, KILLED, LONGEST, P99, PROCESSOR, RATE, REACHED};
+pub use planned::Planned;
+pub use spelled::{SetSize, Skew};
+
+/// The factor that gives swap, and its level without any.
+pub const SWAP: &str = "swap";
+/// The level of it that gives none.
+pub const NO_SWAP: &str = "none";
+
+/// Time of a trial where neither the workload nor a budget sets one.
+const TRIAL: Time = Time(3_000_000_000);
+const QUICK: Time = Time(600_000_000);
+/// A share of it is run before and not counted.
+const RAMP_SHARE: u64 = 5;
+/// Limits and sets below this hold little more than the process itself.
+const LEAST: Bytes = Bytes(16 << 20);
+const USUAL_WRITTEN_PERCENT: u8 = 30;
+
+/// Pages of memory, as a study asks for them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Asked {
+    /// Memory that the process may have; as much as there is where none is set.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory_limit: Option<Bytes>,
+    /// Bytes of the pages, or their share of the limit.
+    pub set: SetSize,
+    /// What they hold.
+    #[serde(default)]
+    pub content: Content,
+    /// Which of them are gone to more often.
+    #[serde(default)]
+    pub skew: Skew,
+    /// Percent of the accesses that write.
+    #[serde(default = "usual_writes")]
+    pub writes: u8,
+    /// Time of a trial.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time: Option<Time>,
+    /// Time before it that is not counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ramp: Option<Time>,
+    /// Whether the arm has no swap: then the process gets none either, whatever the machine has.
+    #[serde(skip)]
+    pub without_swap: bool,
+}
+
+const fn usual_writes() -> u8 {
+    USUAL_WRITTEN_PERCENT
+}
+
+impl Asked {
+    fn planned(&self) -> Result<Planned, String> {
+        let limit = self.memory_limit;
+        let set_bytes = self.set.bytes(limit)?;
+        if set_bytes < LEAST.0 {
+            return Err(format!(
+                "a set of {} is too small: say {LEAST} at least",
+                Bytes(set_bytes)
+            ));
+        }
+        Ok(Planned {
+            limit: limit.map(|Bytes(bytes)| MemoryLimit { bytes, may_swap: !self.without_swap }),
+            set_bytes,
+            content: self.content,
+            skew: self.skew,
+            writes_percent: self.writes,
+        })
+    }
+}
+
+impl Kind for Asked {
+    const ABOUT: About = About {
+        name: "pages",
+        summary: "pages of memory under a limit: filled, then accessed again and again",
+        text: "A process of its own, in a control group whose memory is limited, fills a set of pages with \
+               bytes that compress by a stated share, and then accesses them in a random order: reads a \
+               word of a page, and writes it back where the access writes. Each access is timed; what \
+               lies in swap must come back first. Where the set is larger than the limit and there is no \
+               swap, the kernel kills the process: that is a result, with the bytes that were reached by \
+               then. Swap in memory (zram, zswap) takes memory beside the limit of a control group \
+               (zswap's is inside it with version 2): the metric set_per_memory counts it. Whoever wants a \
+               group needs root; huge pages are kept away.",
+    };
+    const KEYS: &'static Fields = &keys::KEYS;
+    const EXAMPLE: &'static str =
+        "pages = { memory-limit = \"384 MiB\", set = \"150 %\", content = \"50 %\" }";
+    const PARAMETERS: &'static [OwnParameter<Self>] = keys::PARAMETERS;
+    const METRICS: &'static [&'static [Metric]] = &[metrics::METRICS];
+    const JUDGED: &'static [Judged] = &[Judged::Machine];
+
+    fn sample() -> Self {
+        Self {
+            memory_limit: Some(Bytes(384 << 20)),
+            set: SetSize::Percent(150),
+            content: Content::Random,
+            skew: Skew::Uniform,
+            writes: USUAL_WRITTEN_PERCENT,
+            time: None,
+            ramp: None,
+            without_swap: false,
+        }
+    }
+}
+
+impl kind::Asks for Asked {
+    fn words(&self) -> String {
+        self.planned().map_or_else(|error| error, |planned| planned.set_words())
+    }
+
+    fn needs(&self) -> Needs {
+        Needs::Nothing
+    }
+
+    fn touches(&self) -> Touch {
+        Touch::default()
+    }
+
+    fn complain(&self, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
+        // What varies is looked at under each arm.
+        let varies = ["set", "memory-limit"].iter().any(|name| study.factors.contains_key(*name));
+        if let Some(wrong) = self.planned().err().filter(|_| !varies) {
+            to.key(path, wrong, None);
+        }
+    }
+
+    fn take(&mut self, factor: &str, level: &str) {
+        if factor == SWAP {
+            self.without_swap = level == NO_SWAP;
+        }
+    }
+
+    fn limit_memory(&mut self, bytes: Bytes) -> bool {
+        self.memory_limit = Some(bytes);
+        true
+    }
+
+    fn time(&self) -> Option<Time> {
+        self.time
+    }
+
+    fn ramp(&self) -> Option<Time> {
+        self.ramp
+    }
+
+    fn set_span(&mut self, time: Option<Time>, ramp: Option<Time>) {
+        (self.time, self.ramp) = (time, ramp);
+    }
+
+    fn settle(&mut self) {
+        let time = self.time.unwrap_or(TRIAL);
+        self.time = Some(time);
+        self.ramp = self.ramp.or(Some(Time(time.0 / RAMP_SHARE)));
+    }
+
+    fn hurry(&mut self, _: Option<Bytes>) {
+        let time = self.time.map_or(QUICK, |time| time.min(QUICK));
+        self.time = Some(time);
+        let ramp = Time(time.0 / RAMP_SHARE);
+        self.ramp = Some(self.ramp.map_or(ramp, |own| own.min(ramp)));
+    }
+
+    fn plan(&self, _: &Offer<'_>) -> Result<(super::Planned, Option<String>), String> {
+        self.planned().map(|planned| (planned.into(), None))
+    }
+
+    /// A set that fits, under the limit: whether there can be one.
+    fn pilot(&self, run: &Run<'_>) -> Result<Option<u64>, String> {
+        self.planned().and_then(|planned| run::pilot(&planned, run)).map(Some)
+    }
+
+    fn costs_like(&self, other: &super::Work) -> bool {
+        let limited = |own: &Self| own.memory_limit.is_some();
+        Self::of(other).is_some_and(|other| limited(other) == limited(self))
+    }
+}

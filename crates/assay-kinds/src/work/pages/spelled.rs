@@ -1,0 +1,135 @@
+//! How sets and their skew are written in study files.
+
+use std::fmt;
+use std::str::FromStr;
+
+use assay_base::quantity::Bytes;
+use serde::{Deserialize, Serialize};
+
+/// Percent of a limit at most.
+const MOST_PERCENT: u32 = 10_000;
+/// Exponents from which nearly all accesses go to one page.
+const MOST_EXPONENT: f64 = 4.0;
+
+/// Bytes of a set of pages, or their share of the limit of memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum SetSize {
+    /// So many bytes.
+    Bytes(Bytes),
+    /// So many percent of the limit.
+    Percent(u32),
+}
+
+impl SetSize {
+    /// The bytes under a limit.
+    ///
+    /// # Errors
+    /// A share of no limit.
+    pub fn bytes(self, limit: Option<Bytes>) -> Result<u64, String> {
+        match (self, limit) {
+            (Self::Bytes(bytes), _) => Ok(bytes.0),
+            (Self::Percent(percent), Some(limit)) => {
+                let share = u128::from(limit.0) * u128::from(percent) / 100;
+                // Whole pages of any machine.
+                Ok((share >> 16 << 16) as u64)
+            }
+            (Self::Percent(percent), None) => Err(format!(
+                "a set of {percent} % is a share of memory-limit, which is missing: say it, or an amount \
+                 such as 512 MiB"
+            )),
+        }
+    }
+}
+
+impl fmt::Display for SetSize {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Bytes(bytes) => bytes.fmt(formatter),
+            Self::Percent(percent) => write!(formatter, "{percent} %"),
+        }
+    }
+}
+
+impl FromStr for SetSize {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let Some(percent) = text.strip_suffix('%') else {
+            let bytes = text.parse::<Bytes>();
+            return bytes.map(Self::Bytes).map_err(|error| {
+                format!("{error}; or say a share of memory-limit, such as 150 %")
+            });
+        };
+        let percent = percent.trim().parse().ok().filter(|own| (1..=MOST_PERCENT).contains(own));
+        percent.map(Self::Percent).ok_or_else(|| {
+            format!("`{text}` is no share: say whole percent of memory-limit, such as 150 %")
+        })
+    }
+}
+
+/// Which pages are gone to more often than others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum Skew {
+    /// None: all alike.
+    #[default]
+    Uniform,
+    /// Zipf's law with this exponent.
+    Zipf(f64),
+}
+
+impl Skew {
+    /// The exponent of Zipf's law; 0 where all are alike.
+    pub const fn exponent(self) -> f64 {
+        match self {
+            Self::Uniform => 0.0,
+            Self::Zipf(exponent) => exponent,
+        }
+    }
+}
+
+impl fmt::Display for Skew {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Uniform => formatter.write_str("uniform"),
+            Self::Zipf(exponent) => write!(formatter, "zipf:{exponent}"),
+        }
+    }
+}
+
+impl FromStr for Skew {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || {
+            format!("`{text}` is no skew: say uniform, or zipf with its exponent, such as zipf:0.9")
+        };
+        if text == "uniform" {
+            return Ok(Self::Uniform);
+        }
+        let exponent = text.strip_prefix("zipf:").and_then(|own| own.trim().parse::<f64>().ok());
+        let exponent = exponent.filter(|own| *own > 0.0 && *own <= MOST_EXPONENT);
+        exponent.map(Self::Zipf).ok_or_else(wrong)
+    }
+}
+
+macro_rules! as_text {
+    ($($name:ident),+) => {$(
+        impl TryFrom<String> for $name {
+            type Error = String;
+
+            fn try_from(text: String) -> Result<Self, String> {
+                text.parse()
+            }
+        }
+
+        impl From<$name> for String {
+            fn from(own: $name) -> Self {
+                own.to_string()
+            }
+        }
+    )+};
+}
+
+as_text!(SetSize, Skew);

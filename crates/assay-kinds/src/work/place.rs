@@ -1,0 +1,126 @@
+//! What work is done on: the bytes of a target that may be touched, and how they may be touched.
+
+use std::fs::File;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+use assay_base::presence::Presence;
+use assay_load::{Bystanders, Law};
+use assay_system::system::System;
+use assay_system::system::between::Between;
+use assay_system::system::identity::Caller;
+use serde::{Deserialize, Serialize};
+
+use super::io::Engine;
+use super::measured::Measured;
+use super::observe::{Limits, Lookout};
+
+const MIB: u64 = 1 << 20;
+
+/// The bytes of the target that may be touched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Area {
+    /// First byte.
+    pub start: u64,
+    /// Bytes.
+    pub length: u64,
+    /// Bytes asked for; more than `length` where filling ended at its time limit.
+    pub asked: u64,
+    /// Whether the tool wrote it (and may write it).
+    pub written: bool,
+    /// Nanoseconds that filling took.
+    pub fill_ns: u64,
+}
+
+impl Area {
+    /// Two halves of it, whole MiB where it has them. A stranger's may end where no number reaches.
+    pub fn halves(&self) -> [Self; 2] {
+        let half = self.length / 2;
+        let first = if half < MIB { half } else { half / MIB * MIB };
+        [
+            Self { length: first, ..*self },
+            Self { start: self.start.saturating_add(first), length: self.length - first, ..*self },
+        ]
+    }
+
+    /// The part for the work that is measured: all of it, or the first half beside others' work.
+    #[must_use]
+    pub fn measured(&self, has_background: bool) -> Self {
+        if has_background { self.halves()[0] } else { *self }
+    }
+}
+
+/// How direct I/O is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DirectUse {
+    /// Alignment of buffers in memory, bytes.
+    pub memory_alignment: u32,
+    /// Alignment of offsets and lengths, bytes.
+    pub offset_alignment: u32,
+}
+
+/// Which engine is used for asynchronous workloads.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EngineUse {
+    /// The engine.
+    pub name: Engine,
+    /// Why it is not the first choice.
+    pub note: Option<String>,
+}
+
+/// What a target offers to the work that is planned on it.
+#[derive(Clone, Copy, Debug)]
+pub struct Offer<'a> {
+    /// The bytes that this work may touch.
+    pub area: Area,
+    /// Whether direct I/O can be had; absent with the reason for going through the page cache.
+    pub direct: &'a Presence<DirectUse>,
+    /// The engine for several operations in flight.
+    pub engine: &'a EngineUse,
+    /// What may answer for the medium, where that is known.
+    pub between: Option<&'a Between>,
+}
+
+/// An open target.
+#[derive(Clone, Copy)]
+pub struct Medium<'a> {
+    /// The open file; absent for the simulated engine.
+    pub file: Option<&'a File>,
+    /// The bytes that may be touched.
+    pub area: Area,
+    /// Alignment of buffers in memory, bytes.
+    pub memory_alignment: usize,
+    /// The law of the simulated engine, where that is the target.
+    pub law: Option<Law>,
+}
+
+/// One run of some work.
+#[derive(Clone, Copy)]
+pub struct Run<'a> {
+    /// The machine.
+    pub system: &'a dyn System,
+    /// Where; the area is that of this work alone.
+    pub medium: Medium<'a>,
+    /// The directory, file or device that the target is; empty where it is simulated.
+    pub path: &'a Path,
+    /// Nanoseconds that are run but not counted.
+    pub ramp_ns: u64,
+    /// Nanoseconds that are counted; the most, where something else ends the run.
+    pub time_ns: u64,
+    /// Seed of its draws.
+    pub seed: u64,
+    /// Seed of the whole study: its pilot and all of its trials have the same.
+    pub study_seed: u64,
+    /// Who runs programs of the user's, where that is not the user of this process.
+    pub caller: Option<Caller>,
+    /// Workers of the kernel that work for others.
+    pub bystanders: &'a Bystanders,
+    /// Set when the user wants to stop.
+    pub stop: &'a AtomicBool,
+    /// Who looks at the devices, for work that only looks.
+    pub lookout: Option<&'a dyn Lookout>,
+    /// Keeps what was measured so far, should nothing come after it.
+    pub keep: Option<&'a (dyn Fn(&Measured) + Sync)>,
+    /// From what on the settings under others' work hurt it.
+    pub limits: Option<&'a Limits>,
+}

@@ -1,0 +1,463 @@
+//! Threads with a stack of a stated size: what is reserved for them, and what of that is used.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Barrier};
+use std::thread;
+
+use assay_base::catalogue::About;
+use assay_base::catalogue::keys::{Fields, Form, field};
+use assay_base::presence::Presence;
+use assay_base::quantity::metric::metric;
+use assay_base::quantity::{Better, Bytes, Metric, Time};
+use assay_system::system::{Caching, System, machine, sysfs};
+use serde::{Deserialize, Serialize};
+
+use super::kind::{
+    Asks, ByHand, CommandLine, Complaints, InStudy, Judged, Kind, Needs, OwnParameter, Parameter,
+    Runs, Touch,
+};
+use super::measured::{Claims, Counts, Measured, Ran, Told, told};
+use super::place::{Offer, Run};
+
+/// Threads where a study does not say.
+const USUAL_THREADS: u32 = 200;
+const MOST_THREADS: u64 = 10_000;
+/// The limit that most systems have.
+const USUAL_LIMIT: Bytes = Bytes(8 << 20);
+/// A thread cannot run in less.
+const LEAST: Bytes = Bytes(64 << 10);
+const MOST: Bytes = Bytes(1 << 30);
+/// Processes of a trial, one after the other: their means are its values.
+const PROCESSES: usize = 20;
+/// A trial is over sooner: this only bounds it.
+const BOUND: Time = Time(10_000_000_000);
+
+/// Threads with stacks, as a study asks for them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Asked {
+    /// How many threads.
+    #[serde(default = "usual_threads")]
+    pub threads: u32,
+    /// Bytes that are reserved for the stack of each.
+    #[serde(default = "usual_limit")]
+    pub limit: Bytes,
+}
+
+const fn usual_threads() -> u32 {
+    USUAL_THREADS
+}
+
+const fn usual_limit() -> Bytes {
+    USUAL_LIMIT
+}
+
+static KEYS: Fields = Fields {
+    label: "stacks",
+    rows: &[
+        field(
+            "threads",
+            Form::Whole { least: 1, most: MOST_THREADS },
+            "threads that are started",
+            "threads = 200",
+        ),
+        field(
+            "limit",
+            Form::Size { least: LEAST, most: MOST },
+            "bytes that are reserved for the stack of each (`ulimit -s`)",
+            "limit = \"8 MiB\"",
+        ),
+    ],
+};
+
+const fn growth(name: &'static str, noun: &'static str, summary: &'static str) -> Metric {
+    metric(name, Better::Lower, noun, summary).amount()
+}
+
+/// What of it is used.
+pub const RESIDENT: Metric = growth(
+    "stacks_resident_bytes",
+    "resident memory",
+    "what the threads added to the memory that a process has (Rss)",
+);
+const PROPORTIONAL: Metric = growth(
+    "stacks_pss_bytes",
+    "proportional memory",
+    "the same, with what is shared counted in parts (Pss)",
+);
+/// What is reserved.
+pub const VIRTUAL: Metric = growth(
+    "stacks_virtual_bytes",
+    "address space",
+    "what the threads added to the addresses that a process has reserved (VmSize)",
+);
+const COMMITTED: Metric = growth(
+    "stacks_committed_bytes",
+    "committed memory",
+    "what the threads added to the memory that the kernel has promised (Committed_AS), others' included",
+);
+const PAGE_TABLES: Metric = growth(
+    "stacks_page_tables_bytes",
+    "page tables",
+    "what the threads added to the tables that lead to the memory of a process (VmPTE)",
+);
+const STARTING: Metric =
+    metric("stacks_start_s", Better::Lower, "time to start", "time until all threads ran");
+
+impl Kind for Asked {
+    const ABOUT: About = About {
+        name: "stacks",
+        summary: "threads with a stack of a stated size",
+        text: "A process of its own starts threads that do nothing, with a stack of this size reserved for \
+               each, and reads what they added to its memory: what is reserved (VmSize), what is used \
+               (VmRSS, Pss, VmPTE), and what the kernel has promised (Committed_AS, of the whole machine). \
+               A reserved stack is not used memory; what is promised matters where the kernel promises no \
+               more than there is (vm.overcommit_memory = 2).",
+    };
+    const KEYS: &'static Fields = &KEYS;
+    const EXAMPLE: &'static str = "stacks = { threads = 200, limit = \"8 MiB\" }";
+    const PARAMETERS: &'static [OwnParameter<Self>] = &[OwnParameter {
+        about: Parameter {
+            about: About {
+                name: "stack-limit",
+                summary: "bytes that are reserved for the stack of each thread",
+                text: "An amount with its unit: `256 KiB`, from 64 KiB to 1 GiB.",
+            },
+            example: "[\"8 MiB\", \"256 KiB\"]",
+            is_work: false,
+        },
+        set: |own, text| {
+            let limit: Bytes = text.parse().map_err(|error| format!("{error}"))?;
+            if !(LEAST..=MOST).contains(&limit) {
+                return Err(format!("a stack has {LEAST} to {MOST}, not {limit}"));
+            }
+            own.limit = limit;
+            Ok(())
+        },
+    }];
+    const METRICS: &'static [&'static [Metric]] =
+        &[&[RESIDENT, PROPORTIONAL, VIRTUAL, COMMITTED, PAGE_TABLES, STARTING]];
+    const JUDGED: &'static [Judged] = &[Judged::Machine];
+
+    fn sample() -> Self {
+        Self { threads: USUAL_THREADS, limit: USUAL_LIMIT }
+    }
+}
+
+impl Asks for Asked {
+    fn words(&self) -> String {
+        format!("{} threads with a stack of {}", self.threads, self.limit)
+    }
+
+    fn needs(&self) -> Needs {
+        Needs::Nothing
+    }
+
+    fn touches(&self) -> Touch {
+        Touch::default()
+    }
+
+    fn complain(&self, _: &str, _: &InStudy<'_>, _: &mut dyn Complaints) {}
+
+    fn time(&self) -> Option<Time> {
+        Some(BOUND)
+    }
+
+    fn ends_by_time(&self) -> bool {
+        false
+    }
+
+    fn plan(&self, _: &Offer<'_>) -> Result<(super::Planned, Option<String>), String> {
+        let planned = Planned { threads: self.threads, limit_bytes: self.limit.0 };
+        Ok((planned.into(), None))
+    }
+
+    fn pilot(&self, run: &Run<'_>) -> Result<Option<u64>, String> {
+        let planned = Planned { threads: self.threads, limit_bytes: self.limit.0 };
+        planned.run(run).map(|ran| Some(ran.measured.elapsed_ns))
+    }
+}
+
+/// Threads with stacks, as they will be started.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Planned {
+    /// How many threads.
+    pub threads: u32,
+    /// Bytes that are reserved for the stack of each.
+    pub limit_bytes: u64,
+}
+
+impl Runs for Planned {
+    fn words(&self) -> String {
+        let limit = Bytes(self.limit_bytes);
+        format!("{} threads that do nothing, a stack of {limit} for each", self.threads)
+    }
+
+    fn touches(&self) -> Touch {
+        Touch::default()
+    }
+
+    fn run(&self, run: &Run<'_>) -> Result<Ran, String> {
+        let began_ns = run.system.monotonic_ns();
+        let going = || !run.stop.load(Ordering::Relaxed);
+        let processes = (0..PROCESSES).take_while(|_| going()).map(|_| held(run.system, self));
+        let held = processes.collect::<Result<Vec<Held>, String>>()?;
+        let elapsed_ns = run.system.monotonic_ns().saturating_sub(began_ns);
+        let (values, absent) = values(&held);
+        Ok(Ran {
+            measured: Measured {
+                window_ns: held.iter().map(|one| one.start_ns).sum(),
+                elapsed_ns,
+                cpu_ns: 0,
+                waited_ns: None,
+                claims: Claims::default(),
+                values,
+                absent,
+                notes: Vec::new(),
+                detail: Detail { held }.into(),
+            },
+            histograms: BTreeMap::new(),
+            series: Vec::new(),
+            threads_cpu_ns: 0,
+            stopped: !going(),
+        })
+    }
+
+    fn primary(&self, _: &dyn Fn(&str) -> bool) -> &'static str {
+        RESIDENT.name
+    }
+
+    fn ends_by_time(&self) -> bool {
+        false
+    }
+
+    fn halved(&self) -> super::Planned {
+        self.clone().into()
+    }
+
+    fn threads(&self) -> u32 {
+        self.threads
+    }
+
+    fn by_hand(&self, _: &ByHand<'_>) -> CommandLine {
+        let kibibytes = self.limit_bytes >> 10;
+        let line = format!(
+            "ulimit -s {kibibytes}; python3 -c 'import threading, time; [threading.Thread(target=time.sleep, \
+             args=(9,)).start() for _ in range({})]; print(open(\"/proc/self/status\").read())' | grep Vm",
+            self.threads
+        );
+        let words = ["sh".to_owned(), "-c".to_owned(), line].to_vec();
+        CommandLine { words, remarks: vec!["the interpreter's own memory is in it".to_owned()] }
+    }
+}
+
+/// What was read of the processes that had the threads.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Detail {
+    /// The readings, a process each.
+    pub held: Vec<Held>,
+}
+
+impl Counts for Detail {
+    fn operations(&self) -> u64 {
+        self.held.len() as u64
+    }
+}
+
+/// Memory of a process before its threads were started and while all of them ran.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Held {
+    /// Before.
+    pub before: Memory,
+    /// While they ran.
+    pub after: Memory,
+    /// Nanoseconds until all of them ran.
+    pub start_ns: u64,
+}
+
+/// Bytes of a process, and of what the kernel has promised to all.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Memory {
+    /// Reserved (VmSize).
+    pub reserved: Presence<u64>,
+    /// Used (Rss, else VmRSS).
+    pub resident: Presence<u64>,
+    /// Used, what is shared in parts (Pss).
+    pub proportional: Presence<u64>,
+    /// Tables that lead to it (VmPTE).
+    pub page_tables: Presence<u64>,
+    /// Promised by the kernel to all processes (Committed_AS).
+    pub committed: Presence<u64>,
+}
+
+impl Memory {
+    /// Of this process now.
+    fn now(system: &dyn System) -> Self {
+        let status = |name| own_bytes(system, "/proc/self/status", name);
+        Self {
+            reserved: status("VmSize"),
+            // The other counts by processor, and is exact to some pages a processor only.
+            resident: sysfs::first(
+                [own_bytes(system, "/proc/self/smaps_rollup", "Rss"), status("VmRSS")],
+                "/proc tells nothing of it",
+            ),
+            proportional: own_bytes(system, "/proc/self/smaps_rollup", "Pss"),
+            page_tables: status("VmPTE"),
+            committed: machine::memory(system, "Committed_AS"),
+        }
+    }
+}
+
+/// Bytes of this process below a name.
+fn own_bytes(system: &dyn System, path: &str, name: &str) -> Presence<u64> {
+    sysfs::parsed(sysfs::text(system, Path::new(path)), |text| machine::kilobytes(text, name))
+}
+
+/// What the threads added, mean of the processes, by metric, and why something is not there.
+fn values(held: &[Held]) -> Told {
+    let processes = held.len().max(1) as f64;
+    let grown = |pick: fn(&Memory) -> &Presence<u64>| {
+        let each = held.iter().map(|one| {
+            pick(&one.after).both(pick(&one.before), |after, before| after.saturating_sub(*before))
+        });
+        let sum = each.fold(Presence::Present(0_u64), |sum, own| {
+            sum.both(&own, |sum, own| sum.saturating_add(*own))
+        });
+        sum.map(|sum| sum as f64 / processes)
+    };
+    let start_ns: u64 = held.iter().map(|one| one.start_ns).sum();
+    let all = [
+        (STARTING, Presence::Present(start_ns as f64 / processes / 1e9)),
+        (RESIDENT, grown(|memory| &memory.resident)),
+        (PROPORTIONAL, grown(|memory| &memory.proportional)),
+        (VIRTUAL, grown(|memory| &memory.reserved)),
+        (COMMITTED, grown(|memory| &memory.committed)),
+        (PAGE_TABLES, grown(|memory| &memory.page_tables)),
+    ];
+    told(all)
+}
+
+/// Starts a process of this program's own that has the threads; gives what it read.
+///
+/// # Errors
+/// Why there is nothing to read.
+fn held(system: &dyn System, planned: &Planned) -> Result<Held, String> {
+    let own = system.read_link(Path::new("/proc/self/exe"));
+    let own = own.map_err(|error| format!("this program cannot be found: {error}"))?;
+    let own = own.display().to_string();
+    let [threads, limit] = [u64::from(planned.threads), planned.limit_bytes].map(|n| n.to_string());
+    // An allocator that has an arena a thread would reserve more than the stacks.
+    let words = ["MALLOC_ARENA_MAX=1", &own, "stacks", &threads, &limit];
+    // It may take longer than a look: on a slow or emulated machine 200 threads take their time.
+    let nothing = system.open_for_reading(Path::new("/dev/null"), Caching::Buffered);
+    let told = nothing.and_then(|nothing| system.told_of("env", &words, &nothing));
+    let text = told.map_err(|error| error.to_string())?.text;
+    serde_json::from_str(&text).map_err(|_| {
+        format!(
+            "{threads} threads with a stack of {} cannot be had here",
+            Bytes(planned.limit_bytes)
+        )
+    })
+}
+
+/// Starts threads with stacks in this process and reads its memory meanwhile.
+///
+/// # Errors
+/// A thread could not be started.
+pub fn hold(system: &dyn System, threads: u32, limit_bytes: u64) -> std::io::Result<Held> {
+    let before = Memory::now(system);
+    let all = Arc::new(Barrier::new(threads as usize + 1));
+    let over = Arc::new(Barrier::new(threads as usize + 1));
+    let began_ns = system.monotonic_ns();
+    for _ in 0..threads {
+        let (all, over) = (Arc::clone(&all), Arc::clone(&over));
+        let stack = thread::Builder::new().stack_size(limit_bytes as usize);
+        stack.spawn(move || {
+            all.wait();
+            over.wait();
+        })?;
+    }
+    all.wait();
+    let start_ns = system.monotonic_ns().saturating_sub(began_ns);
+    let after = Memory::now(system);
+    over.wait();
+    Ok(Held { before, after, start_ns })
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_system::system::Fake;
+
+    use super::*;
+
+    const KIB: u64 = 1 << 10;
+
+    fn memory(reserved: u64, resident: u64) -> Memory {
+        Memory {
+            reserved: Presence::Present(reserved),
+            resident: Presence::Present(resident),
+            proportional: Presence::absent("not permitted"),
+            page_tables: Presence::Present(40 * KIB),
+            committed: Presence::Present(9),
+        }
+    }
+
+    #[test]
+    fn what_the_threads_added_is_told_and_what_is_not_there_is_absent() {
+        let held = |reserved, resident| Held {
+            before: memory(100, 20),
+            after: memory(reserved, resident),
+            start_ns: 2_000_000_000,
+        };
+        let (values, absent) = values(&[held(1100, 25), held(1300, 30)]);
+        assert_eq!(values["stacks_virtual_bytes"], 1100.0);
+        assert_eq!(values["stacks_resident_bytes"], 7.5);
+        assert_eq!(values["stacks_page_tables_bytes"], 0.0);
+        assert_eq!(values["stacks_start_s"], 2.0);
+        assert_eq!(absent["stacks_pss_bytes"], "not permitted");
+    }
+
+    #[test]
+    fn memory_is_read_as_the_kernel_tells_it() {
+        let fake = Fake::new();
+        fake.put(
+            "/proc/self/status",
+            "Name:\ta\nVmSize:\t  1024 kB\nVmRSS:\t 4 kB\nVmPTE:\t 2 kB\n",
+        );
+        fake.put(
+            "/proc/self/smaps_rollup",
+            "55-7f ---p 00 00:00 0 [rollup]\nRss: 4 kB\nPss: 3 kB\n",
+        );
+        fake.put("/proc/meminfo", "Committed_AS:  77 kB\n");
+        let now = Memory::now(&fake);
+        let told =
+            [&now.reserved, &now.resident, &now.proportional, &now.page_tables, &now.committed];
+        assert_eq!(told.map(|one| *one.value().unwrap()), [1024, 4, 3, 2, 77].map(|n| n * KIB));
+    }
+
+    #[test]
+    fn threads_run_at_the_same_time() {
+        let held = hold(&Fake::new(), 20, 128 * KIB).unwrap();
+        assert!(held.before.resident.value().is_none(), "a fake tells no memory");
+    }
+
+    #[test]
+    fn a_limit_has_bounds() {
+        let mut asked = Asked::sample();
+        let set = Asked::PARAMETERS[0].set;
+        assert_eq!(set(&mut asked, "256 KiB"), Ok(()));
+        assert_eq!(asked.limit, Bytes(256 * KIB));
+        for wrong in ["1 KiB", "2 GiB", "much"] {
+            assert!(set(&mut asked, wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_process_that_cannot_have_them_is_told() {
+        let fake = Fake::new();
+        let planned = Planned { threads: 9, limit_bytes: 1 << 30 };
+        assert!(held(&fake, &planned).unwrap_err().contains("cannot be found"));
+    }
+}

@@ -1,0 +1,185 @@
+//! What a drive writes for long: where its rate falls, and what is left then.
+
+mod cause;
+mod judge;
+mod planned;
+mod tell;
+#[cfg(test)]
+mod tests;
+mod writing;
+
+use assay_base::catalogue::About;
+use assay_base::catalogue::keys::{Fields, Form, field};
+use assay_base::quantity::metric::metric;
+use assay_base::quantity::{Better, Bytes, Metric, Time};
+use serde::{Deserialize, Serialize};
+
+use super::io::Content;
+use super::kind::{self, Complaints, InStudy, Judged, Kind, Needs, OwnParameter, Touch};
+use super::measured::Counts;
+use super::place::Offer;
+
+pub use cause::{Again, Retried};
+pub use judge::{Course, Level, Rated, course};
+pub use planned::Planned;
+pub use tell::Facts;
+#[cfg(test)]
+pub(crate) use tell::words;
+
+/// Time of a trial where neither the workload nor a budget sets one.
+const TRIAL: Time = Time(300_000_000_000);
+/// The same of a quick look.
+const QUICK: Time = Time(30_000_000_000);
+
+/// Writing for long, as a study asks for it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Asked {
+    /// Time of a trial.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time: Option<Time>,
+}
+
+static KEYS: Fields = Fields {
+    label: "sustained",
+    rows: &[field(
+        "time",
+        Form::Time { least: Time(1) },
+        "time of a trial; 5 minutes by default: a cache that is not full by then is not seen",
+        "time = \"10 min\"",
+    )],
+};
+
+/// The rate after the last change.
+pub const SUSTAINED: Metric = metric(
+    "sustained_bytes_per_s",
+    Better::Higher,
+    "sustained write rate",
+    "bytes written per second after the last change of the rate",
+);
+
+const BURST: Metric = metric(
+    "burst_bytes_per_s",
+    Better::Higher,
+    "write rate at first",
+    "bytes written per second before the first change of the rate",
+);
+
+// Bytes, and yet of the nature of a rate: where a rate falls is found by rates.
+const FALL: Metric = metric(
+    "fall_after_bytes",
+    Better::Higher,
+    "written before the fall",
+    "bytes that were written before the rate fell for good; absent where it did not, or little by little",
+);
+
+const CACHE: Metric = metric(
+    "fast_cache_bytes",
+    Better::Higher,
+    "fast cache",
+    "the same, where it was seen to be a cache: slow wherever was written, and fast again after a rest",
+);
+
+impl Kind for Asked {
+    const ABOUT: About = About {
+        name: "sustained",
+        summary: "writing for long: where the rate falls, and what is left then",
+        text: "Random data are written in one piece, a MiB at a time with eight in flight, from the \
+               beginning of the target to its end and again from its beginning, until the time is over. \
+               The time of each slice of equal size is kept, and where direct I/O is refused each is synced \
+               within its time. Where the rate changes by a quarter or more, which is found by halving the \
+               series at its change points with allowance for slices that are like their neighbours, a level \
+               ends; the interval of the place is that of all splits that explain the series nearly as well. \
+               A rate is the bytes of its slices over their time, its interval that of the same ratio over \
+               ten batches. The sustained rate is that after the last change. Where the rate fell for good, \
+               the last seventh of the time goes into the places of the beginning: they are written once more \
+               at once, and after a rest. Only what is slow at once and fast again after the rest is called a \
+               fast cache; a disk is slow at its hub and a busy neighbour leaves when he likes. A device is \
+               overwritten, so it must be named with --destroy; in a directory a file of its own takes the \
+               free space but a fiftieth, and is removed.",
+    };
+    const KEYS: &'static Fields = &KEYS;
+    const EXAMPLE: &'static str = "sustained = { time = \"5 min\" }";
+    const PARAMETERS: &'static [OwnParameter<Self>] = &[];
+    const METRICS: &'static [&'static [Metric]] = &[&[SUSTAINED, BURST, FALL, CACHE]];
+    const JUDGED: &'static [Judged] = &[Judged::Machine, Judged::Medium];
+
+    fn sample() -> Self {
+        Self { time: None }
+    }
+}
+
+/// What it does to the target.
+const TOUCH: Touch =
+    Touch { reads: false, writes: Some(Content::Random), finds: None, direct: true };
+
+impl kind::Asks for Asked {
+    fn words(&self) -> String {
+        "writes in one piece for long, a MiB at a time".to_owned()
+    }
+
+    fn needs(&self) -> Needs {
+        Needs::Whole
+    }
+
+    fn touches(&self) -> Touch {
+        TOUCH
+    }
+
+    fn complain(&self, _: &str, _: &InStudy<'_>, _: &mut dyn Complaints) {}
+
+    fn time(&self) -> Option<Time> {
+        self.time
+    }
+
+    fn set_span(&mut self, time: Option<Time>, _: Option<Time>) {
+        self.time = time;
+    }
+
+    fn settle(&mut self) {
+        self.time = self.time.or(Some(TRIAL));
+    }
+
+    fn hurry(&mut self, _: Option<Bytes>) {
+        self.time = Some(self.time.map_or(QUICK, |time| time.min(QUICK)));
+    }
+
+    fn plan(&self, offer: &Offer<'_>) -> Result<(super::Planned, Option<String>), String> {
+        if !offer.area.written {
+            return Err("all of it would be overwritten, and that was not allowed".to_owned());
+        }
+        let planned = Planned {
+            engine: offer.engine.name,
+            bytes: offer.area.length,
+            synced: offer.direct.value().is_none(),
+        };
+        Ok((planned.into(), offer.engine.note.clone()))
+    }
+}
+
+/// What only writing for long counts.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Detail {
+    /// Bytes that were written before the first slice, to see how fast it is.
+    pub before_bytes: u64,
+    /// Bytes of a slice.
+    pub slice_bytes: u64,
+    /// Nanoseconds of each slice, in the order of writing.
+    pub slices_ns: Vec<u64>,
+    /// Places of the beginning, written once more after the rate had fallen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retried: Option<Retried>,
+    /// Why it ended before its time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended: Option<String>,
+}
+
+impl Counts for Detail {
+    fn operations(&self) -> u64 {
+        self.slices_ns.len() as u64
+    }
+
+    fn keeps_what_it_has(&self) -> bool {
+        !self.slices_ns.is_empty()
+    }
+}

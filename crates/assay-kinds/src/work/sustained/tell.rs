@@ -1,0 +1,351 @@
+//! What writing for long tells beside its metrics: what was seen, and a cause only where something shows
+//! it; and how that is shown.
+
+use assay_base::exhibit::{
+    Cell, Column, Exhibit, Levels, Row, Sentence, Subject, Table, Unit, Value,
+};
+use assay_base::presence::Presence;
+use assay_base::quantity::units::show;
+use serde::{Deserialize, Serialize};
+
+use super::{Again, Course, Detail, Level, Planned, Rated, course};
+use crate::work::tell::{NearLimit, Resting, Seen, Shows, Spoken, Tells};
+use crate::work::{self, Measured};
+
+/// What writing for long says.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Facts {
+    /// Workload.
+    pub workload: String,
+    /// Its arm.
+    pub arm: Levels,
+    /// The course of the rate.
+    pub course: Course,
+    /// It in a sentence.
+    pub text: String,
+}
+
+impl Tells for Planned {
+    /// The last trial is told: courses are not averaged.
+    fn facts(&self, seen: &Seen<'_>) -> Option<work::Facts> {
+        let detail = Detail::of(seen.trials.last().copied().flatten()?)?;
+        let course = course(detail)?;
+        let throttled = seen.spoken.iter().find(|own| own.rule == THROTTLED).map(|own| own.text);
+        let fell = course.fall().is_some() || course.sinks.is_some();
+        let mut text = words(&course, detail.ended.as_deref());
+        text += &which(seen.trials.len());
+        if let Some(heat) = heat(throttled, seen.near_limit, fell) {
+            text = format!("{text} {heat}");
+        }
+        let Subject { workload, arm } = seen.subject.clone();
+        Some(Facts { workload, arm, course, text }.into())
+    }
+
+    /// None of its metrics is changed by what rules say.
+    fn as_judged(&self, _: &str, _: &Measured, _: &[Spoken<'_>]) -> Option<Result<f64, String>> {
+        None
+    }
+}
+
+/// Which of several trials a text is of.
+fn which(trials: usize) -> String {
+    if trials > 1 { format!(" That is the last of {trials} trials.") } else { String::new() }
+}
+
+const LEGEND: &str = "From: bytes written before the rate changed to this one; the interval of the place holds \
+                      all splits that explain the course nearly as well. Rate: bytes over their time; its \
+                      interval is that of the same ratio, over ten batches.";
+
+impl Shows for Facts {
+    fn subject(&self) -> Subject {
+        Subject { workload: self.workload.clone(), arm: self.arm.clone() }
+    }
+
+    fn exhibit(&self) -> Exhibit {
+        let columns = vec![
+            Column::new("from", Unit::Bytes),
+            Column::new("95 % interval", Unit::Bytes),
+            Column::new("rate", Unit::BytesPerS),
+            Column::new("95 % interval of the rate", Unit::BytesPerS),
+        ];
+        let row = |level: &Level| {
+            let from = level.from_ci95_bytes.map(|ends| ends.map(|end| end as f64));
+            let cells = [
+                Value::Number(level.from_bytes as f64),
+                Value::between(from),
+                Value::Number(level.rate_bytes_per_s),
+                Value::between(level.rate_ci95),
+            ];
+            Row { of: self.subject(), cells: cells.map(Cell::from).to_vec() }
+        };
+        let rows = self.course.levels.iter().map(row).collect();
+        Exhibit {
+            table: Table { title: "sustained writes".to_owned(), columns, rows },
+            remarks: vec![LEGEND.to_owned()],
+            beside: Some("series".to_owned()),
+            sentences: vec![Sentence { about: self.subject(), text: self.text.clone() }],
+            leads: false,
+        }
+    }
+
+    /// The rates of a course are those of its trial.
+    fn settle(&mut self, _: &dyn Fn(&str) -> Option<f64>) {}
+
+    fn resting(&mut self) -> Resting<'_> {
+        Resting { text: &mut self.text, unsaid: Some("What it writes for long is not told.") }
+    }
+}
+
+/// The rule that speaks of heat.
+const THROTTLED: &str = "throttled";
+
+/// Whether heat slowed it down: what the rule says; where the rate fell without it, how near the hottest part
+/// came to the temperature from which it slows down. A rate that did not fall needs no cause.
+fn heat(
+    throttled: Option<&str>,
+    near_limit: Option<&Presence<NearLimit>>,
+    fell: bool,
+) -> Option<String> {
+    if let Some(text) = throttled {
+        return Some(format!("It was throttled: {text}."));
+    }
+    let degrees = |mc: i64| show::three_digits(mc as f64 / 1e3);
+    Some(match near_limit.filter(|_| fell)? {
+        Presence::Present(NearLimit { name, most_mc, limit_mc }) => format!(
+            "Heat was not seen to slow it: {name} had {} \u{b0}C at its end, and slows down from {} \u{b0}C on.",
+            degrees(*most_mc),
+            degrees(*limit_mc)
+        ),
+        Presence::Absent(why) => format!("Whether heat slowed it does not show: {why}."),
+    })
+}
+
+/// A rate with its interval, where it has one.
+fn rate(bytes_per_s: f64, ends: Option<[f64; 2]>) -> String {
+    let interval = ends.map(|ends| ends.map(show::rate));
+    let interval = interval
+        .map_or_else(String::new, |[low, high]| format!(" (95 % interval {low} to {high})"));
+    format!("{}{interval}", show::rate(bytes_per_s))
+}
+
+fn of_level(level: &Level) -> String {
+    rate(level.rate_bytes_per_s, level.rate_ci95)
+}
+
+fn of_rated(rated: &Rated) -> String {
+    rate(rated.rate_bytes_per_s, rated.rate_ci95)
+}
+
+/// The course in sentences; `ended` says why it ended before its time.
+pub(crate) fn words(course: &Course, ended: Option<&str>) -> String {
+    let mut told = vec![seen(course)];
+    if course.fall().is_some() {
+        told.push(
+            course
+                .again
+                .as_ref()
+                .map_or_else(|| "Why it fell, this run does not tell.".to_owned(), cause),
+        );
+    }
+    if let Some(ended) = ended {
+        told.push(format!("Not all of its time: {ended}."));
+    }
+    told.join(" ")
+}
+
+/// What was seen of the rate.
+fn seen(course: &Course) -> String {
+    let written = show::bytes(course.written_bytes);
+    if let Some([first, last]) = &course.sinks {
+        return format!(
+            "Its rate sinks little by little over {written}: {} in the first fifth of it, {} in the last.",
+            of_rated(first),
+            of_rated(last)
+        );
+    }
+    let last = course.last().map_or_else(String::new, of_level);
+    let (Some(first), Some(fall)) = (course.levels.first(), course.fall()) else {
+        let changed = match course.levels.len() {
+            0 | 1 => "",
+            _ => " It changed meanwhile, but did not fall for good.",
+        };
+        let at_last = if changed.is_empty() { "" } else { " at last" };
+        return format!(
+            "It writes {last}{at_last}; no fall of the rate was seen in {written}.{changed}"
+        );
+    };
+    let place = fall.from_ci95_bytes.map(|ends| ends.map(show::bytes));
+    let place =
+        place.map_or_else(String::new, |[low, high]| format!(" (95 % interval {low} to {high})"));
+    let more =
+        if course.last() == Some(fall) { String::new() } else { format!(" At last it is {last}.") };
+    format!(
+        "It writes {} at first and {} after {}{place}: the rate fell there, and did not come back in {written}.\
+         {more}",
+        of_level(first),
+        of_level(fall),
+        show::bytes(fall.from_bytes)
+    )
+}
+
+/// What writing its beginning once more showed.
+fn cause(again: &Again) -> String {
+    let (at_once, rested) = (of_rated(&again.at_once), of_rated(&again.rested));
+    let rest = show::duration(again.rest_ns as f64);
+    match (again.slow_at_once, again.back_after_rest) {
+        (true, true) => format!(
+            "A fast cache was full: written once more, the places of the beginning took {at_once} at once, \
+             and {rested} after a rest of {rest}."
+        ),
+        (true, false) => format!(
+            "Written once more, the places of the beginning took {at_once} at once, and {rested} after a \
+             rest of {rest}: why it fell does not show."
+        ),
+        (false, _) => format!(
+            "Written once more, the places of the beginning took {at_once} at once: no cache is full that is \
+             fast there."
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MIB: u64 = 1 << 20;
+
+    fn level(from_bytes: u64, rate: f64) -> Level {
+        let place = (from_bytes > 0).then(|| [from_bytes - MIB, from_bytes + MIB]);
+        let rate = rate * MIB as f64;
+        Level {
+            from_bytes,
+            from_ci95_bytes: place,
+            rate_bytes_per_s: rate,
+            rate_ci95: Some([0.9 * rate, 1.1 * rate]),
+        }
+    }
+
+    fn rated(rate: f64) -> Rated {
+        Rated { rate_bytes_per_s: rate * MIB as f64, rate_ci95: None }
+    }
+
+    fn told(levels: &[(u64, f64)], again: Option<Again>) -> String {
+        let levels = levels.iter().map(|(from, rate)| level(from * MIB, *rate)).collect();
+        words(&Course { written_bytes: 900 * MIB, levels, sinks: None, again }, None)
+    }
+
+    const CACHE_WORDS: [&str; 3] = ["fast cache", "is full", "was full"];
+
+    #[test]
+    fn a_fall_is_told_as_it_was_seen_with_both_intervals() {
+        let fell = told(&[(0, 400.0), (300, 50.0)], None);
+        assert_eq!(
+            fell,
+            "It writes 400 MiB/s (95 % interval 360 MiB/s to 440 MiB/s) at first and 50 MiB/s (95 % interval \
+             45 MiB/s to 55 MiB/s) after 300 MiB (95 % interval 299 MiB to 301 MiB): the rate fell there, and \
+             did not come back in 900 MiB. Why it fell, this run does not tell."
+        );
+        let folds = told(&[(0, 400.0), (300, 50.0), (600, 100.0)], None);
+        assert!(folds.contains("At last it is 100 MiB/s (95 % interval 90"), "{folds}");
+        assert!(!CACHE_WORDS.iter().any(|word| folds.contains(word)), "{folds}");
+    }
+
+    #[test]
+    fn what_did_not_fall_says_so() {
+        assert_eq!(
+            told(&[(0, 400.0)], None),
+            "It writes 400 MiB/s (95 % interval 360 MiB/s to 440 MiB/s); no fall of the rate was seen in 900 \
+             MiB."
+        );
+        let back = told(&[(0, 400.0), (300, 50.0), (600, 390.0)], None);
+        assert!(back.ends_with("It changed meanwhile, but did not fall for good."), "{back}");
+        assert!(
+            back.starts_with("It writes 390 MiB/s") && back.contains(" at last; no fall"),
+            "{back}"
+        );
+        let sinks = Some([rated(200.0), rated(100.0)]);
+        let levels = vec![level(0, 150.0)];
+        let disk = Course { written_bytes: 900 * MIB, levels, sinks, again: None };
+        assert_eq!(
+            words(&disk, Some("the user stopped it after 3 s")),
+            "Its rate sinks little by little over 900 MiB: 200 MiB/s in the first fifth of it, 100 MiB/s in the \
+             last. Not all of its time: the user stopped it after 3 s."
+        );
+    }
+
+    #[test]
+    fn a_cause_is_named_only_where_it_was_seen() {
+        let again = |slow_at_once, back_after_rest| Again {
+            at_once: rated(49.0),
+            rest_ns: 15_000_000_000,
+            rested: rated(390.0),
+            slow_at_once,
+            back_after_rest,
+        };
+        let of = |slow, back| told(&[(0, 400.0), (300, 50.0)], Some(again(slow, back)));
+        let cache = of(true, true);
+        assert!(
+            cache.ends_with(
+                "A fast cache was full: written once more, the places of the beginning took 49 MiB/s at once, \
+                 and 390 MiB/s after a rest of 15 s."
+            ),
+            "{cache}"
+        );
+        for (slow, back) in [(true, false), (false, true), (false, false)] {
+            let other = of(slow, back);
+            assert!(!other.contains("A fast cache was full"), "{other}");
+            assert!(other.contains("Written once more"), "{other}");
+        }
+        assert!(of(true, false).ends_with("why it fell does not show."));
+        assert!(of(false, true).ends_with("no cache is full that is fast there."));
+    }
+
+    #[test]
+    fn heat_is_told_where_it_was_seen_and_where_a_fall_wants_a_cause() {
+        let near =
+            NearLimit { name: "nvme0 Composite".to_owned(), most_mc: 61_000, limit_mc: 82_000 };
+        let near = Presence::Present(near);
+        let said = heat(Some("the processor throttled once for heat"), Some(&near), false);
+        assert_eq!(
+            said.as_deref(),
+            Some("It was throttled: the processor throttled once for heat.")
+        );
+        assert_eq!(
+            heat(None, Some(&near), true).as_deref(),
+            Some(
+                "Heat was not seen to slow it: nvme0 Composite had 61 \u{b0}C at its end, and slows down \
+                 from 82 \u{b0}C on."
+            )
+        );
+        assert_eq!(heat(None, Some(&near), false), None, "nothing fell");
+        assert_eq!(heat(None, None, true), None, "nobody looked");
+        let none = Presence::absent("the kernel shows no temperature sensor here");
+        let told = heat(None, Some(&none), true).unwrap();
+        assert!(told.ends_with("does not show: the kernel shows no temperature sensor here."));
+    }
+
+    #[test]
+    fn every_level_is_a_row_and_nothing_is_told_of_invalid_numbers() {
+        let levels = vec![level(0, 400.0), level(300 * MIB, 50.0)];
+        let course = Course { written_bytes: 900 * MIB, levels, sinks: None, again: None };
+        let text = "It was written to.".to_owned();
+        let (workload, arm) = ("long".to_owned(), Levels::new());
+        let mut facts = Facts { workload, arm, course, text };
+        let Exhibit { table, sentences, leads, .. } = facts.exhibit();
+        let written = |row: &Row| {
+            let cells = row.cells.iter().zip(&table.columns);
+            let text = |(cell, column): (&Cell, &Column)| cell.value.text(column.unit);
+            cells.map(|one| text(one).unwrap_or("-".to_owned())).collect::<Vec<_>>()
+        };
+        assert_eq!(written(&table.rows[0]), ["0 B", "-", "400 MiB/s", "360 MiB/s to 440 MiB/s"]);
+        assert_eq!(
+            written(&table.rows[1]),
+            ["300 MiB", "299 MiB to 301 MiB", "50 MiB/s", "45 MiB/s to 55 MiB/s"]
+        );
+        assert_eq!(table.rows.len(), 2);
+        assert!(table.rows.iter().all(|row| row.of == facts.subject()));
+        assert_eq!((sentences.len(), &*sentences[0].text, leads), (1, "It was written to.", false));
+        assert_eq!(facts.resting().unsaid, Some("What it writes for long is not told."));
+        assert_eq!([which(1), which(3)], ["", " That is the last of 3 trials."]);
+    }
+}

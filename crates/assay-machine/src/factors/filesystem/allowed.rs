@@ -1,0 +1,347 @@
+//! What a level may ask of the programs that make and mount a file system.
+//!
+//! The consent names one device, and by its label a file system of the tool's own is known after a
+//! crash. So a level says nothing of other devices or files, nor of the label.
+
+use super::FileSystem;
+
+/// An option that a level may give to a program.
+pub type Allowed = (&'static str, Takes);
+
+/// What follows an option.
+#[derive(Clone, Copy, Debug)]
+pub enum Takes {
+    /// Nothing.
+    Nothing,
+    /// One value.
+    Value,
+    /// A power of two, in bytes: of others the programs take the one below, without a word.
+    Power,
+    /// Keys after commas, each with or without a value; `^` before one turns it off.
+    Keys(&'static [&'static str]),
+}
+
+/// Why a line of options may not be given.
+pub(super) struct Fault {
+    /// Number of words before the one that it is about.
+    at: usize,
+    /// The reason in one line.
+    pub reason: String,
+}
+
+/// What may not be given to the program of a file system.
+pub(super) fn fault(kind: &FileSystem, line: &str) -> Option<Fault> {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let mut at = 0;
+    while at < words.len() {
+        match option(kind.options, &words[at..]) {
+            Ok(read) => at += read,
+            Err(reason) => return Some(Fault { at, reason }),
+        }
+    }
+    None
+}
+
+/// What no program may be given: the fault of the one that would take most of the line.
+pub(super) fn fault_of_all(kinds: &[&FileSystem], line: &str) -> Option<String> {
+    let faults: Option<Vec<Fault>> = kinds.iter().map(|kind| fault(kind, line)).collect();
+    faults?.into_iter().max_by_key(|fault| fault.at).map(|fault| fault.reason)
+}
+
+/// Reads the option that the words start with: how many words it is.
+fn option(options: &[Allowed], words: &[&str]) -> Result<usize, String> {
+    let word = words[0];
+    if word.contains('/') {
+        return Err(elsewhere(word));
+    }
+    if !word.starts_with('-') {
+        return Err(format!("{word} belongs to no option"));
+    }
+    let Some((name, takes, joined)) = options.iter().find_map(|known| reads(*known, word)) else {
+        return Err(format!("a study may not give {word}"));
+    };
+    if matches!(takes, Takes::Nothing) {
+        return Ok(1);
+    }
+    let value = joined.or_else(|| words.get(1).copied()).unwrap_or_default();
+    // Without a value of its own an option would take the next one's, or the device.
+    if value.is_empty() || value.starts_with('-') {
+        return Err(format!("{name} needs a value"));
+    }
+    if value.contains('/') {
+        return Err(elsewhere(value));
+    }
+    if matches!(takes, Takes::Power) && !value.parse::<u64>().is_ok_and(u64::is_power_of_two) {
+        return Err(format!("{name} {value}: say a power of two in bytes, such as 4096"));
+    }
+    if let Takes::Keys(keys) = takes {
+        value.split(',').try_for_each(|part| key(name, keys, part))?;
+    }
+    Ok(if joined.is_some() { 1 } else { 2 })
+}
+
+/// An option if a word is it, with the value that is joined to it.
+fn reads((name, takes): Allowed, word: &str) -> Option<(&'static str, Takes, Option<&str>)> {
+    let rest = word.strip_prefix(name)?;
+    if rest.is_empty() {
+        return Some((name, takes, None));
+    }
+    let joined = if name.starts_with("--") { rest.strip_prefix('=')? } else { rest };
+    // Flags run together, as in -qL, are not taken apart but refused.
+    (!matches!(takes, Takes::Nothing)).then_some((name, takes, Some(joined)))
+}
+
+fn key(option: &str, keys: &[&str], part: &str) -> Result<(), String> {
+    let key = part.split('=').next().unwrap_or_default();
+    if keys.contains(&key.strip_prefix('^').unwrap_or(key)) {
+        return Ok(());
+    }
+    Err(format!("a study may not give {option} {part}; after {option} come {}", keys.join(", ")))
+}
+
+fn elsewhere(word: &str) -> String {
+    format!("{word} names a file or a device: nothing but the target may be named or written")
+}
+
+/// Options of a mount, mount(8)'s own and those of file systems, that name another device or file,
+/// or do something else than mounting what was made.
+const NOT_MOUNTED_WITH: &[&str] = &[
+    "bind",
+    "device",
+    "helper",
+    "journal_dev",
+    "journal_path",
+    "logdev",
+    "loop",
+    "move",
+    "offset",
+    "private",
+    "rbind",
+    "remount",
+    "rprivate",
+    "rshared",
+    "rslave",
+    "rtdev",
+    "runbindable",
+    "shared",
+    "sizelimit",
+    "slave",
+    "source",
+    "uhelper",
+    "unbindable",
+];
+
+/// What may not be among the options of a mount.
+pub(super) fn mount_fault(options: &str) -> Option<String> {
+    options.split(',').filter(|option| !option.is_empty()).find_map(|option| {
+        let key = option.split('=').next().unwrap_or_default();
+        let plain = |sign: char| sign.is_ascii_alphanumeric() || "_-".contains(sign);
+        // Keys with a dot are mount(8)'s own: X-mount.mkdir, verity.hashdevice.
+        if NOT_MOUNTED_WITH.contains(&key) || !key.chars().all(plain) || key.is_empty() {
+            return Some(format!("a study may not mount with {option}"));
+        }
+        option.contains(['/', '"', '\\']).then(|| elsewhere(option))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_system::system::Fake;
+
+    use super::super::volume::Volume;
+    use super::super::{FILE_SYSTEMS, find};
+    use super::*;
+    use crate::factors::layers::Recipe;
+
+    fn told(name: &str, line: &str) -> Option<String> {
+        fault(find(name).unwrap(), line).map(|fault| fault.reason)
+    }
+
+    #[test]
+    fn options_of_the_file_system_alone_are_allowed() {
+        let rows = [
+            ("ext2", "-b 4096 -E stride=1,stripe-width=16 -O ^has_journal"),
+            ("ext3", "-b4096 -J size=16 -i 65536"),
+            ("ext4", "-b 4096 -E stride=1,stripe-width=16 -O ^has_journal"),
+            ("ext4", "-O ^has_journal,metadata_csum -Estride=2 -m 0 -N 1000 -T largefile"),
+            ("ext4", "-O bigalloc -C 65536 -I 256 -G 64"),
+            ("xfs", "-m crc=0"),
+            ("xfs", "-d agcount=4,su=64k,sw=2 -l size=64m,lazy-count=1 -i size=512 -s size=4096"),
+            ("xfs", "-b size=4k -n size=8k,ftype=1 -d noalign -m crc=1,reflink=0"),
+            ("btrfs", "-m single -d single --csum xxhash -n 16k"),
+            ("btrfs", "--nodesize=16k --mixed -O ^no-holes,free-space-tree -R quota"),
+            ("f2fs", "-a 0 -o 5 -s 2 -z 1 -O extra_attr,inode_checksum -i -w 4096"),
+            ("vfat", "-F 32 -s 8 -S 512 -R 32 -a"),
+            ("exfat", "-c 32K -b 1M --pack-bitmap"),
+            ("ntfs3", "-c 4096 -C -T"),
+        ];
+        for (name, line) in rows {
+            assert_eq!(told(name, line), None, "{name} {line}");
+            assert_eq!(fault_of_all(FILE_SYSTEMS, line), None, "{line}");
+        }
+        for kind in FILE_SYSTEMS {
+            assert_eq!(told(kind.name, ""), None);
+        }
+    }
+
+    #[test]
+    fn other_devices_files_and_labels_are_refused() {
+        let rows = [
+            ("ext4", "-L mine", "may not give -L"),
+            ("ext4", "-Lmine", "may not give -Lmine"),
+            ("ext4", "-qL mine", "may not give -qL"),
+            ("ext4", "-vL mine", "may not give -vL"),
+            ("ext4", "-J device=UUID=1234", "may not give -J device=UUID=1234"),
+            ("ext4", "-J size=4,device=LABEL=x", "may not give -J device=LABEL=x"),
+            ("ext4", "-Jdevice=UUID=1234", "may not give -J device"),
+            ("ext4", "-E offset=4096", "may not give -E offset=4096; after -E come stride"),
+            ("ext4", "-E stride=1,lazy_itable_init=1", "may not give -E lazy_itable_init=1"),
+            ("ext4", "-E discard", "may not give -E discard"),
+            ("ext4", "-O journal_dev", "may not give -O journal_dev"),
+            ("ext4", "-O FEATURE_I3", "may not give -O FEATURE_I3"),
+            ("ext4", "-d files", "may not give -d"),
+            ("ext4", "-z undo", "may not give -z"),
+            ("ext4", "-l list", "may not give -l"),
+            ("ext4", "-n", "may not give -n"),
+            ("ext4", "-S", "may not give -S"),
+            ("ext4", "-t ext2", "may not give -t"),
+            ("ext4", "-b", "-b needs a value"),
+            ("ext4", "-b -E", "-b needs a value"),
+            ("ext4", "-b 4096 1000", "1000 belongs to no option"),
+            ("ext4", "-b 4096 -- x", "may not give --"),
+            ("ext4", "-T /etc/x", "/etc/x names a file"),
+            ("ext4", "-b/dev/sda", "/dev/sda names a file"),
+            ("xfs", "-L mine", "may not give -L"),
+            ("xfs", "-l logdev=/dev/x", "logdev=/dev/x names a file"),
+            ("xfs", "-l size=64m,logdev=x", "may not give -l logdev=x"),
+            ("xfs", "-r rtdev=x", "may not give -r rtdev=x"),
+            ("xfs", "-d name=x", "may not give -d name=x"),
+            ("xfs", "-d agcount=4,file,name=x", "may not give -d file"),
+            ("xfs", "-p proto", "may not give -p"),
+            ("xfs", "-c options=x", "may not give -c"),
+            ("xfs", "-N", "may not give -N"),
+            ("btrfs", "-m raid1 -d raid1 /dev/loop5", "/dev/loop5 names a file"),
+            ("btrfs", "-m raid1 -d raid1 loop5", "loop5 belongs to no option"),
+            ("btrfs", "--rootdir files", "may not give --rootdir"),
+            ("btrfs", "--rootdir=files", "may not give --rootdir=files"),
+            ("btrfs", "--root files", "may not give --root"),
+            ("btrfs", "-r files", "may not give -r"),
+            ("btrfs", "-L mine", "may not give -L"),
+            ("btrfs", "--label mine", "may not give --label"),
+            ("btrfs", "--label=mine", "may not give --label=mine"),
+            ("btrfs", "--lab=mine", "may not give --lab=mine"),
+            ("btrfs", "-ML mine", "may not give -ML"),
+            ("btrfs", "--csum=", "--csum needs a value"),
+            ("btrfs", "--mixed=x", "may not give --mixed=x"),
+            ("btrfs", "-O list-all", "may not give -O list-all"),
+            ("f2fs", "-l mine", "may not give -l"),
+            ("f2fs", "-c loop5", "may not give -c"),
+            ("f2fs", "-c/dev/loop5", "-c/dev/loop5 names a file"),
+            ("f2fs", "-t 1", "may not give -t"),
+            ("f2fs", "-il mine", "may not give -il"),
+            ("vfat", "-n MINE", "may not give -n"),
+            ("vfat", "-C", "may not give -C"),
+            ("vfat", "-an MINE", "may not give -an"),
+            ("vfat", "-m message", "may not give -m"),
+            ("vfat", "-l list", "may not give -l"),
+            ("vfat", "--offset=8", "may not give --offset=8"),
+            ("vfat", "--mbr=y", "may not give --mbr=y"),
+            ("exfat", "-L mine", "may not give -L"),
+            ("exfat", "--volume-label=mine", "may not give --volume-label=mine"),
+            ("ntfs3", "-L mine", "may not give -L"),
+            ("ntfs3", "-F", "may not give -F"),
+        ];
+        for (name, line, expected) in rows {
+            let reason = told(name, line).unwrap_or_else(|| panic!("{name} {line} is allowed"));
+            assert!(reason.contains(expected), "{name} {line}: {reason}");
+            assert!(!reason.contains('\n'), "{reason}");
+        }
+    }
+
+    #[test]
+    fn a_line_that_no_program_takes_is_known_without_the_file_system() {
+        let rows = [
+            ("-L mine", "may not give -L"),
+            ("--label=mine", "may not give --label=mine"),
+            ("-m raid1 -d raid1 /dev/loop5", "/dev/loop5 names a file"),
+            ("-m raid1 -d raid1 loop5", "loop5 belongs to no option"),
+            ("-b 4096 -O ^has_journal -L mine", "may not give -L"),
+            ("--offset=8", "may not give --offset=8"),
+        ];
+        for (line, expected) in rows {
+            let reason = fault_of_all(FILE_SYSTEMS, line).unwrap();
+            assert!(reason.contains(expected), "{line}: {reason}");
+        }
+        // What one program calls a label is the log of another.
+        assert_eq!(fault_of_all(FILE_SYSTEMS, "-l size=64m"), None);
+    }
+
+    #[test]
+    fn what_a_level_may_not_ask_for_is_missing_wherever_it_is_to_be_made() {
+        let system = Fake::recorded("").unwrap();
+        let missing = |mkfs: &str, mount: &str| {
+            let (mkfs_options, mount_options) = (mkfs.to_owned(), mount.to_owned());
+            let vfat = Volume {
+                kind: find("vfat").unwrap(),
+                mkfs_options,
+                mount_options,
+                profile: None,
+                encrypts: false,
+                compression: None,
+            };
+            vfat.missing(&system, &[1 << 30]).unwrap()
+        };
+        // The log's options of one program are the bad blocks of another.
+        assert_eq!(
+            missing("-l size=64m", ""),
+            "mkfs.vfat: a study may not give -l (it may give -a -b -D -f -F -h -i --invariant -M \
+             -r -R -s -S)"
+        );
+        assert_eq!(missing("-F 32", "loop"), "a study may not mount with loop");
+        assert!(missing("-F 32", "noatime").contains("not installed"));
+    }
+
+    #[test]
+    fn mounts_of_something_else_are_refused() {
+        let fine = [
+            "",
+            "noatime",
+            "noatime,data=writeback,commit=60",
+            "compress=zstd:3,subvol=x,discard=async",
+            "logbsize=256k,logbufs=8",
+            "uid=1000,iocharset=utf8",
+        ];
+        for options in fine {
+            assert_eq!(mount_fault(options), None, "{options}");
+        }
+        let refused = [
+            "loop",
+            "loop=x",
+            "offset=4096",
+            "bind",
+            "rbind",
+            "move",
+            "remount",
+            "remount,ro",
+            "logdev=x",
+            "rtdev=x",
+            "journal_dev=0x801",
+            "journal_path=x",
+            "device=x",
+            "source=x",
+            "noatime,bind",
+            "subvol=/x",
+            "usrjquota=a/b",
+            "X-mount.mkdir",
+            "verity.hashdevice=x",
+            "\"noatime",
+            "context=\"a",
+            "=x",
+            "noatime,make\\054loop",
+        ];
+        for options in refused {
+            let reason = mount_fault(options).unwrap_or_else(|| panic!("{options} is allowed"));
+            assert!(!reason.contains('\n'), "{reason}");
+        }
+    }
+}

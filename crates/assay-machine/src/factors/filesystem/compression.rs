@@ -1,0 +1,152 @@
+//! What a file system compresses its files with, which its mount says.
+
+use assay_base::catalogue::About;
+use assay_base::presence::Presence;
+use assay_system::system::site::Mount;
+
+use super::FileSystem;
+use crate::factors::{Factor, Role, View};
+
+/// The level that compresses nothing.
+const NONE: &str = "none";
+/// The file system that has it.
+const BTRFS: &str = "btrfs";
+/// What the kernel takes for a level that names none.
+const USUAL: [(&str, &str); 2] = [("zlib", "zlib:3"), ("zstd", "zstd:3")];
+/// Mount options that say it in another way, or turn it off.
+const BESIDE: [&str; 4] = ["compress", "compress-force", "nodatasum", "nodatacow"];
+
+/// `compression`.
+pub(in crate::factors) struct Compression;
+
+impl Factor for Compression {
+    fn about(&self) -> &About {
+        &About {
+            name: "compression",
+            summary: "what a file system compresses its files with",
+            text: "`none`, `lzo`, `zlib:1` to `zlib:9`, `zstd:1` to `zstd:15`, on newer kernels also \
+                   `zstd:-15` to `zstd:-1`; `zlib` and `zstd` alone mean their level 3. Of btrfs, \
+                   which is mounted with compress-force: every block is tried. With compress, as \
+                   fstab usually has it, btrfs gives a file up for good at the first blocks that do \
+                   not compress, and a setting would quietly become `none`; that is measured with \
+                   mount-options = [\"compress=zstd:3\"]. What the kernel took must stand in its list \
+                   of mounts, and the rule `compressed` compares the bytes on the device with the \
+                   share of the `content` that compresses. Direct I/O goes past compression before \
+                   Linux 6.14, and through the page cache since: compressed files are best measured \
+                   with direct = false and sync = \"each-write\". It goes with the factor filesystem.",
+        }
+    }
+
+    fn example(&self) -> &'static str {
+        "[\"none\", \"lzo\", \"zstd:1\", \"zstd:3\", \"zlib\"]"
+    }
+
+    fn role(&self) -> Role {
+        Role::Layer
+    }
+
+    fn judge(&self, level: &str) -> Result<(), String> {
+        let within = |text: &str, least: i32, most: i32| {
+            // As the kernel shows it: without leading zeros or a sign that says nothing.
+            let number = text.parse::<i32>().ok().filter(|number| number.to_string() == text);
+            number.is_some_and(|number| number != 0 && (least..=most).contains(&number))
+        };
+        let known = match level.split_once(':') {
+            None => [NONE, "lzo", "zlib", "zstd"].contains(&level),
+            Some(("zlib", number)) => within(number, 1, 9),
+            Some(("zstd", number)) => within(number, -15, 15),
+            Some(_) => false,
+        };
+        known.then_some(()).ok_or_else(|| {
+            format!(
+                "`{level}` is no compression: say {NONE}, lzo, zlib:1 to zlib:9, or zstd:1 to zstd:15"
+            )
+        })
+    }
+
+    fn same(&self, one: &str, other: &str) -> bool {
+        full(one) == full(other)
+    }
+
+    fn observe(&self, _: &str, view: &View<'_>) -> Presence<String> {
+        match &view.site.compression {
+            Presence::Absent(reason) if reason == "off" => Presence::Present(NONE.to_owned()),
+            told => told.clone(),
+        }
+    }
+}
+
+/// A level with its number.
+fn full(level: &str) -> &str {
+    USUAL.iter().find(|(short, _)| *short == level).map_or(level, |(_, full)| full)
+}
+
+/// What a level asks of the mount; none where it asks for nothing.
+pub(super) fn option(level: &str) -> Option<String> {
+    (level != NONE).then(|| format!("compress-force={}", full(level)))
+}
+
+/// Why a file system cannot have a level with these options of its mount.
+pub(super) fn fault(kind: &FileSystem, level: &str, mount_options: &str) -> Option<String> {
+    if level != NONE && kind.name != BTRFS {
+        let name = kind.name;
+        return Some(format!(
+            "compression = {level}: {name} has none that a study sets, {BTRFS} has"
+        ));
+    }
+    let name = |option: &str| option.split('=').next().unwrap_or_default().to_owned();
+    let beside = mount_options.split(',').map(name).find(|name| BESIDE.contains(&name.as_str()))?;
+    Some(match beside.as_str() {
+        "compress" | "compress-force" => {
+            format!(
+                "mount-options say {beside}, and the factor compression {level}: keep one of them"
+            )
+        }
+        _ if level == NONE => return None,
+        _ => format!("{beside} turns compression off: leave it out, or compression = {NONE}"),
+    })
+}
+
+/// Whether a file system that is mounted without compression has some all the same.
+pub(super) fn stray(mount: &Mount) -> Option<&String> {
+    mount.options.iter().find(|option| option.starts_with("compress"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::find;
+    use super::*;
+
+    #[test]
+    fn levels_are_those_of_the_kernel_as_it_shows_them() {
+        for level in ["none", "lzo", "zlib", "zlib:9", "zstd", "zstd:1", "zstd:15", "zstd:-5"] {
+            Compression.judge(level).unwrap();
+        }
+        // Of zstd:16 the kernel makes zstd:15 without a word, of zstd:03 zstd:3.
+        for level in
+            ["", "gzip", "lzo:1", "zlib:0", "zlib:10", "zstd:16", "zstd:03", "zstd:+3", "no"]
+        {
+            let told = Compression.judge(level).unwrap_err();
+            assert!(told.contains("zstd:1 to zstd:15"), "{level}: {told}");
+        }
+        assert!(Compression.same("zstd", "zstd:3") && !Compression.same("zstd:1", "zstd:3"));
+        assert_eq!(option("zlib").as_deref(), Some("compress-force=zlib:3"));
+        assert_eq!(option("none"), None);
+    }
+
+    #[test]
+    fn what_does_not_go_together_is_told() {
+        let [btrfs, ext4] = ["btrfs", "ext4"].map(|name| find(name).unwrap());
+        assert_eq!(fault(btrfs, "zstd:3", "noatime"), None);
+        assert_eq!(fault(ext4, "none", "noatime"), None);
+        assert_eq!(
+            fault(ext4, "lzo", "").unwrap(),
+            "compression = lzo: ext4 has none that a study sets, btrfs has"
+        );
+        let told = |options: &str| fault(btrfs, "lzo", options).unwrap();
+        assert!(told("noatime,compress=zstd").contains("keep one of them"));
+        assert!(told("compress").contains("keep one of them"));
+        assert!(told("nodatasum").starts_with("nodatasum turns compression off"));
+        assert_eq!(fault(btrfs, "none", "nodatasum"), None);
+    }
+}

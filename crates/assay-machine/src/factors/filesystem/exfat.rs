@@ -1,0 +1,20 @@
+//! exFAT.
+
+use assay_base::quantity::Bytes;
+
+use super::FileSystem;
+use super::allowed::Takes::{Nothing, Value};
+
+pub(super) static EXFAT: FileSystem = FileSystem {
+    name: "exfat",
+    summary: "the file system of large memory cards, for files of any size",
+    program: "mkfs.exfat",
+    package: "exfatprogs",
+    smallest: Bytes(1 << 20),
+    options: &[("-b", Value), ("-c", Value), ("-f", Nothing), ("--pack-bitmap", Nothing)],
+    encrypting: &[],
+    arguments: |label, options| {
+        let fixed = ["-L", label].into_iter();
+        fixed.chain(options.iter().copied()).map(str::to_owned).collect()
+    },
+};

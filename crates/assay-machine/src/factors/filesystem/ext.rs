@@ -1,0 +1,158 @@
+//! ext2, ext3 and ext4.
+
+use assay_base::quantity::Bytes;
+
+use super::FileSystem;
+use super::allowed::{
+    Allowed,
+    Takes::{Keys, Nothing, Power, Value},
+};
+
+pub(super) static EXT2: FileSystem = FileSystem {
+    name: "ext2",
+    summary: "the second extended file system: no journal",
+    program: "mkfs.ext2",
+    package: "e2fsprogs",
+    smallest: Bytes(2 << 20),
+    options: OPTIONS,
+    encrypting: &[],
+    arguments,
+};
+
+pub(super) static EXT3: FileSystem = FileSystem {
+    name: "ext3",
+    summary: "ext2 with a journal",
+    program: "mkfs.ext3",
+    package: "e2fsprogs",
+    smallest: Bytes(8 << 20),
+    options: OPTIONS,
+    encrypting: &[],
+    arguments,
+};
+
+pub(super) static EXT4: FileSystem = FileSystem {
+    name: "ext4",
+    summary: "ext3 with extents and delayed allocation",
+    program: "mkfs.ext4",
+    package: "e2fsprogs",
+    smallest: Bytes(8 << 20),
+    options: OPTIONS,
+    encrypting: &["-O", "encrypt"],
+    arguments,
+};
+
+const OPTIONS: &[Allowed] = &[
+    ("-b", Power),
+    ("-C", Power),
+    ("-D", Nothing),
+    ("-e", Value),
+    ("-E", Keys(EXTENDED)),
+    ("-g", Value),
+    ("-G", Value),
+    ("-i", Value),
+    ("-I", Power),
+    ("-j", Nothing),
+    ("-J", Keys(&["fast_commit_size", "location", "size"])),
+    ("-m", Value),
+    ("-N", Value),
+    ("-O", Keys(FEATURES)),
+    ("-T", Value),
+    ("-U", Value),
+];
+
+/// Those that would leave work for the background, or discard, are not among them.
+const EXTENDED: &[&str] = &[
+    "stride",
+    "stripe-width",
+    "stripe_width",
+    "encoding",
+    "encoding_flags",
+    "hash_seed",
+    "mmp_update_interval",
+    "num_backup_sb",
+    "orphan_file_size",
+    "packed_meta_blocks",
+    "quotatype",
+    "resize",
+];
+
+const FEATURES: &[&str] = &[
+    "64bit",
+    "bigalloc",
+    "casefold",
+    "dir_index",
+    "dir_nlink",
+    "ea_inode",
+    "encrypt",
+    "ext_attr",
+    "extent",
+    "extents",
+    "extra_isize",
+    "fast_commit",
+    "filetype",
+    "flex_bg",
+    "has_journal",
+    "huge_file",
+    "inline_data",
+    "large_dir",
+    "large_file",
+    "meta_bg",
+    "metadata_csum",
+    "metadata_csum_seed",
+    "mmp",
+    "none",
+    "orphan_file",
+    "project",
+    "quota",
+    "resize_inode",
+    "sparse_super",
+    "sparse_super2",
+    "stable_inodes",
+    "uninit_bg",
+    "verity",
+];
+
+/// Without these the kernel would go on writing inode tables during the trials.
+const AT_ONCE: &str = "lazy_itable_init=0,lazy_journal_init=0,nodiscard";
+
+fn arguments(label: &str, options: &[&str]) -> Vec<String> {
+    // Of several -E the program takes the last one alone, and of several -O.
+    let mut extended = vec![AT_ONCE];
+    let (mut own, mut features) = (Vec::new(), Vec::new());
+    let mut words = options.iter();
+    while let Some(word) = words.next() {
+        match (*word, word.strip_prefix("-E")) {
+            ("-E", _) => extended.extend(words.next()),
+            (_, Some(value)) => extended.push(value),
+            _ => match (*word, word.strip_prefix("-O")) {
+                ("-O", _) => features.extend(words.next()),
+                (_, Some(value)) => features.push(value),
+                _ => own.push((*word).to_owned()),
+            },
+        }
+    }
+    let fixed = ["-F", "-q", "-L", label].map(str::to_owned);
+    let told = [("-E", &extended), ("-O", &features)].map(|(option, values)| {
+        (!values.is_empty()).then(|| [option.to_owned(), values.join(",")])
+    });
+    let [extended, features] = told.map(|told| told.into_iter().flatten());
+    fixed.into_iter().chain(extended).chain(own).chain(features).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn extended_options_are_joined() {
+        let options = ["-b", "4096", "-E", "stride=1,stripe-width=16", "-O", "^has_journal"];
+        let line = arguments("X", &options).join(" ");
+        assert_eq!(
+            line,
+            "-F -q -L X -E lazy_itable_init=0,lazy_journal_init=0,nodiscard,stride=1,stripe-width=16 \
+             -b 4096 -O ^has_journal"
+        );
+        let line = arguments("X", &["-O", "^has_journal", "-Oquota", "-O", "encrypt"]).join(" ");
+        assert!(line.ends_with("nodiscard -O ^has_journal,quota,encrypt"), "{line}");
+    }
+}

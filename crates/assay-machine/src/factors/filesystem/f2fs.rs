@@ -1,0 +1,48 @@
+//! F2FS.
+
+use assay_base::quantity::Bytes;
+
+use super::FileSystem;
+use super::allowed::Takes::{Keys, Nothing, Power, Value};
+
+pub(super) static F2FS: FileSystem = FileSystem {
+    name: "f2fs",
+    summary: "a log-structured file system for flash",
+    program: "mkfs.f2fs",
+    package: "f2fs-tools",
+    smallest: Bytes(64 << 20),
+    options: &[
+        ("-a", Value),
+        ("-b", Power),
+        ("-C", Value),
+        ("-e", Value),
+        ("-E", Value),
+        ("-i", Nothing),
+        ("-o", Value),
+        ("-O", Keys(FEATURES)),
+        ("-r", Nothing),
+        ("-s", Value),
+        ("-w", Value),
+        ("-z", Value),
+    ],
+    encrypting: &["-O", "encrypt"],
+    arguments: |label, options| {
+        let fixed = ["-f", "-q", "-t", "0", "-l", label].into_iter();
+        fixed.chain(options.iter().copied()).map(str::to_owned).collect()
+    },
+};
+
+const FEATURES: &[&str] = &[
+    "casefold",
+    "compression",
+    "encrypt",
+    "extra_attr",
+    "flexible_inline_xattr",
+    "inode_checksum",
+    "inode_crtime",
+    "lost_found",
+    "project_quota",
+    "quota",
+    "sb_checksum",
+    "verity",
+];

@@ -1,0 +1,205 @@
+//! File systems, made fresh on a device whose data were given up. One file a file system.
+
+mod allowed;
+mod btrfs;
+mod compression;
+mod exfat;
+mod ext;
+mod f2fs;
+mod ntfs;
+mod profile;
+mod vfat;
+mod volume;
+mod xfs;
+
+use assay_base::catalogue::About;
+use assay_base::presence::Presence;
+use assay_base::quantity::Bytes;
+
+use super::{Factor, Role, View};
+
+pub use allowed::{Allowed, Takes};
+pub(super) use compression::Compression;
+pub use volume::FileSystems;
+
+/// How a file system is made and mounted.
+#[derive(Debug)]
+pub struct FileSystem {
+    /// As the kernel calls it.
+    pub name: &'static str,
+    /// One line about it.
+    pub summary: &'static str,
+    /// The program that makes it.
+    pub program: &'static str,
+    /// The package that brings the program.
+    pub package: &'static str,
+    /// The smallest device that it can be made on.
+    pub smallest: Bytes,
+    /// Options of the program that a level may give.
+    pub options: &'static [Allowed],
+    /// Options with which it can encrypt directories by itself; none where it cannot.
+    pub encrypting: &'static [&'static str],
+    /// Arguments of the program before the device: the label, the user's options, and those that
+    /// leave nothing to be done in the background and discard nothing.
+    pub arguments: fn(label: &str, options: &[&str]) -> Vec<String>,
+}
+
+/// All file systems that can be made.
+pub static FILE_SYSTEMS: &[&FileSystem] = &[
+    &ext::EXT2,
+    &ext::EXT3,
+    &ext::EXT4,
+    &xfs::XFS,
+    &btrfs::BTRFS,
+    &f2fs::F2FS,
+    &vfat::VFAT,
+    &exfat::EXFAT,
+    &ntfs::NTFS,
+];
+
+/// The file system with a name.
+pub fn find(name: &str) -> Option<&'static FileSystem> {
+    FILE_SYSTEMS.iter().find(|known| known.name == name).copied()
+}
+
+/// Options after which a power cut may cost more than the last moments.
+const UNSAFE: [&str; 7] = [
+    "^has_journal",
+    "data=writeback",
+    "nobarrier",
+    "barrier=0",
+    "norecovery",
+    "nodatasum",
+    "treelog=off",
+];
+const UNSAFE_TOLD: &str = "these options leave out what protects the file system in a power cut";
+
+fn caution(options: &str) -> Option<&'static str> {
+    UNSAFE.iter().any(|own| options.contains(own)).then_some(UNSAFE_TOLD)
+}
+
+/// The level that asks for nothing special.
+const DEFAULTS: &str = "defaults";
+
+/// Which file system.
+pub(super) struct Kind;
+/// Options of the program that makes it.
+pub(super) struct MkfsOptions;
+/// Options of its mount.
+pub(super) struct MountOptions;
+
+impl Factor for Kind {
+    fn about(&self) -> &About {
+        &About {
+            name: "filesystem",
+            summary: "the file system that the work is done on",
+            text: "Made on the target device, whose data are lost, and mounted in a directory of \
+                   the tool's own: `ext2`, `ext3`, `ext4`, `xfs`, `btrfs`, `f2fs` or `vfat`. It is \
+                   made anew in each replicate, or once a study (`fresh`); nothing is discarded \
+                   and nothing left to be initialised in the background. It needs the program \
+                   mkfs.NAME and a kernel that knows it; levels without are left out, with the \
+                   reason.",
+        }
+    }
+
+    fn example(&self) -> &'static str {
+        "[\"ext4\", \"xfs\", \"btrfs\"]"
+    }
+
+    fn role(&self) -> Role {
+        Role::Layer
+    }
+
+    fn judge(&self, level: &str) -> Result<(), String> {
+        if find(level).is_some() {
+            return Ok(());
+        }
+        let names: Vec<&str> = FILE_SYSTEMS.iter().map(|known| known.name).collect();
+        Err(format!("`{level}` cannot be made: say one of {}", names.join(", ")))
+    }
+
+    fn observe(&self, _: &str, view: &View<'_>) -> Presence<String> {
+        Presence::Present(view.site.filesystem())
+    }
+}
+
+impl Factor for MkfsOptions {
+    fn about(&self) -> &About {
+        &About {
+            name: "mkfs-options",
+            summary: "options of the program that makes the file system",
+            text: "As one would type them, such as `-b 4096 -O ^has_journal`, or `defaults`. It \
+                   goes with the factor filesystem; where that has several levels, list the settings \
+                   that make sense. Options that name another device or a file, or set the label, \
+                   are refused.",
+        }
+    }
+
+    fn example(&self) -> &'static str {
+        "[\"defaults\", \"-O ^has_journal\"]"
+    }
+
+    fn caution(&self, level: &str) -> Option<&'static str> {
+        caution(level)
+    }
+
+    fn role(&self) -> Role {
+        Role::Layer
+    }
+
+    fn judge(&self, level: &str) -> Result<(), String> {
+        if level == DEFAULTS {
+            return Ok(());
+        }
+        if level.starts_with('-') {
+            return allowed::fault_of_all(FILE_SYSTEMS, level)
+                .map_or(Ok(()), |reason| Err(format!("`{level}`: {reason}")));
+        }
+        Err(format!("`{level}` is no option: write for example -O ^has_journal, or {DEFAULTS}"))
+    }
+
+    fn observe(&self, _: &str, _: &View<'_>) -> Presence<String> {
+        Presence::absent("a file system does not tell how it was made")
+    }
+}
+
+impl Factor for MountOptions {
+    fn about(&self) -> &About {
+        &About {
+            name: "mount-options",
+            summary: "options of the file system's mount",
+            text: "As fstab writes them, such as `noatime,data=writeback`, or `defaults`. It goes \
+                   with the factor filesystem. After mounting, the kernel's list of mounts must \
+                   show them. Options that name another device or a file are refused.",
+        }
+    }
+
+    fn example(&self) -> &'static str {
+        "[\"relatime\", \"noatime\"]"
+    }
+
+    fn caution(&self, level: &str) -> Option<&'static str> {
+        caution(level)
+    }
+
+    fn role(&self) -> Role {
+        Role::Layer
+    }
+
+    fn judge(&self, level: &str) -> Result<(), String> {
+        let fine = !level.is_empty() && !level.starts_with('-') && !level.contains([' ', '\n']);
+        if !fine {
+            return Err(format!(
+                "`{level}`: write options as fstab does, such as noatime,lazytime"
+            ));
+        }
+        allowed::mount_fault(level).map_or(Ok(()), |reason| Err(format!("`{level}`: {reason}")))
+    }
+
+    fn observe(&self, _: &str, view: &View<'_>) -> Presence<String> {
+        match &view.site.mount {
+            Presence::Present(mount) => Presence::Present(mount.options.join(",")),
+            Presence::Absent(reason) => Presence::Absent(reason.clone()),
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! Profiles of btrfs: how it lays data out on its devices.
+
+use std::path::Path;
+
+use assay_base::catalogue::About;
+use assay_base::presence::Presence;
+use assay_system::system::{System, devices, mounts, sysfs};
+
+use super::DEFAULTS;
+use crate::factors::layers::too_few;
+use crate::factors::{Factor, Role, View};
+
+/// How data lie on several devices.
+#[derive(Debug)]
+pub(super) struct Profile {
+    /// As btrfs calls it.
+    pub name: &'static str,
+    /// Devices at the least: btrfs makes some on fewer, on which they are another one.
+    pub least: usize,
+    /// Bytes that it holds on so many devices of so many bytes.
+    pub holds: fn(u64, u64) -> u64,
+}
+
+static PROFILES: [Profile; 8] = [
+    Profile { name: "single", least: 1, holds: |devices, bytes| devices * bytes },
+    Profile { name: "raid0", least: 2, holds: |devices, bytes| devices * bytes },
+    Profile { name: "raid1", least: 2, holds: |devices, bytes| devices * bytes / 2 },
+    Profile { name: "raid1c3", least: 3, holds: |devices, bytes| devices * bytes / 3 },
+    Profile { name: "raid1c4", least: 4, holds: |devices, bytes| devices * bytes / 4 },
+    Profile { name: "raid10", least: 4, holds: |devices, bytes| devices * bytes / 2 },
+    Profile { name: "raid5", least: 3, holds: |devices, bytes| (devices - 1) * bytes },
+    Profile { name: "raid6", least: 4, holds: |devices, bytes| (devices - 2) * bytes },
+];
+
+/// The profile with a name.
+pub(super) fn find(name: &str) -> Option<&'static Profile> {
+    PROFILES.iter().find(|profile| profile.name == name)
+}
+
+impl Profile {
+    /// Why it cannot be had on so many devices.
+    pub fn too_few(&self, devices: usize) -> Option<String> {
+        (devices < self.least).then(|| too_few(self.name, self.least, devices))
+    }
+
+    /// What is said to mkfs: metadata is the same whatever the profile of the data, and on more than
+    /// one device wherever there are several.
+    pub fn arguments(&self, devices: usize) -> [String; 4] {
+        let metadata = if devices > 1 { "raid1" } else { "dup" };
+        ["-d", self.name, "-m", metadata].map(str::to_owned)
+    }
+
+    /// Sees in sysfs that what is mounted at a point lies on so many devices, its data by this profile
+    /// alone.
+    pub fn see_at(&self, system: &dyn System, point: &Path, members: usize) -> Result<(), String> {
+        let table =
+            mounts::read(system).map_err(|error| format!("the mounts cannot be told: {error}"))?;
+        let entry = table.iter().rev().find(|entry| entry.mount.point == point);
+        let source = entry.and_then(|own| devices::name_at(system, Path::new(&own.mount.source)));
+        let pool = source.and_then(|name| devices::pool_of(system, &name));
+        let pool = pool.ok_or("sysfs does not show its btrfs")?;
+        let devices = sysfs::names(system, &pool.join("devices")).len();
+        if devices != members {
+            return Err(format!("asked for {members} devices, the btrfs has {devices}"));
+        }
+        let data = sysfs::names(system, &pool.join("allocation/data"));
+        let found: Vec<&str> =
+            data.iter().map(String::as_str).filter(|n| find(n).is_some()).collect();
+        if found != [self.name] {
+            let found = if found.is_empty() { "none".to_owned() } else { found.join(" and ") };
+            return Err(format!("asked for data as {}, the btrfs has {found}", self.name));
+        }
+        Ok(())
+    }
+}
+
+/// Which profile.
+pub(in crate::factors) struct BtrfsProfile;
+
+impl Factor for BtrfsProfile {
+    fn about(&self) -> &About {
+        &About {
+            name: "btrfs-profile",
+            summary: "how btrfs lays its data out on several devices",
+            text: "`single`, `raid0`, `raid1`, `raid1c3`, `raid1c4`, `raid10`, `raid5` or `raid6`, \
+                   on all members of the place; `defaults` is what mkfs.btrfs makes of the first \
+                   member alone. Metadata is raid1 with each of them, so that nothing but the data \
+                   differs. It goes with the factor filesystem, for btrfs alone, and is seen in \
+                   sysfs: the devices, and that no data have another profile.",
+        }
+    }
+
+    fn example(&self) -> &'static str {
+        "[\"defaults\", \"single\", \"raid0\", \"raid1\", \"raid10\", \"raid5\", \"raid6\"]"
+    }
+
+    fn role(&self) -> Role {
+        Role::Layer
+    }
+
+    fn judge(&self, level: &str) -> Result<(), String> {
+        if level == DEFAULTS || find(level).is_some() {
+            return Ok(());
+        }
+        let names: Vec<&str> = PROFILES.iter().map(|profile| profile.name).collect();
+        Err(format!("`{level}` is no profile: say one of {}, or {DEFAULTS}", names.join(", ")))
+    }
+
+    fn caution(&self, level: &str) -> Option<&'static str> {
+        match level {
+            "raid0" => Some("with raid0 all is lost when one of the devices fails"),
+            "raid5" | "raid6" => Some(
+                "a power cut may leave wrong parity in raid5 and raid6 of btrfs: its manual \
+                 advises against them",
+            ),
+            _ => None,
+        }
+    }
+
+    fn observe(&self, _: &str, _: &View<'_>) -> Presence<String> {
+        Presence::absent("told of a file system when it stands")
+    }
+}

@@ -1,0 +1,34 @@
+//! FAT with long names.
+
+use assay_base::quantity::Bytes;
+
+use super::FileSystem;
+use super::allowed::Takes::{Nothing, Value};
+
+pub(super) static VFAT: FileSystem = FileSystem {
+    name: "vfat",
+    summary: "the file system of memory cards that every machine reads",
+    program: "mkfs.vfat",
+    package: "dosfstools",
+    smallest: Bytes(1 << 20),
+    options: &[
+        ("-a", Nothing),
+        ("-b", Value),
+        ("-D", Value),
+        ("-f", Value),
+        ("-F", Value),
+        ("-h", Value),
+        ("-i", Value),
+        ("--invariant", Nothing),
+        ("-M", Value),
+        ("-r", Value),
+        ("-R", Value),
+        ("-s", Value),
+        ("-S", Value),
+    ],
+    encrypting: &[],
+    arguments: |label, options| {
+        let fixed = ["-n", label].into_iter();
+        fixed.chain(options.iter().copied()).map(str::to_owned).collect()
+    },
+};

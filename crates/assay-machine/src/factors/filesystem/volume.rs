@@ -1,0 +1,359 @@
+//! The layer of file systems: made fresh on a device, mounted in a directory of the tool's own.
+
+use std::path::{Path, PathBuf};
+
+use assay_base::failure::{Failure, Outcome};
+use assay_base::quantity::Bytes;
+use assay_system::system::journal::{Mark, Undo};
+use assay_system::system::{Act, System, mounts};
+
+use super::profile::{self, BtrfsProfile, Profile};
+use super::{
+    Compression, DEFAULTS, FILE_SYSTEMS, FileSystem, Kind, MkfsOptions, MountOptions, allowed,
+    compression, find,
+};
+use crate::factors::Factor;
+use crate::factors::guard::Builder;
+use crate::factors::layers::{
+    Base, ByHand, Carried, Device, Encryption, FSCRYPT, Gives, Layer, Made, Recipe, Takes, Typed,
+    Wish,
+};
+use crate::factors::lines::{LABEL, MOUNT_POINT};
+use crate::factors::permanent::ANY_DIRECTORY;
+
+/// Part of an area that a file system needs for itself, at least.
+const OWN: u64 = 10;
+/// Bytes that each has room for in any case.
+const AMPLE: u64 = 64 << 20;
+
+/// How names of files are written, which those of other systems ask for: modules of the kernel.
+const NAMES: &[&str] = &["nls_cp437", "nls_iso8859_1", "nls_ascii", "nls_utf8"];
+
+/// All file systems.
+pub struct FileSystems;
+
+impl Layer for FileSystems {
+    fn noun(&self) -> &'static str {
+        "file system"
+    }
+
+    fn factors(&self) -> &'static [&'static dyn Factor] {
+        &[&Kind, &MkfsOptions, &MountOptions, &BtrfsProfile, &Compression]
+    }
+
+    fn recipe(&self, wish: &Wish<'_>) -> Option<Box<dyn Recipe>> {
+        Some(Box::new(Volume::of(wish)?))
+    }
+
+    fn choices(&self) -> Vec<String> {
+        FILE_SYSTEMS.iter().map(|kind| kind.name.to_owned()).collect()
+    }
+
+    fn least(&self, bytes: u64) -> u64 {
+        bytes.saturating_add(bytes / OWN)
+    }
+
+    fn ample(&self, bytes: u64) -> u64 {
+        // File systems keep some room to themselves: btrfs and xfs the most.
+        (bytes / 2 * 3).saturating_add(AMPLE)
+    }
+}
+
+/// A file system as an arm wants it.
+#[derive(Clone, Debug)]
+pub(super) struct Volume {
+    /// Which.
+    pub kind: &'static FileSystem,
+    /// Options for its program, as the level writes them.
+    pub mkfs_options: String,
+    /// Options for mounting, as fstab writes them.
+    pub mount_options: String,
+    /// How it lies on several devices, where it is to.
+    pub profile: Option<&'static Profile>,
+    /// Whether it is to encrypt a directory by itself.
+    pub encrypts: bool,
+    /// What it compresses with, where a level says so.
+    pub compression: Option<String>,
+}
+
+impl Volume {
+    /// From levels by factor; none where no file system is asked for.
+    pub fn of(wish: &Wish<'_>) -> Option<Self> {
+        let kind = find(wish.level(Kind.about().name)?)?;
+        let options = |factor: &dyn Factor| {
+            let level = wish.level(factor.about().name).filter(|level| *level != DEFAULTS);
+            level.unwrap_or_default().to_owned()
+        };
+        let (mkfs_options, mount_options) = (options(&MkfsOptions), options(&MountOptions));
+        let profile = wish.level(BtrfsProfile.about().name).and_then(profile::find);
+        let encrypts = wish.level(Encryption.about().name) == Some(FSCRYPT);
+        let compression = wish.level(Compression.about().name).map(str::to_owned);
+        Some(Self { kind, mkfs_options, mount_options, profile, encrypts, compression })
+    }
+
+    fn own_options(&self) -> Vec<&str> {
+        let added: &[&str] = if self.encrypts { self.kind.encrypting } else { &[] };
+        self.mkfs_options.split_whitespace().chain(added.iter().copied()).collect()
+    }
+
+    /// The program that makes it, the devices last.
+    fn make_on(&self, label: &str, devices: &[PathBuf]) -> Act {
+        let mut arguments = (self.kind.arguments)(label, &self.own_options());
+        arguments.extend(self.spread(devices.len()));
+        arguments.extend(devices.iter().map(|device| device.display().to_string()));
+        Act::Run { program: self.kind.program.to_owned(), arguments }
+    }
+
+    /// What is said of several devices.
+    fn spread(&self, devices: usize) -> Vec<String> {
+        self.profile.map_or_else(Vec::new, |profile| profile.arguments(devices).to_vec())
+    }
+
+    /// Mounts it by its first device; the kernel finds the others where they are named.
+    fn mount(&self, devices: &[PathBuf], point: &Path) -> Act {
+        let all = self.all_mount_options();
+        let own = all.split(',').filter(|option| !option.is_empty());
+        let others = devices.iter().skip(1).map(|device| format!("device={}", device.display()));
+        let options: Vec<String> = own.map(str::to_owned).chain(others).collect();
+        Act::Mount {
+            device: devices.first().cloned().unwrap_or_default(),
+            point: point.to_owned(),
+            filesystem: self.kind.name.to_owned(),
+            options: options.join(","),
+        }
+    }
+
+    /// The options of its mount, with what other levels add.
+    fn all_mount_options(&self) -> String {
+        let own = Some(self.mount_options.clone()).filter(|own| !own.is_empty());
+        let added = self.compression.as_deref().and_then(compression::option);
+        own.into_iter().chain(added).collect::<Vec<_>>().join(",")
+    }
+
+    /// What among its options may not be given, if anything is: the options name no other device
+    /// and change no label.
+    fn fault(&self) -> Option<String> {
+        let FileSystem { program, options, .. } = self.kind;
+        if let Some(fault) = allowed::fault(self.kind, &self.mkfs_options) {
+            let names: Vec<&str> = options.iter().map(|(name, _)| *name).collect();
+            return Some(format!("{program}: {} (it may give {})", fault.reason, names.join(" ")));
+        }
+        if self.profile.is_some() && self.kind.name != "btrfs" {
+            let (name, factor) = (self.kind.name, BtrfsProfile.about().name);
+            return Some(format!(
+                "{name} has no profiles: say {factor} = {DEFAULTS} for that setting"
+            ));
+        }
+        let twice = |word: &&str| ["-d", "--data", "-m", "--metadata"].contains(word);
+        if self.profile.is_some() && self.own_options().iter().any(twice) {
+            return Some(format!(
+                "{program}: the factor {} says -d and -m",
+                BtrfsProfile.about().name
+            ));
+        }
+        let own = || {
+            let level = self.compression.as_deref()?;
+            compression::fault(self.kind, level, &self.mount_options)
+        };
+        allowed::mount_fault(&self.mount_options).or_else(own)
+    }
+
+    /// Whether it is to compress.
+    fn compresses(&self) -> bool {
+        self.compression.as_deref().is_some_and(|level| compression::option(level).is_some())
+    }
+
+    /// The devices that it is made on, which must be enough of them.
+    fn devices<'b>(&self, below: &'b [Base]) -> Outcome<Vec<&'b Device>> {
+        let device = |base: &'b Base| match base {
+            Base::Device(device) => Some(device),
+            Base::Directory(_) => None,
+        };
+        let devices: Option<Vec<&Device>> = below.iter().map(device).collect();
+        match (devices, self.profile) {
+            (Some(devices), Some(profile)) => match profile.too_few(devices.len()) {
+                None => Ok(devices),
+                Some(reason) => Err(Failure::refused(reason)),
+            },
+            (Some(devices), None) if devices.len() == 1 => Ok(devices),
+            _ => Err(Failure::refused("a file system is made on block devices, most on one")),
+        }
+    }
+
+    /// Sees in the kernel's own table that it is mounted as it was asked for; else how it is.
+    fn see_at(&self, system: &dyn System, point: &Path) -> Result<(), String> {
+        let table =
+            mounts::read(system).map_err(|error| format!("the mounts cannot be told: {error}"))?;
+        let entry = table.iter().rev().find(|entry| entry.mount.point == point);
+        let Some(entry) = entry else {
+            return Err("nothing is mounted there, though nothing complained".to_owned());
+        };
+        if entry.mount.filesystem != self.kind.name {
+            return Err(format!("the kernel mounted {}", entry.mount.filesystem));
+        }
+        let asked = self.all_mount_options();
+        let asked = asked.split(',').filter(|option| !option.is_empty());
+        let lacks = |option: &&str| !shows(&entry.mount.options, option);
+        let took = || entry.mount.options.join(",");
+        if let Some(option) = asked.into_iter().find(lacks) {
+            return Err(format!("asked for {option}, the kernel took {}", took()));
+        }
+        let is_none = self.compression.is_some() && !self.compresses();
+        match compression::stray(&entry.mount).filter(|_| is_none) {
+            Some(_) => Err(format!("asked for no compression, the kernel took {}", took())),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Volume {
+    fn see_spread(&self, system: &dyn System, point: &Path, devices: usize) -> Result<(), String> {
+        self.profile.map_or(Ok(()), |profile| profile.see_at(system, point, devices))
+    }
+}
+
+impl Recipe for Volume {
+    fn words(&self) -> String {
+        match self.compression.as_deref().filter(|_| self.compresses()) {
+            Some(level) => format!("{} ({level})", self.kind.name),
+            None => self.kind.name.to_owned(),
+        }
+    }
+
+    fn takes(&self) -> Takes {
+        if self.profile.is_some() { Takes::All } else { Takes::One }
+    }
+
+    fn least(&self) -> usize {
+        self.profile.map_or(1, |profile| profile.least)
+    }
+
+    fn gives(&self) -> Gives {
+        Gives::Directory
+    }
+
+    fn carried(&self) -> Carried {
+        let FileSystem { name, program, package, .. } = self.kind;
+        Carried { programs: vec![(program, package)], modules: [&[*name], NAMES].concat() }
+    }
+
+    fn missing(&self, system: &dyn System, below: &[u64]) -> Option<String> {
+        let FileSystem { name, program, package, smallest, .. } = self.kind;
+        if let Some(fault) = self.fault() {
+            return Some(fault);
+        }
+        if let Some(few) = self.profile.and_then(|profile| profile.too_few(below.len())) {
+            return Some(few);
+        }
+        let bytes = below.iter().copied().min().unwrap_or(0);
+        if system.program(program).is_none() {
+            return Some(format!("{program} is not installed: install the package {package}"));
+        }
+        if bytes < smallest.0 {
+            return Some(format!("{name} needs {smallest}, here are {}", Bytes(bytes)));
+        }
+        kernel_lacks(system, name).then(|| format!("this kernel has no {name}"))
+    }
+
+    fn room(&self, below: &[u64]) -> u64 {
+        let (devices, least) = (below.len() as u64, below.iter().copied().min().unwrap_or(0));
+        self.profile.map_or(least, |profile| (profile.holds)(devices, least))
+    }
+
+    fn make(&self, builder: &mut Builder<'_, '_>, below: &[Base]) -> Outcome<Base> {
+        if let Some(fault) = self.fault() {
+            return Err(Failure::refused(fault));
+        }
+        let devices = self.devices(below)?;
+        let system = builder.system();
+        let mut files = Vec::new();
+        for device in &devices {
+            files.push(builder.file_of(device)?);
+        }
+        let label = builder.label();
+        let made = |device: &Device| {
+            let (disk, start) =
+                (Mark::of(system, &device.extent.device), device.extent.range.start);
+            Undo::FileSystem { disk, start, label: label.clone() }
+        };
+        for (device, file) in devices.iter().zip(&files) {
+            // Each of them bears the label: all are wiped, one by one.
+            builder.beside(made(device))?;
+            if device.discard {
+                let range = 0..device.extent.range.end - device.extent.range.start;
+                let discard = Act::Discard { device: file.clone(), range };
+                builder.act_on(device, made(device), &discard)?;
+            }
+        }
+        builder.act_on_all(&devices, made(devices[0]), &self.make_on(&label, &files))?;
+        let point = builder.place("mount")?;
+        let directory = Undo::Directory { path: point.clone() };
+        builder.act(directory, &Act::CreateDirectory { path: point.clone() })?;
+        let mounted = Undo::Mount { point: point.clone() };
+        builder.act_on_all(&devices, mounted, &self.mount(&files, &point))?;
+        self.see_at(system, &point)
+            .and_then(|()| self.see_spread(system, &point, devices.len()))
+            .map_err(|what| Failure::refused(format!("mounting {}: {what}", self.kind.name)))?;
+        Ok(Base::Directory(point))
+    }
+
+    fn see(&self, system: &dyn System, made: &Made) -> Result<(), String> {
+        match &made.base {
+            Base::Directory(point) => {
+                self.see_at(system, point)?;
+                let labelled = |undo: &&Undo| matches!(undo, Undo::FileSystem { .. });
+                let devices = made.undo.iter().filter(labelled).count();
+                self.see_spread(system, point, devices)
+            }
+            Base::Device(_) => Ok(()),
+        }
+    }
+
+    fn typed(&self, below: &[PathBuf]) -> Typed {
+        let out = PathBuf::from(MOUNT_POINT);
+        let acts = vec![self.make_on(LABEL, below), self.mount(below, &out)];
+        Typed { acts, out }
+    }
+
+    fn by_hand(&self, below: &[PathBuf]) -> ByHand {
+        let device = below.first().cloned().unwrap_or_default();
+        let out = PathBuf::from(ANY_DIRECTORY);
+        let named = device.display().to_string();
+        let options = self.all_mount_options();
+        let options = if options.is_empty() { DEFAULTS } else { &options };
+        let line = format!("{named} {ANY_DIRECTORY} {} {options} 0 2", self.kind.name);
+        let own = self.own_options().into_iter().map(str::to_owned);
+        let devices = below.iter().map(|device| device.display().to_string());
+        let arguments = own.chain(self.spread(below.len())).chain(devices).collect();
+        let make = Act::Run { program: self.kind.program.to_owned(), arguments };
+        ByHand {
+            typed: Typed { acts: vec![make, self.mount(below, &out)], out },
+            why: "assay makes and mounts file systems only to measure them",
+            lasting: Some((line, "a line for /etc/fstab, which assay does not edit")),
+        }
+    }
+}
+
+/// Whether the kernel neither has a file system nor a module for it that mounting would load.
+fn kernel_lacks(system: &dyn System, name: &str) -> bool {
+    let lists = |path: &str, wanted: &dyn Fn(&str) -> bool| {
+        system.read_text(Path::new(path)).is_ok_and(|text| text.lines().any(wanted))
+    };
+    let built_in = lists("/proc/filesystems", &|line| line.split('\t').next_back() == Some(name));
+    let release = system.read_text(Path::new("/proc/sys/kernel/osrelease")).unwrap_or_default();
+    let modules = format!("/lib/modules/{}/modules.dep", release.trim());
+    let module = format!("/{name}.ko");
+    !built_in
+        && !lists(&modules, &|line| line.split(':').next().is_some_and(|m| m.contains(&module)))
+}
+
+/// Whether the kernel's list of options shows one: some are shown by not being there.
+fn shows(options: &[String], option: &str) -> bool {
+    const UNSHOWN: [&str; 8] =
+        ["defaults", "rw", "relatime", "atime", "suid", "dev", "exec", "barrier"];
+    UNSHOWN.contains(&option)
+        || options.iter().any(|shown| shown == option)
+        || option == "barrier=1" && !options.iter().any(|shown| shown.starts_with("nobarrier"))
+        || option == "barrier=0" && options.iter().any(|shown| shown == "nobarrier")
+        || option == "strictatime" && !options.iter().any(|shown| shown.ends_with("atime"))
+}

@@ -1,0 +1,68 @@
+//! XFS.
+
+use assay_base::quantity::Bytes;
+
+use super::FileSystem;
+use super::allowed::Takes::Keys;
+
+pub(super) static XFS: FileSystem = FileSystem {
+    name: "xfs",
+    summary: "a journalled file system for large files and many processors",
+    program: "mkfs.xfs",
+    package: "xfsprogs",
+    smallest: Bytes(300 << 20),
+    options: &[
+        ("-b", Keys(&["size"])),
+        ("-m", Keys(&["bigtime", "crc", "finobt", "inobtcount", "reflink", "rmapbt", "uuid"])),
+        (
+            "-d",
+            Keys(&[
+                "agcount",
+                "agsize",
+                "cowextsize",
+                "extszinherit",
+                "noalign",
+                "sectsize",
+                "size",
+                "su",
+                "sunit",
+                "sw",
+                "swidth",
+            ]),
+        ),
+        (
+            "-i",
+            Keys(&[
+                "align",
+                "attr",
+                "maxpct",
+                "nrext64",
+                "perblock",
+                "projid32bit",
+                "size",
+                "sparse",
+            ]),
+        ),
+        (
+            "-l",
+            Keys(&[
+                "agnum",
+                "internal",
+                "lazy-count",
+                "sectsize",
+                "size",
+                "su",
+                "sunit",
+                "version",
+            ]),
+        ),
+        ("-n", Keys(&["ftype", "parent", "size", "version"])),
+        ("-r", Keys(&["extsize"])),
+        ("-s", Keys(&["size"])),
+    ],
+    encrypting: &[],
+    arguments: |label, options| {
+        let fixed = ["-f", "-q", "-K", "-L", label].into_iter();
+        fixed.chain(options.iter().copied()).map(str::to_owned).collect()
+    },
+};

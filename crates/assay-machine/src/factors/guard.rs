@@ -1,0 +1,329 @@
+//! Changes the machine for a study, and puts everything back: read the original, write it to the
+//! journal, change, read back and compare.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+mod builder;
+
+#[cfg(test)]
+mod tests;
+
+use assay_base::failure::{Failure, Outcome};
+use assay_system::system::journal::{
+    Journal, Mark, Report, Undo, make_own_directory, setting_value,
+};
+use assay_system::system::{Act, DeviceNumber, System, devices, sysfs};
+
+use super::layers::Extent;
+use super::{Setting, has_role, located};
+
+pub use builder::Builder;
+
+/// Partitions of a disk at most: their numbers are looked through for a free one.
+const MOST_PARTITIONS: u32 = 128;
+/// Where the kernel shows control groups.
+const CONTROL_GROUPS: &str = "/sys/fs/cgroup";
+/// Lock of those who change settings: two runs would take each other's for the originals.
+pub const SETTINGS: &str = "settings";
+
+/// The one who changes the machine. Whatever ends it, everything is put back: by [`Guard::finish`],
+/// or when it is dropped.
+pub struct Guard<'a> {
+    system: &'a dyn System,
+    journal: Option<Journal>,
+    /// Directory below which its own files and mount points lie.
+    room: PathBuf,
+    id: String,
+    /// Names of files and labels are never used twice in a run.
+    made: u32,
+    /// Numbers of the partitions that it added, by disk and first byte.
+    partitions: BTreeMap<(String, u64), u32>,
+    /// The devices that the study began on: no other under their names is changed.
+    known: Vec<Mark>,
+}
+
+impl Drop for Guard<'_> {
+    fn drop(&mut self) {
+        if let Some(journal) = self.journal.take() {
+            // A panic: what cannot be put back now stays in the journal, and `assay restore` says so.
+            let _ = journal.finish(self.system);
+        }
+    }
+}
+
+impl<'a> Guard<'a> {
+    /// Begins a journal; `home` is the directory of the tool's own state.
+    pub fn begin(system: &'a dyn System, home: &Path, id: &str) -> Outcome<Self> {
+        Self::with_journal_in(&journals(home), system, home, id)
+    }
+
+    /// Begins the journal of changes that are to stay, in a directory where no run looks for one.
+    pub fn begin_lasting(system: &'a dyn System, home: &Path, id: &str) -> Outcome<Self> {
+        Self::with_journal_in(&applied(home), system, home, id)
+    }
+
+    fn with_journal_in(
+        directory: &Path,
+        system: &'a dyn System,
+        home: &Path,
+        id: &str,
+    ) -> Outcome<Self> {
+        Ok(Self {
+            system,
+            journal: Some(Journal::begin(system, directory, id)?),
+            room: home.join("room"),
+            id: id.to_owned(),
+            made: 0,
+            partitions: BTreeMap::new(),
+            known: Vec::new(),
+        })
+    }
+
+    /// Changes no settings of devices that bear these names and are others.
+    pub fn keep_to(&mut self, devices: Vec<Mark>) {
+        self.known = devices;
+    }
+
+    /// Leaves everything as it is now; the journal stays, to undo it one day.
+    pub fn keep(mut self) {
+        self.journal = None;
+    }
+
+    /// Writes a new text file and sees that it is there.
+    ///
+    /// # Errors
+    /// Refused where it could not be written.
+    pub fn write(&mut self, path: &Path, text: &str) -> Outcome<()> {
+        let undo =
+            Undo::Text { path: path.to_owned(), original: None, written: Some(text.to_owned()) };
+        self.act(undo, &Act::WriteFile { path: path.to_owned(), text: text.to_owned() })?;
+        match self.system.read_text(path) {
+            Ok(now) if now == text => Ok(()),
+            _ => {
+                Err(Failure::refused(format!("{} does not hold what was written", path.display())))
+            }
+        }
+    }
+
+    /// Puts everything back.
+    ///
+    /// # Errors
+    /// Not restored: what could not be put back, and what to do.
+    pub fn finish(mut self) -> Outcome<Report> {
+        let Some(journal) = self.journal.take() else { return Ok(Report::default()) };
+        let report = journal.finish(self.system);
+        if report.failed.is_empty() {
+            return Ok(report);
+        }
+        Err(Failure::not_restored(format!(
+            "not everything was put back: {}; free it, then run assay restore",
+            report.failed.join("; ")
+        )))
+    }
+
+    /// Brings one setting to its value and sees that it took effect.
+    ///
+    /// # Errors
+    /// Why it could not be had; what was changed on the way is in the journal.
+    pub fn set(&mut self, setting: &Setting) -> Outcome<()> {
+        let mut setting = located(self.system, setting.clone()).map_err(Failure::refused)?;
+        if setting.device.is_none() {
+            setting.device = limited(self.system, &setting);
+        }
+        let path = &setting.path;
+        let refused = |what: String| Failure::refused(format!("{}: {what}", path.display()));
+        let named = |mark: &&Mark| setting.device.as_ref() == Some(&mark.name);
+        if let Some(why) = self.known.iter().find(named).and_then(|own| own.gone(self.system)) {
+            return Err(refused(why));
+        }
+        let now = self.read(path).map_err(|error| refused(sysfs::reason(&error)))?;
+        if now == setting.value {
+            return Ok(());
+        }
+        let device = setting.device.as_deref().map(|name| Mark::of(self.system, name));
+        for beside in &setting.also {
+            let original = self.read(beside).map_err(|error| refused(error.to_string()))?;
+            self.record(Undo::Setting { path: beside.clone(), original, device: device.clone() })?;
+        }
+        let undo = Undo::Setting { path: path.clone(), original: now.clone(), device };
+        if !self.undos().iter().any(|known| known.is_for_the_same(&undo)) {
+            // What cannot be written back must not be changed.
+            self.put(undo.clone(), path, &now).map_err(|failure| {
+                refused(format!("its value cannot be put back: {}", failure.message))
+            })?;
+        }
+        self.put(undo, path, &setting.value).map_err(|failure| refused(failure.message))
+    }
+
+    /// Writes a setting and reads it back.
+    fn put(&mut self, undo: Undo, path: &Path, value: &str) -> Outcome<()> {
+        let set = Act::Set { path: path.to_owned(), value: value.to_owned() };
+        self.try_act(undo, &set)?.map_err(|error| {
+            let denied = error.kind() == io::ErrorKind::PermissionDenied;
+            let hint = if denied && self.system.user().id != 0 { "; become root" } else { "" };
+            let reason = sysfs::reason(&error);
+            Failure::refused(format!("the kernel refused {value}: {reason}{hint}"))
+        })?;
+        match self.read(path) {
+            Ok(took) if took == value => Ok(()),
+            Ok(took) => Err(Failure::refused(format!("asked for {value}, the kernel took {took}"))),
+            Err(error) => Err(Failure::refused(error.to_string())),
+        }
+    }
+
+    /// Makes something in steps, each journalled before it is done. Where that fails, what was done of
+    /// it is taken back: left there, it would be in the way of the next.
+    pub(super) fn build<T>(
+        &mut self,
+        make: impl FnOnce(&mut Builder<'_, 'a>) -> Outcome<T>,
+    ) -> Outcome<(T, Vec<Undo>)> {
+        let mut builder = Builder::new(self);
+        let made = make(&mut builder);
+        let mut undo = builder.into_undo();
+        undo.reverse();
+        match made {
+            Ok(made) => Ok((made, undo)),
+            Err(failure) => Err(self.take_down(&undo).err().unwrap_or(failure)),
+        }
+    }
+
+    /// Undoes, in this order, what was built.
+    pub(super) fn take_down(&mut self, undo: &[Undo]) -> Outcome<()> {
+        let Some(journal) = &self.journal else { return Ok(()) };
+        undo.iter().try_for_each(|undo| journal.take_back(self.system, undo))
+    }
+
+    /// Writes all settings back, for now.
+    pub fn settings_back(&self) -> Outcome<()> {
+        let Some(journal) = &self.journal else { return Ok(()) };
+        let settings =
+            journal.undos().iter().rev().filter(|undo| matches!(undo, Undo::Setting { .. }));
+        settings.into_iter().try_for_each(|undo| journal.take_back(self.system, undo))
+    }
+
+    /// Whether every setting that was ever changed is as it was found.
+    pub fn is_as_found(&self) -> bool {
+        self.undos().iter().all(|undo| match undo {
+            Undo::Setting { path, original, .. } => {
+                self.read(path).is_ok_and(|now| now == *original)
+            }
+            _ => true,
+        })
+    }
+
+    /// What will be undone, the first change first.
+    pub fn undos(&self) -> &[Undo] {
+        self.journal.as_ref().map_or(&[], |journal| journal.undos())
+    }
+
+    /// Device file for a plot: the device, or a partition over its part of it.
+    fn device_of(&mut self, extent: &Extent, disk: &Mark) -> Outcome<PathBuf> {
+        let whole = devices::file_of(&extent.device);
+        if extent.whole {
+            return Ok(whole);
+        }
+        let Range { start, end } = extent.range;
+        let key = (extent.device.clone(), start);
+        let name = |number| devices::partition_name(&extent.device, number);
+        if let Some(number) = self.partitions.get(&key) {
+            let own = name(*number);
+            let is_there = devices::start_of(self.system, &own) == Some(start)
+                && devices::size_of(self.system, &own) == end - start;
+            if is_there {
+                return Ok(devices::file_of(&own));
+            }
+        }
+        let taken = |number: &u32| devices::number_of(self.system, &name(*number)).is_some();
+        let number = (1..=MOST_PARTITIONS).find(|number| !taken(number)).ok_or_else(|| {
+            Failure::refused(format!("{} has no room for another partition", whole.display()))
+        })?;
+        let undo = Undo::Partition { disk: disk.clone(), number, start };
+        let range = extent.range.clone();
+        self.act(undo, &Act::AddPartition { disk: whole, number, range })?;
+        self.partitions.insert(key, number);
+        Ok(devices::file_of(&name(number)))
+    }
+
+    fn make_room(&mut self) -> Outcome<()> {
+        let room = self.room.clone();
+        make_own_directory(self.system, &room).map_err(|error| {
+            Failure::refused(format!("{} cannot be made: {error}", room.display()))
+        })
+    }
+
+    fn read(&self, path: &Path) -> io::Result<String> {
+        self.system.read_text(path).map(|text| setting_value(&text))
+    }
+
+    fn record(&mut self, undo: Undo) -> Outcome<assay_system::system::journal::Warrant> {
+        self.journal.as_mut().ok_or_else(closed)?.record(self.system, undo)
+    }
+
+    /// A further step on what was noted when it was made.
+    fn try_further(&self, undo: &Undo, act: &Act) -> Outcome<io::Result<()>> {
+        let warrant = self.journal.as_ref().ok_or_else(closed)?.further(undo)?;
+        Ok(self.system.act(warrant, act))
+    }
+
+    fn try_act(&mut self, undo: Undo, act: &Act) -> Outcome<io::Result<()>> {
+        let warrant = self.record(undo)?;
+        Ok(self.system.act(warrant, act))
+    }
+
+    fn act(&mut self, undo: Undo, act: &Act) -> Outcome<()> {
+        self.try_act(undo, act)?.map_err(|error| cannot(act, &error))
+    }
+
+    fn name(&mut self, what: &str) -> String {
+        self.made += 1;
+        format!("{}-{what}-{}", self.id, self.made)
+    }
+
+    /// A label that no other file system has: the longest that FAT takes has eleven letters.
+    fn label(&mut self) -> String {
+        self.made += 1;
+        let tail: String =
+            self.id.chars().rev().take(4).collect::<Vec<_>>().into_iter().rev().collect();
+        format!("AY{}{:05}", tail.to_uppercase(), self.made % 100_000)
+    }
+}
+
+/// Where the journals lie, in the directory of the tool's own state.
+pub fn journals(home: &Path) -> PathBuf {
+    home.join("journal")
+}
+
+/// Where the journals of changes lie that are to stay.
+pub fn applied(home: &Path) -> PathBuf {
+    home.join("applied")
+}
+
+/// The factors among an arm's levels that change settings, in the order in which they are set.
+pub fn setters<'l>(
+    levels: impl IntoIterator<Item = (&'l String, &'l String)>,
+) -> Vec<(&'l str, &'l str)> {
+    let known = levels.into_iter().map(|(name, level)| (name.as_str(), level.as_str()));
+    let mut found: Vec<(&str, &str)> =
+        known.filter(|(name, _)| has_role(name, super::Role::Setting)).collect();
+    found.sort_by_key(|(name, _)| super::rank(name));
+    found
+}
+
+/// The device that a limit of a control group is about: it begins with the device's number, which is
+/// given again to others like its name.
+fn limited(system: &dyn System, setting: &Setting) -> Option<String> {
+    let (major, minor) = setting.value.split_whitespace().next()?.split_once(':')?;
+    let number = DeviceNumber { major: major.parse().ok()?, minor: minor.parse().ok()? };
+    devices::name_of(system, number).filter(|_| setting.path.starts_with(CONTROL_GROUPS))
+}
+
+fn closed() -> Failure {
+    Failure::refused("the journal is closed")
+}
+
+fn cannot(act: &Act, error: &io::Error) -> Failure {
+    Failure::refused(format!("{act}: {error}"))
+}

@@ -1,0 +1,320 @@
+//! What a layer makes things with: each step goes through the guard and its journal, and what changes
+//! a device is done only after its consent was confirmed once more.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use assay_base::failure::{Failure, Outcome};
+use assay_base::quantity::Bytes;
+use assay_system::system::journal::{Mark, Undo, setting_value};
+use assay_system::system::{Act, Key, System, devices, identity, mounts, sysfs};
+
+use super::{Guard, cannot, closed};
+use crate::factors::Setting;
+use crate::factors::layers::Device;
+
+/// Another process may take a free loop device first.
+const ATTEMPTS: usize = 20;
+
+/// Numbers of zram devices that are looked through for a free one.
+const MOST_ZRAM: u32 = 256;
+
+/// Makes one thing in steps, and keeps how each is undone.
+pub struct Builder<'g, 'a> {
+    guard: &'g mut Guard<'a>,
+    undo: Vec<Undo>,
+}
+
+impl<'g, 'a> Builder<'g, 'a> {
+    pub(super) fn new(guard: &'g mut Guard<'a>) -> Self {
+        Self { guard, undo: Vec::new() }
+    }
+
+    /// How all of it is undone, the first step first.
+    pub(super) fn into_undo(self) -> Vec<Undo> {
+        self.undo
+    }
+
+    /// The machine, to look at.
+    pub fn system(&self) -> &'a dyn System {
+        self.guard.system
+    }
+
+    /// One step that touches nothing but the tool's own.
+    ///
+    /// # Errors
+    /// Why it could not be done; refused where the step changes a device.
+    pub fn act(&mut self, undo: Undo, act: &Act) -> Outcome<()> {
+        let on_a_device = matches!(
+            act,
+            Act::Run { .. } | Act::RunWithKey { .. } | Act::Wipe { .. } | Act::Discard { .. }
+        );
+        if on_a_device {
+            return Err(Failure::refused(format!("{act}: nobody has consented to that")));
+        }
+        self.try_act(undo, act)?.map_err(|error| cannot(act, &error))
+    }
+
+    /// One step of `ip` or `tc`: it changes the network and no device that holds data.
+    ///
+    /// # Errors
+    /// Why it could not be done; refused of any other step.
+    pub fn act_on_network(&mut self, undo: Undo, act: &Act) -> Outcome<()> {
+        let is_of_network =
+            matches!(act, Act::Run { program, .. } if ["ip", "tc"].contains(&program.as_str()));
+        if !is_of_network {
+            return Err(Failure::refused(format!("{act}: that is no change of the network")));
+        }
+        self.try_act(undo, act)?.map_err(|error| cannot(act, &error))
+    }
+
+    /// One step that changes a device or stands on it, after its consent was confirmed again.
+    ///
+    /// # Errors
+    /// Refused where it is not the device of the consent any more; why it could not be done.
+    pub fn act_on(&mut self, device: &Device, undo: Undo, act: &Act) -> Outcome<()> {
+        self.act_on_all(&[device], undo, act)
+    }
+
+    /// The same of a step that changes several devices.
+    ///
+    /// # Errors
+    /// Those of [`Builder::act_on`].
+    pub fn act_on_all(&mut self, devices: &[&Device], undo: Undo, act: &Act) -> Outcome<()> {
+        for device in devices {
+            identity::confirm(self.guard.system, &device.consent)?;
+        }
+        self.try_act(undo, act)?.map_err(|error| cannot(act, &error))
+    }
+
+    /// Writes down how something is undone that the next step makes beside its own.
+    ///
+    /// # Errors
+    /// Refused where the journal cannot be written.
+    pub fn beside(&mut self, undo: Undo) -> Outcome<()> {
+        if !self.undo.contains(&undo) {
+            self.undo.push(undo.clone());
+        }
+        self.guard.record(undo).map(drop)
+    }
+
+    /// One step inside of a file system that this run made and mounted: what comes of it goes with that.
+    ///
+    /// # Errors
+    /// Refused where the directory does not lie in such a file system; why the step could not be done.
+    pub fn act_within(&mut self, directory: &Path, act: &Act) -> Outcome<()> {
+        let own =
+            |undo: &&Undo| matches!(undo, Undo::Mount { point } if directory.starts_with(point));
+        let undo = self.guard.undos().iter().rev().find(own).cloned();
+        let undo = undo.ok_or_else(|| {
+            Failure::refused(format!("{act}: this run made nothing at {}", directory.display()))
+        })?;
+        let Undo::Mount { point } = &undo else { return Ok(()) };
+        let table = mounts::read(self.guard.system);
+        if !table.is_ok_and(|table| table.iter().any(|entry| entry.mount.point == *point)) {
+            let point = point.display();
+            return Err(Failure::refused(format!("{act}: nothing is mounted at {point}")));
+        }
+        self.guard.try_further(&undo, act)?.map_err(|error| cannot(act, &error))
+    }
+
+    /// One step of a program that serves a directory of the tool's own, and does not touch a device.
+    ///
+    /// # Errors
+    /// Why it could not be done.
+    pub fn serve(&mut self, point: &Path, act: &Act) -> Outcome<()> {
+        let served = Undo::Served { point: point.to_owned() };
+        self.try_act(served, act)?.map_err(|error| cannot(act, &error))
+    }
+
+    /// A new key, which nobody else has.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn key(&self) -> Outcome<Key> {
+        Key::new(self.guard.system)
+            .map_err(|error| Failure::refused(format!("no key can be made: {error}")))
+    }
+
+    /// A name that nothing else of any run has.
+    pub fn name(&mut self, what: &str) -> String {
+        self.guard.name(what)
+    }
+
+    fn try_act(&mut self, undo: Undo, act: &Act) -> Outcome<io::Result<()>> {
+        if self.undo.contains(&undo) {
+            return self.guard.try_further(&undo, act);
+        }
+        self.undo.push(undo.clone());
+        self.guard.try_act(undo, act)
+    }
+
+    /// Device file for a device or its part.
+    ///
+    /// # Errors
+    /// Refused where it is not the device of the consent any more, or has no room for a partition.
+    pub fn file_of(&mut self, device: &Device) -> Outcome<PathBuf> {
+        identity::confirm(self.guard.system, &device.consent)?;
+        let disk = Mark::of(self.guard.system, &device.extent.device);
+        self.guard.device_of(&device.extent, &disk)
+    }
+
+    /// The directory of what is made meanwhile.
+    ///
+    /// # Errors
+    /// Refused where it cannot be made.
+    pub fn room(&mut self) -> Outcome<PathBuf> {
+        self.guard.make_room()?;
+        Ok(self.guard.room.clone())
+    }
+
+    /// A path in that directory that was never used before.
+    ///
+    /// # Errors
+    /// Those of [`Builder::room`].
+    pub fn place(&mut self, what: &str) -> Outcome<PathBuf> {
+        let room = self.room()?;
+        Ok(room.join(self.guard.name(what)))
+    }
+
+    /// A label that no other file system has.
+    pub fn label(&mut self) -> String {
+        self.guard.label()
+    }
+
+    /// A file of zeros of the tool's own, under the one name that it has.
+    ///
+    /// # Errors
+    /// Refused where there is no room for it.
+    pub fn own_file(&mut self, bytes: u64) -> Outcome<PathBuf> {
+        let room = self.room()?;
+        if let Ok(space) = self.guard.system.space(&room)
+            && space.available_bytes < bytes
+        {
+            return Err(Failure::refused(format!(
+                "{} has {} free, the loop device's file needs {}: make room there, or set ASSAY_HOME to a directory with room",
+                room.display(),
+                Bytes(space.available_bytes >> 20 << 20),
+                Bytes(bytes)
+            )));
+        }
+        let path = self.place("disk")?;
+        let made = Act::CreateFile { path: path.clone(), bytes };
+        self.act(Undo::File { path: path.clone() }, &made)?;
+        self.guard.system.canonical(&path).map_err(|error| cannot(&made, &error))
+    }
+
+    /// A loop device over a file of the tool's own, or over the file of a device: its own device file,
+    /// and how it is undone.
+    ///
+    /// # Errors
+    /// Refused where the device is not that of the consent any more; why there is no loop device.
+    pub fn attach_loop(&mut self, file: &Path, on: Option<&Device>) -> Outcome<(PathBuf, Undo)> {
+        let undo = Undo::Loop { file: file.to_owned(), device: None };
+        for _ in 0..ATTEMPTS {
+            if let Some(device) = on {
+                identity::confirm(self.guard.system, &device.consent)?;
+            }
+            let device = self.guard.system.free_loop().map_err(|error| {
+                Failure::refused(format!("there is no free loop device: {error}"))
+            })?;
+            let attach = Act::AttachLoop { device: device.clone(), file: file.to_owned() };
+            match self.try_act(undo.clone(), &attach)? {
+                Ok(()) => return self.attached(device, undo),
+                Err(error) if error.kind() == io::ErrorKind::ResourceBusy => {}
+                Err(error) => return Err(cannot(&attach, &error)),
+            }
+        }
+        Err(Failure::refused("other processes take every free loop device first: try again"))
+    }
+
+    /// Notes which device it became, where the kernel numbers its disks.
+    fn attached(&mut self, device: PathBuf, undo: Undo) -> Outcome<(PathBuf, Undo)> {
+        let name = device.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let mark = Mark::read(self.guard.system, &name).ok().flatten();
+        let (Undo::Loop { file, .. }, Some(mark)) = (&undo, mark) else {
+            return Ok((device, undo));
+        };
+        if mark.sequence.is_none() {
+            return Ok((device, undo));
+        }
+        let marked = Undo::Loop { file: file.clone(), device: Some(mark) };
+        self.beside(marked.clone())?;
+        Ok((device, marked))
+    }
+
+    /// A compressed memory device of so many bytes: its file, and how it is undone.
+    ///
+    /// # Errors
+    /// Why there is none, or not as it was asked for.
+    pub fn add_zram(&mut self, algorithm: &str, bytes: u64) -> Outcome<(PathBuf, Undo)> {
+        let system = self.guard.system;
+        // The kernel gives the lowest number that is free.
+        let taken = |number: &u32| {
+            sysfs::there(system.read_text(&sysfs::block(&format!("zram{number}")).join("dev")))
+                .is_ok_and(|found| found.is_some())
+        };
+        let number = (0..MOST_ZRAM).find(|number| !taken(number));
+        let number = number.ok_or_else(|| Failure::refused("every zram device is taken"))?;
+        let add = Act::AddZram { number };
+        match self.try_act(Undo::Zram { number, sequence: None }, &add)? {
+            Err(error) if error.kind() == io::ErrorKind::ResourceBusy => {
+                let why = "another process adds zram devices at this moment: try again";
+                return Err(Failure::refused(why));
+            }
+            other => other.map_err(|error| cannot(&add, &error))?,
+        }
+        let name = format!("zram{number}");
+        let mark = Mark::read(system, &name).map_err(|error| cannot(&add, &error))?;
+        let Some(sequence) = mark.and_then(|mark| mark.sequence) else {
+            let why = "this kernel does not number its disks (Linux 5.15 does): a zram device could \
+                       not be told from somebody else's";
+            return Err(Failure::refused(why));
+        };
+        let undo = Undo::Zram { number, sequence: Some(sequence) };
+        // The kernel takes an algorithm only as long as there is no size.
+        for (file, value) in
+            [("comp_algorithm", algorithm.to_owned()), ("disksize", bytes.to_string())]
+        {
+            let path = sysfs::block(&name).join(file);
+            self.act(undo.clone(), &Act::Set { path: path.clone(), value: value.clone() })?;
+            let now = system.read_text(&path).map(|text| setting_value(&text));
+            if now.as_ref().ok() != Some(&value) {
+                let now = now.unwrap_or_else(|error| error.to_string());
+                let told = format!("{}: asked for {value}, the kernel took {now}", path.display());
+                return Err(Failure::refused(told));
+            }
+        }
+        Ok((devices::file_of(&name), undo))
+    }
+
+    /// Brings a setting to its value for what is made: it goes back when that is taken down.
+    ///
+    /// # Errors
+    /// Those of [`Guard::set`].
+    pub fn set(&mut self, setting: &Setting) -> Outcome<()> {
+        let Setting { path, value, .. } = setting;
+        let read = || self.guard.read(path);
+        let original = read().map_err(|error| {
+            Failure::refused(format!("{}: {}", path.display(), sysfs::reason(&error)))
+        })?;
+        if original != *value {
+            self.undo.push(Undo::Setting { path: path.clone(), original, device: None });
+        }
+        self.guard.set(setting)
+    }
+
+    /// What was made, as a device for what comes on top: with the consent that reaches it from what it
+    /// stands on.
+    ///
+    /// # Errors
+    /// Refused where it is not what `undo` takes away, or stands on anything else.
+    pub fn made(&self, file: &Path, undo: &Undo, below: &[&Device]) -> Outcome<Device> {
+        let system = self.guard.system;
+        let journal = self.guard.journal.as_ref().ok_or_else(closed)?;
+        let consents: Vec<_> = below.iter().map(|device| &device.consent).collect();
+        let consent = identity::consent_of_made(system, journal, (file, undo), &consents)?;
+        let discard = below.iter().any(|device| device.discard);
+        Device::whole(system, file, discard, consent)
+    }
+}

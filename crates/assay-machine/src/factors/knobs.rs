@@ -1,0 +1,591 @@
+//! Settings of queues, memory and processors: one row each.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use assay_base::catalogue::About;
+use assay_base::presence::Presence;
+use assay_base::quantity::{Bytes, Percent, Time};
+use assay_system::system::journal::setting_value;
+use assay_system::system::site::Site;
+use assay_system::system::{Act, sysfs};
+
+use super::permanent::ANY_DEVICE;
+use super::{Factor, Role, Setting, View};
+
+/// Where the processors' clocks are set, a directory for each group that shares one.
+const CLOCKS: &str = "/sys/devices/system/cpu/cpufreq";
+
+/// One setting, or the same one of several devices.
+pub(super) struct Knob {
+    about: About,
+    example: &'static str,
+    place: Place,
+    level: Level,
+    /// Files beside it that the kernel changes with it.
+    also: &'static [&'static str],
+    /// A level that may cost data, and how.
+    risky: Option<(&'static str, &'static str)>,
+    /// Whether it may be changed under a mounted device at work: nothing on it changes, and nothing
+    /// of it can be lost.
+    live: bool,
+}
+
+/// Where a setting lies.
+enum Place {
+    /// In the request queue of each drive that the target stands on.
+    Queue(&'static str),
+    /// Where the file system, or else the topmost device, keeps its read-ahead.
+    ReadAhead,
+    /// One file for the whole machine.
+    Machine(&'static str),
+    /// A file for each group of processors that share a clock.
+    Policies(&'static str),
+}
+
+/// How levels are written, and what the kernel wants to read.
+enum Level {
+    /// A word, taken as it is.
+    Word,
+    /// One of these words; the kernel's word stands beside each.
+    Words(&'static [(&'static str, &'static str)]),
+    /// A whole number up to this.
+    Number(u64),
+    /// An amount of bytes that the kernel counts in KiB.
+    Kib,
+    /// A time that the kernel counts in units of this many nanoseconds; `off` is 0.
+    Time(u64),
+    /// Whole percent.
+    Share,
+}
+
+const fn about(name: &'static str, summary: &'static str, text: &'static str) -> About {
+    About { name, summary, text }
+}
+
+pub(super) static SCHEDULER: Knob = Knob {
+    about: about(
+        "scheduler",
+        "who decides which request goes to the drive next",
+        "`none`, `mq-deadline`, `kyber` or `bfq`, as far as the kernel has it; written to \
+         `queue/scheduler` of every drive below the target. It brings its own queue depth and \
+         write-back throttling along; those are put back too.",
+    ),
+    example: "[\"none\", \"mq-deadline\", \"kyber\", \"bfq\"]",
+    place: Place::Queue("scheduler"),
+    level: Level::Word,
+    also: &["nr_requests", "wbt_lat_usec"],
+    risky: None,
+    live: true,
+};
+
+pub(super) static QUEUE_DEPTH: Knob = Knob {
+    about: about(
+        "queue-depth",
+        "requests that wait in the kernel's queue",
+        "A whole number; written to `queue/nr_requests` of every drive below the target.",
+    ),
+    example: "[64, 256]",
+    place: Place::Queue("nr_requests"),
+    level: Level::Number(u32::MAX as u64),
+    also: &[],
+    risky: None,
+    live: true,
+};
+
+pub(super) static READ_AHEAD: Knob = Knob {
+    about: about(
+        "read-ahead",
+        "bytes that are read ahead of a sequential reader",
+        "An amount such as `128 KiB`, in whole pages; `0 KiB` reads nothing ahead. It belongs to \
+         the file system where that has its own (btrfs), else to the topmost device. Only reads \
+         through the page cache are affected: `direct = false`.",
+    ),
+    example: "[\"0 KiB\", \"128 KiB\", \"4 MiB\"]",
+    place: Place::ReadAhead,
+    level: Level::Kib,
+    also: &[],
+    risky: None,
+    live: true,
+};
+
+pub(super) static WRITE_CACHE: Knob = Knob {
+    about: about(
+        "write-cache",
+        "whether the kernel flushes the drive's cache",
+        "`write-back` or `write-through`; written to `queue/write_cache`. With `write-through` the \
+         kernel takes every finished write for safe and sends no flushes: true only of drives \
+         whose cache survives a power cut. The drive's own cache is not switched.",
+    ),
+    example: "[\"write-back\", \"write-through\"]",
+    place: Place::Queue("write_cache"),
+    level: Level::Words(&[("write-back", "write back"), ("write-through", "write through")]),
+    also: &["wbt_lat_usec"],
+    risky: Some((
+        "write-through",
+        "with write-through the kernel sends no flushes: what was written is lost in a power cut \
+         unless the drive's cache survives it",
+    )),
+    live: false,
+};
+
+pub(super) static WRITEBACK_THROTTLE: Knob = Knob {
+    about: about(
+        "writeback-throttle",
+        "latency of reads that background writes must leave alone",
+        "A time such as `75 ms`, or `off`; written to `queue/wbt_lat_usec`.",
+    ),
+    example: "[\"off\", \"2 ms\", \"75 ms\"]",
+    place: Place::Queue("wbt_lat_usec"),
+    level: Level::Time(1_000),
+    also: &[],
+    risky: None,
+    live: true,
+};
+
+pub(super) static MERGES: Knob = Knob {
+    about: about(
+        "merges",
+        "whether neighbouring requests become one",
+        "`all`, `simple` (only with the last request), or `none`; written to `queue/nomerges`.",
+    ),
+    example: "[\"all\", \"simple\", \"none\"]",
+    place: Place::Queue("nomerges"),
+    level: Level::Words(&[("all", "0"), ("simple", "1"), ("none", "2")]),
+    also: &[],
+    risky: None,
+    live: true,
+};
+
+pub(super) static MAX_SECTORS: Knob = Knob {
+    about: about(
+        "max-sectors",
+        "bytes of the largest request that is sent to the drive",
+        "An amount such as `512 KiB`; written to `queue/max_sectors_kb`.",
+    ),
+    example: "[\"128 KiB\", \"512 KiB\"]",
+    place: Place::Queue("max_sectors_kb"),
+    level: Level::Kib,
+    also: &[],
+    risky: None,
+    live: true,
+};
+
+pub(super) static DIRTY_RATIO: Knob = Knob {
+    about: about(
+        "dirty-ratio",
+        "share of memory that may hold unwritten data before writers must wait",
+        "Whole percent; `vm.dirty_ratio`, for the whole machine.",
+    ),
+    example: "[\"5 %\", \"20 %\"]",
+    place: Place::Machine("/proc/sys/vm/dirty_ratio"),
+    level: Level::Share,
+    also: &["dirty_bytes"],
+    risky: None,
+    live: true,
+};
+
+pub(super) static DIRTY_BACKGROUND_RATIO: Knob = Knob {
+    about: about(
+        "dirty-background-ratio",
+        "share of memory from which unwritten data are written in the background",
+        "Whole percent; `vm.dirty_background_ratio`, for the whole machine.",
+    ),
+    example: "[\"1 %\", \"10 %\"]",
+    place: Place::Machine("/proc/sys/vm/dirty_background_ratio"),
+    level: Level::Share,
+    also: &["dirty_background_bytes"],
+    risky: None,
+    live: true,
+};
+
+pub(super) static DIRTY_EXPIRE: Knob = Knob {
+    about: about(
+        "dirty-expire",
+        "age at which unwritten data must be written",
+        "A time such as `30 s`; `vm.dirty_expire_centisecs`, for the whole machine.",
+    ),
+    example: "[\"5 s\", \"30 s\"]",
+    place: Place::Machine("/proc/sys/vm/dirty_expire_centisecs"),
+    level: Level::Time(10_000_000),
+    also: &[],
+    risky: None,
+    live: true,
+};
+
+pub(super) static SWAPPINESS: Knob = Knob {
+    about: about(
+        "swappiness",
+        "how readily memory of programs is swapped out rather than files forgotten",
+        "A whole number from 0 to 200; `vm.swappiness`, for the whole machine.",
+    ),
+    example: "[10, 60, 180]",
+    place: Place::Machine("/proc/sys/vm/swappiness"),
+    level: Level::Number(200),
+    also: &[],
+    risky: None,
+    live: true,
+};
+
+pub(super) static PAGE_CLUSTER: Knob = Knob {
+    about: about(
+        "page-cluster",
+        "pages that come back from swap with the one that is wanted, as a power of two",
+        "A whole number from 0 (none) to 10; `vm.page-cluster`, for the whole machine. 3 by default: \
+         eight pages, for disks; with swap in memory 0 is often advised.",
+    ),
+    example: "[0, 3]",
+    place: Place::Machine("/proc/sys/vm/page-cluster"),
+    level: Level::Number(10),
+    also: &[],
+    risky: None,
+    live: true,
+};
+
+pub(super) static CACHE_PRESSURE: Knob = Knob {
+    about: about(
+        "cache-pressure",
+        "how readily the kernel forgets names and inodes",
+        "A whole number, 100 by default; `vm.vfs_cache_pressure`, for the whole machine.",
+    ),
+    example: "[50, 100, 200]",
+    place: Place::Machine("/proc/sys/vm/vfs_cache_pressure"),
+    level: Level::Number(i32::MAX as u64),
+    also: &[],
+    risky: None,
+    live: true,
+};
+
+pub(super) static GOVERNOR: Knob = Knob {
+    about: about(
+        "governor",
+        "who chooses the processors' clock",
+        "A governor that the kernel offers, such as `performance` or `powersave`; written for all \
+         processors.",
+    ),
+    example: "[\"powersave\", \"performance\"]",
+    place: Place::Policies("scaling_governor"),
+    level: Level::Word,
+    also: &[],
+    risky: None,
+    live: true,
+};
+
+pub(super) static TURBO: Knob = Knob {
+    about: about(
+        "turbo",
+        "whether processors may run above their nominal clock",
+        "`on` or `off`; written to `cpufreq/boost`. Processors driven by intel_pstate have \
+         `tunable:/sys/devices/system/cpu/intel_pstate/no_turbo` instead, with `--allow-tunable`.",
+    ),
+    example: "[\"off\", \"on\"]",
+    place: Place::Machine("/sys/devices/system/cpu/cpufreq/boost"),
+    level: Level::Words(&[("off", "0"), ("on", "1")]),
+    also: &[],
+    risky: None,
+    live: true,
+};
+
+impl Factor for Knob {
+    fn about(&self) -> &About {
+        &self.about
+    }
+
+    fn example(&self) -> &'static str {
+        self.example
+    }
+
+    fn role(&self) -> Role {
+        Role::Setting
+    }
+
+    fn judge(&self, level: &str) -> Result<(), String> {
+        self.level.kernel(level).map(|_| ())
+    }
+
+    fn caution(&self, level: &str) -> Option<&'static str> {
+        self.risky.filter(|(own, _)| *own == level).map(|(_, caution)| caution)
+    }
+
+    fn not_live(&self, _: &str) -> Option<&'static str> {
+        (!self.live).then_some(
+            "what others write would be lost in a power cut: compare it with a load of its own, by \
+             assay run write-cache",
+        )
+    }
+
+    fn is_of_device(&self) -> bool {
+        matches!(self.place, Place::Queue(_) | Place::ReadAhead)
+    }
+
+    fn same(&self, one: &str, other: &str) -> bool {
+        match (self.level.kernel(one), self.level.kernel(other)) {
+            (Ok(one), Ok(other)) => one == other,
+            _ => one == other,
+        }
+    }
+
+    fn settings(&self, _: &str, level: &str, view: &View<'_>) -> Result<Vec<Setting>, String> {
+        let value = self.level.kernel(level)?;
+        let files = self.place.files(view)?;
+        Ok(files
+            .into_iter()
+            .map(|(path, device)| self.setting(path, device, &value, view))
+            .collect())
+    }
+
+    fn typed(&self, _: &str, level: &str, site: &Site) -> Vec<String> {
+        let Ok(value) = self.level.kernel(level) else { return Vec::new() };
+        if let Place::Policies(name) = self.place {
+            return vec![format!("echo {value} | tee {CLOCKS}/policy*/{name}")];
+        }
+        let acts = self.place.shown(site).into_iter();
+        acts.map(|path| Act::Set { path, value: value.clone() }.to_string()).collect()
+    }
+
+    fn observe(&self, _: &str, view: &View<'_>) -> Presence<String> {
+        let files = match self.place.files(view) {
+            Ok(files) => files,
+            Err(reason) => return Presence::Absent(reason),
+        };
+        let mut found: Vec<String> = Vec::new();
+        for (path, _) in files {
+            match sysfs::text(view.system, &path) {
+                Presence::Present(text) => found.push(self.level.shown(&setting_value(&text))),
+                Presence::Absent(reason) => return Presence::Absent(reason),
+            }
+        }
+        found.dedup();
+        match found.as_slice() {
+            [level] => Presence::Present(level.clone()),
+            levels => Presence::absent(format!("its devices differ: {}", levels.join(", "))),
+        }
+    }
+}
+
+impl Knob {
+    fn setting(
+        &self,
+        path: PathBuf,
+        device: Option<String>,
+        value: &str,
+        view: &View<'_>,
+    ) -> Setting {
+        let beside = self.also.iter().map(|name| path.with_file_name(name));
+        // One that is there and cannot be read stays in the list: it could not be put back.
+        let is_there = |path: &PathBuf| match view.system.read_text(path) {
+            Ok(_) => true,
+            Err(error) => error.kind() != io::ErrorKind::NotFound,
+        };
+        let also = beside.filter(is_there).collect();
+        Setting { path, value: value.to_owned(), device, also }
+    }
+}
+
+impl Place {
+    /// The files as one would type them, from what was recorded of a target.
+    fn shown(&self, site: &Site) -> Vec<PathBuf> {
+        let file = |device: &str, name: &str| {
+            let lasting = !device.starts_with("loop");
+            queue_file(if lasting { device } else { ANY_DEVICE }, name)
+        };
+        match self {
+            Self::Queue(name) => queues(site).map(|drive| file(drive, name)).collect(),
+            Self::ReadAhead if site.filesystem() == "btrfs" => {
+                vec!["/sys/fs/btrfs/UUID/bdi/read_ahead_kb".into()]
+            }
+            Self::ReadAhead => {
+                top(site).map(|device| file(device, "read_ahead_kb")).into_iter().collect()
+            }
+            Self::Machine(path) => vec![PathBuf::from(path)],
+            Self::Policies(_) => Vec::new(),
+        }
+    }
+
+    /// The files with the devices that they belong to; else why there are none.
+    fn files(&self, view: &View<'_>) -> Result<Vec<(PathBuf, Option<String>)>, String> {
+        let files: Vec<(PathBuf, Option<String>)> = match self {
+            Self::Queue(name) => queues(view.site)
+                .map(|drive| (queue_file(drive, name), Some(drive.to_owned())))
+                .collect(),
+            Self::ReadAhead => vec![read_ahead(view)?],
+            Self::Machine(path) => vec![(PathBuf::from(path), None)],
+            Self::Policies(name) => policies(view, name),
+        };
+        if files.is_empty() {
+            return Err(match self {
+                Self::Policies(_) => "the processors' clock cannot be chosen here".to_owned(),
+                _ => "nothing below the target has a queue of requests".to_owned(),
+            });
+        }
+        for (path, device) in &files {
+            if let Err(error) = view.system.read_text(path) {
+                let whose = device.as_deref().unwrap_or("this kernel");
+                let name = path.file_name().unwrap_or_default().to_string_lossy();
+                return Err(format!("{whose} has no setting {name}: {}", sysfs::reason(&error)));
+            }
+        }
+        Ok(files)
+    }
+}
+
+/// Drives that the target's requests queue at: not what lies below a loop device's file.
+fn queues(site: &Site) -> impl Iterator<Item = &str> {
+    let own = |name: &&str| site.shared.iter().any(|shared| shared == name);
+    site.drives.iter().map(|drive| drive.name.as_str()).filter(own)
+}
+
+fn queue_file(drive: &str, name: &str) -> PathBuf {
+    sysfs::block(drive).join("queue").join(name)
+}
+
+/// btrfs reads ahead by a setting of its own; other file systems by that of their device.
+fn read_ahead(view: &View<'_>) -> Result<(PathBuf, Option<String>), String> {
+    let nothing = || "the file system does not tell its device".to_owned();
+    let device = top(view.site).ok_or_else(nothing)?;
+    if view.site.filesystem() == "btrfs" {
+        let root = Path::new("/sys/fs/btrfs");
+        let mut systems = sysfs::names(view.system, root).into_iter();
+        let member = view.site.counted.first();
+        let own = systems.find(|name| {
+            let members = sysfs::names(view.system, &root.join(name).join("devices"));
+            member.is_some_and(|member| members.contains(member))
+        });
+        return match own {
+            Some(name) => Ok((root.join(name).join("bdi/read_ahead_kb"), None)),
+            None => Err("sysfs does not show this btrfs".to_owned()),
+        };
+    }
+    Ok((queue_file(device, "read_ahead_kb"), Some(device.clone())))
+}
+
+/// The topmost device, or for a partition its disk: a partition has no queue of its own.
+fn top(site: &Site) -> Option<&String> {
+    let top = site.counted.first()?;
+    let whole = site.layers.iter().find(|layer| layer.name == *top);
+    let disk =
+        whole.filter(|layer| layer.kind == "partition").and_then(|layer| layer.below.first());
+    Some(disk.unwrap_or(top))
+}
+
+fn policies(view: &View<'_>, name: &str) -> Vec<(PathBuf, Option<String>)> {
+    let root = Path::new(CLOCKS);
+    let groups = sysfs::names(view.system, root).into_iter();
+    let groups = groups.filter(|group| group.starts_with("policy"));
+    groups.map(|group| (root.join(group).join(name), None)).collect()
+}
+
+impl Level {
+    /// What the kernel reads for a level; else what to write instead.
+    fn kernel(&self, level: &str) -> Result<String, String> {
+        let level = level.trim();
+        match self {
+            Self::Word => {
+                let plain = |sign: char| sign.is_ascii_alphanumeric() || "-_".contains(sign);
+                let is_word = !level.is_empty() && level.chars().all(plain);
+                is_word.then(|| level.to_owned()).ok_or_else(|| format!("`{level}` is no word"))
+            }
+            Self::Words(words) => {
+                let found = words.iter().find(|(word, _)| *word == level);
+                let choices = || words.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(", ");
+                found
+                    .map(|(_, kernel)| (*kernel).to_owned())
+                    .ok_or_else(|| format!("`{level}` is not known: say one of {}", choices()))
+            }
+            Self::Number(most) => match level.parse::<u64>() {
+                Ok(number) if number <= *most => Ok(number.to_string()),
+                _ => Err(format!("`{level}` is not a whole number from 0 to {most}")),
+            },
+            Self::Kib => {
+                let bytes: Bytes = level.parse().map_err(|error| format!("{error}"))?;
+                if bytes.0.is_multiple_of(1024) {
+                    Ok((bytes.0 / 1024).to_string())
+                } else {
+                    Err(format!("`{level}` is not a whole number of KiB"))
+                }
+            }
+            Self::Time(_) if level == "off" => Ok("0".to_owned()),
+            Self::Time(unit) => {
+                let time: Time = level.parse().map_err(|error| format!("{error}"))?;
+                if time.0.is_multiple_of(*unit) {
+                    Ok((time.0 / unit).to_string())
+                } else {
+                    Err(format!("`{level}`: the kernel counts in units of {}", Time(*unit)))
+                }
+            }
+            Self::Share => {
+                let bare = level.parse::<u8>().map(|number| Percent(f64::from(number)));
+                let share =
+                    bare.or_else(|_| level.parse::<Percent>()).map_err(|e| e.to_string())?;
+                if share.0.fract() == 0.0 && (0.0..=100.0).contains(&share.0) {
+                    Ok(format!("{}", share.0))
+                } else {
+                    Err(format!("`{level}` is not a whole percentage"))
+                }
+            }
+        }
+    }
+
+    /// A level as a study would write it, from what the kernel shows.
+    fn shown(&self, kernel: &str) -> String {
+        let number = || kernel.parse::<u64>().ok();
+        match self {
+            Self::Word | Self::Number(_) => Some(kernel.to_owned()),
+            Self::Words(words) => {
+                words.iter().find(|(_, own)| *own == kernel).map(|(word, _)| (*word).to_owned())
+            }
+            Self::Kib => number().map(|kib| Bytes(kib * 1024).to_string()),
+            Self::Time(unit) => number().map(|count| match count {
+                0 => "off".to_owned(),
+                count => Time(count * unit).to_string(),
+            }),
+            Self::Share => Some(format!("{kernel} %")),
+        }
+        .unwrap_or_else(|| kernel.to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn levels_are_what_the_kernel_reads_and_back() {
+        let rows: [(&Knob, &str, &str); 9] = [
+            (&SCHEDULER, "mq-deadline", "mq-deadline"),
+            (&READ_AHEAD, "4 MiB", "4096"),
+            (&READ_AHEAD, "0 B", "0"),
+            (&WRITE_CACHE, "write-back", "write back"),
+            (&WRITEBACK_THROTTLE, "75 ms", "75000"),
+            (&WRITEBACK_THROTTLE, "off", "0"),
+            (&MERGES, "none", "2"),
+            (&DIRTY_RATIO, "20 %", "20"),
+            (&DIRTY_EXPIRE, "30 s", "3000"),
+        ];
+        for (knob, level, kernel) in rows {
+            assert_eq!(knob.level.kernel(level).unwrap(), kernel);
+            let shown = knob.level.shown(kernel);
+            assert_eq!(knob.level.kernel(&shown).unwrap(), kernel, "{shown}");
+        }
+        assert!(DIRTY_RATIO.same("20", "20 %") && !DIRTY_RATIO.same("20", "21 %"));
+    }
+
+    #[test]
+    fn a_level_that_is_none_says_what_to_write() {
+        let rows: [(&Knob, &str); 9] = [
+            (&SCHEDULER, "no such"),
+            (&QUEUE_DEPTH, "-1"),
+            (&READ_AHEAD, "1000 B"),
+            (&READ_AHEAD, "many"),
+            (&WRITE_CACHE, "write back"),
+            (&WRITEBACK_THROTTLE, "10 ns"),
+            (&DIRTY_RATIO, "0.5 %"),
+            (&DIRTY_RATIO, "120"),
+            (&SWAPPINESS, "201"),
+        ];
+        for (knob, level) in rows {
+            let message = knob.judge(level).unwrap_err();
+            assert!(!message.is_empty() && !message.contains('\n'), "{message}");
+        }
+    }
+}

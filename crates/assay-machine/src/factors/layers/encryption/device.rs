@@ -1,0 +1,315 @@
+//! dm-crypt: a LUKS2 volume below RAID and file system, made and opened by cryptsetup.
+
+use std::path::{Path, PathBuf};
+
+use assay_base::failure::{Failure, Outcome};
+use assay_base::quantity::Bytes;
+use assay_system::system::journal::{Mark, Undo};
+use assay_system::system::{Act, Key, System, devices};
+
+use super::{
+    CONVERSION, Cipher, Conversion, DEFAULTS, DM_CRYPT, Encryption, QUEUES, Queues, Sector,
+    kernel_lacks, queues, sector, split_cipher,
+};
+use crate::factors::Factor;
+use crate::factors::guard::Builder;
+use crate::factors::layers::{
+    Base, ByHand, Carried, Device, Gives, Layer, Made, Recipe, Typed, Wish,
+};
+
+const PROGRAM: &str = "cryptsetup";
+const MODULE: &str = "dm-crypt";
+/// Bytes that the head of a volume takes.
+const HEAD: u64 = 16 << 20;
+/// Bytes by which a device is short that is encrypted in place: what lies on it makes room for the head.
+const SHIFT: u64 = 2 * HEAD;
+/// The smallest device on which there is room for anything.
+const SMALLEST: Bytes = Bytes(32 << 20);
+/// Stands for the name under which the volume is opened.
+const NAME: &str = "NAME";
+/// Stands for the label of the volume.
+const LABEL: &str = "LABEL";
+
+/// All encrypted devices.
+pub(in crate::factors) struct EncryptedDevices;
+
+/// A volume as an arm wants it.
+struct Volume {
+    /// Cipher and bits of its key; none where cryptsetup chooses.
+    cipher: Option<(String, String)>,
+    sector: Option<Bytes>,
+    /// As cryptsetup calls them.
+    flags: Vec<&'static str>,
+    /// Whether what lies on the device is encrypted.
+    in_place: bool,
+}
+
+/// Options that are asked of what dm-crypt does not encrypt.
+struct Misplaced(&'static str);
+
+impl Layer for EncryptedDevices {
+    fn noun(&self) -> &'static str {
+        "encrypted device"
+    }
+
+    fn factors(&self) -> &'static [&'static dyn Factor] {
+        &[&Encryption, &Cipher, &Sector, &Queues, &Conversion]
+    }
+
+    fn recipe(&self, wish: &Wish<'_>) -> Option<Box<dyn Recipe>> {
+        let option = |factor: &dyn Factor| {
+            wish.level(factor.about().name).filter(|level| *level != DEFAULTS)
+        };
+        let level = wish.level(Encryption.about().name)?;
+        if level != DM_CRYPT {
+            let options: [&'static dyn Factor; 3] = [&Cipher, &Sector, &Queues];
+            let misplaced = options.into_iter().find(|factor| option(*factor).is_some())?;
+            return Some(Box::new(Misplaced(misplaced.about().name)));
+        }
+        let cipher = option(&Cipher).map(|level| {
+            let (cipher, bits) = split_cipher(level);
+            let usual = if cipher.contains("-xts") { "512" } else { "256" };
+            (cipher.to_owned(), bits.unwrap_or(usual).to_owned())
+        });
+        let flags = option(&Queues).and_then(queues).unwrap_or_default();
+        Some(Box::new(Volume {
+            cipher,
+            sector: option(&Sector).and_then(sector),
+            flags,
+            in_place: option(&Conversion) == Some(CONVERSION.1),
+        }))
+    }
+
+    fn choices(&self) -> Vec<String> {
+        vec![DM_CRYPT.to_owned()]
+    }
+
+    fn least(&self, bytes: u64) -> u64 {
+        bytes.saturating_add(HEAD)
+    }
+
+    fn ample(&self, bytes: u64) -> u64 {
+        bytes.saturating_add(SHIFT)
+    }
+}
+
+impl Volume {
+    /// The line that makes it. The key is random: it needs no time to be derived slowly.
+    fn format(&self, label: &str, device: &Path, key: Key) -> Act {
+        let shift = format!("{}M", SHIFT >> 20);
+        let mut words = if self.in_place {
+            vec!["reencrypt", "--encrypt", "--reduce-device-size", &shift]
+        } else {
+            vec!["luksFormat"]
+        };
+        words.extend(["--batch-mode", "--type", "luks2", "--label", label]);
+        words.extend(["--pbkdf", "pbkdf2", "--pbkdf-force-iterations", "1000"]);
+        let sector = self.sector.map(|bytes| bytes.0.to_string());
+        if let Some((cipher, bits)) = &self.cipher {
+            words.extend(["--cipher", cipher, "--key-size", bits]);
+        }
+        if let Some(sector) = &sector {
+            words.extend(["--sector-size", sector]);
+        }
+        with_key(&words, &[device.display().to_string()], key)
+    }
+
+    fn open(&self, name: &str, device: &Path, key: Key) -> Act {
+        let mut words = vec!["open".to_owned(), "--type".to_owned(), "luks2".to_owned()];
+        words.extend(self.flags.iter().map(|flag| format!("--perf-{flag}")));
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        with_key(&words, &[device.display().to_string(), name.to_owned()], key)
+    }
+
+    /// Sees in the kernel's table that a volume is what was asked for; else how it is.
+    fn see_named(&self, system: &dyn System, name: &str) -> Result<(), String> {
+        let text = system
+            .output_of(PROGRAM, &["status", name])
+            .map_err(|error| format!("{PROGRAM} cannot tell how it is: {error}"))?;
+        let field = |wanted: &str| {
+            let mut fields = text.lines().filter_map(|line| line.trim().split_once(':'));
+            fields.find(|(field, _)| *field == wanted).map_or("", |(_, value)| value.trim())
+        };
+        let cipher = field("cipher");
+        if cipher.is_empty() {
+            return Err(format!("device-mapper shows no encrypted device {name}"));
+        }
+        if let Some((asked, _)) = &self.cipher
+            && asked != cipher
+        {
+            return Err(format!("asked for {asked}, the kernel took {cipher}"));
+        }
+        let took = field("sector size").split_whitespace().next().unwrap_or_default();
+        if let Some(asked) = self.sector
+            && asked.0.to_string() != took
+        {
+            return Err(format!("asked for sectors of {asked}, the kernel took {took} bytes"));
+        }
+        let flags: Vec<&str> = field("flags").split_whitespace().collect();
+        for (_, flag) in QUEUES {
+            if self.flags.contains(&flag) != flags.contains(&flag) {
+                let asked = if self.flags.contains(&flag) { "with" } else { "without" };
+                return Err(format!("asked for it {asked} {flag}, the kernel has it otherwise"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A line of cryptsetup that reads its key from standard input, what it is about last.
+fn with_key(words: &[&str], about: &[String], key: Key) -> Act {
+    let words = words.iter().chain(&["--key-file", "-"]).map(|word| (*word).to_owned());
+    let arguments = words.chain(about.iter().cloned()).collect();
+    Act::RunWithKey { program: PROGRAM.to_owned(), arguments, key }
+}
+
+impl Recipe for Volume {
+    fn words(&self) -> String {
+        match &self.cipher {
+            Some((cipher, _)) => format!("{DM_CRYPT} ({cipher})"),
+            None => DM_CRYPT.to_owned(),
+        }
+    }
+
+    fn gives(&self) -> Gives {
+        Gives::Device
+    }
+
+    fn missing(&self, system: &dyn System, below: &[u64]) -> Option<String> {
+        if kernel_lacks(system, MODULE) {
+            return Some(format!("this kernel has no {MODULE}"));
+        }
+        if system.program(PROGRAM).is_none() {
+            return Some(format!("{PROGRAM} is not installed: install the package cryptsetup-bin"));
+        }
+        let bytes: u64 = below.iter().sum();
+        let small = bytes < SMALLEST.0;
+        small.then(|| format!("an encrypted device needs {SMALLEST}, here are {}", Bytes(bytes)))
+    }
+
+    fn room(&self, below: &[u64]) -> u64 {
+        let head = if self.in_place { SHIFT } else { HEAD };
+        below.iter().sum::<u64>().saturating_sub(head)
+    }
+
+    fn make(&self, builder: &mut Builder<'_, '_>, below: &[Base]) -> Outcome<Base> {
+        let [Base::Device(device)] = below else {
+            return Err(Failure::refused("dm-crypt is made on one block device"));
+        };
+        let system = builder.system();
+        let file = builder.file_of(device)?;
+        let (label, name, key) = (builder.label(), builder.name("crypt"), builder.key()?);
+        let disk = Mark::of(system, &device.extent.device);
+        let start = device.extent.range.start;
+        let formatted = Undo::FileSystem { disk, start, label: label.clone() };
+        // What lies there is what is encrypted.
+        if device.discard && !self.in_place {
+            let range = 0..device.extent.range.end - start;
+            let act = Act::Discard { device: file.clone(), range };
+            builder.act_on(device, formatted.clone(), &act)?;
+        }
+        builder.act_on(device, formatted, &self.format(&label, &file, key.clone()))?;
+        let opened = Undo::Mapping { name: name.clone() };
+        builder.act_on(device, opened.clone(), &self.open(&name, &file, key))?;
+        let shown = devices::mapping(system, &name);
+        let shown = shown.map_err(|error| Failure::refused(format!("opening {name}: {error}")))?;
+        let shown = shown.ok_or_else(|| {
+            Failure::refused(format!("opening {name}: no such device, though nothing complained"))
+        })?;
+        let made = builder.made(&devices::file_of(&shown), &opened, &[device])?;
+        self.see_named(system, &name).map_err(Failure::refused)?;
+        // What was discarded below needs no second time.
+        Ok(Base::Device(Device { discard: false, ..made }))
+    }
+
+    fn see(&self, system: &dyn System, made: &Made) -> Result<(), String> {
+        made.undo.iter().try_for_each(|undo| match undo {
+            Undo::Mapping { name } => self.see_named(system, name),
+            _ => Ok(()),
+        })
+    }
+
+    fn typed(&self, below: &[PathBuf]) -> Typed {
+        let device = below.first().cloned().unwrap_or_default();
+        let out = PathBuf::from(format!("/dev/mapper/{NAME}"));
+        let acts = vec![
+            self.format(LABEL, &device, Key::placeholder()),
+            self.open(NAME, &device, Key::placeholder()),
+        ];
+        Typed { acts, out }
+    }
+
+    fn carried(&self) -> Carried {
+        Carried {
+            programs: vec![(PROGRAM, "cryptsetup-bin")],
+            modules: vec!["dm-crypt", "xts", "ecb", "cbc", "essiv", "adiantum", "aes_generic"],
+        }
+    }
+
+    fn by_hand(&self, below: &[PathBuf]) -> ByHand {
+        let device = below.first().cloned().unwrap_or_default();
+        let shift = format!("{}M", SHIFT >> 20);
+        let mut words: Vec<String> = if self.in_place {
+            ["reencrypt", "--encrypt", "--reduce-device-size", &shift].map(str::to_owned).into()
+        } else {
+            vec!["luksFormat".to_owned()]
+        };
+        words.extend(["--type", "luks2"].map(str::to_owned));
+        if let Some((cipher, bits)) = &self.cipher {
+            let own = ["--cipher", cipher, "--key-size", bits];
+            words.extend(own.map(str::to_owned));
+        }
+        if let Some(sector) = self.sector {
+            words.extend(["--sector-size".to_owned(), sector.0.to_string()]);
+        }
+        words.push(device.display().to_string());
+        let mut opening = vec!["open".to_owned()];
+        opening.extend(self.flags.iter().map(|flag| format!("--perf-{flag}")));
+        opening.extend([device.display().to_string(), NAME.to_owned()]);
+        let run = |arguments| Act::Run { program: PROGRAM.to_owned(), arguments };
+        let options: Vec<String> = ["luks".to_owned()]
+            .into_iter()
+            .chain(self.flags.iter().map(|flag| flag.replace('_', "-")))
+            .collect();
+        let line = format!("{NAME} {} none {}", device.display(), options.join(","));
+        ByHand {
+            typed: Typed {
+                acts: vec![run(words), run(opening)],
+                out: PathBuf::from(format!("/dev/mapper/{NAME}")),
+            },
+            why: "assay encrypts devices only to measure them, with keys that are lost afterwards",
+            lasting: Some((line, "a line for /etc/crypttab, which assay does not edit")),
+        }
+    }
+}
+
+impl Recipe for Misplaced {
+    fn words(&self) -> String {
+        self.0.to_owned()
+    }
+
+    fn gives(&self) -> Gives {
+        Gives::Device
+    }
+
+    fn missing(&self, _: &dyn System, _: &[u64]) -> Option<String> {
+        Some(format!("{} is for {DM_CRYPT}: elsewhere write {DEFAULTS}", self.0))
+    }
+
+    fn make(&self, _: &mut Builder<'_, '_>, _: &[Base]) -> Outcome<Base> {
+        let Self(name) = self;
+        Err(Failure::refused(format!("{name} is for {DM_CRYPT}: elsewhere write {DEFAULTS}")))
+    }
+
+    fn see(&self, _: &dyn System, _: &Made) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn typed(&self, below: &[PathBuf]) -> Typed {
+        Typed { acts: Vec::new(), out: below.first().cloned().unwrap_or_default() }
+    }
+
+    fn by_hand(&self, below: &[PathBuf]) -> ByHand {
+        ByHand { typed: self.typed(below), why: "nothing is made of it", lasting: None }
+    }
+}

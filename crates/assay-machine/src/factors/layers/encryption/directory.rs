@@ -1,0 +1,356 @@
+//! Encrypted directories above a file system: by the file system itself (fscrypt), or by a program
+//! that serves them (gocryptfs).
+
+use std::path::{Path, PathBuf};
+
+use assay_base::failure::{Failure, Outcome};
+use assay_system::system::journal::Undo;
+use assay_system::system::{Act, Key, System};
+
+use super::{Encryption, FSCRYPT, GOCRYPTFS, SERVED, mounted_at};
+use crate::factors::Factor;
+use crate::factors::filesystem::{self, FileSystem};
+use crate::factors::guard::Builder;
+use crate::factors::layers::{
+    Base, ByHand, Carried, Gives, Layer, Levels, Made, Recipe, Typed, Wish,
+};
+
+/// Programs of which one mounts for others than the kernel.
+const HELPERS: [&str; 2] = ["fusermount3", "fusermount"];
+/// The directory in which encrypted files lie, in that of the file system.
+const INSIDE: &str = "encrypted";
+/// A file of this name is made to see whether names are encrypted.
+const PLAIN: &str = "assay-plain-name";
+/// Stands for the directory where files are seen in plain.
+const SHOWN: &str = "DIRECTORY";
+
+/// All encrypted directories.
+pub(in crate::factors) struct EncryptedDirectories;
+
+/// The file system encrypts.
+struct ByFileSystem {
+    on: Option<&'static FileSystem>,
+}
+
+/// A program encrypts.
+struct ByProgram {
+    on: Option<&'static FileSystem>,
+}
+
+impl Layer for EncryptedDirectories {
+    fn noun(&self) -> &'static str {
+        "encrypted directory"
+    }
+
+    fn factors(&self) -> &'static [&'static dyn Factor] {
+        &[]
+    }
+
+    fn chooser(&self) -> Option<&'static dyn Factor> {
+        Some(&Encryption)
+    }
+
+    fn ground(&self) -> Levels {
+        Levels::from([("filesystem".to_owned(), "ext4".to_owned())])
+    }
+
+    fn recipe(&self, wish: &Wish<'_>) -> Option<Box<dyn Recipe>> {
+        let on = wish.level("filesystem").and_then(filesystem::find);
+        match wish.level(Encryption.about().name)? {
+            FSCRYPT => Some(Box::new(ByFileSystem { on })),
+            GOCRYPTFS => Some(Box::new(ByProgram { on })),
+            _ => None,
+        }
+    }
+
+    fn choices(&self) -> Vec<String> {
+        vec![FSCRYPT.to_owned(), GOCRYPTFS.to_owned()]
+    }
+}
+
+/// The directory of a file system that the run made.
+fn point_of(below: &[Base]) -> Outcome<PathBuf> {
+    match below {
+        [Base::Directory(point)] => Ok(point.clone()),
+        _ => Err(Failure::refused("a directory is encrypted on one file system")),
+    }
+}
+
+fn without_file_system(level: &str) -> String {
+    format!("{level} encrypts a directory of a file system: add filesystem = \"ext4\"")
+}
+
+/// Whether the name of a file in one directory is told as it is in another, or nothing of it at all.
+fn is_hidden(system: &dyn System, directory: &Path, before: usize) -> Result<(), String> {
+    let names = system
+        .list(directory)
+        .map_err(|error| format!("{} cannot be listed: {error}", directory.display()))?;
+    if names.iter().any(|name| name == PLAIN) {
+        return Err("a name can be read without the key: it encrypts nothing".to_owned());
+    }
+    let told = "a file that was made there cannot be seen below: it encrypts something else";
+    if names.len() > before { Ok(()) } else { Err(told.to_owned()) }
+}
+
+impl ByFileSystem {
+    fn see_at(system: &dyn System, directory: &Path) -> Result<(), String> {
+        let policy = system
+            .encryption_of(directory)
+            .map_err(|error| format!("the directory's policy cannot be read: {error}"))?;
+        match policy {
+            None => Err("the directory is not encrypted, though nothing complained".to_owned()),
+            Some(policy) if !policy.is_usual => {
+                Err("the directory is encrypted by another policy".to_owned())
+            }
+            Some(policy) if !policy.has_key => Err("the file system has no key for it".to_owned()),
+            Some(_) => Ok(()),
+        }
+    }
+
+    /// Makes a file and looks at its name while the key is away.
+    fn prove(builder: &mut Builder<'_, '_>, directory: &Path, key: &Key) -> Outcome<()> {
+        let owned = directory.to_owned();
+        let path = directory.join(PLAIN);
+        builder.act_within(directory, &Act::CreateFile { path: path.clone(), bytes: 0 })?;
+        let undo = Undo::DirectoryKey { directory: owned.clone() };
+        let forget = Act::ForgetKey { directory: owned.clone() };
+        builder.act(undo.clone(), &forget)?;
+        is_hidden(builder.system(), directory, 0).map_err(Failure::refused)?;
+        let again = Act::EncryptDirectory { directory: owned, key: key.clone() };
+        builder.act(undo, &again)?;
+        builder.act_within(directory, &Act::RemoveFile { path })
+    }
+}
+
+impl Recipe for ByFileSystem {
+    fn words(&self) -> String {
+        FSCRYPT.to_owned()
+    }
+
+    fn gives(&self) -> Gives {
+        Gives::Directory
+    }
+
+    fn missing(&self, system: &dyn System, _: &[u64]) -> Option<String> {
+        let Some(kind) = self.on else { return Some(without_file_system(FSCRYPT)) };
+        let name = kind.name;
+        if kind.encrypting.is_empty() {
+            return Some(format!("{name} encrypts no directories: fscrypt is for ext4 and f2fs"));
+        }
+        // A module that is not loaded yet tells nothing.
+        let features = Path::new("/sys/fs").join(name).join("features");
+        let told = system.status(&features).is_ok();
+        let lacks = told && system.status(&features.join("encryption")).is_err();
+        lacks.then(|| format!("this kernel's {name} has no encryption (CONFIG_FS_ENCRYPTION)"))
+    }
+
+    fn make(&self, builder: &mut Builder<'_, '_>, below: &[Base]) -> Outcome<Base> {
+        let directory = point_of(below)?.join(INSIDE);
+        let key = builder.key()?;
+        builder.act_within(&directory, &Act::CreateDirectory { path: directory.clone() })?;
+        let undo = Undo::DirectoryKey { directory: directory.clone() };
+        let encrypt = Act::EncryptDirectory { directory: directory.clone(), key: key.clone() };
+        builder.act(undo, &encrypt)?;
+        Self::see_at(builder.system(), &directory).map_err(Failure::refused)?;
+        Self::prove(builder, &directory, &key)?;
+        Self::see_at(builder.system(), &directory).map_err(Failure::refused)?;
+        Ok(Base::Directory(directory))
+    }
+
+    fn see(&self, system: &dyn System, made: &Made) -> Result<(), String> {
+        match &made.base {
+            Base::Directory(directory) => Self::see_at(system, directory),
+            Base::Device(_) => Ok(()),
+        }
+    }
+
+    fn typed(&self, below: &[PathBuf]) -> Typed {
+        let directory = below.first().cloned().unwrap_or_default().join(INSIDE);
+        let acts = vec![
+            Act::CreateDirectory { path: directory.clone() },
+            Act::EncryptDirectory { directory: directory.clone(), key: Key::placeholder() },
+        ];
+        Typed { acts, out: directory }
+    }
+
+    fn by_hand(&self, below: &[PathBuf]) -> ByHand {
+        ByHand {
+            typed: self.typed(below),
+            why: "assay encrypts directories only to measure them, with keys that are lost afterwards",
+            lasting: None,
+        }
+    }
+}
+
+impl ByProgram {
+    fn see_at(system: &dyn System, point: &Path, cipher: &Path) -> Result<(), String> {
+        let (filesystem, source) = mounted_at(system, point)?;
+        if filesystem != SERVED || Path::new(&source) != cipher {
+            return Err(format!("{filesystem} of {source} is mounted there"));
+        }
+        Ok(())
+    }
+
+    fn init(cipher: &Path, key: Key) -> Act {
+        // A random key needs no slow derivation: 10 is the least that the program takes.
+        let words = ["-q", "-init", "-scryptn", "10"].map(str::to_owned);
+        let arguments = words.into_iter().chain([cipher.display().to_string()]).collect();
+        Act::RunWithKey { program: GOCRYPTFS.to_owned(), arguments, key }
+    }
+
+    fn mount(cipher: &Path, point: &Path, key: Key) -> Act {
+        let arguments =
+            vec!["-q".to_owned(), cipher.display().to_string(), point.display().to_string()];
+        Act::RunWithKey { program: GOCRYPTFS.to_owned(), arguments, key }
+    }
+
+    /// Makes a file and looks at what lies below.
+    fn prove(builder: &mut Builder<'_, '_>, point: &Path, cipher: &Path) -> Outcome<()> {
+        let system = builder.system();
+        let count = system.list(cipher).map_or(0, |names| names.len());
+        let path = point.join(PLAIN);
+        builder.serve(point, &Act::CreateFile { path: path.clone(), bytes: 0 })?;
+        let hidden = is_hidden(system, cipher, count).map_err(Failure::refused);
+        builder.serve(point, &Act::RemoveFile { path })?;
+        hidden
+    }
+
+    /// The directory that a mount stands on, as it was made.
+    fn cipher_of(point: &Path) -> PathBuf {
+        point.join(INSIDE)
+    }
+}
+
+impl Recipe for ByProgram {
+    fn words(&self) -> String {
+        GOCRYPTFS.to_owned()
+    }
+
+    fn gives(&self) -> Gives {
+        Gives::Directory
+    }
+
+    fn missing(&self, system: &dyn System, _: &[u64]) -> Option<String> {
+        if self.on.is_none() {
+            return Some(without_file_system(GOCRYPTFS));
+        }
+        if system.program(GOCRYPTFS).is_none() {
+            return Some(format!("{GOCRYPTFS} is not installed: install the package {GOCRYPTFS}"));
+        }
+        if !HELPERS.iter().any(|helper| system.program(helper).is_some()) {
+            let [helper, _] = HELPERS;
+            return Some(format!("{helper} is not installed: install the package fuse3"));
+        }
+        let lacks = system.status(Path::new("/dev/fuse")).is_err();
+        lacks.then(|| "this kernel has no FUSE here: there is no /dev/fuse".to_owned())
+    }
+
+    fn make(&self, builder: &mut Builder<'_, '_>, below: &[Base]) -> Outcome<Base> {
+        let cipher = Self::cipher_of(&point_of(below)?);
+        let key = builder.key()?;
+        builder.act_within(&cipher, &Act::CreateDirectory { path: cipher.clone() })?;
+        builder.act_within(&cipher, &Self::init(&cipher, key.clone()))?;
+        let point = builder.place("plain")?;
+        let undo = Undo::Directory { path: point.clone() };
+        builder.act(undo, &Act::CreateDirectory { path: point.clone() })?;
+        builder.serve(&point, &Self::mount(&cipher, &point, key))?;
+        Self::see_at(builder.system(), &point, &cipher)
+            .map_err(|how| Failure::refused(format!("mounting {GOCRYPTFS}: {how}")))?;
+        Self::prove(builder, &point, &cipher)?;
+        Ok(Base::Directory(point))
+    }
+
+    fn see(&self, system: &dyn System, made: &Made) -> Result<(), String> {
+        let Base::Directory(point) = &made.base else { return Ok(()) };
+        let (filesystem, source) = mounted_at(system, point)?;
+        let whole = filesystem == SERVED && Path::new(&source).ends_with(INSIDE);
+        if whole { Ok(()) } else { Err(format!("{filesystem} of {source} is mounted there")) }
+    }
+
+    fn typed(&self, below: &[PathBuf]) -> Typed {
+        let cipher = Self::cipher_of(&below.first().cloned().unwrap_or_default());
+        let out = PathBuf::from(SHOWN);
+        let acts = vec![
+            Act::CreateDirectory { path: cipher.clone() },
+            Self::init(&cipher, Key::placeholder()),
+            Self::mount(&cipher, &out, Key::placeholder()),
+        ];
+        Typed { acts, out }
+    }
+
+    fn carried(&self) -> Carried {
+        let programs = vec![(GOCRYPTFS, GOCRYPTFS), (HELPERS[0], "fuse3")];
+        Carried { programs, modules: vec!["fuse"] }
+    }
+
+    fn by_hand(&self, below: &[PathBuf]) -> ByHand {
+        let cipher = Self::cipher_of(&below.first().cloned().unwrap_or_default());
+        let out = PathBuf::from(SHOWN);
+        let run = |words: &[&str]| {
+            let arguments = words.iter().map(|word| (*word).to_owned()).collect();
+            Act::Run { program: GOCRYPTFS.to_owned(), arguments }
+        };
+        let named = cipher.display().to_string();
+        let acts = vec![
+            Act::CreateDirectory { path: cipher },
+            run(&["-init", &named]),
+            run(&[&named, SHOWN]),
+        ];
+        ByHand {
+            typed: Typed { acts, out },
+            why: "assay encrypts directories only to measure them, with keys that are lost afterwards",
+            lasting: None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_system::system::Fake;
+
+    use super::*;
+
+    #[test]
+    fn a_name_that_can_be_read_and_one_that_is_not_there_hide_nothing() {
+        let fake = Fake::new();
+        let below = Path::new("/below");
+        assert!(is_hidden(&fake, below, 0).unwrap_err().contains("/below cannot be listed"));
+        fake.put("/below/gocryptfs.conf", "");
+        assert!(is_hidden(&fake, below, 1).unwrap_err().contains("it encrypts something else"));
+        fake.put("/below/xYz0", "");
+        assert_eq!(is_hidden(&fake, below, 1), Ok(()));
+        assert!(is_hidden(&fake, below, 2).is_err(), "both were there before");
+        fake.put("/below/assay-plain-name", "");
+        assert!(is_hidden(&fake, below, 1).unwrap_err().contains("it encrypts nothing"));
+    }
+
+    #[test]
+    fn a_directory_is_encrypted_where_that_was_served_from_below() {
+        let fake = Fake::new();
+        let (point, cipher) = (Path::new("/plain"), Path::new("/below/encrypted"));
+        let seen = |filesystem: &str, source: &str| {
+            let line = format!("27 1 0:25 / /plain rw - {filesystem} {source} rw\n");
+            fake.put("/proc/self/mountinfo", line);
+            ByProgram::see_at(&fake, point, cipher)
+        };
+        assert_eq!(seen("fuse.gocryptfs", "/below/encrypted"), Ok(()));
+        let told = "fuse.sshfs of /below/encrypted is mounted there";
+        assert_eq!(seen("fuse.sshfs", "/below/encrypted").unwrap_err(), told);
+        assert!(
+            seen("fuse.gocryptfs", "/other").unwrap_err().starts_with("fuse.gocryptfs of /other")
+        );
+    }
+
+    #[test]
+    fn a_directory_without_a_policy_is_not_encrypted() {
+        let fake = Fake::new();
+        fake.put("/mnt/encrypted/x", "");
+        let told = ByFileSystem::see_at(&fake, Path::new("/mnt/encrypted")).unwrap_err();
+        assert!(told.contains("not encrypted") || told.contains("cannot be read"), "{told}");
+        let device = point_of(&[]).unwrap_err().message;
+        assert_eq!(device, "a directory is encrypted on one file system");
+        assert_eq!(point_of(&[Base::Directory("/a".into())]).unwrap(), Path::new("/a"));
+        let two = [Base::Directory("/a".into()), Base::Directory("/b".into())];
+        assert!(point_of(&two).is_err());
+    }
+}

@@ -1,0 +1,427 @@
+//! Encryption: one factor of which two layers choose. A device is encrypted below RAID and file system
+//! (dm-crypt), a directory above the file system (fscrypt, gocryptfs).
+
+mod device;
+mod directory;
+
+use std::path::Path;
+
+use assay_base::catalogue::About;
+use assay_base::presence::Presence;
+use assay_base::quantity::Bytes;
+use assay_system::system::{System, mounts};
+
+use crate::factors::{Factor, Role, View};
+
+pub(in crate::factors) use device::EncryptedDevices;
+pub(in crate::factors) use directory::EncryptedDirectories;
+
+/// The level at which nothing is encrypted.
+const NONE: &str = "none";
+/// The file system encrypts what lies in a directory.
+pub(in crate::factors) const FSCRYPT: &str = "fscrypt";
+/// A program serves an encrypted directory.
+const GOCRYPTFS: &str = "gocryptfs";
+/// The type of mounts that it serves.
+const SERVED: &str = "fuse.gocryptfs";
+/// The device is encrypted.
+const DM_CRYPT: &str = "dm-crypt";
+/// All levels, the lowest first.
+const LEVELS: [&str; 4] = [NONE, DM_CRYPT, FSCRYPT, GOCRYPTFS];
+
+/// The level of an option that asks for nothing special.
+const DEFAULTS: &str = "defaults";
+/// Sizes of the sectors that dm-crypt encrypts one by one.
+const SECTORS: [Bytes; 4] = [Bytes(512), Bytes(1024), Bytes(2048), Bytes(4096)];
+/// Flags of dm-crypt with which it does its work in place of handing it on, and their names for
+/// cryptsetup.
+const QUEUES: [(&str, &str); 2] =
+    [("no-read-workqueue", "no_read_workqueue"), ("no-write-workqueue", "no_write_workqueue")];
+
+/// What encrypts.
+pub(in crate::factors) struct Encryption;
+/// Cipher of dm-crypt.
+struct Cipher;
+/// Bytes that dm-crypt encrypts at once.
+struct Sector;
+/// Who does dm-crypt's work.
+struct Queues;
+/// Whether a volume is new, or what lay on the device is encrypted.
+struct Conversion;
+
+/// The factor by which a device is encrypted with what lay on it, and its level.
+pub const CONVERSION: (&str, &str) = ("encryption-conversion", "in-place");
+
+impl Factor for Encryption {
+    fn about(&self) -> &About {
+        &About {
+            name: "encryption",
+            summary: "what encrypts: the device, the file system, or a program above it",
+            text: "`none`; `dm-crypt`: a LUKS2 volume on the target device, whose data are lost, made \
+                   and opened by cryptsetup, with the file system on it; `fscrypt`: an encrypted \
+                   directory of the file system itself (ext4 or f2fs, made with `-O encrypt`); \
+                   `gocryptfs`: a directory that this program encrypts and serves through FUSE. The \
+                   last two go with the factor filesystem. Keys are made for the study, are given to \
+                   the kernel or to the program's standard input, and end with it. Each is seen to \
+                   encrypt: the kernel's table with its cipher, the directory's policy and names that \
+                   cannot be read without the key, the list of mounts and the names below. Levels \
+                   without their program or module are left out, with the reason.",
+        }
+    }
+
+    fn example(&self) -> &'static str {
+        "[\"none\", \"dm-crypt\"]"
+    }
+
+    fn role(&self) -> Role {
+        Role::Layer
+    }
+
+    fn judge(&self, level: &str) -> Result<(), String> {
+        if LEVELS.contains(&level) {
+            return Ok(());
+        }
+        Err(format!("`{level}` encrypts nothing here: say one of {}", LEVELS.join(", ")))
+    }
+
+    fn observe(&self, _: &str, view: &View<'_>) -> Presence<String> {
+        let site = view.site;
+        let served = |filesystem: &str| filesystem == SERVED;
+        let level = match &site.mount {
+            Presence::Present(mount) if served(&mount.filesystem) => GOCRYPTFS,
+            _ if matches!(view.system.encryption_of(&site.path), Ok(Some(_))) => FSCRYPT,
+            _ if site.layers.iter().any(|layer| layer.kind == "crypt") => DM_CRYPT,
+            _ if site.layers.is_empty() => {
+                return Presence::absent("what the target stands on is not known");
+            }
+            _ => NONE,
+        };
+        Presence::Present(level.to_owned())
+    }
+}
+
+impl Factor for Cipher {
+    fn about(&self) -> &About {
+        &About {
+            name: "encryption-cipher",
+            summary: "cipher of dm-crypt",
+            text: "As cryptsetup and the kernel write it, such as `aes-xts-plain64`, with the bits of \
+                   its key after a slash where they are not the usual ones (512 for XTS, else 256): \
+                   `aes-xts-plain64/256`; or `defaults`. It goes with the factor encryption; what is \
+                   not encrypted by dm-crypt has `defaults`.",
+        }
+    }
+
+    fn example(&self) -> &'static str {
+        "[\"aes-xts-plain64\", \"xchacha12,aes-adiantum-plain64\"]"
+    }
+
+    fn role(&self) -> Role {
+        Role::Layer
+    }
+
+    fn judge(&self, level: &str) -> Result<(), String> {
+        if level == DEFAULTS {
+            return Ok(());
+        }
+        let (cipher, bits) = split_cipher(level);
+        let word = |sign: char| sign.is_ascii_alphanumeric() || "-,:_()".contains(sign);
+        let is_word = cipher.chars().all(word) && cipher.contains('-') && !cipher.starts_with('-');
+        let known =
+            bits.is_none_or(|bits| bits.parse().is_ok_and(|bits: u32| bits.is_multiple_of(64)));
+        if is_word && known {
+            return Ok(());
+        }
+        Err(format!("`{level}` is no cipher: write for example aes-xts-plain64 or {DEFAULTS}"))
+    }
+
+    fn observe(&self, _: &str, _: &View<'_>) -> Presence<String> {
+        Presence::absent("it is looked at where assay made the volume")
+    }
+}
+
+impl Factor for Sector {
+    fn about(&self) -> &About {
+        &About {
+            name: "encryption-sector",
+            summary: "bytes that dm-crypt encrypts at once",
+            text: "`512 B`, `1 KiB`, `2 KiB`, `4 KiB`, or `defaults`. It goes with the factor \
+                   encryption; what is not encrypted by dm-crypt has `defaults`.",
+        }
+    }
+
+    fn example(&self) -> &'static str {
+        "[\"512 B\", \"4 KiB\"]"
+    }
+
+    fn role(&self) -> Role {
+        Role::Layer
+    }
+
+    fn judge(&self, level: &str) -> Result<(), String> {
+        if level == DEFAULTS || sector(level).is_some() {
+            return Ok(());
+        }
+        Err(format!("`{level}` is no sector: say 512 B, 1 KiB, 2 KiB, 4 KiB or {DEFAULTS}"))
+    }
+
+    fn same(&self, one: &str, other: &str) -> bool {
+        one == other || sector(one).is_some_and(|one| sector(other) == Some(one))
+    }
+
+    fn observe(&self, _: &str, _: &View<'_>) -> Presence<String> {
+        Presence::absent("it is looked at where assay made the volume")
+    }
+}
+
+impl Factor for Queues {
+    fn about(&self) -> &About {
+        &About {
+            name: "encryption-queues",
+            summary: "whether dm-crypt hands its work on to other threads",
+            text: "`defaults`: it does, to the kernel's work queues; `no-read-workqueue`, \
+                   `no-write-workqueue` or both with a comma between them: whoever reads or writes \
+                   does the work himself (Linux 5.9). It goes with the factor encryption; what is not \
+                   encrypted by dm-crypt has `defaults`.",
+        }
+    }
+
+    fn example(&self) -> &'static str {
+        "[\"defaults\", \"no-read-workqueue,no-write-workqueue\"]"
+    }
+
+    fn role(&self) -> Role {
+        Role::Layer
+    }
+
+    fn judge(&self, level: &str) -> Result<(), String> {
+        if level == DEFAULTS || queues(level).is_some() {
+            return Ok(());
+        }
+        let known: Vec<&str> = QUEUES.iter().map(|(name, _)| *name).collect();
+        Err(format!("`{level}` is not known: say {}, or {DEFAULTS}", known.join(",")))
+    }
+
+    fn same(&self, one: &str, other: &str) -> bool {
+        one == other || queues(one).is_some_and(|one| queues(other) == Some(one))
+    }
+
+    fn observe(&self, _: &str, _: &View<'_>) -> Presence<String> {
+        Presence::absent("it is looked at where assay made the volume")
+    }
+}
+
+impl Factor for Conversion {
+    fn about(&self) -> &About {
+        &About {
+            name: CONVERSION.0,
+            summary: "whether dm-crypt begins with an empty volume, or encrypts what lies on the device",
+            text: "`defaults`: an empty volume; `in-place`: every byte of the device is read, encrypted \
+                   and written (`cryptsetup reencrypt --encrypt`), as when a drive in use is encrypted \
+                   for the first time. Nothing else uses the device meanwhile. How long that took, \
+                   and at what rate, is told above the tables. A whole drive takes hours, anew in each \
+                   replicate: give a part of it (--destroy ID:8GiB). It goes with the factor \
+                   encryption, and says nothing of what dm-crypt does not encrypt.",
+        }
+    }
+
+    fn example(&self) -> &'static str {
+        "[\"defaults\", \"in-place\"]"
+    }
+
+    fn role(&self) -> Role {
+        Role::Layer
+    }
+
+    fn judge(&self, level: &str) -> Result<(), String> {
+        if [DEFAULTS, CONVERSION.1].contains(&level) {
+            return Ok(());
+        }
+        Err(format!("`{level}` is not known: say {}, or {DEFAULTS}", CONVERSION.1))
+    }
+
+    fn observe(&self, _: &str, _: &View<'_>) -> Presence<String> {
+        Presence::absent("it is looked at where assay made the volume")
+    }
+}
+
+/// A cipher and the bits of its key, where those are said.
+fn split_cipher(level: &str) -> (&str, Option<&str>) {
+    level.split_once('/').map_or((level, None), |(cipher, bits)| (cipher, Some(bits)))
+}
+
+fn sector(level: &str) -> Option<Bytes> {
+    level.parse::<Bytes>().ok().filter(|bytes| SECTORS.contains(bytes))
+}
+
+/// Flags by the names that cryptsetup has for them, in their order; none where one is not known.
+fn queues(level: &str) -> Option<Vec<&'static str>> {
+    let asked: Vec<&str> = level.split(',').collect();
+    let known = |one: &&str| QUEUES.iter().any(|(name, _)| name == one);
+    let own = QUEUES.iter().filter(|(name, _)| asked.contains(name)).map(|(_, flag)| *flag);
+    asked.iter().all(known).then(|| own.collect())
+}
+
+/// Whether the kernel neither has a part nor a module for it that would be loaded when it is asked for.
+fn kernel_lacks(system: &dyn System, module: &str) -> bool {
+    let loaded = Path::new("/sys/module").join(module.replace('-', "_"));
+    if system.status(&loaded).is_ok() {
+        return false;
+    }
+    let text = |path: &str| system.read_text(Path::new(path)).unwrap_or_default();
+    let release = text("/proc/sys/kernel/osrelease");
+    let file = format!("/{module}.ko");
+    let there = |list: &str| {
+        let list = text(&format!("/lib/modules/{}/{list}", release.trim()));
+        list.lines().any(|line| line.split(':').next().is_some_and(|path| path.contains(&file)))
+    };
+    !there("modules.dep") && !there("modules.builtin")
+}
+
+/// The type of what is mounted at a directory, and from what.
+fn mounted_at(system: &dyn System, point: &Path) -> Result<(String, String), String> {
+    let table =
+        mounts::read(system).map_err(|error| format!("the mounts cannot be told: {error}"))?;
+    let entry = table.into_iter().rev().find(|entry| entry.mount.point == point);
+    let entry = entry.ok_or("nothing is mounted there, though nothing complained")?;
+    Ok((entry.mount.filesystem, entry.mount.source))
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_system::system::Fake;
+
+    use super::*;
+    use crate::factors::layers::{Levels, Stack, Wish};
+
+    #[test]
+    fn levels_say_what_to_write() {
+        for level in ["aes-xts-plain64", "aes-xts-plain64/256", "xchacha12,aes-adiantum-plain64"] {
+            assert_eq!(Cipher.judge(level), Ok(()), "{level}");
+        }
+        for level in ["aes", "-aes-xts", "aes xts-plain64", "aes-xts-plain64/100", "aes-xts/", ""] {
+            assert!(Cipher.judge(level).unwrap_err().contains("is no cipher"), "{level}");
+        }
+        let bytes =
+            ["512 B", "1 KiB", "2 KiB", "4 KiB"].map(|level| sector(level).map(|own| own.0));
+        assert_eq!(bytes, [512, 1024, 2048, 4096].map(Some));
+        assert_eq!([sector("8 KiB"), sector("256 B"), sector("x")], [None; 3]);
+        let both = Some(vec!["no_read_workqueue", "no_write_workqueue"]);
+        assert_eq!(queues("no-write-workqueue,no-read-workqueue"), both, "in their order");
+        assert_eq!(queues("no-read-workqueue"), Some(vec!["no_read_workqueue"]));
+        assert_eq!([queues("no-read-workqueue,x"), queues("")], [None, None]);
+        let swapped =
+            ["no-read-workqueue,no-write-workqueue", "no-write-workqueue,no-read-workqueue"];
+        assert!(Queues.same(swapped[0], swapped[1]) && !Queues.same(swapped[0], "defaults"));
+        assert!(!Queues.same("no-read-workqueue", "no-write-workqueue"));
+        assert!(Sector.same("1 KiB", "1024 B") && !Sector.same("1 KiB", "2 KiB"));
+        assert!(!Sector.same("defaults", "512 B") && Sector.same("defaults", "defaults"));
+    }
+
+    #[test]
+    fn a_module_is_there_where_it_is_loaded_or_listed() {
+        let fake = Fake::new();
+        fake.put("/proc/sys/kernel/osrelease", "6.18.0\n");
+        assert!(kernel_lacks(&fake, "dm-crypt"));
+        for list in ["modules.dep", "modules.builtin"] {
+            let file = format!("/lib/modules/6.18.0/{list}");
+            fake.put(&file, "kernel/drivers/md/dm-crypt.ko.xz: kernel/x.ko\n");
+            assert!(!kernel_lacks(&fake, "dm-crypt"), "{list}");
+            // Something else may need it: that is no file of it.
+            fake.put(&file, "kernel/x.ko: kernel/drivers/md/dm-crypt.ko.xz\n");
+            assert!(kernel_lacks(&fake, "dm-crypt"), "{list}");
+        }
+        fake.put("/sys/module/dm_crypt/version", "1\n");
+        assert!(!kernel_lacks(&fake, "dm-crypt"));
+    }
+
+    #[test]
+    fn of_several_mounts_at_a_place_the_last_is_seen() {
+        let fake = Fake::new();
+        let point = Path::new("/mnt");
+        assert!(mounted_at(&fake, point).unwrap_err().contains("cannot be told"));
+        fake.put(
+            "/proc/self/mountinfo",
+            "27 1 254:0 / /mnt rw - ext4 /dev/vda rw\n28 27 0:25 / /mnt rw - tmpfs none rw\n\
+             29 27 0:25 / /other rw - xfs /dev/vdb rw\n",
+        );
+        assert_eq!(mounted_at(&fake, point), Ok(("tmpfs".to_owned(), "none".to_owned())));
+        assert!(
+            mounted_at(&fake, Path::new("/x")).unwrap_err().contains("nothing is mounted there")
+        );
+    }
+
+    fn missing(fake: &Fake, levels: &[(&str, &str)], bytes: u64) -> Option<String> {
+        let named = levels.iter().map(|(name, level)| ((*name).to_owned(), (*level).to_owned()));
+        let levels: Levels = named.collect();
+        Stack::of(&Wish::of(&levels)).unwrap().missing(fake, &[bytes])
+    }
+
+    #[test]
+    fn what_is_missing_for_an_encrypted_device_is_said() {
+        let fake = Fake::new();
+        let of = |bytes| missing(&fake, &[("encryption", "dm-crypt")], bytes);
+        assert_eq!(of(1 << 30).unwrap(), "this kernel has no dm-crypt");
+        fake.put("/sys/module/dm_crypt/version", "1\n");
+        assert!(of(1 << 30).unwrap().ends_with("install the package cryptsetup-bin"));
+        fake.install("cryptsetup");
+        assert_eq!((of(1 << 30), of(32 << 20)), (None, None));
+        let small = of((32 << 20) - 1).unwrap();
+        assert!(small.starts_with("an encrypted device needs 32 MiB, here are"), "{small}");
+    }
+
+    #[test]
+    fn what_is_missing_for_an_encrypted_directory_is_said() {
+        let fake = Fake::new();
+        for kind in ["ext4", "xfs"] {
+            fake.install(&format!("mkfs.{kind}"));
+        }
+        fake.put("/proc/filesystems", "\text4\n\txfs\n");
+        let on = |level: &str, filesystem: Option<&str>| {
+            let mut levels = vec![("encryption", level)];
+            levels.extend(filesystem.map(|own| ("filesystem", own)));
+            missing(&fake, &levels, 1 << 30)
+        };
+        for level in ["fscrypt", "gocryptfs"] {
+            let told = on(level, None).unwrap();
+            assert!(
+                told.starts_with(&format!("{level} encrypts a directory of a file system")),
+                "{told}"
+            );
+        }
+        assert!(on("fscrypt", Some("xfs")).unwrap().starts_with("xfs encrypts no directories"));
+        assert_eq!(on("fscrypt", Some("ext4")), None, "a module that is not loaded tells nothing");
+        fake.put("/sys/fs/ext4/features/lazy_itable_init", "supported\n");
+        let told = on("fscrypt", Some("ext4")).unwrap();
+        assert_eq!(told, "this kernel's ext4 has no encryption (CONFIG_FS_ENCRYPTION)");
+        fake.put("/sys/fs/ext4/features/encryption", "supported\n");
+        assert_eq!(on("fscrypt", Some("ext4")), None);
+        let served = |words: &str| {
+            let told = on("gocryptfs", Some("ext4")).unwrap();
+            assert!(told.contains(words), "{told}");
+        };
+        served("install the package gocryptfs");
+        fake.install("gocryptfs");
+        served("install the package fuse3");
+        fake.install("fusermount");
+        served("there is no /dev/fuse");
+        fake.put("/dev/fuse", "");
+        assert_eq!(on("gocryptfs", Some("ext4")), None);
+    }
+
+    #[test]
+    fn an_option_of_dm_crypt_is_for_nothing_else() {
+        let fake = Fake::new();
+        let options = [
+            ("encryption-cipher", "aes-xts-plain64"),
+            ("encryption-sector", "4 KiB"),
+            ("encryption-queues", "no-read-workqueue"),
+        ];
+        for option in options {
+            let told = missing(&fake, &[("encryption", "none"), option], 1 << 30).unwrap();
+            assert_eq!(told, format!("{} is for dm-crypt: elsewhere write defaults", option.0));
+            let plain = [("encryption", "none"), (option.0, "defaults")];
+            assert_eq!(missing(&fake, &plain, 1 << 30), None);
+        }
+    }
+}

@@ -1,0 +1,328 @@
+//! How full a file system is: a file of the tool's own takes room of it until only so much is left. It lies
+//! beside what trials work on, and its removal is all that there is to undo.
+
+use std::path::{Path, PathBuf};
+
+use assay_base::catalogue::About;
+use assay_base::failure::{Failure, Outcome};
+use assay_base::presence::Presence;
+use assay_base::quantity::{Bytes, Percent};
+use assay_system::system::journal::Undo;
+use assay_system::system::{Act, FileKind, Space, System, mounts};
+
+use super::{Base, ByHand, Gives, Layer, Levels, Made, Recipe, Typed, Wish};
+use crate::factors::guard::Builder;
+use crate::factors::permanent::ANY_DIRECTORY;
+use crate::factors::{Factor, Role, View};
+
+/// Name of the factor.
+pub(in crate::factors) const FILL: &str = "fill";
+/// The level that leaves everything as it is.
+const NONE: &str = "none";
+/// File systems that set bytes aside when they are asked to, and whose free space says how full they are.
+const ABLE: [&str; 8] = ["ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs", "vfat", "exfat"];
+/// What stays free of the file system that the machine runs on: a share of it, and so much at least.
+const ROOT_SHARE: u64 = 20;
+const ROOT_BYTES: u64 = 4 << 30;
+/// What stays free of any other: room for what trials write.
+const OTHER_BYTES: u64 = 16 << 20;
+
+/// Filler files.
+pub(super) struct Fill;
+
+struct Level;
+
+/// The share of a file system that is to be taken; none where it stays as it is.
+fn wanted(level: &str) -> Result<Option<f64>, String> {
+    if level == NONE {
+        return Ok(None);
+    }
+    let wrong = || format!("`{level}` is no share from 1 % to 99 %: write it like 80 %, or {NONE}");
+    let share = level.parse::<Percent>().map_err(|_| wrong())?.fraction();
+    if (0.01..=0.99).contains(&share) { Ok(Some(share)) } else { Err(wrong()) }
+}
+
+impl Factor for Level {
+    fn about(&self) -> &About {
+        &About {
+            name: FILL,
+            summary: "how full the file system is, by a file that takes its room",
+            text: "A share of the file system that is not free any more, such as `80 %`, or `none`: as it \
+                   is. A file of the tool's own beside the work takes what is missing, and is removed \
+                   afterwards; nothing else is touched. A level below what is taken already cannot be had. \
+                   Of the file system that the machine runs on, a twentieth and 4 GiB stay free, or the \
+                   level is refused. The room is set aside and not written: a file system has to look \
+                   for free blocks as if it were so full, a drive does not know of it. For ext2 to ext4, \
+                   xfs, btrfs, f2fs, vfat and exfat. Needs root.",
+        }
+    }
+
+    fn example(&self) -> &'static str {
+        "[\"none\", \"50 %\", \"80 %\", \"95 %\"]"
+    }
+
+    fn role(&self) -> Role {
+        Role::Layer
+    }
+
+    fn judge(&self, level: &str) -> Result<(), String> {
+        wanted(level).map(drop)
+    }
+
+    fn same(&self, one: &str, other: &str) -> bool {
+        wanted(one).is_ok() && wanted(one) == wanted(other)
+    }
+
+    fn not_live(&self, _: &str) -> Option<&'static str> {
+        Some(
+            "it takes the room that programs at work may need: compare it with a load of its own, for \
+             example by assay run fill-level",
+        )
+    }
+
+    fn observe(&self, _: &str, view: &View<'_>) -> Presence<String> {
+        match view.system.space(&view.site.path) {
+            Ok(space) if space.total_bytes > 0 => {
+                Presence::Present(Percent((taken(space) * 100.0).round()).to_string())
+            }
+            Ok(_) => Presence::absent("this file system does not say how large it is"),
+            Err(error) => Presence::absent(format!("the free space cannot be told: {error}")),
+        }
+    }
+}
+
+/// The share of a file system that is not free.
+fn taken(space: Space) -> f64 {
+    1.0 - space.available_bytes as f64 / space.total_bytes.max(1) as f64
+}
+
+impl Layer for Fill {
+    fn noun(&self) -> &'static str {
+        "filler file"
+    }
+
+    fn factors(&self) -> &'static [&'static dyn Factor] {
+        &[&Level]
+    }
+
+    fn recipe(&self, wish: &Wish<'_>) -> Option<Box<dyn Recipe>> {
+        let share = wish.level(FILL).and_then(|level| wanted(level).ok())??;
+        Some(Box::new(Filler { share }))
+    }
+
+    fn choices(&self) -> Vec<String> {
+        ["50 %", "95 %"].map(str::to_owned).to_vec()
+    }
+
+    fn ground(&self) -> Levels {
+        Levels::from([("filesystem".to_owned(), "ext4".to_owned())])
+    }
+
+    fn needs_device(&self) -> bool {
+        false
+    }
+}
+
+/// A file that takes so much that this share of its file system is taken.
+struct Filler {
+    share: f64,
+}
+
+/// Where a file may take room.
+struct Place {
+    /// The directory, as it is told.
+    shown: String,
+    space: Space,
+    /// Whether the machine runs on this file system.
+    is_root: bool,
+}
+
+/// Looks at the file system of a directory.
+///
+/// # Errors
+/// Why it is not filled, also where that cannot be told.
+fn place_of(system: &dyn System, directory: &Path) -> Result<Place, String> {
+    let shown = directory.display().to_string();
+    let other = "name a directory on a drive of your own";
+    let doubt = |what: &str| format!("{shown} is not filled: {what}; {other}");
+    let table = mounts::read(system).map_err(|_| doubt("its file system cannot be told"))?;
+    let number = |path: &Path| system.status(path).ok().map(|found| found.device);
+    let (here, root) = (number(directory), number(Path::new("/")));
+    let entry = mounts::find(&table, directory, here);
+    let entry = entry.ok_or_else(|| doubt("its file system cannot be told"))?;
+    let filesystem = entry.mount.filesystem.as_str();
+    if !ABLE.contains(&filesystem) {
+        return Err(doubt(&format!(
+            "{filesystem} does not say how full it is in a way that holds"
+        )));
+    }
+    let runs_on = mounts::find(&table, Path::new("/"), root).map(|entry| &entry.mount.source);
+    // Of a machine that does not tell what it runs on, anything could be it.
+    let is_root =
+        here.is_none() || here == root || runs_on.is_none_or(|own| *own == entry.mount.source);
+    let space = system.space(directory).map_err(|error| doubt(&error.to_string()))?;
+    Ok(Place { shown, space, is_root })
+}
+
+impl Filler {
+    /// Bytes that its file takes.
+    ///
+    /// # Errors
+    /// The level cannot be had there, or would leave too little.
+    fn bytes(&self, place: &Place) -> Result<u64, String> {
+        let Place { shown, space, is_root } = place;
+        let left = (space.total_bytes as f64 * (1.0 - self.share)) as u64;
+        let level = Percent((self.share * 100.0).round());
+        if space.available_bytes <= left {
+            let now = Percent((taken(*space) * 100.0).round());
+            return Err(format!(
+                "fill {level}: the file system of {shown} is {now} full already: say a higher level, or \
+                 name another directory"
+            ));
+        }
+        let stays =
+            if *is_root { ROOT_BYTES.max(space.total_bytes / ROOT_SHARE) } else { OTHER_BYTES };
+        if left < stays {
+            let why = if *is_root { ", as the machine runs on it" } else { "" };
+            return Err(format!(
+                "fill {level} would leave {} of the file system of {shown}, and {} stay free{why}: say a \
+                 lower level, or name a directory on another drive",
+                Bytes(left >> 20 << 20),
+                Bytes(stays >> 20 << 20)
+            ));
+        }
+        Ok((space.available_bytes - left) >> 12 << 12)
+    }
+}
+
+impl Recipe for Filler {
+    fn words(&self) -> String {
+        format!("a file that leaves {} free", Percent(((1.0 - self.share) * 100.0).round()))
+    }
+
+    fn gives(&self) -> Gives {
+        Gives::Directory
+    }
+
+    fn missing(&self, _: &dyn System, _: &[u64]) -> Option<String> {
+        None
+    }
+
+    fn missing_beside(&self, system: &dyn System, directory: &Path) -> Option<String> {
+        place_of(system, directory).and_then(|place| self.bytes(&place)).err()
+    }
+
+    fn make(&self, builder: &mut Builder<'_, '_>, below: &[Base]) -> Outcome<Base> {
+        let [Base::Directory(directory)] = below else {
+            return Err(Failure::refused("a file system is filled beside a directory: name one"));
+        };
+        let system = builder.system();
+        let own = system
+            .canonical(directory)
+            .map_err(|error| Failure::refused(format!("{}: {error}", directory.display())))?;
+        let place = place_of(system, &own).map_err(Failure::refused)?;
+        let bytes = self.bytes(&place).map_err(Failure::refused)?;
+        let path = own.join(format!(".assay-{}", builder.name(FILL)));
+        builder.act(Undo::File { path: path.clone() }, &Act::AllocateFile { path, bytes })?;
+        Ok(Base::Directory(directory.clone()))
+    }
+
+    fn see(&self, system: &dyn System, made: &Made) -> Result<(), String> {
+        for undo in &made.undo {
+            let Undo::File { path } = undo else { continue };
+            match system.status(path) {
+                Ok(found) if found.kind == FileKind::File => {}
+                Ok(_) => return Err(format!("{} is no file any more", path.display())),
+                Err(error) => return Err(format!("{}: {error}", path.display())),
+            }
+        }
+        Ok(())
+    }
+
+    /// How much it takes depends on what is free, so that there is no line to be typed.
+    fn typed(&self, below: &[PathBuf]) -> Typed {
+        Typed {
+            acts: Vec::new(),
+            out: below.first().cloned().unwrap_or_else(|| ANY_DIRECTORY.into()),
+        }
+    }
+
+    fn by_hand(&self, below: &[PathBuf]) -> ByHand {
+        ByHand {
+            typed: self.typed(below),
+            why: "assay fills a file system only to measure it: keep so much of it free",
+            lasting: None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_system::system::Fake;
+
+    use super::*;
+
+    const GIB: u64 = 1 << 30;
+
+    fn place(available: u64, total: u64, is_root: bool) -> Place {
+        let space = Space { available_bytes: available, total_bytes: total, read_only: false };
+        Place { shown: "/data".to_owned(), space, is_root }
+    }
+
+    #[test]
+    fn levels_are_shares_or_none() {
+        for level in ["none", "1 %", "50 %", "95 %", "99 %"] {
+            assert_eq!(Level.judge(level), Ok(()), "{level}");
+        }
+        for level in ["0 %", "100 %", "full", "80", ""] {
+            assert!(Level.judge(level).unwrap_err().contains("write it like 80 %"), "{level}");
+        }
+        let none = Levels::from([(FILL.to_owned(), NONE.to_owned())]);
+        assert!(Fill.recipe(&Wish::of(&none)).is_none());
+    }
+
+    #[test]
+    fn a_file_takes_what_is_missing_to_the_level() {
+        let half = Filler { share: 0.5 };
+        assert_eq!(half.bytes(&place(90 * GIB, 100 * GIB, false)), Ok(40 * GIB));
+        assert_eq!(half.bytes(&place(100 * GIB, 100 * GIB, false)), Ok(50 * GIB));
+        let told = half.bytes(&place(40 * GIB, 100 * GIB, false)).unwrap_err();
+        assert!(told.contains("is 60 % full already: say a higher level"), "{told}");
+    }
+
+    #[test]
+    fn what_the_machine_runs_on_keeps_a_reserve() {
+        let full = Filler { share: 0.95 };
+        // 5 % of 100 GiB are a twentieth, and more than 4 GiB; of 40 GiB they are less.
+        assert!(full.bytes(&place(90 * GIB, 100 * GIB + 20, true)).is_ok());
+        let told = full.bytes(&place(30 * GIB, 40 * GIB, true)).unwrap_err();
+        assert!(told.contains("4 GiB stay free, as the machine runs on it"), "{told}");
+        assert!(full.bytes(&place(30 * GIB, 40 * GIB, false)).is_ok(), "it is another one");
+        let told = Filler { share: 0.99 }.bytes(&place(GIB, GIB, false)).unwrap_err();
+        assert!(told.contains("16 MiB stay free: say a lower level"), "{told}");
+    }
+
+    #[test]
+    fn a_file_system_that_is_in_doubt_is_not_filled() {
+        let fake = Fake::new();
+        fake.put("/home/x", "").put("/data/x", "").put("/nfs/x", "").put("/tmp/x", "");
+        assert!(place_of(&fake, Path::new("/home")).is_err(), "no table of mounts");
+        fake.put(
+            "/proc/self/mountinfo",
+            "27 1 254:0 / / rw - ext4 /dev/vda rw\n\
+             28 27 0:25 / /tmp rw - tmpfs none rw\n\
+             29 27 0:26 / /nfs rw - nfs4 server:/x rw\n\
+             30 27 254:16 / /data rw - xfs /dev/vdb rw\n",
+        );
+        for (directory, kind) in [("/tmp", "tmpfs"), ("/nfs", "nfs4")] {
+            let told = place_of(&fake, Path::new(directory)).err().unwrap();
+            assert!(told.starts_with(&format!("{directory} is not filled: {kind}")), "{told}");
+        }
+        assert!(place_of(&fake, Path::new("/home")).unwrap().is_root);
+        // A plan knows it before anything is made.
+        let levels = Levels::from([(FILL.to_owned(), "80 %".to_owned())]);
+        let stack = super::super::Stack::of(&Wish::of(&levels)).unwrap();
+        assert!(stack.missing_beside(&fake, Path::new("/tmp")).is_some());
+        assert_eq!(stack.missing_beside(&fake, Path::new("/home")), None);
+    }
+}

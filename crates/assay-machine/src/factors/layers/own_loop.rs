@@ -1,0 +1,90 @@
+//! A loop device over a new file of zeros: the target of a laboratory.
+
+use std::path::PathBuf;
+
+use assay_base::failure::Outcome;
+use assay_system::system::{Act, System};
+
+use super::{Base, ByHand, Gives, Layer, Made, Recipe, Takes, Typed, Wish};
+use crate::factors::Factor;
+use crate::factors::guard::Builder;
+
+/// Stands for the loop device that is free.
+const LOOP: &str = "/dev/loopN";
+/// Stands for its file.
+const FILE: &str = "FILE";
+
+/// The loop device that the target asks for.
+pub(super) struct OwnLoop;
+
+struct OverZeros {
+    bytes: u64,
+}
+
+impl Layer for OwnLoop {
+    fn noun(&self) -> &'static str {
+        "loop device"
+    }
+
+    fn factors(&self) -> &'static [&'static dyn Factor] {
+        &[]
+    }
+
+    fn recipe(&self, wish: &Wish<'_>) -> Option<Box<dyn Recipe>> {
+        Some(Box::new(OverZeros { bytes: wish.own_target? }))
+    }
+}
+
+impl Recipe for OverZeros {
+    fn words(&self) -> String {
+        "a loop device".to_owned()
+    }
+
+    fn takes(&self) -> Takes {
+        Takes::Nothing
+    }
+
+    fn gives(&self) -> Gives {
+        Gives::Device
+    }
+
+    fn missing(&self, _: &dyn System, _: &[u64]) -> Option<String> {
+        // Whether there is room is known where its file is made.
+        None
+    }
+
+    fn make(&self, builder: &mut Builder<'_, '_>, _: &[Base]) -> Outcome<Base> {
+        let file = builder.own_file(self.bytes)?;
+        let (device, undo) = builder.attach_loop(&file, None)?;
+        builder.made(&device, &undo, &[]).map(Base::Device)
+    }
+
+    fn see(&self, system: &dyn System, made: &Made) -> Result<(), String> {
+        attached(system, made)
+    }
+
+    fn typed(&self, _: &[PathBuf]) -> Typed {
+        let file = PathBuf::from(FILE);
+        let made = Act::CreateFile { path: file.clone(), bytes: self.bytes };
+        let attached = Act::AttachLoop { device: LOOP.into(), file };
+        Typed { acts: vec![made, attached], out: LOOP.into() }
+    }
+
+    fn by_hand(&self, below: &[PathBuf]) -> ByHand {
+        let why = "assay makes loop devices only to measure them";
+        ByHand { typed: self.typed(below), why, lasting: None }
+    }
+}
+
+/// Whether a loop device still has what it was attached to.
+///
+/// # Errors
+/// That it has not.
+pub(super) fn attached(system: &dyn System, made: &Made) -> Result<(), String> {
+    let Base::Device(device) = &made.base else { return Ok(()) };
+    let name = &device.extent.device;
+    if made.undo.iter().any(|undo| undo.takes_away(system, name)) {
+        return Ok(());
+    }
+    Err(format!("{} is not attached to what it was made on any more", device.file().display()))
+}

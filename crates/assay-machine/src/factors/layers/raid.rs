@@ -1,0 +1,751 @@
+//! Arrays of the md driver: several devices joined under the guard, stopped and forgotten by the journal.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use assay_base::catalogue::About;
+use assay_base::failure::{Failure, Outcome};
+use assay_base::presence::Presence;
+use assay_base::quantity::Bytes;
+use assay_system::system::journal::{Mark, Member, Undo};
+use assay_system::system::{Act, System, devices, sysfs};
+
+use super::{
+    Base, ByHand, Carried, Device, Gives, Layer, Made, Recipe, Takes, Typed, Wish, too_few,
+};
+use crate::factors::guard::Builder;
+use crate::factors::{Factor, Role, View, one_amount};
+
+/// The level that makes nothing.
+const NONE: &str = "none";
+/// The level of an option that asks for nothing special.
+const DEFAULTS: &str = "defaults";
+/// The bitmap that lies on the members.
+const INTERNAL: &str = "internal";
+const PROGRAM: &str = "mdadm";
+/// Numbers of arrays from which the last free one is taken, as `mdadm` does.
+const LAST_NUMBER: u32 = 127;
+/// What md itself takes of each member for its superblock, at the least.
+const OWN_BYTES: u64 = 1 << 20;
+/// The smallest chunk, and the unit in which md counts its stripe cache.
+const PAGE_BYTES: u64 = 4096;
+/// Entries of the stripe cache, as the kernel takes them.
+const STRIPE_CACHE: std::ops::RangeInclusive<u32> = 17..=32_768;
+/// The slowest synchronisation that can be asked for: md's own least rate, rounded.
+const LEAST_SYNC: u64 = 1_000_000;
+/// How long it may take until that begins.
+const PAUSE: Duration = Duration::from_millis(50);
+const MOST_LOOKS: usize = 40;
+/// Stands for the array that is free.
+const FREE: &str = "/dev/mdN";
+/// Stands for the name that members bear.
+const NAME: &str = "NAME";
+
+/// How disks are joined.
+#[derive(Debug)]
+struct Way {
+    /// As users and mdadm call it.
+    name: &'static str,
+    /// Module of the kernel.
+    module: &'static str,
+    /// Members at the least.
+    least: usize,
+    /// Whether it goes over its members in chunks.
+    chunks: bool,
+    /// Whether it has parity: a stripe cache.
+    parity: bool,
+    /// Bytes that it holds on so many members of so many bytes.
+    holds: fn(u64, u64) -> u64,
+}
+
+static WAYS: [Way; 5] = [
+    Way {
+        name: "raid5",
+        module: "raid456",
+        least: 3,
+        chunks: true,
+        parity: true,
+        holds: |members, bytes| (members - 1) * bytes,
+    },
+    Way {
+        name: "raid6",
+        module: "raid456",
+        least: 4,
+        chunks: true,
+        parity: true,
+        holds: |members, bytes| (members - 2) * bytes,
+    },
+    Way {
+        name: "raid10",
+        module: "raid10",
+        least: 4,
+        chunks: true,
+        parity: false,
+        holds: |members, bytes| members * bytes / 2,
+    },
+    Way {
+        name: "raid1",
+        module: "raid1",
+        least: 2,
+        chunks: false,
+        parity: false,
+        holds: |_, bytes| bytes,
+    },
+    Way {
+        name: "raid0",
+        module: "raid0",
+        least: 2,
+        chunks: true,
+        parity: false,
+        holds: |members, bytes| members * bytes,
+    },
+];
+
+fn way(name: &str) -> Option<&'static Way> {
+    WAYS.iter().find(|way| way.name == name)
+}
+
+/// Arrays of md.
+pub(super) struct Arrays;
+
+/// How the members are joined.
+struct Level;
+/// Bytes that lie on one member before the next one's turn.
+struct Chunk;
+/// Whether it is written down what may differ after a power cut.
+struct Bitmap;
+/// Stripes that parity is computed in.
+struct StripeCache;
+/// Whether the members are brought in line meanwhile.
+struct Sync;
+
+const NOT_TOLD: &str = "told of an array when it stands";
+
+impl Factor for Level {
+    fn about(&self) -> &About {
+        &About {
+            name: "raid",
+            summary: "how several devices are joined into one",
+            text: "An array of the md driver on all members of the place, whose data are lost: \
+                   `raid0`, `raid1`, `raid5`, `raid6` or `raid10`; `none` stands on the first \
+                   member alone. It is made by mdadm without a first synchronisation \
+                   (--assume-clean), so that nothing else moves while it is measured (raid-sync \
+                   has it), and seen in sysfs: level, chunk, members, none missing and none \
+                   synchronised. It needs the \
+                   key members of the study, or several devices behind it, and a kernel with md.",
+        }
+    }
+
+    fn example(&self) -> &'static str {
+        "[\"raid5\", \"raid6\", \"raid10\", \"raid1\", \"raid0\", \"none\"]"
+    }
+
+    fn role(&self) -> Role {
+        Role::Layer
+    }
+
+    fn judge(&self, level: &str) -> Result<(), String> {
+        if level == NONE || way(level).is_some() {
+            return Ok(());
+        }
+        let names: Vec<&str> = WAYS.iter().map(|way| way.name).collect();
+        Err(format!("`{level}` cannot be made: say one of {}, or {NONE}", names.join(", ")))
+    }
+
+    fn caution(&self, level: &str) -> Option<&'static str> {
+        (level == "raid0").then_some("with raid0 all is lost when one of the devices fails")
+    }
+
+    fn observe(&self, _: &str, view: &View<'_>) -> Presence<String> {
+        let top = view.site.layers.first();
+        let array = top.filter(|top| top.name.starts_with("md")).map(|top| top.kind.clone());
+        Presence::Present(array.unwrap_or_else(|| NONE.to_owned()))
+    }
+}
+
+impl Factor for Chunk {
+    fn about(&self) -> &About {
+        &About {
+            name: "raid-chunk",
+            summary: "bytes of an array that lie on one member before the next one's turn",
+            text: "A power of two from 4 KiB on, such as `64 KiB`, or `defaults` (512 KiB). A full \
+                   stripe is as many chunks as there are members without parity. It goes with the \
+                   factor raid; raid1 has none.",
+        }
+    }
+
+    fn example(&self) -> &'static str {
+        "[\"32 KiB\", \"128 KiB\", \"1 MiB\"]"
+    }
+
+    fn role(&self) -> Role {
+        Role::Layer
+    }
+
+    fn judge(&self, level: &str) -> Result<(), String> {
+        if level == DEFAULTS {
+            return Ok(());
+        }
+        let bytes: Bytes = level.parse()?;
+        let fine = bytes.0.is_power_of_two() && bytes.0 >= PAGE_BYTES;
+        let hint = "say a power of two from 4 KiB on, such as 64 KiB";
+        if fine { Ok(()) } else { Err(format!("`{level}` is no chunk: {hint}")) }
+    }
+
+    fn same(&self, one: &str, other: &str) -> bool {
+        one_amount::<Bytes>(one, other)
+    }
+
+    fn observe(&self, _: &str, _: &View<'_>) -> Presence<String> {
+        Presence::absent(NOT_TOLD)
+    }
+}
+
+impl Factor for Bitmap {
+    fn about(&self) -> &About {
+        &About {
+            name: "raid-bitmap",
+            summary: "whether an array writes down which parts may differ after a power cut",
+            text: "`internal` keeps it on the members, which costs writes before writes and saves \
+                   most of a synchronisation after a power cut; `none` keeps none. `defaults` is \
+                   `none`, whatever the size. It goes with the factor raid; raid0 has none.",
+        }
+    }
+
+    fn example(&self) -> &'static str {
+        "[\"none\", \"internal\"]"
+    }
+
+    fn role(&self) -> Role {
+        Role::Layer
+    }
+
+    fn judge(&self, level: &str) -> Result<(), String> {
+        let fine = [DEFAULTS, NONE, INTERNAL].contains(&level);
+        if fine { Ok(()) } else { Err(format!("`{level}`: say {NONE} or {INTERNAL}")) }
+    }
+
+    fn observe(&self, _: &str, _: &View<'_>) -> Presence<String> {
+        Presence::absent(NOT_TOLD)
+    }
+}
+
+impl Factor for StripeCache {
+    fn about(&self) -> &About {
+        &About {
+            name: "raid-stripe-cache",
+            summary: "stripes that an array with parity keeps in memory",
+            text: "A whole number from 17 to 32768, or `defaults` (256): stripes of a page from \
+                   each member. It goes with the factor raid; raid5 and raid6 have it.",
+        }
+    }
+
+    fn example(&self) -> &'static str {
+        "[256, 4096]"
+    }
+
+    fn role(&self) -> Role {
+        Role::Layer
+    }
+
+    fn judge(&self, level: &str) -> Result<(), String> {
+        let number = level.parse().ok().filter(|number| STRIPE_CACHE.contains(number));
+        if level == DEFAULTS || number.is_some() {
+            return Ok(());
+        }
+        Err(format!("`{level}`: say a whole number from 17 to 32768, or {DEFAULTS}"))
+    }
+
+    fn same(&self, one: &str, other: &str) -> bool {
+        one_amount::<u64>(one, other)
+    }
+
+    fn observe(&self, _: &str, _: &View<'_>) -> Presence<String> {
+        Presence::absent(NOT_TOLD)
+    }
+}
+
+impl Factor for Sync {
+    fn about(&self) -> &About {
+        &About {
+            name: "raid-sync",
+            summary: "whether a new array brings its members in line meanwhile, and how fast at most",
+            text: "`none`, or `defaults`: the members are taken for equal. A rate such as `100 MB/s`: \
+                   the first synchronisation goes on while trials run, with at most that many bytes \
+                   of each member per second (md/sync_speed_max); other work slows it down. A trial \
+                   that is longer than it fails: slow it down, or give larger members. The probe \
+                   array-sync tells how fast it was. It goes with the factor raid; raid0 has none.",
+        }
+    }
+
+    fn example(&self) -> &'static str {
+        "[\"none\", \"100 MB/s\"]"
+    }
+
+    fn role(&self) -> Role {
+        Role::Layer
+    }
+
+    fn judge(&self, level: &str) -> Result<(), String> {
+        let fine = [DEFAULTS, NONE].contains(&level) || rate(level).is_some();
+        let hint = "say none, or a rate from 1 MB/s on, such as 100 MB/s";
+        if fine { Ok(()) } else { Err(format!("`{level}`: {hint}")) }
+    }
+
+    fn same(&self, one: &str, other: &str) -> bool {
+        one == other || rate(one).is_some() && rate(one) == rate(other)
+    }
+
+    fn observe(&self, _: &str, _: &View<'_>) -> Presence<String> {
+        Presence::absent(NOT_TOLD)
+    }
+}
+
+/// Bytes per second, in the KiB of the kernel.
+fn rate(level: &str) -> Option<u64> {
+    let bytes: Bytes = level.strip_suffix("/s")?.parse().ok()?;
+    (bytes.0 >= LEAST_SYNC).then_some(bytes.0 >> 10)
+}
+
+impl Layer for Arrays {
+    fn noun(&self) -> &'static str {
+        "array"
+    }
+
+    fn factors(&self) -> &'static [&'static dyn Factor] {
+        &[&Level, &Chunk, &Bitmap, &StripeCache, &Sync]
+    }
+
+    fn recipe(&self, wish: &Wish<'_>) -> Option<Box<dyn Recipe>> {
+        let asked = |factor: &dyn Factor| {
+            wish.level(factor.about().name).filter(|level| *level != DEFAULTS)
+        };
+        Some(Box::new(Array {
+            way: way(asked(&Level)?)?,
+            chunk: asked(&Chunk).and_then(|level| level.parse().ok()),
+            bitmap: asked(&Bitmap) == Some(INTERNAL),
+            stripe_cache: asked(&StripeCache).and_then(|level| level.parse().ok()),
+            sync_kib_per_s: asked(&Sync).and_then(rate),
+        }))
+    }
+
+    fn ample(&self, bytes: u64) -> u64 {
+        // Of all levels raid1 holds the least: as much as one member, without what md takes itself.
+        bytes.saturating_add(bytes / 16).saturating_add(16 << 20)
+    }
+}
+
+/// An array as an arm wants it.
+struct Array {
+    way: &'static Way,
+    chunk: Option<Bytes>,
+    bitmap: bool,
+    stripe_cache: Option<u32>,
+    /// At most so fast its members are brought in line; else they are taken for equal.
+    sync_kib_per_s: Option<u64>,
+}
+
+impl Array {
+    /// What of its options does not go with its level, if anything.
+    fn fault(&self) -> Option<String> {
+        let Way { name, chunks, parity, .. } = self.way;
+        let lacks =
+            |what: &str| Some(format!("{name} has no {what}: say {DEFAULTS} for that setting"));
+        if self.chunk.is_some() && !chunks {
+            return lacks("chunks");
+        }
+        if self.bitmap && *name == "raid0" {
+            return lacks("bitmap");
+        }
+        if self.stripe_cache.is_some() && !parity {
+            return lacks("stripe cache");
+        }
+        if self.sync_kib_per_s.is_some() && *name == "raid0" {
+            return lacks("synchronisation");
+        }
+        None
+    }
+
+    fn create(&self, array: &Path, name: &str, members: &[PathBuf], lasting: bool) -> Act {
+        let mut words: Vec<String> = vec!["--create".into(), array.display().to_string()];
+        words.extend(["--run", "--quiet", "--metadata=1.2", "--homehost=any"].map(str::to_owned));
+        words.push(format!("--name={name}"));
+        words.push(format!("--level={}", self.way.name));
+        words.extend(self.chunk.map(|chunk| format!("--chunk={}K", chunk.0 >> 10)));
+        if self.way.name != "raid0" {
+            let bitmap = if self.bitmap { INTERNAL } else { NONE };
+            words.push(format!("--bitmap={bitmap}"));
+            // Nothing is synchronised: what lies there is given up, and would be moved meanwhile.
+            words.extend((!lasting).then(|| "--assume-clean".to_owned()));
+        }
+        words.push(format!("--raid-devices={}", members.len()));
+        words.extend(members.iter().map(|member| member.display().to_string()));
+        Act::Run { program: PROGRAM.to_owned(), arguments: words }
+    }
+
+    /// What is set of an array that stands.
+    fn settings(&self, array: &str) -> Vec<Act> {
+        let set = |file: &str, value: u64| Act::Set {
+            path: sysfs::block(array).join("md").join(file),
+            value: value.to_string(),
+        };
+        let cache = self.stripe_cache.map(|entries| set("stripe_cache_size", entries.into()));
+        let speed = self.sync_kib_per_s.map(|kib_per_s| set("sync_speed_max", kib_per_s));
+        speed.into_iter().chain(cache).collect()
+    }
+
+    /// Sees that nothing is brought in line, or that it still is.
+    fn see_sync(&self, now: &dyn Fn(&str) -> Result<String, String>) -> Result<(), String> {
+        let action = now("sync_action")?;
+        let Some(wanted) = self.sync_kib_per_s else {
+            let degraded = now("degraded")?;
+            let still = action == "idle" && degraded == "0";
+            let state = format!("sync_action {action}, degraded {degraded}");
+            return still.then_some(()).ok_or(format!("its members are not in line: {state}"));
+        };
+        let speed = now("sync_speed_max")?;
+        if speed.split_whitespace().next() != Some(wanted.to_string().as_str()) {
+            return Err(format!("asked for sync_speed_max {wanted}, the array has {speed}"));
+        }
+        // Parity is computed onto the last member as onto one that was replaced.
+        let goes_on = ["resync", "recover"].contains(&action.as_str());
+        goes_on.then_some(()).ok_or_else(|| {
+            format!("its synchronisation is over (sync_action {action}): say a lower rate, or give larger members")
+        })
+    }
+
+    /// Sees a new array: md begins to bring its members in line a moment after it was told to.
+    fn see_soon(&self, system: &dyn System, name: &str, members: usize) -> Result<(), String> {
+        let mut seen = self.see_at(system, name, members);
+        let looks = if self.sync_kib_per_s.is_some() { MOST_LOOKS } else { 0 };
+        for _ in 0..looks {
+            if seen.is_ok() {
+                break;
+            }
+            system.sleep(PAUSE);
+            seen = self.see_at(system, name, members);
+        }
+        seen
+    }
+
+    /// Sees in sysfs that an array is as it was asked for; else how it is.
+    fn see_at(&self, system: &dyn System, name: &str, members: usize) -> Result<(), String> {
+        let place = sysfs::block(name).join("md");
+        let now = |file: &str| {
+            let text = system.read_text(&place.join(file));
+            text.map(|text| text.trim().to_owned()).map_err(|error| {
+                format!("{name} does not tell its {file}: {}", sysfs::reason(&error))
+            })
+        };
+        let is = |file: &str, wanted: &str| match now(file)? {
+            found if found == wanted => Ok(()),
+            found => Err(format!("asked for {file} {wanted}, the array has {found}")),
+        };
+        is("level", self.way.name)?;
+        is("raid_disks", &members.to_string())?;
+        if let Some(chunk) = self.chunk {
+            is("chunk_size", &chunk.0.to_string())?;
+        }
+        if let Some(entries) = self.stripe_cache {
+            is("stripe_cache_size", &entries.to_string())?;
+        }
+        if self.way.name != "raid0" {
+            self.see_sync(&now)?;
+            let bitmap = now("bitmap/location")?;
+            if (bitmap != NONE) != self.bitmap {
+                let asked = if self.bitmap { INTERNAL } else { NONE };
+                return Err(format!("asked for bitmap {asked}, the array has it at {bitmap}"));
+            }
+        }
+        let state = now("array_state")?;
+        if ["clear", "inactive", "suspended", "readonly", "broken"].contains(&state.as_str()) {
+            return Err(format!("the array is {state}"));
+        }
+        Ok(())
+    }
+}
+
+impl Recipe for Array {
+    fn words(&self) -> String {
+        self.way.name.to_owned()
+    }
+
+    fn takes(&self) -> Takes {
+        Takes::All
+    }
+
+    fn least(&self) -> usize {
+        self.way.least
+    }
+
+    fn gives(&self) -> Gives {
+        Gives::Device
+    }
+
+    fn carried(&self) -> Carried {
+        let programs = vec![(PROGRAM, PROGRAM)];
+        Carried { programs, modules: vec!["md_mod", self.way.module] }
+    }
+
+    fn missing(&self, system: &dyn System, below: &[u64]) -> Option<String> {
+        if let Some(fault) = self.fault() {
+            return Some(fault);
+        }
+        let Way { name, least, module, .. } = self.way;
+        if below.len() < *least {
+            return Some(too_few(name, *least, below.len()));
+        }
+        if system.program(PROGRAM).is_none() {
+            return Some(format!("{PROGRAM} is not installed: install the package {PROGRAM}"));
+        }
+        let smallest = below.iter().copied().min().unwrap_or(0);
+        let needed = self.chunk.map_or(PAGE_BYTES, |chunk| chunk.0) + OWN_BYTES;
+        if smallest < needed {
+            let (needed, smallest) = (Bytes(needed), Bytes(smallest));
+            return Some(format!("{name} needs members of {needed}, one has {smallest}"));
+        }
+        kernel_lacks(system, name, module).then(|| format!("this kernel has no {name} (md)"))
+    }
+
+    fn room(&self, below: &[u64]) -> u64 {
+        let smallest = below.iter().copied().min().unwrap_or(0).saturating_sub(OWN_BYTES);
+        let members = below.len() as u64;
+        if below.len() < self.way.least { 0 } else { (self.way.holds)(members, smallest) }
+    }
+
+    fn make(&self, builder: &mut Builder<'_, '_>, below: &[Base]) -> Outcome<Base> {
+        if let Some(fault) = self.fault() {
+            return Err(Failure::refused(fault));
+        }
+        let devices = members_of(below, self.way.name, self.way.least)?;
+        let system = builder.system();
+        let mut files = Vec::new();
+        for device in &devices {
+            files.push(builder.file_of(device)?);
+        }
+        let array = free(system)?;
+        let name = builder.label();
+        let member = |device: &&Device| Member {
+            disk: Mark::of(system, &device.extent.device),
+            start: device.extent.range.start,
+        };
+        let members = devices.iter().map(member).collect();
+        let undo = Undo::Array { device: array.clone(), name: name.clone(), members };
+        for (device, file) in devices.iter().zip(&files).filter(|(device, _)| device.discard) {
+            let range = 0..device.extent.range.end - device.extent.range.start;
+            let discard = Act::Discard { device: file.clone(), range };
+            builder.act_on(device, undo.clone(), &discard)?;
+        }
+        let file = devices::file_of(&array);
+        let lasting = self.sync_kib_per_s.is_some();
+        builder.act_on_all(&devices, undo.clone(), &self.create(&file, &name, &files, lasting))?;
+        for setting in self.settings(&array) {
+            builder.act(undo.clone(), &setting)?;
+        }
+        self.see_soon(system, &array, devices.len())
+            .map_err(|what| Failure::refused(format!("{}: {what}", self.way.name)))?;
+        builder.made(&file, &undo, &devices).map(Base::Device)
+    }
+
+    fn see(&self, system: &dyn System, made: &Made) -> Result<(), String> {
+        let Base::Device(device) = &made.base else { return Ok(()) };
+        let members = made.undo.iter().find_map(|undo| match undo {
+            Undo::Array { members, .. } => Some(members.len()),
+            _ => None,
+        });
+        self.see_at(system, &device.extent.device, members.unwrap_or(0))
+    }
+
+    fn typed(&self, below: &[PathBuf]) -> Typed {
+        let lasting = self.sync_kib_per_s.is_some();
+        let mut acts = vec![self.create(Path::new(FREE), NAME, below, lasting)];
+        acts.extend(self.settings("mdN"));
+        Typed { acts, out: FREE.into() }
+    }
+
+    fn by_hand(&self, below: &[PathBuf]) -> ByHand {
+        let mut acts = vec![self.create(Path::new(FREE), NAME, below, true)];
+        acts.extend(self.settings("mdN"));
+        ByHand {
+            typed: Typed { acts, out: FREE.into() },
+            why: "assay makes arrays only to measure them; one that is to last is synchronised first",
+            lasting: Some((
+                "mdadm --detail --scan >> /etc/mdadm/mdadm.conf".to_owned(),
+                "the line by which the array is found at each start",
+            )),
+        }
+    }
+}
+
+/// The devices that an array is made of.
+fn members_of<'b>(below: &'b [Base], name: &str, least: usize) -> Outcome<Vec<&'b Device>> {
+    let device = |base: &'b Base| match base {
+        Base::Device(device) => Some(device),
+        Base::Directory(_) => None,
+    };
+    let devices: Option<Vec<&Device>> = below.iter().map(device).collect();
+    let devices =
+        devices.ok_or_else(|| Failure::refused(format!("{name} is made of block devices")))?;
+    if devices.len() < least {
+        return Err(Failure::refused(too_few(name, least, devices.len())));
+    }
+    Ok(devices)
+}
+
+/// Kernel name of an array that is not there yet.
+fn free(system: &dyn System) -> Outcome<String> {
+    let mut names = (0..=LAST_NUMBER).rev().map(|number| format!("md{number}"));
+    let is_free = |name: &String| devices::number_of(system, name).is_none();
+    names.find(is_free).ok_or_else(|| {
+        Failure::refused("every name from md0 to md127 is taken: stop an array first")
+    })
+}
+
+/// Whether the kernel neither has a level of md nor a module for it.
+fn kernel_lacks(system: &dyn System, level: &str, module: &str) -> bool {
+    let read = |path: &str| system.read_text(Path::new(path)).unwrap_or_default();
+    let loaded = read("/proc/mdstat").contains(&format!("[{level}]"));
+    let release = read("/proc/sys/kernel/osrelease");
+    let ko = format!("/{module}.ko");
+    let listed = |list: &str| {
+        let text = read(&format!("/lib/modules/{}/{list}", release.trim()));
+        text.lines().any(|line| line.split(':').next().is_some_and(|path| path.contains(&ko)))
+    };
+    !loaded && !listed("modules.dep") && !listed("modules.builtin")
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_system::system::Fake;
+
+    use super::*;
+    use crate::factors::layers::{Levels, Stack};
+
+    fn missing(levels: &[(&str, &str)], below: &[u64], fake: &Fake) -> Option<String> {
+        let named = levels.iter().map(|(name, level)| ((*name).to_owned(), (*level).to_owned()));
+        let levels: Levels = named.collect();
+        Stack::of(&Wish::of(&levels)).unwrap().missing(fake, below)
+    }
+
+    #[test]
+    fn what_is_missing_for_an_array_is_said() {
+        let bare = Fake::recorded("file /proc/sys/kernel/osrelease 6.18.0\n").unwrap();
+        let four = [1 << 30; 4];
+        let told = |levels: &[(&str, &str)], below: &[u64]| missing(levels, below, &bare).unwrap();
+        assert_eq!(
+            told(&[("raid", "raid6")], &four[..3]),
+            "raid6 needs 4 devices, here are 3: say members = 4 in the study, or name as many"
+        );
+        assert!(told(&[("raid", "raid5")], &four[..1]).contains("here is one device"));
+        assert_eq!(
+            told(&[("raid", "raid5")], &four),
+            "mdadm is not installed: install the package mdadm"
+        );
+        bare.install("mdadm");
+        assert_eq!(told(&[("raid", "raid5")], &four), "this kernel has no raid5 (md)");
+        bare.put(
+            "/proc/mdstat",
+            "Personalities : [raid6] [raid5] [raid4] \nunused devices: <none>\n",
+        );
+        assert_eq!(missing(&[("raid", "raid5")], &four, &bare), None);
+        assert_eq!(
+            told(&[("raid", "raid5"), ("raid-chunk", "1 MiB")], &[1 << 30, 1 << 20, 1 << 30]),
+            "raid5 needs members of 2 MiB, one has 1 MiB"
+        );
+        for (level, option, value, what) in [
+            ("raid1", "raid-chunk", "64 KiB", "raid1 has no chunks"),
+            ("raid0", "raid-bitmap", "internal", "raid0 has no bitmap"),
+            ("raid10", "raid-stripe-cache", "4096", "raid10 has no stripe cache"),
+            ("raid0", "raid-sync", "100 MB/s", "raid0 has no synchronisation"),
+        ] {
+            let found = told(&[("raid", level), (option, value)], &four);
+            assert!(found.starts_with(what), "{found}");
+        }
+    }
+
+    #[test]
+    fn an_array_holds_what_its_level_leaves() {
+        let array = |name| Array {
+            way: way(name).unwrap(),
+            chunk: None,
+            bitmap: false,
+            stripe_cache: None,
+            sync_kib_per_s: None,
+        };
+        let mib = |name| (array(name).room(&[65 << 20; 4])) >> 20;
+        let held = ["raid0", "raid1", "raid5", "raid6", "raid10"].map(mib);
+        assert_eq!(held, [256, 64, 192, 128, 128]);
+        assert_eq!(array("raid6").room(&[65 << 20; 3]), 0);
+    }
+
+    #[test]
+    fn levels_and_options_say_what_to_write_instead() {
+        for (factor, level) in [
+            (&Level as &dyn Factor, "raid7"),
+            (&Chunk, "48 KiB"),
+            (&Chunk, "2 KiB"),
+            (&Bitmap, "external"),
+            (&StripeCache, "16"),
+            (&Sync, "running"),
+            (&Sync, "9 kB/s"),
+        ] {
+            let told = factor.judge(level).unwrap_err();
+            assert!(told.contains("say "), "{told}");
+        }
+        assert!(Chunk.same("1 MiB", "1024 KiB") && !Chunk.same("1 MiB", "defaults"));
+    }
+
+    #[test]
+    fn options_have_their_limits() {
+        let taken = |factor: &dyn Factor, levels: &[&str]| {
+            levels.iter().map(|level| factor.judge(level).is_ok()).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            taken(&Chunk, &["4 KiB", "64 KiB", "defaults", "2 KiB", "12 KiB"]),
+            [true, true, true, false, false]
+        );
+        assert_eq!(
+            taken(&StripeCache, &["17", "32768", "16", "32769", "x"]),
+            [true, true, false, false, false]
+        );
+        assert_eq!(
+            taken(&Sync, &["1 MB/s", "999 KB/s", "1 MB", "none", "defaults"]),
+            [true, false, false, true, true]
+        );
+        assert_eq!(rate("1 MB/s"), Some(976), "in whole KiB");
+        assert!(Sync.same("1 MB/s", "1000 KB/s") && !Sync.same("none", "defaults"));
+        assert!(!Sync.same("1 MB/s", "2 MB/s") && !Chunk.same("none", "other"));
+        assert!(Level.caution("raid0").is_some() && Level.caution("raid1").is_none());
+    }
+
+    #[test]
+    fn a_member_has_room_for_a_chunk_and_for_md_itself() {
+        let fake = Fake::recorded("file /proc/sys/kernel/osrelease 6.18.0\n").unwrap();
+        fake.install("mdadm").put("/proc/mdstat", "Personalities : [raid1]\n");
+        let own = |bytes: u64| missing(&[("raid", "raid1")], &[1 << 30, bytes], &fake);
+        assert_eq!(own(OWN_BYTES + 4096), None);
+        let small = own(OWN_BYTES + 4095).unwrap();
+        assert!(small.starts_with("raid1 needs members of"), "{small}");
+        // A level that another one's module is there for is not there.
+        assert_eq!(
+            missing(&[("raid", "raid10")], &[1 << 30; 4], &fake).unwrap(),
+            "this kernel has no raid10 (md)"
+        );
+        fake.put("/lib/modules/6.18.0/modules.builtin", "kernel/drivers/md/raid10.ko\n");
+        assert_eq!(missing(&[("raid", "raid10")], &[1 << 30; 4], &fake), None);
+        let told = Arrays.ample(16 << 20);
+        assert_eq!(told, (16 << 20) + (1 << 20) + (16 << 20));
+    }
+
+    #[test]
+    fn the_last_free_name_is_taken() {
+        let fake = Fake::new();
+        assert_eq!(free(&fake).unwrap(), "md127");
+        fake.put("/sys/class/block/md127/dev", "9:127\n");
+        assert_eq!(free(&fake).unwrap(), "md126");
+        for number in 0..127 {
+            fake.put(format!("/sys/class/block/md{number}/dev"), format!("9:{number}\n"));
+        }
+        assert!(free(&fake).unwrap_err().message.contains("every name from md0 to md127 is taken"));
+    }
+}

@@ -1,0 +1,689 @@
+//! Swap: a file in the directory below, with zswap before it or without, or a device of compressed
+//! memory. It stands beside what trials work on, which stays as it is.
+
+use std::path::{Path, PathBuf};
+
+use assay_base::catalogue::About;
+use assay_base::failure::{Failure, Outcome};
+use assay_base::presence::Presence;
+use assay_base::quantity::{Bytes, Percent};
+use assay_system::system::journal::Undo;
+use assay_system::system::{
+    ADD_ZRAM, Act, MOST_SWAP_PRIORITY, System, devices, mounts, swaps, sysfs,
+};
+
+use super::zram::{self, ALGORITHMS};
+use super::{Base, ByHand, Carried, Gives, Kept, Layer, Levels, Made, Recipe, Typed, Wish};
+use crate::factors::guard::Builder;
+use crate::factors::{Factor, Role, Setting, View, one_amount};
+
+/// The level that gives none.
+const NONE: &str = "none";
+const FILE: &str = "file";
+const ZRAM: &str = "zram";
+const ZSWAP: &str = "zswap";
+/// What zram takes where nothing is said: every version that can swap has it.
+const USUAL_ALGORITHM: &str = "lzo-rle";
+/// Bytes of swap where a study does not say.
+const USUAL_SIZE: Bytes = Bytes(1 << 30);
+const LEAST_SIZE: Bytes = Bytes(1 << 20);
+/// The level of zswap's share that leaves it as it is.
+const AS_IT_IS: &str = "as-it-is";
+/// Allocators in which zswap may pack pages.
+const ALLOCATORS: [&str; 3] = ["zbud", "z3fold", "zsmalloc"];
+/// Where zswap is set.
+const PARAMETERS: &str = "/sys/module/zswap/parameters";
+/// What names its allocator there.
+const ALLOCATOR: &str = "zpool";
+/// Where zram-generator looks for files beside its own.
+const GENERATOR: &str = "/etc/systemd/zram-generator.conf.d";
+/// File systems of which the kernel takes a file as swap without further ado.
+const ABLE: [&str; 6] = ["ext2", "ext3", "ext4", "xfs", "f2fs", "vfat"];
+/// Those that are memory: swap on them would take what it is to give.
+const MEMORY: [&str; 2] = ["tmpfs", "ramfs"];
+/// Stands for the directory where a file is made.
+const DIRECTORY: &str = "DIRECTORY";
+
+/// Swap.
+pub(super) struct Swap;
+
+struct Kind;
+struct Size;
+struct Pool;
+struct Allocator;
+
+/// What is to be had.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Wanted {
+    File,
+    Zram(String),
+    /// By a compressor, or the one that is set.
+    Zswap(Option<String>),
+}
+
+fn wanted(level: &str) -> Result<Option<Wanted>, String> {
+    let (kind, algorithm) = match level.split_once(':') {
+        Some((kind, algorithm)) => (kind, Some(algorithm)),
+        None => (level, None),
+    };
+    let known = |algorithm: &str| {
+        if ALGORITHMS.contains(&algorithm) {
+            return Ok(algorithm.to_owned());
+        }
+        Err(format!("`{algorithm}` is no algorithm: say one of {}", ALGORITHMS.join(", ")))
+    };
+    match (kind, algorithm) {
+        (NONE, None) => Ok(None),
+        (FILE, None) => Ok(Some(Wanted::File)),
+        (ZRAM, own) => Ok(Some(Wanted::Zram(known(own.unwrap_or(USUAL_ALGORITHM))?))),
+        (ZSWAP, own) => Ok(Some(Wanted::Zswap(own.map(known).transpose()?))),
+        _ => Err(format!(
+            "`{level}` is no swap: say {NONE}, {FILE}, {ZRAM} or {ZSWAP}; the last two also with their \
+             algorithm, such as {ZRAM}:lz4"
+        )),
+    }
+}
+
+/// Whether a level has a file that pages are written to.
+pub fn has_file(level: &str) -> bool {
+    matches!(wanted(level), Ok(Some(Wanted::File | Wanted::Zswap(_))))
+}
+
+/// Name of the factor that says where swap is.
+pub const SWAP: &str = "swap";
+
+impl Factor for Kind {
+    fn about(&self) -> &About {
+        &About {
+            name: SWAP,
+            summary: "where memory goes that does not fit: nowhere, to a file, or packed into memory",
+            text: "`none`: work with a limit of memory gets no swap, whatever the machine has. `file`: a \
+                   swap file in the directory of the target, which must lie on a disk (not in memory, \
+                   and not on btrfs or a network). `zram`: a zram device, by lzo-rle or with its \
+                   algorithm, such as `zram:lz4`. `zswap`: a swap file with zswap before it, by the \
+                   compressor that is set or with one, such as `zswap:lzo`. All of them have the highest \
+                   priority, so that the machine's own swap is not used; zswap is off but for its own \
+                   level, and is emptied when its file is removed from swap. Needs root.",
+        }
+    }
+
+    fn example(&self) -> &'static str {
+        "[\"none\", \"file\", \"zswap\", \"zram\"]"
+    }
+
+    fn role(&self) -> Role {
+        Role::Layer
+    }
+
+    fn judge(&self, level: &str) -> Result<(), String> {
+        wanted(level).map(drop)
+    }
+
+    fn observe(&self, _: &str, view: &View<'_>) -> Presence<String> {
+        let areas = swaps::read(view.system);
+        let Ok(areas) = areas else { return Presence::absent("/proc/swaps cannot be read") };
+        let Some(first) = areas.into_iter().max_by_key(|area| area.priority) else {
+            return Presence::Present(NONE.to_owned());
+        };
+        let name = devices::name_at(view.system, &first.path);
+        if let Some(name) = name.filter(|name| name.starts_with(ZRAM)) {
+            let text = sysfs::text(view.system, &sysfs::block(&name).join("comp_algorithm"));
+            return sysfs::parsed(text, sysfs::chosen).map(|own| format!("{ZRAM}:{own}"));
+        }
+        let parameter = |name| sysfs::text(view.system, &Path::new(PARAMETERS).join(name));
+        match (parameter("enabled").value().map(|own| own.trim() == "Y"), parameter("compressor")) {
+            (Some(true), Presence::Present(own)) => {
+                Presence::Present(format!("{ZSWAP}:{}", own.trim()))
+            }
+            _ => Presence::Present(FILE.to_owned()),
+        }
+    }
+}
+
+impl Factor for Size {
+    fn about(&self) -> &About {
+        &About {
+            name: "swap-size",
+            summary: "bytes of the swap",
+            text: "Before compression, such as `512 MiB`; 1 GiB by default. A file takes them of the disk \
+                   at once; a zram device takes memory for what it holds. It goes with the factor swap.",
+        }
+    }
+
+    fn example(&self) -> &'static str {
+        "[\"512 MiB\", \"1 GiB\"]"
+    }
+
+    fn role(&self) -> Role {
+        Role::Layer
+    }
+
+    fn judge(&self, level: &str) -> Result<(), String> {
+        let size: Bytes = level.parse()?;
+        if size < LEAST_SIZE {
+            return Err(format!("`{level}` is too small: say {LEAST_SIZE} at least"));
+        }
+        Ok(())
+    }
+
+    fn same(&self, one: &str, other: &str) -> bool {
+        one_amount::<Bytes>(one, other)
+    }
+
+    fn observe(&self, _: &str, _: &View<'_>) -> Presence<String> {
+        Presence::absent("it is the size of swap that the study makes")
+    }
+}
+
+impl Factor for Pool {
+    fn about(&self) -> &About {
+        &About {
+            name: "zswap-pool",
+            summary: "share of the machine's memory that zswap may take",
+            text: "Whole percent, such as `20 %`, or `as-it-is`; `max_pool_percent` of zswap. What does \
+                   not fit goes to the swap file. It goes with the factor swap.",
+        }
+    }
+
+    fn example(&self) -> &'static str {
+        "[\"as-it-is\", \"20 %\", \"50 %\"]"
+    }
+
+    fn role(&self) -> Role {
+        Role::Layer
+    }
+
+    fn judge(&self, level: &str) -> Result<(), String> {
+        if level == AS_IT_IS {
+            return Ok(());
+        }
+        level.parse::<Percent>().map(drop).map_err(|error| format!("{error}; or say {AS_IT_IS}"))
+    }
+
+    fn same(&self, one: &str, other: &str) -> bool {
+        one_amount::<Percent>(one, other)
+    }
+
+    fn observe(&self, _: &str, view: &View<'_>) -> Presence<String> {
+        let text = sysfs::text(view.system, &Path::new(PARAMETERS).join("max_pool_percent"));
+        text.map(|own| format!("{} %", own.trim()))
+    }
+}
+
+impl Factor for Allocator {
+    fn about(&self) -> &About {
+        &About {
+            name: "zswap-allocator",
+            summary: "how zswap lays packed pages into memory",
+            text: "`zbud` puts two into a page, `z3fold` three, `zsmalloc` as many as there is room for; or \
+                   `as-it-is`: `zpool` of zswap, which kernels since Linux 6.18 do not have (theirs is \
+                   zsmalloc). Pages that shrink to a little more than half take a whole one each with \
+                   zbud, which is the usual one of many distributions. It goes with the factor swap.",
+        }
+    }
+
+    fn example(&self) -> &'static str {
+        "[\"as-it-is\", \"zbud\", \"zsmalloc\"]"
+    }
+
+    fn role(&self) -> Role {
+        Role::Layer
+    }
+
+    fn judge(&self, level: &str) -> Result<(), String> {
+        if level == AS_IT_IS || ALLOCATORS.contains(&level) {
+            return Ok(());
+        }
+        Err(format!(
+            "`{level}` is no allocator: say one of {}, or {AS_IT_IS}",
+            ALLOCATORS.join(", ")
+        ))
+    }
+
+    fn observe(&self, _: &str, view: &View<'_>) -> Presence<String> {
+        let text = sysfs::text(view.system, &Path::new(PARAMETERS).join(ALLOCATOR));
+        text.map(|own| own.trim().to_owned())
+    }
+}
+
+impl Layer for Swap {
+    fn noun(&self) -> &'static str {
+        "swap area"
+    }
+
+    fn factors(&self) -> &'static [&'static dyn Factor] {
+        &[&Kind, &Size, &Pool, &Allocator]
+    }
+
+    fn recipe(&self, wish: &Wish<'_>) -> Option<Box<dyn Recipe>> {
+        let wanted = wish.level(Kind.about().name).and_then(|level| wanted(level).ok())??;
+        let size = wish.level(Size.about().name).and_then(|level| level.parse().ok());
+        let pool = wish.level(Pool.about().name).and_then(|level| level.parse::<Percent>().ok());
+        let percent = pool.map(|share| (share.fraction() * 100.0).round() as u32);
+        let allocator = wish.level(Allocator.about().name).filter(|level| *level != AS_IT_IS);
+        let allocator = allocator.map(str::to_owned);
+        Some(Box::new(Area { wanted, size: size.unwrap_or(USUAL_SIZE), percent, allocator }))
+    }
+
+    fn choices(&self) -> Vec<String> {
+        [FILE, "zram:lz4", "zswap:lzo"].map(str::to_owned).to_vec()
+    }
+
+    fn ground(&self) -> Levels {
+        Levels::from([("filesystem".to_owned(), "ext4".to_owned())])
+    }
+
+    fn needs_device(&self) -> bool {
+        false
+    }
+}
+
+/// Swap as an arm wants it.
+struct Area {
+    wanted: Wanted,
+    size: Bytes,
+    /// zswap's share of memory.
+    percent: Option<u32>,
+    /// zswap's allocator.
+    allocator: Option<String>,
+}
+
+impl Area {
+    /// What zswap is to be: on for its own level, else off where the kernel has it.
+    fn parameters(&self) -> Vec<(&'static str, String)> {
+        let Wanted::Zswap(compressor) = &self.wanted else {
+            return vec![("enabled", "N".to_owned())];
+        };
+        let compressor = compressor.as_ref().map(|own| ("compressor", own.clone()));
+        let percent = self.percent.map(|own| ("max_pool_percent", own.to_string()));
+        let allocator = self.allocator.as_ref().map(|own| (ALLOCATOR, own.clone()));
+        let on = ("enabled", "Y".to_owned());
+        compressor.into_iter().chain(allocator).chain(percent).chain([on]).collect()
+    }
+
+    fn is_zswap(&self) -> bool {
+        matches!(self.wanted, Wanted::Zswap(_))
+    }
+
+    fn set_zswap(&self, builder: &mut Builder<'_, '_>) -> Outcome<()> {
+        for (name, value) in self.parameters() {
+            let path = Path::new(PARAMETERS).join(name);
+            let is_there = sysfs::there(builder.system().read_text(&path));
+            if !self.is_zswap() && is_there.is_ok_and(|found| found.is_none()) {
+                continue;
+            }
+            builder.set(&Setting { path, value, device: None, also: Vec::new() })?;
+        }
+        Ok(())
+    }
+
+    /// A file of swap in a directory.
+    fn file(&self, builder: &mut Builder<'_, '_>, directory: &Path) -> Outcome<PathBuf> {
+        let system = builder.system();
+        let directory = system
+            .canonical(directory)
+            .map_err(|error| Failure::refused(format!("{}: {error}", directory.display())))?;
+        can_hold_swap(system, &directory).map_err(Failure::refused)?;
+        let room =
+            system.space(&directory).ok().filter(|space| space.available_bytes < self.size.0);
+        if let Some(space) = room {
+            return Err(Failure::refused(format!(
+                "{} has {} free, and the swap file needs {}: make room there, name another directory, or \
+                 say a smaller swap-size",
+                directory.display(),
+                Bytes(space.available_bytes >> 20 << 20),
+                self.size
+            )));
+        }
+        let path = directory.join(format!(".assay-{}", builder.name("swap")));
+        let made = Act::AllocateFile { path: path.clone(), bytes: self.size.0 };
+        builder.act(Undo::File { path: path.clone() }, &made)?;
+        Ok(path)
+    }
+}
+
+/// Whether a swap file can lie in a directory.
+///
+/// # Errors
+/// Why it cannot, and what to do.
+fn can_hold_swap(system: &dyn System, directory: &Path) -> Result<(), String> {
+    let table = mounts::read(system).unwrap_or_default();
+    let device = system.status(directory).ok().map(|found| found.device);
+    let Some(entry) = mounts::find(&table, directory, device) else { return Ok(()) };
+    let (filesystem, shown) = (entry.mount.filesystem.as_str(), directory.display());
+    if MEMORY.contains(&filesystem) {
+        return Err(format!(
+            "{shown} is memory ({filesystem}): swap there would take what it is to give; name a directory \
+             on a disk"
+        ));
+    }
+    if !ABLE.contains(&filesystem) {
+        return Err(format!(
+            "no swap file can be made on {filesystem} ({shown}) without further ado: name a directory on \
+             ext4 or xfs"
+        ));
+    }
+    // What lies below a loop device's file counts as well.
+    let name = devices::name_at(system, Path::new(&entry.mount.source));
+    let below = name.and_then(|name| devices::backing_file(system, &name));
+    match below.as_deref().and_then(Path::parent) {
+        Some(below) => can_hold_swap(system, below),
+        None => Ok(()),
+    }
+}
+
+impl Recipe for Area {
+    fn words(&self) -> String {
+        match &self.wanted {
+            Wanted::File => format!("a swap file of {}", self.size),
+            Wanted::Zram(algorithm) => format!("{} of zram ({algorithm}) as swap", self.size),
+            Wanted::Zswap(Some(own)) => {
+                format!("zswap ({own}) before a swap file of {}", self.size)
+            }
+            Wanted::Zswap(None) => format!("zswap before a swap file of {}", self.size),
+        }
+    }
+
+    fn gives(&self) -> Gives {
+        Gives::Directory
+    }
+
+    fn carried(&self) -> Carried {
+        let modules = match &self.wanted {
+            Wanted::Zram(_) => vec!["zram"],
+            Wanted::File | Wanted::Zswap(_) => Vec::new(),
+        };
+        Carried { programs: Vec::new(), modules }
+    }
+
+    fn missing(&self, system: &dyn System, _: &[u64]) -> Option<String> {
+        let is_there = |path: &str| sysfs::there(system.status(Path::new(path)));
+        let lacks = |path: &str| is_there(path).is_ok_and(|found| found.is_none());
+        match &self.wanted {
+            _ if lacks(swaps::TABLE) => Some("this kernel has no swap (CONFIG_SWAP)".to_owned()),
+            Wanted::Zram(_) if lacks(ADD_ZRAM) => {
+                Some("this kernel has no zram, or has not loaded it: try modprobe zram".to_owned())
+            }
+            Wanted::Zram(algorithm) => zram::lacks(system, algorithm),
+            Wanted::Zswap(_) if lacks(PARAMETERS) => {
+                Some("this kernel has no zswap (CONFIG_ZSWAP)".to_owned())
+            }
+            Wanted::Zswap(_)
+                if self.allocator.is_some() && lacks(&format!("{PARAMETERS}/{ALLOCATOR}")) =>
+            {
+                let what = "this kernel's zswap has one allocator (zsmalloc, since Linux 6.18)";
+                Some(what.to_owned())
+            }
+            _ => None,
+        }
+    }
+
+    fn make(&self, builder: &mut Builder<'_, '_>, below: &[Base]) -> Outcome<Base> {
+        let [Base::Directory(directory)] = below else {
+            let why = "swap is given beside a directory: name one, on a disk";
+            return Err(Failure::refused(why));
+        };
+        self.set_zswap(builder)?;
+        let area = match &self.wanted {
+            Wanted::Zram(algorithm) => {
+                let (device, undo) = builder.add_zram(algorithm, self.size.0)?;
+                let made = builder.made(&device, &undo, &[])?;
+                builder.act_on(&made, undo, &Act::MakeSwap { path: device.clone() })?;
+                device
+            }
+            Wanted::File | Wanted::Zswap(_) => {
+                let path = self.file(builder, directory)?;
+                let undo = Undo::File { path: path.clone() };
+                builder.act(undo, &Act::MakeSwap { path: path.clone() })?;
+                path
+            }
+        };
+        let on = Act::SwapOn { path: area.clone(), priority: MOST_SWAP_PRIORITY };
+        builder.act(Undo::Swap { path: area.clone() }, &on)?;
+        if !swaps::has(builder.system(), &area).unwrap_or(false) {
+            return Err(Failure::refused(format!("{on}: the kernel does not show it")));
+        }
+        Ok(Base::Directory(directory.clone()))
+    }
+
+    fn see(&self, system: &dyn System, made: &Made) -> Result<(), String> {
+        for undo in &made.undo {
+            let Undo::Swap { path } = undo else { continue };
+            match swaps::has(system, path) {
+                Ok(true) => {}
+                Ok(false) => return Err(format!("{} is no swap any more", path.display())),
+                Err(error) => return Err(format!("{}: {error}", swaps::TABLE)),
+            }
+        }
+        for (name, value) in self.parameters() {
+            let path = Path::new(PARAMETERS).join(name);
+            let now = sysfs::text(system, &path);
+            match now.value().map(|now| now.trim()) {
+                Some(now) if now != value => return Err(format!("{} is {now}", path.display())),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn typed(&self, below: &[PathBuf]) -> Typed {
+        let out = below.first().cloned().unwrap_or_else(|| DIRECTORY.into());
+        let set = |path: PathBuf, value: String| Act::Set { path, value };
+        let parameters = self.parameters().into_iter();
+        let mut acts: Vec<Act> =
+            parameters.map(|(name, value)| set(Path::new(PARAMETERS).join(name), value)).collect();
+        let path = match &self.wanted {
+            Wanted::Zram(algorithm) => {
+                let place = sysfs::block(zram::ANY);
+                acts.push(zram::added());
+                acts.push(set(place.join("comp_algorithm"), algorithm.clone()));
+                acts.push(set(place.join("disksize"), self.size.0.to_string()));
+                devices::file_of(zram::ANY)
+            }
+            Wanted::File | Wanted::Zswap(_) => {
+                let path = out.join("swapfile");
+                acts.push(Act::AllocateFile { path: path.clone(), bytes: self.size.0 });
+                path
+            }
+        };
+        acts.push(Act::MakeSwap { path: path.clone() });
+        acts.push(Act::SwapOn { path, priority: MOST_SWAP_PRIORITY });
+        Typed { acts, out }
+    }
+
+    /// A zram device by zram-generator's file, which it reads at the next start; zswap now and by
+    /// tmpfiles.d. A swap file is the operator's.
+    fn kept(&self, id: &str) -> Kept {
+        match &self.wanted {
+            Wanted::File => Kept::default(),
+            Wanted::Zram(algorithm) => {
+                let text = format!(
+                    "# Written by assay advise apply {id}; assay restore undo {id} takes it away.\n[zram0]\nzram-size = {}\n\
+                     compression-algorithm = {algorithm}\n",
+                    self.size.0 >> 20
+                );
+                let path = Path::new(GENERATOR).join(format!("61-assay-{id}.conf"));
+                Kept { settings: Vec::new(), files: vec![(path, text)] }
+            }
+            Wanted::Zswap(_) => {
+                let setting = |(name, value)| Setting {
+                    path: Path::new(PARAMETERS).join(name),
+                    value,
+                    device: None,
+                    also: Vec::new(),
+                };
+                let settings = self.parameters().into_iter().map(setting).collect();
+                Kept { settings, files: Vec::new() }
+            }
+        }
+    }
+
+    fn by_hand(&self, below: &[PathBuf]) -> ByHand {
+        let lasting = match &self.wanted {
+            Wanted::File => ("/swapfile none swap defaults 0 0".to_owned(), "for /etc/fstab"),
+            Wanted::Zram(algorithm) => (
+                format!(
+                    "[zram0] zram-size = {} compression-algorithm = {algorithm}",
+                    self.size.0 >> 20
+                ),
+                "for /etc/systemd/zram-generator.conf, a line each",
+            ),
+            Wanted::Zswap(compressor) => {
+                let compressor = compressor.as_ref();
+                let compressor = compressor.map(|own| format!(" zswap.compressor={own}"));
+                let percent = self.percent.map(|own| format!(" zswap.max_pool_percent={own}"));
+                let allocator = self.allocator.as_ref();
+                let allocator = allocator.map(|own| format!(" zswap.{ALLOCATOR}={own}"));
+                let line = format!(
+                    "zswap.enabled=1{}{}{}",
+                    compressor.unwrap_or_default(),
+                    allocator.unwrap_or_default(),
+                    percent.unwrap_or_default()
+                );
+                (line, "for the kernel's command line, beside a swap file in /etc/fstab")
+            }
+        };
+        ByHand {
+            typed: self.typed(below),
+            why: "assay gives swap only to measure it",
+            lasting: Some(lasting),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_system::system::Fake;
+
+    use super::*;
+
+    #[test]
+    fn levels_say_what_to_write() {
+        for level in ["none", "file", "zram", "zram:lz4", "zswap", "zswap:lzo"] {
+            assert_eq!(Kind.judge(level), Ok(()), "{level}");
+        }
+        for level in ["disk", "zram:gzip", "file:lz4", "none:lz4", "zswap:"] {
+            let told = Kind.judge(level).unwrap_err();
+            assert!(told.contains("say"), "{told}");
+        }
+        assert!(Size.judge("512").is_err() && Size.judge("1 KiB").is_err());
+        assert!(Pool.judge("20 %").is_ok() && Pool.judge("as-it-is").is_ok());
+        assert!(Pool.judge("much").is_err());
+        assert!(Allocator.judge("zbud").is_ok() && Allocator.judge("as-it-is").is_ok());
+        assert!(Allocator.judge("slab").unwrap_err().contains("say one of zbud"));
+    }
+
+    #[test]
+    fn a_file_lies_on_a_disk_and_not_in_memory() {
+        let fake = Fake::new();
+        fake.put(
+            "/proc/self/mountinfo",
+            "27 1 254:0 / / rw - ext4 /dev/vda rw\n\
+             28 27 0:25 / /tmp rw - tmpfs none rw\n\
+             29 27 0:26 / /data rw - btrfs /dev/vdb rw\n",
+        );
+        assert_eq!(can_hold_swap(&fake, Path::new("/home")), Ok(()));
+        let told = can_hold_swap(&fake, Path::new("/tmp/here")).unwrap_err();
+        assert!(told.starts_with("/tmp/here is memory (tmpfs)"), "{told}");
+        let told = can_hold_swap(&fake, Path::new("/data")).unwrap_err();
+        assert!(told.contains("on btrfs (/data)"), "{told}");
+    }
+
+    #[test]
+    fn an_algorithm_that_the_kernel_has_not_is_known_beforehand() {
+        let fake = Fake::new();
+        for path in [swaps::TABLE, ADD_ZRAM] {
+            fake.put(path, "");
+        }
+        fake.put("/sys/block/zram0/size", "0\n");
+        fake.put("/sys/class/block/zram0/comp_algorithm", "lzo [lz4] \n");
+        let missing = |level: &str| {
+            let levels = Levels::from([("swap".to_owned(), level.to_owned())]);
+            Swap.recipe(&Wish::of(&levels)).unwrap().missing(&fake, &[])
+        };
+        assert_eq!(missing("zram:lz4"), None);
+        let told = "this kernel's zram has no zstd: it has lzo, lz4";
+        assert_eq!(missing("zram:zstd").as_deref(), Some(told));
+    }
+
+    #[test]
+    fn an_allocator_is_asked_of_kernels_that_have_a_choice() {
+        let fake = Fake::new();
+        for path in [swaps::TABLE, "/sys/module/zswap/parameters/enabled"] {
+            fake.put(path, "");
+        }
+        let missing = |allocator: &str| {
+            let level = |(name, level): (&str, &str)| (name.to_owned(), level.to_owned());
+            let levels = [("swap", "zswap"), ("zswap-allocator", allocator)].map(level);
+            Swap.recipe(&Wish::of(&Levels::from(levels))).unwrap().missing(&fake, &[])
+        };
+        assert_eq!(missing("as-it-is"), None);
+        assert!(missing("zbud").unwrap().contains("has one allocator"));
+        fake.put("/sys/module/zswap/parameters/zpool", "zbud\n");
+        assert_eq!(missing("zbud"), None);
+    }
+
+    #[test]
+    fn what_the_machine_has_is_told_as_a_level() {
+        let fake = Fake::new();
+        let site = assay_system::system::site::Site::loop_to_be(1 << 20);
+        let view = View { system: &fake, site: &site };
+        let head = "Filename Type Size Used Priority\n";
+        fake.put(swaps::TABLE, head);
+        assert_eq!(Kind.observe("swap", &view), Presence::Present("none".to_owned()));
+        fake.put(swaps::TABLE, format!("{head}/swapfile file 1024 0 -2\n"));
+        assert_eq!(Kind.observe("swap", &view), Presence::Present("file".to_owned()));
+        fake.put("/sys/module/zswap/parameters/enabled", "Y\n");
+        fake.put("/sys/module/zswap/parameters/compressor", "lzo\n");
+        assert_eq!(Kind.observe("swap", &view), Presence::Present("zswap:lzo".to_owned()));
+    }
+
+    #[test]
+    fn what_is_missing_for_swap_is_said_where_it_is() {
+        let fake = Fake::new();
+        let missing = |level: &str| {
+            let levels = Levels::from([("swap".to_owned(), level.to_owned())]);
+            Swap.recipe(&Wish::of(&levels)).unwrap().missing(&fake, &[])
+        };
+        assert!(missing("file").unwrap().contains("CONFIG_SWAP"));
+        fake.put(swaps::TABLE, "");
+        assert_eq!(missing("file"), None);
+        assert!(missing("zram").unwrap().contains("try modprobe zram"));
+        assert!(missing("zswap").unwrap().contains("CONFIG_ZSWAP"));
+        fake.put(ADD_ZRAM, "").put("/sys/module/zswap/parameters/enabled", "N\n");
+        assert_eq!((missing("zram"), missing("zswap")), (None, None));
+        let none = Levels::from([("swap".to_owned(), "none".to_owned())]);
+        assert!(Swap.recipe(&Wish::of(&none)).is_none());
+    }
+
+    #[test]
+    fn sizes_begin_at_a_mebibyte() {
+        assert!(Size.judge("1 MiB").is_ok());
+        assert!(Size.judge("1048575 B").unwrap_err().contains("say 1 MiB at least"));
+        assert!(Pool.judge("100 %").is_ok());
+    }
+
+    #[test]
+    fn the_swap_that_is_used_first_is_what_the_machine_has() {
+        let fake = Fake::new();
+        let site = assay_system::system::site::Site::loop_to_be(1 << 20);
+        let view = View { system: &fake, site: &site };
+        let head = "Filename Type Size Used Priority\n";
+        assert!(Kind.observe("swap", &view).value().is_none(), "no table");
+        fake.add("block /dev/zram3 252:3\n").unwrap();
+        fake.put("/sys/dev/block/252:3/dev", "252:3\n")
+            .put("/sys/class/block/zram3/dev", "252:3\n");
+        fake.put("/sys/class/block/zram3/comp_algorithm", "lzo [lz4]\n");
+        let table = |zram: i32| {
+            fake.put(
+                swaps::TABLE,
+                format!("{head}/swapfile file 1 0 5\n/dev/zram3 partition 1 0 {zram}\n"),
+            );
+            Kind.observe("swap", &view).value().cloned()
+        };
+        assert_eq!(table(4).as_deref(), Some("file"));
+        fake.put("/sys/module/zswap/parameters/enabled", "N\n");
+        fake.put("/sys/module/zswap/parameters/compressor", "lzo\n");
+        assert_eq!(table(4).as_deref(), Some("file"), "zswap is off");
+    }
+}

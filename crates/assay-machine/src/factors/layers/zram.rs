@@ -1,0 +1,344 @@
+//! A device of compressed memory, in the place of what lies below: that is left alone.
+
+use std::path::{Path, PathBuf};
+
+use assay_base::catalogue::About;
+use assay_base::failure::Outcome;
+use assay_base::presence::Presence;
+use assay_base::quantity::Bytes;
+use assay_system::system::journal::Undo;
+use assay_system::system::{ADD_ZRAM, Act, System, devices, sysfs};
+
+use super::{Base, ByHand, Carried, Gives, Layer, Made, Recipe, Typed, Wish};
+use crate::factors::guard::Builder;
+use crate::factors::{Factor, Role, View, one_amount};
+
+/// The level that makes none.
+const NONE: &str = "none";
+/// The level of the size that is that of what lies below.
+const AS_BELOW: &str = "as-below";
+/// What the kernel's versions have had.
+pub(super) const ALGORITHMS: [&str; 7] =
+    ["lzo-rle", "lzo", "lz4", "lz4hc", "zstd", "deflate", "842"];
+/// The smallest device that is worth one.
+const SMALLEST: Bytes = Bytes(1 << 20);
+/// Bytes of which a device is a multiple.
+const PAGE: u64 = 4096;
+/// Memory that is left to the machine: one part in so many of what is free.
+const LEFT: u64 = 8;
+
+/// Devices of compressed memory.
+pub(super) struct Zram;
+
+struct Algorithm;
+struct Size;
+
+impl Factor for Algorithm {
+    fn about(&self) -> &About {
+        &About {
+            name: "zram",
+            summary: "a device of compressed memory in the place of the target, by its algorithm",
+            text: "`none`: trials stand on the target itself. Else a zram device is added and trials, \
+                   or what else the study makes, stand on that; the target is not touched. An \
+                   algorithm is one that this kernel's zram lists: `lzo-rle`, `lzo`, `lz4`, `lz4hc`, \
+                   `zstd`, `deflate` or `842`; it is set before the size and read back. What it \
+                   holds takes memory of the machine, all of its size where nothing compresses: \
+                   a size that the free memory does not have is refused. How well it compresses is \
+                   the metric `compression_ratio`, of mm_stat. Its rates are those of memory and of \
+                   the processor, of no drive.",
+        }
+    }
+
+    fn example(&self) -> &'static str {
+        "[\"none\", \"lzo-rle\", \"lz4\"]"
+    }
+
+    fn role(&self) -> Role {
+        Role::Layer
+    }
+
+    fn judge(&self, level: &str) -> Result<(), String> {
+        if level == NONE || ALGORITHMS.contains(&level) {
+            return Ok(());
+        }
+        let known = ALGORITHMS.join(", ");
+        Err(format!("`{level}` is no algorithm of zram: say {NONE}, or one of {known}"))
+    }
+
+    fn observe(&self, _: &str, view: &View<'_>) -> Presence<String> {
+        let layers = view.site.layers.iter();
+        match layers.map(|layer| &layer.name).find(|name| name.starts_with("zram")) {
+            None => Presence::Present(NONE.to_owned()),
+            Some(name) => sysfs::parsed(
+                sysfs::text(view.system, &sysfs::block(name).join("comp_algorithm")),
+                sysfs::chosen,
+            ),
+        }
+    }
+}
+
+impl Factor for Size {
+    fn about(&self) -> &About {
+        &About {
+            name: "zram-size",
+            summary: "bytes of the device of compressed memory",
+            text: "Before compression, such as `512 MiB`, or `as-below`: those of what lies below, \
+                   which is the default. It goes with the factor zram.",
+        }
+    }
+
+    fn example(&self) -> &'static str {
+        "[\"as-below\", \"512 MiB\"]"
+    }
+
+    fn role(&self) -> Role {
+        Role::Layer
+    }
+
+    fn judge(&self, level: &str) -> Result<(), String> {
+        if level == AS_BELOW {
+            return Ok(());
+        }
+        match level.parse::<Bytes>() {
+            Err(error) => Err(format!("{error}; or say {AS_BELOW}")),
+            Ok(size) if size < SMALLEST => {
+                Err(format!("`{level}` is too small: say at least {SMALLEST}"))
+            }
+            Ok(size) if size.0 % PAGE != 0 => Err(format!(
+                "`{level}` is no multiple of {}, which the kernel would round",
+                Bytes(PAGE)
+            )),
+            Ok(_) => Ok(()),
+        }
+    }
+
+    fn same(&self, one: &str, other: &str) -> bool {
+        one_amount::<Bytes>(one, other)
+    }
+
+    fn observe(&self, _: &str, _: &View<'_>) -> Presence<String> {
+        Presence::absent("it is the size of a device that the study makes")
+    }
+}
+
+impl Layer for Zram {
+    fn noun(&self) -> &'static str {
+        "zram device"
+    }
+
+    fn factors(&self) -> &'static [&'static dyn Factor] {
+        &[&Algorithm, &Size]
+    }
+
+    fn recipe(&self, wish: &Wish<'_>) -> Option<Box<dyn Recipe>> {
+        let algorithm = wish.level(Algorithm.about().name).filter(|level| *level != NONE)?;
+        let size = wish.level(Size.about().name).and_then(|level| level.parse::<Bytes>().ok());
+        Some(Box::new(Wanted { algorithm: algorithm.to_owned(), size }))
+    }
+
+    fn choices(&self) -> Vec<String> {
+        ALGORITHMS.map(str::to_owned).to_vec()
+    }
+}
+
+/// A device as an arm wants it.
+struct Wanted {
+    algorithm: String,
+    /// None where it is that of what lies below.
+    size: Option<Bytes>,
+}
+
+impl Wanted {
+    fn bytes(&self, below: &[u64]) -> u64 {
+        let usual = below.first().copied().unwrap_or(0) / PAGE * PAGE;
+        self.size.map_or(usual, |size| size.0)
+    }
+
+    fn acts(&self, number: &str, bytes: &str) -> Vec<Act> {
+        let set = |file: &str, value: &str| Act::Set {
+            path: Path::new("/sys/block").join(number).join(file),
+            value: value.to_owned(),
+        };
+        vec![set("comp_algorithm", &self.algorithm), set("disksize", bytes)]
+    }
+}
+
+impl Recipe for Wanted {
+    fn words(&self) -> String {
+        format!("zram ({})", self.algorithm)
+    }
+
+    fn gives(&self) -> Gives {
+        Gives::Device
+    }
+
+    fn carried(&self) -> Carried {
+        Carried { programs: Vec::new(), modules: vec!["zram"] }
+    }
+
+    fn room(&self, below: &[u64]) -> u64 {
+        self.bytes(below)
+    }
+
+    fn missing(&self, system: &dyn System, below: &[u64]) -> Option<String> {
+        if sysfs::there(system.status(Path::new(ADD_ZRAM))).is_ok_and(|found| found.is_none()) {
+            return Some("this kernel has no zram, or has not loaded it: try modprobe zram".into());
+        }
+        if let Some(lack) = lacks(system, &self.algorithm) {
+            return Some(lack);
+        }
+        let bytes = self.bytes(below);
+        let free = available(system)?;
+        // Asked of no size in particular: whether there could be any.
+        if below.iter().all(|bytes| *bytes >= u64::MAX / 8) || bytes <= free - free / LEFT {
+            return None;
+        }
+        Some(format!(
+            "a zram device of {} may take as much memory, and {} are free: say a smaller zram-size, \
+             or a smaller area",
+            Bytes(bytes),
+            Bytes(free >> 20 << 20)
+        ))
+    }
+
+    fn make(&self, builder: &mut Builder<'_, '_>, below: &[Base]) -> Outcome<Base> {
+        let bytes = |base: &Base| match base {
+            Base::Device(device) => device.extent.range.end - device.extent.range.start,
+            Base::Directory(_) => 0,
+        };
+        let below: Vec<u64> = below.iter().map(bytes).collect();
+        let (device, undo) = builder.add_zram(&self.algorithm, self.bytes(&below))?;
+        builder.made(&device, &undo, &[]).map(Base::Device)
+    }
+
+    fn see(&self, system: &dyn System, made: &Made) -> Result<(), String> {
+        let Base::Device(device) = &made.base else { return Ok(()) };
+        let name = &device.extent.device;
+        let own = |undo: &Undo| undo.takes_away(system, name);
+        if !made.undo.iter().any(own) {
+            return Err(format!("{} is gone", device.file().display()));
+        }
+        let file = sysfs::block(name).join("comp_algorithm");
+        let now = sysfs::parsed(sysfs::text(system, &file), sysfs::chosen);
+        let bytes = devices::size_of(system, name);
+        match now.value() {
+            Some(now) if *now != self.algorithm => {
+                Err(format!("{name} compresses by {now}, not by {}", self.algorithm))
+            }
+            _ if bytes != device.extent.range.end => Err(format!("{name} has {}", Bytes(bytes))),
+            Some(_) => Ok(()),
+            None => Err(now.reason().unwrap_or_default().to_owned()),
+        }
+    }
+
+    fn typed(&self, _: &[PathBuf]) -> Typed {
+        let bytes = self.size.map_or_else(|| "BYTES".to_owned(), |size| size.0.to_string());
+        let mut acts = vec![added()];
+        acts.extend(self.acts(ANY, &bytes));
+        Typed { acts, out: devices::file_of(ANY) }
+    }
+
+    fn by_hand(&self, below: &[PathBuf]) -> ByHand {
+        let size =
+            self.size.map_or_else(|| "ram / 2".to_owned(), |size| (size.0 >> 20).to_string());
+        let algorithm = &self.algorithm;
+        let line = format!("[zram0] zram-size = {size} compression-algorithm = {algorithm}");
+        ByHand {
+            typed: self.typed(below),
+            why: "assay makes zram devices only to measure them",
+            lasting: Some((line, "for /etc/systemd/zram-generator.conf, a line each")),
+        }
+    }
+}
+
+/// Stands for the device that the kernel adds: any number may be somebody's already.
+pub(super) const ANY: &str = "zramN";
+
+/// The line that adds one, and prints its number.
+pub(super) fn added() -> Act {
+    Act::Run { program: "cat".to_owned(), arguments: vec![ADD_ZRAM.to_owned()] }
+}
+
+/// That this kernel's zram has no such algorithm, where some device tells those that it has.
+pub(super) fn lacks(system: &dyn System, algorithm: &str) -> Option<String> {
+    let known = algorithms(system)?;
+    let is_there = known.iter().any(|own| own == algorithm);
+    let known = known.join(", ");
+    (!is_there).then(|| format!("this kernel's zram has no {algorithm}: it has {known}"))
+}
+
+/// Algorithms of this kernel, where some device tells them.
+fn algorithms(system: &dyn System) -> Option<Vec<String>> {
+    let names = system.list(Path::new("/sys/block")).unwrap_or_default();
+    let device = names.into_iter().find(|name| name.starts_with("zram"))?;
+    let text = system.read_text(&sysfs::block(&device).join("comp_algorithm")).ok()?;
+    Some(text.split_whitespace().map(|word| word.trim_matches(['[', ']']).to_owned()).collect())
+}
+
+/// Bytes of memory that are free or can be freed.
+fn available(system: &dyn System) -> Option<u64> {
+    let text = system.read_text(Path::new("/proc/meminfo")).ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    let kib: u64 = line.split_whitespace().next()?.parse().ok()?;
+    Some(kib << 10)
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_system::system::Fake;
+
+    use super::*;
+
+    fn missing(fake: &Fake, algorithm: &str, bytes: u64) -> Option<String> {
+        let wanted = Wanted { algorithm: algorithm.to_owned(), size: None };
+        wanted.missing(fake, &[bytes])
+    }
+
+    #[test]
+    fn what_is_missing_for_a_device_is_said() {
+        let fake = Fake::new();
+        assert!(missing(&fake, "lz4", 1 << 30).unwrap().ends_with("try modprobe zram"));
+        fake.put(ADD_ZRAM, "");
+        assert_eq!(missing(&fake, "zstd", 1 << 30), None, "not known until there is one");
+        fake.add("dir /sys/block/zram0\ndir /sys/class/block").unwrap();
+        fake.put("/sys/class/block/zram0/comp_algorithm", "[lzo-rle] lzo lz4 \n");
+        assert_eq!(
+            missing(&fake, "zstd", 1 << 30).unwrap(),
+            "this kernel's zram has no zstd: it has lzo-rle, lzo, lz4"
+        );
+        fake.put("/proc/meminfo", "MemTotal: 4000000 kB\nMemAvailable: 1048576 kB\n");
+        assert_eq!(missing(&fake, "lz4", 800 << 20), None);
+        assert_eq!(
+            missing(&fake, "lz4", 1 << 30).unwrap(),
+            "a zram device of 1 GiB may take as much memory, and 1 GiB are free: say a smaller \
+             zram-size, or a smaller area"
+        );
+    }
+
+    #[test]
+    fn levels_say_what_to_write() {
+        assert!(Algorithm.judge("none").is_ok() && Algorithm.judge("lz4").is_ok());
+        assert!(Algorithm.judge("gzip").unwrap_err().contains("lzo-rle, lzo, lz4"));
+        assert!(Size.judge("512 MiB").is_ok() && Size.judge("as-below").is_ok());
+        for wrong in ["512", "4 KiB", "1048577 B", "large"] {
+            assert!(Size.judge(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn an_eighth_of_the_memory_is_left() {
+        let fake = Fake::new();
+        fake.put(ADD_ZRAM, "");
+        fake.put("/proc/meminfo", "MemAvailable: 1048576 kB\n");
+        let of = |bytes| missing(&fake, "lz4", bytes);
+        assert_eq!(of(896 << 20), None, "seven eighths of a gibibyte");
+        assert!(of((896 << 20) + PAGE).is_some());
+        assert_eq!(of(u64::MAX / 8), None, "asked of no size in particular");
+        let wanted =
+            |size: Option<u64>| Wanted { algorithm: "lz4".to_owned(), size: size.map(Bytes) };
+        assert_eq!(wanted(None).room(&[10_000, 99_999]), 8192, "whole pages of the first");
+        assert_eq!((wanted(None).room(&[]), wanted(Some(5 << 20)).room(&[1])), (0, 5 << 20));
+        assert_eq!(wanted(None).words(), "zram (lz4)");
+        assert!(Size.judge("1 MiB").is_ok() && Size.judge("1044480 B").is_err());
+    }
+}

@@ -1,0 +1,119 @@
+//! An arm as the lines that one would type.
+
+use std::path::PathBuf;
+
+use assay_system::system::Act;
+
+use super::guard::setters;
+use super::layers::{Levels, Stack, Wish};
+use super::{View, find};
+
+/// Stands for the directory that a file system is mounted on.
+pub const MOUNT_POINT: &str = "MOUNTPOINT";
+/// Stands for a device that nobody named.
+pub const DEVICE: &str = "/dev/DEVICE";
+/// Stands for the label that each file system gets.
+pub(super) const LABEL: &str = "LABEL";
+
+/// What layers are made on, as far as somebody said that.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Below {
+    /// The devices that the user named; of others no line is made that would change them.
+    pub named: Vec<PathBuf>,
+    /// How many there are to be.
+    pub members: usize,
+}
+
+/// The lines that bring a target to an arm, in their order. Names of devices that nobody named are left
+/// open, and so are settings without a view.
+pub fn lines<'l>(
+    arm: impl IntoIterator<Item = (&'l String, &'l String)> + Clone,
+    view: Option<&View<'_>>,
+    below: &Below,
+) -> Vec<String> {
+    let mut lines = layers_of(arm.clone(), below);
+    for (name, level) in setters(arm) {
+        let settings = match (find(name), view) {
+            (Some(factor), Some(view)) => factor.settings(name, level, view),
+            _ => Err(String::new()),
+        };
+        match settings {
+            Ok(settings) => lines.extend(
+                settings.into_iter().map(|s| Act::Set { path: s.path, value: s.value }.to_string()),
+            ),
+            Err(reason) if reason.is_empty() => lines.push(format!("# {name}: {level}")),
+            Err(reason) => lines.push(format!("# {name}: {level}: {reason}")),
+        }
+    }
+    lines
+}
+
+fn layers_of<'l>(
+    arm: impl IntoIterator<Item = (&'l String, &'l String)>,
+    below: &Below,
+) -> Vec<String> {
+    let named = arm.into_iter().map(|(name, level)| (name.clone(), level.clone()));
+    let levels: Levels = named.collect();
+    let Ok(stack) = Stack::of(&Wish::of(&levels)) else { return Vec::new() };
+    // Fewer than are needed may have been named.
+    let open = stack.open_names(DEVICE, below.members.max(below.named.len()));
+    let open = open.into_iter().skip(below.named.len());
+    let files: Vec<PathBuf> = below.named.iter().cloned().chain(open).collect();
+    let lost = stack.lost(&files).map(|lost| format!("# {lost}"));
+    let acts = stack.typed(files).acts;
+    lost.into_iter().chain(acts.iter().map(ToString::to_string)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use assay_system::system::Fake;
+    use assay_system::system::site::Site;
+
+    use super::*;
+
+    #[test]
+    fn an_arm_without_a_machine_is_told_with_open_names() {
+        let level = |name: &str, level: &str| (name.to_owned(), level.to_owned());
+        let arm: BTreeMap<String, String> = [
+            level("filesystem", "xfs"),
+            level("mount-options", "noatime"),
+            level("scheduler", "bfq"),
+            level("depth", "4"),
+        ]
+        .into();
+        let expected = [
+            "# all data on /dev/DEVICE are lost",
+            "mkfs.xfs -f -q -K -L LABEL /dev/DEVICE",
+            "mount -t xfs -o noatime /dev/DEVICE MOUNTPOINT",
+            "# scheduler: bfq",
+        ];
+        assert_eq!(lines(&arm, None, &Below::default()), expected);
+    }
+
+    #[test]
+    fn lines_name_a_device_only_where_the_user_did_and_as_many_as_an_array_needs() {
+        let fake = Fake::new();
+        let mut site = Site::loop_to_be(1 << 30);
+        site.counted = vec!["vda".to_owned()];
+        let view = View { system: &fake, site: &site };
+        let arm = |name: &str, level: &str| BTreeMap::from([(name.to_owned(), level.to_owned())]);
+        let told = |arm: &BTreeMap<String, String>, named: &[&str], members: usize| {
+            let named = named.iter().map(PathBuf::from).collect();
+            lines(arm, Some(&view), &Below { named, members }).join("\n")
+        };
+        let made = arm("filesystem", "ext4");
+        assert!(!told(&made, &[], 1).contains("vda"), "{}", told(&made, &[], 1));
+        assert!(
+            told(&made, &["/dev/sdx"], 1).contains("# all data on /dev/sdx are lost\nmkfs.ext4")
+        );
+        let array = told(&arm("raid", "raid5"), &[], 4);
+        let four = "/dev/DEVICE1 /dev/DEVICE2 /dev/DEVICE3 /dev/DEVICE4";
+        assert!(array.contains(&format!("--raid-devices=4 {four}")), "{array}");
+        let one_named = told(&arm("raid", "raid5"), &["/dev/sdx"], 1);
+        let three = "--raid-devices=3 /dev/sdx /dev/DEVICE2 /dev/DEVICE3";
+        assert!(one_named.contains(three), "{one_named}");
+        assert!(!told(&arm("scheduler", "none"), &[], 1).contains("lost"));
+    }
+}

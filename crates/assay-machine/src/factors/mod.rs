@@ -1,0 +1,296 @@
+//! What a study may change of the machine: each factor says how a level is written, what it needs,
+//! and how it is seen to have taken effect. The [`guard`] makes the changes and undoes them.
+//!
+//! A factor knows nothing of studies: it is handed a level and what the target stands on.
+
+pub mod filesystem;
+pub mod guard;
+mod knobs;
+pub mod layers;
+pub mod lines;
+pub mod network;
+mod observed;
+pub mod permanent;
+mod tunable;
+
+#[cfg(test)]
+mod tests;
+#[cfg(test)]
+mod told_tests;
+
+use std::path::PathBuf;
+
+use assay_base::catalogue::About;
+use assay_base::presence::Presence;
+use assay_system::system::site::Site;
+use assay_system::system::{System, devices};
+
+pub use guard::Guard;
+
+/// What kind of change a factor makes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Settings of the kernel, written back afterwards.
+    Setting,
+    /// A part of what trials stand on, made by its [layer](layers::Layer) on a device whose
+    /// data are given up, taken down afterwards.
+    Layer,
+    /// Nothing: the operator sets it, the tool looks and records.
+    Observed,
+}
+
+impl Role {
+    /// How it is undone, in words.
+    pub const fn undone(self) -> &'static str {
+        match self {
+            Self::Setting => "written back",
+            Self::Layer => "taken down; the device's data are lost",
+            Self::Observed => "nothing to undo: you set it, the tool looks and records",
+        }
+    }
+
+    /// Whether it changes anything that must be put back.
+    pub const fn changes(self) -> bool {
+        matches!(self, Self::Setting | Self::Layer)
+    }
+}
+
+/// What a factor may look at.
+#[derive(Clone, Copy)]
+pub struct View<'a> {
+    /// The machine.
+    pub system: &'a dyn System,
+    /// What the target stands on.
+    pub site: &'a Site,
+}
+
+/// One setting of the kernel, as a level wants it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Setting {
+    /// Its file.
+    pub path: PathBuf,
+    /// What it is to hold, as it reads there.
+    pub value: String,
+    /// Kernel name of the device that it belongs to, where it belongs to one.
+    pub device: Option<String>,
+    /// Settings beside it that the kernel changes with it.
+    pub also: Vec<PathBuf>,
+}
+
+/// A setting under the one name that its file has, and with its device: names below /sys are many.
+///
+/// # Errors
+/// Why its place cannot be told: under another name it would be put back wrongly.
+pub fn located(system: &dyn System, setting: Setting) -> Result<Setting, String> {
+    let here = |path: &PathBuf| {
+        system.canonical(path).map_err(|error| format!("{}: {error}", path.display()))
+    };
+    let path = here(&setting.path)?;
+    let device = setting.device.or_else(|| {
+        let mut parts = path.iter().skip_while(|part| *part != "block").skip(1);
+        let name = parts.next()?.to_string_lossy().into_owned();
+        devices::number_of(system, &name).map(|_| name)
+    });
+    let also = setting.also.iter().map(here).collect::<Result<_, _>>()?;
+    Ok(Setting { also, path, device, value: setting.value })
+}
+
+/// Whether two levels are one amount, however it is written.
+fn one_amount<T: std::str::FromStr + PartialEq>(one: &str, other: &str) -> bool {
+    let amounts = one.parse::<T>().ok().zip(other.parse::<T>().ok());
+    one == other || amounts.is_some_and(|(one, other)| one == other)
+}
+
+/// Something that a study may vary of the machine.
+pub trait Factor: Sync {
+    /// What it says of itself.
+    fn about(&self) -> &About;
+
+    /// Levels as an example, as a study file writes them.
+    fn example(&self) -> &'static str;
+
+    /// What kind of change it makes.
+    fn role(&self) -> Role;
+
+    /// Whether a level is one; else in one line what to write instead.
+    fn judge(&self, level: &str) -> Result<(), String>;
+
+    /// Whether two levels are the same.
+    fn same(&self, one: &str, other: &str) -> bool {
+        one == other
+    }
+
+    /// The settings that bring the machine to a level; else why they cannot be had here.
+    fn settings(
+        &self,
+        _name: &str,
+        _level: &str,
+        _view: &View<'_>,
+    ) -> Result<Vec<Setting>, String> {
+        Ok(Vec::new())
+    }
+
+    /// What one would type for a level; `DEVICE` stands for a drive that has no lasting name.
+    fn typed(&self, _name: &str, _level: &str, _site: &Site) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// What a level may cost that no number of a study shows: data after a power cut.
+    fn caution(&self, _level: &str) -> Option<&'static str> {
+        None
+    }
+
+    /// Why its levels are not for a device that is mounted and at work, and what to do instead; none
+    /// where they change nothing that lies on it, and nothing that could be lost.
+    fn not_live(&self, _name: &str) -> Option<&'static str> {
+        match self.role() {
+            Role::Setting => Some(
+                "it is not known to be safe there: compare it with a load of its own, for example \
+                 by assay run tunable",
+            ),
+            Role::Layer => Some(
+                "it is made anew, and all that lies on the device would be lost: compare it with a \
+                 load of its own, on another device or with --lab",
+            ),
+            Role::Observed => None,
+        }
+    }
+
+    /// Whether its settings belong to the devices of the target, so that who has those has them.
+    fn is_of_device(&self) -> bool {
+        self.role() == Role::Layer
+    }
+
+    /// The level that the machine is at, as far as it can be seen.
+    fn observe(&self, name: &str, view: &View<'_>) -> Presence<String>;
+}
+
+/// The factors that make nothing, in the order in which they are brought about: some settings change
+/// others.
+static FACTORS: &[&dyn Factor] = &[
+    &knobs::SCHEDULER,
+    &knobs::QUEUE_DEPTH,
+    &knobs::READ_AHEAD,
+    &knobs::WRITE_CACHE,
+    &knobs::WRITEBACK_THROTTLE,
+    &knobs::MERGES,
+    &knobs::MAX_SECTORS,
+    &knobs::DIRTY_RATIO,
+    &knobs::DIRTY_BACKGROUND_RATIO,
+    &knobs::DIRTY_EXPIRE,
+    &knobs::SWAPPINESS,
+    &knobs::PAGE_CLUSTER,
+    &knobs::CACHE_PRESSURE,
+    &knobs::GOVERNOR,
+    &knobs::TURBO,
+    &tunable::Tunable,
+    &observed::PLATFORM,
+    &observed::DRIVE_KIND,
+    &observed::ENCRYPTION,
+    &observed::KERNEL,
+    &observed::ROOT_DEVICE,
+    &observed::LABEL,
+];
+
+/// All factors, in the order in which they are brought about: what is made first.
+pub fn all() -> impl Iterator<Item = &'static dyn Factor> {
+    let made = layers::LAYERS.iter().flat_map(|layer| layer.factors());
+    made.chain(FACTORS).copied()
+}
+
+/// Levels of a factor's example, as text.
+pub fn example_levels(factor: &dyn Factor) -> Vec<String> {
+    levels_of(factor.example())
+}
+
+/// Levels of an example, a list as a study file writes it, as text.
+pub fn levels_of(example: &str) -> Vec<String> {
+    let levels: Vec<serde_json::Value> = serde_json::from_str(example).unwrap_or_default();
+    levels.iter().map(|l| l.as_str().map_or_else(|| l.to_string(), str::to_owned)).collect()
+}
+
+/// The factor with a name; `tunable:/sys/...` and `tunable:/proc/sys/...` name any other setting.
+pub fn find(name: &str) -> Option<&'static dyn Factor> {
+    let tunable = || tunable::path_of(name).map(|_| &tunable::Tunable as &dyn Factor);
+    all().find(|factor| factor.about().name == name).or_else(tunable)
+}
+
+/// Refuses names of settings that are not on the list of those that studies need, and that were not
+/// allowed one by one.
+///
+/// # Errors
+/// In one line which one it is, and what to say on the command line where it is meant.
+pub fn permitted<'n>(
+    names: impl IntoIterator<Item = &'n str>,
+    allowed: &[PathBuf],
+) -> Result<(), String> {
+    let paths = names.into_iter().filter_map(tunable::path_of);
+    let mut foreign = paths.filter(|path| !tunable::is_listed(path) && !allowed.contains(path));
+    foreign.next().map_or(Ok(()), |path| {
+        let path = path.display();
+        Err(format!(
+            "{path} is no setting that studies usually write (vm, queues of block devices, zswap, zram, limits of control groups); where it is meant, `assay run --help` says how it is allowed"
+        ))
+    })
+}
+
+/// Refuses factors that are not for a device that is mounted and at work; settings that were allowed
+/// one by one are.
+///
+/// # Errors
+/// In one line which one it is, and what to do instead.
+pub fn live<'n>(
+    names: impl IntoIterator<Item = &'n str>,
+    allowed: &[PathBuf],
+) -> Result<(), String> {
+    let meant = |name: &str| tunable::path_of(name).is_some_and(|path| allowed.contains(&path));
+    let mut refused = names
+        .into_iter()
+        .filter(|name| !meant(name))
+        .filter_map(|name| find(name)?.not_live(name).map(|why| (name, why)));
+    refused.next().map_or(Ok(()), |(name, why)| {
+        Err(format!("{name} is not changed under a mounted device at work: {why}"))
+    })
+}
+
+/// The path of a setting that is allowed on the command line; none where no setting lies there.
+pub fn setting_path(text: &str) -> Option<PathBuf> {
+    tunable::path_of(&format!("{}{text}", tunable::PREFIX)).or_else(|| tunable::path_of(text))
+}
+
+/// Whether a name is that of a factor of a kind.
+pub fn has_role(name: &str, role: Role) -> bool {
+    find(name).is_some_and(|factor| factor.role() == role)
+}
+
+/// Whether a name is that of a factor that changes the machine.
+pub fn changes(name: &str) -> bool {
+    find(name).is_some_and(|factor| factor.role().changes())
+}
+
+/// Whether a name is that of a factor that changes the devices of the target.
+pub fn is_of_device(name: &str) -> bool {
+    find(name).is_some_and(|factor| factor.role().changes() && factor.is_of_device())
+}
+
+/// Whether a name is that of a factor that changes what the whole machine has once.
+pub fn is_of_machine(name: &str) -> bool {
+    let beside = layers::of_factor(name).is_some_and(|layer| !layer.needs_device());
+    find(name).is_some_and(|factor| factor.role().changes() && (beside || !factor.is_of_device()))
+}
+
+/// What an arm may cost that no number shows, each once.
+pub fn cautions<'l>(arm: impl IntoIterator<Item = (&'l String, &'l String)>) -> Vec<&'static str> {
+    let own = |(name, level): (&String, &String)| find(name)?.caution(level);
+    let mut found: Vec<&'static str> = arm.into_iter().filter_map(own).collect();
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
+/// Position of a factor in the order in which they are brought about.
+pub fn rank(name: &str) -> usize {
+    let own = find(name).map(|factor| factor.about().name);
+    let place = all().position(|factor| Some(factor.about().name) == own);
+    place.unwrap_or_else(|| all().count())
+}

@@ -1,0 +1,262 @@
+//! What is changed of the network, under the guard: the laboratory's name spaces, and how the way out of an
+//! interface is shaped.
+
+use std::path::Path;
+
+use assay_base::failure::{Failure, Outcome};
+use assay_system::system::journal::Undo;
+use assay_system::system::network::{Shaped, Shaper, lab, names_of_own, root_of, shown};
+use assay_system::system::{System, sysfs};
+
+use super::Guard;
+
+/// Makes the laboratory.
+///
+/// # Errors
+/// Refused where name spaces cannot be made here; what was made by then is taken back.
+pub fn make_lab(system: &dyn System, guard: &mut Guard<'_>) -> Outcome<()> {
+    for program in ["ip", "tc"] {
+        if system.program(program).is_none() {
+            return Err(Failure::refused(format!(
+                "{program} is not installed here: the laboratory is made with it (package iproute2)"
+            )));
+        }
+    }
+    for space in lab::SPACES {
+        let file = Path::new(lab::PLACE).join(space);
+        if sysfs::there(system.status(&file)).is_ok_and(|found| found.is_some()) {
+            return Err(Failure::refused(format!(
+                "there is a network name space {space} that this run did not make: end what uses it, \
+                 then ip netns del {space}"
+            )));
+        }
+    }
+    let made = guard.build(|builder| {
+        for space in lab::SPACES {
+            let undo = Undo::NetworkSpace { name: space.to_owned() };
+            builder.act_on_network(undo, &lab::make(space))?;
+        }
+        let undo = Undo::NetworkSpace { name: lab::CLIENT.to_owned() };
+        lab::furnish().iter().try_for_each(|act| builder.act_on_network(undo.clone(), act))
+    });
+    made.map(drop).map_err(|failure| {
+        let hint = if system.user().id == 0 {
+            "this may be a container without the right to make network name spaces (CAP_SYS_ADMIN)"
+        } else {
+            "run it with sudo"
+        };
+        Failure { message: format!("{}; {hint}", failure.message), ..failure }
+    })
+}
+
+/// Brings the way out of an interface to what a trial wants; what is there of an earlier trial goes first.
+///
+/// # Errors
+/// Refused where there is no such interface, where it has a discipline that somebody gave it, or where this
+/// kernel has none that can do it.
+pub fn shape(system: &dyn System, guard: &mut Guard<'_>, wanted: &Shaped) -> Outcome<()> {
+    let refused = |what: String| Failure::refused(format!("{}: {what}", wanted.interface));
+    let namespace = wanted.namespace.as_deref();
+    let own = |undo: &&Undo| {
+        matches!(undo, Undo::Discipline { namespace, interface, .. }
+            if (namespace, interface) == (&wanted.namespace, &wanted.interface))
+    };
+    if let Some(undo) = guard.undos().iter().find(own).cloned() {
+        guard.take_down(&[undo])?;
+    }
+    let now = told(system, wanted).map_err(refused)?;
+    if wanted.shaper.is_none() {
+        return Ok(());
+    }
+    let candidates = wanted.shaper.candidates(wanted.base);
+    if candidates.is_empty() {
+        return Err(refused(format!("nobody knows the rate that {} is a share of", wanted.shaper)));
+    }
+    is_free(&now, &wanted.interface).map_err(refused)?;
+    let undo = Undo::Discipline {
+        namespace: wanted.namespace.clone(),
+        interface: wanted.interface.clone(),
+        original: now,
+    };
+    let mut last = Failure::refused("nothing was tried");
+    for discipline in candidates {
+        let made = guard.build(|builder| {
+            let acts = discipline.acts(namespace, &wanted.interface);
+            acts.iter().try_for_each(|act| builder.act_on_network(undo.clone(), act))
+        });
+        match made {
+            Ok(_) => return seen(system, wanted).map_err(refused),
+            // Nothing else is tried where something is left of it.
+            Err(failure) if failure.kind != assay_base::failure::Kind::Refused => {
+                return Err(failure);
+            }
+            Err(failure) => last = failure,
+        }
+    }
+    Err(refused(format!("this kernel cannot shape it as {}: {}", wanted.shaper, last.message)))
+}
+
+/// Whether an interface is there and has no discipline that somebody gave it.
+///
+/// # Errors
+/// Refused with what is in the way.
+pub fn may_be_shaped(system: &dyn System, interface: &str) -> Outcome<()> {
+    let wanted = Shaped {
+        namespace: None,
+        interface: interface.to_owned(),
+        shaper: Shaper::NONE,
+        base: None,
+    };
+    let free = told(system, &wanted).and_then(|now| is_free(&now, interface));
+    free.map_err(|what| Failure::refused(format!("{interface}: {what}")))
+}
+
+/// Whether what `tc` shows is as the kernel gives it.
+fn is_free(shown: &str, interface: &str) -> Result<(), String> {
+    match root_of(shown) {
+        Some((_, "0:")) => Ok(()),
+        Some((kind, handle)) => Err(format!(
+            "somebody gave it the discipline {kind} {handle}, which is not taken away: tc qdisc del dev \
+             {interface} root, and set it again afterwards"
+        )),
+        None => Err(format!("tc tells nothing of its queue: {:?}", shown.trim())),
+    }
+}
+
+/// What `tc` shows of an interface.
+fn told(system: &dyn System, wanted: &Shaped) -> Result<String, String> {
+    let words = shown(wanted.namespace.as_deref(), &wanted.interface);
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let told = system.output_of("tc", &words);
+    let told = told.map_err(|error| format!("tc (package iproute2) cannot be run: {error}"))?;
+    if told.trim().is_empty() {
+        return Err(
+            "there is no such interface (any more): ip link shows those that there are".to_owned()
+        );
+    }
+    Ok(told)
+}
+
+/// Whether an interface is still shaped as a trial wants it.
+///
+/// # Errors
+/// How it is instead.
+pub fn seen(system: &dyn System, wanted: &Shaped) -> Result<(), String> {
+    let now = told(system, wanted)?;
+    let own = names_of_own(&now);
+    let roots: Vec<&str> =
+        wanted.shaper.candidates(wanted.base).iter().map(|one| one.means.root()).collect();
+    match own {
+        None if wanted.shaper.is_none() => Ok(()),
+        Some(kind) if roots.contains(&kind) => Ok(()),
+        _ => Err(format!(
+            "{} is not shaped as {}: {}",
+            wanted.interface,
+            wanted.shaper,
+            now.lines().next().unwrap_or_default().trim()
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_system::system::Fake;
+    use assay_system::system::network::BitRate;
+
+    use super::*;
+
+    fn wanted(shaper: &str) -> Shaped {
+        Shaped {
+            namespace: None,
+            interface: "eth0".to_owned(),
+            shaper: shaper.parse().unwrap(),
+            base: Some(BitRate(5_000_000)),
+        }
+    }
+
+    fn root(fake: &Fake) -> String {
+        fake.output_of("tc", &["qdisc", "show", "dev", "eth0"]).unwrap()
+    }
+
+    #[test]
+    fn an_interface_is_shaped_and_put_back() {
+        let fake = Fake::new();
+        fake.with_interface("eth0").without_disciplines(&["cake"]);
+        let before = root(&fake);
+        let mut guard = Guard::begin(&fake, Path::new("/var/lib/assay"), "a").unwrap();
+        for level in ["80 %", "95 %", "none", "tbf 95 %"] {
+            shape(&fake, &mut guard, &wanted(level)).unwrap();
+            assert_eq!(seen(&fake, &wanted(level)), Ok(()), "{level}");
+        }
+        assert!(root(&fake).starts_with("qdisc tbf a55a: root"));
+        assert!(seen(&fake, &wanted("none")).unwrap_err().contains("is not shaped as none"));
+        let told = shape(&fake, &mut guard, &wanted("cake 95 %")).unwrap_err();
+        assert!(told.message.contains("kind is unknown"), "{}", told.message);
+        assert_eq!(root(&fake), before, "what was tried is taken back");
+        shape(&fake, &mut guard, &wanted("80 %")).unwrap();
+        assert!(root(&fake).starts_with("qdisc htb"), "the next best");
+        assert_eq!(guard.undos().len(), 1);
+        guard.finish().unwrap();
+        assert_eq!(root(&fake), before);
+    }
+
+    #[test]
+    fn what_somebody_gave_an_interface_is_not_touched() {
+        let fake = Fake::new();
+        let given = "qdisc fq 8001: root refcnt 2 limit 10000p\n";
+        fake.with_interface("eth0").set_discipline("eth0", Some(given));
+        let mut guard = Guard::begin(&fake, Path::new("/var/lib/assay"), "a").unwrap();
+        let told = shape(&fake, &mut guard, &wanted("95 %")).unwrap_err();
+        assert!(told.message.contains("the discipline fq 8001:"), "{}", told.message);
+        assert!(may_be_shaped(&fake, "eth0").unwrap_err().message.contains("fq 8001:"));
+        assert!(may_be_shaped(&fake, "eth1").unwrap_err().message.contains("no such interface"));
+        shape(&fake, &mut guard, &wanted("none")).unwrap();
+        guard.finish().unwrap();
+        assert_eq!(root(&fake), given);
+    }
+
+    #[test]
+    fn an_interface_that_vanishes_is_told_and_nothing_is_left_to_do() {
+        let fake = Fake::new();
+        fake.with_interface("eth0");
+        let mut guard = Guard::begin(&fake, Path::new("/var/lib/assay"), "a").unwrap();
+        shape(&fake, &mut guard, &wanted("95 %")).unwrap();
+        fake.set_discipline("eth0", None);
+        assert!(seen(&fake, &wanted("95 %")).unwrap_err().contains("no such interface"));
+        let told = shape(&fake, &mut guard, &wanted("90 %")).unwrap_err();
+        assert!(told.message.starts_with("eth0: there is no such interface"), "{}", told.message);
+        guard.finish().unwrap();
+    }
+
+    #[test]
+    fn a_laboratory_is_made_once_and_gone_afterwards() {
+        let fake = Fake::new();
+        let mut guard = Guard::begin(&fake, Path::new("/var/lib/assay"), "a").unwrap();
+        let told = make_lab(&fake, &mut guard).unwrap_err();
+        assert!(told.message.contains("iproute2"), "{}", told.message);
+        fake.install("ip").install("tc");
+        make_lab(&fake, &mut guard).unwrap();
+        let told = make_lab(&fake, &mut guard).unwrap_err();
+        assert!(told.message.contains("ip netns del assay-client"), "{}", told.message);
+        guard.finish().unwrap();
+        assert!(fake.list(Path::new(lab::PLACE)).unwrap_or_default().is_empty());
+    }
+
+    #[test]
+    fn who_cannot_make_a_laboratory_is_told_what_may_help() {
+        for (user, words) in [(0, "CAP_SYS_ADMIN"), (1000, "run it with sudo")] {
+            // Whichever change it ends at.
+            let told = (1..12).filter_map(|at| {
+                let fake = Fake::new();
+                fake.install("ip").install("tc");
+                let faulty = assay_system::system::Faulty::dying(&fake, at);
+                let mut guard = Guard::begin(&faulty, Path::new("/var/lib/assay"), "a").ok()?;
+                fake.set_user(user);
+                Some(make_lab(&faulty, &mut guard).err()?.message)
+            });
+            let told: Vec<String> = told.collect();
+            let fits = told.iter().all(|message| message.contains(words));
+            assert!(fits && !told.is_empty(), "{told:?}");
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! What the operator sets and the tool only looks at: other hardware, another kernel, another host.
+//! A study with such a factor is run once at each of its levels, and the results are compared.
+
+use std::path::Path;
+
+use assay_base::catalogue::About;
+use assay_base::presence::Presence;
+use assay_system::system::{machine, sysfs};
+
+use super::{Factor, Role, View};
+
+/// One row.
+pub(super) struct Observed {
+    about: About,
+    example: &'static str,
+    /// The words that are levels; any word where there are none.
+    words: &'static [&'static str],
+    look: fn(&View<'_>) -> Presence<String>,
+}
+
+const fn about(name: &'static str, summary: &'static str, text: &'static str) -> About {
+    About { name, summary, text }
+}
+
+pub(super) static PLATFORM: Observed = Observed {
+    about: about(
+        "platform",
+        "bare metal, or a guest of which hypervisor",
+        "`bare-metal`, or the name of the hypervisor as `assay doctor` shows it, such as `kvm`.",
+    ),
+    example: "[\"bare-metal\", \"kvm\"]",
+    words: &[],
+    look: |view| {
+        let told = machine::machine(view.system).virtualisation;
+        told.map(|name| if name == "none" { "bare-metal".to_owned() } else { name })
+    },
+};
+
+pub(super) static DRIVE_KIND: Observed = Observed {
+    about: about(
+        "drive-kind",
+        "turning platters or flash",
+        "`ssd` or `hdd`, as the kernel tells of the drives below the target.",
+    ),
+    example: "[\"ssd\", \"hdd\"]",
+    words: &["ssd", "hdd"],
+    look: drive_kind,
+};
+
+pub(super) static ENCRYPTION: Observed = Observed {
+    about: about(
+        "encrypted",
+        "whether the target lies on an encrypted device",
+        "`yes` where dm-crypt stands between the target and its drives, else `no`. Encryption inside \
+         a drive or a file system is not seen.",
+    ),
+    example: "[\"no\", \"yes\"]",
+    words: &["yes", "no"],
+    look: |view| {
+        if view.site.layers.is_empty() {
+            return Presence::absent("what the target stands on is not known");
+        }
+        let crypt = view.site.layers.iter().any(|layer| layer.kind == "crypt");
+        Presence::Present(if crypt { "yes" } else { "no" }.to_owned())
+    },
+};
+
+pub(super) static KERNEL: Observed = Observed {
+    about: about("kernel", "the running kernel", "Its release, as `uname -r` prints it."),
+    example: "[\"6.12.1\", \"6.18.0\"]",
+    words: &[],
+    look: |view| machine::machine(view.system).kernel,
+};
+
+pub(super) static ROOT_DEVICE: Observed = Observed {
+    about: about(
+        "root-device",
+        "the device that the kernel takes its root from",
+        "What stands after `root=` on the kernel's command line.",
+    ),
+    example: "[\"/dev/sda2\", \"/dev/nvme0n1p2\"]",
+    words: &[],
+    look: |view| {
+        let line = sysfs::text(view.system, Path::new("/proc/cmdline"));
+        sysfs::parsed(line, |line| {
+            let root = line.split_whitespace().rev().find_map(|word| word.strip_prefix("root="));
+            root.map(str::to_owned)
+        })
+    },
+};
+
+pub(super) static LABEL: Observed = Observed {
+    about: about(
+        "label",
+        "what you call it",
+        "Any words: nothing of the machine tells them. Boots are labelled with `assay note boot`.",
+    ),
+    example: "[\"old disk\", \"new disk\"]",
+    words: &[],
+    look: |_| Presence::absent("a label is what you say"),
+};
+
+fn drive_kind(view: &View<'_>) -> Presence<String> {
+    let kinds = view.site.drives.iter().map(|drive| drive.rotational.value().copied());
+    let kinds: Option<Vec<bool>> = kinds.collect();
+    match kinds.as_deref() {
+        Some([first, others @ ..]) if others.iter().all(|other| other == first) => {
+            Presence::Present(if *first { "hdd" } else { "ssd" }.to_owned())
+        }
+        Some([_, ..]) => Presence::absent("the drives below the target differ"),
+        _ => Presence::absent("the drives do not tell"),
+    }
+}
+
+impl Factor for Observed {
+    fn about(&self) -> &About {
+        &self.about
+    }
+
+    fn example(&self) -> &'static str {
+        self.example
+    }
+
+    fn role(&self) -> Role {
+        Role::Observed
+    }
+
+    fn judge(&self, level: &str) -> Result<(), String> {
+        if self.words.is_empty() || self.words.contains(&level) {
+            return Ok(());
+        }
+        Err(format!("`{level}` is not known: say {}", self.words.join(" or ")))
+    }
+
+    fn observe(&self, _: &str, view: &View<'_>) -> Presence<String> {
+        (self.look)(view)
+    }
+}

@@ -1,0 +1,307 @@
+//! How a level is made to last, and what one would type for it: texts only, nothing is written here.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use assay_system::system::site::Drive;
+use assay_system::system::site::Site;
+use assay_system::system::{System, devices, sysfs};
+
+use super::layers::{ByHand, Kept, Stack, Wish};
+use super::{Setting, find, located, rank};
+
+/// Stands for a device that the operator chooses.
+pub const ANY_DEVICE: &str = "DEVICE";
+/// Stands for a directory that the operator chooses.
+pub const ANY_DIRECTORY: &str = "DIRECTORY";
+
+/// Who brings a setting back at each start of the machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Keeper {
+    /// udev, whenever the device appears.
+    Udev,
+    /// sysctl, for what lies below `/proc/sys`.
+    Sysctl,
+    /// systemd-tmpfiles, for any other file of the kernel.
+    Tmpfiles,
+}
+
+impl Keeper {
+    /// The file in which it looks, of a name that tells whose it is.
+    pub fn file(self, id: &str) -> PathBuf {
+        let (directory, ending) = match self {
+            Self::Udev => ("/etc/udev/rules.d", "rules"),
+            Self::Sysctl => ("/etc/sysctl.d", "conf"),
+            Self::Tmpfiles => ("/etc/tmpfiles.d", "conf"),
+        };
+        PathBuf::from(directory).join(format!("61-assay-{id}.{ending}"))
+    }
+}
+
+/// A line that makes one setting last.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Permanent {
+    /// Who reads it.
+    pub keeper: Keeper,
+    /// The line.
+    pub line: String,
+}
+
+/// The line that makes a setting last.
+///
+/// # Errors
+/// Why nothing can: a device that has another name at the next start, a value that no line can hold.
+pub fn permanent(system: &dyn System, setting: &Setting) -> Result<Permanent, String> {
+    // A line can be made for a setting that is not there now.
+    let setting = located(system, setting.clone()).unwrap_or_else(|_| setting.clone());
+    let Setting { path, value, device, .. } = &setting;
+    let shown = path.display();
+    if value.chars().any(|sign| sign.is_control() || "\"\\$%".contains(sign)) {
+        return Err(format!("{shown}: no configuration file can hold {value:?} as it is"));
+    }
+    if path.to_string_lossy().chars().any(char::is_control) {
+        return Err(format!("{}: no configuration file can hold such a name", path.display()));
+    }
+    if let Ok(name) = path.strip_prefix("/proc/sys") {
+        let line = format!("{} = {value}", sysctl_name(name));
+        return Ok(Permanent { keeper: Keeper::Sysctl, line });
+    }
+    if let Some(device) = device {
+        let line =
+            format!("{}, {}", whose(system, device)?, assignment(system, path, device, value)?);
+        return Ok(Permanent { keeper: Keeper::Udev, line });
+    }
+    if path.starts_with("/sys/fs/btrfs") {
+        return Err(format!("{shown} is there only while the file system is mounted"));
+    }
+    if path.to_string_lossy().contains([' ', '"', '*', '?', '[', '%']) {
+        return Err(format!("{shown}: tmpfiles.d would read this path otherwise"));
+    }
+    Ok(Permanent { keeper: Keeper::Tmpfiles, line: format!("w {shown} - - - - {value}") })
+}
+
+/// With dots, unless a part of the name has one itself.
+fn sysctl_name(name: &Path) -> String {
+    let name = name.to_string_lossy();
+    if name.contains('.') { name.into_owned() } else { name.replace('/', ".") }
+}
+
+fn assignment(
+    system: &dyn System,
+    path: &Path,
+    device: &str,
+    value: &str,
+) -> Result<String, String> {
+    let named = sysfs::block(device);
+    let place = system.canonical(&named).unwrap_or_else(|_| named.clone());
+    let below = path.strip_prefix(&named).or_else(|_| path.strip_prefix(place)).map_err(|_| {
+        format!("{} does not belong to {device}: no udev rule can set it", path.display())
+    })?;
+    Ok(format!("ATTR{{{}}}=\"{value}\"", below.display()))
+}
+
+/// The matches of a udev rule for one device, by what stays the same when names change.
+fn whose(system: &dyn System, device: &str) -> Result<String, String> {
+    if device.starts_with("loop") {
+        return Err(format!(
+            "{device}: loop devices are numbered anew, nothing can be set for one permanently"
+        ));
+    }
+    let drive = devices::drive(system, device);
+    let name = match own_mark(system, device, &drive) {
+        Some((key, id)) => format!("{key}==\"{}\"", matched(&id)),
+        None => format!("KERNEL==\"{}\"", matched(device)),
+    };
+    Ok(format!("ACTION==\"add|change\", SUBSYSTEM==\"block\", ENV{{DEVTYPE}}==\"disk\", {name}"))
+}
+
+/// Where udev finds the mark of a device, and the mark.
+fn own_mark(system: &dyn System, device: &str, drive: &Drive) -> Option<(&'static str, String)> {
+    if device.starts_with("dm-") {
+        let uuid = sysfs::text(system, &sysfs::block(device).join("dm/uuid"));
+        return Some(("ATTR{dm/uuid}", uuid.value()?.clone()));
+    }
+    let serial = drive.serial.value()?.clone();
+    let key = match drive.bus.value().map(String::as_str) {
+        Some("sata" | "usb") => "ENV{ID_SERIAL_SHORT}",
+        Some("scsi") => "ENV{ID_SCSI_SERIAL}",
+        Some("virtio") if device.starts_with("sd") => "ENV{ID_SCSI_SERIAL}",
+        _ => "ATTRS{serial}",
+    };
+    Some((key, serial))
+}
+
+/// A text for udev to match: signs that mean something there, or that udev replaces, match any one.
+fn matched(text: &str) -> String {
+    let plain = |sign: char| sign.is_ascii_alphanumeric() || "-_.:+".contains(sign);
+    text.trim().chars().map(|sign| if plain(sign) { sign } else { '?' }).collect()
+}
+
+/// What one would type to bring a machine to the levels of an arm; levels that are no settings of
+/// the machine have no line.
+pub fn typed(levels: &BTreeMap<String, String>, site: &Site) -> Vec<String> {
+    let mut named: Vec<(&String, &String)> = levels.iter().collect();
+    named.sort_by_key(|(name, _)| rank(name));
+    let settings =
+        named.into_iter().filter_map(|(name, level)| Some(find(name)?.typed(name, level, site)));
+    let made = made(levels, site).into_iter().flat_map(|one| one.typed.acts);
+    made.map(|act| act.to_string()).chain(settings.flatten()).collect()
+}
+
+/// What one would make for an arm, the lowest first: the tool makes its own only for measuring. It is made
+/// on devices that the operator names, as many as those that were measured.
+pub fn made(levels: &BTreeMap<String, String>, site: &Site) -> Vec<ByHand> {
+    let stack = Stack::of(&Wish::of(levels));
+    stack.map(|stack| stack.by_hand(any_devices(&stack, site))).unwrap_or_default()
+}
+
+/// What is lost when that is made, as a sentence; none where nothing is.
+pub fn lost(levels: &BTreeMap<String, String>, site: &Site) -> Option<String> {
+    let stack = Stack::of(&Wish::of(levels)).ok()?;
+    stack.lost(&any_devices(&stack, site))
+}
+
+fn any_devices(stack: &Stack, site: &Site) -> Vec<PathBuf> {
+    stack.open_names(ANY_DEVICE, site.counted.len())
+}
+
+/// What of an arm that is made for measuring the tool itself can make last.
+pub fn kept(levels: &BTreeMap<String, String>, id: &str) -> Vec<Kept> {
+    Stack::of(&Wish::of(levels)).map(|stack| stack.kept(id)).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_system::system::Fake;
+
+    use super::*;
+
+    const DRIVES: &str = "
+file /sys/class/block/sda/device/vpd_pg80 x
+link /sys/block/nvme0n1 ../devices/pci0000:00/0000:00:01.0/nvme/nvme0/nvme0n1
+link /sys/class/block/nvme0n1 ../../devices/pci0000:00/0000:00:01.0/nvme/nvme0/nvme0n1
+file /sys/devices/pci0000:00/0000:00:01.0/nvme/nvme0/nvme0n1/device/serial S4 X/1
+file /sys/devices/pci0000:00/0000:00:01.0/nvme/nvme0/nvme0n1/size 1000
+file /sys/class/block/dm-0/dm/uuid LVM-abc
+file /sys/class/block/vdb/size 1000
+";
+
+    fn line(path: &str, value: &str, device: Option<&str>) -> Result<Permanent, String> {
+        let fake = Fake::recorded(DRIVES).unwrap();
+        let device = device.map(str::to_owned);
+        let (path, value) = (path.into(), value.to_owned());
+        permanent(&fake, &Setting { path, value, device, also: Vec::new() })
+    }
+
+    #[test]
+    fn each_setting_has_the_keeper_that_can_bring_it_back() {
+        let rows = [
+            ("/proc/sys/vm/dirty_ratio", "5", None, Keeper::Sysctl, "vm.dirty_ratio = 5"),
+            (
+                "/proc/sys/net/ipv4/conf/eth0.1/mtu",
+                "9",
+                None,
+                Keeper::Sysctl,
+                "net/ipv4/conf/eth0.1/mtu = 9",
+            ),
+            (
+                "/sys/module/zfs/parameters/x",
+                "3",
+                None,
+                Keeper::Tmpfiles,
+                "w /sys/module/zfs/parameters/x - - - - 3",
+            ),
+            (
+                "/sys/class/block/dm-0/queue/read_ahead_kb",
+                "4096",
+                Some("dm-0"),
+                Keeper::Udev,
+                "ACTION==\"add|change\", SUBSYSTEM==\"block\", ENV{DEVTYPE}==\"disk\", \
+                 ATTR{dm/uuid}==\"LVM-abc\", ATTR{queue/read_ahead_kb}=\"4096\"",
+            ),
+            (
+                "/sys/class/block/nvme0n1/queue/scheduler",
+                "none",
+                Some("nvme0n1"),
+                Keeper::Udev,
+                "ACTION==\"add|change\", SUBSYSTEM==\"block\", ENV{DEVTYPE}==\"disk\", \
+                 ATTRS{serial}==\"S4?X?1\", ATTR{queue/scheduler}=\"none\"",
+            ),
+            (
+                "/sys/class/block/vdb/queue/write_cache",
+                "write back",
+                Some("vdb"),
+                Keeper::Udev,
+                "ACTION==\"add|change\", SUBSYSTEM==\"block\", ENV{DEVTYPE}==\"disk\", \
+                 KERNEL==\"vdb\", ATTR{queue/write_cache}=\"write back\"",
+            ),
+        ];
+        for (path, value, device, keeper, text) in rows {
+            let found = line(path, value, device).unwrap();
+            assert_eq!((found.keeper, found.line.as_str()), (keeper, text));
+        }
+    }
+
+    #[test]
+    fn what_cannot_last_says_why() {
+        let rows = [
+            ("/sys/class/block/loop0/queue/scheduler", "bfq", Some("loop0"), "numbered anew"),
+            ("/proc/sys/vm/x", "a\"b", None, "can hold"),
+            ("/sys/fs/btrfs/1-2/bdi/read_ahead_kb", "4", None, "while the file system is mounted"),
+            ("/sys/module/a b", "4", None, "otherwise"),
+            ("/sys/module/other", "4", Some("vdb"), "does not belong to vdb"),
+        ];
+        for (path, value, device, reason) in rows {
+            let message = line(path, value, device).unwrap_err();
+            assert!(message.contains(reason), "{message}");
+        }
+    }
+
+    #[test]
+    fn what_one_would_type_names_the_settings_own_files() {
+        let arm = |pairs: &[(&str, &str)]| {
+            pairs.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect()
+        };
+        let site = Site::loop_to_be(1 << 30);
+        let levels: BTreeMap<String, String> = arm(&[
+            ("dirty-ratio", "5 %"),
+            ("filesystem", "xfs"),
+            ("governor", "performance"),
+            ("mkfs-options", "-m crc=0"),
+            ("mount-options", "noatime"),
+            ("size", "4 KiB"),
+            ("tunable:/proc/sys/vm/page-cluster", "0"),
+        ]);
+        assert_eq!(
+            typed(&levels, &site),
+            [
+                "mkfs.xfs -m crc=0 DEVICE",
+                "mount -t xfs -o noatime DEVICE DIRECTORY",
+                "echo 5 > /proc/sys/vm/dirty_ratio",
+                "echo performance | tee /sys/devices/system/cpu/cpufreq/policy*/scaling_governor",
+                "echo 0 > /proc/sys/vm/page-cluster",
+            ]
+        );
+        let lasting = made(&levels, &site).remove(0).lasting.unwrap().0;
+        assert_eq!(lasting, "DEVICE DIRECTORY xfs noatime 0 2");
+        assert_eq!(lost(&levels, &site).unwrap(), "all data on DEVICE are lost");
+    }
+
+    #[test]
+    fn an_array_is_made_of_as_many_devices_as_were_measured_and_says_what_is_lost() {
+        let arm = |raid: &str| BTreeMap::from([("raid".to_owned(), raid.to_owned())]);
+        let mut site = Site::loop_to_be(1 << 30);
+        let devices = |raid: &str, site: &Site| {
+            let line = typed(&arm(raid), site).remove(0);
+            line.split_once("--raid-devices=").unwrap().1.to_owned()
+        };
+        assert_eq!(devices("raid5", &site), "3 DEVICE1 DEVICE2 DEVICE3", "fewer make none");
+        site.counted = ["loop0", "loop1", "loop2", "loop3"].map(str::to_owned).into();
+        assert_eq!(devices("raid5", &site), "4 DEVICE1 DEVICE2 DEVICE3 DEVICE4");
+        assert_eq!(devices("raid0", &site), "4 DEVICE1 DEVICE2 DEVICE3 DEVICE4");
+        let told = lost(&arm("raid5"), &site).unwrap();
+        assert_eq!(told, "all data on DEVICE1, DEVICE2, DEVICE3, DEVICE4 are lost");
+        let setting = BTreeMap::from([("scheduler".to_owned(), "none".to_owned())]);
+        assert_eq!(lost(&setting, &site), None);
+    }
+}

@@ -1,0 +1,267 @@
+//! Any other setting of the kernel or of a module, by the path of its file.
+
+use std::path::{Component, Path, PathBuf};
+
+use assay_base::catalogue::About;
+use assay_base::presence::Presence;
+use assay_system::system::journal::setting_value;
+use assay_system::system::site::Site;
+use assay_system::system::{Act, sysfs};
+
+use super::{Factor, Role, Setting, View};
+
+pub(super) const PREFIX: &str = "tunable:";
+
+/// Where studies write without being allowed to one by one: `*` stands for one part of a path, `**`
+/// for any number of them, and ends a pattern only where it stands for a part at least.
+const LISTED: &[&str] = &[
+    "/proc/sys/vm/*",
+    "/sys/block/*/queue/**",
+    "/sys/class/block/*/queue/**",
+    "/sys/devices/**/block/*/queue/**",
+    "/sys/module/zswap/parameters/*",
+    "/sys/block/*/comp_algorithm",
+    "/sys/block/*/recomp_algorithm",
+    "/sys/block/*/max_comp_streams",
+    "/sys/block/*/mem_limit",
+    "/sys/block/*/writeback_limit",
+    "/sys/block/*/writeback_limit_enable",
+    "/sys/fs/cgroup/**/memory.*",
+    "/sys/fs/cgroup/**/io.*",
+    "/sys/fs/cgroup/**/blkio.*",
+];
+
+/// Those of them that may be changed under a mounted device at work: nothing on it changes, nothing of
+/// it can be lost, and no program ends for it.
+const LIVE: &[&str] = &[
+    "/proc/sys/vm/dirty_*",
+    "/proc/sys/vm/swappiness",
+    "/proc/sys/vm/vfs_cache_pressure",
+    "/proc/sys/vm/page-cluster",
+    "/sys/**/queue/add_random",
+    "/sys/**/queue/iosched/*",
+    "/sys/**/queue/max_sectors_kb",
+    "/sys/**/queue/nomerges",
+    "/sys/**/queue/nr_requests",
+    "/sys/**/queue/read_ahead_kb",
+    "/sys/**/queue/rq_affinity",
+    "/sys/**/queue/scheduler",
+    "/sys/**/queue/wbt_lat_usec",
+    "/sys/fs/cgroup/**/io.*",
+    "/sys/fs/cgroup/**/blkio.*",
+];
+
+/// What lies there and is no matter of speed: it guards the machine, starts programs, or takes a path.
+const NOT_LISTED: &[&str] = &[
+    "/proc/sys/vm/hugetlb_shm_group",
+    "/proc/sys/vm/legacy_va_layout",
+    "/proc/sys/vm/memory_failure_*",
+    "/proc/sys/vm/mmap_*",
+    "/proc/sys/vm/panic_on_oom",
+    "/proc/sys/vm/unprivileged_userfaultfd",
+];
+
+/// A setting that is named by its path.
+pub(super) struct Tunable;
+
+static ABOUT: About = About {
+    name: "tunable:PATH",
+    summary: "any setting below /sys or /proc/sys, by the path of its file",
+    text: "For example `tunable:/proc/sys/vm/page-cluster` or, for a parameter of a module, \
+           `tunable:/sys/module/zfs/parameters/zfs_vdev_async_write_max_active`. A level is written \
+           as it is and must read back the same. What lies elsewhere than in `/proc/sys/vm`, the \
+           queues of block devices, zswap, zram and the limits of control groups wants \
+           `--allow-tunable PATH` on the command line.",
+};
+
+/// The file that a factor's name stands for; none where it is no such name.
+pub(super) fn path_of(name: &str) -> Option<PathBuf> {
+    let path = Path::new(name.strip_prefix(PREFIX)?);
+    let inside = path.starts_with("/sys/") || path.starts_with("/proc/sys/");
+    let plain = path.components().all(|part| !matches!(part, Component::ParentDir));
+    let text = !name.chars().any(char::is_control);
+    // One name a file: neither `//` nor `/./` makes another one.
+    (inside && plain && text).then(|| path.components().collect())
+}
+
+/// Whether a setting is on the list.
+pub(super) fn is_listed(path: &Path) -> bool {
+    is_among(LISTED, path) && !is_among(NOT_LISTED, path)
+}
+
+fn is_among(patterns: &[&str], path: &Path) -> bool {
+    let path = path.to_string_lossy();
+    let parts: Vec<&str> = path.split('/').collect();
+    patterns.iter().any(|text| fits(&text.split('/').collect::<Vec<_>>(), &parts))
+}
+
+fn fits(pattern: &[&str], parts: &[&str]) -> bool {
+    match (pattern, parts) {
+        ([], []) => true,
+        (["**", rest @ ..], [_, later @ ..]) => fits(rest, later) || fits(pattern, later),
+        ([own, rest @ ..], [part, later @ ..]) => {
+            let same = own.strip_suffix('*').map_or(own == part, |start| part.starts_with(start));
+            same && fits(rest, later)
+        }
+        _ => false,
+    }
+}
+
+/// Refuses a setting that a link leads elsewhere: what is listed leads to what is listed, and nothing
+/// out of the kernel's own files.
+fn stays(view: &View<'_>, path: &Path) -> Result<(), String> {
+    let told = |error| format!("{} is {}", path.display(), sysfs::reason(&error));
+    let real = view.system.canonical(path).map_err(told)?;
+    let inside = path_of(&format!("{PREFIX}{}", real.display())).as_ref() == Some(&real);
+    // Below /sys/block everything is a link to where the device is.
+    let device = || real.starts_with("/sys/devices") && real.file_name() == path.file_name();
+    if inside && (real == path || !is_listed(path) || is_listed(&real) || device()) {
+        return Ok(());
+    }
+    Err(format!("{} is a link to {}: name that", path.display(), real.display()))
+}
+
+impl Factor for Tunable {
+    fn about(&self) -> &About {
+        &ABOUT
+    }
+
+    fn example(&self) -> &'static str {
+        "[\"3\", \"10\"]"
+    }
+
+    fn role(&self) -> Role {
+        Role::Setting
+    }
+
+    fn not_live(&self, name: &str) -> Option<&'static str> {
+        let live = path_of(name).is_some_and(|path| is_listed(&path) && is_among(LIVE, &path));
+        (!live).then_some(
+            "it is not known to be safe there: where it is, `assay run --help` says how it is allowed",
+        )
+    }
+
+    fn judge(&self, level: &str) -> Result<(), String> {
+        if level.trim().is_empty() || level.chars().any(char::is_control) {
+            return Err("a level is one line of text without control characters".to_owned());
+        }
+        Ok(())
+    }
+
+    fn settings(&self, name: &str, level: &str, view: &View<'_>) -> Result<Vec<Setting>, String> {
+        let path = path_of(name).ok_or("name a file below /sys or /proc/sys")?;
+        self.judge(level)?;
+        stays(view, &path)?;
+        if let Err(error) = view.system.read_text(&path) {
+            return Err(format!("{} is {}", path.display(), sysfs::reason(&error)));
+        }
+        Ok(vec![Setting { path, value: setting_value(level), device: None, also: Vec::new() }])
+    }
+
+    fn typed(&self, name: &str, level: &str, _: &Site) -> Vec<String> {
+        let act = |path| Act::Set { path, value: setting_value(level) }.to_string();
+        path_of(name).map(act).into_iter().collect()
+    }
+
+    fn observe(&self, name: &str, view: &View<'_>) -> Presence<String> {
+        let Some(path) = path_of(name) else { return Presence::absent("no such setting") };
+        sysfs::text(view.system, &path).map(|text| setting_value(&text))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_settings_of_the_kernel_are_named() {
+        for name in ["tunable:/sys/module/zfs/parameters/x", "tunable:/proc/sys/vm/swappiness"] {
+            assert!(path_of(name).is_some(), "{name}");
+        }
+        for name in [
+            "tunable:/etc/passwd",
+            "tunable:/sys/../etc/passwd",
+            "tunable:sys/x",
+            "/sys/x",
+            "tunable:/proc/sys/vm/x\ny",
+        ] {
+            assert!(path_of(name).is_none(), "{name}");
+        }
+        assert_eq!(path_of("tunable:/proc/sys//vm/./x").unwrap(), Path::new("/proc/sys/vm/x"));
+    }
+
+    #[test]
+    fn only_settings_that_studies_need_are_written_without_being_allowed() {
+        for path in [
+            "/proc/sys/vm/dirty_ratio",
+            "/sys/block/sda/queue/nr_requests",
+            "/sys/block/sda/queue/iosched/fifo_batch",
+            "/sys/class/block/nvme0n1/queue/wbt_lat_usec",
+            "/sys/devices/pci0000:00/ata1/host0/target0:0:0/0:0:0:0/block/sda/queue/nomerges",
+            "/sys/module/zswap/parameters/enabled",
+            "/sys/block/zram0/comp_algorithm",
+            "/sys/fs/cgroup/user.slice/memory.high",
+            "/sys/fs/cgroup/blkio/box/blkio.throttle.read_bps_device",
+        ] {
+            assert!(is_listed(Path::new(path)), "{path}");
+        }
+        for path in [
+            "/proc/sys/kernel/core_pattern",
+            "/proc/sys/kernel/modprobe",
+            "/proc/sys/vm/mmap_min_addr",
+            "/proc/sys/vm/panic_on_oom",
+            "/proc/sys/vm",
+            "/sys/block/zram0/backing_dev",
+            "/sys/block/sda/queue",
+            "/sys/fs/cgroup/release_agent",
+            "/sys/fs/cgroup/user.slice/cgroup.procs",
+            "/sys/kernel/uevent_helper",
+            "/sys/module/zfs/parameters/x",
+        ] {
+            assert!(!is_listed(Path::new(path)), "{path}");
+        }
+    }
+
+    #[test]
+    fn only_what_changes_nothing_on_a_device_is_set_under_others_work() {
+        let refused = |path: &str| Tunable.not_live(&format!("{PREFIX}{path}"));
+        for path in [
+            "/proc/sys/vm/dirty_ratio",
+            "/sys/block/sda/queue/wbt_lat_usec",
+            "/sys/block/sda/queue/iosched/fifo_batch",
+            "/sys/fs/cgroup/blkio/box/blkio.throttle.read_bps_device",
+            "/sys/fs/cgroup/user.slice/io.max",
+        ] {
+            assert_eq!(refused(path), None, "{path}");
+        }
+        for path in [
+            "/sys/block/sda/queue/write_cache",
+            "/sys/fs/cgroup/user.slice/memory.max",
+            "/proc/sys/vm/drop_caches",
+            "/sys/module/zfs/parameters/x",
+        ] {
+            assert!(refused(path).is_some(), "{path}");
+        }
+    }
+
+    #[test]
+    fn a_link_leads_only_to_what_is_a_setting_itself() {
+        let fake = assay_system::system::Fake::recorded(
+            "file /proc/sys/kernel/core_pattern core\n\
+             link /proc/sys/vm/x ../kernel/core_pattern\n\
+             file /etc/passwd x\n\
+             link /sys/module/y/parameters/z /etc/passwd\n\
+             link /sys/block/sda ../devices/ata1/block/sda\n\
+             file /sys/devices/ata1/block/sda/queue/nr_requests 64\n",
+        )
+        .unwrap();
+        let site = Site::loop_to_be(1 << 30);
+        let view = View { system: &fake, site: &site };
+        let set = |path: &str| Tunable.settings(&format!("{PREFIX}{path}"), "1", &view);
+        assert!(set("/sys/block/sda/queue/nr_requests").is_ok());
+        for path in ["/proc/sys/vm/x", "/sys/module/y/parameters/z"] {
+            assert!(set(path).unwrap_err().contains("is a link to"), "{path}");
+        }
+        assert!(Tunable.judge("1\u{1b}[2J").is_err());
+    }
+}

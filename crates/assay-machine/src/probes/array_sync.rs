@@ -1,0 +1,213 @@
+//! How fast arrays of md bring their members in line while a trial goes on.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use assay_base::catalogue::About;
+use assay_base::presence::Presence;
+use assay_system::system::System;
+use assay_system::system::site::Layer;
+use serde::{Deserialize, Serialize};
+
+use super::look::{Entry, Moment, Presentation, Probe, Scene, Unit, field, not_recorded};
+
+/// What it says of itself.
+pub static PROBE: Entry = Entry {
+    about: About {
+        name: "array-sync",
+        summary: "how fast an array brings its members in line meanwhile",
+        text: "Where the study names it: reads /proc/mdstat of the target's arrays \
+               right before and right after the run. A metric is there where the \
+               synchronisation went on all the time; one that ended in between has no rate. What the \
+               members move for it is then not others' traffic (rule `foreign`), and no \
+               amplification of the workload's. Costs a small file before and after. Needs no \
+               rights, and an array of the md driver.",
+    },
+    fields: &[
+        field("*.action", Unit::Word, "`resync`, `recovery`, `check` or the like"),
+        field("*.before_bytes", Unit::Bytes, "of each member that were in line before"),
+        field("*.after_bytes", Unit::Bytes, "of each member that were in line after"),
+        field("*.of_bytes", Unit::Bytes, "of each member in all (of raid10: of the array)"),
+        field("*.span_ns", Unit::Nanoseconds, "between the two readings"),
+    ],
+    metrics: &["sync_bytes_per_s", "sync_whole_s"],
+    rules: &["foreign"],
+    presentation: Presentation::Tailored,
+    here: None,
+};
+
+/// How far an array came during a trial.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Progress {
+    /// What md does: `resync`, `recovery`, `check`, `reshape`.
+    pub action: String,
+    /// Bytes that were in line before the trial.
+    pub before_bytes: u64,
+    /// Bytes that were in line after it.
+    pub after_bytes: u64,
+    /// Bytes in all.
+    pub of_bytes: u64,
+    /// Nanoseconds in between.
+    pub span_ns: u64,
+}
+
+impl Progress {
+    /// Bytes of each member per second.
+    pub fn bytes_per_s(&self) -> f64 {
+        let done = self.after_bytes.saturating_sub(self.before_bytes);
+        done as f64 / (self.span_ns as f64 / 1e9)
+    }
+}
+
+/// What an array tells of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Reading {
+    action: String,
+    done: u64,
+    of: u64,
+    at_ns: u64,
+}
+
+/// The target's arrays.
+#[derive(Default)]
+pub struct Arrays {
+    before: Option<BTreeMap<String, Option<Reading>>>,
+    after: BTreeMap<String, Option<Reading>>,
+}
+
+impl Probe for Arrays {
+    type Observed = BTreeMap<String, Progress>;
+    const MOMENTS: &'static [Moment] = &[Moment::BeforeRun, Moment::AfterRun];
+
+    fn look(&mut self, moment: Moment, scene: &Scene<'_>) {
+        if !scene.asked.names(&PROBE) {
+            return;
+        }
+        let read = |array: &Layer| (array.name.clone(), read(scene.system, &array.name));
+        let read = scene.site.arrays().map(read).collect();
+        if moment.is_before() { self.before = Some(read) } else { self.after = read }
+    }
+
+    fn observed(&mut self, _scene: &Scene<'_>) -> Presence<Self::Observed> {
+        let after = std::mem::take(&mut self.after);
+        let before = self.before.take().unwrap_or_default();
+        // An array that stood still is no observation: nobody asked it to move.
+        let moving: Vec<(String, Reading)> =
+            before.into_iter().filter_map(|(name, found)| Some((name, found?))).collect();
+        if moving.is_empty() {
+            return not_recorded();
+        }
+        let ended = || Presence::absent("the synchronisation ended within the trial");
+        let mut found = BTreeMap::new();
+        for (name, first) in moving {
+            let Some(last) = after.get(&name).cloned().flatten() else { return ended() };
+            if last.action != first.action || last.done < first.done {
+                return ended();
+            }
+            let progress = Progress {
+                action: first.action,
+                before_bytes: first.done,
+                after_bytes: last.done,
+                of_bytes: last.of,
+                span_ns: last.at_ns.saturating_sub(first.at_ns),
+            };
+            found.insert(name, progress);
+        }
+        Presence::Present(found)
+    }
+}
+
+/// What md tells of all arrays.
+const TOLD: &str = "/proc/mdstat";
+
+/// How far an array is; nothing where it stands still. Not md/sync_completed, which moves in steps of a
+/// sixteenth of the whole.
+fn read(system: &dyn System, name: &str) -> Option<Reading> {
+    let text = system.read_text(Path::new(TOLD)).ok()?;
+    let at_ns = system.monotonic_ns();
+    let (action, done, of) = progress(&text, name)?;
+    Some(Reading { action: action.to_owned(), done: done << 10, of: of << 10, at_ns })
+}
+
+/// Action, and KiB done and in all: `[=>...]  resync = 12.6% (37664/292945) finish=1.0min`, below the line
+/// of the array. One that waits (`resync=DELAYED`) tells no numbers.
+fn progress<'t>(text: &'t str, name: &str) -> Option<(&'t str, u64, u64)> {
+    let is_own = |line: &&str| line.split_whitespace().next() == Some(name);
+    let mut lines = text.lines().skip_while(|line| !is_own(line)).skip(1);
+    let line = lines
+        .by_ref()
+        .take_while(|line| line.starts_with(' '))
+        .find(|line| line.contains(" = "))?;
+    let (before, after) = line.split_once(" = ")?;
+    let action = before.split_whitespace().last()?;
+    let (done, of) = after.split_once('(')?.1.split_once(')')?.0.split_once('/')?;
+    let (done, of) = (done.parse::<u64>().ok()?, of.parse::<u64>().ok()?);
+    // More than there can be is no number of KiB.
+    (of > 0 && done <= of && of < 1 << 53).then_some((action, done, of))
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_system::system::site::{MD_MAJOR, Site};
+    use assay_system::system::{DeviceNumber, Fake};
+
+    use super::*;
+    use crate::probes::Asked;
+
+    fn site() -> Site {
+        let layer = |name: &str, major| Layer {
+            name: name.to_owned(),
+            number: DeviceNumber { major, minor: 127 },
+            kind: "raid5".to_owned(),
+            below: vec!["sda".to_owned()],
+            size_bytes: 0,
+        };
+        Site { layers: vec![layer("md127", MD_MAJOR), layer("sda", 8)], ..Site::simulated("array") }
+    }
+
+    /// The line of an array that does something, as the kernel writes it.
+    fn mdstat(does: &str) -> String {
+        format!(
+            "Personalities : [raid1] [raid6] [raid5] [raid4] \nmd1 : active raid1 vdg[1] vdf[0]\n      98304 \
+             blocks super 1.2 [2/2] [UU]\n      [>....................]  check =  4.1% (4096/98304) finish=9.9min \
+             speed=100K/sec\n      \nmd127 : active raid5 vde[4] vdd[2] vdc[1] vdb[0]\n      387072 blocks super \
+             1.2 level 5, 512k chunk, algorithm 2 [4/3] [UUU_]\n      {does}\n      \nunused devices: <none>\n"
+        )
+    }
+
+    fn observed(asked: &[&str], states: [&str; 2]) -> Presence<BTreeMap<String, Progress>> {
+        let (fake, site) = (Fake::new(), site());
+        let probes: Vec<String> = asked.iter().map(|name| (*name).to_owned()).collect();
+        let asked = Asked { probes: &probes, meter: None };
+        let scene = Scene { system: &fake, site: &site, file: None, asked };
+        let mut probe = Arrays::default();
+        for (moment, does) in [Moment::BeforeRun, Moment::AfterRun].into_iter().zip(states) {
+            fake.put(TOLD, mdstat(does));
+            probe.look(moment, &scene);
+        }
+        probe.observed(&scene)
+    }
+
+    #[test]
+    fn what_was_done_in_between_is_told_where_it_went_on_all_the_time() {
+        let going = [
+            "[==>..................]  recovery = 13.2% (1000/8000) finish=0.4min speed=4288K/sec",
+            "[====>................]  recovery = 37.5% (3000/8000) finish=0.2min speed=4288K/sec",
+        ];
+        let found = observed(&["array-sync"], going);
+        let own = &found.value().unwrap()["md127"];
+        let told = (own.action.as_str(), own.before_bytes, own.after_bytes, own.of_bytes);
+        assert_eq!(told, ("recovery", 1000 << 10, 3000 << 10, 8000 << 10));
+        let rated = Progress { span_ns: 500_000_000, ..own.clone() };
+        assert_eq!(rated.bytes_per_s(), 4_096_000.0);
+        assert_eq!(observed(&[], going), not_recorded(), "nobody asked");
+        for still in ["", "\tresync=DELAYED", "[>...]  resync = 99.9% (9/8)"] {
+            assert_eq!(observed(&["array-sync"], [still, going[1]]), not_recorded(), "{still:?}");
+        }
+        for over in ["", "[>...]  check =  2.0% (3500/8000)", "[>...]  recovery =  0.1% (9/8000)"] {
+            let found = observed(&["array-sync"], [going[0], over]);
+            let why = "the synchronisation ended within the trial";
+            assert_eq!(found.reason(), Some(why), "{over:?}");
+        }
+    }
+}

@@ -1,0 +1,387 @@
+//! Every request of the target's devices by class, with its latency: counted inside the kernel, or
+//! read from its trace.
+
+pub mod counts;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use assay_base::catalogue::About;
+use assay_base::presence::Presence;
+use assay_system::system::site::{Site, TargetKind};
+use assay_system::system::{
+    BlockTotals, BlockTracer, DeviceNumber, System, TraceMeans, devices, sysfs,
+};
+
+use counts::{BlockLatency, Means};
+
+use super::look::{Entry, Moment, Presentation, Probe, Scene, Unit, field, not_recorded};
+
+/// What it says of itself.
+pub static PROBE: Entry = Entry {
+    about: About {
+        name: "block-latency",
+        summary: "requests of the devices by class (read, write, flush, discard, ...) with their latencies",
+        text: "Counts the requests that end on the target's whole disks, with two latencies each: \
+               from the arrival in the block layer, and from the hand-over to the driver. A small \
+               program in the kernel (BPF) counts into buckets of 3 %; where none can be loaded, \
+               the kernel's trace is read event by event (tracefs), and what was lost there makes \
+               the reading absent. Watches from right before the run until everything written was \
+               on the device, only in studies that ask for it with `probes`. A write that is \
+               followed by a flush counts as both; what was merged counts once; devices without \
+               requests (zram, device mapper) tell only the first latency. What a limit of a \
+               control group holds back counts from before it on the way from a partition or a \
+               stacked device; on the way to a whole disk only where the kernel lets a program \
+               watch its throttle, and the record says so. Costs some tens of nanoseconds of each \
+               request's time on a processor (docs/measurements/block-latency.md), and a moment \
+               before the first trial. Needs root, or CAP_BPF and CAP_PERFMON with a kernel that \
+               has BTF (Linux 5.17), or tracefs; absent with the reason otherwise.",
+    },
+    fields: &[
+        field("means", Unit::Word, "how requests were seen: `bpf` or `tracefs`"),
+        field("span_ns", Unit::Nanoseconds, "length of the span"),
+        field("devices.*.*.requests", Unit::Count, "requests of a class that ended on a device"),
+        field("devices.*.*.failed", Unit::Count, "those of them that failed"),
+        field("devices.*.*.bytes", Unit::Bytes, "of them"),
+        field("devices.*.*.queued.sum_ns", Unit::Nanoseconds, "from the block layer on, summed"),
+        field("devices.*.*.queued.buckets.*.*", Unit::Count, "index of a bucket, and its count"),
+        field("devices.*.*.issued.sum_ns", Unit::Nanoseconds, "from the driver on, summed"),
+        field("devices.*.*.issued.buckets.*.*", Unit::Count, "index of a bucket, and its count"),
+        field("unseen_beginnings", Unit::Count, "requests whose beginning nobody saw"),
+        field("notes.*", Unit::Word, "what is not in the latencies"),
+    ],
+    metrics: &[],
+    rules: &[],
+    presentation: Presentation::Tailored,
+    here: Some(works),
+};
+
+/// Whether a study asks for it.
+pub fn is_asked(probes: &[String]) -> bool {
+    probes.iter().any(|name| name == PROBE.about.name)
+}
+
+/// How requests are seen, the better way first.
+const WAYS: [(TraceMeans, Means, &str); 2] =
+    [(TraceMeans::Bpf, Means::Bpf, "BPF"), (TraceMeans::Tracefs, Means::Tracefs, "tracefs")];
+
+/// One request in so many may be missing from what a program counted: those that end while their
+/// processor counts another are missed by chance, not because they are slow. What a trace loses takes
+/// beginnings and ends of others with it.
+const MOST_MISSED: u64 = 100;
+
+/// A whole disk that is watched.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Disk {
+    name: String,
+    number: DeviceNumber,
+    /// The kernel's running number: another disk under an old name has another.
+    sequence: Option<u64>,
+}
+
+/// A tracer at work.
+struct Attached {
+    disks: Vec<Disk>,
+    means: Means,
+    /// Why it is not the better means.
+    instead: Option<String>,
+    tracer: Box<dyn BlockTracer>,
+}
+
+/// Looks at requests for a whole session: attached before the first trial, and again where a trial
+/// has other devices.
+#[derive(Default)]
+pub struct Tracer {
+    attached: Option<Attached>,
+    /// Disks that cannot be watched, and why: it is not tried before each trial.
+    refused: Option<(Vec<Disk>, String)>,
+    /// Disks of the next trial, or why nothing is counted.
+    next: Option<Presence<Vec<Disk>>>,
+    before: Option<Reading>,
+    /// The last glance during a trial.
+    glance: Option<Reading>,
+    found: Option<Presence<BlockLatency>>,
+}
+
+impl Probe for Tracer {
+    type Observed = BlockLatency;
+    const MOMENTS: &'static [Moment] = &[Moment::Ready, Moment::BeforeRun, Moment::Settled];
+
+    fn look(&mut self, moment: Moment, scene: &Scene<'_>) {
+        match moment {
+            Moment::Ready if is_asked(scene.asked.probes) => self.prepare(scene.system, scene.site),
+            Moment::Ready => {}
+            Moment::BeforeRun => self.before = self.before(scene.system),
+            _ => {
+                let before = self.before.take();
+                self.found = before.map(|before| self.after(scene.system, &before));
+            }
+        }
+    }
+
+    fn observed(&mut self, _scene: &Scene<'_>) -> Presence<BlockLatency> {
+        self.found.take().unwrap_or_else(not_recorded)
+    }
+}
+
+/// The counts before a trial.
+struct Reading {
+    at_ns: u64,
+    totals: Presence<BlockTotals>,
+}
+
+impl Tracer {
+    /// Gets ready for a trial on a site that is to be watched: outside the measured time, because to
+    /// attach takes some tenths of a second.
+    fn prepare(&mut self, system: &dyn System, site: &Site) {
+        let wanted = disks(system, site);
+        if let Presence::Present(wanted) = &wanted {
+            self.attach(system, wanted);
+        }
+        (self.next, self.glance) = (Some(wanted), None);
+    }
+
+    fn attach(&mut self, system: &dyn System, wanted: &[Disk]) {
+        let has_all = |disks: &[Disk]| wanted.iter().all(|disk| disks.contains(disk));
+        if self.attached.as_ref().is_some_and(|attached| has_all(&attached.disks))
+            || self.refused.as_ref().is_some_and(|(disks, _)| disks == wanted)
+        {
+            return;
+        }
+        // The targets of a study take turns: those before stay watched.
+        let before = self.attached.take().map_or_else(Vec::new, |attached| attached.disks);
+        let stay =
+            |disk: &Disk| !wanted.contains(disk) && here(system, &disk.name).as_ref() == Some(disk);
+        let mut disks = wanted.to_vec();
+        disks.extend(before.into_iter().filter(stay));
+        match begin(system, disks) {
+            Ok(attached) => (self.attached, self.refused) = (Some(attached), None),
+            Err(reason) => self.refused = Some((wanted.to_vec(), reason)),
+        }
+    }
+
+    /// Counts before a run; none where nobody prepared it, because nobody asked.
+    fn before(&mut self, system: &dyn System) -> Option<Reading> {
+        let disks = self.next.as_ref()?;
+        let totals = match (disks, &mut self.attached, &self.refused) {
+            (Presence::Absent(reason), ..) | (_, None, Some((_, reason))) => {
+                Presence::Absent(reason.clone())
+            }
+            (_, Some(attached), _) => read(attached),
+            (_, None, None) => Presence::absent("nothing watches the requests"),
+        };
+        Some(Reading { at_ns: system.monotonic_ns(), totals })
+    }
+
+    /// What ended since a reading.
+    fn after(&mut self, system: &dyn System, before: &Reading) -> Presence<BlockLatency> {
+        let disks = match self.next.take() {
+            Some(Presence::Present(disks)) => disks,
+            Some(Presence::Absent(reason)) => return Presence::Absent(reason),
+            None => return Presence::absent("nothing watches the requests"),
+        };
+        let earlier = match &before.totals {
+            Presence::Present(totals) => totals,
+            Presence::Absent(reason) => {
+                self.forget_failed();
+                return Presence::Absent(reason.clone());
+            }
+        };
+        let Some(attached) = &mut self.attached else {
+            return Presence::absent("nothing watches the requests");
+        };
+        let later = read(attached);
+        let span_ns = system.monotonic_ns().saturating_sub(before.at_ns);
+        let found = match &later {
+            Presence::Present(later) => {
+                between(system, attached, &disks, [earlier, later], span_ns)
+            }
+            Presence::Absent(reason) => Presence::Absent(reason.clone()),
+        };
+        if later.value().is_none() {
+            self.forget_failed();
+        }
+        found
+    }
+
+    /// What ended on the disks of the trial that goes on since it was last asked; nothing at first.
+    pub fn since_last(&mut self, system: &dyn System) -> Presence<BlockLatency> {
+        let disks = match &self.next {
+            Some(Presence::Present(disks)) => disks.clone(),
+            Some(Presence::Absent(reason)) => return Presence::absent(reason.clone()),
+            None => return Presence::absent("nothing watches the requests"),
+        };
+        let Some(attached) = &mut self.attached else {
+            let refused = self.refused.as_ref().map(|(_, reason)| reason.as_str());
+            return Presence::absent(refused.unwrap_or("nothing watches the requests"));
+        };
+        let now = Reading { at_ns: system.monotonic_ns(), totals: read(attached) };
+        let before = self.glance.replace(now);
+        let (Some(before), Some(now)) = (before, &self.glance) else {
+            return Presence::absent("nothing was seen before");
+        };
+        let span_ns = now.at_ns.saturating_sub(before.at_ns);
+        match (&before.totals, &now.totals) {
+            (Presence::Present(early), Presence::Present(late)) => {
+                between(system, attached, &disks, [early, late], span_ns)
+            }
+            (Presence::Absent(reason), _) | (_, Presence::Absent(reason)) => {
+                Presence::absent(reason.clone())
+            }
+        }
+    }
+
+    /// One that does not answer is made anew before the next trial.
+    fn forget_failed(&mut self) {
+        self.attached = None;
+    }
+}
+
+fn read(attached: &mut Attached) -> Presence<BlockTotals> {
+    match attached.tracer.read() {
+        Ok(totals) if totals.devices.len() == attached.disks.len() => Presence::Present(totals),
+        Ok(_) => Presence::absent("the counts are not those of the devices"),
+        Err(error) => Presence::absent(format!("the counts could not be read any more: {error}")),
+    }
+}
+
+fn begin(system: &dyn System, disks: Vec<Disk>) -> Result<Attached, String> {
+    let numbers: Vec<DeviceNumber> = disks.iter().map(|disk| disk.number).collect();
+    let mut reasons = Vec::new();
+    for (way, means, name) in WAYS {
+        match system.trace_block(&numbers, way) {
+            Ok(tracer) => {
+                let instead = second_best(&reasons);
+                return Ok(Attached { disks, means, instead, tracer });
+            }
+            Err(error) => reasons.push(format!("{name}: {error}")),
+        }
+    }
+    Err(reasons.join("; "))
+}
+
+/// How requests can be looked at on this machine, tried on its first disk.
+fn works(system: &dyn System) -> Presence<String> {
+    let names = system.list(Path::new("/sys/block")).unwrap_or_default();
+    let Some(disk) = names.iter().find_map(|name| here(system, name)) else {
+        return Presence::absent("there is no disk");
+    };
+    match begin(system, vec![disk]) {
+        Ok(attached) => Presence::Present(match attached.means {
+            Means::Bpf => "by a program in the kernel (BPF)".to_owned(),
+            Means::Tracefs => "by the kernel's trace, which costs each request time".to_owned(),
+        }),
+        Err(reason) => Presence::Absent(reason),
+    }
+}
+
+/// What is said where the better means could not be had: the other one costs more.
+pub fn second_best(reasons: &[String]) -> Option<String> {
+    let reasons = (!reasons.is_empty()).then(|| reasons.join("; "));
+    reasons.map(|reasons| {
+        format!("requests are read from the kernel's trace, which costs more ({reasons})")
+    })
+}
+
+fn between(
+    system: &dyn System,
+    attached: &Attached,
+    wanted: &[Disk],
+    [before, after]: [&BlockTotals; 2],
+    span_ns: u64,
+) -> Presence<BlockLatency> {
+    let notes = match missed(attached.means, before, after) {
+        Ok(note) => {
+            let notes = after.notes.iter().chain(&attached.instead).cloned();
+            notes.chain(note).collect()
+        }
+        Err(reason) => return Presence::Absent(reason),
+    };
+    let watched = attached.disks.iter().zip(before.devices.iter().zip(&after.devices));
+    let asked = watched.filter(|(disk, _)| wanted.contains(disk));
+    let told = asked.map(|(disk, (before, after))| {
+        let is_here = here(system, &disk.name).as_ref() == Some(disk);
+        let counted = Presence::from_option(
+            is_here.then(|| counts::between(before, after)),
+            "the device went away during the trial",
+        );
+        (disk.name.clone(), counted)
+    });
+    Presence::Present(BlockLatency {
+        means: attached.means,
+        span_ns,
+        devices: told.collect::<BTreeMap<_, _>>(),
+        unseen_beginnings: after.unseen_beginnings.saturating_sub(before.unseen_beginnings),
+        notes,
+    })
+}
+
+/// What is said of events that were lost, if any were; an error where they make the counts worthless.
+/// What a program missed is told of the whole machine, so that others' disks can make it too many.
+///
+/// # Errors
+/// Why the counts cannot be told.
+pub fn missed(
+    means: Means,
+    before: &BlockTotals,
+    after: &BlockTotals,
+) -> Result<Option<String>, String> {
+    let lost = after.lost_events.saturating_sub(before.lost_events);
+    let why = match means {
+        _ if lost == 0 => return Ok(None),
+        Means::Bpf => "requests ended while another one was being counted",
+        Means::Tracefs => "more requests than the kernel's trace has room for",
+    };
+    let text = format!("{lost} events were lost: {why}");
+    let few = lost.saturating_mul(MOST_MISSED) <= ended(before, after);
+    if means == Means::Bpf && few { Ok(Some(text)) } else { Err(text) }
+}
+
+/// Requests that ended on all watched disks.
+fn ended(before: &BlockTotals, after: &BlockTotals) -> u64 {
+    let requests = |totals: &BlockTotals| -> u64 {
+        totals.devices.iter().flatten().map(|class| class.requests).sum()
+    };
+    requests(after).saturating_sub(requests(before))
+}
+
+/// The whole disks of a site: requests of a partition are its disk's.
+fn disks(system: &dyn System, site: &Site) -> Presence<Vec<Disk>> {
+    if site.kind == TargetKind::Simulated {
+        return Presence::absent("simulated");
+    }
+    let mut found: Vec<Disk> = Vec::new();
+    for name in &site.shared {
+        let (layer, _) = devices::layer(system, name);
+        let is_part = layer.kind == "partition";
+        let name = layer.below.first().filter(|_| is_part).unwrap_or(name);
+        if let Some(reason) = why_unseen(system, name) {
+            return Presence::absent(reason);
+        }
+        match here(system, name) {
+            Some(disk) if found.contains(&disk) => {}
+            Some(disk) => found.push(disk),
+            None => return Presence::absent(format!("{name} is not there")),
+        }
+    }
+    let found = (!found.is_empty()).then_some(found);
+    Presence::from_option(found, "no block device is known below the target")
+}
+
+/// Why no requests of a device can be seen. The head of an NVMe drive with several paths makes none:
+/// its paths do, which have no numbers.
+pub fn why_unseen(system: &dyn System, name: &str) -> Option<String> {
+    let place = system.canonical(&sysfs::block(name)).unwrap_or_default();
+    let is_head = place.starts_with("/sys/devices/virtual/nvme-subsystem");
+    is_head.then(|| format!("{name} hands its requests on to the paths to its drive"))
+}
+
+/// A disk as it is now.
+fn here(system: &dyn System, name: &str) -> Option<Disk> {
+    let number = devices::number_of(system, name)?;
+    let sequence = sysfs::number(system, &sysfs::block(name).join("diskseq"));
+    Some(Disk { name: name.to_owned(), number, sequence: sequence.value().copied() })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,325 @@
+//! Requests that block devices completed in a span of time, by class, with their latencies: what
+//! the probe `block-latency` records.
+
+use std::collections::BTreeMap;
+
+use assay_base::presence::Presence;
+use assay_sys::{
+    BlockClass, ClassTotals, DeviceTotals, LATENCY_BUCKETS, LatencyTotals, latency_bucket_from_ns,
+};
+use serde::{Deserialize, Serialize};
+
+/// How requests were seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Means {
+    /// Counted by a program in the kernel.
+    Bpf,
+    /// Read from the kernel's trace, event by event.
+    Tracefs,
+}
+
+/// Requests of the watched devices in a span of time.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BlockLatency {
+    /// How they were seen.
+    pub means: Means,
+    /// Length of the span, nanoseconds.
+    pub span_ns: u64,
+    /// By device, by class (`read`, `write`, `flush`, `discard`, `write-zeroes`, `fua`): classes of
+    /// which something ended. A device that vanished is absent with that reason.
+    pub devices: BTreeMap<String, Presence<BTreeMap<String, ClassSpan>>>,
+    /// Requests of which nobody saw the beginning: their wait before they became a request is not
+    /// in their latency.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unseen_beginnings: u64,
+    /// What is not in the latencies here, a sentence each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+}
+
+/// Requests of one class.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClassSpan {
+    /// Requests that ended.
+    pub requests: u64,
+    /// Those of them that failed.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub failed: u64,
+    /// Bytes.
+    pub bytes: u64,
+    /// From the arrival in the block layer until the end.
+    pub queued: Latencies,
+    /// From the hand-over to the driver until the end; none of bio-based devices.
+    #[serde(default, skip_serializing_if = "Latencies::is_empty")]
+    pub issued: Latencies,
+}
+
+/// Latencies in buckets: their sum is exact, quantiles are within a bucket's width (3 %).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Latencies {
+    /// Their sum, nanoseconds.
+    pub sum_ns: u64,
+    /// Buckets with something in them: index and count. A bucket begins at [`bucket_from_ns`].
+    pub buckets: Vec<[u64; 2]>,
+}
+
+impl BlockLatency {
+    /// Classes of each of these devices; of all that were watched where none is named. Requests of a
+    /// partition stand with its disk.
+    ///
+    /// # Errors
+    /// Why one of them cannot be told.
+    pub fn of(&self, devices: &[String]) -> Result<Vec<&BTreeMap<String, ClassSpan>>, String> {
+        let told = |(name, seen): (&String, &'_ Presence<_>)| match seen {
+            Presence::Present(_) => Ok(()),
+            Presence::Absent(reason) => Err(format!("{name}: {reason}")),
+        };
+        let mut wanted: Vec<&String> = if devices.is_empty() {
+            self.devices.keys().collect()
+        } else {
+            let disk = |name: &String| {
+                let known = self.devices.keys().find(|disk| is_on(name, disk));
+                known.ok_or_else(|| format!("{name} was not watched"))
+            };
+            devices.iter().map(disk).collect::<Result<_, _>>()?
+        };
+        wanted.sort();
+        wanted.dedup();
+        let own = || self.devices.iter().filter(|(name, _)| wanted.contains(name));
+        own().try_for_each(told)?;
+        Ok(own().filter_map(|(_, seen)| seen.value()).collect())
+    }
+}
+
+/// Whether a device is this disk or a partition of it: `sda1`, `nvme0n1p2`.
+fn is_on(device: &str, disk: &str) -> bool {
+    device.strip_prefix(disk).is_some_and(|rest| {
+        let numbered = disk.ends_with(|last: char| last.is_ascii_digit());
+        let number = if numbered { rest.strip_prefix('p').unwrap_or("-") } else { rest };
+        rest.is_empty() || (!number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
+    })
+}
+
+/// Where a bucket begins, nanoseconds; it ends at [`bucket_to_ns`].
+pub fn bucket_from_ns(index: u64) -> u64 {
+    latency_bucket_from_ns(position(index))
+}
+
+/// Where a bucket ends, nanoseconds.
+pub fn bucket_to_ns(index: u64) -> u64 {
+    latency_bucket_from_ns(position(index) + 1)
+}
+
+/// A bucket beyond the last one, which no version writes, is read as the last one.
+fn position(index: u64) -> usize {
+    usize::try_from(index).unwrap_or(usize::MAX).min(LATENCY_BUCKETS - 1)
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
+/// What ended between two readings of one device, by the name of its class.
+pub fn between(before: &DeviceTotals, after: &DeviceTotals) -> BTreeMap<String, ClassSpan> {
+    let classes = BlockClass::ALL.into_iter().zip(before.iter().zip(after));
+    let spans = classes.map(|(class, (before, after))| (class, span(before, after)));
+    let some = spans.filter(|(_, span)| span.requests > 0);
+    some.map(|(class, span)| (class.name().to_owned(), span)).collect()
+}
+
+fn span(before: &ClassTotals, after: &ClassTotals) -> ClassSpan {
+    ClassSpan {
+        requests: after.requests.saturating_sub(before.requests),
+        failed: after.failed.saturating_sub(before.failed),
+        bytes: after.bytes.saturating_sub(before.bytes),
+        queued: latencies(&before.queued, &after.queued),
+        issued: latencies(&before.issued, &after.issued),
+    }
+}
+
+fn latencies(before: &LatencyTotals, after: &LatencyTotals) -> Latencies {
+    let counts = before.buckets.iter().zip(&after.buckets).enumerate();
+    let grown =
+        counts.map(|(index, (before, after))| [index as u64, after.saturating_sub(*before)]);
+    Latencies {
+        sum_ns: after.sum_ns.saturating_sub(before.sum_ns),
+        buckets: grown.filter(|[_, count]| *count > 0).collect(),
+    }
+}
+
+impl ClassSpan {
+    /// Adds the requests of another device or span.
+    pub fn add(&mut self, other: &Self) {
+        self.requests = self.requests.saturating_add(other.requests);
+        self.failed = self.failed.saturating_add(other.failed);
+        self.bytes = self.bytes.saturating_add(other.bytes);
+        self.queued.add(&other.queued);
+        self.issued.add(&other.issued);
+    }
+}
+
+impl Latencies {
+    /// How many there are.
+    pub fn len(&self) -> u64 {
+        self.buckets.iter().fold(0, |sum, [_, count]| sum.saturating_add(*count))
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.buckets.is_empty()
+    }
+
+    /// Their mean, nanoseconds; none where there are none.
+    pub fn mean_ns(&self) -> Option<f64> {
+        let count = self.len();
+        (count > 0).then(|| self.sum_ns as f64 / count as f64)
+    }
+
+    /// Their standard deviation (n - 1), nanoseconds, from the middles of the buckets; none of fewer
+    /// than two.
+    pub fn sd_ns(&self) -> Option<f64> {
+        let count = self.len();
+        let mean = self.mean_ns().filter(|_| count > 1)?;
+        let squares = self.buckets.iter().map(|[index, many]| {
+            let middle = bucket_from_ns(*index).midpoint(bucket_to_ns(*index)) as f64;
+            *many as f64 * (middle - mean).powi(2)
+        });
+        Some((squares.sum::<f64>() / (count - 1) as f64).sqrt())
+    }
+
+    /// Quantile `q` (0 < q < 1), nanoseconds: by rank, evenly spread within a bucket. None where too
+    /// few were seen to tell it (R12).
+    pub fn percentile_ns(&self, q: f64) -> Option<f64> {
+        let count = self.len();
+        if !assay_stats::percentile_is_supported(count, q) {
+            return None;
+        }
+        let rank = (q * count as f64).max(1.0);
+        let mut below = 0.0;
+        for [index, many] in &self.buckets {
+            let many = *many as f64;
+            if below + many >= rank {
+                let (from, to) = (bucket_from_ns(*index), bucket_to_ns(*index));
+                return Some(from as f64 + to.saturating_sub(from) as f64 * (rank - below) / many);
+            }
+            below += many;
+        }
+        None
+    }
+
+    /// The end of the highest bucket that holds something, nanoseconds.
+    pub fn highest_ns(&self) -> Option<u64> {
+        self.buckets.last().map(|[index, _]| bucket_to_ns(*index))
+    }
+
+    /// By powers of two, from the lowest to the highest that holds something: where each begins and
+    /// how many there are.
+    pub fn by_doubling(&self) -> Vec<(u64, u64)> {
+        let mut doublings: BTreeMap<u32, u64> = BTreeMap::new();
+        for [index, count] in &self.buckets {
+            let sum = doublings.entry(bucket_from_ns(*index).max(1).ilog2()).or_default();
+            *sum = sum.saturating_add(*count);
+        }
+        let (Some(least), Some(most)) =
+            (doublings.keys().next().copied(), doublings.keys().last().copied())
+        else {
+            return Vec::new();
+        };
+        (least..=most)
+            .map(|power| (1 << power, doublings.get(&power).copied().unwrap_or(0)))
+            .collect()
+    }
+
+    fn add(&mut self, other: &Self) {
+        self.sum_ns = self.sum_ns.saturating_add(other.sum_ns);
+        for [index, count] in &other.buckets {
+            match self.buckets.binary_search_by_key(index, |[own, _]| *own) {
+                Ok(at) => self.buckets[at][1] = self.buckets[at][1].saturating_add(*count),
+                Err(at) => self.buckets.insert(at, [*index, *count]),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_sys::latency_bucket;
+
+    use super::*;
+
+    /// Latencies in nanoseconds as a tracer counts them.
+    pub fn latencies_of(all_ns: &[u64]) -> Latencies {
+        let mut after = LatencyTotals::default();
+        for ns in all_ns {
+            after.sum_ns += ns;
+            after.buckets[latency_bucket(*ns)] += 1;
+        }
+        latencies(&LatencyTotals::default(), &after)
+    }
+
+    #[test]
+    fn the_mean_is_exact_and_the_rest_within_a_bucket() {
+        let all: Vec<u64> = (1..=2_000).map(|step| step * 1_000).collect();
+        let found = latencies_of(&all);
+        assert_eq!((found.len(), found.mean_ns()), (2_000, Some(1_000_500.0)));
+        let near = |found: f64, known: f64| (found / known - 1.0).abs() < 0.032;
+        assert!(near(found.sd_ns().unwrap(), 577_494.6));
+        for (q, known) in [(0.5, 1e6), (0.9, 1.8e6), (0.99, 1.98e6)] {
+            let found = found.percentile_ns(q).unwrap();
+            assert!(near(found, known), "{q}: {found}");
+        }
+        assert_eq!(found.percentile_ns(0.999), None);
+    }
+
+    #[test]
+    fn doublings_are_those_of_the_article() {
+        let found = latencies_of(&[600, 1_000, 1_025, 5_000, 0]);
+        let doublings = found.by_doubling();
+        assert_eq!(doublings.first(), Some(&(1, 1)));
+        assert_eq!(&doublings[9..], [(512, 2), (1024, 1), (2048, 0), (4096, 1)]);
+    }
+
+    #[test]
+    fn what_no_version_writes_is_read_without_overflow() {
+        let last = LATENCY_BUCKETS as u64 - 1;
+        let found = Latencies {
+            sum_ns: u64::MAX,
+            buckets: vec![[last, u64::MAX], [last + 1, u64::MAX], [u64::MAX, 1]],
+        };
+        assert_eq!(found.len(), u64::MAX);
+        assert_eq!(found.highest_ns(), Some(bucket_to_ns(last)));
+        assert_eq!(bucket_from_ns(u64::MAX), bucket_from_ns(last));
+        assert_eq!(found.by_doubling(), [(1 << bucket_from_ns(last).ilog2(), u64::MAX)]);
+        let median = found.percentile_ns(0.5).unwrap();
+        assert!(median > bucket_from_ns(last) as f64 && found.sd_ns().unwrap().is_finite());
+    }
+
+    #[test]
+    fn a_partition_stands_with_its_disk() {
+        for (device, disk) in
+            [("sda", "sda"), ("sda12", "sda"), ("nvme0n1p2", "nvme0n1"), ("loop0", "loop0")]
+        {
+            assert!(is_on(device, disk), "{device}");
+        }
+        for (device, disk) in [("sdab", "sda"), ("loop01", "loop0"), ("nvme0n12", "nvme0n1")] {
+            assert!(!is_on(device, disk), "{device}");
+        }
+    }
+
+    #[test]
+    fn only_what_grew_is_told_and_spans_add_up() {
+        let (mut before, mut after) = (DeviceTotals::default(), DeviceTotals::default());
+        before[0].requests = 3;
+        after[0] = ClassTotals { requests: 5, failed: 1, bytes: 8192, ..ClassTotals::default() };
+        after[0].queued.sum_ns = 30;
+        after[0].queued.buckets[7] = 2;
+        let found = between(&before, &after);
+        assert_eq!(found.keys().collect::<Vec<_>>(), ["read"]);
+        let mut read = found["read"].clone();
+        assert_eq!((read.requests, read.failed, read.bytes), (2, 1, 8192));
+        read.add(&found["read"].clone());
+        assert_eq!((read.queued.sum_ns, read.queued.buckets.as_slice()), (60, &[[7, 4]][..]));
+    }
+}

@@ -1,0 +1,172 @@
+//! Whether somebody set the wall clock, or the machine slept.
+
+use std::path::Path;
+
+use assay_base::catalogue::About;
+use assay_base::presence::Presence;
+use assay_system::system::System;
+use serde::{Deserialize, Serialize};
+
+use super::look::{Entry, Pair, Presentation, Unit, field};
+
+/// What it says of itself.
+pub static PROBE: Entry = Entry {
+    about: About {
+        name: "clock",
+        summary: "whether the wall clock was set, or the machine slept",
+        text: "Reads the wall clock and the monotonic one, which measures, right after each \
+               other, and the time since the start from /proc/uptime, which counts sleep as well, \
+               right before the run and when everything written was on the device. What one went \
+               further than the other was a step or a sleep; the rule `clock` speaks of it. Costs \
+               microseconds. Needs no rights; where /proc/uptime is a container's, sleep is not \
+               seen.",
+    },
+    fields: &[
+        field("stepped_ns", Unit::Nanoseconds, "that the wall clock went further: it was set"),
+        field("suspended_ns", Unit::Nanoseconds, "that the machine slept"),
+    ],
+    metrics: &[],
+    rules: &["clock"],
+    presentation: Presentation::Tailored,
+    here: Some(|_| Presence::Present("works".to_owned())),
+};
+
+/// How the clocks went.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Clock {
+    /// Nanoseconds that the wall clock went further than the monotonic one: it was set.
+    pub stepped_ns: i64,
+    /// Nanoseconds that the machine slept.
+    pub suspended_ns: u64,
+}
+
+/// Pairs of readings further apart than this are read again, nanoseconds.
+const FURTHEST_NS: u64 = 100_000;
+const ATTEMPTS: usize = 5;
+/// What the start's time in hundredths of a second and a busy machine blur.
+const BLUR_NS: u64 = 100_000_000;
+
+/// The clocks at one moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reading {
+    /// Wall clock less the monotonic one.
+    wall_ahead_ns: i64,
+    /// Time since the start, sleep included, less the monotonic one.
+    boot_ahead_ns: Option<i64>,
+}
+
+/// Wall clock, monotonic clock, and the time since the start.
+pub struct Clocks;
+
+impl Pair for Clocks {
+    type Reading = Reading;
+    type Observed = Clock;
+
+    fn read(system: &dyn System) -> Reading {
+        read(system)
+    }
+
+    fn between(before: &Reading, after: &Reading) -> Presence<Clock> {
+        between(before, after)
+    }
+}
+
+/// Reads the clocks.
+fn read(system: &dyn System) -> Reading {
+    let uptime = || uptime_ns(&system.read_text(Path::new("/proc/uptime")).ok()?);
+    Reading {
+        wall_ahead_ns: ahead_ns(system, || Some(system.wall_ns())).unwrap_or_default(),
+        boot_ahead_ns: ahead_ns(system, uptime),
+    }
+}
+
+/// What the clocks did between two readings.
+fn between(before: &Reading, after: &Reading) -> Presence<Clock> {
+    let slept = before.boot_ahead_ns.zip(after.boot_ahead_ns).map(|(was, is)| is - was);
+    let slept = slept.and_then(|ns| u64::try_from(ns).ok()).filter(|ns| *ns > BLUR_NS);
+    let suspended_ns = slept.unwrap_or(0);
+    // The wall clock goes on while the machine sleeps.
+    let ahead = after.wall_ahead_ns - before.wall_ahead_ns;
+    Presence::Present(Clock { stepped_ns: ahead - suspended_ns as i64, suspended_ns })
+}
+
+/// How far a clock is ahead of the monotonic one: of some pairs the one that was read fastest,
+/// because a pause between the two readings looks like a step.
+fn ahead_ns(system: &dyn System, clock: impl Fn() -> Option<u64>) -> Option<i64> {
+    let mut best: Option<(u64, i64)> = None;
+    for _ in 0..ATTEMPTS {
+        let before = system.monotonic_ns();
+        let read = clock()?;
+        let apart = system.monotonic_ns().saturating_sub(before);
+        if best.is_none_or(|(least, _)| apart < least) {
+            best = Some((apart, read as i64 - (before + apart / 2) as i64));
+        }
+        if apart <= FURTHEST_NS {
+            break;
+        }
+    }
+    best.map(|(_, ahead)| ahead)
+}
+
+/// `47715.79 27701.95`: seconds since the start, and idle ones.
+fn uptime_ns(text: &str) -> Option<u64> {
+    let (seconds, hundredths) = text.split_whitespace().next()?.split_once('.')?;
+    let whole: u64 = seconds.parse().ok()?;
+    Some(whole * 1_000_000_000 + hundredths.parse::<u64>().ok()? * 10_000_000)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use assay_system::system::Fake;
+
+    use super::*;
+
+    /// What the clocks of a machine did while `happens`, and a second more.
+    fn clock(happens: impl Fn(&Fake), uptime: &str) -> Clock {
+        let fake = Fake::new();
+        fake.put("/proc/uptime", "100.00 50.00\n");
+        let before = read(&fake);
+        happens(&fake);
+        fake.sleep(Duration::from_secs(1));
+        fake.put("/proc/uptime", uptime);
+        *between(&before, &read(&fake)).value().unwrap()
+    }
+
+    #[test]
+    fn clocks_that_go_together_tell_nothing() {
+        assert_eq!(clock(|_| {}, "101.00 50.00\n"), Clock::default());
+        assert_eq!(clock(|_| {}, "101.01 50.00\n"), Clock::default());
+    }
+
+    #[test]
+    fn a_step_is_told_in_its_direction() {
+        let step = |by_ns: i64| {
+            clock(
+                |fake| {
+                    fake.step_wall_clock(by_ns);
+                },
+                "101.00 1.00\n",
+            )
+        };
+        assert_eq!(step(2_000_000_000).stepped_ns, 2_000_000_000);
+        assert_eq!(step(-30_000_000).stepped_ns, -30_000_000);
+    }
+
+    #[test]
+    fn sleep_is_told_from_a_step() {
+        let slept = clock(|fake| _ = fake.step_wall_clock(60_000_000_000), "161.00 50.00\n");
+        assert_eq!(slept, Clock { stepped_ns: 0, suspended_ns: 60_000_000_000 });
+    }
+
+    #[test]
+    fn without_the_time_since_the_start_sleep_is_not_told() {
+        let fake = Fake::new();
+        let reading = read(&fake);
+        assert_eq!(reading.boot_ahead_ns, None);
+        assert_eq!(between(&reading, &reading), Presence::Present(Clock::default()));
+        assert_eq!(uptime_ns("47715.79 27701.95\n"), Some(47_715_790_000_000));
+        assert_eq!(uptime_ns("x"), None);
+    }
+}

@@ -1,0 +1,277 @@
+//! Processor time of kernel threads (`/proc/PID/schedstat`) and of the whole machine
+//! (`/proc/stat`). That of the measuring threads is counted by the load itself.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::Path;
+
+use assay_base::catalogue::About;
+use assay_base::presence::Presence;
+use assay_system::system::System;
+use serde::{Deserialize, Serialize};
+
+use super::look::{Entry, Moment, Pair, Presentation, Unit, field, not_recorded};
+use super::ticks;
+
+/// What it says of itself.
+pub static PROBE: Entry = Entry {
+    about: About {
+        name: "cpu",
+        summary: "processor time of the tool's work, of kernel threads and of the machine",
+        text: "Reads the clock of the tool's process and of its threads (workers that the kernel \
+               made for io_uring are among them; threads that do not measure are taken off), the \
+               run time of every kernel thread from /proc/PID/schedstat (from the ticks of \
+               /proc/PID/stat where that tells nothing) and the ticks of /proc/stat without idle, \
+               waiting and stolen ones. The tool's work is counted for the run; kernel threads and \
+               the machine from before it until everything written was on the device. Kernel \
+               threads work for everybody: their time belongs to all that the machine did \
+               meanwhile, and only a quiet machine makes it the trial's. A thread that began \
+               meanwhile counts from its beginning; what one that ended did since the first \
+               reading is lost. The machine's time comes in ticks of 10 ms. Costs two small files \
+               per kernel thread before and after each trial, some milliseconds, outside the \
+               measured time. Needs no rights; in a container that shows only its own processes \
+               kernel threads are absent.",
+    },
+    fields: &[
+        field("kernel_threads_ns", Unit::Nanoseconds, "that kernel threads ran, for whomever"),
+        field("busy_ns", Unit::Nanoseconds, "that all processors together were busy"),
+    ],
+    metrics: &["cpu_s_per_gib", "kernel_cpu_s_per_gib", "machine_cpu_s_per_gib", "cpu_s"],
+    rules: &["starved"],
+    presentation: Presentation::Tailored,
+    here: None,
+};
+
+/// Nanoseconds of a tick: the kernel tells ticks to programs as hundredths of a second, whatever
+/// its own clock does.
+const TICK_NS: u64 = 10_000_000;
+
+/// `PF_KTHREAD` of the kernel's flags of a task.
+const KERNEL_THREAD: u64 = 0x0020_0000;
+
+/// The kernel thread that makes all others, and where the kernel lists those.
+const KTHREADD: u32 = 2;
+const CHILDREN: &str = "/proc/2/task/2/children";
+
+/// A thread: its id, and its start in ticks, because ids are used again.
+type Thread = (u32, u64);
+
+/// Processor time since the start of the machine.
+#[derive(Clone, Debug)]
+pub struct Reading {
+    kernel: Presence<BTreeMap<Thread, u64>>,
+    busy_ns: Presence<u64>,
+}
+
+/// Processor time from before the run until everything written was on the device.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Observed {
+    /// Nanoseconds that kernel threads ran, whatever they ran for.
+    #[serde(default = "not_recorded")]
+    pub kernel_threads_ns: Presence<u64>,
+    /// Nanoseconds that all processors together were busy, with anything.
+    #[serde(default = "not_recorded")]
+    pub busy_ns: Presence<u64>,
+}
+
+/// Kernel threads and the machine.
+pub struct Cpu;
+
+impl Pair for Cpu {
+    type Reading = Reading;
+    type Observed = Observed;
+    const MOMENTS: [Moment; 2] = [Moment::BeforeRun, Moment::Last];
+    const GIVES_REASON: bool = true;
+
+    fn read(system: &dyn System) -> Reading {
+        Reading { kernel: kernel_threads(system), busy_ns: busy_ns(system) }
+    }
+
+    fn between(before: &Reading, after: &Reading) -> Presence<Observed> {
+        Presence::Present(ran(before, after))
+    }
+}
+
+/// What ran between two readings.
+fn ran(before: &Reading, after: &Reading) -> Observed {
+    Observed {
+        kernel_threads_ns: before.kernel.both(&after.kernel, |before, after| {
+            let ran = after.iter().map(|(thread, late)| {
+                late.saturating_sub(before.get(thread).copied().unwrap_or_default())
+            });
+            ran.sum()
+        }),
+        busy_ns: before.busy_ns.both(&after.busy_ns, |before, after| after.saturating_sub(*before)),
+    }
+}
+
+/// Nanoseconds that each kernel thread has run.
+fn kernel_threads(system: &dyn System) -> Presence<BTreeMap<Thread, u64>> {
+    let processes = match candidates(system) {
+        Ok(processes) => processes.into_iter(),
+        Err(error) => return Presence::absent(format!("/proc cannot be read: {error}")),
+    };
+    // One that ended since the list was made is not there any more.
+    let threads: BTreeMap<Thread, u64> =
+        processes.filter_map(|process| kernel_thread(system, process)).collect();
+    let found = (!threads.is_empty()).then_some(threads);
+    Presence::from_option(found, "no kernel thread is visible here, as in a container")
+}
+
+/// Processes among which all kernel threads are: the children of kthreadd where the kernel lists them,
+/// else every process of the machine.
+fn candidates(system: &dyn System) -> io::Result<Vec<u32>> {
+    let numbers = |text: &str| text.split_whitespace().filter_map(|id| id.parse().ok()).collect();
+    match system.read_text(Path::new(CHILDREN)) {
+        Ok(text) if !text.trim().is_empty() => Ok(numbers(&format!("{KTHREADD} {text}"))),
+        _ => Ok(numbers(&system.list(Path::new("/proc"))?.join(" "))),
+    }
+}
+
+/// A process as a kernel thread with the nanoseconds that it has run; none if it is none.
+fn kernel_thread(system: &dyn System, process: u32) -> Option<(Thread, u64)> {
+    let folder = Path::new("/proc").join(process.to_string());
+    let task = parse_task(&system.read_text(&folder.join("stat")).ok()?)?;
+    if task.flags & KERNEL_THREAD == 0 {
+        return None;
+    }
+    let exact = system.read_text(&folder.join("schedstat")).ok();
+    let ran_ns = exact.as_deref().and_then(parse_run_time).unwrap_or(task.ticks * TICK_NS);
+    Some(((process, task.start), ran_ns))
+}
+
+/// What is needed of `/proc/PID/stat`.
+#[derive(Debug, PartialEq, Eq)]
+struct Task {
+    flags: u64,
+    /// User and system time.
+    ticks: u64,
+    start: u64,
+}
+
+/// The name, in parentheses, may hold spaces and parentheses of its own; what follows the last
+/// one begins with field 3.
+fn parse_task(text: &str) -> Option<Task> {
+    let fields: Vec<&str> = text.rsplit_once(')')?.1.split_whitespace().collect();
+    let number = |field: usize| fields.get(field - 3)?.parse::<u64>().ok();
+    Some(Task { flags: number(9)?, ticks: number(14)? + number(15)?, start: number(22)? })
+}
+
+/// Nanoseconds on a processor, nanoseconds waiting for one, times on one. A kernel that does not
+/// count says 0 to all three.
+fn parse_run_time(text: &str) -> Option<u64> {
+    let numbers: Vec<u64> =
+        text.split_whitespace().map(str::parse).collect::<Result<_, _>>().ok()?;
+    let counts = numbers.iter().any(|number| *number > 0);
+    numbers.first().copied().filter(|_| counts)
+}
+
+fn busy_ns(system: &dyn System) -> Presence<u64> {
+    match system.read_text(Path::new("/proc/stat")) {
+        Ok(text) => Presence::from_option(
+            ticks::of_all(&text).map(|all| all.busy() * TICK_NS),
+            "/proc/stat does not have the known form",
+        ),
+        Err(error) => Presence::absent(format!("/proc/stat cannot be read: {error}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_system::system::Fake;
+
+    use super::*;
+
+    /// Recorded on Linux 6.18.
+    const KTHREADD: &str = "2 (kthreadd) S 0 0 0 0 -1 2129984 0 0 0 0 0 6 0 0 20 0 1 0 21 0 0 \
+                            18446744073709551615 0 0 0 0 0 0 0 2147483647 0 1 0 0 0 0 0 0 0 0 0 \
+                            0 0 0 0 0 0 0\n";
+    const SHELL: &str = "7 (my (odd) sh) S 1 7 7 34816 7 4194304 900 0 0 0 3 4 0 0 20 0 1 0 99 \
+                         4 5 18446744073709551615 0 0 0 0 0 0 0 0 0 0 0 0 17 0 0 0 0 0 0\n";
+    const STAT: &str = "cpu  10 1 5 100 2 3 1 7 4 0\ncpu0 10 1 5 100 2 3 1 7 4 0\n";
+
+    fn thread(name: &str, start: u64) -> String {
+        KTHREADD.replace("kthreadd", name).replace(" 21 ", &format!(" {start} "))
+    }
+
+    fn machine() -> Fake {
+        let fake = Fake::new();
+        fake.put("/proc/stat", STAT).put("/proc/7/stat", SHELL).put("/proc/7/schedstat", "9 9 9");
+        fake.put("/proc/2/stat", KTHREADD).put("/proc/2/schedstat", "60211644 68252810 2604\n");
+        fake
+    }
+
+    #[test]
+    fn names_with_spaces_and_parentheses_do_not_shift_the_fields() {
+        let shell = Task { flags: 4_194_304, ticks: 7, start: 99 };
+        assert_eq!(parse_task(SHELL), Some(shell));
+        let kernel = Task { flags: 2_129_984, ticks: 6, start: 21 };
+        assert_eq!(parse_task(KTHREADD), Some(kernel));
+        assert_eq!(parse_task("2 (kthreadd) S 0 0"), None);
+        assert_eq!(parse_task(""), None);
+    }
+
+    #[test]
+    fn only_kernel_threads_are_added_up() {
+        let fake = machine();
+        let before = Cpu::read(&fake);
+        fake.put("/proc/7/schedstat", "900000000 9 9");
+        fake.put("/proc/2/schedstat", "60211944 68252810 2605\n");
+        fake.put("/proc/stat", STAT.replace("cpu  10 1 5 100", "cpu  12 1 6 400"));
+        let change = ran(&before, &Cpu::read(&fake));
+        assert_eq!(change.kernel_threads_ns, Presence::Present(300));
+        assert_eq!(change.busy_ns, Presence::Present(3 * TICK_NS));
+    }
+
+    #[test]
+    fn where_the_kernel_lists_its_threads_no_other_process_is_read() {
+        let fake = machine();
+        fake.put("/proc/2/task/2/children", "3 4 ");
+        fake.put("/proc/3/stat", thread("ksoftirqd/0", 30)).put("/proc/3/schedstat", "5000 1 1");
+        // Ended since the list was made, and one that is in no list.
+        fake.put("/proc/9/stat", thread("no child", 30)).put("/proc/9/schedstat", "900 1 1");
+        let before = Cpu::read(&fake);
+        fake.put("/proc/3/schedstat", "5600 1 1").put("/proc/9/schedstat", "9900 1 1");
+        assert_eq!(ran(&before, &Cpu::read(&fake)).kernel_threads_ns, Presence::Present(600));
+    }
+
+    #[test]
+    fn new_threads_count_from_their_beginning_and_ended_ones_are_lost() {
+        let fake = machine();
+        fake.put("/proc/30/stat", thread("kworker/0:1", 500));
+        fake.put("/proc/30/schedstat", "5000 1 1");
+        fake.put("/proc/31/stat", thread("kworker/1:1", 500));
+        fake.put("/proc/31/schedstat", "8000 1 1");
+        let before = Cpu::read(&fake);
+        fake.remove("/proc/30");
+        // The id of an ended thread, used again.
+        fake.put("/proc/31/stat", thread("kworker/1:2", 600));
+        fake.put("/proc/31/schedstat", "70 1 1");
+        fake.put("/proc/32/stat", thread("loop0", 600));
+        fake.put("/proc/32/schedstat", "4 1 1");
+        assert_eq!(ran(&before, &Cpu::read(&fake)).kernel_threads_ns, Presence::Present(74));
+    }
+
+    #[test]
+    fn ticks_stand_in_where_the_scheduler_keeps_no_time() {
+        let fake = machine();
+        fake.put("/proc/2/schedstat", "0 0 0\n");
+        let before = Cpu::read(&fake);
+        fake.put("/proc/2/stat", KTHREADD.replace(" 0 6 0 0 20", " 0 9 0 0 20"));
+        let ticks = ran(&before, &Cpu::read(&fake)).kernel_threads_ns;
+        assert_eq!(ticks, Presence::Present(3 * TICK_NS));
+        fake.remove("/proc/2/schedstat");
+        let ticks = ran(&before, &Cpu::read(&fake)).kernel_threads_ns;
+        assert_eq!(ticks, Presence::Present(3 * TICK_NS));
+    }
+
+    #[test]
+    fn absent_where_nothing_is_visible() {
+        let fake = machine();
+        fake.remove("/proc/2").put("/proc/stat", "intr 1\n");
+        let reading = Cpu::read(&fake);
+        let change = ran(&reading, &reading);
+        assert!(change.kernel_threads_ns.reason().unwrap().contains("no kernel thread"));
+        assert!(change.busy_ns.reason().unwrap().contains("known form"));
+    }
+}

@@ -1,0 +1,211 @@
+//! Counters of block devices from `/sys/class/block/*/stat`.
+
+use std::collections::BTreeMap;
+
+use assay_base::catalogue::About;
+use assay_base::presence::Presence;
+use assay_system::system::System;
+use assay_system::system::devices::{self, Counters};
+use serde::{Deserialize, Serialize};
+
+use super::look::{Entry, Field, Moment, Presentation, Probe, Scene, Unit, field};
+
+/// What it says of itself.
+pub static PROBE: Entry = Entry {
+    about: About {
+        name: "disk",
+        summary: "requests, bytes and busy time of the devices, as the kernel counts them",
+        text: "Reads /sys/class/block/NAME/stat of the topmost block devices and of the drives \
+               that they are made of, four times: before the idle gap, at the beginning and at \
+               the end of the run, and when everything written was on the device. The rules of \
+               trust hold the bytes against what the workload claims; the metrics are of the \
+               topmost devices, summed, and absent unless every one of them tells. The kernel \
+               counts busy time in steps of its clock, 1 to 10 ms: rare short requests look \
+               longer than they are. Costs one small file per device and reading. Needs no \
+               rights, and block devices: memory, network and some FUSE programs have none.",
+    },
+    fields: FIELDS,
+    metrics: &[
+        "amplification",
+        "read_amplification",
+        "device_bytes_per_operation",
+        "device_requests_per_operation",
+        "device_busy_s_per_gib",
+    ],
+    rules: &[
+        "unwritten",
+        "cached",
+        "device-bytes",
+        "depth",
+        "compressed",
+        "foreign",
+        "slow-member",
+    ],
+    presentation: Presentation::Tailored,
+    here: None,
+};
+
+/// Fields of each device, in each of three spans.
+pub const FIELDS: &[Field] = &[
+    field("*.*.span_ns", Unit::Nanoseconds, "length of a span: `gap`, `run` or `settle`"),
+    field("*.*.reads", Unit::Count, "read requests"),
+    field("*.*.read_bytes", Unit::Bytes, "read"),
+    field("*.*.writes", Unit::Count, "write requests"),
+    field("*.*.write_bytes", Unit::Bytes, "written"),
+    field("*.*.discard_bytes", Unit::Bytes, "discarded"),
+    field("*.*.read_ms", Unit::Milliseconds, "that reads took, summed over them"),
+    field("*.*.write_ms", Unit::Milliseconds, "that writes took, summed over them"),
+    field("*.*.busy_ms", Unit::Milliseconds, "in which something was under way"),
+    field("*.*.weighted_ms", Unit::Milliseconds, "under way, summed over requests"),
+];
+
+/// What moved through one device in a span of time, from its counters.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Traffic {
+    /// Length of the span in nanoseconds.
+    pub span_ns: u64,
+    /// Read requests completed.
+    pub reads: u64,
+    /// Bytes read.
+    pub read_bytes: u64,
+    /// Write requests completed.
+    pub writes: u64,
+    /// Bytes written.
+    pub write_bytes: u64,
+    /// Bytes discarded.
+    pub discard_bytes: u64,
+    /// Milliseconds that reads took, summed over them; none in results of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read_ms: Option<u64>,
+    /// Milliseconds that writes took, summed over them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub write_ms: Option<u64>,
+    /// Milliseconds in which something was in flight.
+    pub busy_ms: u64,
+    /// Milliseconds in flight, summed over requests.
+    pub weighted_ms: u64,
+}
+
+/// Counters of one device around a trial.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeviceEvidence {
+    /// While the tool did nothing, right before the trial.
+    pub gap: Traffic,
+    /// From the trial's first submission to its last completion.
+    pub run: Traffic,
+    /// After that, until everything written was on the device.
+    pub settle: Traffic,
+}
+
+/// Counters of some devices, read four times.
+#[derive(Default)]
+pub struct Four(Vec<Reading>);
+
+impl Four {
+    /// When they are read.
+    pub const MOMENTS: &'static [Moment] =
+        &[Moment::BeforeRest, Moment::BeforeRun, Moment::AfterRun, Moment::Settled];
+
+    /// Reads the counters of the named devices.
+    pub fn look(&mut self, system: &dyn System, names: &[String]) {
+        self.0.push(read(system, names));
+    }
+
+    /// What moved in gap, run and settling; it begins anew.
+    pub fn take(&mut self) -> Presence<BTreeMap<String, DeviceEvidence>> {
+        let readings = std::mem::take(&mut self.0);
+        let [first, second, third, fourth] = &readings[..] else {
+            return Presence::absent("the counters were not read each time");
+        };
+        let gap = between(first, second);
+        let run = between(second, third);
+        let settle = between(third, fourth);
+        gap.both(&run, |gap, run| (gap.clone(), run.clone())).both(&settle, |(gap, run), settle| {
+            run.keys().map(|name| (name.clone(), spans(name, [gap, run, settle]))).collect()
+        })
+    }
+}
+
+fn spans(name: &str, spans: [&BTreeMap<String, Traffic>; 3]) -> DeviceEvidence {
+    let [gap, run, settle] = spans.map(|span| span.get(name).copied().unwrap_or_default());
+    DeviceEvidence { gap, run, settle }
+}
+
+/// The devices that the target shares with nobody above it.
+#[derive(Default)]
+pub struct Disks(Four);
+
+impl Probe for Disks {
+    type Observed = BTreeMap<String, DeviceEvidence>;
+    const MOMENTS: &'static [Moment] = Four::MOMENTS;
+
+    fn look(&mut self, _moment: Moment, scene: &Scene<'_>) {
+        self.0.look(scene.system, &scene.site.shared);
+    }
+
+    fn observed(&mut self, _scene: &Scene<'_>) -> Presence<Self::Observed> {
+        self.0.take()
+    }
+
+    fn nothing(reason: &str) -> Presence<Self::Observed> {
+        Presence::absent(reason)
+    }
+}
+
+/// Counters of several devices at one moment.
+#[derive(Clone, Debug)]
+pub struct Reading {
+    at_ns: u64,
+    devices: Presence<BTreeMap<String, Counters>>,
+}
+
+/// Reads the counters of the named devices.
+pub fn read(system: &dyn System, names: &[String]) -> Reading {
+    let mut found = BTreeMap::new();
+    let mut absent = None;
+    for name in names {
+        match devices::counters(system, name) {
+            Presence::Present(counters) => {
+                found.insert(name.clone(), counters);
+            }
+            Presence::Absent(reason) => absent = Some(reason),
+        }
+    }
+    let devices = match absent {
+        Some(reason) => Presence::Absent(reason),
+        None if found.is_empty() => Presence::absent("no block device is known below the target"),
+        None => Presence::Present(found),
+    };
+    Reading { at_ns: system.monotonic_ns(), devices }
+}
+
+/// What moved through each device between two readings.
+pub fn between(before: &Reading, after: &Reading) -> Presence<BTreeMap<String, Traffic>> {
+    let span_ns = after.at_ns.saturating_sub(before.at_ns);
+    before.devices.both(&after.devices, |before, after| {
+        let pairs = after.iter().filter_map(|(name, late)| Some((name, before.get(name)?, late)));
+        pairs.map(|(name, early, late)| (name.clone(), traffic(early, late, span_ns))).collect()
+    })
+}
+
+fn traffic(before: &Counters, after: &Counters, span_ns: u64) -> Traffic {
+    Traffic::of(&after.sub(before), span_ns)
+}
+
+impl Traffic {
+    /// Of what was counted in a span.
+    pub fn of(counted: &Counters, span_ns: u64) -> Self {
+        Self {
+            span_ns,
+            reads: counted.reads_completed,
+            read_bytes: counted.read_bytes,
+            writes: counted.writes_completed,
+            write_bytes: counted.written_bytes,
+            discard_bytes: counted.discarded_bytes,
+            read_ms: Some(counted.read_ms),
+            write_ms: Some(counted.write_ms),
+            busy_ms: counted.io_ticks_ms,
+            weighted_ms: counted.weighted_ms,
+        }
+    }
+}

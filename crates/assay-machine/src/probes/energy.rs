@@ -1,0 +1,317 @@
+//! Energy that was used: from an external meter, processors, a battery or boards.
+
+mod battery;
+mod hwmon;
+pub mod meter;
+mod powercap;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use assay_base::catalogue::About;
+use assay_base::presence::Presence;
+use assay_system::system::System;
+use serde::{Deserialize, Serialize};
+
+use super::look::{Asked, Entry, Moment, Presentation, Probe, Scene, Unit, field, not_recorded};
+
+/// What it says of itself.
+pub static PROBE: Entry = Entry {
+    about: About {
+        name: "energy",
+        summary: "energy that was used, and of what",
+        text: "One source tells, the first that is there: the file of an external meter (`--meter \
+               FILE`, or the key `meter`), with a time and watts in each line, summed over the \
+               trial; powercap, where the energy of the processor packages is added up, each \
+               once, with that of their memory beside it, and never with that of the whole \
+               platform, which holds them already; a battery while it discharges; counters of \
+               hwmon. What the number is of stands beside it: packages are not the drive. \
+               Counters that begin anew are followed once; a span in which they could do so twice \
+               tells nothing. Where the study names the probe, or a meter, the machine rests for \
+               30 s (10 s where trials are short) before the first trial, and what it uses then \
+               is the idle power that energy_above_idle_j leaves out. Costs one or two small \
+               files a package before and after, of a meter its whole file after. Needs a source \
+               that may be read: the counters of packages are root's (sudo chmod a+r \
+               /sys/class/powercap/intel-rapl:*/energy_uj gives them to all until the next start), \
+               and virtual machines have none.",
+    },
+    fields: &[
+        field("source", Unit::Word, "who tells"),
+        field("what", Unit::Word, "what the number is of"),
+        field("span_ns", Unit::Nanoseconds, "length of the span"),
+        field("joules", Unit::Joules, "in all"),
+        field("parts.*", Unit::Joules, "of a part"),
+    ],
+    metrics: &["energy_j", "energy_j_per_gib", "power_w", "energy_above_idle_j"],
+    rules: &[],
+    presentation: Presentation::Tailored,
+    here: Some(|system| read(system).source()),
+};
+
+/// Energy that was used between two moments.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Energy {
+    /// Who tells: `meter`, `powercap`, `battery`, `hwmon`.
+    pub source: String,
+    /// What the number is of.
+    pub what: String,
+    /// Length of the span, nanoseconds.
+    pub span_ns: u64,
+    /// Joules in all.
+    pub joules: f64,
+    /// Joules by part, where it has several.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub parts: BTreeMap<String, f64>,
+}
+
+impl Energy {
+    /// Mean power, watts.
+    pub fn watts(&self) -> f64 {
+        self.joules / (self.span_ns as f64 / 1e9)
+    }
+}
+
+/// Whether a study wants to hear why nothing tells energy.
+pub fn is_asked(asked: Asked<'_>) -> bool {
+    asked.meter.is_some() || asked.names(&PROBE)
+}
+
+/// All that tells energy here.
+#[derive(Default)]
+pub struct Meters {
+    before: Option<Reading>,
+    after: Option<Reading>,
+}
+
+impl Probe for Meters {
+    type Observed = Energy;
+    const MOMENTS: &'static [Moment] = &[Moment::BeforeRun, Moment::Settled, Moment::Last];
+
+    fn look(&mut self, moment: Moment, scene: &Scene<'_>) {
+        let system = scene.system;
+        match moment {
+            _ if scene.is_simulated() => {}
+            Moment::BeforeRun => self.before = Some(read(system)),
+            Moment::Settled => self.after = Some(read(system)),
+            _ => {
+                let after = self.after.take();
+                self.after = after.map(|after| after.with_meter(system, scene.asked.meter));
+            }
+        }
+    }
+
+    fn observed(&mut self, scene: &Scene<'_>) -> Presence<Energy> {
+        match (self.before.take(), self.after.take()) {
+            (Some(before), Some(after)) => between(&before, &after, is_asked(scene.asked)),
+            _ => not_recorded(),
+        }
+    }
+}
+
+/// Counters at one moment.
+#[derive(Clone, Debug)]
+pub struct Reading {
+    at_ns: u64,
+    wall_ns: u64,
+    meter: Option<Presence<Vec<meter::Sample>>>,
+    counters: Vec<(&'static Source, Presence<BTreeMap<String, Counter>>)>,
+}
+
+/// Joules that something has used since some moment.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Counter {
+    joules: f64,
+    /// Where it begins anew, joules; none where it does not.
+    range_joules: Option<f64>,
+    /// More than it can use, watts.
+    most_watts: f64,
+    /// Whether it counts down: what is left.
+    falls: bool,
+}
+
+/// Counters of one kind.
+#[derive(Debug)]
+struct Source {
+    name: &'static str,
+    /// What its number is of; its parts follow in brackets.
+    what: &'static str,
+    read: fn(&dyn System) -> Presence<BTreeMap<String, Counter>>,
+}
+
+const POWERCAP: &str = "powercap";
+const HWMON: &str = "hwmon";
+
+/// In the order in which they are asked.
+static SOURCES: [Source; 3] = [
+    Source {
+        name: POWERCAP,
+        what: "processor packages and their memory, not the drive",
+        read: powercap::read,
+    },
+    Source { name: "battery", what: "the whole machine, at its battery", read: battery::read },
+    Source { name: HWMON, what: "what these sensors measure", read: hwmon::read },
+];
+
+/// What nothing tells.
+const NO_SOURCE: &str = "nothing here tells energy: no powercap, no battery, no counter of hwmon";
+
+/// Reads every counter; of a meter nothing, because its file is read at the end.
+pub fn read(system: &dyn System) -> Reading {
+    // The moment before the counters: whoever is asked at the end does it the other way round.
+    let (at_ns, wall_ns) = (system.monotonic_ns(), system.wall_ns());
+    let counters = SOURCES.iter().map(|source| (source, (source.read)(system))).collect();
+    Reading { at_ns, wall_ns, meter: None, counters }
+}
+
+impl Reading {
+    /// Whether anything here tells of energy.
+    pub fn tells(&self) -> bool {
+        let there = |(source, told): &(&'static Source, Presence<BTreeMap<String, Counter>>)| {
+            told.value().is_some() && !self.is_barred(source)
+        };
+        self.meter.is_some() || self.counters.iter().any(there)
+    }
+
+    /// The same with the meter's file as it is now.
+    #[must_use]
+    pub fn with_meter(self, system: &dyn System, file: Option<&str>) -> Self {
+        let meter = file.map(|file| meter::read(system, Path::new(file)));
+        Self { meter, ..self }
+    }
+
+    /// Who tells it here, or why nobody does.
+    pub fn source(&self) -> Presence<String> {
+        let mut asked = self.counters.iter().filter(|(source, _)| !self.is_barred(source));
+        let there = asked.find(|(_, counters)| counters.value().is_some());
+        match there {
+            Some((source, counters)) => {
+                let parts: Vec<&String> =
+                    counters.value().map_or(Vec::new(), |all| all.keys().collect());
+                let parts: Vec<&str> = parts.into_iter().map(String::as_str).collect();
+                Presence::Present(format!("{} ({})", source.name, parts.join(", ")))
+            }
+            None => Presence::Absent(self.reason()),
+        }
+    }
+
+    /// Whether a source must not stand in: a graphics card is nothing like the processors whose
+    /// counters are there but may not be read. A battery is, with more.
+    fn is_barred(&self, source: &Source) -> bool {
+        let closed = |(other, counters): &(&Source, Presence<_>)| {
+            other.name == POWERCAP && counters.reason().is_some_and(|reason| !reason.is_empty())
+        };
+        source.name == HWMON && self.counters.iter().any(closed)
+    }
+
+    /// Why none of them tells: what is there but may not be read before what is not there.
+    fn reason(&self) -> String {
+        let told: Vec<&str> = self
+            .counters
+            .iter()
+            .filter_map(|(_, counters)| counters.reason())
+            .filter(|reason| !reason.is_empty())
+            .collect();
+        if told.is_empty() { NO_SOURCE.to_owned() } else { told.join("; ") }
+    }
+}
+
+/// Energy between two readings. Where nothing can tell it and nobody asked, that is not worth a word.
+pub fn between(before: &Reading, after: &Reading, asked: bool) -> Presence<Energy> {
+    if let Some(samples) = &after.meter {
+        return metered(before, after, samples);
+    }
+    let span_ns = after.at_ns.saturating_sub(before.at_ns);
+    let pairs = before.counters.iter().zip(&after.counters);
+    let pairs =
+        pairs.filter(|((source, _), _)| !before.is_barred(source) && !after.is_barred(source));
+    for ((source, early), (_, late)) in pairs {
+        match (early, late) {
+            (Presence::Present(early), Presence::Present(late)) => {
+                return used(source, early, late, span_ns);
+            }
+            (Presence::Present(_), Presence::Absent(reason))
+            | (Presence::Absent(reason), Presence::Present(_)) => {
+                return Presence::absent(format!("it changed during the trial: {reason}"));
+            }
+            (Presence::Absent(_), Presence::Absent(_)) => {}
+        }
+    }
+    if !asked {
+        return not_recorded();
+    }
+    Presence::Absent(after.reason())
+}
+
+fn metered(
+    before: &Reading,
+    after: &Reading,
+    samples: &Presence<Vec<meter::Sample>>,
+) -> Presence<Energy> {
+    let joules = match samples {
+        Presence::Present(samples) => meter::joules(samples, before.wall_ns, after.wall_ns),
+        Presence::Absent(reason) => Err(reason.clone()),
+    };
+    match joules {
+        Ok(joules) => Presence::Present(Energy {
+            source: "meter".to_owned(),
+            what: "what the meter measures".to_owned(),
+            span_ns: after.wall_ns.saturating_sub(before.wall_ns),
+            joules,
+            parts: BTreeMap::new(),
+        }),
+        Err(reason) => Presence::Absent(reason),
+    }
+}
+
+/// What each part used, and their sum.
+fn used(
+    source: &Source,
+    early: &BTreeMap<String, Counter>,
+    late: &BTreeMap<String, Counter>,
+    span_ns: u64,
+) -> Presence<Energy> {
+    let mut parts = BTreeMap::new();
+    for (name, counter) in late {
+        let before = early.get(name).ok_or_else(|| format!("{name} came during the trial"));
+        match before.and_then(|before| difference(name, before, counter, span_ns)) {
+            Ok(joules) => parts.insert(name.clone(), joules),
+            Err(reason) => return Presence::Absent(reason),
+        };
+    }
+    if let Some(gone) = early.keys().find(|name| !late.contains_key(*name)) {
+        return Presence::absent(format!("{gone} went during the trial"));
+    }
+    let joules: f64 = parts.values().sum();
+    if joules <= 0.0 {
+        // A gauge with coarse steps says nothing of a short span; its silence is not zero.
+        let (name, seconds) = (source.name, span_ns as f64 / 1e9);
+        return Presence::absent(format!(
+            "the {name} counters did not move in {seconds:.1} s: longer trials show something"
+        ));
+    }
+    Presence::Present(Energy {
+        source: source.name.to_owned(),
+        what: source.what.to_owned(),
+        span_ns,
+        joules,
+        parts,
+    })
+}
+
+/// Joules between two readings of one counter.
+fn difference(name: &str, early: &Counter, late: &Counter, span_ns: u64) -> Result<f64, String> {
+    let seconds = span_ns as f64 / 1e9;
+    let grown = if late.falls { early.joules - late.joules } else { late.joules - early.joules };
+    let Some(range) = late.range_joules else {
+        return if grown < 0.0 { Err(format!("{name} went backwards")) } else { Ok(grown) };
+    };
+    if seconds * late.most_watts > range {
+        return Err(format!(
+            "{name} can begin anew more than once in {seconds:.0} s: shorter trials can be told"
+        ));
+    }
+    Ok(if grown < 0.0 { grown + range } else { grown })
+}
+
+#[cfg(test)]
+mod tests;

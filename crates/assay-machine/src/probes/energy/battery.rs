@@ -1,0 +1,58 @@
+//! What a battery gives while nothing else feeds the machine.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use assay_base::presence::Presence;
+use assay_system::system::{System, sysfs};
+
+use super::Counter;
+use crate::probes::power_supply::SUPPLIES;
+
+/// Joules of a watt-hour.
+const WATT_HOUR: f64 = 3_600.0;
+
+/// What is left in each battery, as long as all that there are discharge.
+pub fn read(system: &dyn System) -> Presence<BTreeMap<String, Counter>> {
+    let mut counters = BTreeMap::new();
+    for name in sysfs::names(system, Path::new(SUPPLIES)) {
+        let folder = Path::new(SUPPLIES).join(&name);
+        let text = |file: &str| sysfs::text(system, &folder.join(file)).value().cloned();
+        let own = text("type").is_some_and(|kind| kind == "Battery")
+            && text("scope").is_none_or(|scope| scope != "Device");
+        if !own {
+            continue;
+        }
+        if is_plugged_in(system) || text("status").is_some_and(|status| status == "Charging") {
+            return Presence::absent(format!(
+                "{name}: the machine is on mains, not on its battery"
+            ));
+        }
+        let Some(left) = left_joules(system, &folder) else {
+            return Presence::absent(format!("{name} does not tell what is left in it"));
+        };
+        // Of two batteries one is used after the other: that one stands still is no error.
+        let counter = Counter { joules: left, range_joules: None, most_watts: 0.0, falls: true };
+        counters.insert(name, counter);
+    }
+    Presence::from_option((!counters.is_empty()).then_some(counters), "")
+}
+
+/// Energy, or charge at the voltage of this moment.
+fn left_joules(system: &dyn System, folder: &Path) -> Option<f64> {
+    let micro = |file: &str| {
+        sysfs::number(system, &folder.join(file)).value().map(|value| *value as f64 / 1e6)
+    };
+    let watt_hours = micro("energy_now").or_else(|| {
+        // The voltage that it was made for: the one of the moment falls under load, and would make
+        // energy of that.
+        let volts = micro("voltage_min_design").or_else(|| micro("voltage_now"))?;
+        Some(micro("charge_now")? * volts)
+    })?;
+    Some(watt_hours * WATT_HOUR)
+}
+
+fn is_plugged_in(system: &dyn System) -> bool {
+    let supply = crate::probes::power_supply::read(system);
+    supply.value().is_some_and(|supply| supply.mains == Some(true))
+}

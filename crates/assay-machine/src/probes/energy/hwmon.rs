@@ -1,0 +1,96 @@
+//! Energy counters of boards, graphics cards and power supplies (`energy*_input` of hwmon).
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use assay_base::presence::Presence;
+use assay_system::system::{System, sysfs};
+
+use super::Counter;
+
+const ROOT: &str = "/sys/class/hwmon";
+
+/// Labels of counters that hold what the others of their device count, widest first.
+const WIDEST: [&str; 3] = ["card", "pkg", "Esocket"];
+
+/// A device of hwmon with what it counts.
+struct Device {
+    /// Name of its driver.
+    name: String,
+    /// The hardware behind it, where the kernel tells.
+    hardware: Option<PathBuf>,
+    /// Joules by label.
+    joules: BTreeMap<String, f64>,
+}
+
+/// Counters by the name of their device and their label: of each device the widest alone.
+pub fn read(system: &dyn System) -> Presence<BTreeMap<String, Counter>> {
+    let (mut devices, mut powers) = (Vec::new(), Vec::new());
+    for entry in sysfs::names(system, Path::new(ROOT)) {
+        let folder = Path::new(ROOT).join(&entry);
+        let name = sysfs::text(system, &folder.join("name")).value().cloned().unwrap_or(entry);
+        let files = sysfs::names(system, &folder);
+        let is_power = |file: &String| {
+            file.starts_with("power") && (file.ends_with("_average") || file.ends_with("_input"))
+        };
+        if files.iter().any(is_power) {
+            powers.push(name.clone());
+        }
+        let hardware = system.canonical(&folder.join("device")).ok();
+        let joules = widest(energies(system, &folder, &files));
+        devices.push(Device { name, hardware, joules });
+    }
+    let mut counters = BTreeMap::new();
+    for device in devices.iter().filter(|device| !is_part(device, &devices)) {
+        for (label, joules) in &device.joules {
+            insert(&mut counters, &format!("{} {label}", device.name), *joules);
+        }
+    }
+    powers.dedup();
+    let why = if powers.is_empty() {
+        String::new()
+    } else {
+        format!(
+            "{} tells the power of a moment, which is not the energy of a trial",
+            powers.join(", ")
+        )
+    };
+    Presence::from_option((!counters.is_empty()).then_some(counters), why)
+}
+
+/// Every counter of a device, joules by label.
+fn energies(system: &dyn System, folder: &Path, files: &[String]) -> BTreeMap<String, f64> {
+    let stems = files.iter().filter_map(|file| file.strip_suffix("_input"));
+    let told = stems.filter(|stem| stem.starts_with("energy")).filter_map(|stem| {
+        let micro = *sysfs::number(system, &folder.join(format!("{stem}_input"))).value()?;
+        let label = sysfs::text(system, &folder.join(format!("{stem}_label")));
+        let label = label.value().cloned().unwrap_or_else(|| stem.to_owned());
+        Some((label, micro as f64 / 1e6))
+    });
+    told.collect()
+}
+
+/// The counters that hold the others, where it is known which do.
+fn widest(mut joules: BTreeMap<String, f64>) -> BTreeMap<String, f64> {
+    let known = WIDEST.iter().find(|kind| joules.keys().any(|label| label.starts_with(**kind)));
+    joules.retain(|label, _| known.is_none_or(|kind| label.starts_with(kind)));
+    joules
+}
+
+/// `i915_gt0` is a part of the `i915` on the same hardware.
+fn is_part(device: &Device, all: &[Device]) -> bool {
+    let Some((whole, _)) = device.name.split_once("_gt") else { return false };
+    let holds = |other: &Device| {
+        other.name == whole && other.hardware == device.hardware && !other.joules.is_empty()
+    };
+    all.iter().any(holds)
+}
+
+/// Two devices of one name get numbers.
+fn insert(counters: &mut BTreeMap<String, Counter>, name: &str, joules: f64) {
+    let numbered = (2..).map(|number| format!("{name} {number}"));
+    let free =
+        std::iter::once(name.to_owned()).chain(numbered).find(|name| !counters.contains_key(name));
+    let counter = Counter { joules, range_joules: None, most_watts: 0.0, falls: false };
+    counters.extend(free.map(|name| (name, counter)));
+}

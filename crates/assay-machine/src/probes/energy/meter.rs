@@ -1,0 +1,220 @@
+//! The file of an external meter: a time and watts in each line.
+
+use std::path::Path;
+
+use assay_base::presence::Presence;
+use assay_system::system::{FileKind, System, sysfs};
+
+/// Bytes of a file that is read.
+const MOST_BYTES: u64 = 256 << 20;
+/// Lines further apart leave a gap, nanoseconds, unless all are.
+const LONGEST_GAP_NS: u64 = 10_000_000_000;
+/// Times above this many seconds are milliseconds.
+const MOST_SECONDS: f64 = 1e11;
+/// Lines that must lie in a span: fewer say little of what happened in it.
+const FEWEST_SAMPLES: usize = 3;
+/// What is said of a file without such a line.
+const NO_LINE: &str = "no line with a time and watts, such as 2026-07-30T12:00:00Z,4.2";
+/// Words of columns that are no power in watts.
+const NO_WATTS: [&str; 9] =
+    ["apparent", "reactive", "factor", "hour", "wh", "kwh", "va", "var", "energy"];
+
+/// One line.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sample {
+    /// Nanoseconds since 1970.
+    pub at_ns: u64,
+    /// Watts.
+    pub watts: f64,
+}
+
+/// Reads a file as it is now; a line that is being written is passed over.
+pub fn read(system: &dyn System, path: &Path) -> Presence<Vec<Sample>> {
+    let what =
+        |reason: &str| Presence::absent(format!("the meter's file {}: {reason}", path.display()));
+    match system.status(path) {
+        Ok(status) if status.size_bytes > MOST_BYTES => return what("too large"),
+        Ok(_) => {}
+        Err(error) => return what(&sysfs::reason(&error)),
+    }
+    match system.read_text(path) {
+        Ok(text) => {
+            let samples = match parse(&text) {
+                Ok(samples) => samples,
+                Err(reason) => return what(&reason),
+            };
+            if samples.is_empty() {
+                return what(NO_LINE);
+            }
+            Presence::Present(samples)
+        }
+        Err(error) => what(&sysfs::reason(&error)),
+    }
+}
+
+/// Why a file that is there is none of a meter; none where it is, or may become one.
+pub fn mistaken(system: &dyn System, path: &Path) -> Option<String> {
+    let status = system.status(path).ok()?;
+    if status.kind != FileKind::File || status.size_bytes > MOST_BYTES {
+        return None;
+    }
+    let text = system.read_text(path).ok()?;
+    match parse(&text) {
+        Err(reason) => Some(reason),
+        // One line may be the names of the columns of a log that has just begun.
+        Ok(samples) if samples.is_empty() && text.lines().count() > 1 => Some(NO_LINE.to_owned()),
+        Ok(_) => None,
+    }
+}
+
+/// Lines `time,watts` in the order of time. A first line may name its columns.
+///
+/// # Errors
+/// What the columns hold, where none holds power.
+pub fn parse(text: &str) -> Result<Vec<Sample>, String> {
+    let mut columns = Columns { time: 0, power: 1, watts_of_one: 1.0 };
+    let mut samples = Vec::new();
+    let whole = text.rfind('\n').map_or("", |end| &text[..end]);
+    for line in whole.lines() {
+        let separator = if line.contains(';') { ';' } else { ',' };
+        let cells: Vec<&str> =
+            line.split([separator, '\t']).map(|cell| cell.trim().trim_matches('"')).collect();
+        let cell = |column: usize| cells.get(column).copied();
+        let sample = cell(columns.time).and_then(time).zip(cell(columns.power).and_then(watts));
+        match sample {
+            Some((at_ns, number)) => {
+                samples.push(Sample { at_ns, watts: number * columns.watts_of_one });
+            }
+            None if samples.is_empty() => columns = named(&cells)?.unwrap_or(columns),
+            None => {}
+        }
+    }
+    samples.sort_by_key(|sample| sample.at_ns);
+    Ok(samples)
+}
+
+/// Where a line keeps what.
+#[derive(Clone, Copy, Debug)]
+struct Columns {
+    time: usize,
+    power: usize,
+    /// Watts of one unit of it.
+    watts_of_one: f64,
+}
+
+/// Columns that a header names; an error where it names a time, and next to it nothing in watts.
+fn named(cells: &[&str]) -> Result<Option<Columns>, String> {
+    let lower: Vec<String> = cells.iter().map(|cell| cell.to_lowercase()).collect();
+    let is_time = |cell: &String| ["time", "date", "unix"].iter().any(|word| cell.contains(word));
+    let Some(time) = lower.iter().position(is_time) else { return Ok(None) };
+    let exact = ["power", "watts", "w"].iter().find_map(|name| {
+        let power = lower.iter().position(|cell| cell == name)?;
+        Some((power, 1.0))
+    });
+    let others = lower.iter().enumerate().filter(|(column, _)| *column != time);
+    let mut scaled = others.filter_map(|(column, cell)| Some((column, watts_of_one(cell)?)));
+    match exact.or_else(|| scaled.next()) {
+        Some((power, watts_of_one)) => Ok(Some(Columns { time, power, watts_of_one })),
+        // A line before the header, or a second column whose name says nothing against it.
+        None if lower.len() < 2 => Ok(None),
+        None if lower.len() == 2 && time == 0 && !is_no_power(&lower[1]) => Ok(None),
+        None => Err(format!("no column in watts among {}: call it power", cells.join(", "))),
+    }
+}
+
+/// Watts of one unit of a column; none where it is no power. Letters in `cell` are small.
+fn watts_of_one(cell: &str) -> Option<f64> {
+    let has = |unit: &str| words(cell).any(|word| word == unit);
+    let milli = has("mw") || cell.contains("milliw");
+    let kilo = has("kw") || cell.contains("kilow");
+    let power = has("w") || cell.contains("watt") || cell.contains("power");
+    match (milli, kilo) {
+        _ if is_no_power(cell) => None,
+        (true, _) => Some(1e-3),
+        (_, true) => Some(1e3),
+        _ => power.then_some(1.0),
+    }
+}
+
+/// Whether a column is named for something that is easily taken for power.
+fn is_no_power(cell: &str) -> bool {
+    words(cell).any(|word| NO_WATTS.contains(&word)) || cell.contains("hour")
+}
+
+fn words(cell: &str) -> impl Iterator<Item = &str> {
+    cell.split(|sign: char| !sign.is_alphanumeric())
+}
+
+/// Nanoseconds since 1970 of an RFC 3339 time, of seconds or of milliseconds.
+fn time(text: &str) -> Option<u64> {
+    if let Ok(number) = text.parse::<f64>() {
+        let seconds = if number > MOST_SECONDS { number / 1e3 } else { number };
+        return (seconds > 0.0 && seconds < MOST_SECONDS).then_some((seconds * 1e9) as u64);
+    }
+    let time: jiff::Timestamp = text.parse().ok()?;
+    u64::try_from(time.as_nanosecond()).ok()
+}
+
+fn watts(text: &str) -> Option<f64> {
+    let number = text.strip_suffix('W').unwrap_or(text).trim().parse::<f64>().ok()?;
+    number.is_finite().then_some(number)
+}
+
+/// Joules between two moments: straight lines between samples. At the ends the nearest sample
+/// stands for at most twice the usual distance of two.
+pub fn joules(samples: &[Sample], from_ns: u64, to_ns: u64) -> Result<f64, String> {
+    let allowed_ns = usual_distance_ns(samples).saturating_mul(2);
+    let (Some(first), Some(last)) = (samples.first(), samples.last()) else {
+        return Err("the meter's file is empty".to_owned());
+    };
+    let seconds = |ns: u64| ns as f64 / 1e9;
+    if first.at_ns > from_ns.saturating_add(allowed_ns) {
+        let late = seconds(first.at_ns - from_ns);
+        return Err(format!("the meter's file begins {late:.1} s after the trial did"));
+    }
+    if last.at_ns.saturating_add(allowed_ns) < to_ns {
+        let early = seconds(to_ns - last.at_ns);
+        return Err(format!(
+            "the meter's file ends {early:.1} s before the trial did: its program must write each \
+             line at once"
+        ));
+    }
+    let inside = samples.iter().filter(|sample| (from_ns..=to_ns).contains(&sample.at_ns)).count();
+    if inside < FEWEST_SAMPLES {
+        return Err(format!(
+            "the meter's file has {inside} of the {FEWEST_SAMPLES} lines that it needs in the \
+             trial: it must write more often, or trials be longer"
+        ));
+    }
+    let longest_ns = LONGEST_GAP_NS.max(usual_distance_ns(samples).saturating_mul(5));
+    let mut joules = 0.0;
+    for pair in samples.windows(2) {
+        let (from, to) = (pair[0].at_ns.max(from_ns), pair[1].at_ns.min(to_ns));
+        if from >= to {
+            continue;
+        }
+        let gap_ns = pair[1].at_ns - pair[0].at_ns;
+        if gap_ns > longest_ns {
+            let gap = seconds(gap_ns);
+            return Err(format!("the meter's file has a gap of {gap:.1} s in the trial"));
+        }
+        joules += seconds(to - from) * (at(pair, from) + at(pair, to)) / 2.0;
+    }
+    let before = first.at_ns.min(to_ns).saturating_sub(from_ns);
+    let after = to_ns.saturating_sub(last.at_ns.max(from_ns));
+    Ok(joules + seconds(before) * first.watts + seconds(after) * last.watts)
+}
+
+/// Watts at a moment between two samples.
+fn at(pair: &[Sample], moment_ns: u64) -> f64 {
+    let share = (moment_ns - pair[0].at_ns) as f64 / (pair[1].at_ns - pair[0].at_ns).max(1) as f64;
+    pair[0].watts + share * (pair[1].watts - pair[0].watts)
+}
+
+/// The distance that half of the samples are within; none where there is one sample alone.
+fn usual_distance_ns(samples: &[Sample]) -> u64 {
+    let mut distances: Vec<u64> =
+        samples.windows(2).map(|pair| pair[1].at_ns - pair[0].at_ns).collect();
+    distances.sort_unstable();
+    distances.get(distances.len() / 2).copied().unwrap_or(0)
+}

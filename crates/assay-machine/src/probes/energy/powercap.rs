@@ -1,0 +1,118 @@
+//! Energy of processor packages and of their memory (RAPL and its like, by powercap).
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use assay_base::presence::Presence;
+use assay_system::system::{System, sysfs};
+
+use super::Counter;
+
+const ROOT: &str = "/sys/class/powercap";
+/// What a package cannot use where it names no limit, watts.
+const MOST_WATTS: f64 = 1_000.0;
+/// What a package's memory cannot use, watts.
+const MOST_MEMORY_WATTS: f64 = 200.0;
+/// How far above its limit it may be for a moment.
+const ABOVE_LIMIT: f64 = 3.0;
+/// The same zones by another way; Linux shows package 0 by both.
+const DUPLICATE: &str = "-mmio";
+
+/// A zone: `intel-rapl:0`, or `intel-rapl:0:1` in it.
+struct Zone {
+    /// What counts: `intel-rapl`.
+    control: String,
+    /// Numbers after it, outermost first.
+    numbers: Vec<u32>,
+    /// What it is: `package-0`, `dram`, `core`, `uncore`, `psys`.
+    name: String,
+    path: PathBuf,
+}
+
+/// Packages, each once, and the memory below them. The platform (`psys`) holds both: it is told
+/// where nothing else is. `core` and `uncore` are parts of their package.
+pub fn read(system: &dyn System) -> Presence<BTreeMap<String, Counter>> {
+    let zones = zones(system);
+    let packages = packages(&zones);
+    let mut counted: Vec<(String, &Zone)> =
+        packages.iter().map(|zone| (zone.name.clone(), *zone)).collect();
+    for package in &packages {
+        let memory = zones.iter().filter(|zone| {
+            zone.name == "dram"
+                && zone.control == package.control
+                && zone.numbers.starts_with(&package.numbers)
+        });
+        counted.extend(memory.map(|zone| (format!("dram of {}", package.name), zone)));
+    }
+    if counted.is_empty() {
+        let platform = zones.iter().find(|zone| zone.name == "psys");
+        counted.extend(platform.map(|zone| ("psys".to_owned(), zone)));
+    }
+    if counted.is_empty() {
+        return Presence::absent("");
+    }
+    let read = counted.into_iter().map(|(name, zone)| Ok((name, counter(system, zone)?)));
+    match read.collect::<Result<_, String>>() {
+        Ok(counters) => Presence::Present(counters),
+        Err(reason) => Presence::Absent(reason),
+    }
+}
+
+/// Zones of packages, without those that show a package once more.
+fn packages(zones: &[Zone]) -> Vec<&Zone> {
+    let all: Vec<&Zone> = zones
+        .iter()
+        .filter(|zone| zone.name.starts_with("package") && zone.numbers.len() == 1)
+        .collect();
+    let direct = |zone: &&&Zone| !zone.control.ends_with(DUPLICATE);
+    let known: BTreeSet<&str> = all.iter().filter(direct).map(|zone| zone.name.as_str()).collect();
+    all.iter().filter(|zone| direct(zone) || !known.contains(zone.name.as_str())).copied().collect()
+}
+
+/// Every zone once: some are listed at several places.
+fn zones(system: &dyn System) -> Vec<Zone> {
+    let mut seen = BTreeSet::new();
+    let names = sysfs::names(system, Path::new(ROOT));
+    let found = names.iter().filter_map(|entry| {
+        let (control, numbers) = entry.split_once(':')?;
+        let path = Path::new(ROOT).join(entry);
+        let own = system.canonical(&path).ok()?;
+        let name = sysfs::text(system, &path.join("name")).value().cloned()?;
+        let numbers =
+            numbers.split(':').map(|number| number.parse().ok()).collect::<Option<_>>()?;
+        seen.insert(own).then(|| Zone { control: control.to_owned(), numbers, name, path })
+    });
+    found.collect()
+}
+
+fn counter(system: &dyn System, zone: &Zone) -> Result<Counter, String> {
+    let number = |file: &str| sysfs::number(system, &zone.path.join(file));
+    let joules = match system.read_text(&zone.path.join("energy_uj")) {
+        Ok(text) => {
+            let micro: u64 =
+                text.trim().parse().map_err(|_| format!("{}: no number", zone.name))?;
+            micro as f64 / 1e6
+        }
+        Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
+            return Err(format!(
+                "powercap: the counters are root's: sudo chmod a+r {ROOT}/{}:*/energy_uj",
+                zone.control
+            ));
+        }
+        Err(error) => return Err(format!("powercap: {}: {error}", zone.name)),
+    };
+    let most = if zone.name == "dram" { MOST_MEMORY_WATTS } else { MOST_WATTS };
+    let largest = |kind: &str| {
+        let files = (0..3).map(|index| format!("constraint_{index}_{kind}"));
+        let all = files.filter_map(|file| number(&file).value().copied());
+        all.max().map(|micro| micro as f64 / 1e6).filter(|watts| *watts > 0.0)
+    };
+    // Memory often has no limit set, but says what it could use.
+    let limit_watts = largest("power_limit_uw").or_else(|| largest("max_power_uw"));
+    Ok(Counter {
+        joules,
+        range_joules: number("max_energy_range_uj").value().map(|micro| *micro as f64 / 1e6),
+        most_watts: limit_watts.map_or(most, |watts| (watts * ABOVE_LIMIT).min(most)),
+        falls: false,
+    })
+}

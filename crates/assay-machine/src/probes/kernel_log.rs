@@ -1,0 +1,217 @@
+//! What the kernel warned of meanwhile (`/dev/kmsg`).
+
+use std::collections::BTreeSet;
+
+use assay_base::catalogue::About;
+use assay_base::presence::Presence;
+use assay_system::system::{KernelLog, System, sysfs};
+use serde::{Deserialize, Serialize};
+
+use super::look::{Entry, Moment, Presentation, Probe, Scene, Unit, field, not_recorded};
+
+/// What it says of itself.
+pub static PROBE: Entry = Entry {
+    about: About {
+        name: "kernel-log",
+        summary: "warnings and errors that the kernel logged meanwhile",
+        text: "Follows /dev/kmsg from right before the run until everything written was on the \
+               device, and keeps the kernel's own records at warning or worse. The rule \
+               `kernel-log` says which of them mark a trial disturbed: I/O errors, resets, links \
+               that changed their speed, hung tasks, machine checks. Costs one open call before \
+               and one read call a record after. Needs the right to read the kernel's log: root, \
+               or kernel.dmesg_restrict = 0.",
+    },
+    fields: &[
+        field("*.level", Unit::Count, "how bad, 0 to 4"),
+        field("*.text", Unit::Word, "what the kernel said"),
+    ],
+    metrics: &[],
+    rules: &["kernel-log"],
+    presentation: Presentation::Tailored,
+    here: Some(|system| follow(system).map(|_| "works".to_owned())),
+};
+
+/// One line of the kernel's log.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KernelLine {
+    /// How bad: 0 (the system is unusable) to 4 (warning).
+    pub level: u8,
+    /// What it says.
+    pub text: String,
+}
+
+impl KernelLine {
+    /// Whether it tells of trouble with hardware or of tasks that hung, rather than of what boards
+    /// and drivers log all the time.
+    pub fn is_telling(&self) -> bool {
+        let text = self.text.to_lowercase();
+        let says = |words: &[&str]| words.iter().any(|words| text.contains(words));
+        says(&TELLING) && (!says(&ALLOWED) || text.contains("uncorrect"))
+    }
+}
+
+/// What a line says, in small letters, when it is about hardware or the machine as a whole.
+const TELLING: [&str; 24] = [
+    "i/o error",
+    "medium error",
+    "critical target error",
+    "failed command",
+    "timeout, aborting",
+    "timeout, reset controller",
+    "resetting",
+    "hard reset",
+    "soft reset",
+    "reset high-speed usb",
+    "reset superspeed",
+    "limiting sata link speed",
+    "sata link down",
+    "ext4-fs error",
+    "btrfs error",
+    "aer: ",
+    "blocked for more than",
+    "soft lockup",
+    "hard lockup",
+    "rcu: info: rcu",
+    "mce: ",
+    "hardware error",
+    "temperature above threshold",
+    "clocksource: marking clocksource",
+];
+/// What hardware puts right by itself; some boards log it all the time.
+const ALLOWED: [&str; 3] = ["correctable error", "corrected error", "severity=correct"];
+
+/// Records of at most this level are kept: warnings.
+const WARNING: u32 = 4;
+/// Distinct records that are kept of a trial.
+const MOST_LINES: usize = 20;
+
+/// The log, followed from the first reading on.
+#[derive(Default)]
+pub struct Log {
+    log: Option<Presence<KernelLog>>,
+    lines: Option<Presence<Vec<KernelLine>>>,
+}
+
+impl Probe for Log {
+    type Observed = Vec<KernelLine>;
+    const MOMENTS: &'static [Moment] = &[Moment::BeforeRun, Moment::Settled];
+
+    fn look(&mut self, moment: Moment, scene: &Scene<'_>) {
+        if scene.is_simulated() {
+            return;
+        }
+        if moment == Moment::BeforeRun {
+            self.log = Some(follow(scene.system));
+        } else {
+            self.lines = self.log.as_mut().map(|log| new_lines(scene.system, log));
+        }
+    }
+
+    fn observed(&mut self, _scene: &Scene<'_>) -> Presence<Vec<KernelLine>> {
+        self.log = None;
+        self.lines.take().unwrap_or_else(not_recorded)
+    }
+}
+
+/// Follows the log from now on.
+fn follow(system: &dyn System) -> Presence<KernelLog> {
+    match system.follow_kernel_log() {
+        Ok(log) => Presence::Present(log),
+        Err(error) => Presence::absent(format!("/dev/kmsg: {}", sysfs::reason(&error))),
+    }
+}
+
+/// What was logged since the log was followed, or looked at last.
+fn new_lines(system: &dyn System, log: &mut Presence<KernelLog>) -> Presence<Vec<KernelLine>> {
+    let log = match log {
+        Presence::Present(log) => log,
+        Presence::Absent(reason) => return Presence::absent(reason.clone()),
+    };
+    match system.new_in_kernel_log(log) {
+        Ok(records) => Presence::Present(warnings(&records)),
+        Err(error) => Presence::absent(format!("/dev/kmsg: {}", sysfs::reason(&error))),
+    }
+}
+
+/// The kernel's own records at warning or worse, each text once. Of too many those that tell
+/// nothing are left out first; the rest keep their order.
+fn warnings(records: &[String]) -> Vec<KernelLine> {
+    let (mut telling, mut others) = (0, 0);
+    let mut seen = BTreeSet::new();
+    let mut found: Vec<KernelLine> = Vec::new();
+    for line in records.iter().filter_map(|record| warning(record)) {
+        let count = if line.is_telling() { &mut telling } else { &mut others };
+        if *count < MOST_LINES && seen.insert((line.level, line.text.clone())) {
+            *count += 1;
+            found.push(line);
+        }
+    }
+    let mut room = MOST_LINES - telling;
+    found.retain(|line| {
+        let kept = line.is_telling() || room > 0;
+        room -= usize::from(kept && !line.is_telling());
+        kept
+    });
+    found
+}
+
+/// `PRIORITY,SEQUENCE,TIME,FLAGS[,...];TEXT`, then lines with what it is about. The priority holds
+/// who logged it above the level: 0 is the kernel.
+fn warning(record: &str) -> Option<KernelLine> {
+    let (head, text) = record.split_once(';')?;
+    let priority: u32 = head.split(',').next()?.parse().ok()?;
+    (priority <= WARNING).then(|| KernelLine {
+        level: priority as u8,
+        text: text.lines().next().unwrap_or_default().to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_system::system::Fake;
+
+    use super::*;
+
+    const LOG: &str = "6,1,0,-;Linux version 6.18\n4,2,9,-;an old warning\n";
+
+    #[test]
+    fn only_new_warnings_of_the_kernel_are_kept() {
+        let fake = Fake::new();
+        fake.put("/dev/kmsg", LOG);
+        let mut log = follow(&fake);
+        let new = "3,3,11,-;I/O error, dev sdb, sector 8 op 0x0:(READ)\n\
+                   6,4,12,-;EXT4-fs (loop0): mounted\n\
+                   12,5,13,-;systemd[1]: a program's warning\n\
+                   3,6,14,-;I/O error, dev sdb, sector 8 op 0x0:(READ)\n\
+                   4,7,15,-,caller=T1;nvme nvme0: I/O 12 QID 3 timeout, aborting\n";
+        fake.put("/dev/kmsg", format!("{LOG}{new}"));
+        let found = new_lines(&fake, &mut log);
+        let told: Vec<(u8, &str)> =
+            found.value().unwrap().iter().map(|line| (line.level, line.text.as_str())).collect();
+        let known = [
+            (3, "I/O error, dev sdb, sector 8 op 0x0:(READ)"),
+            (4, "nvme nvme0: I/O 12 QID 3 timeout, aborting"),
+        ];
+        assert_eq!(told, known);
+        assert_eq!(new_lines(&fake, &mut log), Presence::Present(Vec::new()));
+    }
+
+    #[test]
+    fn what_tells_is_kept_although_much_else_was_logged_before() {
+        let noise = |number: u32| format!("4,{number},9,-;noise {number}");
+        let mut records: Vec<String> = (0..40).map(noise).collect();
+        records.push("3,41,9,-;I/O error, dev sda, sector 8".to_owned());
+        let found = warnings(&records);
+        assert_eq!(found.len(), MOST_LINES);
+        assert_eq!(found[0].text, "noise 0");
+        assert_eq!(found[MOST_LINES - 1].text, "I/O error, dev sda, sector 8");
+    }
+
+    #[test]
+    fn absent_where_it_may_not_be_read() {
+        let fake = Fake::recorded("closed /dev/kmsg\n").unwrap();
+        let mut log = follow(&fake);
+        let reason = new_lines(&fake, &mut log);
+        assert_eq!(reason.reason(), Some("/dev/kmsg: not permitted"));
+    }
+}

@@ -1,0 +1,297 @@
+//! What a probe is: when it reads, and what it makes of its readings.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::mem;
+use std::ops::Range;
+
+use assay_base::catalogue::About;
+use assay_base::presence::Presence;
+use assay_base::quantity::units::show;
+use assay_system::system::System;
+use assay_system::system::site::{Site, TargetKind};
+
+/// What a probe says of itself.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry {
+    /// Its own words: what it reads, what it needs, what it costs.
+    pub about: About,
+    /// What an observation holds.
+    pub fields: &'static [Field],
+    /// Names of the metrics that are made of its observations.
+    pub metrics: &'static [&'static str],
+    /// Names of the rules of trust that judge its observations.
+    pub rules: &'static [&'static str],
+    /// How reports tell its observations.
+    pub presentation: Presentation,
+    /// What it finds on this machine, or why it finds nothing. None of what looks at the target
+    /// itself, of which nothing can be said without one.
+    pub here: Option<fn(&dyn System) -> Presence<String>>,
+}
+
+/// How reports present the observations of a probe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Presentation {
+    /// Field by field, by what the entry says of each.
+    FieldByField,
+    /// By metrics, rules or tables that were made for them, or by none.
+    Tailored,
+}
+
+/// One number or word of an observation.
+#[derive(Clone, Copy, Debug)]
+pub struct Field {
+    /// Where it stands in what is stored, names joined by dots; `*` is any name, or any place in a
+    /// list.
+    pub path: &'static str,
+    /// Its unit.
+    pub unit: Unit,
+    /// What it is, in some words.
+    pub summary: &'static str,
+}
+
+/// A field of an observation.
+pub const fn field(path: &'static str, unit: Unit, summary: &'static str) -> Field {
+    Field { path, unit, summary }
+}
+
+/// Unit of a field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// A number of something.
+    Count,
+    /// Bytes.
+    Bytes,
+    /// Nanoseconds.
+    Nanoseconds,
+    /// Milliseconds.
+    Milliseconds,
+    /// Hundredths of a second of one processor.
+    Ticks,
+    /// Thousandths of a degree Celsius.
+    Millidegrees,
+    /// Joules.
+    Joules,
+    /// A word, or yes or no.
+    Word,
+}
+
+impl Unit {
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Count => "count",
+            Self::Bytes => "bytes",
+            Self::Nanoseconds => "ns",
+            Self::Milliseconds => "ms",
+            Self::Ticks => "ticks of 10 ms",
+            Self::Millidegrees => "thousandths of a \u{b0}C",
+            Self::Joules => "J",
+            Self::Word => "text",
+        }
+    }
+
+    /// An amount as reports tell it.
+    pub fn show(self, amount: f64) -> String {
+        match self {
+            Self::Count | Self::Word => show::three_digits(amount),
+            Self::Bytes => show::bytes(amount.max(0.0).round() as u64),
+            Self::Nanoseconds => show::duration(amount),
+            Self::Milliseconds => show::duration(amount * 1e6),
+            Self::Ticks => show::duration(amount * 1e7),
+            Self::Millidegrees => format!("{} \u{b0}C", show::three_digits(amount / 1e3)),
+            Self::Joules => format!("{} J", show::three_digits(amount)),
+        }
+    }
+}
+
+/// When probes read, in the order of time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Moment {
+    /// Before everything else: what takes long is got ready.
+    Ready,
+    /// Before the rest.
+    BeforeRest,
+    /// After the rest, right before the run.
+    BeforeRun,
+    /// Right after the run.
+    AfterRun,
+    /// When everything written was on the device.
+    Settled,
+    /// After all that.
+    Last,
+}
+
+impl Moment {
+    /// All of them.
+    pub const ALL: [Self; 6] =
+        [Self::Ready, Self::BeforeRest, Self::BeforeRun, Self::AfterRun, Self::Settled, Self::Last];
+
+    /// Whether it lies before the run.
+    pub fn is_before(self) -> bool {
+        self <= Self::BeforeRun
+    }
+}
+
+/// What the study wants to know beyond what is always looked at.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Asked<'a> {
+    /// Probes that it names.
+    pub probes: &'a [String],
+    /// File of an external meter.
+    pub meter: Option<&'a str>,
+}
+
+impl Asked<'_> {
+    /// Whether it names a probe.
+    pub fn names(&self, entry: &Entry) -> bool {
+        self.probes.iter().any(|name| name == entry.about.name)
+    }
+}
+
+/// Where a trial takes place.
+#[derive(Clone)]
+pub struct Scene<'a> {
+    /// The machine.
+    pub system: &'a dyn System,
+    /// What the trial's target stands on.
+    pub site: &'a Site,
+    /// The bytes that may be touched, and the file in which they are; a simulated target has none.
+    pub file: Option<(&'a File, Range<u64>)>,
+    /// What the study wants to know.
+    pub asked: Asked<'a>,
+}
+
+impl Scene<'_> {
+    /// Whether there is no machine around the target.
+    pub fn is_simulated(&self) -> bool {
+        self.site.kind == TargetKind::Simulated
+    }
+}
+
+/// What looks at something around each trial, and never in the measured time.
+pub trait Probe: Default {
+    /// What is stored of a trial.
+    type Observed;
+    /// When it reads.
+    const MOMENTS: &'static [Moment];
+
+    /// Reads, at one of its moments.
+    fn look(&mut self, moment: Moment, scene: &Scene<'_>);
+
+    /// What its readings tell; it begins anew.
+    fn observed(&mut self, scene: &Scene<'_>) -> Presence<Self::Observed>;
+
+    /// What is stored of a trial around which nothing was read: nothing, or the reason.
+    fn nothing(_reason: &str) -> Presence<Self::Observed> {
+        not_recorded()
+    }
+}
+
+/// A probe of the machine that reads the same before and after: most of them do. See [`Twice`].
+pub trait Pair {
+    /// What is read.
+    type Reading;
+    /// What is stored of a trial.
+    type Observed;
+    /// When it reads.
+    const MOMENTS: [Moment; 2] = [Moment::BeforeRun, Moment::Settled];
+    /// Whether a record says why nothing was read; of most that is not worth a word.
+    const GIVES_REASON: bool = false;
+
+    /// Reads.
+    fn read(system: &dyn System) -> Self::Reading;
+
+    /// What happened between two readings.
+    fn between(before: &Self::Reading, after: &Self::Reading) -> Presence<Self::Observed>;
+}
+
+/// Two readings of a [`Pair`]. SurroundingsFacts simulated targets it reads nothing.
+pub struct Twice<P: Pair> {
+    before: Option<P::Reading>,
+    after: Option<P::Reading>,
+}
+
+impl<P: Pair> Default for Twice<P> {
+    fn default() -> Self {
+        Self { before: None, after: None }
+    }
+}
+
+impl<P: Pair> Probe for Twice<P> {
+    type Observed = P::Observed;
+    const MOMENTS: &'static [Moment] = &P::MOMENTS;
+
+    fn look(&mut self, moment: Moment, scene: &Scene<'_>) {
+        if scene.is_simulated() {
+            return;
+        }
+        let reading = Some(P::read(scene.system));
+        if moment == P::MOMENTS[0] { self.before = reading } else { self.after = reading }
+    }
+
+    fn observed(&mut self, _scene: &Scene<'_>) -> Presence<P::Observed> {
+        match (self.before.take(), self.after.take()) {
+            (Some(before), Some(after)) => P::between(&before, &after),
+            _ => Self::nothing(SIMULATED),
+        }
+    }
+
+    fn nothing(reason: &str) -> Presence<P::Observed> {
+        if P::GIVES_REASON { Presence::absent(reason) } else { not_recorded() }
+    }
+}
+
+/// Why nothing was read around a simulated target.
+pub const SIMULATED: &str = "simulated";
+
+/// What is said of what was not looked at: by an older version, on a simulated target, or because
+/// nobody asked. It is not stored.
+const NOT_RECORDED: &str = "not recorded by the version that ran the trial";
+
+/// Not looked at.
+pub fn not_recorded<T>() -> Presence<T> {
+    Presence::absent(NOT_RECORDED)
+}
+
+/// Whether something was not looked at.
+pub fn is_not_recorded<T>(seen: &Presence<T>) -> bool {
+    seen.reason() == Some(NOT_RECORDED)
+}
+
+/// Nanoseconds that readings took, by the name of the probe.
+#[derive(Clone, Debug, Default)]
+pub struct Costs(BTreeMap<String, u64>);
+
+impl Costs {
+    /// Reads, and adds the time that it took.
+    pub fn time<T>(
+        &mut self,
+        system: &dyn System,
+        entry: &Entry,
+        reading: impl FnOnce() -> T,
+    ) -> T {
+        let start_ns = system.monotonic_ns();
+        let read = reading();
+        let took_ns = system.monotonic_ns().saturating_sub(start_ns);
+        *self.0.entry(entry.about.name.to_owned()).or_default() += took_ns;
+        read
+    }
+
+    /// The sums; it begins anew.
+    pub fn take(&mut self) -> BTreeMap<String, u64> {
+        mem::take(&mut self.0)
+    }
+}
+
+/// Lets a probe read if this is one of its moments, and adds what it cost.
+pub(super) fn timed<P: Probe>(
+    (entry, probe): (&Entry, &mut P),
+    costs: &mut Costs,
+    moment: Moment,
+    scene: &Scene<'_>,
+) {
+    if P::MOMENTS.contains(&moment) {
+        costs.time(scene.system, entry, || probe.look(moment, scene));
+    }
+}

@@ -1,0 +1,372 @@
+//! Swapping, stalls and kills for want of memory; what waits to be written; memory of the tool and
+//! of what it started.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use assay_base::catalogue::About;
+use assay_base::presence::Presence;
+use assay_system::system::{System, sysfs};
+use serde::{Deserialize, Serialize};
+
+use super::look::{Entry, Pair, Presentation, Unit, field, not_recorded};
+
+/// What it says of itself.
+pub static PROBE: Entry = Entry {
+    about: About {
+        name: "memory",
+        summary: "swapping, kills for want of memory, what waits to be written, the tool's own size",
+        text: "Reads pswpin, pswpout, oom_kill, the allocation stalls and the pages of zswap from \
+               /proc/vmstat, swap, Dirty and Writeback from /proc/meminfo, and mm_stat of zram \
+               devices, right before the run and when everything written was on the device; at \
+               the end RSS and PSS of this process and of all that it started. The rules `swap` \
+               and `oom` read it. Costs three small files and two a process, about 1 ms before and \
+               after together. Needs no rights; a kernel without smaps_rollup tells no PSS.",
+    },
+    fields: &[
+        field("machine.swapped_in_pages", Unit::Count, "pages that came back from swap"),
+        field("machine.swapped_out_pages", Unit::Count, "pages that went to swap"),
+        field("machine.oom_kills", Unit::Count, "processes that were killed for want of memory"),
+        field("machine.stalls", Unit::Count, "times that a task had to free memory itself"),
+        field("machine.page_bytes", Unit::Bytes, "of a page"),
+        field("machine.swap_bytes", Unit::Bytes, "of swap"),
+        field("machine.swap_used_bytes.*", Unit::Bytes, "of it in use, before and after"),
+        field("machine.dirty_bytes.*", Unit::Bytes, "that wait to be written, before and after"),
+        field("machine.writeback_bytes.*", Unit::Bytes, "on their way, before and after"),
+        field("machine.zswap_pages.*", Unit::Count, "pages that went into zswap and came out"),
+        field("machine.zram.*.original_bytes", Unit::Bytes, "that a zram device holds"),
+        field("machine.zram.*.compressed_bytes", Unit::Bytes, "of them when compressed"),
+        field("machine.zram.*.used_bytes", Unit::Bytes, "of memory that it takes"),
+        field("processes.processes", Unit::Count, "the tool and what it started"),
+        field("processes.rss_bytes", Unit::Bytes, "resident, shared ones counted in each"),
+        field("processes.pss_bytes", Unit::Bytes, "resident, shared ones divided"),
+    ],
+    metrics: &[],
+    rules: &["swap", "oom"],
+    presentation: Presentation::Tailored,
+    here: Some(|system| processes(system).map(|_| "works".to_owned())),
+};
+
+/// What happened to memory.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Observed {
+    /// On the machine.
+    #[serde(default = "not_recorded")]
+    pub machine: Presence<Memory>,
+    /// Resident memory of the tool and of what it started, at the end.
+    #[serde(default = "not_recorded")]
+    pub processes: Presence<ProcessMemory>,
+}
+
+impl From<Memory> for Observed {
+    fn from(machine: Memory) -> Self {
+        Self { machine: Presence::Present(machine), processes: not_recorded() }
+    }
+}
+
+/// Memory of the machine.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Memory {
+    /// Pages that came back from swap.
+    pub swapped_in_pages: u64,
+    /// Pages that went to swap.
+    pub swapped_out_pages: u64,
+    /// Processes that were killed for want of memory.
+    pub oom_kills: u64,
+    /// Times that a task had to free memory itself before it got some.
+    pub stalls: u64,
+    /// Bytes of a page; none in bundles of before this was kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub page_bytes: Option<u64>,
+    /// Bytes of swap; 0 where there is none.
+    pub swap_bytes: u64,
+    /// Bytes of it in use, before and after.
+    pub swap_used_bytes: [u64; 2],
+    /// Bytes that wait to be written, before and after.
+    pub dirty_bytes: [u64; 2],
+    /// Bytes on their way to devices, before and after.
+    pub writeback_bytes: [u64; 2],
+    /// Pages that went into and came out of compressed swap in memory (zswap).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub zswap_pages: Option<[u64; 2]>,
+    /// Compressed memory devices at the end, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub zram: BTreeMap<String, Zram>,
+}
+
+/// What a compressed memory device holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Zram {
+    /// Bytes that were written to it.
+    pub original_bytes: u64,
+    /// Bytes of them when compressed.
+    pub compressed_bytes: u64,
+    /// Bytes of memory that it takes.
+    pub used_bytes: u64,
+}
+
+/// Memory of a process with all that it started.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProcessMemory {
+    /// Processes.
+    pub processes: u32,
+    /// Resident bytes, shared ones counted in each.
+    pub rss_bytes: u64,
+    /// Resident bytes, shared ones divided among those that share them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pss_bytes: Option<u64>,
+}
+
+/// Processes of a tree that are looked at.
+const MOST_PROCESSES: usize = 1_000;
+
+/// Memory at one moment.
+#[derive(Clone, Debug)]
+pub struct Reading {
+    machine: Machine,
+    zram: BTreeMap<String, Zram>,
+    processes: Presence<ProcessMemory>,
+}
+
+/// Counters and levels of the machine at one moment.
+#[derive(Clone, Debug)]
+pub struct Machine {
+    /// Since the start of the machine.
+    pub counters: Presence<Counters>,
+    /// Bytes in some states.
+    pub levels: Presence<Levels>,
+    /// Bytes of a page.
+    pub page_bytes: u64,
+}
+
+/// Counters since the start of the machine.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Pages that came back from swap.
+    pub swapped_in: u64,
+    /// Pages that went to swap.
+    pub swapped_out: u64,
+    oom_kills: u64,
+    stalls: u64,
+    zswap: Option<[u64; 2]>,
+}
+
+/// Bytes of memory in some states.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Levels {
+    /// All of it, and what programs could still have, where the kernel tells both.
+    pub total_and_available: Option<(u64, u64)>,
+    /// Swap.
+    pub swap: u64,
+    /// Swap in use.
+    pub swap_used: u64,
+    /// Waits to be written.
+    pub dirty: u64,
+    /// On its way to devices.
+    pub writeback: u64,
+}
+
+/// The machine, with what the tool itself takes.
+pub struct OfMachine;
+
+impl Pair for OfMachine {
+    type Reading = Reading;
+    type Observed = Observed;
+
+    fn read(system: &dyn System) -> Reading {
+        Reading { machine: machine(system), zram: zram(system), processes: processes(system) }
+    }
+
+    fn between(before: &Reading, after: &Reading) -> Presence<Observed> {
+        Presence::Present(Observed {
+            machine: between(before, after),
+            processes: after.processes.clone(),
+        })
+    }
+}
+
+/// Reads the machine's counters and levels.
+pub fn machine(system: &dyn System) -> Machine {
+    let text = |path: &str| sysfs::text(system, Path::new(path));
+    Machine {
+        counters: sysfs::parsed(text("/proc/vmstat"), counters),
+        levels: sysfs::parsed(text("/proc/meminfo"), levels),
+        page_bytes: system.page_bytes(),
+    }
+}
+
+fn between(early: &Reading, late: &Reading) -> Presence<Memory> {
+    let counted = early.machine.counters.both(&late.machine.counters, grown);
+    let levels = early.machine.levels.both(&late.machine.levels, |before, after| (*before, *after));
+    counted.both(&levels, |counted, (before, after)| Memory {
+        swapped_in_pages: counted.swapped_in,
+        swapped_out_pages: counted.swapped_out,
+        oom_kills: counted.oom_kills,
+        stalls: counted.stalls,
+        page_bytes: Some(late.machine.page_bytes),
+        swap_bytes: after.swap,
+        swap_used_bytes: [before.swap_used, after.swap_used],
+        dirty_bytes: [before.dirty, after.dirty],
+        writeback_bytes: [before.writeback, after.writeback],
+        zswap_pages: counted.zswap,
+        zram: late.zram.clone(),
+    })
+}
+
+fn grown(before: &Counters, after: &Counters) -> Counters {
+    Counters {
+        swapped_in: after.swapped_in.saturating_sub(before.swapped_in),
+        swapped_out: after.swapped_out.saturating_sub(before.swapped_out),
+        oom_kills: after.oom_kills.saturating_sub(before.oom_kills),
+        stalls: after.stalls.saturating_sub(before.stalls),
+        zswap: before.zswap.zip(after.zswap).map(|(before, after)| {
+            [after[0].saturating_sub(before[0]), after[1].saturating_sub(before[1])]
+        }),
+    }
+}
+
+/// Lines `pswpin 12`. A kernel without swap has no such lines, and nothing is swapped there.
+fn counters(text: &str) -> Option<Counters> {
+    let all: BTreeMap<&str, u64> = text
+        .lines()
+        .filter_map(|line| line.split_once(' '))
+        .filter_map(|(name, value)| Some((name, value.trim().parse().ok()?)))
+        .collect();
+    let told = |name: &str| all.get(name).copied();
+    // A file without any of these lines is something else.
+    told("nr_free_pages").or_else(|| told("pswpin"))?;
+    let stalls = all.iter().filter(|(name, _)| name.starts_with("allocstall")).map(|(_, n)| *n);
+    Some(Counters {
+        swapped_in: told("pswpin").unwrap_or(0),
+        swapped_out: told("pswpout").unwrap_or(0),
+        oom_kills: told("oom_kill").unwrap_or(0),
+        stalls: stalls.sum(),
+        zswap: told("zswpin").zip(told("zswpout")).map(|(came, went)| [went, came]),
+    })
+}
+
+/// Lines `Dirty:  12 kB`.
+fn levels(text: &str) -> Option<Levels> {
+    let swap = kib_line(text, "SwapTotal:").unwrap_or(0);
+    let total = kib_line(text, "MemTotal:");
+    Some(Levels {
+        total_and_available: total.zip(kib_line(text, "MemAvailable:")),
+        swap,
+        swap_used: swap.saturating_sub(kib_line(text, "SwapFree:").unwrap_or(0)),
+        dirty: kib_line(text, "Dirty:")?,
+        writeback: kib_line(text, "Writeback:")?,
+    })
+}
+
+/// Bytes of a line with KiB.
+fn kib_line(text: &str, name: &str) -> Option<u64> {
+    let rest = text.lines().find_map(|line| line.strip_prefix(name))?;
+    rest.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
+}
+
+fn zram(system: &dyn System) -> BTreeMap<String, Zram> {
+    let names = sysfs::names(system, Path::new("/sys/block"));
+    let devices = names.into_iter().filter(|name| name.starts_with("zram"));
+    let told = devices.filter_map(|name| {
+        let text = system.read_text(&Path::new("/sys/block").join(&name).join("mm_stat")).ok()?;
+        let fields: Vec<u64> =
+            text.split_whitespace().take(3).map(|word| word.parse().ok()).collect::<Option<_>>()?;
+        let [original_bytes, compressed_bytes, used_bytes] = fields[..] else { return None };
+        Some((name, Zram { original_bytes, compressed_bytes, used_bytes }))
+    });
+    told.filter(|(_, zram)| zram.used_bytes > 0).collect()
+}
+
+/// This process and all that it started.
+fn processes(system: &dyn System) -> Presence<ProcessMemory> {
+    let mut waiting = vec![system.user().process];
+    let mut sum = ProcessMemory { pss_bytes: Some(0), ..ProcessMemory::default() };
+    let mut looked_at = 0;
+    while let Some(process) = waiting.pop().filter(|_| looked_at < MOST_PROCESSES) {
+        looked_at += 1;
+        let folder = Path::new("/proc").join(process.to_string());
+        let text = |name: &str| system.read_text(&folder.join(name)).ok();
+        waiting.extend(children(system, &folder));
+        let Some(rss) = text("status").and_then(|text| kib_line(&text, "VmRSS:")) else { continue };
+        let pss = text("smaps_rollup").and_then(|text| kib_line(&text, "Pss:"));
+        sum.processes += 1;
+        sum.rss_bytes += rss;
+        sum.pss_bytes = sum.pss_bytes.zip(pss).map(|(sum, one)| sum + one);
+    }
+    let found = (sum.processes > 0).then_some(sum);
+    Presence::from_option(found, "/proc does not tell the memory of this process")
+}
+
+/// Processes that a process started.
+fn children(system: &dyn System, folder: &Path) -> Vec<u32> {
+    let tasks = sysfs::names(system, &folder.join("task"));
+    let texts = tasks
+        .iter()
+        .filter_map(|task| system.read_text(&folder.join("task").join(task).join("children")).ok());
+    texts
+        .flat_map(|text| {
+            text.split_whitespace().filter_map(|id| id.parse().ok()).collect::<Vec<u32>>()
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_system::system::Fake;
+
+    use super::*;
+
+    const VMSTAT: &str = "nr_free_pages 100\npswpin 5\npswpout 7\nallocstall_dma 1\n\
+                          allocstall_normal 30\noom_kill 1\nzswpin 0\nzswpout 2\n";
+    const MEMINFO: &str = "MemTotal:  1000 kB\nSwapTotal:  800 kB\nSwapFree:  300 kB\n\
+                           Dirty:  12 kB\nWriteback:  0 kB\n";
+
+    fn machine() -> Fake {
+        let fake = Fake::new();
+        fake.put("/proc/vmstat", VMSTAT).put("/proc/meminfo", MEMINFO);
+        fake
+    }
+
+    #[test]
+    fn counters_grow_and_levels_stand_side_by_side() {
+        let fake = machine();
+        let before = OfMachine::read(&fake);
+        let later = VMSTAT.replace("pswpin 5", "pswpin 25").replace("oom_kill 1", "oom_kill 2");
+        fake.put("/proc/vmstat", later.replace("allocstall_normal 30", "allocstall_normal 33"));
+        fake.put("/proc/meminfo", MEMINFO.replace("Dirty:  12 kB", "Dirty:  2 kB"));
+        fake.put("/sys/block/zram0/mm_stat", "  1048576  400000  450560 0 450560 3 0 0 0\n");
+        fake.put("/sys/block/zram1/mm_stat", "0 0 0 0 0 0 0 0 0\n");
+        let found = between(&before, &OfMachine::read(&fake));
+        let found = found.value().unwrap();
+        assert_eq!((found.swapped_in_pages, found.swapped_out_pages), (20, 0));
+        assert_eq!((found.oom_kills, found.stalls), (1, 3));
+        assert_eq!((found.swap_bytes, found.swap_used_bytes), (800 << 10, [500 << 10; 2]));
+        assert_eq!(found.dirty_bytes, [12 << 10, 2 << 10]);
+        assert_eq!(found.zswap_pages, Some([0, 0]));
+        assert_eq!(found.zram.keys().collect::<Vec<_>>(), ["zram0"]);
+        assert_eq!(found.zram["zram0"].compressed_bytes, 400_000);
+    }
+
+    #[test]
+    fn the_tree_of_processes_is_added_up() {
+        let fake = machine();
+        let own = fake.user().process;
+        for (process, children) in [(own, "20 21 "), (20, "22"), (21, ""), (22, "")] {
+            fake.put(format!("/proc/{process}/status"), "Name:\tx\nVmRSS:\t  100 kB\n");
+            fake.put(format!("/proc/{process}/smaps_rollup"), "Rss: 100 kB\nPss:   40 kB\n");
+            fake.put(format!("/proc/{process}/task/{process}/children"), children);
+        }
+        let sum = ProcessMemory { processes: 4, rss_bytes: 400 << 10, pss_bytes: Some(160 << 10) };
+        assert_eq!(processes(&fake), Presence::Present(sum));
+        fake.remove("/proc/22/smaps_rollup");
+        assert_eq!(processes(&fake).value().unwrap().pss_bytes, None);
+    }
+
+    #[test]
+    fn absent_where_the_files_are_not_there() {
+        let reading = OfMachine::read(&Fake::new());
+        assert!(between(&reading, &reading).reason().unwrap().contains("vmstat"));
+        assert!(reading.processes.reason().is_some());
+        assert_eq!(counters("what 1\n"), None);
+    }
+}

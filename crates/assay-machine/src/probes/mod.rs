@@ -1,0 +1,109 @@
+//! What is observed around a trial. A probe reads before and after, never in the measured time, and
+//! makes an observation of its readings; what it cannot read is absent with its reason. A file here
+//! has all of one probe: its words, what it reads, and what is stored of it.
+
+pub mod array_sync;
+pub mod block_latency;
+pub mod clock;
+pub mod cpu;
+pub mod disk;
+pub mod drive_health;
+pub mod energy;
+pub mod kernel_log;
+pub mod load;
+pub mod look;
+pub mod members;
+pub mod memory;
+pub mod mount_traffic;
+mod observations;
+pub mod own_traffic;
+pub mod page_cache;
+pub mod plain;
+pub mod power_supply;
+pub mod pressure;
+pub mod processors;
+pub mod service;
+pub mod temperature;
+pub mod ticks;
+
+use std::collections::BTreeMap;
+
+use assay_base::presence::Presence;
+use assay_system::system::System;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+pub use look::{
+    Asked, Entry, Field, Moment, Pair, Presentation, Probe, Scene, Twice, Unit, is_not_recorded,
+    not_recorded,
+};
+use look::{Costs, timed};
+
+// What takes longest stands first, so that little happens between the rest and the run; the counters
+// of the target's devices are nearest to it.
+observations::observations! {
+    around trials {
+        page_cache: page_cache::PageCache,
+        cpu: Twice<cpu::Cpu>,
+        processors: Twice<processors::Processors>,
+        temperature: Twice<temperature::Sensors>,
+        memory: Twice<memory::OfMachine>,
+        power_supply: Twice<power_supply::Supplies>,
+        kernel_log: kernel_log::Log,
+        clock: Twice<clock::Clocks>,
+        pressure: Twice<pressure::Totals>,
+        load: Twice<load::Load>,
+        energy: energy::Meters,
+        own_traffic: Twice<own_traffic::Own>,
+        block_latency: block_latency::Tracer,
+        array_sync: array_sync::Arrays,
+        mount_traffic: mount_traffic::Traffic,
+        members: members::Members,
+        disk: disk::Disks,
+    }
+    around studies {
+        drive_health,
+    }
+}
+
+impl Probes {
+    /// Requests of the target's disks that ended since they were last asked for, while a trial goes on
+    /// that looks at them.
+    pub fn requests(
+        &mut self,
+        system: &dyn System,
+    ) -> Presence<block_latency::counts::BlockLatency> {
+        self.block_latency.since_last(system)
+    }
+}
+
+/// An observation as it is stored.
+fn as_value<T: Serialize>(observed: &Presence<T>) -> Presence<Value> {
+    match observed {
+        Presence::Present(observed) => serde_json::to_value(observed)
+            .map_or_else(|error| Presence::absent(error.to_string()), Presence::Present),
+        Presence::Absent(reason) => Presence::Absent(reason.clone()),
+    }
+}
+
+/// All probes by name.
+pub fn by_name() -> Vec<&'static Entry> {
+    let mut all = PROBES.to_vec();
+    all.sort_by_key(|entry| entry.about.name);
+    all
+}
+
+/// Their names, sorted.
+pub fn names() -> Vec<&'static str> {
+    by_name().into_iter().map(|entry| entry.about.name).collect()
+}
+
+/// What a probe finds on this machine, or why it finds nothing; none of what looks at the target, and
+/// where no probe is called that.
+pub fn here(system: &dyn System, name: &str) -> Option<Presence<String>> {
+    let entry = PROBES.iter().find(|entry| entry.about.name == name)?;
+    entry.here.map(|look| look(system))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,262 @@
+//! Bytes that crossed the network for a mount of NFS or SMB, as its client counts them: there is no block
+//! device below whose counters could tell.
+
+use std::path::Path;
+
+use assay_base::catalogue::About;
+use assay_base::presence::Presence;
+use assay_system::system::site::{Mount, Site};
+use assay_system::system::{System, mounts, sysfs};
+use serde::{Deserialize, Serialize};
+
+use super::look::{Entry, Moment, Presentation, Probe, Scene, Unit, field, not_recorded};
+
+/// What it says of itself.
+pub static PROBE: Entry = Entry {
+    about: About {
+        name: "mount-traffic",
+        summary: "bytes that crossed the network for a mount of NFS or SMB",
+        text: "Where the target lies on NFS: the bytes that its client read from the server and \
+               wrote to it, from /proc/self/mountstats; on SMB those of the share, from \
+               /proc/fs/cifs/Stats, where the kernel keeps them. Read right before and after the run, and when everything written was on the server. The \
+               rules of trust hold them against what the workload claims, in the place of a device's \
+               counters. What the server keeps in its own memory does not show. Costs one small file a \
+               reading. Needs no rights.",
+    },
+    fields: &[
+        field("run.read_bytes", Unit::Bytes, "that came from the server during the run"),
+        field("run.write_bytes", Unit::Bytes, "that went to the server during the run"),
+        field("settle.read_bytes", Unit::Bytes, "that came after it, until everything was there"),
+        field("settle.write_bytes", Unit::Bytes, "that went after it, until everything was there"),
+    ],
+    metrics: &[],
+    rules: &["cached", "device-bytes", "compressed"],
+    presentation: Presentation::Tailored,
+    here: None,
+};
+
+const NFS_STATISTICS: &str = "/proc/self/mountstats";
+const SMB_STATISTICS: &str = "/proc/fs/cifs/Stats";
+/// Places of what the server sent and took among the numbers of the line `bytes:`.
+const NFS_READ: usize = 4;
+const NFS_WRITTEN: usize = 5;
+
+/// Bytes each way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Moved {
+    /// From the server.
+    pub read_bytes: u64,
+    /// To the server.
+    pub write_bytes: u64,
+}
+
+impl Moved {
+    fn since(self, earlier: Self) -> Self {
+        Self {
+            read_bytes: self.read_bytes.saturating_sub(earlier.read_bytes),
+            write_bytes: self.write_bytes.saturating_sub(earlier.write_bytes),
+        }
+    }
+}
+
+/// What crossed the network around a trial.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MountTraffic {
+    /// From the first submission to the last completion.
+    pub run: Moved,
+    /// After that, until everything written was on the server.
+    pub settle: Moved,
+}
+
+/// The target's mount.
+#[derive(Default)]
+pub struct Traffic(Vec<Presence<Moved>>);
+
+impl Probe for Traffic {
+    type Observed = MountTraffic;
+    const MOMENTS: &'static [Moment] = &[Moment::BeforeRun, Moment::AfterRun, Moment::Settled];
+
+    fn look(&mut self, _moment: Moment, scene: &Scene<'_>) {
+        if let Some((mount, kind)) = of_network(scene.site) {
+            self.0.push(read(scene.system, mount, kind));
+        }
+    }
+
+    fn observed(&mut self, scene: &Scene<'_>) -> Presence<Self::Observed> {
+        let readings = std::mem::take(&mut self.0);
+        if of_network(scene.site).is_none() {
+            return not_recorded();
+        }
+        let [before, after, settled] = &readings[..] else {
+            return Presence::absent("the counters of the mount were not read each time");
+        };
+        let run = before.both(after, |before, after| after.since(*before));
+        let settle = after.both(settled, |after, settled| settled.since(*after));
+        run.both(&settle, |run, settle| MountTraffic { run: *run, settle: *settle })
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Nfs,
+    Smb,
+}
+
+/// The mount of a target whose client counts what crosses the network.
+fn of_network(site: &Site) -> Option<(&Mount, Kind)> {
+    let mount = site.mount.value()?;
+    match mount.filesystem.as_str() {
+        "nfs" | "nfs4" => Some((mount, Kind::Nfs)),
+        "cifs" | "smb3" => Some((mount, Kind::Smb)),
+        _ => None,
+    }
+}
+
+fn read(system: &dyn System, mount: &Mount, kind: Kind) -> Presence<Moved> {
+    let path = match kind {
+        Kind::Nfs => NFS_STATISTICS,
+        Kind::Smb => SMB_STATISTICS,
+    };
+    let text = match system.read_text(Path::new(path)) {
+        Ok(text) => text,
+        Err(error) => return Presence::absent(format!("{path} is {}", sysfs::reason(&error))),
+    };
+    let found = match kind {
+        Kind::Nfs => of_nfs(&text, mount),
+        Kind::Smb => of_smb(&text, mount),
+    };
+    Presence::from_option(found, format!("{path} does not tell the bytes of this mount"))
+}
+
+/// `device SERVER:/EXPORT mounted on POINT with fstype nfs4 statvers=1.1`, and below it a line `bytes:`; the
+/// last one of a point is the one on top.
+fn of_nfs(text: &str, mount: &Mount) -> Option<Moved> {
+    let mut found = None;
+    let mut is_own = false;
+    for line in text.lines() {
+        if let Some(rest) = line.strip_prefix("device ") {
+            let place = rest.split_once(" mounted on ").map(|(_, place)| place);
+            let named = place.and_then(|place| place.rsplit_once(" with fstype "));
+            is_own = named.is_some_and(|(point, kind)| {
+                Path::new(&mounts::unescape(point)) == mount.point && kind.starts_with("nfs")
+            });
+        } else if let Some(numbers) = line.trim_start().strip_prefix("bytes:").filter(|_| is_own) {
+            let numbers: Vec<u64> = numbers.split_whitespace().flat_map(str::parse).collect();
+            let at = |place: usize| numbers.get(place).copied();
+            found = at(NFS_READ)
+                .zip(at(NFS_WRITTEN))
+                .map(|(read_bytes, write_bytes)| Moved { read_bytes, write_bytes });
+        }
+    }
+    found
+}
+
+/// `1) \\SERVER\SHARE`, and below it `Bytes read: N  Bytes written: M`; of several connections to one share
+/// the sum.
+fn of_smb(text: &str, mount: &Mount) -> Option<Moved> {
+    let source = mount.source.replace('/', "\\").to_lowercase();
+    let mut found: Option<Moved> = None;
+    let mut is_own = false;
+    for line in text.lines() {
+        if let Some((_, share)) = line.split_once(") \\\\") {
+            let share = format!("\\\\{}", share.split('\t').next().unwrap_or(share).trim_end());
+            let rest = source.strip_prefix(&share.to_lowercase());
+            is_own = rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('\\'));
+        } else if let Some(rest) = line.strip_prefix("Bytes read: ").filter(|_| is_own) {
+            let (read, written) = rest.split_once("Bytes written: ")?;
+            let sum = found.unwrap_or_default();
+            found = Some(Moved {
+                read_bytes: sum.read_bytes.saturating_add(read.trim().parse().ok()?),
+                write_bytes: sum.write_bytes.saturating_add(written.trim().parse().ok()?),
+            });
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_system::system::Fake;
+
+    use super::*;
+    use crate::probes::look::Asked;
+
+    fn mount(filesystem: &str, source: &str) -> Mount {
+        Mount {
+            point: "/mnt/my share".into(),
+            source: source.to_owned(),
+            filesystem: filesystem.to_owned(),
+            options: Vec::new(),
+        }
+    }
+
+    /// As Linux 6.18 prints it, shortened; `read` and `written` are the server's.
+    fn nfs(read: u64, written: u64) -> String {
+        format!(
+            "device /dev/vda1 mounted on / with fstype ext4\n\
+             device server:/other mounted on /mnt/other with fstype nfs4 statvers=1.1\n\
+             \topts:\trw,vers=4.2\n\
+             \tbytes:\t1 2 3 4 5 6 7 8\n\
+             device server:/srv mounted on /mnt/my\\040share with fstype nfs4 statvers=1.1\n\
+             \topts:\trw,vers=4.2,rsize=1048576\n\
+             \tage:\t12\n\
+             \tevents:\t1 2 3 4\n\
+             \tbytes:\t10 20 30 40 {read} {written} 70 80\n\
+             \tRPC iostats version: 1.1  p/v: 100003/4 (nfs)\n\
+             \t        READ: 1 1 0 200 4096 0 1 1 0\n"
+        )
+    }
+
+    const SMB: &str = "Resources in use\nCIFS Session: 2\nMax requests in flight: 3\n\n\
+        1) \\\\server\\Share\nSMBs: 90\nBytes read: 4096  Bytes written: 8192\nOpen files: 0 total (local), 0 open on server\n\
+        2) \\\\server\\sharex\nSMBs: 9\nBytes read: 1  Bytes written: 1\n";
+
+    #[test]
+    fn the_bytes_of_the_own_mount_are_those_of_the_server() {
+        let moved = |read_bytes, write_bytes| Some(Moved { read_bytes, write_bytes });
+        assert_eq!(of_nfs(&nfs(4096, 8192), &mount("nfs4", "server:/srv")), moved(4096, 8192));
+        let elsewhere = Mount { point: "/mnt/none".into(), ..mount("nfs4", "server:/srv") };
+        assert_eq!(of_nfs(&nfs(4096, 8192), &elsewhere), None);
+        assert_eq!(
+            of_nfs("device a:/b mounted on /mnt/my\\040share with fstype nfs\n", &elsewhere),
+            None
+        );
+        for source in ["//server/share", "//server/Share/below/it"] {
+            assert_eq!(of_smb(SMB, &mount("cifs", source)), moved(4096, 8192), "{source}");
+        }
+        assert_eq!(of_smb(SMB, &mount("cifs", "//server/sharex")), moved(1, 1));
+        assert_eq!(of_smb(SMB, &mount("cifs", "//server/sha")), None);
+    }
+
+    /// What a probe observes of a site while counters go from one text to the next.
+    fn observed(site: &Site, texts: [Option<String>; 3]) -> Presence<MountTraffic> {
+        let mut probe = Traffic::default();
+        let fake = Fake::new();
+        let asked = Asked::default();
+        let scene = Scene { system: &fake, site, file: None, asked };
+        for (moment, text) in Traffic::MOMENTS.iter().zip(texts) {
+            if let Some(text) = text {
+                fake.put(NFS_STATISTICS, text);
+            }
+            probe.look(*moment, &scene);
+        }
+        probe.observed(&scene)
+    }
+
+    #[test]
+    fn what_crossed_the_network_is_told_in_the_run_and_after_it() {
+        let own = |filesystem| {
+            let mount = Presence::Present(mount(filesystem, "server:/srv"));
+            Site { mount, ..Site::simulated("/mnt/my share") }
+        };
+        let texts = || [nfs(100, 100), nfs(4196, 1100), nfs(4196, 2100)].map(Some);
+        let found = observed(&own("nfs4"), texts());
+        let found = found.value().unwrap();
+        assert_eq!(found.run, Moved { read_bytes: 4096, write_bytes: 1000 });
+        assert_eq!(found.settle, Moved { read_bytes: 0, write_bytes: 1000 });
+        // Elsewhere nothing is read; without the file the reason is kept.
+        assert!(crate::probes::is_not_recorded(&observed(&own("ext4"), texts())));
+        let none = observed(&own("nfs"), [None, None, None]);
+        assert!(none.reason().unwrap().starts_with(NFS_STATISTICS), "{none:?}");
+    }
+}

@@ -1,0 +1,93 @@
+//! Bytes that this process moved through block devices (`/proc/self/io`).
+
+use std::path::Path;
+
+use assay_base::catalogue::About;
+use assay_base::presence::Presence;
+use assay_system::system::System;
+use serde::{Deserialize, Serialize};
+
+use super::look::{Entry, Moment, Pair, Presentation, Unit, field};
+
+/// What it says of itself.
+pub static PROBE: Entry = Entry {
+    about: About {
+        name: "own-traffic",
+        summary: "bytes that the tool itself moved through block devices",
+        text: "Reads read_bytes and write_bytes of /proc/self/io right before and after the run. \
+               Gives no metric: the rule `foreign` takes them from the bytes of the devices, and \
+               what remains was moved by others. Costs one small file before and after. Needs \
+               no rights, and a kernel that accounts the traffic of processes.",
+    },
+    fields: &[
+        field("read_bytes", Unit::Bytes, "fetched by this process"),
+        field("write_bytes", Unit::Bytes, "sent by this process, or made dirty"),
+    ],
+    metrics: &[],
+    rules: &["foreign"],
+    presentation: Presentation::Tailored,
+    here: None,
+};
+
+/// Bytes that this process moved through block devices, as the kernel accounts them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OwnTraffic {
+    /// Bytes fetched.
+    pub read_bytes: u64,
+    /// Bytes sent, or made dirty.
+    pub write_bytes: u64,
+}
+
+/// This process.
+pub struct Own;
+
+impl Pair for Own {
+    type Reading = Presence<OwnTraffic>;
+    type Observed = OwnTraffic;
+    const MOMENTS: [Moment; 2] = [Moment::BeforeRun, Moment::AfterRun];
+    const GIVES_REASON: bool = true;
+
+    fn read(system: &dyn System) -> Presence<OwnTraffic> {
+        read(system)
+    }
+
+    fn between(
+        before: &Presence<OwnTraffic>,
+        after: &Presence<OwnTraffic>,
+    ) -> Presence<OwnTraffic> {
+        before.both(after, |before, after| OwnTraffic {
+            read_bytes: after.read_bytes.saturating_sub(before.read_bytes),
+            write_bytes: after.write_bytes.saturating_sub(before.write_bytes),
+        })
+    }
+}
+
+/// Bytes since the process started.
+pub fn read(system: &dyn System) -> Presence<OwnTraffic> {
+    match system.read_text(Path::new("/proc/self/io")) {
+        Ok(text) => {
+            Presence::from_option(parse(&text), "/proc/self/io does not have the known form")
+        }
+        Err(error) => Presence::absent(format!("/proc/self/io cannot be read: {error}")),
+    }
+}
+
+fn parse(text: &str) -> Option<OwnTraffic> {
+    let field = |name: &str| {
+        text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": ")?.parse().ok())
+    };
+    Some(OwnTraffic { read_bytes: field("read_bytes")?, write_bytes: field("write_bytes")? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_the_two_fields_that_touch_devices() {
+        let text =
+            "rchar: 9\nwchar: 8\nread_bytes: 4096\nwrite_bytes: 8192\ncancelled_write_bytes: 1\n";
+        assert_eq!(parse(text), Some(OwnTraffic { read_bytes: 4096, write_bytes: 8192 }));
+        assert_eq!(parse("rchar: 9\n"), None);
+    }
+}

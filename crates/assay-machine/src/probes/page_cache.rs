@@ -1,0 +1,108 @@
+//! Pages of the area in the page cache: `cachestat` where it tells, `mincore` where it does not.
+
+use std::fs::File;
+use std::ops::Range;
+
+use assay_base::catalogue::About;
+use assay_base::presence::Presence;
+use assay_system::system::site::TargetKind;
+use assay_system::system::{CachedPages, System};
+use serde::{Deserialize, Serialize};
+
+use super::look::{
+    Entry, Moment, Presentation, Probe, SIMULATED, Scene, Unit, field, not_recorded,
+};
+
+/// What it says of itself.
+pub static PROBE: Entry = Entry {
+    about: About {
+        name: "page-cache",
+        summary: "how much of the area lies in memory",
+        text: "Asks the kernel how many pages of the area are in the page cache, before the idle \
+               gap and after everything written was on the device: by cachestat, and by mincore \
+               where that does not tell (Linux before 6.5, overlay). Gives no metric: the rule \
+               `cached` reads it. Costs microseconds by cachestat; mincore looks at every page of \
+               the area. Needs a file: the pages of a block device are not looked at.",
+    },
+    fields: &[
+        field("before.cached", Unit::Count, "pages of the area in memory before the rest"),
+        field("before.of", Unit::Count, "pages of the area"),
+        field("after.cached", Unit::Count, "pages of the area in memory at the end"),
+        field("after.of", Unit::Count, "pages of the area"),
+    ],
+    metrics: &[],
+    rules: &["cached"],
+    presentation: Presentation::Tailored,
+    here: None,
+};
+
+/// Cached pages of the area.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Observed {
+    /// Before the run.
+    #[serde(default = "not_recorded")]
+    pub before: Presence<CachedPages>,
+    /// After it.
+    #[serde(default = "not_recorded")]
+    pub after: Presence<CachedPages>,
+}
+
+/// Pages of the area, counted twice.
+#[derive(Default)]
+pub struct PageCache {
+    before: Option<Presence<CachedPages>>,
+    after: Option<Presence<CachedPages>>,
+}
+
+impl Probe for PageCache {
+    type Observed = Observed;
+    const MOMENTS: &'static [Moment] = &[Moment::BeforeRest, Moment::Last];
+
+    fn look(&mut self, moment: Moment, scene: &Scene<'_>) {
+        let pages = Some(of(scene));
+        if moment.is_before() { self.before = pages } else { self.after = pages }
+    }
+
+    fn observed(&mut self, _scene: &Scene<'_>) -> Presence<Observed> {
+        match (self.before.take(), self.after.take()) {
+            (Some(before), Some(after)) => Presence::Present(Observed { before, after }),
+            _ => Presence::absent("the pages were not counted each time"),
+        }
+    }
+
+    fn nothing(reason: &str) -> Presence<Observed> {
+        Presence::absent(reason)
+    }
+}
+
+/// Cached pages of the area of a trial.
+pub fn of(scene: &Scene<'_>) -> Presence<CachedPages> {
+    match &scene.file {
+        Some((file, range)) if scene.site.kind != TargetKind::Device => {
+            read(scene.system, file, range.clone(), &scene.site.filesystem())
+        }
+        Some(_) => Presence::absent("a block device's pages are not looked at"),
+        None if scene.is_simulated() => Presence::absent(SIMULATED),
+        None => Presence::absent("the work needs no area"),
+    }
+}
+
+/// Cached pages of a range. On overlay `cachestat` looks at the upper file's empty mapping and
+/// answers 0, so there `mincore` is asked, which maps what lies below.
+fn read(
+    system: &dyn System,
+    file: &File,
+    range: Range<u64>,
+    filesystem: &str,
+) -> Presence<CachedPages> {
+    let by_mapping = || system.resident_pages(file, range.clone());
+    let found = if filesystem == "overlay" {
+        by_mapping()
+    } else {
+        system.cached_pages(file, range.clone()).or_else(|_| by_mapping())
+    };
+    match found {
+        Ok(pages) => Presence::Present(pages),
+        Err(error) => Presence::absent(format!("neither cachestat nor mincore tells: {error}")),
+    }
+}

@@ -1,0 +1,154 @@
+//! Whether the machine is plugged in, and what its batteries do.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use assay_base::catalogue::About;
+use assay_base::presence::Presence;
+use assay_system::system::{System, sysfs};
+use serde::{Deserialize, Serialize};
+
+use super::look::{Entry, Pair, Presentation, Unit, field};
+
+/// What it says of itself.
+pub static PROBE: Entry = Entry {
+    about: About {
+        name: "power-supply",
+        summary: "whether the machine is plugged in, and what its batteries do",
+        text: "Reads type, online and status of /sys/class/power_supply right before the run and \
+               when everything written was on the device: many machines change their clocks with \
+               the plug. The rule `power-supply` speaks when it came or went. Batteries of mice \
+               and keyboards are passed over. Costs two or three small files a supply before and \
+               after. Needs no rights; servers and virtual machines tell nothing.",
+    },
+    fields: &[
+        field("before.mains", Unit::Word, "whether it was plugged in before the run"),
+        field("before.batteries.*", Unit::Word, "what a battery did before the run"),
+        field("after.mains", Unit::Word, "whether it was plugged in at the end"),
+        field("after.batteries.*", Unit::Word, "what a battery did at the end"),
+    ],
+    metrics: &[],
+    rules: &["power-supply"],
+    presentation: Presentation::Tailored,
+    here: Some(|system| read(system).map(|supply| words(&supply))),
+};
+
+/// Where the machine's power came from, before and after.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PowerSupply {
+    /// Before.
+    pub before: Supply,
+    /// After.
+    pub after: Supply,
+}
+
+/// Where the machine's power comes from.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Supply {
+    /// Whether it is plugged in; none where no supply says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mains: Option<bool>,
+    /// Batteries by name: what they do (`Charging`, `Discharging`, `Full`, ...).
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub batteries: BTreeMap<String, String>,
+}
+
+/// Where supplies are told.
+pub(super) const SUPPLIES: &str = "/sys/class/power_supply";
+
+/// Mains and batteries.
+pub struct Supplies;
+
+impl Pair for Supplies {
+    type Reading = Presence<Supply>;
+    type Observed = PowerSupply;
+
+    fn read(system: &dyn System) -> Presence<Supply> {
+        read(system)
+    }
+
+    fn between(before: &Presence<Supply>, after: &Presence<Supply>) -> Presence<PowerSupply> {
+        before.both(after, |before, after| PowerSupply {
+            before: before.clone(),
+            after: after.clone(),
+        })
+    }
+}
+
+/// What there is to see of the supplies at one moment.
+pub(super) fn read(system: &dyn System) -> Presence<Supply> {
+    let mut supply = Supply::default();
+    for name in sysfs::names(system, Path::new(SUPPLIES)) {
+        let folder = Path::new(SUPPLIES).join(&name);
+        let text = |file: &str| sysfs::text(system, &folder.join(file)).value().cloned();
+        if text("scope").is_some_and(|scope| scope == "Device") {
+            continue;
+        }
+        match text("type").as_deref() {
+            Some("Battery") => {
+                let status = text("status").unwrap_or_else(|| "Unknown".to_owned());
+                supply.batteries.insert(name, status);
+            }
+            Some(_) => {
+                // One plug of several is enough.
+                let online = text("online").and_then(|online| online.parse::<u32>().ok());
+                supply.mains = online.map(|online| online > 0).max(supply.mains);
+            }
+            None => {}
+        }
+    }
+    let told = supply.mains.is_some() || !supply.batteries.is_empty();
+    Presence::from_option(told.then_some(supply), "the kernel shows no power supply here")
+}
+
+fn words(supply: &Supply) -> String {
+    let mains = match supply.mains {
+        Some(true) => Some("on mains".to_owned()),
+        Some(false) => Some("not on mains".to_owned()),
+        None => None,
+    };
+    let batteries = supply.batteries.iter().map(|(name, does)| format!("{name} {does}"));
+    mains.into_iter().chain(batteries).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_system::system::Fake;
+
+    use super::*;
+
+    /// A laptop with a mouse.
+    pub const LAPTOP: &str = "\
+file /sys/class/power_supply/ADP1/type Mains
+file /sys/class/power_supply/ADP1/online 1
+file /sys/class/power_supply/ucsi-source-psy-1/type USB
+file /sys/class/power_supply/ucsi-source-psy-1/online 0
+file /sys/class/power_supply/BAT0/type Battery
+file /sys/class/power_supply/BAT0/status Full
+file /sys/class/power_supply/hidpp_battery_0/type Battery
+file /sys/class/power_supply/hidpp_battery_0/scope Device
+file /sys/class/power_supply/hidpp_battery_0/status Discharging
+";
+
+    #[test]
+    fn a_plug_that_is_pulled_is_seen() {
+        let fake = Fake::recorded(LAPTOP).unwrap();
+        let before = read(&fake);
+        fake.put("/sys/class/power_supply/ADP1/online", "0\n");
+        fake.put("/sys/class/power_supply/BAT0/status", "Discharging\n");
+        let found = Supplies::between(&before, &read(&fake));
+        let found = found.value().unwrap();
+        assert_eq!((found.before.mains, found.after.mains), (Some(true), Some(false)));
+        let batteries: Vec<_> = found.after.batteries.iter().collect();
+        assert_eq!(batteries, [(&"BAT0".to_owned(), &"Discharging".to_owned())]);
+    }
+
+    #[test]
+    fn absent_without_supplies() {
+        assert!(read(&Fake::new()).reason().unwrap().contains("no power supply"));
+        let fake = Fake::new();
+        fake.put("/sys/class/power_supply/x/type", "Battery\n");
+        fake.put("/sys/class/power_supply/x/scope", "Device\n");
+        assert_eq!(read(&fake).value(), None);
+    }
+}

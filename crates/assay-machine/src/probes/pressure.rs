@@ -1,0 +1,248 @@
+//! Time that work waited for a processor, for a device or for memory (PSI).
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use assay_base::catalogue::About;
+use assay_base::presence::Presence;
+use assay_system::system::{System, sysfs};
+use serde::{Deserialize, Serialize};
+
+use super::look::{Entry, Pair, Presentation, Unit, field, not_recorded};
+
+/// What it says of itself.
+pub static PROBE: Entry = Entry {
+    about: About {
+        name: "pressure",
+        summary: "how long work waited for a processor, for a device, for memory",
+        text: "Reads the totals of /proc/pressure/cpu, io and memory right before the run and when \
+               everything written was on the device, and those of this process's control group \
+               where version 2 keeps them. Some: at least one task waited; full: all of them did. \
+               The tool's own waiting is in them: pressure on io is what a busy device looks like. \
+               Gives no metric but a table of `assay show --full`. Costs three to six small files \
+               before and after, 0.1 ms. Needs no rights, and a kernel that keeps them: many must \
+               be booted with psi=1.",
+    },
+    fields: &[
+        field("machine.span_ns", Unit::Nanoseconds, "length of the span"),
+        field("machine.waited.*.some_ns", Unit::Nanoseconds, "in which some task waited"),
+        field("machine.waited.*.full_ns", Unit::Nanoseconds, "in which all tasks waited"),
+        field("group.span_ns", Unit::Nanoseconds, "length of the span"),
+        field("group.waited.*.some_ns", Unit::Nanoseconds, "the same of the control group"),
+        field("group.waited.*.full_ns", Unit::Nanoseconds, "the same of the control group"),
+    ],
+    metrics: &[],
+    rules: &["starved", "swap"],
+    presentation: Presentation::Tailored,
+    here: Some(|system| present(&machine(system), OFF).map(|_| "works".to_owned())),
+};
+
+/// Time that work waited.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Observed {
+    /// On the machine.
+    #[serde(default = "not_recorded")]
+    pub machine: Presence<Pressure>,
+    /// In this process's control group alone.
+    #[serde(default = "not_recorded")]
+    pub group: Presence<Pressure>,
+}
+
+impl From<Pressure> for Observed {
+    fn from(machine: Pressure) -> Self {
+        Self { machine: Presence::Present(machine), group: not_recorded() }
+    }
+}
+
+/// Time that work waited, by resource: `cpu`, `io`, `memory`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pressure {
+    /// Length of the span, nanoseconds.
+    pub span_ns: u64,
+    /// Nanoseconds by resource.
+    pub waited: BTreeMap<String, Waited>,
+}
+
+/// Nanoseconds that work waited for one resource.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Waited {
+    /// While some task waited.
+    pub some_ns: u64,
+    /// While all tasks waited; the kernel does not tell it of every resource.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub full_ns: Option<u64>,
+}
+
+/// What work waits for.
+pub const RESOURCES: [&str; 3] = ["cpu", "io", "memory"];
+const OFF: &str = "the kernel keeps no pressure here: boot with psi=1";
+
+/// Totals at one moment.
+#[derive(Clone, Debug)]
+pub struct Reading {
+    at_ns: u64,
+    machine: Presence<BTreeMap<String, Waited>>,
+    group: Presence<BTreeMap<String, Waited>>,
+}
+
+/// Totals since the start of the machine by resource, each as far as it is told.
+pub type Resources = BTreeMap<&'static str, Presence<Waited>>;
+
+/// The machine, and this process's control group.
+pub struct Totals;
+
+impl Pair for Totals {
+    type Reading = Reading;
+    type Observed = Observed;
+
+    fn read(system: &dyn System) -> Reading {
+        let machine = present(&machine(system), OFF);
+        let group = match group(system) {
+            Presence::Present(folder) => present(
+                &totals(system, |name| folder.join(format!("{name}.pressure"))),
+                "the control group keeps no pressure of its own",
+            ),
+            Presence::Absent(reason) => Presence::Absent(reason),
+        };
+        Reading { at_ns: system.monotonic_ns(), machine, group }
+    }
+
+    fn between(before: &Reading, after: &Reading) -> Presence<Observed> {
+        let span_ns = after.at_ns.saturating_sub(before.at_ns);
+        let of = |before: &Presence<_>, after: &Presence<_>| {
+            before.both(after, |before, after| Pressure { span_ns, waited: grown(before, after) })
+        };
+        Presence::Present(Observed {
+            machine: of(&before.machine, &after.machine),
+            group: of(&before.group, &after.group),
+        })
+    }
+}
+
+impl Waited {
+    /// What was added since an earlier reading.
+    #[must_use]
+    pub fn since(&self, early: &Self) -> Self {
+        Self {
+            some_ns: self.some_ns.saturating_sub(early.some_ns),
+            full_ns: early
+                .full_ns
+                .zip(self.full_ns)
+                .map(|(early, late)| late.saturating_sub(early)),
+        }
+    }
+}
+
+/// Totals of the machine.
+pub fn machine(system: &dyn System) -> Resources {
+    totals(system, |name| Path::new("/proc/pressure").join(name))
+}
+
+fn totals(system: &dyn System, path: impl Fn(&str) -> PathBuf) -> Resources {
+    let read = |name: &str| match system.read_text(&path(name)) {
+        Ok(text) => Presence::from_option(parse(&text), "unknown form"),
+        Err(error) => Presence::absent(sysfs::reason(&error)),
+    };
+    RESOURCES.into_iter().map(|name| (name, read(name))).collect()
+}
+
+/// Those that are told.
+fn present(all: &Resources, otherwise: &str) -> Presence<BTreeMap<String, Waited>> {
+    let told = all.iter().filter_map(|(name, seen)| Some(((*name).to_owned(), *seen.value()?)));
+    let found: BTreeMap<String, Waited> = told.collect();
+    Presence::from_option((!found.is_empty()).then_some(found), otherwise)
+}
+
+fn grown(
+    before: &BTreeMap<String, Waited>,
+    after: &BTreeMap<String, Waited>,
+) -> BTreeMap<String, Waited> {
+    let pairs = after.iter().filter_map(|(name, late)| Some((name, before.get(name)?, late)));
+    pairs.map(|(name, early, late)| (name.clone(), late.since(early))).collect()
+}
+
+/// Lines `some avg10=0.00 avg60=0.00 avg300=0.00 total=1234`, in microseconds.
+fn parse(text: &str) -> Option<Waited> {
+    let total = |kind: &str| -> Option<u64> {
+        let line = text.lines().find_map(|line| line.strip_prefix(kind))?;
+        let total = line.split_whitespace().find_map(|word| word.strip_prefix("total="))?;
+        total.parse::<u64>().ok()?.checked_mul(1_000)
+    };
+    Some(Waited { some_ns: total("some ")?, full_ns: total("full ") })
+}
+
+/// Directory of this process's control group of version 2.
+fn group(system: &dyn System) -> Presence<PathBuf> {
+    let text = match sysfs::text(system, Path::new("/proc/self/cgroup")) {
+        Presence::Present(text) => text,
+        Presence::Absent(reason) => return Presence::Absent(reason),
+    };
+    match text.lines().find_map(|line| line.strip_prefix("0::")) {
+        None => Presence::absent("control groups are version 1, which keeps no pressure"),
+        Some("/") => Presence::absent("this process is in the root group, which is the machine"),
+        Some(path) => {
+            let below = |root: &str| PathBuf::from(format!("{root}{path}"));
+            let roots = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"].map(below);
+            let there = roots.into_iter().find(|folder| system.list(folder).is_ok());
+            Presence::from_option(there, "the control group is not visible here")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_system::system::Fake;
+
+    use super::*;
+
+    fn line(some: u64, full: u64) -> String {
+        let averages = "avg10=79.94 avg60=25.65 avg300=6.87";
+        format!("some {averages} total={some}\nfull {averages} total={full}\n")
+    }
+
+    #[test]
+    fn totals_are_set_against_each_other() {
+        let fake = Fake::new();
+        fake.put("/proc/pressure/io", line(5_775_128_363, 3_466_355_688));
+        fake.put("/proc/pressure/cpu", "some avg10=0.00 avg60=0.00 avg300=0.00 total=10\n");
+        let before = Totals::read(&fake);
+        fake.sleep(std::time::Duration::from_millis(2));
+        fake.put("/proc/pressure/io", line(5_775_128_863, 3_466_355_698));
+        let found = Totals::between(&before, &Totals::read(&fake));
+        let Observed { machine, group } = found.value().unwrap();
+        let found = machine.value().unwrap();
+        assert_eq!(found.span_ns, 2_000_000);
+        let io = Waited { some_ns: 500_000, full_ns: Some(10_000) };
+        assert_eq!(found.waited["io"], io);
+        // Older kernels tell no `full` of processors.
+        assert_eq!(found.waited["cpu"], Waited { some_ns: 0, full_ns: None });
+        assert!(!found.waited.contains_key("memory"));
+        assert!(group.reason().is_some());
+    }
+
+    #[test]
+    fn the_control_groups_own_is_found() {
+        let fake = Fake::new();
+        fake.put("/proc/self/cgroup", "4:memory:/x\n0::/user.slice/me\n");
+        fake.put("/sys/fs/cgroup/user.slice/me/io.pressure", line(7, 3));
+        let before = Totals::read(&fake);
+        fake.put("/sys/fs/cgroup/user.slice/me/io.pressure", line(9, 3));
+        let found = Totals::between(&before, &Totals::read(&fake));
+        let Observed { machine, group } = found.value().unwrap();
+        assert_eq!(machine.reason(), Some(OFF));
+        assert_eq!(group.value().unwrap().waited["io"].some_ns, 2_000);
+    }
+
+    #[test]
+    fn absent_groups_say_why() {
+        let fake = Fake::new();
+        for (text, reason) in [
+            ("4:memory:/x\n", "version 1"),
+            ("0::/\n", "root group"),
+            ("0::/gone\n", "not visible"),
+        ] {
+            fake.put("/proc/self/cgroup", text);
+            assert!(Totals::read(&fake).group.reason().unwrap().contains(reason), "{text}");
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! Processor time taken by the hypervisor, thermal throttling, and limits of the control group.
+
+use std::path::Path;
+
+use assay_base::catalogue::About;
+use assay_base::presence::Presence;
+use assay_system::system::System;
+use serde::{Deserialize, Serialize};
+
+use super::look::{Entry, Moment, Pair, Presentation, Unit, field, not_recorded};
+use super::ticks;
+
+/// What it says of itself.
+pub static PROBE: Entry = Entry {
+    about: About {
+        name: "processors",
+        summary: "what took processor time away: the hypervisor, heat, a control group's limit",
+        text: "Reads stolen ticks from /proc/stat, throttle counts from \
+               /sys/devices/system/cpu/*/thermal_throttle and nr_throttled of the control group \
+               right before and after the run. Gives no metric: the rules `steal` and `throttled` \
+               read it. Costs two small files per processor before and after. Needs no rights; \
+               only processors of Intel count their throttling, and only groups with a limit \
+               tell one.",
+    },
+    fields: &[
+        field("ticks.total", Unit::Ticks, "of all processors"),
+        field("ticks.steal", Unit::Ticks, "that the hypervisor gave to others"),
+        field("throttle_events", Unit::Count, "times that a processor was slowed down for heat"),
+        field("group_throttled", Unit::Count, "periods in which the control group held back"),
+    ],
+    metrics: &[],
+    rules: &["steal", "throttled"],
+    presentation: Presentation::Tailored,
+    here: Some(|system| ticks(system).map(|_| "works".to_owned())),
+};
+
+/// State of the processors at one moment.
+#[derive(Clone, Debug)]
+pub struct Reading {
+    ticks: Presence<ProcessorTicks>,
+    throttle_events: Presence<u64>,
+    group_throttled: Presence<u64>,
+}
+
+impl Reading {
+    /// Ticks of all processors since the start of the machine.
+    pub fn ticks(&self) -> Presence<ProcessorTicks> {
+        self.ticks.clone()
+    }
+
+    /// Thermal throttle events since the start of the machine.
+    pub fn throttle_events(&self) -> Presence<u64> {
+        self.throttle_events.clone()
+    }
+}
+
+/// Ticks of all processors during a trial.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProcessorTicks {
+    /// All ticks.
+    pub total: u64,
+    /// Ticks that the hypervisor gave to others.
+    pub steal: u64,
+}
+
+impl ProcessorTicks {
+    /// These, and those of another trial.
+    #[must_use]
+    pub const fn and(self, other: Self) -> Self {
+        Self {
+            total: self.total.saturating_add(other.total),
+            steal: self.steal.saturating_add(other.steal),
+        }
+    }
+
+    /// Share of the time that the hypervisor gave to others; none where no time was told.
+    pub fn steal_share(self) -> Option<f64> {
+        (self.total > 0).then(|| self.steal as f64 / self.total as f64)
+    }
+}
+
+/// What happened during the run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Observed {
+    /// Ticks of all processors.
+    #[serde(default = "not_recorded")]
+    pub ticks: Presence<ProcessorTicks>,
+    /// Thermal throttle events, all processors.
+    #[serde(default = "not_recorded")]
+    pub throttle_events: Presence<u64>,
+    /// Periods in which the control group was held back.
+    #[serde(default = "not_recorded")]
+    pub group_throttled: Presence<u64>,
+}
+
+/// Reads the state.
+pub fn read(system: &dyn System) -> Reading {
+    Reading {
+        ticks: ticks(system),
+        throttle_events: throttle_events(system),
+        group_throttled: group_throttled(system),
+    }
+}
+
+/// All processors together.
+pub struct Processors;
+
+impl Pair for Processors {
+    type Reading = Reading;
+    type Observed = Observed;
+    const MOMENTS: [Moment; 2] = [Moment::BeforeRun, Moment::AfterRun];
+    const GIVES_REASON: bool = true;
+
+    fn read(system: &dyn System) -> Reading {
+        read(system)
+    }
+
+    fn between(before: &Reading, after: &Reading) -> Presence<Observed> {
+        Presence::Present(Observed {
+            ticks: before.ticks.both(&after.ticks, |before, after| ProcessorTicks {
+                total: after.total.saturating_sub(before.total),
+                steal: after.steal.saturating_sub(before.steal),
+            }),
+            throttle_events: increase(&before.throttle_events, &after.throttle_events),
+            group_throttled: increase(&before.group_throttled, &after.group_throttled),
+        })
+    }
+}
+
+/// How much a counter grew.
+fn increase(before: &Presence<u64>, after: &Presence<u64>) -> Presence<u64> {
+    before.both(after, |before, after| after.saturating_sub(*before))
+}
+
+fn ticks(system: &dyn System) -> Presence<ProcessorTicks> {
+    match system.read_text(Path::new("/proc/stat")) {
+        Ok(text) => {
+            let told = ticks::of_all(&text)
+                .map(|all| ProcessorTicks { total: all.total(), steal: all.steal });
+            Presence::from_option(told, "/proc/stat does not have the known form")
+        }
+        Err(error) => Presence::absent(format!("/proc/stat cannot be read: {error}")),
+    }
+}
+
+/// Sum of the throttle counts that Intel processors keep.
+fn throttle_events(system: &dyn System) -> Presence<u64> {
+    let root = Path::new("/sys/devices/system/cpu");
+    let mut sum = None;
+    for name in system.list(root).unwrap_or_default() {
+        let folder = root.join(&name).join("thermal_throttle");
+        for file in ["core_throttle_count", "package_throttle_count"] {
+            let count = system
+                .read_text(&folder.join(file))
+                .ok()
+                .and_then(|text| text.trim().parse::<u64>().ok());
+            if let Some(count) = count {
+                sum = Some(sum.unwrap_or(0) + count);
+            }
+        }
+    }
+    Presence::from_option(sum, "the kernel keeps no thermal throttle counts here")
+}
+
+/// `nr_throttled` of this process's control group, version 2 or 1.
+fn group_throttled(system: &dyn System) -> Presence<u64> {
+    let groups = system.read_text(Path::new("/proc/self/cgroup")).unwrap_or_default();
+    let count = groups.lines().find_map(|line| {
+        let mut parts = line.splitn(3, ':');
+        let (_, controllers, path) = (parts.next()?, parts.next()?, parts.next()?);
+        let folder = match controllers {
+            "" => format!("/sys/fs/cgroup{path}"),
+            list if list.split(',').any(|name| name == "cpu") => {
+                format!("/sys/fs/cgroup/{list}{path}")
+            }
+            _ => return None,
+        };
+        let text = system.read_text(&Path::new(&folder).join("cpu.stat")).ok()?;
+        text.lines().find_map(|line| line.strip_prefix("nr_throttled ")?.trim().parse().ok())
+    });
+    Presence::from_option(count, "no processor limit of a control group is visible")
+}

@@ -1,0 +1,222 @@
+//! How long the members of an array take for a request while it works, and which of them takes much
+//! longer than the others. Made of sums that the kernel counts: nothing runs for it in measured time.
+//!
+//! A member that does more or larger work takes longer without being slow. So one is only named where it
+//! did no more than the others and is behind by request and by byte. Writes of stripes and mirrors come
+//! to all members alike; reads of a mirror may be pinned to one of them, with a deeper queue there than
+//! elsewhere: of reads the time in which a member had anything to do must be longer as well.
+
+use assay_base::quantity::units::show;
+use assay_system::system::devices::Counters;
+use serde::Serialize;
+
+use super::block_latency::counts::ClassSpan;
+use super::disk::DeviceEvidence;
+
+/// Fewest requests of a class of each member: the mean of fewer says little of the next one.
+pub const FEWEST_REQUESTS: u64 = 32;
+/// A member is slow that takes so many times as long as the median of the others.
+pub const SLOW_TIMES: f64 = 2.0;
+/// It may have done so much more than the median of the others, as a factor: what metadata adds.
+const NO_MORE_WORK: f64 = 1.25;
+const READ: &str = "read";
+const WRITE: &str = "write";
+/// The kernel tells sums in whole milliseconds: each of two readings lost up to one.
+const STEP_NS: f64 = 1e6;
+
+/// Requests of one class that ended on a member.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Served {
+    /// How many.
+    pub requests: u64,
+    /// Bytes of them.
+    pub bytes: u64,
+    /// Nanoseconds that they took, summed over them.
+    pub sum_ns: f64,
+}
+
+/// What one member did in a span of time.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Work {
+    /// Kernel name.
+    pub device: String,
+    /// Reads.
+    pub reads: Served,
+    /// Writes.
+    pub writes: Served,
+    /// Nanoseconds in which anything was under way.
+    pub busy_ns: f64,
+}
+
+/// The member that takes longest for a request of a class.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Slowest {
+    /// Kernel name.
+    pub device: String,
+    /// `read` or `write`.
+    pub class: &'static str,
+    /// Nanoseconds that a request takes it, on average.
+    pub mean_ns: f64,
+    /// The median of the same of the others.
+    pub others_ns: f64,
+    /// How many times as long that is.
+    pub times: f64,
+    /// Whether it is slow, and not only the last of those that are alike.
+    pub is_slow: bool,
+}
+
+impl Work {
+    /// Of the kernel's counters.
+    pub fn of_counters(device: &str, counted: &Counters) -> Self {
+        let ms = |ms: u64| ms as f64 * 1e6;
+        let served = |requests, bytes, took| Served { requests, bytes, sum_ns: ms(took) };
+        let reads = served(counted.reads_completed, counted.read_bytes, counted.read_ms);
+        let writes = served(counted.writes_completed, counted.written_bytes, counted.write_ms);
+        // Busy time is counted in steps of the kernel's clock: rare short requests look longer than
+        // they are, but never longer than all of them together.
+        let busy_ns = ms(counted.io_ticks_ms.min(counted.weighted_ms));
+        Self { device: device.to_owned(), reads, writes, busy_ns }
+    }
+
+    /// Of the counters around a trial, from its beginning until everything was on the device. None
+    /// where the version that ran it did not keep how long requests took.
+    pub fn of_evidence(device: &str, seen: &DeviceEvidence) -> Option<Self> {
+        let mut counted = Counters::default();
+        for span in [&seen.run, &seen.settle] {
+            counted.reads_completed += span.reads;
+            counted.read_bytes += span.read_bytes;
+            counted.read_ms += span.read_ms?;
+            counted.writes_completed += span.writes;
+            counted.written_bytes += span.write_bytes;
+            counted.write_ms += span.write_ms?;
+            counted.io_ticks_ms += span.busy_ms;
+            counted.weighted_ms += span.weighted_ms;
+        }
+        Some(Self::of_counters(device, &counted))
+    }
+
+    /// The same with the times that the driver had the requests, where those were traced: the wait in
+    /// the queue of the kernel is not in them.
+    #[must_use]
+    pub fn with_traced(self, read: Option<&ClassSpan>, write: Option<&ClassSpan>) -> Self {
+        let traced = |own: Served, class: Option<&ClassSpan>| match class {
+            Some(class) if !class.issued.is_empty() => Served {
+                requests: class.requests,
+                bytes: class.bytes,
+                sum_ns: class.issued.sum_ns as f64,
+            },
+            _ => own,
+        };
+        Self { reads: traced(self.reads, read), writes: traced(self.writes, write), ..self }
+    }
+
+    /// Reads and writes that ended.
+    pub const fn requests(&self) -> u64 {
+        self.reads.requests.saturating_add(self.writes.requests)
+    }
+
+    fn busy_per_request_ns(&self) -> f64 {
+        self.busy_ns / self.requests().max(1) as f64
+    }
+}
+
+impl Served {
+    fn mean_ns(&self) -> f64 {
+        self.sum_ns / self.requests.max(1) as f64
+    }
+
+    fn ns_per_byte(&self) -> f64 {
+        self.sum_ns / self.bytes.max(1) as f64
+    }
+
+    /// The same, a step of the kernel's sums shorter or longer.
+    fn moved_ns(self, by: f64) -> Self {
+        Self { sum_ns: (self.sum_ns + by).max(0.0), ..self }
+    }
+}
+
+impl Slowest {
+    /// `sdc, 38 ms a read, 4.1 times the median of the others`.
+    pub fn words(&self) -> String {
+        format!(
+            "{}, {} a {}, {} times the median of the others",
+            self.device,
+            show::duration(self.mean_ns),
+            self.class,
+            show::three_digits(self.times)
+        )
+    }
+}
+
+/// The member that takes longest for a request: the slow one, where one is slow, else the last of the
+/// class that kept the members busy longer. None where less than two members did enough to be compared.
+pub fn slowest(members: &[Work]) -> Option<Slowest> {
+    let of = |class: &'static str, pick: fn(&Work) -> Served| last_of(members, class, pick);
+    let read = of(READ, |work| work.reads);
+    let write = of(WRITE, |work| work.writes);
+    let sum = |pick: fn(&Work) -> Served| members.iter().map(|work| pick(work).sum_ns).sum::<f64>();
+    let mostly_reads = sum(|work| work.reads) >= sum(|work| work.writes);
+    let (first, second) = if mostly_reads { (read, write) } else { (write, read) };
+    match (first, second) {
+        (Some(first), Some(second)) if second.is_slow && !first.is_slow => Some(second),
+        (first, second) => first.or(second),
+    }
+}
+
+fn last_of(members: &[Work], class: &'static str, pick: fn(&Work) -> Served) -> Option<Slowest> {
+    let enough = |work: &&Work| pick(work).requests >= FEWEST_REQUESTS;
+    let judged: Vec<&Work> = members.iter().filter(enough).collect();
+    let by_mean =
+        |one: &&&Work, other: &&&Work| pick(one).mean_ns().total_cmp(&pick(other).mean_ns());
+    let last = *judged.iter().max_by(by_mean)?;
+    let others = Others(judged.into_iter().filter(|work| work.device != last.device).collect());
+    let others_ns = others.median(|work| pick(work).mean_ns())?;
+    let is_slow = is_slow(last, &others, (class, pick))?;
+    let mean_ns = pick(last).mean_ns();
+    // What takes no whole millisecond in all cannot be divided by.
+    let times = if others_ns > 0.0 { mean_ns / others_ns } else { 1.0 };
+    Some(Slowest { device: last.device.clone(), class, mean_ns, others_ns, times, is_slow })
+}
+
+/// Whether a member is behind by everything that can be told although it did no more than the others:
+/// the step of the kernel's sums is taken from it and given to them.
+fn is_slow(
+    last: &Work,
+    others: &Others<'_>,
+    (class, pick): (&str, fn(&Work) -> Served),
+) -> Option<bool> {
+    let own = pick(last);
+    let at_least = own.moved_ns(-STEP_NS);
+    let at_most = |work: &Work| pick(work).moved_ns(STEP_NS);
+    let no_more = |own: u64, others: f64| own as f64 <= NO_MORE_WORK * others;
+    let did_no_more = no_more(own.requests, others.median(|work| pick(work).requests as f64)?)
+        && no_more(own.bytes, others.median(|work| pick(work).bytes as f64)?)
+        && no_more(last.requests(), others.median(|work| work.requests() as f64)?);
+    let behind = |own: f64, others: f64| own > 0.0 && own >= SLOW_TIMES * others;
+    let busy_longer = class == WRITE
+        || behind(last.busy_per_request_ns(), others.median(Work::busy_per_request_ns)?);
+    Some(
+        did_no_more
+            && busy_longer
+            && behind(at_least.mean_ns(), others.median(|work| at_most(work).mean_ns())?)
+            && behind(at_least.ns_per_byte(), others.median(|work| at_most(work).ns_per_byte())?),
+    )
+}
+
+/// The members that one is compared with.
+struct Others<'a>(Vec<&'a Work>);
+
+impl Others<'_> {
+    /// The median of a value of theirs; none where there are none.
+    fn median(&self, value: impl Fn(&Work) -> f64) -> Option<f64> {
+        let mut values: Vec<f64> = self.0.iter().map(|work| value(work)).collect();
+        values.sort_unstable_by(f64::total_cmp);
+        let middle = values.len() / 2;
+        let upper = values.get(middle)?;
+        let is_even = values.len().is_multiple_of(2);
+        Some(if is_even { f64::midpoint(values[middle - 1], *upper) } else { *upper })
+    }
+}
+
+#[cfg(test)]
+mod tests;

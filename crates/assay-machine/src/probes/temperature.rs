@@ -1,0 +1,387 @@
+//! Temperatures of processors, drives and boards, and whether they reach their limits.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use assay_base::catalogue::About;
+use assay_base::presence::Presence;
+use assay_system::system::{System, sysfs};
+use serde::{Deserialize, Serialize};
+
+use super::look::{Entry, Pair, Presentation, Unit, field};
+
+/// What it says of itself.
+pub static PROBE: Entry = Entry {
+    about: About {
+        name: "temperature",
+        summary: "temperatures of processors, drives and boards, and their limits",
+        text: "Reads temp*_input of every hwmon device with its label and its limit, and the \
+               thermal zones where no hwmon device is there, right before the run and when \
+               everything written was on the device. The rule `throttled` speaks when a sensor \
+               reaches the temperature from which its hardware slows down: temp*_crit of processors \
+               (coretemp, k10temp, cpu_thermal), temp*_max of NVMe drives, the passive trip point \
+               of a processor's thermal zone, above 45 \u{b0}C. Other limits are operating ranges, or \
+               unset. Processors below their highest clock are counted as a note only. Costs \
+               one to three small files a sensor before and after; drives are asked for theirs, \
+               which takes up to some milliseconds. Needs no rights; most virtual machines have \
+               no sensors, SATA drives tell through the module drivetemp.",
+    },
+    fields: &[
+        field("sensors.*.before_mc", Unit::Millidegrees, "a sensor before the run"),
+        field(
+            "sensors.*.after_mc",
+            Unit::Millidegrees,
+            "the same when everything was on the device",
+        ),
+        field("sensors.*.limit_mc", Unit::Millidegrees, "from where on its hardware slows down"),
+        field("slow_processors", Unit::Count, "processors below their highest clock at the end"),
+    ],
+    metrics: &[],
+    rules: &["throttled"],
+    presentation: Presentation::Tailored,
+    here: Some(|system| read(system).names().map(|names| names.join(", "))),
+};
+
+/// Temperatures.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Temperature {
+    /// By the name of the sensor, thousandths of a degree Celsius.
+    pub sensors: BTreeMap<String, Sensor>,
+    /// Processors that ran below their highest allowed clock at the end: rest or heat, nobody tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slow_processors: Option<u32>,
+}
+
+/// One sensor.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sensor {
+    /// Before, thousandths of a degree Celsius.
+    pub before_mc: i64,
+    /// After.
+    pub after_mc: i64,
+    /// From where on the hardware slows down, where it says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit_mc: Option<i64>,
+}
+
+const HWMON: &str = "/sys/class/hwmon";
+const ZONES: &str = "/sys/class/thermal";
+/// Sensors that are told: boards with hundreds exist.
+const MOST_SENSORS: usize = 64;
+/// What no working sensor tells, thousandths of a degree.
+const PLAUSIBLE_MC: std::ops::Range<i64> = -50_000..200_000;
+/// Devices of hwmon that are drives.
+const DRIVES: [&str; 2] = ["nvme", "drivetemp"];
+/// Limits of hwmon from which the hardware slows down. Those of other drivers are operating ranges
+/// (drivetemp), alarms of boards, or unset.
+const SLOWS_DOWN: [(&str, &str); 4] =
+    [("coretemp", "crit"), ("k10temp", "crit"), ("cpu_thermal", "crit"), ("nvme", "max")];
+/// No hardware slows down below: such a limit is unset, thousandths of a degree.
+pub const LEAST_LIMIT_MC: i64 = 45_000;
+
+/// Temperatures at one moment.
+#[derive(Clone, Debug)]
+pub struct Reading {
+    sensors: Presence<Readings>,
+    slow_processors: Option<u32>,
+}
+
+/// Reads every sensor.
+fn read(system: &dyn System) -> Reading {
+    let mut found = of_monitors(system);
+    if found.is_empty() {
+        found = of_zones(system);
+    }
+    let sensors = (!found.is_empty()).then_some(found);
+    Reading {
+        sensors: Presence::from_option(sensors, "the kernel shows no temperature sensor here"),
+        slow_processors: slow_processors(system),
+    }
+}
+
+impl Reading {
+    /// Names of the sensors.
+    pub fn names(&self) -> Presence<Vec<String>> {
+        self.sensors.clone().map(|sensors| sensors.into_keys().collect())
+    }
+}
+
+/// All sensors.
+pub struct Sensors;
+
+impl Pair for Sensors {
+    type Reading = Reading;
+    type Observed = Temperature;
+
+    fn read(system: &dyn System) -> Reading {
+        read(system)
+    }
+
+    fn between(before: &Reading, after: &Reading) -> Presence<Temperature> {
+        between(before, after)
+    }
+}
+
+/// Sensors that told both times.
+fn between(before: &Reading, after: &Reading) -> Presence<Temperature> {
+    before.sensors.both(&after.sensors, |early, late| {
+        let pairs = late.iter().filter_map(|(name, now)| Some((name, early.get(name)?.0, now)));
+        let sensor = |before_mc, &(after_mc, limit_mc): &(i64, Option<i64>)| Sensor {
+            before_mc,
+            after_mc,
+            limit_mc,
+        };
+        Temperature {
+            sensors: pairs.map(|(name, was, now)| (name.clone(), sensor(was, now))).collect(),
+            slow_processors: after.slow_processors,
+        }
+    })
+}
+
+/// One temperature of a device of hwmon, or of a thermal zone.
+#[derive(Clone, Debug)]
+pub struct Monitor {
+    folder: PathBuf,
+    /// What its files are called: `temp1`.
+    stem: String,
+    /// The driver, or the kind of the zone, where it says so.
+    pub kind: Option<String>,
+    /// What the driver calls it, of devices of hwmon; else its files.
+    pub label: String,
+    /// Thousandths of a degree Celsius, which may be below zero.
+    pub now_mc: i64,
+}
+
+/// Every temperature of hwmon; those of drives, which they answer between the requests of others, only
+/// where they may be asked.
+pub fn monitors(system: &dyn System, ask_drives: bool) -> Vec<Monitor> {
+    let mut found = Vec::new();
+    for device in sysfs::names(system, Path::new(HWMON)) {
+        let folder = Path::new(HWMON).join(&device);
+        let kind = sysfs::text(system, &folder.join("name")).value().cloned();
+        if !ask_drives && kind.as_deref().is_some_and(|kind| DRIVES.contains(&kind)) {
+            continue;
+        }
+        let files = sysfs::names(system, &folder);
+        for file in files.iter().filter(|file| file.starts_with("temp")) {
+            let Some(stem) = file.strip_suffix("_input") else { continue };
+            let Some(now_mc) = thousandths(system, &folder.join(file)) else { continue };
+            let label = sysfs::text(system, &folder.join(format!("{stem}_label")));
+            let label = label.value().cloned().unwrap_or_else(|| stem.to_owned());
+            let (folder, kind, stem) = (folder.clone(), kind.clone(), stem.to_owned());
+            found.push(Monitor { folder, stem, kind, label, now_mc });
+        }
+    }
+    found
+}
+
+/// Every thermal zone that tells a temperature.
+pub fn zones(system: &dyn System) -> Vec<Monitor> {
+    let names = sysfs::names(system, Path::new(ZONES)).into_iter();
+    let zone = |name: String| {
+        let folder = Path::new(ZONES).join(&name);
+        let now_mc = thousandths(system, &folder.join("temp"))?;
+        let kind = sysfs::text(system, &folder.join("type")).value().cloned();
+        Some(Monitor { folder, stem: "temp".to_owned(), kind, label: name, now_mc })
+    };
+    names.filter(|name| name.starts_with("thermal_zone")).filter_map(zone).collect()
+}
+
+/// By the name of the sensor: what it shows, and its limit.
+type Readings = BTreeMap<String, (i64, Option<i64>)>;
+
+/// Sensors of hwmon by name, with their limits.
+fn of_monitors(system: &dyn System) -> Readings {
+    let mut told = BTreeMap::new();
+    let plausible = |found: &Monitor| PLAUSIBLE_MC.contains(&found.now_mc);
+    for found in monitors(system, true).into_iter().filter(plausible) {
+        let device = found.folder.file_name().map(|name| name.to_string_lossy().into_owned());
+        let name = found.kind.or(device).unwrap_or_default();
+        let owner = owner(system, &found.folder, &name);
+        let limit = SLOWS_DOWN.iter().find(|(driver, _)| *driver == name).and_then(|(_, limit)| {
+            limit_of(system, &found.folder.join(format!("{}_{limit}", found.stem)))
+        });
+        insert(&mut told, &format!("{owner} {}", found.label), (found.now_mc, limit));
+    }
+    told
+}
+
+/// Thermal zones by name, with their limits.
+fn of_zones(system: &dyn System) -> Readings {
+    let mut told = BTreeMap::new();
+    let plausible = |found: &Monitor| PLAUSIBLE_MC.contains(&found.now_mc);
+    for found in zones(system).into_iter().filter(plausible) {
+        let kind = found.kind.unwrap_or(found.label);
+        let of_processor = kind.starts_with("cpu") || kind == "x86_pkg_temp";
+        let limit = of_processor.then(|| passive_limit(system, &found.folder)).flatten();
+        insert(&mut told, &kind, (found.now_mc, limit));
+    }
+    told
+}
+
+/// The device's kind, with the drive's or card's own name where the kernel tells it.
+fn owner(system: &dyn System, folder: &Path, name: &str) -> String {
+    let device = system.canonical(&folder.join("device")).ok();
+    let own = device.as_deref().and_then(Path::file_name).map(|own| own.to_string_lossy());
+    match own {
+        Some(own) if name == "nvme" => own.into_owned(),
+        Some(own) if DRIVES.contains(&name) => format!("{name} {own}"),
+        _ => name.to_owned(),
+    }
+}
+
+/// From where on the kernel slows something down: the zone's first passive trip point.
+fn passive_limit(system: &dyn System, folder: &Path) -> Option<i64> {
+    let is_passive = |trip: &usize| {
+        let kind = sysfs::text(system, &folder.join(format!("trip_point_{trip}_type")));
+        kind.value().is_some_and(|kind| kind == "passive")
+    };
+    let trip = (0..12).find(is_passive)?;
+    limit_of(system, &folder.join(format!("trip_point_{trip}_temp")))
+}
+
+/// A limit that was set.
+fn limit_of(system: &dyn System, path: &Path) -> Option<i64> {
+    thousandths(system, path).filter(|mc| (LEAST_LIMIT_MC + 1..PLAUSIBLE_MC.end).contains(mc))
+}
+
+/// Two sensors of one name get numbers.
+fn insert(found: &mut Readings, name: &str, value: (i64, Option<i64>)) {
+    if found.len() >= MOST_SENSORS {
+        return;
+    }
+    let numbered = (2..).map(|number| format!("{name} {number}"));
+    let free =
+        std::iter::once(name.to_owned()).chain(numbered).find(|name| !found.contains_key(name));
+    found.extend(free.map(|name| (name, value)));
+}
+
+fn thousandths(system: &dyn System, path: &Path) -> Option<i64> {
+    system.read_text(path).ok()?.trim().parse().ok()
+}
+
+/// Processors below the highest clock that they may have, where the kernel tells clocks.
+fn slow_processors(system: &dyn System) -> Option<u32> {
+    let root = Path::new("/sys/devices/system/cpu");
+    let clock = |cpu: &str, file: &str| {
+        sysfs::number(system, &root.join(cpu).join("cpufreq").join(file)).value().copied()
+    };
+    let numbered = |name: &String| {
+        let number = name.strip_prefix("cpu");
+        number.is_some_and(|number| number.parse::<u32>().is_ok())
+    };
+    let names = sysfs::names(system, root);
+    let pairs: Vec<(u64, u64)> = names
+        .iter()
+        .filter(|name| numbered(name))
+        .filter_map(|cpu| Some((clock(cpu, "scaling_cur_freq")?, clock(cpu, "scaling_max_freq")?)))
+        .collect();
+    let slow = pairs.iter().filter(|(now, most)| now < most).count();
+    (!pairs.is_empty()).then_some(slow as u32)
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_system::system::Fake;
+
+    use super::*;
+
+    /// A laptop: processor, NVMe drive, two SATA drives; after hwmon of Linux 6.1.
+    const LAPTOP: &str = "\
+file /sys/class/hwmon/hwmon0/name coretemp
+file /sys/class/hwmon/hwmon0/temp1_input 47000
+file /sys/class/hwmon/hwmon0/temp1_label Package id 0
+file /sys/class/hwmon/hwmon0/temp1_crit 100000
+file /sys/class/hwmon/hwmon0/temp1_max 80000
+file /sys/class/hwmon/hwmon1/name nvme
+dir /sys/devices/pci0000:00/nvme/nvme0
+link /sys/class/hwmon/hwmon1/device /sys/devices/pci0000:00/nvme/nvme0
+file /sys/class/hwmon/hwmon1/temp1_input 38850
+file /sys/class/hwmon/hwmon1/temp1_label Composite
+file /sys/class/hwmon/hwmon1/temp1_max 81850
+file /sys/class/hwmon/hwmon1/temp1_crit 84850
+file /sys/class/hwmon/hwmon2/name drivetemp
+dir /sys/devices/ata1/0:0:0:0
+link /sys/class/hwmon/hwmon2/device /sys/devices/ata1/0:0:0:0
+file /sys/class/hwmon/hwmon2/temp1_input 31000
+file /sys/class/hwmon/hwmon2/temp1_max 70000
+file /sys/class/hwmon/hwmon3/name acpitz
+file /sys/class/hwmon/hwmon3/temp1_input -273200
+file /sys/class/hwmon/hwmon4/name coretemp
+file /sys/class/hwmon/hwmon4/temp1_input 45000
+file /sys/class/hwmon/hwmon4/temp1_label Package id 0
+file /sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq 800000
+file /sys/devices/system/cpu/cpu0/cpufreq/scaling_max_freq 3600000
+file /sys/devices/system/cpu/cpu1/cpufreq/scaling_cur_freq 3600000
+file /sys/devices/system/cpu/cpu1/cpufreq/scaling_max_freq 3600000
+file /sys/class/thermal/thermal_zone0/type acpitz
+file /sys/class/thermal/thermal_zone0/temp 27800
+";
+
+    #[test]
+    fn sensors_have_names_and_limits() {
+        let fake = Fake::recorded(LAPTOP).unwrap();
+        let before = read(&fake);
+        fake.put("/sys/class/hwmon/hwmon1/temp1_input", "82850\n");
+        let found = between(&before, &read(&fake));
+        let found = found.value().unwrap();
+        let names: Vec<&str> = found.sensors.keys().map(String::as_str).collect();
+        let known = [
+            "coretemp Package id 0",
+            "coretemp Package id 0 2",
+            "drivetemp 0:0:0:0 temp1",
+            "nvme0 Composite",
+        ];
+        assert_eq!(names, known);
+        let drive = Sensor { before_mc: 38_850, after_mc: 82_850, limit_mc: Some(81_850) };
+        assert_eq!(found.sensors["nvme0 Composite"], drive);
+        assert_eq!(found.sensors["coretemp Package id 0"].limit_mc, Some(100_000));
+        assert_eq!(found.slow_processors, Some(1));
+    }
+
+    #[test]
+    fn zones_stand_in_where_there_is_no_hwmon() {
+        let board = "\
+file /sys/class/thermal/thermal_zone0/type cpu-thermal
+file /sys/class/thermal/thermal_zone0/temp 61322
+file /sys/class/thermal/thermal_zone0/trip_point_0_type critical
+file /sys/class/thermal/thermal_zone0/trip_point_0_temp 110000
+file /sys/class/thermal/thermal_zone0/trip_point_1_type passive
+file /sys/class/thermal/thermal_zone0/trip_point_1_temp 80000
+file /sys/class/thermal/cooling_device0/type fan
+";
+        let reading = read(&Fake::recorded(board).unwrap());
+        let found = between(&reading, &reading);
+        let zone = Sensor { before_mc: 61_322, after_mc: 61_322, limit_mc: Some(80_000) };
+        assert_eq!(found.value().unwrap().sensors["cpu-thermal"], zone);
+    }
+
+    #[test]
+    fn limits_that_slow_nothing_down_are_left_out() {
+        let board = "\
+file /sys/class/hwmon/hwmon0/name jc42
+file /sys/class/hwmon/hwmon0/temp1_input 31000
+file /sys/class/hwmon/hwmon0/temp1_crit 0
+file /sys/class/hwmon/hwmon1/name drivetemp
+file /sys/class/hwmon/hwmon1/temp1_input 41000
+file /sys/class/hwmon/hwmon1/temp1_max 40000
+file /sys/class/hwmon/hwmon2/name coretemp
+file /sys/class/hwmon/hwmon2/temp1_input 41000
+file /sys/class/hwmon/hwmon2/temp1_crit 0
+file /sys/class/hwmon/hwmon3/name acpitz
+file /sys/class/hwmon/hwmon3/temp1_input 41000
+file /sys/class/hwmon/hwmon3/temp1_crit 90000
+";
+        let reading = read(&Fake::recorded(board).unwrap());
+        let found = between(&reading, &reading);
+        let sensors = &found.value().unwrap().sensors;
+        assert_eq!(sensors.len(), 4);
+        assert!(sensors.values().all(|sensor| sensor.limit_mc.is_none()), "{sensors:?}");
+    }
+
+    #[test]
+    fn absent_without_sensors() {
+        let reading = read(&Fake::new());
+        assert!(between(&reading, &reading).reason().unwrap().contains("no temperature sensor"));
+    }
+}

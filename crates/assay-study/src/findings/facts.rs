@@ -1,0 +1,207 @@
+//! What stands behind the words of findings: a workload, a file system, an order of trials.
+
+use assay_base::quantity::units::show;
+use assay_kinds::work::io::{Mix, Pattern};
+use serde::{Deserialize, Serialize};
+
+use super::{EnvironmentFacts, FORMAT, Findings, OfKinds, StudyFacts, TargetFacts, WorkloadFacts};
+use crate::results::design::Order;
+use crate::results::plan::Arm;
+use crate::results::plan::is_false;
+use crate::results::surroundings::facts::SurroundingsFacts;
+
+/// What a workload reads and writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IoFacts {
+    /// Order of the offsets.
+    pub pattern: Pattern,
+    /// What operations do to their blocks.
+    pub mix: Mix,
+    /// Bytes of an operation.
+    pub size_bytes: u64,
+    /// An `fdatasync` after each write.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub data_sync: bool,
+}
+
+impl IoFacts {
+    /// Whether it only reads.
+    pub fn only_reads(&self) -> bool {
+        !self.mix.writes()
+    }
+
+    /// Whether it only writes.
+    pub fn only_writes(&self) -> bool {
+        self.mix.read_percent() == 0
+    }
+}
+
+impl Findings {
+    /// Of a study in which nothing was found yet.
+    pub fn of(study: StudyFacts, environment: EnvironmentFacts) -> Self {
+        Self {
+            format: FORMAT.to_owned(),
+            study,
+            environment,
+            workloads: Vec::new(),
+            factors: Vec::new(),
+            cells: Vec::new(),
+            absent: Vec::new(),
+            summary: Vec::new(),
+            summary_facts: Vec::new(),
+            comparisons: Vec::new(),
+            effects: Vec::new(),
+            interactions: Vec::new(),
+            trends: Vec::new(),
+            ranks: Vec::new(),
+            noise_floor: None,
+            advice: Vec::new(),
+            checks: Vec::new(),
+            members: Vec::new(),
+            probes: Vec::new(),
+            surroundings: SurroundingsFacts::default(),
+            surfaces: Vec::new(),
+            accesses: Vec::new(),
+            boots: Vec::new(),
+            of_kinds: OfKinds::default(),
+            answers: Vec::new(),
+            card: None,
+            cards: Vec::new(),
+            published: Vec::new(),
+            places: None,
+            windows: None,
+        }
+    }
+
+    /// How a workload was run under an arm.
+    pub fn workload(&self, name: &str, arm: &Arm) -> Option<&WorkloadFacts> {
+        self.workloads.iter().find(|one| one.name == name && one.arm == *arm)
+    }
+}
+
+/// A file system that a target stands on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FilesystemFacts {
+    /// Its type.
+    pub name: String,
+    /// Those of its options that matter.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub options: Vec<String>,
+}
+
+impl TargetFacts {
+    /// What it stands on without options, as titles name it: up to the first that has some; none
+    /// where there is no file system.
+    pub fn filesystem_name(&self) -> Option<String> {
+        let plain = self.filesystems.iter().position(|one| !one.options.is_empty());
+        let told = plain.map_or(self.filesystems.len(), |at| at + 1);
+        let names: Vec<&str> =
+            self.filesystems.iter().take(told).map(|one| one.name.as_str()).collect();
+        (!names.is_empty()).then(|| names.join(" on "))
+    }
+}
+
+/// How the trials of a study were put in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ordered {
+    /// Replicates.
+    pub replicates: u32,
+    /// The order.
+    pub order: Order,
+    /// Whether each replicate began with a lead-in.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub lead_ins: bool,
+}
+
+impl Ordered {
+    /// In words, without the seed, which differs from study to study.
+    pub fn words(self) -> String {
+        let replicates = match self.replicates {
+            1 => "1 replicate".to_owned(),
+            count => format!("{count} replicates"),
+        };
+        let order = match self.order {
+            Order::Random if self.lead_ins => ", each in a random order of its own after a warm-up",
+            Order::Random if self.replicates == 1 => " in random order",
+            Order::Chained => " in chained random order",
+            Order::Random | Order::Rcbd => ", each in a random order of its own",
+            Order::Crd => ", all trials in one random order",
+            Order::Sequential => ", one setting after the other",
+            Order::Unknown => " in an order that was not recorded",
+            Order::Recorded => return "in the order of time, as they happened".to_owned(),
+        };
+        format!("{replicates}{order}")
+    }
+}
+
+/// Where a study ran.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PlaceFacts {
+    /// What it is called: `bare metal`, `KVM`, `container (docker) on KVM`.
+    pub name: String,
+    /// What of it matters most for speed.
+    pub kind: PlaceSort,
+    /// What it shows by: `CPUID: KVMKVMKVM`.
+    pub signs: Vec<String>,
+    /// Driver and governor of the processors' frequency, where the kernel controls it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub frequency: Option<String>,
+    /// How many of the known weaknesses of processors are which way, where the kernel tells:
+    /// `4 mitigated, 14 not affected, 1 vulnerable (mds)`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mitigations: Option<String>,
+    /// Clock in use.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clocksource: Option<String>,
+    /// Share of the processors' time during the trials that the hypervisor gave to others, where the
+    /// kernel tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub steal_share: Option<f64>,
+}
+
+/// The sort of place that a study ran in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PlaceSort {
+    /// Nothing between it and the processor.
+    BareMetal,
+    /// A hypervisor shares the processor's own time.
+    Hypervisor,
+    /// A processor done in software: its times are nobody's.
+    Emulator,
+    /// The same kernel, seen through name spaces.
+    Container,
+}
+
+impl PlaceFacts {
+    /// What of it changes times.
+    pub fn around(&self) -> impl Iterator<Item = String> {
+        let clock = self.clocksource.as_ref().map(|clock| format!("clock source {clock}"));
+        let steal = self.steal_share.map(|share| format!("steal {}", show::percent(share * 100.0)));
+        let vulnerabilities =
+            self.mitigations.as_ref().map(|told| format!("vulnerabilities: {told}"));
+        [self.frequency.clone(), clock, steal, vulnerabilities].into_iter().flatten()
+    }
+
+    /// It and what of it changes times, in a line.
+    pub fn words(&self) -> String {
+        [self.name.clone()].into_iter().chain(self.around()).collect::<Vec<_>>().join("; ")
+    }
+}
+
+/// What is not known of a machine: the words in its place say so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Unknown {
+    /// Its kernel.
+    Kernel,
+    /// Its processor.
+    Cpu,
+    /// What it runs in.
+    Virtualisation,
+}
+
+impl Unknown {
+    /// All of them: nobody wrote anything down.
+    pub const ALL: [Self; 3] = [Self::Kernel, Self::Cpu, Self::Virtualisation];
+}

@@ -1,0 +1,50 @@
+//! What was measured, whatever it was measured by: the one thing that verdicts are made from.
+//! A study that ran here and a table that was brought along both become this.
+
+use assay_base::quantity::{Better, Scale};
+
+use super::{Because, CellTrial, Trust};
+use crate::results::design::Design;
+use crate::results::plan::Arm;
+
+/// All series of a study with its question.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Measurements {
+    /// The question.
+    pub design: Design,
+    /// One entry a workload, arm and metric, in the order in which they are to be told.
+    pub series: Vec<Series>,
+    /// Whether trials of the plan are still to come: verdicts before its end would be a look that
+    /// was not declared.
+    pub unfinished: bool,
+    /// Workloads that were others' work: what of it there was may differ between arms.
+    pub live: Vec<String>,
+}
+
+/// One metric of one workload under one arm, trial by trial.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Series {
+    /// Workload.
+    pub workload: String,
+    /// Arm: every factor with its level.
+    pub arm: Arm,
+    /// The second, identical copy of the baseline.
+    pub control: bool,
+    /// The workload whose trials it is about, where this is one class of the requests in them: the
+    /// classes of a workload share one error.
+    pub class_of: Option<String>,
+    /// Metric.
+    pub metric: String,
+    /// Direction.
+    pub better: Better,
+    /// Whether it is compared by ratios or by differences.
+    pub scale: Scale,
+    /// Whether verdicts are about this metric.
+    pub primary: bool,
+    /// Every trial that was started, lead-in and repeats included, in order.
+    pub trials: Vec<CellTrial>,
+    /// Trust; absent where nothing was measured, or where nobody could judge.
+    pub trust: Option<Trust>,
+    /// Why.
+    pub because: Vec<Because>,
+}

@@ -1,0 +1,221 @@
+//! The same work in several places: bare metal, a guest, a container. Each place is held against one
+//! of them in per cent of its speed.
+
+use assay_base::quantity::Better;
+use serde::{Deserialize, Serialize};
+
+use super::facts::PlaceSort;
+use super::{EnvironmentFacts, Trust};
+use crate::results::plan::{Arm, is_false};
+use crate::results::seal::Known;
+
+/// Name of the factor whose levels are places.
+pub const PLACE: &str = "place";
+
+/// Name of the metric that holds what somebody printed as per cent of a baseline place: it is held
+/// against the numbers beside it.
+pub const PUBLISHED_PERCENT: &str = "published_percent";
+
+/// Name of the remarks on numbers that were published.
+pub const PUBLISHED: &str = "published";
+
+/// Several places beside each other.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Places {
+    /// The place that the others are per cent of.
+    pub baseline: String,
+    /// How it was chosen.
+    pub chosen: Chosen,
+    /// The places: the baseline first, emulated ones last.
+    pub places: Vec<Placed>,
+    /// Each workload in each place, absent ones included.
+    pub rows: Vec<Row>,
+    /// Published tables that stand beside.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub beside: Vec<Beside>,
+}
+
+/// How the baseline place was chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Chosen {
+    /// It was asked for.
+    Asked,
+    /// It is the one of bare metal.
+    BareMetal,
+    /// The table that was brought along compares with it.
+    Table,
+    /// It stands first.
+    First,
+}
+
+/// Where the name of a place comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Named {
+    /// The user gave it.
+    Given,
+    /// It was recorded while the study ran.
+    Found,
+    /// It stands in a table that was brought along.
+    Table,
+}
+
+/// One place.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Placed {
+    /// What it is called.
+    pub name: String,
+    /// Where the name comes from.
+    pub named: Named,
+    /// What sort it is, where that was recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sort: Option<PlaceSort>,
+    /// What was recorded of it, whatever it is called.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub found: Option<String>,
+    /// Its machine; without targets.
+    pub machine: EnvironmentFacts,
+    /// The results that were measured there, in the order in which they were given.
+    pub results: Vec<PlacedResult>,
+}
+
+impl Placed {
+    /// Whether the processor is made by a program.
+    pub fn is_emulated(&self) -> bool {
+        self.sort == Some(PlaceSort::Emulator)
+    }
+}
+
+/// One result that was measured in a place.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlacedResult {
+    /// Its id.
+    pub id: String,
+    /// When it started, RFC 3339.
+    pub started: String,
+    /// How far its files are known to be what was measured.
+    pub seal: Known,
+}
+
+/// What the numbers of a row are of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Unit {
+    /// Trials of one result.
+    Trials,
+    /// Trials of two results, taken together.
+    TrialsOfResults,
+    /// Results, three or more of them.
+    Sessions,
+}
+
+/// One workload in one place.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Row {
+    /// Workload.
+    pub workload: String,
+    /// What was set for it.
+    #[serde(default, skip_serializing_if = "Arm::is_empty")]
+    pub arm: Arm,
+    /// Name of the place.
+    pub place: String,
+    /// Metric.
+    pub metric: String,
+    /// Direction.
+    pub better: Better,
+    /// What its numbers are of.
+    pub unit: Unit,
+    /// How many of them count.
+    pub n: usize,
+    /// Trials that failed.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub failed: usize,
+    /// Geometric mean, in the metric's unit.
+    pub value: Option<f64>,
+    /// Its 95 % interval.
+    pub ci95: Option<[f64; 2]>,
+    /// Per cent of the baseline's speed: 50 is half as fast.
+    pub percent: Option<f64>,
+    /// Its 95 % interval.
+    pub percent_ci95: Option<[f64; 2]>,
+    /// The interval that holds for all places of the workload at once; the verdict is read from it.
+    pub percent_ci95_family: Option<[f64; 2]>,
+    /// Id of the comparison with the baseline.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub comparison: Option<String>,
+    /// Per cent as somebody printed them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub printed: Option<Printed>,
+    /// How far it can be trusted; absent where nobody could judge.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trust: Option<Trust>,
+    /// Its place is emulated: no verdict.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub emulated: bool,
+    /// Why there is no number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub absent: Option<String>,
+}
+
+impl Row {
+    /// Whether it is what it says it is, as far as it was judged.
+    pub fn is_sound(&self) -> bool {
+        self.trust != Some(Trust::Invalid)
+    }
+
+    /// The interval that the verdict is read from; of an emulated place, which has none, its own.
+    pub fn percent_interval(&self) -> Option<[f64; 2]> {
+        self.percent_ci95_family.or(self.percent_ci95)
+    }
+}
+
+/// Per cent as somebody printed them.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Printed {
+    /// The number.
+    pub percent: f64,
+    /// Per cent that follow from the numbers printed beside it.
+    pub computed: f64,
+    /// Whether the printed digits are those, rounded or cut off.
+    pub follows: bool,
+}
+
+/// A published table of places.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Beside {
+    /// Who published it: `article 000`.
+    pub source: String,
+    /// Title of the text.
+    pub title: String,
+    /// What was run.
+    pub work: String,
+    /// What each number is: `best of 3 runs, spread not published`.
+    pub statistic: String,
+    /// The place that the others are per cent of.
+    pub baseline: String,
+    /// Its rows, in its order.
+    pub rows: Vec<BesideRow>,
+}
+
+/// One row of a published table, with the author's digits.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BesideRow {
+    /// The place.
+    pub place: String,
+    /// The number with its unit, as printed: `1042.523 s`.
+    pub value: String,
+    /// Per cent as printed: `79.16 %`.
+    pub percent: String,
+    /// The same as numbers.
+    pub printed: Printed,
+    /// What is to be known of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remark: Option<String>,
+}
+
+// The signature is serde's.
+#[allow(clippy::trivially_copy_pass_by_ref)]
+fn is_zero(count: &usize) -> bool {
+    *count == 0
+}

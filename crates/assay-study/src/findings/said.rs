@@ -1,0 +1,164 @@
+//! What the sentences of a summary are about: readers choose among sentences by this.
+
+use assay_kinds::work::KINDS;
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
+
+use super::{Comparison, Findings, Kind, Verdict};
+
+/// What a sentence is about.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Said {
+    /// Others were at work during most of the trials.
+    NotAlone,
+    /// Rows that are invalid.
+    Invalid,
+    /// One drive against yardsticks that an owner knows.
+    Owner,
+    /// Which classes of SD cards a card reaches.
+    CardClass {
+        /// The target as the user wrote it.
+        target: String,
+    },
+    /// A program carried out each instruction in the place of a processor.
+    Emulated,
+    /// Nothing but the tool was measured.
+    Simulated,
+    /// Two identical arms look different.
+    Bench {
+        /// Workload where they do most.
+        workload: String,
+        /// Metric.
+        metric: String,
+    },
+    /// What happened to the classes of requests of a workload.
+    Classes {
+        /// Workload.
+        workload: String,
+        /// Whether it tells a ratio with its interval.
+        #[serde(default, skip_serializing_if = "crate::results::plan::is_false")]
+        interval: bool,
+    },
+    /// What threads with stacks of several sizes reserve, and what of it they use.
+    Reserved {
+        /// Workload.
+        workload: String,
+    },
+    /// How fast an array brought its members in line.
+    Synchronised,
+    /// How long it took to encrypt a device with what lay on it.
+    Converted,
+    /// What a limit of memory held, and at what cost.
+    Memory {
+        /// Workload.
+        workload: String,
+    },
+    /// A level that was taken back because it hurt others' work.
+    TakenBack {
+        /// Workload.
+        workload: String,
+    },
+    /// How long a group of boots took.
+    Boots,
+    /// Who ranks first.
+    Rank {
+        /// Workload.
+        workload: String,
+        /// Metric.
+        metric: String,
+    },
+    /// A comparison.
+    Comparison {
+        /// Its id.
+        id: String,
+    },
+    /// Comparisons of which the numbers tell nothing yet, in one sentence.
+    Undecided {
+        /// Their ids.
+        ids: Vec<String>,
+    },
+    /// Comparisons that all say the same.
+    Alike,
+    /// Fresh trials do not show what the first ones did.
+    NotConfirmed,
+    /// There is more in the tables.
+    More,
+    /// How many comparisons ended how.
+    Counts,
+    /// How far the whole can be trusted.
+    Trust,
+    /// What a kind of work says of its own.
+    #[serde(untagged)]
+    OfKind {
+        /// Its name.
+        #[serde(deserialize_with = "name_of_a_kind")]
+        kind: String,
+    },
+}
+
+/// For serde: a word that nothing here is called by is the name of a kind of work.
+fn name_of_a_kind<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    let name = String::deserialize(deserializer)?;
+    let is_known = KINDS.iter().any(|kind| kind.about.name == name);
+    is_known.then_some(name).ok_or_else(|| Error::custom("nothing is said of this kind"))
+}
+
+/// A sentence of a summary.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sentence {
+    /// What it is about.
+    pub said: Said,
+    /// Its words.
+    pub text: String,
+}
+
+impl Sentence {
+    /// A sentence.
+    pub fn new(said: Said, text: impl Into<String>) -> Self {
+        Self { said, text: text.into() }
+    }
+}
+
+impl Findings {
+    /// The sentences of the summary in the place of those before.
+    pub fn say(&mut self, sentences: Vec<Sentence>) {
+        let parts = sentences.into_iter().map(|one| (one.said, one.text));
+        (self.summary_facts, self.summary) = parts.unzip();
+    }
+
+    /// The sentences of the summary; those that were stored without the data are left out.
+    pub fn sentences(&self) -> impl Iterator<Item = (&Said, &String)> {
+        self.summary_facts.iter().zip(&self.summary)
+    }
+
+    /// The comparison with an id.
+    pub fn comparison(&self, id: &str) -> Option<&Comparison> {
+        self.comparisons.iter().find(|one| one.id == id)
+    }
+
+    /// Whether a sentence tells an interval of 95 %.
+    pub fn tells_interval(&self, said: &Said) -> bool {
+        match said {
+            Said::Bench { .. } => true,
+            Said::Classes { interval, .. } => *interval,
+            Said::Comparison { id } => self.comparison(id).is_some_and(Comparison::tells_interval),
+            _ => false,
+        }
+    }
+}
+
+impl Comparison {
+    /// Whether its sentence tells an interval of 95 %: *equivalent* is read from another one, and a
+    /// study that goes on has none yet.
+    pub fn tells_interval(&self) -> bool {
+        let by_tests = self.kind == Kind::Paired
+            && self.verdict == Some(Verdict::Equivalent)
+            && self.ci_equivalence.is_some();
+        let known = match &self.difference {
+            Some(difference) => difference.ci95_family.or(difference.ci95).is_some(),
+            None => self.ratio.is_some() && self.ci95_family.or(self.ci95).is_some(),
+        };
+        known && !by_tests && !self.withheld
+    }
+}

@@ -1,0 +1,194 @@
+//! A quick look: its time divided into replicates and trials so that, by what the pilot saw, the
+//! intervals come out narrowest.
+//!
+//! A trial of `t` seconds has variance `between + within / t` and costs `t` and what goes with it, so
+//! more replicates of shorter trials help until scatter within trials, and that cost, outweigh them
+//! (optimal allocation in two stages; W. G. Cochran, Sampling Techniques, 10.6). The degrees of
+//! freedom count too: the width of an interval is that of Student's t.
+
+use assay_base::quantity::Time;
+use assay_stats::t_quantile;
+
+use crate::plan;
+use crate::results::plan::{Plan, Survey};
+use crate::study::{StopRule, Study, Workload};
+
+const MILLISECOND: u64 = 1_000_000;
+/// Time of a quick look for each workload under each arm, within bounds.
+const TIME_OF_A_CELL: Time = Time(6_000 * MILLISECOND);
+const SHORTEST: Time = Time(15_000 * MILLISECOND);
+const LONGEST: Time = Time(150_000 * MILLISECOND);
+/// What it may take for as many replicates as are wanted.
+const ALLOWED: Time = Time(300_000 * MILLISECOND);
+/// A trial is not cut below this to win a replicate.
+const SHORTEST_TRIAL_NS: u64 = 150 * MILLISECOND;
+/// The longest trial of a quick look.
+const LONGEST_TRIAL_NS: u64 = 1_000 * MILLISECOND;
+/// Replicates of a quick look: as many as a test without a distribution needs (R4), and never too
+/// few for an interval.
+const WANTED: u32 = 6;
+const FEWEST: u32 = 3;
+const MOST: u32 = 12;
+
+/// How a quick look may be divided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Quick {
+    /// Replicates that it must have; chosen where they are not given.
+    pub replicates: Option<u32>,
+}
+
+/// The study with the replicates and times of a quick look.
+pub fn settle(study: Study, quick: Quick, surveys: &[Survey]) -> Study {
+    if study.budget.is_some() || study.stop.rule != StopRule::Fixed {
+        return study;
+    }
+    let time = time_of(&study);
+    let of = |replicates: u32| divided(&study, replicates, time, surveys);
+    if let Some(replicates) = quick.replicates {
+        return of(replicates).0;
+    }
+    // The phases of a link last as long as they say: more replicates would not be a quick look.
+    if study.links().next().is_some() {
+        return of(FEWEST.min(study.replicates)).0;
+    }
+    let long_enough = |way: &&(Study, Plan)| trial_ns(&way.1) >= SHORTEST_TRIAL_NS;
+    let ways: Vec<(Study, Plan)> = (WANTED..=MOST).map(of).collect();
+    let fits = ways.iter().filter(long_enough);
+    let width = |way: &(Study, Plan)| relative_width(&way.1).unwrap_or(f64::INFINITY);
+    // Where nothing is known of the scatter, the first: as many replicates as are wanted.
+    let best = fits.min_by(|one, other| width(one).total_cmp(&width(other)));
+    if let Some((study, _)) = best {
+        return study.clone();
+    }
+    // Fewer than are wanted decide next to nothing: they may take longer first.
+    let longer = divided(&study, WANTED, ALLOWED, surveys);
+    if long_enough(&&longer) {
+        return longer.0;
+    }
+    let of = |replicates: u32| divided(&study, replicates, ALLOWED, surveys);
+    let fewer: Vec<(Study, Plan)> = (FEWEST..WANTED).rev().map(of).collect();
+    let fits = fewer.iter().find(long_enough).or(fewer.last());
+    fits.map_or(study, |(study, _)| study.clone())
+}
+
+/// Time of a quick look.
+fn time_of(study: &Study) -> Time {
+    let cells = study.cells() as u64;
+    Time((cells * TIME_OF_A_CELL.0).clamp(SHORTEST.0, LONGEST.0))
+}
+
+/// A study with so many replicates and the trial time that its budget leaves, and its plan.
+fn divided(study: &Study, replicates: u32, time: Time, surveys: &[Survey]) -> (Study, Plan) {
+    let mut study = Study { replicates, budget: Some(time), ..study.clone() };
+    let by_time = |workload: &&mut Workload| workload.work.ends_by_time();
+    for workload in study.workload.iter_mut().filter(by_time) {
+        workload.work.set_span(None, None);
+    }
+    // Which order it is does not matter for its length.
+    let plan = plan::make(&study, surveys.to_vec(), 0);
+    for workload in study.workload.iter_mut().filter(by_time) {
+        let own = plan.workloads.iter().find(|planned| planned.name == workload.name);
+        let (time_ns, ramp_ns) =
+            own.map_or((SHORTEST_TRIAL_NS, 0), |own| (own.time_ns, own.ramp_ns));
+        let time = Time(whole(time_ns).clamp(SHORTEST_TRIAL_NS, LONGEST_TRIAL_NS));
+        workload.work.set_span(Some(time), Some(Time(whole(ramp_ns).max(10 * MILLISECOND))));
+    }
+    study.budget = None;
+    (study, plan)
+}
+
+/// Whole milliseconds.
+fn whole(ns: u64) -> u64 {
+    ns / MILLISECOND * MILLISECOND
+}
+
+/// Time of a trial that is divided from the whole; of a plan without one, long enough.
+fn trial_ns(plan: &Plan) -> u64 {
+    let shared = plan.workloads.iter().filter(|one| one.work.ends_by_time());
+    shared.map(|one| one.time_ns).min().unwrap_or(u64::MAX)
+}
+
+/// Geometric mean over the workloads of what half an interval is expected to be, on the logarithm:
+/// of the difference of two arms, all comparisons of a workload at once.
+fn relative_width(plan: &Plan) -> Option<f64> {
+    let replicates = f64::from(plan.replicates);
+    let mut logs = Vec::new();
+    for survey in &plan.surveys {
+        for (name, scatter) in &survey.pilot.scatter {
+            let own = || plan.workloads.iter().filter(|one| one.name == *name);
+            let time_ns = own().next()?.time_ns;
+            let family = own().count().saturating_sub(1).max(1);
+            let critical = t_quantile(1.0 - 0.025 / family as f64, replicates - 1.0)?;
+            let sd = std::f64::consts::SQRT_2 * scatter.sd_log(time_ns);
+            logs.push((critical * sd / replicates.sqrt()).ln());
+        }
+    }
+    (!logs.is_empty()).then(|| logs.iter().sum::<f64>() / logs.len() as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::budget;
+    use crate::plan::tests::survey;
+    use crate::results::plan::Scatter;
+    use crate::study::presets;
+
+    /// A preset in a hurry, at a target whose pilot saw this.
+    fn settled(preset: &str, scatter: Option<Scatter>, replicates: Option<u32>) -> (Study, Plan) {
+        let study = presets::find(preset).unwrap().unwrap().quick().settled();
+        let mut survey = survey("a", 50_000);
+        survey.area.fill_ns = 0;
+        // File systems that are made anew are what makes a replicate dear.
+        if study.factors.contains_key("filesystem") {
+            survey.under = [("filesystem".to_owned(), "ext4".to_owned())].into();
+            survey.made_ns = 1_500_000_000;
+        }
+        let names = study.workload.iter().map(|work| work.name.clone());
+        survey.pilot.scatter = names.filter_map(|name| Some((name, scatter?))).collect();
+        let surveys = [survey];
+        let study = settle(study, Quick { replicates }, &surveys);
+        let plan = plan::make(&study, surveys.to_vec(), 1);
+        (study, plan)
+    }
+
+    fn seconds(plan: &Plan) -> f64 {
+        let each = plan.trials.iter().map(|trial| budget::expected_ns(plan, trial));
+        each.sum::<u64>() as f64 / 1e9
+    }
+
+    #[test]
+    fn the_narrowest_intervals_are_chosen() {
+        for (between, within_s) in [(0.01, 1e-6), (1e-6, 0.01), (1e-4, 1e-3)] {
+            let scatter = Scatter { between, within_s };
+            let (chosen, plan) = settled("depth", Some(scatter), None);
+            let own = relative_width(&plan).unwrap();
+            for replicates in WANTED..=MOST {
+                let (_, other) = settled("depth", Some(scatter), Some(replicates));
+                assert!(own <= relative_width(&other).unwrap() + 1e-9, "{replicates}");
+            }
+            assert!(chosen.workload[0].work.time().unwrap().0 >= SHORTEST_TRIAL_NS);
+        }
+        assert_eq!(settled("depth", None, None).0.replicates, WANTED);
+    }
+
+    #[test]
+    fn a_quick_look_takes_the_time_that_it_has() {
+        let scatter = Scatter { between: 1e-3, within_s: 1e-4 };
+        for (preset, most_s) in [("depth", 42.0), ("schedulers", 150.0), ("filesystems", 300.0)] {
+            let (study, plan) = settled(preset, Some(scatter), None);
+            let took = seconds(&plan);
+            assert!(took < most_s * 1.05 && took > most_s * 0.5, "{preset}: {took:.0} s");
+            assert!(study.replicates >= WANTED, "{preset}: {}", study.replicates);
+            assert_eq!(study.budget, None);
+        }
+    }
+
+    #[test]
+    fn replicates_that_were_named_stay_and_budgets_are_their_owners() {
+        assert_eq!(settled("depth", None, Some(4)).0.replicates, 4);
+        let check = presets::check().unwrap();
+        let same = settle(check.clone(), Quick { replicates: None }, &[survey("a", 50_000)]);
+        assert_eq!(same, check);
+    }
+}

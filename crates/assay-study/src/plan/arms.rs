@@ -1,0 +1,228 @@
+//! Arms: every combination of the levels, or the ones that the study lists, and the second copy of
+//! the baseline.
+
+use std::collections::BTreeMap;
+
+use assay_machine::factors::{self, Role, layers};
+
+use crate::results::design::{Design, Factor, Pointer, Stopping};
+use crate::results::plan::{Arm, Survey};
+use crate::study::{StopRule, Study};
+
+/// Factors that are changed once a replicate whatever the study says: another target is another
+/// open file with another area.
+const COSTLY: &[&str] = &["target"];
+
+/// Name of the factor that chooses among targets.
+pub const TARGET: &str = "target";
+
+/// Arms from which a second copy of the baseline is run unless the study declines (R7).
+const ARMS_FOR_CONTROL: usize = 3;
+
+/// One arm of the plan.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlannedArm {
+    /// Levels.
+    pub levels: Arm,
+    /// The second copy of the baseline.
+    pub control: bool,
+    /// Index of its target.
+    pub target: usize,
+}
+
+/// What a study compares, and what its trials stand on: made once of the study and handed on.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Layout {
+    /// What is compared, and by which rules.
+    pub design: Design,
+    /// Replicates of the whole plan: the last look where looks were declared.
+    pub replicates: u32,
+    /// The levels of each arm, in their order.
+    pub arms: Vec<Arm>,
+    /// The parts of them that make what trials stand on, each once; an empty one is the target itself.
+    pub bases: Vec<Arm>,
+    /// Whether a second copy of the baseline is run.
+    control: bool,
+}
+
+impl Layout {
+    /// That of a study at targets of these names.
+    pub fn of(study: &Study, targets: &[String]) -> Self {
+        let factors = factors(study, targets);
+        let arms = if study.arms.is_empty() { grid(&factors) } else { study.arms.clone() };
+        let baseline = if study.baseline.is_empty() {
+            arms.first().map(settable).unwrap_or_default()
+        } else {
+            study.baseline.clone()
+        };
+        let wanted = study.margin.is_some() && arms.len() >= ARMS_FOR_CONTROL;
+        let control = study.control.unwrap_or(wanted) && arms.len() > 1;
+        let replicates = replicates(study);
+        let design = Design {
+            factors,
+            baseline,
+            margin: study.margin.map(assay_base::quantity::Percent::fraction),
+            primary: study.primary.clone(),
+            order: study.order,
+            lead_in: study.lead_in,
+            stopping: stopping(study),
+            questions: study.question.clone(),
+            published: published(study),
+            card: study.card.clone(),
+            repeats: if study.repeat_disturbed { replicates / 3 } else { 0 },
+            fresh: study.fresh,
+        };
+        let bases = bases(&arms);
+        Self { design, replicates, arms, bases, control }
+    }
+
+    /// The arms where they were surveyed, the baseline's second copy last.
+    pub fn placed(&self, surveys: &[Survey]) -> Vec<PlannedArm> {
+        let had = |arm: &&Arm| !surveys.iter().any(|survey| is_refused(survey, arm));
+        let copy = self.arms.iter().filter(had).find(|arm| matches(arm, &self.design.baseline));
+        let copy = copy.filter(|_| self.control).map(|arm| (arm, true));
+        let placed = self.arms.iter().map(|arm| (arm, false)).chain(copy);
+        let placed = placed.map(|(levels, control)| PlannedArm {
+            target: target_of(levels, surveys),
+            levels: levels.clone(),
+            control,
+        });
+        placed.collect()
+    }
+}
+
+/// The targets of surveys; file systems on one target follow each other, and are places on it.
+pub fn targets(surveys: &[Survey]) -> Vec<String> {
+    surveys.iter().map(|survey| survey.target.clone()).collect()
+}
+
+/// Pointers to published numbers, each with the text that prints it.
+fn published(study: &Study) -> Vec<Pointer> {
+    let of = |pointer: &Pointer| Pointer {
+        article: pointer.article.clone().or_else(|| study.articles.first().cloned()),
+        ..pointer.clone()
+    };
+    study.published.iter().map(of).collect()
+}
+
+/// Replicates of the whole plan: the last look where looks were declared.
+fn replicates(study: &Study) -> u32 {
+    match study.stop.rule {
+        StopRule::Looks => study.stop.looks.iter().copied().max().unwrap_or(study.replicates),
+        StopRule::Fixed | StopRule::Open => study.replicates,
+    }
+}
+
+/// Whether an arm has every level that another one names.
+pub fn matches(arm: &Arm, named: &Arm) -> bool {
+    named.iter().all(|(factor, level)| arm.get(factor) == Some(level))
+}
+
+/// The part of an arm that is costly to change: trials are grouped by it.
+pub fn costly_part(study: &Study, arm: &PlannedArm) -> (bool, Arm) {
+    let costly = |name: &String| {
+        COSTLY.contains(&name.as_str()) || is_layer(name) || study.costly.contains(name)
+    };
+    let part: Arm = arm
+        .levels
+        .iter()
+        .filter(|(name, _)| costly(name))
+        .map(|(name, level)| (name.clone(), level.clone()))
+        .collect();
+    // A second copy of the baseline goes through the same costly change as any other arm.
+    (arm.control && !part.is_empty(), part)
+}
+
+/// An arm without what nobody but the operator can set: another result has its other levels.
+pub fn settable(arm: &Arm) -> Arm {
+    let levels = arm.iter().filter(|(name, _)| !factors::has_role(name, Role::Observed));
+    levels.map(|(name, level)| (name.clone(), level.clone())).collect()
+}
+
+/// Whether an arm cannot be had at a target.
+fn is_refused(survey: &Survey, arm: &Arm) -> bool {
+    survey.refused.iter().any(|refusal| matches(arm, &refusal.levels))
+}
+
+/// Whether a factor makes what trials stand on.
+pub fn is_layer(name: &str) -> bool {
+    factors::has_role(name, Role::Layer)
+}
+
+/// Whether a study makes what its trials stand on.
+pub fn makes_layers(study: &Study) -> bool {
+    study.factors.keys().any(|name| is_layer(name))
+}
+
+/// Whether what a study makes stands on a device, and not beside a directory.
+pub fn makes_on_device(study: &Study) -> bool {
+    layers::chosen(study.factors.keys()).any(layers::Layer::needs_device)
+}
+
+/// Whether a study needs a device whose data are given up.
+pub fn gives_up_data(study: &Study) -> bool {
+    study.prepare.prime.is_some() || makes_on_device(study)
+}
+
+/// The part of an arm that makes what its trials stand on; empty where that is the target itself.
+pub fn layer_part(arm: &Arm) -> Arm {
+    let levels = arm.iter().filter(|(name, _)| is_layer(name));
+    levels.map(|(name, level)| (name.clone(), level.clone())).collect()
+}
+
+/// What arms want to stand on, each once, in their order.
+fn bases(arms: &[Arm]) -> Vec<Arm> {
+    let mut found: Vec<Arm> = Vec::new();
+    for arm in arms {
+        let base = layer_part(arm);
+        if !found.contains(&base) {
+            found.push(base);
+        }
+    }
+    found
+}
+
+fn factors(study: &Study, targets: &[String]) -> Vec<Factor> {
+    let mut levels = targets.to_vec();
+    levels.dedup();
+    let several = (levels.len() > 1).then(|| Factor { name: TARGET.to_owned(), levels });
+    let others = study
+        .factors
+        .iter()
+        .filter(|(name, _)| *name != TARGET)
+        .map(|(name, levels)| Factor { name: name.clone(), levels: levels.clone() });
+    several.into_iter().chain(others).collect()
+}
+
+/// Every combination, the first factor changing slowest.
+fn grid(factors: &[Factor]) -> Vec<Arm> {
+    factors.iter().fold(vec![BTreeMap::new()], |arms, factor| {
+        arms.iter()
+            .flat_map(|arm| factor.levels.iter().map(|level| with(arm, factor, level)))
+            .collect()
+    })
+}
+
+fn with(arm: &Arm, factor: &Factor, level: &str) -> Arm {
+    let mut arm = arm.clone();
+    arm.insert(factor.name.clone(), level.to_owned());
+    arm
+}
+
+fn target_of(arm: &Arm, surveys: &[Survey]) -> usize {
+    let name = arm.get(TARGET);
+    let at = |survey: &&Survey| name.is_none_or(|name| survey.target == *name);
+    let base = layer_part(arm);
+    let on = |survey: &Survey| survey.under.is_empty() || survey.under == base;
+    let own = surveys.iter().position(|survey| at(&survey) && on(survey));
+    own.or_else(|| surveys.iter().position(|survey| at(&survey))).unwrap_or(0)
+}
+
+fn stopping(study: &Study) -> Stopping {
+    let half_width = study.stop.half_width.map(assay_base::quantity::Percent::fraction);
+    match study.stop.rule {
+        StopRule::Fixed => Stopping::Fixed,
+        StopRule::Looks => Stopping::Looks { at: study.stop.looks.clone(), half_width },
+        StopRule::Open => Stopping::Open { half_width },
+    }
+}

@@ -1,0 +1,437 @@
+//! The design of a run: what its study asks of the machine and of the places where it is run, and what
+//! is compared there. Derived here once, and handed to every step of the run. Pure.
+
+use std::collections::BTreeMap;
+
+use assay_base::quantity::Bytes;
+use assay_kinds::work::io::Content;
+use assay_kinds::work::{Needs, Touch, Work};
+use assay_machine::factors::layers::{self, Layer};
+use assay_machine::factors::{self, Factor, Role};
+
+use super::arms::{self, Layout, PlannedArm};
+use super::{budget, planned_workloads};
+use crate::results::plan::{Arm, PlannedWorkload, Survey, pilot_key};
+use crate::study::{AreaRequest, Fresh, Prepare, Study, Target, Workload};
+
+/// Parameter of work that says what it writes.
+const CONTENT: &str = "content";
+
+/// What a study asks of the machine and of its places, before anybody knows what these are.
+#[derive(Clone)]
+pub struct Demands {
+    /// Names of all factors that its arms, its baseline and its levels name, in that order.
+    pub named: Vec<String>,
+    /// What varies, by name.
+    pub varied: Vec<Varied>,
+    /// Where it takes place, as far as it says so itself.
+    pub ground: Ground,
+    /// What is made for its trials to stand on.
+    pub made: Made,
+    /// Which bytes of a place may be touched.
+    pub area: AreaRequest,
+    /// What its work needs of a place.
+    pub uses: Uses,
+    /// What the area holds.
+    pub filled: Filled,
+    /// How a place is brought into a known state.
+    pub prepare: Prepare,
+    /// How often what is made is made anew.
+    pub fresh: Fresh,
+    /// What it asks of the network.
+    pub network: Network,
+    /// What others are kept off meanwhile.
+    pub kept: Kept,
+    /// The work.
+    pub work: Vec<Workload>,
+    /// Whether differences are held against a margin.
+    pub has_margin: bool,
+    /// Nanoseconds for one place.
+    pub budget_ns: u64,
+    /// Probes that watch each trial, beside those that always do.
+    pub probes: Vec<String>,
+    /// File of an external power meter.
+    pub meter: Option<String>,
+}
+
+/// One factor with its levels.
+#[derive(Clone)]
+pub struct Varied {
+    /// Its name.
+    pub name: String,
+    /// Its levels.
+    pub levels: Vec<String>,
+    /// What is known of it, where it is one of the machine and not of the work.
+    pub factor: Option<&'static dyn Factor>,
+    /// Its turn when an arm is brought about.
+    rank: usize,
+}
+
+/// Where a study takes place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ground {
+    /// At the targets that the user names.
+    Named,
+    /// On block devices that are one place together.
+    Together(Vec<String>),
+    /// On loop devices that are made for it.
+    Own {
+        /// Bytes of each.
+        size: Bytes,
+        /// How many.
+        members: u32,
+    },
+}
+
+/// What a study makes for its trials to stand on.
+#[derive(Clone)]
+pub struct Made {
+    /// Whether it makes anything.
+    pub any: bool,
+    /// Whether that stands on a device, and not beside a directory.
+    pub on_device: bool,
+    /// What stands uppermost, in words: `file system`.
+    pub noun: &'static str,
+    /// The layers of which it chooses something, the lowest first.
+    layers: Vec<&'static dyn Layer>,
+}
+
+/// What the work of a study needs of a place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Uses {
+    /// Bytes of its own.
+    pub area: bool,
+    /// All of a device, or all that is free in a directory.
+    pub whole: bool,
+    /// A directory in which files of its own are made.
+    pub directory: bool,
+}
+
+/// What an area holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Filled {
+    /// At first: what the first of its reads is to find, or else its writes write. Where others want
+    /// something else, it is written anew before them.
+    pub content: Content,
+    /// Whether all that any work writes to it is the same.
+    pub stays: bool,
+}
+
+/// What a study asks of the network.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Network {
+    /// Whether name spaces with a slow link are made for it.
+    pub makes_link: bool,
+    /// Whether anything of it is changed that must be put back.
+    pub changes: bool,
+    /// Whether a link is loaded and nobody said to whom.
+    pub to_nobody: bool,
+    /// Interfaces whose way out is shaped, each once.
+    pub shaped: Vec<String>,
+}
+
+/// What others are kept off while a study runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Kept {
+    /// Settings that the whole machine has once.
+    pub settings: bool,
+    /// The drives below its targets: those of a device that it makes are shared, as they are with
+    /// everybody who writes a file there.
+    pub drives: bool,
+}
+
+impl Demands {
+    /// Those of a study.
+    pub fn of(study: &Study) -> Self {
+        let ground = Ground::of(study);
+        let network = Network::of(study);
+        let varied: Vec<Varied> = study.factors.iter().map(Varied::of).collect();
+        Self {
+            named: named(study),
+            kept: Kept::of(study, &ground, &network),
+            made: Made::of(study),
+            uses: Uses {
+                area: study.needs_area(),
+                whole: study.needs_whole(),
+                directory: study.works_in_directory(),
+            },
+            filled: Filled::of(study),
+            varied,
+            ground,
+            network,
+            area: study.area.clone(),
+            prepare: study.prepare.clone(),
+            fresh: study.fresh,
+            work: study.workload.clone(),
+            has_margin: study.margin.is_some(),
+            budget_ns: budget::whole_ns(study, 1),
+            probes: study.probes.clone(),
+            meter: study.meter.clone(),
+        }
+    }
+
+    /// What varies, in the order in which an arm is brought about.
+    pub fn in_turn(&self) -> Vec<&Varied> {
+        let mut varied: Vec<&Varied> = self.varied.iter().collect();
+        varied.sort_by_key(|own| own.rank);
+        varied
+    }
+
+    /// Bytes of each device that is made for it as its target; none where the target is another's.
+    pub fn own_target(&self) -> Option<Bytes> {
+        match self.ground {
+            Ground::Own { size, .. } => Some(size),
+            Ground::Named | Ground::Together(_) => None,
+        }
+    }
+
+    /// Whether it looks at others' work.
+    pub fn watches(&self) -> bool {
+        self.work.iter().any(|own| own.work.is_others())
+    }
+
+    /// Whether it says which programs to run.
+    pub fn runs_programs(&self) -> bool {
+        self.work.iter().any(|own| own.work.kind().runs_programs)
+    }
+
+    /// Whether a factor changes the machine.
+    pub fn sets(&self) -> bool {
+        self.varied.iter().any(Varied::changes)
+    }
+
+    /// Whether it changes anything that must be put back.
+    pub fn changes(&self) -> bool {
+        self.own_target().is_some() || self.network.changes || self.sets()
+    }
+
+    /// Whether a device is needed whose data are given up.
+    pub fn gives_up_data(&self) -> bool {
+        self.prepare.prime.is_some() || self.made.on_device || self.uses.whole
+    }
+}
+
+/// Names of factors, as arms, baseline and levels name them.
+fn named(study: &Study) -> Vec<String> {
+    let arms = study.arms.iter().chain([&study.baseline]).flat_map(Arm::keys);
+    arms.chain(study.factors.keys()).cloned().collect()
+}
+
+impl Varied {
+    fn of((name, levels): (&String, &Vec<String>)) -> Self {
+        Self {
+            name: name.clone(),
+            levels: levels.clone(),
+            factor: factors::find(name),
+            rank: factors::rank(name),
+        }
+    }
+
+    /// What kind of change it makes; none where it is no factor of the machine.
+    pub fn role(&self) -> Option<Role> {
+        self.factor.map(Factor::role)
+    }
+
+    /// Whether it changes the machine.
+    pub fn changes(&self) -> bool {
+        self.role().is_some_and(Role::changes)
+    }
+}
+
+impl Ground {
+    fn of(study: &Study) -> Self {
+        match &study.target {
+            Some(Target::Loop(size)) => Self::Own { size: *size, members: study.loop_devices() },
+            Some(Target::Devices(paths)) => Self::Together(paths.clone()),
+            _ => Self::Named,
+        }
+    }
+}
+
+impl Made {
+    fn of(study: &Study) -> Self {
+        Self {
+            any: arms::makes_layers(study),
+            on_device: arms::makes_on_device(study),
+            noun: layers::noun(study.factors.keys()),
+            layers: layers::chosen(study.factors.keys()).collect(),
+        }
+    }
+
+    /// Bytes that a device must have at the least, for what is made on it to hold so many.
+    pub fn least(&self, bytes: u64) -> u64 {
+        self.layers.iter().rev().fold(bytes, |bytes, layer| layer.least(bytes))
+    }
+}
+
+impl Filled {
+    fn of(study: &Study) -> Self {
+        let touches = || study.workload.iter().flat_map(Workload::touches);
+        let found = touches().find_map(|touch| touch.finds);
+        let written = || touches().find_map(|touch| touch.writes);
+        let content = found.or_else(written).unwrap_or_default();
+        let same = |touch: Touch| touch.writes.is_none_or(|own| own == content);
+        let stays = !study.factors.contains_key(CONTENT) && touches().all(same);
+        Self { content, stays }
+    }
+}
+
+impl Network {
+    fn of(study: &Study) -> Self {
+        let nobody = study.links().any(|own| own.peer.is_none());
+        Self {
+            makes_link: study.makes_link(),
+            changes: study.changes_network(),
+            to_nobody: nobody && !study.factors.contains_key("peer"),
+            shaped: if shapes(study) { interfaces(study) } else { Vec::new() },
+        }
+    }
+}
+
+fn shapes(study: &Study) -> bool {
+    study.factors.contains_key("shaper") || study.links().any(|own| !own.shaper.is_none())
+}
+
+/// Those that the levels of a factor name, or else the study itself.
+fn interfaces(study: &Study) -> Vec<String> {
+    if study.links().next().is_none() {
+        return Vec::new();
+    }
+    let own = || study.links().filter_map(|own| own.interface.clone()).collect();
+    let mut interfaces = study.factors.get("interface").cloned().unwrap_or_else(own);
+    interfaces.sort_unstable();
+    interfaces.dedup();
+    interfaces
+}
+
+impl Kept {
+    fn of(study: &Study, ground: &Ground, network: &Network) -> Self {
+        let names = || study.factors.keys().map(String::as_str);
+        let works = study.workload.iter().any(|own| {
+            let uses = own.work.needs() != Needs::Nothing && !own.work.kind().runs_programs;
+            uses || own.background.is_some() || own.work.is_others()
+        });
+        let touches = works || names().any(factors::is_of_device) || study.prepare.prime.is_some();
+        let is_own = matches!(ground, Ground::Own { .. });
+        Self {
+            settings: network.changes && !network.makes_link || names().any(factors::is_of_machine),
+            drives: !is_own && touches,
+        }
+    }
+}
+
+/// What a study asks for, and what it compares at the places where it is run.
+pub struct Design<'d> {
+    /// What it asks for.
+    pub demands: &'d Demands,
+    /// What it compares, and what that stands on.
+    pub layout: Layout,
+}
+
+impl<'d> Design<'d> {
+    /// That of a study with its demands, at targets of these names.
+    pub fn of(study: &Study, demands: &'d Demands, targets: &[String]) -> Self {
+        Self { demands, layout: Layout::of(study, targets) }
+    }
+
+    /// Whether trials of any arm stand on a directory that is made on a device.
+    pub fn makes_directory(&self) -> bool {
+        self.demands.made.on_device && layers::give_directory(&self.layout.bases)
+    }
+
+    /// Every workload under every arm, whatever its target, by its key, and whether it may be left out.
+    pub fn all_work(&self) -> BTreeMap<String, (Work, bool)> {
+        let under = |workload: &Workload, levels: &Arm| {
+            let own = workload.under(levels).ok()?;
+            Some((pilot_key(&workload.name, levels), (own.work, own.optional)))
+        };
+        let (arms, work) = (self.layout.arms.iter(), &self.demands.work);
+        arms.flat_map(|arm| work.iter().filter_map(|own| under(own, arm))).collect()
+    }
+
+    /// The workloads as they will be run at a surveyed place under the baseline.
+    pub fn under_baseline(&self, survey: &Survey) -> Vec<PlannedWorkload> {
+        let surveys = std::slice::from_ref(survey);
+        let baseline = &self.layout.design.baseline;
+        let is_baseline = |arm: &PlannedArm| arms::matches(&arm.levels, baseline);
+        let own = self.layout.placed(surveys).into_iter().find(is_baseline);
+        planned_workloads(&self.demands.work, own.as_slice(), surveys).0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::study::presets;
+
+    fn preset(name: &str) -> Study {
+        presets::find(name).unwrap().unwrap()
+    }
+
+    #[test]
+    fn what_is_made_needs_root_a_journal_and_a_device() {
+        let demands = Demands::of(&preset("filesystems"));
+        assert!(demands.made.any && demands.made.on_device && demands.changes());
+        assert!(demands.gives_up_data() && demands.kept.drives);
+        assert_eq!(demands.made.noun, "file system");
+        assert!(demands.made.least(1 << 30) >= 1 << 30);
+        let in_lab = Demands::of(&preset("filesystems").in_lab());
+        assert!(matches!(in_lab.ground, Ground::Own { members: 1, .. }));
+        assert!(!in_lab.kept.drives, "what it makes is its own");
+    }
+
+    #[test]
+    fn silent_where_work_alone_varies() {
+        let demands = Demands::of(&preset("depth"));
+        assert!(!demands.changes() && !demands.made.any && !demands.gives_up_data());
+        assert!(!demands.watches() && !demands.runs_programs() && !demands.kept.settings);
+        assert_eq!(demands.network, Network::default());
+        assert_eq!((&demands.ground, demands.uses.area), (&Ground::Named, true));
+        assert!(demands.varied.iter().all(|own| own.role().is_none()));
+    }
+
+    #[test]
+    fn others_work_is_watched_and_a_link_is_shaped() {
+        let live = Demands::of(&preset("live"));
+        assert!(live.watches() && live.sets() && live.kept.drives && !live.uses.directory);
+        let link = Demands::of(&preset("bufferbloat"));
+        assert_eq!(link.network.shaped, ["eth0"]);
+        assert!(link.network.to_nobody && link.network.changes && link.kept.settings);
+        let in_lab = Demands::of(&preset("bufferbloat").in_lab());
+        assert!(in_lab.network.makes_link && !in_lab.network.to_nobody && !in_lab.kept.settings);
+    }
+
+    #[test]
+    fn what_is_made_comes_before_what_is_set_on_it() {
+        let mut study = preset("filesystems");
+        study.factors.insert("scheduler".to_owned(), vec!["none".to_owned()]);
+        study.factors.insert("dirty-ratio".to_owned(), vec!["5".to_owned()]);
+        let demands = Demands::of(&study);
+        let names: Vec<&str> = demands.in_turn().iter().map(|own| own.name.as_str()).collect();
+        assert_eq!(names, ["filesystem", "scheduler", "dirty-ratio", "threads"]);
+        assert_eq!(demands.varied[0].name, "dirty-ratio", "by name");
+    }
+
+    #[test]
+    fn an_area_stays_as_it_is_where_all_work_writes_the_same() {
+        let check = preset("check");
+        let filled = Demands::of(&check).filled;
+        assert!(filled.stays);
+        let mut varied = check;
+        varied.factors.insert(CONTENT.to_owned(), vec!["zero".to_owned()]);
+        assert_eq!(Demands::of(&varied).filled, Filled { stays: false, ..filled });
+    }
+
+    #[test]
+    fn each_workload_is_tried_under_each_arm_and_planned_under_the_baseline() {
+        let study = preset("filesystems").settled();
+        let demands = Demands::of(&study);
+        let design = Design::of(&study, &demands, &["a".to_owned()]);
+        assert!(design.makes_directory());
+        assert_eq!(design.all_work().len(), study.cells());
+        let survey = crate::plan::tests::survey("a", 50_000);
+        let planned = design.under_baseline(&survey);
+        assert_eq!(planned.len(), study.workload.len());
+        assert!(planned.iter().all(|own| own.arm["threads"] == "1"), "{planned:?}");
+    }
+}

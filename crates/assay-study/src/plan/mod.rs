@@ -1,0 +1,219 @@
+//! Study and surveys -> plan: every trial in order, fixed before the first starts. Pure.
+
+pub mod allocation;
+pub mod arms;
+pub mod boots;
+pub mod budget;
+pub mod design;
+pub mod order;
+pub mod pace;
+pub mod repeats;
+
+use assay_base::digest::{hexadecimal, sha256};
+use assay_base::draws::Draws;
+use assay_kinds::work::{Background, Needs, Offer, io};
+use assay_machine::probes::block_latency;
+use assay_system::system::site::TargetKind;
+use assay_system::system::virtual_machine::VirtualMachine;
+
+use crate::results::plan::{
+    AbsentWorkload, Arm, FORMAT, Plan, PlannedTrial, PlannedWorkload, Survey, pilot_key,
+};
+use crate::study::{Study, Workload};
+
+use arms::{Layout, PlannedArm};
+
+/// Makes the plan of a study for surveyed targets; the same input gives the same plan.
+pub fn make(study: &Study, surveys: Vec<Survey>, seed: u64) -> Plan {
+    let layout = Layout::of(study, &arms::targets(&surveys));
+    let arms = layout.placed(&surveys);
+    let (workloads, absent) = planned_workloads(&study.workload, &arms, &surveys);
+    let groups = groups(study, &arms, &workloads);
+    let rules = rules(study, &arms);
+    let replicates = layout.replicates;
+    let turns = budget::Turns { rules, groups: &groups, replicates };
+    let timed = budget::timed(study, &surveys, workloads, &turns);
+    let trials = trials(&turns, &timed.workloads, seed);
+    let mut plan = Plan {
+        format: FORMAT.to_owned(),
+        sha256: String::new(),
+        seed,
+        design: layout.design,
+        replicates,
+        probes: probes(study),
+        meter: study.meter.clone(),
+        idle_ns: study.idle_ns(),
+        gap_ns: timed.gap_ns,
+        budget_ns: timed.budget_ns,
+        deadline_ns: timed.deadline_ns,
+        virtual_machine: None,
+        surveys,
+        workloads: timed.workloads,
+        absent,
+        trials,
+    };
+    plan.sha256 = hash(&plan);
+    plan
+}
+
+/// The same plan in a virtual machine that was made for it, where there is one.
+#[must_use]
+pub fn within(mut plan: Plan, machine: Option<VirtualMachine>) -> Plan {
+    plan.virtual_machine = machine;
+    plan.sha256 = hash(&plan);
+    plan
+}
+
+/// What watches each trial beside what always does: of others' work the classes of requests are all
+/// that there is.
+fn probes(study: &Study) -> Vec<String> {
+    let own = block_latency::PROBE.about.name;
+    let others = study.workload.iter().any(|own| own.work.is_others());
+    let added = others && !study.probes.iter().any(|name| name == own);
+    study.probes.iter().cloned().chain(added.then(|| own.to_owned())).collect()
+}
+
+/// SHA-256 of a plan without its hash, hexadecimal.
+pub fn hash(plan: &Plan) -> String {
+    let bare = Plan { sha256: String::new(), ..plan.clone() };
+    // A plan is made of strings, numbers and lists: it can always be written.
+    let text = serde_json::to_vec(&bare).unwrap_or_default();
+    hexadecimal(&sha256(&text))
+}
+
+fn planned_workloads(
+    work: &[Workload],
+    arms: &[PlannedArm],
+    surveys: &[Survey],
+) -> (Vec<PlannedWorkload>, Vec<AbsentWorkload>) {
+    let (mut planned, mut absent) = (Vec::new(), Vec::new());
+    for arm in arms {
+        for workload in work {
+            let survey = &surveys[arm.target];
+            let refused = refused(survey, &arm.levels).or_else(|| left_out(survey, workload, arm));
+            let possible = refused.map_or_else(|| planned_workload(workload, arm, survey), Err);
+            match possible {
+                Ok(possible) => planned.push(possible),
+                Err(reason) => absent.push(AbsentWorkload {
+                    name: workload.name.clone(),
+                    arm: arm.levels.clone(),
+                    target: arm.target,
+                    reason,
+                }),
+            }
+        }
+    }
+    (planned, absent)
+}
+
+/// Why an arm cannot be had at a target.
+fn refused(survey: &Survey, arm: &Arm) -> Option<String> {
+    let refusal = survey.refused.iter().find(|refusal| arms::matches(arm, &refusal.levels))?;
+    Some(refusal.reason.clone())
+}
+
+/// Why work that may be left out is.
+fn left_out(survey: &Survey, workload: &Workload, arm: &PlannedArm) -> Option<String> {
+    survey.pilot.refused.get(&pilot_key(&workload.name, &arm.levels)).cloned()
+}
+
+/// Why a target is not what some work needs; one of an unknown sort may be.
+fn unsuited(needs: Needs, survey: &Survey) -> Option<String> {
+    let kind = survey.kind?;
+    // A file system that a factor makes is a directory on a device.
+    let is_directory = kind == TargetKind::Directory || !survey.under.is_empty();
+    match needs {
+        Needs::Directory if !is_directory => Some(
+            "this work is done in a directory: name one, or have a file system made by --set \
+                  filesystem=ext4"
+                .to_owned(),
+        ),
+        Needs::Device if kind != TargetKind::Device => {
+            Some("this work is done on a block device; name one".to_owned())
+        }
+        _ => None,
+    }
+}
+
+/// A workload, and what goes on in the background, at a target; or why that cannot be had there.
+fn planned_workload(
+    workload: &Workload,
+    arm: &PlannedArm,
+    survey: &Survey,
+) -> Result<PlannedWorkload, String> {
+    let own = workload.under(&arm.levels)?;
+    unsuited(own.needs(), survey).map_or(Ok(()), Err)?;
+    let offer = |area| Offer {
+        area,
+        direct: &survey.direct,
+        engine: &survey.engine,
+        between: survey.between.as_ref(),
+    };
+    let area = survey.area.measured(workload.background.is_some());
+    let (work, note) = own.work.plan(&offer(area))?;
+    // The second half has room for what the first one has.
+    let load = workload.background.as_ref().map(|io| io::plan(io, &offer(area)));
+    let load = load.transpose()?;
+    Ok(PlannedWorkload {
+        name: workload.name.clone(),
+        arm: arm.levels.clone(),
+        control: arm.control,
+        target: arm.target,
+        work,
+        ramp_ns: own.work.ramp().map_or(0, |ramp| ramp.0),
+        time_ns: own.work.time().map_or(0, |time| time.0),
+        note,
+        background: load.map(|(work, note)| Background { work, note }),
+    })
+}
+
+/// Two remarks as one.
+fn join(first: Option<String>, second: Option<String>) -> Option<String> {
+    match (first, second) {
+        (Some(first), Some(second)) => Some(format!("{first}; {second}")),
+        (first, second) => first.or(second),
+    }
+}
+
+/// Planned workloads that share a costly change, in the order of the arms.
+fn groups(study: &Study, arms: &[PlannedArm], workloads: &[PlannedWorkload]) -> Vec<Vec<usize>> {
+    let mut groups: Vec<((bool, Arm), Vec<usize>)> = Vec::new();
+    for (index, workload) in workloads.iter().enumerate() {
+        let own = |arm: &&PlannedArm| arm.levels == workload.arm && arm.control == workload.control;
+        let Some(arm) = arms.iter().find(own) else { continue };
+        let part = arms::costly_part(study, arm);
+        match groups.iter_mut().find(|(known, _)| *known == part) {
+            Some((_, members)) => members.push(index),
+            None => groups.push((part, vec![index])),
+        }
+    }
+    groups.into_iter().map(|(_, members)| members).collect()
+}
+
+/// How the trials of a study are put in order.
+fn rules(study: &Study, arms: &[PlannedArm]) -> order::Rules {
+    order::Rules { order: study.order, lead_in: study.lead_in, compared: arms.len() > 1 }
+}
+
+fn trials(
+    turns: &budget::Turns<'_>,
+    workloads: &[PlannedWorkload],
+    seed: u64,
+) -> Vec<PlannedTrial> {
+    let mut seeds = Draws::new(seed, "trials");
+    let (replicates, order) = (turns.replicates as usize, &mut Draws::new(seed, "order"));
+    let turns = order::turns(turns.rules, turns.groups, replicates, order);
+    let trial = |(order, turn): (u32, order::Turn)| PlannedTrial {
+        order,
+        host: 0,
+        replicate: turn.replicate,
+        lead_in: turn.lead_in,
+        workload: turn.item,
+        arm: workloads[turn.item].arm.clone(),
+        seed: seeds.bits(),
+    };
+    (0..).zip(turns).map(trial).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,381 @@
+//! Order of arms (statistics.md R2, R2c): random replicates with lead-ins, and the declared
+//! alternatives.
+//!
+//! Each replicate is drawn anew, and begins with a lead-in of its first arm: what the arm before
+//! left behind falls on a trial that does not count, and nothing that returns at a fixed distance
+//! can line up with a pattern of the order, because there is none.
+
+use assay_base::draws::Draws;
+
+use crate::study::{LeadIn, Order};
+
+/// Orders that are drawn before the most even chain is taken.
+const CANDIDATES: usize = 200;
+
+/// One trial of a study to come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Turn {
+    /// Replicate from 1.
+    pub replicate: u32,
+    /// What is run.
+    pub item: usize,
+    /// Left out by design.
+    pub lead_in: bool,
+}
+
+/// What decides an order beside its draws.
+#[derive(Clone, Copy, Debug)]
+pub struct Rules {
+    /// How it is drawn.
+    pub order: Order,
+    /// What runs before a replicate.
+    pub lead_in: LeadIn,
+    /// Whether arms are compared: where nothing is, one lead-in is enough.
+    pub compared: bool,
+}
+
+/// What is run at one go, without a costly change in between.
+type Visit = Vec<usize>;
+
+impl Rules {
+    /// How many lead-ins a study has whose replicates visit so many groups: as `turns` draws them.
+    pub fn lead_ins(self, groups: usize, replicates: u64) -> u64 {
+        match (self.lead_in, self.leads_each()) {
+            (LeadIn::None, _) => 0,
+            (_, true) => groups as u64 * replicates,
+            (_, false) => 1,
+        }
+    }
+
+    fn leads_each(self) -> bool {
+        self.order == Order::Random && self.compared
+    }
+}
+
+/// The trials of a study in order, for groups of items that share a costly change: the groups are
+/// visited in the order that was asked for, once a replicate, and the items run inside them in an
+/// order drawn anew. In one group the items themselves are what is ordered.
+pub fn turns(
+    rules: Rules,
+    groups: &[Vec<usize>],
+    replicates: usize,
+    draws: &mut Draws,
+) -> Vec<Turn> {
+    let turns = match (rules.order, groups) {
+        (Order::Crd, _) => complete(&groups.concat(), replicates, draws),
+        (Order::Sequential, _) => lumps(groups, replicates),
+        (order, [items]) => {
+            let rows = match (order, items.len()) {
+                (Order::Random, 2) => evenly(replicates, draws),
+                (order, count) => in_order(order, count, replicates, draws),
+            };
+            let row = |row: Vec<usize>| vec![row.into_iter().map(|item| items[item]).collect()];
+            numbered(rules, rows.into_iter().map(row))
+        }
+        (order, groups) => {
+            let rows = in_order(order, groups.len(), replicates, draws);
+            let mut visits = |row: Vec<usize>| -> Vec<Visit> {
+                row.into_iter().map(|group| shuffled(&groups[group], draws)).collect()
+            };
+            let rows: Vec<Vec<Visit>> = rows.into_iter().map(&mut visits).collect();
+            numbered(rules, rows.into_iter())
+        }
+    };
+    led_in(rules, turns)
+}
+
+fn in_order(order: Order, arms: usize, replicates: usize, draws: &mut Draws) -> Vec<Vec<usize>> {
+    match order {
+        Order::Chained => chained(arms, replicates, draws),
+        _ => permutations(arms, replicates, draws),
+    }
+}
+
+fn permutations(arms: usize, replicates: usize, draws: &mut Draws) -> Vec<Vec<usize>> {
+    (0..replicates).map(|_| permutation(arms, draws)).collect()
+}
+
+/// Two arms, each of which is first in a third to two thirds of the replicates (R2d): their ratio in one
+/// order can then be held against that in the other. What is drawn otherwise is drawn again, whole, so
+/// that each order that is left is as likely as any other.
+fn evenly(replicates: usize, draws: &mut Draws) -> Vec<Vec<usize>> {
+    let wanted = replicates.div_ceil(3)..=2 * replicates / 3;
+    loop {
+        let rows = permutations(2, replicates, draws);
+        let first = rows.iter().filter(|row| row[0] == 0).count();
+        if wanted.is_empty() || wanted.contains(&first) {
+            return rows;
+        }
+    }
+}
+
+fn shuffled(items: &[usize], draws: &mut Draws) -> Vec<usize> {
+    let mut items = items.to_vec();
+    draws.shuffle(&mut items);
+    items
+}
+
+/// The visits of each replicate, each with its lead-in where each has one.
+fn numbered(rules: Rules, rows: impl Iterator<Item = Vec<Visit>>) -> Vec<Turn> {
+    let visit = |(replicate, visit): (u32, Visit)| led(rules.leads_each(), replicate, visit);
+    let replicate = |(row, number): (Vec<Visit>, u32)| {
+        row.into_iter().flat_map(move |one| visit((number, one))).collect::<Vec<_>>()
+    };
+    rows.zip(1..).flat_map(replicate).collect()
+}
+
+/// A visit, after a lead-in of its first item where it has one.
+fn led(lead_in: bool, replicate: u32, visit: Visit) -> Vec<Turn> {
+    let lead = visit.first().filter(|_| lead_in).copied();
+    let lead = lead.map(|item| Turn { replicate, item, lead_in: true });
+    let trials = visit.into_iter().map(|item| Turn { replicate, item, lead_in: false });
+    lead.into_iter().chain(trials).collect()
+}
+
+/// The study with a lead-in before its first trial, or without any where none is wanted.
+fn led_in(rules: Rules, mut turns: Vec<Turn>) -> Vec<Turn> {
+    if rules.lead_in == LeadIn::None {
+        turns.retain(|turn| !turn.lead_in);
+        return turns;
+    }
+    let first = turns.first().filter(|turn| !turn.lead_in).copied();
+    let lead = first.map(|turn| Turn { lead_in: true, ..turn });
+    lead.into_iter().chain(turns).collect()
+}
+
+/// All trials in one random order; the n-th trial of an item belongs to replicate n.
+fn complete(items: &[usize], replicates: usize, draws: &mut Draws) -> Vec<Turn> {
+    let mut all: Vec<usize> = (0..replicates).flat_map(|_| items.iter().copied()).collect();
+    draws.shuffle(&mut all);
+    let mut seen = std::collections::BTreeMap::new();
+    all.into_iter()
+        .map(|item| {
+            let replicate = seen.entry(item).or_insert(0);
+            *replicate += 1;
+            Turn { replicate: *replicate, item, lead_in: false }
+        })
+        .collect()
+}
+
+/// One item after the other, each with all its replicates.
+fn lumps(groups: &[Vec<usize>], replicates: usize) -> Vec<Turn> {
+    let replicates = replicates as u32;
+    let all = |item: usize| {
+        (1..=replicates).map(move |replicate| Turn { replicate, item, lead_in: false })
+    };
+    groups.iter().flatten().flat_map(|&item| all(item)).collect()
+}
+
+/// Order of `arms` arms in each of `replicates` replicates.
+pub fn chained(arms: usize, replicates: usize, draws: &mut Draws) -> Vec<Vec<usize>> {
+    let mut best = candidate(arms, replicates, draws);
+    let mut best_score = unevenness(&best, arms);
+    for _ in 1..CANDIDATES {
+        let next = candidate(arms, replicates, draws);
+        let score = unevenness(&next, arms);
+        if score < best_score {
+            (best, best_score) = (next, score);
+        }
+    }
+    best
+}
+
+fn permutation(items: usize, draws: &mut Draws) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..items).collect();
+    draws.shuffle(&mut order);
+    order
+}
+
+fn candidate(arms: usize, replicates: usize, draws: &mut Draws) -> Vec<Vec<usize>> {
+    let mut rows: Vec<Vec<usize>> = Vec::with_capacity(replicates);
+    for _ in 0..replicates {
+        let mut row = permutation(arms, draws);
+        if let Some(last) = rows.last().and_then(|row| row.last().copied()) {
+            row.retain(|&arm| arm != last);
+            row.insert(0, last);
+        }
+        rows.push(row);
+    }
+    rows
+}
+
+/// How unevenly arms follow each other: sum of squared deviations of the ordered-pair counts, self
+/// pairs included, times the number of pairs squared to stay in whole numbers.
+fn unevenness(rows: &[Vec<usize>], arms: usize) -> u64 {
+    let sequence: Vec<usize> = rows.iter().flatten().copied().collect();
+    let mut counts = vec![0_u64; arms * arms];
+    for pair in sequence.windows(2) {
+        counts[pair[0] * arms + pair[1]] += 1;
+    }
+    let cells = counts.len() as u64;
+    let total: u64 = counts.iter().sum();
+    counts.iter().map(|&count| (count * cells).abs_diff(total).pow(2)).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn golden_order_for_seed_42() {
+        let rows = chained(3, 4, &mut Draws::new(42, "order"));
+        assert_eq!(rows, GOLDEN);
+    }
+
+    const GOLDEN: [[usize; 3]; 4] = [[2, 0, 1], [1, 0, 2], [2, 1, 0], [0, 1, 2]];
+
+    #[test]
+    fn every_replicate_holds_every_arm_once_and_chains() {
+        for (arms, replicates, seed) in [(1, 3, 0), (2, 6, 1), (7, 3, 2), (8, 5, 3)] {
+            let rows = chained(arms, replicates, &mut Draws::new(seed, "order"));
+            assert_eq!(rows.len(), replicates);
+            for row in &rows {
+                let mut sorted = row.clone();
+                sorted.sort_unstable();
+                assert_eq!(sorted, (0..arms).collect::<Vec<_>>());
+            }
+            assert!(rows.windows(2).all(|pair| pair[0].last() == pair[1].first()));
+        }
+    }
+
+    #[test]
+    fn two_arms_alternate_in_pairs() {
+        let rows = chained(2, 4, &mut Draws::new(9, "order"));
+        let first = rows[0][0];
+        let expected: Vec<usize> = [0, 1, 1, 0, 0, 1, 1, 0].iter().map(|arm| arm ^ first).collect();
+        assert_eq!(rows.concat(), expected);
+    }
+
+    fn rules(order: Order) -> Rules {
+        Rules { order, lead_in: LeadIn::Half, compared: true }
+    }
+
+    fn drawn(order: Order, groups: &[Vec<usize>], replicates: usize) -> Vec<Turn> {
+        turns(rules(order), groups, replicates, &mut Draws::new(42, "order"))
+    }
+
+    /// The items in order, lead-ins in brackets.
+    fn text(turns: &[Turn]) -> String {
+        let one = |turn: &Turn| {
+            if turn.lead_in { format!("({})", turn.item) } else { turn.item.to_string() }
+        };
+        turns.iter().map(one).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn golden_sequences_for_seed_42() {
+        let one = [vec![0, 1, 2]];
+        let nested = [vec![0, 1, 2], vec![3, 4, 5]];
+        let found = [
+            drawn(Order::Random, &one, 2),
+            drawn(Order::Chained, &one, 2),
+            drawn(Order::Rcbd, &one, 2),
+            drawn(Order::Crd, &one, 2),
+            drawn(Order::Sequential, &one, 2),
+            drawn(Order::Random, &nested, 2),
+            drawn(Order::Chained, &nested, 2),
+        ];
+        assert_eq!(found.map(|turns| text(&turns)), GOLDEN_SEQUENCES);
+    }
+
+    const GOLDEN_SEQUENCES: [&str; 7] = [
+        "(0) 0 2 1 (1) 1 2 0",
+        "(0) 0 2 1 1 2 0",
+        "(0) 0 2 1 1 2 0",
+        "(1) 1 0 2 0 2 1",
+        "(0) 0 0 1 1 2 2",
+        "(1) 1 2 0 (4) 4 5 3 (2) 2 0 1 (4) 4 5 3",
+        "(2) 2 1 0 3 5 4 3 5 4 0 2 1",
+    ];
+
+    const ALL: [Order; 5] =
+        [Order::Random, Order::Chained, Order::Rcbd, Order::Crd, Order::Sequential];
+
+    #[test]
+    fn every_order_holds_every_item_once_a_replicate() {
+        let groups = [vec![0, 1], vec![2], vec![3, 4, 5]];
+        for order in ALL {
+            let mut trials: Vec<(u32, usize)> = drawn(order, &groups, 5)
+                .into_iter()
+                .filter(|turn| !turn.lead_in)
+                .map(|turn| (turn.replicate, turn.item))
+                .collect();
+            assert_eq!(trials.len(), 30);
+            trials.sort_unstable();
+            trials.dedup();
+            assert_eq!(trials.len(), 30, "{order:?}");
+        }
+    }
+
+    #[test]
+    fn a_lead_in_is_the_trial_after_it_and_there_are_as_many_as_is_said() {
+        let groups = [vec![0, 1], vec![2], vec![3, 4, 5]];
+        for order in ALL {
+            for lead_in in [LeadIn::Half, LeadIn::Whole, LeadIn::None] {
+                for compared in [true, false] {
+                    let rules = Rules { order, lead_in, compared };
+                    let found = turns(rules, &groups, 5, &mut Draws::new(7, "order"));
+                    for pair in found.windows(2).filter(|pair| pair[0].lead_in) {
+                        assert_eq!(Turn { lead_in: false, ..pair[0] }, pair[1]);
+                    }
+                    let count = found.iter().filter(|turn| turn.lead_in).count() as u64;
+                    assert_eq!(count, rules.lead_ins(groups.len(), 5), "{rules:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_coin_is_tossed_anew_in_each_replicate() {
+        // Chained, the whole order of two arms hangs on one toss; here each replicate has its own.
+        let firsts: Vec<usize> = drawn(Order::Random, &[vec![0, 1]], 64)
+            .iter()
+            .filter(|turn| turn.lead_in)
+            .map(|turn| turn.item)
+            .collect();
+        assert_eq!(firsts.len(), 64);
+        let ones = firsts.iter().sum::<usize>();
+        assert!((20..=44).contains(&ones), "{ones} of 64");
+        let same = firsts.windows(2).filter(|pair| pair[0] == pair[1]).count();
+        assert!((20..=44).contains(&same), "{same} of 63");
+    }
+
+    #[test]
+    fn of_two_arms_each_is_first_in_a_third_of_the_replicates() {
+        let count = |replicates: usize, seed: u64| {
+            let draws = &mut Draws::new(seed, "order");
+            let turns = turns(rules(Order::Random), &[vec![0, 1]], replicates, draws);
+            turns.iter().filter(|turn| turn.lead_in && turn.item == 0).count()
+        };
+        for replicates in 2..=12 {
+            let counts: Vec<usize> = (0..200).map(|seed| count(replicates, seed)).collect();
+            let least = *counts.iter().min().unwrap();
+            let most = *counts.iter().max().unwrap();
+            assert!(3 * least >= replicates && 3 * most <= 2 * replicates, "{replicates}");
+            // No more even than that: what is drawn cannot be foretold.
+            assert_eq!([least, most], [replicates.div_ceil(3), 2 * replicates / 3], "{replicates}");
+        }
+        assert!((0..20).map(|seed| count(1, seed)).any(|first| first == 0));
+        assert!((0..20).map(|seed| count(1, seed)).any(|first| first == 1));
+    }
+
+    #[test]
+    fn a_costly_change_is_made_once_a_replicate_and_kept_over_the_chain() {
+        let groups = [vec![0, 1], vec![2, 3], vec![4, 5]];
+        let trials = drawn(Order::Chained, &groups, 6);
+        let visited: Vec<usize> = trials[1..].iter().map(|turn| turn.item / 2).collect();
+        let mut changes = visited.clone();
+        changes.dedup();
+        // Three visits a replicate, the first of each but the first being the last one's group.
+        assert_eq!(changes.len(), 3 * 6 - 5);
+        for (row, next) in visited.chunks(6).zip(visited.chunks(6).skip(1)) {
+            assert_eq!(row.last(), next.first());
+        }
+        // In random order each visit has its lead-in.
+        let random = drawn(Order::Random, &groups, 6);
+        for visit in random.chunks(3) {
+            assert!(visit[0].lead_in && visit[1..].iter().all(|turn| !turn.lead_in));
+            assert!(visit.iter().all(|turn| turn.item / 2 == visit[0].item / 2));
+        }
+    }
+}

@@ -1,0 +1,249 @@
+//! What is run again because something disturbed it (R11b): the replicate where it is short, else
+//! the disturbed trials with their baseline partners. Appended to the plan, which stays as it was
+//! hashed.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use assay_base::draws::Draws;
+
+use crate::results::design::Order;
+use crate::results::plan::{Plan, PlannedTrial};
+use crate::results::record::Repeats;
+use crate::results::record::{Status, TrialRecord};
+
+/// Trials of a replicate up to which all of it is run again.
+const SHORT: usize = 8;
+
+/// As much of a trial that has run as decides what is run again.
+#[derive(Clone, Copy, Debug)]
+pub struct Ran {
+    /// Replicate.
+    pub replicate: u32,
+    /// Index into `Plan::workloads`.
+    pub workload: usize,
+    /// How it ended.
+    pub status: Status,
+    /// The trial that it repeats.
+    pub repeats: Option<Repeats>,
+}
+
+impl From<&TrialRecord> for Ran {
+    fn from(record: &TrialRecord) -> Self {
+        let TrialRecord { replicate, workload, status, repeats, .. } = *record;
+        Self { replicate, workload, status, repeats }
+    }
+}
+
+/// The trials to be run again, in order, each with the one that it repeats. A function of the
+/// first runs alone, so that an interrupted study goes on with the same repeats.
+pub fn repeats(plan: &Plan, ran: &[Ran]) -> Vec<(PlannedTrial, Repeats)> {
+    let mut disturbed: BTreeMap<u32, BTreeSet<usize>> = BTreeMap::new();
+    for record in ran.iter().filter(|record| record.repeats.is_none()) {
+        if record.status == Status::Disturbed {
+            disturbed.entry(record.replicate).or_default().insert(record.workload);
+        }
+    }
+    let mut order = plan.trials.len() as u32;
+    let mut wanted = Vec::new();
+    let rounds = disturbed.into_iter().take(plan.design.repeats as usize);
+    for ((replicate, hit), round) in rounds.zip(plan.replicates.saturating_add(1)..) {
+        for (original, lead_in) in again(plan, replicate, &hit) {
+            let mut draws = Draws::new(plan.seed ^ u64::from(order), "repeats");
+            let repeated = Repeats { replicate, order: original.order };
+            let seed = draws.bits();
+            let trial = PlannedTrial { order, replicate: round, lead_in, seed, ..original.clone() };
+            wanted.push((trial, repeated));
+            order += 1;
+        }
+    }
+    wanted
+}
+
+/// Trials of a replicate that are run again, in a fresh random order, with the lead-ins that they
+/// had: one at each visit of a costly setting.
+fn again<'a>(
+    plan: &'a Plan,
+    replicate: u32,
+    hit: &BTreeSet<usize>,
+) -> Vec<(&'a PlannedTrial, bool)> {
+    let own: Vec<&PlannedTrial> =
+        plan.trials.iter().filter(|trial| trial.replicate == replicate).collect();
+    let trials = own.iter().filter(|trial| !trial.is_lead_in());
+    let all: BTreeSet<usize> = trials.map(|trial| trial.workload).collect();
+    let wanted = if all.len() <= SHORT {
+        all
+    } else {
+        hit.iter().flat_map(|&workload| partners(plan, workload, hit)).collect()
+    };
+    let mut draws = Draws::new(plan.seed ^ u64::from(replicate), "repeat order");
+    let mut visits: Vec<Vec<(&PlannedTrial, bool)>> = Vec::new();
+    // Where only the study begins with one, repeats have none.
+    let led = plan.design.order == Order::Random;
+    for visit in own.chunk_by(|_, next| !next.is_lead_in()) {
+        let mut chosen: Vec<&PlannedTrial> = visit.to_vec();
+        let had = led && chosen.first().is_some_and(|trial| trial.is_lead_in());
+        chosen.retain(|trial| !trial.is_lead_in() && wanted.contains(&trial.workload));
+        draws.shuffle(&mut chosen);
+        let lead = chosen.first().filter(|_| had).map(|first| (*first, true));
+        visits.push(lead.into_iter().chain(chosen.into_iter().map(|one| (one, false))).collect());
+    }
+    if visits.len() > 1 {
+        draws.shuffle(&mut visits);
+    }
+    visits.concat()
+}
+
+/// A disturbed trial with its baseline, or with every arm that is compared with it where it is a
+/// baseline itself.
+fn partners(plan: &Plan, workload: usize, hit: &BTreeSet<usize>) -> Vec<usize> {
+    let own = &plan.workloads[workload];
+    let baseline = |arm: &crate::results::plan::Arm| {
+        let mut arm = arm.clone();
+        arm.extend(plan.design.baseline.clone());
+        arm
+    };
+    let is_baseline = baseline(&own.arm) == own.arm && !own.control;
+    let belongs = |index: usize| {
+        let other = &plan.workloads[index];
+        let same = other.name == own.name;
+        let partner = if is_baseline {
+            baseline(&other.arm) == own.arm
+        } else {
+            other.arm == baseline(&own.arm) && !other.control
+        };
+        index == workload || (same && partner) || hit.contains(&index)
+    };
+    (0..plan.workloads.len()).filter(|index| belongs(*index)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::{self, tests::survey};
+    use crate::results::record::Evidence;
+    use crate::study::file;
+
+    /// A plan of some workloads under copies of one arm, the lead-in left out, and its records.
+    fn planned(arms: u32, workloads: u32, replicates: u32) -> (Plan, Vec<TrialRecord>) {
+        let copies: Vec<String> = (0..arms).map(|arm| format!("\"c{arm}\"")).collect();
+        let mut text = format!(
+            "format = \"assay-study/1\"\ntitle = \"t\"\nreplicates = {replicates}\n\
+             margin = \"5 %\"\norder = \"sequential\"\ncontrol = false\n\
+             [factors]\ncopy = [{}]\n",
+            copies.join(", ")
+        );
+        let io = "io = { pattern = \"random\", mix = \"read\", size = \"4 KiB\" }";
+        let work = |work| format!("[[workload]]\nname = \"w{work}\"\n{io}\n");
+        text.extend((0..workloads).map(work));
+        let study = file::parse("test", &text).unwrap();
+        let mut plan = plan::make(&study, vec![survey("here", 1)], 9);
+        plan.trials.retain(|trial| !trial.is_lead_in());
+        plan.trials.sort_by_key(|trial| (trial.replicate, trial.workload));
+        for (order, trial) in plan.trials.iter_mut().enumerate() {
+            trial.order = order as u32;
+        }
+        let records = plan.trials.iter().map(record).collect();
+        (plan, records)
+    }
+
+    fn record(trial: &PlannedTrial) -> TrialRecord {
+        TrialRecord {
+            order: trial.order,
+            host: trial.host,
+            replicate: trial.replicate,
+            workload: trial.workload,
+            arm: trial.arm.clone(),
+            repeats: None,
+            status: Status::Ok,
+            reason: None,
+            started: String::new(),
+            measured: None,
+            background: None,
+            evidence: Evidence::absent("a test"),
+            histograms: BTreeMap::new(),
+            series: None,
+            spent: None,
+            flush_ns: None,
+        }
+    }
+
+    fn disturb(records: &mut [TrialRecord], orders: &[usize]) {
+        for order in orders {
+            records[*order].status = Status::Disturbed;
+        }
+    }
+
+    fn wanted(plan: &Plan, records: &[TrialRecord]) -> Vec<(PlannedTrial, Repeats)> {
+        repeats(plan, &records.iter().map(Ran::from).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn nothing_disturbed_nothing_repeated() {
+        let (plan, records) = planned(3, 1, 6);
+        assert!(wanted(&plan, &records).is_empty());
+    }
+
+    #[test]
+    fn a_short_replicate_is_repeated_as_a_whole_and_two_of_six_at_most() {
+        let (plan, mut records) = planned(3, 1, 6);
+        disturb(&mut records, &[4, 8, 9, 16]);
+        let found = wanted(&plan, &records);
+        let of: Vec<(u32, u32)> =
+            found.iter().map(|(trial, of)| (trial.replicate, of.replicate)).collect();
+        assert_eq!(of, [(7, 2), (7, 2), (7, 2), (8, 3), (8, 3), (8, 3)]);
+        let orders: Vec<u32> = found.iter().map(|(trial, _)| trial.order).collect();
+        assert_eq!(orders, [18, 19, 20, 21, 22, 23]);
+    }
+
+    #[test]
+    fn of_a_long_replicate_the_pair_is_repeated() {
+        let (plan, mut records) = planned(3, 4, 6);
+        // The second workload of the last arm in the first replicate: cell 9.
+        disturb(&mut records, &[9]);
+        let cells: BTreeSet<usize> =
+            wanted(&plan, &records).iter().map(|(trial, _)| trial.workload).collect();
+        assert_eq!(cells, BTreeSet::from([1, 9]));
+        // A baseline takes everything with it that is compared with it.
+        let (plan, mut records) = planned(3, 4, 6);
+        disturb(&mut records, &[2]);
+        let cells: BTreeSet<usize> =
+            wanted(&plan, &records).iter().map(|(trial, _)| trial.workload).collect();
+        assert_eq!(cells, BTreeSet::from([2, 6, 10]));
+    }
+
+    #[test]
+    fn a_repeated_replicate_has_a_lead_in_of_its_own_and_costly_settings_are_visited_once() {
+        let text = "format = \"assay-study/1\"\ntitle = \"t\"\nreplicates = 6\n\
+             margin = \"5 %\"\ncontrol = false\ncostly = [\"engine\"]\n\
+             [factors]\nengine = [\"psync\", \"io_uring\"]\ndepth = [\"1\", \"2\"]\n\
+             [[workload]]\nname = \"w\"\n\
+             io = { pattern = \"random\", mix = \"read\", size = \"4 KiB\" }\n";
+        let plan = plan::make(&file::parse("test", text).unwrap(), vec![survey("here", 1)], 9);
+        let mut records: Vec<TrialRecord> = plan.trials.iter().map(record).collect();
+        let hit = plan.trials.iter().position(|trial| trial.replicate == 2).unwrap() + 1;
+        disturb(&mut records, &[hit]);
+        let found: Vec<PlannedTrial> =
+            wanted(&plan, &records).into_iter().map(|(trial, _)| trial).collect();
+        let lead_ins: Vec<bool> = found.iter().map(|trial| trial.lead_in).collect();
+        assert_eq!(lead_ins, [true, false, false, true, false, false]);
+        for visit in found.chunks(3) {
+            assert_eq!(visit[0].workload, visit[1].workload);
+            assert!(visit.iter().all(|trial| trial.arm["engine"] == visit[0].arm["engine"]));
+        }
+        let cells: BTreeSet<usize> = found.iter().map(|trial| trial.workload).collect();
+        assert_eq!(cells.len(), 4);
+    }
+
+    #[test]
+    fn repeats_hang_on_first_runs_alone() {
+        let (plan, mut records) = planned(2, 1, 3);
+        disturb(&mut records, &[3]);
+        let before = wanted(&plan, &records);
+        let (again, of) = before[0].clone();
+        let mut repeated = records[again.workload].clone();
+        (repeated.order, repeated.replicate) = (again.order, again.replicate);
+        (repeated.repeats, repeated.status) = (Some(of), Status::Disturbed);
+        records.push(repeated);
+        assert_eq!(wanted(&plan, &records), before);
+    }
+}

@@ -1,0 +1,776 @@
+//! The directory that keeps one study (`<results>/<id>/`): written as the study goes, so that a
+//! crash loses no finished trial.
+//!
+//! `study.toml` (resolved), `plan.json`, `environment.json`, `trials.jsonl` (one synced line a
+//! trial), `histograms/`, `series/`, `label.json` (title and notes that the user adds). What was
+//! imported is a bundle, too; its files stand in [`super::imported`].
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use assay_base::digest::{Digest, hexadecimal, sha256};
+use assay_base::failure::{Failure, Outcome};
+use assay_base::outside;
+use assay_system::system::{FileKind, HoldError, Locking, OwnFile, System, machine};
+use serde::de::{DeserializeOwned, IgnoredAny};
+use serde::{Deserialize, Serialize};
+
+use super::cut;
+use super::environment::Environment;
+use super::foreign;
+use super::headline::{self, Headline};
+use super::histogram;
+use super::imported::{self, StoredImport};
+use super::log::{self, ENDED, Entry};
+use super::plan::{Arm, Plan};
+use super::record::{Trial, TrialRecord};
+use super::seal::{self, Chain, Of, Reading, TrialDigest};
+use super::series::SeriesRow;
+use super::trials::{self, Trials};
+use super::version;
+use crate::study::{self, Study};
+
+pub use assay_kinds::work::Histograms;
+
+/// The plan: what makes a directory a bundle, and what is locked while a process works on it.
+const PLAN: &str = "plan.json";
+const TRIALS: &str = "trials.jsonl";
+/// Bytes of the largest file that is read; no study comes near.
+const LARGEST_FILE_BYTES: u64 = 1 << 30;
+/// Notes of a bundle that are read.
+const MOST_NOTES: usize = 100;
+/// How often a bundle's lock is tried: who only looks has it for a moment.
+const LOCK_ATTEMPTS: usize = 20;
+
+/// Words that the user adds to a study (`label.json`).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Label {
+    /// Title instead of the study's own.
+    #[serde(default)]
+    pub title: Option<String>,
+    /// Notes, oldest first.
+    #[serde(default)]
+    pub notes: Vec<String>,
+    /// What the place where it was measured is called, instead of what was found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<String>,
+}
+
+/// The file of trials of a bundle, and whether its last line is that of a trial that has not ended.
+pub struct SoFar<'a> {
+    system: &'a dyn System,
+    path: PathBuf,
+    unended: AtomicBool,
+}
+
+impl<'a> SoFar<'a> {
+    fn new(system: &'a dyn System, directory: &Path) -> Self {
+        Self { system, path: directory.join(TRIALS), unended: AtomicBool::new(false) }
+    }
+
+    /// Keeps a trial as far as it came: as a last line without an end, which whoever reads the bundle takes
+    /// for its trial, and whoever goes on with it passes over.
+    pub fn keep(&self, record: &TrialRecord) -> io::Result<()> {
+        let line = serde_json::to_string(record).map_err(io::Error::other)?;
+        self.unended.store(true, Ordering::Relaxed);
+        self.system.write_whole(&self.path, (self.whole_lines()? + &line).as_bytes())
+    }
+
+    /// Adds the line of a trial that has ended.
+    fn append(&self, line: &[u8]) -> io::Result<()> {
+        if !self.unended.load(Ordering::Relaxed) {
+            return self.system.append(&self.path, line);
+        }
+        let whole = [self.whole_lines()?.as_bytes(), line].concat();
+        self.system.write_whole(&self.path, &whole)?;
+        self.unended.store(false, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// The lines of trials that have ended.
+    fn whole_lines(&self) -> io::Result<String> {
+        match self.system.read_text(&self.path) {
+            Ok(text) => Ok(text.split_inclusive('\n').filter(|own| own.ends_with('\n')).collect()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// A bundle that is being written.
+pub struct Bundle<'a> {
+    system: &'a dyn System,
+    directory: PathBuf,
+    /// What makes each of its lines one of root's, where root measures.
+    chain: Option<RefCell<Chain>>,
+    so_far: SoFar<'a>,
+    /// Says that this process works on it, until it ends in whatever way.
+    _running: Option<OwnFile>,
+}
+
+impl<'a> Bundle<'a> {
+    /// Makes the directory and writes what is known before the first trial; where that fails, nothing
+    /// of it stays.
+    pub fn create(
+        system: &'a dyn System,
+        directory: &Path,
+        study: &Study,
+        plan: &Plan,
+        environment: &Environment,
+    ) -> io::Result<Self> {
+        let there = system.status(directory).is_ok();
+        let begun = Self::begin(system, directory, study, plan, environment);
+        if begun.is_err() && !there {
+            // The first error is the one to tell.
+            let _ = system.remove_directory(directory);
+        }
+        begun
+    }
+
+    fn begin(
+        system: &'a dyn System,
+        directory: &Path,
+        study: &Study,
+        plan: &Plan,
+        environment: &Environment,
+    ) -> io::Result<Self> {
+        for part in ["histograms", "series"] {
+            system.create_directory(&directory.join(part))?;
+        }
+        let study = study::file::write(study).map_err(io::Error::other)?;
+        system.write_whole(&directory.join("study.toml"), study.as_bytes())?;
+        system.write_whole(&directory.join("environment.json"), &json(environment)?)?;
+        system.write_whole(&directory.join(PLAN), &json(plan)?)?;
+        // It is new, so whoever has the lock only looks; a study runs without it, too.
+        let running = marked(system, directory).unwrap_or_default();
+        let (directory, so_far) = (directory.to_owned(), SoFar::new(system, directory));
+        Ok(Self { system, directory, chain: None, so_far, _running: running })
+    }
+
+    /// Seals it, and all that comes from now on, as measured here by root. Only what is in memory is
+    /// sealed: the files may be another user's by now.
+    pub fn seal(
+        &mut self,
+        study: &Study,
+        plan: &Plan,
+        environment: &Environment,
+    ) -> io::Result<()> {
+        let study = study::file::write(study).map_err(io::Error::other)?;
+        let (plan, seen) = (json(plan)?, json(environment)?);
+        let hash = |bytes: &[u8]| hexadecimal(&sha256(bytes));
+        let about = seal::About {
+            format: seal::FORMAT.to_owned(),
+            id: id_of(&self.directory),
+            store: store_of(self.system, &self.directory)?,
+            machine: machine::identity(self.system),
+            drives: drives(environment),
+            study: hash(study.as_bytes()),
+            plan: hash(&plan),
+        };
+        let (mut chain, mut lines) = Chain::begin(seal::key::make(self.system)?, &about)?;
+        lines.extend(chain.add(Of::Environment, &sha256(seen))?);
+        self.system.write_whole(&self.directory.join(seal::FILE), &lines)?;
+        self.chain = Some(RefCell::new(chain));
+        Ok(())
+    }
+
+    /// Seals one thing more, where it is sealed at all.
+    fn add_to_seal(&self, of: Of, digest: &Digest) -> io::Result<()> {
+        let Some(chain) = &self.chain else { return Ok(()) };
+        // A line that could not be written is not what the next one follows.
+        let mut next = chain.borrow().clone();
+        let line = next.add(of, digest)?;
+        self.system.append(&self.directory.join(seal::FILE), &line)?;
+        chain.replace(next);
+        Ok(())
+    }
+
+    /// Opens a bundle to go on with it. A last line that a crash cut off is taken away first, so
+    /// that the next one does not begin in the middle of it; where the bundle is sealed, also a last
+    /// trial that is not.
+    ///
+    /// # Errors
+    /// `WouldBlock` where another process works on it.
+    pub fn reopen(
+        system: &'a dyn System,
+        directory: &Path,
+        sealed: Option<Sealed>,
+    ) -> io::Result<Self> {
+        let running = marked(system, directory)?;
+        let path = directory.join(TRIALS);
+        let most = sealed.as_ref().map_or(usize::MAX, |sealed| sealed.trials);
+        match system.read_text(&path) {
+            Ok(text) => {
+                let whole: String = text
+                    .split_inclusive('\n')
+                    .filter(|line| line.ends_with('\n'))
+                    .take(most)
+                    .collect();
+                if whole != text {
+                    system.write_whole(&path, whole.as_bytes())?;
+                }
+            }
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            Err(_) => {}
+        }
+        let (directory, so_far) = (directory.to_owned(), SoFar::new(system, directory));
+        let Some(Sealed { chain, text, .. }) = sealed else {
+            return Ok(Self { system, directory, chain: None, so_far, _running: running });
+        };
+        system.write_whole(&directory.join(seal::FILE), text.as_bytes())?;
+        let chain = Some(RefCell::new(chain));
+        Ok(Self { system, directory, chain, so_far, _running: running })
+    }
+
+    /// Adds one line to the log.
+    pub fn log(&self, entry: &Entry) -> io::Result<()> {
+        let mut line = serde_json::to_vec(entry).map_err(io::Error::other)?;
+        line.push(b'\n');
+        self.system.append(&self.directory.join("log.jsonl"), &line)?;
+        if entry.event == ENDED {
+            self.add_to_seal(Of::Ended, &sha256(&entry.text))?;
+        }
+        Ok(())
+    }
+
+    /// Where it lies.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// Where a trial is kept as far as it came.
+    pub fn so_far(&self) -> &SoFar<'a> {
+        &self.so_far
+    }
+
+    /// Adds one finished trial: histograms by class and series first, then its line.
+    pub fn append(
+        &self,
+        record: &mut TrialRecord,
+        histograms: &Histograms,
+        series: &[SeriesRow],
+    ) -> io::Result<()> {
+        let stem = format!("{:04}", record.order);
+        let mut files = Vec::new();
+        for (class, latencies) in histograms {
+            let name = format!("histograms/{stem}-{class}.json");
+            let text = histogram::to_json(class, latencies).map_err(io::Error::other)?;
+            self.system.write_whole(&self.directory.join(&name), text.as_bytes())?;
+            record.histograms.insert(class.clone(), name);
+            files.push(text.into_bytes());
+        }
+        if !series.is_empty() {
+            let name = format!("series/{stem}.json");
+            let text = serde_json::to_vec(series).map_err(io::Error::other)?;
+            self.system.write_whole(&self.directory.join(&name), &text)?;
+            record.series = Some(name);
+            files.push(text);
+        }
+        let mut line = serde_json::to_vec(record).map_err(io::Error::other)?;
+        let mut digest = TrialDigest::of(&line);
+        for file in &files {
+            digest.add(file);
+        }
+        line.push(b'\n');
+        self.so_far.append(&line)?;
+        self.add_to_seal(Of::Trial, &digest.finish())
+    }
+
+    /// Writes the environment once more: with what is seen of it after the trials.
+    pub fn keep_environment(&self, environment: &Environment) -> io::Result<()> {
+        let text = json(environment)?;
+        // Sealed first: killed between the two, the earlier one is there, and sealed as well.
+        self.add_to_seal(Of::Environment, &sha256(&text))?;
+        self.system.write_whole(&self.directory.join("environment.json"), &text)
+    }
+}
+
+/// How far a bundle is sealed that is gone on with.
+pub struct Sealed {
+    /// Where its seal goes on.
+    pub(super) chain: Chain,
+    /// The whole lines of its seal.
+    pub(super) text: String,
+    /// Trials that are sealed.
+    pub(super) trials: usize,
+}
+
+/// The directory of the results that a bundle lies in, under the one name that it has.
+pub(super) fn store_of(system: &dyn System, directory: &Path) -> io::Result<String> {
+    let store = directory.parent().unwrap_or(directory);
+    Ok(system.canonical(store)?.display().to_string())
+}
+
+/// Ids of all drives below the targets of a study.
+pub(super) fn drives(environment: &Environment) -> Vec<String> {
+    let drives = environment.sites.iter().flat_map(|site| &site.drives);
+    let ids: BTreeSet<&String> = drives.map(|drive| &drive.id).collect();
+    ids.into_iter().cloned().collect()
+}
+
+/// Locks a bundle for as long as this process works on it; nothing where its file system has no
+/// locks.
+fn marked(system: &dyn System, directory: &Path) -> io::Result<Option<OwnFile>> {
+    for _ in 0..LOCK_ATTEMPTS {
+        match system.lock_file(&directory.join(PLAN), Locking::Mark) {
+            Ok(file) => return Ok(Some(file)),
+            Err(HoldError::Failed(_)) => return Ok(None),
+            Err(HoldError::Held { .. }) => system.sleep(Duration::from_millis(10)),
+        }
+    }
+    Err(io::Error::new(io::ErrorKind::WouldBlock, "another process is working on it"))
+}
+
+/// Whether a process works on a bundle at this moment: one that was killed does not.
+pub fn is_running(system: &dyn System, directory: &Path) -> bool {
+    let found = system.lock_file(&directory.join(PLAN), Locking::Glance);
+    matches!(found, Err(HoldError::Held { .. }))
+}
+
+pub(super) fn json(value: &impl Serialize) -> io::Result<Vec<u8>> {
+    serde_json::to_vec_pretty(value).map_err(io::Error::other)
+}
+
+/// A bundle as it was read.
+#[derive(Clone, Debug)]
+pub struct Stored {
+    /// Its id: the name of its directory.
+    pub id: String,
+    /// The study.
+    pub study: Study,
+    /// The plan.
+    pub plan: Plan,
+    /// The environment.
+    pub environment: Environment,
+    /// Finished trials in the order in which they ran.
+    pub trials: Vec<Trial>,
+    /// What the user added.
+    pub label: Label,
+    /// Why it ended before its last planned trial, where a rule ended it.
+    pub ended: Option<String>,
+}
+
+impl Stored {
+    /// The user's title, or the study's own.
+    pub fn title(&self) -> &str {
+        self.label.title.as_deref().unwrap_or(&self.study.title)
+    }
+}
+
+/// A bundle of either sort.
+#[derive(Clone, Debug)]
+pub enum Kept {
+    /// A study that ran here.
+    Study(Box<Stored>),
+    /// Numbers that were brought along.
+    Import(Box<StoredImport>),
+}
+
+/// Reads a bundle of either sort.
+pub fn open(system: &dyn System, directory: &Path) -> Outcome<Kept> {
+    if imported::is_one(system, directory) {
+        return imported::read(system, directory).map(|import| Kept::Import(Box::new(import)));
+    }
+    read(system, directory).map(|study| Kept::Study(Box::new(study)))
+}
+
+/// Whether a directory is a bundle.
+pub fn is_bundle(system: &dyn System, directory: &Path) -> bool {
+    system.status(&directory.join(PLAN)).is_ok() || imported::is_one(system, directory)
+}
+
+/// The id of a bundle: the name of its directory.
+pub(super) fn id_of(directory: &Path) -> String {
+    directory.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned())
+}
+
+/// Reads the bundle of a study. A last line that was cut off by a crash is passed over: its trial
+/// never finished.
+pub fn read(system: &dyn System, directory: &Path) -> Outcome<Stored> {
+    read_seen(system, directory, &mut None)
+}
+
+/// The same, and the hashes of what was read, where somebody wants them: what is judged by them is
+/// what was read, and not what may lie there a moment later.
+pub(super) fn read_seen(
+    system: &dyn System,
+    directory: &Path,
+    seen: &mut Option<Reading>,
+) -> Outcome<Stored> {
+    let mut stored = frame_seen(system, directory, seen)?;
+    stored.trials = Trials::open(system, directory, &stored.plan)?.all(seen)?;
+    Ok(stored)
+}
+
+/// A bundle without its trials.
+pub fn frame(system: &dyn System, directory: &Path) -> Outcome<Stored> {
+    frame_seen(system, directory, &mut None)
+}
+
+fn frame_seen(
+    system: &dyn System,
+    directory: &Path,
+    seen: &mut Option<Reading>,
+) -> Outcome<Stored> {
+    let id = id_of(directory);
+    plain_id(&id)?;
+    if imported::is_one(system, directory) {
+        return Err(Failure::mistake(format!(
+            "{id} was imported: there is no study in it that could be run"
+        )));
+    }
+    let study_text = text(system, &directory.join("study.toml"))?;
+    let study = study(directory, &study_text)?;
+    let plan_text = text(system, &directory.join(PLAN))?;
+    let plan = plan(directory, &plan_text)?;
+    let path = directory.join("environment.json");
+    let environment_text = text(system, &path)?;
+    let stored = Stored {
+        id,
+        study,
+        plan,
+        environment: of_version(&path, &environment_text, super::environment::FORMAT)?,
+        trials: Vec::new(),
+        label: label(system, directory),
+        ended: ended(system, directory),
+    };
+    if let Some(seen) = seen {
+        let texts = [study_text, plan_text, environment_text];
+        [seen.study, seen.plan, seen.environment] = texts.map(sha256);
+        seen.ended = stored.ended.as_ref().map(sha256);
+    }
+    Ok(stored)
+}
+
+fn study(directory: &Path, text: &str) -> Outcome<Study> {
+    study::file::stored(&format!("{}/study.toml", id_of(directory)), &cut::toml(text))
+}
+
+/// The plan of a bundle; everything that it names by number is in it.
+fn plan(directory: &Path, text: &str) -> Outcome<Plan> {
+    let path = directory.join(PLAN);
+    let format = format_of(&path, text)?;
+    version::known(&path, &format)?;
+    let plan: Plan = version::plan(text, &format).map_err(|error| damaged(&path, &error))?;
+    let targets = plan.workloads.iter().map(|workload| workload.target);
+    let targets = targets.chain(plan.absent.iter().map(|absent| absent.target)).max();
+    let workload = plan.trials.iter().map(|trial| trial.workload).max();
+    let beyond = |found: Option<usize>, there: usize| found.is_some_and(|most| most >= there);
+    if beyond(targets, plan.surveys.len()) || beyond(workload, plan.workloads.len()) {
+        return Err(Failure::mistake(format!(
+            "{}: it names a target or workload that is not in it; the bundle is damaged",
+            path.display()
+        )));
+    }
+    plain_names(&plan).map_err(|how| {
+        Failure::mistake(format!("{}: {how}; the bundle is damaged", path.display()))
+    })?;
+    Ok(plan)
+}
+
+/// Refuses names of factors and levels that no study file can hold, wherever a plan has them.
+fn plain_names(plan: &Plan) -> Result<(), String> {
+    for factor in &plan.design.factors {
+        outside::plain("a factor", &factor.name)?;
+        factor.levels.iter().try_for_each(|level| outside::plain("a level", level))?;
+    }
+    let arms = plan.workloads.iter().map(|workload| &workload.arm);
+    let arms = arms.chain(plan.trials.iter().map(|trial| &trial.arm));
+    let arms = arms.chain(plan.absent.iter().map(|absent| &absent.arm));
+    let arms = arms.chain(plan.surveys.iter().map(|survey| &survey.under));
+    arms.chain([&plan.design.baseline]).try_for_each(plain_arm)
+}
+
+fn plain_arm(arm: &Arm) -> Result<(), String> {
+    arm.iter().try_for_each(|(factor, level)| {
+        outside::plain("a factor", factor)?;
+        outside::plain("a level", level)
+    })
+}
+
+/// Refuses a directory whose name is more than text: it stands in files that are written.
+pub(super) fn plain_id(id: &str) -> Outcome<()> {
+    outside::plain("a result", id)
+        .map_err(|how| Failure::mistake(format!("{how}; give its directory another name")))
+}
+
+/// How a study ended, by its log; none where it was interrupted, or never wrote one.
+pub fn ended(system: &dyn System, directory: &Path) -> Option<String> {
+    let ends = |entry: &Entry| entry.event == ENDED;
+    log(system, directory).into_iter().rev().find(ends).map(|entry| entry.text)
+}
+
+/// What is in the log of a bundle.
+pub fn log(system: &dyn System, directory: &Path) -> Vec<Entry> {
+    let text = content(system, &directory.join("log.jsonl")).unwrap_or_default();
+    log::entries(&text)
+}
+
+/// What the user added to a bundle.
+pub fn label(system: &dyn System, directory: &Path) -> Label {
+    let text = content(system, &directory.join("label.json"));
+    let read = text.ok().and_then(|text| cut::json(&text).ok());
+    let mut label: Label = read.unwrap_or_default();
+    let more = label.notes.len().saturating_sub(MOST_NOTES);
+    if more > 0 {
+        label.notes.truncate(MOST_NOTES);
+        label.notes.push(format!("[... cut: {more} more notes]"));
+    }
+    label
+}
+
+/// Stores what the user added.
+pub fn set_label(system: &dyn System, directory: &Path, label: &Label) -> Outcome<()> {
+    json(label).and_then(|bytes| system.write_whole(&directory.join("label.json"), &bytes)).map_err(
+        |error| Failure::refused(format!("{} cannot be changed: {error}", directory.display())),
+    )
+}
+
+pub(super) fn known_format(directory: &Path, found: &str, known: &str) -> Outcome<()> {
+    if found == known {
+        return Ok(());
+    }
+    Err(Failure::mistake(format!(
+        "{} has format {found}; this version of assay reads {known}: use the version that wrote it, or a newer one",
+        directory.display()
+    )))
+}
+
+/// One line of `trials.jsonl` beside a plan of a format, or what is wrong with it.
+pub fn record(line: &str, format: &str) -> Result<TrialRecord, String> {
+    if cut::has_giant(line) {
+        return Err("it has a number that is larger than any that is counted".to_owned());
+    }
+    let record = version::record(line, format).map_err(|error| error.to_string())?;
+    plain_arm(&record.arm)?;
+    Ok(record)
+}
+
+/// A trial of a bundle with its histograms.
+pub fn trial(system: &dyn System, directory: &Path, record: TrialRecord) -> Outcome<Trial> {
+    trial_seen(system, directory, record, &mut None)
+}
+
+/// The same, and the hash of all that was read, where somebody wants it; then its files are files of
+/// its own.
+pub(super) fn trial_seen(
+    system: &dyn System,
+    directory: &Path,
+    record: TrialRecord,
+    digest: &mut Option<TrialDigest>,
+) -> Outcome<Trial> {
+    let mut latency_ns = BTreeMap::new();
+    let sealed = digest.is_some();
+    let mut file = |name: &str| -> Outcome<(PathBuf, String)> {
+        let path = inside(directory, name)?;
+        if sealed {
+            unlinked(system, &path)?;
+        }
+        let text = text(system, &path)?;
+        if let Some(digest) = digest.as_mut() {
+            digest.add(&text);
+        }
+        Ok((path, text))
+    };
+    for (class, name) in &record.histograms {
+        let (path, text) = file(name)?;
+        let (_, latencies) = histogram::from_json(&text)
+            .map_err(|error| Failure::mistake(format!("{}: {error}", path.display())))?;
+        latency_ns.insert(class.clone(), latencies);
+    }
+    if let Some(name) = record.series.as_ref().filter(|_| sealed) {
+        file(name)?;
+    }
+    Ok(Trial { record, latency_ns })
+}
+
+/// Refuses a link where a file or a directory of a bundle should be.
+///
+/// # Errors
+/// Refused, with its path.
+pub fn unlinked(system: &dyn System, path: &Path) -> Outcome<()> {
+    if system.read_link(path).is_err() {
+        return Ok(());
+    }
+    Err(Failure::refused(format!(
+        "{} is a link: only results that lie where they were measured are acted upon",
+        path.display()
+    )))
+}
+
+/// A bundle names only files of its own.
+pub(super) fn inside(directory: &Path, name: &str) -> Outcome<PathBuf> {
+    let path = Path::new(name);
+    let plain = path.components().all(|part| matches!(part, std::path::Component::Normal(_)));
+    if plain {
+        return Ok(directory.join(path));
+    }
+    Err(Failure::mistake(format!(
+        "{}: the file name `{name}` leaves the bundle; it is damaged",
+        directory.display()
+    )))
+}
+
+/// Text of a file of a bundle. A pipe, a device or a giant in its place is not waited for.
+pub(super) fn content(system: &dyn System, path: &Path) -> io::Result<String> {
+    let found = system.status(path)?;
+    if found.kind != FileKind::File || found.size_bytes > LARGEST_FILE_BYTES {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "it is no file of a result"));
+    }
+    system.read_text(path)
+}
+
+pub(super) fn text(system: &dyn System, path: &Path) -> Outcome<String> {
+    content(system, path).map_err(|error| unreadable(path, &error))
+}
+
+pub(super) fn parsed<T: DeserializeOwned>(system: &dyn System, path: &Path) -> Outcome<T> {
+    cut::json(&text(system, path)?).map_err(|error| damaged(path, &error))
+}
+
+/// The same of a file that names its format, which is looked at first: another one need not have
+/// the same fields.
+pub(super) fn versioned<T: DeserializeOwned>(
+    system: &dyn System,
+    path: &Path,
+    format: &str,
+) -> Outcome<T> {
+    of_version(path, &text(system, path)?, format)
+}
+
+/// The same of its text.
+fn of_version<T: DeserializeOwned>(path: &Path, text: &str, format: &str) -> Outcome<T> {
+    known_format(path, &format_of(path, text)?, format)?;
+    cut::json(text).map_err(|error| damaged(path, &error))
+}
+
+/// The format that a file names.
+fn format_of(path: &Path, text: &str) -> Outcome<String> {
+    #[derive(Deserialize)]
+    struct Head {
+        #[serde(default)]
+        format: String,
+    }
+    let head: Head = cut::json(text).map_err(|error| damaged(path, &error))?;
+    Ok(head.format)
+}
+
+fn damaged(path: &Path, error: &serde_json::Error) -> Failure {
+    Failure::mistake(format!("{}: {error}; the bundle is damaged", path.display()))
+}
+
+fn unreadable(path: &Path, error: &io::Error) -> Failure {
+    Failure::refused(format!("{} cannot be read: {error}", path.display()))
+}
+
+/// One bundle in a list.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Listed {
+    /// Id.
+    pub id: String,
+    /// Title.
+    pub title: String,
+    /// `check`, `study` or `import`.
+    pub kind: String,
+    /// Targets, as the command line names them; empty where nothing ran here.
+    pub targets: Vec<String>,
+    /// When it started, RFC 3339.
+    pub started: String,
+    /// Bytes that it takes.
+    pub bytes: u64,
+    /// Finished trials, lead-in included.
+    pub trials: usize,
+    /// Trials of the plan.
+    pub planned: usize,
+    /// Drive and file system of each target.
+    pub drives: Vec<String>,
+    /// What it says, where that was kept.
+    pub headline: Option<Headline>,
+    /// Somebody else measured it.
+    pub foreign: bool,
+}
+
+/// All bundles below a results directory, newest first; what cannot be read is left out with a
+/// warning each.
+pub fn list(system: &dyn System, results: &Path) -> (Vec<Listed>, Vec<String>) {
+    let (mut entries, mut warnings) = (Vec::new(), Vec::new());
+    for id in ids(system, results) {
+        match listed(system, &results.join(&id)) {
+            Ok(entry) => entries.push(entry),
+            Err(failure) => warnings.push(failure.message),
+        }
+    }
+    (entries, warnings)
+}
+
+/// Ids of all bundles, newest first.
+pub fn ids(system: &dyn System, results: &Path) -> Vec<String> {
+    let mut names = system.list(results).unwrap_or_default();
+    // What has a dot before its name is on its way here.
+    names.retain(|name| !name.starts_with('.') && is_bundle(system, &results.join(name)));
+    names.sort_unstable_by(|a, b| b.cmp(a));
+    names
+}
+
+/// The same without those that were brought here.
+pub fn own_ids(system: &dyn System, results: &Path) -> Vec<String> {
+    let mut ids = ids(system, results);
+    ids.retain(|id| !foreign::is_one(system, &results.join(id)));
+    ids
+}
+
+/// A bundle as a list shows it.
+pub fn listed(system: &dyn System, directory: &Path) -> Outcome<Listed> {
+    /// As much of a plan as a list needs.
+    #[derive(Deserialize)]
+    struct Planned {
+        trials: Vec<IgnoredAny>,
+    }
+    let id = id_of(directory);
+    plain_id(&id)?;
+    if imported::is_one(system, directory) {
+        return imported::listed(system, directory, id);
+    }
+    let path = directory.join(PLAN);
+    let plan_text = text(system, &path)?;
+    version::known(&path, &format_of(&path, &plan_text)?)?;
+    let plan: Planned = cut::json(&plan_text).map_err(|error| damaged(&path, &error))?;
+    let path = directory.join("environment.json");
+    let environment: Environment = versioned(system, &path, super::environment::FORMAT)?;
+    let study = study(directory, &text(system, &directory.join("study.toml"))?)?;
+    let drives = environment.drives();
+    Ok(Listed {
+        kind: study.kind().to_owned(),
+        targets: study.targets(),
+        title: label(system, directory).title.unwrap_or(study.title),
+        started: environment.started,
+        bytes: bytes_below(system, directory),
+        trials: trials::count(system, directory).unwrap_or_default(),
+        planned: plan.trials.len(),
+        drives,
+        headline: headline::of(system, directory),
+        foreign: foreign::is_one(system, directory),
+        id,
+    })
+}
+
+pub(super) fn bytes_below(system: &dyn System, directory: &Path) -> u64 {
+    let names = system.list(directory).unwrap_or_default();
+    names
+        .iter()
+        .map(|name| {
+            let path = directory.join(name);
+            match system.status(&path) {
+                Ok(status) if status.kind == assay_system::system::FileKind::Directory => {
+                    bytes_below(system, &path)
+                }
+                Ok(status) => status.size_bytes,
+                Err(_) => 0,
+            }
+        })
+        .sum()
+}

@@ -1,0 +1,60 @@
+//! The machine and the targets as they were when the study ran (`environment.json`).
+
+use assay_system::system::machine::Machine;
+use assay_system::system::site::Site;
+use serde::{Deserialize, Serialize};
+
+use super::surroundings::Surroundings;
+
+/// Format of `environment.json`.
+pub const FORMAT: &str = "assay-environment/1";
+
+/// The machine and what the targets stand on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Environment {
+    /// Format and version.
+    pub format: String,
+    /// Version of the tool that measured.
+    pub assay: String,
+    /// When the study started, RFC 3339.
+    pub started: String,
+    /// The machine.
+    pub machine: Machine,
+    /// One entry a target, in the order of the study.
+    pub sites: Vec<Site>,
+    /// What was looked at once before and once after the trials.
+    #[serde(default, skip_serializing_if = "Surroundings::is_empty")]
+    pub surroundings: Surroundings,
+    /// What of this process looked on while trials ran, one sentence; none where nothing did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub observer: Option<String>,
+}
+
+impl Environment {
+    /// Drives and file system of each target in a few words, each once: `Example SSD, ext4`.
+    pub fn drives(&self) -> Vec<String> {
+        // By what they are on: file systems that a factor makes share it.
+        let mut places: Vec<(String, Vec<String>)> = Vec::new();
+        for site in &self.sites {
+            let drives = site.drives.iter().map(|drive| drive.model.value().unwrap_or(&drive.name));
+            let drives: Vec<String> = drives.cloned().collect();
+            // Where no drive is known, what the command line named says most.
+            let place = if drives.is_empty() { site.target.clone() } else { drives.join(", ") };
+            let made = (site.mount.value().is_some() && !site.drives.is_empty())
+                .then(|| site.filesystem());
+            let at = places.iter().position(|(known, _)| *known == place).unwrap_or_else(|| {
+                places.push((place, Vec::new()));
+                places.len() - 1
+            });
+            let known = &mut places[at].1;
+            known.extend(made.filter(|made| !known.contains(made)));
+        }
+        let words = |(place, made): (String, Vec<String>)| match made.as_slice() {
+            [] => place,
+            [one] => format!("{place}, {one}"),
+            many => format!("{place}: {}", many.join(", ")),
+        };
+        let told: Vec<String> = places.into_iter().map(words).collect();
+        told
+    }
+}

@@ -1,0 +1,160 @@
+//! Results that somebody else measured and handed on as one file: each lies beside our own under a name
+//! that no result of ours has, with a mark (`foreign.json`). It is shown, compared and collected; nothing
+//! of it is applied or gone on with, and it is never the newest.
+
+use std::path::{Path, PathBuf};
+
+use assay_base::failure::{Failure, Outcome};
+use assay_system::system::System;
+use serde::{Deserialize, Serialize};
+
+use super::{bundle, id};
+
+/// Format of the mark.
+pub const FORMAT: &str = "assay-foreign/1";
+/// The mark of a result.
+pub const FILE: &str = "foreign.json";
+/// What the names of such results end with.
+const END: &str = "-foreign";
+/// Results of one origin that lie beside each other.
+const MOST_OF_ONE: usize = 1000;
+
+/// Where a result came from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mark {
+    /// Format and version.
+    pub format: String,
+    /// The id that it had where it was measured.
+    pub id: String,
+    /// Name of the file that it came in, without its directories.
+    pub file: String,
+    /// SHA-256 of what was in it, hexadecimal.
+    pub sha256: String,
+    /// When it was added, RFC 3339.
+    pub added: String,
+}
+
+/// Whether the result in a directory was brought here.
+pub fn is_one(system: &dyn System, directory: &Path) -> bool {
+    // By its name as well: a mark that somebody took away makes it none of ours.
+    is_name(&bundle::id_of(directory)) || system.status(&directory.join(FILE)).is_ok()
+}
+
+/// Whether a directory is called like a result that was brought here.
+pub fn is_name(name: &str) -> bool {
+    name.contains(END)
+}
+
+/// The mark of a result; none of one of ours.
+pub fn mark(system: &dyn System, directory: &Path) -> Option<Mark> {
+    bundle::versioned(system, &directory.join(FILE), FORMAT).ok()
+}
+
+/// Writes the mark.
+///
+/// # Errors
+/// Where it cannot be written: then the result is not to be kept.
+pub fn set(system: &dyn System, directory: &Path, mark: &Mark) -> std::io::Result<()> {
+    system.write_whole(&directory.join(FILE), &bundle::json(mark)?)
+}
+
+/// Where a result from elsewhere is to lie.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// Under this name, which nothing has, or the same when it came only in part.
+    Free(PathBuf),
+    /// It lies there already, the same.
+    There(PathBuf),
+}
+
+/// A place for a result that had an id elsewhere and whose contents have a hash. An id that is none
+/// becomes one of today.
+///
+/// # Errors
+/// Where a thousand others of that id lie there.
+pub fn place(system: &dyn System, results: &Path, told: &str, sha256: &str) -> Outcome<Place> {
+    let own = told.strip_suffix(END).unwrap_or(told);
+    let stem = if id::is_one(own) {
+        own.to_owned()
+    } else {
+        id::new_id(&system.now(), id::entropy(system))
+    };
+    for number in 1..=MOST_OF_ONE {
+        let more = if number == 1 { String::new() } else { format!("-{number}") };
+        let directory = results.join(format!("{stem}{END}{more}"));
+        if system.status(&directory).is_err() {
+            return Ok(Place::Free(directory));
+        }
+        if mark(system, &directory).is_some_and(|mark| mark.sha256 == sha256) {
+            // What makes it a result is written last: without that, adding it was ended half-way.
+            let is_whole = bundle::is_bundle(system, &directory);
+            return Ok(if is_whole { Place::There(directory) } else { Place::Free(directory) });
+        }
+    }
+    Err(Failure::refused(format!("{MOST_OF_ONE} results of the id {stem} were added already")))
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_system::system::Fake;
+
+    use super::*;
+
+    const ID: &str = "20261120-103107-a3f9";
+
+    fn marked(fake: &Fake, directory: &Path, sha256: &str) {
+        let mark = Mark {
+            format: FORMAT.to_owned(),
+            id: ID.to_owned(),
+            file: "card.assay".to_owned(),
+            sha256: sha256.to_owned(),
+            added: "2026-11-24T10:00:00+00:00".to_owned(),
+        };
+        set(fake, directory, &mark).unwrap();
+    }
+
+    #[test]
+    fn one_of_ours_is_never_hidden_and_the_same_comes_once() {
+        let (fake, results) = (Fake::new(), Path::new("/results"));
+        fake.put(results.join(ID).join("plan.json"), "{}");
+        let lies =
+            |number: &str| fake.put(results.join(format!("{ID}-foreign{number}/plan.json")), "{}");
+        let first = results.join(format!("{ID}-foreign"));
+        assert_eq!(place(&fake, results, ID, "aa").unwrap(), Place::Free(first.clone()));
+        lies("");
+        marked(&fake, &first, "aa");
+        assert!(is_one(&fake, &first) && !is_one(&fake, &results.join(ID)));
+        assert_eq!(place(&fake, results, ID, "aa").unwrap(), Place::There(first));
+        let second = results.join(format!("{ID}-foreign-2"));
+        assert_eq!(place(&fake, results, ID, "bb").unwrap(), Place::Free(second.clone()));
+        lies("-2");
+        // Handed on once more it does not get longer.
+        marked(&fake, &second, "bb");
+        let again = place(&fake, results, &format!("{ID}-foreign"), "bb").unwrap();
+        assert_eq!(again, Place::There(second));
+    }
+
+    #[test]
+    fn what_came_only_in_part_comes_again() {
+        let (fake, results) = (Fake::new(), Path::new("/results"));
+        let first = results.join(format!("{ID}-foreign"));
+        fake.put(first.join("trials.jsonl"), "");
+        marked(&fake, &first, "aa");
+        assert_eq!(place(&fake, results, ID, "aa").unwrap(), Place::Free(first.clone()));
+        fake.put(first.join("plan.json"), "{}");
+        assert_eq!(place(&fake, results, ID, "aa").unwrap(), Place::There(first));
+    }
+
+    #[test]
+    fn an_id_that_leads_elsewhere_is_none() {
+        let (fake, results) = (Fake::new(), Path::new("/results"));
+        for told in ["../../etc", "", "a/b", "20261120-103107-a3f9\n", "/etc/passwd", ".."] {
+            let Place::Free(directory) = place(&fake, results, told, "aa").unwrap() else {
+                panic!("{told} is there")
+            };
+            assert_eq!(directory.parent(), Some(results), "{told}");
+            let name = bundle::id_of(&directory);
+            assert!(id::is_one(name.strip_suffix(END).unwrap()), "{name}");
+        }
+    }
+}

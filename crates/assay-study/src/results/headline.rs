@@ -1,0 +1,84 @@
+//! What a result says in a few words, for lists (`headline.json`): told when the result was shown at
+//! its end, so that a list need not judge every trial of every result again. It counts for the trials
+//! that it was told of and no others.
+
+use std::path::Path;
+
+use assay_base::failure::{Failure, Outcome};
+use assay_system::system::System;
+use serde::{Deserialize, Serialize};
+
+use super::bundle;
+
+/// Format of `headline.json`.
+const FORMAT: &str = "assay-headline/1";
+/// The file in a bundle.
+const FILE: &str = "headline.json";
+/// What a headline is about.
+const TRIALS: &str = "trials.jsonl";
+
+/// A result in a few words.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Headline {
+    /// Large numbers of a check, verdicts of a study.
+    pub text: String,
+    /// How far it can be trusted: `3 trusted, 4 suspect`.
+    pub trust: String,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Stored {
+    format: String,
+    /// Bytes of the trials that it was told of.
+    trials_bytes: u64,
+    #[serde(flatten)]
+    headline: Headline,
+}
+
+/// Keeps a headline with its result.
+///
+/// # Errors
+/// Where it cannot be written; nothing is lost then but a line of a list.
+pub fn keep(system: &dyn System, directory: &Path, headline: &Headline) -> Outcome<()> {
+    let path = directory.join(FILE);
+    let stored = Stored {
+        format: FORMAT.to_owned(),
+        trials_bytes: trials_bytes(system, directory),
+        headline: headline.clone(),
+    };
+    let text = serde_json::to_string(&stored).unwrap_or_default() + "\n";
+    system
+        .write_whole(&path, text.as_bytes())
+        .map_err(|error| Failure::refused(format!("{}: {error}", path.display())))
+}
+
+/// The headline of a result; none where it was told of other trials.
+pub fn of(system: &dyn System, directory: &Path) -> Option<Headline> {
+    let stored: Stored = bundle::versioned(system, &directory.join(FILE), FORMAT).ok()?;
+    let same = stored.trials_bytes == trials_bytes(system, directory);
+    same.then_some(stored.headline)
+}
+
+fn trials_bytes(system: &dyn System, directory: &Path) -> u64 {
+    system.status(&directory.join(TRIALS)).map_or(0, |status| status.size_bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_system::system::Fake;
+
+    use super::*;
+
+    #[test]
+    fn a_headline_counts_for_its_own_trials_only() {
+        let fake = Fake::default();
+        let directory = Path::new("/results/20261122-100000-0001");
+        fake.put(directory.join(TRIALS), "one\n");
+        assert_eq!(of(&fake, directory), None);
+        let headline = Headline { text: "19 MiB/s".to_owned(), trust: "all 7 trusted".to_owned() };
+        keep(&fake, directory, &headline).unwrap();
+        assert_eq!(of(&fake, directory), Some(headline));
+        fake.put(directory.join(TRIALS), "one\ntwo\n");
+        assert_eq!(of(&fake, directory), None);
+    }
+}

@@ -1,0 +1,97 @@
+//! Ids of bundles, and the bits that make two of the same second differ.
+
+use std::path::Path;
+
+use assay_system::system::System;
+use sha2::{Digest, Sha256};
+
+/// Bits that differ from run to run: the clocks and the process id, stirred.
+pub fn entropy(system: &dyn System) -> u64 {
+    let source = format!("{} {} {}", system.now(), system.monotonic_ns(), system.user().process);
+    let digest = Sha256::digest(source.as_bytes());
+    digest.iter().take(8).fold(0, |bits, &byte| bits << 8 | u64::from(byte))
+}
+
+/// `20261120-103107-a3f9`: sorts by time, short enough to type.
+pub fn new_id(started: &str, bits: u64) -> String {
+    let digits: String = started.chars().take(19).filter(char::is_ascii_digit).collect();
+    let (day, time) = digits.split_at(digits.len().min(8));
+    format!("{day}-{time}-{:04x}", bits & 0xffff)
+}
+
+/// Whether a name is one that results are given when they are measured.
+pub fn is_one(name: &str) -> bool {
+    let parts: Vec<&str> = name.split('-').collect();
+    let [day, time, bits] = parts.as_slice() else { return false };
+    let digits = |text: &str, many| text.len() == many && text.bytes().all(|b| b.is_ascii_digit());
+    let bits = bits.len() == 4 && bits.bytes().all(|b| b"0123456789abcdef".contains(&b));
+    digits(day, 8) && digits(time, 6) && bits
+}
+
+/// Part of what is left of a second's numbers that one id may take: some two hundred sort by their
+/// turn.
+const SHARE: u64 = 16;
+
+/// An id that nothing in a directory has yet, and that sorts after all others of the same second: the
+/// last one is the newest.
+pub fn unused_id(system: &dyn System, results: &Path, started: &str) -> String {
+    let bits = entropy(system);
+    let second = new_id(started, 0);
+    let second = second.strip_suffix("0000").unwrap_or(&second);
+    let names = system.list(results).unwrap_or_default();
+    let suffixes = names
+        .iter()
+        .filter(|name| is_one(name))
+        .filter_map(|name| u64::from_str_radix(name.strip_prefix(second)?, 16).ok());
+    let from = suffixes.max().map_or(0, |last| last + 1);
+    let step = (0x1_0000_u64.saturating_sub(from) / SHARE).max(1);
+    let ids = (0..=0xffff).map(|more| new_id(started, from + bits % step + more));
+    let free = |id: &String| system.status(&results.join(id)).is_err();
+    ids.into_iter().find(free).unwrap_or_else(|| new_id(started, bits))
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_system::system::Fake;
+
+    use super::*;
+
+    #[test]
+    fn an_id_sorts_by_time() {
+        assert_eq!(new_id("2026-11-20T10:31:07+01:00", 0x1_a3f9), "20261120-103107-a3f9");
+    }
+
+    #[test]
+    fn what_is_no_id_is_told_from_one() {
+        assert!(is_one("20261120-103107-a3f9"));
+        for other in ["20261120-103107-a3f9\n", "20261120-103107-A3F9", "a\nb", "", "1-2-3", "../x"]
+        {
+            assert!(!is_one(other), "{other:?}");
+        }
+    }
+
+    #[test]
+    fn an_id_that_is_taken_is_not_given_again() {
+        let fake = Fake::new();
+        let results = Path::new("/results");
+        let mut ids = Vec::new();
+        for _ in 0..100 {
+            let id = unused_id(&fake, results, "2026-11-20T10:31:07+01:00");
+            fake.create_directory(&results.join(&id)).unwrap();
+            ids.push(id);
+        }
+        assert!(
+            ids.windows(2).all(|pair| pair[0] < pair[1]),
+            "the newest is not the last: {ids:?}"
+        );
+    }
+
+    #[test]
+    fn a_second_that_is_full_still_has_an_id() {
+        let fake = Fake::new();
+        let results = Path::new("/results");
+        fake.create_directory(&results.join("20261120-103107-ffff")).unwrap();
+        let id = unused_id(&fake, results, "2026-11-20T10:31:07+01:00");
+        assert!(is_one(&id) && id != "20261120-103107-ffff", "{id}");
+    }
+}

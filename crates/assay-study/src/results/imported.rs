@@ -1,0 +1,279 @@
+//! A bundle of numbers that were measured elsewhere: `import.json`, the files as they were brought
+//! along, and `label.json` as in any other bundle. The numbers are read again whenever they are
+//! shown, so an old bundle can be judged by a newer rule. A table of trials is `trials.csv`; the
+//! files of other tools are numbered, as two of them may have one name.
+
+use std::fmt::Write as _;
+use std::io;
+use std::path::Path;
+
+use assay_base::digest::{hexadecimal, sha256};
+use assay_base::failure::{Failure, Outcome};
+use assay_system::system::System;
+use serde::{Deserialize, Serialize};
+
+use super::bundle::{self, Label, Listed};
+use super::foreign;
+use super::headline;
+use super::plan::Arm;
+
+/// Format of `import.json` of a table of trials.
+pub const FORMAT: &str = "assay-import/1";
+/// Format of `import.json` of files of another tool.
+pub const FORMAT_OF_FILES: &str = "assay-import/2";
+/// What was asked for.
+const ABOUT: &str = "import.json";
+/// The table that was brought along, whatever its name was.
+pub const SOURCE: &str = "trials.csv";
+
+/// What was imported, and how (`import.json`).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Import {
+    /// Format and version.
+    pub format: String,
+    /// Version of the tool that imported.
+    pub assay: String,
+    /// Name of the importer.
+    pub importer: String,
+    /// Name that the file had, without its directories.
+    pub file: String,
+    /// SHA-256 of the file, hexadecimal.
+    pub sha256: String,
+    /// Title.
+    pub title: String,
+    /// When it was imported, RFC 3339.
+    pub imported: String,
+    /// Levels that arms are compared with; the importer's choice where there are none.
+    pub baseline: Arm,
+    /// What counts as equivalent, as a fraction.
+    pub margin: Option<f64>,
+    /// The metric that verdicts are about.
+    pub primary: Option<String>,
+    /// Trials in the file.
+    pub trials: usize,
+    /// The files of another tool, in the order in which they were named; none for a table.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<SourceFile>,
+    /// The user said that they were made in this order.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub in_order: bool,
+}
+
+/// One file of another tool.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SourceFile {
+    /// Name that it had, without its directories.
+    pub file: String,
+    /// SHA-256 of it, hexadecimal.
+    pub sha256: String,
+    /// What the user said of it.
+    #[serde(default, skip_serializing_if = "Arm::is_empty")]
+    pub arm: Arm,
+}
+
+/// The name of a numbered file in the bundle.
+fn source(at: usize) -> String {
+    format!("source-{:04}", at + 1)
+}
+
+/// Whether a name is that of a numbered file in a bundle.
+pub fn is_source(name: &str) -> bool {
+    let number = name.strip_prefix("source-").and_then(|digits| digits.parse::<usize>().ok());
+    number.and_then(|number| number.checked_sub(1)).is_some_and(|at| source(at) == name)
+}
+
+/// One hash of all files with what was said of them.
+pub fn hash_of_all(files: &[SourceFile]) -> String {
+    let mut told = String::new();
+    for file in files {
+        told.push_str(&file.sha256);
+        for (name, level) in &file.arm {
+            let _ = write!(told, " {name:?}={level:?}");
+        }
+        told.push('\n');
+    }
+    hexadecimal(&sha256(&told))
+}
+
+/// A bundle as it was read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StoredImport {
+    /// Its id: the name of its directory.
+    pub id: String,
+    /// What was imported.
+    pub about: Import,
+    /// What the files hold; one for a table.
+    pub contents: Vec<Vec<u8>>,
+    /// What the user added.
+    pub label: Label,
+}
+
+impl StoredImport {
+    /// The user's title, or that of the import.
+    pub fn title(&self) -> &str {
+        self.label.title.as_deref().unwrap_or(&self.about.title)
+    }
+}
+
+/// Makes the directory and writes the bundle. What makes it one comes last, so that a crash leaves
+/// no half of one.
+pub fn write(
+    system: &dyn System,
+    directory: &Path,
+    about: &Import,
+    contents: &[Vec<u8>],
+) -> io::Result<()> {
+    system.create_directory(directory)?;
+    for (at, bytes) in contents.iter().enumerate() {
+        let name = if about.files.is_empty() { SOURCE.to_owned() } else { source(at) };
+        system.write_whole(&directory.join(name), bytes)?;
+    }
+    system.write_whole(&directory.join(ABOUT), &bundle::json(about)?)
+}
+
+/// Whether a directory is such a bundle.
+pub fn is_one(system: &dyn System, directory: &Path) -> bool {
+    system.status(&directory.join(ABOUT)).is_ok()
+}
+
+/// Reads a bundle.
+pub fn read(system: &dyn System, directory: &Path) -> Outcome<StoredImport> {
+    bundle::plain_id(&bundle::id_of(directory))?;
+    let about = about(system, directory)?;
+    let contents = if about.files.is_empty() {
+        vec![checked(system, &directory.join(SOURCE), &about.sha256)?]
+    } else {
+        let files = about.files.iter().enumerate();
+        files
+            .map(|(at, file)| checked(system, &directory.join(source(at)), &file.sha256))
+            .collect::<Outcome<_>>()?
+    };
+    let label = bundle::label(system, directory);
+    Ok(StoredImport { id: bundle::id_of(directory), about, contents, label })
+}
+
+/// A file as it was brought along.
+fn checked(system: &dyn System, path: &Path, hash: &str) -> Outcome<Vec<u8>> {
+    let bytes = system
+        .read_bytes(path)
+        .map_err(|error| Failure::mistake(format!("{} cannot be read: {error}", path.display())))?;
+    if hexadecimal(&sha256(&bytes)) != hash {
+        return Err(Failure::mistake(format!(
+            "{} is not what was imported; the bundle is damaged: import the file again",
+            path.display()
+        )));
+    }
+    Ok(bytes)
+}
+
+fn about(system: &dyn System, directory: &Path) -> Outcome<Import> {
+    let path = directory.join(ABOUT);
+    let found = bundle::versioned(system, &path, FORMAT_OF_FILES);
+    found.or_else(|failure| bundle::versioned(system, &path, FORMAT).map_err(|_| failure))
+}
+
+/// The bundle in a list.
+pub(super) fn listed(system: &dyn System, directory: &Path, id: String) -> Outcome<Listed> {
+    let about = about(system, directory)?;
+    Ok(Listed {
+        id,
+        title: bundle::label(system, directory).title.unwrap_or(about.title),
+        kind: "import".to_owned(),
+        targets: Vec::new(),
+        started: about.imported,
+        bytes: bundle::bytes_below(system, directory),
+        trials: about.trials,
+        planned: about.trials,
+        drives: Vec::new(),
+        headline: headline::of(system, directory),
+        foreign: foreign::is_one(system, directory),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_system::system::Fake;
+
+    use super::*;
+
+    const TEXT: &str = "replicate,workload,metric,value\r\n1,build,duration_s,12\r\n";
+
+    fn import() -> Import {
+        Import {
+            format: FORMAT.to_owned(),
+            assay: "0.1.0".to_owned(),
+            importer: "trials-csv".to_owned(),
+            file: "mine.csv".to_owned(),
+            sha256: hexadecimal(&sha256(TEXT)),
+            title: "mine.csv".to_owned(),
+            imported: "2026-11-20T10:00:00+01:00".to_owned(),
+            baseline: Arm::new(),
+            margin: None,
+            primary: None,
+            trials: 1,
+            files: Vec::new(),
+            in_order: false,
+        }
+    }
+
+    fn written() -> (Fake, &'static Path) {
+        let (fake, directory) = (Fake::new(), Path::new("/results/20261120-100000-0001"));
+        write(&fake, directory, &import(), &[TEXT.as_bytes().to_vec()]).unwrap();
+        (fake, directory)
+    }
+
+    #[test]
+    fn a_bundle_is_read_as_it_was_written() {
+        let (fake, directory) = written();
+        let stored = read(&fake, directory).unwrap();
+        let contents = vec![TEXT.as_bytes().to_vec()];
+        assert_eq!((stored.about.clone(), stored.contents.clone()), (import(), contents));
+        assert_eq!((stored.id.as_str(), stored.title()), ("20261120-100000-0001", "mine.csv"));
+        let (listed, warnings) = bundle::list(&fake, Path::new("/results"));
+        assert_eq!((listed[0].id.as_str(), listed[0].trials), ("20261120-100000-0001", 1));
+        assert!(warnings.is_empty(), "{warnings:?}");
+    }
+
+    #[test]
+    fn files_of_another_tool_are_numbered_and_read_again() {
+        let (fake, directory) = (Fake::new(), Path::new("/results/20261124-100000-0001"));
+        let contents = [b"{\"a\": 1}".to_vec(), vec![0x1f, 0x8b, 0xff]];
+        let file = |bytes: &Vec<u8>| SourceFile {
+            file: "run.json".to_owned(),
+            sha256: hexadecimal(&sha256(bytes)),
+            arm: Arm::from([("scheduler".to_owned(), "bfq".to_owned())]),
+        };
+        let files: Vec<SourceFile> = contents.iter().map(file).collect();
+        let about = Import {
+            format: FORMAT_OF_FILES.to_owned(),
+            sha256: hash_of_all(&files),
+            files,
+            in_order: true,
+            ..import()
+        };
+        write(&fake, directory, &about, &contents).unwrap();
+        let stored = read(&fake, directory).unwrap();
+        assert_eq!((stored.about, stored.contents), (about, contents.to_vec()));
+        fake.put(directory.join("source-0002"), "other");
+        assert!(read(&fake, directory).unwrap_err().message.contains("source-0002 is not what"));
+        assert!([0, 1, 9_998, 9_999, 70_000].into_iter().all(|at| is_source(&source(at))));
+        let others = ["source-0000", "source-1", "source-00001", "source-+001", "source-", "0001"];
+        assert!(!others.into_iter().any(is_source));
+    }
+
+    #[test]
+    fn a_changed_file_is_seen() {
+        let (fake, directory) = written();
+        fake.put(directory.join(SOURCE), "replicate,workload,metric,value\n1,build,duration_s,1\n");
+        assert!(read(&fake, directory).unwrap_err().message.contains("damaged"));
+    }
+
+    #[test]
+    fn another_format_is_refused_with_its_name() {
+        let (fake, directory) = written();
+        fake.put(directory.join(ABOUT), "{ \"format\": \"assay-import/9\" }");
+        assert!(read(&fake, directory).unwrap_err().message.contains("assay-import/9"));
+        let (listed, warnings) = bundle::list(&fake, Path::new("/results"));
+        assert_eq!((listed.len(), warnings.len()), (0, 1));
+    }
+}

@@ -1,0 +1,30 @@
+//! What happened to a study besides its trials (`log.jsonl`): when it was resumed, why it ended.
+
+use assay_system::system::System;
+use serde::{Deserialize, Serialize};
+
+/// The event of a study that ended by a rule or with its last trial: it cannot be resumed.
+pub const ENDED: &str = "ended";
+
+/// One line of the log.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Entry {
+    /// When, RFC 3339.
+    pub at: String,
+    /// What: `resumed`, `lead-in`, `ended`.
+    pub event: String,
+    /// More of it, one sentence.
+    pub text: String,
+}
+
+impl Entry {
+    /// An entry of this moment.
+    pub fn new(system: &dyn System, event: &str, text: &str) -> Self {
+        Self { at: system.now(), event: event.to_owned(), text: text.to_owned() }
+    }
+}
+
+/// The entries of a log; a line that cannot be read is passed over, as a crash may have cut it.
+pub fn entries(text: &str) -> Vec<Entry> {
+    text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+}

@@ -1,0 +1,439 @@
+//! The plan as it is stored (`plan.json`): every trial in order, and the survey that it rests on.
+//! How a plan is made stands in `crate::plan`.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::fmt;
+
+use assay_base::presence::Presence;
+use assay_kinds::work::{Background, Planned, Runs as _, Touch};
+use assay_machine::probes::block_latency;
+use assay_system::system::between::Between;
+use assay_system::system::site::TargetKind;
+use assay_system::system::virtual_machine::VirtualMachine;
+use serde::{Deserialize, Deserializer, Serialize};
+
+use super::design::{Design, Fresh, LeadIn};
+
+pub use assay_kinds::work::{Area, DirectUse, EngineUse};
+
+/// Format of `plan.json`.
+pub const FORMAT: &str = "assay-plan/2";
+
+/// Levels of the factors by name: which arm a trial belongs to. Empty when nothing varies.
+pub type Arm = BTreeMap<String, String>;
+
+/// What was found at a target before anything was planned.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Survey {
+    /// The target as the user wrote it; index of `Environment::sites` by position.
+    pub target: String,
+    /// What sort of target it is; not recorded in plans of format 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<TargetKind>,
+    /// The area.
+    pub area: Area,
+    /// Whether direct I/O is used; absent with the reason for going through the page cache.
+    pub direct: Presence<DirectUse>,
+    /// Engine that the asynchronous workloads use, and why, where it is not the first choice.
+    pub engine: EngineUse,
+    /// Pilot: what one operation costs at depth 1.
+    pub pilot: Pilot,
+    /// Blocks of the area that a read would not find on the medium.
+    pub coverage: Presence<Coverage>,
+    /// What a drive whose cache cannot be seen told when it was read twice, or why it was not.
+    #[serde(default = "not_recorded", deserialize_with = "perhaps_bare")]
+    pub read_twice: Presence<ReadTwice>,
+    /// Things worth telling: a leftover removed, a file with a name.
+    pub notes: Vec<String>,
+    /// What may answer for the medium; not recorded by older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub between: Option<Between>,
+    /// Levels of the factors that made what it was taken on: a file system on the target.
+    #[serde(default, skip_serializing_if = "Arm::is_empty")]
+    pub under: Arm,
+    /// Nanoseconds that making it took, without filling the area.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub made_ns: u64,
+    /// Levels that cannot be had here.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub refused: Vec<Refusal>,
+}
+
+// The signature is serde's.
+#[allow(clippy::trivially_copy_pass_by_ref)]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+/// For serde: what is false is not written.
+// The signature is serde's.
+#[allow(clippy::trivially_copy_pass_by_ref)]
+pub fn is_false(value: &bool) -> bool {
+    !*value
+}
+
+/// Levels that cannot be had at a target: arms with all of them are left out.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Refusal {
+    /// The levels by factor.
+    pub levels: Arm,
+    /// Why.
+    pub reason: String,
+}
+
+/// What was tried before the plan was made.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Pilot {
+    /// Time of one operation at depth 1, nanoseconds, by [`pilot_key`].
+    pub operation_ns: BTreeMap<String, u64>,
+    /// How results scatter, by workload, under the baseline; only where arms are compared.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub scatter: BTreeMap<String, Scatter>,
+    /// Why work that may be left out cannot be run, by [`pilot_key`].
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub refused: BTreeMap<String, String>,
+}
+
+/// How the logarithms of a workload's rates scatter: the variance of the mean of a trial of `t`
+/// seconds is `between + within_s / t`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Scatter {
+    /// Variance that no longer trial takes away.
+    pub between: f64,
+    /// Variance within a trial, times its length in seconds.
+    pub within_s: f64,
+}
+
+impl Scatter {
+    /// Standard deviation of the log rate of a trial of `time_ns`.
+    pub fn sd_log(&self, time_ns: u64) -> f64 {
+        (self.between + self.within_s / (time_ns.max(1) as f64 / 1e9)).sqrt()
+    }
+}
+
+impl Pilot {
+    /// What one operation of a planned workload costs; 0 where that was not tried.
+    pub fn of(&self, workload: &PlannedWorkload) -> u64 {
+        let key = pilot_key(&workload.name, &workload.arm);
+        self.operation_ns.get(&key).copied().unwrap_or(0)
+    }
+}
+
+/// An arm in one word: `depth=4,size=1 MiB`; nothing where nothing varies.
+pub fn arm_words(arm: &Arm) -> String {
+    let levels: Vec<String> =
+        arm.iter().map(|(factor, level)| format!("{factor}={level}")).collect();
+    levels.join(",")
+}
+
+/// A level that speaks for itself, or with its factor: `ext4`, `threads 32`.
+pub fn level_words(factor: &str, level: &str) -> String {
+    const SILENT: [&str; 8] = ["on", "off", "true", "false", "yes", "no", "none", "default"];
+    let speaks = level.starts_with(|first: char| first.is_alphabetic()) && !SILENT.contains(&level);
+    if speaks && level.len() > 1 || factor == "target" {
+        level.to_owned()
+    } else {
+        format!("{factor} {level}")
+    }
+}
+
+/// An arm in a sentence: `ext4`, `depth 64`, `xfs with bfq and threads 4`. What is as it comes is not
+/// told beside something that is not.
+pub fn arm_in_words<'a>(levels: impl Iterator<Item = (&'a String, &'a String)> + Clone) -> String {
+    let told = levels.clone().filter(|(_, level)| *level != "defaults");
+    let mut words: Vec<String> = told.map(|(factor, level)| level_words(factor, level)).collect();
+    if words.is_empty() {
+        words = levels.map(|(factor, level)| format!("{factor} {level}")).collect();
+    }
+    match words.as_slice() {
+        [] => String::new(),
+        [one] => one.clone(),
+        [first, second] => format!("{first} with {second}"),
+        [first, others @ .., last] => format!("{first} with {} and {last}", others.join(", ")),
+    }
+}
+
+/// An arm without the factor that chooses among targets.
+pub fn without_target(arm: &Arm) -> Arm {
+    let mut arm = arm.clone();
+    arm.remove("target");
+    arm
+}
+
+/// Name of a workload under an arm at one target: `read`, or `read depth=4,size=1 MiB`.
+pub fn pilot_key(workload: &str, arm: &Arm) -> String {
+    let levels = arm_words(&without_target(arm));
+    if levels.is_empty() { workload.to_owned() } else { format!("{workload} {levels}") }
+}
+
+/// Pieces of a drive that are not ours, each read twice in a row, past the page cache, before anything
+/// was written: what keeps the first reading answers the second one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReadTwice {
+    /// The drive.
+    pub drive: String,
+    /// Bytes of a piece.
+    pub piece_bytes: u64,
+    /// Nanoseconds of the first and of the second reading of each piece.
+    pub piece_ns: Vec<[u64; 2]>,
+}
+
+fn not_recorded() -> Presence<ReadTwice> {
+    Presence::absent("this version did not record why it was not read twice")
+}
+
+/// Older versions stored what they had found without a word for whether there was something.
+fn perhaps_bare<'de, D: Deserializer<'de>>(from: D) -> Result<Presence<ReadTwice>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Stored {
+        Known(Presence<ReadTwice>),
+        Bare(ReadTwice),
+    }
+    Ok(match Stored::deserialize(from)? {
+        Stored::Known(known) => known,
+        Stored::Bare(found) => Presence::Present(found),
+    })
+}
+
+/// How much of the area is really stored.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Coverage {
+    /// Bytes of the area in holes.
+    pub hole_bytes: u64,
+    /// Bytes allocated but never written.
+    pub unwritten_bytes: u64,
+    /// Bytes stored compressed or encoded.
+    pub encoded_bytes: u64,
+    /// Blocks that were read as a sample.
+    pub sampled_blocks: u32,
+    /// Those of them that held only zeros.
+    pub zero_blocks: u32,
+}
+
+/// A workload as it will be run under one arm.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PlannedWorkload {
+    /// Name.
+    pub name: String,
+    /// Its arm: the level of each factor. Plans of versions before factors have none here.
+    #[serde(default, skip_serializing_if = "Arm::is_empty")]
+    pub arm: Arm,
+    /// The second copy of the baseline.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub control: bool,
+    /// Index of the target.
+    pub target: usize,
+    /// The work.
+    pub work: Planned,
+    /// Nanoseconds run but not counted.
+    pub ramp_ns: u64,
+    /// Nanoseconds counted; the most, where operations are counted.
+    pub time_ns: u64,
+    /// What differs from the study and why.
+    pub note: Option<String>,
+    /// Others' work meanwhile, in the other half of the area.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub background: Option<Background>,
+}
+
+impl PlannedWorkload {
+    /// Whether it, or what goes on in the background, writes at all.
+    pub fn writes(&self) -> bool {
+        self.touches().any(|touch| touch.writes.is_some())
+    }
+
+    /// Whether it, or what goes on in the background, reads at all.
+    pub fn reads(&self) -> bool {
+        self.touches().any(|touch| touch.reads)
+    }
+
+    /// What it, and what goes on in the background, does to the area.
+    pub fn touches(&self) -> impl Iterator<Item = Touch> {
+        let background = self.background.as_ref().map(|background| background.work.touches());
+        [self.work.touches()].into_iter().chain(background)
+    }
+
+    /// What is run, in a line.
+    pub fn words(&self) -> String {
+        let background = self.background.as_ref().map(|background| background.work.words());
+        let beside = background.map(|words| format!("; beside it {words}"));
+        self.work.words() + &beside.unwrap_or_default()
+    }
+
+    /// The part of an area that it works in: all of it, or the first half beside others' work.
+    pub fn own_part(&self, area: &Area) -> Area {
+        area.measured(self.background.is_some())
+    }
+
+    /// The same work for half as long, but at least for its ramp; nothing of it is left out.
+    fn halved(&self) -> Self {
+        let half_ns = self.ramp_ns.saturating_add(self.time_ns) / 2;
+        Self {
+            ramp_ns: 0,
+            time_ns: half_ns.max(self.ramp_ns),
+            work: self.work.halved(),
+            ..self.clone()
+        }
+    }
+}
+
+/// A workload that will not be run at one target.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AbsentWorkload {
+    /// Name.
+    pub name: String,
+    /// Its arm.
+    #[serde(default, skip_serializing_if = "Arm::is_empty")]
+    pub arm: Arm,
+    /// Index of the target.
+    pub target: usize,
+    /// Why.
+    pub reason: String,
+}
+
+impl AbsentWorkload {
+    /// The reason as it stands where no label says that nothing was measured.
+    pub fn words(&self) -> String {
+        format!("{NOT_MEASURED}{}", self.reason)
+    }
+}
+
+/// What stands before the reason of a workload that is not run.
+const NOT_MEASURED: &str = "not measured: ";
+
+// The signature is serde's.
+#[allow(clippy::trivially_copy_pass_by_ref)]
+pub(super) fn is_first(host: &u32) -> bool {
+    *host == 0
+}
+
+/// One trial to come.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlannedTrial {
+    /// Position in the plan.
+    pub order: u32,
+    /// Index of the machine that runs it; 0 where there is one.
+    #[serde(default, skip_serializing_if = "is_first")]
+    pub host: u32,
+    /// Replicate from 1; 0 for the only lead-in of older plans.
+    pub replicate: u32,
+    /// Left out by design: it only makes the next trial follow its own arm.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub lead_in: bool,
+    /// Index into [`Plan::workloads`].
+    pub workload: usize,
+    /// Its arm.
+    pub arm: Arm,
+    /// Seed of its draws.
+    pub seed: u64,
+}
+
+impl PlannedTrial {
+    /// Stored, but left out of the analysis by design.
+    pub fn is_lead_in(&self) -> bool {
+        self.lead_in || self.replicate == 0
+    }
+
+    /// Which turn of its study it is.
+    pub fn turn(&self) -> Turn {
+        Turn { replicate: self.replicate, lead_in: self.is_lead_in() }
+    }
+}
+
+/// Which turn of its study a trial is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Turn {
+    /// Replicate from 1; 0 for the only lead-in of older plans.
+    pub replicate: u32,
+    /// Left out by design.
+    pub lead_in: bool,
+}
+
+impl fmt::Display for Turn {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.lead_in, self.replicate) {
+            (true, 0) => write!(out, "warm-up"),
+            (true, number) => write!(out, "warm-up of replicate {number}"),
+            (false, number) => write!(out, "replicate {number}"),
+        }
+    }
+}
+
+impl Plan {
+    /// Whether requests are looked at by class.
+    pub fn sees_classes(&self) -> bool {
+        block_latency::is_asked(&self.probes)
+    }
+
+    /// The work of a trial: that of its workload, shortened where it is a lead-in.
+    pub fn work_of(&self, trial: &PlannedTrial) -> Cow<'_, PlannedWorkload> {
+        let workload = &self.workloads[trial.workload];
+        match self.design.lead_in {
+            // The lead-ins of older plans, which are of replicate 0, were whole trials.
+            LeadIn::Half if trial.lead_in => Cow::Owned(workload.halved()),
+            _ => Cow::Borrowed(workload),
+        }
+    }
+
+    /// Whether what a trial stands on is made anew before it: its file system, where a factor makes
+    /// that.
+    pub fn is_remade_before(&self, index: usize) -> bool {
+        let target = |trial: &PlannedTrial| self.workloads[trial.workload].target;
+        let Some(trial) = self.trials.get(index) else { return false };
+        if self.surveys[target(trial)].under.is_empty() {
+            return false;
+        }
+        let Some(before) = index.checked_sub(1).map(|index| &self.trials[index]) else {
+            return true;
+        };
+        // The lead-in and the first replicate share it.
+        let fresh = self.design.fresh == Fresh::Replicate
+            && before.replicate.max(1) != trial.replicate.max(1);
+        fresh || target(before) != target(trial)
+    }
+}
+
+/// Every trial in order, fixed before the first starts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    /// Format and version in which it was written; the records beside it are of the same.
+    pub format: String,
+    /// SHA-256 of the plan without this field, hexadecimal.
+    pub sha256: String,
+    /// Seed of everything drawn.
+    pub seed: u64,
+    /// What is compared, and by which rules; plans of versions before factors have none.
+    #[serde(default = "Design::before_factors")]
+    pub design: Design,
+    /// Replicates.
+    pub replicates: u32,
+    /// Probes that watch each trial, beside those that always do.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub probes: Vec<String>,
+    /// File of an external meter.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub meter: Option<String>,
+    /// Nanoseconds of rest before the first trial in which the idle machine's energy is told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idle_ns: Option<u64>,
+    /// Nanoseconds of rest before each trial, in which other traffic is looked for.
+    pub gap_ns: u64,
+    /// Nanoseconds that the study should take: it ends with the replicate that is nearest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget_ns: Option<u64>,
+    /// Nanoseconds after which no further trial is started.
+    pub deadline_ns: u64,
+    /// The virtual machine that was made for it, where it ran in one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub virtual_machine: Option<VirtualMachine>,
+    /// What was found beforehand, one entry a target.
+    pub surveys: Vec<Survey>,
+    /// What will be run.
+    pub workloads: Vec<PlannedWorkload>,
+    /// What will not, and why.
+    pub absent: Vec<AbsentWorkload>,
+    /// The trials.
+    pub trials: Vec<PlannedTrial>,
+}

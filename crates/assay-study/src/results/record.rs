@@ -1,0 +1,119 @@
+//! One finished trial: what was counted, and the evidence by which it is judged
+//! (`trials.jsonl`, one line a trial).
+
+use std::collections::BTreeMap;
+
+use assay_kinds::work::{Claims, Measured};
+use serde::{Deserialize, Serialize};
+
+use super::plan::{Arm, is_first};
+use super::tally::Tally;
+pub use assay_machine::probes::Evidence;
+pub use assay_machine::probes::disk::{DeviceEvidence, Traffic};
+pub use assay_machine::probes::own_traffic::OwnTraffic;
+pub use assay_machine::probes::processors::ProcessorTicks;
+
+/// How a trial ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Status {
+    /// Counts.
+    Ok,
+    /// Gave no number; the reason stands beside it.
+    Failed,
+    /// Ran while something declared beforehand happened; kept and counted, with its reason.
+    Disturbed,
+    /// Left out by design.
+    LeadIn,
+}
+
+/// A trial that was run again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Repeats {
+    /// Its replicate.
+    pub replicate: u32,
+    /// Its position in the plan.
+    pub order: u32,
+}
+
+/// Where the time of a study went that one trial stands for, in nanoseconds. Together the trials
+/// have all of it, but what comes after the last.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Spent {
+    /// From the end of the trial before, or the start of the session, to its own start: storing
+    /// that one, filling areas, making file systems, setting levels.
+    pub before_ns: u64,
+    /// The trial itself: bringing its target into its state, the rest, the run, waiting until
+    /// everything is on the device, readings.
+    pub trial_ns: u64,
+    /// Of what went before, making what its arm stands on, where that was made for this trial.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub made_ns: Option<u64>,
+}
+
+/// One line of `trials.jsonl`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TrialRecord {
+    /// Position in the plan.
+    pub order: u32,
+    /// Index of the machine that ran it; 0 where there is one.
+    #[serde(default, skip_serializing_if = "is_first")]
+    pub host: u32,
+    /// Replicate from 1; 0 for the lead-in.
+    pub replicate: u32,
+    /// Index into `Plan::workloads`.
+    pub workload: usize,
+    /// Arm.
+    pub arm: Arm,
+    /// The trial that it repeats, because that one was disturbed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repeats: Option<Repeats>,
+    /// How it ended.
+    pub status: Status,
+    /// Why, unless ok.
+    pub reason: Option<String>,
+    /// When it started, RFC 3339.
+    pub started: String,
+    /// What was measured, unless it failed.
+    pub measured: Option<Measured>,
+    /// What others' work meanwhile counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub background: Option<Measured>,
+    /// What it is judged by.
+    pub evidence: Evidence,
+    /// Files below the bundle with the latency histograms, by class.
+    pub histograms: BTreeMap<String, String>,
+    /// File below the bundle with the rows per second.
+    pub series: Option<String>,
+    /// Nanoseconds after the run until what it wrote was on the device, as far as the kernel knows: an fsync.
+    /// None where it wrote nothing to a file that was open, and in results of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flush_ns: Option<u64>,
+    /// Where the time went; older versions did not tell, and simulated time passes in no time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spent: Option<Spent>,
+}
+
+impl TrialRecord {
+    /// What is claimed to have moved, ramp, drain and others' work included; nothing where it failed.
+    pub fn claims(&self) -> Claims {
+        let claims = |measured: &Measured| measured.claims;
+        let own = self.measured.as_ref().map(claims).unwrap_or_default();
+        own.plus(self.background.as_ref().map(claims).unwrap_or_default())
+    }
+
+    /// Processor time of what worked for the trial and of others' work, nanoseconds.
+    pub fn all_cpu_ns(&self) -> u64 {
+        let both = self.measured.iter().chain(&self.background);
+        both.fold(0, |sum, measured| sum.saturating_add(measured.cpu_ns))
+    }
+}
+
+/// A finished trial with its latencies in memory: what the analysis reads.
+#[derive(Clone, Debug)]
+pub struct Trial {
+    /// Its record.
+    pub record: TrialRecord,
+    /// Service times in nanoseconds by class.
+    pub latency_ns: BTreeMap<String, Tally>,
+}

@@ -1,0 +1,68 @@
+//! What was looked at once before the trials of a study and once after them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use assay_base::presence::Presence;
+use assay_machine::probes::drive_health::Health;
+use assay_machine::probes::energy::Energy;
+use serde::{Deserialize, Serialize};
+
+pub mod facts;
+
+/// What is said of what was not looked at: by an older version, or because nobody asked.
+const NOT_WATCHED: &str = "not watched";
+
+/// What was looked at once before and once after a study.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Surroundings {
+    /// Health of each drive before the first trial, by its kernel name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub health_before: BTreeMap<String, Presence<Health>>,
+    /// The same after the last one.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub health_after: BTreeMap<String, Presence<Health>>,
+    /// Energy while nothing was done, before the first trial.
+    #[serde(default = "not_watched", skip_serializing_if = "is_not_watched")]
+    pub idle: Presence<Energy>,
+    /// Processes that ran a study of their own meanwhile, as they were seen between trials.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub studies: BTreeSet<u32>,
+}
+
+impl Default for Surroundings {
+    fn default() -> Self {
+        Self {
+            health_before: BTreeMap::new(),
+            health_after: BTreeMap::new(),
+            idle: not_watched(),
+            studies: BTreeSet::new(),
+        }
+    }
+}
+
+impl Surroundings {
+    /// Whether nothing was looked at.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+fn not_watched<T>() -> Presence<T> {
+    Presence::absent(NOT_WATCHED)
+}
+
+/// Whether something was not looked at.
+pub fn is_not_watched<T>(seen: &Presence<T>) -> bool {
+    seen.reason() == Some(NOT_WATCHED)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_not_watched_is_not_written() {
+        assert_eq!(serde_json::to_string(&Surroundings::default()).unwrap(), "{}");
+        assert!(serde_json::from_str::<Surroundings>("{}").unwrap().is_empty());
+    }
+}

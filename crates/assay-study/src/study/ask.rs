@@ -1,0 +1,317 @@
+//! Claims that a study puts to the test, and what a storage card is sold as.
+
+use std::collections::BTreeMap;
+use std::str::FromStr;
+
+use super::printed::Claimed;
+
+use assay_base::quantity::{Bytes, Time};
+use serde::{Deserialize, Serialize};
+
+/// A claim that the findings answer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Ask {
+    /// What is claimed.
+    pub kind: AskKind,
+    /// The question in words.
+    pub ask: String,
+    /// What was published, with its figures.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub published: Option<String>,
+    /// Workloads that it is about: the claim is for each of them.
+    pub workloads: Vec<String>,
+    /// Metric; by default the one that the study's verdicts are about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metric: Option<String>,
+    /// Factor over whose levels the claim goes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub factor: Option<String>,
+    /// Levels of other factors that it is about; all of them where none is named.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub at: BTreeMap<String, String>,
+    /// The level that the claim is made of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub level: Option<String>,
+    /// The level that it is held against.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub over: Option<String>,
+    /// The lowest and the highest level at which a peak is claimed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub between: Vec<String>,
+    /// At least this much.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub least: Option<Amount>,
+    /// At most this much.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub most: Option<Amount>,
+}
+
+impl Ask {
+    /// Levels of a factor that it names.
+    pub fn levels_of(&mut self, factor: &str) -> impl Iterator<Item = &mut String> {
+        let own = self.factor.as_deref() == Some(factor);
+        let over = [&mut self.level, &mut self.over].into_iter().flatten().chain(&mut self.between);
+        self.at.get_mut(factor).into_iter().chain(over.filter(move |_| own))
+    }
+}
+
+/// What is claimed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AskKind {
+    /// The metric is best at a level between two.
+    Peak,
+    /// The metric grows in proportion to the factor.
+    Linear,
+    /// The metric does not change with the factor.
+    Flat,
+    /// One level is the best of all.
+    First,
+    /// One level is the worst of all.
+    Last,
+    /// One level is better than another.
+    Beats,
+    /// One level is no different from another, within the margin.
+    Equal,
+    /// The metric is at least, or at most, so much.
+    Reaches,
+    /// One level has at least, or at most, so many times what another has.
+    Ratio,
+    /// One level is the highest at which the metric still is at most so much.
+    Knee,
+    /// One level has as much as the best of all, within the margin.
+    Enough,
+}
+
+impl AskKind {
+    /// The words that study files use.
+    pub const WORDS: [&'static str; 11] = [
+        "peak", "linear", "flat", "first", "last", "beats", "equal", "reaches", "ratio", "knee",
+        "enough",
+    ];
+
+    /// The keys that a claim of this kind needs.
+    pub const fn needs(self) -> &'static [&'static str] {
+        match self {
+            Self::Peak => &["factor", "between"],
+            Self::Linear | Self::Flat => &["factor"],
+            Self::First | Self::Last | Self::Knee | Self::Enough => &["factor", "level"],
+            Self::Beats | Self::Equal => &["factor", "level", "over"],
+            Self::Reaches | Self::Ratio => &[],
+        }
+    }
+}
+
+impl AskKind {
+    /// Whether it is about two levels.
+    pub const fn is_of_two(self) -> bool {
+        matches!(self, Self::Beats | Self::Equal | Self::Ratio)
+    }
+}
+
+impl Ask {
+    /// Whether it leaves open which two levels it is about: the second of what varies, over the first.
+    pub fn is_of_any_two(&self) -> bool {
+        let named = self.level.is_some() || self.over.is_some();
+        let open = self.kind == AskKind::Ratio || self.factor.is_none();
+        self.kind.is_of_two() && open && !named
+    }
+
+    /// The first key that its kind needs and that it lacks.
+    pub fn lacks(&self) -> Option<&'static str> {
+        let there = |key: &str| match key {
+            "factor" => self.factor.is_some(),
+            "level" => self.level.is_some(),
+            "over" => self.over.is_some(),
+            _ => self.between.len() == 2,
+        };
+        let bound = self.least.is_some() || self.most.is_some();
+        let of_two: &[&str] = if self.is_of_any_two() { &[] } else { &["factor", "level", "over"] };
+        let needs = if self.kind.is_of_two() { of_two } else { self.kind.needs() };
+        let needed = needs.iter().copied().find(|key| !there(key));
+        let lacks_most = self.kind == AskKind::Knee && self.most.is_none();
+        let needed = needed.or_else(|| lacks_most.then_some("most"));
+        needed.or_else(|| {
+            (matches!(self.kind, AskKind::Reaches | AskKind::Ratio) && !bound).then_some("least")
+        })
+    }
+}
+
+impl Amount {
+    /// Whether it counts nothing: `4.5 times`, `1/3`.
+    pub fn is_ratio(&self) -> bool {
+        ratio(&self.text).is_some()
+    }
+
+    /// It in the unit of a metric: times of metrics in seconds are read as times, too.
+    pub fn of(&self, metric: &str) -> f64 {
+        let in_seconds = metric.ends_with("_s") && !metric.ends_with("_per_s");
+        let is_time = self.text.parse::<Time>().is_ok();
+        if in_seconds && is_time { self.value / 1e9 } else { self.value }
+    }
+}
+
+/// A number with the unit of what it counts: `90 IOPS`, `95 MB/s`, `100 us`; or a ratio: `1/3`,
+/// `4.5 times`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Amount {
+    /// As it was written.
+    pub text: String,
+    /// In the unit of its metric: operations or bytes per second, or nanoseconds; a ratio as it is.
+    pub value: f64,
+}
+
+impl FromStr for Amount {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let text = text.trim();
+        if let Some(value) = ratio(text) {
+            return Ok(Self { text: text.to_owned(), value });
+        }
+        let plain = text.strip_suffix("IOPS").or_else(|| text.strip_suffix("iops"));
+        let value = match (plain, text.strip_suffix("/s")) {
+            (Some(number), _) => number.trim().parse().map_err(|_| wrong(text)),
+            (None, Some(bytes)) => bytes
+                .parse::<Bytes>()
+                .map(|bytes| bytes.0 as f64)
+                .map_err(|error| format!("{error}/s, as in 95 MB/s")),
+            (None, None) => text.parse::<Time>().map(|time| time.0 as f64).map_err(|_| wrong(text)),
+        }?;
+        let fine = value.is_finite() && value > 0.0;
+        fine.then(|| Self { text: text.to_owned(), value }).ok_or_else(|| wrong(text))
+    }
+}
+
+/// `4.5 times` and `1/3` as numbers above zero.
+fn ratio(text: &str) -> Option<f64> {
+    let number = |text: &str| text.trim().parse::<f64>().ok();
+    let value = match (text.strip_suffix("times"), text.split_once('/')) {
+        (Some(times), _) => number(times)?,
+        (None, Some((above, below))) => number(above)? / number(below)?,
+        (None, None) => return None,
+    };
+    (value.is_finite() && value > 0.0).then_some(value)
+}
+
+fn wrong(text: &str) -> String {
+    format!("`{text}` is no amount: write it like 90 IOPS, 95 MB/s or 100 us")
+}
+
+impl TryFrom<String> for Amount {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+impl From<Amount> for String {
+    fn from(amount: Amount) -> Self {
+        amount.text
+    }
+}
+
+/// What a card or drive is sold as: its row of the flash table holds that against what it does.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Card {
+    /// What is printed on it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub claimed: Option<Claimed>,
+    /// What it costs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub price: Option<Price>,
+    /// The capacity that is printed on it; by default that of the drive.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capacity: Option<Bytes>,
+}
+
+/// An amount of money: `12.50 GBP`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Price {
+    /// How much.
+    pub amount: f64,
+    /// Three letters, as ISO 4217 has them.
+    pub currency: String,
+    /// As it was written.
+    pub text: String,
+}
+
+impl FromStr for Price {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || format!("`{text}` is no price: write it like 12.50 GBP");
+        let (amount, currency) = text.trim().split_once(' ').ok_or_else(wrong)?;
+        let (amount, currency): (f64, &str) =
+            (amount.parse().map_err(|_| wrong())?, currency.trim());
+        let code = currency.len() == 3 && currency.chars().all(|c| c.is_ascii_uppercase());
+        if !code || !amount.is_finite() || amount <= 0.0 {
+            return Err(wrong());
+        }
+        Ok(Self { amount, currency: currency.to_owned(), text: text.trim().to_owned() })
+    }
+}
+
+impl TryFrom<String> for Price {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+impl From<Price> for String {
+    fn from(price: Price) -> Self {
+        price.text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn amounts_have_the_unit_of_what_they_count() {
+        for (text, value) in [
+            ("90 IOPS", 90.0),
+            ("0.5 iops", 0.5),
+            ("95 MB/s", 95e6),
+            ("535.8 MB/s", 535.8e6),
+            ("100 us", 100e3),
+            ("1/4", 0.25),
+            ("4.5 times", 4.5),
+        ] {
+            let amount: Amount = text.parse().unwrap();
+            assert_eq!(amount.value, value, "{text}");
+            assert_eq!(String::from(amount), text);
+        }
+        for text in ["90", "0 IOPS", "-3 IOPS", "95 MB", "fast", "95 /s", "", "0/3", "1/0", "times"]
+        {
+            let message = text.parse::<Amount>().unwrap_err();
+            assert!(!message.contains('\n') && message.contains("95 MB/s"), "{message}");
+        }
+    }
+
+    #[test]
+    fn a_price_names_its_currency() {
+        let price: Price = "12.50 GBP".parse().unwrap();
+        assert_eq!((price.amount, price.currency.as_str()), (12.5, "GBP"));
+        for text in ["12.50", "GBP 12", "12 gbp", "0 EUR", "12 POUND", "-1 EUR"] {
+            assert!(text.parse::<Price>().unwrap_err().contains("12.50 GBP"), "{text}");
+        }
+    }
+
+    #[test]
+    fn every_word_is_a_kind() {
+        for word in AskKind::WORDS {
+            let kind: AskKind = serde_json::from_value(serde_json::json!(word)).unwrap();
+            let known = ["factor", "level", "over", "between"];
+            assert!(kind.needs().iter().all(|key| known.contains(key)));
+        }
+    }
+}

@@ -1,0 +1,404 @@
+//! What must hold between the keys of a study. Every key has been read by itself before.
+
+use std::collections::BTreeMap;
+
+use assay_base::quantity::{Bytes, units::show};
+use assay_kinds::work::{self, Complaints, InStudy};
+use assay_machine::factors::{self, layers};
+
+use super::fields::TARGET_FACTOR;
+use super::file::mistakes::{Mistakes, Places};
+use super::file::reader;
+use super::levels::{self, filled, judged, same};
+use super::{DEFAULT_REPLICATES, Order, Stop, StopRule, Study, words};
+
+/// Arms of a study at most: more cannot be run in any useful time.
+const MOST_ARMS: usize = 1000;
+
+/// Judges a study; levels of baseline and arms become the factors' own words for them.
+pub fn check(study: &mut Study, places: &Places, mistakes: &mut Mistakes) {
+    let mut checker = Checker { places, mistakes };
+    checker.stop(&study.stop, study.replicates);
+    checker.order(study);
+    checker.workloads(study);
+    checker.factors(study);
+    spell(study);
+    let factors = study.factors.clone();
+    checker.arm(&mut study.baseline, "baseline", &factors);
+    for (index, arm) in study.arms.iter_mut().enumerate().take(MOST_ARMS) {
+        checker.arm(arm, &format!("arms/{index}"), &factors);
+    }
+    checker.arms(study);
+    checker.costly(study);
+    checker.grounds(study);
+    checker.work(study);
+    super::claims::check(study, places, mistakes);
+    super::published::check(study, places, mistakes);
+}
+
+struct Checker<'a> {
+    places: &'a Places,
+    mistakes: &'a mut Mistakes,
+}
+
+impl Checker<'_> {
+    /// A mistake in a value.
+    fn value(&mut self, path: &str, message: impl Into<String>, hint: Option<String>) {
+        self.mistakes.add(path, self.places.of(path).value, message, hint);
+    }
+
+    /// A mistake that a key stands for.
+    fn key(&mut self, path: &str, message: impl Into<String>, hint: Option<String>) {
+        self.mistakes.add(path, self.places.of(path).key, message, hint);
+    }
+
+    fn stop(&mut self, stop: &Stop, replicates: u32) {
+        let looks = stop.rule == StopRule::Looks;
+        if self.mistakes.is_wrong("stop/rule") {
+            return;
+        }
+        if looks && stop.looks.is_empty() {
+            let hint = "add for example: looks = [6, 12, 24]".to_owned();
+            self.key("stop", "the rule looks needs the replicates to look after", Some(hint));
+        }
+        let last = stop.looks.last().copied();
+        if looks && replicates != DEFAULT_REPLICATES && last.is_some_and(|last| last != replicates)
+        {
+            let hint = "leave replicates out: the last look says how many there are".to_owned();
+            self.key("replicates", "replicates and looks disagree", Some(hint));
+        }
+        if !looks && !stop.looks.is_empty() {
+            let hint = "add rule = \"looks\", or leave looks out".to_owned();
+            self.key("stop/looks", "looks are for the rule looks only", Some(hint));
+        }
+        if stop.rule == StopRule::Fixed && stop.half_width.is_some() {
+            let message = "a study of fixed length does not end by a half-width";
+            let hint = "add rule = \"open\" or \"looks\", or leave half_width out".to_owned();
+            self.key("stop/half_width", message, Some(hint));
+        }
+        for (index, pair) in stop.looks.windows(2).enumerate() {
+            let (before, after) =
+                (format!("stop/looks/{index}"), format!("stop/looks/{}", index + 1));
+            if pair[1] <= pair[0] && !self.mistakes.is_wrong(&before) {
+                let message = format!("looks go up: {} does not come after {}", pair[1], pair[0]);
+                self.value(&after, message, None);
+            }
+        }
+    }
+
+    /// A study can end early only where one replicate ends before the next begins.
+    fn order(&mut self, study: &Study) {
+        let mixed = matches!(study.order, Order::Crd | Order::Sequential);
+        if mixed && study.stop.rule != StopRule::Fixed && !self.mistakes.is_wrong("order") {
+            let message = format!(
+                "a study in {} order cannot end early: its replicates overlap",
+                study.order.name()
+            );
+            let hint = "write order = \"random\" or \"chained\", or leave stop out".to_owned();
+            self.value("order", message, Some(hint));
+        }
+    }
+
+    fn workloads(&mut self, study: &Study) {
+        if study.workload.is_empty() {
+            let hint = "add a table [[workload]] with name and io".to_owned();
+            self.key("workload", "there is no workload", Some(hint));
+        }
+        let mut seen = BTreeMap::new();
+        for (index, workload) in study.workload.iter().enumerate() {
+            let path = format!("workload/{index}/name");
+            if self.mistakes.is_wrong(&path) {
+                continue;
+            }
+            if let Some(first) = seen.insert(workload.name.as_str(), index + 1) {
+                let message = format!("workload {first} is called \"{}\" already", workload.name);
+                self.value(&path, message, Some("give each workload a name of its own".to_owned()));
+            }
+        }
+    }
+
+    fn factors(&mut self, study: &Study) {
+        for (name, levels) in &study.factors {
+            let path = format!("factors/{name}");
+            let taken = is_taken(study, name);
+            if let Some(hint) = reader::unknown_factor(name).filter(|_| !taken) {
+                let hint = if runs_programs(study) { unnamed(name) } else { hint };
+                self.key(&path, format!("there is no factor \"{name}\""), Some(hint));
+            } else if taken && work::is_work(name) {
+                let message =
+                    format!("{name} is a word of its own: it cannot stand for {{{name}}}");
+                self.key(&path, message, Some(format!("call it my-{name}")));
+            } else if levels.is_empty() {
+                let hint = format!("write for example: {name} = {}", reader::example(name));
+                self.value(&path, format!("{name} has no level"), Some(hint));
+            } else if levels.len() > MOST_ARMS {
+                let (count, most) =
+                    (show::count(levels.len() as u64), show::count(MOST_ARMS as u64));
+                self.key(&path, format!("{name} has {count} levels: the most is {most}"), None);
+            } else {
+                self.levels(&path, name, levels, taken);
+            }
+        }
+        if study.target.is_some() && study.factors.contains_key(TARGET_FACTOR) {
+            let hint = "leave one of the two out".to_owned();
+            let message = "target is set for the whole study and is a factor too";
+            self.key(&format!("factors/{TARGET_FACTOR}"), message, Some(hint));
+        }
+    }
+
+    /// Levels of a factor; those that work takes into its words mean what they say.
+    fn levels(&mut self, path: &str, name: &str, levels: &[String], taken: bool) {
+        let plain = taken && factors::find(name).is_none();
+        let judged = |level: &str| if plain { filled(name, level) } else { judged(name, level) };
+        let same = |one: &str, other: &str| one == other || !plain && same(name, one, other);
+        for (index, level) in levels.iter().enumerate() {
+            let path = format!("{path}/{index}");
+            if let Err((message, hint)) = judged(level) {
+                self.value(&path, message, hint);
+            } else if let Some(first) = levels[..index].iter().find(|one| same(one, level)) {
+                let message = if first == level {
+                    format!("{name} has the level \"{level}\" twice")
+                } else {
+                    format!("{name}: \"{level}\" is the same as \"{first}\"")
+                };
+                self.value(&path, message, None);
+            }
+        }
+    }
+
+    /// The levels of one arm, or of the baseline.
+    fn arm(
+        &mut self,
+        arm: &mut BTreeMap<String, String>,
+        path: &str,
+        factors: &BTreeMap<String, Vec<String>>,
+    ) {
+        if self.mistakes.is_wrong("factors") {
+            return;
+        }
+        for (name, level) in arm.iter_mut() {
+            let path = format!("{path}/{name}");
+            let Some(levels) = factors.get(name) else {
+                self.key(
+                    &path,
+                    format!("{name} is no factor of this study"),
+                    Some(no_factor(name, factors)),
+                );
+                continue;
+            };
+            let own = levels.iter().find(|own| same(name, own, level));
+            if let Some(own) = own {
+                own.clone_into(level);
+            } else if !self.any_wrong_level(name, levels) {
+                let known: Vec<&str> = levels.iter().map(String::as_str).collect();
+                let message = format!("{name} has no level \"{level}\"");
+                self.value(&path, message, Some(format!("its levels are {}", known.join(", "))));
+            }
+        }
+    }
+
+    /// Whether a factor or a level of it is told to be wrong: what is compared with it may be right.
+    fn any_wrong_level(&self, name: &str, levels: &[String]) -> bool {
+        let path = format!("factors/{name}");
+        let wrong = |index| self.mistakes.is_wrong(&format!("{path}/{index}"));
+        self.mistakes.is_wrong(&path) || (0..levels.len()).any(wrong)
+    }
+
+    fn arms(&mut self, study: &Study) {
+        if study.arms.is_empty() {
+            return self.grid(study);
+        }
+        if study.arms.len() > MOST_ARMS {
+            let message = format!(
+                "there are {} settings: the most is {}",
+                show::count(study.arms.len() as u64),
+                show::count(MOST_ARMS as u64)
+            );
+            return self.key("arms", message, None);
+        }
+        if self.mistakes.is_wrong("factors") {
+            return;
+        }
+        for (index, arm) in study.arms.iter().enumerate() {
+            let path = format!("arms/{index}");
+            let lacks = |name: &&String| {
+                let told = self.mistakes.is_wrong(&format!("{path}/{name}"));
+                !arm.contains_key(*name) && !told
+            };
+            let lacking: Vec<&str> =
+                study.factors.keys().filter(lacks).map(String::as_str).collect();
+            if !lacking.is_empty() {
+                let hint = "each of [[arms]] names one level of every factor".to_owned();
+                self.key(
+                    &path,
+                    format!("this setting lacks {}", lacking.join(" and ")),
+                    Some(hint),
+                );
+            } else if let Some(first) = study.arms[..index].iter().position(|one| one == arm) {
+                self.key(&path, format!("this setting is the same as setting {}", first + 1), None);
+            }
+        }
+    }
+
+    fn grid(&mut self, study: &Study) {
+        let lengths: Vec<usize> = study.factors.values().map(Vec::len).collect();
+        let arms = lengths.iter().fold(1_usize, |all, levels| all.saturating_mul(*levels));
+        if arms > MOST_ARMS {
+            let product: Vec<String> = lengths.iter().map(ToString::to_string).collect();
+            let message = format!(
+                "the levels make {} settings ({}): the most is {}",
+                show::count(arms as u64),
+                product.join(" x "),
+                show::count(MOST_ARMS as u64)
+            );
+            let hint = "leave levels out, or list the settings that matter: [[arms]]".to_owned();
+            self.key("factors", message, Some(hint));
+        }
+    }
+
+    fn costly(&mut self, study: &Study) {
+        if self.mistakes.is_wrong("factors") {
+            return;
+        }
+        for (index, name) in study.costly.iter().enumerate() {
+            let path = format!("costly/{index}");
+            if !study.factors.contains_key(name) {
+                let message = format!("\"{name}\" is no factor of this study");
+                self.value(&path, message, Some(no_factor(name, &study.factors)));
+            } else if study.costly[..index].contains(name) {
+                self.value(&path, format!("costly names \"{name}\" twice"), None);
+            }
+        }
+    }
+
+    /// What belongs to something that the study makes.
+    fn grounds(&mut self, study: &Study) {
+        for name in study.factors.keys() {
+            let Some((layer, first)) = layers::of_factor(name).zip(layers::goes_with(name)) else {
+                continue;
+            };
+            let is_told = self.mistakes.is_wrong(&format!("factors/{name}"));
+            if !study.factors.contains_key(first) && !is_told {
+                let what = layers::one(layer.noun());
+                let message = format!("{name} is for {what} that the study makes");
+                let level = reader::example(first);
+                let level = level.split_once(',').map_or(level, |(level, _)| level);
+                let level = level.trim_matches(['[', ']']);
+                let hint = format!("add {first} = [{level}] below [factors]");
+                self.key(&format!("factors/{name}"), message, Some(hint));
+            }
+        }
+        let mut several = study.factors.iter().filter(|(_, levels)| levels.len() > 1);
+        let several = several.find_map(|(name, _)| layers::of_factor(name));
+        if let Some(layer) = several
+            && study.fresh == super::Fresh::Study
+            && !self.mistakes.is_wrong("fresh")
+        {
+            let noun = layer.noun();
+            let message =
+                format!("one device holds one {noun} at a time: several cannot each be made once");
+            let hint = "leave fresh out: each is then made anew in every replicate".to_owned();
+            self.value("fresh", message, Some(hint));
+        }
+    }
+
+    /// What each workload says of itself.
+    fn work(&mut self, study: &Study) {
+        let area = study.area.size.filter(|_| !self.mistakes.is_wrong("area/size"));
+        let has_budget = study.budget.is_some();
+        let around = InStudy { area, has_budget, ..InStudy::of(&study.factors) };
+        for (index, workload) in study.workload.iter().enumerate() {
+            let path = format!("workload/{index}/{}", workload.work.kind().about.name);
+            workload.work.complain(&path, &around, self);
+            self.others(study, index);
+            let background = workload.background.as_ref();
+            let needed = background.map(|io| io.size.0 * u64::from(io.threads));
+            if let Some((needed, area)) =
+                needed.zip(area).filter(|(needed, area)| *needed > area.0 / 2)
+            {
+                let message = format!(
+                    "operations of {} do not fit into half of an area of {area}",
+                    Bytes(needed)
+                );
+                self.value(&format!("workload/{index}/background/size"), message, None);
+            }
+        }
+    }
+}
+
+impl Checker<'_> {
+    /// Beside others' work the study makes none.
+    fn others(&mut self, study: &Study, index: usize) {
+        let workload = &study.workload[index];
+        if !workload.work.is_others() {
+            return;
+        }
+        let name = workload.work.kind().about.name;
+        let hint = format!("leave the others out: {name} is a study of its own");
+        if study.workload.len() > 1 {
+            let message =
+                format!("beside {name} nothing is run, and a study runs one workload more");
+            self.key(&format!("workload/{index}/{name}"), message, Some(hint));
+        } else if workload.background.is_some() {
+            let message =
+                format!("{name} looks at others' work: a background load would change it");
+            let hint = "leave background out".to_owned();
+            self.key(&format!("workload/{index}/background"), message, Some(hint));
+        }
+    }
+}
+
+impl Complaints for Checker<'_> {
+    fn value(&mut self, path: &str, message: String, hint: Option<String>) {
+        Checker::value(self, path, message, hint);
+    }
+
+    fn key(&mut self, path: &str, message: String, hint: Option<String>) {
+        Checker::key(self, path, message, hint);
+    }
+
+    fn is_wrong(&self, path: &str) -> bool {
+        self.mistakes.is_wrong(path)
+    }
+}
+
+/// Whether some work of a study runs programs, whose lines may name factors.
+fn runs_programs(study: &Study) -> bool {
+    study.workload.iter().any(|workload| workload.work.kind().runs_programs)
+}
+
+fn unnamed(factor: &str) -> String {
+    format!("write {{{factor}}} into a line of the command, where it stands for the level")
+}
+
+/// Whether some work of a study names a factor in its own words.
+fn is_taken(study: &Study, factor: &str) -> bool {
+    let around = InStudy::of(&study.factors);
+    study.workload.iter().any(|workload| workload.work.takes(factor, &around))
+}
+
+/// Gives each level its one spelling, in the questions too: a level is called by it from here on.
+fn spell(study: &mut Study) {
+    let taken = |name: &str| is_taken(study, name) && factors::find(name).is_none();
+    let own: Vec<String> = study.factors.keys().filter(|name| !taken(name)).cloned().collect();
+    for name in own {
+        let of = |level: &mut String| *level = levels::spelled(&name, level);
+        study.factors.get_mut(&name).into_iter().flatten().for_each(of);
+        study.question.iter_mut().flat_map(|ask| ask.levels_of(&name)).for_each(of);
+        study.published.iter_mut().filter_map(|one| one.at.get_mut(&name)).for_each(of);
+    }
+}
+
+/// What to write instead of a name that is no factor of the study.
+fn no_factor(name: &str, factors: &BTreeMap<String, Vec<String>>) -> String {
+    let known: Vec<&str> = factors.keys().map(String::as_str).collect();
+    words::did_you_mean(name, &known).unwrap_or_else(|| {
+        if reader::unknown_factor(name).is_none() {
+            format!("add it below [factors]: {name} = {}", reader::example(name))
+        } else if known.is_empty() {
+            "this study has no factors: add them below [factors]".to_owned()
+        } else {
+            format!("its factors are {}", known.join(", "))
+        }
+    })
+}

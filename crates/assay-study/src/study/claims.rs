@@ -1,0 +1,90 @@
+//! What must hold of the questions of a study. Levels are left to the findings: the command line may
+//! name others.
+
+use assay_kinds::work::metrics;
+
+use super::fields::TARGET_FACTOR;
+use super::file::mistakes::{Mistakes, Places};
+use super::{Ask, AskKind, Study, words};
+
+/// Judges all questions.
+pub fn check(study: &Study, places: &Places, mistakes: &mut Mistakes) {
+    for (index, ask) in study.question.iter().enumerate() {
+        let path = format!("question/{index}");
+        if ["kind", "workloads", "least", "most"]
+            .iter()
+            .any(|key| mistakes.is_wrong(&format!("{path}/{key}")))
+        {
+            continue;
+        }
+        if let Some((key, message, hint)) = mistake(study, ask) {
+            let place = places.of(&path);
+            let path = if key.is_empty() { path } else { format!("{path}/{key}") };
+            let span = if key.is_empty() { place.key } else { places.of(&path).value };
+            mistakes.add(&path, span, message, hint);
+        }
+    }
+}
+
+/// The first mistake of a question: its key, what is wrong, what to write.
+fn mistake(study: &Study, ask: &Ask) -> Option<(&'static str, String, Option<String>)> {
+    if let Some(key) = ask.lacks() {
+        let hint = example(key).map(|example| format!("add {example}"));
+        return Some(("", format!("this kind of question needs {key}"), hint));
+    }
+    let names: Vec<&str> = study.workload.iter().map(|work| work.name.as_str()).collect();
+    if ask.workloads.is_empty() {
+        let hint = format!("workloads are {}", names.join(", "));
+        return Some(("workloads", "a question is about a workload".to_owned(), Some(hint)));
+    }
+    // Classes of requests are called by the workload that they are of: `backup, reads`.
+    let own = |name: &str| name.split(", ").next().is_some_and(|own| names.contains(&own));
+    if let Some(unknown) = ask.workloads.iter().find(|name| !own(name)) {
+        let hint = words::did_you_mean(unknown, &names);
+        let all = || format!("workloads are {}", names.join(", "));
+        let message = format!("there is no workload \"{unknown}\"");
+        return Some(("workloads", message, Some(hint.unwrap_or_else(all))));
+    }
+    let known = |name: &&String| study.factors.contains_key(*name) || *name == TARGET_FACTOR;
+    if let Some(name) = ask.factor.iter().chain(ask.at.keys()).find(|name| !known(name)) {
+        let key = if ask.at.contains_key(name) { "at" } else { "factor" };
+        return Some((key, format!("{name} is no factor of this study"), None));
+    }
+    let amount = ask.least.as_ref().or(ask.most.as_ref())?;
+    if amount.is_ratio() != (ask.kind == AskKind::Ratio) {
+        let key = if ask.least.is_some() { "least" } else { "most" };
+        let hint =
+            "a ratio is written like 1/3 or \"4.5 times\", and asked for by kind = \"ratio\"";
+        return Some((
+            key,
+            format!("{} does not fit this kind", amount.text),
+            Some(hint.to_owned()),
+        ));
+    }
+    if amount.is_ratio() {
+        return None;
+    }
+    let wanted = unit_of(ask.metric.as_deref()?)?;
+    let fits = amount.text.to_lowercase().ends_with(wanted)
+        || (wanted == "s" && !amount.text.contains('/') && !amount.text.contains("IOPS"));
+    (!fits).then(|| {
+        let metric = ask.metric.as_deref().unwrap_or_default();
+        let key = if ask.least.is_some() { "least" } else { "most" };
+        (key, format!("{} is no amount of {metric}", amount.text), None)
+    })
+}
+
+fn example(key: &str) -> Option<&'static str> {
+    super::fields::QUESTION.find(key).map(|field| field.example)
+}
+
+/// How amounts of a metric end.
+fn unit_of(metric: &str) -> Option<&'static str> {
+    let known = metrics::find(metric)?;
+    match known.name {
+        "iops" => Some("iops"),
+        name if name.ends_with("_bytes_per_s") => Some("b/s"),
+        name if name.ends_with("_ns") => Some("s"),
+        _ => None,
+    }
+}

@@ -1,0 +1,199 @@
+//! Study files: TOML to [`Study`] and back.
+//!
+//! Reading goes in three steps, and tells all mistakes of the step that it ends at: the TOML
+//! itself; then every key by its row in [`super::fields`]; with it what must hold between keys
+//! ([`super::check`]).
+
+pub(super) mod mistakes;
+pub(super) mod reader;
+pub(super) mod scalar;
+mod typed;
+
+use assay_base::failure::{Failure, Outcome};
+use assay_base::outside;
+use toml::de::{DeTable, Error};
+use toml_parser::Source;
+use toml_parser::lexer::TokenKind;
+
+use super::{FORMAT, Study, check, words};
+use mistakes::Mistakes;
+pub use typed::Typed;
+
+/// A study file to start from; it is read in tests.
+pub const EXAMPLE: &str = include_str!("example.toml");
+
+/// What every version's format begins with.
+const FAMILY: &str = "assay-study/";
+
+/// Reads a study; `name` is what the messages call the file. All mistakes are told at once, each
+/// with its place and what to write instead.
+pub fn parse(name: &str, text: &str) -> Outcome<Study> {
+    read(text).map_err(|mistakes| Failure::mistake(mistakes.render(name, text)))
+}
+
+/// Judges a study that options of a command line have changed, by the rules of files; `name` is what the
+/// user calls the study. All mistakes are told at once, each with the option that it comes from: the
+/// user sees no file that they could stand in.
+pub fn changed(name: &str, study: &Study, typed: &[Typed]) -> Outcome<Study> {
+    let text = write(study)?;
+    read(&text).map_err(|mistakes| Failure::mistake(mistakes.by_option(name, typed)))
+}
+
+fn read(text: &str) -> Result<Study, Mistakes> {
+    let mut mistakes = Mistakes::default();
+    if let Some((at, kind)) = too_deep(text) {
+        let message = match kind {
+            TokenKind::Dot => {
+                format!("this key has more than {MOST_OPEN} parts: no key of a study has")
+            }
+            _ => format!("{MOST_OPEN} brackets are open here: close them"),
+        };
+        mistakes.add("brackets", at..at + 1, message, None);
+        return Err(mistakes);
+    }
+    let (root, errors) = DeTable::parse_recoverable(text);
+    for (index, error) in errors.iter().enumerate() {
+        let span = error.span().unwrap_or_default();
+        let (message, hint) = syntax(error.message(), text.get(span.clone()).unwrap_or_default());
+        mistakes.add(&format!("syntax {index}"), span, message, hint);
+    }
+    let root = root.get_ref();
+    if mistakes.is_empty() {
+        another_format(root, &mut mistakes);
+    } else if !errors.iter().all(is_repeated) {
+        // What follows from broken TOML is guesswork: the rest waits until it is mended.
+        return Err(mistakes);
+    }
+    if !mistakes.is_empty() && errors.is_empty() {
+        return Err(mistakes);
+    }
+    let read = reader::read(root);
+    let (places, json) = (read.places, read.json);
+    mistakes.append(read.mistakes);
+    match serde_json::from_value::<Study>(json) {
+        Ok(mut study) => {
+            check::check(&mut study, &places, &mut mistakes);
+            if mistakes.is_empty() {
+                return Ok(study);
+            }
+        }
+        // The rows and the types say the same (tests see to it), so this is a last resort.
+        Err(error) => mistakes.add("", 0..0, error.to_string(), None),
+    }
+    Err(mistakes)
+}
+
+/// Brackets that may be open at once. The library goes on after a mistake by calling itself for each
+/// that was left open: thousands of them would be more than the stack holds.
+const MOST_OPEN: usize = 100;
+
+/// Where more brackets are open, or a key has more parts, than any study needs: each is a call of the
+/// TOML library inside the one before. Told by the library's own tokens: what looks like a bracket in
+/// a text or a comment is none.
+fn too_deep(text: &str) -> Option<(usize, TokenKind)> {
+    let mut open = Vec::new();
+    let mut parts = 0;
+    for token in Source::new(text).lex() {
+        let kind = token.kind();
+        match kind {
+            TokenKind::LeftSquareBracket => open.push(TokenKind::RightSquareBracket),
+            TokenKind::LeftCurlyBracket => open.push(TokenKind::RightCurlyBracket),
+            _ if open.last() == Some(&kind) => drop(open.pop()),
+            _ => {}
+        }
+        parts = match kind {
+            TokenKind::Dot => parts + 1,
+            TokenKind::Whitespace
+            | TokenKind::Atom
+            | TokenKind::LiteralString
+            | TokenKind::BasicString => parts,
+            _ => 0,
+        };
+        if open.len().max(parts) > MOST_OPEN {
+            return Some((token.span().start(), kind));
+        }
+    }
+    None
+}
+
+/// Reads a study that this program has stored. It was judged when it was made: later rules must not
+/// make an old result unreadable.
+pub fn stored(name: &str, text: &str) -> Outcome<Study> {
+    let study: Study = toml::from_str(text).map_err(|error| {
+        Failure::mistake(format!("{name}: {}", error.message().replace('\n', " ")))
+    })?;
+    if study.format == FORMAT {
+        return plain(&study)
+            .map(|()| study)
+            .map_err(|how| Failure::mistake(format!("{name}: {how}; the study is damaged")));
+    }
+    Err(Failure::mistake(format!("{name}: {}; {READS}", unknown_format(&study.format))))
+}
+
+/// Refuses names that are more than text: what a study sets stands in files of the machine.
+fn plain(study: &Study) -> Result<(), String> {
+    for (factor, levels) in &study.factors {
+        outside::plain("a factor", factor)?;
+        levels.iter().try_for_each(|level| outside::plain("a level", level))?;
+    }
+    for (factor, level) in study.arms.iter().flatten().chain(&study.baseline) {
+        outside::plain("a factor", factor)?;
+        outside::plain("a level", level)?;
+    }
+    study.workload.iter().try_for_each(|workload| outside::plain("a workload", &workload.name))?;
+    study.confirms.iter().try_for_each(|id| outside::plain("a result", id))
+}
+
+/// Writes a study as it would be read again.
+pub fn write(study: &Study) -> Outcome<String> {
+    toml::to_string(study)
+        .map_err(|error| Failure::mistake(format!("the study cannot be written as TOML: {error}")))
+}
+
+const READS: &str = "this version reads assay-study/1";
+
+fn unknown_format(format: &str) -> String {
+    format!("the format \"{format}\" is not known here")
+}
+
+/// A file of another version is judged by that version alone.
+fn another_format(root: &DeTable<'_>, mistakes: &mut Mistakes) {
+    let Some(value) = root.get("format") else { return };
+    if let Some(format) = value.get_ref().as_str()
+        && format.starts_with(FAMILY)
+        && format != FORMAT
+    {
+        mistakes.add("format", value.span(), unknown_format(format), Some(READS.to_owned()));
+    }
+}
+
+fn is_repeated(error: &Error) -> bool {
+    error.message() == REPEATED
+}
+
+/// What the parser says of a key that stands twice.
+const REPEATED: &str = "duplicate key";
+
+/// A parser's message in our words where it has none for people; `at` is the text that it is about.
+fn syntax(message: &str, at: &str) -> (String, Option<String>) {
+    let word = at.trim();
+    let bare = word.starts_with(char::is_alphabetic) && !word.contains(['"', '\n']);
+    let (ours, hint) = match message {
+        REPEATED => ("this key stands here a second time", None),
+        _ if message.starts_with("string values must be quoted") && word.is_empty() => {
+            ("the value is missing", None)
+        }
+        _ if bare && (message.starts_with("string values") || message.starts_with("invalid ")) => {
+            match words::did_you_mean(word, &["true", "false"]) {
+                Some(flag) => ("this is no value", Some(flag.replace('"', ""))),
+                None => ("text stands in quotes", Some(format!("write \"{word}\""))),
+            }
+        }
+        "invalid basic string, expected `\"`" => ("this text has no closing quote", None),
+        other => (other, None),
+    };
+    (ours.to_owned(), hint)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,601 @@
+//! Walks a parsed file along the tables of keys: what is good becomes JSON, what is not becomes a
+//! mistake and, where a study cannot be without it, a stand-in, so that the rest is judged too.
+
+use std::ops::Range;
+
+use assay_base::catalogue::keys::{Field, Fields, Form, Need};
+use assay_kinds::work;
+use assay_machine::factors;
+use serde_json::{Map, Value, json};
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::super::fields::{LAW, PUBLISHED, QUESTION, STUDY, TARGET_FACTOR, tables};
+use super::super::{simulated, words};
+use super::mistakes::{Mistakes, Place, Places};
+use super::scalar::{self, Complaint};
+
+/// A file as it was read.
+pub struct Read {
+    /// What is good, in the shape of a study.
+    pub json: Value,
+    /// Where everything stands.
+    pub places: Places,
+    /// What is not good.
+    pub mistakes: Mistakes,
+}
+
+/// Reads a whole file.
+pub fn read(root: &DeTable<'_>) -> Read {
+    let mut reader = Reader { root, places: Places::default(), mistakes: Mistakes::default() };
+    let json = Value::Object(reader.table("", &STUDY, root));
+    Read { json, places: reader.places, mistakes: reader.mistakes }
+}
+
+struct Reader<'a> {
+    root: &'a DeTable<'a>,
+    places: Places,
+    mistakes: Mistakes,
+}
+
+/// The path of a key below another one.
+pub fn join(path: &str, key: &str) -> String {
+    if path.is_empty() { key.to_owned() } else { format!("{path}/{key}") }
+}
+
+type Entry<'v> = &'v Spanned<DeValue<'v>>;
+
+impl Reader<'_> {
+    fn table(&mut self, path: &str, fields: &Fields, table: &DeTable<'_>) -> Map<String, Value> {
+        let mut out = Map::new();
+        let mut meant = Vec::new();
+        for (key, value) in table {
+            let place = Place { key: key.span(), value: value.span() };
+            let field = fields.find(key.get_ref()).or_else(|| {
+                let (field, hint) = unknown_key(key.get_ref(), fields);
+                let message = format!("{} has no key \"{}\"", fields.label, key.get_ref());
+                self.say(&join(&join(path, key.get_ref()), "?"), key.span(), message, hint);
+                meant.extend(field.map(|field| field.name));
+                // What was meant is judged in its place.
+                field.filter(|field| !belongs_elsewhere(key.get_ref(), field))
+            });
+            let Some(field) = field
+                .filter(|field| *field.name == **key.get_ref() || !table.contains_key(field.name))
+            else {
+                continue;
+            };
+            let path = join(path, field.name);
+            self.places.insert(&path, place);
+            if let Some(value) = self.value(&path, field, value) {
+                out.insert(field.name.to_owned(), value);
+            }
+        }
+        for field in fields.rows {
+            if !out.contains_key(field.name) {
+                let told = table.contains_key(field.name) || meant.contains(&field.name);
+                self.missing(path, fields, field, told, &mut out);
+            } else if let Some(older) = field.older.filter(|older| table.contains_key(*older))
+                && table.contains_key(field.name)
+            {
+                let message =
+                    format!("{older} is the older name of {}, which is there", field.name);
+                let place = self.places.of(&join(path, field.name)).key;
+                self.say(&join(path, older), place, message, Some(format!("leave {older} out")));
+            }
+        }
+        self.one_kind(path, fields, (table, &meant), &mut out);
+        out
+    }
+
+    /// Exactly one of the keys that stand for each other.
+    fn one_kind(
+        &mut self,
+        path: &str,
+        fields: &Fields,
+        (table, meant): (&DeTable<'_>, &[&str]),
+        out: &mut Map<String, Value>,
+    ) {
+        let all = || fields.rows.iter().filter(|field| field.need == Need::OneOf);
+        let Some(first) = all().next() else { return };
+        let given: Vec<&Field> = all().filter(|field| table.contains_key(field.name)).collect();
+        if given.is_empty() && !all().any(|field| meant.contains(&field.name)) {
+            let place = self.places.of(path).key;
+            let message = format!("{} has nothing to do", fields.label);
+            let hint = Some(format!("add {}", first.example));
+            self.say(&join(path, first.name), place, message, hint);
+        }
+        for extra in given.iter().skip(1) {
+            let place = self.places.of(&join(path, extra.name)).key;
+            let message =
+                format!("{} is of one kind: {} is there already", fields.label, given[0].name);
+            self.say(&join(path, extra.name), place, message, Some("leave one out".to_owned()));
+            out.remove(extra.name);
+        }
+        if !all().any(|field| out.contains_key(field.name)) {
+            let stands = given.first().copied().unwrap_or(first);
+            out.insert(stands.name.to_owned(), stand_in(stands));
+        }
+    }
+
+    /// Fills in what is not there: from a factor, or a stand-in after saying so.
+    fn missing(
+        &mut self,
+        path: &str,
+        fields: &Fields,
+        field: &'static Field,
+        told: bool,
+        out: &mut Map<String, Value>,
+    ) {
+        if matches!(field.need, Need::Never | Need::OneOf) {
+            return;
+        }
+        let own = join(path, field.name);
+        let level = self.first_level(field);
+        if !told && (field.need == Need::Always || level.is_none()) {
+            let hint = match (field.need, &field.form) {
+                (Need::UnlessFactor, _) => {
+                    format!("add {}, or make {} a factor", field.example, field.name)
+                }
+                (_, Form::Tables(inner)) => {
+                    let keys = needed_names(inner);
+                    let keys = keys.join(" and ");
+                    format!("add a table {} with {keys}", field.example)
+                }
+                _ => format!("add {}", field.example),
+            };
+            let place = self.places.of(path).key;
+            self.say(&own, place, format!("{} has no {}", fields.label, field.name), Some(hint));
+        }
+        let filled = level.filter(|level| accepted(field.name, level)).map(Value::String);
+        out.insert(field.name.to_owned(), filled.unwrap_or_else(|| stand_in(field)));
+    }
+
+    /// The first level of the factor that supplies a key.
+    fn first_level(&self, field: &Field) -> Option<String> {
+        if field.need != Need::UnlessFactor {
+            return None;
+        }
+        let factors = self.root.get("factors")?.get_ref().as_table()?;
+        let levels = factors.get(field.name)?.get_ref().as_array();
+        let first = levels.and_then(|levels| level(levels.first()?.get_ref()).ok());
+        Some(first.unwrap_or_default())
+    }
+
+    fn value(&mut self, path: &str, field: &'static Field, value: Entry<'_>) -> Option<Value> {
+        let read = match &field.form {
+            Form::Table(fields) => self.inner(path, field, fields, value),
+            Form::Tables(fields) => return self.tables(path, field, fields, value),
+            Form::OneOf(fields) => return self.one_of(path, field, fields, value),
+            Form::Law(fields) => return self.law(path, field, fields, value),
+            Form::Factors => return self.factors(path, field, value),
+            Form::Arm => return self.arm(path, field, value),
+            Form::Arms => return self.list(path, field, value, Self::arm),
+            Form::Rising { least, most } => {
+                return self.list(path, field, value, |reader, path, field, item| {
+                    let read = scalar::whole(field, *least..=*most, item.get_ref());
+                    reader.kept(path, item.span(), read)
+                });
+            }
+            Form::FactorNames => {
+                return self.list(path, field, value, |reader, path, field, item| {
+                    let wrong = || scalar::wrong_type(field, "names of factors", item.get_ref());
+                    let read = item.get_ref().as_str().map(|text| json!(text)).ok_or_else(wrong);
+                    reader.kept(path, item.span(), read)
+                });
+            }
+            Form::Names(choices) => {
+                return self.list(path, field, value, |reader, path, field, item| {
+                    let read = scalar::word(field, &choices(), item.get_ref());
+                    reader.kept(path, item.span(), read)
+                });
+            }
+            Form::Words => {
+                return self.list(path, field, value, |reader, path, _, item| {
+                    let read = level(item.get_ref()).map(Value::String);
+                    reader.kept(path, item.span(), read)
+                });
+            }
+            _ => scalar::read(field, value.get_ref()),
+        };
+        self.kept(path, value.span(), read)
+    }
+
+    /// What was read, or nothing after saying why.
+    fn kept(
+        &mut self,
+        path: &str,
+        span: Range<usize>,
+        read: Result<Value, Complaint>,
+    ) -> Option<Value> {
+        read.map_err(|complaint| self.say(path, span, complaint.message, complaint.hint)).ok()
+    }
+
+    fn say(&mut self, path: &str, span: Range<usize>, message: String, hint: Option<String>) {
+        self.mistakes.add(path, span, message, hint);
+    }
+
+    fn inner(
+        &mut self,
+        path: &str,
+        field: &Field,
+        fields: &Fields,
+        value: Entry<'_>,
+    ) -> Result<Value, Complaint> {
+        match value.get_ref().as_table() {
+            Some(table) => Ok(Value::Object(self.table(path, fields, table))),
+            None => Err(scalar::wrong_type(field, "a table", value.get_ref())),
+        }
+    }
+
+    /// `[[workload]]`.
+    fn tables(
+        &mut self,
+        path: &str,
+        field: &'static Field,
+        fields: &'static Fields,
+        value: Entry<'_>,
+    ) -> Option<Value> {
+        if value.get_ref().is_table() {
+            let message = format!("{} is a list of tables", field.name);
+            let hint = format!("write it with two brackets: {}", field.example);
+            self.say(path, value.span(), message, Some(hint));
+            return None;
+        }
+        self.list(path, field, value, |reader, path, field, item| {
+            let read = reader.inner(path, field, fields, item);
+            reader.kept(path, item.span(), read)
+        })
+    }
+
+    /// A list whose entries are read one by one; stand-ins keep the others where they are.
+    fn list(
+        &mut self,
+        path: &str,
+        field: &'static Field,
+        value: Entry<'_>,
+        mut read: impl FnMut(&mut Self, &str, &'static Field, Entry<'_>) -> Option<Value>,
+    ) -> Option<Value> {
+        let Some(items) = value.get_ref().as_array() else {
+            let complaint = scalar::wrong_type(field, "a list", value.get_ref());
+            return self.kept(path, value.span(), Err(complaint));
+        };
+        let mut out = Vec::new();
+        for (index, item) in items.iter().enumerate() {
+            let path = join(path, &index.to_string());
+            self.places.insert(&path, Place { key: item.span(), value: item.span() });
+            out.push(read(self, &path, field, item).unwrap_or_else(|| entry_stand_in(&field.form)));
+        }
+        Some(Value::Array(out))
+    }
+
+    /// `target`: a table with one key.
+    fn one_of(
+        &mut self,
+        path: &str,
+        field: &'static Field,
+        fields: &Fields,
+        value: Entry<'_>,
+    ) -> Option<Value> {
+        let keys = words::choice(&fields.names());
+        let Some(table) = value.get_ref().as_table() else {
+            let complaint = scalar::wrong_type(field, "a table", value.get_ref());
+            let hint = match value.get_ref().as_str() {
+                Some(text) if !text.contains('"') => format!("write {}", target(text)),
+                _ => format!("write for example: {}", field.example),
+            };
+            let complaint = Complaint::new(complaint.message, hint);
+            return self.kept(path, value.span(), Err(complaint));
+        };
+        let read = self.table(path, fields, table);
+        if table.len() == 1 {
+            return (!read.is_empty()).then_some(Value::Object(read));
+        }
+        let place = self.places.of(path).key;
+        let count = if table.is_empty() { "no" } else { "more than one" };
+        let message = format!("{} names {count} place: it takes one of {keys}", field.name);
+        self.say(path, place, message, Some(format!("write for example: {}", field.example)));
+        None
+    }
+
+    /// The law of a simulated drive, as text whichever way it was written.
+    fn law(
+        &mut self,
+        path: &str,
+        field: &Field,
+        fields: &Fields,
+        value: Entry<'_>,
+    ) -> Option<Value> {
+        let text = match value.get_ref() {
+            DeValue::Table(table) => {
+                let read = self.table(path, fields, table);
+                law_text(&read)
+            }
+            other => {
+                let read = scalar::read(field, other);
+                self.kept(path, value.span(), read)?.as_str()?.to_owned()
+            }
+        };
+        // A key of the table that is wrong by itself has been told already.
+        let told = LAW.names().iter().any(|key| self.mistakes.is_wrong(&join(path, key)));
+        if let Some(message) = law_mistake(&text) {
+            let place = self.places.of(path);
+            let span = if value.get_ref().is_table() { place.key } else { place.value };
+            let hint = format!("write for example: {}", field.example);
+            if !told {
+                self.say(path, span, message, Some(hint));
+            }
+            return None;
+        }
+        Some(Value::String(text))
+    }
+
+    fn factors(&mut self, path: &str, field: &Field, value: Entry<'_>) -> Option<Value> {
+        let Some(table) = value.get_ref().as_table() else {
+            let complaint = scalar::wrong_type(field, "a table", value.get_ref());
+            return self.kept(path, value.span(), Err(complaint));
+        };
+        let mut out = Map::new();
+        for (key, value) in table {
+            let name: &str = key.get_ref();
+            let path = join(path, name);
+            self.places.insert(&path, Place { key: key.span(), value: value.span() });
+            let levels = self.levels(&path, name, value);
+            out.insert(name.to_owned(), Value::Array(levels));
+        }
+        Some(Value::Object(out))
+    }
+
+    fn levels(&mut self, path: &str, name: &str, value: Entry<'_>) -> Vec<Value> {
+        let Some(items) = value.get_ref().as_array() else {
+            let found = scalar::kind_of(value.get_ref());
+            let message = format!("{name}: expected a list of levels, found {found}");
+            let known = unknown_factor(name).is_none() || self.is_named_by_work(name);
+            let hint = match level(value.get_ref()) {
+                _ if !known => unknown_factor(name),
+                Ok(text) => Some(listed(name, &text, value.get_ref())),
+                Err(_) => Some(format!("write for example: {name} = {}", example(name))),
+            };
+            let (span, message) = if known {
+                (value.span(), message)
+            } else {
+                (self.places.of(path).key, format!("there is no factor \"{name}\""))
+            };
+            self.say(path, span, message, hint);
+            return Vec::new();
+        };
+        let mut levels = Vec::new();
+        for (index, item) in items.iter().enumerate() {
+            let path = join(path, &index.to_string());
+            self.places.insert(&path, Place { key: item.span(), value: item.span() });
+            let read = level(item.get_ref()).map(Value::String);
+            levels.push(self.kept(&path, item.span(), read).unwrap_or_else(|| json!("")));
+        }
+        levels
+    }
+
+    /// Whether some work has `{name}` in its words.
+    fn is_named_by_work(&self, name: &str) -> bool {
+        let work = self.root.get("workload");
+        work.is_some_and(|work| mentions(work.get_ref(), &format!("{{{name}}}")))
+    }
+
+    fn arm(&mut self, path: &str, field: &'static Field, value: Entry<'_>) -> Option<Value> {
+        let Some(table) = value.get_ref().as_table() else {
+            let complaint = scalar::wrong_type(field, "a table", value.get_ref());
+            return self.kept(path, value.span(), Err(complaint));
+        };
+        let mut out = Map::new();
+        for (key, value) in table {
+            let name: &str = key.get_ref();
+            let path = join(path, name);
+            self.places.insert(&path, Place { key: key.span(), value: value.span() });
+            let read = level(value.get_ref()).map(Value::String);
+            if let Some(level) = self.kept(&path, value.span(), read) {
+                out.insert(name.to_owned(), level);
+            }
+        }
+        Some(Value::Object(out))
+    }
+}
+
+/// Whether a text stands in any text of a value.
+fn mentions(value: &DeValue<'_>, text: &str) -> bool {
+    match value {
+        DeValue::String(own) => own.contains(text),
+        DeValue::Array(items) => items.iter().any(|item| mentions(item.get_ref(), text)),
+        DeValue::Table(table) => table.values().any(|item| mentions(item.get_ref(), text)),
+        _ => false,
+    }
+}
+
+/// A level as text.
+fn level(value: &DeValue<'_>) -> Result<String, Complaint> {
+    match value {
+        DeValue::String(text) if text.chars().any(char::is_control) => {
+            Err(Complaint::plain("a level has no line ends and no other control characters"))
+        }
+        DeValue::String(text) => Ok(text.clone().into_owned()),
+        DeValue::Integer(number) => Ok(scalar::decimal(number)),
+        DeValue::Boolean(flag) => Ok(flag.to_string()),
+        other => Err(Complaint::plain(format!(
+            "a level is text, a whole number, true or false, not {}",
+            scalar::kind_of(other)
+        ))),
+    }
+}
+
+/// How to write one level, or a range, as a list.
+fn listed(name: &str, text: &str, value: &DeValue<'_>) -> String {
+    match range(text) {
+        Some(levels) => format!("list the levels: {name} = [{levels}]"),
+        None if value.is_str() => format!("write {name} = [\"{text}\"]"),
+        None => format!("write {name} = [{text}]"),
+    }
+}
+
+/// The levels that a range such as `1..8` may mean: each twice the one before.
+pub fn range(text: &str) -> Option<String> {
+    let (first, last) = text.split_once("..").or_else(|| text.split_once('-'))?;
+    let first: u64 = first.trim().parse().ok()?;
+    let last: u64 = last.trim_start_matches(['.', '=']).trim().parse().ok()?;
+    let mut levels = Vec::new();
+    let mut next = first.max(1);
+    while next < last && levels.len() < 8 {
+        levels.push(next.to_string());
+        next = next.saturating_mul(2);
+    }
+    levels.push(last.to_string());
+    (first < last).then(|| levels.join(", "))
+}
+
+/// Levels of a factor as an example.
+pub fn example(name: &str) -> &'static str {
+    let parameter = work::parameter(name).map(|parameter| parameter.example);
+    let other = || factors::find(name).map(factors::Factor::example);
+    parameter.or_else(other).unwrap_or(super::super::fields::TARGET_EXAMPLE)
+}
+
+/// Names of all factors.
+pub fn factor_names() -> Vec<&'static str> {
+    let parameters = work::parameters().into_iter().map(|parameter| parameter.about.name);
+    let others = factors::all().map(|factor| factor.about().name);
+    parameters.chain(others).chain([TARGET_FACTOR]).collect()
+}
+
+/// What to write instead of a factor that there is not; nothing where there is one.
+pub fn unknown_factor(name: &str) -> Option<String> {
+    let known = factor_names();
+    if known.contains(&name) || factors::find(name).is_some() {
+        return None;
+    }
+    if let Some(field) = STUDY.find(name) {
+        return Some(format!(
+            "{name} belongs to the study itself: move it above the first line in [ ] ({})",
+            field.example
+        ));
+    }
+    if name.starts_with("tunable:") {
+        return Some(
+            "write tunable:/sys/... or tunable:/proc/sys/..., a path without ..".to_owned(),
+        );
+    }
+    let all = || "assay list factors names them all".to_owned();
+    Some(words::did_you_mean(name, &known).unwrap_or_else(all))
+}
+
+/// The key that was meant by one that there is not (of this table, or the table that it belongs
+/// into), and what to write instead.
+fn unknown_key(name: &str, fields: &Fields) -> (Option<&'static Field>, Option<String>) {
+    // Keys of a question are common words: who writes one elsewhere means something else.
+    let common = [QUESTION.label, PUBLISHED.label];
+    let other = |other: &&Fields| {
+        other.label != fields.label && !common.contains(&other.label) && other.find(name).is_some()
+    };
+    let Some(home) = tables().find(other) else {
+        let known = fields.names();
+        let near = words::nearest(name, &known);
+        let hint = words::did_you_mean(name, &known);
+        let all = || format!("known here: {}", known.join(", "));
+        return (near.and_then(|near| fields.find(near)), Some(hint.unwrap_or_else(all)));
+    };
+    let example = home.find(name).map_or("", |field| field.example);
+    let hint = match home.label {
+        "a study" => {
+            format!("{name} belongs to the study itself: move it above the first line in [ ]")
+        }
+        "a workload" => format!("{name} belongs to a workload: write it below [[workload]]"),
+        label if example.starts_with(label) => format!("write {example}"),
+        label => format!("{name} belongs into {label}: {label} = {{ {example}, ... }}"),
+    };
+    (fields.find(home.label), Some(hint))
+}
+
+/// Whether a key is one of the table that `field` stands for.
+fn belongs_elsewhere(name: &str, field: &Field) -> bool {
+    tables().any(|fields| fields.label == field.name && fields.find(name).is_some())
+}
+
+/// Whether a parameter takes a level.
+pub fn accepted(name: &str, level: &str) -> bool {
+    work::KINDS.iter().filter_map(|kind| work::at_level(kind, name, level)).any(|set| set.is_ok())
+}
+
+/// What is wrong with the law of a simulated drive.
+pub fn law_mistake(text: &str) -> Option<String> {
+    let message = scalar::quoted(&simulated::law(text).err()?.message);
+    let message = message.split("; write it like").next().unwrap_or_default();
+    let start = scalar::quoted(&format!("{}{text}: ", simulated::PREFIX));
+    Some(format!("simulated: {}", message.strip_prefix(&start).unwrap_or(message)))
+}
+
+/// A target that was written as one word.
+fn target(text: &str) -> String {
+    match text.strip_prefix(simulated::PREFIX) {
+        Some(law) => format!("target = {{ simulated = \"{law}\" }}"),
+        None if text.starts_with("/dev/") => format!("target = {{ device = \"{text}\" }}"),
+        None => format!("target = {{ directory = \"{text}\" }}"),
+    }
+}
+
+fn law_text(read: &Map<String, Value>) -> String {
+    let bare = |key: &str| read.get(key).and_then(Value::as_str).map(|text| text.replace(' ', ""));
+    let times = ["mean", "p99"].into_iter().filter_map(|key| Some(format!("{key}={}", bare(key)?)));
+    let servers = read.get("servers").and_then(Value::as_u64).unwrap_or(1);
+    let held = ["size", "holds", "lie"].into_iter();
+    let held = held.filter_map(|key| Some(format!("{key}={}", bare(key)?)));
+    let parts =
+        bare("law").into_iter().chain(times).chain([format!("servers={servers}")]).chain(held);
+    parts.collect::<Vec<_>>().join(",")
+}
+
+/// Names of the keys that a table must have; of those that stand for each other the first.
+fn needed_names(fields: &Fields) -> Vec<&'static str> {
+    let one = fields.rows.iter().find(|row| row.need == Need::OneOf).map(|row| row.name);
+    let always = fields.rows.iter().filter(|row| row.need == Need::Always).map(|row| row.name);
+    always.chain(one).collect()
+}
+
+/// A good value for what is missing or wrong.
+fn stand_in(field: &Field) -> Value {
+    match &field.form {
+        Form::Word(choices) => json!(choices().first()),
+        Form::Whole { least, .. } => json!(least),
+        Form::Flag => json!(true),
+        Form::Size { .. } => json!("4 KiB"),
+        Form::Time { .. } => json!("10 s"),
+        Form::Share | Form::Start => json!("5 %"),
+        Form::Mix => json!("read"),
+        Form::Content => json!("random"),
+        Form::Table(fields) => table_stand_in(fields),
+        Form::Amount => json!("90 IOPS"),
+        Form::Price => json!("1 EUR"),
+        Form::Claims => json!("95 MB/s"),
+        Form::Tables(_)
+        | Form::Arms
+        | Form::Rising { .. }
+        | Form::FactorNames
+        | Form::Names(_)
+        | Form::Words => {
+            json!([])
+        }
+        Form::OneOf(_) | Form::Factors | Form::Arm => json!({}),
+        Form::Text | Form::Name | Form::Law(_) => json!("-"),
+    }
+}
+
+/// The same for one entry of a list.
+fn entry_stand_in(form: &Form) -> Value {
+    match form {
+        Form::Tables(fields) => table_stand_in(fields),
+        Form::Rising { least, .. } => json!(least),
+        Form::Arms => json!({}),
+        _ => json!(""),
+    }
+}
+
+fn table_stand_in(fields: &Fields) -> Value {
+    let needed = |field: &&Field| matches!(field.need, Need::Always | Need::UnlessFactor);
+    let one = fields.rows.iter().find(|field| field.need == Need::OneOf);
+    let all = fields.rows.iter().filter(needed).chain(one);
+    Value::Object(all.map(|field| (field.name.to_owned(), stand_in(field))).collect())
+}

@@ -1,0 +1,295 @@
+use assay_base::quantity::{Bytes, Percent, Time};
+use assay_kinds::work::io::{Asked, AskedEngine, Content, Mix, Pattern, WriteSync};
+use assay_kinds::work::{Asks as _, KINDS, Kind as _};
+use proptest::prelude::*;
+
+use super::*;
+use crate::study::{Cache, Fresh, LeadIn, Order, Prime, StopRule, Target, presets};
+
+/// Every field set to something that is not its default.
+fn full() -> Study {
+    let mut study = presets::check().unwrap();
+    let level = |name: &str, level: &str| (name.to_owned(), level.to_owned());
+    let levels = |name: &str, levels: &[&str]| {
+        (name.to_owned(), levels.iter().map(|&level| level.to_owned()).collect())
+    };
+    study.confirms = Some("20261120-1031".to_owned());
+    study.lead = Some("surface".to_owned());
+    study.replicates = 12;
+    study.members = Some(4);
+    study.margin = Some(Percent(2.5));
+    study.primary = Some("latency_p99_ns".to_owned());
+    study.control = Some(false);
+    study.order = Order::Rcbd;
+    study.lead_in = LeadIn::Whole;
+    study.budget = Some(Time(90_000_000_000));
+    study.seed = Some(7);
+    study.costly = vec!["size".to_owned()];
+    study.repeat_disturbed = false;
+    study.probes = vec!["block-latency".to_owned()];
+    study.meter = Some("meter.csv".to_owned());
+    study.target = Some(Target::Directory("/mnt/card \"2\"".to_owned()));
+    study.area.size = Some(Bytes(64 << 20));
+    study.area.start = Some("50 %".parse().unwrap());
+    study.area.align = Some(Bytes(2 << 20));
+    study.prepare.prime = Some(Prime { passes: 2, content: Content::Zero });
+    study.prepare.discard = true;
+    study.prepare.cache = Some(Cache::Warm);
+    study.prepare.settle = Some(Time(2_000_000_000));
+    study.fresh = Fresh::Study;
+    study.stop.rule = StopRule::Looks;
+    study.stop.looks = vec![6, 12];
+    study.stop.half_width = Some(Percent(3.0));
+    study.factors =
+        [levels("size", &["4 KiB", "1 MiB"]), levels("direct", &["true", "false"])].into();
+    study.baseline = [level("size", "4 KiB")].into();
+    study.arms = vec![
+        [level("size", "4 KiB"), level("direct", "true")].into(),
+        [level("size", "1 MiB"), level("direct", "false")].into(),
+    ];
+    let flash = presets::find("flash").unwrap().unwrap();
+    study.question = flash.question;
+    let ask = &mut study.question[0];
+    ask.workloads = vec!["random-read-q1".to_owned()];
+    (ask.factor, ask.at) = (Some("size".to_owned()), [level("direct", "true")].into());
+    (ask.level, ask.over) = (Some("4 KiB".to_owned()), Some("1 MiB".to_owned()));
+    ask.between = vec!["4 KiB".to_owned(), "1 MiB".to_owned()];
+    ask.most = "100 IOPS".parse().ok();
+    study.question[1].workloads = vec!["random-write-q1".to_owned()];
+    study.articles = vec!["Intel SSD 520 Goodness".to_owned()];
+    study.published = vec![crate::study::Pointer {
+        article: Some("Pegasus2 Impressions".to_owned()),
+        table: "anchors.csv".to_owned(),
+        row: vec!["read (AJA / BlackMagic)".to_owned()],
+        column: "value".to_owned(),
+        part: Some(2),
+        unit: Some("MB/s".to_owned()),
+        name: Some("{item}".to_owned()),
+        workload: "random-read-q1".to_owned(),
+        metric: "bandwidth_bytes_per_s".to_owned(),
+        at: [level("direct", "true")].into(),
+        ratio: Some("size".to_owned()),
+    }];
+    study.card = Some(crate::study::Card {
+        claimed: "95 MB/s".parse().ok(),
+        price: "12.50 GBP".parse().ok(),
+        capacity: Some(Bytes(16_000_000_000)),
+    });
+    let timed = Asked { time: Some(Time(3_000_000)), ramp: Some(Time(0)), ..Asked::sample() };
+    let all = [
+        Asked { engine: AskedEngine::IoUring, ..timed.clone() },
+        Asked { direct: false, ..timed.clone() },
+        Asked { content: Content::Zero, ..timed.clone() },
+        Asked { sync: WriteSync::EachWrite, ..timed.clone() },
+        Asked { mix: Mix::Rewrite, ..timed.clone() },
+        Asked { pattern: Pattern::Spread, operations: Some(100), ..Asked::sample() },
+        timed,
+    ];
+    for (workload, io) in study.workload.iter_mut().zip(all) {
+        workload.work = io.into();
+        workload.optional = true;
+    }
+    let background = Asked { sync: WriteSync::EachWrite, ..Asked::sample() };
+    study.workload[0].background = Some(background);
+    study
+}
+
+#[test]
+fn a_study_survives_writing_and_reading() {
+    let mut studies: Vec<Study> = presets::all().map(|(_, study)| study.unwrap()).collect();
+    studies.push(full());
+    for (target, seed) in [
+        (Target::File("disk.img".to_owned()), u64::from(u32::MAX)),
+        (Target::Device("/dev/sdx".to_owned()), 0),
+        (Target::Devices(vec!["/dev/sdx".to_owned(), "/dev/sdy".to_owned()]), 2),
+        (Target::Simulated("lognormal,mean=100us,p99=400us,servers=1".to_owned()), 1),
+    ] {
+        studies.push(Study { target: Some(target), seed: Some(seed), ..full() });
+    }
+    for study in studies {
+        let text = write(&study).unwrap();
+        assert_eq!(parse("written", &text).unwrap(), study, "{text}");
+        assert_eq!(stored("written", &text).unwrap(), study);
+        assert_eq!(
+            parse("settled", &write(&study.clone().settled()).unwrap()).unwrap(),
+            study.settled()
+        );
+    }
+}
+
+/// A field that was added to the types and not to the rows would be told as unknown here.
+#[test]
+fn a_full_study_uses_every_key() {
+    fn keys(value: &serde_json::Value, out: &mut Vec<String>) {
+        match value {
+            serde_json::Value::Object(map) => {
+                for (key, value) in map {
+                    out.push(key.clone());
+                    keys(value, out);
+                }
+            }
+            serde_json::Value::Array(list) => list.iter().for_each(|value| keys(value, out)),
+            _ => {}
+        }
+    }
+    let mut used = Vec::new();
+    keys(&serde_json::to_value(full()).unwrap(), &mut used);
+    for fields in crate::study::fields::tables() {
+        // Kinds of work but `io` have no place beside it.
+        let is_other =
+            |name: &str| name != "io" && KINDS.iter().any(|kind| kind.about.name == name);
+        if ["target", "simulated"].contains(&fields.label) || is_other(fields.label) {
+            continue;
+        }
+        for name in fields.names().into_iter().filter(|name| !is_other(name)) {
+            assert!(used.iter().any(|key| key == name), "{name} of {}", fields.label);
+        }
+    }
+}
+
+#[test]
+fn another_format_is_refused_with_its_name() {
+    let text = "format = \"assay-study/9\"\ntitle = \"x\"\nnew_key = 3\nworkload = []\n";
+    let message = parse("mine.toml", text).unwrap_err().message;
+    assert!(message.contains("assay-study/9") && !message.contains("new_key"), "{message}");
+    assert!(stored("mine.toml", text).is_err());
+}
+
+#[test]
+fn levels_of_the_baseline_become_the_words_of_the_factor() {
+    let text = "format = \"assay-study/1\"\ntitle = \"x\"\nbaseline = { size = 4096, depth = \"8\" }\n\
+                factors = { size = [\"1 MiB\", \"4 KiB\"], depth = [1, 8] }\n\
+                [[workload]]\nname = \"a\"\nio = { pattern = \"random\", mix = \"read\" }\n";
+    let study = parse("mine.toml", text).unwrap();
+    assert_eq!(study.baseline["size"], "4 KiB");
+    assert_eq!(study.baseline["depth"], "8");
+    let io = assay_kinds::work::io::Asked::of(&study.workload[0].work).unwrap();
+    assert_eq!(io.size, Bytes(1 << 20), "the first level fills what is missing");
+}
+
+#[test]
+fn the_background_load_is_read_by_its_older_name() {
+    let text = |name: &str| {
+        format!(
+            "format = \"assay-study/1\"\ntitle = \"x\"\n[[workload]]\nname = \"a\"\n\
+             io = {{ pattern = \"random\", mix = \"read\", size = \"4 KiB\" }}\n\
+             {name} = {{ pattern = \"random\", mix = \"write\", size = \"1 MiB\" }}\n"
+        )
+    };
+    let [now, before] =
+        ["background", "beside"].map(|name| parse("mine.toml", &text(name)).unwrap());
+    assert_eq!(now, before);
+    assert_eq!(stored("mine.toml", &text("beside")).unwrap(), now);
+    assert!(write(&before).unwrap().contains("[workload.background]"));
+    let both = text("beside")
+        + "background = { pattern = \"random\", mix = \"read\", size = \"4 KiB\" }\n";
+    let message = parse("mine.toml", &both).unwrap_err().message;
+    assert!(message.contains("beside is the older name of background"), "{message}");
+}
+
+const SEEDS: [&str; 3] = [
+    include_str!("../../../../../studies/check.toml"),
+    EXAMPLE,
+    include_str!("../../../../assay/tests/studies/invalid/many.toml"),
+];
+
+/// Pieces that make a file wrong in interesting ways.
+const PIECES: [&str; 14] = [
+    "\"",
+    "[",
+    "]",
+    "{",
+    "}",
+    "=",
+    "\n",
+    ",",
+    ".",
+    "-1",
+    "[[workload]]\n",
+    "\u{20ac}",
+    "'''",
+    "0x",
+];
+
+proptest! {
+    #[test]
+    fn no_file_makes_it_panic(
+        seed in 0..SEEDS.len(),
+        changes in prop::collection::vec((any::<prop::sample::Index>(), 0..4_u8, any::<u8>()), 1..6),
+    ) {
+        let mut bytes = SEEDS[seed].as_bytes().to_vec();
+        for (at, what, with) in changes {
+            let at = at.index(bytes.len().max(1)).min(bytes.len());
+            match what {
+                0 if at < bytes.len() => bytes[at] = with,
+                1 if at < bytes.len() => drop(bytes.remove(at)),
+                2 => drop(bytes.splice(at..at, PIECES[usize::from(with) % PIECES.len()].bytes())),
+                _ => bytes.truncate(at.max(bytes.len() / 3)),
+            }
+        }
+        let text = String::from_utf8_lossy(&bytes);
+        match parse("f", &text) {
+            Ok(study) => prop_assert_eq!(parse("g", &write(&study).unwrap()).unwrap(), study),
+            Err(failure) => prop_assert!(failure.message.starts_with("f:")),
+        }
+    }
+}
+
+/// Found by `cargo xtask fuzz`: the stack of a thread was not enough, and that ends the whole program.
+#[test]
+fn brackets_that_thousands_leave_open_are_a_mistake_and_not_the_end() {
+    let line = "[[workload]]\nname = \"read\"\nio   = { pattern = \"ran10 ns\"]\n";
+    let text = format!("format = \"assay-study/1\"\ntitle = \"t\"\n{}", line.repeat(20_000));
+    let failure = parse("deep", &text).unwrap_err();
+    assert!(failure.message.contains("100 brackets are open here"), "{}", failure.message);
+    assert!(failure.message.starts_with("deep:"), "{}", failure.message);
+    // Closed in a text that is left open itself: that closes nothing.
+    let line = "[[workload]]\nname = \"ramp\"\nio   = { pattern = \"r0000 }\n\n";
+    let text = format!("format = \"assay-study/1\"\ntitle = \"t\"\n{}", line.repeat(5_000));
+    let failure = parse("deep", &text).unwrap_err();
+    assert!(failure.message.contains("100 brackets are open here"), "{}", failure.message);
+}
+
+/// The same with the parts of a key.
+#[test]
+fn keys_of_thousands_of_parts_are_a_mistake_and_not_the_end() {
+    for text in ["a.b.c.".repeat(20_000), format!("[{}x]\n", "a . b . ".repeat(20_000))] {
+        let text = format!("format = \"assay-study/1\"\ntitle = \"t\"\n{text} = 1\n");
+        let failure = parse("deep", &text).unwrap_err();
+        assert!(failure.message.contains("more than 100 parts"), "{}", failure.message);
+        let failure = stored("deep", &text).unwrap_err();
+        assert!(failure.message.starts_with("deep: "), "{}", failure.message);
+    }
+}
+
+/// Found by `cargo xtask fuzz` in a stored study, whose numbers no rule has seen.
+#[test]
+fn operations_in_flight_never_overflow() {
+    let io = Asked { depth: u32::MAX, threads: 3, ..Asked::sample() };
+    assert_eq!(io.in_flight(), u32::MAX);
+    assert!(io.words().contains("4294967295 in flight"), "{}", io.words());
+}
+
+const LEAD: &str = "format = \"assay-study/1\"\ntitle = \"x\"\nlead = \"surface\"\n[[workload]]\nname = \"a\"\n\
+                    io = { pattern = \"random\", mix = \"read\", size = \"4 KiB\" }\n";
+
+#[test]
+fn what_leads_is_one_of_the_figures_and_may_be_left_out() {
+    let lead = |text: &str| parse("mine.toml", text).map(|study| study.lead);
+    assert_eq!(lead(LEAD).unwrap().as_deref(), Some("surface"));
+    let without = LEAD.replace("lead = \"surface\"\n", "");
+    assert_eq!(lead(&without).unwrap(), None);
+    assert_eq!(stored("mine.toml", &without).unwrap().lead, None);
+    let message = lead(&LEAD.replace("surface", "surfaces")).unwrap_err().message;
+    assert!(message.contains("did you mean \"surface\"?"), "{message}");
+    let message = lead(&LEAD.replace("surface", "the nicest")).unwrap_err().message;
+    for name in crate::study::lead::names() {
+        assert!(message.contains(name), "{name}: {message}");
+    }
+}
+
+#[test]
+fn what_a_later_version_let_lead_is_read_from_a_stored_study() {
+    let text = LEAD.replace("surface", "of a later version");
+    assert_eq!(stored("mine.toml", &text).unwrap().lead.as_deref(), Some("of a later version"));
+}

@@ -1,0 +1,276 @@
+use assay_kinds::work::Work as Kind;
+
+use super::*;
+use crate::study::{Study, file};
+
+/// The whole file, or nothing of it; one variable is set.
+const WHOLE: Way<'static> =
+    Way { partly: false, variable: &|name| (name == "DISK").then(|| "/dev/vdz".to_owned()) };
+
+fn of(text: &str) -> Translated {
+    translate("jobs.fio", text, WHOLE).unwrap()
+}
+
+fn partly(text: &str) -> Result<Translated, String> {
+    let found = translate("jobs.fio", text, Way { partly: true, ..WHOLE });
+    found.map_err(|failure| failure.message)
+}
+
+fn studied(text: &str) -> Study {
+    let translated = of(text);
+    file::parse("jobs.toml", &translated.study)
+        .unwrap_or_else(|failure| panic!("{}\n{failure}", translated.study))
+}
+
+fn refused(text: &str) -> String {
+    translate("jobs.fio", text, WHOLE).unwrap_err().message
+}
+
+fn line(text: &str, workload: usize) -> String {
+    let study = of(text).study;
+    study.lines().filter(|line| line.starts_with("io = ")).nth(workload).unwrap().to_owned()
+}
+
+const JOB: &str = "[global]\nsize=64m\nruntime=10\ntime_based\n[job]\n";
+
+#[test]
+fn every_core_key_has_its_place_in_the_study() {
+    for (key, part) in [
+        ("rw=randread", "pattern = \"random\", mix = \"read\""),
+        ("rw=write", "pattern = \"sequential\", mix = \"write\""),
+        ("readwrite=randrw\nrwmixread=70", "mix = \"70/30\""),
+        ("rw=rw\nrwmixwrite=70", "pattern = \"sequential\", mix = \"30/70\""),
+        ("rw=randrw", "mix = \"50/50\""),
+        ("bs=64k", "size = \"64 KiB\""),
+        ("blocksize=512", "size = \"512 B\""),
+        (
+            "ioengine=libaio\niodepth=16",
+            "depth = 16, threads = 1, direct = false, engine = \"io_uring\"",
+        ),
+        ("iodepth=16", "depth = 1, threads = 1, direct = false, engine = \"psync\""),
+        ("numjobs=4", "threads = 4"),
+        ("direct=1", "direct = true"),
+        ("buffered=0", "direct = true"),
+        ("runtime=2m", "time = \"2 min\""),
+        ("runtime=500ms", "time = \"500 ms\""),
+        ("ramp_time=3", "ramp = \"3 s\""),
+        ("rw=write\nfdatasync=1", "sync = \"each-write\""),
+        ("time_based=0", "time = \"10 s\", operations = 16384"),
+        ("time_based=0\nio_size=8m\nnumjobs=2", "operations = 4096"),
+    ] {
+        let text = format!("{JOB}{key}\n");
+        let found = line(&text, 0);
+        assert!(found.contains(part), "{key}: {found}");
+        studied(&text);
+    }
+}
+
+#[test]
+fn places_pass_through_consent() {
+    let place = |text: &str| of(&format!("{JOB}{text}\n")).study.lines().nth(2).unwrap().to_owned();
+    assert_eq!(place(""), "target     = { directory = \".\" }");
+    assert_eq!(place("directory=/mnt/card"), "target     = { directory = \"/mnt/card\" }");
+    assert_eq!(place("filename=/mnt/card/f"), "target     = { directory = \"/mnt/card\" }");
+    assert_eq!(place("filename=/dev/sdx\nrw=write"), "target     = { device = \"/dev/sdx\" }");
+    let remarks = of(&format!("{JOB}filename=/dev/sdx\nrw=write\n")).remarks;
+    let told = |remark: &String| remark.contains("would be overwritten: assay plan says");
+    assert!(remarks.iter().any(told), "{remarks:?}");
+}
+
+#[test]
+fn sizes_are_areas_and_small_ones_grow_aloud() {
+    let small = of("[a]\nsize=1m\n");
+    assert!(small.study.contains("area       = { size = \"16 MiB\" }"), "{}", small.study);
+    assert!(small.remarks.iter().any(|remark| remark.contains("fio would use 1 MiB")));
+    let files = of("[a]\nsize=64m\nnumjobs=4\n");
+    assert!(files.study.contains("size = \"256 MiB\" }"), "a file for each: {}", files.study);
+    let one = of("[a]\nfilename=f\nsize=64m\nnumjobs=4\n");
+    assert!(one.study.contains("area       = { size = \"64 MiB\" }"), "{}", one.study);
+    assert!(of("[a]\nfilesize=32m\n").study.contains("\"32 MiB\""));
+}
+
+#[test]
+fn jobs_follow_each_other_or_are_the_load_beside() {
+    let study = studied(
+        "[global]\nsize=64m\nruntime=5\ntime_based\n[read]\nrw=randread\n[write]\nstonewall\nrw=write\nbs=1m\n[load]\nrw=write\nbs=128k\n",
+    );
+    assert_eq!(study.workload.len(), 2);
+    assert!(matches!(study.workload[0].work, Kind::Io(_)));
+    assert!(study.workload[1].background.is_some());
+    let told = refused("[global]\nsize=64m\n[a]\n[b]\nbs=8k\n[c]\nbs=16k\n");
+    assert!(told.starts_with("jobs.fio:6:1: [c]: it would run at once with [a] and [b]"), "{told}");
+}
+
+#[test]
+fn each_refusal_names_line_and_key() {
+    let told = refused(
+        "[a]\nsize=64m\nexec_prerun=rm -rf /\nverify=crc32c\nbssplit=4k/50:8k/50\nrw=trim\nioengine=rdma\nfilename=${OTHER}\nbs=4k-8k\nodd_key=1\ninclude other.fio\n",
+    );
+    let lines: Vec<&str> = told.lines().collect();
+    for (line, key) in [
+        (3, "exec_prerun: a program"),
+        (4, "verify: each block"),
+        (5, "bssplit: several"),
+        (6, "rw=trim: there are"),
+        (7, "ioengine=rdma: another way"),
+        (8, "filename: the variable OTHER is not set here; set it (OTHER=VALUE"),
+        (9, "bs=4k-8k: one amount"),
+        (10, "odd_key: a key that is not known here"),
+        (11, "include: another file"),
+    ] {
+        let wanted = format!("jobs.fio:{line}:1: {key}");
+        assert!(lines.iter().any(|told| told.starts_with(&wanted)), "{wanted}: {told}");
+    }
+    assert_eq!(lines.len(), 9, "{told}");
+    assert!(refused("").contains("no job"));
+    assert!(refused("size=1m\n").contains("no section"));
+    assert!(refused("[a]\nrw=read\n").contains("size is not said"));
+    assert!(refused("[a]\nsize=$(cat x)\n").contains("the output of a program"));
+    let share = refused("[a]\nsize=64m\nrwmixread=150\nrwmixwrite=some\niodepth_batch_submit=4\n");
+    for told in
+        ["3:1: rwmixread=150: this is", "4:1: rwmixwrite=some:", "5:1: iodepth_batch_submit: how"]
+    {
+        assert!(share.contains(&format!("jobs.fio:{told}")), "{share}");
+    }
+    let places = refused("[a]\nsize=64m\ndirectory=/x\n[b]\nstonewall\nsize=64m\ndirectory=/y\n");
+    assert!(places.starts_with("jobs.fio:7:1: [b]: its place"), "{places}");
+}
+
+#[test]
+fn what_only_reports_is_passed_over_aloud() {
+    let remarks = of("[a]\nsize=64m\ngroup_reporting\nwrite_bw_log=x\n").remarks;
+    assert!(remarks.iter().any(|remark| remark.starts_with("group_reporting only says")));
+    assert!(remarks.iter().any(|remark| remark.starts_with("write_bw_log only says")));
+}
+
+#[test]
+fn what_fio_takes_anyway_is_no_wish() {
+    let plain = of("[a]\nsize=64m\n");
+    let same = of("[a]\nsize=64m\nverify=0\nloops=1\noffset=0\nsync=none\nnrfiles=1\n");
+    assert_eq!(plain, same);
+    assert!(refused("[a]\nsize=64m\nloops=2\n").starts_with("jobs.fio:3:1: loops: the job"));
+}
+
+#[test]
+fn amounts_and_times_are_those_of_fio() {
+    // As fio 3.33 makes its files: what stands for the standard is the other way round.
+    for (text, told) in [
+        ("1m", 1 << 20),
+        ("1mb", 1 << 20),
+        ("1024ki", 1 << 20),
+        ("1MiB", 1_000_000),
+        ("1024kib", 1_024_000),
+        ("4096", 4096),
+    ] {
+        assert_eq!(bytes(text), Some(told), "{text}");
+    }
+    for text in ["", "k", "4x", "4kx", "10%", "4k-8k", "99999999999t", "0"] {
+        assert_eq!(bytes(text), None, "{text}");
+    }
+    assert_eq!(
+        (ns("2M"), ns("1500ms"), ns("3x")),
+        (Some(120_000_000_000), Some(1_500_000_000), None)
+    );
+}
+
+#[test]
+fn a_whole_device_is_said_aloud() {
+    let told = of("[a]\nfilename=/dev/x\nruntime=5\n").remarks;
+    assert!(told.iter().any(|remark| remark.contains("the whole device; the area is as large as")));
+    // Without an end of its own a trial lasts as long as trials do.
+    for text in ["[a]\nfilename=/dev/x\nruntime=5\n", "[a]\nfilename=/dev/x\n"] {
+        assert!(!of(text).study.contains("area"), "{text}");
+        studied(text);
+    }
+    assert!(
+        of("[a]\nfilename=/dev/x\nsize=64m\n").study.contains("area       = { size = \"64 MiB\" }")
+    );
+}
+
+#[test]
+fn a_comment_begins_anywhere_in_a_line() {
+    let plain = of("[a]\nsize=64m\nnumjobs=4\n");
+    for text in [
+        "[a] ; a job\nsize=64m\nnumjobs=4 ; four threads\n",
+        "[a]# a job\nsize=64m # bytes\nnumjobs=4;four\n  # nothing\n;\n",
+    ] {
+        assert_eq!(of(text), plain);
+    }
+}
+
+#[test]
+fn variables_that_are_set_are_replaced_and_others_are_named() {
+    let place = of("[a]\nsize=64m\nfilename=${DISK}\n").study;
+    assert!(place.contains("device = \"/dev/vdz\""), "{place}");
+    let place = of("[a]\nsize=64m\ndirectory=/x/${DISK}/y\n").study;
+    assert!(place.contains("directory = \"/x//dev/vdz/y\""), "{place}");
+    assert!(refused("[a]\nsize=64m\nfilename=${DISK\n").contains("no closing brace"));
+    assert!(refused("[a]\nsize=64m\nfilename=${NO\u{1b}[2J}\n").find('\u{1b}').is_none());
+}
+
+#[test]
+fn jobs_that_run_at_once_and_do_alike_are_one_work() {
+    let text = "[global]\nsize=64m\nruntime=5\nrw=randread\n[a]\n[b]\n[c]\nnumjobs=2\n";
+    let same = of(text);
+    assert!(line(text, 0).contains("mix = \"read\"") && line(text, 0).contains("threads = 4"));
+    assert!(same.remarks.iter().any(|remark| remark.contains("one work of 4 threads")));
+    let text = &text.replace("numjobs=2", "numjobs=2\nrw=randwrite\n[d]\nbs=64k");
+    // Only where alike ones leave more than two: then those that read or write are mixed, too.
+    assert!(line(text, 0).contains("mix = \"50/50\"") && line(text, 0).contains("threads = 4"));
+    assert!(of(text).study.contains("background"));
+    let told = refused(&format!("{text}[e]\nbs=128k\n"));
+    assert!(
+        told.starts_with("jobs.fio:12:1: [e]: it would run at once with [a] and [d]"),
+        "{told}"
+    );
+}
+
+#[test]
+fn works_that_differ_in_reading_and_writing_alone_are_mixed() {
+    let text = "[global]\nsize=64m\nrw=randread\n[a]\n[b]\nrw=randwrite\n[c]\nrw=randrw\n";
+    assert!(line(text, 0).contains("mix = \"50/50\"") && line(text, 0).contains("threads = 3"));
+    assert_eq!(of(text).study.matches("[[workload]]").count(), 1);
+    assert!(!of(text).study.contains("background"));
+    // Two are what is measured and the load beside it, as before.
+    let two = "[global]\nsize=64m\nrw=randread\n[a]\n[b]\nrw=randwrite\n";
+    assert!(of(two).study.contains("background"));
+}
+
+#[test]
+fn what_cannot_be_done_is_left_out_aloud_where_that_was_asked_for() {
+    let text = "[global]\nsize=64m\nverify=crc32c\n[a]\nrw=randread\n[b]\nstonewall\nrw=trim\n[c]\n\
+        stonewall\ndirectory=/elsewhere\n[d]\nstonewall\nioengine=rdma\n[e]\nstonewall\nbs=8k\n";
+    refused(text);
+    let found = partly(text).unwrap();
+    assert_eq!(found.study.matches("[[workload]]").count(), 2, "{}", found.study);
+    for (line, words) in [
+        (3, "verify: each block"),
+        (8, "[b]: rw=trim"),
+        (11, "[c]: [c]: its place"),
+        (14, "[d]: ioengine=rdma"),
+    ] {
+        let wanted = format!("line {line} is left out: {words}");
+        assert!(
+            found.remarks.iter().any(|own| own.starts_with(&wanted)),
+            "{wanted}: {:?}",
+            found.remarks
+        );
+    }
+    // A variable that says what a job is, is not passed over.
+    assert!(partly("[a]\nsize=64m\nfilename=${OTHER}\n").unwrap_err().contains("OTHER is not set"));
+    assert!(partly("[a]\nsize=64m\nsse_key=${OTHER}\n").is_ok());
+    // A file without a size is as large as a study takes it, and a ramp counts where bytes end a job.
+    let unsized_file = partly("[a]\nrw=randread\n").unwrap();
+    assert!(unsized_file.remarks.iter().any(|remark| remark.contains("a file that is there")));
+    let ramp = "[a]\nsize=64m\nramp_time=5\n";
+    assert!(refused(ramp).starts_with("jobs.fio:3:1: ramp_time: where the bytes end"));
+    assert!(!partly(ramp).unwrap().study.contains("ramp ="));
+    // What can be done whole is the same either way.
+    let whole = "[a]\nsize=64m\n[b]\nstonewall\nsize=64m\n";
+    assert_eq!(partly(whole), Ok(of(whole)));
+    let nothing = partly("[a]\nioengine=rdma\n").unwrap_err();
+    assert!(
+        nothing.starts_with("jobs.fio:1:1: no job of it can be done here: line 2"),
+        "{nothing}"
+    );
+}

@@ -1,0 +1,242 @@
+//! Levels of factors as they are written: which of them are some, which are the same, and how each is
+//! spelled wherever a result names it.
+
+use assay_base::catalogue::keys::{Field, Form};
+use assay_base::quantity::{Bytes, Percent, Time};
+use assay_kinds::work;
+use assay_machine::factors;
+use assay_system::system::network::Shaper;
+
+use super::fields::TARGET_FACTOR;
+use super::file::reader;
+use super::file::scalar::quoted;
+use super::{simulated, words};
+
+/// Whether a level says something.
+pub(super) fn filled(name: &str, level: &str) -> Result<(), (String, Option<String>)> {
+    let told = !level.trim().is_empty();
+    told.then_some(()).ok_or_else(|| (format!("{name}: this level is empty"), None))
+}
+
+/// Whether a factor takes a level; else what is wrong and what to write.
+pub(super) fn judged(name: &str, level: &str) -> Result<(), (String, Option<String>)> {
+    filled(name, level)?;
+    if let Some(levels) = reader::range(level).filter(|_| is_number(name)) {
+        let hint = format!("list the levels: {name} = [{levels}]");
+        return Err((format!("{name}: \"{level}\" is a range, not a level"), Some(hint)));
+    }
+    if let Some(law) = level.strip_prefix(simulated::PREFIX).filter(|_| name == TARGET_FACTOR) {
+        return reader::law_mistake(law).map_or(Ok(()), |message| Err((message, None)));
+    }
+    let told = work::KINDS.iter().find_map(|kind| work::at_level(kind, name, level));
+    let Some(told) = told else {
+        let other = factors::find(name).map_or(Ok(()), |factor| factor.judge(level));
+        return other.map_err(|message| (format!("{name}: {}", quoted(&message)), None));
+    };
+    let size = match work::key(name).map(|key| &key.form) {
+        Some(Form::Size { least, most }) => Some(*least..=*most),
+        _ => None,
+    };
+    if let Err(message) = told {
+        let bytes = level.parse::<u64>().ok().filter(|bytes| size.is_some() && *bytes >= 512);
+        return Err(match bytes {
+            Some(bytes) => (
+                format!("{name}: \"{level}\" has no unit"),
+                Some(format!("if bytes are meant, write \"{}\"", Bytes(bytes))),
+            ),
+            None => (format!("{name}: {}", quoted(&message)), near(name, level)),
+        });
+    }
+    match size.zip(level.parse::<Bytes>().ok()) {
+        Some((size, bytes)) if !size.contains(&bytes) => {
+            let message = format!("{name} is {} to {}, not {level}", size.start(), size.end());
+            Err((message, None))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The word that was meant, where levels are words.
+fn near(name: &str, level: &str) -> Option<String> {
+    match work::key(name)?.form {
+        Form::Word(choices) => words::did_you_mean(level, &choices()),
+        _ => None,
+    }
+}
+
+fn is_number(name: &str) -> bool {
+    let form = work::key(name).map(|key| &key.form);
+    matches!(form, Some(Form::Whole { .. } | Form::Size { .. }))
+}
+
+/// Whether two texts are one level of a factor.
+pub(super) fn same(name: &str, one: &str, other: &str) -> bool {
+    if one == other {
+        return true;
+    }
+    if work::parameter(name).is_none() {
+        return factors::find(name).is_some_and(|factor| factor.same(one, other));
+    }
+    let bytes = |text: &str| {
+        let bare = || format!("{text} B").parse::<Bytes>();
+        text.parse().or_else(|_| bare()).ok()
+    };
+    let is_size = matches!(work::key(name), Some(Field { form: Form::Size { .. }, .. }));
+    let sizes = is_size.then(|| bytes(one).zip(bytes(other))).flatten();
+    let set = |text: &str| work::KINDS.iter().find_map(|kind| work::at_level(kind, name, text));
+    let alike = || Some(set(one)?.ok()? == set(other)?.ok()?);
+    // The levels of `copy` are words that mean nothing.
+    let means = name != work::COPY.about.name;
+    means && (sizes.is_some_and(|(one, other)| one == other) || alike() == Some(true))
+}
+
+/// The one spelling of a level: that of the factor's example where it has the level, else as amounts are
+/// written (`64KiB` is `64 KiB`, `80%` is `80 %`). What is no level stays as it is.
+pub fn spelled(name: &str, level: &str) -> String {
+    if judged(name, level).is_err() {
+        return level.to_owned();
+    }
+    let meant = |text: &String| same(name, text, level) && judged(name, text).is_ok();
+    let found = examples(name).into_iter().chain(spellings(level)).find(meant);
+    found.unwrap_or_else(|| level.to_owned())
+}
+
+/// Levels of the example of a factor or parameter.
+fn examples(name: &str) -> Vec<String> {
+    factors::levels_of(reader::example(name))
+}
+
+/// How an amount is written that stands in a text.
+fn spellings(text: &str) -> Vec<String> {
+    let bare = text.trim();
+    let per_s = |text: &str| {
+        let bytes: Bytes = text.strip_suffix("/s")?.parse().ok()?;
+        Some(format!("{bytes}/s"))
+    };
+    let all = [
+        bare.parse::<u64>().ok().map(|number| number.to_string()),
+        bare.parse::<Bytes>().ok().map(|bytes| bytes.to_string()),
+        bare.parse::<Time>().ok().map(|time| time.to_string()),
+        bare.parse::<Percent>().ok().map(|share| share.to_string()),
+        bare.parse::<Shaper>().ok().map(|shaper| shaper.to_string()),
+        per_s(bare),
+        Some(bare.to_owned()),
+    ];
+    all.into_iter().flatten().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Other ways to write a level, some of which are taken.
+    fn variants(level: &str) -> Vec<String> {
+        let mut all = vec![
+            level.replace(' ', ""),
+            level.replace(' ', "  "),
+            format!(" {level} "),
+            level.to_lowercase(),
+            level.to_uppercase(),
+            format!("0{level}"),
+            format!("{level}.0"),
+            level.replace(" %", ".0 %"),
+            level.replace(" %", ".0%"),
+        ];
+        if let Ok(bytes) = level.parse::<Bytes>() {
+            let kib = |bytes: u64| format!("{} KiB", bytes >> 10);
+            all.extend([format!("{} B", bytes.0), kib(bytes.0), format!("{}B", bytes.0)]);
+        }
+        if let Ok(time) = level.parse::<Time>() {
+            all.extend([format!("{} us", time.0 / 1000), format!("{}ns", time.0)]);
+        }
+        if let Some(bytes) = level.strip_suffix("/s").and_then(|rate| rate.parse::<Bytes>().ok()) {
+            all.push(format!("{}KiB/s", bytes.0 >> 10));
+        }
+        all
+    }
+
+    /// Factors whose levels are names or lines of which each letter counts.
+    const FREE: [&str; 16] = [
+        "command",
+        "prepare",
+        "peer",
+        "congestion",
+        "interface",
+        "copy",
+        "encryption-cipher",
+        "mkfs-options",
+        "mount-options",
+        "scheduler",
+        "governor",
+        "tunable:PATH",
+        "platform",
+        "kernel",
+        "root-device",
+        "label",
+    ];
+
+    fn is_amount(level: &str) -> bool {
+        let is_rate = level.strip_suffix("/s").is_some_and(|rate| rate.parse::<Bytes>().is_ok());
+        let is_time = level.parse::<Time>().is_ok() || level.parse::<Percent>().is_ok();
+        level.parse::<Bytes>().is_ok() || is_time || is_rate
+    }
+
+    fn names() -> Vec<&'static str> {
+        let parameters = work::parameters().into_iter().map(|parameter| parameter.about.name);
+        parameters.chain(factors::all().map(|factor| factor.about().name)).collect()
+    }
+
+    #[test]
+    fn every_spelling_of_a_level_that_is_taken_gives_the_same_level() {
+        let (mut others, mut odd) = (0, Vec::new());
+        for name in names() {
+            for level in examples(name) {
+                assert_eq!(spelled(name, &level), level, "{name}");
+                assert!(!FREE.contains(&name) || !is_amount(&level), "{name}: {level}");
+                for variant in variants(&level) {
+                    // What is taken is the level: there is no other that it could mean.
+                    if judged(name, &variant).is_ok() && !FREE.contains(&name) {
+                        others += usize::from(variant != level);
+                        let told = spelled(name, &variant);
+                        odd.extend((told != level).then(|| format!("{name} {level}: {variant:?}")));
+                    }
+                }
+            }
+        }
+        assert!(odd.is_empty(), "{odd:#?}");
+        assert!(others > 60, "{others}");
+    }
+
+    #[test]
+    fn amounts_that_no_example_has_are_written_as_amounts_are() {
+        for (name, one, other) in [
+            ("shaper", "82%", "82 %"),
+            ("shaper", "cake 7Mbit/s", "cake 7 Mbit/s"),
+            ("size", "96KiB", "96 KiB"),
+            ("size", "98304 B", "96 KiB"),
+            ("writeback-throttle", "76ms", "76 ms"),
+            ("writeback-throttle", "0.076 s", "76 ms"),
+            ("read-ahead", "192KiB", "192 KiB"),
+            ("dirty-ratio", "17%", "17 %"),
+            ("set", "175%", "175 %"),
+            ("set", "98304 KiB", "96 MiB"),
+            ("depth", "03", "3"),
+        ] {
+            assert_eq!(spelled(name, one), other, "{name}");
+            assert_eq!(spelled(name, other), other, "{name}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_level_and_what_means_nothing_stays_as_it_is() {
+        for (name, level) in [
+            ("depth", "many"),
+            ("size", "17"),
+            ("target", "/dev/sdX "),
+            ("copy", "64KiB"),
+            ("label", "7B"),
+        ] {
+            assert_eq!(spelled(name, level), level, "{name}");
+        }
+    }
+}

@@ -1,0 +1,334 @@
+//! A study: target x workloads x factors x replicates, as its file says it.
+
+mod ask;
+mod check;
+mod claims;
+mod defaults;
+pub mod fields;
+pub mod file;
+pub mod fio_job;
+pub mod lead;
+mod levels;
+mod order;
+mod prepare;
+pub mod presets;
+pub mod printed;
+mod published;
+mod schema;
+pub mod simulated;
+#[cfg(test)]
+mod told_tests;
+pub mod words;
+
+use std::collections::BTreeMap;
+
+use assay_base::quantity::{Bytes, Percent, Time};
+use assay_kinds::work::{Asks, Needs, Touch, Work};
+use assay_kinds::work::{io, network};
+use serde::{Deserialize, Serialize};
+
+pub use ask::{Amount, Ask, AskKind, Card, Price};
+pub use order::{LeadIn, Order};
+pub use prepare::{AreaRequest, Cache, Fresh, Prepare, Prime, Start};
+pub use published::Pointer;
+pub use schema::schema;
+
+/// Format of study files.
+pub const FORMAT: &str = "assay-study/1";
+
+/// The smallest area that may be asked for.
+pub const SMALLEST_AREA_BYTES: u64 = 16 << 20;
+
+/// Replicates of a study that names none (R4: below six no test without a distribution can decide).
+pub const DEFAULT_REPLICATES: u32 = 6;
+
+/// What counts as equivalent where a study does not say (R6).
+pub const DEFAULT_MARGIN: Percent = Percent(5.0);
+
+/// One study.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Study {
+    /// Format and version.
+    pub format: String,
+    /// What it asks.
+    pub title: String,
+    /// Name of the preset that it was made from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preset: Option<String>,
+    /// Id of the result whose winner it confirms.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confirms: Option<String>,
+    /// The figure that its page shows first, with the table of the same; by default what shows the
+    /// answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lead: Option<String>,
+    /// Complete passes over all arms.
+    #[serde(default = "default_replicates")]
+    pub replicates: u32,
+    /// What counts as equivalent, fixed beforehand; without it there are ratios and no verdicts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub margin: Option<Percent>,
+    /// The metric that verdicts are about; by default bandwidth for large operations, else IOPS.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub primary: Option<String>,
+    /// An identical second baseline arm: the noise floor. By default on from three arms.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub control: Option<bool>,
+    /// How the order of trials is drawn.
+    #[serde(default)]
+    pub order: Order,
+    /// What runs before the first trial of a replicate.
+    #[serde(default, skip_serializing_if = "LeadIn::is_default")]
+    pub lead_in: LeadIn,
+    /// Time for one target, filling and pilot included; trials without a time share it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<Time>,
+    /// Seed of everything drawn; drawn itself where it is missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u64>,
+    /// Factors whose levels are changed once a replicate, with everything else inside.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub costly: Vec<String>,
+    /// Whether a replicate that something disturbed is run again at the end.
+    #[serde(default = "yes", skip_serializing_if = "is_yes")]
+    pub repeat_disturbed: bool,
+    /// Probes that watch each trial, beside those that always do.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub probes: Vec<String>,
+    /// File of an external power meter, a time and watts in each line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub meter: Option<String>,
+    /// Where, unless `target` is a factor.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<Target>,
+    /// Devices that one place has: loop devices that a laboratory makes, or those of the target.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub members: Option<u32>,
+    /// The bytes that may be touched.
+    #[serde(default)]
+    pub area: AreaRequest,
+    /// How the target is brought into a known state.
+    #[serde(default, skip_serializing_if = "Prepare::is_default")]
+    pub prepare: Prepare,
+    /// How often what a factor makes is made anew.
+    #[serde(default, skip_serializing_if = "Fresh::is_default")]
+    pub fresh: Fresh,
+    /// When it ends; by default after its replicates.
+    #[serde(default, skip_serializing_if = "Stop::is_default")]
+    pub stop: Stop,
+    /// What arms are compared with; by default the first level of each factor. Where it names some
+    /// factors only, arms are compared at equal levels of the others.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub baseline: BTreeMap<String, String>,
+    /// Settings that vary, by name, each with its levels as text.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub factors: BTreeMap<String, Vec<String>>,
+    /// Arms one by one, instead of every combination of the levels.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub arms: Vec<BTreeMap<String, String>>,
+    /// The work.
+    pub workload: Vec<Workload>,
+    /// Claims that the findings answer.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub question: Vec<Ask>,
+    /// Titles of the texts that it does again.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub articles: Vec<String>,
+    /// Published numbers that its own are shown beside.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub published: Vec<Pointer>,
+    /// What the card is sold as, for its row of the flash table.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub card: Option<Card>,
+}
+
+impl Study {
+    /// What sort of result it makes: `check` or `study`.
+    pub fn kind(&self) -> &'static str {
+        let presets = ["check", "capacity", "sustained"];
+        let is_check = self.preset.as_deref().is_some_and(|own| presets.contains(&own));
+        if is_check { "check" } else { "study" }
+    }
+
+    /// Whether anything of it needs bytes of its own on the target.
+    pub fn needs_area(&self) -> bool {
+        let needs = |own: &Workload| matches!(own.needs(), Needs::Area | Needs::Whole);
+        self.workload.iter().any(|own| needs(own) || own.background.is_some())
+    }
+
+    /// Whether it overwrites all of a device, or fills all that is free in a directory.
+    pub fn needs_whole(&self) -> bool {
+        self.workload.iter().any(|own| own.needs() == Needs::Whole)
+    }
+
+    /// Whether name spaces with a slow link are made for it.
+    pub fn makes_link(&self) -> bool {
+        self.links().any(network::Asked::is_in_lab)
+    }
+
+    /// Whether it changes anything of the network that must be put back.
+    pub fn changes_network(&self) -> bool {
+        let named = self.links().next().is_some() && self.factors.contains_key("interface");
+        named || self.links().any(network::Asked::changes_network)
+    }
+
+    /// The links that it loads.
+    pub fn links(&self) -> impl Iterator<Item = &network::Asked> {
+        self.workload.iter().filter_map(|own| network::Asked::of(&own.work))
+    }
+
+    /// How many loop devices a laboratory makes.
+    pub fn loop_devices(&self) -> u32 {
+        self.members.unwrap_or(1).max(1)
+    }
+
+    /// Whether anything of it makes files of its own in a directory.
+    pub fn works_in_directory(&self) -> bool {
+        self.needs_area() || self.workload.iter().any(|own| own.needs() == Needs::Directory)
+    }
+
+    /// Where it takes place, as the command line names that.
+    pub fn targets(&self) -> Vec<String> {
+        let several = self.factors.get("target").cloned().unwrap_or_default();
+        self.target.iter().map(Target::word).chain(several).collect()
+    }
+}
+
+/// When a study ends (R8).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Stop {
+    /// By which rule.
+    #[serde(default)]
+    pub rule: StopRule,
+    /// Replicates after which it may end, for `looks`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub looks: Vec<u32>,
+    /// Half-width of the intervals that is enough.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub half_width: Option<Percent>,
+}
+
+impl Stop {
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// The rule by which a study ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum StopRule {
+    /// After its replicates.
+    #[default]
+    Fixed,
+    /// After one of the declared looks, each with its share of the error.
+    Looks,
+    /// After any replicate, by a confidence sequence.
+    Open,
+}
+
+/// Where a study takes place.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Target {
+    /// The tool makes a file of its own in this directory.
+    Directory(String),
+    /// An existing file; it is only read.
+    File(String),
+    /// A block device; only read unless it was unlocked.
+    Device(String),
+    /// Block devices that are one place together.
+    Devices(Vec<String>),
+    /// A loop device of this size, made for the study and removed afterwards.
+    Loop(Bytes),
+    /// The simulated engine: `lognormal,mean=100us,p99=400us,servers=1`.
+    Simulated(String),
+}
+
+impl Target {
+    /// As the command line names it.
+    pub fn word(&self) -> String {
+        match self {
+            Self::Directory(path) | Self::File(path) | Self::Device(path) => path.clone(),
+            Self::Devices(paths) => paths.join(", "),
+            Self::Loop(size) => format!("a loop device of {size}"),
+            Self::Simulated(law) => format!("{}{law}", simulated::PREFIX),
+        }
+    }
+}
+
+/// One piece of work.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Workload {
+    /// Name, unique in the study.
+    pub name: String,
+    /// The work, of exactly one kind.
+    #[serde(flatten)]
+    pub work: Work,
+    /// Others' work that goes on meanwhile, in the other half of the area: it is counted, and what
+    /// is compared is `work`. It has neither time nor number of operations of its own.
+    #[serde(default, alias = "beside", skip_serializing_if = "Option::is_none")]
+    pub background: Option<io::Asked>,
+    /// Where it cannot be run, it is left out with the reason, and the others run.
+    #[serde(default, skip_serializing_if = "is_no")]
+    pub optional: bool,
+}
+
+impl Workload {
+    /// What it does, in a line.
+    pub fn words(&self) -> String {
+        let background = self.background.as_ref();
+        let background = background.map(|io| format!("; beside it {}", io.words()));
+        self.work.words() + &background.unwrap_or_default()
+    }
+
+    /// What its work needs of the target.
+    pub fn needs(&self) -> Needs {
+        self.work.needs()
+    }
+
+    /// Whether anything is written.
+    pub fn writes(&self) -> bool {
+        self.touches().any(|touch| touch.writes.is_some())
+    }
+
+    /// What it, and what goes on in the background, does to the area.
+    pub fn touches(&self) -> impl Iterator<Item = Touch> {
+        let background = self.background.as_ref().map(Asks::touches);
+        [self.work.touches()].into_iter().chain(background)
+    }
+
+    /// The same under the levels of an arm.
+    ///
+    /// # Errors
+    /// A level that its parameter does not take.
+    pub fn under(&self, arm: &BTreeMap<String, String>) -> Result<Self, String> {
+        let mut own = self.clone();
+        for (name, level) in arm {
+            own.work.set(name, level).unwrap_or(Ok(()))?;
+            own.work.take(name, level);
+        }
+        Ok(own)
+    }
+}
+
+const fn default_replicates() -> u32 {
+    DEFAULT_REPLICATES
+}
+
+// The signature is serde's.
+#[allow(clippy::trivially_copy_pass_by_ref)]
+fn is_yes(value: &bool) -> bool {
+    *value
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)]
+fn is_no(value: &bool) -> bool {
+    !*value
+}
+
+const fn yes() -> bool {
+    true
+}

@@ -1,0 +1,205 @@
+//! The studies that are shipped: TOML files under `studies/`, read like anybody's.
+
+use assay_base::failure::Outcome;
+
+use super::{Study, file};
+
+/// Name and text of each.
+const PRESETS: &[(&str, &str)] = &[
+    ("check", include_str!("../../../../studies/check.toml")),
+    ("capacity", include_str!("../../../../studies/capacity.toml")),
+    ("sustained", include_str!("../../../../studies/sustained.toml")),
+    ("depth", include_str!("../../../../studies/depth.toml")),
+    ("block-size", include_str!("../../../../studies/block-size.toml")),
+    ("flash", include_str!("../../../../studies/flash.toml")),
+    ("stream", include_str!("../../../../studies/stream.toml")),
+    ("surface", include_str!("../../../../studies/surface.toml")),
+    ("filesystems", include_str!("../../../../studies/filesystems.toml")),
+    ("raid-chunk", include_str!("../../../../studies/raid-chunk.toml")),
+    ("raid-profile", include_str!("../../../../studies/raid-profile.toml")),
+    ("raid-sync", include_str!("../../../../studies/raid-sync.toml")),
+    ("compression", include_str!("../../../../studies/compression.toml")),
+    ("schedulers", include_str!("../../../../studies/schedulers.toml")),
+    ("encryption", include_str!("../../../../studies/encryption.toml")),
+    ("readahead", include_str!("../../../../studies/readahead.toml")),
+    ("write-cache", include_str!("../../../../studies/write-cache.toml")),
+    ("starvation", include_str!("../../../../studies/starvation.toml")),
+    ("power", include_str!("../../../../studies/power.toml")),
+    ("tunable", include_str!("../../../../studies/tunable.toml")),
+    ("live", include_str!("../../../../studies/live.toml")),
+    ("stack-limit", include_str!("../../../../studies/stack-limit.toml")),
+    ("small-memory", include_str!("../../../../studies/small-memory.toml")),
+    ("compile", include_str!("../../../../studies/compile.toml")),
+    ("place", include_str!("../../../../studies/place.toml")),
+    ("small-files", include_str!("../../../../studies/small-files.toml")),
+    ("bufferbloat", include_str!("../../../../studies/bufferbloat.toml")),
+    ("usb-stick", include_str!("../../../../studies/usb-stick.toml")),
+    ("fill-level", include_str!("../../../../studies/fill-level.toml")),
+    ("boot", include_str!("../../../../studies/boot.toml")),
+];
+
+/// What `assay check` runs.
+pub fn check() -> Outcome<Study> {
+    let (name, text) = PRESETS[0];
+    read(name, text)
+}
+
+/// What `assay check --capacity` runs.
+pub fn capacity() -> Outcome<Study> {
+    let (name, text) = PRESETS[1];
+    read(name, text)
+}
+
+/// What `assay check --sustained` runs.
+pub fn sustained() -> Outcome<Study> {
+    let (name, text) = PRESETS[2];
+    read(name, text)
+}
+
+/// The preset with a name.
+pub fn find(name: &str) -> Option<Outcome<Study>> {
+    PRESETS.iter().find(|(known, _)| *known == name).map(|(name, text)| read(name, text))
+}
+
+/// All of them, by name.
+pub fn all() -> impl Iterator<Item = (&'static str, Outcome<Study>)> {
+    PRESETS.iter().map(|(name, text)| (*name, read(name, text)))
+}
+
+/// Workloads of presets that had another name before: results and scripts still have it.
+const RENAMED: [(&str, &str); 2] =
+    [("half-more", "150-percent"), ("two-and-a-half", "250-percent")];
+
+/// Whether two names are those of one workload, now or before.
+pub fn is_one_workload(one: &str, other: &str) -> bool {
+    let now = |name| RENAMED.iter().find(|(old, _)| *old == name).map_or(name, |(_, new)| *new);
+    now(one) == now(other)
+}
+
+fn read(name: &str, text: &str) -> Outcome<Study> {
+    file::parse(&format!("studies/{name}.toml"), text)
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn check_has_its_seven_workloads() {
+        let names: Vec<String> =
+            super::check().unwrap().workload.into_iter().map(|work| work.name).collect();
+        assert_eq!(
+            names,
+            [
+                "sequential-read",
+                "sequential-write",
+                "random-read-q1",
+                "random-read-q32",
+                "random-write-q1",
+                "random-write-q32",
+                "sync-write",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_workload_that_was_renamed_answers_to_both_names() {
+        use super::is_one_workload as same;
+        assert!(same("half-more", "150-percent") && same("150-percent", "half-more"));
+        assert!(same("two-and-a-half", "two-and-a-half") && same("read", "read"));
+        assert!(!same("half-more", "250-percent") && !same("read", "write"));
+        let preset = super::find("small-memory").unwrap().unwrap();
+        let names: Vec<&str> = preset.workload.iter().map(|own| own.name.as_str()).collect();
+        assert_eq!(names, ["fits", "150-percent", "250-percent", "incompressible"]);
+        for (old, new) in super::RENAMED {
+            assert!(!names.contains(&old) && names.contains(&new), "{old}");
+        }
+    }
+
+    #[test]
+    fn every_preset_reads_and_says_its_name() {
+        for (name, study) in super::all() {
+            assert_eq!(study.unwrap().preset.as_deref(), Some(name));
+            assert!(super::find(name).is_some());
+        }
+        assert!(super::find("no-such-preset").is_none());
+    }
+
+    #[test]
+    fn presets_about_one_figure_show_it_first() {
+        let lead = |name: &str| super::find(name).unwrap().unwrap().lead;
+        for (name, figure) in [
+            ("surface", "surface"),
+            ("flash", "card"),
+            ("power", "energy"),
+            ("sustained", "series"),
+        ] {
+            assert_eq!(lead(name).as_deref(), Some(figure), "{name}");
+        }
+        assert_eq!(lead("check"), None, "its numbers stand large");
+    }
+
+    #[test]
+    fn questions_ask_about_levels_that_there_are() {
+        let mut asked = 0;
+        for (name, study) in super::all() {
+            let study = study.unwrap();
+            for ask in &study.question {
+                asked += 1;
+                // What is named on the command line has no levels here.
+                let levels =
+                    |factor: &String| study.factors.get(factor).cloned().unwrap_or_default();
+                let own = ask.factor.iter().flat_map(levels).collect::<Vec<_>>();
+                let named = ask.level.iter().chain(&ask.over).chain(&ask.between);
+                assert!(named.clone().all(|level| own.contains(level)), "{name}: {}", ask.ask);
+                assert!(ask.at.iter().all(|(factor, level)| levels(factor).contains(level)));
+                // What no article says is asked for its own sake.
+                let own = study.articles.is_empty() || name == "compression";
+                assert!(ask.published.is_some() || own, "{name}: {}", ask.ask);
+            }
+        }
+        assert!(asked >= 20, "{asked}");
+    }
+
+    /// The article is about a whole disk: its seconds stand beside the encrypted device alone.
+    #[test]
+    fn encryption_asks_of_the_device_what_the_article_says_of_its_disk() {
+        let study = super::find("encryption").unwrap().unwrap();
+        let seconds = |ask: &&crate::study::Ask| {
+            ask.published.as_deref().is_some_and(|text| text.contains("6.832 s"))
+        };
+        let asked: Vec<_> = study.question.iter().filter(seconds).collect();
+        assert_eq!(asked.len(), 1, "{asked:?}");
+        assert_eq!(asked[0].level.as_deref(), Some("dm-crypt"));
+        assert_eq!(asked[0].metric.as_deref(), Some("machine_cpu_s_per_gib"));
+        // In the author's own digits.
+        let table = include_str!("../../../../reference/encryption.csv");
+        let text = study.question[0].published.as_deref().unwrap();
+        for digits in ["244.16", "225.84"] {
+            assert!(
+                text.contains(digits) && table.contains(&format!(",{digits},")),
+                "{digits}: {text}"
+            );
+        }
+    }
+
+    /// More in the same memory is what counts: what lies packed outside of a limit is memory, too.
+    #[test]
+    fn small_memory_asks_for_what_a_byte_of_memory_holds() {
+        let study = super::find("small-memory").unwrap().unwrap();
+        let fits = study.question.iter().find(|ask| ask.ask.contains("more fit")).unwrap();
+        assert_eq!(fits.metric.as_deref(), Some("set_per_memory"));
+    }
+
+    /// The first lines say what it asks, how long it takes, what it needs, and what is lost.
+    #[test]
+    fn a_preset_that_loses_data_says_so_first() {
+        for (name, text) in super::PRESETS {
+            let head: String = text.lines().take_while(|line| line.starts_with('#')).collect();
+            let minutes = head.contains("minute") || head.contains("budget");
+            assert!(minutes, "{name} does not say how long it takes");
+            if text.contains("filesystem") && text.contains("[factors]") {
+                let lost = ["ALL DATA ON IT ARE LOST", "ALL DATA ON THEM ARE LOST"];
+                assert!(lost.iter().any(|lost| head.contains(lost)), "{name}");
+            }
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! The simulated drive as a target: `simulated:lognormal,mean=100us,p99=400us,servers=1`.
+
+use assay_base::failure::{Failure, Outcome};
+use assay_base::quantity::{Bytes, Time};
+use assay_load::{BLOCK_BYTES, Law, LawShape, Lie, Store};
+
+/// What a target's name begins with when it is simulated.
+pub const PREFIX: &str = "simulated:";
+
+/// Reads the law of a simulated drive (the text after the prefix).
+pub fn law(text: &str) -> Outcome<Law> {
+    let mut parts = text.split(',');
+    let shape = parts.next().unwrap_or_default();
+    let (mut mean, mut p99, mut servers) = (None, None, 1);
+    let (mut size, mut holds, mut lie) = (None, None, None);
+    for part in parts {
+        match part.split_once('=') {
+            Some(("mean", value)) => mean = Some(time(value)?),
+            Some(("p99", value)) => p99 = Some(time(value)?),
+            Some(("servers", value)) => {
+                servers = value.parse().map_err(|_| mistake(text, "servers is a whole number"))?;
+            }
+            Some(("size", value)) => size = Some(blocks(text, value)?),
+            Some(("holds", value)) => holds = Some(blocks(text, value)?),
+            Some(("lie", value)) => {
+                let words = "lie is wraps, drops or zeroes";
+                lie = Some(Lie::find(value).ok_or_else(|| mistake(text, words))?);
+            }
+            _ => return Err(mistake(text, &format!("`{part}` is not known"))),
+        }
+    }
+    let mean_ns = mean.ok_or_else(|| mistake(text, "mean is missing"))?;
+    let shape = match (shape, p99) {
+        ("fixed", None) => LawShape::Fixed { ns: mean_ns as u64 },
+        ("lognormal", Some(p99_ns)) => LawShape::Lognormal { mean_ns, p99_ns },
+        ("lognormal", None) => return Err(mistake(text, "p99 is missing")),
+        ("fixed", Some(_)) => return Err(mistake(text, "a fixed latency has no p99")),
+        _ => return Err(mistake(text, "the law is lognormal or fixed")),
+    };
+    let store = match (size, holds, lie) {
+        (None, None, None) => None,
+        (None, ..) => return Err(mistake(text, "what it says that it holds is missing: size=8GB")),
+        (Some(size), holds, lie) if holds.unwrap_or(size) <= size => Some(Store {
+            claimed_bytes: size,
+            held_bytes: holds.unwrap_or(size),
+            lie: lie.unwrap_or(Lie::Wraps),
+        }),
+        _ => return Err(mistake(text, "it cannot hold more than its size")),
+    };
+    let law = Law::new(shape, servers).map_err(|error| mistake(text, &error.to_string()))?;
+    Ok(Law { store, ..law })
+}
+
+/// Whole blocks of so many bytes, sixteen at least.
+fn blocks(text: &str, size: &str) -> Outcome<u64> {
+    let bytes = size.parse::<Bytes>().map_err(|error| mistake(text, &error.0))?;
+    let whole = bytes.0 / BLOCK_BYTES * BLOCK_BYTES;
+    if whole < 16 * BLOCK_BYTES {
+        return Err(mistake(text, &format!("{size} is less than 64 KiB")));
+    }
+    Ok(whole)
+}
+
+fn time(text: &str) -> Outcome<f64> {
+    text.parse::<Time>().map(|time| time.0 as f64).map_err(|error| Failure::mistake(error.0))
+}
+
+fn mistake(text: &str, what: &str) -> Failure {
+    Failure::mistake(format!(
+        "{PREFIX}{text}: {what}; write it like {PREFIX}lognormal,mean=100us,p99=400us,servers=1"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_law_is_read() {
+        let law = law("lognormal,mean=100us,p99=400us,servers=4").unwrap();
+        assert_eq!((law.servers, law.store), (4, None));
+    }
+
+    #[test]
+    fn a_card_may_say_more_than_it_holds() {
+        let store = |text: &str| law(&format!("fixed,mean=1ms,{text}")).unwrap().store.unwrap();
+        let lying = store("size=64GB,holds=8GB,lie=drops");
+        assert_eq!((lying.claimed_bytes, lying.held_bytes), (64_000_000_000, 8_000_000_000));
+        assert_eq!(lying.lie, Lie::Drops);
+        let honest = store("size=64GiB");
+        assert_eq!(honest.claimed_bytes, honest.held_bytes);
+    }
+
+    #[test]
+    fn a_law_that_is_none_says_how_to_write_one() {
+        for text in [
+            "",
+            "normal,mean=1us",
+            "lognormal",
+            "lognormal,mean=1us",
+            "lognormal,mean=x,p99=2us",
+            "fixed,mean=1us,p99=2us",
+            "lognormal,mean=100us,p99=400us,servers=0",
+            "lognormal,mean=4us,p99=1us",
+            "fixed,mean=1ms,holds=8GB",
+            "fixed,mean=1ms,size=8GB,holds=64GB",
+            "fixed,mean=1ms,size=8GB,lie=smiles",
+            "fixed,mean=1ms,size=many",
+            "fixed,mean=1ms,size=1KiB",
+        ] {
+            let message = law(text).unwrap_err().message;
+            assert!(!message.is_empty() && !message.contains('\n'), "{text}: {message}");
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! The right word for a wrong one.
+
+use assay_base::catalogue;
+
+/// What other tools call a key of ours.
+const ELSEWHERE: &[(&str, &str)] = &[
+    ("block_size", "size"),
+    ("blocksize", "size"),
+    ("bs", "size"),
+    ("dev", "device"),
+    ("dir", "directory"),
+    ("disk", "device"),
+    ("duration", "time"),
+    ("filename", "target"),
+    ("fsync", "sync"),
+    ("fdatasync", "sync"),
+    ("iodepth", "depth"),
+    ("ioengine", "engine"),
+    ("jobs", "threads"),
+    ("numjobs", "threads"),
+    ("path", "directory"),
+    ("path", "target"),
+    ("qd", "depth"),
+    ("queue_depth", "depth"),
+    ("ramp_time", "ramp"),
+    ("repeats", "replicates"),
+    ("runs", "replicates"),
+    ("runtime", "time"),
+    ("rwmixread", "mix"),
+    ("warmup", "ramp"),
+];
+
+/// The one of `known` that was most likely meant, if any is near enough.
+pub fn nearest<'k>(word: &str, known: &[&'k str]) -> Option<&'k str> {
+    let word = word.trim().to_lowercase();
+    let plain = word.replace('-', "_");
+    let mut elsewhere = ELSEWHERE.iter().filter(|(other, _)| *other == plain);
+    if let Some(found) = elsewhere.find_map(|(_, ours)| known.iter().find(|name| *name == ours)) {
+        return Some(found);
+    }
+    catalogue::nearest(&word, known.iter().copied())
+}
+
+/// `did you mean "size"?`, if anything is near.
+pub fn did_you_mean(word: &str, known: &[&str]) -> Option<String> {
+    nearest(word, known).map(|name| format!("did you mean \"{name}\"?"))
+}
+
+/// `a, b or c`.
+pub fn choice(words: &[&str]) -> String {
+    match words {
+        [] => String::new(),
+        [only] => (*only).to_owned(),
+        [first @ .., last] => format!("{} or {last}", first.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_near_word_is_offered_and_a_far_one_is_not() {
+        let known = ["size", "depth", "threads", "time"];
+        for (wrong, right) in [
+            ("threds", Some("threads")),
+            ("Threads", Some("threads")),
+            ("dpeth", Some("depth")),
+            ("iodepth", Some("depth")),
+            ("queue-depth", Some("depth")),
+            ("bs", Some("size")),
+            ("", None),
+            ("x", None),
+            ("content", None),
+        ] {
+            assert_eq!(nearest(wrong, &known), right, "{wrong}");
+        }
+        assert_eq!(nearest("anything", &[]), None);
+    }
+
+    #[test]
+    fn a_choice_reads_as_a_sentence() {
+        assert_eq!(choice(&["a", "b", "c"]), "a, b or c");
+        assert_eq!(choice(&["a"]), "a");
+    }
+}

@@ -1,0 +1,120 @@
+//! What may answer a read in the place of the medium, below and beside the page cache of the target: seen
+//! from outside, before anything is read.
+
+use serde::{Deserialize, Serialize};
+
+use super::site::{Backing, Drive, Site, TargetKind};
+use super::{System, devices};
+
+/// Whether reads of a target reach its medium, or may be answered by memory that is none of the drive's.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Between {
+    /// Nothing of this computer answers for the drive.
+    Nothing,
+    /// Memory does; which, in words.
+    Memory(String),
+    /// Whose memory may is out of sight; why, in words.
+    Unseen(String),
+}
+
+impl Between {
+    /// What lies below a target; `refused` says why direct I/O on it is not done.
+    pub fn of(system: &dyn System, site: &Site, refused: Option<&str>) -> Self {
+        if site.kind == TargetKind::Simulated {
+            return Self::Nothing;
+        }
+        if let Some(reason) = refused {
+            return Self::Memory(format!("what is read goes through the page cache ({reason})"));
+        }
+        if site.backing == Backing::Memory {
+            return Self::Memory(format!("{} keeps its files in memory", site.filesystem()));
+        }
+        let layers = site.layers.iter().map(|layer| &layer.name);
+        if let Some(name) = layers.into_iter().find(|own| devices::is_buffered_loop(system, own)) {
+            return Self::Memory(format!(
+                "{name} goes through the page cache of its file (losetup --direct-io=on {name} goes past it)"
+            ));
+        }
+        match site.backing {
+            Backing::Remote => {
+                Self::Unseen(format!("{} is kept by another computer", site.filesystem()))
+            }
+            Backing::Unknown => {
+                Self::Unseen(format!("what keeps {} is not told", site.filesystem()))
+            }
+            Backing::Blocks | Backing::Memory => Self::of_drives(&site.drives),
+        }
+    }
+
+    /// What whoever serves the drives may cache. Rule `host-cache` listens for it; from here it is not seen.
+    fn of_drives(drives: &[Drive]) -> Self {
+        drives.iter().find(|drive| drive.is_served()).map_or(Self::Nothing, |drive| {
+            Self::Unseen(format!(
+                "{} is served by a host, whose cache cannot be seen from here",
+                drive.name
+            ))
+        })
+    }
+
+    /// Why a read does not tell what the medium holds, where it does not.
+    pub fn reason(&self) -> Option<&str> {
+        match self {
+            Self::Nothing => None,
+            Self::Memory(reason) | Self::Unseen(reason) => Some(reason),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_base::presence::Presence;
+
+    use super::*;
+    use crate::system::{Fake, resolve};
+
+    fn site(kind: TargetKind, backing: Backing) -> Site {
+        Site { kind, backing, ..Site::simulated("/x") }
+    }
+
+    #[test]
+    fn a_refusal_and_memory_and_others_are_told_apart() {
+        let fake = Fake::new();
+        let of = |site: &Site, refused| Between::of(&fake, site, refused);
+        let blocks = site(TargetKind::Device, Backing::Blocks);
+        assert_eq!(of(&blocks, None), Between::Nothing);
+        let refused = of(&blocks, Some("ntfs refuses direct I/O"));
+        assert!(matches!(&refused, Between::Memory(why) if why.contains("ntfs refuses")));
+        let kept = |backing| of(&site(TargetKind::Directory, backing), None);
+        assert!(matches!(kept(Backing::Memory), Between::Memory(_)));
+        assert!(matches!(kept(Backing::Remote), Between::Unseen(_)));
+        assert!(matches!(kept(Backing::Unknown), Between::Unseen(_)));
+        let simulated = site(TargetKind::Simulated, Backing::Unknown);
+        assert_eq!(of(&simulated, Some("simulated")), Between::Nothing);
+        assert_eq!(Between::Nothing.reason(), None);
+    }
+
+    /// A recorded machine with a virtio drive, and a loop device over a file on it.
+    #[test]
+    fn loops_through_the_page_cache_and_served_drives_are_seen() {
+        let text = include_str!("../../tests/fixtures/machines/vm-virtio.txt");
+        let fake = Fake::recorded(text).unwrap();
+        let of = |dio: &str| {
+            fake.put("/sys/devices/virtual/block/loop0/loop/dio", dio);
+            let site = resolve(&fake, "/tmp/bench/mnt").unwrap();
+            (Between::of(&fake, &site, None), site)
+        };
+        let (buffered, _) = of("0\n");
+        assert!(matches!(&buffered, Between::Memory(why) if why.starts_with("loop0 goes through")));
+        let (past, site) = of("1\n");
+        assert!(
+            matches!(&past, Between::Unseen(why) if why.contains("served by a host")),
+            "{past:?}"
+        );
+        let mut own = site;
+        for drive in &mut own.drives {
+            drive.bus = Presence::Present("sata".to_owned());
+        }
+        assert_eq!(Between::of(&fake, &own, None), Between::Nothing);
+    }
+}

@@ -1,0 +1,88 @@
+//! Whether what is written gets compressed on its way: then incompressible content must be used.
+
+use assay_base::presence::Presence;
+
+use super::resolve::REMOTE;
+use super::site::{Layer, Mount};
+use super::{System, mounts, sysfs};
+
+const ZFS: &str = "not known: ZFS tells only its own tools";
+
+/// Compression of the mounts and devices that a target stands on: the first that compresses, else
+/// the first that does not tell, else off.
+pub fn of(system: &dyn System, met: &[Mount], layers: &[Layer]) -> Presence<String> {
+    let mounts = met.iter().map(of_mount);
+    let layers = layers.iter().map(|layer| of_layer(system, layer));
+    let all: Vec<Presence<String>> = mounts.chain(layers).collect();
+    let compressed = all.iter().find(|seen| seen.value().is_some());
+    let not_told = all.iter().find(|seen| seen.reason().is_some_and(|reason| reason != "off"));
+    match compressed.or(not_told) {
+        Some(seen) => seen.clone(),
+        None => Presence::absent("off"),
+    }
+}
+
+fn of_mount(mount: &Mount) -> Presence<String> {
+    let option = |name: &str| mounts::option(mount, name).map(str::to_owned);
+    let bare = |name: &str| mount.options.iter().any(|option| option == name);
+    let on = match mount.filesystem.as_str() {
+        "btrfs" => option("compress-force")
+            .or_else(|| option("compress"))
+            .or_else(|| bare("compress").then(|| "zlib".to_owned())),
+        "f2fs" => option("compress_algorithm"),
+        "bcachefs" => option("compression").or_else(|| option("background_compression")),
+        "ubifs" => Some(option("compr").unwrap_or_else(|| "the file system's default".to_owned())),
+        "ntfs3" | "ntfs" => (bare("compress") || bare("compression")).then(|| "lznt1".to_owned()),
+        "jffs2" | "squashfs" | "erofs" | "cramfs" => Some(mount.filesystem.clone()),
+        "zfs" => return Presence::absent(ZFS),
+        other => return Presence::absent(unknown_because(other)),
+    };
+    Presence::from_option(on.filter(|name| name != "none" && name != "no"), "off")
+}
+
+/// Why nothing is known of file systems that hand the bytes on.
+fn unknown_because(filesystem: &str) -> &'static str {
+    if REMOTE.contains(&filesystem) {
+        "not known: the machine at the other end decides"
+    } else if filesystem.starts_with("fuse.") && filesystem != "fuse.gocryptfs" {
+        "not known: a program in user space decides"
+    } else {
+        "off"
+    }
+}
+
+fn of_layer(system: &dyn System, layer: &Layer) -> Presence<String> {
+    match layer.kind.as_str() {
+        "zram" => {
+            let file = sysfs::block(&layer.name).join("comp_algorithm");
+            sysfs::parsed(sysfs::text(system, &file), sysfs::chosen)
+        }
+        "vdo" => Presence::Present("vdo".to_owned()),
+        _ => Presence::absent("off"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(filesystem: &str, options: &str, expected: Presence<&str>) {
+        let line = format!("1 0 0:9 / /m rw - {filesystem} source {options}");
+        let mount = mounts::parse(&line).remove(0).mount;
+        assert_eq!(of_mount(&mount), expected.map(str::to_owned), "{line}");
+    }
+
+    #[test]
+    fn mount_options_tell() {
+        check("btrfs", "rw,compress=zstd:3", Presence::Present("zstd:3"));
+        check("btrfs", "rw,compress-force=lzo", Presence::Present("lzo"));
+        check("btrfs", "rw,compress=no", Presence::absent("off"));
+        check("btrfs", "rw,space_cache", Presence::absent("off"));
+        check("f2fs", "rw,compress_algorithm=lz4", Presence::Present("lz4"));
+        check("bcachefs", "rw,compression=none", Presence::absent("off"));
+        check("ext4", "rw,compress=x", Presence::absent("off"));
+        check("zfs", "rw", Presence::absent(ZFS));
+        check("fuse.gocryptfs", "rw", Presence::absent("off"));
+        check("fuse.other", "rw", Presence::absent("not known: a program in user space decides"));
+    }
+}

@@ -1,0 +1,144 @@
+//! What the kernel counts of a block device: `/sys/class/block/NAME/stat`.
+
+use assay_base::presence::Presence;
+use serde::{Deserialize, Serialize};
+
+use super::SECTOR;
+use crate::system::{System, sysfs};
+
+/// Counters of a block device since the machine started, or the difference of two readings.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counters {
+    /// Reads that ended.
+    pub reads_completed: u64,
+    /// Reads that were merged into others.
+    pub reads_merged: u64,
+    /// Bytes read.
+    pub read_bytes: u64,
+    /// Milliseconds that reads took, summed over all.
+    pub read_ms: u64,
+    /// Writes that ended.
+    pub writes_completed: u64,
+    /// Writes that were merged into others.
+    pub writes_merged: u64,
+    /// Bytes written.
+    pub written_bytes: u64,
+    /// Milliseconds that writes took, summed over all.
+    pub write_ms: u64,
+    /// Requests under way at this moment: a level, not a count.
+    pub in_flight: u64,
+    /// Milliseconds in which at least one request was under way.
+    pub io_ticks_ms: u64,
+    /// Milliseconds that requests were under way, summed over all.
+    pub weighted_ms: u64,
+    /// Discards that ended (0 before Linux 4.18).
+    pub discards_completed: u64,
+    /// Bytes discarded.
+    pub discarded_bytes: u64,
+    /// Flushes that ended (0 before Linux 5.5, and always for partitions).
+    pub flushes_completed: u64,
+    /// Milliseconds that flushes took, summed over all.
+    pub flush_ms: u64,
+}
+
+impl Counters {
+    /// Understands the text of a `stat` file; 11 numbers in old kernels, 17 in new ones.
+    pub fn parse(text: &str) -> Option<Self> {
+        let numbers: Vec<u64> =
+            text.split_whitespace().map(str::parse).collect::<Result<_, _>>().ok()?;
+        if numbers.len() < 11 {
+            return None;
+        }
+        let at = |index: usize| numbers.get(index).copied().unwrap_or(0);
+        Some(Self {
+            reads_completed: at(0),
+            reads_merged: at(1),
+            read_bytes: at(2).saturating_mul(SECTOR),
+            read_ms: at(3),
+            writes_completed: at(4),
+            writes_merged: at(5),
+            written_bytes: at(6).saturating_mul(SECTOR),
+            write_ms: at(7),
+            in_flight: at(8),
+            io_ticks_ms: at(9),
+            weighted_ms: at(10),
+            discards_completed: at(11),
+            discarded_bytes: at(13).saturating_mul(SECTOR),
+            flushes_completed: at(15),
+            flush_ms: at(16),
+        })
+    }
+
+    /// What was counted since an earlier reading; 0 where a counter went back (a new device under
+    /// the old name). `in_flight` is that of the later reading.
+    #[must_use]
+    pub const fn sub(&self, earlier: &Self) -> Self {
+        Self {
+            reads_completed: self.reads_completed.saturating_sub(earlier.reads_completed),
+            reads_merged: self.reads_merged.saturating_sub(earlier.reads_merged),
+            read_bytes: self.read_bytes.saturating_sub(earlier.read_bytes),
+            read_ms: self.read_ms.saturating_sub(earlier.read_ms),
+            writes_completed: self.writes_completed.saturating_sub(earlier.writes_completed),
+            writes_merged: self.writes_merged.saturating_sub(earlier.writes_merged),
+            written_bytes: self.written_bytes.saturating_sub(earlier.written_bytes),
+            write_ms: self.write_ms.saturating_sub(earlier.write_ms),
+            in_flight: self.in_flight,
+            io_ticks_ms: self.io_ticks_ms.saturating_sub(earlier.io_ticks_ms),
+            weighted_ms: self.weighted_ms.saturating_sub(earlier.weighted_ms),
+            discards_completed: self.discards_completed.saturating_sub(earlier.discards_completed),
+            discarded_bytes: self.discarded_bytes.saturating_sub(earlier.discarded_bytes),
+            flushes_completed: self.flushes_completed.saturating_sub(earlier.flushes_completed),
+            flush_ms: self.flush_ms.saturating_sub(earlier.flush_ms),
+        }
+    }
+}
+
+/// Counters of a block device or partition, by kernel name.
+pub fn counters(system: &dyn System, device: &str) -> Presence<Counters> {
+    let text = sysfs::text(system, &sysfs::block(device).join("stat"));
+    sysfs::parsed(text, Counters::parse)
+}
+
+/// Reads and writes of a block device that are under way.
+pub fn under_way(system: &dyn System, device: &str) -> Presence<[u64; 2]> {
+    let text = sysfs::text(system, &sysfs::block(device).join("inflight"));
+    sysfs::parsed(text, |text| {
+        let numbers: Vec<u64> =
+            text.split_whitespace().map(str::parse).collect::<Result<_, _>>().ok()?;
+        numbers.try_into().ok()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NEW: &str = "   48039     6759  3000586    10526     9649    14187  1586248     4933 \
+                       0     5440    15778     4032       92   221728      269     1116       48\n";
+
+    #[test]
+    fn every_field_lies_where_the_kernel_says() {
+        let counters = Counters::parse(NEW).unwrap();
+        assert_eq!(counters.reads_completed, 48039);
+        assert_eq!(counters.read_bytes, 3_000_586 * 512);
+        assert_eq!(counters.written_bytes, 1_586_248 * 512);
+        assert_eq!((counters.in_flight, counters.io_ticks_ms), (0, 5440));
+        assert_eq!((counters.discards_completed, counters.discarded_bytes), (4032, 221_728 * 512));
+        assert_eq!((counters.flushes_completed, counters.flush_ms), (1116, 48));
+    }
+
+    #[test]
+    fn old_kernels_have_eleven_numbers() {
+        let counters = Counters::parse("1 2 3 4 5 6 7 8 9 10 11").unwrap();
+        assert_eq!((counters.weighted_ms, counters.flushes_completed), (11, 0));
+        assert_eq!(Counters::parse("1 2 3"), None);
+        assert_eq!(Counters::parse("1 2 3 4 5 6 7 8 9 10 x"), None);
+    }
+
+    #[test]
+    fn differences_never_go_below_zero() {
+        let counters = Counters::parse(NEW).unwrap();
+        assert_eq!(counters.sub(&counters), Counters::default());
+        assert_eq!(Counters::default().sub(&counters), Counters::default());
+    }
+}

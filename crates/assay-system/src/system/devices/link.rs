@@ -1,0 +1,277 @@
+//! What carries a drive's bytes to the machine, and how fast it can at most.
+
+use std::path::{Path, PathBuf};
+
+use assay_base::presence::Presence;
+
+use super::{numbered_part, place};
+use crate::system::site::Link;
+use crate::system::{System, sysfs};
+
+/// Bus of a drive, by kernel name.
+pub fn bus(system: &dyn System, name: &str) -> Presence<String> {
+    let place = place(system, name);
+    let by_way = [("usb", "usb"), ("ata", "sata"), ("virtio", "virtio"), ("mmc", "mmc")]
+        .iter()
+        .find(|(word, _)| numbered_part(&place, word).is_some())
+        .map(|(_, bus)| *bus);
+    let bus = by_way.or_else(|| by_name(name)).or_else(|| by_other_parts(&place));
+    Presence::from_option(bus.map(str::to_owned), "the device's place in sysfs does not tell")
+}
+
+fn by_name(name: &str) -> Option<&'static str> {
+    const NAMES: [(&str, &str); 11] = [
+        ("nvme", "nvme"),
+        ("mmcblk", "mmc"),
+        ("loop", "loop"),
+        ("zram", "zram"),
+        ("dm-", "device-mapper"),
+        ("md", "md"),
+        ("bcache", "bcache"),
+        ("nbd", "nbd"),
+        ("rbd", "rbd"),
+        ("nullb", "null"),
+        ("ram", "ram"),
+    ];
+    NAMES.iter().find(|(start, _)| name.starts_with(start)).map(|(_, bus)| *bus)
+}
+
+fn by_other_parts(place: &Path) -> Option<&'static str> {
+    let has = |start: &str| place.iter().any(|part| part.to_string_lossy().starts_with(start));
+    if has("vbd-") {
+        Some("xen")
+    } else if has("VMBUS:") {
+        Some("hyper-v")
+    } else if numbered_part(place, "host").is_some() {
+        Some("scsi")
+    } else {
+        None
+    }
+}
+
+/// Link of a drive, by kernel name and bus.
+pub fn link(system: &dyn System, name: &str, bus: &Presence<String>) -> Presence<Link> {
+    let place = place(system, name);
+    match bus {
+        Presence::Present(bus) => match bus.as_str() {
+            "sata" => sata(system, &place),
+            "usb" => usb(system, &place),
+            "nvme" => nvme(system, &place),
+            "mmc" => mmc(system, &place),
+            "virtio" | "xen" => Presence::absent("a virtual disk has no link of its own"),
+            "scsi" => Presence::absent("the kernel tells no speed for this bus"),
+            _ => Presence::absent("not a drive of its own"),
+        },
+        Presence::Absent(reason) => Presence::absent(reason),
+    }
+}
+
+fn sata(system: &dyn System, place: &Path) -> Presence<Link> {
+    let port = numbered_part(place, "ata").unwrap_or_default().replace("ata", "link");
+    let file = Path::new("/sys/class/ata_link").join(port).join("sata_spd");
+    sysfs::parsed(sysfs::text(system, &file), sata_link)
+}
+
+/// What a SATA link carries, from its speed as the kernel writes it (`6.0 Gbps`): eight bits are
+/// sent as ten. None for a text that is no speed.
+pub fn sata_link(speed: &str) -> Option<Link> {
+    let number = speed.split_whitespace().next()?;
+    let gigabits: f64 = number.parse().ok()?;
+    known(format!("SATA {number} Gbit/s"), gigabits * 1e9 / 10.0)
+}
+
+fn usb(system: &dyn System, place: &Path) -> Presence<Link> {
+    match usb_device(system, place) {
+        Some(device) => sysfs::parsed(sysfs::text(system, &device.join("speed")), usb_link),
+        None => Presence::absent("no USB device with a speed above this drive"),
+    }
+}
+
+/// The USB device that a drive is part of.
+pub fn usb_device(system: &dyn System, place: &Path) -> Option<PathBuf> {
+    let has = |directory: &Path, file: &str| system.read_text(&directory.join(file)).is_ok();
+    place
+        .ancestors()
+        .find(|directory| has(directory, "speed") && has(directory, "idVendor"))
+        .map(Path::to_path_buf)
+}
+
+/// Megabits per second. To 480 the line code needs no bits that count (stuffing aside); then
+/// 8b/10b at 5 Gbit/s, and 128b/132b above.
+fn usb_link(speed: &str) -> Option<Link> {
+    let megabits: f64 = speed.parse().ok()?;
+    let payload = match megabits {
+        ..5000.0 => 1.0,
+        ..10_000.0 => 8.0 / 10.0,
+        _ => 128.0 / 132.0,
+    };
+    let name = if megabits < 1000.0 {
+        format!("USB {megabits} Mbit/s")
+    } else {
+        format!("USB {} Gbit/s", megabits / 1000.0)
+    };
+    known(name, megabits * 1e6 / 8.0 * payload)
+}
+
+fn nvme(system: &dyn System, place: &Path) -> Presence<Link> {
+    pcie_on_way(system, &nvme_controller(system, place))
+}
+
+/// The slowest PCIe link on the way to a place in sysfs: a bridge above a device may be narrower than
+/// the device's own link.
+pub fn pcie_on_way(system: &dyn System, place: &Path) -> Presence<Link> {
+    let links = place.ancestors().filter_map(|directory| pcie_at(system, directory));
+    let slowest = links.min_by(|a, b| a.ceiling_bytes_per_s.total_cmp(&b.ceiling_bytes_per_s));
+    Presence::from_option(slowest, "no PCIe link above it (another transport, or a guest)")
+}
+
+/// The most that a device's own PCIe link can do.
+pub fn pcie_most(system: &dyn System, place: &Path) -> Presence<Link> {
+    let read = |file: &str| sysfs::text(system, &place.join(file));
+    let told = read("max_link_speed")
+        .both(&read("max_link_width"), |speed, width| pcie_link(speed, width));
+    match told {
+        Presence::Present(link) => Presence::from_option(link, "its PCIe link tells no speed"),
+        Presence::Absent(_) => Presence::absent("no PCIe link of its own"),
+    }
+}
+
+/// With multipath the drive hangs on a subsystem, which lists its controllers.
+fn nvme_controller(system: &dyn System, place: &Path) -> PathBuf {
+    let subsystem = place.ancestors().find(|part| {
+        part.file_name().is_some_and(|name| name.to_string_lossy().starts_with("nvme-subsys"))
+    });
+    let Some(subsystem) = subsystem else {
+        return place.to_path_buf();
+    };
+    let is_controller = |name: &String| numbered_part(Path::new(name), "nvme").is_some();
+    let controller = sysfs::names(system, subsystem).into_iter().find(is_controller);
+    controller
+        .and_then(|name| system.canonical(&subsystem.join(name)).ok())
+        .unwrap_or_else(|| place.to_path_buf())
+}
+
+fn pcie_at(system: &dyn System, directory: &Path) -> Option<Link> {
+    let read = |file: &str| system.read_text(&directory.join(file)).ok();
+    let current = pcie_link(&read("current_link_speed")?, &read("current_link_width")?)?;
+    let most = pcie_link(
+        &read("max_link_speed").unwrap_or_default(),
+        &read("max_link_width").unwrap_or_default(),
+    );
+    let slowed = most.filter(|most| most.ceiling_bytes_per_s > current.ceiling_bytes_per_s);
+    let name = match slowed {
+        Some(most) => format!("{} (its device can do {})", current.name, most.name),
+        None => current.name,
+    };
+    Some(Link { name, ..current })
+}
+
+/// `16.0 GT/s PCIe` and `4`.
+fn pcie_link(speed: &str, width: &str) -> Option<Link> {
+    let lanes: u32 = width.trim().parse().ok().filter(|lanes| (1..=32).contains(lanes))?;
+    let transfers: f64 = speed.split_whitespace().next()?.parse().ok()?;
+    let generation = match transfers {
+        2.5 => "1.0",
+        5.0 => "2.0",
+        8.0 => "3.0",
+        16.0 => "4.0",
+        32.0 => "5.0",
+        64.0 => "6.0",
+        _ => return None,
+    };
+    let payload = match transfers {
+        ..8.0 => 8.0 / 10.0,
+        ..64.0 => 128.0 / 130.0,
+        _ => 242.0 / 256.0,
+    };
+    let bytes = transfers * 1e9 / 8.0 * payload * f64::from(lanes);
+    known(format!("PCIe {generation} x{lanes}"), bytes)
+}
+
+fn mmc(system: &dyn System, place: &Path) -> Presence<Link> {
+    let host = numbered_part(place, "mmc").unwrap_or_default();
+    let file = Path::new("/sys/kernel/debug").join(host).join("ios");
+    match sysfs::text(system, &file) {
+        Presence::Present(text) => {
+            Presence::from_option(mmc_link(&text), "the card slot tells no clock")
+        }
+        Presence::Absent(_) => {
+            Presence::absent("the kernel tells a card's bus speed only in debugfs")
+        }
+    }
+}
+
+/// Clock times width, twice for the modes that use both edges of the clock.
+fn mmc_link(ios: &str) -> Option<Link> {
+    let field = |name: &str| {
+        let line = ios.lines().find_map(|line| line.trim().strip_prefix(name));
+        line.and_then(|rest| rest.trim_start().strip_prefix(':')).map(str::trim)
+    };
+    let words = |name: &str| field(name).and_then(|text| text.split_once('(')?.1.strip_suffix(')'));
+    let clock = field("actual clock").or_else(|| field("clock"))?;
+    let hertz: f64 = clock.split_whitespace().next()?.parse().ok()?;
+    let bits: f64 = words("bus width")?.split_whitespace().next()?.parse().ok()?;
+    let timing = words("timing spec").unwrap_or("unknown timing");
+    let lower = timing.to_lowercase();
+    let edges = if lower.contains("ddr") || lower.contains("hs400") { 2.0 } else { 1.0 };
+    let name = format!("{timing}, {bits} bit, {} MHz", hertz / 1e6);
+    known(name, hertz * bits * edges / 8.0)
+}
+
+fn known(name: String, ceiling_bytes_per_s: f64) -> Option<Link> {
+    // Whole bytes: line codes leave fractions that mean nothing.
+    let ceiling_bytes_per_s = ceiling_bytes_per_s.round();
+    (ceiling_bytes_per_s > 0.0).then_some(Link { name, ceiling_bytes_per_s })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ceiling(link: Option<Link>) -> f64 {
+        link.unwrap().ceiling_bytes_per_s
+    }
+
+    #[test]
+    fn sata_loses_a_fifth_to_its_code() {
+        assert_eq!(ceiling(sata_link("6.0 Gbps")), 600e6);
+        assert_eq!(ceiling(sata_link("3.0 Gbps")), 300e6);
+        assert_eq!(ceiling(sata_link("1.5 Gbps")), 150e6);
+        assert_eq!(sata_link("<unknown>"), None);
+    }
+
+    #[test]
+    fn pcie_by_generation_and_lanes() {
+        assert_eq!(ceiling(pcie_link("2.5 GT/s PCIe", "1")), 250e6);
+        assert_eq!(ceiling(pcie_link("5.0 GT/s PCIe", "2\n")), 1000e6);
+        let four = pcie_link("16.0 GT/s PCIe", "4").unwrap();
+        assert_eq!(four.name, "PCIe 4.0 x4");
+        assert!((four.ceiling_bytes_per_s - 7.877e9).abs() < 1e6);
+        assert_eq!(pcie_link("Unknown", "4"), None);
+        assert_eq!(pcie_link("8.0 GT/s PCIe", "0"), None);
+        assert_eq!(pcie_link("8.0 GT/s PCIe", "255"), None);
+    }
+
+    #[test]
+    fn usb_by_speed() {
+        let stick = usb_link("480").unwrap();
+        assert_eq!((stick.name.as_str(), stick.ceiling_bytes_per_s), ("USB 480 Mbit/s", 60e6));
+        assert_eq!(ceiling(usb_link("5000")), 500e6);
+        assert!((ceiling(usb_link("10000")) - 1.2121e9).abs() < 1e5);
+        assert_eq!(usb_link("20000").unwrap().name, "USB 20 Gbit/s");
+        assert_eq!(ceiling(usb_link("1.5")), 187_500.0);
+        assert_eq!(usb_link("0"), None);
+    }
+
+    #[test]
+    fn cards_by_clock_and_width() {
+        let ios = "clock:\t\t208000000 Hz\nactual clock:\t200000000 Hz\nvdd:\t\t21 (3.3 ~ 3.4 V)\n\
+                   bus width:\t2 (4 bits)\ntiming spec:\t6 (sd uhs SDR104)\n";
+        let link = mmc_link(ios).unwrap();
+        assert_eq!(link.name, "sd uhs SDR104, 4 bit, 200 MHz");
+        assert_eq!(link.ceiling_bytes_per_s, 100e6);
+        let ddr = "clock:\t50000000 Hz\nbus width:\t2 (4 bits)\ntiming spec:\t7 (sd uhs DDR50)\n";
+        assert_eq!(ceiling(mmc_link(ddr)), 50e6);
+        assert_eq!(mmc_link("clock:\t0 Hz\nbus width:\t0 (1 bits)\n"), None);
+    }
+}

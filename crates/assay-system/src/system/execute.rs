@@ -1,0 +1,153 @@
+//! Running a program of the user's and measuring it: what is run, and what is known of it afterwards.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use assay_base::presence::Presence;
+use serde::{Deserialize, Serialize};
+
+use super::System;
+use super::identity::Caller;
+
+/// Bytes of what a program complained of that are kept: its last words.
+pub const KEPT_COMPLAINT_BYTES: usize = 4096;
+
+/// Variables that every program gets that is measured, where this process has them: what finds programs and
+/// files, and says whose process it is and how words are written. Whatever else a shell has gathered may hold
+/// secrets, and changes from day to day.
+pub const USUAL_VARIABLES: [&str; 24] = [
+    "HOME",
+    "LANG",
+    "LANGUAGE",
+    "LC_ADDRESS",
+    "LC_ALL",
+    "LC_COLLATE",
+    "LC_CTYPE",
+    "LC_IDENTIFICATION",
+    "LC_MEASUREMENT",
+    "LC_MESSAGES",
+    "LC_MONETARY",
+    "LC_NAME",
+    "LC_NUMERIC",
+    "LC_PAPER",
+    "LC_TELEPHONE",
+    "LC_TIME",
+    "LOGNAME",
+    "MAIL",
+    "PATH",
+    "SHELL",
+    "TERM",
+    "TMPDIR",
+    "TZ",
+    "USER",
+];
+
+/// The variables of this process that a program gets: the usual ones and those that were named, as far as they
+/// are there.
+pub fn passed(system: &dyn System, named: &[String]) -> Vec<String> {
+    let all = USUAL_VARIABLES.iter().copied().chain(named.iter().map(String::as_str));
+    let all: BTreeSet<&str> = all.filter(|name| system.variable(name).is_some()).collect();
+    all.into_iter().map(str::to_owned).collect()
+}
+
+/// One run of a program, to be measured.
+#[derive(Clone, Copy, Debug)]
+pub struct Execution<'a> {
+    /// The program, looked for as a shell would along the `PATH` that it gets, and its words.
+    pub words: &'a [String],
+    /// Where it runs.
+    pub directory: &'a Path,
+    /// Names of the variables of this process that it gets; no others. For a caller those that say who
+    /// somebody is name the caller.
+    pub passed: &'a [String],
+    /// What is added to them, for it alone.
+    pub environment: &'a [(String, String)],
+    /// Who runs it, where that is not the user of this process.
+    pub caller: Option<Caller>,
+    /// What it reads, seen from its directory and opened as who runs it; nothing where there is none. It
+    /// is never given a terminal.
+    pub input: Option<&'a Path>,
+    /// After this it is ended, with all that it started.
+    pub timeout: Option<Duration>,
+    /// Set when the user wants to stop: it is ended, with all that it started; or not started at all.
+    pub stop: &'a AtomicBool,
+    /// The memory that it and all that it starts may have together; as much as there is where none is
+    /// set.
+    pub memory: Option<MemoryLimit>,
+    /// Bytes of what it prints that are kept: its first words. What it prints is lost where this is 0.
+    pub heard_bytes: u64,
+}
+
+/// The memory that a program and all that it starts may have, kept by a control group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MemoryLimit {
+    /// Bytes.
+    pub bytes: u64,
+    /// Whether more may lie in swap: else whoever wants more is killed, whatever swap the machine has.
+    pub may_swap: bool,
+}
+
+/// How a program ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ending {
+    /// By itself, with this exit code.
+    Exited(i32),
+    /// By this signal of somebody else's.
+    Signalled(i32),
+    /// It was ended when its time was over.
+    TimedOut,
+    /// It was ended because the user wanted to stop.
+    Stopped,
+}
+
+/// How the peak of memory was had.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PeakBy {
+    /// The kernel kept it for the control group of the program: pages of files that it read are in it.
+    Cgroup,
+    /// The resident memory of all its processes was looked at now and then.
+    Sampled,
+    /// The kernel's record of its largest process: it was over before it could be looked at.
+    LargestProcess,
+}
+
+/// The most memory that a program and all that it started had at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PeakMemory {
+    /// Bytes.
+    pub bytes: u64,
+    /// How that is known.
+    pub by: PeakBy,
+}
+
+/// What became of one run: the program with all that it started.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Executed {
+    /// How it ended.
+    pub ending: Ending,
+    /// From right before it was started until its own end was seen, nanoseconds.
+    pub wall_ns: u64,
+    /// Processor time outside the kernel of all that it started, nanoseconds.
+    pub user_ns: u64,
+    /// Processor time inside the kernel of all that it started, nanoseconds.
+    pub system_ns: u64,
+    /// The most memory that it had.
+    pub peak_memory: Presence<PeakMemory>,
+    /// Bytes that came from storage for it.
+    pub read_bytes: Presence<u64>,
+    /// Bytes that went, or will go, to storage for it; not those of files that it deleted before.
+    pub write_bytes: Presence<u64>,
+    /// The end of what it complained of (its standard error).
+    pub complaint: String,
+    /// Processes that it had left running when it ended by itself, and that were ended then.
+    pub left_running: u32,
+    /// The beginning of what it printed, where that was to be kept.
+    pub heard: String,
+    /// Processes of it that the kernel killed for want of memory; absent where no limit was set, or
+    /// the kernel does not count them.
+    pub memory_kills: Presence<u64>,
+}

@@ -1,0 +1,273 @@
+//! Graphics devices by name, from sysfs: those on PCI, and those that only the kernel's direct
+//! rendering manager knows (on boards without PCI). No other program is asked.
+
+use std::path::{Path, PathBuf};
+
+use assay_base::presence::Presence;
+use serde::{Deserialize, Serialize};
+
+use super::site::Link;
+use super::{System, devices, pci, sysfs};
+
+/// A graphics device.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Graphics {
+    /// Where it is: its slot on PCI (`0000:00:02.0`), or its name on the board.
+    pub place: String,
+    /// Number of its vendor on PCI, four hexadecimal digits.
+    pub vendor_id: Presence<String>,
+    /// Number of the device.
+    pub device_id: Presence<String>,
+    /// Vendor by name.
+    pub vendor: Presence<String>,
+    /// Device by name.
+    pub name: Presence<String>,
+    /// Driver that has it.
+    pub driver: Presence<String>,
+    /// Bytes of memory of its own.
+    pub memory_bytes: Presence<u64>,
+    /// The slowest PCIe link on the way to it, as it is now: many devices slow theirs down at rest.
+    pub link: Presence<Link>,
+    /// The most that its own link can do.
+    pub link_most: Presence<Link>,
+    /// Outputs at which something is connected: `DP-1`.
+    pub outputs: Presence<Vec<String>>,
+}
+
+/// All graphics devices, those on PCI first.
+pub fn devices(system: &dyn System) -> Vec<Graphics> {
+    let root = Path::new("/sys/bus/pci/devices");
+    let is_display = |slot: &String| {
+        let class = sysfs::text(system, &root.join(slot).join("class"));
+        class.value().is_some_and(|class| class.starts_with("0x03"))
+    };
+    let slots: Vec<String> = sysfs::names(system, root).into_iter().filter(is_display).collect();
+    // Some thousand lines, which are read only where there is something to name.
+    let names = (!slots.is_empty()).then(|| pci::Names::read(system));
+    let cards = cards(system);
+    let on_pci = slots.iter().zip(names.iter().cycle()).map(|(slot, names)| {
+        let place = real(system, &root.join(slot));
+        on_pci(system, names, slot, &place, card_of(&cards, &place))
+    });
+    let mut found: Vec<Graphics> = on_pci.collect();
+    let known = |card: &&Card| !slots.iter().any(|slot| card.place.ends_with(slot));
+    found.extend(cards.iter().filter(known).map(|card| on_board(system, card)));
+    found
+}
+
+/// `vendor:device` of those on PCI.
+pub fn numbers(devices: &[Graphics]) -> Vec<String> {
+    let number =
+        |one: &Graphics| Some(format!("{}:{}", one.vendor_id.value()?, one.device_id.value()?));
+    devices.iter().filter_map(number).collect()
+}
+
+impl Graphics {
+    /// What it is called, or at least its numbers: `Intel Corporation HD Graphics 530`.
+    pub fn called(&self) -> String {
+        let numbers = || {
+            let ids = [&self.vendor_id, &self.device_id].map(|id| id.value().cloned());
+            match ids {
+                [Some(vendor), Some(device)] => format!("PCI device {vendor}:{device}"),
+                _ => "a graphics device without a name".to_owned(),
+            }
+        };
+        match (self.vendor.value(), self.name.value()) {
+            (Some(vendor), Some(name)) => format!("{vendor} {name}"),
+            (None, Some(name)) => name.clone(),
+            (Some(vendor), None) => format!("{vendor}, {}", numbers()),
+            (None, None) => numbers(),
+        }
+    }
+}
+
+/// A device of the direct rendering manager.
+struct Card {
+    /// `card0`.
+    name: String,
+    /// The device behind it, links followed.
+    place: PathBuf,
+}
+
+fn cards(system: &dyn System) -> Vec<Card> {
+    let root = Path::new("/sys/class/drm");
+    let is_card = |name: &String| {
+        let number = name.strip_prefix("card");
+        number.is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|one| one.is_ascii_digit()))
+    };
+    let names = sysfs::names(system, root).into_iter().filter(is_card);
+    let card = |name: String| {
+        let place = system.canonical(&root.join(&name).join("device")).ok()?;
+        Some(Card { name, place })
+    };
+    names.filter_map(card).collect()
+}
+
+fn card_of<'a>(cards: &'a [Card], place: &Path) -> Option<&'a Card> {
+    // A virtual card hangs on a device of its own below the one on PCI.
+    cards.iter().find(|card| card.place.starts_with(place))
+}
+
+fn real(system: &dyn System, path: &Path) -> PathBuf {
+    system.canonical(path).unwrap_or_else(|_| path.to_owned())
+}
+
+fn on_pci(
+    system: &dyn System,
+    names: &pci::Names,
+    slot: &str,
+    place: &Path,
+    card: Option<&Card>,
+) -> Graphics {
+    let id = |file: &str| {
+        let text = sysfs::text(system, &place.join(file));
+        text.map(|text| text.trim_start_matches("0x").to_owned())
+    };
+    let (vendor_id, device_id) = (id("vendor"), id("device"));
+    let named = vendor_id.both(&device_id, |vendor, device| names.of(vendor, device));
+    let [vendor, name] = match named {
+        Presence::Present(named) => named,
+        Presence::Absent(reason) => [(); 2].map(|()| Presence::absent(reason.clone())),
+    };
+    Graphics {
+        place: slot.to_owned(),
+        name: sysfs::first([name.clone(), by_driver(system, slot)], name.reason().unwrap_or("")),
+        vendor,
+        vendor_id,
+        device_id,
+        driver: driver(system, place),
+        memory_bytes: memory(system, place),
+        link: devices::pcie_on_way(system, place),
+        link_most: devices::pcie_most(system, place),
+        outputs: outputs(system, card),
+    }
+}
+
+fn on_board(system: &dyn System, card: &Card) -> Graphics {
+    let not_on_pci = || Presence::absent("it is not on PCI");
+    let tree = sysfs::text(system, &card.place.join("of_node/compatible"));
+    // `brcm,bcm2711-vc5`, and more general names after it.
+    let by_tree = tree.map(|text| text.split('\0').next().unwrap_or_default().to_owned());
+    let own = card.place.file_name().map(|name| name.to_string_lossy().into_owned());
+    Graphics {
+        place: own.unwrap_or_else(|| card.name.clone()),
+        vendor_id: Presence::absent("it is not on PCI"),
+        device_id: Presence::absent("it is not on PCI"),
+        vendor: Presence::absent("it is not on PCI"),
+        name: sysfs::first([by_tree], "the kernel tells no name"),
+        driver: driver(system, &card.place),
+        memory_bytes: memory(system, &card.place),
+        link: not_on_pci(),
+        link_most: not_on_pci(),
+        outputs: outputs(system, Some(card)),
+    }
+}
+
+/// The one driver that tells names itself.
+fn by_driver(system: &dyn System, slot: &str) -> Presence<String> {
+    let file = Path::new("/proc/driver/nvidia/gpus").join(slot).join("information");
+    sysfs::parsed(sysfs::text(system, &file), |text| {
+        let model = text.lines().find_map(|line| line.strip_prefix("Model:"))?.trim();
+        (!model.is_empty()).then(|| model.to_owned())
+    })
+}
+
+fn driver(system: &dyn System, place: &Path) -> Presence<String> {
+    let link = system.read_link(&place.join("driver")).ok();
+    let name = link.and_then(|link| Some(link.file_name()?.to_string_lossy().into_owned()));
+    Presence::from_option(name, "no driver has it")
+}
+
+fn memory(system: &dyn System, place: &Path) -> Presence<u64> {
+    let told = sysfs::number(system, &place.join("mem_info_vram_total"));
+    sysfs::first([told], "its driver does not tell it in sysfs")
+}
+
+fn outputs(system: &dyn System, card: Option<&Card>) -> Presence<Vec<String>> {
+    let Some(card) = card else {
+        return Presence::absent("no driver shows its outputs");
+    };
+    let root = Path::new("/sys/class/drm");
+    let start = format!("{}-", card.name);
+    let is_connected = |name: &String| {
+        let status = sysfs::text(system, &root.join(name).join("status"));
+        status.value().is_some_and(|status| status == "connected")
+    };
+    let names = sysfs::names(system, root).into_iter().filter(|name| name.starts_with(&start));
+    let connected = names.filter(is_connected);
+    Presence::Present(
+        connected.filter_map(|name| Some(name.strip_prefix(&start)?.to_owned())).collect(),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::system::Fake;
+
+    /// A desktop with a card of its own in a narrow slot, and a board's display without PCI.
+    const MACHINE: &str = "\
+file /usr/share/misc/pci.ids
+| 1002  Advanced Micro Devices, Inc. [AMD/ATI]
+| \t67df  Ellesmere [Radeon RX 470/480/570]
+link /sys/bus/pci/devices/0000:01:00.0 ../../../devices/pci0000:00/0000:00:01.0/0000:01:00.0
+link /sys/bus/pci/devices/0000:00:1f.0 ../../../devices/pci0000:00/0000:00:1f.0
+file /sys/devices/pci0000:00/0000:00:1f.0/class 0x060100
+file /sys/devices/pci0000:00/0000:00:01.0/current_link_speed 5.0 GT/s PCIe
+file /sys/devices/pci0000:00/0000:00:01.0/current_link_width 4
+file /sys/devices/pci0000:00/0000:00:01.0/0000:01:00.0/class 0x030000
+file /sys/devices/pci0000:00/0000:00:01.0/0000:01:00.0/vendor 0x1002
+file /sys/devices/pci0000:00/0000:00:01.0/0000:01:00.0/device 0x67df
+file /sys/devices/pci0000:00/0000:00:01.0/0000:01:00.0/mem_info_vram_total 8589934592
+file /sys/devices/pci0000:00/0000:00:01.0/0000:01:00.0/current_link_speed 8.0 GT/s PCIe
+file /sys/devices/pci0000:00/0000:00:01.0/0000:01:00.0/current_link_width 16
+file /sys/devices/pci0000:00/0000:00:01.0/0000:01:00.0/max_link_speed 8.0 GT/s PCIe
+file /sys/devices/pci0000:00/0000:00:01.0/0000:01:00.0/max_link_width 16
+link /sys/devices/pci0000:00/0000:00:01.0/0000:01:00.0/driver ../../../../bus/pci/drivers/amdgpu
+link /sys/class/drm/card0/device /sys/devices/pci0000:00/0000:00:01.0/0000:01:00.0
+file /sys/class/drm/card0-DP-1/status connected
+file /sys/class/drm/card0-HDMI-A-1/status disconnected
+link /sys/class/drm/card1/device /sys/devices/platform/gpu
+link /sys/devices/platform/gpu/driver ../../../bus/platform/drivers/vc4-drm
+file /sys/devices/platform/gpu/of_node/compatible brcm,bcm2711-vc5
+dir /sys/class/drm/renderD128
+";
+
+    #[test]
+    fn devices_have_names_drivers_memory_and_the_narrowest_link() {
+        let found = devices(&Fake::recorded(MACHINE).unwrap());
+        let [card, board] = &found[..] else { panic!("{found:?}") };
+        assert_eq!(
+            card.called(),
+            "Advanced Micro Devices, Inc. [AMD/ATI] Ellesmere [Radeon RX 470/480/570]"
+        );
+        assert_eq!(
+            (card.place.as_str(), card.driver.value().unwrap().as_str()),
+            ("0000:01:00.0", "amdgpu")
+        );
+        assert_eq!(card.memory_bytes, Presence::Present(8 << 30));
+        assert_eq!(card.link.value().unwrap().name, "PCIe 2.0 x4");
+        assert_eq!(card.link_most.value().unwrap().name, "PCIe 3.0 x16");
+        assert_eq!(card.outputs, Presence::Present(vec!["DP-1".to_owned()]));
+        assert_eq!((board.called().as_str(), board.place.as_str()), ("brcm,bcm2711-vc5", "gpu"));
+        assert_eq!(board.link.reason(), Some("it is not on PCI"));
+        assert_eq!(numbers(&found), ["1002:67df"]);
+    }
+
+    #[test]
+    fn without_the_database_the_numbers_are_its_name() {
+        let fake = Fake::recorded(MACHINE).unwrap();
+        fake.remove("/usr/share/misc/pci.ids");
+        let card = &devices(&fake)[0];
+        assert_eq!(card.called(), "PCI device 1002:67df");
+        assert!(card.name.reason().unwrap().contains("no PCI ids database"));
+        let file = "/proc/driver/nvidia/gpus/0000:01:00.0/information";
+        fake.put(file, "Model: \t\t NVIDIA GeForce 7300\nIRQ: 1\n");
+        assert_eq!(devices(&fake)[0].called(), "NVIDIA GeForce 7300");
+    }
+
+    #[test]
+    fn a_machine_without_any_has_none() {
+        assert!(devices(&Fake::new()).is_empty());
+    }
+}

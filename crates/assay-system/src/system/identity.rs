@@ -1,0 +1,130 @@
+//! Who asks, where the results of that person lie, and which device may be overwritten.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use assay_base::failure::{Failure, Outcome};
+
+use super::{System, trust};
+
+mod consent;
+mod made;
+mod shown;
+mod tables;
+mod usage;
+pub(super) mod witness;
+
+pub use super::devices::device_id;
+pub use consent::{Loss, Stake, confirm, consent, disk_sequence, stake, way_on};
+pub use made::consent_of_made;
+pub use shown::{as_shown, remember};
+
+/// Root's own directory of this machine, whatever the environment says.
+pub const ROOTS_OWN: &str = "/var/lib/assay";
+
+/// The user on whose behalf sudo runs this process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Caller {
+    /// User id.
+    pub user: u32,
+    /// Group id.
+    pub group: u32,
+}
+
+/// Who called sudo; none when this process is not root's or sudo had no part in it.
+pub fn caller(system: &dyn System) -> Option<Caller> {
+    if system.user().id != 0 {
+        return None;
+    }
+    let id = |name| system.variable(name)?.parse().ok();
+    Some(Caller { user: id("SUDO_UID")?, group: id("SUDO_GID")? })
+}
+
+/// Directory of the results: `$ASSAY_HOME/results`, else `assay/results` in the user's data
+/// directory. Under sudo it is the caller's, not root's.
+///
+/// # Errors
+/// The user's mistake when neither the environment nor the password file names a home; refused for
+/// root where others could have put something there.
+pub fn results_directory(system: &dyn System) -> Outcome<PathBuf> {
+    let directory = results_named(system)?;
+    if system.user().id != 0 {
+        return Ok(directory);
+    }
+    let callers: Vec<u32> = caller(system).iter().map(|caller| caller.user).collect();
+    // What is not there yet is made by this process; what cannot be looked at cannot be written.
+    match trust::fault(system, &directory, &callers, trust::ALL_WRITE) {
+        Ok(None) | Err(_) => Ok(directory),
+        Ok(Some(fault)) => Err(Failure::refused(format!(
+            "the results in {} are not to be trusted by root: {fault}; look through them, then make it \
+             a directory that only its owner may write to, or set ASSAY_HOME to one of root's own",
+            directory.display()
+        ))),
+    }
+}
+
+fn results_named(system: &dyn System) -> Outcome<PathBuf> {
+    let set = |name| system.variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    if let Some(home) = set("ASSAY_HOME") {
+        return Ok(home.join("results"));
+    }
+    // The specification says that relative paths here are to be ignored.
+    let data = set("XDG_DATA_HOME").filter(|path| path.is_absolute());
+    let home = || match caller(system) {
+        Some(caller) => home_of(system, caller.user),
+        None => set("HOME").or_else(|| home_of(system, system.user().id)),
+    };
+    let data = data.or_else(|| Some(home()?.join(".local/share")));
+    let advice = "no home directory is known: set ASSAY_HOME to a directory for the results";
+    Ok(data.ok_or_else(|| Failure::mistake(advice))?.join("assay/results"))
+}
+
+/// Directory of the tool's own state of this machine: journals of what is changed, and what is made
+/// meanwhile. `$ASSAY_HOME`, else the system's own for root, who alone can change anything. Absolute
+/// and without links: a journal is followed from elsewhere, and the kernel names mount points so.
+///
+/// # Errors
+/// The user's mistake when no home is known or it cannot be looked at.
+pub fn state_directory(system: &dyn System) -> Outcome<PathBuf> {
+    let set = system.variable("ASSAY_HOME").filter(|value| !value.is_empty());
+    let home = match set {
+        Some(home) => home.into(),
+        None if system.user().id == 0 => ROOTS_OWN.into(),
+        None => {
+            let results = results_named(system)?;
+            results.parent().map_or(results.clone(), Path::to_path_buf)
+        }
+    };
+    without_links(system, &home).map_err(|error| {
+        Failure::mistake(format!(
+            "{} cannot be looked at: {error}; set ASSAY_HOME to a directory of yours",
+            home.display()
+        ))
+    })
+}
+
+/// A path whose last parts may not be there yet.
+fn without_links(system: &dyn System, path: &Path) -> io::Result<PathBuf> {
+    if path.as_os_str().is_empty() {
+        return system.canonical(Path::new("."));
+    }
+    match (system.canonical(path), path.parent(), path.file_name()) {
+        (Err(error), Some(parent), Some(name)) if error.kind() == io::ErrorKind::NotFound => {
+            Ok(without_links(system, parent)?.join(name))
+        }
+        (found, ..) => found,
+    }
+}
+
+fn home_of(system: &dyn System, user: u32) -> Option<PathBuf> {
+    let table = system.read_text(Path::new("/etc/passwd")).ok()?;
+    table.lines().find_map(|line| {
+        let mut fields = line.split(':');
+        let id: u32 = fields.nth(2)?.parse().ok()?;
+        let home = fields.nth(2).filter(|home| !home.is_empty())?;
+        (id == user).then(|| home.into())
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,233 @@
+//! Consent to overwrite a block device: nothing may use it, and the user typed its id and the name
+//! of everything that it carries.
+
+use std::io;
+use std::path::PathBuf;
+
+use assay_base::failure::{Failure, Outcome};
+
+use super::tables;
+use super::usage::{Family, cannot_tell};
+use super::witness::Witness;
+use crate::system::signatures::{self, Signature};
+use crate::system::site::{Site, TargetKind};
+use crate::system::{Caching, Consent, DeviceNumber, System, devices, sysfs};
+
+/// Bytes of the unit of `start` and `size` in sysfs.
+const SECTOR: u64 = 512;
+/// Bytes from which on a mark is told with its place.
+const FAR: u64 = 1 << 20;
+
+/// One thing that is lost when a device is overwritten.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Loss {
+    /// Kernel name of the device or partition that carries it.
+    pub device: String,
+    /// Bytes of that device or partition.
+    pub size_bytes: u64,
+    /// What it is.
+    pub signature: Signature,
+}
+
+impl Loss {
+    /// In words: `ext4 file system on sdb1 (100 GiB, label "data", UUID ...)`.
+    pub fn words(&self) -> String {
+        let Signature { name, kind, uuid, label, offset } = &self.signature;
+        let mut facts = vec![size_words(self.size_bytes)];
+        // A copy, or what lies at the end: the start alone would not show it.
+        facts.extend((*offset >= FAR).then(|| format!("found at {}", size_words(*offset))));
+        facts.extend(label.as_ref().map(|label| format!("label {label:?}")));
+        facts.extend(uuid.as_ref().map(|uuid| format!("UUID {}", uuid.escape_debug())));
+        format!("{name} {} on {} ({})", kind.words(), self.device, facts.join(", "))
+    }
+}
+
+/// What overwriting a device would cost.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stake {
+    /// What the device is called.
+    pub id: String,
+    /// Bytes of the device.
+    pub size_bytes: u64,
+    /// Everything recognised on it and its partitions.
+    pub losses: Vec<Loss>,
+}
+
+impl Stake {
+    /// Names of what is lost, each once, in the order in which it was found.
+    pub fn names(&self) -> Vec<&'static str> {
+        let mut names: Vec<&'static str> = Vec::new();
+        for loss in &self.losses {
+            if !names.contains(&loss.signature.name) {
+                names.push(loss.signature.name);
+            }
+        }
+        names
+    }
+
+    /// What must follow `--destroy`: the id and `+NAME` for all that is lost.
+    pub fn text(&self) -> String {
+        let names: Vec<String> = self.names().iter().map(|name| format!("+{name}")).collect();
+        format!("{}{}", self.id, names.concat())
+    }
+
+    /// What is wrong with a text, if anything.
+    fn fault(&self, typed: &str, target: &str) -> Option<String> {
+        let rest =
+            typed.strip_prefix(&self.id).filter(|rest| matches!(rest.get(..1), None | Some("+")));
+        let Some(rest) = rest else {
+            return Some(format!("is not the name of {target:?}"));
+        };
+        let (given, wanted): (Vec<&str>, _) = (rest.split('+').skip(1).collect(), self.names());
+        let missing: Vec<&str> =
+            wanted.iter().filter(|name| !given.contains(name)).copied().collect();
+        if !missing.is_empty() {
+            return Some(format!(
+                "does not name {}, which {target:?} carries",
+                missing.join(" and ")
+            ));
+        }
+        let spare = given.iter().find(|name| !wanted.contains(name));
+        if let Some(spare) = spare {
+            return Some(format!("names {spare:?}, which {target:?} does not carry"));
+        }
+        (given.len() > wanted.len()).then(|| "names something twice".to_owned())
+    }
+}
+
+/// What overwriting a device would cost, after making sure that nothing uses it.
+///
+/// # Errors
+/// Refused while the device or a part of it is in use or expected by the system, or where that or
+/// what it carries cannot be told; the user's mistake when the target is no device.
+pub fn stake(system: &dyn System, site: &Site) -> Outcome<Stake> {
+    let name = match site.counted.first() {
+        Some(name) if site.kind == TargetKind::Device => name,
+        _ => return Err(not_a_device(site)),
+    };
+    let family = Family::of(system, name)?;
+    let refuse = |reason: String| Failure::refused(format!("{:?} {reason}", site.target));
+    if !family.is(site.device) {
+        return Err(refuse("is no longer the device that was named: name it again".to_owned()));
+    }
+    if let Some(reason) = family.in_use(system)? {
+        return Err(refuse(reason));
+    }
+    let losses = losses(system, site, &family)?;
+    if let Some(reason) = tables::expecting(system, &family, &losses)? {
+        return Err(refuse(reason));
+    }
+    let size_bytes = devices::size_of(system, name);
+    Ok(Stake { id: devices::device_id(system, name), size_bytes, losses })
+}
+
+/// Makes sure that a device may be overwritten: nothing uses it, and the user typed its id and
+/// what it carries. `typed` is what followed `--destroy`.
+///
+/// # Errors
+/// Those of [`stake`]; the user's mistake when the text is not the one that is needed.
+pub fn consent(system: &dyn System, site: &Site, typed: &str) -> Outcome<Consent> {
+    // Taken first: what changes afterwards is noticed when the device is opened.
+    let sequence = disk_sequence(system, site.device);
+    let stake = stake(system, site)?;
+    let Some(fault) = stake.fault(typed, &site.target) else {
+        let (device, number, size_bytes) = (site.path.clone(), site.device, stake.size_bytes);
+        return Ok(Consent { device, number, sequence, size_bytes });
+    };
+    let lost: Vec<String> = stake.losses.iter().map(Loss::words).collect();
+    let lost = if lost.is_empty() {
+        "it carries nothing that is known".to_owned()
+    } else {
+        format!("lost would be {}", lost.join("; "))
+    };
+    let text = stake.text();
+    Err(Failure::mistake(format!(
+        "{typed:?} {fault}; {lost}: what has to be typed for it is {text:?}"
+    )))
+}
+
+/// Makes sure, right before it is changed, that a device is still the one that was named and that
+/// nothing has begun to use it.
+///
+/// # Errors
+/// Refused where it is not, or is in use.
+pub fn confirm(system: &dyn System, consent: &Consent) -> Outcome<()> {
+    let device = consent.device.display();
+    system.open_device_for_writing(consent, Caching::Buffered).map(drop).map_err(|error| {
+        Failure::refused(format!("{device} cannot be overwritten any more: {error}"))
+    })
+}
+
+/// How a refusal of a device that its user named, and did not give up, goes on. The plan says what has to be typed,
+/// beside what is lost by it: no refusal puts an option of consent into anybody's hands.
+pub fn way_on(study: &str, target: &str) -> String {
+    format!("`assay plan {study} {target}` says what is lost and what has to be typed for it")
+}
+
+fn not_a_device(site: &Site) -> Failure {
+    let target = &site.target;
+    Failure::mistake(format!(
+        "{target:?} is not a block device that sysfs shows: only whole devices and partitions are overwritten"
+    ))
+}
+
+/// The kernel's running number of the disk with a device number, or of the disk of that partition
+/// (Linux 5.15); a disk that comes later gets another, even under the same name.
+pub fn disk_sequence(system: &dyn System, number: DeviceNumber) -> Option<u64> {
+    let place = PathBuf::from(format!("/sys/dev/block/{number}"));
+    let files = [place.join("diskseq"), place.join("../diskseq")];
+    files.iter().find_map(|file| sysfs::number(system, file).value().copied())
+}
+
+/// What the device and its partitions carry. All is read through the one device, so that no file
+/// of a partition needs to be there.
+fn losses(system: &dyn System, site: &Site, family: &Family) -> Outcome<Vec<Loss>> {
+    let unread = |error: io::Error| cannot_tell("what it holds", &site.path, &error);
+    let file = system.open_for_reading(&site.path, Caching::Buffered).map_err(unread)?;
+    let length = system.length(&file).map_err(unread)?;
+    let witness = Witness::of(system, &file).map_err(|error| doubt(site, &error))?;
+    let mut losses = Vec::new();
+    for member in family.members() {
+        let (start, size) = match member.start {
+            None => (0, length),
+            Some(start) => (start.saturating_mul(SECTOR), member.size_bytes),
+        };
+        let size_bytes = size.min(length.saturating_sub(start));
+        let range = start..start + size_bytes;
+        let found = signatures::in_range(system, &file, range.clone()).map_err(unread)?;
+        let device = &member.name;
+        let unseen = witness.as_ref().map(|witness| witness.unseen(&range, &found)).transpose();
+        if let Some(theirs) = unseen.map_err(|error| doubt(site, &error))?.flatten() {
+            return Err(Failure::refused(format!(
+                "{:?} carries something that only blkid recognises ({theirs} on {device}): look at it with wipefs --no-act, take it away with wipefs, then try again",
+                site.target
+            )));
+        }
+        losses.extend(found.into_iter().map(|signature| Loss {
+            device: device.clone(),
+            size_bytes,
+            signature,
+        }));
+    }
+    Ok(losses)
+}
+
+fn doubt(site: &Site, error: &io::Error) -> Failure {
+    let path = site.path.display();
+    Failure::refused(format!(
+        "cannot tell whether blkid sees more on {path} than is known here ({error}): see what blkid -p {path} says, then try again"
+    ))
+}
+
+/// One decimal of the largest unit that fits.
+fn size_words(bytes: u64) -> String {
+    const UNITS: [(&str, u32); 4] = [("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10)];
+    let Some((unit, power)) = UNITS.iter().find(|(_, power)| bytes >> power > 0) else {
+        return format!("{bytes} B");
+    };
+    let tenths = (u128::from(bytes) * 10) >> power;
+    match tenths % 10 {
+        0 => format!("{} {unit}", tenths / 10),
+        tenth => format!("{}.{tenth} {unit}", tenths / 10),
+    }
+}

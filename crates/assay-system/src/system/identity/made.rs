@@ -1,0 +1,126 @@
+//! Consent for a device that this run made: it reaches from the devices that the user named, or from a
+//! file of the tool's own, to what is made of them, and no further; or it stands on memory alone.
+
+use std::path::Path;
+
+use assay_base::failure::{Failure, Outcome};
+
+use super::consent::disk_sequence;
+use super::tables;
+use super::usage::{Family, cannot_tell, disk_of};
+use crate::system::devices::Below;
+use crate::system::journal::{Journal, Undo};
+use crate::system::{Consent, FileKind, System, devices};
+
+/// Makes sure that a device may be overwritten because this run made it: the journal says how it goes
+/// again, it is what would go then, it stands on what `below` names and on nothing else, is no larger,
+/// and nothing uses it.
+///
+/// # Errors
+/// Refused where one of these does not hold, or cannot be told.
+pub fn consent_of_made(
+    system: &dyn System,
+    journal: &Journal,
+    (device, undo): (&Path, &Undo),
+    below: &[&Consent],
+) -> Outcome<Consent> {
+    let refuse = |why: &str| Failure::refused(format!("{} {why}", device.display()));
+    if !journal.undos().iter().any(|known| known.is_for_the_same(undo)) {
+        return Err(refuse("is not in the journal of this run: it is left alone"));
+    }
+    let found = system.status(device);
+    let found = found.map_err(|error| cannot_tell("what was made", device, &error))?;
+    let number = found.own_device.filter(|_| found.kind == FileKind::BlockDevice);
+    let number = number.ok_or_else(|| refuse("is no block device"))?;
+    // Taken first: what changes afterwards is noticed when the device is opened.
+    let sequence = disk_sequence(system, number);
+    let name = devices::name_of(system, number);
+    let name = name.ok_or_else(|| refuse("is no device that sysfs shows"))?;
+    if !undo.takes_away(system, &name) {
+        return Err(refuse("is not what this run made"));
+    }
+    let most = match undo {
+        // It stands on memory alone, as large as it was made.
+        Undo::Zram { .. } if below.is_empty() && stands_on_nothing(system, &name) => {
+            Some(devices::size_of(system, &name))
+        }
+        _ => bytes_below(system, journal, &name, below)?,
+    };
+    let most =
+        most.ok_or_else(|| refuse("stands on something else than what may be overwritten"))?;
+    let family = Family::of(system, &name)?;
+    if !family.is(number) {
+        return Err(refuse("is another device already"));
+    }
+    let used = match family.in_use(system)? {
+        None => tables::expecting(system, &family, &[])?,
+        used => used,
+    };
+    if let Some(reason) = used {
+        return Err(refuse(&reason));
+    }
+    let size_bytes = devices::size_of(system, &name);
+    if size_bytes > most {
+        return Err(refuse(&format!("has {size_bytes} bytes, and what it stands on {most}")));
+    }
+    Ok(Consent { device: device.to_owned(), number, sequence, size_bytes })
+}
+
+/// Whether nothing lies below a device.
+fn stands_on_nothing(system: &dyn System, name: &str) -> bool {
+    matches!(devices::layer(system, name).1, Below::Devices(names) if names.is_empty())
+}
+
+/// Bytes of what a device stands on; none where that is not exactly what may be overwritten.
+fn bytes_below(
+    system: &dyn System,
+    journal: &Journal,
+    name: &str,
+    consents: &[&Consent],
+) -> Outcome<Option<u64>> {
+    let names = match devices::layer(system, name).1 {
+        Below::Devices(names) => names,
+        Below::File(file) => match devices::name_at(system, &file) {
+            Some(name) => vec![name],
+            None => return own_file(system, journal, &file, consents),
+        },
+    };
+    if names.is_empty() || names.len() != consents.len() {
+        return Ok(None);
+    }
+    let mut left: Vec<&Consent> = consents.to_vec();
+    let mut bytes = 0_u64;
+    for name in &names {
+        let disk = disk_of(system, name)?;
+        let reaches = |consent: &&Consent| {
+            let named = devices::name_of(system, consent.number);
+            let same = disk_sequence(system, consent.number) == consent.sequence;
+            same && named.is_some_and(|named| named == *name || disk.as_ref() == Some(&named))
+        };
+        let Some(at) = left.iter().position(reaches) else { return Ok(None) };
+        left.swap_remove(at);
+        bytes = bytes.saturating_add(devices::size_of(system, name));
+    }
+    Ok(Some(bytes))
+}
+
+/// The same of a file: one that this run made itself.
+fn own_file(
+    system: &dyn System,
+    journal: &Journal,
+    file: &Path,
+    consents: &[&Consent],
+) -> Outcome<Option<u64>> {
+    let same = |undo: &Undo| matches!(undo, Undo::File { path } if is_same(system, path, file));
+    if !consents.is_empty() || !journal.undos().iter().any(same) {
+        return Ok(None);
+    }
+    let found = system.status(file).map_err(|error| cannot_tell("its file", file, &error))?;
+    Ok((found.kind == FileKind::File).then_some(found.size_bytes))
+}
+
+/// Whether two names are those of one file.
+fn is_same(system: &dyn System, one: &Path, other: &Path) -> bool {
+    let real = |path: &Path| system.canonical(path).ok();
+    one == other || real(one).is_some_and(|one| real(other) == Some(one))
+}

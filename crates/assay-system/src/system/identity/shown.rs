@@ -1,0 +1,142 @@
+//! What `assay plan` showed of a device without a serial number: `loop3:512MiB` is a name that the
+//! next device gets, too. So what was looked at is noted, and overwritten is only that.
+//!
+//! A note can do no more than refuse: where there is none, or one of an earlier start of the
+//! machine, what the user typed counts alone.
+
+use std::fs::File;
+use std::io;
+use std::path::PathBuf;
+
+use assay_base::digest::hexadecimal;
+use assay_base::failure::{Failure, Outcome};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::{disk_sequence, state_directory};
+use crate::system::site::Site;
+use crate::system::{Caching, System, devices, journal};
+
+/// Bytes at each end of a device that stand for its content.
+const END_BYTES: u64 = 1 << 20;
+/// Bytes that are read at once.
+const PIECE: usize = 1 << 16;
+
+/// What tells one device from another under the same name.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Witnessed {
+    /// The start of the machine: numbers of disks count from there.
+    boot: String,
+    /// When it was shown, RFC 3339.
+    at: String,
+    /// The kernel's running number of the disk, from Linux 5.15 on.
+    sequence: Option<u64>,
+    size_bytes: u64,
+    /// Of both ends of the device; empty where they were overwritten since, with consent.
+    content: String,
+}
+
+impl Witnessed {
+    fn now(system: &dyn System, site: &Site) -> io::Result<Self> {
+        let file = system.open_for_reading(&site.path, Caching::Buffered)?;
+        let size_bytes = system.length(&file)?;
+        Ok(Self {
+            boot: journal::boot(system).unwrap_or_default(),
+            at: system.now(),
+            sequence: disk_sequence(system, site.device),
+            size_bytes,
+            content: content(system, &file, size_bytes)?,
+        })
+    }
+
+    /// What tells that this is not what was shown, if anything does.
+    fn differs_from(&self, now: &Self) -> Option<&'static str> {
+        let both = self.sequence.zip(now.sequence);
+        if self.size_bytes != now.size_bytes {
+            return Some("it has another size");
+        }
+        match both {
+            Some((then, now)) if then != now => Some("the kernel counts it as another disk"),
+            // Where the kernel does not count, only what lies on them tells two of a size apart.
+            None if !self.content.is_empty() && self.content != now.content => {
+                Some("something else lies on it")
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Notes what a device is that is shown now. Devices with a serial number need no note.
+///
+/// # Errors
+/// The kernel's: then there is no note.
+pub fn remember(system: &dyn System, site: &Site) -> io::Result<()> {
+    let Some(path) = note(system, site) else { return Ok(()) };
+    keep(system, &path, &Witnessed::now(system, site)?)
+}
+
+/// Makes sure that a device that is to be overwritten is the one that was shown, if one was.
+///
+/// # Errors
+/// Refused where it is another one, or where that cannot be told.
+pub fn as_shown(system: &dyn System, site: &Site) -> Outcome<()> {
+    let Some(path) = note(system, site) else { return Ok(()) };
+    let text = system.read_text(&path).unwrap_or_default();
+    let Ok(then) = serde_json::from_str::<Witnessed>(&text) else { return Ok(()) };
+    if then.boot != journal::boot(system).unwrap_or_default() {
+        return Ok(());
+    }
+    let target = &site.target;
+    let now = Witnessed::now(system, site).map_err(|error| {
+        Failure::refused(format!(
+            "cannot tell whether {target:?} is what assay plan showed: {error}"
+        ))
+    })?;
+    if let Some(what) = then.differs_from(&now) {
+        return Err(Failure::refused(format!(
+            "{target:?} is not the device that assay plan showed at {}: {what}; look at it again with assay plan {target:?}",
+            then.at
+        )));
+    }
+    if now.sequence.is_none() {
+        // What is written from here on is no sign of another device. A note that cannot be changed
+        // refuses the next time, which is the safe side.
+        let _ = keep(system, &path, &Witnessed { content: String::new(), ..now });
+    }
+    Ok(())
+}
+
+fn keep(system: &dyn System, path: &std::path::Path, shown: &Witnessed) -> io::Result<()> {
+    if let Some(directory) = path.parent() {
+        system.create_own_directory(directory)?;
+    }
+    system.write_whole(path, &serde_json::to_vec(shown)?)
+}
+
+/// Where the note of a device lies; none for what needs none.
+fn note(system: &dyn System, site: &Site) -> Option<PathBuf> {
+    let name = site.counted.first()?;
+    if devices::has_lasting_id(system, name) {
+        return None;
+    }
+    Some(state_directory(system).ok()?.join(format!("shown-{name}.json")))
+}
+
+fn content(system: &dyn System, file: &File, size_bytes: u64) -> io::Result<String> {
+    let mut hash = Sha256::new();
+    let tail = size_bytes.saturating_sub(END_BYTES).max(END_BYTES.min(size_bytes));
+    for range in [0..END_BYTES.min(size_bytes), tail..size_bytes] {
+        let (mut at, mut piece) = (range.start, vec![0; PIECE]);
+        while at < range.end {
+            let step = (range.end - at).min(PIECE as u64) as usize;
+            match system.read_at(file, at, &mut piece[..step])? {
+                0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+                count => {
+                    hash.update(&piece[..count]);
+                    at += count as u64;
+                }
+            }
+        }
+    }
+    Ok(hexadecimal(&hash.finalize().into()))
+}

@@ -1,0 +1,96 @@
+//! What the system expects to find: `/etc/fstab` and `/etc/crypttab`.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use assay_base::failure::Outcome;
+
+use super::consent::Loss;
+use super::usage::{Family, text};
+use crate::system::{System, mounts, sysfs};
+
+/// A table, and which word of a line names a device. Options follow two words later.
+const TABLES: [(&str, usize); 2] = [("/etc/fstab", 0), ("/etc/crypttab", 1)];
+const WHAT: &str = "what the system expects of it";
+
+/// Why the system will miss a device that is overwritten, as the end of a sentence about it.
+pub fn expecting(system: &dyn System, family: &Family, losses: &[Loss]) -> Outcome<Option<String>> {
+    for (table, column) in TABLES {
+        let lines = text(system, Path::new(table), WHAT)?.unwrap_or_default();
+        for line in lines.lines().filter(|line| !line.trim_start().starts_with('#')) {
+            for word in words_of(line, column) {
+                if names(system, family, losses, &word)? {
+                    return Ok(Some(format!(
+                        "stands in {table} as {word:?}: take that line out first"
+                    )));
+                }
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// What a line names: its device, and devices in its options.
+fn words_of(line: &str, column: usize) -> Vec<String> {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    // In fstab: device, directory, type, options. In crypttab: name, device, key, options.
+    let options = words.get(3).copied().unwrap_or_default().split(',');
+    let values = options.filter_map(|option| Some(option.split_once('=')?.1));
+    let named = words.get(column).copied().into_iter().chain(values);
+    named.map(|word| mounts::unescape(word).replace('"', "")).collect()
+}
+
+fn names(system: &dyn System, family: &Family, losses: &[Loss], word: &str) -> Outcome<bool> {
+    if word.starts_with('/') {
+        let path = Path::new(word);
+        // The file may be missing now and be there after the next start.
+        let by_name = |name: &str| path.parent() == Some(Path::new("/dev")) && path.ends_with(name);
+        return Ok(family.names().any(by_name) || family.has(system, path)?);
+    }
+    let Some((tag, value)) = word.split_once('=') else { return Ok(false) };
+    let directory = match tag {
+        "UUID" => "by-uuid",
+        "LABEL" => "by-label",
+        "PARTUUID" => "by-partuuid",
+        "PARTLABEL" => "by-partlabel",
+        _ => return Ok(false),
+    };
+    let link = Path::new("/dev/disk").join(directory).join(escaped(value));
+    let carried = losses.iter().any(|loss| match tag {
+        "UUID" => loss.signature.uuid.as_ref().is_some_and(|uuid| uuid.eq_ignore_ascii_case(value)),
+        "LABEL" => loss.signature.label.as_deref() == Some(value),
+        _ => false,
+    });
+    Ok(carried || is_partition(system, family, tag, value)? || family.has(system, &link)?)
+}
+
+/// Number and name that the partition table gives a partition, as far as the kernel shows them.
+fn is_partition(system: &dyn System, family: &Family, tag: &str, value: &str) -> Outcome<bool> {
+    let key = match tag {
+        "PARTUUID" => "PARTUUID=",
+        "PARTLABEL" => "PARTNAME=",
+        _ => return Ok(false),
+    };
+    for name in family.names() {
+        let facts = text(system, &sysfs::block(name).join("uevent"), WHAT)?.unwrap_or_default();
+        let mut told = facts.lines().filter_map(|line| line.strip_prefix(key));
+        if told.any(|told| told.eq_ignore_ascii_case(value)) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// A name in `/dev/disk/by-*`: udev writes what it does not like as `\x20`.
+fn escaped(value: &str) -> String {
+    let mut written = String::new();
+    for sign in value.chars() {
+        if sign.is_ascii_alphanumeric() || "#+-.:=@_".contains(sign) || !sign.is_ascii() {
+            written.push(sign);
+        } else {
+            // Writing to a string cannot fail.
+            let _ = write!(written, "\\x{:02x}", u32::from(sign));
+        }
+    }
+    written
+}

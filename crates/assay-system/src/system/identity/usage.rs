@@ -1,0 +1,419 @@
+//! What uses a block device, its partitions, the disk of a partition, or what it stands on.
+//!
+//! Whatever cannot be told is refused: a reading that fails must never look like "not in use".
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use assay_base::failure::{Failure, Outcome};
+
+use crate::system::mounts::{self, MountEntry};
+use crate::system::{DeviceNumber, FileKind, Status, System, devices, sysfs};
+
+/// A refusal because something cannot be told.
+pub fn cannot_tell(what: &str, path: &Path, error: &io::Error) -> Failure {
+    let reason = sysfs::reason(error);
+    let path = path.display();
+    Failure::refused(format!(
+        "cannot tell {what}: {path} is unreadable ({reason}); become root, or have it read only"
+    ))
+}
+
+/// Text of a file; none where there is no such file.
+pub fn text(system: &dyn System, path: &Path, what: &str) -> Outcome<Option<String>> {
+    optional(system.read_text(path), path, what)
+}
+
+/// Names in a directory; none where there is no such directory.
+fn list(system: &dyn System, path: &Path, what: &str) -> Outcome<Vec<String>> {
+    Ok(optional(system.list(path), path, what)?.unwrap_or_default())
+}
+
+/// What a path leads to; nothing where it leads nowhere.
+fn status(system: &dyn System, path: &Path, what: &str) -> Outcome<Option<Status>> {
+    optional(system.status(path), path, what)
+}
+
+fn optional<T>(result: io::Result<T>, path: &Path, what: &str) -> Outcome<Option<T>> {
+    match result {
+        Ok(value) => Ok(Some(value)),
+        Err(error) if is_absence(&error) => Ok(None),
+        Err(error) => Err(cannot_tell(what, path, &error)),
+    }
+}
+
+fn is_absence(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
+
+/// A device or partition that would be overwritten.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Member {
+    /// Kernel name.
+    pub name: String,
+    /// First sector on the target; none for the target itself.
+    pub start: Option<u64>,
+    /// Bytes.
+    pub size_bytes: u64,
+}
+
+/// A device with all that is overwritten with it, and what is concerned besides.
+pub struct Family {
+    /// The device and its partitions.
+    members: Vec<Member>,
+    /// The disk of a partition, and a device below a loop device with its partitions.
+    others: Vec<String>,
+    numbers: Vec<DeviceNumber>,
+}
+
+type Check = fn(&Family, &dyn System) -> Outcome<Option<String>>;
+
+impl Family {
+    /// The family of a device, by kernel name.
+    ///
+    /// # Errors
+    /// Refused where sysfs does not tell.
+    pub fn of(system: &dyn System, name: &str) -> Outcome<Self> {
+        let size_bytes = number_in(system, name, "size")?.saturating_mul(512);
+        let mut members = vec![Member { name: name.to_owned(), start: None, size_bytes }];
+        for part in partitions(system, name)? {
+            let start = Some(number_in(system, &part, "start")?);
+            let size_bytes = number_in(system, &part, "size")?.saturating_mul(512);
+            members.push(Member { name: part, start, size_bytes });
+        }
+        let mut others: Vec<String> = disk_of(system, name)?.into_iter().collect();
+        if let Some(below) = device_below_loop(system, others.first().map_or(name, |disk| disk))? {
+            others.extend(partitions(system, &below)?);
+            others.extend(disk_of(system, &below)?);
+            others.push(below);
+        }
+        let mut family = Self { members, others, numbers: Vec::new() };
+        let names: Vec<String> = family.names().map(ToOwned::to_owned).collect();
+        for name in names {
+            family.numbers.push(number_of(system, &name)?);
+        }
+        Ok(family)
+    }
+
+    /// The device, then its partitions.
+    pub fn members(&self) -> &[Member] {
+        &self.members
+    }
+
+    /// Whether a number is that of the device itself.
+    pub fn is(&self, number: DeviceNumber) -> bool {
+        self.numbers.first() == Some(&number)
+    }
+
+    /// Names of all that is concerned.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.members.iter().map(|member| &member.name).chain(&self.others).map(String::as_str)
+    }
+
+    fn target(&self) -> &str {
+        self.members.first().map_or("", |member| &member.name)
+    }
+
+    /// Whether a path leads to one of the devices.
+    pub fn has(&self, system: &dyn System, path: &Path) -> Outcome<bool> {
+        let found = status(system, path, "what uses it")?;
+        let found = found.filter(|found| found.kind == FileKind::BlockDevice);
+        let number = found.and_then(|found| found.own_device);
+        Ok(number.is_some_and(|number| self.numbers.contains(&number)))
+    }
+
+    /// Why the device must not be overwritten now, as the end of a sentence about it.
+    pub fn in_use(&self, system: &dyn System) -> Outcome<Option<String>> {
+        const CHECKS: [Check; 11] = [
+            Family::read_only,
+            Family::mounted,
+            Family::named_in_mounts,
+            Family::in_btrfs,
+            Family::journal,
+            Family::swap,
+            Family::held,
+            Family::below_mount,
+            Family::below_loop,
+            Family::shared_file,
+            Family::below_zram,
+        ];
+        if self.members.first().is_none_or(|member| member.size_bytes == 0) {
+            return Ok(Some("has no medium (its size is 0): put one in first".to_owned()));
+        }
+        for check in CHECKS {
+            if let Some(reason) = check(self, system)? {
+                return Ok(Some(reason));
+            }
+        }
+        Ok(None)
+    }
+
+    fn read_only(&self, system: &dyn System) -> Outcome<Option<String>> {
+        for name in self.names() {
+            if number_in(system, name, "ro")? != 0 {
+                return Ok(Some(format!(
+                    "is read-only ({name}): take away the write protection first"
+                )));
+            }
+        }
+        Ok(None)
+    }
+
+    fn mounted(&self, system: &dyn System) -> Outcome<Option<String>> {
+        let table = mount_table(system)?;
+        let found = table.iter().find(|entry| self.numbers.contains(&entry.number));
+        Ok(found.map(|entry| {
+            let name = devices::name_of(system, entry.number).unwrap_or_default();
+            self.mounted_words(&name, entry)
+        }))
+    }
+
+    fn mounted_words(&self, name: &str, entry: &MountEntry) -> String {
+        let part = if name.is_empty() || name == self.target() {
+            String::new()
+        } else {
+            format!(" ({name})")
+        };
+        let point = entry.mount.point.to_string_lossy();
+        format!("is mounted on {point:?}{part}: unmount it first")
+    }
+
+    /// Of btrfs the table tells no device number; xfs names its second device in an option.
+    fn named_in_mounts(&self, system: &dyn System) -> Outcome<Option<String>> {
+        for entry in mount_table(system)? {
+            let options = ["logdev", "rtdev", "journal_path"];
+            let named = options.iter().filter_map(|name| mounts::option(&entry.mount, name));
+            let source = entry.mount.source.as_str();
+            for path in named.chain([source]).filter(|path| path.starts_with("/dev/")) {
+                if self.has(system, Path::new(path))? {
+                    return Ok(Some(self.mounted_words("", &entry)));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// Of a btrfs on several devices, the mount table names one.
+    fn in_btrfs(&self, system: &dyn System) -> Outcome<Option<String>> {
+        let (root, what) = (Path::new("/sys/fs/btrfs"), "whether a btrfs uses it");
+        for directory in list(system, root, what)? {
+            let members = list(system, &root.join(&directory).join("devices"), what)?;
+            if self.names().any(|name| members.iter().any(|member| member == name)) {
+                return Ok(Some(format!(
+                    "is mounted as part of the btrfs {directory}: unmount it first"
+                )));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Journals of mounted ext file systems bear the name of the device that they lie on.
+    fn journal(&self, system: &dyn System) -> Outcome<Option<String>> {
+        let journals =
+            list(system, Path::new("/proc/fs/jbd2"), "whether it holds a journal in use")?;
+        let ours = journals.iter().find(|journal| self.names().any(|name| *journal == name));
+        Ok(ours.map(|name| {
+            format!("holds the journal of a mounted file system ({name}): unmount that first")
+        }))
+    }
+
+    fn swap(&self, system: &dyn System) -> Outcome<Option<String>> {
+        for path in swaps(system)? {
+            // Where the file is gone, the name must do.
+            let called = path.file_name().map(|name| name.to_string_lossy().into_owned());
+            let by_name = called.is_some_and(|called| self.names().any(|name| name == called));
+            let gone = status(system, &path, "what is swap")?.is_none();
+            if self.has(system, &path)? || (gone && by_name) {
+                return Ok(Some(format!("is used as swap ({}): swapoff it first", path.display())));
+            }
+        }
+        Ok(None)
+    }
+
+    fn held(&self, system: &dyn System) -> Outcome<Option<String>> {
+        for name in self.names() {
+            let directory = sysfs::block(name).join("holders");
+            let what = "what holds it";
+            let holders = system.list(&directory).map_err(|e| cannot_tell(what, &directory, &e))?;
+            if let Some(holder) = holders.first() {
+                let kind = devices::layer(system, holder).0.kind;
+                return Ok(Some(format!("is part of {holder} ({kind}): take that down first")));
+            }
+            if list(system, &sysfs::block(name), what)?.iter().any(|child| child == "bcache") {
+                return Ok(Some("is part of a bcache: stop that first".to_owned()));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Goes down from every mount: whatever holders say, the root file system stays.
+    fn below_mount(&self, system: &dyn System) -> Outcome<Option<String>> {
+        let what = "what the mounted file systems stand on";
+        for entry in mount_table(system)?.iter().filter(|entry| entry.number.major != 0) {
+            let mut waiting: Vec<PathBuf> =
+                vec![format!("/sys/dev/block/{}/slaves", entry.number).into()];
+            // Ends at the drives: devices cannot stand on each other in a ring.
+            while let Some(directory) = waiting.pop() {
+                for name in list(system, &directory, what)? {
+                    if self.members.iter().any(|member| member.name == name) {
+                        let point = entry.mount.point.to_string_lossy();
+                        return Ok(Some(format!(
+                            "is what the file system on {point:?} stands on: unmount it first"
+                        )));
+                    }
+                    waiting.push(sysfs::block(&name).join("slaves"));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    fn below_loop(&self, system: &dyn System) -> Outcome<Option<String>> {
+        for (name, file) in loops(system)? {
+            let own = self.names().any(|member| member == name);
+            if !own && self.has(system, &file)? {
+                return Ok(Some(format!("is what {name} stands on: detach that first")));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The file below a loop device may be reached in other ways.
+    fn shared_file(&self, system: &dyn System) -> Outcome<Option<String>> {
+        let loops = loops(system)?;
+        let ours = loops.iter().find(|(name, _)| self.names().any(|member| member == name));
+        let Some((own, file)) = ours else { return Ok(None) };
+        let what = "what else uses its file";
+        let identity = |path: &Path| -> Outcome<Option<(DeviceNumber, u64)>> {
+            Ok(status(system, path, what)?.map(|found| (found.device, found.inode)))
+        };
+        let mine = identity(file)?;
+        let same = |path: &Path| -> Outcome<bool> {
+            Ok(path == file.as_path() || (mine.is_some() && identity(path)? == mine))
+        };
+        for (name, other) in &loops {
+            if name != own && same(other)? {
+                return Ok(Some(format!("shares its file with {name}: detach that first")));
+            }
+        }
+        for path in swaps(system)? {
+            if same(&path)? {
+                return Ok(Some(
+                    "stands on a file that is used as swap: swapoff it first".to_owned(),
+                ));
+            }
+        }
+        let mounted = mount_table(system)?.into_iter().find(|entry| {
+            let source = Path::new(&entry.mount.source);
+            // A file that is mounted without a device is told by its name.
+            source == file.as_path()
+        });
+        Ok(mounted.map(|entry| {
+            let point = entry.mount.point.to_string_lossy();
+            format!("stands on a file that is mounted on {point:?}: unmount it first")
+        }))
+    }
+
+    fn below_zram(&self, system: &dyn System) -> Outcome<Option<String>> {
+        for name in block_devices(system)?.iter().filter(|name| name.starts_with("zram")) {
+            let file = sysfs::block(name).join("backing_dev");
+            let device = text(system, &file, "what zram writes to")?.unwrap_or_default();
+            let device = device.trim();
+            if device.starts_with('/') && self.has(system, Path::new(device))? {
+                return Ok(Some(format!("is what {name} writes to: reset that first")));
+            }
+        }
+        Ok(None)
+    }
+}
+
+fn mount_table(system: &dyn System) -> Outcome<Vec<MountEntry>> {
+    mounts::read(system)
+        .map_err(|error| cannot_tell("what is mounted", Path::new("/proc/self/mountinfo"), &error))
+}
+
+/// Files and devices that are swap. A kernel without swap has no such table.
+fn swaps(system: &dyn System) -> Outcome<Vec<PathBuf>> {
+    let table = text(system, Path::new("/proc/swaps"), "what is swap")?.unwrap_or_default();
+    let sources = table.lines().skip(1).filter_map(|line| line.split_whitespace().next());
+    let path = |source: &str| {
+        let path = mounts::unescape(source);
+        PathBuf::from(path.strip_suffix(" (deleted)").unwrap_or(&path))
+    };
+    Ok(sources.map(path).collect())
+}
+
+fn block_devices(system: &dyn System) -> Outcome<Vec<String>> {
+    let root = Path::new("/sys/block");
+    system.list(root).map_err(|error| cannot_tell("what stands on it", root, &error))
+}
+
+/// Loop devices with the files below them.
+fn loops(system: &dyn System) -> Outcome<Vec<(String, PathBuf)>> {
+    let mut found = Vec::new();
+    for name in block_devices(system)?.into_iter().filter(|name| name.starts_with("loop")) {
+        found.extend(file_below(system, &name)?.map(|file| (name, file)));
+    }
+    Ok(found)
+}
+
+/// The file below a loop device; none for other devices and for a loop device without one.
+fn file_below(system: &dyn System, name: &str) -> Outcome<Option<PathBuf>> {
+    let path = sysfs::block(name).join("loop/backing_file");
+    // Space at the end belongs to the name.
+    let file = text(system, &path, "what stands on it")?.unwrap_or_default();
+    let file = file.strip_suffix('\n').unwrap_or(&file);
+    Ok((!file.is_empty()).then(|| file.into()))
+}
+
+/// The block device below a loop device, where that is what stands there instead of a file.
+fn device_below_loop(system: &dyn System, name: &str) -> Outcome<Option<String>> {
+    let what = "what it stands on";
+    let Some(file) = file_below(system, name)? else { return Ok(None) };
+    let found = status(system, &file, what)?.filter(|found| found.kind == FileKind::BlockDevice);
+    let Some(number) = found.and_then(|found| found.own_device) else { return Ok(None) };
+    match devices::name_of(system, number) {
+        Some(below) => Ok(Some(below)),
+        None => Err(cannot_tell(what, &file, &io::ErrorKind::NotFound.into())),
+    }
+}
+
+/// Names of the partitions of a disk.
+fn partitions(system: &dyn System, name: &str) -> Outcome<Vec<String>> {
+    let directory = sysfs::block(name);
+    let what = "its partitions";
+    let children = system.list(&directory).map_err(|e| cannot_tell(what, &directory, &e))?;
+    let mut found = Vec::new();
+    // Only partitions begin with their disk's name; `queue`, `holders` and the like do not.
+    for child in children.into_iter().filter(|child| child.starts_with(name)) {
+        if text(system, &directory.join(&child).join("partition"), what)?.is_some() {
+            found.push(child);
+        }
+    }
+    Ok(found)
+}
+
+/// The disk that a partition lies on; none for whole disks.
+pub fn disk_of(system: &dyn System, name: &str) -> Outcome<Option<String>> {
+    let (place, what) = (sysfs::block(name), "which disk it lies on");
+    if text(system, &place.join("partition"), what)?.is_none() {
+        return Ok(None);
+    }
+    let place = system.canonical(&place).map_err(|error| cannot_tell(what, &place, &error))?;
+    let disk = place.parent().and_then(Path::file_name);
+    Ok(disk.map(|disk| disk.to_string_lossy().into_owned()))
+}
+
+fn number_in(system: &dyn System, name: &str, file: &str) -> Outcome<u64> {
+    let path = sysfs::block(name).join(file);
+    let fail = |error: io::Error| cannot_tell("the state of the device", &path, &error);
+    let text = system.read_text(&path).map_err(fail)?;
+    text.trim().parse().map_err(|_| fail(io::ErrorKind::InvalidData.into()))
+}
+
+fn number_of(system: &dyn System, name: &str) -> Outcome<DeviceNumber> {
+    let path = sysfs::block(name).join("dev");
+    let fail = |error: io::Error| cannot_tell("the number of the device", &path, &error);
+    let text = system.read_text(&path).map_err(fail)?;
+    mounts::parse_number(&text).ok_or_else(|| fail(io::ErrorKind::InvalidData.into()))
+}

@@ -1,0 +1,495 @@
+//! What was changed on the machine, and how each change is undone: written and synced before the
+//! change itself, so that nothing can be left behind without a trace, however a run ends.
+//!
+//! A journal is a file of its own for each run: a line about the run, then one line for each thing
+//! to undo. Every undoing can be repeated: it looks first whether there is anything left to do. So
+//! nothing is ever marked as undone; when all of it is, the file is removed. A journal whose run is
+//! gone is *unfinished*: `assay restore` walks it backwards.
+
+mod restore;
+mod undo;
+
+#[cfg(test)]
+mod tests;
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use assay_base::failure::{Failure, Outcome};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use super::{HoldError, Locking, OwnFile, System, sysfs, trust};
+
+pub use restore::{RUNNING, Report, Restored, setting_value};
+pub use undo::{Lifetime, Mark, Member, UNITS, Undo, unit_files};
+
+/// Format of journals.
+pub const FORMAT: &str = "assay-journal/1";
+/// The name of a journal's file ends so.
+const ENDING: &str = ".jsonl";
+/// Times that a new journal is locked: others lock it, too, for a moment, to see whose it is.
+const ATTEMPTS: u32 = 25;
+/// Time between two of them.
+const PAUSE: Duration = Duration::from_millis(20);
+/// Where the kernel tells which start of the machine this is.
+const BOOT: &str = "/proc/sys/kernel/random/boot_id";
+
+/// Proof that the journal knows how a change is undone. Only this module makes one.
+#[derive(Clone, Copy, Debug)]
+pub struct Warrant(());
+
+/// First line of a journal: whose it is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Head {
+    format: String,
+    /// Id of the run.
+    id: String,
+    /// The start of the machine during which it ran; what is volatile is gone after the next.
+    boot: String,
+    /// When it began, RFC 3339.
+    started: String,
+}
+
+/// One line of a journal.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Entry {
+    /// Whether it outlives a restart of the machine.
+    lifetime: Lifetime,
+    /// What is to be done.
+    undo: Undo,
+}
+
+/// The journal of a run that goes on.
+#[derive(Debug)]
+pub struct Journal {
+    path: PathBuf,
+    undos: Vec<Undo>,
+    /// Locked for as long as the run goes on: so others see that it does.
+    file: OwnFile,
+    /// Whether the file may end with a part of a line.
+    torn: bool,
+}
+
+/// A journal whose run ended without putting everything back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unfinished {
+    /// Its file.
+    pub path: PathBuf,
+    /// Id of the run.
+    pub id: String,
+    /// When that began, RFC 3339; empty where it ended before that was written.
+    pub started: String,
+    /// What of it cannot be read, and why: it may tell of changes that nobody can undo by it.
+    pub faults: Vec<String>,
+    boot: String,
+    undos: Vec<Undo>,
+}
+
+/// A journal that a process has: of a run that goes on, or one that is being put back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Busy {
+    /// Id of the run.
+    pub id: String,
+    /// Who has it, where the kernel tells.
+    pub process: Option<u32>,
+}
+
+/// What lies in a directory of journals.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Journals {
+    /// Those whose runs are gone, the oldest first.
+    pub unfinished: Vec<Unfinished>,
+    /// Those that are not to be touched.
+    pub busy: Vec<Busy>,
+}
+
+impl Journal {
+    /// Begins the journal of a run in a directory of journals.
+    ///
+    /// # Errors
+    /// Refused where it cannot be written: nothing may be changed then.
+    pub fn begin(system: &dyn System, directory: &Path, id: &str) -> Outcome<Self> {
+        let path = directory.join(format!("{id}{ENDING}"));
+        make_own_directory(system, directory).map_err(|error| unwritable(&path, &error))?;
+        let file = lock_new(system, &path).map_err(|error| match error {
+            HoldError::Failed(error) => unwritable(&path, &error),
+            held @ HoldError::Held { .. } => busy(&path, &held),
+        })?;
+        let text = system.read_own(&file).map_err(|error| {
+            if system.status(&path).is_ok_and(|found| found.size_bytes == 0) {
+                abandon(system, &path);
+            }
+            unwritable(&path, &error)
+        })?;
+        if !text.is_empty() {
+            return Err(Failure::refused(format!(
+                "{id} was not put back: run assay restore first"
+            )));
+        }
+        let head = boot(system).map(|boot| Head {
+            format: FORMAT.to_owned(),
+            id: id.to_owned(),
+            boot,
+            started: system.now(),
+        });
+        head.and_then(|head| line(&head))
+            .and_then(|line| system.append_own(&file, &line))
+            .map_err(|error| {
+                abandon(system, &path);
+                unwritable(&path, &error)
+            })?;
+        Ok(Self { path, undos: Vec::new(), file, torn: false })
+    }
+
+    /// Takes the journal of a run up again that goes on after a restart of the machine; none where it was
+    /// put back meanwhile.
+    ///
+    /// # Errors
+    /// Refused where another process has it, or it is damaged.
+    pub fn go_on(system: &dyn System, directory: &Path, id: &str) -> Outcome<Option<Self>> {
+        let path = directory.join(format!("{id}{ENDING}"));
+        let file = match system.lock_file(&path, Locking::Own) {
+            Err(HoldError::Failed(error)) if error.kind() == io::ErrorKind::NotFound => {
+                return Ok(None);
+            }
+            other => other.map_err(|error| busy(&path, &error))?,
+        };
+        let found = read(system, &path, id, &file);
+        match found.faults.first() {
+            Some(fault) => Err(Failure::refused(format!("{fault}: run assay restore"))),
+            None => Ok(Some(Self { path, undos: found.undos, file, torn: false })),
+        }
+    }
+
+    /// Notes how a change is undone, before it is made. Of a setting that is changed several times the
+    /// first original counts; what is made again under a name that it had before is undone before all
+    /// that was made until then, on which it may stand.
+    ///
+    /// # Errors
+    /// Refused where the journal cannot be written: the change must not be made then.
+    pub fn record(&mut self, system: &dyn System, undo: Undo) -> Outcome<Warrant> {
+        if !is_placed(&self.undos, &undo) {
+            let entry = Entry { lifetime: undo.lifetime(), undo: undo.clone() };
+            self.append(system, &entry).map_err(|error| unwritable(&self.path, &error))?;
+            place(&mut self.undos, undo);
+        }
+        Ok(Warrant(()))
+    }
+
+    /// Leave for a further step on something that stands: it is undone as it was noted, and keeps its
+    /// place, because others may stand on it by now.
+    ///
+    /// # Errors
+    /// Refused where it is not noted.
+    pub fn further(&self, undo: &Undo) -> Outcome<Warrant> {
+        if self.undos.contains(undo) {
+            return Ok(Warrant(()));
+        }
+        Err(Failure::refused(format!("the journal does not say: {undo}")))
+    }
+
+    fn append(&mut self, system: &dyn System, entry: &Entry) -> io::Result<()> {
+        let line = line(entry)?;
+        let line = if self.torn { [b"\n".as_slice(), &line].concat() } else { line };
+        let written = system.append_own(&self.file, &line);
+        self.torn = written.is_err();
+        written
+    }
+
+    /// Undoes one change now; it stays in the journal, where undoing it again does nothing.
+    ///
+    /// # Errors
+    /// Not restored, with the reason.
+    pub fn take_back(&self, system: &dyn System, undo: &Undo) -> Outcome<()> {
+        let done = restore::one(system, Warrant(()), undo);
+        done.map(|_| ()).map_err(|reason| Failure::not_restored(format!("{undo}: {reason}")))
+    }
+
+    /// Undoes everything and removes the journal; where something cannot be undone, it stays.
+    pub fn finish(self, system: &dyn System) -> Report {
+        conclude(system, &self.path, &self.undos, &[])
+    }
+
+    /// The undoings so far, the first one first.
+    pub fn undos(&self) -> &[Undo] {
+        &self.undos
+    }
+}
+
+impl Unfinished {
+    /// What is left to undo, the first change first.
+    pub fn undos(&self) -> &[Undo] {
+        &self.undos
+    }
+}
+
+/// Removes a journal that holds nothing and could not be begun: no study would start over it.
+fn abandon(system: &dyn System, path: &Path) {
+    // Where that fails, too, `assay restore` removes it.
+    let _ = restore::remove_file(system, Warrant(()), path);
+}
+
+/// Makes a directory of the tool's own state, and makes sure that nobody else may write to it.
+///
+/// # Errors
+/// The kernel's, or why root must not trust what lies there.
+pub fn make_own_directory(system: &dyn System, directory: &Path) -> io::Result<()> {
+    system.create_own_directory(directory)?;
+    trusted_directory(system, directory)
+}
+
+/// Refuses a directory that somebody else could have put something into, or put there.
+///
+/// # Errors
+/// The kernel's, or why root must not trust what lies there.
+pub fn trusted_directory(system: &dyn System, directory: &Path) -> io::Result<()> {
+    let own = [system.user().id];
+    let Some(fault) = trust::fault(system, directory, &own, trust::OTHERS_WRITE)? else {
+        return Ok(());
+    };
+    let message = format!(
+        "{} is not to be trusted: {fault}, and what lies there is followed as if it were one's own; look through it, then remove it",
+        directory.display()
+    );
+    Err(io::Error::new(io::ErrorKind::InvalidInput, message))
+}
+
+/// Journals in a directory whose runs are gone, the oldest first; one that cannot be read is among
+/// them, with the reason.
+///
+/// # Errors
+/// Refused where the directory is there and cannot be looked into, or is not to be trusted.
+pub fn unfinished(system: &dyn System, directory: &Path) -> Outcome<Vec<Unfinished>> {
+    look_through(system, directory).map(|found| found.unfinished)
+}
+
+/// All journals in a directory: those of runs that are gone, and those that a process has.
+///
+/// # Errors
+/// Refused where the directory is there and cannot be looked into, or is not to be trusted.
+pub fn look_through(system: &dyn System, directory: &Path) -> Outcome<Journals> {
+    let mut found = Journals::default();
+    let names = match trusted_directory(system, directory).and_then(|()| system.list(directory)) {
+        Ok(names) => names,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(found),
+        // Root's: an ordinary user can neither change the machine nor put it back.
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied && system.user().id != 0 => {
+            return Ok(found);
+        }
+        Err(error) => {
+            let place = directory.display();
+            return Err(Failure::refused(format!(
+                "the journals in {place} cannot be read: {error}"
+            )));
+        }
+    };
+    for id in names.iter().filter_map(|name| name.strip_suffix(ENDING)) {
+        look(system, directory, id, &mut found);
+    }
+    Ok(found)
+}
+
+/// Adds a journal to those that were found, unless its run has just put everything back.
+fn look(system: &dyn System, directory: &Path, id: &str, found: &mut Journals) {
+    let path = directory.join(format!("{id}{ENDING}"));
+    found.unfinished.push(match system.lock_file(&path, Locking::Look) {
+        Ok(file) => read(system, &path, id, &file),
+        Err(HoldError::Held { process, .. }) => {
+            return found.busy.push(Busy { id: id.to_owned(), process });
+        }
+        Err(HoldError::Failed(error)) if error.kind() == io::ErrorKind::NotFound => return,
+        Err(HoldError::Failed(error)) => unreadable(&path, id, &error),
+    });
+}
+
+/// Undoes what an unfinished journal holds, backwards, and removes it; where something cannot be
+/// undone, or read, it stays.
+///
+/// # Errors
+/// Refused while another process undoes the same one, and where it cannot be opened.
+pub fn restore(system: &dyn System, journal: &Unfinished) -> Outcome<Report> {
+    again(system, journal, |undo| (undo.lifetime() == Lifetime::Persistent).then_some(undo))
+}
+
+/// Undoes changes that were made to stay, backwards: after a restart of the machine, too, which has
+/// brought them about again.
+///
+/// # Errors
+/// Refused while another process undoes the same, and where it cannot be opened.
+pub fn undo_lasting(system: &dyn System, journal: &Unfinished) -> Outcome<Report> {
+    again(system, journal, Some)
+}
+
+/// Reads a journal again, now that nobody else has it, and undoes it; `left` tells what there is to
+/// undo of it after a restart of the machine.
+fn again(
+    system: &dyn System,
+    journal: &Unfinished,
+    left: fn(Undo) -> Option<Undo>,
+) -> Outcome<Report> {
+    let Unfinished { path, id, .. } = journal;
+    let file = match system.lock_file(path, Locking::Own) {
+        Err(HoldError::Failed(error)) if error.kind() == io::ErrorKind::NotFound => {
+            return Ok(Report::default());
+        }
+        other => other.map_err(|error| busy(path, &error))?,
+    };
+    let journal = read(system, path, id, &file);
+    let unknown = |error| {
+        Failure::refused(format!("which start of the machine this is cannot be told: {error}"))
+    };
+    let same_boot = journal.boot == boot(system).map_err(unknown)?;
+    let now = |undo: Undo| if same_boot { Some(undo) } else { left(undo.after_restart()) };
+    let undos: Vec<Undo> = journal.undos.into_iter().filter_map(now).collect();
+    Ok(conclude(system, path, &undos, &journal.faults))
+}
+
+/// Whether an undo needs no other place among those that are known, the first change first.
+fn is_placed(undos: &[Undo], undo: &Undo) -> bool {
+    let known = undos.iter().position(|known| known.is_for_the_same(undo));
+    known.is_some_and(|at| undo.has_original() || at + 1 == undos.len())
+}
+
+/// Gives an undo its place: the last one, unless it needs no other. A file is only ever written on at its
+/// end: who reads it does the same line by line, and finds the order that the run had in mind.
+fn place(undos: &mut Vec<Undo>, undo: Undo) {
+    if !is_placed(undos, &undo) {
+        undos.retain(|known| *known != undo);
+        undos.push(undo);
+    }
+}
+
+/// Undoes all that is known and removes the journal; with damage or a failure it stays.
+fn conclude(system: &dyn System, path: &Path, undos: &[Undo], faults: &[String]) -> Report {
+    let mut report = restore::all(system, Warrant(()), undos);
+    let by_hand = "put back by hand what it tells, then remove the journal";
+    report.failed.extend(faults.iter().map(|fault| format!("{fault}; {by_hand}")));
+    if report.failed.is_empty()
+        && let Err(error) = restore::remove_file(system, Warrant(()), path)
+    {
+        report.failed.push(format!("the journal {} stays: {error}", path.display()));
+    }
+    report
+}
+
+/// Reads a journal line by line: what cannot be read is told, and keeps no other line from being
+/// undone.
+fn read(system: &dyn System, path: &Path, id: &str, file: &OwnFile) -> Unfinished {
+    let text = match system.read_own(file) {
+        Ok(text) => text,
+        Err(error) => return unreadable(path, id, &error),
+    };
+    let mut found = nothing(path, id);
+    let mut lines = text.split_inclusive('\n').zip(1..);
+    let Some((first, number)) = lines.next() else { return found };
+    match line_of::<Head>(first) {
+        Line::CutOff if !first.ends_with('\n') => return found,
+        Line::Whole(head) if head.format != FORMAT => {
+            let other = format!("its format is {}, this version knows {FORMAT}", head.format);
+            return unreadable(path, id, &other);
+        }
+        Line::Whole(head) => {
+            (found.id, found.started, found.boot) = (head.id, head.started, head.boot);
+        }
+        damage => {
+            found.faults.extend(damage.fault(path, number));
+            // When it was cannot be told: each undoing looks first whether there is anything to do.
+            found.boot = boot(system).unwrap_or_default();
+        }
+    }
+    for (line, number) in lines {
+        match line_of::<Entry>(line) {
+            Line::Whole(entry) => place(&mut found.undos, entry.undo),
+            Line::CutOff => {}
+            damage @ Line::Damaged(_) => found.faults.extend(damage.fault(path, number)),
+        }
+    }
+    found
+}
+
+/// One line of a journal.
+enum Line<T> {
+    Whole(T),
+    /// It could be written only in part, or lacks its end: what it told of was never done.
+    CutOff,
+    Damaged(String),
+}
+
+impl<T> Line<T> {
+    /// What is wrong with it, where something is.
+    fn fault(&self, path: &Path, number: u32) -> Option<String> {
+        let path = path.display();
+        match self {
+            Self::Whole(_) => None,
+            Self::CutOff => Some(format!("line {number} of the journal {path} has no end")),
+            Self::Damaged(what) => {
+                Some(format!("line {number} of the journal {path} cannot be read: {what}"))
+            }
+        }
+    }
+}
+
+fn line_of<T: DeserializeOwned>(line: &str) -> Line<T> {
+    let whole = line.strip_suffix('\n');
+    match serde_json::from_str(whole.unwrap_or(line)) {
+        Ok(value) if whole.is_some() => Line::Whole(value),
+        Ok(_) => Line::CutOff,
+        Err(error) if error.is_eof() => Line::CutOff,
+        Err(error) => Line::Damaged(error.to_string()),
+    }
+}
+
+/// A journal with nothing in it.
+fn nothing(path: &Path, id: &str) -> Unfinished {
+    let (started, boot) = (String::new(), String::new());
+    let (path, id) = (path.to_owned(), id.to_owned());
+    Unfinished { path, id, started, faults: Vec::new(), boot, undos: Vec::new() }
+}
+
+fn lock_new(system: &dyn System, path: &Path) -> Result<OwnFile, HoldError> {
+    for _ in 1..ATTEMPTS {
+        match system.lock_file(path, Locking::New) {
+            Err(HoldError::Held { .. }) => system.sleep(PAUSE),
+            // Found empty by `assay restore`, and removed.
+            Err(HoldError::Failed(error)) if error.kind() == io::ErrorKind::NotFound => {}
+            other => return other,
+        }
+    }
+    system.lock_file(path, Locking::New)
+}
+
+/// Which start of the machine this is; empty where the kernel does not tell. Trouble with reading must
+/// not look like another one: what is volatile would be taken for gone.
+pub(super) fn boot(system: &dyn System) -> io::Result<String> {
+    let text = sysfs::there(system.read_text(Path::new(BOOT)))?;
+    Ok(text.map(|text| text.trim().to_owned()).unwrap_or_default())
+}
+
+fn line(value: &impl Serialize) -> io::Result<Vec<u8>> {
+    let mut line = serde_json::to_vec(value)?;
+    line.push(b'\n');
+    Ok(line)
+}
+
+fn busy(path: &Path, error: &HoldError) -> Failure {
+    let path = path.display();
+    Failure::refused(match error {
+        HoldError::Held { .. } => format!("another assay has the journal {path}: wait for it"),
+        HoldError::Failed(error) => format!("the journal {path} cannot be locked: {error}"),
+    })
+}
+
+/// A journal of which nothing is known but that it is there.
+fn unreadable(path: &Path, id: &str, what: &dyn std::fmt::Display) -> Unfinished {
+    let fault = format!("the journal {} cannot be read: {what}", path.display());
+    Unfinished { faults: vec![fault], ..nothing(path, id) }
+}
+
+fn unwritable(path: &Path, error: &io::Error) -> Failure {
+    Failure::refused(format!(
+        "the journal {} cannot be written: {error}; without it nothing is changed: set ASSAY_HOME to a directory with room",
+        path.display()
+    ))
+}

@@ -1,0 +1,224 @@
+//! The machine around the drives: kernel, processor, memory, what it runs in.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use assay_base::digest::{hexadecimal, sha256};
+use assay_base::presence::Presence;
+use serde::{Deserialize, Serialize};
+
+use super::graphics::{self, Graphics};
+use super::place::{self, Place};
+use super::{System, sysfs};
+
+/// What stays the same while a study runs, as far as the kernel tells. No host name.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Machine {
+    /// Kernel release: `6.1.0-18-amd64`.
+    pub kernel: Presence<String>,
+    /// Kernel build: `#1 SMP PREEMPT_DYNAMIC ...`.
+    pub kernel_version: Presence<String>,
+    /// Architecture: `x86_64`.
+    pub architecture: String,
+    /// Name and version of the distribution.
+    pub distribution: Presence<String>,
+    /// Processor model.
+    pub cpu: Presence<String>,
+    /// Logical processors.
+    pub logical_cpus: Presence<u64>,
+    /// Frequency governors in use: one name, or several when processors differ.
+    pub governor: Presence<String>,
+    /// Bytes of memory.
+    pub memory_bytes: Presence<u64>,
+    /// Bytes of swap; 0 is none.
+    pub swap_bytes: Presence<u64>,
+    /// `none`, `kvm guest`, `container`, `kvm guest, container (docker)`, `emulated (qemu tcg)`, ...
+    pub virtualisation: Presence<String>,
+    /// Clock in use: `tsc`, `kvm-clock`.
+    pub clocksource: Presence<String>,
+    /// Differs after every start of the machine.
+    pub boot_id: Presence<String>,
+    /// Graphics devices on PCI as `vendor:device` in hexadecimal.
+    pub graphics: Vec<String>,
+    /// Graphics devices, with what is known of each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub graphics_devices: Vec<Graphics>,
+    /// Limits of this process's control groups other than "max": file name to content. A limit
+    /// nearer to the process hides those above it.
+    pub limits: Presence<BTreeMap<String, String>>,
+    /// Where it runs: on the metal, below which hypervisor, in which container, and how that shows.
+    #[serde(default = "not_recorded")]
+    pub place: Presence<Place>,
+}
+
+impl Machine {
+    /// The program that carries out each instruction in the place of a processor, where one does.
+    pub fn emulator(&self) -> Option<&str> {
+        self.place.value()?.emulator()
+    }
+}
+
+fn not_recorded() -> Presence<Place> {
+    Presence::absent("not recorded by the version that measured")
+}
+
+impl Machine {
+    /// A machine of which only somebody's records are here, because.
+    pub fn elsewhere(why: &str) -> Self {
+        Self {
+            kernel: Presence::absent(why),
+            kernel_version: Presence::absent(why),
+            architecture: String::new(),
+            distribution: Presence::absent(why),
+            cpu: Presence::absent(why),
+            logical_cpus: Presence::absent(why),
+            governor: Presence::absent(why),
+            memory_bytes: Presence::absent(why),
+            swap_bytes: Presence::absent(why),
+            virtualisation: Presence::absent(why),
+            clocksource: Presence::absent(why),
+            boot_id: Presence::absent(why),
+            graphics: Vec::new(),
+            graphics_devices: Vec::new(),
+            limits: Presence::absent(why),
+            place: Presence::absent(why),
+        }
+    }
+}
+
+/// Reads what there is to know.
+pub fn machine(system: &dyn System) -> Machine {
+    let graphics_devices = graphics::devices(system);
+    let text = |path: &str| sysfs::text(system, Path::new(path));
+    let place = place::place(system);
+    Machine {
+        kernel: text("/proc/sys/kernel/osrelease"),
+        kernel_version: text("/proc/sys/kernel/version"),
+        // The file is there since Linux 6.1.
+        architecture: text("/proc/sys/kernel/arch")
+            .value()
+            .map_or_else(|| std::env::consts::ARCH.to_owned(), Clone::clone),
+        distribution: distribution(system),
+        cpu: cpu(system),
+        logical_cpus: logical_cpus(&text("/proc/cpuinfo")),
+        governor: place::of_policies(system, "scaling_governor"),
+        memory_bytes: memory(system, "MemTotal"),
+        swap_bytes: memory(system, "SwapTotal"),
+        virtualisation: place.clone().map(|place| place.virtualisation()),
+        clocksource: text("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
+        boot_id: text("/proc/sys/kernel/random/boot_id"),
+        graphics: graphics::numbers(&graphics_devices),
+        graphics_devices,
+        limits: limits(system),
+        place,
+    }
+}
+
+fn distribution(system: &dyn System) -> Presence<String> {
+    let files = ["/etc/os-release", "/usr/lib/os-release"];
+    let ways = files.map(|file| {
+        sysfs::parsed(sysfs::text(system, Path::new(file)), |text| {
+            let value = text.lines().find_map(|line| line.strip_prefix("PRETTY_NAME="))?;
+            Some(value.trim_matches(['"', '\'']).to_owned())
+        })
+    });
+    sysfs::first(ways, "no os-release file names it")
+}
+
+fn cpu(system: &dyn System) -> Presence<String> {
+    let cpuinfo = sysfs::text(system, Path::new("/proc/cpuinfo"));
+    let field = |name: &str| {
+        let value = cpuinfo.value().and_then(|text| cpuinfo_field(text, name));
+        Presence::from_option(value, format!("/proc/cpuinfo has no {name}"))
+    };
+    // On ARM, cpuinfo says nothing in words, but boards have names.
+    let board = || sysfs::text(system, Path::new("/proc/device-tree/model"));
+    sysfs::first(
+        [field("model name"), field("Model"), board(), field("Hardware")],
+        "the kernel tells no name",
+    )
+}
+
+/// The first value of a field of `/proc/cpuinfo` that is not empty.
+pub(super) fn cpuinfo_field(cpuinfo: &str, name: &str) -> Option<String> {
+    let pairs = cpuinfo.lines().filter_map(|line| line.split_once(':'));
+    let mut values = pairs.filter(|(key, _)| key.trim() == name).map(|(_, value)| value.trim());
+    values.find(|value| !value.is_empty()).map(str::to_owned)
+}
+
+fn logical_cpus(cpuinfo: &Presence<String>) -> Presence<u64> {
+    sysfs::parsed(cpuinfo.clone(), |text| {
+        let count = text.lines().filter(|line| line.starts_with("processor")).count();
+        (count > 0).then_some(count as u64)
+    })
+}
+
+/// Processors that this process may run on: fewer than there are in some containers.
+pub fn usable_processors(system: &dyn System) -> Presence<u64> {
+    let status = sysfs::text(system, Path::new("/proc/self/status"));
+    let usable = sysfs::parsed(status, |text| {
+        let list = text.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?;
+        counted(list.trim())
+    });
+    let all = || logical_cpus(&sysfs::text(system, Path::new("/proc/cpuinfo")));
+    if usable.value().is_some() { usable } else { all() }
+}
+
+/// How many numbers a list like `0-3,6` has.
+fn counted(list: &str) -> Option<u64> {
+    let spans = list.split(',').map(|span| {
+        let (first, last) = span.split_once('-').unwrap_or((span, span));
+        let [first, last]: [u64; 2] = [first.parse().ok()?, last.parse().ok()?];
+        Some(last.checked_sub(first)? + 1)
+    });
+    spans.sum()
+}
+
+/// Bytes that the kernel tells of its memory below a name (`MemTotal`).
+pub fn memory(system: &dyn System, name: &str) -> Presence<u64> {
+    let text = sysfs::text(system, Path::new("/proc/meminfo"));
+    sysfs::parsed(text, |text| kilobytes(text, name))
+}
+
+/// Bytes below a name in a text of the kernel that tells kB: `VmRSS:  3132 kB`.
+pub fn kilobytes(text: &str, name: &str) -> Option<u64> {
+    let rest = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
+    let kib: u64 = rest.split_whitespace().next()?.parse().ok()?;
+    Some(kib.saturating_mul(1024))
+}
+
+fn limits(system: &dyn System) -> Presence<BTreeMap<String, String>> {
+    const FILES: [&str; 5] = ["cpu.max", "io.max", "memory.high", "memory.max", "memory.swap.max"];
+    let groups = sysfs::text(system, Path::new("/proc/self/cgroup"));
+    let group = sysfs::parsed(groups, |text| {
+        text.lines().find_map(|line| line.strip_prefix("0::")).map(PathBuf::from)
+    });
+    let Some(group) = group.value().cloned() else {
+        return Presence::absent("no control group of version 2");
+    };
+    let mut found = BTreeMap::new();
+    for part in group.ancestors() {
+        let directory = Path::new("/sys/fs/cgroup").join(part.strip_prefix("/").unwrap_or(part));
+        for file in FILES {
+            let text = sysfs::text(system, &directory.join(file));
+            if let Some(limit) = text.value().filter(|text| !text.starts_with("max")) {
+                found.entry(file.to_owned()).or_insert_with(|| limit.clone());
+            }
+        }
+    }
+    Presence::Present(found)
+}
+
+/// What tells this machine from others, as a hash: the id that its installation has, which should
+/// not leave it, and the one of its firmware, because installations are copied.
+pub fn identity(system: &dyn System) -> String {
+    let files = ["/etc/machine-id", "/var/lib/dbus/machine-id"].map(Path::new);
+    let installed = sysfs::first(files.map(|file| sysfs::text(system, file)), "it has none");
+    let firmware = sysfs::text(system, Path::new("/sys/class/dmi/id/product_uuid"));
+    let id = |seen: Presence<String>| seen.value().cloned().unwrap_or_default();
+    let text = format!("assay machine\0{}\0{}", id(installed), id(firmware));
+    hexadecimal(&sha256(text))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,557 @@
+//! What both ends of a link say to each other. Each connection begins with a riddle of the peer's that is
+//! never put twice, so that nothing that was overheard can be said again; both ends show that they know the
+//! token, and it is never sent. Datagrams are signed with a key of their session, and the answer has the
+//! length of the question: nobody is sent more than he sent.
+
+use std::fmt;
+
+use assay_base::digest::{Digest, hexadecimal};
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use sha2::Sha256;
+
+/// How a peer greets, with the version of what follows.
+pub const VERSION: &str = "assay-peer/1";
+/// What a peer of any version begins with.
+const ANY_VERSION: &str = "assay-peer/";
+/// Bytes of a line at most, its end counted; a longer one is refused.
+pub const LONGEST_LINE: usize = 512;
+/// Bytes of each datagram, in both directions.
+pub const DATAGRAM: usize = 48;
+/// Letters of a token at least.
+const SHORTEST_TOKEN: usize = 16;
+/// The same at most: more is not read.
+pub const LONGEST_TOKEN: usize = 1024;
+/// The port where nobody says another one.
+pub const PORT: u16 = 7710;
+/// The variable that may hold the token.
+pub const TOKEN_VARIABLE: &str = "ASSAY_PEER_TOKEN";
+/// The variable that may name a file with it.
+pub const TOKEN_FILE_VARIABLE: &str = "ASSAY_PEER_TOKEN_FILE";
+
+/// What both ends know; it is never shown.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Token(Vec<u8>);
+
+impl fmt::Debug for Token {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Token(..)")
+    }
+}
+
+impl Token {
+    /// The token in a text; what stands around it does not count.
+    ///
+    /// # Errors
+    /// It is too short to be one, or too long.
+    pub fn of(text: &str) -> Result<Self, String> {
+        let text = text.trim();
+        let advice = "a token has 16 letters or more: head -c 24 /dev/urandom | base64";
+        match text.len() {
+            0 => Err(format!("there is no token in it; {advice}")),
+            length if length < SHORTEST_TOKEN => Err(format!("the token is too short; {advice}")),
+            length if length > LONGEST_TOKEN => Err("the token is too long".to_owned()),
+            _ => Ok(Self(text.as_bytes().to_vec())),
+        }
+    }
+
+    /// One made of random bytes.
+    pub fn drawn(random: &Digest) -> Self {
+        Self(hexadecimal(random).into_bytes())
+    }
+
+    fn sign(&self, parts: &[&[u8]]) -> Digest {
+        sign(&assay_base::digest::sha256(&self.0), parts)
+    }
+}
+
+/// The HMAC of some parts, each with its length before it.
+fn sign(key: &Digest, parts: &[&[u8]]) -> Digest {
+    let mut block = [0; 64];
+    block[..key.len()].copy_from_slice(key);
+    let mut mac = Hmac::<Sha256>::new(&block.into());
+    for part in parts {
+        mac.update(&(part.len() as u64).to_be_bytes());
+        mac.update(part);
+    }
+    mac.finalize().into_bytes().into()
+}
+
+/// Whether two are the same, in a time that tells nothing of where they differ.
+fn same(one: &[u8], other: &[u8]) -> bool {
+    one.len() == other.len() && one.iter().zip(other).fold(0, |sum, (a, b)| sum | (a ^ b)) == 0
+}
+
+fn digest(text: &str) -> Option<Digest> {
+    let mut found = [0; 32];
+    if text.len() != 64 || !text.is_ascii() {
+        return None;
+    }
+    for (at, byte) in found.iter_mut().enumerate() {
+        *byte = u8::from_str_radix(text.get(2 * at..2 * at + 2)?, 16).ok()?;
+    }
+    Some(found)
+}
+
+/// Which way a stream goes, as the client sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// To the peer.
+    Up,
+    /// From it.
+    Down,
+}
+
+/// What a connection is for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// It begins a session and says what is to be done.
+    Control,
+    /// A stream of a session.
+    Stream {
+        /// The session.
+        session: u64,
+        /// Which way it goes.
+        way: Way,
+        /// The congestion control of whoever sends.
+        congestion: String,
+    },
+}
+
+impl fmt::Display for Role {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Control => formatter.write_str("control"),
+            Self::Stream { session, way, congestion } => {
+                let way = if *way == Way::Up { "up" } else { "down" };
+                write!(formatter, "stream:{session:016x}:{way}:{congestion}")
+            }
+        }
+    }
+}
+
+impl Role {
+    fn read(text: &str) -> Option<Self> {
+        if text == "control" {
+            return Some(Self::Control);
+        }
+        let mut parts = text.strip_prefix("stream:")?.split(':');
+        let session = u64::from_str_radix(parts.next()?, 16).ok()?;
+        let way = match parts.next()? {
+            "up" => Way::Up,
+            "down" => Way::Down,
+            _ => return None,
+        };
+        let congestion = parts.next()?;
+        let is_name = is_congestion(congestion);
+        (is_name && parts.next().is_none()).then(|| Self::Stream {
+            session,
+            way,
+            congestion: congestion.to_owned(),
+        })
+    }
+}
+
+/// Whether a text may be the name of a congestion control.
+pub fn is_congestion(name: &str) -> bool {
+    let fits = |sign: char| sign.is_ascii_lowercase() || sign.is_ascii_digit() || sign == '_';
+    (1..=15).contains(&name.len()) && name.chars().all(fits)
+}
+
+/// What the peer says first.
+pub fn greeting(riddle: &Digest) -> String {
+    format!("{VERSION} {}\n", hexadecimal(riddle))
+}
+
+/// The riddle of a greeting.
+///
+/// # Errors
+/// It is no peer, or one of another version.
+pub fn read_greeting(line: &str) -> Result<Digest, String> {
+    let mut words = line.split_whitespace();
+    match (words.next(), words.next().and_then(digest), words.next()) {
+        (Some(VERSION), Some(riddle), None) => Ok(riddle),
+        (Some(other), ..) if other.starts_with(ANY_VERSION) && other != VERSION => Err(format!(
+            "the peer speaks {}, this is {VERSION}: take the same assay on both ends",
+            assay_base::outside::spelled(other)
+        )),
+        _ => Err("what answers there is no assay peer".to_owned()),
+    }
+}
+
+/// The answer of whoever connects.
+pub fn hello(token: &Token, role: &Role, riddle: &Digest, own: &Digest) -> String {
+    let role = role.to_string();
+    let mac = token.sign(&[b"client", role.as_bytes(), riddle, own]);
+    format!("{role} {} {}\n", hexadecimal(own), hexadecimal(&mac))
+}
+
+/// What a connection is for and the riddle that it puts in turn, where it knows the token.
+///
+/// # Errors
+/// In a word why it is turned away.
+pub fn read_hello(
+    token: &Token,
+    riddle: &Digest,
+    line: &str,
+) -> Result<(Role, Digest), &'static str> {
+    let mut words = line.split_whitespace();
+    let role = words.next().ok_or("garbage")?;
+    let (Some(own), Some(mac), None) =
+        (words.next().and_then(digest), words.next().and_then(digest), words.next())
+    else {
+        return Err("garbage");
+    };
+    if !same(&token.sign(&[b"client", role.as_bytes(), riddle, &own]), &mac) {
+        return Err("token");
+    }
+    Ok((Role::read(role).ok_or("garbage")?, own))
+}
+
+/// What the peer says to one that knows the token: that it knows it, too.
+pub fn welcome(token: &Token, riddle: &Digest, own: &Digest, session: u64) -> String {
+    let mac = token.sign(&[b"peer", riddle, own, &session.to_be_bytes()]);
+    format!("ok {} {session:016x}\n", hexadecimal(&mac))
+}
+
+/// What the peer says to one that it turns away.
+pub fn refusal(why: &str) -> String {
+    format!("no {why}\n")
+}
+
+/// The session that a welcome names.
+///
+/// # Errors
+/// Why the peer turned it away, or that it does not know the token itself.
+pub fn read_welcome(
+    token: &Token,
+    riddle: &Digest,
+    own: &Digest,
+    line: &str,
+) -> Result<u64, String> {
+    let mut words = line.split_whitespace();
+    match (words.next(), words.next(), words.next()) {
+        (Some("ok"), Some(mac), Some(session)) => {
+            let session = u64::from_str_radix(session, 16).map_err(|_| strange())?;
+            let mac = digest(mac).ok_or_else(strange)?;
+            if same(&token.sign(&[b"peer", riddle, own, &session.to_be_bytes()]), &mac) {
+                Ok(session)
+            } else {
+                Err("the peer does not know the token".to_owned())
+            }
+        }
+        (Some("no"), Some("token"), None) => {
+            Err("the peer has another token: give both ends the same".to_owned())
+        }
+        (Some("no"), Some("busy"), None) => {
+            Err("the peer is busy with others: wait until they have finished".to_owned())
+        }
+        (Some("no"), Some("congestion"), None) => {
+            Err("the peer's kernel does not have that congestion control".to_owned())
+        }
+        _ => Err(strange()),
+    }
+}
+
+fn strange() -> String {
+    "what the peer says makes no sense".to_owned()
+}
+
+/// The key of a session's datagrams.
+pub fn session_key(token: &Token, riddle: &Digest, own: &Digest) -> Digest {
+    token.sign(&[b"datagrams", riddle, own])
+}
+
+/// Who signs a datagram.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// Whoever asks.
+    Client,
+    /// Whoever sends it back.
+    Peer,
+}
+
+/// A datagram of a session.
+pub fn datagram(key: &Digest, side: Side, session: u64, number: u64) -> [u8; DATAGRAM] {
+    let mut bytes = [0; DATAGRAM];
+    bytes[..8].copy_from_slice(&session.to_be_bytes());
+    bytes[8..16].copy_from_slice(&number.to_be_bytes());
+    let mac = sign(key, &[if side == Side::Client { b"ask" } else { b"say" }, &bytes[..16]]);
+    bytes[16..48].copy_from_slice(&mac);
+    bytes
+}
+
+/// The session that a datagram says that it is of; none where it has another length.
+pub fn session_of(bytes: &[u8]) -> Option<u64> {
+    (bytes.len() == DATAGRAM).then(|| number(&bytes[..8]))
+}
+
+/// The number of a datagram that was signed with this key.
+pub fn read_datagram(key: &Digest, side: Side, bytes: &[u8]) -> Option<u64> {
+    let session = session_of(bytes)?;
+    let told = number(&bytes[8..16]);
+    same(&datagram(key, side, session, told), bytes).then_some(told)
+}
+
+fn number(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0, |sum, byte| sum << 8 | u64::from(*byte))
+}
+
+/// What a session is asked to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// Take so many streams each way and load them for so many milliseconds.
+    Go {
+        /// Streams that bring bytes.
+        up: u32,
+        /// Streams that take bytes.
+        down: u32,
+        /// For how long.
+        ms: u64,
+    },
+    /// Say what came.
+    Report,
+}
+
+impl fmt::Display for Order {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Go { up, down, ms } => writeln!(formatter, "go {up} {down} {ms}"),
+            Self::Report => formatter.write_str("report\n"),
+        }
+    }
+}
+
+impl Order {
+    /// Reads one; none where it makes no sense.
+    pub fn read(line: &str) -> Option<Self> {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        match words.as_slice() {
+            ["go", up, down, ms] => Some(Self::Go {
+                up: up.parse().ok()?,
+                down: down.parse().ok()?,
+                ms: ms.parse().ok()?,
+            }),
+            ["report"] => Some(Self::Report),
+            _ => None,
+        }
+    }
+}
+
+/// So many a second and no more, with a second's worth at once.
+#[derive(Clone, Copy, Debug)]
+pub struct Bucket {
+    per_second: u64,
+    tokens: f64,
+    then_ns: u64,
+}
+
+impl Bucket {
+    /// A full one.
+    pub fn new(per_second: u64, now_ns: u64) -> Self {
+        Self { per_second, tokens: per_second as f64, then_ns: now_ns }
+    }
+
+    /// Takes one, where there is one.
+    pub fn take(&mut self, now_ns: u64) -> bool {
+        let passed = now_ns.saturating_sub(self.then_ns) as f64 / 1e9;
+        let most = self.per_second as f64;
+        self.tokens = (self.tokens + passed * most).min(most);
+        self.then_ns = now_ns;
+        let there = self.tokens >= 1.0;
+        self.tokens -= f64::from(u8::from(there));
+        there
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn token() -> Token {
+        Token::of("a token of some length").unwrap()
+    }
+
+    #[test]
+    fn both_ends_show_that_they_know_the_token() {
+        let (riddle, own) = ([1; 32], [2; 32]);
+        assert_eq!(read_greeting(&greeting(&riddle)), Ok(riddle));
+        let role = Role::Stream { session: 7, way: Way::Down, congestion: "cubic".to_owned() };
+        for role in [Role::Control, role] {
+            let line = hello(&token(), &role, &riddle, &own);
+            assert!(line.len() < LONGEST_LINE && !line.contains("a token"));
+            assert_eq!(read_hello(&token(), &riddle, &line), Ok((role, own)));
+            // Overheard, and said again to another riddle.
+            assert_eq!(read_hello(&token(), &[3; 32], &line), Err("token"));
+            let other = Token::of("another token, as long").unwrap();
+            assert_eq!(read_hello(&other, &riddle, &line), Err("token"));
+        }
+        let line = welcome(&token(), &riddle, &own, 9);
+        assert_eq!(read_welcome(&token(), &riddle, &own, &line), Ok(9));
+        assert!(read_welcome(&token(), &[3; 32], &own, &line).is_err());
+        assert!(read_welcome(&token(), &riddle, &own, "no token").unwrap_err().contains("same"));
+    }
+
+    #[test]
+    fn garbage_is_turned_away() {
+        let riddle = [1; 32];
+        let zeros = "0".repeat(64);
+        for line in ["", "\n", "control", "GET / HTTP/1.1", "\u{0}\u{1}", &"x".repeat(511)] {
+            assert!(read_hello(&token(), &riddle, line).is_err(), "{line}");
+            assert_eq!(Order::read(line), None);
+        }
+        assert_eq!(
+            read_hello(&token(), &riddle, &format!("control {zeros} {zeros}")),
+            Err("token")
+        );
+        for role in
+            ["stream:7:up:cubic:x", "stream:7:sideways:cubic", "stream:7:up:CUBIC", "stream:z:up:a"]
+        {
+            assert_eq!(Role::read(role), None, "{role}");
+        }
+        assert!(read_greeting("assay-peer/2 00").unwrap_err().contains("assay-peer/2"));
+        assert!(read_greeting("SSH-2.0-x").unwrap_err().contains("no assay peer"));
+        assert!(read_greeting(&format!("{VERSION} 00")).is_err());
+    }
+
+    #[test]
+    fn a_datagram_is_answered_with_as_many_bytes_and_another_signature() {
+        let key = session_key(&token(), &[1; 32], &[2; 32]);
+        let asked = datagram(&key, Side::Client, 5, 6);
+        let said = datagram(&key, Side::Peer, 5, 6);
+        assert_eq!(asked.len(), said.len());
+        assert_eq!(session_of(&asked), Some(5));
+        assert_eq!(read_datagram(&key, Side::Client, &asked), Some(6));
+        assert_eq!(read_datagram(&key, Side::Peer, &asked), None, "one's own is no answer");
+        assert_eq!(read_datagram(&key, Side::Peer, &said), Some(6));
+        let mut changed = asked;
+        changed[9] ^= 1;
+        assert_eq!(read_datagram(&key, Side::Client, &changed), None);
+        assert_eq!(session_of(&asked[..47]), None);
+    }
+
+    #[test]
+    fn orders_are_read_as_they_are_written() {
+        for order in [Order::Go { up: 16, down: 0, ms: 5000 }, Order::Report] {
+            assert_eq!(Order::read(&order.to_string()), Some(order));
+        }
+        assert_eq!(Order::read("go 1 1"), None);
+        assert_eq!(Order::read("go 1 -1 5"), None);
+    }
+
+    #[test]
+    fn a_bucket_gives_so_many_a_second() {
+        let mut own = Bucket::new(10, 0);
+        assert_eq!((0..20).filter(|_| own.take(0)).count(), 10);
+        assert_eq!((0..20).filter(|_| own.take(500_000_000)).count(), 5);
+        assert!(!own.take(0), "a clock that goes back gives nothing");
+    }
+
+    #[test]
+    fn a_token_is_not_guessed_and_not_shown() {
+        assert!(Token::of("short").unwrap_err().contains("16 letters"));
+        assert!(Token::of(" \n").unwrap_err().contains("no token"));
+        assert_eq!(format!("{:?}", token()), "Token(..)");
+    }
+
+    #[test]
+    fn a_token_has_from_16_to_1024_letters() {
+        let of = |length: usize| Token::of(&format!(" {}\n", "x".repeat(length))).map(drop);
+        assert!(of(15).unwrap_err().starts_with("the token is too short"));
+        assert_eq!((of(16), of(1024)), (Ok(()), Ok(())));
+        assert_eq!(of(1025).unwrap_err(), "the token is too long");
+        assert_eq!(
+            Token::of(&"x".repeat(16)).unwrap(),
+            Token::of(&format!("\t{}", "x".repeat(16))).unwrap()
+        );
+        assert!(Token::drawn(&[1; 32]) != Token::drawn(&[2; 32]));
+        assert_eq!(Token::drawn(&[171; 32]), Token::of(&"ab".repeat(32)).unwrap());
+    }
+
+    /// Both ends may be of different builds: what goes over the wire is fixed to the byte.
+    #[test]
+    fn what_goes_over_the_wire_is_what_it_was() {
+        let (riddle, own) = ([1; 32], [2; 32]);
+        let role = Role::Stream { session: 0xab, way: Way::Up, congestion: "bbr".to_owned() };
+        assert_eq!(role.to_string(), "stream:00000000000000ab:up:bbr");
+        let down = Role::Stream { session: 1, way: Way::Down, congestion: "bbr2_x".to_owned() };
+        assert_eq!(down.to_string(), "stream:0000000000000001:down:bbr2_x");
+        assert_eq!(Role::read(&down.to_string()), Some(down));
+        assert_eq!(greeting(&riddle), format!("assay-peer/1 {}\n", "01".repeat(32)));
+        let line = hello(&token(), &role, &riddle, &own);
+        let head = format!("stream:00000000000000ab:up:bbr {} ", "02".repeat(32));
+        assert!(line.starts_with(&head) && line.ends_with('\n'), "{line}");
+        let line = welcome(&token(), &riddle, &own, 0xab);
+        assert!(line.starts_with("ok ") && line.ends_with(" 00000000000000ab\n"), "{line}");
+        assert_eq!(refusal("busy"), "no busy\n");
+        assert_eq!(Order::Go { up: 16, down: 2, ms: 5000 }.to_string(), "go 16 2 5000\n");
+        assert_eq!(Order::Report.to_string(), "report\n");
+        let key = session_key(&token(), &riddle, &own);
+        let told = datagram(&key, Side::Client, 0x0102_0304_0506_0708, 0x1112_1314_1516_1718);
+        assert_eq!(told[..8], [1, 2, 3, 4, 5, 6, 7, 8]);
+        assert_eq!(told[8..16], [17, 18, 19, 20, 21, 22, 23, 24]);
+        assert_eq!(read_datagram(&key, Side::Client, &told), Some(0x1112_1314_1516_1718));
+        assert_eq!(session_of(&told), Some(0x0102_0304_0506_0708));
+        // HMAC-SHA256 by RFC 2104, of each part with its length before it.
+        let mac = sign(&[7; 32], &[b"ab", b""]);
+        assert_eq!(mac, by_hand(&[7; 32], b"\0\0\0\0\0\0\0\x02ab\0\0\0\0\0\0\0\0"));
+    }
+
+    fn by_hand(key: &[u8; 32], text: &[u8]) -> Digest {
+        let padded =
+            |with: u8| -> Vec<u8> { key.iter().chain(&[0; 32]).map(|byte| byte ^ with).collect() };
+        let inner = assay_base::digest::sha256([padded(0x36), text.to_vec()].concat());
+        assay_base::digest::sha256([padded(0x5c), inner.to_vec()].concat())
+    }
+
+    #[test]
+    fn each_answer_of_a_peer_says_what_to_do() {
+        let (riddle, own) = ([1; 32], [2; 32]);
+        let told = |line: &str| read_welcome(&token(), &riddle, &own, line).unwrap_err();
+        assert!(told("no token").starts_with("the peer has another token"));
+        assert!(told("no busy").starts_with("the peer is busy"));
+        assert!(told("no congestion").contains("does not have that congestion control"));
+        for line in ["", "no", "no busy now", "no milk", "ok", "ok 0 0", "ok 0 zz"] {
+            assert_eq!(told(line), "what the peer says makes no sense", "{line}");
+        }
+        let other = Token::of("another token, as long").unwrap();
+        let foreign = welcome(&other, &riddle, &own, 9);
+        assert_eq!(told(&foreign), "the peer does not know the token");
+        // A session that another one was given is not one's own.
+        let line = welcome(&token(), &riddle, &own, 9).replace("09\n", "08\n");
+        assert_eq!(told(&line), "the peer does not know the token");
+    }
+
+    #[test]
+    fn a_congestion_control_has_a_name_of_up_to_15_letters() {
+        for name in ["a", "bbr2_x", "abcdefghijklmno", "9"] {
+            assert!(is_congestion(name), "{name}");
+        }
+        for name in ["", "abcdefghijklmnop", "Bbr", "b-r", "b r", "b:r"] {
+            assert!(!is_congestion(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_greeting_is_that_of_this_version_and_no_more() {
+        let riddle = "01".repeat(32);
+        assert_eq!(read_greeting(&format!("{VERSION} {riddle}")), Ok([1; 32]));
+        for line in [format!("{VERSION} {riddle} x"), VERSION.to_owned(), String::new()] {
+            assert_eq!(read_greeting(&line).unwrap_err(), "what answers there is no assay peer");
+        }
+        let other = read_greeting(&format!("assay-peer/2 {riddle}")).unwrap_err();
+        assert!(other.ends_with("take the same assay on both ends"), "{other}");
+        assert_eq!(digest(&"zz".repeat(32)), None);
+        assert_eq!(digest(&"01".repeat(31)), None);
+        assert_eq!(digest(&"0a".repeat(32)), Some([10; 32]));
+    }
+
+    #[test]
+    fn a_bucket_holds_a_second_at_most_and_fills_as_time_goes() {
+        let mut own = Bucket::new(10, 1_000_000_000);
+        let mut taken = |ms: u64| (0..30).filter(|_| own.take(ms * 1_000_000)).count();
+        assert_eq!(taken(1000), 10);
+        assert_eq!(taken(1099), 0);
+        assert_eq!(taken(1200), 2);
+        assert_eq!(taken(60_000), 10, "no more than a second's worth");
+    }
+}

@@ -1,0 +1,108 @@
+//! What the numbers of PCI devices mean, by the database of the distribution.
+
+use std::path::Path;
+
+use assay_base::presence::Presence;
+
+use super::System;
+
+/// Where distributions keep the database (packages pci.ids, hwdata).
+const DATABASES: [&str; 3] =
+    ["/usr/share/misc/pci.ids", "/usr/share/hwdata/pci.ids", "/usr/share/pci.ids"];
+/// The same, packed: this is not read.
+const PACKED: [&str; 2] = ["/usr/share/misc/pci.ids.gz", "/usr/share/hwdata/pci.ids.gz"];
+
+/// The names of vendors and devices by their numbers.
+#[derive(Debug)]
+pub struct Names {
+    text: Presence<String>,
+}
+
+impl Names {
+    /// Reads the database of the distribution, if it has one.
+    pub fn read(system: &dyn System) -> Self {
+        let found = DATABASES.iter().find_map(|path| system.read_bytes(Path::new(path)).ok());
+        let text = found.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+        let packed = || PACKED.iter().any(|path| system.status(Path::new(path)).is_ok());
+        let reason = if text.is_none() && packed() {
+            "the PCI ids database is packed here, and only read unpacked"
+        } else {
+            "no PCI ids database here (package pci.ids or hwdata)"
+        };
+        Self { text: Presence::from_option(text, reason) }
+    }
+
+    /// Name of a vendor and of one of its devices; numbers in hexadecimal, four digits each.
+    pub fn of(&self, vendor: &str, device: &str) -> [Presence<String>; 2] {
+        let text = match &self.text {
+            Presence::Present(text) => text,
+            Presence::Absent(reason) => return [(); 2].map(|()| Presence::absent(reason.clone())),
+        };
+        let unknown = |number: &str| format!("the PCI ids database does not know {number}");
+        let mut lines = text.lines();
+        let Some(name) = lines.find_map(|line| named(line, vendor)) else {
+            return [(); 2].map(|()| Presence::absent(unknown(vendor)));
+        };
+        // The vendor's devices follow it, indented by one tab; two tabs are boards made with them.
+        let mut own = lines
+            .take_while(|line| line.starts_with(['\t', '#']) || line.is_empty())
+            .filter_map(|line| line.strip_prefix('\t').filter(|rest| !rest.starts_with('\t')));
+        let device_name = own.find_map(|line| named(line, device));
+        [
+            Presence::Present(name),
+            Presence::from_option(device_name, unknown(&format!("{vendor}:{device}"))),
+        ]
+    }
+}
+
+/// `8086  Intel Corporation`, if that is the number.
+fn named(line: &str, number: &str) -> Option<String> {
+    let rest = line.strip_prefix(number)?;
+    let name = rest.strip_prefix("  ")?.trim();
+    (number.len() == 4 && !name.is_empty()).then(|| name.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::system::Fake;
+
+    const TEXT: &str = "# a comment\n1002  Advanced Micro Devices, Inc. [AMD/ATI]\n\
+        \t67df  Ellesmere [Radeon RX 470/480]\n\t\t1002 0b37  Radeon RX 480\n\
+        \t0b37  Not that one\n8086  Intel Corporation\n\t1912  HD Graphics 530\n\
+        C 03  Display controller\n\t00  VGA compatible controller\n";
+
+    fn names(text: &str) -> Names {
+        let fake = Fake::new();
+        fake.put("/usr/share/hwdata/pci.ids", text);
+        Names::read(&fake)
+    }
+
+    fn told(vendor: &str, device: &str) -> [String; 2] {
+        names(TEXT).of(vendor, device).map(|seen| match seen {
+            Presence::Present(name) => name,
+            Presence::Absent(reason) => format!("({reason})"),
+        })
+    }
+
+    #[test]
+    fn numbers_have_names() {
+        let amd = ["Advanced Micro Devices, Inc. [AMD/ATI]", "Ellesmere [Radeon RX 470/480]"];
+        assert_eq!(told("1002", "67df"), amd);
+        assert_eq!(told("8086", "1912"), ["Intel Corporation", "HD Graphics 530"]);
+        // Boards are no devices, nor are the devices of the next vendor.
+        assert_eq!(told("1002", "0b37")[1], "Not that one");
+        assert_eq!(told("1002", "1912")[1], "(the PCI ids database does not know 1002:1912)");
+        assert_eq!(told("dead", "beef")[0], "(the PCI ids database does not know dead)");
+        assert_eq!(told("8086", "00")[1], "(the PCI ids database does not know 8086:00)");
+    }
+
+    #[test]
+    fn without_a_database_the_numbers_stay_with_the_reason() {
+        let none = Names::read(&Fake::new()).of("8086", "1912");
+        assert!(none[0].reason().unwrap().contains("package pci.ids"));
+        let fake = Fake::new();
+        fake.put("/usr/share/misc/pci.ids.gz", "x");
+        assert!(Names::read(&fake).of("8086", "1912")[1].reason().unwrap().contains("packed"));
+    }
+}

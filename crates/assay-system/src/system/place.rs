@@ -1,0 +1,410 @@
+//! Where a system runs: on the metal, below which hypervisor or emulator, in which container, and by
+//! what that shows.
+//!
+//! One row of [`KNOWN`] a hypervisor. What a row is recognised by is tried in the order in which it can be
+//! believed: what the kernel itself says of a hypervisor, the firmware's name of those that lend the
+//! signature of another, the signature of CPUID, the name of an emulated processor, the firmware's name
+//! of all others, and the clock that is offered.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use assay_base::presence::Presence;
+use serde::{Deserialize, Serialize};
+
+use super::{System, sysfs};
+
+/// Where a system runs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Place {
+    /// What lies between it and the metal, the nearest to the processor first; nothing on bare metal.
+    pub layers: Vec<PlaceLayer>,
+    /// Driver of the processors' frequency: `intel_pstate`.
+    pub frequency_driver: Presence<String>,
+    /// What the kernel says of each known weakness of processors, by its name.
+    pub mitigations: Presence<BTreeMap<String, String>>,
+}
+
+/// Something between a system and the metal.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlaceLayer {
+    /// What sort of thing.
+    pub kind: PlaceKind,
+    /// Its name: `KVM`, `Xen PV`, `docker`, `namespaces: pid, user`.
+    pub name: String,
+    /// What it shows by: `CPUID: KVMKVMKVM`.
+    pub signs: Vec<String>,
+}
+
+/// What sort of thing lies between a system and the metal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PlaceKind {
+    /// Shares the processor's own time.
+    Hypervisor,
+    /// Does in software what a processor would.
+    Emulator,
+    /// The same kernel, seen through name spaces.
+    Container,
+}
+
+/// A hypervisor and what it shows by.
+struct Known {
+    name: &'static str,
+    /// What `Machine::virtualisation` says of its guests.
+    guest: &'static str,
+    kind: PlaceKind,
+    /// Signatures in CPUID.
+    signatures: &'static [&'static str],
+    /// Beginnings or parts of "maker product" in the firmware's tables.
+    firmware: &'static [&'static str],
+    /// Clock that it offers.
+    clock: Option<&'static str>,
+    /// Its guests see the signature of another hypervisor: the firmware is believed first.
+    lends: bool,
+}
+
+/// A row without a clock, that shows its own signature.
+const fn hypervisor(
+    name: &'static str,
+    guest: &'static str,
+    signatures: &'static [&'static str],
+    firmware: &'static [&'static str],
+) -> Known {
+    let kind = PlaceKind::Hypervisor;
+    Known { name, guest, kind, signatures, firmware, clock: None, lends: false }
+}
+
+/// Those that are known. One that others imitate stands after them.
+static KNOWN: &[Known] = &[
+    Known {
+        kind: PlaceKind::Emulator,
+        ..hypervisor("QEMU TCG", "emulated (qemu tcg)", &["TCGTCGTCGTCG"], &[])
+    },
+    Known {
+        lends: true,
+        ..hypervisor(
+            "VirtualBox",
+            "virtualbox guest",
+            &["VBoxVBoxVBox"],
+            &["VirtualBox", "innotek GmbH"],
+        )
+    },
+    Known {
+        lends: true,
+        ..hypervisor("Parallels", "parallels guest", &["prl hyperv", "lrpepyh vr"], &["Parallels"])
+    },
+    hypervisor("VMware", "vmware guest", &["VMwareVMware"], &["VMware"]),
+    Known { clock: Some("xen"), ..hypervisor("Xen", "xen guest", &["XenVMMXenVMM"], &["Xen"]) },
+    hypervisor("bhyve", "bhyve guest", &["bhyve bhyve"], &["BHYVE"]),
+    hypervisor("ACRN", "acrn guest", &["ACRNACRNACRN"], &[]),
+    hypervisor("QNX", "qnx guest", &["QNXQVMBSQG"], &[]),
+    hypervisor("Apple Virtualization", "apple guest", &["Apple VZ"], &["Apple Virtualization"]),
+    Known {
+        clock: Some("kvm-clock"),
+        ..hypervisor(
+            "KVM",
+            "kvm guest",
+            &["KVMKVMKVM", "Linux KVM Hv"],
+            &["QEMU", "KVM", "Amazon EC2", "Google Compute Engine"],
+        )
+    },
+    Known {
+        clock: Some("hyperv_clocksource"),
+        ..hypervisor(
+            "Hyper-V",
+            "hyper-v guest",
+            &["Microsoft Hv"],
+            &["Microsoft Corporation Virtual Machine"],
+        )
+    },
+];
+
+/// A guest of which nothing else is known.
+const UNNAMED: &str = "a hypervisor without a name";
+/// How emulated processors call themselves.
+const EMULATED_PROCESSOR: &str = "QEMU TCG CPU";
+/// Name spaces, and the inode that the first one of each kind has on every machine.
+const FIRST_NAMESPACES: [(&str, u64); 6] = [
+    ("cgroup", 0xEFFF_FFFB),
+    ("ipc", 0xEFFF_FFFF),
+    ("pid", 0xEFFF_FFFC),
+    ("time", 0xEFFF_FFFA),
+    ("user", 0xEFFF_FFFD),
+    ("uts", 0xEFFF_FFFE),
+];
+/// Those that only containers have of their own: services get the others, too.
+const OF_CONTAINERS: [&str; 2] = ["pid", "user"];
+
+/// Looks where this is.
+pub fn place(system: &dyn System) -> Presence<Place> {
+    let cpuinfo = sysfs::text(system, Path::new("/proc/cpuinfo"));
+    cpuinfo.map(|cpuinfo| Place {
+        layers: below(system, &cpuinfo).into_iter().chain(container(system)).collect(),
+        frequency_driver: of_policies(system, "scaling_driver"),
+        mitigations: mitigations(system),
+    })
+}
+
+/// What all frequency policies say in a file of theirs: one word, or several where they differ.
+pub(super) fn of_policies(system: &dyn System, file: &str) -> Presence<String> {
+    let root = Path::new("/sys/devices/system/cpu/cpufreq");
+    let policies = sysfs::names(system, root).into_iter().filter(|name| name.starts_with("policy"));
+    let word = |policy| sysfs::text(system, &root.join(policy).join(file));
+    let mut found: Vec<String> = policies.filter_map(|p| word(p).value().cloned()).collect();
+    found.sort();
+    found.dedup();
+    let words = (!found.is_empty()).then(|| found.join(", "));
+    Presence::from_option(words, "the kernel does not control the frequency here")
+}
+
+impl Place {
+    /// What it is called: `bare metal`, `KVM`, `container (docker) on KVM`.
+    pub fn name(&self) -> String {
+        let words: Vec<String> = self.layers.iter().rev().map(PlaceLayer::words).collect();
+        if words.is_empty() { "bare metal".to_owned() } else { words.join(" on ") }
+    }
+
+    /// The layer that matters most for speed: an emulator before a hypervisor before a container.
+    pub fn kind(&self) -> Option<PlaceKind> {
+        let order = [PlaceKind::Emulator, PlaceKind::Hypervisor, PlaceKind::Container];
+        order.into_iter().find(|kind| self.layers.iter().any(|layer| layer.kind == *kind))
+    }
+
+    /// The program that carries out each instruction in the place of a processor, where one does.
+    pub fn emulator(&self) -> Option<&str> {
+        let emulates = |layer: &&PlaceLayer| layer.kind == PlaceKind::Emulator;
+        self.layers.iter().find(emulates).map(|layer| layer.name.as_str())
+    }
+
+    /// What it shows by, all layers together.
+    pub fn signs(&self) -> Vec<String> {
+        self.layers.iter().flat_map(|layer| layer.signs.iter().cloned()).collect()
+    }
+
+    /// How many weaknesses of processors are which way, where the kernel tells; those that are open by
+    /// their names.
+    pub fn mitigated(&self) -> Option<String> {
+        let all = self.mitigations.value()?;
+        let is = |text: &str, word: &str| text.split(' ').any(|part| part.starts_with(word));
+        let unaffected = all.values().filter(|text| text.starts_with("Not affected")).count();
+        let open = |text: &str| is(text, "Vulnerable") && !is(text, "Mitigation");
+        let open: Vec<&str> =
+            all.iter().filter(|(_, text)| open(text)).map(|(name, _)| name.as_str()).collect();
+        let rest = all.len() - unaffected - open.len();
+        let names = if open.is_empty() { String::new() } else { format!(" ({})", open.join(", ")) };
+        Some(format!("{rest} mitigated, {unaffected} not affected, {} open{names}", open.len()))
+    }
+
+    /// The words of `Machine::virtualisation`: `none`, `kvm guest, container (docker)`.
+    pub(super) fn virtualisation(&self) -> String {
+        let words: Vec<String> = self.layers.iter().map(PlaceLayer::as_guest).collect();
+        if words.is_empty() { "none".to_owned() } else { words.join(", ") }
+    }
+}
+
+impl PlaceLayer {
+    fn words(&self) -> String {
+        match self.kind {
+            PlaceKind::Container => format!("container ({})", self.name),
+            PlaceKind::Emulator => format!("emulated ({})", self.name),
+            PlaceKind::Hypervisor => self.name.clone(),
+        }
+    }
+
+    fn as_guest(&self) -> String {
+        let known = KNOWN.iter().find(|known| self.name.starts_with(known.name));
+        match (self.kind, known) {
+            (PlaceKind::Container, _) => self.words(),
+            (_, Some(known)) => known.guest.to_owned(),
+            (_, None) if self.name == UNNAMED => "guest".to_owned(),
+            (_, None) => format!("{} guest", self.name),
+        }
+    }
+}
+
+/// The hypervisor or emulator below, if one shows itself.
+fn below(system: &dyn System, cpuinfo: &str) -> Option<PlaceLayer> {
+    let text = |path: &str| sysfs::text(system, Path::new(path)).value().cloned();
+    let signs = Signs::of(system, cpuinfo);
+    if let Some(kind) = text("/sys/hypervisor/type") {
+        return Some(by_kernel(system, &kind, &signs));
+    }
+    if let Some(tree) = text("/proc/device-tree/hypervisor/compatible") {
+        let word = tree.trim_start_matches("linux,").to_owned();
+        let known = KNOWN.iter().find(|known| known.name.eq_ignore_ascii_case(&word));
+        let name = known.map_or(word, |known| known.name.to_owned());
+        let signs = vec![format!("device tree: {tree}")];
+        return Some(PlaceLayer { kind: PlaceKind::Hypervisor, name, signs });
+    }
+    let first = |shows: &dyn Fn(&Known) -> bool| KNOWN.iter().find(|known| shows(known));
+    let known = first(&|known| known.lends && signs.firmware_of(known))
+        .or_else(|| first(&|known| signs.signature_of(known).is_some()))
+        .or_else(|| signs.emulated.as_ref().and(KNOWN.first()))
+        .or_else(|| first(&|known| signs.firmware_of(known)))
+        .or_else(|| first(&|known| signs.flagged && signs.clock_of(known)));
+    match known {
+        Some(known) => Some(PlaceLayer {
+            kind: known.kind,
+            name: known.name.to_owned(),
+            signs: signs.for_the(known),
+        }),
+        None => signs.flagged.then(|| PlaceLayer {
+            kind: PlaceKind::Hypervisor,
+            name: UNNAMED.to_owned(),
+            signs: vec![FLAG.to_owned()],
+        }),
+    }
+}
+
+const FLAG: &str = "CPUID: the flag hypervisor";
+
+/// The one that the kernel itself names: Xen, with the sort of guest that this is.
+fn by_kernel(system: &dyn System, kind: &str, signs: &Signs) -> PlaceLayer {
+    let text = |path: &str| sysfs::text(system, Path::new(path)).value().cloned();
+    let known = KNOWN.iter().find(|known| known.name.eq_ignore_ascii_case(kind));
+    let rules = text("/proc/xen/capabilities").is_some_and(|what| what.contains("control_d"));
+    let sort = if rules { Some("dom0".to_owned()) } else { text("/sys/hypervisor/guest_type") };
+    let name = known.map_or(kind, |known| known.name);
+    let name = sort.map_or_else(|| name.to_owned(), |sort| format!("{name} {sort}"));
+    let own = known.map(|known| signs.for_the(known)).unwrap_or_default();
+    let signs = [format!("/sys/hypervisor/type: {kind}")].into_iter().chain(own).collect();
+    PlaceLayer { kind: PlaceKind::Hypervisor, name, signs }
+}
+
+/// What may show a hypervisor.
+struct Signs {
+    signatures: Vec<String>,
+    /// Maker and product in the firmware's tables.
+    firmware: String,
+    clocks: String,
+    /// The processor says that there is a hypervisor.
+    flagged: bool,
+    /// The name of the processor where that is an emulated one.
+    emulated: Option<String>,
+}
+
+impl Signs {
+    fn of(system: &dyn System, cpuinfo: &str) -> Self {
+        let text =
+            |path: &str| sysfs::text(system, Path::new(path)).value().cloned().unwrap_or_default();
+        let dmi = |name: &str| text(&format!("/sys/class/dmi/id/{name}"));
+        let field = |name| super::machine::cpuinfo_field(cpuinfo, name).unwrap_or_default();
+        let processor = field("model name");
+        Self {
+            signatures: system.hypervisor_signatures(),
+            firmware: format!("{} {}", dmi("sys_vendor"), dmi("product_name")).trim().to_owned(),
+            clocks: text("/sys/devices/system/clocksource/clocksource0/available_clocksource"),
+            flagged: field("flags").split(' ').any(|flag| flag == "hypervisor"),
+            emulated: processor.contains(EMULATED_PROCESSOR).then_some(processor),
+        }
+    }
+
+    fn signature_of(&self, known: &Known) -> Option<&String> {
+        let own = |told: &&String| known.signatures.iter().any(|sign| told.contains(sign));
+        self.signatures.iter().find(own)
+    }
+
+    fn firmware_of(&self, known: &Known) -> bool {
+        // Amazon's metal machines carry its name, too.
+        let metal = self.firmware.contains(".metal");
+        !metal && known.firmware.iter().any(|sign| self.firmware.contains(sign))
+    }
+
+    fn clock_of(&self, known: &Known) -> bool {
+        known.clock.is_some_and(|clock| self.clocks.split(' ').any(|own| own.starts_with(clock)))
+    }
+
+    /// All that speaks for one.
+    fn for_the(&self, known: &Known) -> Vec<String> {
+        let signature = self.signature_of(known).map(|sign| format!("CPUID: {sign}"));
+        let emulated = self.emulated.as_ref().filter(|_| known.kind == PlaceKind::Emulator);
+        let emulated = emulated.map(|name| format!("processor: {name}"));
+        let firmware = self.firmware_of(known).then(|| format!("DMI: {}", self.firmware));
+        let clock = known.clock.filter(|_| self.clock_of(known));
+        let clock = clock.map(|clock| format!("clock source: {clock}"));
+        [signature, emulated, firmware, clock].into_iter().flatten().collect()
+    }
+}
+
+/// The container around, if there is one.
+fn container(system: &dyn System) -> Option<PlaceLayer> {
+    let own = own_namespaces(system);
+    let named = named_container(system);
+    let spaces = (!own.is_empty()).then(|| format!("name spaces of its own: {}", own.join(", ")));
+    let layer = |name: String, sign: Option<String>| PlaceLayer {
+        kind: PlaceKind::Container,
+        name,
+        signs: sign.into_iter().chain(spaces.clone()).collect(),
+    };
+    match named {
+        Some((name, sign)) => Some(layer(name, Some(sign))),
+        None if own.iter().any(|name| OF_CONTAINERS.contains(name)) => {
+            Some(layer(format!("namespaces: {}", own.join(", ")), None))
+        }
+        None => None,
+    }
+}
+
+/// A container that says its name, and where it does.
+fn named_container(system: &dyn System) -> Option<(String, String)> {
+    let text = |path: &str| sysfs::text(system, Path::new(path)).value().cloned();
+    let there = |path: &str| system.status(Path::new(path)).is_ok();
+    let told = |name: &str, sign: &str| (name.to_owned(), sign.to_owned());
+    let variable = || {
+        let environment = text("/proc/1/environ")?;
+        let mut variables = environment.split('\0');
+        let name = variables.find_map(|variable| variable.strip_prefix("container="))?;
+        Some(told(name, "/proc/1/environ: container"))
+    };
+    let by_systemd = || Some(told(&text("/run/systemd/container")?, "/run/systemd/container"));
+    let by_file = |path: &'static str, name| there(path).then(|| told(name, path));
+    let windows = || {
+        let kernel = text("/proc/sys/kernel/osrelease")?.to_lowercase();
+        (kernel.contains("microsoft") && there("/proc/sys/fs/binfmt_misc/WSLInterop"))
+            .then(|| told("wsl", "/proc/sys/kernel/osrelease"))
+    };
+    variable()
+        .or_else(by_systemd)
+        .or_else(|| by_file("/.dockerenv", "docker"))
+        .or_else(|| by_file("/run/.containerenv", "podman"))
+        .or_else(windows)
+        .or_else(|| by_group(&text("/proc/1/cgroup")?))
+}
+
+/// A container by the control group that its first process is in.
+fn by_group(groups: &str) -> Option<(String, String)> {
+    const NAMES: [(&str, &str); 4] =
+        [("kubepods", "kubernetes"), ("docker", "docker"), ("libpod", "podman"), ("lxc", "lxc")];
+    let paths = groups.lines().filter_map(|line| line.rsplit(':').next());
+    let parts: Vec<&str> = paths.flat_map(|path| path.split('/')).collect();
+    let found = NAMES.iter().find(|(sign, _)| parts.iter().any(|part| part.starts_with(sign)))?;
+    Some((found.1.to_owned(), "/proc/1/cgroup".to_owned()))
+}
+
+/// Name spaces that are not the machine's first.
+fn own_namespaces(system: &dyn System) -> Vec<&'static str> {
+    let inode = |name: &str| {
+        let link = system.read_link(&Path::new("/proc/self/ns").join(name)).ok()?;
+        let text = link.to_str()?.split_once('[')?.1.trim_end_matches(']').parse::<u64>();
+        text.ok()
+    };
+    let own = FIRST_NAMESPACES
+        .into_iter()
+        .filter(|(name, first)| inode(name).is_some_and(|inode| inode != *first));
+    own.map(|(name, _)| name).collect()
+}
+
+fn mitigations(system: &dyn System) -> Presence<BTreeMap<String, String>> {
+    let root = Path::new("/sys/devices/system/cpu/vulnerabilities");
+    let text = |name: String| {
+        let text = sysfs::text(system, &root.join(&name)).value().cloned()?;
+        Some((name, text))
+    };
+    let found: BTreeMap<String, String> =
+        sysfs::names(system, root).into_iter().filter_map(text).collect();
+    Presence::from_option((!found.is_empty()).then_some(found), "the kernel tells of none")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,385 @@
+//! From what the user named to what it stands on.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use assay_base::failure::{Failure, Outcome};
+use assay_base::presence::Presence;
+
+use super::mounts::{self, MountEntry};
+use super::site::{Backing, LOOP_IN_MEMORY, Layer, Mount, Site, TargetKind};
+use super::{DeviceNumber, Errno, FileKind, System, compression, devices, encryption, sysfs};
+
+/// Mounts followed below the first one: more is a circle.
+const DEEPEST: usize = 8;
+
+/// File systems that keep their bytes in memory.
+const MEMORY: [&str; 4] = ["tmpfs", "ramfs", "devtmpfs", "rootfs"];
+
+/// File systems whose bytes lie on another machine, or on the host of this one.
+pub(super) const REMOTE: [&str; 20] = [
+    "nfs",
+    "nfs4",
+    "cifs",
+    "smb3",
+    "smbfs",
+    "9p",
+    "virtiofs",
+    "ceph",
+    "afs",
+    "lustre",
+    "beegfs",
+    "vboxsf",
+    "prl_fs",
+    "fuse.sshfs",
+    "fuse.ceph",
+    "fuse.glusterfs",
+    "fuse.s3fs",
+    "fuse.rclone",
+    "fuse.vmhgfs-fuse",
+    "fuse.davfs2",
+];
+
+/// Says what a target stands on.
+///
+/// # Errors
+/// The user's mistake when there is no such target or nothing can be measured on it; refused when
+/// this user may not look.
+pub fn resolve(system: &dyn System, target: &str) -> Outcome<Site> {
+    let look = |error: io::Error| match device_called(system, target) {
+        Some(path) if error.kind() == io::ErrorKind::NotFound => {
+            Failure::mistake(format!("{target:?} does not exist here: did you mean {path}?"))
+        }
+        _ => cannot_look(target, &error),
+    };
+    let path = system.canonical(Path::new(target)).map_err(look)?;
+    let status = system.status(&path).map_err(look)?;
+    let kind = target_kind(target, status.kind)?;
+    let mut descent = Descent::new(system);
+    let (device, ground) = match (kind, status.own_device) {
+        (TargetKind::Device, Some(number)) => (number, descent.device(number)),
+        _ => (status.device, descent.file_system(&path, status.device, 0)),
+    };
+    Ok(descent.site(Named { target, kind, path, device }, ground))
+}
+
+fn target_kind(target: &str, kind: FileKind) -> Outcome<TargetKind> {
+    let what = match kind {
+        FileKind::Directory => return Ok(TargetKind::Directory),
+        FileKind::File => return Ok(TargetKind::File),
+        FileKind::BlockDevice => return Ok(TargetKind::Device),
+        FileKind::CharacterDevice => "a character device",
+        FileKind::Other => "a socket or a pipe",
+    };
+    let advice = "name a directory, a file or a block device";
+    Err(Failure::mistake(format!("{target:?} is {what}: {advice}")))
+}
+
+/// The block device that a bare word such as `sda` names.
+fn device_called(system: &dyn System, word: &str) -> Option<String> {
+    let path = (!word.contains('/')).then(|| format!("/dev/{word}"))?;
+    let status = system.status(Path::new(&path)).ok()?;
+    (status.kind == FileKind::BlockDevice).then_some(path)
+}
+
+fn cannot_look(target: &str, error: &io::Error) -> Failure {
+    let advice = "name a directory, a file or a block device";
+    let mistake = |what: &str| Failure::mistake(format!("{target:?} {what}: {advice}"));
+    match Errno::of(error) {
+        Some(Errno::LOOP) => return mistake("is a symbolic link that leads back to itself"),
+        Some(Errno::NAMETOOLONG) => return mistake("is too long a name"),
+        _ => {}
+    }
+    match error.kind() {
+        io::ErrorKind::NotFound => mistake("does not exist"),
+        io::ErrorKind::NotADirectory => mistake("leads through something that is no directory"),
+        io::ErrorKind::InvalidInput => mistake("is no path"),
+        io::ErrorKind::PermissionDenied => Failure::refused(format!(
+            "this user may not look at {target:?}: ask as a user who may, or with sudo"
+        )),
+        _ => Failure::refused(format!("cannot look at {target:?}: {error}")),
+    }
+}
+
+/// Names of the locks that keep two runs off the same hardware: the numbers of the devices at the
+/// bottom, or of the file system where there are none; sorted, each once.
+pub fn lock_names(site: &Site) -> Vec<String> {
+    let unknown = DeviceNumber { major: 0, minor: 0 };
+    let bottom = site.layers.iter().filter(|layer| layer.below.is_empty());
+    let numbers = bottom.map(|layer| layer.number).filter(|number| *number != unknown);
+    let mut names: BTreeSet<String> = numbers.map(|number| number.to_string()).collect();
+    if names.is_empty() {
+        names.insert(site.device.to_string());
+    }
+    names.into_iter().collect()
+}
+
+/// What a file system keeps its bytes in.
+enum Ground {
+    Blocks(Vec<String>),
+    Memory,
+    Remote,
+    Unknown(String),
+}
+
+struct Named<'a> {
+    target: &'a str,
+    kind: TargetKind,
+    path: PathBuf,
+    device: DeviceNumber,
+}
+
+struct Descent<'a> {
+    system: &'a dyn System,
+    table: io::Result<Vec<MountEntry>>,
+    /// Mounts met, the target's own first.
+    met: Vec<Mount>,
+    reasons: Vec<String>,
+}
+
+impl<'a> Descent<'a> {
+    fn new(system: &'a dyn System) -> Self {
+        Self { system, table: mounts::read(system), met: Vec::new(), reasons: Vec::new() }
+    }
+
+    fn device(&self, number: DeviceNumber) -> Ground {
+        match devices::name_of(self.system, number) {
+            Some(name) => Ground::Blocks(vec![name]),
+            None => Ground::Unknown(format!("sysfs does not show the device {number}")),
+        }
+    }
+
+    /// `depth` mounts above this one were followed to come here.
+    fn file_system(&mut self, path: &Path, device: DeviceNumber, depth: usize) -> Ground {
+        if depth > DEEPEST {
+            return Ground::Unknown("its mounts lie on each other in a circle".to_owned());
+        }
+        let table = self.table.as_deref().unwrap_or_default();
+        let mount = mounts::find(table, path, Some(device)).map(|entry| entry.mount.clone());
+        self.met.extend(mount.clone().filter(|mount| !self.met.contains(mount)));
+        if device.major != 0 {
+            return self.device(device);
+        }
+        match mount {
+            Some(mount) => self.anonymous(&mount, depth),
+            None => Ground::Unknown(self.no_mount()),
+        }
+    }
+
+    fn no_mount(&self) -> String {
+        match &self.table {
+            Ok(_) => "the mount table does not show its mount".to_owned(),
+            Err(error) => format!("the mount table cannot be read: {}", sysfs::reason(error)),
+        }
+    }
+
+    /// A file system without a block device number of its own.
+    fn anonymous(&mut self, mount: &Mount, depth: usize) -> Ground {
+        let filesystem = mount.filesystem.as_str();
+        if MEMORY.contains(&filesystem) {
+            return Ground::Memory;
+        }
+        if REMOTE.contains(&filesystem) {
+            return Ground::Remote;
+        }
+        match filesystem {
+            "btrfs" => self.btrfs(mount),
+            "bcachefs" => self.listed(mount.source.split(':')),
+            "overlay" => self.overlay(mount, depth),
+            "ecryptfs" => self.follow(Path::new(&mount.source), depth),
+            "zfs" => Ground::Unknown("ZFS tells its devices only to its own tools".to_owned()),
+            _ if filesystem.starts_with("fuse") => self.fuse(mount, depth),
+            _ => Ground::Unknown(format!("{filesystem} does not tell where it keeps its bytes")),
+        }
+    }
+
+    fn btrfs(&self, mount: &Mount) -> Ground {
+        let source = self.source_name(&mount.source);
+        let root = Path::new("/sys/fs/btrfs");
+        for directory in sysfs::names(self.system, root) {
+            let members = sysfs::names(self.system, &root.join(directory).join("devices"));
+            if members.contains(&source) {
+                return Ground::Blocks(members);
+            }
+        }
+        // Where sysfs does not list it (old kernels, containers), the source is at least one.
+        self.listed([mount.source.as_str()])
+    }
+
+    /// Kernel name of a mount's source; its last part where the device file is not there.
+    fn source_name(&self, source: &str) -> String {
+        let last = || Path::new(source).file_name().unwrap_or_default();
+        devices::name_at(self.system, Path::new(source))
+            .unwrap_or_else(|| last().to_string_lossy().into_owned())
+    }
+
+    fn listed<'s>(&self, sources: impl IntoIterator<Item = &'s str>) -> Ground {
+        let mut names = Vec::new();
+        for source in sources {
+            let name = self.source_name(source);
+            if devices::number_of(self.system, &name).is_none() {
+                return Ground::Unknown(format!("sysfs does not show its device {source}"));
+            }
+            names.push(name);
+        }
+        Ground::Blocks(names)
+    }
+
+    fn overlay(&mut self, mount: &Mount, depth: usize) -> Ground {
+        match mounts::option(mount, "upperdir") {
+            Some(upper) => self.follow(Path::new(upper), depth),
+            None => Ground::Unknown("a read-only overlay lies on several directories".to_owned()),
+        }
+    }
+
+    fn fuse(&mut self, mount: &Mount, depth: usize) -> Ground {
+        let source = Path::new(&mount.source);
+        if source.is_absolute() && self.system.status(source).is_ok() {
+            return self.follow(source, depth);
+        }
+        if mount.source.contains(":/") {
+            return Ground::Remote;
+        }
+        Ground::Unknown(format!("{} does not tell where it keeps its bytes", mount.filesystem))
+    }
+
+    /// Goes on at another path: in a container, one that was meant outside may not be there.
+    fn follow(&mut self, path: &Path, depth: usize) -> Ground {
+        let system = self.system;
+        let found = system.canonical(path).and_then(|path| {
+            let status = system.status(&path)?;
+            Ok((path, status))
+        });
+        match found {
+            Ok((path, status)) => match status.own_device {
+                Some(number) if status.kind == FileKind::BlockDevice => self.device(number),
+                _ => self.file_system(&path, status.device, depth + 1),
+            },
+            Err(error) => {
+                let reason = sysfs::reason(&error);
+                Ground::Unknown(format!("{} cannot be followed: {reason}", path.display()))
+            }
+        }
+    }
+
+    /// Devices that hold the file behind a loop device.
+    fn behind_loop(&mut self, file: &Path) -> Vec<String> {
+        let file = existing(self.system, file);
+        match self.follow(&file, 0) {
+            Ground::Blocks(names) => names,
+            Ground::Unknown(reason) => self.note(&reason),
+            Ground::Memory => self.note(LOOP_IN_MEMORY),
+            Ground::Remote => self.note("the loop device's file lies on another machine"),
+        }
+    }
+
+    fn note(&mut self, reason: &str) -> Vec<String> {
+        self.reasons.push(reason.to_owned());
+        Vec::new()
+    }
+
+    /// All devices from the topmost down, each once, those above first.
+    fn layers(&mut self, top: &[String]) -> Vec<Layer> {
+        let mut layers: Vec<Layer> = Vec::new();
+        let mut waiting: VecDeque<String> = top.iter().cloned().collect();
+        while let Some(name) = waiting.pop_front() {
+            if layers.iter().any(|layer| layer.name == name) {
+                continue;
+            }
+            let (mut layer, below) = devices::layer(self.system, &name);
+            if let devices::Below::File(file) = below {
+                layer.below = self.behind_loop(&file);
+            }
+            waiting.extend(layer.below.iter().cloned());
+            layers.push(layer);
+        }
+        layers
+    }
+
+    fn site(mut self, named: Named<'_>, ground: Ground) -> Site {
+        let (backing, counted) = match ground {
+            Ground::Blocks(names) => (Backing::Blocks, names),
+            Ground::Memory => (Backing::Memory, Vec::new()),
+            Ground::Remote => (Backing::Remote, Vec::new()),
+            Ground::Unknown(reason) => {
+                self.reasons.push(reason);
+                (Backing::Unknown, Vec::new())
+            }
+        };
+        let layers = self.layers(&counted);
+        let compression = match compression::of(self.system, &self.met, &layers) {
+            Presence::Absent(_) if backing == Backing::Unknown => {
+                Presence::absent("not known: nor is what lies below")
+            }
+            told => told,
+        };
+        let encryption = encryption::of(self.system, &named.path, &self.met, &layers);
+        let no_mount = match named.kind {
+            TargetKind::Device => "the target is a block device".to_owned(),
+            _ => self.no_mount(),
+        };
+        let mut met = self.met.into_iter();
+        let mount = match named.kind {
+            TargetKind::Device => None,
+            _ => met.next(),
+        };
+        Site {
+            target: named.target.to_owned(),
+            kind: named.kind,
+            path: named.path,
+            mount: Presence::from_option(mount, no_mount),
+            followed: met.collect(),
+            device: named.device,
+            backing,
+            backing_reason: (!self.reasons.is_empty()).then(|| self.reasons.join("; ")),
+            shared: shared(&layers, &counted),
+            drives: bottom(&layers).map(|name| devices::drive(self.system, name)).collect(),
+            counted,
+            layers,
+            compression,
+            encryption,
+        }
+    }
+}
+
+/// A removed backing file is named `FILE (deleted)`: its directory still tells the file system.
+fn existing(system: &dyn System, file: &Path) -> PathBuf {
+    let text = file.to_string_lossy();
+    let removed = text.strip_suffix(" (deleted)").map(PathBuf::from);
+    match removed {
+        Some(removed) if system.status(file).is_err() => removed
+            .ancestors()
+            .skip(1)
+            .find(|directory| system.status(directory).is_ok())
+            .map_or(removed.clone(), Path::to_path_buf),
+        _ => file.to_path_buf(),
+    }
+}
+
+/// The counted devices and what they are parts of or made of. Not what lies below a loop device:
+/// its own writes, delayed, would look like another's.
+fn shared(layers: &[Layer], counted: &[String]) -> Vec<String> {
+    let mut found: Vec<String> = counted.to_vec();
+    let mut at = 0;
+    while let Some(name) = found.get(at).cloned() {
+        let made_of = layers.iter().filter(|layer| layer.name == name && layer.kind != "loop");
+        for below in made_of.flat_map(|layer| &layer.below) {
+            if !found.contains(below) {
+                found.push(below.clone());
+            }
+        }
+        at += 1;
+    }
+    found
+}
+
+/// Whole devices, top first: what nothing lies below, and what stands for a drive of its own.
+fn bottom(layers: &[Layer]) -> impl Iterator<Item = &str> {
+    let is_drive =
+        |layer: &&Layer| layer.below.is_empty() || matches!(layer.kind.as_str(), "loop" | "zram");
+    layers.iter().filter(is_drive).map(|layer| layer.name.as_str())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,308 @@
+//! What a target stands on: file system, mount, and the stack of devices below, as far as the
+//! kernel tells.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use assay_base::presence::Presence;
+use serde::{Deserialize, Serialize};
+
+use super::DeviceNumber;
+
+/// What kind of thing the user named.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TargetKind {
+    /// A directory: the tool makes its own file there.
+    Directory,
+    /// An existing file: only read.
+    File,
+    /// A block device: only read without consent.
+    Device,
+    /// The simulated engine.
+    Simulated,
+}
+
+/// What a file system keeps its bytes in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Backing {
+    /// Block devices, listed in [`Site::layers`].
+    Blocks,
+    /// Memory (tmpfs, ramfs): no drive at all.
+    Memory,
+    /// Another machine or the host (NFS, CIFS, 9p, virtiofs, sshfs).
+    Remote,
+    /// Nothing that the kernel tells (a FUSE program without a path, ZFS without its tools).
+    Unknown,
+}
+
+/// Of md's devices (Linux, admin-guide/devices.txt).
+pub const MD_MAJOR: u32 = 9;
+
+/// One device of the stack.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Layer {
+    /// Kernel name: `sda1`, `dm-0`, `loop3`.
+    pub name: String,
+    /// Major and minor number.
+    pub number: DeviceNumber,
+    /// What it is: `disk`, `partition`, `loop`, `crypt`, `linear`, `raid5`, `zram`, ...
+    pub kind: String,
+    /// Names of the devices directly below.
+    pub below: Vec<String>,
+    /// Bytes.
+    pub size_bytes: u64,
+}
+
+/// Interface between drive and machine, and what it can carry.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Link {
+    /// For people: `SATA 6.0 Gbit/s`, `PCIe 4.0 x4`, `USB 480 Mbit/s`.
+    pub name: String,
+    /// Payload bytes per second after line coding: nothing faster comes from the drive.
+    pub ceiling_bytes_per_s: f64,
+}
+
+/// What a memory card says of its making.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MemoryCard {
+    /// `SD` or `MMC`.
+    pub kind: Presence<String>,
+    /// Number of the maker: `0x000003`.
+    pub maker_id: Presence<String>,
+    /// Who ordered it, in two letters as a number: `0x5344`.
+    pub oem_id: Presence<String>,
+    /// Month and year in which it was made: `04/2019`.
+    pub made: Presence<String>,
+}
+
+/// What versions before this one did not ask.
+const NOT_ASKED: &str = "not asked by the version that ran the study";
+
+fn not_asked<T>() -> Presence<T> {
+    Presence::absent(NOT_ASKED)
+}
+
+fn is_not_asked<T>(seen: &Presence<T>) -> bool {
+    seen.reason() == Some(NOT_ASKED)
+}
+
+/// A whole device, with what can be known of it. Sizes in bytes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Drive {
+    /// Kernel name.
+    pub name: String,
+    /// Major and minor number.
+    pub number: DeviceNumber,
+    /// Name for `--destroy`: serial number, by-id name, or NAME:SIZE.
+    pub id: String,
+    /// Model.
+    pub model: Presence<String>,
+    /// Firmware revision.
+    pub firmware: Presence<String>,
+    /// Serial number.
+    pub serial: Presence<String>,
+    /// Bytes.
+    pub size_bytes: u64,
+    /// Turning platters.
+    pub rotational: Presence<bool>,
+    /// Turns of the platters a minute.
+    #[serde(default = "not_asked", skip_serializing_if = "is_not_asked")]
+    pub turns_per_minute: Presence<u64>,
+    /// Can be taken out.
+    pub removable: Presence<bool>,
+    /// `nvme`, `sata`, `usb`, `mmc`, `virtio`, `loop`, ...
+    pub bus: Presence<String>,
+    /// Ports that lead to it, as the kernel's log names them: `ata1`, `2-1`, `2-1.4`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ports: Vec<String>,
+    /// The link to the machine.
+    pub link: Presence<Link>,
+    /// Version of USB that its device speaks: `3.20`.
+    #[serde(default = "not_asked", skip_serializing_if = "is_not_asked")]
+    pub usb_version: Presence<String>,
+    /// What a memory card says of its making.
+    #[serde(default = "not_asked", skip_serializing_if = "is_not_asked")]
+    pub card: Presence<MemoryCard>,
+    /// Scheduler in use.
+    pub scheduler: Presence<String>,
+    /// `write back` or `write through`.
+    pub write_cache: Presence<String>,
+    /// Whether discard is offered.
+    pub discard: Presence<bool>,
+    /// Bytes of a logical block.
+    pub logical_block_bytes: Presence<u64>,
+    /// Bytes of a physical block.
+    pub physical_block_bytes: Presence<u64>,
+    /// Requests the queue takes.
+    pub queue_requests: Presence<u64>,
+    /// Bytes of read-ahead.
+    pub read_ahead_bytes: Presence<u64>,
+}
+
+/// The kernel's word for a drive that announces a cache of its own.
+const WRITE_BACK: &str = "write back";
+/// The same for one without.
+const WRITE_THROUGH: &str = "write through";
+
+/// Buses whose other end is a program on another computer, or on the one around this one.
+const SERVED: [&str; 5] = ["virtio", "xen", "hyper-v", "nbd", "rbd"];
+
+impl Drive {
+    /// Whether a program on another computer, or on the one around this one, serves it.
+    pub fn is_served(&self) -> bool {
+        self.bus.value().is_some_and(|bus| SERVED.contains(&bus.as_str()))
+    }
+
+    /// Whether it announces a cache that a flush empties.
+    pub fn announces_a_cache(&self) -> bool {
+        self.write_cache.value().is_some_and(|kind| kind == WRITE_BACK)
+    }
+
+    /// Whether it says that what it wrote is written: it announces no cache.
+    pub fn writes_through(&self) -> bool {
+        self.write_cache.value().is_some_and(|kind| kind == WRITE_THROUGH)
+    }
+}
+
+/// The mount that a target lies in.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mount {
+    /// Where it is mounted.
+    pub point: PathBuf,
+    /// What is mounted.
+    pub source: String,
+    /// Type: `ext4`, `fuse.gocryptfs`.
+    pub filesystem: String,
+    /// All options, mount and super block.
+    pub options: Vec<String>,
+}
+
+/// What is known of a loop device that stands on no drive.
+pub const LOOP_IN_MEMORY: &str = "the loop device's file lies in memory";
+
+/// Everything below a target.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Site {
+    /// As the user wrote it.
+    pub target: String,
+    /// What it is.
+    pub kind: TargetKind,
+    /// Absolute path.
+    pub path: PathBuf,
+    /// The mount, unless the target is a device.
+    pub mount: Presence<Mount>,
+    /// Mounts followed below the first one (overlay's upper directory, a FUSE program's source).
+    pub followed: Vec<Mount>,
+    /// Device number of the file system, or of the device that the target is.
+    pub device: DeviceNumber,
+    /// What the bytes are kept in.
+    pub backing: Backing,
+    /// Why nothing, or not everything, is known of what lies below.
+    pub backing_reason: Option<String>,
+    /// Device stack, top first.
+    pub layers: Vec<Layer>,
+    /// Devices whose counters are compared with what is claimed: the topmost block devices.
+    pub counted: Vec<String>,
+    /// Devices on which other traffic disturbs: the counted ones, and what they are parts of or
+    /// made of, down to drives or to a loop device's own backing file.
+    pub shared: Vec<String>,
+    /// Drives at the bottom of the stack.
+    pub drives: Vec<Drive>,
+    /// Compression of the file system or device: its name, or why it is not known or off.
+    pub compression: Presence<String>,
+    /// What is seen to encrypt on the way down, the uppermost first; not recorded by older versions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub encryption: Vec<String>,
+}
+
+impl Site {
+    /// The simulated engine as a target: nothing of the machine is below it.
+    pub fn simulated(target: &str) -> Self {
+        Self {
+            target: target.to_owned(),
+            kind: TargetKind::Simulated,
+            path: PathBuf::new(),
+            mount: Presence::absent("simulated"),
+            followed: Vec::new(),
+            device: DeviceNumber { major: 0, minor: 0 },
+            backing: Backing::Unknown,
+            backing_reason: Some("simulated".to_owned()),
+            layers: Vec::new(),
+            counted: Vec::new(),
+            shared: Vec::new(),
+            drives: Vec::new(),
+            compression: Presence::absent("simulated"),
+            encryption: Vec::new(),
+        }
+    }
+
+    /// A loop device that is not there yet.
+    pub fn loop_to_be(size_bytes: u64) -> Self {
+        let number = DeviceNumber { major: 7, minor: 0 };
+        let layer = Layer {
+            name: "loop".to_owned(),
+            number,
+            kind: "loop".to_owned(),
+            below: Vec::new(),
+            size_bytes,
+        };
+        Self {
+            target: "a loop device of its own".to_owned(),
+            kind: TargetKind::Device,
+            mount: Presence::absent("the target is a block device"),
+            device: number,
+            backing: Backing::Blocks,
+            backing_reason: None,
+            layers: vec![layer],
+            counted: vec!["loop".to_owned()],
+            shared: vec!["loop".to_owned()],
+            compression: Presence::absent("off"),
+            ..Self::simulated("")
+        }
+    }
+
+    /// Arrays of the md driver in the stack.
+    pub fn arrays(&self) -> impl Iterator<Item = &Layer> {
+        self.layers.iter().filter(|layer| layer.number.major == MD_MAJOR)
+    }
+
+    /// Names of all devices that lie below its arrays.
+    pub fn below_arrays(&self) -> BTreeSet<&str> {
+        let mut waiting: Vec<&String> = self.arrays().flat_map(|array| &array.below).collect();
+        let mut found = BTreeSet::new();
+        while let Some(name) = waiting.pop() {
+            if found.insert(name.as_str()) {
+                let own = self.layers.iter().filter(|layer| layer.name == *name);
+                waiting.extend(own.flat_map(|layer| &layer.below));
+            }
+        }
+        found
+    }
+
+    /// File system type, or what stands for it.
+    pub fn filesystem(&self) -> String {
+        match (&self.mount, self.kind) {
+            (Presence::Present(mount), _) => mount.filesystem.clone(),
+            (Presence::Absent(_), TargetKind::Simulated) => "none (simulated)".to_owned(),
+            (Presence::Absent(_), TargetKind::Device) => "none (block device)".to_owned(),
+            // A change of root may hide what is mounted.
+            (Presence::Absent(_), _) => "not known".to_owned(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_device_has_a_file_system_even_where_nobody_tells_which() {
+        let site = |kind| Site { kind, ..Site::simulated("/somewhere") };
+        assert_eq!(site(TargetKind::Device).filesystem(), "none (block device)");
+        assert_eq!(site(TargetKind::Simulated).filesystem(), "none (simulated)");
+        assert_eq!(site(TargetKind::Directory).filesystem(), "not known");
+        assert_eq!(site(TargetKind::File).filesystem(), "not known");
+    }
+}

@@ -1,0 +1,117 @@
+//! Small readers of sysfs and procfs attributes.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use assay_base::presence::Presence;
+
+use super::{Errno, System};
+
+/// Text of an attribute without the space around it; empty counts as absent.
+pub fn text(system: &dyn System, path: &Path) -> Presence<String> {
+    match system.read_text(path) {
+        Ok(text) => non_empty(&text, path),
+        Err(error) => Presence::absent(format!("{}: {}", path.display(), reason(&error))),
+    }
+}
+
+fn non_empty(text: &str, path: &Path) -> Presence<String> {
+    // Fixed-width fields are filled with spaces or zero bytes.
+    let text = text.trim_matches(|sign: char| sign.is_whitespace() || sign == '\0');
+    if text.is_empty() {
+        Presence::absent(format!("{}: empty", path.display()))
+    } else {
+        Presence::Present(text.to_owned())
+    }
+}
+
+/// A whole number.
+pub fn number(system: &dyn System, path: &Path) -> Presence<u64> {
+    parsed(text(system, path), |text| text.parse().ok())
+}
+
+/// A 0 or 1.
+pub fn flag(system: &dyn System, path: &Path) -> Presence<bool> {
+    number(system, path).map(|number| number != 0)
+}
+
+/// Text that is turned into something else, or absent when it cannot be.
+pub fn parsed<T>(text: Presence<String>, parse: impl FnOnce(&str) -> Option<T>) -> Presence<T> {
+    match text {
+        Presence::Present(text) => {
+            Presence::from_option(parse(&text), format!("not understood: {}", text.escape_debug()))
+        }
+        Presence::Absent(reason) => Presence::Absent(reason),
+    }
+}
+
+/// The choice in brackets, `[mq-deadline] none`; a lone word stands for itself.
+pub fn chosen(text: &str) -> Option<String> {
+    let bracketed = text.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
+    match bracketed {
+        Some((choice, _)) => Some(choice.to_owned()),
+        None => (text.split_whitespace().count() == 1).then(|| text.trim().to_owned()),
+    }
+}
+
+/// What was read; none where it is not there. Any other trouble is no sign that it is gone.
+///
+/// # Errors
+/// The kernel's.
+pub fn there<T>(read: io::Result<T>) -> io::Result<Option<T>> {
+    let gone = |error: &io::Error| {
+        let gone = [Errno::NOENT, Errno::NOTDIR, Errno::NODEV, Errno::NXIO];
+        matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+            || Errno::of(error).is_some_and(|error| gone.contains(&error))
+    };
+    match read {
+        Ok(value) => Ok(Some(value)),
+        Err(error) if gone(&error) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Names in a directory; none when it cannot be listed.
+pub fn names(system: &dyn System, directory: &Path) -> Vec<String> {
+    system.list(directory).unwrap_or_default()
+}
+
+/// First of some ways that leads somewhere; absent with the reason when none does.
+pub fn first<T>(ways: impl IntoIterator<Item = Presence<T>>, reason: &str) -> Presence<T> {
+    let found = ways.into_iter().find(|way| way.value().is_some());
+    found.unwrap_or_else(|| Presence::absent(reason))
+}
+
+/// What an error means, without its number.
+pub fn reason(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound => "not there".to_owned(),
+        io::ErrorKind::PermissionDenied => "not permitted".to_owned(),
+        _ => error.to_string(),
+    }
+}
+
+/// `/sys/class/block/NAME`.
+pub fn block(name: &str) -> PathBuf {
+    Path::new("/sys/class/block").join(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_choice_is_in_brackets_or_alone() {
+        assert_eq!(chosen("none [mq-deadline] kyber").as_deref(), Some("mq-deadline"));
+        assert_eq!(chosen("none\n").as_deref(), Some("none"));
+        assert_eq!(chosen("lzo lz4"), None);
+        assert_eq!(chosen(""), None);
+    }
+
+    #[test]
+    fn the_first_way_that_leads_somewhere_is_taken() {
+        let ways = [Presence::absent("a"), Presence::Present(2), Presence::Present(3)];
+        assert_eq!(first(ways, "x"), Presence::Present(2));
+        assert_eq!(first([Presence::<u8>::absent("a")], "x"), Presence::absent("x"));
+    }
+}

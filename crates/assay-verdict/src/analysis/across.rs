@@ -1,0 +1,547 @@
+//! Two results that do not share their replicates (R13): what differs around them first, then
+//! their numbers, with weaker words and never *equivalent*. With one result a side no direction is
+//! suggested (R13d): its trials say nothing of days. All rows that are compared are one family.
+
+use std::collections::BTreeMap;
+
+use assay_base::quantity::units::show;
+use assay_base::quantity::{Better, Scale};
+use assay_kinds::work::metrics::is_of_speed;
+use assay_kinds::work::observe::metrics::ARRIVALS;
+use assay_stats::{BetweenSessions, FEWEST_FOR_INTERVAL, Sample, Welch, bonferroni, judge, welch};
+use assay_study::findings::facts::{Ordered, Unknown};
+use assay_study::findings::notes::{Note, Side};
+use assay_study::findings::said::{Said, Sentence};
+use assay_study::findings::{
+    Cell, CellTrial, Check, Comparison, EnvironmentFacts, Findings, Kind, StudyFacts, TargetFacts,
+    Trust, Verdict,
+};
+use assay_study::plan::arms::settable;
+use assay_study::results::design::ALPHA;
+use assay_study::results::plan::{Arm, arm_words, pilot_key};
+use assay_study::results::record::Status;
+
+use super::classes;
+use super::days::{Days, POWER};
+use super::verdicts::{across_words, correct, judge_across, verdict_of_ends, verdict_word, words};
+use super::windows;
+
+/// Name of the made-up factor that tells the results apart.
+pub const RESULT: &str = "result";
+
+/// What the data of a comparison are.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Unit {
+    /// The trials of one result a side: nothing is ever *equivalent*.
+    Trials,
+    /// The same, where days scatter by so much: nothing is suggested.
+    OneDay(Days),
+    /// Results, three or more a side, with what counts as equivalent.
+    Sessions {
+        /// As a share.
+        margin: Option<f64>,
+    },
+}
+
+/// Later results against the first one, where days scatter by so much.
+pub fn compare(first: &Findings, later: &[Findings], days: Days) -> Findings {
+    let unit = Unit::OneDay(days);
+    if let Some(seen) = windows::of(first, later) {
+        let [before, after] = windows::doubted(&seen, [first, &later[0]]);
+        let mut found = compare_as(&before, std::slice::from_ref(&after), unit);
+        windows::tell(seen, [&before, &after], &mut found);
+        return found;
+    }
+    let mut found = compare_as(first, later, unit);
+    found.checks.push(Check::new("sessions", days.words()));
+    found
+}
+
+/// The same, of trials or of sessions.
+pub(super) fn compare_as(first: &Findings, later: &[Findings], unit: Unit) -> Findings {
+    let mut cells = named_cells(first);
+    let mut checks = Vec::new();
+    for other in later {
+        checks.extend(differences(first, other));
+        cells.extend(named_cells(other));
+    }
+    let comparisons = all(first, later, unit);
+    let ids: Vec<&str> = later.iter().map(|other| other.study.id.as_str()).collect();
+    let last = later.last().unwrap_or(first);
+    let told: Vec<&Comparison> = comparisons.iter().filter(|found| found.primary).collect();
+    let one = |found: &&Comparison| {
+        Sentence::new(Said::Comparison { id: found.id.clone() }, &*found.text)
+    };
+    let sentences = match words::agreement(&told) {
+        Some(text) => vec![Sentence::new(Said::Alike, text)],
+        None => told.iter().map(one).collect(),
+    };
+    let mut found = Findings {
+        cells,
+        comparisons,
+        checks,
+        ..Findings::of(
+            StudyFacts {
+                id: format!("{}..{}", first.study.id, ids.join("+")),
+                title: title(first, last, &ids),
+                kind: "compare".to_owned(),
+                notes: Vec::new(),
+                confirms: None,
+                lead: None,
+                ended: None,
+                ..last.study.clone()
+            },
+            last.environment.clone(),
+        )
+    };
+    found.name_means();
+    found.say(sentences);
+    found
+}
+
+/// What is compared: the drive where both are of one, and the results.
+fn title(first: &Findings, last: &Findings, ids: &[&str]) -> String {
+    let subject = |findings: &Findings| {
+        let own = findings.environment.targets.iter();
+        let mut told: Vec<String> = own
+            .map(|target| match target.filesystem_name() {
+                None => target.drive.clone(),
+                Some(told) => format!("{}, {told}", target.drive),
+            })
+            .collect();
+        told.dedup();
+        told.join(" and ")
+    };
+    let [before, after] = [subject(first), subject(last)];
+    let (id, ids) = (&first.study.id, ids.join(", "));
+    match (before == after, before.is_empty() || after.is_empty()) {
+        (_, true) => format!("{ids} against {id}"),
+        (true, _) => format!("{after}: {ids} against {id}"),
+        (false, _) => format!("{after} ({ids}) against {before} ({id})"),
+    }
+}
+
+/// An arm with the result that it is of.
+pub(super) fn named(arm: &Arm, id: &str) -> Arm {
+    let mut arm = arm.clone();
+    arm.insert(RESULT.to_owned(), id.to_owned());
+    arm
+}
+
+fn named_cells(findings: &Findings) -> Vec<Cell> {
+    let own = |cell: &Cell| Cell { arm: named(&cell.arm, &findings.study.id), ..cell.clone() };
+    findings.cells.iter().filter(|cell| cell.primary && !cell.control).map(own).collect()
+}
+
+/// Something that was recorded around a result.
+pub(super) struct Fact {
+    /// What sets it apart from the others.
+    pub key: String,
+    /// What it is called: what all workloads have in common is told once.
+    pub name: String,
+    /// What was recorded.
+    pub value: String,
+}
+
+impl Fact {
+    fn new(name: &str, value: impl Into<String>) -> Self {
+        Self { key: name.to_owned(), name: name.to_owned(), value: value.into() }
+    }
+}
+
+/// What differs around two results: a difference between their numbers may come from any of it.
+fn differences(first: &Findings, other: &Findings) -> Vec<Check> {
+    let (before, after) = (facts(first), facts(other));
+    let after: BTreeMap<String, String> =
+        after.into_iter().rev().map(|fact| (fact.key, fact.value)).collect();
+    let mut told: Vec<String> = Vec::new();
+    for Fact { key, name, value: was } in &before {
+        let Some(is) = after.get(key).filter(|is| *is != was) else { continue };
+        let text = format!("{name}: {was}; then {is}");
+        if !told.contains(&text) {
+            told.push(text);
+        }
+    }
+    let unknown = [first, other].iter().any(|one| one.environment.unknown == Unknown::ALL);
+    if unknown {
+        told.push("what surrounded the trials was not recorded for all of the results".to_owned());
+    } else if told.is_empty() {
+        told.push("nothing that was recorded differs".to_owned());
+    }
+    let counts = |cell: &&Cell| cell.primary && cell.scale == Scale::Difference;
+    if first.cells.iter().any(|cell| counts(&cell)) {
+        told.push("metrics that may be zero are not compared across days or machines".to_owned());
+    }
+    told.into_iter().map(|text| Check::new("environment", text)).collect()
+}
+
+fn facts(findings: &Findings) -> Vec<Fact> {
+    let EnvironmentFacts {
+        assay, kernel, cpu, cpus, memory_bytes, virtualisation, targets, ..
+    } = &findings.environment;
+    let number =
+        |value: Option<u64>| value.map_or_else(|| "not told".to_owned(), |n| n.to_string());
+    let mut facts = vec![
+        Fact::new("version of assay", assay),
+        Fact::new("kernel", kernel),
+        Fact::new("processor", cpu),
+        Fact::new("processors", number(cpus.map(u64::from))),
+        Fact::new("memory bytes", number(*memory_bytes)),
+        Fact::new("virtualisation", virtualisation),
+        Fact::new("started", day(findings)),
+        Fact::new("order", order(findings)),
+    ];
+    let baselines = findings.comparisons.iter().map(|found| arm_words(&found.baseline));
+    facts.extend(baselines.take(1).map(|baseline| Fact::new("baseline", baseline)));
+    for (index, target) in targets.iter().enumerate() {
+        let name =
+            if targets.len() > 1 { format!("target {}", index + 1) } else { "target".to_owned() };
+        let own =
+            of_target(target).map(|(what, value)| Fact::new(&format!("{name} {what}"), value));
+        facts.extend(own);
+    }
+    facts.extend(work(findings));
+    facts
+}
+
+/// The day on which a result was taken.
+pub(super) fn day(findings: &Findings) -> String {
+    findings.study.started.chars().take(10).collect()
+}
+
+/// What was done in each workload.
+pub(super) fn work(findings: &Findings) -> Vec<Fact> {
+    let mut facts = Vec::new();
+    for workload in &findings.workloads {
+        let key = pilot_key(&workload.name, &workload.arm);
+        let [time, ramp] = [workload.time_ns, workload.ramp_ns].map(about);
+        facts.push(Fact::new(&format!("workload {key}"), &workload.text));
+        facts.push(Fact {
+            key: format!("trials of {key}"),
+            name: "trials".to_owned(),
+            value: format!("{time} after a ramp of {ramp}"),
+        });
+    }
+    facts
+}
+
+/// A time to two digits: a pilot that chose 321 ms and then 319 ms chose the same.
+fn about(ns: u64) -> String {
+    let step = 10_u64.pow(ns.max(1).ilog10().saturating_sub(1));
+    show::duration((ns.saturating_add(step / 2) / step * step) as f64)
+}
+
+/// How trials were ordered, without the seed, which always differs.
+pub(super) fn order(findings: &Findings) -> String {
+    let told = findings.checks.iter().find_map(|check| check.order);
+    told.map_or_else(|| "not recorded".to_owned(), Ordered::words)
+}
+
+fn of_target(target: &TargetFacts) -> [(&'static str, String); 8] {
+    let told = |value: &Option<String>| value.clone().unwrap_or_else(|| "not told".to_owned());
+    [
+        ("name", target.name.clone()),
+        ("drive", target.drive.clone()),
+        ("serial number", told(&target.serial)),
+        ("firmware", told(&target.firmware)),
+        ("filesystem", target.filesystem.clone()),
+        ("scheduler", told(&target.scheduler)),
+        ("area bytes", target.area_bytes.to_string()),
+        ("direct I/O", target.direct.to_string()),
+    ]
+}
+
+/// A result whose rows and comparisons are found without going through all of them.
+pub(super) struct Book<'a> {
+    /// The result.
+    pub findings: &'a Findings,
+    cells: BTreeMap<Key, &'a Cell>,
+    baselines: BTreeMap<(&'a str, &'a str, &'a Arm), &'a Arm>,
+    is_sequential: bool,
+}
+
+/// A row of any result: workload, metric, and what can be set of its arm. What the operator alone
+/// can set may differ.
+pub(super) type Key = (String, String, Arm);
+
+/// The row that a cell belongs to.
+pub(super) fn key(cell: &Cell) -> Key {
+    (cell.workload.clone(), cell.metric.clone(), settable(&cell.arm))
+}
+
+/// How the numbers of a row are taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Way {
+    /// As they are.
+    Plain,
+    /// Relative to the baseline of the same replicate.
+    ToItsBaseline,
+}
+
+impl<'a> Book<'a> {
+    /// The book of a result.
+    pub fn new(findings: &'a Findings) -> Self {
+        let mut cells = BTreeMap::new();
+        for cell in findings.cells.iter().filter(|cell| !cell.control) {
+            cells.entry(key(cell)).or_insert(cell);
+        }
+        let own = findings
+            .comparisons
+            .iter()
+            .map(|found| ((&*found.workload, &*found.metric, &found.arm), &found.baseline));
+        Self {
+            findings,
+            cells,
+            // Of equal ones the first counts.
+            baselines: own.rev().collect(),
+            is_sequential: findings.checks.iter().any(Check::leaves_no_verdict),
+        }
+    }
+
+    /// The cell of a row.
+    pub fn cell(&self, key: &Key) -> Option<&'a Cell> {
+        self.cells.get(key).copied()
+    }
+
+    /// Logarithms of the undisturbed trials of a row; none where it has no baseline of its own.
+    pub fn values(&self, cell: &Cell, way: Way) -> Option<Vec<f64>> {
+        match way {
+            Way::Plain => Some(cell.trials.iter().filter_map(level).collect()),
+            Way::ToItsBaseline => self.rerun(cell).map(|(_, differences)| differences),
+        }
+    }
+
+    /// The baseline of an arm in its own study, and the differences from it; none for a baseline
+    /// itself, and for arms that ran one after the other.
+    fn rerun(&self, cell: &Cell) -> Option<(&'a Arm, Vec<f64>)> {
+        if self.is_sequential {
+            return None;
+        }
+        let arm = *self.baselines.get(&(&*cell.workload, &*cell.metric, &cell.arm))?;
+        let of_baseline = (cell.workload.clone(), cell.metric.clone(), settable(arm));
+        let baseline = self.cell(&of_baseline)?;
+        let differences: Vec<f64> = cell
+            .trials
+            .iter()
+            .filter_map(|trial| {
+                let partner =
+                    baseline.trials.iter().find(|other| other.replicate == trial.replicate)?;
+                Some(level(trial)? - level(partner)?)
+            })
+            .collect();
+        (!differences.is_empty()).then_some((arm, differences))
+    }
+}
+
+/// A row of two results that is not judged yet.
+struct Row {
+    found: Comparison,
+    tests: Option<Tests>,
+}
+
+/// The tests of a row: by its own numbers, and with the days between them.
+#[derive(Clone, Copy)]
+pub(super) struct Tests {
+    /// Of the numbers as they are; none where neither side scatters.
+    pub welch: Option<Welch>,
+    /// Where they are the trials of one day.
+    pub days: Option<BetweenSessions>,
+}
+
+/// The comparisons of all later results with the first, workload by workload: one family.
+fn all(first: &Findings, later: &[Findings], unit: Unit) -> Vec<Comparison> {
+    let of_one: Vec<Vec<Row>> = later.iter().map(|other| rows(first, other, unit)).collect();
+    let family = of_one.iter().flatten().filter(|row| row.found.primary).count();
+    let judged = |rows: Vec<Row>| {
+        let judged =
+            rows.into_iter().map(|Row { found, tests }| judged(found, tests, family, unit));
+        let mut judged: Vec<Comparison> = judged.collect();
+        judge_across(&mut judged, |workload, class| is_live(first, workload, class));
+        judged
+    };
+    let mut judged: Vec<Comparison> = of_one.into_iter().flat_map(judged).collect();
+    correct(judged.iter_mut().filter(|found| found.primary));
+    judged
+}
+
+fn rows(first: &Findings, other: &Findings, unit: Unit) -> Vec<Row> {
+    let (before, after) = (Book::new(first), Book::new(other));
+    let emulated = [first, other].iter().any(|side| side.environment.is_emulated());
+    let mut found = Vec::new();
+    for cell in first.cells.iter().filter(|cell| !cell.control) {
+        let Some(later) = after.cell(&key(cell)) else { continue };
+        if cell.scale == Scale::Difference {
+            continue;
+        }
+        let by_ratio = before
+            .rerun(cell)
+            .zip(after.rerun(later))
+            .filter(|((base, _), (later, _))| settable(base) == settable(later))
+            .and_then(|((_, before), (_, after))| Sample::of(&before).zip(Sample::of(&after)));
+        let plain = |book: &Book<'_>, cell| Sample::of(&book.values(cell, Way::Plain)?);
+        let (kind, samples) = match by_ratio {
+            Some(pair) => (Kind::RerunBaseline, Some(pair)),
+            None => (Kind::OtherDayOrMachine, plain(&before, cell).zip(plain(&after, later))),
+        };
+        let arms = [(cell, first), (later, other)].map(|(cell, of)| named(&cell.arm, &of.study.id));
+        let mut told = comparison([cell, later], arms, kind, samples);
+        doubt(&mut told, [cell, later], ["the earlier", "the later"]);
+        if emulated && is_of_speed(&told.metric) {
+            told.add(Note::Emulated, words::note(&Note::Emulated, ["", ""]));
+        }
+        let tests = samples.and_then(|(before, after)| tests([&before, &after], unit));
+        found.push(Row { found: told, tests });
+    }
+    found
+}
+
+/// The tests of two samples; two values have no interval (R4).
+fn tests([before, after]: [&Sample; 2], unit: Unit) -> Option<Tests> {
+    if before.n.min(after.n) < FEWEST_FOR_INTERVAL {
+        return None;
+    }
+    let days = match unit {
+        Unit::OneDay(days) => days.between([before, after], [1, 1]),
+        Unit::Trials | Unit::Sessions { .. } => None,
+    };
+    Some(Tests { welch: welch(before, after), days })
+}
+
+/// Whether a class of requests was that of others' work, whose load nobody set.
+fn is_live(found: &Findings, workload: &str, class: &'static str) -> bool {
+    let mut others = found.cells.iter().filter(|cell| cell.metric == ARRIVALS);
+    others.any(|cell| classes::name(&cell.workload, class) == workload)
+}
+
+/// The logarithm of a trial that counts.
+pub(super) fn level(trial: &CellTrial) -> Option<f64> {
+    let counts = trial.status == Status::Ok;
+    trial.value.filter(|value| counts && *value > 0.0).map(f64::ln)
+}
+
+/// A comparison of two cells with these arms: baseline first, as their samples are. What it says is
+/// still to be told.
+pub(super) fn comparison(
+    [cell, _]: [&Cell; 2],
+    [baseline, arm]: [Arm; 2],
+    kind: Kind,
+    samples: Option<(Sample, Sample)>,
+) -> Comparison {
+    Comparison {
+        class_of: None,
+        id: format!("{}:{}:{}", cell.workload, cell.metric, arm_words(&arm)),
+        kind,
+        workload: cell.workload.clone(),
+        metric: cell.metric.clone(),
+        better: cell.better,
+        primary: cell.primary,
+        baseline,
+        arm,
+        n: samples.map_or(0, |(before, after)| before.n.min(after.n)),
+        means: samples
+            .filter(|_| kind != Kind::RerunBaseline)
+            .map(|(before, after)| [after.mean.exp(), before.mean.exp()]),
+        compared_means: None,
+        ratio: samples
+            .map(|(before, after)| (after.mean - before.mean).exp())
+            .filter(|ratio| ratio.is_finite()),
+        ci95: None,
+        ci95_family: None,
+        ci_equivalence: None,
+        difference: None,
+        sd_log: None,
+        p_holm: None,
+        p_sign_flip: None,
+        verdict: None,
+        withheld: false,
+        within_margin: false,
+        margin: None,
+        replicates_needed: None,
+        would_see: None,
+        text: String::new(),
+        notes: Vec::new(),
+        note_facts: Vec::new(),
+    }
+}
+
+/// Adds what is to be known of the cells' numbers where they are not trusted; `names` are what
+/// the cells are called.
+pub(super) fn doubt(found: &mut Comparison, cells: [&Cell; 2], names: [&str; 2]) {
+    for note in trust_notes(cells) {
+        let words = words::note(&note, names);
+        found.add(note, words);
+    }
+}
+
+/// What is to be known of numbers that are not trusted.
+fn trust_notes(cells: [&Cell; 2]) -> impl Iterator<Item = Note> {
+    let told = [Side::Baseline, Side::Arm].into_iter().zip(cells.map(|cell| cell.trust));
+    told.filter_map(|(of, trust)| {
+        let trust = trust.filter(|trust| *trust != Trust::Trusted)?;
+        Some(Note::TrustOfResult { of, trust })
+    })
+}
+
+/// The intervals, the verdict, which is never *equivalent* where each side is one day, and the
+/// sentence.
+fn judged(found: Comparison, tests: Option<Tests>, family: usize, unit: Unit) -> Comparison {
+    let mut found = weighed(found, tests, family, unit);
+    found.text = across_words(&found);
+    found
+}
+
+/// The same without its sentence.
+pub(super) fn weighed(
+    mut found: Comparison,
+    tests: Option<Tests>,
+    family: usize,
+    unit: Unit,
+) -> Comparison {
+    let logs = |alpha: f64| {
+        let Tests { welch, days } = tests?;
+        days.map_or_else(|| welch?.interval(alpha), |days| days.interval(alpha))
+    };
+    let ends = |alpha: f64| Some(logs(alpha)?.map(f64::exp));
+    found.ci95 = ends(ALPHA);
+    found.p_holm = tests
+        .and_then(|Tests { welch, days }| days.map_or(welch.map(|test| test.p), |days| days.p()));
+    if found.primary {
+        let alpha = bonferroni(ALPHA, family);
+        found.ci95_family = ends(alpha);
+        found.would_see = tests.and_then(|tests| {
+            // Either way, so that each has half of the error.
+            let reach = tests.days?.found(alpha / 2.0, POWER)?;
+            Some([-reach, reach].map(f64::exp))
+        });
+        let is_invalid =
+            |note: &Note| matches!(note, Note::TrustOfResult { trust: Trust::Invalid, .. });
+        let invalid = found.note_facts.iter().any(is_invalid);
+        let emulated = found.note_facts.contains(&Note::Emulated);
+        let speaks = !invalid && !emulated;
+        let told = speaks && found.ci95_family.is_some_and(|ends| ends[1].is_finite());
+        let intervals = logs(alpha).zip(logs(2.0 * alpha)).filter(|_| told);
+        found.verdict = intervals.map(|intervals| verdict(&mut found, intervals, unit));
+    }
+    found
+}
+
+/// The verdict by the family's interval and by that of the two one-sided tests, of logarithms.
+fn verdict(
+    found: &mut Comparison,
+    (family, one_sided): ([f64; 2], [f64; 2]),
+    unit: Unit,
+) -> Verdict {
+    let higher = found.better == Better::Higher;
+    let margin = match unit {
+        Unit::OneDay(_) => return Verdict::Inconclusive,
+        Unit::Sessions { margin: Some(margin) } => margin,
+        Unit::Trials | Unit::Sessions { margin: None } => {
+            return verdict_of_ends(family.map(f64::exp), higher);
+        }
+    };
+    let judged = judge(family, one_sided, margin, higher);
+    found.margin = Some(margin);
+    found.ci_equivalence = Some(one_sided.map(f64::exp));
+    found.within_margin = judged.within_margin;
+    verdict_word(judged.verdict)
+}

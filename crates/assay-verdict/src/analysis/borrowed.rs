@@ -1,0 +1,167 @@
+//! What reading and writing of a drive that somebody lends say together: no row can say it alone.
+
+use std::collections::BTreeMap;
+
+use assay_kinds::work::metrics;
+use assay_study::findings::Trust;
+use assay_study::findings::measurements::Series;
+use assay_study::results::record::TrialRecord;
+
+use super::rows::Row;
+use crate::truth::{self, HostCache, IdleFlush, Remark, TruthRule as _};
+
+const RATE: &str = "bandwidth_bytes_per_s";
+
+/// What is known of the rows so far.
+#[derive(Default)]
+pub(super) struct Gathered {
+    /// Target -> bytes per second of its fastest row that only reads.
+    reading: BTreeMap<usize, f64>,
+    /// Rows that write: the target, and the flush after it that did nothing, where there was one.
+    writing: BTreeMap<usize, (usize, Option<IdleFlush>)>,
+}
+
+impl Gathered {
+    /// Looks at the next row, the `at`th, and its series.
+    pub fn look(&mut self, at: usize, row: &Row<'_>, series: &[Series]) {
+        let Some(site) = row.site.filter(|_| row.is_borrowed() && row.trust.is_some()) else {
+            return;
+        };
+        let target = row.workload.target;
+        if row.workload.writes() {
+            let counting: Vec<&TrialRecord> = row.counting().map(|trial| trial.record).collect();
+            let idle = IdleFlush::of(site, row.workload, &counting);
+            self.writing.insert(at, (target, idle));
+        } else if let Some(rate) = series.iter().find(|one| one.metric == RATE).and_then(fastest) {
+            let known = self.reading.entry(target).or_default();
+            *known = known.max(rate);
+        }
+    }
+
+    /// Tells all rows that write to a drive that keeps what is written, and their series.
+    pub fn tell(&self, rows: &mut [Row<'_>], series: &mut [Series]) {
+        for (target, reading) in &self.reading {
+            let own = || self.writing.iter().filter(|(_, (of, _))| of == target);
+            let loud = own().find_map(|(_, (_, idle))| idle.as_ref()?.beside(*reading));
+            let Some(remark) = loud else { continue };
+            for (at, _) in own() {
+                put(&mut rows[*at], series, &remark);
+            }
+        }
+    }
+}
+
+/// The fastest trial that counts.
+fn fastest(series: &Series) -> Option<f64> {
+    let values = super::cells::summarised(&series.trials);
+    values.into_iter().reduce(f64::max)
+}
+
+/// The remark in the place of the rule's own, where that was no worse.
+fn put(row: &mut Row<'_>, series: &mut [Series], remark: &Remark) {
+    let rule = HostCache.about().name;
+    let Some((_, own)) = row.remarks.iter_mut().find(|(name, _)| *name == rule) else { return };
+    if own.trust != Trust::Trusted {
+        return;
+    }
+    own.clone_from(remark);
+    row.trust = row.trust.max(Some(remark.trust));
+    let is_own = |one: &&mut Series| {
+        let workload = one.class_of.as_ref().unwrap_or(&one.workload);
+        (workload, &one.arm, one.control) == (&row.workload.name, &row.arm, row.workload.control)
+    };
+    for one in series.iter_mut().filter(is_own) {
+        if !truth::is_about(rule, metrics::nature(&one.metric)) {
+            continue;
+        }
+        one.trust = one.trust.max(Some(remark.because_of(rule, metrics::side(&one.metric)).trust));
+        for because in one.because.iter_mut().filter(|because| because.rule == rule) {
+            *because = remark.because_of(rule, metrics::side(&one.metric));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_base::presence::Presence;
+    use assay_study::findings::Findings;
+    use assay_study::results::plan::ReadTwice;
+
+    use super::super::tests::{Bench, cell};
+    use super::*;
+
+    /// Reads at 100 MiB/s, and writes of 64 MiB in a second each, with a flush of so many microseconds.
+    fn found(reads: u64, flush_us: u64) -> Findings {
+        let flush = |trial: &mut TrialRecord| trial.flush_ns = Some(flush_us * 1000);
+        let mut bench = Bench::new(&["."])
+            .row(0, "sequential-read", 1 << 20, &[reads; 3])
+            .row(0, "sequential-write", 1 << 20, &[200; 3])
+            .each(flush)
+            .row(0, "sync-write", 4096, &[1000; 3])
+            .each(flush);
+        for drive in bench.environment.sites.iter_mut().flat_map(|site| &mut site.drives) {
+            drive.bus = Presence::Present("virtio".to_owned());
+            drive.link = Presence::absent("a virtual disk has no link of its own");
+            drive.write_cache = Presence::Present("write back".to_owned());
+        }
+        bench.findings()
+    }
+
+    /// Pieces that came three times as fast the second time, from a host that says so of its cache.
+    fn kept_by_a_host(kind: &str) -> Findings {
+        let mut bench = Bench::new(&["."])
+            .row(0, "sequential-read", 1 << 20, &[100; 3])
+            .row(0, "sequential-write", 1 << 20, &[100; 3])
+            .row(0, "sync-write", 4096, &[1000; 3]);
+        let drives = bench.environment.sites.iter_mut().flat_map(|site| &mut site.drives);
+        let mut drive = String::new();
+        for own in drives {
+            own.bus = Presence::Present("virtio".to_owned());
+            own.link = Presence::absent("a virtual disk has no link of its own");
+            own.write_cache = Presence::Present(kind.to_owned());
+            drive.clone_from(&own.name);
+        }
+        let piece_ns = vec![[30_000_000, 10_000_000]; 3];
+        let read = ReadTwice { drive, piece_bytes: 8 << 20, piece_ns };
+        bench.plan.surveys[0].read_twice = Presence::Present(read);
+        bench.findings()
+    }
+
+    #[test]
+    fn what_a_host_that_writes_through_keeps_speaks_against_rows_that_read_alone() {
+        let trust = |found: &Findings| {
+            ["sequential-read", "sequential-write", "sync-write"]
+                .map(|name| cell(found, name, "iops").trust)
+        };
+        let [trusted, suspect] = [Trust::Trusted, Trust::Suspect].map(Some);
+        let through = kept_by_a_host("write through");
+        assert_eq!(trust(&through), [suspect, trusted, trusted]);
+        // What is written is still that of a lent drive.
+        let because = &cell(&through, "sequential-write", "iops").because;
+        assert!(because.iter().any(|own| own.rule == "host-cache"), "{because:?}");
+        assert_eq!(trust(&kept_by_a_host("write back")), [suspect; 3]);
+    }
+
+    #[test]
+    fn all_rows_that_write_are_suspect_where_a_flush_does_nothing_and_reading_is_slower() {
+        let trust = |found: &Findings| {
+            ["sequential-read", "sequential-write", "sync-write"]
+                .map(|name| cell(found, name, "iops").trust)
+        };
+        let [trusted, suspect] = [Trust::Trusted, Trust::Suspect].map(Some);
+        let loud = found(100, 100);
+        assert_eq!(trust(&loud), [trusted, suspect, suspect]);
+        assert!(
+            loud.summary.iter().any(|text| text == "Of 3 rows: 1 trusted, 2 suspect."),
+            "{:?}",
+            loud.summary
+        );
+        assert!(!loud.summary.iter().any(|text| text.contains("database")), "{:?}", loud.summary);
+        // How much this machine's device moved is what it is, whoever keeps it.
+        assert_eq!(cell(&loud, "sequential-write", "amplification").trust, trusted);
+        assert_eq!(trust(&found(190, 100)), [trusted; 3], "reading is as fast");
+        assert_eq!(trust(&found(100, 50_000)), [trusted; 3], "the flush did something");
+        let quiet = found(190, 100).summary.join(" ");
+        assert!(quiet.contains("trusted as what this machine is given"), "{quiet}");
+    }
+}

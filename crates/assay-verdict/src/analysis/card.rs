@@ -1,0 +1,301 @@
+//! A card's row of the flash table: what it does, what it is sold as, and where it lies beside
+//! published figures.
+
+use assay_base::quantity::units::show;
+use assay_kinds::work::io::{self, Pattern, WriteSync};
+use assay_study::findings::answers::{Beside, CardNumber, CardRow, Standing};
+use assay_study::findings::said::{Said, Sentence};
+use assay_study::findings::{Cell, Findings, TargetFacts, Trust};
+use assay_study::results::environment::Environment;
+use assay_study::results::plan::{Plan, PlannedWorkload};
+use assay_study::study::Card;
+use assay_study::study::printed::Claimed;
+
+use super::claims::{self, Numbers};
+use super::facts::noun;
+
+/// Published figures to be set beside a card.
+const ANCHORS: &str = include_str!("../../../../reference/anchors.csv");
+
+/// The line that the article draws: what a laptop disk of 5400 rpm does.
+const LINE: &str = "5400 rpm laptop disk";
+
+const RATE: &str = "bandwidth_bytes_per_s";
+
+/// Bytes of the operations that figures of random access are of.
+const SMALL_BYTES: u32 = 4 << 10;
+
+/// What [`noun`] calls an SD card.
+const SD_CARD: &str = "card";
+
+/// The rows of a study with a table `[card]`, one a target; none for another.
+pub(super) fn rows(plan: &Plan, found: &Findings) -> Vec<CardRow> {
+    let Some(card) = plan.design.card.as_ref() else { return Vec::new() };
+    let targets = found.environment.targets.iter().enumerate();
+    targets.map(|(index, target)| row(plan, card, found, index, target)).collect()
+}
+
+fn row(plan: &Plan, card: &Card, found: &Findings, index: usize, target: &TargetFacts) -> CardRow {
+    let numbers = numbers(plan, found, index);
+    let own = |name: &str| numbers.get(name).cloned();
+    let [random_write, random_read, linear_read, linear_write] =
+        ["write_iops", "read_iops", "read_mb_s", "write_mb_s"].map(own);
+    let claimed = card.claimed.as_ref().and_then(Claimed::rate);
+    let share = linear_read.as_ref().zip(claimed).map(|(read, claimed)| read.value / claimed);
+    let capacity_bytes = card.capacity.map(|bytes| bytes.0).or(target.size_bytes);
+    let several = found.environment.targets.len() > 1;
+    let per_gb = |price: f64| Some(price / (capacity_bytes? as f64 / 1e9));
+    let mut row = CardRow {
+        device: target.drive.clone(),
+        target: if several { target.name.clone() } else { String::new() },
+        claims: Vec::new(),
+        capacity_bytes,
+        linear_read,
+        linear_write,
+        claimed_bytes_per_s: claimed,
+        share_of_claim: share,
+        iops_per_unit: random_write
+            .as_ref()
+            .zip(card.price.as_ref())
+            .map(|(writes, price)| writes.value / price.amount),
+        price_per_gb: card.price.as_ref().and_then(|price| per_gb(price.amount)),
+        price: card.price.clone(),
+        // An emulator's numbers lie beside nobody's.
+        beside: if found.environment.is_emulated() {
+            Vec::new()
+        } else {
+            beside(random_read.as_ref(), random_write.as_ref())
+        },
+        random_read,
+        random_write,
+        text: Vec::new(),
+    };
+    let claims = card.claimed.iter().flat_map(|claimed| &claimed.claims);
+    row.claims = claims::held(claims.map(|(text, claim)| (text.as_str(), claim)), &numbers);
+    row.text = sentences(&row);
+    row
+}
+
+/// What claims are held against, of one target: of several workloads that measure the same the best.
+fn numbers(plan: &Plan, found: &Findings, target: usize) -> Numbers {
+    let mut numbers = Numbers::new();
+    let own = |work: &&PlannedWorkload| work.target == target && !work.control;
+    for work in plan.workloads.iter().filter(own) {
+        let Some((name, metric)) = io::Planned::of(&work.work).and_then(|io| {
+            measures(io, io.sync == WriteSync::EachWrite, [work.reads(), work.writes()])
+        }) else {
+            continue;
+        };
+        let same = |one: &&Cell| {
+            one.workload == work.name && one.arm == work.arm && one.metric == metric && !one.control
+        };
+        let Some(number) = found.cells.iter().find(same).and_then(of_cell) else { continue };
+        if numbers.get(name).is_none_or(|known| known.value < number.value) {
+            numbers.insert(name, number);
+        }
+    }
+    numbers
+}
+
+/// Which number a workload measures, and the metric that it is.
+fn measures(
+    io: &io::Planned,
+    synced: bool,
+    [reads, writes]: [bool; 2],
+) -> Option<(&'static str, &'static str)> {
+    let small = io.size_bytes() == SMALL_BYTES;
+    let name = match (io.pattern, reads, writes, io.depth * io.threads) {
+        _ if synced || (io.pattern == Pattern::Random && !small) => return None,
+        (Pattern::Sequential, true, false, _) => "read_mb_s",
+        (Pattern::Sequential, false, true, _) => "write_mb_s",
+        (Pattern::Random, true, false, 1) => "read_iops",
+        (Pattern::Random, false, true, 1) => "write_iops",
+        (Pattern::Random, true, false, _) => "queued_read_iops",
+        (Pattern::Random, false, true, _) => "queued_write_iops",
+        _ => return None,
+    };
+    Some((name, if io.pattern == Pattern::Sequential { RATE } else { "iops" }))
+}
+
+/// Of a check of SD cards a sentence a card: the classes that its numbers reach.
+pub(super) fn classes(plan: &Plan, environment: &Environment, found: &Findings) -> Vec<Sentence> {
+    let targets = found.environment.targets.iter().enumerate();
+    let cards = targets.filter(|(index, _)| noun(environment.sites.get(*index)) == SD_CARD);
+    let several = found.environment.targets.len() > 1;
+    let sentence = |(index, target): (usize, &TargetFacts)| {
+        let numbers = numbers(plan, found, index);
+        let told: Vec<String> = claims::classes(&numbers).into_iter().map(|one| one.text).collect();
+        let which = if several { target.name.as_str() } else { "this card" };
+        let said = Said::CardClass { target: target.name.clone() };
+        // Without a number of writing there is nothing to hold a class against.
+        numbers.get("write_mb_s")?;
+        Some(Sentence::new(said, format!("By these numbers {which} {}.", told.join("; "))))
+    };
+    cards.filter_map(sentence).collect()
+}
+
+fn of_cell(cell: &Cell) -> Option<CardNumber> {
+    let value = cell.value()?;
+    Some(CardNumber { value, ci95: cell.ci95, trust: cell.trust })
+}
+
+/// Where the card lies against each published figure, by its interval; a number that something speaks
+/// against nowhere.
+fn beside(read: Option<&CardNumber>, write: Option<&CardNumber>) -> Vec<Beside> {
+    let figures = ANCHORS.lines().filter(|line| !line.starts_with('#')).skip(1);
+    figures
+        .filter_map(|line| {
+            let mut parts = line.splitn(5, ',').map(|part| part.trim_matches('"'));
+            let (item, metric) = (parts.next()?, parts.next()?);
+            let (iops, _, kind) = (parts.next()?.parse().ok()?, parts.next()?, parts.next()?);
+            // The table is read here; from then on it is data.
+            let (own, writes) = match metric {
+                "random read 4K" => (read, false),
+                "random write 4K" => (write, true),
+                _ => return None,
+            };
+            let place = standing(own, iops);
+            let text = str::to_owned;
+            Some(Beside {
+                line: item == LINE,
+                item: text(item),
+                metric: text(metric),
+                iops,
+                kind: text(kind),
+                place,
+                writes,
+            })
+        })
+        .collect()
+}
+
+fn standing(number: Option<&CardNumber>, iops: f64) -> Standing {
+    let sound = number.filter(|number| number.doubt().is_empty());
+    match sound.and_then(|number| number.ci95) {
+        Some([low, _]) if low > iops => Standing::Above,
+        Some([_, high]) if high < iops => Standing::Below,
+        _ => Standing::Open,
+    }
+}
+
+/// The line of the article first, then its neighbours by random writes.
+fn sentences(row: &CardRow) -> Vec<String> {
+    let line = |one: &&Beside| one.line;
+    let mut told: Vec<String> = row
+        .beside
+        .iter()
+        .filter(line)
+        .map(|one| {
+            let (what, number) = if one.writes {
+                ("random write", &row.random_write)
+            } else {
+                ("random read", &row.random_read)
+            };
+            against_the_line(what, one, number.as_ref())
+        })
+        .collect();
+    let others: Vec<String> = row
+        .beside
+        .iter()
+        .filter(|one| !line(one) && one.writes)
+        .map(|one| {
+            format!(
+                "{} ({} IOPS, {}) {}",
+                one.item,
+                show::per_second(one.iops),
+                one.kind,
+                side(one.place)
+            )
+        })
+        .collect();
+    if !others.is_empty() {
+        told.push(format!("Beside published random writes: {}.", others.join("; ")));
+    }
+    told.extend(row.claims.iter().map(|one| format!("Printed on it: {}.", one.text)));
+    if row.share_of_claim.is_some() {
+        told.push("The share of the claim is that of linear reading: the speed on a card is that of reading.".to_owned());
+    }
+    told
+}
+
+fn against_the_line(what: &str, one: &Beside, number: Option<&CardNumber>) -> String {
+    let line = format!("the {} IOPS of a {LINE}", show::per_second(one.iops));
+    let Some(number) = number else { return format!("{}: not measured.", upper(what)) };
+    let interval = match number.ci95 {
+        Some([low, high]) => {
+            let [low, high] = [low, high].map(show::per_second);
+            format!(" (95 % interval {low} to {high}{})", number.doubt())
+        }
+        None => format!(" (too few trials for an interval{})", number.doubt()),
+    };
+    match one.place {
+        Standing::Above => format!("{}s are above {line}{interval}.", upper(what)),
+        Standing::Below => format!("{}s are below {line}{interval}.", upper(what)),
+        Standing::Open if number.trust == Some(Trust::Invalid) => {
+            format!(
+                "{}s: the number is invalid, so it cannot be compared with {line}.",
+                upper(what)
+            )
+        }
+        Standing::Open => {
+            format!("Whether {what}s reach {line} cannot be determined{interval}.")
+        }
+    }
+}
+
+fn upper(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map(|letter| letter.to_uppercase().to_string()).unwrap_or_default();
+    format!("{first}{}", letters.as_str())
+}
+
+/// Where the card lies.
+fn side(place: Standing) -> &'static str {
+    match place {
+        Standing::Above => "below this one",
+        Standing::Below => "above this one",
+        Standing::Open => "cannot be distinguished from it",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn number(value: f64, ci95: Option<[f64; 2]>) -> CardNumber {
+        CardNumber { value, ci95, trust: Some(Trust::Trusted) }
+    }
+
+    #[test]
+    fn a_place_needs_an_interval_on_one_side() {
+        let at = |ends| standing(Some(&number(100.0, ends)), 90.0);
+        assert_eq!(at(Some([91.0, 110.0])), Standing::Above);
+        assert_eq!(at(Some([80.0, 110.0])), Standing::Open);
+        assert_eq!(at(Some([60.0, 89.0])), Standing::Below);
+        assert_eq!(at(None), Standing::Open);
+        assert_eq!(standing(None, 90.0), Standing::Open);
+        for trust in [Trust::Suspect, Trust::Invalid] {
+            let doubted = CardNumber { trust: Some(trust), ..number(100.0, Some([95.0, 105.0])) };
+            assert_eq!(standing(Some(&doubted), 90.0), Standing::Open);
+        }
+    }
+
+    #[test]
+    fn the_line_of_the_article_comes_first_and_blank_figures_are_left_out() {
+        let write = number(19.5, Some([19.2, 19.9]));
+        let found = beside(None, Some(&write));
+        assert_eq!((found[0].item.as_str(), found[0].iops), (LINE, 90.0));
+        let place = |item: &str| found.iter().find(|one| one.item == item).unwrap().place;
+        assert_eq!(place("poor card"), Standing::Above);
+        assert_eq!(place("best SD card (part 1)"), Standing::Above);
+        assert!(found.iter().all(|one| one.metric.starts_with("random ")));
+        assert!(!found.iter().any(|one| one.item.contains("Extreme Pro")));
+        let writes = found.iter().find(|one| one.item == LINE && one.metric.contains("write"));
+        assert_eq!(writes.unwrap().place, Standing::Below);
+        let text = against_the_line("random write", writes.unwrap(), Some(&write));
+        assert_eq!(
+            text,
+            "Random writes are below the 90 IOPS of a 5400 rpm laptop disk (95 % interval 19.2 to 19.9)."
+        );
+    }
+}

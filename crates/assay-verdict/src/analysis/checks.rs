@@ -1,0 +1,141 @@
+//! What the study as a whole should be read with.
+
+use assay_study::findings::Check;
+use assay_study::findings::facts::Ordered;
+use assay_study::results::design::{Fresh, Order, Stopping};
+use assay_study::results::plan::Plan;
+use assay_study::results::record::{Status, TrialRecord};
+
+use super::time::Time;
+
+/// How many trials there are.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Counts {
+    /// That count or were to count: all but the lead-in.
+    run: usize,
+    /// That repeat another one.
+    repeats: usize,
+    /// That repeat none, the lead-in included.
+    first: usize,
+    disturbed: usize,
+    failed: usize,
+    /// Where the time went.
+    time: Time,
+}
+
+impl Counts {
+    /// Counts one more.
+    pub fn add(&mut self, trial: &TrialRecord) {
+        let counts = trial.status != Status::LeadIn;
+        self.run += usize::from(counts);
+        self.repeats += usize::from(counts && trial.repeats.is_some());
+        self.first += usize::from(trial.repeats.is_none());
+        self.disturbed += usize::from(trial.status == Status::Disturbed);
+        self.failed += usize::from(trial.status == Status::Failed);
+        self.time.add(trial);
+    }
+
+    /// Whether trials of the plan have not run.
+    pub fn is_unfinished(self, plan: &Plan) -> bool {
+        self.first < plan.trials.len()
+    }
+}
+
+/// Order, missing trials, disturbed trials, failed trials.
+pub(super) fn checks(plan: &Plan, counts: Counts, ended: Option<&str>) -> Vec<Check> {
+    let Counts { run, repeats, disturbed, failed, .. } = counts;
+    let watched = plan.workloads.iter().all(|workload| workload.work.is_only_watched());
+    let mut found = Vec::new();
+    let recorded = plan.design.order == Order::Recorded;
+    found.extend((!watched && !recorded).then(|| order(plan)));
+    found.extend(counts.time.text().map(|text| check("time", text)));
+    let planned = plan.trials.iter().filter(|trial| !trial.is_lead_in()).count();
+    match ended {
+        Some(why) if !why.is_empty() => found.push(check("stopping", why.to_owned())),
+        _ if run - repeats < planned => {
+            let run = run - repeats;
+            let verb = if run == 1 { "was" } else { "were" };
+            let rest =
+                if plan.design.margin.is_some() { ": no verdict before its end" } else { "" };
+            let text = format!("{run} of {planned} planned trials {verb} run{rest}");
+            found.push(check("incomplete", text));
+        }
+        _ => {}
+    }
+    found.extend(stopping(plan));
+    found.extend(level(plan));
+    if repeats > 0 {
+        let text = match repeats {
+            1 => "1 trial was run again at the end, because one was disturbed".to_owned(),
+            _ => format!("{repeats} trials were run again at the end, because some were disturbed"),
+        };
+        found.push(check("repeats", text));
+    }
+    if disturbed > 0 {
+        let verbs = match (disturbed, plan.design.margin) {
+            (1, None) => "was disturbed and still counts",
+            (_, None) => "were disturbed and still count",
+            (1, Some(_)) => "was disturbed; verdicts leave it out",
+            (_, Some(_)) => "were disturbed; verdicts leave them out",
+        };
+        found.push(check("disturbed", format!("{disturbed} of {run} trials {verbs}")));
+    }
+    if failed > 0 && recorded {
+        let verbs =
+            if failed == 1 { "has no number and counts" } else { "have no number and count" };
+        found.push(check("failed", format!("{failed} of {run} {verbs} in no mean")));
+    } else if failed > 0 {
+        let verbs =
+            if failed == 1 { "failed and does not count" } else { "failed and do not count" };
+        found.push(check("failed", format!("{failed} of {run} trials {verbs}")));
+    }
+    found
+}
+
+/// What is not made anew for each trial: luck that no number of replicates averages out (R1b).
+fn level(plan: &Plan) -> Option<Check> {
+    let made = plan.surveys.iter().any(|survey| survey.area.written && survey.area.fill_ns > 0);
+    let on_made = plan.surveys.iter().any(|survey| !survey.under.is_empty());
+    let text = match plan.design.fresh {
+        _ if plan.design.margin.is_none() || !made => return None,
+        Fresh::Replicate if on_made => {
+            "each file system was made anew in every replicate: the luck of its layout is averaged"
+        }
+        Fresh::Study if on_made => {
+            "1 file system for the whole study: the luck of its layout is not averaged"
+        }
+        _ => "one area a target for all trials: the luck of its place there is not averaged",
+    };
+    Some(check("level", text.to_owned()))
+}
+
+/// The rule by which the study could end early; nothing where it could not.
+fn stopping(plan: &Plan) -> Option<Check> {
+    let text = match &plan.design.stopping {
+        Stopping::Fixed => return None,
+        Stopping::Looks { at, .. } => {
+            let at: Vec<String> = at.iter().map(ToString::to_string).collect();
+            format!(
+                "looked at after {} replicates; the looks share the error of 5 % equally",
+                at.join(", ")
+            )
+        }
+        Stopping::Open { .. } => {
+            "looked at after every replicate, by a confidence sequence that holds at all of them"
+                .to_owned()
+        }
+    };
+    Some(check("stopping", text))
+}
+
+fn check(name: &str, text: String) -> Check {
+    Check::new(name, text)
+}
+
+/// How the trials were put in order; the seed says which of the orders it was.
+fn order(plan: &Plan) -> Check {
+    let lead_ins = plan.trials.iter().filter(|trial| trial.is_lead_in()).count() > 1;
+    let order = Ordered { replicates: plan.replicates, order: plan.design.order, lead_ins };
+    let text = format!("{}, seed {}", order.words(), plan.seed);
+    Check { order: Some(order), ..check("order", text) }
+}

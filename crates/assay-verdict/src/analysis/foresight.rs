@@ -1,0 +1,167 @@
+//! What a study will be able to see, told before it runs (R5, R6): the smallest difference that it
+//! finds in four of five cases, if the trials scatter as they did the last time.
+
+use std::collections::BTreeSet;
+
+use assay_base::quantity::units::show;
+use assay_stats::{FEWEST_FOR_INTERVAL, Sample, smallest_detectable_shift};
+use assay_study::findings::{Cell, Findings};
+use assay_study::results::design::Stopping;
+use assay_study::results::plan::Plan;
+use assay_study::results::record::Status;
+use serde::Serialize;
+
+use super::verdicts::error_of_family;
+
+/// Power that is promised.
+const POWER: f64 = 0.8;
+
+/// Where a spread is from that no earlier result tells.
+const PILOT: &str = "pilot";
+
+/// Spreads that are shown where nothing is known of the real one.
+const EXAMPLES: [f64; 3] = [0.01, 0.02, 0.05];
+
+/// The sight of one workload.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Foresight {
+    /// Workload.
+    pub workload: String,
+    /// Replicates.
+    pub replicates: u32,
+    /// Comparisons that share the error.
+    pub comparisons: usize,
+    /// Spread of the differences within a replicate, as a share, and the smallest difference that
+    /// is found with 80 % power at it.
+    pub spread_and_difference: Vec<(f64, f64)>,
+    /// Id of the result that the spread was taken from, or `pilot`.
+    pub spread_from: Option<String>,
+    /// All of it in one sentence.
+    pub text: String,
+    /// The same without the name of the workload.
+    #[serde(skip)]
+    pub sight: String,
+}
+
+/// What a plan will be able to see in each of its workloads; `earlier` is a result to take the
+/// spread from.
+pub fn foresee(plan: &Plan, earlier: Option<&Findings>) -> Vec<Foresight> {
+    let names: BTreeSet<&str> = plan.workloads.iter().map(|one| one.name.as_str()).collect();
+    names.into_iter().filter_map(|name| of_workload(plan, name, earlier)).collect()
+}
+
+fn of_workload(plan: &Plan, workload: &str, earlier: Option<&Findings>) -> Option<Foresight> {
+    let baseline = &plan.design.baseline;
+    let is_baseline = |one: &assay_study::results::plan::PlannedWorkload| {
+        baseline.iter().all(|(factor, level)| one.arm.get(factor) == Some(level))
+    };
+    let own = plan.workloads.iter().filter(|one| one.name == workload && !one.control);
+    let comparisons = own.filter(|one| !is_baseline(one)).count();
+    plan.design.margin.filter(|_| comparisons > 0)?;
+    if matches!(plan.design.stopping, Stopping::Open { .. }) {
+        // A confidence sequence has no fixed number of replicates to promise anything for.
+        return None;
+    }
+    let alpha = error_of_family(&plan.design, comparisons);
+    let shift = smallest_detectable_shift(plan.replicates as usize, alpha, POWER)?;
+    let known = earlier.and_then(|found| Some((spread(found, workload)?, found.study.id.clone())));
+    let known = known.or_else(|| Some((pilot(plan, workload)?, PILOT.to_owned())));
+    let spreads = known.as_ref().map_or(EXAMPLES.to_vec(), |(spread, _)| vec![*spread]);
+    let seen: Vec<(f64, f64)> =
+        spreads.iter().map(|spread| (*spread, (shift * spread.ln_1p()).exp_m1())).collect();
+    let mut told = Foresight {
+        workload: workload.to_owned(),
+        replicates: plan.replicates,
+        comparisons,
+        spread_and_difference: seen,
+        spread_from: known.map(|(_, id)| id),
+        text: String::new(),
+        sight: String::new(),
+    };
+    told.sight = words(&told);
+    told.text = format!("{workload}: {}", told.sight);
+    Some(told)
+}
+
+/// The spread of differences within a replicate that the pilot expects of the plan's trials, as a
+/// share: the widest of all targets.
+fn pilot(plan: &Plan, workload: &str) -> Option<f64> {
+    let time_ns = plan.workloads.iter().find(|one| one.name == workload)?.time_ns;
+    let scatters = plan.surveys.iter().filter_map(|survey| survey.pilot.scatter.get(workload));
+    let sd = scatters.map(|scatter| scatter.sd_log(time_ns)).max_by(f64::total_cmp)?;
+    Some((sd * std::f64::consts::SQRT_2).exp_m1())
+}
+
+/// What a plan will be able to see, by its pilot, in one sentence for all workloads that the pilot
+/// tells something of.
+pub fn foreseen(plan: &Plan) -> Option<String> {
+    let told = foresee(plan, None);
+    let known = told.iter().filter(|one| one.spread_from.is_some());
+    let mut found: Vec<f64> =
+        known.filter_map(|one| one.spread_and_difference.first().map(|pair| pair.1)).collect();
+    found.sort_by(f64::total_cmp);
+    let range = match (found.first()?, found.last()?) {
+        (least, most) if show::share(*least) == show::share(*most) => show::share(*most),
+        (least, most) => format!("{} to {}", show::share(*least), show::share(*most)),
+    };
+    Some(format!(
+        "{} replicates: a difference of {range} is found in 4 of 5 cases, if trials scatter as in \
+         the pilot",
+        plan.replicates
+    ))
+}
+
+/// The spread of differences within a replicate that an earlier result shows, as a share.
+fn spread(found: &Findings, workload: &str) -> Option<f64> {
+    let compared = found.comparisons.iter().filter(|one| one.primary && one.workload == workload);
+    let squares: Vec<f64> = compared.filter_map(|one| one.sd_log).map(|sd| sd * sd).collect();
+    if !squares.is_empty() {
+        return Some((squares.iter().sum::<f64>() / squares.len() as f64).sqrt().exp_m1());
+    }
+    // Two arms that scatter alike differ by the root of two more than one.
+    let cell = found.cells.iter().find(|cell| cell.workload == workload && is_rate(cell))?;
+    let logs: Vec<f64> = cell
+        .trials
+        .iter()
+        .filter(|trial| matches!(trial.status, Status::Ok | Status::Disturbed))
+        .filter_map(|trial| trial.value.filter(|value| *value > 0.0).map(f64::ln))
+        .collect();
+    let sd = Sample::of(&logs)?.sd?;
+    Some((sd * std::f64::consts::SQRT_2).exp_m1())
+}
+
+fn is_rate(cell: &Cell) -> bool {
+    matches!(cell.metric.as_str(), "iops" | "bandwidth_bytes_per_s")
+}
+
+fn words(told: &Foresight) -> String {
+    if (told.replicates as usize) < FEWEST_FOR_INTERVAL {
+        return format!(
+            "{} replicates give no interval and detect no difference: {FEWEST_FOR_INTERVAL} are the fewest",
+            told.replicates
+        );
+    }
+    let list = |which: fn(&(f64, f64)) -> f64| -> String {
+        let all: Vec<String> =
+            told.spread_and_difference.iter().map(|pair| show::share(which(pair))).collect();
+        match all.as_slice() {
+            [] => String::new(),
+            [one] => one.clone(),
+            [before @ .., last] => format!("{} or {last}", before.join(", ")),
+        }
+    };
+    let (spreads, differences) = (list(|pair| pair.0), list(|pair| pair.1));
+    let family = match told.comparisons {
+        1 => String::new(),
+        count => format!(", {count} comparisons at once"),
+    };
+    let head = format!(
+        "{} replicates{family}: smallest detectable difference {differences} (80 % power) if the spread is",
+        told.replicates
+    );
+    match &told.spread_from {
+        Some(pilot) if pilot == PILOT => format!("{head} like the pilot's {spreads}"),
+        Some(id) => format!("{head} like last time's {spreads} (result {id})"),
+        None => format!("{head} {spreads}; there is no earlier result to take the spread from"),
+    }
+}

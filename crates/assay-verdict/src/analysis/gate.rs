@@ -1,0 +1,384 @@
+//! The gate (R13c): is a later side worse than an earlier one by more than is allowed? Each row ends
+//! as pass, fail or no statement: a gate that cannot see is not green.
+//!
+//! A row fails when the one-sided bound of its log ratio, adjusted for all rows, lies wholly beyond
+//! what is allowed. Where both sides are three results or more, sessions are the unit: the trials of
+//! one day share that day. Where they are fewer, the days between them are a part of the error that is
+//! taken as given (R13d).
+
+use std::collections::BTreeMap;
+
+use assay_base::quantity::units::show;
+use assay_base::quantity::{Better, Scale};
+use assay_stats::{FEWEST_FOR_INTERVAL, Sample, t_quantile, welch};
+use assay_study::findings::{Cell, Findings, Trust};
+use assay_study::plan::arms::settable;
+use assay_study::results::plan::arm_words;
+
+use super::across::{Book, Key, Way, key};
+use super::days::{Days, POWER};
+
+/// Error of the whole gate, shared by its rows.
+const ALPHA: f64 = 0.05;
+
+/// What a gate usually allows, and the loss that it must then see: at three trials of a spread of 3 %
+/// it does, at 10 % it finds such a loss in a third of the cases only (R13c).
+const USUAL_ALLOWED: f64 = 0.05;
+const USUAL_SEEN: f64 = 0.3;
+
+/// Rules whose word makes a row blind.
+const BLINDING: [&str; 2] = ["starved", "unstable"];
+
+/// What is asked of a gate, as shares.
+#[derive(Clone, Copy, Debug)]
+pub struct Gate {
+    /// A loss up to this is allowed.
+    pub allowed: f64,
+    /// A row that would not have found a loss of this makes no statement.
+    pub sees: f64,
+    /// How far days lie apart.
+    pub days: Days,
+}
+
+impl Gate {
+    /// A gate that must see 30 %, and where it allows more than 5 %, as far beyond that.
+    pub fn new(allowed: f64) -> Self {
+        let beyond = (1.0 - USUAL_SEEN) / (1.0 - USUAL_ALLOWED);
+        let sees = USUAL_SEEN.max(1.0 - (1.0 - allowed) * beyond);
+        Self { allowed, sees, days: Days::default() }
+    }
+}
+
+/// How a row ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// Not surely worse by more than is allowed, and it would have been seen.
+    Pass,
+    /// Surely worse by more than is allowed.
+    Fail,
+    /// Nothing can be said, because.
+    NoStatement(String),
+}
+
+/// One workload under one arm.
+#[derive(Clone, Debug)]
+pub struct Gated {
+    /// Workload, with its arm where there are several.
+    pub name: String,
+    /// How it ended.
+    pub ended: Ended,
+    /// By how much the later side is worse, as a share; below zero where it is better.
+    pub loss: Option<f64>,
+    /// The loss that would have been found with 80 % power, as a share.
+    pub seen: Option<f64>,
+}
+
+impl Gated {
+    /// The row in one sentence.
+    pub fn text(&self) -> String {
+        let seen = self.seen.map_or_else(String::new, |seen| {
+            format!("; a loss of {} would have been found", percent(seen))
+        });
+        let loss = self.loss.map_or_else(String::new, |loss| match loss {
+            loss if loss >= 0.0 => format!(" (worse by {})", percent(loss)),
+            loss => format!(" (better by {})", percent(-loss)),
+        });
+        match &self.ended {
+            Ended::Pass => format!("{}: pass{loss}{seen}", self.name),
+            Ended::Fail => format!("{}: fail{loss}{seen}", self.name),
+            Ended::NoStatement(reason) => format!("{}: no statement: {reason}", self.name),
+        }
+    }
+}
+
+fn percent(share: f64) -> String {
+    show::percent(100.0 * share)
+}
+
+/// Whether each result is one number: the sides then tell days from differences by themselves.
+pub fn are_sessions(sides: [usize; 2]) -> bool {
+    sides.iter().all(|results| *results >= FEWEST_FOR_INTERVAL)
+}
+
+/// Every row that either side has, judged. So many gates of one answer share its error.
+pub fn gate(earlier: &[Findings], later: &[Findings], asked: Gate, gates: usize) -> Vec<Gated> {
+    let mut keys: BTreeMap<Key, Better> = BTreeMap::new();
+    let cells = earlier.iter().chain(later).flat_map(|one| &one.cells);
+    for cell in cells.filter(|cell| cell.primary && !cell.control) {
+        keys.insert(key(cell), cell.better);
+    }
+    let rows = keys.len() * gates.max(1);
+    let [earlier, later] =
+        [earlier, later].map(|side| side.iter().map(Book::new).collect::<Vec<_>>());
+    let row = |(key, better): (&Key, &Better)| row(key, *better, [&earlier, &later], rows, asked);
+    keys.iter().map(row).collect()
+}
+
+fn row(key: &Key, better: Better, sides: [&[Book<'_>]; 2], rows: usize, asked: Gate) -> Gated {
+    let results = sides.map(<[Book<'_>]>::len);
+    let few = (!are_sessions(results)).then_some(results);
+    let (workload, _, arm) = key;
+    let name = match arm_words(arm).as_str() {
+        "" => workload.clone(),
+        levels => format!("{workload} ({levels})"),
+    };
+    match samples(key, sides) {
+        Err(reason) => Gated { name, ended: Ended::NoStatement(reason), loss: None, seen: None },
+        Ok([earlier, later]) => judged(name, ([&earlier, &later], few), better, rows, asked),
+    }
+}
+
+/// The data of both sides, or why they make no statement.
+fn samples(key: &Key, sides: [&[Book<'_>]; 2]) -> Result<[Sample; 2], String> {
+    let all = || sides.into_iter().flatten();
+    all().try_for_each(|one| cell(one, key).map(drop))?;
+    // Against a baseline of its own only where every result has one.
+    let has_own = |one: &Book<'_>| {
+        cell(one, key).is_ok_and(|cell| one.values(cell, Way::ToItsBaseline).is_some())
+    };
+    let way = if all().all(has_own) { Way::ToItsBaseline } else { Way::Plain };
+    let are_sessions = are_sessions(sides.map(<[Book<'_>]>::len));
+    let sample = |side: &[Book<'_>]| -> Result<Sample, String> {
+        let mut data = Vec::new();
+        for one in side {
+            let own = one.values(cell(one, key)?, way).unwrap_or_default();
+            if are_sessions {
+                let mean = Sample::of(&own).map(|sample| sample.mean);
+                data.push(mean.ok_or_else(|| few(&own, &one.findings.study.id))?);
+            } else {
+                data.extend(own);
+            }
+        }
+        let id = side.first().map_or("", |one| &*one.findings.study.id);
+        Sample::of(&data)
+            .filter(|sample| sample.n >= FEWEST_FOR_INTERVAL)
+            .ok_or_else(|| few(&data, id))
+    };
+    let [earlier, later] = sides.map(sample);
+    Ok([earlier?, later?])
+}
+
+fn few(values: &[f64], id: &str) -> String {
+    format!("{id} has {} undisturbed trials, and it takes {FEWEST_FOR_INTERVAL}", values.len())
+}
+
+/// The cell of a result, or why it makes no statement.
+fn cell<'a>(one: &Book<'a>, key: &Key) -> Result<&'a Cell, String> {
+    let id = &one.findings.study.id;
+    let Some(found) = one.cell(key) else {
+        let (workload, _, arm) = key;
+        let mut absent = one.findings.absent.iter();
+        let own = absent.find(|own| own.workload == *workload && settable(&own.arm) == *arm);
+        let reason = own.map_or_else(|| "not measured".to_owned(), |own| own.reason.clone());
+        return Err(format!("{id} does not have it: {reason}"));
+    };
+    if found.scale == Scale::Difference {
+        return Err("a metric that may be zero is not compared across days".to_owned());
+    }
+    if found.trust == Some(Trust::Invalid) {
+        return Err(format!("the number of {id} is invalid"));
+    }
+    let blind = found.because.iter().find(|because| BLINDING.contains(&&*because.rule));
+    match blind.filter(|because| because.trust != Trust::Trusted) {
+        Some(because) => Err(format!("{id} is {}: {}", because.rule, because.text)),
+        None => Ok(found),
+    }
+}
+
+/// How far a row must be from what is allowed to fail, and from where on a loss is found. `few` are
+/// the results a side where trials are the data.
+fn reach(
+    [earlier, later]: [&Sample; 2],
+    few: Option<[usize; 2]>,
+    rows: usize,
+    days: Days,
+) -> Option<[f64; 2]> {
+    let alpha = ALPHA / rows.max(1) as f64;
+    if let Some(results) = few {
+        let between = days.between([earlier, later], results)?;
+        return Some([between.reach(alpha)?, between.found(alpha, POWER)?]);
+    }
+    // Where neither side scatters, nothing is left to chance.
+    let Some(test) = welch(earlier, later) else { return Some([0.0; 2]) };
+    let quantile = |p: f64| t_quantile(p, test.degrees_of_freedom);
+    let bound = quantile(1.0 - alpha)? * test.standard_error;
+    Some([bound, bound + quantile(POWER)? * test.standard_error])
+}
+
+fn judged(
+    name: String,
+    ([earlier, later], few): ([&Sample; 2], Option<[usize; 2]>),
+    better: Better,
+    rows: usize,
+    asked: Gate,
+) -> Gated {
+    // From here on more is worse.
+    let [sign, allowed] = match better {
+        Better::Higher => [-1.0, -(1.0 - asked.allowed).ln()],
+        Better::Lower => [1.0, asked.allowed.ln_1p()],
+    };
+    let share = |worse: f64| match better {
+        Better::Higher => 1.0 - (-worse).exp(),
+        Better::Lower => worse.exp() - 1.0,
+    };
+    let worse = sign * (later.mean - earlier.mean);
+    let Some([bound, found]) = reach([earlier, later], few, rows, asked.days) else {
+        let reason = "its trials allow no interval".to_owned();
+        return Gated { name, ended: Ended::NoStatement(reason), loss: None, seen: None };
+    };
+    let seen = share(allowed + found);
+    let ended = if worse - bound > allowed {
+        Ended::Fail
+    } else if seen > asked.sees {
+        let (seen, sees) = (percent(seen), percent(asked.sees));
+        // Rounded they may look the same.
+        let more = if seen == sees { "a little more than " } else { "" };
+        Ended::NoStatement(format!(
+            "only a loss of {more}{seen} would have been found, and --gate-sees asks for {sees}"
+        ))
+    } else {
+        Ended::Pass
+    };
+    Gated { name, ended, loss: Some(share(worse)), seen: Some(seen) }
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_base::draws::Draws;
+
+    use super::*;
+
+    const ROWS: usize = 7;
+    const STUDIES: u64 = 1000;
+    fn five() -> Gate {
+        Gate::new(0.05)
+    }
+
+    /// One result a side.
+    const ONE: Option<[usize; 2]> = Some([1, 1]);
+
+    /// Normal draws by the method of Box and Muller.
+    struct Normal(Draws);
+
+    impl Normal {
+        fn next(&mut self, sd: f64) -> f64 {
+            let mut uniform = || (self.0.bits() >> 11) as f64 / (1_u64 << 53) as f64;
+            let (radius, turn) = ((-2.0 * (1.0 - uniform()).ln()).sqrt(), uniform());
+            sd * radius * (std::f64::consts::TAU * turn).cos()
+        }
+
+        fn side(&mut self, trials: usize, sd: f64, session: f64, shift: f64) -> Sample {
+            let day = self.next(session) + shift;
+            let logs: Vec<f64> = (0..trials).map(|_| day + self.next(sd)).collect();
+            Sample::of(&logs).unwrap()
+        }
+    }
+
+    /// The rows of one pair of checks of which the first row lost a share.
+    fn pair(draws: &mut Normal, trials: usize, [sd, session]: [f64; 2], lost: f64) -> Vec<Ended> {
+        let row = |index: usize| {
+            let shift = if index == 0 { (1.0_f64 - lost).ln() } else { 0.0 };
+            let sides =
+                [draws.side(trials, sd, session, 0.0), draws.side(trials, sd, session, shift)];
+            let [earlier, later] = &sides;
+            judged(String::new(), ([earlier, later], ONE), Better::Higher, ROWS, five()).ended
+        };
+        (0..ROWS).map(row).collect()
+    }
+
+    fn share_of(seed: u64, hit: impl Fn(&mut Normal) -> bool) -> f64 {
+        let mut draws = Normal(Draws::new(seed, "gate"));
+        (0..STUDIES).filter(|_| hit(&mut draws)).count() as f64 / STUDIES as f64
+    }
+
+    #[test]
+    fn equal_days_fail_in_at_most_one_of_twenty() {
+        for (trials, sd) in [(3, 0.03), (3, 0.05), (6, 0.03), (10, 0.03)] {
+            for session in [0.0, 0.02, 0.03] {
+                let fails = |draws: &mut Normal| {
+                    pair(draws, trials, [sd, session], 0.0).contains(&Ended::Fail)
+                };
+                let share = share_of(1, fails);
+                assert!(share <= 0.05, "{trials} trials, sd {sd}, session {session}: {share}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_true_loss_is_found() {
+        for (lost, least) in [(0.3, 0.95), (0.2, 0.7)] {
+            let found = |draws: &mut Normal| pair(draws, 3, [0.03, 0.0], lost)[0] == Ended::Fail;
+            let share = share_of(2, found);
+            assert!(share >= least, "a loss of {lost}: {share}");
+        }
+    }
+
+    #[test]
+    fn the_loss_that_it_says_it_sees_is_found_in_four_of_five() {
+        // At the loss that an average row of this spread prints.
+        let mut draws = Normal(Draws::new(3, "gate"));
+        let seen = |draws: &mut Normal| {
+            let sides = [draws.side(6, 0.05, 0.03, 0.0), draws.side(6, 0.05, 0.03, 0.0)];
+            let [earlier, later] = &sides;
+            judged(String::new(), ([earlier, later], ONE), Better::Higher, ROWS, five())
+                .seen
+                .unwrap()
+        };
+        let mean = (0..STUDIES).map(|_| seen(&mut draws)).sum::<f64>() / STUDIES as f64;
+        let found = |draws: &mut Normal| pair(draws, 6, [0.05, 0.03], mean)[0] == Ended::Fail;
+        let share = share_of(4, found);
+        assert!((0.72..=0.9).contains(&share), "a loss of {mean}: {share}");
+    }
+
+    fn side(values: &[f64]) -> Sample {
+        Sample::of(&values.iter().map(|value| value.ln()).collect::<Vec<_>>()).unwrap()
+    }
+
+    fn told_of(few: Option<[usize; 2]>, better: Better, sides: [&[f64]; 2]) -> Gated {
+        let sides = sides.map(side);
+        judged("it".to_owned(), ([&sides[0], &sides[1]], few), better, 1, five())
+    }
+
+    /// Of one result a side.
+    fn told(better: Better, earlier: &[f64], later: &[f64]) -> Gated {
+        told_of(ONE, better, [earlier, later])
+    }
+
+    #[test]
+    fn each_way_of_ending_is_said() {
+        let quiet = [1000.0, 1010.0, 990.0];
+        let pass = told(Better::Higher, &quiet, &quiet);
+        assert_eq!(pass.ended, Ended::Pass);
+        assert!(
+            pass.text().starts_with("it: pass (worse by 0 %); a loss of 15 %"),
+            "{}",
+            pass.text()
+        );
+        let slower = quiet.map(|value| value / 2.0);
+        assert_eq!(told(Better::Higher, &quiet, &slower).ended, Ended::Fail);
+        assert_eq!(told(Better::Lower, &slower, &quiet).ended, Ended::Fail);
+        assert_eq!(told(Better::Higher, &slower, &quiet).ended, Ended::Pass);
+        let wild = told(Better::Higher, &[1000.0, 1500.0, 700.0], &[900.0, 1400.0, 800.0]);
+        let Ended::NoStatement(reason) = wild.ended else { panic!("{wild:?}") };
+        assert!(reason.contains("--gate-sees asks for 30 %"), "{reason}");
+    }
+
+    #[test]
+    fn a_wide_gate_must_see_as_far_beyond_itself() {
+        for (allowed, sees) in [(0.02, 0.3), (0.05, 0.3), (0.5, 0.6316)] {
+            assert!((Gate::new(allowed).sees - sees).abs() < 1e-4, "{allowed}");
+        }
+    }
+
+    #[test]
+    fn what_does_not_scatter_is_judged_as_it_stands() {
+        let same = [500.0; 3];
+        // Of sessions, that is; days lie apart where no trial tells so.
+        let ended = |few, later: f64| told_of(few, Better::Higher, [&same, &[later; 3]]).ended;
+        assert_eq!(ended(None, 500.0), Ended::Pass);
+        assert_eq!(ended(None, 470.0), Ended::Fail);
+        assert_eq!(ended(None, 480.0), Ended::Pass);
+        assert_eq!(ended(ONE, 470.0), Ended::Pass);
+        assert_eq!(ended(ONE, 400.0), Ended::Fail);
+    }
+}

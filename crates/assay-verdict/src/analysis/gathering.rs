@@ -1,0 +1,229 @@
+//! Findings, gathered one workload after the other: of each workload only what is told of it is kept,
+//! so that no more than its trials are in memory at once.
+
+use std::borrow::Cow;
+
+use assay_kinds::work::Facts;
+use assay_machine::probes::processors::ProcessorTicks;
+use assay_study::findings::boots::BootGroup;
+use assay_study::findings::measurements::{Measurements, Series};
+use assay_study::findings::notes::Note;
+use assay_study::findings::said::Sentence;
+use assay_study::findings::{
+    AbsentCell, Accesses, Comparison, Findings, Member, StudyFacts, Surface, WorkloadFacts,
+};
+use assay_study::results::design::{Design, Stopping};
+use assay_study::results::environment::Environment;
+use assay_study::results::plan::{Arm, Plan};
+use assay_study::results::record::Trial;
+
+use super::rows::{self, Row};
+use super::verdicts::words;
+use super::{
+    boots, borrowed, card, checks, classes, conversions, design, facts, harm, judged, kinds, lines,
+    memory, published, reserved, sentences, series, surfaces, surroundings, synchronised, watched,
+};
+
+/// What is known of a study whose workloads are told one after the other.
+pub struct Gathering<'a> {
+    plan: &'a Plan,
+    environment: &'a Environment,
+    design: Cow<'a, Design>,
+    /// Rows without their trials.
+    rows: Vec<Row<'a>>,
+    series: Vec<Series>,
+    absent: Vec<AbsentCell>,
+    classes: Vec<classes::Classes>,
+    surfaces: Vec<Surface>,
+    accesses: Vec<Accesses>,
+    boots: Vec<BootGroup>,
+    of_kinds: Vec<Facts>,
+    members: Vec<Member>,
+    conversions: Vec<conversions::Conversion>,
+    taken_back: Vec<Sentence>,
+    surroundings: surroundings::Gathered,
+    counts: checks::Counts,
+    costs: watched::Costs,
+    ticks: ProcessorTicks,
+    borrowed: borrowed::Gathered,
+}
+
+impl<'a> Gathering<'a> {
+    /// Nothing is known yet.
+    pub fn new(plan: &'a Plan, environment: &'a Environment) -> Self {
+        Self {
+            plan,
+            environment,
+            design: design(plan),
+            rows: Vec::new(),
+            series: Vec::new(),
+            absent: Vec::new(),
+            classes: Vec::new(),
+            surfaces: Vec::new(),
+            accesses: Vec::new(),
+            boots: Vec::new(),
+            of_kinds: Vec::new(),
+            members: Vec::new(),
+            conversions: Vec::new(),
+            taken_back: Vec::new(),
+            surroundings: surroundings::Gathered::default(),
+            counts: checks::Counts::default(),
+            costs: watched::Costs::default(),
+            ticks: ProcessorTicks::default(),
+            borrowed: borrowed::Gathered::default(),
+        }
+    }
+
+    /// Takes the trials of the next workload of the plan.
+    pub fn take(&mut self, trials: &[&Trial]) {
+        let (plan, environment) = (self.plan, self.environment);
+        let Some(workload) = plan.workloads.get(self.rows.len()) else { return };
+        for trial in trials {
+            self.counts.add(&trial.record);
+            self.costs.add(&trial.record);
+            let seen = trial.record.evidence.processors.value().and_then(|own| own.ticks.value());
+            self.ticks = self.ticks.and(seen.copied().unwrap_or_default());
+        }
+        let row = rows::row(workload, plan, environment, trials);
+        let (series, absent) = series::series(&self.design, &row);
+        self.borrowed.look(self.rows.len(), &row, &series);
+        self.series.extend(series);
+        self.absent.extend(absent);
+        self.classes.push(classes::of_row(&row));
+        self.surfaces.extend(surfaces::of_row(plan, &row));
+        self.accesses.extend(surfaces::accesses(plan, &row));
+        self.boots.extend(boots::of_row(&row));
+        self.of_kinds.extend(kinds::of_row(&row));
+        self.members.extend(watched::members(&row));
+        self.conversions.extend(conversions::of_row(&row));
+        self.taken_back.extend(harm::sentence(&workload.name, trials));
+        self.surroundings.add(&row);
+        let mut bare = rows::bare(workload, plan, environment);
+        (bare.remarks, bare.trust) = (row.remarks, row.trust);
+        bare.unquiet = row.unquiet;
+        self.rows.push(bare);
+    }
+
+    /// Everything that the trials say, in the order of the plan.
+    pub fn findings(self, study: StudyFacts) -> Findings {
+        let Self { plan, environment, mut rows, counts, mut series, mut absent, .. } = self;
+        absent.extend(planned_absences(plan));
+        let (by_class, unseen) = classes::series(self.classes);
+        absent.extend(unseen);
+        series.extend(by_class);
+        self.borrowed.tell(&mut rows, &mut series);
+        let unfinished = study.ended.is_none() && counts.is_unfinished(plan);
+        let others = plan.workloads.iter().filter(|own| own.work.is_others());
+        let mut live: Vec<String> = others.map(|own| own.name.clone()).collect();
+        live.dedup();
+        let measured = Measurements { design: self.design.into_owned(), series, unfinished, live };
+        let mut surrounding = facts::environment(plan, environment);
+        if let Some(place) = &mut surrounding.place {
+            place.steal_share = self.ticks.steal_share();
+        }
+        let (mut found, mut verdicts) = judged(study, surrounding, measured);
+        found.workloads = rows.iter().map(workload_facts).collect();
+        for comparison in &mut found.comparisons {
+            if let Some(note) = in_flight(comparison, &rows) {
+                // It names neither side.
+                let words = words::note(&note, ["", ""]);
+                comparison.add(note, words);
+            }
+        }
+        let mut told = self.taken_back;
+        told.extend(classes::sentences(&found));
+        told.extend(reserved::sentences(&found, &rows));
+        told.extend(conversions::sentence(&self.conversions));
+        told.extend(synchronised::sentences(&found));
+        told.extend(memory::sentences(&found, &rows));
+        told.append(&mut verdicts);
+        found.surfaces = self.surfaces;
+        found.accesses = self.accesses;
+        // What rows say together came after them.
+        let trust = |workload: &str, arm: &Arm| {
+            let own = |row: &&Row<'_>| row.workload.name == workload && row.arm == *arm;
+            rows.iter().find(own).and_then(|row| row.trust)
+        };
+        for one in &mut found.surfaces {
+            one.trust =
+                one.trust.max(trust(&one.workload, &one.arm).filter(|_| one.trust.is_some()));
+        }
+        for one in &mut found.accesses {
+            one.trust =
+                one.trust.max(trust(&one.workload, &one.arm).filter(|_| one.trust.is_some()));
+        }
+        found.boots = self.boots;
+        found.of_kinds = self.of_kinds.into();
+        kinds::settle(&mut found);
+        lines::add(&mut found, plan, environment);
+        found.cards = card::rows(plan, &found);
+        found.card = <&[_; 1]>::try_from(found.cards.as_slice()).ok().map(|[row]| row.clone());
+        told.extend(card::classes(plan, environment, &found));
+        found.published = published::beside(&plan.design, found.environment.is_emulated());
+        found.absent = absent;
+        found.members = self.members;
+        found.probes = self.costs.told();
+        found.surroundings = surroundings::facts(environment, self.surroundings);
+        let mut checks = checks::checks(plan, counts, found.study.ended.as_deref());
+        checks.append(&mut found.checks);
+        checks.extend(surroundings::checks(&found.surroundings, &environment.started));
+        checks.extend(surroundings::observer(environment));
+        checks.extend(surroundings::studies(environment));
+        checks.extend(surroundings::virtual_machine(plan));
+        found.checks = checks;
+        let told = sentences::summary(&sentences::Story {
+            told,
+            rows: &rows,
+            absent: plan.absent.len(),
+            found: &found,
+            judged: plan.design.margin.is_some(),
+            more_help: plan.design.margin.is_some() && plan.design.stopping == Stopping::Fixed,
+            environment,
+        });
+        found.say(told);
+        found
+    }
+}
+
+/// Arms that could not keep the same number of operations in flight, though the study did not ask
+/// for that.
+fn in_flight(comparison: &Comparison, rows: &[Row<'_>]) -> Option<Note> {
+    let of = |arm: &Arm| {
+        let own = |row: &&Row<'_>| row.workload.name == comparison.workload && row.arm == *arm;
+        rows.iter().find(own).map(|row| row.workload)
+    };
+    let (left, right) = (of(&comparison.baseline)?, of(&comparison.arm)?);
+    let asked = left.work.asked_in_flight() == right.work.asked_in_flight();
+    let [arm, baseline] = [right.work.in_flight(), left.work.in_flight()];
+    (asked && arm != baseline).then_some(Note::InFlight { arm, baseline })
+}
+
+/// Rows that the plan left out, with its reasons.
+fn planned_absences(plan: &Plan) -> impl Iterator<Item = AbsentCell> + '_ {
+    plan.absent.iter().map(|absent| AbsentCell {
+        workload: absent.name.clone(),
+        arm: if absent.arm.is_empty() {
+            rows::arm(plan, absent.target)
+        } else {
+            absent.arm.clone()
+        },
+        metric: None,
+        reason: absent.words(),
+        obstacle: Some(absent.reason.clone()),
+    })
+}
+
+fn workload_facts(row: &Row<'_>) -> WorkloadFacts {
+    WorkloadFacts {
+        name: row.workload.name.clone(),
+        arm: row.arm.clone(),
+        text: row.workload.words(),
+        asked_depth: row.workload.work.asked_in_flight(),
+        depth: row.workload.work.in_flight(),
+        time_ns: row.workload.time_ns,
+        ramp_ns: row.workload.ramp_ns,
+        note: row.workload.note.clone(),
+        io: facts::io(row.workload),
+        lasting: row.workload.work.lasting(),
+    }
+}

@@ -1,0 +1,213 @@
+//! What kinds of work tell of their own: handed on row by row, with what speaks against the numbers behind
+//! it, and put into sentences. Which kinds these are is nothing to this room.
+
+use assay_base::exhibit::{Exhibit, Subject};
+use assay_base::presence::Presence;
+use assay_kinds::work::tell::{NearLimit, Resting, Seen, Spoken};
+use assay_kinds::work::{Facts, Measured};
+use assay_machine::probes::is_not_recorded;
+use assay_machine::probes::temperature::{LEAST_LIMIT_MC, Temperature};
+use assay_study::findings::said::{Said, Sentence};
+use assay_study::findings::{Because, Cell, Findings, Trust};
+
+use super::rows::Row;
+use crate::truth::Remark;
+
+/// What the trials of a row say; none where none of them counts.
+pub(super) fn of_row(row: &Row<'_>) -> Option<Facts> {
+    let tells = row.workload.work.tells()?;
+    let near_limit = near_limit(&row.counting().last()?.record.evidence.temperature);
+    let trials: Vec<Option<&Measured>> =
+        row.counting().map(|trial| trial.record.measured.as_ref()).collect();
+    let seen = Seen {
+        subject: &Subject { workload: row.workload.name.clone(), arm: row.arm.clone() },
+        trials: &trials,
+        spoken: &spoken(row),
+        near_limit: near_limit.as_ref(),
+    };
+    tells.facts(&seen)
+}
+
+/// A metric that what the rules say may change; none of all others.
+pub(super) fn as_judged(
+    metric: &str,
+    row: &Row<'_>,
+    measured: &Measured,
+) -> Option<Result<f64, String>> {
+    row.workload.work.tells()?.as_judged(metric, measured, &spoken(row))
+}
+
+/// What the rules say of a row, as kinds of work hear it.
+fn spoken<'a>(row: &'a Row<'_>) -> Vec<Spoken<'a>> {
+    let of = |(rule, remark): &'a (&'static str, Remark)| {
+        let invalid = remark.trust == Trust::Invalid;
+        Spoken { rule, invalid, text: &remark.text }
+    };
+    row.remarks.iter().map(of).collect()
+}
+
+/// The part that came nearest to the temperature from which on it slows down; none where temperatures were
+/// not looked at.
+fn near_limit(seen: &Presence<Temperature>) -> Option<Presence<NearLimit>> {
+    if is_not_recorded(seen) {
+        return None;
+    }
+    Some(match seen {
+        Presence::Present(temperature) => Presence::from_option(
+            nearest(temperature),
+            "no sensor says from which temperature on its part slows down",
+        ),
+        Presence::Absent(reason) => Presence::absent(reason.clone()),
+    })
+}
+
+fn nearest(temperature: &Temperature) -> Option<NearLimit> {
+    let sensors = temperature.sensors.iter().filter_map(|(name, sensor)| {
+        let limit_mc = sensor.limit_mc.filter(|mc| *mc > LEAST_LIMIT_MC)?;
+        let most_mc = sensor.before_mc.max(sensor.after_mc);
+        Some(NearLimit { name: name.clone(), most_mc, limit_mc })
+    });
+    sensors.min_by_key(|own| own.limit_mc.saturating_sub(own.most_mc))
+}
+
+/// Facts take the numbers of their rows, and what rests on numbers that are not trusted says so, once all rules
+/// have spoken.
+pub(super) fn settle(found: &mut Findings) {
+    let Findings { cells, of_kinds, .. } = found;
+    for facts in of_kinds.all_mut() {
+        let subject = facts.subject();
+        facts.settle(&|metric| number(cells, &subject, metric));
+        let Some(because) = worst(cells, &subject) else { continue };
+        let Resting { text, unsaid } = facts.resting();
+        // Where a kind says so, nothing is said from an invalid row but that it is invalid.
+        if let Some(instead) = unsaid.filter(|_| because.trust == Trust::Invalid) {
+            instead.clone_into(text);
+        }
+        *text += &doubt_words(because);
+    }
+}
+
+/// The number of a row.
+fn number(cells: &[Cell], subject: &Subject, metric: &str) -> Option<f64> {
+    let own = cells.iter().find(|cell| {
+        cell.metric == metric
+            && cell.workload == subject.workload
+            && cell.arm == subject.arm
+            && !cell.control
+    });
+    own.and_then(Cell::value)
+}
+
+/// What speaks most against the number that a row is known by.
+fn worst<'a>(cells: &'a [Cell], subject: &Subject) -> Option<&'a Because> {
+    let own =
+        |cell: &&Cell| cell.primary && cell.workload == subject.workload && cell.arm == subject.arm;
+    let because = cells.iter().filter(own).flat_map(|cell| &cell.because);
+    because.filter(|one| one.trust != Trust::Trusted).max_by_key(|one| one.trust)
+}
+
+fn doubt_words(because: &Because) -> String {
+    let word = if because.trust == Trust::Invalid { "invalid" } else { "suspect" };
+    format!(" Its numbers are {word}: {}.", because.text.trim_end_matches('.'))
+}
+
+/// The sentences of a summary, a kind after the other.
+pub(super) fn sentences(found: &Findings) -> Vec<Sentence> {
+    let named = |about: &Subject, text: &str| match about.arm.get("target") {
+        Some(target) => format!("{target}: {text}"),
+        None => text.to_owned(),
+    };
+    let of_kind = |(kind, exhibit): (&str, Exhibit)| {
+        let said = Said::OfKind { kind: kind.to_owned() };
+        let told = exhibit.sentences.into_iter();
+        told.map(move |one| Sentence::new(said.clone(), named(&one.about, &one.text)))
+            .collect::<Vec<_>>()
+    };
+    found.of_kinds.exhibits().into_iter().flat_map(of_kind).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_base::exhibit::Levels;
+    use assay_kinds::work::sustained::{self, Course, Level};
+    use assay_machine::probes::not_recorded;
+    use assay_machine::probes::temperature::Sensor;
+
+    use super::super::tests::Bench;
+    use super::*;
+
+    #[test]
+    fn what_rests_on_doubted_numbers_says_so_and_the_rest_says_nothing_of_it() {
+        let told = |trust: Trust| {
+            let bench = Bench::new(&["."]).row(0, "sustained-write", 4096, &[100; 3]);
+            let mut found = bench.findings();
+            let level = Level {
+                from_bytes: 0,
+                from_ci95_bytes: None,
+                rate_bytes_per_s: 4e6,
+                rate_ci95: None,
+            };
+            let course = Course { written_bytes: 1, levels: vec![level], sinks: None, again: None };
+            let facts = sustained::Facts {
+                workload: "sustained-write".to_owned(),
+                arm: Levels::new(),
+                course,
+                text: "It writes 4 MB/s.".to_owned(),
+            };
+            found.of_kinds = vec![Facts::from(facts)].into();
+            for cell in &mut found.cells {
+                let text = "the device delivered none of it".to_owned();
+                cell.because = vec![Because { rule: "cached".to_owned(), trust, text }];
+                cell.trust = Some(trust);
+            }
+            settle(&mut found);
+            let own = Subject { workload: "sustained-write".to_owned(), arm: Levels::new() };
+            let primary = found.cells.iter().find(|cell| cell.primary).unwrap();
+            assert_eq!(number(&found.cells, &own, &primary.metric), primary.value());
+            assert_eq!(number(&found.cells, &own, "capacity_held_bytes"), None);
+            let said = sentences(&found).remove(0);
+            assert_eq!(said.said, Said::OfKind { kind: "sustained".to_owned() });
+            said.text
+        };
+        assert_eq!(told(Trust::Trusted), "It writes 4 MB/s.");
+        assert_eq!(
+            told(Trust::Suspect),
+            "It writes 4 MB/s. Its numbers are suspect: the device delivered none of it."
+        );
+        assert_eq!(
+            told(Trust::Invalid),
+            "What it writes for long is not told. Its numbers are invalid: the device delivered none of it."
+        );
+    }
+
+    #[test]
+    fn what_was_nearest_to_its_limit_is_handed_on_and_what_nobody_looked_at_is_not() {
+        let at = |after_mc, limit_mc| {
+            let sensor = Sensor { before_mc: 30_000, after_mc, limit_mc };
+            let cool = Sensor { before_mc: 20_000, after_mc: 21_000, limit_mc: Some(90_000) };
+            let sensors = [("nvme0 Composite".to_owned(), sensor), ("cpu".to_owned(), cool)];
+            Presence::Present(Temperature { sensors: sensors.into(), slow_processors: None })
+        };
+        let name = |seen: &Presence<Temperature>| {
+            let near = near_limit(seen)?;
+            Some(near.map(|own| (own.name, own.most_mc, own.limit_mc)))
+        };
+        let hot = ("nvme0 Composite".to_owned(), 61_000, 82_000);
+        assert_eq!(name(&at(61_000, Some(82_000))), Some(Presence::Present(hot)));
+        let cool = ("cpu".to_owned(), 21_000, 90_000);
+        assert_eq!(name(&at(61_000, None)), Some(Presence::Present(cool)));
+        let empty = Temperature::default();
+        let untold = near_limit(&Presence::Present(empty)).unwrap();
+        assert!(untold.reason().unwrap().starts_with("no sensor says"));
+        let none = Presence::absent("the kernel shows none");
+        assert_eq!(near_limit(&none), Some(Presence::absent("the kernel shows none")));
+        assert_eq!(near_limit(&not_recorded()), None);
+    }
+
+    /// Work that tells nothing of its own is as it was.
+    #[test]
+    fn rows_of_other_kinds_tell_nothing() {
+        let found = Bench::new(&["."]).row(0, "random-read", 4096, &[100; 3]).findings();
+        assert!(found.of_kinds.is_empty() && sentences(&found).is_empty());
+    }
+}

@@ -1,0 +1,255 @@
+//! The value of one metric in one trial, or why there is none.
+
+use assay_base::presence::Presence;
+use assay_base::quantity::metric::SHARED;
+use assay_base::quantity::units::show;
+use assay_kinds::work::{Judged, io};
+use assay_machine::probes::energy::Energy;
+use assay_machine::probes::is_not_recorded;
+use assay_stats::{observations_needed, percentile_is_supported};
+use assay_study::results::record::{DeviceEvidence, Traffic, TrialRecord};
+use assay_study::results::surroundings::is_not_watched;
+use assay_system::system::site::{MD_MAJOR, Site};
+
+use super::kinds;
+use super::rows::{Measured, Row};
+
+const GIB: f64 = (1_u64 << 30) as f64;
+
+/// Quantiles by the name of their metric.
+const QUANTILES: [(&str, f64); 4] = [
+    ("latency_p50_ns", 0.5),
+    ("latency_p90_ns", 0.9),
+    ("latency_p99_ns", 0.99),
+    ("latency_p999_ns", 0.999),
+];
+
+/// Whether a metric means anything for a row.
+pub(super) fn applies(metric: &str, row: &Row<'_>) -> bool {
+    if is_energy(metric) {
+        let told = |trial: &Measured<'_>| !is_not_recorded(&trial.record.evidence.energy);
+        return row.trials.iter().any(told);
+    }
+    if is_sync(metric) {
+        let told = |trial: &Measured<'_>| !is_not_recorded(&trial.record.evidence.array_sync);
+        return row.trials.iter().any(told);
+    }
+    let kind = row.workload.work.kind();
+    let is_own = || kind.metrics.iter().copied().flatten().any(|own| own.name == metric);
+    let is_shared = || SHARED.iter().any(|shared| shared.name == metric);
+    match metric {
+        "amplification" => row.workload.writes(),
+        "beside_bandwidth_bytes_per_s" => row.workload.background.is_some(),
+        // Whoever is only watched does nothing of his own.
+        _ if row.workload.work.is_only_watched() => false,
+        _ if is_own() => true,
+        // What is told of bytes needs a claim of them.
+        _ => is_shared() && kind.judged.contains(&Judged::Bytes),
+    }
+}
+
+/// The value of a metric in a trial, always a finite number; or the reason why there is none.
+pub(super) fn value(metric: &str, row: &Row<'_>, trial: &Measured<'_>) -> Result<f64, String> {
+    let record = trial.record;
+    let measured = record.measured.as_ref().ok_or("the trial failed")?;
+    let evidence = &record.evidence;
+    let kernel_threads_ns = || evidence.cpu.part(|cpu| &cpu.kernel_threads_ns);
+    let found = match metric {
+        "beside_bandwidth_bytes_per_s" => {
+            let beside = record.background.as_ref();
+            let beside = beside.and_then(|own| Some((own, io::Detail::of(own)?)));
+            let (own, counted) = beside.ok_or("nothing went on beside it")?;
+            own.per_second(counted.bytes())
+        }
+        "cpu_s_per_gib" => Ok(seconds_per_gib(record.all_cpu_ns(), record)),
+        "kernel_cpu_s_per_gib" => {
+            value_or_reason(&kernel_threads_ns()).map(|ns| seconds_per_gib(ns, record))
+        }
+        "machine_cpu_s_per_gib" => value_or_reason(&evidence.cpu.part(|cpu| &cpu.busy_ns))
+            .map(|ns| seconds_per_gib(ns, record)),
+        "cpu_s" => value_or_reason(&kernel_threads_ns())
+            .map(|ns| ns.saturating_add(record.all_cpu_ns()) as f64 / 1e9),
+        "amplification" => {
+            let written = of_carriers(row, trial, |traffic| traffic.write_bytes)?;
+            Ok(written as f64 / record.claims().write.bytes as f64)
+        }
+        "read_amplification" => {
+            let read = of_carriers(row, trial, |traffic| traffic.read_bytes)?;
+            Ok(read as f64 / record.claims().bytes() as f64)
+        }
+        "device_bytes_per_operation" => {
+            let moved =
+                of_carriers(row, trial, |traffic| traffic.read_bytes + traffic.write_bytes)?;
+            Ok(moved as f64 / record.claims().operations() as f64)
+        }
+        "device_requests_per_operation" => requests_per_operation(row, trial),
+        "device_busy_s_per_gib" => busy_s_per_gib(row, trial),
+        _ if is_energy(metric) => energy(metric, row, trial),
+        _ if is_sync(metric) => sync(metric, record),
+        _ => kinds::as_judged(metric, row, measured)
+            .or_else(|| row.workload.work.value(metric, measured))
+            .unwrap_or_else(|| latency(metric, trial)),
+    }?;
+    if found.is_finite() { Ok(found) } else { Err("nothing was moved".to_owned()) }
+}
+
+/// Processor and device time is that of the whole run, so it is set against everything that was
+/// moved in it.
+fn seconds_per_gib(ns: u64, record: &TrialRecord) -> f64 {
+    (ns as f64 / 1e9) / (record.claims().bytes() as f64 / GIB)
+}
+
+fn value_or_reason(seen: &Presence<u64>) -> Result<u64, String> {
+    seen.value().copied().ok_or_else(|| seen.reason().unwrap_or_default().to_owned())
+}
+
+/// A counter summed over the counted devices, from the first submission until everything was on
+/// them; only where every one of them tells.
+fn of_devices(
+    row: &Row<'_>,
+    trial: &Measured<'_>,
+    pick: fn(&Traffic) -> u64,
+) -> Result<u64, String> {
+    let untold = || "nothing below tells its bytes".to_owned();
+    let site = row.site.filter(|site| !site.counted.is_empty()).ok_or_else(untold)?;
+    let devices = trial.record.evidence.disk.value().ok_or_else(untold)?;
+    let of = |one: &DeviceEvidence| pick(&one.run) + pick(&one.settle);
+    let sum: Option<u64> = site.counted.iter().map(|name| devices.get(name).map(of)).sum();
+    sum.ok_or_else(untold)
+}
+
+/// The same of the devices that carry what was asked for: of an array of md its members.
+fn of_carriers(
+    row: &Row<'_>,
+    trial: &Measured<'_>,
+    pick: fn(&Traffic) -> u64,
+) -> Result<u64, String> {
+    let untold = || "nothing below tells its bytes".to_owned();
+    let site = row.site.filter(|site| !site.counted.is_empty()).ok_or_else(untold)?;
+    if !is_not_recorded(&trial.record.evidence.array_sync) {
+        return Err("what the synchronisation moved is among it".to_owned());
+    }
+    let devices = trial.record.evidence.disk.value().ok_or_else(untold)?;
+    let of = |one: &DeviceEvidence| pick(&one.run) + pick(&one.settle);
+    let sum: Option<u64> = carriers(site).into_iter().map(|name| devices.get(name).map(of)).sum();
+    sum.ok_or_else(untold)
+}
+
+/// The counted devices, and of each array of md among them what it is made of.
+fn carriers(site: &Site) -> Vec<&str> {
+    let mut found = Vec::new();
+    let mut waiting: Vec<&str> = site.counted.iter().rev().map(String::as_str).collect();
+    while let Some(name) = waiting.pop() {
+        let array =
+            site.layers.iter().find(|layer| layer.name == name && layer.number.major == MD_MAJOR);
+        match array {
+            Some(array) if !array.below.is_empty() => {
+                waiting.extend(array.below.iter().rev().map(String::as_str));
+            }
+            _ => found.push(name),
+        }
+    }
+    found
+}
+
+fn requests_per_operation(row: &Row<'_>, trial: &Measured<'_>) -> Result<f64, String> {
+    let requests = of_devices(row, trial, |traffic| traffic.reads + traffic.writes)?;
+    Ok(requests as f64 / trial.record.claims().operations() as f64)
+}
+
+fn busy_s_per_gib(row: &Row<'_>, trial: &Measured<'_>) -> Result<f64, String> {
+    let busy_ms = of_devices(row, trial, |traffic| traffic.busy_ms)?;
+    Ok(seconds_per_gib(busy_ms.saturating_mul(1_000_000), trial.record))
+}
+
+/// How fast an array brings each member in line.
+pub(super) const SYNC_RATE: &str = "sync_bytes_per_s";
+/// How long that takes for the whole of them.
+pub(super) const SYNC_WHOLE: &str = "sync_whole_s";
+
+fn is_sync(metric: &str) -> bool {
+    [SYNC_RATE, SYNC_WHOLE].contains(&metric)
+}
+
+/// The synchronisation that went on meanwhile, of one array.
+fn sync(metric: &str, record: &TrialRecord) -> Result<f64, String> {
+    let own = match &record.evidence.array_sync {
+        Presence::Present(own) => own,
+        not if is_not_recorded(not) => return Err("nothing was synchronised".to_owned()),
+        Presence::Absent(reason) => return Err(reason.clone()),
+    };
+    let mut all = own.values();
+    let (Some(progress), None) = (all.next(), all.next()) else {
+        return Err("several arrays were synchronised".to_owned());
+    };
+    let rate = progress.bytes_per_s();
+    Ok(if metric == SYNC_WHOLE { progress.of_bytes as f64 / rate } else { rate })
+}
+
+fn is_energy(metric: &str) -> bool {
+    ["energy_j", "energy_j_per_gib", "power_w", "energy_above_idle_j"].contains(&metric)
+}
+
+/// Energy from right before the run until everything was on the device; only where all trials of
+/// a row have it of the same source.
+fn energy(metric: &str, row: &Row<'_>, trial: &Measured<'_>) -> Result<f64, String> {
+    let of = |trial: &Measured<'_>| trial.record.evidence.energy.clone();
+    let own = match of(trial) {
+        Presence::Present(own) => own,
+        not @ Presence::Absent(_) if is_not_recorded(&not) => return Err("not watched".to_owned()),
+        Presence::Absent(reason) => return Err(reason),
+    };
+    let same = |other: &Measured<'_>| of(other).value().is_none_or(|one| one.source == own.source);
+    if !row.counting().all(same) {
+        return Err("not all trials have their energy from the same source".to_owned());
+    }
+    match metric {
+        "energy_j" => Ok(own.joules),
+        "power_w" => Ok(own.watts()),
+        "energy_above_idle_j" => above_idle(&own, row.idle),
+        _ => Ok(own.joules / (trial.record.claims().bytes() as f64 / GIB)),
+    }
+}
+
+fn above_idle(own: &Energy, idle: &Presence<Energy>) -> Result<f64, String> {
+    let idle = match idle {
+        Presence::Present(idle) if idle.source == own.source => idle,
+        Presence::Present(_) => {
+            return Err("the idle machine's energy is of another source".to_owned());
+        }
+        Presence::Absent(_) if is_not_watched(idle) => {
+            return Err("the idle machine was not measured: probes = [\"energy\"] does".to_owned());
+        }
+        Presence::Absent(reason) => return Err(reason.clone()),
+    };
+    let above = own.joules - idle.watts() * (own.span_ns as f64 / 1e9);
+    let message = "it used no more than the idle machine does";
+    if above > 0.0 { Ok(above) } else { Err(message.to_owned()) }
+}
+
+fn latency(metric: &str, trial: &Measured<'_>) -> Result<f64, String> {
+    let latencies = trial.latency_ns.as_deref().ok_or("no operation was finished in the window")?;
+    match metric {
+        "latency_mean_ns" => Ok(latencies.mean_ns()),
+        "latency_max_ns" => Ok(latencies.max_ns() as f64),
+        _ => {
+            let quantile = QUANTILES.iter().find(|(name, _)| *name == metric);
+            let (_, q) = quantile.ok_or_else(|| format!("`{metric}` is not known here"))?;
+            let value = latencies.percentile_ns(*q);
+            value.map(|ns| ns as f64).ok_or_else(|| too_few(*q, latencies.len()))
+        }
+    }
+}
+
+fn too_few(q: f64, had: u64) -> String {
+    let needed = observations_needed(q).unwrap_or(u64::MAX);
+    format!("needs {} operations per trial, had {}", show::count(needed), show::count(had))
+}
+
+/// Why a percentile is not told of a row: the trial with the fewest operations decides.
+pub(super) fn unsupported(metric: &str, row: &Row<'_>) -> Option<String> {
+    let (_, q) = QUANTILES.iter().find(|(name, _)| *name == metric)?;
+    let operations = |trial: &Measured<'_>| trial.latency_ns.as_ref().map_or(0, |all| all.len());
+    let fewest = row.counting().map(operations).min()?;
+    (!percentile_is_supported(fewest, *q)).then(|| too_few(*q, fewest))
+}

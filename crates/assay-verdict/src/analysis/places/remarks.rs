@@ -1,0 +1,225 @@
+//! What is to be known before the numbers of places are believed.
+
+use assay_base::quantity::{Better, printed};
+use assay_study::findings::places::{Beside, Chosen, PUBLISHED, Placed, Row, Unit};
+use assay_study::findings::{Check, Findings};
+use assay_study::results::seal::Known;
+
+use super::rows::Told;
+use super::spots::{Spot, is_same_machine};
+use super::words;
+use crate::analysis::across::{self, Fact};
+
+/// All of it, a check a sentence.
+pub(super) fn remarks(
+    spots: &[Spot],
+    chosen: Chosen,
+    told: &Told,
+    beside: &[Beside],
+) -> Vec<Check> {
+    let mut checks: Vec<Check> = Vec::new();
+    checks.extend(baseline(&spots[0].placed, chosen));
+    checks.extend(seals(spots));
+    checks.extend(spots.iter().flat_map(|spot| results(spot, &told.rows)));
+    checks.extend(protocol(spots));
+    checks.extend(emulated(spots));
+    checks.extend(told.rows.iter().filter_map(failures));
+    checks.extend(told.rows.iter().filter_map(|row| contradiction(row, &told.rows)));
+    checks.extend(beside.iter().flat_map(contradictions));
+    checks
+}
+
+/// Where the baseline is not the one that a reader expects.
+fn baseline(base: &Placed, chosen: Chosen) -> Option<Check> {
+    let text = match chosen {
+        Chosen::Asked | Chosen::BareMetal | Chosen::Table => return None,
+        Chosen::First => format!(
+            "no result is of bare metal, so the first place, {}, is the baseline; --baseline names \
+             another",
+            base.name
+        ),
+    };
+    Some(Check::new("baseline", text))
+}
+
+/// What is not known to be what was measured, each state once.
+fn seals(spots: &[Spot]) -> impl Iterator<Item = Check> {
+    const WORDS: [(Known, &str); 4] = [
+        (Known::Broken, "changed after it was measured: the seal is broken, do not believe it"),
+        (
+            Known::Elsewhere,
+            "sealed on another machine, or for another directory, which cannot be looked into here",
+        ),
+        (Known::NotLookedAt, "sealed, which only root can look into"),
+        (Known::None, "without a seal, as measured without root: anybody could have changed it"),
+    ];
+    let check = |(seal, words): (Known, &str)| {
+        let own = |place: &Placed| -> Option<String> {
+            let own = place.results.iter().filter(|one| one.seal == seal);
+            let ids: Vec<&str> = own.map(|one| one.id.as_str()).collect();
+            (!ids.is_empty()).then(|| format!("{} ({})", words::list(ids.into_iter()), place.name))
+        };
+        let told: Vec<String> = spots.iter().filter_map(|spot| own(&spot.placed)).collect();
+        let told = words::list(told.iter().map(String::as_str));
+        (!told.is_empty()).then(|| Check::new("seal", format!("{told}: {words}")))
+    };
+    WORDS.into_iter().filter_map(check)
+}
+
+/// What a place with several results is made of.
+fn results(spot: &Spot, rows: &[Row]) -> Vec<Check> {
+    let place = &spot.placed;
+    let count = place.results.len();
+    if count < 2 {
+        return Vec::new();
+    }
+    let mut days: Vec<String> = spot.results.iter().map(across::day).collect();
+    days.sort();
+    days.dedup();
+    let own = || rows.iter().filter(|row| row.place == place.name && row.absent.is_none());
+    let any = |unit: Unit| own().any(|row| row.unit == unit);
+    let how = match (any(Unit::Sessions), any(Unit::TrialsOfResults)) {
+        (true, false) => "each is one number",
+        (true, true) => {
+            "each is one number where three or more have a workload, else their trials are taken \
+             together"
+        }
+        (false, true) => {
+            "their trials are taken together; from three results on each would be one number, and \
+             the luck of a day no longer be hidden in them"
+        }
+        (false, false) => "no workload is in more than one of them",
+    };
+    let days = match days.as_slice() {
+        [_] => "of one day".to_owned(),
+        several => format!("of {}", words::list(several.iter().map(String::as_str))),
+    };
+    let text = format!("{}: {count} results {days}; {how}", place.name);
+    let mut told = vec![Check::new("sessions", text)];
+    let first = &spot.results[0].environment;
+    let other = spot.results.iter().map(|one| &one.environment);
+    if other.clone().any(|other| !is_same_machine(first, other)) {
+        let text = format!(
+            "{}: its results come from machines that differ in processor or memory",
+            place.name
+        );
+        told.push(Check::new("machines", text));
+    } else if other.clone().any(|other| other.kernel != first.kernel) {
+        let text = format!("{}: its results come from different kernels", place.name);
+        told.push(Check::new("machines", text));
+    }
+    told
+}
+
+/// What was done otherwise than in the baseline: it may be all that the numbers tell.
+fn protocol(spots: &[Spot]) -> Vec<Check> {
+    let Some((base, first)) = spots.first().and_then(|spot| Some((spot, spot.results.first()?)))
+    else {
+        return Vec::new();
+    };
+    let mut told: Vec<Check> = Vec::new();
+    for spot in spots {
+        for one in spot.results.iter().filter(|one| !std::ptr::eq(*one, first)) {
+            for text in differences(first, one) {
+                let name = &spot.placed.name;
+                let whose = if spot.placed.results.len() > 1 {
+                    format!("{name} ({})", one.study.id)
+                } else {
+                    name.clone()
+                };
+                let text = format!("{whose} against {}: {text}", base.placed.name);
+                if !told.iter().any(|known| known.text == text) {
+                    told.push(Check::new("protocol", text));
+                }
+            }
+        }
+    }
+    told
+}
+
+/// What was recorded of how two results were made, where it differs.
+fn differences(first: &Findings, other: &Findings) -> Vec<String> {
+    if std::ptr::eq(first, other) || first.study.id == other.study.id {
+        return Vec::new();
+    }
+    let all = |one: &Findings| {
+        let mut facts = vec![
+            fact("version of assay", one.environment.assay.clone()),
+            fact("order", across::order(one)),
+        ];
+        facts.extend(across::work(one));
+        facts
+    };
+    let after = all(other);
+    let mut told: Vec<String> = Vec::new();
+    for was in all(first) {
+        let is = after.iter().find(|is| is.key == was.key && is.value != was.value);
+        let text = is.map(|is| format!("{}: {} instead of {}", was.name, is.value, was.value));
+        told.extend(text.filter(|text| !told.contains(text)));
+    }
+    told
+}
+
+fn fact(name: &str, value: String) -> Fact {
+    Fact { key: name.to_owned(), name: name.to_owned(), value }
+}
+
+/// That emulated places are not to be compared with real ones.
+fn emulated(spots: &[Spot]) -> Option<Check> {
+    let names = spots.iter().filter(|spot| spot.placed.is_emulated());
+    let names: Vec<&str> = names.map(|spot| spot.placed.name.as_str()).collect();
+    (!names.is_empty()).then(|| {
+        let text = format!(
+            "the processor of {} is a program: its numbers are that program's, so they get no verdict \
+             and no rank",
+            words::list(names.into_iter())
+        );
+        Check::new("emulated", text)
+    })
+}
+
+/// Trials that failed in a place.
+fn failures(row: &Row) -> Option<Check> {
+    let all = row.failed + row.n;
+    (row.failed > 0 && row.unit != Unit::Sessions).then(|| {
+        let text =
+            format!("{} in {}: {} of {all} trials failed", row.workload, row.place, row.failed);
+        Check::new("failed", text)
+    })
+}
+
+/// A printed per cent that does not follow from the numbers printed beside it.
+fn contradiction(row: &Row, rows: &[Row]) -> Option<Check> {
+    let told = row.printed.filter(|told| !told.follows)?;
+    let whole = rows.iter().find(|other| {
+        other.workload == row.workload
+            && other.metric == row.metric
+            && other.printed.is_some_and(|printed| printed.percent == 100.0)
+    })?;
+    let (base, value) = (whole.value?, row.value?);
+    let share = told.percent / 100.0;
+    let unit = if row.metric == "duration_s" { " s" } else { "" };
+    let (numbers, meant) = match row.better {
+        Better::Lower => (format!("{base} of {value}{unit}"), base / share),
+        Better::Higher => (format!("{value} of {base}{unit}"), base * share),
+    };
+    let decimals = printed::decimals(told.percent).max(2);
+    let text = format!(
+        "{} in {}: {percent} % was printed, but {numbers} are {:.decimals$} %; {percent} % would be \
+         {meant:.0}{unit}: one of the two numbers is wrong, and they cannot tell which",
+        row.workload,
+        row.place,
+        told.computed,
+        percent = told.percent
+    );
+    Some(Check::new(PUBLISHED, text))
+}
+
+/// The same of a table that stands beside.
+fn contradictions(table: &Beside) -> impl Iterator<Item = Check> {
+    let wrong = table.rows.iter().filter(|row| !row.printed.follows);
+    wrong.filter_map(|row| {
+        let remark = row.remark.as_ref()?;
+        Some(Check::new(PUBLISHED, format!("{}: {remark}", table.source)))
+    })
+}

@@ -1,0 +1,231 @@
+//! The sentences about places. Each says what the numbers say and no more.
+
+use assay_base::quantity::Better;
+use assay_base::quantity::units::show::{self, percents};
+use assay_study::findings::places::{Placed, Row};
+use assay_study::findings::said::{Said, Sentence};
+use assay_study::findings::{Cell, Comparison, Verdict};
+use assay_study::results::plan::{Arm, arm_in_words};
+
+use super::super::verdicts::words::counted;
+use super::spots::Spot;
+
+/// `a`, `a and b`, `a, b and c`.
+pub(super) fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    let names: Vec<&str> = names.collect();
+    match names.as_slice() {
+        [] => String::new(),
+        [one] => (*one).to_owned(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
+/// `2 processors`.
+pub(super) fn processors(count: Option<u32>) -> String {
+    count.map_or_else(
+        || "processors not told".to_owned(),
+        |count| counted(count as usize, "processor"),
+    )
+}
+
+/// `8 GiB memory`.
+pub(super) fn memory(bytes: Option<u64>) -> String {
+    bytes.map_or_else(
+        || "memory not told".to_owned(),
+        |bytes| format!("{} memory", show::bytes(bytes)),
+    )
+}
+
+/// Why a place that ran a workload has no number of it.
+pub(super) fn no_number(cell: &Cell) -> String {
+    let why = cell.trials.iter().find_map(|trial| trial.reason.clone());
+    let all = cell.trials.len();
+    match why {
+        Some(why) => format!("none of {} counts: {why}", counted(all, "trial")),
+        None => format!("none of {} counts", counted(all, "trial")),
+    }
+}
+
+/// Why a place that did not run a workload has no number of it.
+pub(super) fn not_there(another: Option<&str>) -> String {
+    match another {
+        Some(metric) => format!("it was measured by {metric} there"),
+        None => "it was not run there".to_owned(),
+    }
+}
+
+/// A workload with what was set for it.
+fn work(workload: &str, arm: &Arm) -> String {
+    if arm.is_empty() {
+        return workload.to_owned();
+    }
+    format!("{workload} ({})", arm_in_words(arm.iter()))
+}
+
+/// Arm over baseline as per cent of the baseline's speed, with the interval that a verdict is read
+/// from.
+fn speed(found: &Comparison) -> Option<(f64, Option<[f64; 2]>)> {
+    let of = |ratio: f64| match found.better {
+        Better::Higher => 100.0 * ratio,
+        Better::Lower => 100.0 / ratio,
+    };
+    let ends = found.ci95_family.or(found.ci95).map(|ends| ends.map(of));
+    let ends = ends.map(|[one, other]| [one.min(other), one.max(other)]);
+    Some((of(found.ratio?), ends.filter(|ends| ends[1].is_finite())))
+}
+
+/// The loss and the gain of speed that would have been found, in words.
+fn speeds(better: Better, seen: [f64; 2]) -> (String, String) {
+    let [low, high] = match better {
+        Better::Higher => seen,
+        Better::Lower => [1.0 / seen[1], 1.0 / seen[0]],
+    };
+    (show::percent(100.0 * (1.0 - low)), show::percent(100.0 * (high - 1.0)))
+}
+
+/// A place against the baseline in one sentence.
+pub(super) fn comparison(found: &Comparison, [base, place]: [&Placed; 2], arm: &Arm) -> String {
+    let (what, base, name) = (work(&found.workload, arm), &base.name, &place.name);
+    let Some((percent, ends)) = speed(found) else {
+        return format!("{what}: {name} and {base} have no ratio.");
+    };
+    let [percent, low, high] = percents(percent, ends);
+    let has = format!("{what}: {name} has {percent} % of the speed of {base}");
+    if place.is_emulated() {
+        let interval = ends.map(|_| format!(" (95 % interval {low} to {high})"));
+        let interval = interval.unwrap_or_default();
+        return format!("{has}{interval}. It is emulated: that is no verdict on it.");
+    }
+    if ends.is_none() {
+        return format!("{has}. There is no interval and so no verdict: it takes 3 trials each.");
+    }
+    if let Some((loss, gain)) = found.would_see.map(|seen| speeds(found.better, seen)) {
+        return format!(
+            "{has} (95 % interval {low} to {high}, days included). Fewer than three results a side suggest no \
+             direction; a loss of {loss} or a gain of {gain} of that speed would have been found."
+        );
+    }
+    let says = match found.verdict {
+        Some(Verdict::Better) => format!("this suggests that {name} is faster"),
+        Some(Verdict::Worse) => format!("this suggests that {name} is slower"),
+        Some(Verdict::Equivalent) => {
+            let margin = show::percent(100.0 * found.margin.unwrap_or_default());
+            format!("this suggests that they are equivalent within {margin}")
+        }
+        Some(Verdict::Inconclusive) => "the difference is inconclusive".to_owned(),
+        None => "there is no verdict".to_owned(),
+    };
+    format!("{has} (95 % interval {low} to {high}). Across machines, {says}.")
+}
+
+/// Sentences up to which each comparison has its own.
+const MOST_SENTENCES: usize = 4;
+
+/// What was found: each comparison where there are few; else a sentence a place.
+pub(super) fn sentences(spots: &[Spot], rows: &[Row], comparisons: &[Comparison]) -> Vec<Sentence> {
+    if comparisons.len() <= MOST_SENTENCES {
+        let one = |found: &Comparison| {
+            Sentence::new(Said::Comparison { id: found.id.clone() }, &*found.text)
+        };
+        return comparisons.iter().map(one).collect();
+    }
+    let base = &spots[0].placed.name;
+    let compared: Vec<&Row> = rows.iter().filter(|row| row.comparison.is_some()).collect();
+    let of_first = |row: &&Row| row.workload == compared[0].workload && row.arm == compared[0].arm;
+    if compared.iter().all(of_first) {
+        return one_workload(base, rows, comparisons).into_iter().collect();
+    }
+    let others = spots[1..].iter();
+    others.filter_map(|spot| one_place(base, &spot.placed, rows, comparisons)).collect()
+}
+
+/// Whether a row was compared with a baseline, and both numbers can be used.
+fn is_compared(row: &Row, rows: &[Row], base: &str) -> bool {
+    let is_base =
+        |one: &&Row| one.place == base && (&one.workload, &one.arm) == (&row.workload, &row.arm);
+    row.comparison.is_some()
+        && row.is_sound()
+        && rows.iter().find(is_base).is_some_and(Row::is_sound)
+}
+
+/// Many places and one workload: from the nearest to the farthest. Emulated ones are not among them.
+fn one_workload(base: &str, rows: &[Row], comparisons: &[Comparison]) -> Option<Sentence> {
+    let compared = |row: &&Row| !row.emulated && is_compared(row, rows, base);
+    let mut known: Vec<&Row> = rows.iter().filter(compared).collect();
+    known.sort_by(|one, other| {
+        other.percent.unwrap_or_default().total_cmp(&one.percent.unwrap_or_default())
+    });
+    let (first, last) = (known.first()?, known.last()?);
+    let told =
+        |row: &Row| percents(row.percent.unwrap_or_default(), row.percent_interval())[0].clone();
+    let what = work(&first.workload, &first.arm);
+    let [most, least] = [told(first), told(last)];
+    let text = format!(
+        "{what}: of the speed of {base}, {} has {most} % and {} {least} %, the others lie between \
+         them; {}.",
+        first.place,
+        last.place,
+        verdicts(&comparisons.iter().collect::<Vec<_>>())
+    );
+    Some(Sentence::new(Said::Counts, text))
+}
+
+/// One place over all workloads: from where it comes nearest to where it falls behind most.
+fn one_place(
+    base: &str,
+    place: &Placed,
+    rows: &[Row],
+    comparisons: &[Comparison],
+) -> Option<Sentence> {
+    let own = rows.iter().filter(|row| row.place == place.name && is_compared(row, rows, base));
+    let mut own: Vec<&Row> = own.collect();
+    own.sort_by(|one, other| {
+        one.percent.unwrap_or_default().total_cmp(&other.percent.unwrap_or_default())
+    });
+    let (least, most) = (own.first()?, own.last()?);
+    let told = |row: &Row| {
+        let percent = &percents(row.percent.unwrap_or_default(), row.percent_interval())[0];
+        format!("{percent} % ({})", work(&row.workload, &row.arm))
+    };
+    let range = if own.len() == 1 {
+        told(least)
+    } else {
+        format!("from {} to {}", told(least), told(most))
+    };
+    let end = if place.is_emulated() {
+        "it is emulated: that is no verdict on it".to_owned()
+    } else {
+        let ids: Vec<&String> = own.iter().filter_map(|row| row.comparison.as_ref()).collect();
+        let own = comparisons.iter().filter(|found| ids.contains(&&found.id));
+        verdicts(&own.collect::<Vec<_>>())
+    };
+    let text = format!("{} has {range} of the speed of {base}; {end}.", place.name);
+    Some(Sentence::new(Said::Counts, text))
+}
+
+/// `across machines, 4 suggest slower, 1 does not tell`.
+fn verdicts(found: &[&Comparison]) -> String {
+    let open = |one: &&&Comparison| one.would_see.is_some() && one.verdict.is_some();
+    let count = |wanted: Option<Verdict>| {
+        found.iter().filter(|one| one.verdict == wanted && !open(one)).count()
+    };
+    let few = found.iter().filter(open).count();
+    let all = found.len();
+    if count(None) == all {
+        return "without intervals there is no verdict".to_owned();
+    }
+    let of = |verdict: Option<Verdict>, words: &str| {
+        let own = count(verdict);
+        (own > 0).then(|| format!("{own} {words}"))
+    };
+    let told = [
+        of(Some(Verdict::Worse), "suggest slower"),
+        of(Some(Verdict::Better), "suggest faster"),
+        of(Some(Verdict::Equivalent), "suggest equivalent"),
+        of(Some(Verdict::Inconclusive), "inconclusive"),
+        (few > 0).then(|| format!("{few} suggest no direction")),
+        of(None, "without a verdict"),
+    ];
+    let told: Vec<String> = told.into_iter().flatten().collect();
+    format!("of {all} across machines, {}", told.join(", "))
+}

@@ -1,0 +1,188 @@
+//! One row a workload and target: its trials in order, and how far they can be trusted.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use assay_base::presence::Presence;
+use assay_base::quantity::Metric;
+use assay_base::quantity::metric::Side;
+use assay_kinds::work::metrics::{nature, side};
+use assay_machine::probes::energy::Energy;
+use assay_study::findings::{Because, Trust};
+use assay_study::results::environment::Environment;
+use assay_study::results::plan::{Arm, Plan, PlannedWorkload};
+use assay_study::results::record::{Status, Trial, TrialRecord};
+use assay_study::results::tally::Tally;
+use assay_system::system::machine::Machine;
+use assay_system::system::site::Site;
+
+use crate::truth::{self, Case, Remark, Unquiet};
+
+/// A workload under one arm.
+pub(super) struct Row<'a> {
+    /// How it was run.
+    pub workload: &'a PlannedWorkload,
+    /// Under which arm.
+    pub arm: Arm,
+    /// What its target stands on; none in a bundle that lost it.
+    pub site: Option<&'a Site>,
+    /// Energy of the machine at rest.
+    pub idle: &'a Presence<Energy>,
+    /// Every trial that was started, in the order of the plan.
+    pub trials: Vec<Measured<'a>>,
+    /// What the rules say.
+    pub remarks: Vec<(&'static str, Remark)>,
+    /// Trials that count during which others were at work.
+    pub unquiet: Unquiet,
+    /// The worst of what the rules say of the metric that it is compared by; none where nothing was
+    /// measured.
+    pub trust: Option<Trust>,
+}
+
+/// A trial with the latencies of all its classes.
+pub(super) struct Measured<'a> {
+    /// Its record.
+    pub record: &'a TrialRecord,
+    /// Service times in nanoseconds.
+    pub latency_ns: Option<Cow<'a, Tally>>,
+}
+
+impl Measured<'_> {
+    /// Whether the trial counts: not failed, not left out by design.
+    pub fn counts(&self) -> bool {
+        matches!(self.record.status, Status::Ok | Status::Disturbed)
+    }
+}
+
+impl<'a> Row<'a> {
+    /// Trials that count.
+    pub fn counting(&self) -> impl Iterator<Item = &Measured<'a>> {
+        self.trials.iter().filter(|trial| trial.counts())
+    }
+
+    /// Whether its drive is lent by somebody whose caches cannot be seen from here.
+    pub fn is_borrowed(&self) -> bool {
+        self.site.is_some_and(|site| site.drives.iter().any(truth::hides_its_cache))
+    }
+
+    /// How far a metric of the row can be trusted, and why: what the rules say that can change it.
+    pub fn judged(&self, metric: &Metric) -> (Option<Trust>, Vec<Because>) {
+        let about = |(rule, _): &&(&'static str, Remark)| truth::is_about(rule, metric.nature);
+        let told: Vec<Because> = (self.remarks.iter().filter(about))
+            .map(|(rule, remark)| remark.because_of(rule, metric.side()))
+            .collect();
+        let worst = told.iter().map(|because| because.trust).max().unwrap_or(Trust::Trusted);
+        (self.trust.map(|_| worst), told)
+    }
+}
+
+/// The row of a workload of the plan, of its trials.
+pub(super) fn row<'a>(
+    workload: &'a PlannedWorkload,
+    plan: &'a Plan,
+    environment: &'a Environment,
+    trials: &[&'a Trial],
+) -> Row<'a> {
+    let mut own = trials.to_vec();
+    // Sums of floating point numbers depend on their order; the order of the plan decides it.
+    own.sort_by_key(|trial| (trial.record.order, trial.record.replicate));
+    let measured: Vec<Measured<'_>> = own
+        .into_iter()
+        .map(|trial| Measured { record: &trial.record, latency_ns: merged(&trial.latency_ns) })
+        .collect();
+    let site = environment.sites.get(workload.target);
+    let judged = judged(workload, plan, (site, &environment.machine), &measured);
+    let mut row = bare(workload, plan, environment);
+    row.trust = judged.as_ref().map(|(told, _)| {
+        let primary = workload.work.primary(&|_| false);
+        let about = told.iter().filter(|(rule, _)| truth::is_about(rule, nature(primary)));
+        let trust = about.map(|(rule, remark)| remark.because_of(rule, side(primary)).trust);
+        trust.max().unwrap_or(Trust::Trusted)
+    });
+    (row.remarks, row.unquiet) = judged.unwrap_or_default();
+    row.trials = measured;
+    row
+}
+
+/// A row of which no trial is known.
+pub(super) fn bare<'a>(
+    workload: &'a PlannedWorkload,
+    plan: &Plan,
+    environment: &'a Environment,
+) -> Row<'a> {
+    Row {
+        workload,
+        arm: if workload.arm.is_empty() {
+            arm(plan, workload.target)
+        } else {
+            workload.arm.clone()
+        },
+        site: environment.sites.get(workload.target),
+        idle: &environment.surroundings.idle,
+        trials: Vec::new(),
+        remarks: Vec::new(),
+        unquiet: Unquiet::default(),
+        trust: None,
+    }
+}
+
+/// The row of one trial alone, which nobody has judged.
+pub(super) fn one<'a>(plan: &'a Plan, environment: &'a Environment, trial: &'a Trial) -> Row<'a> {
+    let workload = &plan.workloads[trial.record.workload];
+    Row {
+        workload,
+        arm: trial.record.arm.clone(),
+        site: environment.sites.get(workload.target),
+        idle: &environment.surroundings.idle,
+        trials: vec![Measured { record: &trial.record, latency_ns: merged(&trial.latency_ns) }],
+        remarks: Vec::new(),
+        unquiet: Unquiet::default(),
+        trust: None,
+    }
+}
+
+/// What the rules say of a row, one by one and of others' work; none where no trial of it counts.
+fn judged(
+    workload: &PlannedWorkload,
+    plan: &Plan,
+    (site, machine): (Option<&Site>, &Machine),
+    trials: &[Measured<'_>],
+) -> Option<(Vec<(&'static str, Remark)>, Unquiet)> {
+    let counting: Vec<&TrialRecord> =
+        trials.iter().filter(|trial| trial.counts()).map(|trial| trial.record).collect();
+    if counting.is_empty() {
+        return None;
+    }
+    if workload.work.is_only_watched() || workload.work.is_recorded() {
+        // The rules hold what the tool did against the devices: it did nothing.
+        return Some((Vec::new(), Unquiet::default()));
+    }
+    let Some((site, survey)) = site.zip(plan.surveys.get(workload.target)) else {
+        // A bundle without its site cannot be judged, and what is not judged is not trusted.
+        let text = "the record does not tell what the target stands on".to_owned();
+        let told = vec![("device-bytes", Remark { trust: Trust::Suspect, text, side: Side::Both })];
+        return Some((told, Unquiet::default()));
+    };
+    let emulator = machine.emulator();
+    let case = Case { site, survey, workload, trials: &counting, emulator };
+    Some((truth::remarks(&case), truth::unquiet(&case)))
+}
+
+/// The arm of a target: its name where there are several, nothing where there is one.
+pub(super) fn arm(plan: &Plan, target: usize) -> Arm {
+    if plan.surveys.len() < 2 {
+        return Arm::new();
+    }
+    let name = plan.surveys.get(target).map_or("?", |survey| survey.target.as_str());
+    Arm::from([("target".to_owned(), name.to_owned())])
+}
+
+/// Latencies of all classes of a trial together.
+fn merged(classes: &BTreeMap<String, Tally>) -> Option<Cow<'_, Tally>> {
+    let mut classes = classes.values();
+    let mut sum = Cow::Borrowed(classes.next()?);
+    for other in classes {
+        sum.to_mut().add(other).ok()?;
+    }
+    (!sum.is_empty()).then_some(sum)
+}

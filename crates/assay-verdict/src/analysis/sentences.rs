@@ -1,0 +1,397 @@
+//! What the numbers mean to an owner: one to five sentences, chosen by rules.
+//!
+//! Nothing is said from an invalid row but that it is invalid; a suspect row says so at its number, and
+//! nothing is advised from it. Each yardstick is named with its number.
+
+mod boots;
+mod owner;
+#[cfg(test)]
+mod tests;
+mod unquiet;
+mod usual;
+
+use assay_base::quantity::units::show;
+use assay_study::findings::notes::Note;
+use assay_study::findings::said::{Said, Sentence};
+use assay_study::findings::{Cell, Comparison, Findings, Rank, Trust, Verdict};
+use assay_study::results::environment::Environment;
+use assay_study::results::plan::{Arm, arm_in_words, without_target};
+use assay_system::system::site::{Backing, TargetKind};
+
+use super::facts;
+use super::rows::Row;
+use super::verdicts::{Stage, Verdicts, words};
+
+use usual::{Usual, usual};
+
+/// Sentences at most.
+const MOST: usize = 5;
+
+/// Sentences about invalid rows at most.
+const MOST_INVALID: usize = 2;
+
+/// Of a drive that is none there is nothing to tell its owner.
+const SIMULATED: &str =
+    "Simulated: the numbers show what the tool makes of the law that was put in, and no drive.";
+
+/// What comes before all numbers of a machine that a program makes up.
+fn emulated(story: &Story<'_>) -> Option<Sentence> {
+    let name = story.environment.machine.emulator()?;
+    let text = format!(
+        "Emulated: {name} carried out each instruction in the place of a processor. Times and rates are \
+         those of the emulator and say nothing of hardware."
+    );
+    Some(Sentence::new(Said::Emulated, text))
+}
+
+/// What there is to tell.
+pub(super) struct Story<'a> {
+    /// Rows of the table.
+    pub rows: &'a [Row<'a>],
+    /// Rows that the plan left out.
+    pub absent: usize,
+    /// What was found.
+    pub found: &'a Findings,
+    /// What is said of its verdicts.
+    pub told: Vec<Sentence>,
+    /// Whether verdicts were asked for.
+    pub judged: bool,
+    /// Whether it may be run with more replicates: not where its looks are declared.
+    pub more_help: bool,
+    /// What was measured on.
+    pub environment: &'a Environment,
+}
+
+/// The sentences, the most important first, the trust of the whole last.
+pub(super) fn summary(story: &Story<'_>) -> Vec<Sentence> {
+    let simulated = story.environment.sites.iter().all(|site| site.kind == TargetKind::Simulated);
+    let of_kinds = super::kinds::sentences(story.found);
+    if !of_kinds.is_empty() {
+        let last = if simulated {
+            Sentence::new(Said::Simulated, SIMULATED)
+        } else {
+            Sentence::new(Said::Trust, trust(story))
+        };
+        let told = emulated(story).into_iter().chain(of_kinds);
+        return told.chain(story.told.iter().cloned()).chain([last]).collect();
+    }
+    if simulated && !story.judged {
+        return vec![Sentence::new(Said::Simulated, SIMULATED)];
+    }
+    if !story.found.boots.is_empty() {
+        return boots::of_groups(story.found).chain(story.told.iter().cloned()).collect();
+    }
+    let invalid = invalid(story);
+    // Where every row is invalid for one reason, that says how far the whole can be trusted.
+    let said = story.absent == 0
+        && story.rows.len() > 1
+        && invalid.iter().any(|(rows, _)| *rows == story.rows.len());
+    let invalid = invalid.into_iter().take(MOST_INVALID);
+    let mut told: Vec<Sentence> =
+        invalid.map(|(_, text)| Sentence::new(Said::Invalid, text)).collect();
+    let unquiet = unquiet::sentence(story.rows, story.more_help);
+    let unquiet = unquiet.map(|text| Sentence::new(Said::NotAlone, text));
+    told.splice(0..0, unquiet.iter().cloned());
+    let emulated = emulated(story);
+    told.splice(0..0, emulated.iter().cloned());
+    if story.judged {
+        told.extend(story.told.iter().cloned());
+        if simulated {
+            told.push(Sentence::new(Said::Simulated, SIMULATED));
+            return told;
+        }
+    } else {
+        told.extend(of_a_check(story));
+    }
+    if !story.judged {
+        // Those of verdicts are few already, and say where there is more.
+        let first = usize::from(unquiet.is_some()) + usize::from(emulated.is_some());
+        told.truncate(MOST - 1 + first);
+    }
+    if !said {
+        told.push(Sentence::new(Said::Trust, trust(story)));
+    }
+    told
+}
+
+/// What a check tells its owner: its workloads are known to be comparable with those yardsticks.
+fn of_a_check(story: &Story<'_>) -> Vec<Sentence> {
+    // Of an emulator's numbers there is nothing to tell an owner: no yardstick is held against them.
+    if story.found.study.kind != "check" || story.environment.machine.emulator().is_some() {
+        return Vec::new();
+    }
+    let is_class = |one: &&Sentence| matches!(one.said, Said::CardClass { .. });
+    let mut told: Vec<Sentence> = story.told.iter().filter(is_class).cloned().collect();
+    if story.environment.sites.len() > 1 {
+        told.extend(compared(story));
+        return told;
+    }
+    let noun = facts::noun(story.environment.sites.first());
+    let owner = owner::sentences(story.rows, &story.found.cells, noun).into_iter();
+    told.extend(owner.map(|text| Sentence::new(Said::Owner, text)));
+    told
+}
+
+/// What stands where fresh trials do not show what the first ones did.
+const NOT_CONFIRMED: &str = "Not confirmed: the fresh trials do not show the setting to be better.";
+
+/// Where there is more to say than fits above the tables.
+const MORE: &str = "More workloads are judged in the tables below.";
+
+/// What comparing arms says: the bench first, then who ranks first in each workload.
+pub(super) fn of_verdicts(told: &Verdicts) -> Vec<Sentence> {
+    let bench = told.noise_floor.iter().filter(|floor| floor.different);
+    let bench = bench.map(|floor| {
+        let (workload, metric) = (floor.workload.clone(), floor.metric.clone());
+        Sentence::new(Said::Bench { workload, metric }, &*floor.text)
+    });
+    let mut sentences: Vec<Sentence> = bench.collect();
+    let of_comparison = |found: &Comparison| {
+        let said = Said::Comparison { id: found.id.clone() };
+        Sentence::new(said, format!("{}: {}", found.workload, found.text))
+    };
+    if told.ranks.is_empty() {
+        let undecided = undecided(&told.comparisons);
+        let is_told = |found: &&Comparison| undecided.iter().all(|one| one.id != found.id);
+        let primary =
+            told.comparisons.iter().filter(|found| found.primary && found.verdict.is_some());
+        sentences.extend(primary.clone().filter(is_told).map(of_comparison));
+        let ids = undecided.iter().map(|found| found.id.clone()).collect();
+        let text = words::undecided(&undecided, primary.count());
+        sentences.extend(text.map(|text| Sentence::new(Said::Undecided { ids }, text)));
+    } else {
+        let best = |workload: &str| {
+            let of_rank = |found: &&Comparison| found.workload == workload;
+            let advised = told.advice.iter().flat_map(|advice| &advice.evidence);
+            let mut named =
+                advised.filter_map(|id| told.comparisons.iter().find(|found| found.id == *id));
+            named.find(of_rank).map(of_comparison)
+        };
+        let of_rank = |rank: &Rank| {
+            let (workload, metric) = (rank.workload.clone(), rank.metric.clone());
+            Sentence::new(Said::Rank { workload, metric }, &*rank.text)
+        };
+        let ranks = told.ranks.iter();
+        let each =
+            ranks.flat_map(|rank| std::iter::once(of_rank(rank)).chain(best(&rank.workload)));
+        sentences.extend(each);
+        // Where the load differed between some arms, there are no places: what is sure is told alone.
+        let ranked = |found: &&Comparison| told.ranks.iter().any(|r| r.workload == found.workload);
+        let sure = |found: &&Comparison| {
+            found.primary && matches!(found.verdict, Some(Verdict::Better | Verdict::Worse))
+        };
+        let rest = told.comparisons.iter().filter(sure).filter(|found| !ranked(found));
+        sentences.extend(rest.map(of_comparison));
+    }
+    if told.stage == Stage::Confirming && told.advice.is_empty() {
+        sentences.push(Sentence::new(Said::NotConfirmed, NOT_CONFIRMED));
+    }
+    if sentences.len() > MOST {
+        sentences.truncate(MOST - 1);
+        sentences.push(Sentence::new(Said::More, MORE));
+    }
+    // That none of them tells anything has been said.
+    let judged = told.comparisons.iter().filter(|found| found.verdict.is_some()).count();
+    let none = told.ranks.is_empty() && undecided(&told.comparisons).len() == judged;
+    let counts = counted(&told.comparisons).filter(|_| !none);
+    sentences.extend(counts.map(|text| Sentence::new(Said::Counts, text)));
+    sentences
+}
+
+/// Comparisons of which each would say that more replicates are needed: from two on one sentence says it
+/// for all, and the table has their numbers.
+fn undecided(comparisons: &[Comparison]) -> Vec<&Comparison> {
+    let is_open = |found: &&Comparison| {
+        found.primary
+            && found.verdict == Some(Verdict::Inconclusive)
+            && found.replicates_needed.is_some()
+            && !found.withheld
+            && !found.note_facts.iter().any(|note| matches!(note, Note::NoOrder { .. }))
+    };
+    let found: Vec<&Comparison> = comparisons.iter().filter(is_open).collect();
+    if found.len() > 1 { found } else { Vec::new() }
+}
+
+/// How many comparisons ended how, where there are more than two.
+fn counted(comparisons: &[Comparison]) -> Option<String> {
+    let of = |verdict| comparisons.iter().filter(|found| found.verdict == Some(verdict)).count();
+    let counts = [
+        (of(Verdict::Better), "better"),
+        (of(Verdict::Worse), "worse"),
+        (of(Verdict::Equivalent), "equivalent"),
+        (of(Verdict::Inconclusive), "inconclusive"),
+    ];
+    let all: usize = counts.iter().map(|(count, _)| count).sum();
+    let told: Vec<String> = counts
+        .iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, word)| format!("{count} {word}"))
+        .collect();
+    (all > 2).then(|| format!("Of {all} comparisons with the baseline: {}.", told.join(", ")))
+}
+
+/// One sentence a rule that made rows invalid, with how many: what those rows measure instead.
+fn invalid(story: &Story<'_>) -> Vec<(usize, String)> {
+    let mut by_rule: Vec<(&str, Vec<&Row<'_>>)> = Vec::new();
+    for row in story.rows {
+        let speaking = row.remarks.iter().find(|(_, remark)| remark.trust == Trust::Invalid);
+        let Some((rule, _)) = speaking else { continue };
+        match by_rule.iter_mut().find(|(known, _)| known == rule) {
+            Some((_, rows)) => rows.push(row),
+            None => by_rule.push((rule, vec![row])),
+        }
+    }
+    let all = story.rows.len();
+    let told = by_rule.iter();
+    told.map(|(rule, rows)| (rows.len(), invalid_sentence(rule, rows, all))).collect()
+}
+
+fn invalid_sentence(rule: &str, rows: &[&Row<'_>], all: usize) -> String {
+    let (who, many) = if rows.len() == all && all > 1 {
+        (every(all), true)
+    } else {
+        (listed(&rows.iter().map(|row| row_name(row)).collect::<Vec<_>>()), rows.len() > 1)
+    };
+    let memory =
+        rows.iter().all(|row| row.site.is_some_and(|site| site.backing == Backing::Memory));
+    let what = match (rule, many) {
+        ("cached", true) if memory => "they measure memory, not a drive",
+        ("cached", false) if memory => "it measures memory, not a drive",
+        ("cached", true) => "they measure the memory of this computer, not the drive",
+        ("cached", false) => "it measures the memory of this computer, not the drive",
+        ("unwritten", true) => "they measure reads of blocks that were never written",
+        ("unwritten", false) => "it measures reads of blocks that were never written",
+        ("device-bytes", _) => "not all of the bytes went through the device in that time",
+        ("link-ceiling", true) => "they are faster than the link to the drive",
+        ("link-ceiling", false) => "it is faster than the link to the drive",
+        (_, true) => "they are not what they say they are",
+        (_, false) => "it is not what it says it is",
+    };
+    format!("{who} {} invalid: {what}.", if many { "are" } else { "is" })
+}
+
+/// `random-write-q1`, with its target where there are several.
+fn row_name(row: &Row<'_>) -> String {
+    let name = match arm_in_words(without_target(&row.arm).iter()).as_str() {
+        "" => row.workload.name.clone(),
+        levels => format!("{} ({levels})", row.workload.name),
+    };
+    match row.arm.get("target") {
+        Some(target) => format!("{name} on {target}"),
+        None => name,
+    }
+}
+
+fn listed(names: &[String]) -> String {
+    match names {
+        [] => String::new(),
+        [one] => one.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
+/// Workloads whose comparison says most, the first one first.
+const TELLING: [Usual; 4] =
+    [Usual::RandomWrite, Usual::Commit, Usual::RandomRead, Usual::SequentialRead];
+
+/// Targets against the first one; nothing from invalid rows.
+fn compared(story: &Story<'_>) -> Vec<Sentence> {
+    let is = |found: &Comparison, wanted: Usual| {
+        let own = story.rows.iter().find(|row| row.workload.name == found.workload);
+        own.and_then(usual) == Some(wanted)
+    };
+    let found = TELLING.iter().flat_map(|wanted| {
+        let own = story.found.comparisons.iter().filter(move |found| is(found, *wanted));
+        own.map(move |found| (found, *wanted))
+    });
+    found
+        .filter_map(|(found, usual)| {
+            let said = Said::Comparison { id: found.id.clone() };
+            Some(Sentence::new(said, comparison(story, found, usual)?))
+        })
+        .collect()
+}
+
+/// What a comparison is of, by the name of its workload: of synced writes also who waits for them, where a
+/// sync is known to reach the medium.
+fn subject(story: &Story<'_>, found: &Comparison, usual: Usual) -> String {
+    let name = &found.workload;
+    if usual == Usual::Commit && !story.rows.iter().any(Row::is_borrowed) {
+        return format!("{name}, for which a database waits at each commit");
+    }
+    name.clone()
+}
+
+fn comparison(story: &Story<'_>, found: &Comparison, usual: Usual) -> Option<String> {
+    let trust_of = |arm: &Arm| {
+        let own = |cell: &&Cell| {
+            (&cell.workload, &cell.metric, &cell.arm) == (&found.workload, &found.metric, arm)
+        };
+        story.found.cells.iter().find(own).and_then(|cell| cell.trust)
+    };
+    let worst = trust_of(&found.arm)?.max(trust_of(&found.baseline)?);
+    let about = about(worst)?;
+    let ends = found.ci95?;
+    let ([low, high], doubt) = (ends.map(show::times), worst.doubt());
+    let open = if ends[0] <= 1.0 && ends[1] >= 1.0 { ": no difference shown" } else { "" };
+    let what = if found.metric == "iops" { "operations per second" } else { "bandwidth" };
+    Some(format!(
+        "{}: {} has {about}{} times the {what} of {} (95 % interval {low} to {high}{open}{doubt}).",
+        subject(story, found, usual),
+        found.arm.get("target")?,
+        show::times(found.ratio?),
+        found.baseline.get("target")?,
+    ))
+}
+
+/// The word before a number: nothing, or `about ` where something speaks against it. None for an
+/// invalid number: nothing is said from it.
+fn about(trust: Trust) -> Option<&'static str> {
+    match trust {
+        Trust::Trusted => Some(""),
+        Trust::Suspect => Some("about "),
+        Trust::Invalid => None,
+    }
+}
+
+/// How far the whole can be trusted.
+fn trust(story: &Story<'_>) -> String {
+    let all = story.rows.len() + story.absent;
+    let of = |trust| story.rows.iter().filter(|row| row.trust == trust).count();
+    let trusted = of(Some(Trust::Trusted));
+    let absent = story.absent + of(None);
+    if all == absent {
+        return "Nothing was measured.".to_owned();
+    }
+    if trusted == all {
+        let rows = if all == 1 { "The row is".to_owned() } else { format!("{} are", every(all)) };
+        if story.rows.iter().any(Row::is_borrowed) {
+            return format!(
+                "{rows} trusted as what this machine is given: no rule speaks against the numbers; what the \
+                 host caches cannot be seen from here."
+            );
+        }
+        return format!("{rows} trusted: no rule speaks against the numbers.");
+    }
+    let counts = [
+        (trusted, "trusted"),
+        (of(Some(Trust::Suspect)), "suspect"),
+        (of(Some(Trust::Invalid)), "invalid"),
+        (absent, "absent"),
+    ];
+    let told: Vec<(usize, &str)> = counts.into_iter().filter(|(count, _)| *count > 0).collect();
+    match (all, told.as_slice()) {
+        (1, [(_, word)]) => format!("The row is {word}."),
+        (_, [(_, word)]) => format!("{} are {word}.", every(all)),
+        _ => {
+            let told: Vec<String> =
+                told.iter().map(|(count, word)| format!("{count} {word}")).collect();
+            format!("Of {all} rows: {}.", told.join(", "))
+        }
+    }
+}
+
+/// All rows, more than one.
+fn every(all: usize) -> String {
+    if all == 2 { "Both rows".to_owned() } else { format!("All {all} rows") }
+}

@@ -1,0 +1,200 @@
+//! One drive against yardsticks that an owner knows.
+
+use assay_base::quantity::units::show;
+use assay_study::findings::{Cell, Trust, is_wide};
+
+use super::super::rows::Row;
+use super::about;
+use super::usual::{Usual, usual};
+
+/// Random operations of 4 KiB per second of a 5400 rpm laptop disk ("author's rule",
+/// reference/anchors.csv).
+const LAPTOP_DISK: f64 = 90.0;
+
+/// What is called much slower than a laptop disk, as a share of it.
+const MUCH_SLOWER: f64 = 0.5;
+
+/// Ratio within which a rate is "about what a laptop disk manages".
+const LIKE: f64 = 1.25;
+
+/// Ratio from which on a laptop disk is no yardstick any more.
+const FAR_BEYOND: f64 = 20.0;
+
+/// Ratio of reads to writes from which on it is worth a sentence.
+const UNEQUAL: f64 = 3.0;
+
+/// Bytes per second that each link carries at most, slowest first: USB 2.0 signals 480 Mbit/s,
+/// gigabit Ethernet 1 Gbit/s, SATA 6 Gbit/s of which 8b/10b coding leaves 4.8.
+const LINKS: [(&str, f64); 3] =
+    [("USB 2.0", 60e6), ("gigabit Ethernet", 125e6), ("SATA 6 Gbit/s", 600e6)];
+
+/// Sentences on one target, the most important first.
+pub(super) fn sentences(rows: &[Row<'_>], cells: &[Cell], noun: &str) -> Vec<String> {
+    let told = Told { rows, cells };
+    [random(&told, noun), commits(&told), sequential(&told), unequal(&told)]
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
+/// The numbers that there are.
+struct Told<'a> {
+    rows: &'a [Row<'a>],
+    cells: &'a [Cell],
+}
+
+impl Told<'_> {
+    /// The number of a usual workload as its row tells it, unless that is invalid or absent.
+    fn number(&self, wanted: Usual, metric: &str) -> Option<Spoken> {
+        let row = self.rows.iter().find(|row| usual(row) == Some(wanted))?;
+        let own = |cell: &&Cell| {
+            (cell.workload.as_str(), cell.metric.as_str()) == (row.workload.name.as_str(), metric)
+                && cell.arm == row.arm
+                && !cell.control
+        };
+        let cell = self.cells.iter().find(own)?;
+        let trust = cell.trust.filter(|trust| *trust != Trust::Invalid)?;
+        Some(Spoken { value: cell.value()?, ci95: cell.ci95, trust })
+    }
+}
+
+/// A number that may be told.
+struct Spoken {
+    value: f64,
+    ci95: Option<[f64; 2]>,
+    trust: Trust,
+}
+
+impl Spoken {
+    fn is_trusted(&self) -> bool {
+        self.trust == Trust::Trusted
+    }
+
+    /// The word before it.
+    fn about(&self) -> &'static str {
+        about(self.trust).unwrap_or_default()
+    }
+
+    /// `about 19 (suspect)`; with its interval where that is wide.
+    fn shown(&self, show: impl Fn(f64) -> String) -> String {
+        let wide = self.ci95.filter(|ends| is_wide(Some(*ends)));
+        let interval =
+            wide.map(|[low, high]| format!("95 % interval {} to {}", show(low), show(high)));
+        let suspect = (!self.is_trusted()).then(|| "suspect".to_owned());
+        let aside: Vec<String> = suspect.into_iter().chain(interval).collect();
+        let aside =
+            if aside.is_empty() { String::new() } else { format!(" ({})", aside.join(", ")) };
+        format!("{}{}{aside}", self.about(), show(self.value))
+    }
+}
+
+/// Random writes, or reads where nothing may be written, against a laptop disk.
+fn random(told: &Told<'_>, noun: &str) -> Option<String> {
+    if let Some(writes) = told.number(Usual::RandomWrite, "iops") {
+        return Some(random_sentence("writes", &writes, noun));
+    }
+    let writable = told.rows.iter().any(|row| usual(row) == Some(Usual::RandomWrite));
+    let reads = told.number(Usual::RandomRead, "iops").filter(|_| !writable)?;
+    Some(random_sentence("reads", &reads, noun))
+}
+
+fn per_second(value: f64) -> String {
+    format!("{} per second", show::per_second(value))
+}
+
+fn random_sentence(what: &str, told: &Spoken, noun: &str) -> String {
+    let disk = show::per_second(LAPTOP_DISK);
+    let begin = format!("Random 4 KiB {what}: {}", told.shown(per_second));
+    let ratio = told.value / LAPTOP_DISK;
+    // What to do is not told from a number that something speaks against.
+    let advice = |text: String| if told.is_trusted() { text } else { String::new() };
+    if ratio < MUCH_SLOWER {
+        let advice = advice(format!(": do not run an operating system from this {noun}"));
+        format!("{begin}; a 5400 rpm laptop disk manages {disk}{advice}.")
+    } else if ratio < 1.0 / LIKE {
+        let advice = advice(format!(": an operating system will feel slow on this {noun}"));
+        format!("{begin}; a 5400 rpm laptop disk manages {disk}{advice}.")
+    } else if ratio <= LIKE {
+        format!("{begin}, about what a 5400 rpm laptop disk manages ({disk}).")
+    } else if ratio > FAR_BEYOND {
+        format!("{begin}, one after another (a 5400 rpm laptop disk: {disk}).")
+    } else {
+        format!(
+            "{begin}, {}{} times as many as a 5400 rpm laptop disk manages ({disk}).",
+            told.about(),
+            show::times(ratio)
+        )
+    }
+}
+
+/// Three trials and yardsticks of two digits deserve no third one in a sentence.
+fn two_digits(value: f64) -> f64 {
+    let unit = 10_f64.powi(value.log10().floor() as i32 - 1);
+    (value / unit).round() * unit
+}
+
+/// What a commit costs a database or a mail server, where a sync is known to reach the medium.
+fn commits(told: &Told<'_>) -> Option<String> {
+    if told.rows.iter().any(Row::is_borrowed) {
+        return None;
+    }
+    let number = told.number(Usual::Commit, "iops")?;
+    Some(format!(
+        "A database or mail server that syncs every commit waits {}{} for each on average: {}, one after \
+         another.",
+        number.about(),
+        show::duration(1e9 / number.value),
+        number.shown(|value| format!("{} commits per second", show::per_second(value)))
+    ))
+}
+
+/// Sequential rates against links that people know.
+fn sequential(told: &Told<'_>) -> Option<String> {
+    let metric = "bandwidth_bytes_per_s";
+    let (what, number) = match told.number(Usual::SequentialRead, metric) {
+        Some(reads) => ("reads", reads),
+        None => ("writes", told.number(Usual::SequentialWrite, metric)?),
+    };
+    let value = number.value;
+    let begin = format!("Sequential {what}: {}", number.shown(show::rate));
+    let words = |(name, most): &(&str, f64)| format!("{name} carries ({})", show::rate(*most));
+    let slower = LINKS.iter().rev().find(|(_, most)| *most < value);
+    let faster = LINKS.iter().find(|(_, most)| *most >= value);
+    Some(match (slower, faster) {
+        (Some(slower), Some(faster)) => {
+            format!("{begin}, more than {} and less than {}.", words(slower), words(faster))
+        }
+        (Some(slower), None) => format!("{begin}, more than {}.", words(slower)),
+        (None, Some(faster)) => format!("{begin}, less than {}.", words(faster)),
+        (None, None) => format!("{begin}."),
+    })
+}
+
+/// Reads and writes that are far apart, random ones first.
+fn unequal(told: &Told<'_>) -> Option<String> {
+    let pairs = [
+        ("Random", Usual::RandomRead, Usual::RandomWrite, "iops"),
+        ("Sequential", Usual::SequentialRead, Usual::SequentialWrite, "bandwidth_bytes_per_s"),
+    ];
+    pairs.into_iter().find_map(|(kind, read, write, metric)| {
+        let (read, write) = (told.number(read, metric)?, told.number(write, metric)?);
+        let worst = read.trust.max(write.trust);
+        let (about, ratio) = (about(worst)?, read.value / write.value);
+        let doubt = if worst == Trust::Trusted { "" } else { " (suspect numbers)" };
+        if ratio >= UNEQUAL {
+            let times = show::times(two_digits(ratio));
+            Some(format!(
+                "{kind} reads are {about}{times} times as fast as {} writes{doubt}.",
+                kind.to_lowercase()
+            ))
+        } else if ratio <= 1.0 / UNEQUAL {
+            let times = show::times(two_digits(1.0 / ratio));
+            Some(format!(
+                "{kind} writes are {about}{times} times as fast as {} reads{doubt}.",
+                kind.to_lowercase()
+            ))
+        } else {
+            None
+        }
+    })
+}

@@ -1,0 +1,245 @@
+use assay_base::presence::Presence;
+use assay_study::findings::Findings;
+use assay_system::system::site::Backing;
+
+use super::super::tests::Bench;
+use crate::truth::testing;
+
+const TRUSTED_ONE: &str = "The row is trusted: no rule speaks against the numbers.";
+
+fn one(name: &str, size: u32, rate: u64) -> Vec<String> {
+    Bench::new(&["."]).row(0, name, size, &[rate, rate, rate]).findings().summary
+}
+
+fn card(mut bench: Bench) -> Findings {
+    let drive = &mut bench.environment.sites[0].drives[0];
+    drive.bus = Presence::Present("mmc".to_owned());
+    drive.removable = Presence::Present(true);
+    bench.findings()
+}
+
+#[test]
+fn random_writes_against_a_laptop_disk() {
+    let found = card(Bench::new(&["."]).row(0, "random-write-q1", 4096, &[19, 19, 19]));
+    assert_eq!(
+        found.summary[0],
+        "Random 4 KiB writes: 19 per second; a 5400 rpm laptop disk manages 90: do not run an \
+         operating system from this card."
+    );
+    for (rate, expected) in [
+        (
+            60,
+            "Random 4 KiB writes: 60 per second; a 5400 rpm laptop disk manages 90: an operating \
+             system will feel slow on this drive.",
+        ),
+        (95, "Random 4 KiB writes: 95 per second, about what a 5400 rpm laptop disk manages (90)."),
+        (
+            64_100,
+            "Random 4 KiB writes: 64,100 per second, one after another (a 5400 rpm laptop \
+             disk: 90).",
+        ),
+    ] {
+        assert_eq!(one("random-write-q1", 4096, rate), [expected, TRUSTED_ONE]);
+    }
+}
+
+#[test]
+fn an_sd_card_is_told_which_classes_it_reaches() {
+    let bench = Bench::new(&["."])
+        .row(0, "sequential-write", 1 << 20, &[33, 33, 33])
+        .row(0, "random-read-q1", 4096, &[1800, 1800, 1800])
+        .row(0, "random-write-q1", 4096, &[19, 19, 19]);
+    let found = card(bench);
+    assert_eq!(
+        found.summary[0],
+        "By these numbers this card reaches C10 (at least 10 MB/s of linear writing); reaches U3 (at least \
+         30 MB/s of linear writing); reaches V30 (at least 30 MB/s of linear writing); does not reach A1 \
+         (at least 1,500 random reads and 500 random writes a second, and 10 MB/s of linear writing)."
+    );
+    let drive = Bench::new(&["."]).row(0, "sequential-write", 1 << 20, &[33, 33, 33]).findings();
+    assert!(!drive.summary.concat().contains("V30"), "{:?}", drive.summary);
+}
+
+#[test]
+fn reads_stand_in_where_nothing_may_be_written() {
+    assert_eq!(
+        one("random-read-q1", 4096, 1440)[0],
+        "Random 4 KiB reads: 1,440 per second, 16 times as many as a 5400 rpm laptop disk manages \
+         (90)."
+    );
+}
+
+#[test]
+fn what_a_commit_costs() {
+    assert_eq!(
+        one("sync-write", 4096, 110)[0],
+        "A database or mail server that syncs every commit waits 9.09 ms for each on average: \
+         110 commits per second, one after another."
+    );
+}
+
+#[test]
+fn sequential_rates_against_links() {
+    for (mib, expected) in [
+        (20, "Sequential reads: 20 MiB/s, less than USB 2.0 carries (57.2 MiB/s)."),
+        (
+            100,
+            "Sequential reads: 100 MiB/s, more than USB 2.0 carries (57.2 MiB/s) and less than \
+             gigabit Ethernet carries (119 MiB/s).",
+        ),
+        (
+            500,
+            "Sequential reads: 500 MiB/s, more than gigabit Ethernet carries (119 MiB/s) and less \
+             than SATA 6 Gbit/s carries (572 MiB/s).",
+        ),
+    ] {
+        assert_eq!(one("sequential-read", 1 << 20, mib)[0], expected);
+    }
+    let mut nvme = Bench::new(&["."]).row(0, "sequential-read", 1 << 20, &[3000, 3000, 3000]);
+    nvme.environment.sites[0].drives[0].link = Presence::absent("not told");
+    assert_eq!(
+        nvme.findings().summary[0],
+        "Sequential reads: 2.93 GiB/s, more than SATA 6 Gbit/s carries (572 MiB/s)."
+    );
+}
+
+#[test]
+fn reads_and_writes_far_apart() {
+    let both = |reads, writes| {
+        Bench::new(&["."])
+            .row(0, "random-read-q1", 4096, &[reads; 3])
+            .row(0, "random-write-q1", 4096, &[writes; 3])
+            .findings()
+            .summary
+    };
+    assert_eq!(both(1440, 19)[1], "Random reads are 76 times as fast as random writes.");
+    assert_eq!(both(3000, 18_000)[1], "Random writes are 6 times as fast as random reads.");
+    assert_eq!(both(200, 100).len(), 2);
+}
+
+/// No yardstick is held against what an emulator did.
+#[test]
+fn an_emulated_machine_is_told_first_and_held_against_nothing() {
+    let bench = Bench::new(&["."])
+        .row(0, "random-write-q1", 4096, &[9000; 3])
+        .row(0, "sequential-read", 1 << 20, &[500; 3])
+        .emulated();
+    assert_eq!(
+        bench.findings().summary,
+        [
+            "Emulated: QEMU TCG carried out each instruction in the place of a processor. Times and \
+             rates are those of the emulator and say nothing of hardware.",
+            "Both rows are suspect."
+        ]
+    );
+}
+
+#[test]
+fn nothing_is_advised_from_a_suspect_number_and_a_wide_interval_stands_beside_its_number() {
+    let slow = |trials: &[u64]| Bench::new(&["."]).row(0, "random-write-q1", 4096, trials);
+    let told = |bench: Bench| bench.findings().summary[0].clone();
+    assert_eq!(
+        told(slow(&[20, 20, 20])),
+        "Random 4 KiB writes: 20 per second; a 5400 rpm laptop disk manages 90: do not run an operating \
+         system from this drive."
+    );
+    assert_eq!(
+        slow(&[20, 20, 20]).each(|trial| testing::processors(trial).steal = 50).findings().summary
+            [1],
+        "Random 4 KiB writes: about 20 per second (suspect); a 5400 rpm laptop disk manages 90."
+    );
+    let wide = told(slow(&[10, 20, 28]));
+    assert!(wide.starts_with("Random 4 KiB writes: 17.8 per second (95 % interval 4."), "{wide}");
+    // What a page calls wide is never said alone, and the row of it says so too.
+    let found = slow(&[17, 20, 23]).findings();
+    assert!(found.summary[0].contains(" (95 % interval 13.6 "), "{:?}", found.summary);
+    let row =
+        |found: &Findings| found.cells.iter().find(|cell| cell.metric == "iops").unwrap().wide;
+    assert!(row(&found) && !row(&slow(&[19, 20, 21]).findings()));
+}
+
+#[test]
+fn suspect_numbers_say_so() {
+    let found = Bench::new(&["."])
+        .row(0, "random-write-q1", 4096, &[9000, 9000, 9000])
+        .each(|trial| testing::processors(trial).steal = 50)
+        .findings();
+    assert_eq!(
+        found.summary,
+        [
+            "Not measured alone: the hypervisor gave the processors to others, in 3 of 3 trials. \
+             Quiet the machine and measure again.",
+            "Random 4 KiB writes: about 9,000 per second (suspect), one after another (a 5400 rpm laptop disk: \
+             90).",
+            "The row is suspect.",
+        ]
+    );
+}
+
+#[test]
+fn invalid_numbers_are_told_to_be_invalid_and_nothing_else() {
+    let found = Bench::new(&["."])
+        .row(0, "random-read-q1", 4096, &[500_000; 3])
+        .each(|trial| testing::device(trial).run.read_bytes = 0)
+        .row(0, "sequential-read", 1 << 20, &[400; 3])
+        .each(|trial| testing::device(trial).run.read_bytes = 0)
+        .row(0, "sync-write", 4096, &[200; 3])
+        .findings();
+    assert_eq!(
+        found.summary,
+        [
+            "random-read-q1 and sequential-read are invalid: they measure the memory of this \
+             computer, not the drive.",
+            "A database or mail server that syncs every commit waits 5 ms for each on average: \
+             200 commits per second, one after another.",
+            "Of 3 rows: 1 trusted, 2 invalid.",
+        ]
+    );
+}
+
+#[test]
+fn memory_is_said_to_be_memory() {
+    let mut bench = Bench::new(&["."]).row(0, "random-write-q1", 4096, &[500_000; 3]).row(
+        0,
+        "random-read-q1",
+        4096,
+        &[500_000; 3],
+    );
+    bench.environment.sites[0].backing = Backing::Memory;
+    assert_eq!(
+        bench.findings().summary,
+        ["Both rows are invalid: they measure memory, not a drive."]
+    );
+}
+
+#[test]
+fn never_more_than_five() {
+    let found = Bench::new(&["."])
+        .row(0, "random-read-q1", 4096, &[1440; 3])
+        .row(0, "random-write-q1", 4096, &[19; 3])
+        .row(0, "sync-write", 4096, &[10; 3])
+        .row(0, "sequential-read", 1 << 20, &[90; 3])
+        .findings();
+    assert_eq!(found.summary.len(), 5);
+    assert!(found.summary[4].starts_with("All 4 rows are trusted"));
+}
+
+#[test]
+fn others_work_during_most_trials_stands_first() {
+    let bench = |hit: u32| {
+        Bench::new(&["."]).row(0, "random-read-q1", 4096, &[2000, 2000, 2000]).each(move |trial| {
+            if trial.replicate <= hit {
+                testing::device(trial).gap.read_bytes = 80 << 20;
+                testing::cpu(trial).busy_ns = Presence::Present(2_000_000_000);
+                testing::measured(trial).waited_ns = Some(500_000_000);
+            }
+        })
+    };
+    assert_eq!(
+        bench(2).findings().summary[0],
+        "Not measured alone: other programs used the drive and other programs had the processors, \
+         in 2 of 3 trials. Quiet the machine and measure again."
+    );
+    let told = bench(1).findings().summary;
+    assert!(!told.iter().any(|sentence| sentence.contains("Not measured alone")), "{told:?}");
+}

@@ -1,0 +1,38 @@
+//! Workloads that an owner knows of, by what they do and not by what they are called.
+
+use assay_kinds::work::io::Pattern;
+
+use super::super::facts;
+use super::super::rows::Row;
+
+/// Bytes of a small operation.
+const SMALL: u64 = 4096;
+
+/// What owners ask of a drive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Usual {
+    /// Small random reads, one after the other.
+    RandomRead,
+    /// Small random writes, one after the other.
+    RandomWrite,
+    /// Small writes, each synced before the next.
+    Commit,
+    /// Reads from the first byte to the last.
+    SequentialRead,
+    /// Writes from the first byte to the last.
+    SequentialWrite,
+}
+
+/// Which of them a row is.
+pub(super) fn usual(row: &Row<'_>) -> Option<Usual> {
+    let io = facts::io(row.workload)?;
+    let single = io.size_bytes == SMALL && row.workload.work.asked_in_flight() == 1;
+    match (io.pattern, io.only_reads(), io.only_writes()) {
+        (Pattern::Sequential, true, _) => Some(Usual::SequentialRead),
+        (Pattern::Sequential, _, true) if !io.data_sync => Some(Usual::SequentialWrite),
+        (Pattern::Random, true, _) if single => Some(Usual::RandomRead),
+        (_, _, true) if single && io.data_sync => Some(Usual::Commit),
+        (Pattern::Random, _, true) if single => Some(Usual::RandomWrite),
+        _ => None,
+    }
+}

@@ -1,0 +1,301 @@
+//! Rates over the area: what evenly spaced operations say of each tenth of it.
+
+use assay_base::quantity::units::show;
+use assay_kinds::work::io::{self, random_offsets, sample_offset};
+use assay_stats::geometric_mean;
+use assay_study::findings::{Accesses, Band, CellTrial, Extremes, Spot, Surface};
+use assay_study::results::plan::{Area, Plan};
+use assay_study::results::record::Status;
+
+use super::cells::summarised;
+use super::rows::{Measured, Row};
+use super::series::cell_trial;
+
+/// Parts of an area.
+const BANDS: u64 = 10;
+/// Places up to which each is told.
+const MOST_PLACES: u64 = 400;
+
+/// The surface of a row that has one; the second copy of the baseline is left to the noise floor.
+pub(super) fn of_row(plan: &Plan, row: &Row<'_>) -> Option<Surface> {
+    if row.workload.control || row.trials.is_empty() {
+        return None;
+    }
+    let area = plan.surveys.get(row.workload.target)?.area;
+    surface(&row.workload.own_part(&area), row)
+}
+
+/// None for another pattern, whose offsets the plan does not tell.
+fn surface(area: &Area, row: &Row<'_>) -> Option<Surface> {
+    let io = io::Planned::of(&row.workload.work)?;
+    sample_offset(io, area, 0)?;
+    let places = places(io, area, row);
+    let rates: Vec<f64> = places.iter().map(|place| place.bandwidth_bytes_per_s).collect();
+    Some(Surface {
+        workload: row.workload.name.clone(),
+        arm: row.arm.clone(),
+        trust: row.trust,
+        bands: (0..BANDS).map(|band| one(io, area, row, band)).collect(),
+        whole: extremes(&rates, one_after_the_other),
+        places,
+        note: cut_short(row),
+    })
+}
+
+/// Each place of a row with its rate; none where there are too many to be drawn.
+fn places(io: &io::Planned, area: &Area, row: &Row<'_>) -> Vec<Spot> {
+    let count = io.operations.filter(|count| *count <= MOST_PLACES).unwrap_or(0);
+    let bytes = f64::from(io.size_bytes());
+    let one = |index: u64| {
+        let at = sample_offset(io, area, index)?;
+        let trials = standing(row).filter_map(counted);
+        let ns = trials.filter_map(|one| one.sample_latencies_ns.get(usize::try_from(index).ok()?));
+        let rates: Vec<f64> =
+            ns.filter(|ns| **ns > 0).map(|ns| bytes / (*ns as f64 / 1e9)).collect();
+        Some(Spot {
+            percent: percent(area, at),
+            n: rates.len(),
+            bandwidth_bytes_per_s: geometric_mean(&rates)?.mean,
+            min: rates.iter().copied().reduce(f64::min)?,
+            max: rates.iter().copied().reduce(f64::max)?,
+        })
+    };
+    (0..count).filter_map(one).collect()
+}
+
+/// Trials that nothing disturbed.
+fn standing<'a, 'r>(row: &'r Row<'a>) -> impl Iterator<Item = &'r Measured<'a>> {
+    row.trials.iter().filter(|trial| trial.record.status == Status::Ok)
+}
+
+/// Where an offset lies in its area.
+fn percent(area: &Area, at: u64) -> f64 {
+    100.0 * at.saturating_sub(area.start) as f64 / area.length.max(1) as f64
+}
+
+/// The lowest and highest of several values, with their mean.
+fn extremes(values: &[f64], mean: fn(&[f64]) -> f64) -> Option<Extremes> {
+    Some(Extremes {
+        lowest: values.iter().copied().reduce(f64::min)?,
+        mean: mean(values),
+        highest: values.iter().copied().reduce(f64::max)?,
+    })
+}
+
+fn arithmetic(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// Mean rate over places of equal size that are gone to one after the other: all bytes by all of the time,
+/// as the row has it.
+fn one_after_the_other(rates: &[f64]) -> f64 {
+    rates.len() as f64 / rates.iter().map(|rate| rate.recip()).sum::<f64>()
+}
+
+/// Single operations of a row whose offsets follow from the seeds of its trials.
+pub(super) fn accesses(plan: &Plan, row: &Row<'_>) -> Option<Accesses> {
+    let area = plan.surveys.get(row.workload.target)?.area;
+    let area = row.workload.own_part(&area);
+    let io = io::Planned::of(&row.workload.work).filter(|_| !row.workload.control)?;
+    drop(random_offsets(io, &area, 0)?);
+    let trials: Vec<&Measured<'_>> = standing(row).collect();
+    let samples = || trials.iter().filter_map(|trial| counted(trial));
+    let all = samples().flat_map(|one| &one.sample_latencies_ns).map(|ns| *ns as f64);
+    let whole = extremes(&all.collect::<Vec<f64>>(), arithmetic)?;
+    // What was run again has drawn anew.
+    let planned = |trial: &&Measured<'_>| {
+        let own = plan.trials.iter().find(|own| own.order == trial.record.order)?;
+        let is_first = trial.record.repeats.is_none() && !own.is_lead_in();
+        (is_first && own.workload == trial.record.workload).then_some(own.seed)
+    };
+    let first = trials.iter().find_map(|trial| Some((planned(trial)?, counted(trial)?)));
+    let dots = first.map(|(seed, counted)| {
+        let offsets = random_offsets(io, &area, seed).into_iter().flatten();
+        let places = offsets.map(|at| percent(&area, at));
+        places.zip(counted.sample_latencies_ns.iter().copied()).collect()
+    });
+    Some(Accesses {
+        workload: row.workload.name.clone(),
+        arm: row.arm.clone(),
+        trust: row.trust,
+        n: samples().count(),
+        whole,
+        dots: dots.unwrap_or_default(),
+    })
+}
+
+/// Trials whose time was over before their last place.
+fn cut_short(row: &Row<'_>) -> Option<String> {
+    let places = row.workload.work.operations()?;
+    let reached = |trial: &Measured<'_>| {
+        counted(trial).map(|counted| counted.sample_latencies_ns.len() as u64)
+    };
+    let reached: Vec<u64> = row.counting().filter_map(reached).collect();
+    let (cut, fewest) = (reached.iter().filter(|one| **one < places).count(), reached.iter().min());
+    fewest.filter(|_| cut > 0).map(|fewest| {
+        format!(
+            "the time of {} ended {cut} of {} trials early, after {} of {} places at the \
+             earliest: a longer time shows the rest",
+            show::duration(row.workload.time_ns as f64),
+            reached.len(),
+            show::count(*fewest),
+            show::count(places)
+        )
+    })
+}
+
+fn one(io: &io::Planned, area: &Area, row: &Row<'_>, band: u64) -> Band {
+    let rate = |trial: &Measured<'_>| rate(io, area, trial, band);
+    let trials: Vec<CellTrial> =
+        row.trials.iter().map(|trial| cell_trial(trial, rate(trial))).collect();
+    let values = summarised(&trials);
+    let share = |band: u64| (band * 100 / BANDS) as u32;
+    Band {
+        from_percent: share(band),
+        to_percent: share(band + 1),
+        n: values.len(),
+        bandwidth_bytes_per_s: geometric_mean(&values).map(|centre| centre.mean),
+        min: values.iter().copied().reduce(f64::min),
+        max: values.iter().copied().reduce(f64::max),
+    }
+}
+
+/// Bytes per second of service time of one trial in one band; none where it has no sample there.
+fn rate(io: &io::Planned, area: &Area, trial: &Measured<'_>, band: u64) -> Option<f64> {
+    let counted = counted(trial)?;
+    let own = (0..).zip(&counted.sample_latencies_ns).filter(|(index, _)| {
+        sample_offset(io, area, *index).is_some_and(|at| band_of(area, at) == band)
+    });
+    let (samples, ns) = own.fold((0, 0_u64), |(count, sum), (_, ns)| (count + 1, sum + ns));
+    let bytes = samples * io.size.0;
+    (ns > 0).then(|| bytes as f64 / (ns as f64 / 1e9))
+}
+
+fn counted<'a>(trial: &'a Measured<'_>) -> Option<&'a io::Detail> {
+    io::Detail::of(trial.record.measured.as_ref()?)
+}
+
+/// The band that an offset begins in.
+fn band_of(area: &Area, offset: u64) -> u64 {
+    let within = u128::from(offset - area.start) * u128::from(BANDS);
+    (within / u128::from(area.length.max(1))) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_kinds::work::io::Pattern;
+    use assay_study::findings::{Surface, Trust};
+
+    use super::super::tests::Bench;
+    use crate::truth::testing;
+
+    const PLACES: u64 = 100;
+
+    #[test]
+    fn each_place_has_its_rate_and_all_have_a_lowest_mean_and_highest() {
+        let found = surface(&bench());
+        assert_eq!((found.places.len(), found.places[95].n), (100, 3));
+        let mib = f64::from(1 << 20);
+        let near = |value: f64, expected: f64| (value / expected - 1.0).abs() < 1e-9;
+        let (last, whole) = (&found.places[95], found.whole.unwrap());
+        assert!((last.percent - 95.0).abs() < 1e-9, "{last:?}");
+        assert!(near(last.max, 50.0 * mib) && near(last.min, 50.0 * mib / 3.0), "{last:?}");
+        let most = 100.0 * mib / 6.0_f64.cbrt();
+        assert!(near(whole.highest, most) && near(whole.lowest, most / 2.0), "{whole:?}");
+        // 90 places take 1 each, 10 take 2: 100 in 110.
+        assert!(near(whole.mean, most / 1.1), "{whole:?}");
+    }
+
+    #[test]
+    fn random_accesses_have_the_places_that_their_seed_drew() {
+        let mut bench = Bench::new(&["/mnt/card"])
+            .row(0, "access", 4096, &[4, 4])
+            .each(|trial| testing::counted(trial).sample_latencies_ns = vec![100, 300, 200, 400]);
+        let workload = bench.plan.workloads.last_mut().unwrap();
+        let io = testing::io_of(workload);
+        (io.pattern, io.operations, io.threads, io.depth) = (Pattern::Random, Some(4), 1, 1);
+        let found = bench.findings().accesses.remove(0);
+        let whole = found.whole;
+        assert_eq!((whole.lowest, whole.mean, whole.highest), (100.0, 250.0, 400.0));
+        assert_eq!(found.n, 2);
+        let ns: Vec<u64> = found.dots.iter().map(|(_, ns)| *ns).collect();
+        assert!(ns.is_empty() || ns == [100, 300, 200, 400], "{ns:?}");
+        assert!(found.dots.iter().all(|(percent, _)| (0.0..100.0).contains(percent)));
+        let workload = bench.plan.workloads.last_mut().unwrap();
+        testing::io_of(workload).depth = 8;
+        assert!(bench.findings().accesses.is_empty());
+    }
+
+    /// Three trials of 100 reads of 1 MiB; the last tenth of the area is half as fast.
+    fn bench() -> Bench {
+        let mut bench = Bench::new(&["/mnt/card"])
+            .row(0, "surface-read-q1", 1 << 20, &[100, 100, 100])
+            .each(|trial| {
+                let slow = |place| if place < 90 { 10_000_000 } else { 20_000_000 };
+                let factor = u64::from(trial.replicate);
+                testing::counted(trial).sample_latencies_ns =
+                    (0..PLACES).map(|place| factor * slow(place)).collect();
+            });
+        bench.plan.surveys[0].area.length = 1000 << 20;
+        let workload = bench.plan.workloads.last_mut().unwrap();
+        let io = testing::io_of(workload);
+        (io.pattern, io.operations) = (Pattern::Spread, Some(PLACES));
+        bench
+    }
+
+    fn surface(bench: &Bench) -> Surface {
+        let mut found = bench.findings().surfaces;
+        assert_eq!(found.len(), 1);
+        found.remove(0)
+    }
+
+    #[test]
+    fn bands_are_the_rates_of_their_samples_over_the_trials() {
+        let found = surface(&bench());
+        assert_eq!((found.trust, found.note), (Some(Trust::Trusted), None));
+        let bands: Vec<_> = found.bands.iter().map(|b| (b.from_percent, b.to_percent)).collect();
+        assert_eq!((bands.len(), bands[0], bands[9]), (10, (0, 10), (90, 100)));
+        let mib = f64::from(1 << 20);
+        for (index, band) in found.bands.iter().enumerate() {
+            let fast = if index < 9 { 100.0 * mib } else { 50.0 * mib };
+            let near =
+                |value: Option<f64>, expected: f64| (value.unwrap() / expected - 1.0).abs() < 1e-9;
+            assert_eq!(band.n, 3);
+            assert!(near(band.max, fast) && near(band.min, fast / 3.0), "{band:?}");
+            // Trials at 1, 1/2 and 1/3 of it.
+            assert!(near(band.bandwidth_bytes_per_s, fast / 6.0_f64.cbrt()), "{band:?}");
+        }
+    }
+
+    #[test]
+    fn what_time_cut_off_has_no_number_and_is_told() {
+        let cut = bench().each(|trial| {
+            if trial.replicate > 1 {
+                testing::counted(trial).sample_latencies_ns.truncate(45);
+            }
+        });
+        let found = surface(&cut);
+        let counts: Vec<usize> = found.bands.iter().map(|band| band.n).collect();
+        assert_eq!(counts, [3, 3, 3, 3, 3, 1, 1, 1, 1, 1]);
+        assert_eq!(
+            found.note.as_deref(),
+            Some(
+                "the time of 800 ms ended 2 of 3 trials early, after 45 of 100 places at the \
+                 earliest: a longer time shows the rest"
+            )
+        );
+        let none = bench().each(|trial| testing::counted(trial).sample_latencies_ns.truncate(20));
+        let found = surface(&none);
+        let last = &found.bands[9];
+        assert_eq!((last.n, last.bandwidth_bytes_per_s, last.min, last.max), (0, None, None, None));
+    }
+
+    #[test]
+    fn trust_is_that_of_the_workload_and_other_patterns_have_no_surface() {
+        let invalid = bench().each(|trial| testing::device(trial).run.read_bytes = 0);
+        assert_eq!(surface(&invalid).trust, Some(Trust::Invalid));
+        let plain = Bench::new(&["."]).row(0, "random-read", 4096, &[9, 9]).findings();
+        assert!(plain.surfaces.is_empty());
+        assert!(!serde_json::to_string(&plain).unwrap().contains("surfaces"));
+    }
+}

@@ -1,0 +1,203 @@
+//! Verdicts: arms against their baseline, and what else a grid of arms can be asked (rules R3 to
+//! R8, R10, R11). Pure; the one place where better, worse and equivalent are said.
+
+mod advice;
+mod answers;
+mod arms;
+mod bound;
+mod checks;
+mod comparisons;
+mod contrasts;
+mod effects;
+mod load;
+mod noise;
+mod notes;
+mod orders;
+mod outliers;
+mod pairs;
+mod ranks;
+mod tied;
+mod trends;
+mod unpaired;
+pub(super) mod words;
+mod words_of_advice;
+
+pub(super) use advice::Stage;
+pub(super) use comparisons::{correct, word as verdict_word};
+pub(super) use load::judge_across;
+pub(super) use outliers::mark;
+pub(super) use words::across as across_words;
+pub use words::note as note_words;
+
+use assay_base::catalogue::About;
+use assay_kinds::work::metrics::is_of_speed;
+use assay_study::findings::answers::Answer;
+use assay_study::findings::measurements::Measurements;
+use assay_study::findings::{
+    Advice, Check, Comparison, Effect, Interaction, NoiseFloor, Rank, Trend, Trust, Verdict,
+};
+use assay_study::results::design::Design;
+use assay_study::results::plan::level_words;
+
+use arms::Question;
+
+/// Rules that look at two arms at once, or at two windows.
+pub static COMPARED: &[&About] = &[&load::ABOUT, &super::windows::ABOUT];
+
+/// The verdict across days, where nothing can be shown to be equivalent.
+pub(super) fn verdict_of_ends(ends: [f64; 2], higher_is_better: bool) -> Verdict {
+    match (ends[0] > 1.0, ends[1] < 1.0) {
+        (true, _) if higher_is_better => Verdict::Better,
+        (_, true) if !higher_is_better => Verdict::Better,
+        (false, false) => Verdict::Inconclusive,
+        _ => Verdict::Worse,
+    }
+}
+
+/// Error of each of so many comparisons in a study.
+pub(super) fn error_of_family(design: &Design, comparisons: usize) -> f64 {
+    bound::Bound::of(design, comparisons).alpha
+}
+
+/// Everything that comparing arms says.
+pub(super) struct Verdicts {
+    pub comparisons: Vec<Comparison>,
+    pub effects: Vec<Effect>,
+    pub interactions: Vec<Interaction>,
+    pub trends: Vec<Trend>,
+    pub ranks: Vec<Rank>,
+    pub noise_floor: Option<NoiseFloor>,
+    pub advice: Vec<Advice>,
+    pub answers: Vec<Answer>,
+    pub checks: Vec<Check>,
+    /// Whether it ran to confirm an earlier study's winner, or can be confirmed.
+    pub stage: Stage,
+}
+
+/// Compares all arms of all workloads. `stage` says whether the study is the first one or
+/// confirms another; on an emulated machine nothing is said from times and rates.
+pub(super) fn verdicts(measured: &Measurements, stage: Stage, emulated: bool) -> Verdicts {
+    let design = &measured.design;
+    let mut questions: Vec<Question<'_>> = arms::questions(&measured.series, &measured.live);
+    let judged = design.margin.is_some();
+    // Without a margin there are ratios alone, and of the metric that matters most.
+    let asked = questions.iter().filter(|question| judged || question.primary);
+    let mut comparisons: Vec<Comparison> =
+        asked.flat_map(|question| comparisons::comparisons(design, question)).collect();
+    load::judge(design, &questions, &measured.live, &mut comparisons);
+    orders::judge(design, &questions, &mut comparisons);
+    // The others are asked nothing more, and there may be a quarter of a million runs in them.
+    questions.retain(|question| question.primary);
+    let primary: Vec<&Question<'_>> = questions.iter().collect();
+    let noise_floor = noise::floor(design, &primary);
+    let mut checks = checks::checks(design, &primary, noise_floor.as_ref());
+    // Numbers that are not what they say they are have no place among the others.
+    let sound = measured.series.iter().filter(|one| one.trust != Some(Trust::Invalid));
+    let sound: Vec<Question<'_>> = arms::questions(sound, &measured.live);
+    let told = judged && !measured.unfinished;
+    let answers = if told {
+        answers::answers(design, (&sound, emulated), &measured.series, &comparisons)
+    } else {
+        Vec::new()
+    };
+    let knees = answers::knees(design, &sound, &measured.series);
+    let unequal: Vec<String> = comparisons
+        .iter()
+        .filter(|one| load::is_unequal(one))
+        .map(|one| one.workload.clone())
+        .collect();
+    let all = &sound;
+    let sound: Vec<&Question<'_>> = sound.iter().filter(|question| question.primary).collect();
+    checks.extend(load::checks(&comparisons));
+    if measured.unfinished {
+        comparisons::withhold(design, &mut comparisons);
+    }
+    if emulated {
+        comparisons::of_an_emulator(design, &mut comparisons);
+    }
+    let grid = if judged && !measured.unfinished { sound } else { Vec::new() };
+    if !grid.is_empty() {
+        checks.extend(checks::left_out(&primary, &grid));
+    }
+    // Where the load differs, arms have no places and no effects either.
+    let stands = |question: &&Question<'_>| {
+        let speaks = !emulated || !is_of_speed(question.metric);
+        speaks && !unequal.iter().any(|name| name == question.workload)
+    };
+    let grid: Vec<&Question<'_>> = grid.into_iter().filter(stands).collect();
+    let grid = grid.as_slice();
+    // Where one factor varies, its levels averaged over those of the others are its arms once more.
+    let several = if design.varied().count() > 1 { grid } else { &[] };
+    let ranks: Vec<Rank> =
+        grid.iter().filter_map(|question| ranks::rank(design, question)).collect();
+    let effects::Grid { effects, interactions } = effects::grid(design, several);
+    let trends = grid.iter().flat_map(|question| trends::trends(design, question)).collect();
+    let evidence = advice::Evidence {
+        design,
+        questions: grid,
+        all,
+        comparisons: &comparisons,
+        effects: &effects,
+        ranks: &ranks,
+        knees: &knees,
+        unmeasured: &unmeasured(measured),
+    };
+    let advice = advice::advice(&evidence, stage);
+    let mut told = Verdicts {
+        comparisons,
+        effects,
+        interactions,
+        trends,
+        ranks,
+        noise_floor,
+        advice,
+        answers,
+        checks,
+        stage,
+    };
+    doubt(grid, &mut told);
+    told
+}
+
+/// Says of what rests on several arms at once that some of their numbers are suspect.
+fn doubt(grid: &[&Question<'_>], told: &mut Verdicts) {
+    let own = |name: &str| {
+        let of = grid.iter().filter(|question| question.workload == name);
+        of.flat_map(|question| &question.arms).any(|runs| runs.trust == Some(Trust::Suspect))
+    };
+    let ranks = told.ranks.iter_mut().map(|one| (&one.workload, &mut one.text));
+    let effects = told.effects.iter_mut().map(|one| (&one.workload, &mut one.text));
+    let both = told.interactions.iter_mut().map(|one| (&one.workload, &mut one.text));
+    let trends = told.trends.iter_mut().map(|one| (&one.workload, &mut one.text));
+    for (name, text) in ranks.chain(effects).chain(both).chain(trends) {
+        if own(name) {
+            *text = words::from_suspect_numbers(text);
+        }
+    }
+}
+
+/// Levels of which there is no number, in words.
+fn unmeasured(measured: &Measurements) -> Vec<String> {
+    let there = |name: &str, level: &String| {
+        let own = measured.series.iter().filter(|one| one.arm.get(name) == Some(level));
+        own.flat_map(|one| &one.trials).any(|trial| trial.value.is_some())
+    };
+    let levels = measured.design.factors.iter().flat_map(|factor| {
+        let absent = factor.levels.iter().filter(|level| !there(&factor.name, level));
+        absent.map(|level| level_words(&factor.name, level))
+    });
+    levels.collect()
+}
+
+#[cfg(test)]
+mod advice_tests;
+#[cfg(test)]
+mod answers_tests;
+#[cfg(test)]
+mod sentences_tests;
+#[cfg(test)]
+mod tests;
+#[cfg(test)]
+mod told_tests;
+#[cfg(test)]
+mod trends_tests;

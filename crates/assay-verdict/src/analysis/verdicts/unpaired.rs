@@ -1,0 +1,46 @@
+//! Groups that share no replicates: trials that were recorded and not made have no pairs, and each group
+//! has as many as it has (R13's two-sample interval, Welch's).
+
+use assay_base::quantity::Scale;
+use assay_stats::{FEWEST_FOR_INTERVAL, Sample, welch};
+use assay_study::findings::{Comparison, Difference, Kind};
+
+use super::arms::Runs;
+use super::bound::exp;
+
+/// Puts the difference of two groups in the place of that of their pairs.
+pub(super) fn put(
+    found: &mut Comparison,
+    (baseline, arm): (&Runs<'_>, &Runs<'_>),
+    alphas: &[f64; 2],
+    scale: Scale,
+) {
+    let levels = |runs: &Runs<'_>| -> Vec<f64> {
+        runs.first.values().filter(|run| !run.disturbed).map(|run| run.level).collect()
+    };
+    let sides = [levels(baseline), levels(arm)];
+    found.kind = Kind::Unpaired;
+    found.n = sides[0].len().min(sides[1].len());
+    (found.means, found.ratio, found.difference) = (None, None, None);
+    (found.ci95, found.ci95_family, found.ci_equivalence) = (None, None, None);
+    (found.sd_log, found.p_holm, found.p_sign_flip) = (None, None, None);
+    (found.within_margin, found.replicates_needed) = (false, None);
+    let samples = [Sample::of(&sides[0]), Sample::of(&sides[1])];
+    let [Some(first), Some(second)] = samples else { return };
+    // A mean of one or two is chance, and looks like a finding.
+    let Some(test) = welch(&first, &second).filter(|_| found.n >= FEWEST_FOR_INTERVAL) else {
+        return;
+    };
+    let [single, family] = alphas.map(|alpha| test.interval(alpha));
+    let family = family.filter(|_| found.primary);
+    found.p_holm = Some(test.p);
+    if scale == Scale::Ratio {
+        found.means = Some([second.mean.exp(), first.mean.exp()]);
+        found.ratio = Some(test.difference.exp()).filter(|ratio| ratio.is_finite());
+        (found.ci95, found.ci95_family) = (single.and_then(exp), family.and_then(exp));
+    } else {
+        let (value, ci95, ci95_family) = (test.difference, single, family);
+        found.means = Some([second.mean, first.mean]);
+        found.difference = Some(Difference { value, ci95, ci95_family });
+    }
+}

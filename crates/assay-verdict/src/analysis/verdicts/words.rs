@@ -1,0 +1,608 @@
+//! The sentences of comparisons. Each says what the numbers say and no more; each is a snapshot.
+
+mod answers;
+mod notes;
+mod trends;
+
+pub(super) use answers::*;
+pub(in crate::analysis) use notes::load;
+pub use notes::note;
+pub(super) use notes::orders;
+pub(super) use trends::trend;
+
+use assay_base::quantity::Better;
+use assay_base::quantity::units::show::{self, share as percent};
+use assay_kinds::work::metrics::noun;
+use assay_stats::FEWEST_FOR_INTERVAL;
+use assay_study::findings::notes::Note;
+use assay_study::findings::{
+    Comparison, Effect, Interaction, Kind, NoiseFloor, Place, Rank, Verdict,
+};
+use assay_study::results::design::{Design, LeadIn, Order, Stopping};
+use assay_study::results::plan::{Arm, arm_in_words, level_words};
+
+/// Why a study gets no verdict: a drift and a difference of its arms cannot be told apart.
+pub(super) fn no_verdict(order: Order) -> Option<&'static str> {
+    match order {
+        Order::Sequential => Some(
+            "no verdict: the settings ran one after the other, so drift and difference cannot be told \
+             apart",
+        ),
+        Order::Unknown => Some(
+            "no verdict: the order of the trials is not known, so drift and difference cannot be \
+             told apart",
+        ),
+        Order::Recorded => Some(
+            "no verdict: nobody drew which came when, so whatever else changed with them may be the \
+             reason",
+        ),
+        Order::Random | Order::Chained | Order::Rcbd | Order::Crd => None,
+    }
+}
+
+/// Why numbers of an emulated machine get no verdict.
+pub(in crate::analysis) const NO_VERDICT_EMULATED: &str =
+    "no verdict: on an emulated machine times and rates say nothing of hardware";
+
+/// An arm for a sentence, by what varies.
+pub(super) fn short_words(arm: &Arm, design: &Design) -> String {
+    arm_in_words(arm.iter().filter(|(factor, _)| design.tells(factor)))
+}
+
+/// `1 replicate`, `6 replicates`.
+pub(super) fn replicates(count: usize) -> String {
+    counted(count, "replicate")
+}
+
+/// A number of things.
+pub(in crate::analysis) fn counted(count: usize, thing: &str) -> String {
+    if count == 1 { format!("1 {thing}") } else { format!("{count} {thing}s") }
+}
+
+/// A comparison in one sentence.
+pub(super) fn comparison(found: &Comparison, design: &Design) -> String {
+    let (arm, base) = (short_words(&found.arm, design), short_words(&found.baseline, design));
+    let Some(amount) = amount(found) else {
+        return match found.n {
+            n if design.order == Order::Recorded => {
+                let few = counted(n, "number");
+                format!("{arm} and {base}: too few to compare, one has {few} and it takes 3.")
+            }
+            0 => format!("{arm} and {base} have no complete and undisturbed pair: inconclusive."),
+            n => format!("{arm} and {base} have {}: inconclusive, it takes 3.", counted(n, "pair")),
+        };
+    };
+    let interval = interval(found, design);
+    let plain = match found.difference {
+        None if found.cannot_tell() => {
+            format!("how {arm} compares with {base} cannot be determined")
+        }
+        Some(_) => format!("{arm} against {base}: {amount}"),
+        None => format!("{arm} has {amount} of {base}"),
+    };
+    match found.verdict {
+        None => format!("{plain}{interval}."),
+        Some(Verdict::Inconclusive) if !design.order.tells_arms_from_time() => {
+            let why = no_verdict(design.order).unwrap_or_default();
+            format!("{plain}{interval}; {why}.")
+        }
+        Some(verdict @ (Verdict::Better | Verdict::Worse)) => {
+            let word = if verdict == Verdict::Better { "better" } else { "worse" };
+            let small = if found.within_margin { small(found) } else { String::new() };
+            format!("{arm} is {word} than {base}: {amount}{interval}{small}.")
+        }
+        Some(Verdict::Equivalent) => {
+            let margin = found.margin.map(percent).unwrap_or_default();
+            let told = one_sided(found).unwrap_or(interval);
+            format!("{arm} is equivalent to {base} within {margin}: {amount}{told}.")
+        }
+        Some(Verdict::Inconclusive) => {
+            format!("{plain}{interval}: inconclusive{}.", needed(found))
+        }
+    }
+}
+
+/// `1.042 times the bandwidth`, or a difference in the metric's unit.
+pub(super) fn amount(found: &Comparison) -> Option<String> {
+    match (&found.difference, found.ratio) {
+        (Some(difference), _) => {
+            Some(format!("{:+} in {}", rounded(difference.value), noun(&found.metric)))
+        }
+        (None, Some(ratio)) => {
+            let ratio = match found.ci95_family.or(found.ci95) {
+                Some(ends) => show::ratios(ratio, ends)[0].clone(),
+                None => show::ratio(ratio),
+            };
+            Some(format!("{ratio} times the {}", noun(&found.metric)))
+        }
+        (None, None) => None,
+    }
+}
+
+/// The ends of the interval that the verdict is read from.
+pub(super) fn ends(found: &Comparison) -> Option<[String; 2]> {
+    match (&found.difference, found.ratio) {
+        (Some(difference), _) => {
+            let ends = difference.ci95_family.or(difference.ci95)?;
+            Some(ends.map(|end| format!("{:+}", rounded(end))))
+        }
+        (None, ratio) => {
+            let [_, low, high] = show::ratios(ratio?, found.ci95_family.or(found.ci95)?);
+            Some([low, high])
+        }
+    }
+}
+
+/// The same in brackets, with what it rests on.
+fn interval(found: &Comparison, design: &Design) -> String {
+    let pairs = replicates(found.n);
+    let name = match design.stopping {
+        Stopping::Fixed => "95 % interval",
+        Stopping::Looks { .. } => "95 % interval over all looks",
+        Stopping::Open { .. } => "95 % interval at any stop",
+    };
+    match ends(found) {
+        Some([low, high]) => format!(" ({name} {low} to {high}, {pairs})"),
+        None => format!(" ({pairs}, no interval)"),
+    }
+}
+
+/// The interval that *equivalent* is read from, which is narrower than the others'.
+fn one_sided(found: &Comparison) -> Option<String> {
+    let ends = found.ci_equivalence?;
+    let [_, low, high] = show::ratios(found.ratio?, ends);
+    Some(format!(" (two one-sided tests {low} to {high}, {})", replicates(found.n)))
+}
+
+fn small(found: &Comparison) -> String {
+    let margin = found.margin.map(percent).unwrap_or_default();
+    format!("; the difference is smaller than the margin of {margin}")
+}
+
+fn needed(found: &Comparison) -> String {
+    let margin = found.margin.map(percent).unwrap_or_default();
+    match found.replicates_needed {
+        Some(count) => {
+            let count = show::about(u64::from(count));
+            format!("; {count} replicates in all would resolve a difference of {margin}")
+        }
+        None => String::new(),
+    }
+}
+
+/// Workloads that are named where the numbers of several tell nothing.
+const MOST_WORKLOADS: usize = 4;
+
+/// Comparisons of which the numbers tell nothing yet, in one sentence; nothing where there is none.
+pub(in crate::analysis) fn undecided(found: &[&Comparison], all: usize) -> Option<String> {
+    let needed = || found.iter().filter_map(|one| one.replicates_needed).map(u64::from);
+    let (least, most) = needed().min().zip(needed().max())?;
+    let margin = found.first()?.margin.map(percent).unwrap_or_default();
+    let mut workloads: Vec<&str> = found.iter().map(|one| one.workload.as_str()).collect();
+    workloads.dedup();
+    let more = workloads.len().saturating_sub(MOST_WORKLOADS);
+    workloads.truncate(MOST_WORKLOADS);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let many = show::about_between(least, most);
+    Some(format!(
+        "{} of {all} comparisons are inconclusive ({}{more}): {many} replicates in all would \
+         resolve a difference of {margin}.",
+        found.len(),
+        workloads.join("; ")
+    ))
+}
+
+/// Three significant digits, as a number.
+fn rounded(value: f64) -> f64 {
+    if value == 0.0 {
+        return 0.0;
+    }
+    let unit = 10_f64.powi(value.abs().log10().floor() as i32 - 2);
+    let digits = (value / unit).round();
+    // Multiplying by a negative power of ten leaves a tail of digits; dividing does not.
+    if unit < 1.0 { digits / (1.0 / unit).round() } else { digits * unit }
+}
+
+/// The word for a verdict.
+pub(super) fn verdict_word(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Better => "better",
+        Verdict::Worse => "worse",
+        Verdict::Equivalent => "equivalent",
+        Verdict::Inconclusive => "inconclusive",
+    }
+}
+
+/// What stands over a study whose arms ran one after the other.
+pub(super) const SEQUENTIAL_STUDY: &str = "the settings ran one after the other: whatever changed in \
+     the meantime looks like a difference between them, so nothing is called better or worse";
+
+/// What takes the verdicts away where nobody knows how the trials ran.
+pub(super) const UNORDERED_STUDY: &str = "the order of the trials is not known: the settings may have \
+     run one after the other, so nothing is called better or worse";
+
+/// What takes the verdicts away where nothing was tried, only recorded.
+pub(super) const RECORDED_STUDY: &str = "these happened by themselves, in the order of time: a \
+     difference between groups suggests a cause at most, and shows none, so nothing is called better \
+     or worse";
+
+/// Where every arm had its own time.
+pub(super) const NO_DRIFT_SEQUENTIAL: &str =
+    "drift and carry-over cannot be looked for where every setting had a time of its own";
+
+/// Invalid arms, which are compared with nothing.
+pub(super) fn left_out(arms: usize) -> String {
+    let verb = if arms == 1 { "is" } else { "are" };
+    format!(
+        "{} {verb} invalid and left out of effects, trends and places",
+        counted(arms, "setting")
+    )
+}
+
+/// A comparison whose study has trials to come.
+pub(super) fn unfinished(found: &Comparison, design: &Design) -> String {
+    let (arm, base) = (short_words(&found.arm, design), short_words(&found.baseline, design));
+    match amount(found) {
+        Some(amount) => format!(
+            "{arm} has {amount} of {base} so far ({}); no verdict before the study's end.",
+            replicates(found.n)
+        ),
+        None => format!("{arm} and {base}: no verdict before the study's end."),
+    }
+}
+
+/// A comparison on an emulated machine.
+pub(super) fn emulated(found: &Comparison, design: &Design) -> String {
+    let plain = comparison(found, design);
+    format!("{}; {NO_VERDICT_EMULATED}.", plain.trim_end_matches('.'))
+}
+
+/// A comparison whose difference the load may explain.
+pub(super) fn unequal_load(found: &Comparison, design: &Design, unequal: &Note) -> String {
+    let (arm, base) = (short_words(&found.arm, design), short_words(&found.baseline, design));
+    let amount = amount(found).unwrap_or_default();
+    let load = load(unequal).unwrap_or_default();
+    format!(
+        "{arm} has {amount} of {base}{}; no verdict: the load was not the same ({load}), and may \
+         explain it.",
+        interval(found, design)
+    )
+}
+
+/// A comparison of two arms that differs by which of them ran first.
+pub(super) fn two_orders(found: &Comparison, design: &Design, note: &Note) -> String {
+    let (arm, base) = (short_words(&found.arm, design), short_words(&found.baseline, design));
+    let amount = amount(found).unwrap_or_default();
+    let orders = orders(note).unwrap_or_default();
+    let head = match found.difference {
+        Some(_) => format!("{arm} against {base}: {amount}"),
+        None => format!("{arm} has {amount} of {base}"),
+    };
+    format!("{head}{}; no verdict: {orders}.", interval(found, design))
+}
+
+/// The same for the whole study.
+pub(super) fn carried_between(workload: &str, p: f64) -> String {
+    format!(
+        "{workload}: which of the two settings runs first changes their difference ({}), so one leaves \
+         something behind for the other and there is no verdict; longer rests or fresh conditions \
+         before each trial may help",
+        p_words(p)
+    )
+}
+
+/// Where no order was recorded.
+pub(super) const NO_ORDER: &str =
+    "no order was recorded: drift and carry-over between trials could not be looked for";
+
+/// Where both were looked for and nothing was seen.
+pub(super) const NO_DRIFT: &str = "neither drift nor carry-over between trials was seen";
+
+/// Where two chained arms leave nothing to tell carry-over by.
+pub(super) const TWO_CHAINED: &str = "no drift was seen; carry-over cannot be told apart with two \
+     settings in chained order, which keeps it out of the comparison";
+
+/// Where there are too few replicates in one of the two orders.
+pub(super) const TWO_RANDOM: &str = "no drift was seen; with two settings and so few replicates, what one \
+     leaves behind for the other cannot be told apart from their difference";
+
+/// Where there are too few trials, or an order that leaves nothing to tell carry-over by.
+pub(super) const NO_DRIFT_ALONE: &str =
+    "no drift was seen; carry-over between trials could not be looked for";
+
+/// Where the baseline has too few trials for a line.
+pub(super) const NO_CARRY_OVER_ALONE: &str =
+    "no carry-over between trials was seen; drift could not be looked for";
+
+/// Where there are too few trials for either.
+pub(super) const TOO_FEW: &str = "too few trials to look for drift or carry-over between them";
+
+/// A change of the baseline over the study.
+pub(super) fn drift(
+    workload: &str,
+    metric: &str,
+    change: Option<f64>,
+    p: f64,
+    order: Order,
+) -> String {
+    let what = noun(metric);
+    let how = match change {
+        Some(change) => {
+            let way = if change < 0.0 { "fell" } else { "rose" };
+            format!("{way} by {}", percent(change.abs()))
+        }
+        None => "changed".to_owned(),
+    };
+    let end = match order {
+        Order::Sequential => "the differences between settings may be nothing else",
+        Order::Crd => "the random order makes it noise, which widens the intervals",
+        Order::Unknown => "how far the comparisons keep it out is not known, as their order is not",
+        Order::Recorded => "nothing keeps it out of the differences between groups",
+        Order::Random | Order::Chained | Order::Rcbd => "comparing within replicates keeps it out",
+    };
+    format!("{workload}: the {what} of the baseline {how} over the study ({}); {end}", p_words(p))
+}
+
+/// An arm that changes what its successor measures.
+pub(super) fn carry_over(workload: &str, p: f64) -> String {
+    format!(
+        "{workload}: the setting that ran before a trial changes its result ({}); longer rests or \
+         fresh conditions before each trial may help",
+        p_words(p)
+    )
+}
+
+/// A lead-in that is too short.
+pub(super) fn through_the_lead_in(workload: &str, lead_in: LeadIn, p: f64) -> String {
+    let p = p_words(p);
+    let head = format!(
+        "{workload}: the first trial of a replicate depends on the setting that ended the replicate \
+         before ({p})"
+    );
+    match lead_in {
+        LeadIn::Half => format!(
+            "{head}: what a setting leaves behind outlasts warm-ups of half a trial; write \
+             lead_in = \"whole\""
+        ),
+        LeadIn::Whole => format!(
+            "{head}: what a setting leaves behind outlasts even whole warm-ups; longer trials, or \
+             fresh conditions before each, may help"
+        ),
+        LeadIn::None => format!("{head}, and nothing ran in between: leave lead_in out"),
+    }
+}
+
+/// A study that runs nothing before its replicates.
+pub(super) const UNGUARDED: &str = "carry-over is not guarded against: no warm-up ran before the \
+     replicates (lead_in = \"none\")";
+
+/// A probability in few digits.
+fn p_words(p: f64) -> String {
+    if p < 0.0001 { "p < 0.0001".to_owned() } else { format!("p = {}", rounded(p)) }
+}
+
+/// What two identical arms looked like.
+pub(super) fn noise_floor(floor: &NoiseFloor, [low, high]: [f64; 2]) -> String {
+    let had = |ratio: String| {
+        let what = noun(&floor.metric);
+        format!("the second had {ratio} times the {what} of the first in {}", floor.workload)
+    };
+    let [ratio, from, to] = show::ratios(floor.ratio, [low, high]);
+    let had = format!("{} (95 % interval {from} to {to}, {})", had(ratio), replicates(floor.n));
+    if floor.different {
+        let most = (low.ln().abs()).max(high.ln().abs()).exp() - 1.0;
+        return format!(
+            "This bench cannot be trusted for differences below {}: of two identical settings {had}.",
+            percent(most)
+        );
+    }
+    // The word is read at 1 % and the interval at 5 %: where they part, that is said.
+    if low > 1.0 || high < 1.0 {
+        return format!(
+            "Two identical settings look different, though not significantly at 1 %: {had}."
+        );
+    }
+    format!("Two identical settings could not be told apart: {had}.")
+}
+
+/// A main effect in one sentence.
+pub(super) fn effect(effect: &Effect) -> String {
+    let [ratio, basis] = with_interval(effect.ratio, effect.ci95_family.or(effect.ci95), effect.n);
+    format!(
+        "{}: averaged over the other factors, {} has {ratio} times the {} of {} ({basis}).",
+        effect.workload,
+        level_words(&effect.factor, &effect.level),
+        noun(&effect.metric),
+        level_words(&effect.factor, &effect.baseline)
+    )
+}
+
+/// A ratio, and the interval with the replicates that it rests on.
+fn with_interval(ratio: f64, ends: Option<[f64; 2]>, n: usize) -> [String; 2] {
+    match ends {
+        Some(ends) => {
+            let [ratio, low, high] = show::ratios(ratio, ends);
+            [ratio, format!("95 % interval {low} to {high}, {}", replicates(n))]
+        }
+        None => [show::ratio(ratio), format!("{}, no interval", replicates(n))],
+    }
+}
+
+/// Two factors that depend on each other; `low` and `high` are the first factor's effects at the
+/// second one's baseline and at its other level.
+pub(super) fn interaction(
+    found: &Interaction,
+    corner: [&str; 2],
+    [low, high]: [assay_stats::Sample; 2],
+) -> String {
+    let ([first, second], [level1, level2]) = (&found.factors, &found.levels);
+    let [ratio, basis] = with_interval(found.ratio, Some(found.ci95_family), found.n);
+    format!(
+        "{}: the effect of {first} depends on {second}: {level1} has {} times the {} of {} at \
+         {}, and {} times at {}; the second of these is {ratio} times the \
+         first ({basis}).",
+        found.workload,
+        show::ratio(low.mean.exp()),
+        noun(&found.metric),
+        corner[0],
+        level_words(second, corner[1]),
+        show::ratio(high.mean.exp()),
+        level_words(second, level2),
+    )
+}
+
+/// A sentence on several arms, some of whose numbers are suspect.
+pub(super) fn from_suspect_numbers(text: &str) -> String {
+    format!("{} (from suspect numbers).", text.trim_end_matches('.'))
+}
+
+/// Who ranks first, and who cannot be told from it.
+pub(super) fn rank(rank: &Rank, design: &Design) -> String {
+    let Some((first, others)) = rank.places.split_first() else { return String::new() };
+    let name = |place: &Place| short_words(&place.arm, design);
+    let tied: Vec<String> = others.iter().filter(|place| place.from_to[0] == 1).map(name).collect();
+    let (count, what) = (rank.places.len(), noun(&rank.metric));
+    let head = format!("{}: {} is best of {count} by {what}", rank.workload, name(first));
+    // Arms that the first one does not clearly beat, named where they are the ones in front.
+    let near = first.from_to[1] - 1;
+    match tied.as_slice() {
+        _ if near == 0 => format!("{head}, significantly better than every other."),
+        many if many.len() == count - 1 => format!(
+            "{}: no two of {count} settings can be told apart by {what}; {} has the best mean.",
+            rank.workload,
+            name(first)
+        ),
+        many if many.len() != near || near > 4 => {
+            format!("{head}; {} cannot be distinguished from it.", counted(near, "other"))
+        }
+        [one] => format!("{head}; {one} cannot be distinguished from it."),
+        [before @ .., last] => {
+            format!("{head}; {} and {last} cannot be distinguished from it.", before.join(", "))
+        }
+        [] => format!("{head}."),
+    }
+}
+
+/// Two results of different days or machines: what the numbers suggest.
+pub(in crate::analysis) fn across(found: &Comparison) -> String {
+    let result = |arm: &Arm| arm.get("result").cloned().unwrap_or_default();
+    let mut levels = found.arm.clone();
+    levels.remove("result");
+    let what = if levels.is_empty() {
+        found.workload.clone()
+    } else {
+        format!("{} ({})", found.workload, arm_in_words(levels.iter()))
+    };
+    let (later, earlier) = (result(&found.arm), result(&found.baseline));
+    let Some((ratio, [low, high])) = found.ratio.zip(found.ci95_family.or(found.ci95)) else {
+        let why = if found.n < FEWEST_FOR_INTERVAL {
+            "have too few trials for a statement"
+        } else {
+            "do not scatter, so that there is no interval"
+        };
+        return format!("{what}: {later} and {earlier} {why}.");
+    };
+    // Where both have a baseline of their own, ratios are compared and not the results.
+    let own = match found.kind {
+        Kind::RerunBaseline => ", each relative to its own baseline",
+        _ => "",
+    };
+    let [ratio, low, high] = show::ratios(ratio, [low, high]);
+    let says = match found.verdict {
+        Some(Verdict::Better) => format!("this suggests that {later} is better"),
+        Some(Verdict::Worse) => format!("this suggests that {later} is worse"),
+        Some(Verdict::Equivalent) => {
+            let margin = show::percent(100.0 * found.margin.unwrap_or_default());
+            format!("this suggests that they are equivalent within {margin}")
+        }
+        Some(Verdict::Inconclusive) => match found.would_see {
+            Some(seen) => return one_day(found, (&what, own), [&later, &earlier], seen),
+            None => "the difference is inconclusive".to_owned(),
+        },
+        None if found.note_facts.contains(&Note::Emulated) => NO_VERDICT_EMULATED.to_owned(),
+        None => "there is no verdict".to_owned(),
+    };
+    format!(
+        "{what}: {later} has {ratio} times the {} of {earlier}{own} (95 % interval {low} to \
+         {high}). Across days or machines, {says}.",
+        noun(&found.metric)
+    )
+}
+
+/// One result a side: its trials say nothing of days, so that no direction is suggested.
+fn one_day(
+    found: &Comparison,
+    (what, own): (&str, &str),
+    [later, earlier]: [&str; 2],
+    seen: [f64; 2],
+) -> String {
+    let amount = found.ratio.zip(found.ci95_family).map(|(ratio, ends)| {
+        let [ratio, low, high] = show::ratios(ratio, ends);
+        (ratio, format!("95 % interval {low} to {high}, days included"))
+    });
+    let (ratio, basis) = amount.unwrap_or_default();
+    let [loss, gain] = match found.better {
+        Better::Higher => [1.0 - seen[0], seen[1] - 1.0],
+        Better::Lower => [seen[1] - 1.0, 1.0 - seen[0]],
+    };
+    format!(
+        "{what}: {later} has {ratio} times the {} of {earlier}{own} ({basis}). One result a side \
+         suggests no direction; a loss of {} or a gain of {} would have been found.",
+        noun(&found.metric),
+        percent(loss),
+        percent(gain)
+    )
+}
+
+/// Whether nothing but days needs to lie between two results.
+fn may_be_days(found: &Comparison) -> bool {
+    found.ci95_family.is_some_and(|[low, high]| low <= 1.0 && high >= 1.0)
+}
+
+/// Comparisons from which on one sentence says more than each by itself.
+const MANY: usize = 3;
+
+/// Rows of two results that all say the same, in one sentence; none where they differ.
+pub(in crate::analysis) fn agreement(found: &[&Comparison]) -> Option<String> {
+    let (first, others) = found.split_first()?;
+    let same = |one: &&&Comparison| {
+        one.verdict == first.verdict
+            && one.better == first.better
+            && one.arm.get("result") == first.arm.get("result")
+    };
+    if found.len() < MANY || !others.iter().all(|one| same(&one)) {
+        return None;
+    }
+    let ratios: Option<Vec<f64>> = found.iter().map(|one| one.ratio).collect();
+    let ratios = ratios?;
+    let low = ratios.iter().copied().reduce(f64::min)?;
+    let high = ratios.iter().copied().reduce(f64::max)?;
+    let result = |arm: &Arm| arm.get("result").cloned().unwrap_or_default();
+    let (later, earlier) = (result(&first.arm), result(&first.baseline));
+    let says = match first.verdict? {
+        Verdict::Better => format!("this suggests that {later} is better"),
+        Verdict::Worse => format!("this suggests that {later} is worse"),
+        Verdict::Equivalent => "this suggests that they are equivalent".to_owned(),
+        // Where days alone do not explain it, each row has its own words.
+        Verdict::Inconclusive
+            if found.iter().any(|one| one.would_see.is_some() && !may_be_days(one)) =>
+        {
+            return None;
+        }
+        Verdict::Inconclusive => {
+            return Some(format!(
+                "In all {} rows no difference is shown: {later} has {} to {} times what {earlier} has.",
+                found.len(),
+                show::ratio(low),
+                show::ratio(high)
+            ));
+        }
+    };
+    Some(format!(
+        "In all {} rows alike: {later} has {} to {} times what {earlier} has. Across days or machines, \
+         {says}.",
+        found.len(),
+        show::ratio(low),
+        show::ratio(high)
+    ))
+}

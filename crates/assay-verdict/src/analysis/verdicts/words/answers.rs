@@ -1,0 +1,293 @@
+//! The sentences of answers.
+
+use assay_base::quantity::Better;
+use assay_base::quantity::units::show;
+use assay_kinds::work::metrics::noun;
+use assay_stats::Sample;
+use assay_study::findings::answers::Claim;
+use assay_study::study::words::choice;
+
+use super::counted;
+use crate::analysis::verdicts::answers::Case;
+
+/// Cases that are told one by one.
+const MOST_TOLD: usize = 5;
+
+/// What becomes of a claim.
+pub(in crate::analysis::verdicts) fn answer(verdict: Claim, cases: &[Case]) -> String {
+    let count = |claim: Claim| cases.iter().filter(|case| case.claim == claim).count();
+    let (all, with) = (cases.len(), count(Claim::Supported));
+    let doubted = would_be(cases).filter(|_| verdict == Claim::NotShown);
+    if let Some(text) = doubted {
+        return text.to_owned();
+    }
+    match verdict {
+        Claim::NoData => "Nothing was measured that could tell.".to_owned(),
+        Claim::Supported if all == 1 => "The numbers show it.".to_owned(),
+        Claim::Supported => format!("The numbers show it in all of {}.", counted(all, "case")),
+        Claim::Contradicted if all == 1 => "The numbers speak against it.".to_owned(),
+        Claim::Contradicted if count(verdict) == all => {
+            format!("The numbers speak against it in all of {}.", counted(all, "case"))
+        }
+        Claim::Contradicted => format!(
+            "The numbers speak against it in {} of {all} cases and show it in {with}.",
+            count(Claim::Contradicted)
+        ),
+        Claim::NotShown if with == 0 => "The numbers are inconclusive.".to_owned(),
+        Claim::NotShown => format!("The numbers show it in {with} of {all} cases only."),
+    }
+}
+
+/// What stands beside a case whose numbers decide nothing.
+pub(in crate::analysis::verdicts) const SUSPECT: &str = "from suspect numbers";
+
+/// What would become of a claim, were its numbers not suspect; nothing where that is not what stands in
+/// the way.
+fn would_be(cases: &[Case]) -> Option<&'static str> {
+    let all = |claim: Claim| cases.iter().all(|case| case.would_be.unwrap_or(case.claim) == claim);
+    let any = |claim: Claim| cases.iter().any(|case| case.would_be == Some(claim));
+    match () {
+        () if any(Claim::Contradicted) => {
+            Some("It would be contradicted, but its numbers are suspect.")
+        }
+        () if any(Claim::Supported) && all(Claim::Supported) => {
+            Some("It would be supported, but its numbers are suspect.")
+        }
+        () => None,
+    }
+}
+
+/// What an answer rests on: what decided it first.
+pub(in crate::analysis::verdicts) fn because(verdict: Claim, cases: &[Case]) -> Vec<String> {
+    let first = cases.iter().filter(|case| case.claim == verdict);
+    let others = cases.iter().filter(|case| case.claim != verdict);
+    let told: Vec<&Case> = first.chain(others).collect();
+    let mut texts: Vec<String> =
+        told.iter().take(MOST_TOLD).map(|case| format!("{}.", case.text)).collect();
+    let more = told.len().saturating_sub(MOST_TOLD);
+    if more > 0 {
+        texts.push(format!("{} more.", counted(more, "case")));
+    }
+    texts
+}
+
+/// Why there is no number where one is asked for: four different things.
+pub(in crate::analysis::verdicts) const UNMEASURED: &str = "was not measured";
+pub(in crate::analysis::verdicts) const INVALID: &str = "has numbers that are invalid";
+pub(in crate::analysis::verdicts) const FAILED: &str = "failed in every trial";
+pub(in crate::analysis::verdicts) const DISTURBED: &str =
+    "has too few trials that were not disturbed";
+
+/// What has no number, and why.
+pub(in crate::analysis::verdicts) fn missing(name: &str, why: &str) -> String {
+    format!("{name} {why}")
+}
+
+pub(in crate::analysis::verdicts) fn not_varied(name: &str, factor: &str) -> String {
+    format!("{name}: {factor} did not vary")
+}
+
+/// A workload that was measured without the number that is asked for.
+pub(in crate::analysis::verdicts) fn no_metric(name: &str, metric: &str) -> String {
+    format!("{name}: its {} was not measured", noun(metric))
+}
+
+/// A claim of two levels, where there are not two.
+pub(in crate::analysis::verdicts) fn no_two(name: &str, factor: Option<&str>) -> String {
+    match factor {
+        Some(factor) => format!("{name}: it takes two levels of {factor}"),
+        None => format!("{name}: it takes one setting with two levels"),
+    }
+}
+
+pub(in crate::analysis::verdicts) fn no_numbers(name: &str) -> String {
+    format!("{name}: too few levels that are numbers")
+}
+
+pub(in crate::analysis::verdicts) fn no_levels(name: &str, between: &[String]) -> String {
+    match between {
+        [low, high] => format!("{name}: levels inside and outside of {low} to {high} are needed"),
+        _ => format!("{name}: one level has nothing to be compared with"),
+    }
+}
+
+/// Where a metric is best, and where it could be.
+pub(in crate::analysis::verdicts) fn peak_is(
+    name: &str,
+    metric: &str,
+    best: &str,
+    could: &[&str],
+    levels: usize,
+) -> String {
+    let head = format!("{name}: best {} at {best}", noun(metric));
+    match could {
+        [_] => format!("{head}, significantly"),
+        all if all.len() == levels => format!("{head}; it could be at any of {levels} levels"),
+        several => format!("{head}; it could be at {}", choice(several)),
+    }
+}
+
+/// How a metric changes with a factor.
+pub(in crate::analysis::verdicts) fn slope_is(
+    name: &str,
+    metric: &str,
+    factor: &str,
+    slope: f64,
+    ends: Option<[f64; 2]>,
+) -> String {
+    let what = noun(metric);
+    match ends {
+        Some(ends) => {
+            let [times, low, high] = show::ratios(slope.exp2(), ends.map(f64::exp2));
+            format!(
+                "{name}: doubling {factor} goes with {times} times the {what} (interval {low} to \
+                 {high}; 2 is proportional, 1 is flat)"
+            )
+        }
+        None => format!("{name}: too few replicates for a slope"),
+    }
+}
+
+/// Who is the best, or the worst, and who could be.
+pub(in crate::analysis::verdicts) fn foremost_is(
+    name: &str,
+    last: bool,
+    could: &[&str],
+    levels: usize,
+) -> String {
+    let word = if last { "worst" } else { "best" };
+    match could {
+        [one] => format!("{name}: {one} is the {word}, significantly"),
+        all if all.len() == levels => format!("{name}: any of {levels} could be the {word}"),
+        several => format!("{name}: {} could be the {word}", choice(several)),
+    }
+}
+
+/// Two levels side by side, by their logarithms.
+pub(in crate::analysis::verdicts) fn two_are(
+    name: &str,
+    metric: &str,
+    [level, over]: [&str; 2],
+    sample: Option<Sample>,
+    (ends, cases): (Option<[f64; 2]>, usize),
+) -> String {
+    let what = noun(metric);
+    match (sample, ends) {
+        (Some(sample), Some(ends)) => {
+            let [ratio, low, high] = show::ratios(sample.mean.exp(), ends.map(f64::exp));
+            let at_once = at_once(cases);
+            format!(
+                "{name}: {level} has {ratio} times the {what} of {over} (interval{at_once} {low} \
+                 to {high})"
+            )
+        }
+        _ => format!("{name}: too few pairs of {level} and {over} for an interval"),
+    }
+}
+
+/// Up to which level a metric stays below a bound.
+pub(in crate::analysis::verdicts) fn knee_is(
+    name: &str,
+    metric: &str,
+    most: f64,
+    found: Option<(String, f64)>,
+    next: Option<(String, f64)>,
+) -> String {
+    let (what, most) = (noun(metric), amount(metric, most));
+    let next = next.map(|(level, worst)| format!("{level} has {}", amount(metric, worst)));
+    match (found, next) {
+        (Some((level, worst)), next) => {
+            let next = next.unwrap_or_else(|| "no higher one was tried".to_owned());
+            format!(
+                "{name}: {level} is the highest whose {what} stays below {most} in the median of its trials ({}); \
+                 {next}",
+                amount(metric, worst)
+            )
+        }
+        (None, Some(next)) => {
+            format!("{name}: at no level does the {what} stay below {most}; {next}")
+        }
+        (None, None) => format!("{name}: at no level does the {what} stay below {most}"),
+    }
+}
+
+/// From which level on a metric is as good as anywhere, and how the level of the claim stands.
+pub(in crate::analysis::verdicts) struct Enough<'a> {
+    pub from: &'a str,
+    pub best: &'a str,
+    pub claimed: &'a str,
+    /// Whether nothing is smaller than the best.
+    pub is_smallest: bool,
+    /// As a share.
+    pub margin: f64,
+}
+
+pub(in crate::analysis::verdicts) fn enough_is(
+    name: &str,
+    metric: &str,
+    better: Better,
+    &Enough { from, best, claimed, is_smallest, margin }: &Enough<'_>,
+    shown: Option<(Sample, [f64; 2])>,
+) -> String {
+    let (what, margin) = (noun(metric), show::share(margin));
+    let most = match better {
+        Better::Higher => "highest",
+        Better::Lower => "lowest",
+    };
+    let head = match () {
+        () if is_smallest => format!("{name}: the {most} {what} at {best}, the smallest"),
+        () if from == best => format!(
+            "{name}: the {most} {what} at {best}, and no smaller one comes within {margin} of it"
+        ),
+        () => format!("{name}: from {from} on within {margin} of the {most} {what}, at {best}"),
+    };
+    match shown {
+        Some((sample, ends)) => {
+            let [ratio, low, high] = show::ratios(sample.mean.exp(), ends.map(f64::exp));
+            format!("{head}; {claimed} has {ratio} times that (interval {low} to {high})")
+        }
+        None => head,
+    }
+}
+
+/// An amount of a metric, with its unit.
+fn amount(metric: &str, value: f64) -> String {
+    match metric {
+        rate if rate.ends_with("_bytes_per_s") => show::rate(value),
+        rate if assay_kinds::work::network::is_rate(rate) => show::bit_rate(value),
+        time if time.ends_with("_ns") => show::duration(value),
+        time if assay_kinds::work::boot::is_time(time) => show::duration(value * 1e9),
+        _ => show::per_second(value),
+    }
+}
+
+/// Why an interval is wider than that of the same number elsewhere on the page.
+fn at_once(cases: usize) -> String {
+    match cases {
+        0 | 1 => String::new(),
+        count => format!(" for all {count} cases at once"),
+    }
+}
+
+/// A number with its interval.
+pub(in crate::analysis::verdicts) fn level_is(
+    name: &str,
+    metric: &str,
+    mean: f64,
+    (ends, cases): (Option<[f64; 2]>, usize),
+) -> String {
+    let interval = format!("95 % interval{}", at_once(cases));
+    let show = |value: f64| amount(metric, value);
+    match ends {
+        Some([low, high]) => format!(
+            "{name}: {} {} ({interval} {} to {})",
+            noun(metric),
+            show(mean),
+            show(low),
+            show(high)
+        ),
+        None => {
+            format!("{name}: {} {}, with too few trials for an interval", noun(metric), show(mean))
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! The words of remarks beside a comparison.
+
+use assay_base::quantity::units::show;
+use assay_kinds::work::metrics::noun;
+use assay_study::findings::Trust;
+use assay_study::findings::notes::{Failures, Note, Side};
+
+use super::{NO_VERDICT_EMULATED, counted, no_verdict, p_words, replicates, verdict_word};
+use crate::analysis::verdicts::notes::SETTLED;
+
+/// Pairs up to which no order keeps a disturbance that returns at a fixed distance out (R2c).
+const FEW: usize = 5;
+
+/// A remark in words; the names are those of the baseline and of the arm.
+pub fn note(note: &Note, [baseline, arm]: [&str; 2]) -> String {
+    let name = |side: Side| match side {
+        Side::Baseline => baseline,
+        Side::Arm => arm,
+    };
+    match note {
+        Note::Trust { of, trust } => format!("the number of {} is {}", name(*of), word(*trust)),
+        Note::TrustOfResult { of, trust } => format!("{} number is {}", name(*of), word(*trust)),
+        Note::Failed { arm: own, baseline: other, more } => {
+            let more = more.map(|side| format!("; {} fails more often", name(side)));
+            let (own, other) = (failed(*own, arm), failed(*other, baseline));
+            format!("{own} and {other} failed{}", more.unwrap_or_default())
+        }
+        Note::RatioOnly { pairs } => format!("ratio only: no verdict at {}", replicates(*pairs)),
+        Note::Secondary => "secondary, unadjusted".to_owned(),
+        Note::Emulated => NO_VERDICT_EMULATED.to_owned(),
+        Note::NoOrder { order } => no_verdict(*order).unwrap_or_default().to_owned(),
+        Note::TooFew { pairs: 0 } => "no complete and undisturbed pair".to_owned(),
+        Note::TooFew { pairs: 1 } => "1 pair: no ratio and no interval".to_owned(),
+        Note::TooFew { pairs } => format!("{pairs} pairs: no interval"),
+        Note::Provisional { pairs } => format!(
+            "provisional: with {pairs} pairs the interval rests on near-normal log ratios; no \
+             distribution-free test reaches 5 % below {SETTLED}{}",
+            if *pairs <= FEW { "; a regular disturbance may look like a difference" } else { "" }
+        ),
+        Note::LeftOut { pairs } => format!("{} left out", counted(*pairs, "disturbed pair")),
+        Note::NoRatio { of, trials } => {
+            let why = match trials {
+                1 => "gives no ratio: its value is not above zero",
+                _ => "give no ratio: their values are not above zero",
+            };
+            format!("{} of {} {why}", counted(*trials, "trial"), name(*of))
+        }
+        Note::FarOff { of, trials, all } => format!(
+            "{trials} of {all} trials of {} {} far from the others on the bad side: the interval \
+             understates the risk of such trials",
+            name(*of),
+            if *trials == 1 { "is" } else { "are" }
+        ),
+        Note::Fragile { replicates } => fragile(replicates),
+        Note::Disturbed { verdict } => format!(
+            "depends on disturbed trials: with them the verdict would be {}",
+            verdict_word(*verdict)
+        ),
+        Note::UnequalLoad { .. } => "the load was not the same, and may explain it".to_owned(),
+        Note::TwoOrders { .. } => {
+            "which setting ran first makes a difference: one changes what runs after it".to_owned()
+        }
+        Note::InFlight { arm, baseline } => {
+            format!("{arm} operations in flight against {baseline}")
+        }
+    }
+}
+
+/// By how much the load differed: `0.6 times the reads per second, 95 % interval 0.5 to 0.7`; none of
+/// another remark.
+pub(in crate::analysis) fn load(note: &Note) -> Option<String> {
+    let Note::UnequalLoad { metric, ratio, ci95_family } = note else { return None };
+    let [ratio, low, high] = show::ratios(*ratio, *ci95_family);
+    Some(format!("{ratio} times the {}, 95 % interval {low} to {high}", noun(metric)))
+}
+
+/// What a comparison is in each order: `1.03 where it ran first (3 replicates), 1.44 where it ran second
+/// (3 replicates; p = 0.01)`; none of another remark.
+pub(in crate::analysis::verdicts) fn orders(note: &Note) -> Option<String> {
+    let Note::TwoOrders { first, second, replicates: [one, other], p } = note else { return None };
+    Some(format!(
+        "{} where it ran first ({}), {} where it ran second ({}; {}): one setting changes what runs after \
+         it",
+        show::ratio(*first),
+        replicates(*one),
+        show::ratio(*second),
+        replicates(*other),
+        p_words(*p)
+    ))
+}
+
+fn word(trust: Trust) -> &'static str {
+    match trust {
+        Trust::Trusted => "trusted",
+        Trust::Suspect => "suspect",
+        Trust::Invalid => "invalid",
+    }
+}
+
+fn failed(own: Failures, name: &str) -> String {
+    let trials = if own.started == 1 { "trial" } else { "trials" };
+    format!("{} of {} {trials} of {name}", own.failed, own.started)
+}
+
+/// Replicates whose absence would change the verdict.
+fn fragile(replicates: &[u32]) -> String {
+    match replicates {
+        [one] => format!("fragile: without replicate {one} the verdict would change"),
+        several => format!(
+            "fragile: leaving out any one of {} replicates would change the verdict",
+            several.len()
+        ),
+    }
+}

@@ -1,0 +1,78 @@
+//! Sentences on trends.
+
+use assay_base::quantity::units::show::share as percent;
+use assay_base::quantity::{Better, Bytes};
+use assay_kinds::work::metrics::noun;
+use assay_study::findings::{Shape, Trend};
+use assay_study::results::design::Factor;
+use assay_study::results::plan::arm_in_words;
+
+use super::with_interval;
+
+/// A trend in one sentence.
+pub(in crate::analysis::verdicts) fn trend(
+    trend: &Trend,
+    better: Better,
+    factor: &Factor,
+) -> String {
+    let name = |level: f64| name(factor, level);
+    let place = if trend.arm.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", arm_in_words(trend.arm.iter()))
+    };
+    let best = match better {
+        Better::Higher => "highest",
+        Better::Lower => "lowest",
+    };
+    let (what, factor) = (noun(&trend.metric), &trend.factor);
+    let range = range(trend.peak_range, "be anywhere", &name);
+    let peak = name(trend.peak);
+    let how = how(trend, &name);
+    format!("{}{place}: {best} {what} at {factor} {peak}{range}; {how}.", trend.workload)
+}
+
+/// A level as the study writes it.
+fn name(factor: &Factor, level: f64) -> String {
+    let named = |text: &&String| {
+        let bytes = text.parse::<Bytes>().map(|bytes| bytes.0 as f64);
+        text.parse::<f64>().ok() == Some(level) || bytes.ok() == Some(level)
+    };
+    factor.levels.iter().find(named).cloned().unwrap_or_else(|| level.to_string())
+}
+
+/// Levels between which something may lie; nothing where it is one.
+fn range([from, to]: [f64; 2], could: &str, name: &impl Fn(f64) -> String) -> String {
+    if from == to {
+        String::new()
+    } else {
+        format!(" (could {could} from {} to {})", name(from), name(to))
+    }
+}
+
+/// How a metric goes over the levels.
+fn how(trend: &Trend, name: &impl Fn(f64) -> String) -> String {
+    let (what, factor) = (noun(&trend.metric), &trend.factor);
+    let margin = percent(trend.margin.unwrap_or_default());
+    match (trend.shape, trend.slope, trend.knee) {
+        (Shape::Line, Some(slope), _) => {
+            let ends = trend.ci95.map(|ends| ends.map(f64::exp2));
+            let [times, basis] = with_interval(slope.exp2(), ends, trend.n);
+            format!("on average, doubling {factor} goes with {times} times the {what} ({basis})")
+        }
+        (Shape::LevelsOff, _, Some(knee)) => {
+            let range = range(trend.knee_range.unwrap_or([knee; 2]), "begin anywhere", name);
+            format!("from {} on{range} it stays within {margin} of that", name(knee))
+        }
+        (Shape::HoldsUpTo, _, Some(knee)) => {
+            let range = range(trend.knee_range.unwrap_or([knee; 2]), "end anywhere", name);
+            format!("up to {}{range} it stays within {margin} of that", name(knee))
+        }
+        _ => match trend.near {
+            Some([from, to]) if from < to => {
+                format!("from {} to {} it stays within {margin} of that", name(from), name(to))
+            }
+            _ => format!("no level next to it comes within {margin} of that"),
+        },
+    }
+}

@@ -1,0 +1,139 @@
+//! The sentences of advice: what to use, what to leave, what to weigh.
+
+use assay_base::quantity::units::show;
+use assay_kinds::work::metrics::noun;
+use assay_study::findings::{Comparison, Trust};
+use assay_study::results::design::Design;
+use assay_study::results::plan::arm_in_words;
+
+use super::advice::{Bad, Stage};
+use super::contrasts::Contrast;
+use super::tied::Tied;
+use super::words::{amount, ends, short_words};
+
+/// What to make of the best arm.
+pub(super) fn candidate(
+    design: &Design,
+    best: &Comparison,
+    (stage, suspect): (Stage, bool),
+    (end, tied): (Option<&str>, &str),
+) -> String {
+    let end = end.map(|end| format!(", the {end} tried,")).unwrap_or_default();
+    let [arm, base] = [&best.arm, &best.baseline].map(|arm| short_words(arm, design));
+    let amount = amount(best).unwrap_or_default();
+    let interval = ends(best)
+        .map(|[low, high]| format!(", 95 % interval {low} to {high}"))
+        .unwrap_or_default();
+    let suspect = doubt(suspect);
+    let workload = &best.workload;
+    match stage {
+        Stage::Confirming => format!(
+            "{workload}: {arm} is better than {base} in fresh trials as well \
+             ({amount}{interval}{suspect})."
+        ),
+        Stage::Measured | Stage::Imported => format!(
+            "{workload}: {arm}{end} is the candidate ({amount} of {base}{interval}{suspect}){tied}."
+        ),
+    }
+}
+
+/// Which arm a smaller one is advised for, and what is gained by it.
+pub(super) fn tied(design: &Design, tied: &Tied<'_>) -> String {
+    let best = short_words(tied.best, design);
+    let tails = tied.tails.map(|tails| {
+        let [own, other] = tails.map(show::duration);
+        format!(", with a p99 of {own} against {other}")
+    });
+    format!("; it does as much as {best}{}", tails.unwrap_or_default())
+}
+
+/// What is to be known of it: that it is to be confirmed, and what was not there to be better.
+pub(super) fn more(stage: Stage, unmeasured: &[String]) -> String {
+    let how = match stage {
+        Stage::Confirming => None,
+        Stage::Imported => Some("fresh trials of the two alone would tell"),
+        Stage::Measured => Some("assay advise confirm runs fresh trials"),
+    };
+    let how = how.map_or_else(String::new, |how| {
+        format!(" What comes out best tends to look better than it is: {how}.")
+    });
+    match unmeasured {
+        [] => how,
+        levels => format!("{how} Not measured: {}.", levels.join(", ")),
+    }
+}
+
+/// What a level that is surely worse is, in each workload that tells so.
+pub(super) fn against(bad: &[Bad<'_>]) -> String {
+    let told: Vec<String> = bad.iter().map(one_bad).collect();
+    let level = match bad.first() {
+        Some(Bad::Level(one)) => arm_in_words(one.what.iter()),
+        Some(Bad::Baseline(all)) => arm_in_words(all[0].than.iter()),
+        None => String::new(),
+    };
+    format!("{level} is advised against: {}.", told.join("; "))
+}
+
+fn one_bad(bad: &Bad<'_>) -> String {
+    match bad {
+        Bad::Level(one) => format!(
+            "in {} it has {} of {}{}",
+            one.workload,
+            has(one),
+            arm_in_words(one.than.iter()),
+            basis(one)
+        ),
+        Bad::Baseline(all) => {
+            let nearest = all
+                .iter()
+                .min_by(|one, other| one.ratio.ln().abs().total_cmp(&other.ratio.ln().abs()));
+            let Some(one) = nearest else { return String::new() };
+            let what = arm_in_words(one.what.iter());
+            let head = match all.len() {
+                1 => format!("in {} {what} is better", one.workload),
+                count => format!(
+                    "in {} each of {count} others is better; {what}, the nearest,",
+                    one.workload
+                ),
+            };
+            let joint = if all.len() == 1 { " and" } else { "" };
+            let suspect = all.iter().any(|one| one.suspect);
+            format!("{head}{joint} has {} of it{}", has(one), basis_of(one, suspect))
+        }
+    }
+}
+
+/// A level that is better in one workload and worse in another.
+pub(super) fn trade_off(all: &[&Contrast]) -> String {
+    let told: Vec<String> = all
+        .iter()
+        .map(|one| format!("in {} it has {}{}", one.workload, has(one), basis(one)))
+        .collect();
+    let (what, than) = all.first().map_or_else(Default::default, |one| {
+        (arm_in_words(one.what.iter()), arm_in_words(one.than.iter()))
+    });
+    format!(
+        "{what} is a trade-off against {than}: {}; which is better depends on the work that matters.",
+        told.join(", ")
+    )
+}
+
+fn has(one: &Contrast) -> String {
+    let [ratio, ..] = show::ratios(one.ratio, one.ends);
+    format!("{ratio} times the {}", noun(&one.metric))
+}
+
+fn basis(one: &Contrast) -> String {
+    basis_of(one, one.suspect)
+}
+
+/// The interval of a contrast, and whether what is told with it rests on suspect numbers.
+fn basis_of(one: &Contrast, suspect: bool) -> String {
+    let [_, low, high] = show::ratios(one.ratio, one.ends);
+    let averaged = if one.averaged { "averaged over the other factors, " } else { "" };
+    format!(" ({averaged}95 % interval {low} to {high}{})", doubt(suspect))
+}
+
+const fn doubt(suspect: bool) -> &'static str {
+    if suspect { Trust::Suspect.doubt() } else { "" }
+}

@@ -1,0 +1,217 @@
+//! Rule `unequal-pressure`: two windows of others' work that `assay watch` kept are compared by the
+//! latencies of devices, which tell of the device only where programs waited alike for processors.
+
+use assay_base::catalogue::About;
+use assay_base::quantity::metric::{self, Statistic};
+use assay_base::quantity::units::show;
+use assay_study::findings::said::{Said, Sentence};
+use assay_study::findings::windows::{WATCHED, Window, Windows};
+use assay_study::findings::{Because, Cell, Comparison, Findings, Trust, WorkloadFacts};
+use assay_study::results::plan::Arm;
+
+use super::across::named;
+
+/// The rule.
+pub(super) static ABOUT: About = About {
+    name: "unequal-pressure",
+    summary: "in one of two windows work waited much longer for processors than in the other",
+    text: "For two results of `assay watch` that are compared. The pressure of processors \
+           (/proc/pressure/cpu) is the share of the time in which some task waited for one. Where \
+           the two windows lie more than 10 percentage points apart, both are suspect: programs \
+           that wait for a processor ask the device for less and later, and the end of a request \
+           is seen later, too.",
+};
+
+/// Shares of the time that lie further apart are not alike.
+const APART: f64 = 0.10;
+
+/// Before and after, where exactly two windows are compared.
+pub(super) fn of(first: &Findings, later: &[Findings]) -> Option<Windows> {
+    let [other] = later else { return None };
+    let [before, after] = [window(first)?, window(other)?];
+    let shares = before.cpu_pressure.zip(after.cpu_pressure);
+    let unequal_pressure = shares.is_some_and(|(one, other)| (one - other).abs() > APART);
+    let pressure = pressure([&before, &after], unequal_pressure);
+    Some(Windows { before, after, unequal_pressure, pressure })
+}
+
+fn window(found: &Findings) -> Option<Window> {
+    let is_watched = |one: &&WorkloadFacts| one.name == WATCHED && one.io.is_none();
+    let work = found.workloads.iter().find(is_watched)?;
+    let around = found.surroundings.workloads.iter().find(|one| one.workload == WATCHED);
+    Some(Window {
+        result: found.study.id.clone(),
+        title: found.study.title.clone(),
+        started: found.study.started.clone(),
+        seconds: work.time_ns as f64 / 1e9,
+        cpu_pressure: around.and_then(|one| one.pressure_shares.get("cpu").copied()),
+    })
+}
+
+/// Both windows with what speaks against their numbers.
+pub(super) fn doubted(windows: &Windows, sides: [&Findings; 2]) -> [Findings; 2] {
+    let because = windows.unequal_pressure.then(|| Because {
+        rule: ABOUT.name.to_owned(),
+        trust: Trust::Suspect,
+        text: windows.pressure.clone(),
+    });
+    sides.map(|side| {
+        let mut side = side.clone();
+        for cell in side.cells.iter_mut().filter(|_| because.is_some()) {
+            cell.trust = cell.trust.max(Some(Trust::Suspect));
+            cell.because.extend(because.clone());
+        }
+        side
+    })
+}
+
+/// Tells of the windows in what was found of them: all that was seen of each class, and who waited for
+/// processors.
+pub(super) fn tell(windows: Windows, sides: [&Findings; 2], found: &mut Findings) {
+    for side in sides {
+        let seen =
+            |cell: &&Cell| !cell.primary && !cell.control && metric::class(&cell.metric).is_some();
+        let own = |cell: &Cell| Cell { arm: named(&cell.arm, &side.study.id), ..cell.clone() };
+        found.cells.extend(side.cells.iter().filter(seen).map(own));
+    }
+    let sentences: Vec<Sentence> = found
+        .comparisons
+        .iter()
+        .filter(|one| one.primary)
+        .filter_map(|one| sentence(found, one))
+        .collect();
+    found.say(sentences);
+    found.study.title = title(&windows, sides[1]);
+    found.study.lead = Some("classes".to_owned());
+    found.windows = Some(windows);
+}
+
+/// What was watched, and what the windows were called.
+fn title(windows: &Windows, of: &Findings) -> String {
+    let mut drives: Vec<&str> =
+        of.environment.targets.iter().map(|target| target.drive.as_str()).collect();
+    drives.dedup();
+    let [before, after] = [&windows.before, &windows.after].map(|one| one.title.as_str());
+    let sides = match (before, after) {
+        ("before", "after") => String::new(),
+        _ => format!(" ({before}, then {after})"),
+    };
+    format!("{}: before and after{sides}", drives.join(" and "))
+}
+
+/// How a class was served before and after: a window has one number of each, so there is no interval.
+fn sentence(found: &Findings, compared: &Comparison) -> Option<Sentence> {
+    let of = |arm: &Arm, what: Statistic| {
+        let (class, _) = metric::class(&compared.metric)?;
+        let metric = metric::of_requests(class, what)?;
+        let own = found.cells.iter().find(|cell| {
+            cell.metric == metric.name && cell.arm == *arm && cell.workload == compared.workload
+        });
+        own.and_then(Cell::value).map(show::duration)
+    };
+    let both = |name: &str, what: Statistic| {
+        let [before, after] = [of(&compared.baseline, what)?, of(&compared.arm, what)?];
+        Some(format!("{name} {before} before, {after} after"))
+    };
+    let told = [both("mean", Statistic::Mean), both("p99", Statistic::P99)];
+    let told: Vec<String> = told.into_iter().flatten().collect();
+    let said = Said::Comparison { id: compared.id.clone() };
+    let text = format!(
+        "{}: {}. One window a side has no interval: watch again to see whether it stays.",
+        compared.workload,
+        told.join("; ")
+    );
+    (!told.is_empty()).then(|| Sentence::new(said, text))
+}
+
+/// How long something waited for a processor in each window.
+fn pressure(windows: [&Window; 2], unequal: bool) -> String {
+    let [Some(before), Some(after)] = windows.map(|one| one.cpu_pressure) else {
+        return "how long work waited for processors was not recorded in both windows: watch again with \
+                this version to have it compared"
+            .to_owned();
+    };
+    let [before, after] = [before, after].map(show::share);
+    let told =
+        format!("work waited for a processor in {before} of the time before, in {after} after");
+    if unequal {
+        format!("{told}: what differs may be the processors' and not the device's")
+    } else {
+        format!("{told}: that is alike")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_study::findings::notes::Note;
+    use assay_study::results::surroundings::facts::WorkloadSurroundings;
+
+    use super::super::days::Days;
+    use super::super::tests::Bench;
+    use super::*;
+
+    /// A window in which work waited for a processor in such a share of the time.
+    fn watched(id: &str, share: Option<f64>) -> Findings {
+        let mut found = Bench::new(&["."]).row(0, WATCHED, 4096, &[1024; 3]).findings();
+        found.study.id = id.to_owned();
+        found.workloads.iter_mut().for_each(|one| one.io = None);
+        let shares = share.map(|share| ("cpu".to_owned(), share)).into_iter().collect();
+        found.surroundings.workloads = vec![WorkloadSurroundings {
+            workload: WATCHED.to_owned(),
+            pressure_shares: shares,
+            n: 1,
+            ..WorkloadSurroundings::default()
+        }];
+        found
+    }
+
+    fn compared(before: &Findings, after: Findings) -> Findings {
+        super::super::compare(before, &[after], Days::default())
+    }
+
+    fn trusts(found: &Findings) -> Vec<Option<Trust>> {
+        let mut told: Vec<_> = found.cells.iter().map(|cell| cell.trust).collect();
+        told.dedup();
+        told
+    }
+
+    #[test]
+    fn much_more_waiting_for_processors_makes_a_comparison_suspect() {
+        let before = watched("a", Some(0.02));
+        let found = compared(&before, watched("b", Some(0.45)));
+        let windows = found.windows.as_ref().unwrap();
+        assert!(windows.unequal_pressure);
+        assert_eq!([windows.side("a"), windows.side("b")], [Some("before"), Some("after")]);
+        assert_eq!(trusts(&found), [Some(Trust::Suspect)]);
+        let because = &found.cells[0].because.last().unwrap();
+        assert_eq!(because.rule, "unequal-pressure");
+        assert!(because.text.contains("in 2 % of the time before, in 45 % after"), "{because:?}");
+        let noted = |note: &Note| matches!(note, Note::TrustOfResult { trust: Trust::Suspect, .. });
+        assert!(found.comparisons[0].note_facts.iter().any(noted));
+        assert_eq!(found.study.lead.as_deref(), Some("classes"));
+        assert!(found.study.title.contains(": before and after ("), "{}", found.study.title);
+        assert!(!found.study.title.contains("against"), "{}", found.study.title);
+    }
+
+    #[test]
+    fn alike_or_unknown_it_is_told_and_takes_nothing() {
+        let before = watched("a", Some(0.02));
+        let alike = compared(&before, watched("b", Some(0.09)));
+        let unknown = compared(&before, watched("b", None));
+        for (found, words) in [(alike, "that is alike"), (unknown, "was not recorded in both")] {
+            assert!(!found.windows.as_ref().unwrap().unequal_pressure);
+            assert_eq!(trusts(&found), [Some(Trust::Trusted)]);
+            let told = &found.windows.as_ref().unwrap().pressure;
+            assert!(told.contains(words), "{told}");
+        }
+    }
+
+    #[test]
+    fn results_of_the_own_work_are_no_windows() {
+        let mut own = watched("a", Some(0.02));
+        own.workloads.iter_mut().for_each(|one| "random-read".clone_into(&mut one.name));
+        let found = compared(&own, watched("b", Some(0.9)));
+        assert_eq!((found.windows, found.study.lead), (None, None));
+        assert!(found.cells.iter().all(|cell| cell.trust == Some(Trust::Trusted)));
+    }
+}

@@ -1,0 +1,346 @@
+//! `cached`: the bytes came from memory.
+
+use assay_base::catalogue::About;
+use assay_base::quantity::metric::Nature;
+use assay_base::quantity::units::show;
+use assay_kinds::work::Judged;
+use assay_kinds::work::io::Pattern;
+use assay_study::results::record::TrialRecord;
+use assay_system::system::CachedPages;
+use assay_system::system::site::{Backing, LOOP_IN_MEMORY};
+
+use super::evidence::{Share, compression, in_trials, is_simulated, mover, witnessed};
+use super::{Case, MOVED, Remark, TruthRule};
+
+/// Share of the claimed reads below which memory must have answered the rest.
+const LEAST_SHARE: f64 = 0.5;
+
+/// The same where compression lets the device read less than was asked for.
+const LEAST_SHARE_COMPRESSED: f64 = 0.01;
+
+/// Bytes of a page of the page cache, at least.
+const PAGE: u64 = 4096;
+
+/// Share of cached pages that is too much where no counter tells what the device read.
+const MOST_CACHED: f64 = 0.1;
+
+/// The rule.
+pub struct Cached;
+
+static ABOUT: About = About {
+    name: "cached",
+    summary: "the bytes came from memory and not from the device",
+    text: "Files on tmpfs are memory. Elsewhere, when the device delivered less than half \
+           of the bytes that were read (less than 1 % under compression), the page cache \
+           answered. Small reads in random order through the page cache count as the whole \
+           pages that it would have to fetch. Where no device tells its counters and the \
+           page cache was not bypassed, more than 10 % of cached pages are enough. A loop \
+           device is followed to the drives below its file; one whose file lies in memory is \
+           told to be memory. Half is \
+           far from both: a device that is read delivers all, and a cache that answers lets \
+           it deliver next to nothing; what stands between is metadata and read-ahead that \
+           was there.",
+};
+
+impl TruthRule for Cached {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn looks_at(&self) -> Judged {
+        Judged::Medium
+    }
+
+    fn changes(&self) -> &'static [Nature] {
+        MOVED
+    }
+
+    fn judge(&self, case: &Case<'_>) -> Option<Remark> {
+        if case.trials.is_empty() || is_simulated(case) {
+            return None;
+        }
+        if case.site.backing == Backing::Memory {
+            return Some(Remark::invalid(format!(
+                "memory, not a drive: {} keeps its files in memory",
+                case.site.filesystem()
+            )));
+        }
+        let seen = || from_counters(case).or_else(|| from_pages(case));
+        let seen = if case.workload.reads() { seen() } else { None };
+        seen.or_else(|| below_a_loop(case))
+    }
+}
+
+/// A loop device is a block device with counters of its own, wherever its file lies: arms may well be
+/// compared on it, but nothing is learnt of a drive.
+fn below_a_loop(case: &Case<'_>) -> Option<Remark> {
+    let reason = case.site.backing_reason.as_ref()?;
+    reason
+        .contains(LOOP_IN_MEMORY)
+        .then(|| Remark::note(format!("memory, not a drive: {LOOP_IN_MEMORY}")))
+}
+
+fn from_counters(case: &Case<'_>) -> Option<Remark> {
+    let limit = if compression(case).is_some() { LEAST_SHARE_COMPRESSED } else { LEAST_SHARE };
+    let trials = witnessed(case);
+    let reads =
+        trials.iter().map(|t| (t.device.run.read_bytes, fetched(case, t.claims.read.bytes)));
+    let short = Share::below(limit, reads)?;
+    let delivered =
+        if short.moved == 0 { "none".to_owned() } else { show::percent(short.percent()) };
+    let what = if is_scattered(case) { "pages" } else { "bytes" };
+    let elsewhere = if partly_unwritten(case) { " or was never written" } else { "" };
+    Some(Remark::invalid(format!(
+        "{} delivered {delivered} of the {what} that were read{}: the rest came from \
+         memory{elsewhere}{}",
+        mover(&trials),
+        in_trials(short.trials, case),
+        cached_words(case)
+    )))
+}
+
+/// Whether each read needs a page of its own: small ones in random order through the page cache,
+/// which fetches whole pages.
+fn is_scattered(case: &Case<'_>) -> bool {
+    case.io().is_some_and(|io| !io.direct && io.pattern == Pattern::Random && io.size.0 < PAGE)
+}
+
+/// Bytes that a device must read for what was read where no memory helps.
+fn fetched(case: &Case<'_>, claimed: u64) -> u64 {
+    let size = case.io().map_or(1, |io| io.size.0).max(1);
+    if is_scattered(case) { claimed / size * PAGE } else { claimed }
+}
+
+/// Holes are answered without the device as well; then it is not only memory that speaks.
+fn partly_unwritten(case: &Case<'_>) -> bool {
+    case.survey
+        .coverage
+        .value()
+        .is_some_and(|coverage| coverage.hole_bytes + coverage.unwritten_bytes > 0)
+}
+
+fn cached_words(case: &Case<'_>) -> String {
+    let told = case.trials.iter().filter_map(|trial| trial.evidence.page_cache.value());
+    let before = told.filter_map(|pages| pages.before.value());
+    let most = before.map(share).fold(0.0, f64::max);
+    if most < 0.01 {
+        return String::new();
+    }
+    format!(" (up to {} of the area was in the page cache beforehand)", show::percent(100.0 * most))
+}
+
+fn from_pages(case: &Case<'_>) -> Option<Remark> {
+    if case.workload.work.touches().direct || !witnessed(case).is_empty() {
+        return None;
+    }
+    let shares: Vec<f64> = case.trials.iter().map(|trial| most_cached(case, trial)).collect();
+    let hit = shares.iter().filter(|share| **share > MOST_CACHED).count();
+    let most = shares.iter().copied().fold(0.0, f64::max);
+    (hit > 0).then(|| {
+        Remark::invalid(format!(
+            "up to {} of the area was in the page cache{}, and no device tells what it delivered",
+            show::percent(100.0 * most),
+            in_trials(hit, case)
+        ))
+    })
+}
+
+/// Cached share that answered reads: what lay there beforehand, and what lies there afterwards when
+/// more was read than the area holds. A first reading of a cold file fills the cache and is honest.
+fn most_cached(case: &Case<'_>, trial: &TrialRecord) -> f64 {
+    let read = trial.claims().read.bytes;
+    let Some(told) = trial.evidence.page_cache.value() else { return 0.0 };
+    let after = told.after.value().filter(|_| read > case.survey.area.length);
+    let before = told.before.value();
+    before.into_iter().chain(after).map(share).fold(0.0, f64::max)
+}
+
+fn share(pages: &CachedPages) -> f64 {
+    if pages.of == 0 { 0.0 } else { pages.cached as f64 / pages.of as f64 }
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_base::presence::Presence;
+    use assay_base::quantity::Bytes;
+    use assay_study::findings::Trust;
+    use assay_study::results::record::DeviceEvidence;
+    use assay_system::system::site::{Layer, TargetKind};
+
+    use super::super::device_bytes::DeviceBytes;
+    use super::super::testing::{self, Bench, MOVED, device};
+    use super::*;
+
+    fn pages(cached: u64) -> Presence<CachedPages> {
+        Presence::Present(CachedPages { cached, of: 100 })
+    }
+
+    #[test]
+    fn speaks_when_the_device_delivered_less_than_half() {
+        let bench = Bench::read().first(2, |trial| {
+            device(trial).run.read_bytes = MOVED / 32;
+            testing::pages(trial).before = pages(97);
+        });
+        let remark = bench.judge(&Cached).unwrap();
+        assert_eq!(remark.trust, Trust::Invalid);
+        assert_eq!(
+            remark.text,
+            "the device delivered 3 % of the bytes that were read, in 2 of 3 trials: the rest came \
+             from memory (up to 97 % of the area was in the page cache beforehand)"
+        );
+    }
+
+    #[test]
+    fn small_reads_in_random_order_count_as_pages() {
+        // Each read of 512 bytes that misses fetches 4 KiB: 22 % of them did.
+        let bench = Bench::read()
+            .io(|io| (io.direct, io.size) = (false, Bytes(512)))
+            .each(|trial| device(trial).run.read_bytes = MOVED * 8 * 22 / 100);
+        assert_eq!(
+            bench.judge(&Cached).unwrap().text,
+            "the device delivered 22 % of the pages that were read: the rest came from memory"
+        );
+        let linear = bench.io(|io| io.pattern = Pattern::Sequential);
+        assert_eq!(linear.judge(&Cached), None);
+    }
+
+    #[test]
+    fn says_that_holes_may_be_the_reason() {
+        let bench = Bench::read().each(|trial| device(trial).run.read_bytes = 0).survey(|survey| {
+            survey.coverage = survey.coverage.clone().map(|mut coverage| {
+                coverage.hole_bytes = 1 << 30;
+                coverage
+            });
+        });
+        assert_eq!(
+            bench.judge(&Cached).unwrap().text,
+            "the device delivered none of the bytes that were read: the rest came from memory or \
+             was never written"
+        );
+    }
+
+    /// A bench on a loop device whose file lies on another drive, which moved so many bytes.
+    fn on_a_loop(bench: Bench, run: u64, settle: u64) -> Bench {
+        let bench = bench.site(|site| {
+            site.layers[0].kind = "loop".to_owned();
+            site.layers[0].below = vec!["vda".to_owned()];
+            site.layers.push(Layer {
+                name: "vda".to_owned(),
+                kind: "disk".to_owned(),
+                below: Vec::new(),
+                ..site.layers[0].clone()
+            });
+        });
+        bench.each(|trial| {
+            let mut below = DeviceEvidence::default();
+            (below.run.read_bytes, below.run.write_bytes) = (run, run);
+            below.settle.write_bytes = settle;
+            trial.evidence.members = Presence::Present([("vda".to_owned(), below)].into());
+        })
+    }
+
+    #[test]
+    fn a_loop_device_is_followed_to_the_drive_below() {
+        let remark = on_a_loop(Bench::read(), MOVED / 32, 0).judge(&Cached).unwrap();
+        assert_eq!(remark.trust, Trust::Invalid);
+        assert_eq!(
+            remark.text,
+            "the drive below the loop device delivered 3 % of the bytes that were read: the rest \
+             came from memory"
+        );
+        assert_eq!(on_a_loop(Bench::read(), MOVED, 0).judge(&Cached), None);
+        // What others read there as well takes nothing from it.
+        assert_eq!(on_a_loop(Bench::read(), 9 * MOVED, 0).judge(&Cached), None);
+        let writes = |run, settle| on_a_loop(Bench::write(), run, settle).judge(&DeviceBytes);
+        assert_eq!(writes(MOVED, 0), None);
+        let late = writes(MOVED / 4, 2 * MOVED).unwrap();
+        assert_eq!(late.trust, Trust::Invalid);
+        assert!(late.text.contains("still in memory when the clock stopped"), "{}", late.text);
+        let lost = writes(0, MOVED / 4).unwrap();
+        assert!(
+            lost.text.starts_with("the drive below the loop device took only"),
+            "{}",
+            lost.text
+        );
+        // Counters of the drive are missing: nothing is made of it.
+        let untold = on_a_loop(Bench::read(), 0, 0)
+            .each(|trial| trial.evidence.members = Presence::absent("not there"));
+        assert_eq!(untold.judge(&Cached), None);
+    }
+
+    #[test]
+    fn a_loop_device_over_memory_says_so() {
+        let bench = Bench::read().site(|site| {
+            site.layers[0].kind = "loop".to_owned();
+            site.backing_reason = Some(LOOP_IN_MEMORY.to_owned());
+        });
+        let remark = bench.judge(&Cached).unwrap();
+        assert_eq!(remark.trust, Trust::Trusted);
+        assert_eq!(remark.text, "memory, not a drive: the loop device's file lies in memory");
+        assert_eq!(bench.judge(&DeviceBytes), None);
+    }
+
+    #[test]
+    fn memory_is_never_a_drive() {
+        for bench in [Bench::read(), Bench::write()] {
+            let bench = bench.site(|site| site.backing = Backing::Memory);
+            let remark = bench.judge(&Cached).unwrap();
+            assert_eq!(remark.trust, Trust::Invalid);
+            assert!(remark.text.starts_with("memory, not a drive"), "{}", remark.text);
+        }
+    }
+
+    #[test]
+    fn without_counters_cached_pages_are_enough() {
+        let buffered = |cached| {
+            Bench::read()
+                .io(|io| io.direct = false)
+                .each(|trial| trial.evidence.disk = Presence::absent("no device"))
+                .first(1, |trial| testing::pages(trial).before = pages(cached))
+        };
+        let remark = buffered(45).judge(&Cached).unwrap();
+        assert_eq!(
+            remark.text,
+            "up to 45 % of the area was in the page cache, in 1 of 3 trials, and no device tells \
+             what it delivered"
+        );
+        assert_eq!(buffered(10).judge(&Cached), None);
+        let direct = buffered(45).io(|io| io.direct = true);
+        assert_eq!(direct.judge(&Cached), None);
+    }
+
+    #[test]
+    fn a_first_reading_of_a_cold_file_is_honest() {
+        let filled = || {
+            Bench::read()
+                .io(|io| io.direct = false)
+                .each(|trial| trial.evidence.disk = Presence::absent("no device"))
+                .each(|trial| testing::pages(trial).after = pages(60))
+        };
+        assert_eq!(filled().judge(&Cached), None);
+        let again = filled().survey(|survey| survey.area.length = MOVED / 2);
+        assert!(again.judge(&Cached).is_some());
+    }
+
+    #[test]
+    fn silent_where_the_device_delivered_and_for_writes() {
+        assert_eq!(Bench::read().judge(&Cached), None);
+        let half = Bench::read().each(|trial| device(trial).run.read_bytes = MOVED / 2);
+        assert_eq!(half.judge(&Cached), None);
+        let none = |trial: &mut TrialRecord| device(trial).run.read_bytes = 0;
+        assert_eq!(Bench::write().each(none).judge(&Cached), None);
+        let simulated = Bench::read().each(none).site(|site| site.kind = TargetKind::Simulated);
+        assert_eq!(simulated.judge(&Cached), None);
+    }
+
+    #[test]
+    fn compression_may_explain_all_but_a_hundredth() {
+        let packed = |bytes| {
+            Bench::read()
+                .site(|site| site.compression = Presence::Present("zstd".to_owned()))
+                .each(move |trial| device(trial).run.read_bytes = bytes)
+        };
+        assert_eq!(packed(MOVED / 50).judge(&Cached), None);
+        assert!(packed(MOVED / 200).judge(&Cached).is_some());
+    }
+}

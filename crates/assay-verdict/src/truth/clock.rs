@@ -1,0 +1,95 @@
+//! `clock`: the clock was set, or the machine slept.
+
+use assay_base::catalogue::About;
+use assay_base::quantity::metric::Nature;
+use assay_base::quantity::units::show;
+use assay_kinds::work::Judged;
+use assay_machine::probes::clock;
+use assay_study::results::record::TrialRecord;
+
+use super::evidence::in_trials;
+use super::{Case, Remark, SPEED, TruthRule};
+
+/// Steps up to here are corrections of nobody's concern, nanoseconds.
+const SMALL_STEP_NS: u64 = 10_000_000;
+
+/// The rule.
+pub struct Clock;
+
+static ABOUT: About = About {
+    name: "clock",
+    summary: "the wall clock was set, or the machine slept, during the trial",
+    text: "The wall clock and the one that measures are read together before and after a \
+           trial. A step of more than 10 ms between them, or a sleep of the machine, marks \
+           the trial disturbed: time went on for drives and other programs in which nothing \
+           was measured. 10 ms are what a correction of the clock may step by without \
+           anybody setting it.",
+};
+
+impl TruthRule for Clock {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn looks_at(&self) -> Judged {
+        Judged::Machine
+    }
+
+    fn changes(&self) -> &'static [Nature] {
+        SPEED
+    }
+
+    fn judge(&self, case: &Case<'_>) -> Option<Remark> {
+        let told: Vec<String> = case.trials.iter().filter_map(|trial| event(trial)).collect();
+        let first = told.first()?;
+        Some(Remark::suspect(format!("{first}{}", in_trials(told.len(), case))))
+    }
+
+    fn disturbance(&self, _case: &Case<'_>, trial: &TrialRecord) -> Option<String> {
+        event(trial)
+    }
+}
+
+fn event(trial: &TrialRecord) -> Option<String> {
+    let clock::Clock { stepped_ns, suspended_ns } = *trial.evidence.clock.value()?;
+    if suspended_ns > 0 {
+        return Some(format!("the machine slept for {}", show::duration(suspended_ns as f64)));
+    }
+    let far = stepped_ns.unsigned_abs();
+    let way = if stepped_ns < 0 { "back" } else { "forward" };
+    (far > SMALL_STEP_NS)
+        .then(|| format!("the clock was set {way} by {}", show::duration(far as f64)))
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_base::presence::Presence;
+
+    use super::super::testing::Bench;
+    use super::*;
+
+    fn told(stepped_ns: i64, suspended_ns: u64) -> Option<String> {
+        let bench = Bench::read().first(1, |trial| {
+            let clock = clock::Clock { stepped_ns, suspended_ns };
+            trial.evidence.clock = Presence::Present(clock);
+        });
+        let remark = bench.judge(&Clock).map(|remark| remark.text);
+        let disturbed = bench.disturbances(&Clock)[0].clone();
+        assert_eq!(remark, disturbed.clone().map(|text| text + ", in 1 of 3 trials"));
+        disturbed
+    }
+
+    #[test]
+    fn speaks_of_steps_and_of_sleep() {
+        assert_eq!(told(-2_000_000_000, 0).as_deref(), Some("the clock was set back by 2 s"));
+        assert_eq!(told(11_000_000, 0).as_deref(), Some("the clock was set forward by 11 ms"));
+        assert_eq!(told(0, 60_000_000_000).as_deref(), Some("the machine slept for 60 s"));
+    }
+
+    #[test]
+    fn silent_on_small_steps_and_where_nothing_is_told() {
+        assert_eq!(told(9_000_000, 0), None);
+        assert_eq!(told(-10_000_000, 0), None);
+        assert_eq!(Bench::read().judge(&Clock), None);
+    }
+}

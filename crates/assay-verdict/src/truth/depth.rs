@@ -1,0 +1,188 @@
+//! `depth`: fewer operations were in flight than was asked for.
+
+use assay_base::catalogue::About;
+use assay_base::quantity::metric::Nature;
+use assay_base::quantity::units::show;
+use assay_kinds::work::{Judged, io};
+
+use super::evidence::{counted_devices, in_trials, is_simulated};
+use super::{Case, Remark, SPEED, TruthRule};
+
+/// Share of the asked depth that the device must have had on average.
+const LEAST_SHARE: f64 = 0.5;
+
+/// Runs shorter than this are not judged: the kernel counts whole milliseconds.
+const SHORTEST_NS: u64 = 50_000_000;
+
+/// Looks at finished operations below which their share means nothing.
+const FEWEST_LOOKS: u64 = 8;
+
+/// The rule.
+pub struct Depth;
+
+static ABOUT: About = About {
+    name: "depth",
+    summary: "the device had far fewer operations in flight than was asked for",
+    text: "The kernel sums the time that requests spend at the device; divided by the time \
+           of the run that is the mean number in flight. Below half of what was asked for, \
+           the number is suspect: it is one of a smaller depth. The same holds when most \
+           operations are complete as soon as their submission returns. What the engine \
+           believes is no evidence. Half, because a device that keeps up answers some of \
+           its queue at once; and over all trials together, because one that the processors \
+           were late for says nothing of the depth.",
+};
+
+impl TruthRule for Depth {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn looks_at(&self) -> Judged {
+        Judged::Operations
+    }
+
+    fn changes(&self) -> &'static [Nature] {
+        SPEED
+    }
+
+    fn judge(&self, case: &Case<'_>) -> Option<Remark> {
+        let asked = expected(case);
+        if asked <= 1 || is_simulated(case) {
+            return None;
+        }
+        shallow(case, asked).or_else(|| finished_at_once(case, asked))
+    }
+}
+
+/// What the device should have had: the asked depth, or the smaller one that the plan says it used.
+fn expected(case: &Case<'_>) -> u32 {
+    let (asked, used) = (case.workload.work.asked_in_flight(), case.workload.work.in_flight());
+    if case.workload.note.is_some() && used < asked { used } else { asked }
+}
+
+/// Mean number in flight over all trials: single trials are short, and one that the processors
+/// were late for says nothing of the depth.
+fn shallow(case: &Case<'_>, asked: u32) -> Option<Remark> {
+    if case.workload.background.is_some() {
+        // The device's queue holds others' work as well.
+        return None;
+    }
+    let (mut weighted_ms, mut submitting_ms) = (0.0, 0.0);
+    for trial in case.trials {
+        let Some(counted) = trial.measured.as_ref().and_then(io::Detail::of) else { continue };
+        let Some(device) = counted_devices(case, trial) else { continue };
+        if counted.submitting_ns >= SHORTEST_NS {
+            weighted_ms += device.run.weighted_ms as f64;
+            submitting_ms += counted.submitting_ns as f64 / 1e6;
+        }
+    }
+    let in_flight = weighted_ms / submitting_ms;
+    (in_flight < LEAST_SHARE * f64::from(asked)).then(|| {
+        Remark::suspect(format!(
+            "{asked} operations in flight were asked for, the device had {} on average",
+            show::three_digits(in_flight)
+        ))
+    })
+}
+
+/// One operation a thread is always complete when its submission returns; threads overlap all the
+/// same, so there the device's queue alone can tell.
+fn finished_at_once(case: &Case<'_>, asked: u32) -> Option<Remark> {
+    if case.io().is_none_or(|io| io.depth <= 1) {
+        return None;
+    }
+    let counted = case.trials.iter().filter_map(|trial| io::Detail::of(trial.measured.as_ref()?));
+    let hit = counted
+        .filter(|one| one.looked_at >= FEWEST_LOOKS && 2 * one.already_complete > one.looked_at)
+        .count();
+    (hit > 0).then(|| {
+        Remark::suspect(format!(
+            "{asked} operations in flight were asked for, but completions were already there when \
+             submit returned{}: the operations ran one after another",
+            in_trials(hit, case)
+        ))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_base::presence::Presence;
+    use assay_kinds::work::Background;
+    use assay_study::findings::Trust;
+    use assay_system::system::site::TargetKind;
+
+    use super::super::testing::{Bench, counted, device};
+    use super::*;
+
+    fn weighted(ms: u64) -> Bench {
+        Bench::write().each(move |trial| device(trial).run.weighted_ms = ms)
+    }
+
+    #[test]
+    fn does_not_count_others_work_for_its_own() {
+        let bench = weighted(500);
+        let work = io::Planned::of(&bench.workload.work).unwrap().clone();
+        let other = Some(Background { work, note: None });
+        let bench = bench.workload(|workload| workload.background = other);
+        assert_eq!(bench.judge(&Depth), None);
+    }
+
+    #[test]
+    fn speaks_when_the_device_had_less_than_half() {
+        let remark = weighted(500).judge(&Depth).unwrap();
+        assert_eq!(remark.trust, Trust::Suspect);
+        assert_eq!(
+            remark.text,
+            "32 operations in flight were asked for, the device had 0.5 on average"
+        );
+    }
+
+    #[test]
+    fn speaks_when_completions_are_there_at_once() {
+        let bench = Bench::write()
+            .each(|trial| trial.evidence.disk = Presence::absent("NFS"))
+            .first(1, |trial| counted(trial).already_complete = 900);
+        assert_eq!(
+            bench.judge(&Depth).unwrap().text,
+            "32 operations in flight were asked for, but completions were already there when \
+             submit returned, in 1 of 3 trials: the operations ran one after another"
+        );
+        let few = Bench::write().each(|trial| {
+            counted(trial).looked_at = 7;
+            counted(trial).already_complete = 7;
+        });
+        assert_eq!(few.judge(&Depth), None);
+    }
+
+    #[test]
+    fn threads_with_one_operation_each_overlap() {
+        let threads = Bench::write()
+            .io(|io| (io.threads, io.depth) = (32, 1))
+            .each(|trial| counted(trial).already_complete = counted(trial).looked_at);
+        assert_eq!(threads.judge(&Depth), None);
+    }
+
+    #[test]
+    fn silent_at_half_the_depth_at_depth_one_and_in_short_runs() {
+        assert_eq!(weighted(16_000).judge(&Depth), None);
+        let one = weighted(500).io(|io| {
+            io.depth = 1;
+            io.asked_depth = 1;
+        });
+        assert_eq!(one.judge(&Depth), None);
+        let short = weighted(5).each(|trial| counted(trial).submitting_ns = 49_000_000);
+        assert_eq!(short.judge(&Depth), None);
+        let simulated = weighted(0).site(|site| site.kind = TargetKind::Simulated);
+        assert_eq!(simulated.judge(&Depth), None);
+    }
+
+    #[test]
+    fn a_depth_that_the_plan_lowered_counts_as_lowered() {
+        let lowered = |note: Option<&str>| {
+            let note = note.map(str::to_owned);
+            weighted(3_000).io(|io| io.depth = 4).workload(|workload| workload.note = note)
+        };
+        assert_eq!(lowered(Some("depth 4: draining would take too long")).judge(&Depth), None);
+        assert!(lowered(None).judge(&Depth).is_some());
+    }
+}

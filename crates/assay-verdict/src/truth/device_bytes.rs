@@ -1,0 +1,280 @@
+//! `device-bytes`: the device moved less than is claimed.
+
+use assay_base::catalogue::About;
+use assay_base::quantity::metric::Nature;
+use assay_base::quantity::units::show;
+use assay_kinds::work::Judged;
+use assay_study::findings::Trust;
+use assay_system::system::site::Backing;
+
+use super::evidence::{
+    Mover, Share, Witnessed, compression, in_trials, is_simulated, mover, witnessed,
+};
+use super::{Case, MOVED, Remark, TruthRule, cached};
+
+/// Share of the claim that the device must have moved.
+const LEAST_SHARE: f64 = 0.9;
+
+/// Bytes written per byte asked for from which on it is worth telling.
+const AMPLIFIED: f64 = 1.5;
+
+/// The rule.
+pub struct DeviceBytes;
+
+static ABOUT: About = About {
+    name: "device-bytes",
+    summary: "the device moved fewer bytes than are claimed, or nothing tells how many it moved",
+    text: "The counters of the topmost block devices, and of the drives below the file of a \
+           loop device, are compared with the bytes of the operations. Under 90 % the number is invalid, unless compression explains it: \
+           then the rule `compressed` speaks. Writes must have arrived when the clock \
+           stopped. More bytes than asked for are write amplification: told, and no fault. \
+           On NFS and SMB the bytes that crossed the network are compared with them; what the server \
+           keeps in its memory does not show. Where no counter exists (other networks, some FUSE \
+           programs) the number is suspect. A tenth is what a few blocks in the drive's own queue, or in the last moment of a \
+           trial, may hide; more is missing work.",
+};
+
+impl TruthRule for DeviceBytes {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn looks_at(&self) -> Judged {
+        Judged::Medium
+    }
+
+    fn changes(&self) -> &'static [Nature] {
+        MOVED
+    }
+
+    fn judge(&self, case: &Case<'_>) -> Option<Remark> {
+        if case.trials.is_empty() || is_simulated(case) || case.site.backing == Backing::Memory {
+            return None;
+        }
+        let trials = witnessed(case);
+        if trials.is_empty() {
+            let why = case.site.backing_reason.as_ref().map(|why| format!(" ({why})"));
+            return Some(Remark::suspect(format!(
+                "nothing below tells its bytes, so the number cannot be checked{}",
+                why.unwrap_or_default()
+            )));
+        }
+        let found = [
+            short_reads(case, &trials),
+            short_writes(case, &trials),
+            amplified(&trials),
+            served(case, &trials),
+        ];
+        found.into_iter().flatten().reduce(|one, other| Remark {
+            trust: one.trust.max(other.trust),
+            text: format!("{}; {}", one.text, other.text),
+            ..one
+        })
+    }
+}
+
+fn is_cached(case: &Case<'_>) -> bool {
+    cached::Cached.judge(case).is_some_and(|remark| remark.trust == Trust::Invalid)
+}
+
+fn short_reads(case: &Case<'_>, trials: &[Witnessed]) -> Option<Remark> {
+    // Where memory answered, `cached` says it better.
+    if compression(case).is_some() || is_cached(case) {
+        return None;
+    }
+    let reads = trials.iter().map(|t| (t.device.run.read_bytes, t.claims.read.bytes));
+    let short = Share::below(LEAST_SHARE, reads)?;
+    Some(Remark::invalid(format!(
+        "{} delivered only {} of the bytes that were read{}",
+        mover(trials),
+        show::percent(short.percent()),
+        in_trials(short.trials, case)
+    )))
+}
+
+fn short_writes(case: &Case<'_>, trials: &[Witnessed]) -> Option<Remark> {
+    let in_time = |t: &Witnessed| t.device.run.write_bytes;
+    let in_all = |t: &Witnessed| in_time(t) + t.device.settle.write_bytes;
+    let claimed = |t: &Witnessed| t.claims.write.bytes;
+    let arrived = |t: &&Witnessed| in_all(t) as f64 >= LEAST_SHARE * claimed(t) as f64;
+
+    let late = trials.iter().filter(arrived).map(|t| (in_time(t), claimed(t)));
+    if let Some(late) = Share::below(LEAST_SHARE, late) {
+        return Some(Remark::invalid(format!(
+            "{} of the bytes were still in memory when the clock stopped{}",
+            show::percent(100.0 - late.percent()),
+            in_trials(late.trials, case)
+        )));
+    }
+    if compression(case).is_some() {
+        return None;
+    }
+    let lost = Share::below(LEAST_SHARE, trials.iter().map(|t| (in_all(t), claimed(t))))?;
+    Some(Remark::invalid(format!(
+        "{} took only {} of the bytes that were written, even after a sync{}",
+        mover(trials),
+        show::percent(lost.percent()),
+        in_trials(lost.trials, case)
+    )))
+}
+
+/// What a count of bytes that crossed a network leaves open.
+fn served(case: &Case<'_>, trials: &[Witnessed]) -> Option<Remark> {
+    let by_server = trials.iter().any(|trial| trial.mover == Mover::Server);
+    by_server.then(|| {
+        Remark::note(format!(
+            "the bytes crossed the network ({}); what the server keeps in its memory does not show",
+            case.site.filesystem()
+        ))
+    })
+}
+
+fn amplified(trials: &[Witnessed]) -> Option<Remark> {
+    let written: u64 =
+        trials.iter().map(|t| t.device.run.write_bytes + t.device.settle.write_bytes).sum();
+    let claimed: u64 = trials.iter().map(|t| t.claims.write.bytes).sum();
+    let factor = written as f64 / claimed as f64;
+    (claimed > 0 && factor > AMPLIFIED).then(|| {
+        let (who, times) = (mover(trials), show::times(factor));
+        Remark::note(format!("{who} wrote {times} times as much as was asked"))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_base::presence::Presence;
+
+    use super::super::testing::{Bench, MOVED, device, measured};
+    use super::*;
+
+    fn writes(in_time: u64, settling: u64) -> Bench {
+        Bench::write().each(move |trial| {
+            device(trial).run.write_bytes = in_time;
+            device(trial).settle.write_bytes = settling;
+        })
+    }
+
+    fn reads(delivered: u64) -> Bench {
+        Bench::read().each(move |trial| device(trial).run.read_bytes = delivered)
+    }
+
+    #[test]
+    fn speaks_of_writes_that_came_late() {
+        let remark = writes(MOVED / 4, MOVED).judge(&DeviceBytes).unwrap();
+        assert_eq!(remark.trust, Trust::Invalid);
+        assert_eq!(remark.text, "75 % of the bytes were still in memory when the clock stopped");
+    }
+
+    #[test]
+    fn speaks_of_writes_that_never_came() {
+        let remark = writes(MOVED / 4, 0).judge(&DeviceBytes).unwrap();
+        assert_eq!(remark.trust, Trust::Invalid);
+        assert_eq!(
+            remark.text,
+            "the device took only 25 % of the bytes that were written, even after a sync"
+        );
+    }
+
+    #[test]
+    fn speaks_of_reads_that_the_device_did_not_deliver_unless_cached_does() {
+        let remark = reads(MOVED * 7 / 10).judge(&DeviceBytes).unwrap();
+        assert_eq!(remark.trust, Trust::Invalid);
+        assert_eq!(remark.text, "the device delivered only 70 % of the bytes that were read");
+        assert_eq!(reads(MOVED / 10).judge(&DeviceBytes), None);
+    }
+
+    #[test]
+    fn both_directions_of_a_mix_are_judged() {
+        let bench = Bench::mixed().first(1, |trial| {
+            device(trial).run.read_bytes = MOVED * 6 / 10;
+            device(trial).run.write_bytes = MOVED / 2;
+        });
+        assert_eq!(
+            bench.judge(&DeviceBytes).unwrap().text,
+            "the device delivered only 60 % of the bytes that were read, in 1 of 3 trials; the \
+             device took only 50 % of the bytes that were written, even after a sync, in 1 of 3 \
+             trials"
+        );
+    }
+
+    #[test]
+    fn more_is_amplification_and_no_fault() {
+        let remark = writes(MOVED, 32 * MOVED).judge(&DeviceBytes).unwrap();
+        assert_eq!(remark.trust, Trust::Trusted);
+        assert_eq!(remark.text, "the device wrote 33 times as much as was asked");
+    }
+
+    #[test]
+    fn what_cannot_be_checked_is_suspect() {
+        let blind = Bench::read().each(|trial| trial.evidence.disk = Presence::absent("NFS"));
+        let remark = blind.judge(&DeviceBytes).unwrap();
+        assert_eq!(remark.trust, Trust::Suspect);
+        assert_eq!(remark.text, "nothing below tells its bytes, so the number cannot be checked");
+        let remote = Bench::write().site(|site| {
+            site.backing = Backing::Remote;
+            site.counted.clear();
+        });
+        let remote = remote.site(|site| site.backing_reason = Some("a 9p server".to_owned()));
+        assert_eq!(
+            remote.judge(&DeviceBytes).unwrap().text,
+            "nothing below tells its bytes, so the number cannot be checked (a 9p server)"
+        );
+    }
+
+    #[test]
+    fn bytes_that_crossed_the_network_stand_in_for_a_device() {
+        use assay_machine::probes::mount_traffic::{MountTraffic, Moved};
+        use assay_system::system::site::Mount;
+        let served = |read_bytes: u64| {
+            let moved = Moved { read_bytes, write_bytes: 0 };
+            let told = MountTraffic { run: moved, settle: Moved::default() };
+            let bench = Bench::read().site(|site| {
+                site.backing = Backing::Remote;
+                site.counted.clear();
+                site.mount = Presence::Present(Mount {
+                    point: "/mnt".into(),
+                    source: "server:/srv".to_owned(),
+                    filesystem: "nfs4".to_owned(),
+                    options: Vec::new(),
+                });
+            });
+            bench.each(move |trial| trial.evidence.mount_traffic = Presence::Present(told))
+        };
+        let whole = served(MOVED).judge(&DeviceBytes).unwrap();
+        assert_eq!(whole.trust, Trust::Trusted);
+        assert_eq!(
+            whole.text,
+            "the bytes crossed the network (nfs4); what the server keeps in its memory does not show"
+        );
+        let short = served(MOVED * 7 / 10).judge(&DeviceBytes).unwrap();
+        assert_eq!(short.trust, Trust::Invalid);
+        assert!(short.text.starts_with("the server delivered only 70 % of the bytes"), "{short:?}");
+        // Without its counters nothing can be checked, as before.
+        let blind = served(MOVED).each(|trial| {
+            trial.evidence.mount_traffic = Presence::absent("no such file");
+        });
+        assert_eq!(blind.judge(&DeviceBytes).unwrap().trust, Trust::Suspect);
+    }
+
+    #[test]
+    fn silent_where_the_bytes_agree_or_compression_explains_them() {
+        assert_eq!(reads(MOVED).judge(&DeviceBytes), None);
+        assert_eq!(writes(MOVED * 95 / 100, 0).judge(&DeviceBytes), None);
+        let packed =
+            |bench: Bench| bench.site(|s| s.compression = Presence::Present("zstd".to_owned()));
+        assert_eq!(packed(writes(MOVED / 20, 0)).judge(&DeviceBytes), None);
+        assert_eq!(packed(reads(MOVED / 20)).judge(&DeviceBytes), None);
+        let late = packed(writes(MOVED / 20, MOVED)).judge(&DeviceBytes).unwrap();
+        assert_eq!(late.trust, Trust::Invalid);
+    }
+
+    #[test]
+    fn silent_on_claims_too_small_to_tell_and_in_memory() {
+        let tiny = writes(0, 0).each(|trial| {
+            measured(trial).claims.write.bytes = 128 << 10;
+        });
+        assert_eq!(tiny.judge(&DeviceBytes), None);
+        let memory = writes(0, 0).site(|site| site.backing = Backing::Memory);
+        assert_eq!(memory.judge(&DeviceBytes), None);
+    }
+}

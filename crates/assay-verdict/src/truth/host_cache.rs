@@ -1,0 +1,354 @@
+//! `host-cache`: what lies between this machine and a drive that it only borrows.
+
+use assay_base::catalogue::About;
+use assay_base::quantity::metric::Nature;
+use assay_base::quantity::units::show;
+use assay_kinds::work::Judged;
+use assay_kinds::work::io::{self, WriteSync};
+use assay_stats::median;
+use assay_study::findings::LENT;
+use assay_study::results::plan::{PlannedWorkload, ReadTwice};
+use assay_study::results::record::TrialRecord;
+use assay_system::system::site::{Drive, Site};
+
+use super::evidence::{in_trials, seconds};
+use super::{Case, Remark, SPEED, TruthRule};
+
+/// A drive that is a file.
+const LOOP: &str = "loop";
+
+/// Share of its rate that writing keeps when the flush at its end is counted, below which most of what was
+/// written was not on the drive yet.
+const KEPT: f64 = 0.7;
+/// Share of the time of the writing below which a flush did nothing.
+const NOTHING: f64 = 0.01;
+/// Writing this many times as fast as the drive was read is not the drive's own.
+const FASTER: f64 = 1.25;
+/// A second reading this many times as fast as the first did not come from the drive.
+const AGAIN: f64 = 2.5;
+/// Less is not held against anybody: a flush takes its time however little there is.
+const LEAST_BYTES: u64 = 32 << 20;
+
+/// The rule.
+pub struct HostCache;
+
+static ABOUT: About = About {
+    name: LENT,
+    summary: "the drive is lent by another machine or a file, whose caches cannot be seen from here",
+    text: "Of drives of virtual machines (virtio, Xen, Hyper-V), of network block devices and of loop \
+           devices nothing tells what caches them on the other side, and no sign proves that nothing \
+           does: their numbers are those of what this machine is given, and never called the drive's \
+           own. What is said of databases that wait for a sync falls away. Loud signs make rows \
+           suspect. Writing that keeps less than 70 % of its rate when the flush at its end is counted \
+           (both rates are told). A flush that takes under 1 % of the time of the writing, though the \
+           drive announces a cache, where writing was more than 1.25 times as fast as any workload read \
+           the drive: a flush that does nothing, which speaks against all rows that write there. \
+           Pieces of the drive that are not ours, read twice before anything is written, of which the \
+           second reading is at least 2.5 times as fast in the median; where the drive announces no cache \
+           (write through), this speaks against rows that read alone. \
+           That writing is faster than reading, and what kind of cache is announced, tell nothing by \
+           themselves.",
+};
+
+/// Whether what caches a drive on the other side cannot be seen.
+pub fn hides_its_cache(drive: &Drive) -> bool {
+    let is_loop = drive.bus.value().is_some_and(|bus| bus == LOOP);
+    drive.link.value().is_none() && (drive.is_served() || is_loop)
+}
+
+impl TruthRule for HostCache {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn looks_at(&self) -> Judged {
+        Judged::Medium
+    }
+
+    /// What is kept on the other side changes how fast that is, and not how much this machine's devices move.
+    fn changes(&self) -> &'static [Nature] {
+        SPEED
+    }
+
+    fn judge(&self, case: &Case<'_>) -> Option<Remark> {
+        let drive = case.site.drives.iter().find(|drive| hides_its_cache(drive))?;
+        if case.trials.is_empty() {
+            return None;
+        }
+        let own = case.survey.read_twice.value().filter(|read| read.drive == drive.name);
+        // A host that writes through has written what it says is written: what it keeps answers reads alone.
+        let again = read_again(own).map(Remark::suspect);
+        let again = if drive.writes_through() {
+            again.filter(|_| case.workload.reads()).map(Remark::of_reads)
+        } else {
+            again
+        };
+        let loud = again.or_else(|| kept(case).map(Remark::suspect));
+        Some(loud.unwrap_or_else(|| Remark::note("what the host caches cannot be seen from here")))
+    }
+}
+
+/// Pieces that came from somewhere nearer when they were read again.
+fn read_again(read: Option<&ReadTwice>) -> Option<String> {
+    let ratios =
+        read?.piece_ns.iter().map(|[first, second]| *first as f64 / (*second).max(1) as f64);
+    let times = median(&ratios.collect::<Vec<_>>())?;
+    (times >= AGAIN).then(|| {
+        format!(
+            "pieces of the drive were read {} times as fast the second time, past the page cache of this machine: \
+             the host keeps them",
+            show::three_digits(times)
+        )
+    })
+}
+
+/// A trial that only wrote, and the flush after it.
+struct Writing {
+    bytes: u64,
+    wrote_s: f64,
+    flush_s: f64,
+}
+
+impl Writing {
+    /// None where each write was synced, and where too little was written.
+    fn of(workload: &PlannedWorkload, trial: &TrialRecord) -> Option<Self> {
+        let only_writes = workload.writes() && !workload.reads();
+        let io = io::Planned::of(&workload.work).filter(|_| only_writes)?;
+        let flush_ns = trial.flush_ns.filter(|_| io.sync == WriteSync::None)?;
+        let measured = trial.measured.as_ref()?;
+        let bytes = measured.claims.write.bytes;
+        (bytes >= LEAST_BYTES && measured.elapsed_ns > 0).then(|| Self {
+            bytes,
+            wrote_s: seconds(measured.elapsed_ns),
+            flush_s: seconds(flush_ns),
+        })
+    }
+
+    /// Share of the rate that is kept when the flush counts.
+    fn kept(&self) -> f64 {
+        self.wrote_s / (self.wrote_s + self.flush_s)
+    }
+}
+
+/// Writing of which much came after its end.
+fn kept(case: &Case<'_>) -> Option<String> {
+    let all: Vec<Writing> =
+        case.trials.iter().filter_map(|trial| Writing::of(case.workload, trial)).collect();
+    let share = median(&all.iter().map(Writing::kept).collect::<Vec<_>>())?;
+    if share >= KEPT {
+        return None;
+    }
+    let late: Vec<&Writing> = all.iter().filter(|one| one.kept() < KEPT).collect();
+    let sum = |of: fn(&Writing) -> f64| late.iter().map(|one| of(one)).sum::<f64>();
+    let bytes = sum(|one| one.bytes as f64);
+    Some(format!(
+        "{} while it wrote, {} with the flush at its end: the rest lay in a cache, of the drive or of the host{}",
+        show::rate(bytes / sum(|one| one.wrote_s)),
+        show::rate(bytes / sum(|one| one.wrote_s + one.flush_s)),
+        in_trials(late.len(), case)
+    ))
+}
+
+/// Writing to a drive that announces a cache, after which a flush did nothing.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct IdleFlush {
+    /// Bytes that were written, in a trial.
+    pub bytes: u64,
+    /// Bytes per second meanwhile.
+    pub rate: f64,
+    /// Nanoseconds of the flush.
+    pub flush_ns: f64,
+}
+
+impl IdleFlush {
+    /// Whether most trials of a workload had one, and the first of them.
+    pub fn of(site: &Site, workload: &PlannedWorkload, trials: &[&TrialRecord]) -> Option<Self> {
+        let drive = site.drives.iter().find(|drive| hides_its_cache(drive))?;
+        drive.announces_a_cache().then_some(())?;
+        let all: Vec<Writing> =
+            trials.iter().filter_map(|trial| Writing::of(workload, trial)).collect();
+        let idle = |one: &&Writing| one.flush_s / one.wrote_s < NOTHING;
+        let first = all.iter().find(idle)?;
+        (2 * all.iter().filter(idle).count() > trials.len()).then_some(Self {
+            bytes: first.bytes,
+            rate: first.bytes as f64 / first.wrote_s,
+            flush_ns: first.flush_s * 1e9,
+        })
+    }
+
+    /// What it says where the drive reads so many bytes per second at most: nothing where a drive could
+    /// write like that.
+    pub fn beside(&self, reading: f64) -> Option<Remark> {
+        (self.rate > FASTER * reading).then(|| {
+            Remark::suspect(format!(
+                "the flush after {} took {}, though the drive announces a cache, and writing at {} is {} \
+                 times as fast as reading: the host keeps what is written, and what a sync means is not known",
+                show::bytes(self.bytes),
+                show::duration(self.flush_ns),
+                show::rate(self.rate),
+                show::three_digits(self.rate / reading)
+            ))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_base::presence::Presence;
+    use assay_base::quantity::metric::Side;
+    use assay_study::findings::Trust;
+
+    use super::super::testing::{Bench, MOVED as MOVED_BYTES, measured};
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    /// On a virtual drive, with trials of a second and flushes of so many milliseconds.
+    fn bench(bench: Bench, bus: &str, flush_ms: [u64; 3]) -> Bench {
+        let bench = bench.site(|site| {
+            let own = &mut site.drives[0];
+            own.bus = Presence::Present(bus.to_owned());
+            own.link = Presence::absent("a virtual disk has no link of its own");
+            own.write_cache = Presence::Present("write back".to_owned());
+        });
+        bench.each(|trial| {
+            measured(trial).elapsed_ns = 1000 * MS;
+            trial.flush_ns = Some(flush_ms[trial.replicate as usize - 1] * MS);
+        })
+    }
+
+    /// Pieces of 8 MiB, read in so many milliseconds.
+    fn read_twice(bench: Bench, piece_ms: &[[u64; 2]]) -> Bench {
+        bench.survey(|survey| {
+            survey.read_twice = Presence::Present(ReadTwice {
+                drive: "sda".to_owned(),
+                piece_bytes: 8 << 20,
+                piece_ns: piece_ms.iter().map(|pair| pair.map(|ms| ms * MS)).collect(),
+            });
+        })
+    }
+
+    /// Versions before stored pieces without a word, or nothing; this one says why there are none.
+    #[test]
+    fn what_older_versions_stored_of_it_is_read() {
+        use assay_study::results::plan::Survey;
+        let piece =
+            ReadTwice { drive: "vda".to_owned(), piece_bytes: 8 << 20, piece_ns: vec![[3, 1]] };
+        let stored = |read: Option<serde_json::Value>| -> Presence<ReadTwice> {
+            let mut survey = serde_json::to_value(super::super::testing::survey()).unwrap();
+            let own = survey.as_object_mut().unwrap();
+            own.remove("read_twice");
+            own.extend(read.map(|read| ("read_twice".to_owned(), read)));
+            serde_json::from_value::<Survey>(survey).unwrap().read_twice
+        };
+        let bare = serde_json::to_value(&piece).unwrap();
+        assert_eq!(stored(Some(bare)), Presence::Present(piece.clone()));
+        for now in [Presence::Present(piece), Presence::absent("vda: no room")] {
+            assert_eq!(stored(Some(serde_json::to_value(&now).unwrap())), now);
+        }
+        let reason = stored(None);
+        assert!(reason.reason().unwrap().contains("did not record"), "{reason:?}");
+    }
+
+    fn told(bench: &Bench) -> Option<(Trust, String)> {
+        bench.judge(&HostCache).map(|remark| (remark.trust, remark.text))
+    }
+
+    fn rest() -> (Trust, String) {
+        (Trust::Trusted, "what the host caches cannot be seen from here".to_owned())
+    }
+
+    #[test]
+    fn a_drive_with_a_link_of_its_own_is_none_of_its_business() {
+        assert_eq!(told(&Bench::write()), None);
+        let slow = Bench::write().each(|trial| trial.flush_ns = Some(10_000 * MS));
+        assert_eq!(told(&read_twice(slow, &[[90, 1]; 3])), None);
+    }
+
+    #[test]
+    fn without_a_sign_it_says_that_nothing_can_be_seen() {
+        for bus in ["virtio", "xen", "hyper-v", "nbd", "rbd", "loop"] {
+            assert_eq!(told(&bench(Bench::write(), bus, [100; 3])), Some(rest()), "{bus}");
+            assert_eq!(told(&bench(Bench::read(), bus, [100; 3])), Some(rest()), "{bus}");
+        }
+        let even =
+            read_twice(bench(Bench::read(), "virtio", [0; 3]), &[[20, 19], [20, 5], [30, 28]]);
+        assert_eq!(told(&even), Some(rest()));
+        assert_eq!(told(&bench(Bench::write().without_trials(), "virtio", [0; 3])), None);
+    }
+
+    #[test]
+    fn writing_of_which_much_comes_after_its_end_is_suspect_with_both_rates() {
+        let (trust, text) = told(&bench(Bench::write(), "virtio", [900, 1000, 300])).unwrap();
+        assert_eq!(trust, Trust::Suspect);
+        assert_eq!(
+            text,
+            "64 MiB/s while it wrote, 32.8 MiB/s with the flush at its end: the rest lay in a cache, of the drive or of the host, \
+             in 2 of 3 trials"
+        );
+        // Syncs after each write leave nothing to a flush, and a flush after little has its own time.
+        let synced =
+            bench(Bench::write(), "virtio", [900; 3]).io(|io| io.sync = WriteSync::EachWrite);
+        assert_eq!(told(&synced), Some(rest()));
+        let little = bench(Bench::write(), "virtio", [900; 3])
+            .each(|trial| measured(trial).claims.write.bytes = LEAST_BYTES - 1);
+        assert_eq!(told(&little), Some(rest()));
+    }
+
+    #[test]
+    fn a_second_reading_from_nearer_by_is_suspect_in_rows_of_reads_and_writes() {
+        for kind in [Bench::read(), Bench::write()] {
+            let kind = read_twice(bench(kind, "nbd", [100; 3]), &[[60, 10], [20, 19], [75, 25]]);
+            let (trust, text) = told(&kind).unwrap();
+            assert_eq!(trust, Trust::Suspect);
+            assert!(text.contains("read 3 times as fast the second time"), "{text}");
+        }
+    }
+
+    /// A host that writes through keeps what is read all the same: only rows that read come from it.
+    #[test]
+    fn where_a_host_writes_through_a_second_reading_speaks_against_reads_alone() {
+        let through = |kind: Bench| {
+            let own = read_twice(bench(kind, "virtio", [100; 3]), &[[60, 10], [20, 19], [75, 25]]);
+            own.site(|site| {
+                site.drives[0].write_cache = Presence::Present("write through".to_owned());
+            })
+        };
+        assert_eq!(told(&through(Bench::write())), Some(rest()));
+        let (trust, text) = told(&through(Bench::read())).unwrap();
+        assert_eq!(trust, Trust::Suspect);
+        assert!(text.contains("the host keeps them"), "{text}");
+        let remark = through(Bench::read()).judge(&HostCache).unwrap();
+        assert_eq!(remark.because_of("host-cache", Side::Writes).trust, Trust::Trusted);
+        for side in [Side::Reads, Side::Both] {
+            assert_eq!(remark.because_of("host-cache", side).trust, Trust::Suspect);
+        }
+        // Nobody knows what a drive does that announces nothing at all.
+        let silent = through(Bench::write()).site(|site| {
+            site.drives[0].write_cache = Presence::absent("not told");
+        });
+        assert_eq!(told(&silent).unwrap().0, Trust::Suspect);
+    }
+
+    #[test]
+    fn a_flush_that_does_nothing_is_suspect_where_no_drive_writes_like_that() {
+        let idle = |bench: &Bench| {
+            bench.with_case(|case| IdleFlush::of(case.site, case.workload, case.trials))
+        };
+        // 64 MiB in a second.
+        let virtual_drive = |flush_ms| bench(Bench::write(), "virtio", [flush_ms, flush_ms, 900]);
+        let found = idle(&virtual_drive(1)).unwrap();
+        assert_eq!((found.bytes, found.rate), (MOVED_BYTES, MOVED_BYTES as f64));
+        let remark = found.beside(found.rate / 1.3).unwrap();
+        assert_eq!(remark.trust, Trust::Suspect);
+        assert!(remark.text.starts_with("the flush after 64 MiB took 1 ms"), "{}", remark.text);
+        assert_eq!(found.beside(found.rate / 1.25), None, "reading is hardly slower");
+        assert_eq!(idle(&virtual_drive(11)), None, "it did something");
+        let through = virtual_drive(1).site(|site| {
+            site.drives[0].write_cache = Presence::Present("write through".to_owned());
+        });
+        assert_eq!(idle(&through), None, "no flush is sent");
+        assert_eq!(idle(&bench(Bench::read(), "virtio", [1; 3])), None, "nothing was written");
+        assert_eq!(idle(&bench(Bench::write(), "nvme", [1; 3])), None, "it may be the drive's own");
+    }
+}

@@ -1,0 +1,126 @@
+//! `link-ceiling`: faster than the link to the drive can carry.
+
+use assay_base::catalogue::About;
+use assay_base::quantity::metric::Nature;
+use assay_base::quantity::units::show;
+use assay_kinds::work::{Judged, Measured, io};
+
+use super::evidence::{in_trials, is_simulated, seconds};
+use super::{Case, MOVED, Remark, TruthRule};
+
+/// Measured rates may exceed the ceiling by this factor: clocks and windows are not perfect.
+const TOLERANCE: f64 = 1.01;
+
+/// Whether a rate is more than a link can carry, both in bytes per second.
+pub fn is_above_link(rate: f64, ceiling: f64) -> bool {
+    rate > ceiling * TOLERANCE
+}
+
+/// The rule.
+pub struct LinkCeiling;
+
+static ABOUT: About = About {
+    name: "link-ceiling",
+    summary: "the rate is above what the link to the drive can carry",
+    text: "The kernel tells the speed of SATA, USB and PCIe links; what is left of it after \
+           line coding is a ceiling for each direction. A rate more than 1 % above it did \
+           not come from the drive. Several drives carry the sum of their links; one drive \
+           without a known link silences the rule. 1 %, because clocks and windows are not \
+           perfect, and no medium reaches its ceiling.",
+};
+
+impl TruthRule for LinkCeiling {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn looks_at(&self) -> Judged {
+        Judged::Bytes
+    }
+
+    fn changes(&self) -> &'static [Nature] {
+        MOVED
+    }
+
+    fn judge(&self, case: &Case<'_>) -> Option<Remark> {
+        let drives = &case.site.drives;
+        if drives.is_empty() || is_simulated(case) {
+            return None;
+        }
+        let ceilings: Option<Vec<f64>> = drives
+            .iter()
+            .map(|drive| drive.link.value().map(|link| link.ceiling_bytes_per_s))
+            .collect();
+        let ceiling: f64 = ceilings?.iter().sum();
+        let counted = case.trials.iter().filter_map(|trial| trial.measured.as_ref());
+        let rates: Vec<f64> = counted.map(fastest_direction).collect();
+        let hit = rates.iter().filter(|rate| is_above_link(**rate, ceiling)).count();
+        let fastest = rates.into_iter().fold(0.0, f64::max);
+        (hit > 0).then(|| {
+            Remark::invalid(format!(
+                "{} is more than {} can carry ({}){}",
+                show::rate(fastest),
+                link_words(case),
+                show::rate(ceiling),
+                in_trials(hit, case)
+            ))
+        })
+    }
+}
+
+/// Links carry both directions at once, so each is held against the ceiling on its own.
+fn fastest_direction(measured: &Measured) -> f64 {
+    if measured.window_ns == 0 {
+        return 0.0;
+    }
+    let classes = io::Detail::of(measured).map(|counted| counted.classes.values());
+    let most = classes.into_iter().flatten().map(|count| count.bytes).max().unwrap_or(0);
+    most as f64 / seconds(measured.window_ns)
+}
+
+fn link_words(case: &Case<'_>) -> String {
+    match case.site.drives.as_slice() {
+        [drive] => drive.link.value().map_or_else(String::new, |link| link.name.clone()),
+        drives => format!("the links of {} drives", drives.len()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_base::presence::Presence;
+    use assay_study::findings::Trust;
+
+    use super::super::testing::{Bench, counted, drive, measured};
+    use super::*;
+
+    fn at(bytes_per_s: u64) -> Bench {
+        Bench::read().each(move |trial| {
+            measured(trial).window_ns = 1_000_000_000;
+            counted(trial).classes.get_mut("read").unwrap().bytes = bytes_per_s;
+        })
+    }
+
+    #[test]
+    fn speaks_above_the_ceiling() {
+        let remark = at(1_200_000_000).judge(&LinkCeiling).unwrap();
+        assert_eq!(remark.trust, Trust::Invalid);
+        assert_eq!(remark.text, "1.12 GiB/s is more than SATA 6.0 Gbit/s can carry (572 MiB/s)");
+    }
+
+    #[test]
+    fn silent_below_it_and_within_the_tolerance() {
+        assert_eq!(at(560_000_000).judge(&LinkCeiling), None);
+        assert_eq!(at(605_000_000).judge(&LinkCeiling), None);
+    }
+
+    #[test]
+    fn several_drives_carry_their_sum_and_an_unknown_link_silences() {
+        let two = at(1_100_000_000).site(|site| site.drives.push(drive()));
+        assert_eq!(two.judge(&LinkCeiling), None);
+        let too_much = at(1_300_000_000).site(|site| site.drives.push(drive()));
+        assert!(too_much.judge(&LinkCeiling).unwrap().text.contains("the links of 2 drives"));
+        let unknown = at(9_000_000_000).site(|s| s.drives[0].link = Presence::absent("virtio"));
+        assert_eq!(unknown.judge(&LinkCeiling), None);
+        assert_eq!(at(9_000_000_000).site(|site| site.drives.clear()).judge(&LinkCeiling), None);
+    }
+}

@@ -1,0 +1,325 @@
+//! Is the number what it says it is? One rule a file; each is a pure function of what the runner
+//! recorded, so that an old bundle can be judged again by a newer rule.
+
+mod cache_state;
+mod cached;
+mod clock;
+mod compressed;
+mod depth;
+mod device_bytes;
+mod emulated;
+mod evidence;
+mod foreign;
+mod host_cache;
+mod kernel_log;
+mod link_ceiling;
+mod lossy;
+mod oom;
+mod power_supply;
+mod slow_member;
+mod stalled;
+mod starved;
+mod steal;
+mod swap;
+#[cfg(test)]
+pub(crate) mod testing;
+mod throttled;
+mod too_small;
+mod tree_cut;
+pub(crate) mod unstable;
+mod unwritten;
+
+use assay_base::catalogue::About;
+use assay_base::quantity::metric::{Nature, Side};
+use assay_kinds::work::{Judged, io};
+use assay_study::findings::{Because, Trust};
+use assay_study::results::plan::{PlannedWorkload, Survey};
+use assay_study::results::record::TrialRecord;
+use assay_system::system::site::Site;
+
+pub use host_cache::{HostCache, IdleFlush, hides_its_cache};
+pub use link_ceiling::is_above_link;
+
+/// Everything that a rule may look at: one workload at one target, with the trials that count.
+#[derive(Clone, Copy, Debug)]
+pub struct Case<'a> {
+    /// What the target stands on.
+    pub site: &'a Site,
+    /// What was found at it beforehand.
+    pub survey: &'a Survey,
+    /// How the workload was run.
+    pub workload: &'a PlannedWorkload,
+    /// Its trials, lead-in and failed ones left out.
+    pub trials: &'a [&'a TrialRecord],
+    /// What carried out each instruction in the place of a processor, where something did.
+    pub emulator: Option<&'a str>,
+}
+
+impl<'a> Case<'a> {
+    /// The reads and writes, where the work is of that kind.
+    fn io(&self) -> Option<&'a io::Planned> {
+        io::Planned::of(&self.workload.work)
+    }
+}
+
+/// What a rule has to say.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Remark {
+    /// How much it takes away; `Trusted` makes it a note.
+    pub trust: Trust,
+    /// One plain sentence, with numbers and units.
+    pub text: String,
+    /// Of which direction: metrics of the other one it takes nothing from.
+    pub side: Side,
+}
+
+impl Remark {
+    /// The number is not what it says it is.
+    fn invalid(text: impl Into<String>) -> Self {
+        Self { trust: Trust::Invalid, text: text.into(), side: Side::Both }
+    }
+
+    /// Something speaks against the number.
+    fn suspect(text: impl Into<String>) -> Self {
+        Self { trust: Trust::Suspect, text: text.into(), side: Side::Both }
+    }
+
+    /// Worth knowing, and nothing against the number.
+    fn note(text: impl Into<String>) -> Self {
+        Self { trust: Trust::Trusted, text: text.into(), side: Side::Both }
+    }
+
+    /// The same, of what is read alone.
+    #[must_use]
+    fn of_reads(self) -> Self {
+        Self { side: Side::Reads, ..self }
+    }
+
+    /// As it stands in the findings.
+    pub fn because(&self, rule: &str) -> Because {
+        Because { rule: rule.to_owned(), trust: self.trust, text: self.text.clone() }
+    }
+
+    /// The same of a metric of one direction: of the other one than its own it is a note.
+    pub fn because_of(&self, rule: &str, side: Side) -> Because {
+        let trust = if self.side.reaches(side) { self.trust } else { Trust::Trusted };
+        Because { trust, ..self.because(rule) }
+    }
+}
+
+/// A rule.
+pub trait TruthRule: Sync {
+    /// Its own words.
+    fn about(&self) -> &'static About;
+    /// What it looks at: work of which there is no such thing is not judged by it.
+    fn looks_at(&self) -> Judged;
+    /// What it can change: metrics of another nature are not judged by it.
+    fn changes(&self) -> &'static [Nature];
+    /// Its remark on a case, if it has one.
+    fn judge(&self, case: &Case<'_>) -> Option<Remark>;
+    /// For rules about events in time: what happened during this trial that nobody asked for.
+    fn disturbance(&self, _case: &Case<'_>, _trial: &TrialRecord) -> Option<String> {
+        None
+    }
+    /// Whether it minds that others use the machine: it says nothing of others' work.
+    fn minds_others(&self) -> bool {
+        false
+    }
+    /// Whether others were at work during this trial, so that the machine should be quieter.
+    fn blames_others(&self, case: &Case<'_>, trial: &TrialRecord) -> bool {
+        self.disturbance(case, trial).is_some()
+    }
+}
+
+/// All rules, in the order in which they are told.
+pub static RULES: &[&dyn TruthRule] = &[
+    &emulated::Emulated,
+    &unwritten::Unwritten,
+    &cached::Cached,
+    &cache_state::CacheState,
+    &device_bytes::DeviceBytes,
+    &link_ceiling::LinkCeiling,
+    &host_cache::HostCache,
+    &depth::Depth,
+    &compressed::Compressed,
+    &too_small::TooSmall,
+    &tree_cut::TreeCut,
+    &lossy::Lossy,
+    &throttled::Throttled,
+    &starved::Starved,
+    &stalled::Stalled,
+    &unstable::Unstable,
+    &slow_member::SlowMember,
+    &steal::Steal,
+    &foreign::Foreign,
+    &swap::Swap,
+    &oom::Oom,
+    &kernel_log::KernelLog,
+    &clock::Clock,
+    &power_supply::PowerSupply,
+];
+
+/// Rates and times.
+const SPEED: &[Nature] = &[Nature::Speed];
+/// Them, and what was moved.
+const MOVED: &[Nature] = &[Nature::Speed, Nature::Traffic];
+/// Everything that can be measured.
+const ALL: &[Nature] = &[Nature::Speed, Nature::Traffic, Nature::Amount];
+
+/// Whether what a rule says is about metrics of a nature; a rule that is not known here may change all.
+pub fn is_about(rule: &str, nature: Nature) -> bool {
+    let rule = RULES.iter().find(|known| known.about().name == rule);
+    rule.is_none_or(|rule| rule.changes().contains(&nature))
+}
+
+/// The rules that may judge a case.
+fn rules(case: &Case<'_>) -> impl Iterator<Item = &'static dyn TruthRule> {
+    let work = &case.workload.work;
+    // Whoever else is at work takes time away, and nothing from what is held.
+    let (judged, others) = (work.kind().judged, work.is_others() || !work.is_of_speed());
+    let fits = move |rule: &&dyn TruthRule| {
+        judged.contains(&rule.looks_at()) && !(others && rule.minds_others())
+    };
+    RULES.iter().copied().filter(fits)
+}
+
+/// What every rule has to say on a case, with the name of the rule.
+pub fn remarks(case: &Case<'_>) -> Vec<(&'static str, Remark)> {
+    rules(case).filter_map(|rule| Some((rule.about().name, rule.judge(case)?))).collect()
+}
+
+/// Trials during which others were at work, and the rules that say so.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Unquiet {
+    /// How many.
+    pub trials: usize,
+    /// Of how many that count.
+    pub of: usize,
+    /// Names of the rules, each once, in their order.
+    pub rules: Vec<&'static str>,
+}
+
+/// How far a case was measured beside others' work.
+pub fn unquiet(case: &Case<'_>) -> Unquiet {
+    let blames =
+        |rule: &&dyn TruthRule| case.trials.iter().any(|trial| rule.blames_others(case, trial));
+    let rules: Vec<&dyn TruthRule> = rules(case).filter(blames).collect();
+    let hit = |trial: &&&TrialRecord| rules.iter().any(|rule| rule.blames_others(case, trial));
+    let trials = case.trials.iter().filter(hit).count();
+    Unquiet {
+        trials,
+        of: case.trials.len(),
+        rules: rules.iter().map(|rule| rule.about().name).collect(),
+    }
+}
+
+/// What disturbed a trial, if anything did.
+pub fn disturbance(case: &Case<'_>, trial: &TrialRecord) -> Option<String> {
+    let told: Vec<String> = rules(case).filter_map(|rule| rule.disturbance(case, trial)).collect();
+    (!told.is_empty()).then(|| told.join("; "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::testing::Bench;
+    use super::*;
+
+    /// The worst word of any rule, and all reasons.
+    fn judge(case: &Case<'_>) -> (Trust, Vec<Because>) {
+        let remarks = remarks(case);
+        let worst = remarks.iter().map(|(_, remark)| remark.trust).max();
+        let because = remarks.iter().map(|(rule, remark)| remark.because(rule)).collect();
+        (worst.unwrap_or(Trust::Trusted), because)
+    }
+
+    #[test]
+    fn every_rule_introduces_itself() {
+        let mut names: Vec<_> = RULES.iter().map(|rule| rule.about().name).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), RULES.len());
+        for rule in RULES {
+            let about = rule.about();
+            assert!(!about.summary.is_empty() && !about.summary.ends_with('.'), "{}", about.name);
+            assert!(about.text.ends_with('.'), "{}", about.name);
+        }
+    }
+
+    #[test]
+    fn a_rule_speaks_of_what_it_can_change() {
+        for rule in RULES {
+            let name = rule.about().name;
+            assert!(is_about(name, Nature::Speed), "{name}: nothing leaves the speed alone");
+            let changes = |nature| rule.changes().contains(&nature);
+            assert!(!changes(Nature::Amount) || changes(Nature::Traffic), "{name}");
+        }
+        assert!(!is_about("starved", Nature::Amount) && !is_about("starved", Nature::Traffic));
+        assert!(is_about("cached", Nature::Traffic) && !is_about("cached", Nature::Amount));
+        assert!(is_about("oom", Nature::Amount));
+        assert!(is_about("a rule of a later version", Nature::Amount));
+    }
+
+    #[test]
+    fn whatever_claims_to_be_of_a_medium_is_judged_by_where_its_files_lie() {
+        use assay_kinds::work::{Judged, KINDS};
+        let of_medium = |name: &str| matches!(name, "io" | "files" | "capacity" | "sustained");
+        for kind in KINDS {
+            let judged = kind.judged.contains(&Judged::Medium);
+            assert_eq!(judged, of_medium(kind.about.name), "{}", kind.about.name);
+        }
+        let in_memory =
+            |site: &mut Site| site.backing = assay_system::system::site::Backing::Memory;
+        let (trust, because) = Bench::files().site(in_memory).with_case(judge);
+        assert_eq!((trust, because[0].rule.as_str()), (Trust::Invalid, "cached"));
+        assert_eq!(Bench::files().with_case(judge), (Trust::Trusted, Vec::new()));
+    }
+
+    #[test]
+    fn probes_name_rules_that_are_there() {
+        for probe in assay_machine::probes::PROBES {
+            for rule in probe.rules {
+                let known = RULES.iter().any(|known| known.about().name == *rule);
+                assert!(known, "{} names {rule}", probe.about.name);
+            }
+        }
+    }
+
+    #[test]
+    fn no_rule_minds_a_case_without_trials() {
+        for bench in [Bench::read(), Bench::write(), Bench::mixed()] {
+            let bench = bench.without_trials();
+            assert_eq!(bench.with_case(judge), (Trust::Trusted, Vec::new()));
+        }
+    }
+
+    #[test]
+    fn clean_trials_are_trusted_and_undisturbed() {
+        for bench in [Bench::read(), Bench::write(), Bench::mixed()] {
+            assert_eq!(bench.with_case(judge), (Trust::Trusted, Vec::new()));
+            assert_eq!(bench.with_case(|case| disturbance(case, case.trials[0])), None);
+        }
+    }
+
+    #[test]
+    fn the_worst_word_counts_and_all_reasons_are_kept() {
+        let bench = Bench::read()
+            .each(|trial| testing::device(trial).run.read_bytes = 0)
+            .each(|trial| testing::processors(trial).steal = 90);
+        let (trust, because) = bench.with_case(judge);
+        assert_eq!(trust, Trust::Invalid);
+        let rules: Vec<_> = because.iter().map(|because| because.rule.as_str()).collect();
+        assert_eq!(rules, ["cached", "steal"]);
+    }
+
+    #[test]
+    fn remarks_are_one_line_without_a_full_stop() {
+        let bench = Bench::read().each(|trial| {
+            *testing::device(trial) = assay_study::results::record::DeviceEvidence::default();
+            testing::processors(trial).steal = 90;
+            testing::throttling(trial).throttle_events = assay_base::presence::Presence::Present(2);
+        });
+        for because in bench.with_case(judge).1 {
+            assert!(!because.text.ends_with('.') && !because.text.contains('\n'), "{because:?}");
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! `oom`: a process was killed for want of memory.
+
+use assay_base::catalogue::About;
+use assay_base::quantity::metric::Nature;
+use assay_base::quantity::units::show;
+use assay_kinds::work::Judged;
+use assay_study::results::record::TrialRecord;
+
+use super::evidence::in_trials;
+use super::{ALL, Case, Remark, TruthRule};
+
+/// The rule.
+pub struct Oom;
+
+static ABOUT: About = About {
+    name: "oom",
+    summary: "the kernel killed a process for want of memory during the trial",
+    text: "The kernel counts the processes that it kills because nothing else gives memory. One in \
+           a trial marks it disturbed: before it comes to that, everything on the machine waits.",
+};
+
+impl TruthRule for Oom {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn looks_at(&self) -> Judged {
+        Judged::Machine
+    }
+
+    fn changes(&self) -> &'static [Nature] {
+        ALL
+    }
+
+    fn judge(&self, case: &Case<'_>) -> Option<Remark> {
+        if case.workload.work.wants_memory() {
+            return None;
+        }
+        let hit: Vec<u64> = case.trials.iter().filter_map(|trial| kills(trial)).collect();
+        (!hit.is_empty()).then(|| {
+            Remark::suspect(format!(
+                "{}{}",
+                words(hit.iter().fold(0, |sum, one| sum.saturating_add(*one))),
+                in_trials(hit.len(), case)
+            ))
+        })
+    }
+
+    fn disturbance(&self, case: &Case<'_>, trial: &TrialRecord) -> Option<String> {
+        if case.workload.work.wants_memory() {
+            return None;
+        }
+        kills(trial).map(words)
+    }
+}
+
+fn kills(trial: &TrialRecord) -> Option<u64> {
+    let kills = trial.evidence.memory.value()?.machine.value()?.oom_kills;
+    (kills > 0).then_some(kills)
+}
+
+fn words(kills: u64) -> String {
+    match kills {
+        1 => "the kernel killed a process for want of memory".to_owned(),
+        _ => format!("the kernel killed {} processes for want of memory", show::count(kills)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_base::presence::Presence;
+    use assay_machine::probes::memory::Memory;
+
+    use super::super::testing::Bench;
+    use super::*;
+
+    fn killed(oom_kills: u64) -> Bench {
+        Bench::write().first(1, move |trial| {
+            let memory = Memory { oom_kills, ..Memory::default() };
+            trial.evidence.memory = Presence::Present(memory.into());
+        })
+    }
+
+    #[test]
+    fn speaks_of_kills_and_marks_the_trial() {
+        let bench = killed(2);
+        let said = "the kernel killed 2 processes for want of memory, in 1 of 3 trials";
+        assert_eq!(bench.judge(&Oom).unwrap().text, said);
+        let one = killed(1).disturbances(&Oom);
+        let said = "the kernel killed a process for want of memory".to_owned();
+        assert_eq!(one, [Some(said), None, None]);
+        let beyond = killed(u64::MAX).each(|trial| {
+            let memory = Memory { oom_kills: u64::MAX, ..Memory::default() };
+            trial.evidence.memory = Presence::Present(memory.into());
+        });
+        assert!(beyond.judge(&Oom).is_some());
+    }
+
+    #[test]
+    fn silent_without_kills() {
+        assert_eq!(killed(0).judge(&Oom), None);
+        assert_eq!(Bench::write().judge(&Oom), None);
+    }
+}

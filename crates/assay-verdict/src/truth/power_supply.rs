@@ -1,0 +1,107 @@
+//! `power-supply`: the plug was pulled, or put in.
+
+use assay_base::catalogue::About;
+use assay_base::quantity::metric::Nature;
+use assay_kinds::work::Judged;
+use assay_study::results::record::TrialRecord;
+
+use super::evidence::in_trials;
+use super::{Case, Remark, SPEED, TruthRule};
+
+/// The rule.
+pub struct PowerSupply;
+
+static ABOUT: About = About {
+    name: "power-supply",
+    summary: "the machine was plugged in or unplugged during the trial",
+    text: "Machines with a battery change clocks, and often the power saving of their drives, with \
+           the plug. When it was there before a trial and not afterwards, or the other way round, \
+           the trial is disturbed. Trials on battery among trials on mains get a note.",
+};
+
+impl TruthRule for PowerSupply {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn looks_at(&self) -> Judged {
+        Judged::Machine
+    }
+
+    fn changes(&self) -> &'static [Nature] {
+        SPEED
+    }
+
+    fn judge(&self, case: &Case<'_>) -> Option<Remark> {
+        let told: Vec<String> = case.trials.iter().filter_map(|trial| change(trial)).collect();
+        if let Some(first) = told.first() {
+            return Some(Remark::suspect(format!("{first}{}", in_trials(told.len(), case))));
+        }
+        let unplugged = case.trials.iter().filter(|trial| mains(trial) == Some(false)).count();
+        let mixed = unplugged > 0 && case.trials.iter().any(|trial| mains(trial) == Some(true));
+        mixed.then(|| {
+            Remark::note(format!("the machine was not on mains{}", in_trials(unplugged, case)))
+        })
+    }
+
+    fn disturbance(&self, _case: &Case<'_>, trial: &TrialRecord) -> Option<String> {
+        change(trial)
+    }
+}
+
+/// Whether the machine was plugged in at the end, where it tells.
+fn mains(trial: &TrialRecord) -> Option<bool> {
+    trial.evidence.power_supply.value()?.after.mains
+}
+
+fn change(trial: &TrialRecord) -> Option<String> {
+    let supply = trial.evidence.power_supply.value()?;
+    match (supply.before.mains, supply.after.mains) {
+        (Some(true), Some(false)) => Some("the machine was unplugged".to_owned()),
+        (Some(false), Some(true)) => Some("the machine was plugged in".to_owned()),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_base::presence::Presence;
+    use assay_machine::probes::power_supply::{PowerSupply as Both, Supply};
+    use assay_study::findings::Trust;
+
+    use super::super::testing::Bench;
+    use super::*;
+
+    fn supply(before: bool, after: bool) -> impl Fn(&mut TrialRecord) {
+        move |trial| {
+            let of = |mains| Supply { mains: Some(mains), ..Supply::default() };
+            let both = Both { before: of(before), after: of(after) };
+            trial.evidence.power_supply = Presence::Present(both);
+        }
+    }
+
+    #[test]
+    fn speaks_of_the_plug() {
+        let bench = Bench::read().each(supply(true, true)).first(1, supply(true, false));
+        let remark = bench.judge(&PowerSupply).unwrap();
+        assert_eq!(remark.trust, Trust::Suspect);
+        assert_eq!(remark.text, "the machine was unplugged, in 1 of 3 trials");
+        assert!(bench.disturbances(&PowerSupply)[0].is_some());
+        let back = Bench::read().each(supply(false, true));
+        assert_eq!(back.judge(&PowerSupply).unwrap().text, "the machine was plugged in");
+    }
+
+    #[test]
+    fn trials_on_battery_among_others_are_noted_and_count() {
+        let bench = Bench::read().each(supply(true, true)).first(1, supply(false, false));
+        let remark = bench.judge(&PowerSupply).unwrap();
+        assert_eq!(remark.trust, Trust::Trusted);
+        assert_eq!(bench.disturbances(&PowerSupply), [None, None, None]);
+    }
+
+    #[test]
+    fn silent_on_one_supply_throughout() {
+        assert_eq!(Bench::read().each(supply(false, false)).judge(&PowerSupply), None);
+        assert_eq!(Bench::read().judge(&PowerSupply), None);
+    }
+}

@@ -1,0 +1,155 @@
+//! `slow-member`: one device of an array takes much longer than the others.
+
+use assay_base::catalogue::About;
+use assay_base::quantity::metric::Nature;
+use assay_base::quantity::units::show;
+use assay_kinds::work::Judged;
+use assay_machine::probes::block_latency::counts::ClassSpan;
+use assay_machine::probes::service::{Slowest, Work, slowest};
+use assay_study::results::record::TrialRecord;
+use assay_system::system::devices::{self, Array};
+
+use super::evidence::is_simulated;
+use super::{Case, Remark, SPEED, TruthRule};
+
+/// Fewest trials in which the same member must be the slow one.
+const FEWEST_TRIALS: usize = 3;
+/// Of the trials that can be judged it must be the slow one in so many, as a fraction.
+const CLEAR_MAJORITY: (usize, usize) = (2, 3);
+/// Members that are all alike may be named with this probability at most, even if in every other trial
+/// one of them, whichever, were held up.
+const MOST_CHANCE: f64 = 0.05;
+const HELD_UP: f64 = 0.5;
+
+/// The rule.
+pub struct SlowMember;
+
+static ABOUT: About = About {
+    name: "slow-member",
+    summary: "one member of an array takes much longer for a request than the others",
+    text: "A mirror waits for the last of its members, and a stripe is as fast as its slowest. The \
+           mean time of a request of each member (md, btrfs, bcachefs, parts of a mapped device \
+           that are alike in size) is compared with the median of the others, reads with reads \
+           and writes with writes: by the kernel's counters, or by the time that the driver had \
+           the request where the probe block-latency was on. Slow is twice the others or more, \
+           by request and by byte, of at least 32 requests each: drives of one kind differ by \
+           less, and a mean of 32 is known well enough to tell twice from once. A member that \
+           did more than a quarter more than the others is never named, for its queue is longer; \
+           and as reads may be pinned to one side of a mirror, the time in which it had \
+           anything to do must be twice as long per request, too. The same member must be the \
+           slow one in at least 3 trials and two thirds of those that can be judged, and so \
+           often that members that are all alike would be named in less than one study of \
+           twenty even if in half of all trials one of them, whichever, were held up. A note: \
+           the number is that of the array as it is. ZFS does not tell its members.",
+};
+
+impl TruthRule for SlowMember {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn looks_at(&self) -> Judged {
+        Judged::Machine
+    }
+
+    fn changes(&self) -> &'static [Nature] {
+        SPEED
+    }
+
+    fn judge(&self, case: &Case<'_>) -> Option<Remark> {
+        if is_simulated(case) {
+            return None;
+        }
+        devices::arrays_of(case.site).iter().find_map(|array| of_array(case, array))
+    }
+}
+
+fn of_array(case: &Case<'_>, array: &Array) -> Option<Remark> {
+    let judged: Vec<Slowest> =
+        case.trials.iter().filter_map(|trial| slowest(&members(trial, array)?)).collect();
+    let named = named(&judged, array.members.len())?;
+    let middle = |pick: fn(&Slowest) -> f64| {
+        let mut values: Vec<f64> = named.iter().map(|one| pick(one)).collect();
+        values.sort_unstable_by(f64::total_cmp);
+        values.get(values.len() / 2).copied().unwrap_or_default()
+    };
+    let first = named.first()?;
+    Some(Remark::note(format!(
+        "{} is the slow member of {}: {} a request, {} times the median of the others ({}), in {} of \
+         {} trials",
+        told(case, &first.device),
+        array.words(),
+        show::duration(middle(|one| one.mean_ns)),
+        show::three_digits(middle(|one| one.times)),
+        show::duration(middle(|one| one.others_ns)),
+        named.len(),
+        judged.len(),
+    )))
+}
+
+/// What each member did around a trial; none where one of them is not told, because it may be the slow
+/// one.
+fn members(trial: &TrialRecord, array: &Array) -> Option<Vec<Work>> {
+    trial.measured.as_ref()?;
+    let counted = array.members.iter().map(|name| {
+        let evidence = &trial.evidence;
+        let own = [&evidence.disk, &evidence.members]
+            .into_iter()
+            .find_map(|devices| devices.value()?.get(name))?;
+        Work::of_evidence(name, own)
+    });
+    let counted: Vec<Work> = counted.collect::<Option<_>>()?;
+    Some(traced(trial, &counted).unwrap_or(counted))
+}
+
+/// The same by what was traced of each of them: never of some.
+fn traced(trial: &TrialRecord, counted: &[Work]) -> Option<Vec<Work>> {
+    let latency = trial.evidence.block_latency.value()?;
+    let work = |work: &Work| {
+        let classes = latency.devices.get(&work.device)?.value()?;
+        let class = |name: &str| classes.get(name);
+        let tells = |class: Option<&ClassSpan>| class.is_none_or(|class| !class.issued.is_empty());
+        let (read, write) = (class("read"), class("write"));
+        (tells(read) && tells(write)).then(|| work.clone().with_traced(read, write))
+    };
+    counted.iter().map(work).collect()
+}
+
+/// The trials in which the member that is named was the slow one; none where none can be named.
+fn named(judged: &[Slowest], members: usize) -> Option<Vec<&Slowest>> {
+    let slow = || judged.iter().filter(|one| one.is_slow);
+    let own =
+        |device: &str| -> Vec<&Slowest> { slow().filter(|one| one.device == device).collect() };
+    let most = slow().map(|one| own(&one.device)).max_by_key(Vec::len)?;
+    let (of, part) = (CLEAR_MAJORITY.1, CLEAR_MAJORITY.0);
+    let is_clear = most.len() >= FEWEST_TRIALS && most.len() * of >= judged.len() * part;
+    let chance = by_chance(most.len(), judged.len(), members)?;
+    (is_clear && chance <= MOST_CHANCE).then_some(most)
+}
+
+/// Probability that any of some members that are all alike is held up in so many trials.
+fn by_chance(hits: usize, trials: usize, members: usize) -> Option<f64> {
+    let each = HELD_UP / members as f64;
+    let one = assay_stats::binomial_at_least(hits as u64, trials as u64, each)?;
+    Some((one * members as f64).min(1.0))
+}
+
+/// A member with the model of its drive, where one drive is below it.
+fn told(case: &Case<'_>, name: &str) -> String {
+    let mut at = name;
+    while let Some(layer) = case.site.layers.iter().find(|layer| layer.name == at) {
+        match layer.below.as_slice() {
+            [below] => at = below,
+            _ => break,
+        }
+    }
+    let drive = case.site.drives.iter().find(|drive| drive.name == at);
+    match drive.and_then(|drive| drive.model.value()) {
+        Some(model) if at == name => format!("{name} ({model})"),
+        Some(model) => format!("{name} on {at} ({model})"),
+        None => name.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

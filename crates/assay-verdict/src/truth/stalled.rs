@@ -1,0 +1,127 @@
+//! `stalled`: for a while nothing was done at all.
+
+use assay_base::catalogue::About;
+use assay_base::quantity::metric::Nature;
+use assay_base::quantity::units::show;
+use assay_kinds::work::{Judged, Measured, io};
+use assay_study::results::record::TrialRecord;
+
+use super::evidence::{in_trials, seconds};
+use super::{Case, Remark, SPEED, TruthRule};
+
+/// Share of the window that one operation may take.
+const LONGEST_SHARE: f64 = 0.2;
+
+/// A stall is this many times what an operation takes on average: where every operation is slow,
+/// none of them stalls.
+const OUT_OF_LINE: f64 = 10.0;
+
+/// The rule.
+pub struct Stalled;
+
+static ABOUT: About = About {
+    name: "stalled",
+    summary: "one operation took more than a fifth of the trial, or nothing ended for a second",
+    text: "The tool always keeps its operations in flight, so a second in which none of them ends, \
+           or one operation that takes more than a fifth of the counted time, is a target that \
+           stood still: frozen, recovering, or busy with itself. It must be ten times what an \
+           operation takes on average; a slow drive is no stall. The mean over such a trial tells \
+           how long the stall was and not how fast the drive is: suspect. A fifth of the time is \
+           four times the usual margin. Histograms and figures show when it was.",
+};
+
+impl TruthRule for Stalled {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn looks_at(&self) -> Judged {
+        Judged::Operations
+    }
+
+    fn changes(&self) -> &'static [Nature] {
+        SPEED
+    }
+
+    fn judge(&self, case: &Case<'_>) -> Option<Remark> {
+        let found = case.trials.iter().filter_map(|trial| stall_ns(case, trial));
+        let stalls: Vec<u64> = found.collect();
+        let longest = stalls.iter().max()?;
+        let up_to = if stalls.len() > 1 { "up to " } else { "" };
+        Some(Remark::suspect(format!(
+            "nothing was done for {up_to}{}{}: the mean tells of the stall",
+            show::duration(*longest as f64),
+            in_trials(stalls.len(), case)
+        )))
+    }
+}
+
+/// How long a trial stood still, where it did.
+fn stall_ns(case: &Case<'_>, trial: &TrialRecord) -> Option<u64> {
+    let measured = trial.measured.as_ref()?;
+    let counted = io::Detail::of(measured)?;
+    let longest = counted.longest_ns?;
+    let usual = usual_ns(case, measured)?;
+    let is_long = longest as f64 > LONGEST_SHARE * measured.window_ns as f64;
+    let is_still = counted.still_s.is_some_and(|seconds| seconds > 0);
+    let still_ns = u64::from(counted.still_s.unwrap_or(0)) * 1_000_000_000;
+    let stall = longest.max(still_ns);
+    ((is_long || is_still) && stall as f64 > OUT_OF_LINE * usual).then_some(stall)
+}
+
+/// What an operation takes on average, by Little's law; the operation that stalled is in it.
+fn usual_ns(case: &Case<'_>, measured: &Measured) -> Option<f64> {
+    let operations = measured.operations();
+    let busy = seconds(measured.window_ns) * 1e9 * f64::from(case.workload.work.in_flight());
+    (operations > 0).then(|| busy / operations as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_study::findings::Trust;
+
+    use super::super::testing::{Bench, counted, measured};
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    fn bench(longest_ms: u64, still_s: u32) -> Bench {
+        Bench::read().first(2, move |trial| {
+            counted(trial).longest_ns = Some(longest_ms * MS);
+            counted(trial).still_s = Some(still_s);
+        })
+    }
+
+    #[test]
+    fn speaks_of_an_operation_of_more_than_a_fifth_of_the_window() {
+        let remark = bench(200, 0).judge(&Stalled).unwrap();
+        assert_eq!(remark.trust, Trust::Suspect);
+        assert_eq!(
+            remark.text,
+            "nothing was done for up to 200 ms, in 2 of 3 trials: the mean tells of the stall"
+        );
+        assert_eq!(bench(160, 0).judge(&Stalled), None);
+    }
+
+    #[test]
+    fn speaks_of_a_second_without_an_end() {
+        let long = bench(900, 1).each(|trial| measured(trial).window_ns = 5_000 * MS);
+        let text = long.judge(&Stalled).unwrap().text;
+        assert!(text.starts_with("nothing was done for up to 1 s"), "{text}");
+        let none = bench(900, 0).each(|trial| measured(trial).window_ns = 5_000 * MS);
+        assert_eq!(none.judge(&Stalled), None);
+    }
+
+    #[test]
+    fn a_slow_drive_is_no_stall_and_old_results_tell_nothing() {
+        // Four operations in 800 ms with 32 in flight: each takes seconds.
+        let slow = bench(700, 1).each(|trial| {
+            for count in counted(trial).classes.values_mut() {
+                count.operations = 4;
+            }
+        });
+        assert_eq!(slow.judge(&Stalled), None);
+        let old = bench(700, 1).each(|trial| counted(trial).longest_ns = None);
+        assert_eq!(old.judge(&Stalled), None);
+    }
+}

@@ -1,0 +1,226 @@
+//! `starved`: the measuring threads waited for a processor.
+
+use assay_base::catalogue::About;
+use assay_base::quantity::metric::Nature;
+use assay_base::quantity::units::show;
+use assay_kinds::work::{Judged, Measured};
+use assay_study::results::record::TrialRecord;
+
+use super::evidence::{in_trials, is_simulated, seconds};
+use super::{Case, Remark, SPEED, TruthRule};
+
+/// Share of their time that threads may wait for a processor: a tenth of the time is about a tenth
+/// of the rate, twice the usual margin.
+const MOST_WAITING: f64 = 0.1;
+
+/// Processors' worth of others' work from which on it is they who are waited for.
+const FEWEST_OTHERS: f64 = 0.1;
+
+/// Share of the time in which anybody may wait for a processor, where the threads' own waiting was
+/// not recorded. Theirs cannot be told from others' there, so it takes most of the time.
+const MOST_PRESSURE: f64 = 0.5;
+
+/// Processors' worth of its own work below which the machine's waiting says nothing of it: what sleeps, or
+/// waits for a drive, is not what waits for a processor.
+const FEWEST_OWN: f64 = 0.1;
+
+/// Runs shorter than this are not judged: ticks are 10 ms.
+const SHORTEST_NS: u64 = 50_000_000;
+
+/// The rule.
+pub struct Starved;
+
+static ABOUT: About = About {
+    name: "starved",
+    summary: "other programs had the processors while the measuring threads wanted them",
+    text: "The kernel counts how long each thread was ready to run and waited for a processor \
+           (/proc/PID/schedstat). Above 10 % of the time of a trial, while others used the \
+           processors, the number is suspect: it tells of the queue before the processors and not \
+           of the drive; 10 % of the time is about 10 % of the rate, twice the usual margin. Where \
+           the tool's own threads wait for each other the number is one of the processors as \
+           well: told, and no fault. Results without that record are judged by the pressure of \
+           processors (/proc/pressure/cpu): above 50 % of the time, with others at work, and only \
+           where the work itself used a tenth of a processor: what sleeps waits for none.",
+};
+
+impl TruthRule for Starved {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn looks_at(&self) -> Judged {
+        Judged::Machine
+    }
+
+    fn changes(&self) -> &'static [Nature] {
+        SPEED
+    }
+
+    fn minds_others(&self) -> bool {
+        true
+    }
+
+    fn blames_others(&self, case: &Case<'_>, trial: &TrialRecord) -> bool {
+        let wait = Wait::of(case, trial).filter(|_| !is_simulated(case));
+        wait.is_some_and(|wait| wait.is_long() && wait.is_for_others())
+    }
+
+    fn judge(&self, case: &Case<'_>) -> Option<Remark> {
+        if is_simulated(case) {
+            return None;
+        }
+        let waits = case.trials.iter().filter_map(|trial| Wait::of(case, trial));
+        let waits: Vec<Wait> = waits.filter(Wait::is_long).collect();
+        let (others, own): (Vec<&Wait>, Vec<&Wait>) =
+            waits.iter().partition(|wait| wait.is_for_others());
+        if others.is_empty() {
+            let most = most(&own, |wait| wait.share)?;
+            let waited = show::percent(100.0 * most);
+            let text = format!("its own threads waited up to {waited} of the time for a processor");
+            // Pressure alone may be anybody's.
+            return own.iter().any(|wait| wait.is_own).then(|| Remark::note(text));
+        }
+        Some(Remark::suspect(format!(
+            "{} waited up to {} of the time for a processor while others used up to {}{}",
+            if others.iter().any(|wait| wait.is_own) { "it" } else { "programs" },
+            show::percent(100.0 * most(&others, |wait| wait.share)?),
+            processors(most(&others, |wait| wait.others)?),
+            in_trials(others.len(), case)
+        )))
+    }
+}
+
+/// Waiting for a processor in one trial.
+#[derive(Clone, Copy, Debug)]
+struct Wait {
+    /// Share of the time.
+    share: f64,
+    /// Whether it is that of the measuring threads, or that of anybody.
+    is_own: bool,
+    /// Processors' worth of others' work meanwhile.
+    others: f64,
+}
+
+impl Wait {
+    fn of(case: &Case<'_>, trial: &TrialRecord) -> Option<Self> {
+        let counted = trial.measured.as_ref().filter(|one| one.elapsed_ns >= SHORTEST_NS)?;
+        let others = others(trial, counted)?;
+        let threads = f64::from(case.workload.work.threads().max(1));
+        let own = counted.waited_ns.map(|waited| waited as f64 / threads);
+        let own = own.map(|waited| waited / counted.elapsed_ns as f64);
+        let used = seconds(trial.all_cpu_ns()) / seconds(counted.elapsed_ns);
+        let anybody = || pressure(trial).filter(|_| used >= FEWEST_OWN);
+        let (share, is_own) = match own {
+            Some(share) => (share, true),
+            None => (anybody()?, false),
+        };
+        // Clocks that are read one after the other may differ.
+        Some(Self { share: share.min(1.0), is_own, others })
+    }
+
+    fn is_long(&self) -> bool {
+        self.share > if self.is_own { MOST_WAITING } else { MOST_PRESSURE }
+    }
+
+    fn is_for_others(&self) -> bool {
+        self.others > FEWEST_OTHERS
+    }
+}
+
+/// Share of the time in which some task waited for a processor.
+fn pressure(trial: &TrialRecord) -> Option<f64> {
+    let pressure = trial.evidence.pressure.value()?.machine.value()?;
+    let waited_ns = pressure.waited.get("cpu")?.some_ns;
+    (pressure.span_ns > 0).then(|| waited_ns as f64 / pressure.span_ns as f64)
+}
+
+/// Processors' worth of work that was neither this trial's nor the kernel's.
+fn others(trial: &TrialRecord, measured: &Measured) -> Option<f64> {
+    let cpu = trial.evidence.cpu.value()?;
+    let busy = *cpu.busy_ns.value()?;
+    let kernel = cpu.kernel_threads_ns.value().copied().unwrap_or(0);
+    let others = busy.saturating_sub(kernel).saturating_sub(trial.all_cpu_ns());
+    Some(seconds(others) / seconds(measured.elapsed_ns))
+}
+
+fn most(waits: &[&Wait], of: impl Fn(&Wait) -> f64) -> Option<f64> {
+    waits.iter().map(|wait| of(wait)).reduce(f64::max)
+}
+
+fn processors(count: f64) -> String {
+    format!("{} processors", show::three_digits(count))
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_base::presence::Presence;
+    use assay_machine::probes::pressure::{Pressure, Waited};
+    use assay_study::findings::Trust;
+    use assay_system::system::site::TargetKind;
+
+    use super::super::testing::{Bench, cpu, measured};
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    /// One second each, in which others were busy so long and the thread waited so long.
+    fn bench(busy_ms: u64, waited_ms: Option<u64>) -> Bench {
+        Bench::read().first(2, move |trial| {
+            cpu(trial).busy_ns = Presence::Present(busy_ms * MS);
+            measured(trial).waited_ns = waited_ms.map(|ms| ms * MS);
+        })
+    }
+
+    #[test]
+    fn speaks_when_others_had_the_processors() {
+        let remark = bench(1_950, Some(790)).judge(&Starved).unwrap();
+        assert_eq!(remark.trust, Trust::Suspect);
+        assert_eq!(
+            remark.text,
+            "it waited up to 79 % of the time for a processor while others used up to 1.85 \
+             processors, in 2 of 3 trials"
+        );
+    }
+
+    #[test]
+    fn its_own_threads_waiting_for_each_other_are_a_note() {
+        let remark = bench(150, Some(400)).judge(&Starved).unwrap();
+        assert_eq!(remark.trust, Trust::Trusted);
+        assert_eq!(remark.text, "its own threads waited up to 40 % of the time for a processor");
+        let of_four = bench(1_950, Some(390)).io(|io| io.threads = 4);
+        assert_eq!(of_four.judge(&Starved), None);
+    }
+
+    #[test]
+    fn pressure_speaks_where_the_waiting_was_not_recorded() {
+        let pressed = |some_ms: u64, busy_ms| {
+            bench(busy_ms, None).each(move |trial| {
+                let waited = Waited { some_ns: some_ms * MS, full_ns: None };
+                let waited = [("cpu".to_owned(), waited)].into();
+                let pressure = Pressure { span_ns: 1_000 * MS, waited };
+                trial.evidence.pressure = Presence::Present(pressure.into());
+                measured(trial).waited_ns = None;
+            })
+        };
+        assert_eq!(
+            pressed(996, 1_950).judge(&Starved).unwrap().text,
+            "programs waited up to 100 % of the time for a processor while others used up to \
+             1.85 processors, in 2 of 3 trials"
+        );
+        assert_eq!(pressed(400, 1_950).judge(&Starved), None);
+        assert_eq!(pressed(996, 150).judge(&Starved), None);
+    }
+
+    #[test]
+    fn silent_at_a_tenth_in_short_runs_and_without_evidence() {
+        assert_eq!(bench(1_950, Some(100)).judge(&Starved), None);
+        let short = bench(1_950, Some(790)).each(|trial| measured(trial).elapsed_ns = 49 * MS);
+        assert_eq!(short.judge(&Starved), None);
+        let unknown = bench(1_950, Some(790)).each(|trial| {
+            cpu(trial).busy_ns = Presence::absent("unreadable");
+        });
+        assert_eq!(unknown.judge(&Starved), None);
+        let simulated = bench(1_950, Some(790)).site(|site| site.kind = TargetKind::Simulated);
+        assert_eq!(simulated.judge(&Starved), None);
+    }
+}

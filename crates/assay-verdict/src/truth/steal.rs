@@ -1,0 +1,105 @@
+//! `steal`: the hypervisor gave the processors to others.
+
+use assay_base::catalogue::About;
+use assay_base::quantity::metric::Nature;
+use assay_base::quantity::units::show;
+use assay_kinds::work::Judged;
+use assay_study::results::record::TrialRecord;
+
+use super::evidence::in_trials;
+use super::{Case, Remark, SPEED, TruthRule};
+
+/// Percent of processor time from which on a trial is disturbed: what was stolen can change a rate by
+/// about as much, and half of the usual margin of 5 % must not come from others.
+const MOST_PERCENT: f64 = 2.5;
+
+/// Ticks below which a share means nothing.
+const FEWEST_TICKS: u64 = 20;
+
+/// The rule.
+pub struct Steal;
+
+static ABOUT: About = About {
+    name: "steal",
+    summary: "the hypervisor gave more than 2.5 % of the processor time to others",
+    text: "On a virtual machine the kernel counts the time in which a processor was ready and the \
+           hypervisor ran something else. Above 2.5 % during a trial, the trial is disturbed: what was stolen can \
+           change a rate by about as much, and that is half of the usual margin.",
+};
+
+impl TruthRule for Steal {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn looks_at(&self) -> Judged {
+        Judged::Machine
+    }
+
+    fn changes(&self) -> &'static [Nature] {
+        SPEED
+    }
+
+    fn judge(&self, case: &Case<'_>) -> Option<Remark> {
+        let shares: Vec<f64> = case.trials.iter().filter_map(|trial| stolen(trial)).collect();
+        let most = shares.iter().copied().fold(0.0, f64::max);
+        let up_to = if shares.len() > 1 { "up to " } else { "" };
+        (!shares.is_empty()).then(|| {
+            Remark::suspect(format!(
+                "the hypervisor gave {up_to}{} of the processor time to others{}",
+                show::percent(most),
+                in_trials(shares.len(), case)
+            ))
+        })
+    }
+
+    fn disturbance(&self, _case: &Case<'_>, trial: &TrialRecord) -> Option<String> {
+        let percent = show::percent(stolen(trial)?);
+        Some(format!("the hypervisor gave {percent} of the processor time to others"))
+    }
+}
+
+/// Percent of the processor time that was stolen, where it is too much.
+fn stolen(trial: &TrialRecord) -> Option<f64> {
+    let ticks = trial.evidence.processors.value()?.ticks.value()?;
+    if ticks.total < FEWEST_TICKS {
+        return None;
+    }
+    let percent = 100.0 * ticks.steal as f64 / ticks.total as f64;
+    (percent > MOST_PERCENT).then_some(percent)
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_study::findings::Trust;
+    use assay_study::results::record::ProcessorTicks;
+
+    use super::super::testing::{Bench, processors};
+    use super::*;
+
+    #[test]
+    fn speaks_above_its_limit_and_marks_the_trial() {
+        let bench = Bench::read()
+            .first(2, |trial| *processors(trial) = ProcessorTicks { total: 200, steal: 24 });
+        let remark = bench.judge(&Steal).unwrap();
+        assert_eq!(remark.trust, Trust::Suspect);
+        assert_eq!(
+            remark.text,
+            "the hypervisor gave up to 12 % of the processor time to others, in 2 of 3 trials"
+        );
+        assert_eq!(
+            bench.disturbances(&Steal)[0].as_deref(),
+            Some("the hypervisor gave 12 % of the processor time to others")
+        );
+        assert_eq!(bench.disturbances(&Steal)[2], None);
+    }
+
+    #[test]
+    fn silent_at_the_limit_and_with_few_ticks() {
+        let ticks = |total, steal| {
+            Bench::read().each(move |trial| *processors(trial) = ProcessorTicks { total, steal })
+        };
+        assert_eq!(ticks(200, 5).judge(&Steal), None);
+        assert_eq!(ticks(19, 10).judge(&Steal), None);
+    }
+}

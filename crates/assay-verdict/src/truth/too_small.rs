@@ -1,0 +1,115 @@
+//! `too-small`: too little area, or too few operations.
+
+use assay_base::catalogue::About;
+use assay_base::quantity::metric::Nature;
+use assay_base::quantity::units::show;
+use assay_kinds::work::Judged;
+
+use super::{Case, MOVED, Remark, TruthRule};
+
+/// Smallest area, bytes: below it the drive's own cache may hold all of it.
+const SMALLEST_AREA: u64 = 16 << 20;
+
+/// Fewest operations in a cell.
+const FEWEST_OPERATIONS: u64 = 30;
+
+/// The rule.
+pub struct TooSmall;
+
+static ABOUT: About = About {
+    name: "too-small",
+    summary: "the area is under 16 MiB, or there were under 30 operations",
+    text: "A drive's own memory can hold a small area, and a handful of operations says \
+           little about the next ones. 16 MiB is what small drives have as memory of their \
+           own; the mean of 30 operations whose times spread like their mean is known to a \
+           third.",
+};
+
+impl TruthRule for TooSmall {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn looks_at(&self) -> Judged {
+        Judged::Bytes
+    }
+
+    fn changes(&self) -> &'static [Nature] {
+        MOVED
+    }
+
+    fn judge(&self, case: &Case<'_>) -> Option<Remark> {
+        if case.trials.is_empty() {
+            return None;
+        }
+        let texts: Vec<String> =
+            [small_area(case), few_operations(case)].into_iter().flatten().collect();
+        (!texts.is_empty()).then(|| Remark::suspect(texts.join("; ")))
+    }
+}
+
+fn small_area(case: &Case<'_>) -> Option<String> {
+    let area = &case.survey.area;
+    if area.length >= SMALLEST_AREA {
+        return None;
+    }
+    let length = show::bytes(area.length);
+    Some(if area.asked > area.length {
+        format!(
+            "the area is {length} of {} asked for: a drive's own memory can hold it",
+            show::bytes(area.asked)
+        )
+    } else {
+        format!("the area is {length}: a drive's own memory can hold it")
+    })
+}
+
+fn few_operations(case: &Case<'_>) -> Option<String> {
+    let counted = case.trials.iter().filter_map(|trial| trial.measured.as_ref());
+    let operations = counted.fold(0, |sum: u64, one| sum.saturating_add(one.operations()));
+    let trials = case.trials.len();
+    let noun = if operations == 1 { "operation" } else { "operations" };
+    let trials = if trials == 1 { "1 trial".to_owned() } else { format!("{trials} trials") };
+    (operations < FEWEST_OPERATIONS).then(|| format!("only {operations} {noun} in {trials}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_study::findings::Trust;
+
+    use super::super::testing::{Bench, counted};
+    use super::*;
+
+    #[test]
+    fn speaks_of_a_small_area() {
+        let bench = Bench::write().survey(|survey| survey.area.length = 4 << 20);
+        let remark = bench.judge(&TooSmall).unwrap();
+        assert_eq!(remark.trust, Trust::Suspect);
+        assert_eq!(
+            remark.text,
+            "the area is 4 MiB of 1 GiB asked for: a drive's own memory can hold it"
+        );
+        let file = bench.survey(|survey| survey.area.asked = 4 << 20);
+        assert_eq!(
+            file.judge(&TooSmall).unwrap().text,
+            "the area is 4 MiB: a drive's own memory can hold it"
+        );
+    }
+
+    #[test]
+    fn speaks_of_few_operations_in_all_trials_together() {
+        let each = |operations| {
+            Bench::write().each(move |trial| {
+                counted(trial).classes.get_mut("write").unwrap().operations = operations;
+            })
+        };
+        assert_eq!(each(9).judge(&TooSmall).unwrap().text, "only 27 operations in 3 trials");
+        assert_eq!(each(10).judge(&TooSmall), None);
+    }
+
+    #[test]
+    fn silent_from_16_mib_on() {
+        let bench = Bench::read().survey(|survey| survey.area.length = 16 << 20);
+        assert_eq!(bench.judge(&TooSmall), None);
+    }
+}

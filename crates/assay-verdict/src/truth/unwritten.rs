@@ -1,0 +1,137 @@
+//! `unwritten`: what was never written is answered without the medium.
+
+use assay_base::catalogue::About;
+use assay_base::quantity::metric::Nature;
+use assay_base::quantity::units::show;
+use assay_kinds::work::Judged;
+
+use super::{Case, MOVED, Remark, TruthRule};
+
+/// Percent of the area from which on reads do not tell the drive's speed.
+const MOST_PERCENT: f64 = 5.0;
+
+/// The rule.
+pub struct Unwritten;
+
+static ABOUT: About = About {
+    name: "unwritten",
+    summary: "the area holds blocks that were never written, or only zeros",
+    text: "A file system answers reads of holes and of space that was allocated but never \
+           written with zeros, without asking the drive; many drives do the same for blocks \
+           of zeros. Above 5 % of the area the speed of reads is invalid. Reads of the rest \
+           could be off by as much as the usual margin, and blocks that were never written \
+           answer many times as fast.",
+};
+
+impl TruthRule for Unwritten {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn looks_at(&self) -> Judged {
+        Judged::Bytes
+    }
+
+    fn changes(&self) -> &'static [Nature] {
+        MOVED
+    }
+
+    fn judge(&self, case: &Case<'_>) -> Option<Remark> {
+        if !case.workload.reads() {
+            return None;
+        }
+        never_written(case).or_else(|| zeros(case))
+    }
+}
+
+fn never_written(case: &Case<'_>) -> Option<Remark> {
+    let coverage = case.survey.coverage.value()?;
+    let area = case.survey.area.length;
+    let missing = coverage.hole_bytes + coverage.unwritten_bytes;
+    if missing == 0 || area == 0 {
+        return None;
+    }
+    let percent = 100.0 * missing as f64 / area as f64;
+    let share = show::percent(percent);
+    Some(if percent > MOST_PERCENT {
+        Remark::invalid(format!(
+            "{share} of the area was never written ({} of {}): reading it does not touch the drive",
+            show::bytes(missing),
+            show::bytes(area)
+        ))
+    } else if let Some(zeros) = zeros(case) {
+        zeros
+    } else {
+        Remark::note(format!("{share} of the area was never written ({})", show::bytes(missing)))
+    })
+}
+
+fn zeros(case: &Case<'_>) -> Option<Remark> {
+    let coverage = case.survey.coverage.value()?;
+    let (zeros, of) = (coverage.zero_blocks, coverage.sampled_blocks);
+    (100.0 * f64::from(zeros) > MOST_PERCENT * f64::from(of)).then(|| {
+        Remark::invalid(format!(
+            "{zeros} of {of} sampled blocks hold only zeros: those can be answered without the \
+             medium"
+        ))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_base::presence::Presence;
+    use assay_study::findings::Trust;
+    use assay_study::results::plan::Coverage;
+
+    use super::super::testing::Bench;
+    use super::*;
+
+    fn coverage(unwritten_bytes: u64, zero_blocks: u32) -> Presence<Coverage> {
+        Presence::Present(Coverage {
+            hole_bytes: 0,
+            unwritten_bytes,
+            encoded_bytes: 0,
+            sampled_blocks: 64,
+            zero_blocks,
+        })
+    }
+
+    fn judge(bench: Bench, unwritten: u64, zeros: u32) -> Option<Remark> {
+        bench.survey(|survey| survey.coverage = coverage(unwritten, zeros)).judge(&Unwritten)
+    }
+
+    #[test]
+    fn speaks_of_allocated_space_that_was_never_written() {
+        let remark = judge(Bench::read(), 512 << 20, 0).unwrap();
+        assert_eq!(remark.trust, Trust::Invalid);
+        assert_eq!(
+            remark.text,
+            "50 % of the area was never written (512 MiB of 1 GiB): reading it does not touch the \
+             drive"
+        );
+    }
+
+    #[test]
+    fn speaks_of_zeros() {
+        let remark = judge(Bench::read(), 0, 31).unwrap();
+        assert_eq!(remark.trust, Trust::Invalid);
+        assert!(remark.text.starts_with("31 of 64 sampled blocks hold only zeros"));
+        assert_eq!(judge(Bench::read(), 10 << 20, 31).unwrap().trust, Trust::Invalid);
+    }
+
+    #[test]
+    fn a_little_is_a_note() {
+        let remark = judge(Bench::read(), 10 << 20, 0).unwrap();
+        assert_eq!(remark.trust, Trust::Trusted);
+        assert_eq!(remark.text, "1 % of the area was never written (10 MiB)");
+    }
+
+    #[test]
+    fn silent_on_a_written_area_and_for_writes() {
+        assert_eq!(judge(Bench::read(), 0, 3), None);
+        assert_eq!(judge(Bench::write(), 1 << 30, 64), None);
+        let unknown =
+            Bench::read().survey(|survey| survey.coverage = Presence::absent("no FIEMAP"));
+        assert_eq!(unknown.judge(&Unwritten), None);
+    }
+}
