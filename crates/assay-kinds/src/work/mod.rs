@@ -7,6 +7,8 @@
 //! run), [`Measured`] (what came of it) and [`Facts`] (what a kind tells of that beside its metrics).
 
 pub mod background;
+#[cfg(test)]
+mod certain_tests;
 mod emptied;
 mod kind;
 pub mod measured;

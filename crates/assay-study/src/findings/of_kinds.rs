@@ -18,7 +18,7 @@ impl OfKinds {
     }
 
     /// The same, to be changed.
-    pub(crate) fn all_mut(&mut self) -> impl Iterator<Item = &mut Facts> {
+    pub fn all_mut(&mut self) -> impl Iterator<Item = &mut Facts> {
         self.0.iter_mut()
     }
 

@@ -8,8 +8,6 @@ mod boots;
 mod borrowed;
 mod card;
 mod cells;
-#[cfg(test)]
-mod certain_tests;
 mod checks;
 pub mod claims;
 mod classes;

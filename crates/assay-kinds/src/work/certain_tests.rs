@@ -5,14 +5,15 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use assay_base::draws::Draws;
-use assay_kinds::work::capacity::{self, Detail as Look, told};
-use assay_kinds::work::sustained::{self, Detail, Retried, course};
 use assay_lab::certain;
 use assay_load::{
     CapacityJob, CapacityShape, Law, LawShape, Lie, Store, Target, capacity as look_at,
 };
 use assay_system::system::between::Between;
 use serde_json::json;
+
+use super::capacity::{self, Detail as Look, told};
+use super::sustained::{self, Detail, Retried, course};
 
 const COURSES: u64 = 1000;
 const CARDS: u64 = 120;
