@@ -2,7 +2,8 @@
 
 use super::*;
 use assay_study::plan::design::Demands;
-use assay_study::study::presets;
+use assay_study::study::{Prime, presets};
+use assay_kinds::work::io::Content;
 
 const WAY_ON: &str = "with --vm in the place of --lab";
 
@@ -72,5 +73,52 @@ fn silent_where_something_runs_and_where_no_virtual_machine_helps() {
     let metered = Study { meter: Some("/tmp/meter".to_owned()), ..study };
     for study in [on_this_machine, metered, in_lab("compile")] {
         assert_eq!(way_on(&study), "");
+    }
+}
+
+/// A machine with a blank drive beside its own, `/dev/sdd`.
+fn with_a_blank_drive(is_read_only: bool) -> Fake {
+    let (fake, home) = (machine(), "/sys/devices/virtual/block/sdd");
+    let drive = format!(
+        "link /sys/class/block/sdd {home}\nlink /sys/block/sdd {home}\nlink /sys/dev/block/8:48 {home}\n\
+         file {home}/dev 8:48\nfile {home}/size 4194304\nfile {home}/ro {}\nfile {home}/diskseq 7\n\
+         file {home}/serial SERIAL-D\nfile {home}/uevent DEVNAME=sdd\ndir {home}/holders\n\
+         dir {home}/slaves\nblock /dev/sdd 8:48\n",
+        u8::from(is_read_only)
+    );
+    fake.add(&drive).unwrap();
+    fake.with_file_systems();
+    fake
+}
+
+/// What a study on that drive is refused with, primed or with file systems made on it.
+fn refused_on(fake: &Fake, is_primed: bool) -> String {
+    let mut request = request("/dev/sdd");
+    if is_primed {
+        request.study.prepare.prime = Some(Prime { passes: 1, content: Content::Zero });
+    } else {
+        let levels = ["ext4", "xfs"].map(str::to_owned).to_vec();
+        request.study.factors.insert("filesystem".to_owned(), levels);
+    }
+    let failure = run(fake, request, &AtomicBool::new(false), &mut |_| {}).err();
+    failure.expect("nobody has agreed").message
+}
+
+#[test]
+fn a_device_that_is_not_given_up_is_named_with_what_tells_the_way_on() {
+    for (is_primed, what) in
+        [(true, "/dev/sdd can be primed"), (false, "a file system can be made")]
+    {
+        let told = refused_on(&with_a_blank_drive(false), is_primed);
+        let way_on = "only where data may be lost: `assay plan STUDY /dev/sdd` says what is lost";
+        assert!(told.starts_with(&format!("{what} {way_on}")), "{told}");
+    }
+}
+
+#[test]
+fn silent_on_a_way_on_where_a_device_is_not_overwritten_at_all() {
+    for is_primed in [true, false] {
+        let told = refused_on(&with_a_blank_drive(true), is_primed);
+        assert!(told.contains("read-only") && !told.contains("assay plan"), "{told}");
     }
 }
