@@ -1,9 +1,9 @@
 //! Plans of studies of which nothing can be run here, and what else can be done.
 
 use super::*;
+use assay_kinds::work::io::Content;
 use assay_study::plan::design::Demands;
 use assay_study::study::{Prime, presets};
-use assay_kinds::work::io::Content;
 
 const WAY_ON: &str = "with --vm in the place of --lab";
 
