@@ -49,13 +49,11 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
         let (name, class) = (short(workload), short(&before.class));
         let sides = [names.arm(base), names.arm(other)];
         let [old, new] = [before, *after].map(|own| buckets(&own.nanoseconds));
-        figures.extend(match evidence.findings.windows {
+        figures.extend(if evidence.findings.windows.is_some() {
             // The name of a class of others' work says already what it is of.
-            Some(_) => beside(&format!("{name}: latencies"), sides, &old, &new),
-            None => {
-                let title = format!("{name}: latencies of {class} operations");
-                named(&title, sides, &old, &new)
-            }
+            beside(&format!("{name}: latencies"), sides, &old, &new)
+        } else {
+            named(&format!("{name}: latencies of {class} operations"), sides, &old, &new)
         });
     }
     at_most(figures, MOST_FIGURES, "class of operation")
@@ -134,7 +132,9 @@ fn beside(title: &str, sides: [String; 2], before: &[Bucket], after: &[Bucket]) 
     let mut figure = named(title, sides, before, after)?;
     for series in &mut figure.series {
         let Marks::Bars(bars) = &mut series.marks else { continue };
-        bars.iter_mut().for_each(|bar| bar.label = Some(Unit::Share.text(bar.value)));
+        for bar in bars {
+            bar.label = Some(Unit::Share.text(bar.value));
+        }
     }
     let counts = [before, after].map(|own| show::count(total(own)));
     Some(Figure {
@@ -190,7 +190,7 @@ fn bars(along: &Axis, name: &str, rows: &[(u64, u64)], own: &[Bucket]) -> Vec<Po
         );
         let remark = Some(format!("{} operations", show::count(count)));
         let bar = point(at as f64, &Unit::Share, "", share, None);
-        (count > 0).then(|| Point { text: told, remark, ..bar })
+        (count > 0).then_some(Point { text: told, remark, ..bar })
     };
     rows.iter().enumerate().filter_map(bar).collect()
 }
