@@ -80,6 +80,7 @@ fn difference(expected: &str, found: &str) -> String {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may panic")]
 mod tests {
     use std::panic::catch_unwind;
 

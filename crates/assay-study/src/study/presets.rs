@@ -70,10 +70,14 @@ pub fn all() -> impl Iterator<Item = (&'static str, Outcome<Study>)> {
 const RENAMED: [(&str, &str); 2] =
     [("half-more", "150-percent"), ("two-and-a-half", "250-percent")];
 
+/// What a workload is called today.
+pub fn workload_today(name: &str) -> &str {
+    RENAMED.iter().find(|(old, _)| *old == name).map_or(name, |(_, new)| *new)
+}
+
 /// Whether two names are those of one workload, now or before.
 pub fn is_one_workload(one: &str, other: &str) -> bool {
-    let now = |name| RENAMED.iter().find(|(old, _)| *old == name).map_or(name, |(_, new)| *new);
-    now(one) == now(other)
+    workload_today(one) == workload_today(other)
 }
 
 fn read(name: &str, text: &str) -> Outcome<Study> {

@@ -20,6 +20,7 @@ use assay_study::plan::arms::settable;
 use assay_study::results::design::ALPHA;
 use assay_study::results::plan::{Arm, arm_words, pilot_key};
 use assay_study::results::record::Status;
+use assay_study::study::presets::workload_today;
 
 use super::classes;
 use super::days::{Days, POWER};
@@ -266,7 +267,12 @@ pub(super) type Key = (String, String, Arm);
 
 /// The row that a cell belongs to.
 pub(super) fn key(cell: &Cell) -> Key {
-    (cell.workload.clone(), cell.metric.clone(), settable(&cell.arm))
+    row_of(cell, &cell.arm)
+}
+
+/// The row of a cell's workload and metric under an arm; results have the names of their day.
+fn row_of(cell: &Cell, arm: &Arm) -> Key {
+    (workload_today(&cell.workload).to_owned(), cell.metric.clone(), settable(arm))
 }
 
 /// How the numbers of a row are taken.
@@ -318,8 +324,7 @@ impl<'a> Book<'a> {
             return None;
         }
         let arm = *self.baselines.get(&(&*cell.workload, &*cell.metric, &cell.arm))?;
-        let of_baseline = (cell.workload.clone(), cell.metric.clone(), settable(arm));
-        let baseline = self.cell(&of_baseline)?;
+        let baseline = self.cell(&row_of(cell, arm))?;
         let differences: Vec<f64> = cell
             .trials
             .iter()

@@ -190,7 +190,9 @@ fn what_is_told_of_a_named_device_names_no_option_of_consent() {
                 Ok(seen) => [&seen.changes[..], &seen.lacks[..]].concat(),
                 Err(failure) => vec![failure.message.clone()],
             };
-            lines.iter().for_each(|line| silent(name, line));
+            for line in &lines {
+                silent(name, line);
+            }
             told += lines.len();
             if !lines.iter().any(|line| line.contains("cannot run as it stands")) {
                 continue;

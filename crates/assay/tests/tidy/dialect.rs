@@ -50,7 +50,10 @@ fn is_program(name: &str) -> bool {
         .iter()
         .chain(&["assay", "assay-report"])
         .any(|one| name.starts_with(&format!("crates/{one}/src/")));
-    below && name.ends_with(".rs") && !name.contains("tests") && !name.contains("testing")
+    below
+        && std::path::Path::new(name).extension().is_some_and(|end| end == "rs")
+        && !name.contains("tests")
+        && !name.contains("testing")
 }
 
 /// What users may read of a program: texts of more than one word, and comments that help is made of.

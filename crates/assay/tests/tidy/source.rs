@@ -48,7 +48,7 @@ pub fn literals(text: &str) -> Vec<(usize, String)> {
             let inner = own.split_once('"').and_then(|(_, rest)| rest.rsplit_once('"'));
             found.extend(inner.map(|(inner, _)| (line, joined(inner))));
         }
-        line += bytes[at..end].iter().filter(|byte| **byte == b'\n').count();
+        line += String::from_utf8_lossy(&bytes[at..end]).matches('\n').count();
         at = end;
     }
     found

@@ -90,7 +90,8 @@ impl Planned {
     /// Carried out by an engine, all of it as it was asked for.
     pub fn new(asked: Asked, engine: Engine) -> Self {
         let asked_depth = asked.in_flight();
-        let granted = Asked { engine: AskedEngine::Auto, time: None, ramp: None, ..asked };
+        let mut granted = asked;
+        (granted.engine, granted.time, granted.ramp) = (AskedEngine::Auto, None, None);
         Self { granted, engine, asked_depth }
     }
 
