@@ -246,12 +246,12 @@ fn a_study_beside_its_page_ends_like_any_other_where_trials_fail() {
         let terminal = Terminal::new(120, 40, &home);
         terminal.types(&format!(
             "{program} run --watch --as-root --seed 1 --replicates 3 --runs 1 --command 'sh {}' --command \
-             'sleep 0.05' {target}; echo co''de $?",
+             'sleep 0.05' {target}; echo co''de=$?",
             word(&script)
         ));
-        let shown = terminal.until("code ");
+        let shown = terminal.until("code=");
         assert_eq!(terminal.state(), (false, true), "{shown}");
-        let code = shown.split("code ").nth(1).and_then(|rest| rest.chars().next());
+        let code = shown.split("code=").nth(1).and_then(|rest| rest.chars().next());
         (code.unwrap_or('?'), shown)
     };
     let (code, shown) = ended(1000);
