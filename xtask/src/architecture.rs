@@ -216,7 +216,7 @@ mod own_tests {
     #[test]
     fn many_names_stand_in_several_lines() {
         let names = ["ab", "cd", "ef"].map(str::to_owned);
-        assert_eq!(lines_of(&names, 10), ["ab, cd, ef"]);
+        assert_eq!(lines_of(&names, 11), ["ab, cd, ef"]);
         assert_eq!(lines_of(&names, 8), ["ab, cd,", "ef"]);
         assert_eq!(lines_of(&names, 1), ["ab,", "cd,", "ef"]);
         assert_eq!(lines_of(&[], 1), ["none of them"]);

@@ -35,14 +35,19 @@ pub fn release_binary() -> Done<PathBuf> {
 
 /// Builds `assay` with more words for cargo and tells where it is.
 pub fn built_binary(more: &[&str]) -> Done<PathBuf> {
-    let words = ["build", "--package", "assay", "--message-format", "json"];
-    let text = cargo_text(&[&words, more].concat())?;
+    built("assay", &[&["--package", "assay"], more].concat())
+}
+
+/// Builds a program with these words for cargo and tells where it is.
+pub fn built(name: &str, words: &[&str]) -> Done<PathBuf> {
+    let text =
+        cargo_text(&[&["build", "--bin", name, "--message-format", "json"], words].concat())?;
     let mut built = text.lines().filter_map(|line| {
         let message: serde_json::Value = serde_json::from_str(line).ok()?;
-        let is_it = message["target"]["name"] == "assay";
+        let is_it = message["target"]["name"] == name;
         is_it.then(|| message["executable"].as_str().map(PathBuf::from)).flatten()
     });
-    built.next_back().ok_or_else(|| "cargo built no `assay`".to_owned())
+    built.next_back().ok_or_else(|| format!("cargo built no `{name}`"))
 }
 
 /// Stores a page of measurements and says where.
