@@ -49,7 +49,8 @@ pub fn kill(program: &Path, count: u32, seed: u64, tell: &mut dyn FnMut(&str)) -
     let site = Site::new(program)?;
     let place = site.place.display().to_string();
     let study = site.scratch.path().join("study.toml").display().to_string();
-    let words = ["run", &study, &place, "--quiet"].map(str::to_owned);
+    // Tests beside measure that drive as well.
+    let words = ["run", &study, &place, "--quiet", "--wait", "2min"].map(str::to_owned);
     let condition = || Ok(site.condition());
     let victim = Victim { assay: &site.assay, runs: vec![words.to_vec()], condition: &condition };
     rounds::kill(&victim, count, seed, tell)

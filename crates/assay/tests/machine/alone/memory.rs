@@ -34,7 +34,9 @@ fn without_swap_it_is_killed_and_with_zram_it_goes_on() {
     let words = ["run", "small-memory", &place_word, "--set", "swap=none,zram", "--baseline"];
     let more =
         ["swap=zram", "--limit", "32MiB", "--quick", "--replicates", "2", "--json", "--quiet"];
-    let ended = assay.run(&[&words[..], &more[..]].concat(), LIMIT).unwrap();
+    // Tests beside measure that drive as well.
+    let wait = ["--wait", "2min"];
+    let ended = assay.run(&[&words[..], &more[..], &wait].concat(), 2 * LIMIT).unwrap();
     assert_eq!(ended.code, 0, "{}", ended.stderr);
     let found = ended.json().unwrap();
     let cells = found["cells"].as_array().unwrap();
