@@ -241,7 +241,7 @@ fn a_loop_device_without_direct_io_is_followed_to_the_drive_below() {
     fs::create_dir(&home).unwrap();
     let assay = Assay::new(Path::new(env!("CARGO_BIN_EXE_assay")), &home);
     // Tests beside measure that drive as well.
-    let words = ["check", device.device(), "--budget", "5s", "--json", "--wait", "2min"];
+    let words = ["check", device.device(), "--budget", "15s", "--json", "--wait", "2min"];
     let ended = assay.run(&words, 2 * LIMIT).unwrap();
     let document = of(&ended);
     for name in READS {
