@@ -27,6 +27,13 @@ pub enum Status {
     LeadIn,
 }
 
+impl Status {
+    /// Whether the number of its row takes the trial: not failed, not left out by design.
+    pub fn counts(self) -> bool {
+        matches!(self, Self::Ok | Self::Disturbed)
+    }
+}
+
 /// A trial that was run again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Repeats {

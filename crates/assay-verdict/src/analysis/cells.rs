@@ -116,7 +116,7 @@ fn summed_up<'t>(trials: &'t [CellTrial], baseline: Option<&[CellTrial]>) -> Vec
     if standing.len() >= ENOUGH {
         return standing;
     }
-    let counts = |trial: &&CellTrial| matches!(trial.status, Status::Ok | Status::Disturbed);
+    let counts = |trial: &&CellTrial| trial.status.counts();
     first().filter(counts).filter(valued).collect()
 }
 
@@ -127,7 +127,7 @@ fn paired<'t>(
     first: &'t CellTrial,
     baseline: &[CellTrial],
 ) -> Option<&'t CellTrial> {
-    if !matches!(first.status, Status::Ok | Status::Disturbed) {
+    if !first.status.counts() {
         return None;
     }
     let replicate = first.replicate;

@@ -8,7 +8,6 @@ use assay_stats::{FEWEST_FOR_INTERVAL, Sample, smallest_detectable_shift};
 use assay_study::findings::{Cell, Findings};
 use assay_study::results::design::Stopping;
 use assay_study::results::plan::Plan;
-use assay_study::results::record::Status;
 use serde::Serialize;
 
 use super::verdicts::error_of_family;
@@ -123,7 +122,7 @@ fn spread(found: &Findings, workload: &str) -> Option<f64> {
     let logs: Vec<f64> = cell
         .trials
         .iter()
-        .filter(|trial| matches!(trial.status, Status::Ok | Status::Disturbed))
+        .filter(|trial| trial.status.counts())
         .filter_map(|trial| trial.value.filter(|value| *value > 0.0).map(f64::ln))
         .collect();
     let sd = Sample::of(&logs)?.sd?;

@@ -11,7 +11,7 @@ use assay_machine::probes::energy::Energy;
 use assay_study::findings::{Because, Trust};
 use assay_study::results::environment::Environment;
 use assay_study::results::plan::{Arm, Plan, PlannedWorkload};
-use assay_study::results::record::{Status, Trial, TrialRecord};
+use assay_study::results::record::{Trial, TrialRecord};
 use assay_study::results::tally::Tally;
 use assay_system::system::machine::Machine;
 use assay_system::system::site::Site;
@@ -50,7 +50,7 @@ pub(super) struct Measured<'a> {
 impl Measured<'_> {
     /// Whether the trial counts: not failed, not left out by design.
     pub fn counts(&self) -> bool {
-        matches!(self.record.status, Status::Ok | Status::Disturbed)
+        self.record.status.counts()
     }
 }
 

@@ -328,7 +328,7 @@ fn lost(finished: &Finished) -> Option<Failure> {
 fn is_spared(finished: &Finished, trial: &Trial) -> bool {
     let row = |own: &Trial| (own.record.workload, own.record.arm.clone());
     // As rows count them: a disturbed trial has a number, too.
-    let counts = |own: &&Trial| matches!(own.record.status, Status::Ok | Status::Disturbed);
+    let counts = |own: &&Trial| own.record.status.counts();
     let mut others = finished.trials.iter().filter(counts);
     trial.record.reason.as_deref() == Some(trial::OUT_OF_TIME)
         && others.any(|own| row(own) == row(trial))

@@ -202,54 +202,15 @@ fn example(outcome: &CapacityOutcome, verdict: Verdict) -> Option<assay_load::Wr
 
 #[cfg(test)]
 mod tests {
-    use assay_load::{CapacityShape, WrongBlock};
+    use assay_load::WrongBlock;
 
+    use super::super::testing::{NONE, detail, outcome};
     use super::*;
-
-    fn outcome(first: SeenCounts, again: SeenCounts) -> CapacityOutcome {
-        CapacityOutcome {
-            claimed_bytes: 64 << 30,
-            shape: CapacityShape::of(64 << 30, false),
-            zone_bytes: 128 << 20,
-            samples: first.all(),
-            rewritten: 0,
-            first,
-            sampled: first,
-            widest_gap_bytes: 60 << 20,
-            between_bytes: 64 << 20,
-            again,
-            wrong: Vec::new(),
-            wraps_after_bytes: None,
-            held_bytes: None,
-            written: (1 << 28, 100),
-            read: (1 << 28, 100),
-            zone_write_ns: 1,
-            elapsed_ns: 1,
-            again_ns: 0,
-            cut_short: false,
-            note: None,
-            refused: None,
-            stopped: false,
-        }
-    }
-
-    fn detail(outcome: CapacityOutcome) -> Detail {
-        Detail { outcome, in_free_space: false }
-    }
 
     fn counts(as_written: u64, rest: SeenCounts) -> SeenCounts {
         SeenCounts { as_written, ..rest }
     }
 
-    const NONE: SeenCounts = SeenCounts {
-        as_written: 0,
-        other: 0,
-        zero: 0,
-        foreign: 0,
-        older: 0,
-        flipped: 0,
-        failed: 0,
-    };
     /// Nothing answers for the medium.
     const CLEAR: Option<&Between> = Some(&Between::Nothing);
 

@@ -5,7 +5,6 @@ use assay_stats::fisher_exact;
 use assay_study::findings::notes::{Failures, Note, Side};
 use assay_study::findings::{CellTrial, Comparison, Trust};
 use assay_study::results::design::{ALPHA, Design};
-use assay_study::results::record::Status;
 
 use super::arms::{Question, Runs};
 use super::pairs::Pairs;
@@ -73,7 +72,7 @@ fn failures(baseline: &Runs<'_>, arm: &Runs<'_>) -> Option<Note> {
 
 /// Values that allow no ratio.
 fn zeros(of: Side, runs: &Runs<'_>) -> Option<Note> {
-    let counts = |trial: &&CellTrial| matches!(trial.status, Status::Ok | Status::Disturbed);
+    let counts = |trial: &&CellTrial| trial.status.counts();
     let zero = |trial: &&CellTrial| trial.value.is_some_and(|value| value <= 0.0);
     let trials = runs.trials.iter().filter(counts).filter(zero).count();
     (trials > 0).then_some(Note::NoRatio { of, trials })

@@ -7,7 +7,6 @@ use assay_base::quantity::Scale;
 use assay_stats::{MODIFIED_Z_LIMIT, median, modified_z};
 use assay_study::findings::CellTrial;
 use assay_study::findings::measurements::Series;
-use assay_study::results::record::Status;
 
 /// Trials of an arm below which none can be said to stand apart.
 const FEWEST: usize = 4;
@@ -31,7 +30,7 @@ pub(in crate::analysis) fn mark(series: &mut [Series]) {
 }
 
 fn level(trial: &CellTrial, scale: Scale) -> Option<f64> {
-    let value = trial.value.filter(|_| matches!(trial.status, Status::Ok | Status::Disturbed))?;
+    let value = trial.value.filter(|_| trial.status.counts())?;
     match scale {
         Scale::Ratio => (value > 0.0).then(|| value.ln()),
         Scale::Difference => Some(value),
