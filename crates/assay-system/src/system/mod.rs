@@ -212,8 +212,35 @@ pub struct Hold {
     /// Keeps the lock in this network name space.
     _socket: Option<std::os::fd::OwnedFd>,
     /// Keeps it for all who share the run directory.
-    _file: Option<File>,
+    _file: Option<Locked>,
     beside: Option<Holder>,
+}
+
+/// A file with a lock of `flock`. The lock goes when this does, though a child of this process that is
+/// about to start another program has a copy of the descriptor for a moment.
+#[derive(Debug)]
+pub struct Locked(File);
+
+impl Locked {
+    /// A file that the caller has locked.
+    pub fn new(file: File) -> Self {
+        Self(file)
+    }
+}
+
+impl std::ops::Deref for Locked {
+    type Target = File;
+
+    fn deref(&self) -> &File {
+        &self.0
+    }
+}
+
+impl Drop for Locked {
+    fn drop(&mut self) {
+        // Closing drops it, too, once nobody has a copy.
+        let _ = self.0.unlock();
+    }
 }
 
 /// Who has a lock, too.
@@ -227,7 +254,7 @@ pub struct Holder {
 
 impl Hold {
     /// A lock that is held as long as these are open.
-    pub fn new(socket: Option<std::os::fd::OwnedFd>, file: Option<File>) -> Self {
+    pub fn new(socket: Option<std::os::fd::OwnedFd>, file: Option<Locked>) -> Self {
         Self { _socket: socket, _file: file, beside: None }
     }
 
@@ -266,7 +293,7 @@ pub struct OwnFile {
     /// Its name when it was opened.
     pub path: PathBuf,
     /// The file; none where it exists only in memory.
-    pub file: Option<File>,
+    pub file: Option<Locked>,
 }
 
 /// Why a lock could not be had.

@@ -14,7 +14,7 @@ use rustix::io::Errno;
 use super::held;
 use assay_system::system::identity::caller;
 use assay_system::system::trust::OTHERS_WRITE;
-use assay_system::system::{DeviceNumber, HoldError, Locking, OwnFile, System, mounts};
+use assay_system::system::{DeviceNumber, HoldError, Locked, Locking, OwnFile, System, mounts};
 
 const FILE_MODE: Mode = Mode::from_raw_mode(0o644);
 /// Of files of state: what stands in them is done by root.
@@ -203,7 +203,7 @@ pub fn lock(system: &dyn System, path: &Path, locking: Locking) -> Result<OwnFil
         }
         return Err(HoldError::Failed(error));
     }
-    Ok(OwnFile { path: path.to_owned(), file: Some(file) })
+    Ok(OwnFile { path: path.to_owned(), file: Some(Locked::new(file)) })
 }
 
 /// Who has locked a file, as far as the kernel tells this process.

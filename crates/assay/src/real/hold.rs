@@ -20,7 +20,7 @@ use rustix::net::{
 use super::files;
 use assay_system::system::beside::{SHOWN, STUDY};
 use assay_system::system::trust::{self, OTHERS_WRITE};
-use assay_system::system::{Hold, HoldError, Holder, System};
+use assay_system::system::{Hold, HoldError, Holder, Locked, System};
 
 /// Where the files lie. Containers that share drives are given it, too.
 pub(super) const RUN: &str = "/run/assay";
@@ -55,14 +55,14 @@ pub(super) fn beyond(
     system: &dyn System,
     directory: &Path,
     name: &str,
-) -> Result<Option<File>, HoldError> {
+) -> Result<Option<Locked>, HoldError> {
     let path = directory.join(format!("lock-{name}"));
     if system.user().id != 0 {
         return files::locked(system, &path).map_or(Ok(None), Err);
     }
     let Ok(file) = open(system, directory, &path) else { return Ok(None) };
     match fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
-        Ok(()) => Ok(Some(file)),
+        Ok(()) => Ok(Some(Locked::new(file))),
         Err(Errno::WOULDBLOCK) => match files::holder(system, &file) {
             // Of a version that let others open it.
             HoldError::Held { user: Some(user), .. } if user != 0 => Ok(None),

@@ -509,6 +509,8 @@ fn a_lock_of_root_holds_for_all_who_share_the_run_directory() {
         panic!("it is held");
     };
     assert_eq!(process, Some(std::process::id()));
+    // As a child has it that is about to start another program.
+    let _copy = held.as_ref().map(|held| held.try_clone().unwrap());
     drop(held);
     assert!(hold::beyond(&Real, &run, "8:0").unwrap().is_some());
     assert!(hold::beyond(&Real, &scratch.join("no/such"), "8:0").unwrap().is_none());
@@ -525,7 +527,12 @@ fn a_study_is_seen_by_others_as_long_as_it_runs() {
     assert!(seen());
     assert!(!assay_system::system::beside::others(&Real).contains(&std::process::id()));
     drop(hold);
-    assert!(!seen());
+    // A child of another test may have a copy of the socket for a moment.
+    let pause = Duration::from_millis(10);
+    assert!((0..100).any(|_| !seen() || {
+        Real.sleep(pause);
+        false
+    }));
 }
 
 #[test]

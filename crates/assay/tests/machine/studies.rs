@@ -72,14 +72,14 @@ fn a_grid_gives_every_cell_and_verdicts() {
             "{one}"
         );
     }
-    // What was disturbed in one arm is in no sum of arms.
+    // What was disturbed in one arm is in no sum of arms, and in no comparison of two copies of one.
     let whole = primary(&document).iter().all(|one| one["verdict"].is_string());
-    assert!(!whole || !document["effects"].as_array().unwrap().is_empty());
-    // Nor are two copies of one arm compared by disturbed trials.
     let cells = document["cells"].as_array().unwrap().iter();
     let mut trials = cells.flat_map(|cell| cell["trials"].as_array().unwrap());
-    let undisturbed = trials.all(|trial| trial["status"] == "ok");
-    assert!(!(whole && undisturbed) || document["noise_floor"]["ratio"].is_number());
+    if whole && trials.all(|trial| trial["status"] == "ok") {
+        assert!(!document["effects"].as_array().unwrap().is_empty());
+        assert!(document["noise_floor"]["ratio"].is_number());
+    }
     is_as_before(&volume, used);
 }
 
