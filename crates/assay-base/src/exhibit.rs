@@ -1,6 +1,6 @@
-//! What a kind of work shows of its own, as data: a table whose columns have units, how it is read, and
-//! sentences with what they are about. The kind makes it of what it found; analysis and report walk it and
-//! know no kind.
+//! What a kind of work shows of its own, as data: tables whose columns have units, how they are read, what is
+//! drawn of them, and sentences with what they are about. The kind makes it of what it found; analysis and
+//! report walk it and know no kind.
 
 use std::collections::BTreeMap;
 
@@ -11,27 +11,26 @@ use crate::quantity::units::show;
 /// Levels of the factors by name.
 pub type Levels = BTreeMap<String, String>;
 
-/// What is shown of rows of one kind of work.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// What is shown of all rows of one kind of work.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Exhibit {
-    /// Its numbers.
+    /// Its numbers; without rows where parts have them all.
     pub table: Table,
     /// How the table is read.
     pub remarks: Vec<String>,
+    /// What stands below it.
+    pub parts: Vec<Part>,
+    /// What is drawn.
+    pub charts: Vec<Chart>,
     /// The figure beside which it stands where a study says that this one leads.
     pub beside: Option<String>,
     /// What is said in the summary, in this order.
     pub sentences: Vec<Sentence>,
     /// Whether the first of them answers what the study asks.
     pub leads: bool,
-}
-
-impl Exhibit {
-    /// Takes the rows and sentences of another one of the same kind.
-    pub fn join(&mut self, other: Self) {
-        self.table.rows.extend(other.table.rows);
-        self.sentences.extend(other.sentences);
-    }
+    /// Of trials that others recorded: who says what they say, in the place of a trust that no rule could
+    /// judge. They are shown as a study is, however few groups they have.
+    pub recorded: Option<String>,
 }
 
 /// A workload under one arm.
@@ -44,7 +43,7 @@ pub struct Subject {
 }
 
 /// A table; whoever shows it puts the name of the row before each row, and the trust in it behind.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Table {
     /// What it is about.
     pub title: String,
@@ -89,6 +88,8 @@ pub enum Unit {
     Bytes,
     /// Bytes per second.
     BytesPerS,
+    /// Seconds.
+    Seconds,
 }
 
 impl Unit {
@@ -99,6 +100,7 @@ impl Unit {
             Self::Count => show::count(value as u64),
             Self::Bytes => show::bytes(value as u64),
             Self::BytesPerS => show::rate(value),
+            Self::Seconds => show::duration(value * 1e9),
         }
     }
 }
@@ -140,6 +142,8 @@ pub enum Value {
     Number(f64),
     /// Two of them, with all between.
     Between([f64; 2]),
+    /// One with its interval.
+    Estimate(f64, [f64; 2]),
 }
 
 impl Value {
@@ -158,6 +162,10 @@ impl Value {
                 let [low, high] = ends.map(|end| unit.text(end));
                 Some(format!("{low} to {high}"))
             }
+            Self::Estimate(value, ends) => {
+                let [value, low, high] = [*value, ends[0], ends[1]].map(|one| unit.text(one));
+                Some(format!("{value} ({low} to {high})"))
+            }
         }
     }
 }
@@ -175,6 +183,83 @@ pub enum Tone {
     Doubtful,
     /// Bad news.
     Bad,
+}
+
+/// A part with a heading of its own, shown as it is: nothing is put before its rows and behind them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Part {
+    /// What it is about.
+    pub title: String,
+    /// What stands there.
+    pub body: Body,
+    /// How it is read.
+    pub remarks: Vec<String>,
+}
+
+/// What stands in a part.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Body {
+    /// Rows of which the first cell is the name.
+    Table {
+        /// Columns.
+        columns: Vec<Column>,
+        /// Rows, a cell a column.
+        rows: Vec<Vec<Cell>>,
+    },
+    /// Sentences, each an item.
+    List(Vec<String>),
+}
+
+/// What is drawn of a workload: marks, and what each of them says. Whoever draws it knows no kind of work.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Chart {
+    /// The figure of its kind of work, by its name.
+    pub figure: String,
+    /// Workload.
+    pub workload: String,
+    /// What it shows.
+    pub title: String,
+    /// How it is read.
+    pub description: String,
+    /// What the axis of values holds.
+    pub axis: String,
+    /// The metric in whose unit they are.
+    pub metric: String,
+    /// The marks.
+    pub marks: Marks,
+    /// What was left out, a sentence each.
+    pub notes: Vec<String>,
+}
+
+/// What marks look like.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Marks {
+    /// A bar below the other, each of parts that follow each other.
+    Stacks {
+        /// What a bar is: `boot`.
+        one: String,
+        /// What a part is of the whole, as a heading: `time`.
+        what: String,
+        /// What the parts are called, in their order.
+        parts: Vec<String>,
+        /// The bars, the first on top.
+        stacks: Vec<Stack>,
+    },
+}
+
+/// A bar of parts, of one trial.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Stack {
+    /// The arm of the trial.
+    pub arm: Levels,
+    /// Its number in the order of time, from 1.
+    pub number: u32,
+    /// What is said behind its name.
+    pub remark: Option<String>,
+    /// How long each part is; none where nothing tells.
+    pub parts: Vec<Option<f64>>,
 }
 
 /// A sentence of the summary.
@@ -204,38 +289,64 @@ mod tests {
         let span = Value::between(Some([1024.0, 2048.0]));
         assert_eq!(written(span, Unit::Bytes), some("1 KiB to 2 KiB"));
         assert_eq!(written(Value::between(None), Unit::Bytes), None);
+        let mean = Value::Estimate(2.5, [0.25, 30.0]);
+        assert_eq!(written(mean, Unit::Seconds), some("2.5 s (250 ms to 30 s)"));
     }
 
     #[test]
-    fn an_exhibit_is_data_that_reads_back_and_takes_the_rows_of_another() {
-        let about = |target: &str| Subject {
-            workload: "own".to_owned(),
-            arm: [("target".to_owned(), target.to_owned())].into(),
+    fn an_exhibit_is_data_that_reads_back() {
+        let arm: Levels = [("target".to_owned(), "a".to_owned())].into();
+        let about = Subject { workload: "own".to_owned(), arm: arm.clone() };
+        let bad = Cell { value: Value::Words("bad".to_owned()), tone: Tone::Bad };
+        let columns = vec![Column::new("holds", Unit::Bytes), Column::verdicts("verdict")];
+        let cells = vec![Value::Number(1.0).into(), bad];
+        let stack = Stack {
+            arm,
+            number: 1,
+            remark: Some("cut off".to_owned()),
+            parts: vec![Some(1.0), None],
         };
-        let of = |target: &str| Exhibit {
+        let own = Exhibit {
             table: Table {
                 title: "own".to_owned(),
-                columns: vec![Column::new("holds", Unit::Bytes), Column::verdicts("verdict")],
-                rows: vec![Row {
-                    of: about(target),
-                    cells: vec![
-                        Value::Number(1.0).into(),
-                        Cell { value: Value::Words("bad".to_owned()), tone: Tone::Bad },
-                    ],
-                }],
+                columns: columns.clone(),
+                rows: vec![Row { of: about.clone(), cells: cells.clone() }],
             },
             remarks: vec!["Holds: what it holds.".to_owned()],
+            parts: vec![
+                Part {
+                    title: "more".to_owned(),
+                    body: Body::Table { columns, rows: vec![cells] },
+                    remarks: Vec::new(),
+                },
+                Part {
+                    title: "most".to_owned(),
+                    body: Body::List(vec!["It is.".to_owned()]),
+                    remarks: Vec::new(),
+                },
+            ],
+            charts: vec![Chart {
+                figure: "owns".to_owned(),
+                workload: "own".to_owned(),
+                title: "it".to_owned(),
+                description: "A row is one.".to_owned(),
+                axis: "time".to_owned(),
+                metric: "own_s".to_owned(),
+                marks: Marks::Stacks {
+                    one: "it".to_owned(),
+                    what: "time".to_owned(),
+                    parts: vec!["first".to_owned(), "second".to_owned()],
+                    stacks: vec![stack],
+                },
+                notes: Vec::new(),
+            }],
             beside: None,
-            sentences: vec![Sentence { about: about(target), text: "It holds it.".to_owned() }],
+            sentences: vec![Sentence { about, text: "It holds it.".to_owned() }],
             leads: true,
+            recorded: None,
         };
-        let mut both = of("a");
-        both.join(of("b"));
-        let targets: Vec<&str> =
-            both.table.rows.iter().map(|row| row.of.arm["target"].as_str()).collect();
-        assert_eq!((targets, both.sentences.len()), (vec!["a", "b"], 2));
-        assert_eq!(both.remarks.len(), 1, "what all have in common stands there once");
-        let text = serde_json::to_string(&both).unwrap();
-        assert_eq!(serde_json::from_str::<Exhibit>(&text).unwrap(), both);
+        let text = serde_json::to_string(&own).unwrap();
+        assert_eq!(serde_json::from_str::<Exhibit>(&text).unwrap(), own);
+        assert!(Exhibit::default().table.rows.is_empty(), "nothing is shown of itself");
     }
 }

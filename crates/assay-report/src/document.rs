@@ -2,7 +2,6 @@
 //! alone; [`super::text`] gives it a form.
 
 mod answers;
-mod boots;
 mod check;
 mod check_tables;
 mod classes;

@@ -3,11 +3,11 @@
 
 pub mod bars;
 pub mod beside;
-pub mod boots;
 pub mod card;
 pub mod classes;
 pub mod effects;
 pub mod energy;
+mod exhibits;
 pub mod grid;
 pub mod heat;
 pub mod links;
@@ -30,6 +30,7 @@ use super::document::{answer, large};
 use super::evidence::Evidence;
 use super::figure::{Axis, Figure, Series};
 use assay_base::catalogue::About;
+use assay_kinds::work;
 
 /// One kind of figure.
 #[derive(Clone, Copy, Debug)]
@@ -40,15 +41,18 @@ pub struct Drawing {
     pub draw: fn(&Evidence) -> Vec<Figure>,
 }
 
-/// All kinds, in the order of reading.
-pub static FIGURES: &[&Drawing] = &[
+/// Those before the figures of kinds of work, in the order of reading.
+static BEFORE: &[&Drawing] = &[
     &places::PLACES,
     &sweep::SWEEP,
     &effects::EFFECTS,
     &surface::SURFACE,
     &card::CARD,
     &energy::ENERGY,
-    &boots::BOOTS,
+];
+
+/// Those after them.
+static AFTER: &[&Drawing] = &[
     &runs::RUNS,
     &bars::BARS,
     &beside::BESIDE,
@@ -61,6 +65,31 @@ pub static FIGURES: &[&Drawing] = &[
     &series::SERIES,
     &order::ORDER,
 ];
+
+/// A kind of figure among all.
+#[derive(Clone, Copy, Debug)]
+pub struct Known {
+    /// What it is called, what it shows, how it is read.
+    pub about: &'static About,
+    /// All figures of it; none where exhibits of kinds of work say what they are.
+    draw: Option<fn(&Evidence) -> Vec<Figure>>,
+}
+
+impl Known {
+    fn figures(&self, evidence: &Evidence) -> Vec<Figure> {
+        match self.draw {
+            Some(draw) => draw(evidence),
+            None => exhibits::of(evidence, self.about.name),
+        }
+    }
+}
+
+/// All kinds, in the order of reading.
+pub fn known() -> impl Iterator<Item = Known> + Clone {
+    let drawn = |own: &&'static Drawing| Known { about: &own.about, draw: Some(own.draw) };
+    let of_work = work::figures().map(|about| Known { about, draw: None });
+    BEFORE.iter().map(drawn).chain(of_work).chain(AFTER.iter().map(drawn))
+}
 
 /// What is drawn of two windows of others' work.
 const OF_WINDOWS: [&str; 2] = ["classes", "percentiles"];
@@ -94,11 +123,11 @@ pub fn ordered(evidence: &Evidence) -> (Vec<Figure>, Vec<Drawn>) {
         asked.unwrap_or_else(|| leading(evidence, &kinds).into_iter().collect());
     let leads: Vec<String> = leads.into_iter().map(|figure| figure.id.clone()).collect();
     let (mut lead, mut others) = (Vec::new(), Vec::new());
-    for (kind, figures) in FIGURES.iter().zip(kinds) {
+    for (kind, figures) in known().zip(kinds) {
         let (first, figures): (Vec<Figure>, Vec<Figure>) =
             figures.into_iter().partition(|figure| leads.contains(&figure.id));
         lead.extend(first);
-        others.push(Drawn { about: &kind.about, figures });
+        others.push(Drawn { about: kind.about, figures });
     }
     others.retain(|drawn| !drawn.figures.is_empty());
     (lead, others)
@@ -108,23 +137,28 @@ pub fn ordered(evidence: &Evidence) -> (Vec<Figure>, Vec<Drawn>) {
 /// kind is drawn.
 fn asked<'a>(evidence: &Evidence, kinds: &'a [Vec<Figure>]) -> Option<&'a Vec<Figure>> {
     let name = evidence.findings.study.lead.as_deref()?;
-    let place = FIGURES.iter().position(|kind| kind.about.name == name)?;
+    drawn_of(name, kinds)
+}
+
+/// The figures of the kind with a name, where there are any.
+fn drawn_of<'a>(name: &str, kinds: &'a [Vec<Figure>]) -> Option<&'a Vec<Figure>> {
+    let place = known().position(|kind| kind.about.name == name)?;
     kinds.get(place).filter(|own| !own.is_empty())
 }
 
-/// The figures of each of [`FIGURES`].
+/// The figures of each of [`known`].
 fn kinds(evidence: &Evidence) -> Vec<Vec<Figure>> {
-    let mut known = BTreeSet::new();
+    let mut taken = BTreeSet::new();
     let mut one = |mut figure: Figure| {
         let plain = figure.id.clone();
         let mut number = 2;
-        while !known.insert(figure.id.clone()) {
+        while !taken.insert(figure.id.clone()) {
             figure.id = format!("{plain}-{number}");
             number += 1;
         }
         figure
     };
-    let mut drawn = |kind: &&Drawing| -> Vec<Figure> {
+    let mut drawn = |kind: Known| -> Vec<Figure> {
         // Places have figures of their own, which say what the others would.
         let is_of_places = kind.about.name == places::PLACES.about.name;
         if evidence.findings.places.is_some() != is_of_places {
@@ -135,16 +169,16 @@ fn kinds(evidence: &Evidence) -> Vec<Vec<Figure>> {
         if evidence.findings.windows.is_some() && !is_behind {
             return Vec::new();
         }
-        let figures = (kind.draw)(evidence).into_iter();
+        let figures = kind.figures(evidence).into_iter();
         figures.filter(|figure| figure.marks() <= MOST_MARKS).map(&mut one).collect()
     };
-    FIGURES.iter().map(&mut drawn).collect()
+    known().map(&mut drawn).collect()
 }
 
 /// Of places the first, which is per cent. Of a check, whose numbers stand large already, their
-/// latencies, and where there are several targets the bars of both; else the curve where levels are
-/// numbers, the arms against their baseline, the rate over a surface, or bars; of several of a kind
-/// one of the workload that the answer names.
+/// latencies, and where there are several targets the bars of both; else what a kind of work draws of
+/// its own, the curve where levels are numbers, the arms against their baseline, the rate over a
+/// surface, or bars; of several of a kind one of the workload that the answer names.
 fn leading<'a>(evidence: &Evidence, kinds: &'a [Vec<Figure>]) -> Option<&'a Figure> {
     if evidence.findings.places.is_some() {
         return kinds.iter().flatten().next();
@@ -153,7 +187,6 @@ fn leading<'a>(evidence: &Evidence, kinds: &'a [Vec<Figure>]) -> Option<&'a Figu
     // Of some kinds the one with the most to show leads, of others the first.
     let latencies = (&percentiles::PERCENTILES, false);
     let order = [
-        (&boots::BOOTS, false),
         (&sweep::SWEEP, false),
         (&runs::RUNS, true),
         (&effects::EFFECTS, true),
@@ -161,17 +194,15 @@ fn leading<'a>(evidence: &Evidence, kinds: &'a [Vec<Figure>]) -> Option<&'a Figu
         (&bars::BARS, true),
     ];
     let answer = answer(&evidence.findings);
-    let own = |kind: &Drawing| {
-        let place = FIGURES.iter().position(|one| one.about.name == kind.about.name);
-        place.and_then(|place| kinds.get(place)).filter(|own| !own.is_empty())
-    };
     let of_check = match targets {
         0 => None,
         1 => Some(latencies),
         _ => Some((&bars::BARS, true)),
     };
-    let order = of_check.into_iter().chain(order);
-    let found = order.into_iter().find_map(|(kind, fullest)| Some((own(kind)?, fullest)));
+    let of_work = work::figures().map(|about| (about.name, false));
+    let by_name = |(kind, fullest): (&'static Drawing, bool)| (kind.about.name, fullest);
+    let mut order = of_check.map(by_name).into_iter().chain(of_work).chain(order.map(by_name));
+    let found = order.find_map(|(name, fullest)| Some((drawn_of(name, kinds)?, fullest)));
     let Some((own, fullest)) = found else { return kinds.iter().flatten().next() };
     let is_named = |figure: &&Figure| {
         figure.workload.as_ref().is_some_and(|own| answer.of.iter().any(|(one, _)| one == own))

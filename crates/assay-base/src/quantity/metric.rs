@@ -580,6 +580,11 @@ pub static OTHERS: &[Metric] = &[
     metric("ping_p95_ms", Better::Lower, "p95 round trip", "p95 of the round trip under load"),
 ];
 
+/// Whether the values of a metric are seconds: names carry their unit.
+pub fn is_in_seconds(name: &str) -> bool {
+    name.ends_with("_s") && !name.ends_with("_per_s")
+}
+
 /// The class of requests that a metric is of, and what of them; none of another metric.
 pub fn class(name: &str) -> Option<(&'static str, Statistic)> {
     match CLASS_METRICS.iter().find(|metric| metric.name == name)?.of {

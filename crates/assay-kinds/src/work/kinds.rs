@@ -40,6 +40,10 @@ macro_rules! kinds {
             $variant($module::$facts),)?)+
         }
 
+        /// The figures of what kinds tell, in the order of the kinds.
+        static FIGURES: &[Option<&About>] =
+            &[$($(<$module::$facts as tell::Shows>::FIGURE,)?)+];
+
         /// All kinds of work.
         pub static KINDS: &[&Entry] = &[$(&<$module::Asked as Kind>::ENTRY,)+];
 
@@ -183,7 +187,32 @@ macro_rules! kinds {
                 }
             }
 
-            /// The next value of a map, where its key is the name of a kind that tells something.
+            /// Below which key findings have them.
+            pub fn key(&self) -> &'static str {
+                match self {
+                    $($(Self::$variant($module::$facts { .. }) => {
+                        <$module::$facts as tell::Shows>::KEY
+                    })?)+
+                }
+            }
+
+            /// What the kind of the first of them shows of all that are its own; none where there are none.
+            pub fn exhibit(all: &[Self], rows: &dyn tell::Rows) -> Option<Exhibit> {
+                match all.first()? {
+                    $($(Self::$variant($module::$facts { .. }) => {
+                        let own: Vec<&$module::$facts> =
+                            all.iter().filter_map($module::$facts::of).collect();
+                        Some(<$module::$facts as tell::Shows>::exhibit(&own, rows))
+                    })?)+
+                }
+            }
+
+            /// Whether findings may have facts below a key.
+            pub fn is_key(key: &str) -> bool {
+                [$($(<$module::$facts as tell::Shows>::KEY,)?)+].contains(&key)
+            }
+
+            /// The next value of a map, where its key is that of a kind that tells something.
             ///
             /// # Errors
             /// It is not what that kind tells.
@@ -191,7 +220,7 @@ macro_rules! kinds {
                 key: &str,
                 map: &mut A,
             ) -> Result<Option<Vec<Self>>, A::Error> {
-                $($(if key == <$module::Asked as Kind>::ABOUT.name {
+                $($(if key == <$module::$facts as tell::Shows>::KEY {
                     let own: Vec<$module::$facts> = map.next_value()?;
                     return Ok(Some(own.into_iter().map(Self::$variant).collect()));
                 })?)+
@@ -223,7 +252,7 @@ macro_rules! kinds {
         )?)+
 
         impl std::ops::Deref for Facts {
-            type Target = dyn tell::Shows;
+            type Target = dyn tell::OfRow;
 
             fn deref(&self) -> &Self::Target {
                 match self {

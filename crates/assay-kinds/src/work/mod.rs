@@ -21,6 +21,7 @@ mod kinds;
 
 use assay_base::catalogue::About;
 use assay_base::catalogue::keys::{Field, Fields, Form, field, needed, one_of};
+use assay_base::exhibit::Exhibit;
 
 pub use background::Background;
 pub use kind::{
@@ -36,7 +37,7 @@ kinds! {
     observe = Observe,
     stacks = Stacks,
     micro = Micro,
-    boot = Boot,
+    boot = Boot tells Facts,
     files = Files,
     pages = Pages,
     network = Network,
@@ -79,6 +80,11 @@ pub static COPY: Parameter = Parameter {
     example: "[\"a\", \"b\", \"c\"]",
     is_work: false,
 };
+
+/// The figures that are drawn of what kinds of work tell.
+pub fn figures() -> impl Iterator<Item = &'static About> + Clone {
+    FIGURES.iter().copied().flatten()
+}
 
 /// Parameters of all kinds of work that a study may vary, each name once.
 pub fn parameters() -> Vec<Parameter> {

@@ -1,6 +1,7 @@
 //! What a kind of work tells of its own, beside its metrics: facts that findings keep, and how they are
 //! shown. A kind that does has a type for its facts, which its line in `kinds!` names.
 
+use assay_base::catalogue::About;
 use assay_base::exhibit::{Exhibit, Subject};
 use assay_base::presence::Presence;
 
@@ -27,11 +28,22 @@ pub struct Seen<'a> {
     pub subject: &'a Subject,
     /// What each of its trials that count measured, in the order of the plan.
     pub trials: &'a [Option<&'a Measured>],
+    /// Those that failed.
+    pub failed: &'a [Failed<'a>],
     /// What the rules of trust say of the row.
     pub spoken: &'a [Spoken<'a>],
     /// Of the last trial: the part that came nearest to the temperature from which on it slows down, where
     /// anybody looked.
     pub near_limit: Option<&'a Presence<NearLimit>>,
+}
+
+/// A trial that has no number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Failed<'a> {
+    /// When it began by the wall clock, RFC 3339.
+    pub started: &'a str,
+    /// Why.
+    pub reason: &'a str,
 }
 
 /// What a rule of trust says.
@@ -56,19 +68,51 @@ pub struct NearLimit {
     pub limit_mc: i64,
 }
 
-/// Facts of one row, as they are shown.
-pub trait Shows {
+/// Facts of a kind of work: where findings keep them, and how they are shown.
+pub trait Shows: OfRow + Sized {
+    /// Their key in findings, and what sentences about them are called by.
+    const KEY: &'static str;
+    /// The figure that is drawn of them.
+    const FIGURE: Option<&'static About>;
+
+    /// What is shown of all of them.
+    fn exhibit(all: &[&Self], rows: &dyn Rows) -> Exhibit;
+}
+
+/// Facts of one row.
+pub trait OfRow {
     /// The row.
     fn subject(&self) -> Subject;
-
-    /// What is shown of it.
-    fn exhibit(&self) -> Exhibit;
 
     /// Takes the numbers of the row by their metrics, so that there is one wherever it is told.
     fn settle(&mut self, number: &dyn Fn(&str) -> Option<f64>);
 
-    /// What of it rests on the numbers of the row.
-    fn resting(&mut self) -> Resting<'_>;
+    /// What of it rests on the numbers of the row, where it keeps a sentence that does.
+    fn resting(&mut self) -> Option<Resting<'_>>;
+}
+
+/// What is known of rows beside the facts of a kind of work.
+pub trait Rows {
+    /// What a row is called in a sentence.
+    fn name(&self, of: &Subject) -> String;
+
+    /// Its numbers, a metric each.
+    fn numbers(&self, of: &Subject) -> Vec<Number<'_>>;
+}
+
+/// A number of a row.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Number<'a> {
+    /// Its metric.
+    pub metric: &'a str,
+    /// Trials that count.
+    pub n: usize,
+    /// Their mean.
+    pub mean: Option<f64>,
+    /// Its 95 % interval.
+    pub ci95: Option<[f64; 2]>,
+    /// The value of every trial, by its place in the order of time.
+    pub trials: Vec<(u32, Option<f64>)>,
 }
 
 /// A sentence that rests on numbers: what speaks against them is said behind it.
@@ -78,4 +122,19 @@ pub struct Resting<'a> {
     pub text: &'a mut String,
     /// What stands in its place where they are invalid; none where it is said all the same.
     pub unsaid: Option<&'static str>,
+}
+
+/// Rows of which nothing is known but their workload.
+#[cfg(test)]
+pub(crate) struct Bare;
+
+#[cfg(test)]
+impl Rows for Bare {
+    fn name(&self, of: &Subject) -> String {
+        of.workload.clone()
+    }
+
+    fn numbers(&self, _: &Subject) -> Vec<Number<'_>> {
+        Vec::new()
+    }
 }

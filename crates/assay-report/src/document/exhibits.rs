@@ -1,18 +1,23 @@
-//! What kinds of work show of their own, whatever kinds these are: a table each, and how it is read.
+//! What kinds of work show of their own, whatever kinds these are: a table each, how it is read, and parts
+//! with headings of their own.
 
 use std::iter;
 
 use super::{Block, Cell, NONE, Role, Row, Section, Table};
 use crate::table::Column;
-use assay_base::exhibit::{self, Exhibit, Subject, Unit};
+use assay_base::exhibit::{self, Body, Exhibit, Part, Subject, Unit};
 use assay_study::findings::Findings;
 use assay_study::study::lead;
 
-/// The sections, a kind each; none where no kind shows anything.
+/// The sections, a kind after the other; none where no kind shows anything.
 pub(super) fn sections(findings: &Findings) -> Vec<Section> {
-    let shown = findings.of_kinds.exhibits().into_iter().map(|(_, exhibit)| exhibit);
-    let has_rows = shown.filter(|exhibit| !exhibit.table.rows.is_empty());
-    has_rows.map(|exhibit| section(findings, &exhibit)).collect()
+    findings.exhibits().flat_map(|(_, exhibit)| of_kind(findings, &exhibit)).collect()
+}
+
+fn of_kind(findings: &Findings, exhibit: &Exhibit) -> Vec<Section> {
+    let has_rows = !exhibit.table.rows.is_empty();
+    let own = has_rows.then(|| section(findings, exhibit));
+    own.into_iter().chain(exhibit.parts.iter().map(part)).collect()
 }
 
 fn section(findings: &Findings, exhibit: &Exhibit) -> Section {
@@ -30,6 +35,25 @@ fn section(findings: &Findings, exhibit: &Exhibit) -> Section {
     Section::titled(&*table.title, blocks).with_role(figure.map_or(Role::Usual, Role::Of))
 }
 
+/// A part as it is.
+fn part(own: &Part) -> Section {
+    let body = match &own.body {
+        Body::Table { columns, rows } => Block::Table(Table {
+            columns: columns.iter().map(column).collect(),
+            rows: rows.iter().map(|cells| of_cells(self::cells(columns, cells))).collect(),
+        }),
+        Body::List(told) => Block::List(told.clone()),
+    };
+    let remarks = (!own.remarks.is_empty()).then(|| Block::Text(own.remarks.clone()));
+    Section::titled(&*own.title, [body].into_iter().chain(remarks).collect())
+}
+
+/// A row that is called by its first cell.
+fn of_cells(cells: Vec<Cell>) -> Row {
+    let name = cells.first().map(|cell| cell.text.clone()).unwrap_or_default();
+    Row { name, cells, notes: Vec::new() }
+}
+
 /// Numbers stand to the right.
 fn column(own: &exhibit::Column) -> Column {
     let column = if own.unit == Unit::Words {
@@ -41,16 +65,20 @@ fn column(own: &exhibit::Column) -> Column {
 }
 
 fn row(findings: &Findings, table: &exhibit::Table, row: &exhibit::Row) -> Row {
-    let name = name(&row.of);
+    let cells = iter::once(Cell::from(name(&row.of)))
+        .chain(self::cells(&table.columns, &row.cells))
+        .chain([trust(findings, &row.of)])
+        .collect();
+    of_cells(cells)
+}
+
+/// The cells of a row, each in the unit of its column.
+fn cells(columns: &[exhibit::Column], cells: &[exhibit::Cell]) -> Vec<Cell> {
     let cell = |(column, cell): (&exhibit::Column, &exhibit::Cell)| Cell {
         text: cell.value.text(column.unit).unwrap_or_else(|| NONE.to_owned()),
         tone: cell.tone,
     };
-    let cells = iter::once(Cell::from(name.clone()))
-        .chain(table.columns.iter().zip(&row.cells).map(cell))
-        .chain([trust(findings, &row.of)])
-        .collect();
-    Row { name, cells, notes: Vec::new() }
+    columns.iter().zip(cells).map(cell).collect()
 }
 
 /// The name of a row: its target where there are several.
@@ -159,6 +187,24 @@ mod tests {
             ]
         );
         assert_eq!(long.role, Role::Of("series"));
+    }
+
+    #[test]
+    fn parts_stand_as_they_are_below_headings_of_their_own() {
+        let sections = sections(&fixture("study-boots"));
+        let captions: Vec<&str> =
+            sections.iter().filter_map(|section| section.caption.as_deref()).collect();
+        let group = "kernel 6.1.0-50-cloud-amd64";
+        let units = format!("{group}: slowest units");
+        assert_eq!(captions, ["phases", &units, "did not finish, in no mean"]);
+        let (headings, rows) = table(&sections[0]);
+        let told = ["boots", ">n", ">kernel", ">userspace", ">all from the kernel on"];
+        assert_eq!(headings, [&told[..], &[">time until the unit"]].concat(), "no trust");
+        assert_eq!(rows[0][..4], [group, "2", "16.4 s", "33.1 s"]);
+        let Block::Table(phases) = &sections[0].blocks[0] else { panic!("{:?}", sections[0]) };
+        assert_eq!(phases.rows[0].name, group);
+        assert!(matches!(sections[1].blocks[..], [Block::Table(_), Block::Text(_)]));
+        assert!(matches!(&sections[2].blocks[..], [Block::List(told)] if told.len() == 1));
     }
 
     #[test]

@@ -62,8 +62,7 @@ pub fn answer(findings: &Findings) -> Answer {
     let said = |wanted: fn(&Said) -> bool| {
         findings.sentences().find(|(said, _)| wanted(said)).map(of_sentence)
     };
-    let leads =
-        |said: &Said| matches!(said, Said::OfKind { kind } if findings.of_kinds.leads(kind));
+    let leads = |said: &Said| matches!(said, Said::OfKind { kind } if findings.leads(kind));
     let of_kind = || findings.sentences().find(|(said, _)| leads(said)).map(of_sentence);
     said(|said| matches!(said, Said::Reserved { .. }))
         .or_else(of_kind)

@@ -4,9 +4,8 @@ use super::facts::{self, Facts};
 use super::remarks::{self, Name};
 use super::study_tables::Workload;
 use super::{
-    Block, Detail, Document, Remark, Role, Section, answers, boots, commands, energy, exhibits,
-    files, links, memory, no_verdict, probes, published, study_more, study_tables, surfaces,
-    windows,
+    Block, Detail, Document, Remark, Role, Section, answers, commands, energy, exhibits, files,
+    links, memory, no_verdict, probes, published, study_more, study_tables, surfaces, windows,
 };
 use assay_base::quantity::units::show::share;
 use assay_kinds::work::observe::metrics::ARRIVALS;
@@ -23,7 +22,7 @@ pub(super) fn is_one(findings: &Findings) -> bool {
     let judged = findings.comparisons.iter().any(|found| found.margin.is_some());
     let varies = findings.factors.iter().any(Factor::varies);
     let factors = varies && (judged || findings.study.kind != "check");
-    factors || is_across(findings) || !findings.boots.is_empty()
+    factors || is_across(findings) || findings.recorded().is_some()
 }
 
 /// Whether findings set whole results side by side.
@@ -120,7 +119,6 @@ pub(super) fn document(findings: &Findings, detail: Detail) -> Document {
     sections.extend(links::section(findings));
     sections.extend(surfaces::sections(findings));
     sections.extend(surfaces::accesses(findings));
-    sections.extend(boots::sections(findings));
     sections.extend(exhibits::sections(findings));
     sections.extend(study_more::sections(&page));
     sections.extend(energy::section(findings));

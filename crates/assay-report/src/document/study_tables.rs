@@ -332,12 +332,8 @@ pub(super) fn legend(page: &Page<'_>) -> Vec<String> {
     told.extend(verdicts(page));
     let said = findings.sentences().any(|(said, _)| *said == Said::Trust);
     if all_trusted(findings) && !said {
-        let all = if page.findings.boots.is_empty() {
-            "All numbers are trusted: no rule speaks against them."
-        } else {
-            "They are what systemd wrote: nothing was watched meanwhile that could speak against them."
-        };
-        told.push(all.to_owned());
+        let judged = || "All numbers are trusted: no rule speaks against them.".to_owned();
+        told.push(findings.recorded().unwrap_or_else(judged));
     }
     told
 }

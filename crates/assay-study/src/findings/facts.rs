@@ -62,7 +62,6 @@ impl Findings {
             surroundings: SurroundingsFacts::default(),
             surfaces: Vec::new(),
             accesses: Vec::new(),
-            boots: Vec::new(),
             of_kinds: OfKinds::default(),
             answers: Vec::new(),
             card: None,

@@ -1,7 +1,6 @@
 //! What a study found (`assay-findings/1`): the document of `check --json` and `show --json`.
 
 pub mod answers;
-pub mod boots;
 mod cells;
 pub mod facts;
 pub mod measurements;
@@ -747,10 +746,7 @@ pub struct Findings {
     /// Single accesses at random places.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub accesses: Vec<Accesses>,
-    /// Groups of boots, where trials are boots.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub boots: Vec<boots::BootGroup>,
-    /// What kinds of work tell of their own, below the names of the kinds.
+    /// What kinds of work tell of their own, below the keys of the kinds.
     #[serde(flatten)]
     pub of_kinds: OfKinds,
     /// What the numbers say of each claim that the study asked about.

@@ -1,6 +1,6 @@
 //! What the sentences of a summary are about: readers choose among sentences by this.
 
-use assay_kinds::work::KINDS;
+use assay_kinds::work::Facts;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -59,8 +59,6 @@ pub enum Said {
         /// Workload.
         workload: String,
     },
-    /// How long a group of boots took.
-    Boots,
     /// Who ranks first.
     Rank {
         /// Workload.
@@ -91,17 +89,17 @@ pub enum Said {
     /// What a kind of work says of its own.
     #[serde(untagged)]
     OfKind {
-        /// Its name.
-        #[serde(deserialize_with = "name_of_a_kind")]
+        /// The key of its facts.
+        #[serde(deserialize_with = "key_of_a_kind")]
         kind: String,
     },
 }
 
-/// For serde: a word that nothing here is called by is the name of a kind of work.
-fn name_of_a_kind<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
-    let name = String::deserialize(deserializer)?;
-    let is_known = KINDS.iter().any(|kind| kind.about.name == name);
-    is_known.then_some(name).ok_or_else(|| Error::custom("nothing is said of this kind"))
+/// For serde: a word that nothing here is called by is the key of a kind of work that tells something.
+fn key_of_a_kind<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    let key = String::deserialize(deserializer)?;
+    let is_known = Facts::is_key(&key);
+    is_known.then_some(key).ok_or_else(|| Error::custom("nothing is said of this kind"))
 }
 
 /// A sentence of a summary.

@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use super::printed::Claimed;
 
+use assay_base::quantity::metric::is_in_seconds;
 use assay_base::quantity::{Bytes, Time};
 use serde::{Deserialize, Serialize};
 
@@ -146,9 +147,8 @@ impl Amount {
 
     /// It in the unit of a metric: times of metrics in seconds are read as times, too.
     pub fn of(&self, metric: &str) -> f64 {
-        let in_seconds = metric.ends_with("_s") && !metric.ends_with("_per_s");
         let is_time = self.text.parse::<Time>().is_ok();
-        if in_seconds && is_time { self.value / 1e9 } else { self.value }
+        if is_in_seconds(metric) && is_time { self.value / 1e9 } else { self.value }
     }
 }
 

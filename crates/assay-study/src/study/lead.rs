@@ -1,14 +1,12 @@
 //! What a page shows first, as a study file may say it: the name of a figure. The figures themselves
 //! belong to the report, whose tests hold its registry against this list.
 
-/// Figures that may lead, in the order of reading. Those of places have pages of their own.
-const NAMES: [&str; 17] = [
-    "sweep",
-    "effects",
-    "surface",
-    "card",
-    "energy",
-    "boots",
+use assay_kinds::work;
+
+/// Figures that may lead, in the order of reading; those of kinds of work stand between. Those of places have
+/// pages of their own.
+const BEFORE: [&str; 5] = ["sweep", "effects", "surface", "card", "energy"];
+const AFTER: [&str; 11] = [
     "runs",
     "bars",
     "beside",
@@ -24,10 +22,15 @@ const NAMES: [&str; 17] = [
 
 /// The one with a name.
 pub fn find(name: &str) -> Option<&'static str> {
-    NAMES.into_iter().find(|own| *own == name)
+    all().find(|own| *own == name)
 }
 
 /// Their names.
 pub fn names() -> Vec<&'static str> {
-    NAMES.to_vec()
+    all().collect()
+}
+
+fn all() -> impl Iterator<Item = &'static str> {
+    let of_work = work::figures().map(|about| about.name);
+    BEFORE.into_iter().chain(of_work).chain(AFTER)
 }

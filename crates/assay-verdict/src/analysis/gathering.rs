@@ -5,7 +5,6 @@ use std::borrow::Cow;
 
 use assay_kinds::work::Facts;
 use assay_machine::probes::processors::ProcessorTicks;
-use assay_study::findings::boots::BootGroup;
 use assay_study::findings::measurements::{Measurements, Series};
 use assay_study::findings::notes::Note;
 use assay_study::findings::said::Sentence;
@@ -20,7 +19,7 @@ use assay_study::results::record::Trial;
 use super::rows::{self, Row};
 use super::verdicts::words;
 use super::{
-    boots, borrowed, card, checks, classes, conversions, design, facts, harm, judged, kinds, lines,
+    borrowed, card, checks, classes, conversions, design, facts, harm, judged, kinds, lines,
     memory, published, reserved, sentences, series, surfaces, surroundings, synchronised, watched,
 };
 
@@ -36,7 +35,6 @@ pub struct Gathering<'a> {
     classes: Vec<classes::Classes>,
     surfaces: Vec<Surface>,
     accesses: Vec<Accesses>,
-    boots: Vec<BootGroup>,
     of_kinds: Vec<Facts>,
     members: Vec<Member>,
     conversions: Vec<conversions::Conversion>,
@@ -61,7 +59,6 @@ impl<'a> Gathering<'a> {
             classes: Vec::new(),
             surfaces: Vec::new(),
             accesses: Vec::new(),
-            boots: Vec::new(),
             of_kinds: Vec::new(),
             members: Vec::new(),
             conversions: Vec::new(),
@@ -92,7 +89,6 @@ impl<'a> Gathering<'a> {
         self.classes.push(classes::of_row(&row));
         self.surfaces.extend(surfaces::of_row(plan, &row));
         self.accesses.extend(surfaces::accesses(plan, &row));
-        self.boots.extend(boots::of_row(&row));
         self.of_kinds.extend(kinds::of_row(&row));
         self.members.extend(watched::members(&row));
         self.conversions.extend(conversions::of_row(&row));
@@ -152,7 +148,6 @@ impl<'a> Gathering<'a> {
             one.trust =
                 one.trust.max(trust(&one.workload, &one.arm).filter(|_| one.trust.is_some()));
         }
-        found.boots = self.boots;
         found.of_kinds = self.of_kinds.into();
         kinds::settle(&mut found);
         lines::add(&mut found, plan, environment);

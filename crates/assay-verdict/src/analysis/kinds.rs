@@ -3,29 +3,38 @@
 
 use assay_base::exhibit::{Exhibit, Subject};
 use assay_base::presence::Presence;
-use assay_kinds::work::tell::{NearLimit, Resting, Seen, Spoken};
+use assay_kinds::work::tell::{Failed, NearLimit, Resting, Seen, Spoken};
 use assay_kinds::work::{Facts, Measured};
 use assay_machine::probes::is_not_recorded;
 use assay_machine::probes::temperature::{LEAST_LIMIT_MC, Temperature};
 use assay_study::findings::said::{Said, Sentence};
 use assay_study::findings::{Because, Cell, Findings, Trust};
+use assay_study::results::record::{Status, TrialRecord};
 
 use super::rows::Row;
 use crate::truth::Remark;
 
-/// What the trials of a row say; none where none of them counts.
+/// What the trials of a row say.
 pub(super) fn of_row(row: &Row<'_>) -> Option<Facts> {
     let tells = row.workload.work.tells()?;
-    let near_limit = near_limit(&row.counting().last()?.record.evidence.temperature);
+    let last = row.counting().last();
+    let near_limit = last.and_then(|trial| near_limit(&trial.record.evidence.temperature));
     let trials: Vec<Option<&Measured>> =
         row.counting().map(|trial| trial.record.measured.as_ref()).collect();
+    let failed = row.trials.iter().filter(|trial| trial.record.status == Status::Failed);
+    let failed: Vec<Failed<'_>> = failed.map(|trial| of_failed(trial.record)).collect();
     let seen = Seen {
         subject: &Subject { workload: row.workload.name.clone(), arm: row.arm.clone() },
         trials: &trials,
+        failed: &failed,
         spoken: &spoken(row),
         near_limit: near_limit.as_ref(),
     };
     tells.facts(&seen)
+}
+
+fn of_failed(record: &TrialRecord) -> Failed<'_> {
+    Failed { started: &record.started, reason: record.reason.as_deref().unwrap_or_default() }
 }
 
 /// A metric that what the rules say may change; none of all others.
@@ -78,7 +87,7 @@ pub(super) fn settle(found: &mut Findings) {
         let subject = facts.subject();
         facts.settle(&|metric| number(cells, &subject, metric));
         let Some(because) = worst(cells, &subject) else { continue };
-        let Resting { text, unsaid } = facts.resting();
+        let Some(Resting { text, unsaid }) = facts.resting() else { continue };
         // Where a kind says so, nothing is said from an invalid row but that it is invalid.
         if let Some(instead) = unsaid.filter(|_| because.trust == Trust::Invalid) {
             instead.clone_into(text);
@@ -123,7 +132,7 @@ pub(super) fn sentences(found: &Findings) -> Vec<Sentence> {
         told.map(move |one| Sentence::new(said.clone(), named(&one.about, &one.text)))
             .collect::<Vec<_>>()
     };
-    found.of_kinds.exhibits().into_iter().flat_map(of_kind).collect()
+    found.exhibits().flat_map(of_kind).collect()
 }
 
 #[cfg(test)]

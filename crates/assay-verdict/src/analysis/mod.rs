@@ -4,7 +4,6 @@
 //! them: a study that ran here and a table that was brought along go the same way.
 
 mod across;
-mod boots;
 mod borrowed;
 mod card;
 mod cells;
@@ -155,7 +154,6 @@ fn judged(
         checks: told.checks,
         surfaces: Vec::new(),
         accesses: Vec::new(),
-        boots: Vec::new(),
         of_kinds: OfKinds::default(),
         answers: told.answers,
         card: None,

@@ -3,7 +3,6 @@
 //! Nothing is said from an invalid row but that it is invalid; a suspect row says so at its number, and
 //! nothing is advised from it. Each yardstick is named with its number.
 
-mod boots;
 mod owner;
 #[cfg(test)]
 mod tests;
@@ -72,14 +71,14 @@ pub(super) fn summary(story: &Story<'_>) -> Vec<Sentence> {
         } else {
             Sentence::new(Said::Trust, trust(story))
         };
-        let told = emulated(story).into_iter().chain(of_kinds);
-        return told.chain(story.told.iter().cloned()).chain([last]).collect();
+        // What others recorded did not run as the machine is now, and no rule of trust has evidence of it.
+        let recorded = story.rows.iter().all(|row| row.workload.work.is_recorded());
+        let emulated = emulated(story).filter(|_| !recorded);
+        let told = emulated.into_iter().chain(of_kinds).chain(story.told.iter().cloned());
+        return told.chain(Some(last).filter(|_| !recorded)).collect();
     }
     if simulated && !story.judged {
         return vec![Sentence::new(Said::Simulated, SIMULATED)];
-    }
-    if !story.found.boots.is_empty() {
-        return boots::of_groups(story.found).chain(story.told.iter().cloned()).collect();
     }
     let invalid = invalid(story);
     // Where every row is invalid for one reason, that says how far the whole can be trusted.

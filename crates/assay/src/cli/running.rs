@@ -17,7 +17,6 @@ use assay_base::failure::{Failure, Kind, Outcome};
 use assay_base::quantity::Time;
 use assay_base::quantity::units::show;
 use assay_study::findings::{Findings, StudyFacts};
-use assay_study::plan;
 use assay_study::results::environment::Environment;
 use assay_study::results::headline;
 use assay_study::results::plan::Plan;
@@ -299,8 +298,8 @@ fn unkept(finished: &Finished) -> Option<Failure> {
 
 /// Fails where trials of a study were lost (exit code 5): says how many, the first reason, and what is kept.
 fn lost(finished: &Finished) -> Option<Failure> {
-    if plan::boots::asked(&finished.study).is_some() {
-        // Boots are recorded by others: one that did not finish is no trial that this run lost.
+    if finished.plan.workloads.iter().any(|own| own.work.is_recorded()) {
+        // One that others recorded and that did not finish is no trial that this run lost.
         return None;
     }
     let own = |trial: &&Trial| trial.record.status == Status::Failed && !is_spared(finished, trial);

@@ -9,6 +9,7 @@ mod planned;
 #[cfg(test)]
 mod recorded_tests;
 pub mod source;
+mod tell;
 pub mod timeline;
 
 use assay_base::catalogue::About;
@@ -21,6 +22,7 @@ use super::kind::{Asks, Complaints, InStudy, Judged, Kind, Needs, OwnParameter, 
 use super::place::{Offer, Run};
 
 pub use planned::{Detail, Planned, measured};
+pub use tell::{Facts, SlowUnit, UnfinishedBoot};
 pub use timeline::{Boot, End, Unit};
 
 /// Boots that are read where a study does not say how many.
@@ -123,11 +125,6 @@ static KEYS: Fields = Fields {
         ),
     ],
 };
-
-/// Whether a metric is a time of a boot, in seconds.
-pub fn is_time(metric: &str) -> bool {
-    PHASES.iter().chain([&WHOLE, &UNTIL]).any(|own| own.name == metric)
-}
 
 /// From the kernel's start to the end of the start-up.
 pub const WHOLE: Metric = phase(

@@ -11,6 +11,7 @@ use super::{PHASES, UNTIL, WHOLE, source};
 use crate::work::kind::{ByHand, CommandLine, Runs, Touch};
 use crate::work::measured::{Claims, Counts, Measured, Ran, told};
 use crate::work::place::Run;
+use crate::work::tell::Tells;
 
 /// Boots, as they are read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,6 +51,10 @@ impl Runs for Planned {
 
     fn ends_by_time(&self) -> bool {
         false
+    }
+
+    fn tells(&self) -> Option<&dyn Tells> {
+        Some(self)
     }
 
     fn halved(&self) -> crate::work::Planned {

@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 
+use assay_base::catalogue::About;
 use assay_base::exhibit::{
     Cell, Column, Exhibit, Levels, Row, Sentence, Subject, Table, Tone, Unit, Value,
 };
@@ -11,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::words::{answer, limits, of_several};
 use super::{Detail, HELD, Limit, Planned, Told, Verdict, told};
-use crate::work::tell::{Resting, Seen, Shows, Spoken, Tells};
+use crate::work::tell::{OfRow, Resting, Rows, Seen, Shows, Spoken, Tells};
 use crate::work::{self, Measured};
 
 /// What looks at what a target holds say: the gravest of them, where there are several.
@@ -156,11 +157,10 @@ const LEGEND: &str = "Claims: what the device says, or what a file system has fr
                       looks the gravest is told.";
 
 impl Shows for Facts {
-    fn subject(&self) -> Subject {
-        Subject { workload: self.workload.clone(), arm: self.arm.clone() }
-    }
+    const KEY: &'static str = "capacity";
+    const FIGURE: Option<&'static About> = None;
 
-    fn exhibit(&self) -> Exhibit {
+    fn exhibit(all: &[&Self], _: &dyn Rows) -> Exhibit {
         let columns = vec![
             Column::new("claims", Unit::Bytes),
             Column::new("holds", Unit::Bytes),
@@ -168,21 +168,24 @@ impl Shows for Facts {
             Column::new("looked at", Unit::Count),
             Column::new("wrong", Unit::Count),
         ];
-        // The answer first, then what it would have missed.
-        let sentences = [&self.text, &self.limit_text];
+        let row = |own: &&Self| Row { of: own.subject(), cells: own.cells().to_vec() };
         Exhibit {
             table: Table {
                 title: "capacity".to_owned(),
                 columns,
-                rows: vec![Row { of: self.subject(), cells: self.cells().to_vec() }],
+                rows: all.iter().map(row).collect(),
             },
             remarks: vec![LEGEND.to_owned()],
-            beside: None,
-            sentences: sentences
-                .map(|text| Sentence { about: self.subject(), text: text.clone() })
-                .to_vec(),
+            sentences: all.iter().flat_map(|own| own.sentences()).collect(),
             leads: true,
+            ..Exhibit::default()
         }
+    }
+}
+
+impl OfRow for Facts {
+    fn subject(&self) -> Subject {
+        Subject { workload: self.workload.clone(), arm: self.arm.clone() }
     }
 
     /// Several looks have the number of their row, so that there is one wherever it is told.
@@ -192,12 +195,18 @@ impl Shows for Facts {
         }
     }
 
-    fn resting(&mut self) -> Resting<'_> {
-        Resting { text: &mut self.text, unsaid: None }
+    fn resting(&mut self) -> Option<Resting<'_>> {
+        Some(Resting { text: &mut self.text, unsaid: None })
     }
 }
 
 impl Facts {
+    /// The answer, then what it would have missed.
+    fn sentences(&self) -> [Sentence; 2] {
+        let texts = [&self.text, &self.limit_text];
+        texts.map(|text| Sentence { about: self.subject(), text: text.clone() })
+    }
+
     fn cells(&self) -> [Cell; 5] {
         let number = |amount: u64| Value::Number(amount as f64);
         let looks = self.looks_held_bytes.filter(|[least, most]| least < most);
@@ -238,6 +247,7 @@ mod tests {
     use super::super::testing::{NONE, detail, outcome};
     use super::*;
     use crate::work::Claims;
+    use crate::work::tell::Bare;
 
     fn measured(detail: Detail) -> Measured {
         Measured {
@@ -288,14 +298,15 @@ mod tests {
         let arm = [("target".to_owned(), "/dev/x".to_owned())].into();
         let subject = Subject { workload: "capacity".to_owned(), arm };
         let trials: Vec<Option<&Measured>> = looks.iter().copied().map(Some).collect();
-        let seen = Seen { subject: &subject, trials: &trials, spoken: &[], near_limit: None };
+        let seen =
+            Seen { subject: &subject, trials: &trials, failed: &[], spoken: &[], near_limit: None };
         let told = planned(Some(Between::Nothing)).facts(&seen).unwrap();
         Facts::of(&told).unwrap().clone()
     }
 
     /// The words of the cells, each with its tone.
     fn row(facts: &Facts) -> Vec<(String, Tone)> {
-        let Exhibit { table, .. } = facts.exhibit();
+        let Exhibit { table, .. } = Facts::exhibit(&[facts], &Bare);
         let cells = table.rows[0].cells.iter().zip(&table.columns);
         let text = |(cell, column): (&Cell, &Column)| {
             (cell.value.text(column.unit).unwrap_or("-".to_owned()), cell.tone)
@@ -336,12 +347,12 @@ mod tests {
     fn the_answer_is_said_first_and_rests_on_the_numbers() {
         let mut last = facts(&[&good(), &good(), &good()]);
         assert!(last.text.ends_with(" All 3 looks say so."), "{}", last.text);
-        let Exhibit { sentences, leads, .. } = last.exhibit();
+        let Exhibit { sentences, leads, .. } = Facts::exhibit(&[&last], &Bare);
         let said: Vec<&String> = sentences.iter().map(|one| &one.text).collect();
         assert_eq!((said, leads), (vec![&last.text, &last.limit_text], true));
         assert!(sentences.iter().all(|one| one.about == last.subject()));
         let text = last.text.clone();
-        let resting = last.resting();
+        let resting = last.resting().unwrap();
         assert_eq!((&*resting.text, resting.unsaid), (&text, None));
     }
 

@@ -1,6 +1,7 @@
 //! What writing for long tells beside its metrics: what was seen, and a cause only where something shows
 //! it; and how that is shown.
 
+use assay_base::catalogue::About;
 use assay_base::exhibit::{
     Cell, Column, Exhibit, Levels, Row, Sentence, Subject, Table, Unit, Value,
 };
@@ -9,7 +10,7 @@ use assay_base::quantity::units::show;
 use serde::{Deserialize, Serialize};
 
 use super::{Again, Course, Detail, Level, Planned, Rated, course};
-use crate::work::tell::{NearLimit, Resting, Seen, Shows, Spoken, Tells};
+use crate::work::tell::{NearLimit, OfRow, Resting, Rows, Seen, Shows, Spoken, Tells};
 use crate::work::{self, Measured};
 
 /// What writing for long says.
@@ -57,17 +58,48 @@ const LEGEND: &str = "From: bytes written before the rate changed to this one; t
                       interval is that of the same ratio, over ten batches.";
 
 impl Shows for Facts {
-    fn subject(&self) -> Subject {
-        Subject { workload: self.workload.clone(), arm: self.arm.clone() }
-    }
+    const KEY: &'static str = "sustained";
+    const FIGURE: Option<&'static About> = None;
 
-    fn exhibit(&self) -> Exhibit {
+    fn exhibit(all: &[&Self], _: &dyn Rows) -> Exhibit {
         let columns = vec![
             Column::new("from", Unit::Bytes),
             Column::new("95 % interval", Unit::Bytes),
             Column::new("rate", Unit::BytesPerS),
             Column::new("95 % interval of the rate", Unit::BytesPerS),
         ];
+        let sentence = |own: &&Self| Sentence { about: own.subject(), text: own.text.clone() };
+        Exhibit {
+            table: Table {
+                title: "sustained writes".to_owned(),
+                columns,
+                rows: all.iter().flat_map(|own| own.rows()).collect(),
+            },
+            remarks: vec![LEGEND.to_owned()],
+            beside: Some("series".to_owned()),
+            sentences: all.iter().map(sentence).collect(),
+            ..Exhibit::default()
+        }
+    }
+}
+
+impl OfRow for Facts {
+    fn subject(&self) -> Subject {
+        Subject { workload: self.workload.clone(), arm: self.arm.clone() }
+    }
+
+    /// The rates of a course are those of its trial.
+    fn settle(&mut self, _: &dyn Fn(&str) -> Option<f64>) {}
+
+    fn resting(&mut self) -> Option<Resting<'_>> {
+        let unsaid = Some("What it writes for long is not told.");
+        Some(Resting { text: &mut self.text, unsaid })
+    }
+}
+
+impl Facts {
+    /// A row a level.
+    fn rows(&self) -> Vec<Row> {
         let row = |level: &Level| {
             let from = level.from_ci95_bytes.map(|ends| ends.map(|end| end as f64));
             let cells = [
@@ -78,21 +110,7 @@ impl Shows for Facts {
             ];
             Row { of: self.subject(), cells: cells.map(Cell::from).to_vec() }
         };
-        let rows = self.course.levels.iter().map(row).collect();
-        Exhibit {
-            table: Table { title: "sustained writes".to_owned(), columns, rows },
-            remarks: vec![LEGEND.to_owned()],
-            beside: Some("series".to_owned()),
-            sentences: vec![Sentence { about: self.subject(), text: self.text.clone() }],
-            leads: false,
-        }
-    }
-
-    /// The rates of a course are those of its trial.
-    fn settle(&mut self, _: &dyn Fn(&str) -> Option<f64>) {}
-
-    fn resting(&mut self) -> Resting<'_> {
-        Resting { text: &mut self.text, unsaid: Some("What it writes for long is not told.") }
+        self.course.levels.iter().map(row).collect()
     }
 }
 
@@ -211,6 +229,7 @@ fn cause(again: &Again) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::work::tell::Bare;
 
     const MIB: u64 = 1 << 20;
 
@@ -331,7 +350,7 @@ mod tests {
         let text = "It was written to.".to_owned();
         let (workload, arm) = ("long".to_owned(), Levels::new());
         let mut facts = Facts { workload, arm, course, text };
-        let Exhibit { table, sentences, leads, .. } = facts.exhibit();
+        let Exhibit { table, sentences, leads, .. } = Facts::exhibit(&[&facts], &Bare);
         let written = |row: &Row| {
             let cells = row.cells.iter().zip(&table.columns);
             let text = |(cell, column): (&Cell, &Column)| cell.value.text(column.unit);
@@ -345,7 +364,7 @@ mod tests {
         assert_eq!(table.rows.len(), 2);
         assert!(table.rows.iter().all(|row| row.of == facts.subject()));
         assert_eq!((sentences.len(), &*sentences[0].text, leads), (1, "It was written to.", false));
-        assert_eq!(facts.resting().unsaid, Some("What it writes for long is not told."));
+        assert_eq!(facts.resting().unwrap().unsaid, Some("What it writes for long is not told."));
         assert_eq!([which(1), which(3)], ["", " That is the last of 3 trials."]);
     }
 }

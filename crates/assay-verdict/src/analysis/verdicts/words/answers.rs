@@ -1,6 +1,7 @@
 //! The sentences of answers.
 
 use assay_base::quantity::Better;
+use assay_base::quantity::metric::is_in_seconds;
 use assay_base::quantity::units::show;
 use assay_kinds::work::metrics::noun;
 use assay_stats::Sample;
@@ -256,7 +257,7 @@ fn amount(metric: &str, value: f64) -> String {
         rate if rate.ends_with("_bytes_per_s") => show::rate(value),
         rate if assay_kinds::work::network::is_rate(rate) => show::bit_rate(value),
         time if time.ends_with("_ns") => show::duration(value),
-        time if assay_kinds::work::boot::is_time(time) => show::duration(value * 1e9),
+        time if is_in_seconds(time) => show::duration(value * 1e9),
         _ => show::per_second(value),
     }
 }
@@ -288,6 +289,26 @@ pub(in crate::analysis::verdicts) fn level_is(
         ),
         None => {
             format!("{name}: {} {}, with too few trials for an interval", noun(metric), show(mean))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_amount_has_the_unit_that_the_name_of_its_metric_carries() {
+        let told = [
+            ("boot_s", 49.6, "49.6 s"),
+            ("duration_s", 0.25, "250 ms"),
+            ("latency_p99_ns", 84_000.0, "84 us"),
+            ("bandwidth_bytes_per_s", 1_048_576.0, "1 MiB/s"),
+            ("requests_per_s", 2.5, "2.5"),
+            ("iops", 2.5, "2.5"),
+        ];
+        for (metric, value, text) in told {
+            assert_eq!(amount(metric, value), text, "{metric}");
         }
     }
 }

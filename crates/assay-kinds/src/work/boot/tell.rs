@@ -1,0 +1,544 @@
+//! What boots tell beside their metrics: a group at a time what it was slow at and which of its boots did not
+//! finish, and how groups are shown side by side and boots in the order of time.
+
+use std::collections::BTreeMap;
+
+use assay_base::catalogue::About;
+use assay_base::exhibit::{
+    Body, Cell, Chart, Column, Exhibit, Levels, Marks, Part, Sentence, Stack, Subject, Unit, Value,
+};
+use assay_base::quantity::Metric;
+use assay_base::quantity::units::show;
+use serde::{Deserialize, Serialize};
+
+use super::{Detail, PHASES, Planned, UNTIL, USERSPACE, WHOLE};
+use crate::work::tell::{Number, OfRow, Resting, Rows, Seen, Shows, Spoken, Tells};
+use crate::work::{self, Measured};
+
+/// Units that are told of a group.
+const MOST_UNITS: usize = 10;
+/// Groups that have a sentence.
+const MOST_SENTENCES: usize = 6;
+/// Boots of a figure: the newest.
+const MOST_DRAWN: usize = 40;
+
+/// The boots of one group.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Facts {
+    /// Workload.
+    pub workload: String,
+    /// The group.
+    pub arm: Levels,
+    /// Boots that finished.
+    pub n: usize,
+    /// The slowest units, the slowest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub units: Vec<SlowUnit>,
+    /// Boots that did not finish: shown, and in no mean.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unfinished: Vec<UnfinishedBoot>,
+    /// What is worth telling of its boots, each once.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+}
+
+/// A unit that took long to start.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SlowUnit {
+    /// Its name.
+    pub name: String,
+    /// Boots that tell of it.
+    pub n: usize,
+    /// Seconds from the message that it was being started to the one that it had, mean of those boots.
+    pub mean_s: f64,
+    /// The longest of them.
+    pub longest_s: f64,
+}
+
+/// A boot without an end.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UnfinishedBoot {
+    /// When it began by the wall clock, RFC 3339.
+    pub started: String,
+    /// Why it has no end.
+    pub reason: String,
+}
+
+impl Tells for Planned {
+    /// A group of which no boot finished is told of, too.
+    fn facts(&self, seen: &Seen<'_>) -> Option<work::Facts> {
+        let measured = seen.trials.iter().flatten();
+        let details: Vec<&Detail> = measured.filter_map(|measured| Detail::of(measured)).collect();
+        let unfinished = seen.failed.iter().map(|own| UnfinishedBoot {
+            started: own.started.to_owned(),
+            reason: own.reason.to_owned(),
+        });
+        let mut notes: Vec<String> = Vec::new();
+        for note in details.iter().flat_map(|detail| &detail.boot.notes) {
+            if !notes.contains(note) {
+                notes.push(note.clone());
+            }
+        }
+        let Subject { workload, arm } = seen.subject.clone();
+        let facts = Facts {
+            workload,
+            arm,
+            n: details.len(),
+            units: slowest(&details),
+            unfinished: unfinished.collect(),
+            notes,
+        };
+        Some(facts.into())
+    }
+
+    /// No rule has evidence of boots.
+    fn as_judged(&self, _: &str, _: &Measured, _: &[Spoken<'_>]) -> Option<Result<f64, String>> {
+        None
+    }
+}
+
+/// The units that took longest on average over the boots that tell of them.
+fn slowest(details: &[&Detail]) -> Vec<SlowUnit> {
+    let mut took: BTreeMap<&str, Vec<u64>> = BTreeMap::new();
+    for unit in details.iter().flat_map(|detail| &detail.boot.units) {
+        took.entry(&unit.name).or_default().push(unit.took_us);
+    }
+    let told = took.into_iter().map(|(name, all)| {
+        let sum: f64 = all.iter().map(|us| *us as f64 / 1e6).sum();
+        SlowUnit {
+            name: name.to_owned(),
+            n: all.len(),
+            mean_s: sum / all.len().max(1) as f64,
+            longest_s: all.iter().copied().max().unwrap_or(0) as f64 / 1e6,
+        }
+    });
+    let mut units: Vec<SlowUnit> = told.collect();
+    units.sort_by(|one, other| other.mean_s.total_cmp(&one.mean_s));
+    units.truncate(MOST_UNITS);
+    units
+}
+
+impl OfRow for Facts {
+    fn subject(&self) -> Subject {
+        Subject { workload: self.workload.clone(), arm: self.arm.clone() }
+    }
+
+    /// Times of groups are shown from their rows, and kept nowhere else.
+    fn settle(&mut self, _: &dyn Fn(&str) -> Option<f64>) {}
+
+    fn resting(&mut self) -> Option<Resting<'_>> {
+        None
+    }
+}
+
+const ABOUT_FIGURE: About = About {
+    name: "boots",
+    summary: "boots in the order of time, each with its phases one after the other",
+    text: "A row is a boot, the oldest on top; its parts are firmware, loader, kernel, initrd and \
+           userspace, as far as they are told. A boot that did not finish has no parts. A step from \
+           one boot on is something that changed; what else changed with it is not told.",
+};
+
+/// Why no rule of trust speaks of them.
+const RECORDED: &str =
+    "They are what systemd wrote: nothing was watched meanwhile that could speak against them.";
+
+impl Shows for Facts {
+    const KEY: &'static str = "boots";
+    const FIGURE: Option<&'static About> = Some(&ABOUT_FIGURE);
+
+    fn exhibit(all: &[&Self], rows: &dyn Rows) -> Exhibit {
+        let groups: Vec<Group<'_>> = all.iter().map(|facts| Group::of(facts, rows)).collect();
+        let mut parts = vec![phases(&groups)];
+        let slow = groups.iter().filter(|group| !group.facts.units.is_empty());
+        let mut slow: Vec<Part> = slow.map(units).collect();
+        if let Some(last) = slow.last_mut() {
+            last.remarks.push(MEANT.to_owned());
+        }
+        parts.extend(slow);
+        parts.extend(unfinished(&groups));
+        parts.extend(notes(&groups));
+        let of_workloads = groups.chunk_by(|one, next| one.facts.workload == next.facts.workload);
+        Exhibit {
+            parts,
+            charts: of_workloads.map(chart).collect(),
+            sentences: groups.iter().take(MOST_SENTENCES).map(Group::sentence).collect(),
+            recorded: Some(RECORDED.to_owned()),
+            ..Exhibit::default()
+        }
+    }
+}
+
+/// A group with its numbers.
+struct Group<'a> {
+    facts: &'a Facts,
+    name: String,
+    numbers: Vec<Number<'a>>,
+}
+
+impl<'a> Group<'a> {
+    fn of(facts: &'a Facts, rows: &'a dyn Rows) -> Self {
+        let subject = facts.subject();
+        Self { facts, name: rows.name(&subject), numbers: rows.numbers(&subject) }
+    }
+
+    fn number(&self, metric: &Metric) -> Option<&Number<'a>> {
+        self.numbers.iter().find(|number| number.metric == metric.name)
+    }
+
+    fn mean(&self, metric: &Metric) -> Value {
+        let told = self.number(metric).and_then(|number| Some((number.mean?, number.ci95)));
+        match told {
+            Some((mean, Some(ends))) => Value::Estimate(mean, ends),
+            Some((mean, None)) => Value::Number(mean),
+            None => Value::Nothing,
+        }
+    }
+
+    /// How long they took, and how many there were.
+    fn sentence(&self) -> Sentence {
+        let own = |metric| self.number(metric).filter(|number| number.n > 0);
+        let whole = own(&WHOLE).map(|number| (number, "from the kernel's start"));
+        let told = whole.or_else(|| own(&USERSPACE).map(|number| (number, "of userspace")));
+        let unfinished = match self.facts.unfinished.len() {
+            0 => String::new(),
+            1 => "; 1 more did not finish".to_owned(),
+            more => format!("; {more} more did not finish"),
+        };
+        let name = &self.name;
+        let text = match told {
+            None => format!("{name}: no boot finished{unfinished}."),
+            Some((number, of)) => {
+                let boots = match number.n {
+                    1 => "1 boot".to_owned(),
+                    several => format!("{several} boots"),
+                };
+                let mean = seconds(number.mean.unwrap_or(0.0));
+                format!("{name}: {mean} {of} ({boots}{}){unfinished}.", interval(number.ci95))
+            }
+        };
+        Sentence { about: self.facts.subject(), text }
+    }
+}
+
+fn interval(ends: Option<[f64; 2]>) -> String {
+    let ends = ends.map(|ends| ends.map(seconds));
+    ends.map_or_else(String::new, |[low, high]| format!(", 95 % interval {low} to {high}"))
+}
+
+fn seconds(value: f64) -> String {
+    show::duration(value * 1e9)
+}
+
+/// A row a group, a column a phase that any of them tells.
+fn phases(groups: &[Group<'_>]) -> Part {
+    let is_told =
+        |metric: &&Metric| groups.iter().any(|group| group.mean(metric) != Value::Nothing);
+    let told: Vec<&Metric> = PHASES.iter().chain([&WHOLE, &UNTIL]).filter(is_told).collect();
+    let mut columns = vec![Column::new("boots", Unit::Words), Column::new("n", Unit::Count)];
+    let has = |wanted: &Metric| told.iter().any(|metric| metric.name == wanted.name);
+    columns.extend(told.iter().map(|metric| {
+        let is_whole = metric.name == WHOLE.name;
+        Column::new(if is_whole { "all from the kernel on" } else { metric.noun }, Unit::Seconds)
+    }));
+    let row = |group: &Group<'_>| {
+        let first = [Value::Words(group.name.clone()), count(group.facts.n)];
+        let means = told.iter().map(|metric| group.mean(metric));
+        first.into_iter().chain(means).map(Cell::from).collect::<Vec<Cell>>()
+    };
+    let mut remarks = vec![
+        "Geometric means of the boots that finished, with 95 % intervals from 3 boots on, by \
+         the kernel's own clock; those of the parts do not add up to that of the whole."
+            .to_owned(),
+    ];
+    if has(&USERSPACE) && !has(&WHOLE) {
+        let container = "A container has no kernel of its own: userspace is all of its boot.";
+        remarks.push(container.to_owned());
+    }
+    let rows = groups.iter().map(row).collect();
+    Part { title: "phases".to_owned(), body: Body::Table { columns, rows }, remarks }
+}
+
+fn count(of: usize) -> Value {
+    Value::Number(of as f64)
+}
+
+/// What systemd's own manual says of such times.
+const MEANT: &str = "From the message that a unit is being started to the one that it has. That is no time \
+                     of its work alone: it may have waited for another unit or for the disk, units start \
+                     side by side, and a service counts as started when it was spawned or said so, not \
+                     when it has done its work. What began before the journal was open looks shorter.";
+
+fn units(group: &Group<'_>) -> Part {
+    let columns = vec![
+        Column::new("unit", Unit::Words),
+        Column::new("mean", Unit::Seconds),
+        Column::new("longest", Unit::Seconds),
+        Column::new("n", Unit::Count),
+    ];
+    let row = |unit: &SlowUnit| {
+        let [mean, longest] = [unit.mean_s, unit.longest_s].map(Value::Number);
+        let cells = [Value::Words(unit.name.clone()), mean, longest, count(unit.n)];
+        cells.map(Cell::from).to_vec()
+    };
+    let rows = group.facts.units.iter().map(row).collect();
+    let title = format!("{}: slowest units", group.name);
+    Part { title, body: Body::Table { columns, rows }, remarks: Vec::new() }
+}
+
+fn unfinished(groups: &[Group<'_>]) -> Option<Part> {
+    let each = groups.iter().flat_map(|group| {
+        let own = group.facts.unfinished.iter();
+        own.map(|boot| format!("{} ({}): {}.", boot.started, group.name, boot.reason))
+    });
+    list("did not finish, in no mean", each.collect())
+}
+
+fn notes(groups: &[Group<'_>]) -> Option<Part> {
+    let each = groups
+        .iter()
+        .flat_map(|group| group.facts.notes.iter().map(|note| format!("{}: {note}.", group.name)));
+    list("about single boots", each.collect())
+}
+
+/// A list with a heading, where something stands in it.
+fn list(title: &str, told: Vec<String>) -> Option<Part> {
+    let part = |told| Part { title: title.to_owned(), body: Body::List(told), remarks: Vec::new() };
+    (!told.is_empty()).then(|| part(told))
+}
+
+/// The boots of a workload in the order of time, each with its phases one after the other.
+fn chart(groups: &[Group<'_>]) -> Chart {
+    let mut stacks: Vec<Stack> = groups.iter().flat_map(Group::stacks).collect();
+    stacks.sort_by_key(|stack| stack.number);
+    let older = stacks.len().saturating_sub(MOST_DRAWN);
+    stacks.drain(..older);
+    let left_out = (older > 0).then(|| format!("{older} older boots are not drawn."));
+    let workload = groups.first().map(|group| group.facts.workload.clone());
+    Chart {
+        figure: ABOUT_FIGURE.name.to_owned(),
+        workload: workload.unwrap_or_default(),
+        title: "phases of each boot, in the order of time".to_owned(),
+        description:
+            "Each row is a boot, the oldest on top; its parts follow each other as they did."
+                .to_owned(),
+        axis: "time since the first phase that is told".to_owned(),
+        metric: WHOLE.name.to_owned(),
+        marks: Marks::Stacks {
+            one: "boot".to_owned(),
+            what: "time".to_owned(),
+            parts: PHASES.iter().map(|phase| phase.noun.to_owned()).collect(),
+            stacks,
+        },
+        notes: left_out.into_iter().collect(),
+    }
+}
+
+impl Group<'_> {
+    /// Each of its boots that has a place in time; one without any number did not finish.
+    fn stacks(&self) -> Vec<Stack> {
+        let mut finished: BTreeMap<u32, bool> = BTreeMap::new();
+        for (order, value) in self.numbers.iter().flat_map(|number| &number.trials) {
+            *finished.entry(*order).or_default() |= value.is_some();
+        }
+        let stack = |(order, finished): (u32, bool)| Stack {
+            arm: self.facts.arm.clone(),
+            number: order.saturating_add(1),
+            remark: (!finished).then(|| "did not finish".to_owned()),
+            parts: PHASES.iter().map(|phase| self.took(phase, order)).collect(),
+        };
+        finished.into_iter().map(stack).collect()
+    }
+
+    fn took(&self, phase: &Metric, order: u32) -> Option<f64> {
+        let mut trials = self.number(phase)?.trials.iter();
+        let (_, value) = trials.find(|(own, _)| *own == order)?;
+        value.filter(|value| value.is_finite() && *value >= 0.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::timeline::{Boot, boots};
+    use super::super::{entry, measured};
+    use super::*;
+    use crate::work::tell::{Bare, Failed};
+
+    const CUT_OFF: &[u8] = include_bytes!("../../../tests/fixtures/boots/cut-off.export");
+    const CLOCK_JUMP: &[u8] = include_bytes!("../../../tests/fixtures/boots/clock-jump.json");
+
+    /// What is told of the boots of a journal: of those that finished and those that did not.
+    fn told(journal: &[u8], wanted: impl Fn(&Boot) -> bool) -> Facts {
+        let read = boots(&entry::read(journal).entries, None);
+        let ends: Vec<Result<Measured, String>> =
+            read.into_iter().filter(wanted).map(measured).collect();
+        let trials: Vec<Option<&Measured>> =
+            ends.iter().filter_map(|end| end.as_ref().ok()).map(Some).collect();
+        let failed = ends.iter().filter_map(|end| end.as_ref().err());
+        let failed: Vec<Failed<'_>> =
+            failed.map(|reason| Failed { started: "2026-11-23", reason }).collect();
+        let seen = Seen {
+            subject: &subject("6.1"),
+            trials: &trials,
+            failed: &failed,
+            spoken: &[],
+            near_limit: None,
+        };
+        let facts = Planned { until: None }.facts(&seen).unwrap();
+        Facts::of(&facts).unwrap().clone()
+    }
+
+    fn subject(kernel: &str) -> Subject {
+        let arm = [("kernel".to_owned(), kernel.to_owned())].into();
+        Subject { workload: "boot".to_owned(), arm }
+    }
+
+    fn group(kernel: &str, unfinished: usize) -> Facts {
+        let Subject { workload, arm } = subject(kernel);
+        let cut_off = UnfinishedBoot { started: "t".to_owned(), reason: "cut off".to_owned() };
+        let unfinished = vec![cut_off; unfinished];
+        Facts { workload, arm, n: 2, units: Vec::new(), unfinished, notes: Vec::new() }
+    }
+
+    /// Groups by their kernels, each with its numbers.
+    struct Known(Vec<(&'static str, Vec<Number<'static>>)>);
+
+    impl Rows for Known {
+        fn name(&self, of: &Subject) -> String {
+            of.arm["kernel"].clone()
+        }
+
+        fn numbers(&self, of: &Subject) -> Vec<Number<'_>> {
+            let own = self.0.iter().filter(|(kernel, _)| *kernel == of.arm["kernel"]);
+            own.flat_map(|(_, numbers)| numbers.clone()).collect()
+        }
+    }
+
+    fn number(metric: Metric, mean: f64, trials: &[(u32, Option<f64>)]) -> Number<'static> {
+        let n = trials.iter().filter(|(_, value)| value.is_some()).count();
+        let (mean, ci95) = ((n > 0).then_some(mean), (n > 2).then_some([mean / 2.0, mean * 2.0]));
+        Number { metric: metric.name, n, mean, ci95, trials: trials.to_vec() }
+    }
+
+    #[test]
+    fn a_group_tells_its_slowest_units_and_what_did_not_finish() {
+        let facts = told(CUT_OFF, |_| true);
+        assert_eq!((facts.n, facts.unfinished.len(), facts.units.len()), (2, 1, MOST_UNITS));
+        assert!(facts.unfinished[0].reason.contains("cut off"), "{:?}", facts.unfinished);
+        assert!(facts.units.is_sorted_by(|one, next| one.mean_s >= next.mean_s));
+        let first = &facts.units[0];
+        assert_eq!((&*first.name, first.n), ("e2scrub_reap.service", 2));
+        assert!(first.longest_s > first.mean_s && first.longest_s < 10.0, "{first:?}");
+        assert!(facts.notes.is_empty());
+        let notes = told(CLOCK_JUMP, |_| true).notes;
+        assert!(notes[0].starts_with("the wall clock was set forward"), "{notes:?}");
+    }
+
+    #[test]
+    fn a_group_of_which_no_boot_finished_says_so() {
+        let none = told(CUT_OFF, |boot| measured(boot.clone()).is_err());
+        assert_eq!((none.n, none.unfinished.len(), none.units.len()), (0, 1, 0));
+        let Exhibit { sentences, parts, charts, .. } = Facts::exhibit(&[&none], &Bare);
+        assert_eq!(sentences[0].text, "boot: no boot finished; 1 more did not finish.");
+        assert_eq!(sentences[0].about, none.subject());
+        let titles: Vec<&str> = parts.iter().map(|part| part.title.as_str()).collect();
+        assert_eq!(titles, ["phases", "did not finish, in no mean"]);
+        let Marks::Stacks { stacks, .. } = &charts[0].marks;
+        assert!(stacks.is_empty(), "of its boots no place in time is known");
+    }
+
+    #[test]
+    fn a_sentence_tells_the_whole_where_it_is_known_and_else_userspace() {
+        let trials = [(0, Some(8.0)), (1, None), (2, Some(8.0)), (3, Some(8.0))];
+        let whole = vec![number(USERSPACE, 4.0, &trials), number(WHOLE, 8.0, &trials)];
+        let rows = Known(vec![
+            ("host", whole),
+            ("container", vec![number(USERSPACE, 2.0, &trials[..1])]),
+            ("none", vec![number(WHOLE, 1.0, &trials[1..2])]),
+        ]);
+        let groups = [group("host", 1), group("container", 0), group("none", 2)];
+        let groups: Vec<&Facts> = groups.iter().collect();
+        let Exhibit { sentences, .. } = Facts::exhibit(&groups, &rows);
+        let texts: Vec<&str> = sentences.iter().map(|one| one.text.as_str()).collect();
+        assert_eq!(
+            texts,
+            [
+                "host: 8 s from the kernel's start (3 boots, 95 % interval 4 s to 16 s); 1 more did not \
+                 finish.",
+                "container: 2 s of userspace (1 boot).",
+                "none: no boot finished; 2 more did not finish.",
+            ]
+        );
+        let many: Vec<&Facts> = groups.iter().copied().cycle().take(9).collect();
+        assert_eq!(Facts::exhibit(&many, &rows).sentences.len(), MOST_SENTENCES);
+    }
+
+    /// The cells of the phases, as they are read.
+    fn phases_of(groups: &[&Facts], rows: &Known) -> (Vec<String>, Vec<String>, usize) {
+        let Exhibit { parts, .. } = Facts::exhibit(groups, rows);
+        let Body::Table { columns, rows } = &parts[0].body else { panic!("{:?}", parts[0]) };
+        let titles = columns.iter().map(|column| column.title.clone()).collect();
+        let cells = rows.iter().flat_map(|row| row.iter().zip(columns));
+        let text = |(cell, column): (&Cell, &Column)| cell.value.text(column.unit);
+        let cells = cells.map(|one| text(one).unwrap_or("-".to_owned())).collect();
+        (titles, cells, parts[0].remarks.len())
+    }
+
+    #[test]
+    fn phases_that_no_group_tells_have_no_column_and_a_container_says_what_it_has() {
+        let trials = [(0, Some(8.0)), (1, Some(8.0)), (2, Some(8.0))];
+        let rows = Known(vec![
+            ("host", vec![number(WHOLE, 8.0, &trials), number(USERSPACE, 4.0, &trials[..1])]),
+            ("container", vec![number(USERSPACE, 2.0, &trials[..2])]),
+        ]);
+        let (host, container) = (group("host", 0), group("container", 0));
+        let (titles, cells, remarks) = phases_of(&[&host, &container], &rows);
+        assert_eq!(titles, ["boots", "n", "userspace", "all from the kernel on"]);
+        let [first, second] =
+            [["host", "2", "4 s", "8 s (4 s to 16 s)"], ["container", "2", "2 s", "-"]];
+        assert_eq!(cells, [first, second].concat());
+        assert_eq!(remarks, 1);
+        let (titles, _, remarks) = phases_of(&[&container], &rows);
+        assert_eq!((titles.len(), remarks), (3, 2));
+    }
+
+    #[test]
+    fn boots_are_drawn_in_the_order_of_time_the_newest_of_them() {
+        let kernel = PHASES[2];
+        let of = |orders: [u32; 2]| {
+            vec![
+                number(WHOLE, 9.0, &[(orders[0], Some(9.0)), (orders[1], None)]),
+                number(kernel, 3.0, &[(orders[0], Some(3.0)), (orders[1], None)]),
+            ]
+        };
+        let rows = Known(vec![("old", of([0, 3])), ("new", of([2, 1]))]);
+        let (old, new) = (group("old", 1), group("new", 1));
+        let drawn = |groups: &[&Facts], rows: &Known| {
+            let Exhibit { mut charts, .. } = Facts::exhibit(groups, rows);
+            assert_eq!(charts.len(), 1);
+            charts.remove(0)
+        };
+        let chart = drawn(&[&old, &new], &rows);
+        assert!(chart.notes.is_empty() && chart.figure == "boots" && chart.workload == "boot");
+        let Marks::Stacks { stacks, parts, .. } = chart.marks;
+        let told: Vec<(u32, &str, bool, Option<f64>)> = stacks
+            .iter()
+            .map(|own| (own.number, &*own.arm["kernel"], own.remark.is_some(), own.parts[2]))
+            .collect();
+        assert_eq!(
+            told,
+            [
+                (1, "old", false, Some(3.0)),
+                (2, "new", true, None),
+                (3, "new", false, Some(3.0)),
+                (4, "old", true, None)
+            ]
+        );
+        assert_eq!((parts.len(), stacks[0].parts[4]), (PHASES.len(), None));
+        let many: Vec<(u32, Option<f64>)> = (0..45).map(|order| (order, Some(1.0))).collect();
+        let chart = drawn(&[&old], &Known(vec![("old", vec![number(kernel, 1.0, &many)])]));
+        let Marks::Stacks { stacks, .. } = chart.marks;
+        assert_eq!((stacks.len(), stacks[0].number), (MOST_DRAWN, 6));
+        assert_eq!(chart.notes, ["5 older boots are not drawn."]);
+    }
+}
