@@ -33,6 +33,13 @@ pub struct Exhibit {
     pub recorded: Option<String>,
 }
 
+impl Exhibit {
+    /// A table with nothing said of it.
+    pub fn of_table(table: Table) -> Self {
+        Self { table, ..Self::default() }
+    }
+}
+
 /// A workload under one arm.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Subject {

@@ -25,6 +25,7 @@ pub(crate) mod tests;
 mod words;
 
 use std::collections::BTreeSet;
+use std::sync::LazyLock;
 
 use super::document::{answer, large};
 use super::evidence::Evidence;
@@ -32,7 +33,15 @@ use super::figure::{Axis, Figure, Series};
 use assay_base::catalogue::About;
 use assay_kinds::work;
 
-/// One kind of figure.
+/// What draws figures of one kind.
+pub trait Draws: Sync {
+    /// What they are called, what they show, how they are read.
+    fn about(&self) -> About;
+    /// All that the evidence has something for.
+    fn draw(&self, evidence: &Evidence) -> Vec<Figure>;
+}
+
+/// One kind of figure, whatever was run.
 #[derive(Clone, Copy, Debug)]
 pub struct Drawing {
     /// What it is called, what it shows, how it is read.
@@ -41,8 +50,23 @@ pub struct Drawing {
     pub draw: fn(&Evidence) -> Vec<Figure>,
 }
 
-/// Those before the figures of kinds of work, in the order of reading.
-static BEFORE: &[&Drawing] = &[
+impl Draws for Drawing {
+    fn about(&self) -> About {
+        self.about
+    }
+
+    fn draw(&self, evidence: &Evidence) -> Vec<Figure> {
+        (self.draw)(evidence)
+    }
+}
+
+/// All kinds, in the order of reading; those of what kinds of work tell stand before those of runs.
+pub static FIGURES: LazyLock<Vec<&'static dyn Draws>> = LazyLock::new(|| {
+    let of_facts = work::figures().map(|figure| figure as &dyn Draws);
+    OF_STUDIES.iter().copied().chain(of_facts).chain(OF_NUMBERS.iter().copied()).collect()
+});
+
+static OF_STUDIES: &[&dyn Draws] = &[
     &places::PLACES,
     &sweep::SWEEP,
     &effects::EFFECTS,
@@ -51,8 +75,7 @@ static BEFORE: &[&Drawing] = &[
     &energy::ENERGY,
 ];
 
-/// Those after them.
-static AFTER: &[&Drawing] = &[
+static OF_NUMBERS: &[&dyn Draws] = &[
     &runs::RUNS,
     &bars::BARS,
     &beside::BESIDE,
@@ -65,31 +88,6 @@ static AFTER: &[&Drawing] = &[
     &series::SERIES,
     &order::ORDER,
 ];
-
-/// A kind of figure among all.
-#[derive(Clone, Copy, Debug)]
-pub struct Known {
-    /// What it is called, what it shows, how it is read.
-    pub about: &'static About,
-    /// All figures of it; none where exhibits of kinds of work say what they are.
-    draw: Option<fn(&Evidence) -> Vec<Figure>>,
-}
-
-impl Known {
-    fn figures(&self, evidence: &Evidence) -> Vec<Figure> {
-        match self.draw {
-            Some(draw) => draw(evidence),
-            None => exhibits::of(evidence, self.about.name),
-        }
-    }
-}
-
-/// All kinds, in the order of reading.
-pub fn known() -> impl Iterator<Item = Known> + Clone {
-    let drawn = |own: &&'static Drawing| Known { about: &own.about, draw: Some(own.draw) };
-    let of_work = work::figures().map(|about| Known { about, draw: None });
-    BEFORE.iter().map(drawn).chain(of_work).chain(AFTER.iter().map(drawn))
-}
 
 /// What is drawn of two windows of others' work.
 const OF_WINDOWS: [&str; 2] = ["classes", "percentiles"];
@@ -109,7 +107,7 @@ const MOST_LEADING: usize = 2;
 #[derive(Clone, Debug)]
 pub struct Drawn {
     /// The kind.
-    pub about: &'static About,
+    pub about: About,
     /// The figures.
     pub figures: Vec<Figure>,
 }
@@ -123,11 +121,11 @@ pub fn ordered(evidence: &Evidence) -> (Vec<Figure>, Vec<Drawn>) {
         asked.unwrap_or_else(|| leading(evidence, &kinds).into_iter().collect());
     let leads: Vec<String> = leads.into_iter().map(|figure| figure.id.clone()).collect();
     let (mut lead, mut others) = (Vec::new(), Vec::new());
-    for (kind, figures) in known().zip(kinds) {
+    for (kind, figures) in FIGURES.iter().zip(kinds) {
         let (first, figures): (Vec<Figure>, Vec<Figure>) =
             figures.into_iter().partition(|figure| leads.contains(&figure.id));
         lead.extend(first);
-        others.push(Drawn { about: kind.about, figures });
+        others.push(Drawn { about: kind.about(), figures });
     }
     others.retain(|drawn| !drawn.figures.is_empty());
     (lead, others)
@@ -142,43 +140,44 @@ fn asked<'a>(evidence: &Evidence, kinds: &'a [Vec<Figure>]) -> Option<&'a Vec<Fi
 
 /// The figures of the kind with a name, where there are any.
 fn drawn_of<'a>(name: &str, kinds: &'a [Vec<Figure>]) -> Option<&'a Vec<Figure>> {
-    let place = known().position(|kind| kind.about.name == name)?;
+    let place = FIGURES.iter().position(|kind| kind.about().name == name)?;
     kinds.get(place).filter(|own| !own.is_empty())
 }
 
-/// The figures of each of [`known`].
+/// The figures of each of [`FIGURES`].
 fn kinds(evidence: &Evidence) -> Vec<Vec<Figure>> {
-    let mut taken = BTreeSet::new();
+    let mut known = BTreeSet::new();
     let mut one = |mut figure: Figure| {
         let plain = figure.id.clone();
         let mut number = 2;
-        while !taken.insert(figure.id.clone()) {
+        while !known.insert(figure.id.clone()) {
             figure.id = format!("{plain}-{number}");
             number += 1;
         }
         figure
     };
-    let mut drawn = |kind: Known| -> Vec<Figure> {
+    let mut drawn = |kind: &&'static dyn Draws| -> Vec<Figure> {
+        let name = kind.about().name;
         // Places have figures of their own, which say what the others would.
-        let is_of_places = kind.about.name == places::PLACES.about.name;
+        let is_of_places = name == places::PLACES.about.name;
         if evidence.findings.places.is_some() != is_of_places {
             return Vec::new();
         }
         // A window is one number of each kind: only what lies behind it is worth a figure.
-        let is_behind = OF_WINDOWS.contains(&kind.about.name);
+        let is_behind = OF_WINDOWS.contains(&name);
         if evidence.findings.windows.is_some() && !is_behind {
             return Vec::new();
         }
-        let figures = kind.figures(evidence).into_iter();
+        let figures = kind.draw(evidence).into_iter();
         figures.filter(|figure| figure.marks() <= MOST_MARKS).map(&mut one).collect()
     };
-    known().map(&mut drawn).collect()
+    FIGURES.iter().map(&mut drawn).collect()
 }
 
 /// Of places the first, which is per cent. Of a check, whose numbers stand large already, their
-/// latencies, and where there are several targets the bars of both; else what a kind of work draws of
-/// its own, the curve where levels are numbers, the arms against their baseline, the rate over a
-/// surface, or bars; of several of a kind one of the workload that the answer names.
+/// latencies, and where there are several targets the bars of both; else what a kind of work draws of what
+/// it tells, the curve where levels are numbers, the arms against their baseline, the rate over a surface,
+/// or bars; of several of a kind one of the workload that the answer names.
 fn leading<'a>(evidence: &Evidence, kinds: &'a [Vec<Figure>]) -> Option<&'a Figure> {
     if evidence.findings.places.is_some() {
         return kinds.iter().flatten().next();
@@ -199,9 +198,9 @@ fn leading<'a>(evidence: &Evidence, kinds: &'a [Vec<Figure>]) -> Option<&'a Figu
         1 => Some(latencies),
         _ => Some((&bars::BARS, true)),
     };
-    let of_work = work::figures().map(|about| (about.name, false));
+    let of_facts = work::figures().map(|figure| (figure.about.name, false));
     let by_name = |(kind, fullest): (&'static Drawing, bool)| (kind.about.name, fullest);
-    let mut order = of_check.map(by_name).into_iter().chain(of_work).chain(order.map(by_name));
+    let mut order = of_check.map(by_name).into_iter().chain(of_facts).chain(order.map(by_name));
     let found = order.find_map(|(name, fullest)| Some((drawn_of(name, kinds)?, fullest)));
     let Some((own, fullest)) = found else { return kinds.iter().flatten().next() };
     let is_named = |figure: &&Figure| {

@@ -41,7 +41,7 @@ macro_rules! kinds {
         }
 
         /// The figures of what kinds tell, in the order of the kinds.
-        static FIGURES: &[Option<&About>] =
+        static FIGURES: &[Option<&tell::FactsFigure>] =
             &[$($(<$module::$facts as tell::Shows>::FIGURE,)?)+];
 
         /// All kinds of work.

@@ -81,8 +81,8 @@ pub static COPY: Parameter = Parameter {
     is_work: false,
 };
 
-/// The figures that are drawn of what kinds of work tell.
-pub fn figures() -> impl Iterator<Item = &'static About> + Clone {
+/// The figures of the facts that kinds of work tell.
+pub fn figures() -> impl Iterator<Item = &'static tell::FactsFigure> {
     FIGURES.iter().copied().flatten()
 }
 

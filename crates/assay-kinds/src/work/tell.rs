@@ -73,10 +73,17 @@ pub trait Shows: OfRow + Sized {
     /// Their key in findings, and what sentences about them are called by.
     const KEY: &'static str;
     /// The figure that is drawn of them.
-    const FIGURE: Option<&'static About>;
+    const FIGURE: Option<&'static FactsFigure>;
 
     /// What is shown of all of them.
     fn exhibit(all: &[&Self], rows: &dyn Rows) -> Exhibit;
+}
+
+/// A figure of facts: their exhibits say what is drawn.
+#[derive(Clone, Copy, Debug)]
+pub struct FactsFigure {
+    /// What it is called, what it shows, how it is read.
+    pub about: About,
 }
 
 /// Facts of one row.

@@ -1,22 +1,31 @@
-//! What kinds of work have to draw of their own, whatever kinds these are: figures from the specifications
-//! that stand in exhibits.
+//! What is drawn of what kinds of work tell, whatever kinds these are: figures from the specifications that
+//! stand in their exhibits.
 
+use super::Draws;
 use super::parts::with_marks;
 use super::words::{Names, short};
 use crate::evidence::Evidence;
 use crate::figure::{Axis, Figure, Marks, Scale, Series, Tile, Unit, id_of};
+use assay_base::catalogue::About;
 use assay_base::exhibit::{self, Chart, Stack};
+use assay_kinds::work::tell::FactsFigure;
 
-/// The figures of one kind of them.
-pub(super) fn of(evidence: &Evidence, name: &str) -> Vec<Figure> {
-    let findings = &evidence.findings;
-    // Trials of several results have no order in common.
-    if findings.study.kind == "compare" {
-        return Vec::new();
+impl Draws for FactsFigure {
+    fn about(&self) -> About {
+        self.about
     }
-    let names = Names::of(findings);
-    let charts = findings.exhibits().flat_map(|(_, exhibit)| exhibit.charts);
-    charts.filter(|chart| chart.figure == name).filter_map(|chart| figure(&names, &chart)).collect()
+
+    fn draw(&self, evidence: &Evidence) -> Vec<Figure> {
+        let findings = &evidence.findings;
+        // Trials of several results have no order in common.
+        if findings.study.kind == "compare" {
+            return Vec::new();
+        }
+        let names = Names::of(findings);
+        let charts = findings.exhibits().flat_map(|(_, exhibit)| exhibit.charts);
+        let own = charts.filter(|chart| chart.figure == self.about.name);
+        own.filter_map(|chart| figure(&names, &chart)).collect()
+    }
 }
 
 fn figure(names: &Names, chart: &Chart) -> Option<Figure> {
@@ -81,6 +90,7 @@ fn tiles<'a>(
 
 #[cfg(test)]
 mod tests {
+    use super::super::FIGURES;
     use super::super::tests::evidences;
     use super::*;
     use assay_study::findings::{Findings, OfKinds};
@@ -89,7 +99,8 @@ mod tests {
         let (_, known) = evidences().iter().find(|(name, _)| name == "study-boots").unwrap();
         let mut evidence = known.clone();
         change(&mut evidence.findings);
-        of(&evidence, "boots")
+        let boots = FIGURES.iter().find(|kind| kind.about().name == "boots").unwrap();
+        boots.draw(&evidence)
     }
 
     #[test]
@@ -114,7 +125,5 @@ mod tests {
         assert!(drawn(|found| found.of_kinds = OfKinds::default()).is_empty());
         assert!(drawn(|found| found.cells.clear()).is_empty());
         assert!(drawn(|found| found.study.kind = "compare".to_owned()).is_empty());
-        let (_, known) = evidences().iter().find(|(name, _)| name == "study-boots").unwrap();
-        assert!(of(known, "bars").is_empty(), "that is another figure");
     }
 }

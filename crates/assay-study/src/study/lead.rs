@@ -1,12 +1,12 @@
 //! What a page shows first, as a study file may say it: the name of a figure. The figures themselves
-//! belong to the report, whose tests hold its registry against this list.
+//! belong to the report and to kinds of work; tests of the report hold its registry against this list.
 
 use assay_kinds::work;
 
-/// Figures that may lead, in the order of reading; those of kinds of work stand between. Those of places have
-/// pages of their own.
-const BEFORE: [&str; 5] = ["sweep", "effects", "surface", "card", "energy"];
-const AFTER: [&str; 11] = [
+/// Figures that may lead, in the order of reading. Those of places have pages of their own.
+const FIRST: [&str; 5] = ["sweep", "effects", "surface", "card", "energy"];
+/// The same behind those of what kinds of work tell.
+const THEN: [&str; 11] = [
     "runs",
     "bars",
     "beside",
@@ -31,6 +31,6 @@ pub fn names() -> Vec<&'static str> {
 }
 
 fn all() -> impl Iterator<Item = &'static str> {
-    let of_work = work::figures().map(|about| about.name);
-    BEFORE.into_iter().chain(of_work).chain(AFTER)
+    let of_facts = work::figures().map(|figure| figure.about.name);
+    FIRST.into_iter().chain(of_facts).chain(THEN)
 }

@@ -15,7 +15,7 @@ use assay_kinds::work::{self, metrics};
 use assay_machine::factors;
 use assay_machine::probes;
 use assay_report::exporters::EXPORTERS;
-use assay_report::figures::known as known_figures;
+use assay_report::figures::FIGURES;
 use assay_report::table::{self, Column};
 use assay_study::plan::arms;
 use assay_study::results::bundle::{self, Listed};
@@ -242,7 +242,7 @@ fn exporters() -> Listing {
 }
 
 fn figures() -> Listing {
-    entries("figures", ["figure", "what it shows"], known_figures().map(|kind| *kind.about))
+    entries("figures", ["figure", "what it shows"], FIGURES.iter().map(|kind| kind.about()))
 }
 
 /// What the entries of a registry say of themselves.

@@ -15,7 +15,7 @@ use assay_kinds::work::{self, metrics};
 use assay_machine::factors;
 use assay_machine::probes;
 use assay_report::exporters::EXPORTERS;
-use assay_report::figures::known as known_figures;
+use assay_report::figures::FIGURES;
 use assay_study::study::fields::{TARGET_EXAMPLE, tables};
 use assay_study::study::{file, fio_job, presets, schema};
 use assay_verdict::analysis::COMPARED;
@@ -212,7 +212,7 @@ fn figures() -> String {
         "{MADE}# Figures\n\nWhat reports draw, in the order of reading; each where the result has what it \
          needs. Under each\nstands a table with the same numbers.\n"
     );
-    for About { name, summary, text } in known_figures().map(|kind| *kind.about) {
+    for About { name, summary, text } in FIGURES.iter().map(|kind| kind.about()) {
         let _ = write!(page, "\n## {name}\n\nShows {summary}.\n\n{text}\n");
     }
     page

@@ -12,7 +12,7 @@ use assay_base::quantity::units::show;
 use serde::{Deserialize, Serialize};
 
 use super::{Detail, PHASES, Planned, UNTIL, USERSPACE, WHOLE};
-use crate::work::tell::{Number, OfRow, Resting, Rows, Seen, Shows, Spoken, Tells};
+use crate::work::tell::{FactsFigure, Number, OfRow, Resting, Rows, Seen, Shows, Spoken, Tells};
 use crate::work::{self, Measured};
 
 /// Units that are told of a group.
@@ -131,12 +131,14 @@ impl OfRow for Facts {
     }
 }
 
-const ABOUT_FIGURE: About = About {
-    name: "boots",
-    summary: "boots in the order of time, each with its phases one after the other",
-    text: "A row is a boot, the oldest on top; its parts are firmware, loader, kernel, initrd and \
-           userspace, as far as they are told. A boot that did not finish has no parts. A step from \
-           one boot on is something that changed; what else changed with it is not told.",
+const FIGURE: FactsFigure = FactsFigure {
+    about: About {
+        name: "boots",
+        summary: "boots in the order of time, each with its phases one after the other",
+        text: "A row is a boot, the oldest on top; its parts are firmware, loader, kernel, initrd and \
+               userspace, as far as they are told. A boot that did not finish has no parts. A step from \
+               one boot on is something that changed; what else changed with it is not told.",
+    },
 };
 
 /// Why no rule of trust speaks of them.
@@ -145,7 +147,7 @@ const RECORDED: &str =
 
 impl Shows for Facts {
     const KEY: &'static str = "boots";
-    const FIGURE: Option<&'static About> = Some(&ABOUT_FIGURE);
+    const FIGURE: Option<&'static FactsFigure> = Some(&FIGURE);
 
     fn exhibit(all: &[&Self], rows: &dyn Rows) -> Exhibit {
         let groups: Vec<Group<'_>> = all.iter().map(|facts| Group::of(facts, rows)).collect();
@@ -316,7 +318,7 @@ fn chart(groups: &[Group<'_>]) -> Chart {
     let left_out = (older > 0).then(|| format!("{older} older boots are not drawn."));
     let workload = groups.first().map(|group| group.facts.workload.clone());
     Chart {
-        figure: ABOUT_FIGURE.name.to_owned(),
+        figure: FIGURE.about.name.to_owned(),
         workload: workload.unwrap_or_default(),
         title: "phases of each boot, in the order of time".to_owned(),
         description:

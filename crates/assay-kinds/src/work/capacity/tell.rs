@@ -2,7 +2,6 @@
 
 use std::cmp::Reverse;
 
-use assay_base::catalogue::About;
 use assay_base::exhibit::{
     Cell, Column, Exhibit, Levels, Row, Sentence, Subject, Table, Tone, Unit, Value,
 };
@@ -12,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::words::{answer, limits, of_several};
 use super::{Detail, HELD, Limit, Planned, Told, Verdict, told};
-use crate::work::tell::{OfRow, Resting, Rows, Seen, Shows, Spoken, Tells};
+use crate::work::tell::{FactsFigure, OfRow, Resting, Rows, Seen, Shows, Spoken, Tells};
 use crate::work::{self, Measured};
 
 /// What looks at what a target holds say: the gravest of them, where there are several.
@@ -158,7 +157,7 @@ const LEGEND: &str = "Claims: what the device says, or what a file system has fr
 
 impl Shows for Facts {
     const KEY: &'static str = "capacity";
-    const FIGURE: Option<&'static About> = None;
+    const FIGURE: Option<&'static FactsFigure> = None;
 
     fn exhibit(all: &[&Self], _: &dyn Rows) -> Exhibit {
         let columns = vec![
@@ -170,15 +169,14 @@ impl Shows for Facts {
         ];
         let row = |own: &&Self| Row { of: own.subject(), cells: own.cells().to_vec() };
         Exhibit {
-            table: Table {
-                title: "capacity".to_owned(),
-                columns,
-                rows: all.iter().map(row).collect(),
-            },
             remarks: vec![LEGEND.to_owned()],
             sentences: all.iter().flat_map(|own| own.sentences()).collect(),
             leads: true,
-            ..Exhibit::default()
+            ..Exhibit::of_table(Table {
+                title: "capacity".to_owned(),
+                columns,
+                rows: all.iter().map(row).collect(),
+            })
         }
     }
 }

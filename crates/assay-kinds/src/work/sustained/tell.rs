@@ -1,7 +1,6 @@
 //! What writing for long tells beside its metrics: what was seen, and a cause only where something shows
 //! it; and how that is shown.
 
-use assay_base::catalogue::About;
 use assay_base::exhibit::{
     Cell, Column, Exhibit, Levels, Row, Sentence, Subject, Table, Unit, Value,
 };
@@ -10,7 +9,7 @@ use assay_base::quantity::units::show;
 use serde::{Deserialize, Serialize};
 
 use super::{Again, Course, Detail, Level, Planned, Rated, course};
-use crate::work::tell::{NearLimit, OfRow, Resting, Rows, Seen, Shows, Spoken, Tells};
+use crate::work::tell::{FactsFigure, NearLimit, OfRow, Resting, Rows, Seen, Shows, Spoken, Tells};
 use crate::work::{self, Measured};
 
 /// What writing for long says.
@@ -59,7 +58,7 @@ const LEGEND: &str = "From: bytes written before the rate changed to this one; t
 
 impl Shows for Facts {
     const KEY: &'static str = "sustained";
-    const FIGURE: Option<&'static About> = None;
+    const FIGURE: Option<&'static FactsFigure> = None;
 
     fn exhibit(all: &[&Self], _: &dyn Rows) -> Exhibit {
         let columns = vec![
@@ -70,15 +69,14 @@ impl Shows for Facts {
         ];
         let sentence = |own: &&Self| Sentence { about: own.subject(), text: own.text.clone() };
         Exhibit {
-            table: Table {
-                title: "sustained writes".to_owned(),
-                columns,
-                rows: all.iter().flat_map(|own| own.rows()).collect(),
-            },
             remarks: vec![LEGEND.to_owned()],
             beside: Some("series".to_owned()),
             sentences: all.iter().map(sentence).collect(),
-            ..Exhibit::default()
+            ..Exhibit::of_table(Table {
+                title: "sustained writes".to_owned(),
+                columns,
+                rows: all.iter().flat_map(|own| own.rows()).collect(),
+            })
         }
     }
 }
