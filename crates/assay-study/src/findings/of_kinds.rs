@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_kind_tells_stands_below_its_name_to_the_byte() {
+    fn what_a_kind_tells_stands_below_its_key_to_the_byte() {
         let told: OfKinds = serde_json::from_str(TOLD).unwrap();
         assert_eq!(serde_json::to_string(&told).unwrap(), TOLD);
         assert_eq!(told.all().filter_map(boot::Facts::of).count(), 2);
@@ -185,7 +185,12 @@ mod tests {
     /// What is known of a row are its own numbers, and not those of a second copy of the baseline.
     #[test]
     fn a_row_has_its_name_and_its_numbers() {
-        let trial = |order: u32, value: f64| json!({ "replicate": 1, "order": order, "value": value, "status": "ok", "reason": null });
+        let trial = |order: u32, value: f64| {
+            let (status, reason) = ("ok", Value::Null);
+            json!({
+                "replicate": 1, "order": order, "value": value, "status": status, "reason": reason,
+            })
+        };
         let cell = |kernel: &str, control: bool, mean: f64| {
             json!({
                 "workload": "boot", "arm": { "kernel": kernel }, "metric": "boot_s", "better": "lower",
