@@ -138,6 +138,7 @@ pub(super) fn sentences(found: &Findings) -> Vec<Sentence> {
 #[cfg(test)]
 mod tests {
     use assay_base::exhibit::Levels;
+    use assay_kinds::work::boot;
     use assay_kinds::work::sustained::{self, Course, Level};
     use assay_machine::probes::not_recorded;
     use assay_machine::probes::temperature::Sensor;
@@ -211,6 +212,23 @@ mod tests {
         let none = Presence::absent("the kernel shows none");
         assert_eq!(near_limit(&none), Some(Presence::absent("the kernel shows none")));
         assert_eq!(near_limit(&not_recorded()), None);
+    }
+
+    /// They did not run on the machine as it is now, and no rule looked at them.
+    #[test]
+    fn of_what_others_recorded_failures_are_told_and_no_trust_and_no_emulator() {
+        let failed = |record: &mut TrialRecord| {
+            (record.status, record.measured) = (Status::Failed, None);
+            record.reason = Some("it was cut off".to_owned());
+        };
+        let mut bench = Bench::new(&["."]).row(0, "own", 4096, &[100; 3]).each(failed).emulated();
+        bench.plan.workloads[0].work = boot::Planned { until: None }.into();
+        let found = bench.findings();
+        assert_eq!(found.summary, ["own: no boot finished; 3 more did not finish."]);
+        assert_eq!(found.summary_facts, [Said::OfKind { kind: "boots".to_owned() }]);
+        let told: Vec<&boot::Facts> = found.of_kinds.all().filter_map(boot::Facts::of).collect();
+        assert_eq!((told.len(), told[0].n, told[0].unfinished.len()), (1, 0, 3));
+        assert_eq!(told[0].unfinished[0].reason, "it was cut off");
     }
 
     /// Work that tells nothing of its own is as it was.
