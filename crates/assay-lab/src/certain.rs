@@ -170,6 +170,8 @@ fn equal(document: &Value, cells: &[Value]) -> Result<usize, String> {
         same("held", &one["held_bytes"], &key(one, "arm", "capacity_held_bytes"), None)?;
     }
     for one in list(document, "sustained") {
+        let own = key(one, "arm", "sustained_bytes_per_s");
+        same("a rate of all", &one["several"]["sustained_bytes_per_s"], &own, None)?;
         let levels = list(&one["course"], "levels");
         for (metric, level) in
             [("burst_bytes_per_s", levels.first()), ("sustained_bytes_per_s", levels.last())]

@@ -22,7 +22,7 @@ use super::place::Offer;
 pub use cause::{Again, Retried};
 pub use judge::{Course, Level, Rated, course};
 pub use planned::Planned;
-pub use tell::Facts;
+pub use tell::{Facts, Several};
 #[cfg(test)]
 pub(crate) use tell::words;
 
