@@ -476,7 +476,7 @@ mod tests {
         }
     }
 
-    /// What trials say, with 300 MB/s as the number of their row.
+    /// What trials say, with 300 MiB/s as the number of their row.
     fn facts(trials: &[&Measured], near_limits: &[Option<Presence<NearLimit>>]) -> Facts {
         let planned = Planned { engine: work::io::Engine::IoUring, bytes: 1 << 40, synced: false };
         let subject = Subject { workload: "long".to_owned(), arm: Levels::new() };
