@@ -10,7 +10,6 @@ use crate::figure::{Axis, Figure, Marks, Point, Scale, Series, Span, SpanKind, U
 use assay_base::catalogue::About;
 use assay_kinds::work::network;
 use assay_study::findings::Findings;
-use assay_study::results::record::Status;
 use assay_system::system::network::Load;
 
 /// The registry's entry.
@@ -59,8 +58,8 @@ fn lines<'e>(evidence: &'e Evidence, subject: Subject<'_>) -> Vec<&'e RanTrial> 
     }
     arms.sort_by_key(|arm| own.iter().position(|cell| cell.arm == *arm));
     let first = arms.iter().filter_map(|arm| {
-        let mut own = evidence.of_arm(subject.name, arm);
-        own.find(|trial| trial.status == Status::Ok && !trial.series.is_empty())
+        let cell = own.iter().find(|cell| cell.arm == *arm)?;
+        evidence.counting(cell).find(|trial| !trial.series.is_empty())
     });
     first.collect()
 }

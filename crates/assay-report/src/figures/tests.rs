@@ -569,6 +569,36 @@ fn a_large_study_stays_small_on_the_page() {
     assert!(left_out);
 }
 
+/// Where too few trials are left without the disturbed ones, a row sums these up as well, and they are drawn;
+/// what it does not sum up is not.
+#[test]
+fn what_a_row_sums_up_is_drawn_of_it() {
+    let counted = |mut evidence: Evidence, from: usize| {
+        for trial in &mut evidence.trials {
+            trial.status = Status::Disturbed;
+        }
+        for cell in &mut evidence.findings.cells {
+            let own = cell.trials.iter_mut().filter(|trial| trial.status == Status::Ok);
+            own.for_each(|trial| trial.status = Status::Disturbed);
+            let places = cell.trials.iter().enumerate();
+            let counting = places.filter(|(_, trial)| trial.status.counts()).map(|(at, _)| at);
+            cell.counted = Some(counting.skip(from).collect());
+        }
+        evidence
+    };
+    for (name, evidence) in [("runs", commands as fn() -> Evidence), ("links", links)] {
+        let drawn = |evidence: &Evidence| -> Vec<usize> {
+            let own = all(evidence).into_iter().filter(|figure| figure.id.starts_with(name));
+            own.map(|figure| figure.marks()).collect()
+        };
+        let plain = drawn(&evidence());
+        assert!(!plain.is_empty(), "{name}");
+        assert_eq!(drawn(&counted(evidence(), 0)), plain, "{name}");
+        // The trial that is there as it ran is that of the first replicate.
+        assert_eq!(drawn(&counted(evidence(), 1)), Vec::<usize>::new(), "{name}");
+    }
+}
+
 #[test]
 fn ten_thousand_trials_are_few_points() {
     let mut evidence = recorded();

@@ -106,11 +106,18 @@ fn of(series: Series, baseline: Option<&[CellTrial]>) -> Cell {
 /// the trials tell themselves.
 fn places(trials: &[CellTrial], counted: &[&CellTrial]) -> Option<Vec<usize>> {
     let told = trials.iter().filter(|trial| trial.counts_by_itself());
-    if told.eq(counted.iter().copied()) {
-        return None;
-    }
-    let place = |own: &&CellTrial| trials.iter().position(|trial| std::ptr::eq(trial, *own));
-    Some(counted.iter().filter_map(place).collect())
+    (!told.eq(counted.iter().copied())).then(|| positions(trials, counted))
+}
+
+fn positions(trials: &[CellTrial], some: &[&CellTrial]) -> Vec<usize> {
+    let places = trials.iter().enumerate().map(|(at, trial)| (std::ptr::from_ref(trial), at));
+    let places: HashMap<*const CellTrial, usize> = places.collect();
+    some.iter().filter_map(|own| places.get(&std::ptr::from_ref(*own)).copied()).collect()
+}
+
+/// Where those trials stand that a cell sums up.
+pub(super) fn counting(trials: &[CellTrial]) -> Vec<usize> {
+    positions(trials, &summed_up(trials, None))
 }
 
 /// Values that a cell sums up.

@@ -7,7 +7,7 @@ use assay_base::presence::Presence;
 use assay_base::quantity::Metric;
 use assay_kinds::work::metrics::{nature, side};
 use assay_machine::probes::energy::Energy;
-use assay_study::findings::{Because, Trust};
+use assay_study::findings::{Because, CellTrial, Trust};
 use assay_study::results::environment::Environment;
 use assay_study::results::plan::{Arm, Plan, PlannedWorkload};
 use assay_study::results::record::{Trial, TrialRecord};
@@ -15,6 +15,8 @@ use assay_study::results::tally::Tally;
 use assay_system::system::machine::Machine;
 use assay_system::system::site::Site;
 
+use super::cells;
+use super::series::cell_trial;
 use crate::truth::{self, Case, Remark, Unquiet};
 
 /// A workload under one arm.
@@ -57,6 +59,13 @@ impl<'a> Row<'a> {
     /// Trials that count.
     pub fn counting(&self) -> impl Iterator<Item = &Measured<'a>> {
         self.trials.iter().filter(|trial| trial.counts())
+    }
+
+    /// Trials that its numbers sum up, of those of which something is told.
+    pub fn summed_up(&self, is_told: impl Fn(&Measured<'a>) -> bool) -> Vec<&Measured<'a>> {
+        let told = |trial: &Measured<'a>| cell_trial(trial, is_told(trial).then_some(1.0));
+        let told: Vec<CellTrial> = self.trials.iter().map(told).collect();
+        cells::counting(&told).into_iter().map(|at| &self.trials[at]).collect()
     }
 
     /// Whether its drive is lent by somebody whose caches cannot be seen from here.
