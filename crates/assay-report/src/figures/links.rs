@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::parts::{with_marks, with_ramp};
-use super::words::{Names, Subject, notable, point, primary, short, subjects};
+use super::words::{Names, Subject, joined, notable, point, primary, short, subjects};
 use super::{Drawing, at_most};
 use crate::evidence::{Evidence, RanTrial};
 use crate::figure::{Axis, Figure, Marks, Point, Scale, Series, Span, SpanKind, Unit, id_of};
@@ -98,7 +98,8 @@ fn figure(
                 if !value.is_finite() || value <= 0.0 {
                     continue;
                 }
-                let name = format!("{}, {}, second {at}", names.arm(&trial.arm), load.name());
+                let arm = names.arm(&trial.arm);
+                let name = joined(&[&arm, load.name(), &format!("second {at}")]);
                 let told = point(begin + at as f64, &unit, &name, value, None);
                 line.push(Point { joined: at > 0 && !line.is_empty(), ..told });
             }
