@@ -15,8 +15,13 @@ use crate::analysis::cells;
 /// Arms from which there is an order to speak of.
 const FEWEST_ARMS: usize = 3;
 
-/// The places of all arms of a workload.
-pub(super) fn rank(design: &Design, question: &Question<'_>) -> Option<Rank> {
+/// The places of all arms of a workload. `all` has the question with all of its arms, also those whose numbers
+/// are invalid.
+pub(super) fn rank(
+    design: &Design,
+    question: &Question<'_>,
+    all: &[&Question<'_>],
+) -> Option<Rank> {
     if question.scale != Scale::Ratio || !design.order.tells_arms_from_time() {
         return None;
     }
@@ -25,11 +30,14 @@ pub(super) fn rank(design: &Design, question: &Question<'_>) -> Option<Rank> {
         return None;
     }
     let table = Table::of(question.better, &runs, &bound_of(design, runs.len(), 1));
+    let is_own =
+        |one: &&&Question<'_>| one.workload == question.workload && one.metric == question.metric;
+    let whole: &Question<'_> = all.iter().find(is_own).copied().unwrap_or(question);
     let mut places: Vec<Place> = (0..runs.len())
         .map(|arm| Place {
             arm: runs[arm].arm.clone(),
             from_to: [1 + table.ahead[arm], runs.len() - table.behind[arm]],
-            geometric_mean: of_row(design, question, runs[arm]),
+            geometric_mean: of_row(design, whole, runs[arm]),
         })
         .collect();
     let sign = sign(question.better);
