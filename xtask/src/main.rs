@@ -211,7 +211,7 @@ const COMMANDS: &[Command] = &[
     Command {
         name: "host-cache",
         usage: "[--starts N] [--program FILE] [--write]",
-        summary: "what rule host-cache says in guests whose drives are cached in each way (QEMU)",
+        summary: "what the rules host-cache and cached say in guests whose drives are cached in each way (QEMU)",
         flags: &["--write"],
         numbers: &[("--starts", 20)],
         words: &["--program"],

@@ -29,9 +29,9 @@ pub struct Seen<'a> {
     pub trials: &'a [Option<&'a Measured>],
     /// What the rules of trust say of the row.
     pub spoken: &'a [Spoken<'a>],
-    /// Of the last trial: the part that came nearest to the temperature from which on it slows down, where
+    /// Of each of them: the part that came nearest to the temperature from which on it slows down, where
     /// anybody looked.
-    pub near_limit: Option<&'a Presence<NearLimit>>,
+    pub near_limits: &'a [Option<Presence<NearLimit>>],
 }
 
 /// What a rule of trust says.

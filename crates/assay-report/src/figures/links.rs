@@ -3,14 +3,13 @@
 use std::collections::BTreeMap;
 
 use super::parts::{with_marks, with_ramp};
-use super::words::{Names, Subject, notable, point, primary, short, subjects};
+use super::words::{Names, Subject, joined, notable, point, primary, short, subjects};
 use super::{Drawing, at_most};
 use crate::evidence::{Evidence, RanTrial};
 use crate::figure::{Axis, Figure, Marks, Point, Scale, Series, Span, SpanKind, Unit, id_of};
 use assay_base::catalogue::About;
 use assay_kinds::work::network;
 use assay_study::findings::Findings;
-use assay_study::results::record::Status;
 use assay_system::system::network::Load;
 
 /// The registry's entry.
@@ -59,8 +58,8 @@ fn lines<'e>(evidence: &'e Evidence, subject: Subject<'_>) -> Vec<&'e RanTrial> 
     }
     arms.sort_by_key(|arm| own.iter().position(|cell| cell.arm == *arm));
     let first = arms.iter().filter_map(|arm| {
-        let mut own = evidence.of_arm(subject.name, arm);
-        own.find(|trial| trial.status == Status::Ok && !trial.series.is_empty())
+        let cell = own.iter().find(|cell| cell.arm == *arm)?;
+        evidence.counting(cell).find(|trial| !trial.series.is_empty())
     });
     first.collect()
 }
@@ -99,7 +98,8 @@ fn figure(
                 if !value.is_finite() || value <= 0.0 {
                     continue;
                 }
-                let name = format!("{}, {}, second {at}", names.arm(&trial.arm), load.name());
+                let arm = names.arm(&trial.arm);
+                let name = joined(&[&arm, load.name(), &format!("second {at}")]);
                 let told = point(begin + at as f64, &unit, &name, value, None);
                 line.push(Point { joined: at > 0 && !line.is_empty(), ..told });
             }

@@ -533,7 +533,7 @@ pub struct Place {
     pub arm: Arm,
     /// Best and worst place that the numbers allow, from 1; unequal where arms are tied.
     pub from_to: [usize; 2],
-    /// Geometric mean.
+    /// Geometric mean: the number of its row.
     pub geometric_mean: f64,
 }
 

@@ -16,14 +16,16 @@ use crate::truth::Remark;
 /// What the trials of a row say; none where none of them counts.
 pub(super) fn of_row(row: &Row<'_>) -> Option<Facts> {
     let tells = row.workload.work.tells()?;
-    let near_limit = near_limit(&row.counting().last()?.record.evidence.temperature);
-    let trials: Vec<Option<&Measured>> =
-        row.counting().map(|trial| trial.record.measured.as_ref()).collect();
+    let records = || row.counting().map(|trial| trial.record);
+    records().next()?;
+    let near_limits: Vec<Option<Presence<NearLimit>>> =
+        records().map(|record| near_limit(&record.evidence.temperature)).collect();
+    let trials: Vec<Option<&Measured>> = records().map(|record| record.measured.as_ref()).collect();
     let seen = Seen {
         subject: &Subject { workload: row.workload.name.clone(), arm: row.arm.clone() },
         trials: &trials,
         spoken: &spoken(row),
-        near_limit: near_limit.as_ref(),
+        near_limits: &near_limits,
     };
     tells.facts(&seen)
 }
@@ -152,6 +154,7 @@ mod tests {
                 workload: "sustained-write".to_owned(),
                 arm: Levels::new(),
                 course,
+                several: None,
                 text: "It writes 4 MB/s.".to_owned(),
             };
             found.of_kinds = vec![Facts::from(facts)].into();

@@ -71,28 +71,46 @@ pub struct Remark {
     pub text: String,
     /// Of which direction: metrics of the other one it takes nothing from.
     pub side: Side,
+    /// What it can change, where that is less than what its rule can.
+    pub changes: Option<&'static [Nature]>,
 }
 
 impl Remark {
+    /// On everything that its rule can change.
+    pub(crate) fn of(trust: Trust, text: impl Into<String>) -> Self {
+        Self { trust, text: text.into(), side: Side::Both, changes: None }
+    }
+
     /// The number is not what it says it is.
     fn invalid(text: impl Into<String>) -> Self {
-        Self { trust: Trust::Invalid, text: text.into(), side: Side::Both }
+        Self::of(Trust::Invalid, text)
     }
 
     /// Something speaks against the number.
     fn suspect(text: impl Into<String>) -> Self {
-        Self { trust: Trust::Suspect, text: text.into(), side: Side::Both }
+        Self::of(Trust::Suspect, text)
     }
 
     /// Worth knowing, and nothing against the number.
     fn note(text: impl Into<String>) -> Self {
-        Self { trust: Trust::Trusted, text: text.into(), side: Side::Both }
+        Self::of(Trust::Trusted, text)
     }
 
     /// The same, of what is read alone.
     #[must_use]
     fn of_reads(self) -> Self {
         Self { side: Side::Reads, ..self }
+    }
+
+    /// The same, of how fast things are alone.
+    #[must_use]
+    fn of_speed(self) -> Self {
+        Self { changes: Some(SPEED), ..self }
+    }
+
+    /// Whether it is about metrics of a nature, said by a rule; one that is not known here may change all.
+    pub fn is_about(&self, rule: &str, nature: Nature) -> bool {
+        may_change(rule, nature) && self.changes.is_none_or(|own| own.contains(&nature))
     }
 
     /// As it stands in the findings.
@@ -167,7 +185,7 @@ const MOVED: &[Nature] = &[Nature::Speed, Nature::Traffic];
 const ALL: &[Nature] = &[Nature::Speed, Nature::Traffic, Nature::Amount];
 
 /// Whether what a rule says is about metrics of a nature; a rule that is not known here may change all.
-pub fn is_about(rule: &str, nature: Nature) -> bool {
+fn may_change(rule: &str, nature: Nature) -> bool {
     let rule = RULES.iter().find(|known| known.about().name == rule);
     rule.is_none_or(|rule| rule.changes().contains(&nature))
 }
@@ -249,14 +267,24 @@ mod tests {
     fn a_rule_speaks_of_what_it_can_change() {
         for rule in RULES {
             let name = rule.about().name;
-            assert!(is_about(name, Nature::Speed), "{name}: nothing leaves the speed alone");
+            assert!(may_change(name, Nature::Speed), "{name}: nothing leaves the speed alone");
             let changes = |nature| rule.changes().contains(&nature);
             assert!(!changes(Nature::Amount) || changes(Nature::Traffic), "{name}");
         }
-        assert!(!is_about("starved", Nature::Amount) && !is_about("starved", Nature::Traffic));
-        assert!(is_about("cached", Nature::Traffic) && !is_about("cached", Nature::Amount));
-        assert!(is_about("oom", Nature::Amount));
-        assert!(is_about("a rule of a later version", Nature::Amount));
+        assert!(!may_change("starved", Nature::Amount) && !may_change("starved", Nature::Traffic));
+        assert!(may_change("cached", Nature::Traffic) && !may_change("cached", Nature::Amount));
+        assert!(may_change("oom", Nature::Amount));
+        assert!(may_change("a rule of a later version", Nature::Amount));
+    }
+
+    #[test]
+    fn a_remark_may_be_about_less_than_its_rule() {
+        let remark = Remark::suspect("the host answered");
+        assert!(remark.is_about("cached", Nature::Traffic));
+        assert!(!remark.is_about("cached", Nature::Amount), "its rule cannot change it");
+        let of_speed = remark.of_speed();
+        assert!(of_speed.is_about("cached", Nature::Speed));
+        assert!(!of_speed.is_about("cached", Nature::Traffic));
     }
 
     #[test]

@@ -120,7 +120,7 @@ fn what_is_to_be_run_oneself_can_be_run() {
             let parsed =
                 cli::parse(&assay::real::Real::new(), words.iter().map(std::ffi::OsString::from));
             assert!(parsed.is_ok(), "{command}");
-            if words[1] == "run" {
+            if ["run", "plan"].contains(&words[1]) {
                 presets_named += 1;
                 assert!(presets::find(words[2]).is_some(), "{command}");
             }

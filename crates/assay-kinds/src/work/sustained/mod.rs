@@ -22,9 +22,9 @@ use super::place::Offer;
 pub use cause::{Again, Retried};
 pub use judge::{Course, Level, Rated, course};
 pub use planned::Planned;
-pub use tell::Facts;
 #[cfg(test)]
 pub(crate) use tell::words;
+pub use tell::{Facts, Several};
 
 /// Time of a trial where neither the workload nor a budget sets one.
 const TRIAL: Time = Time(300_000_000_000);
