@@ -7,6 +7,7 @@
 //! run), [`Measured`] (what came of it) and [`Facts`] (what a kind tells of that beside its metrics).
 
 pub mod background;
+pub mod check_option;
 #[cfg(test)]
 mod certain_tests;
 mod emptied;

@@ -2,6 +2,7 @@
 
 mod detail;
 mod limit;
+mod option;
 mod planned;
 mod tell;
 #[cfg(test)]
@@ -17,6 +18,7 @@ use assay_load::{CapacityShape, capacity_costs};
 use serde::{Deserialize, Serialize};
 
 use super::Work;
+use super::check_option::CheckOption;
 use super::io::Content;
 use super::kind::{self, Complaints, InStudy, Judged, Kind, Needs, OwnParameter, Touch};
 use super::place::{Offer, Run};
@@ -151,6 +153,7 @@ impl Kind for Asked {
     const PARAMETERS: &'static [OwnParameter<Self>] = &[];
     const METRICS: &'static [&'static [Metric]] = &[&[HELD, CLAIMED, CHECKED, WRONG]];
     const JUDGED: &'static [Judged] = &[Judged::Machine, Judged::Medium];
+    const CHECK_OPTION: Option<&'static CheckOption> = Some(&option::OPTION);
 
     fn sample() -> Self {
         Self { probe: Probe::Fast, time: None }
