@@ -1,5 +1,5 @@
-//! What a kind of work keeps in its folder for tests of other crates, each as JSON: `rare.json` has work that no study
-//! is shipped with, and `told.json` what findings have of its own.
+//! What a kind of work keeps in its folder for tests of other crates, each as JSON: `rare.json` has work that no
+//! study is shipped with, and `told.json` what findings have of its own.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,5 +1,5 @@
-//! How the shipped study of a kind of work is asked for on the command line of `assay check`: by an option of the
-//! kind's name, in the place of the study of speed.
+//! How the shipped study of a kind of work is asked for on the command line of `assay check`: by an option of
+//! the kind's name, in the place of the study of speed.
 
 use assay_base::failure::Failure;
 
@@ -64,7 +64,8 @@ pub fn by_option() -> impl Iterator<Item = (&'static Entry, &'static CheckOption
     KINDS.iter().filter_map(|kind| Some((*kind, kind.check_option?)))
 }
 
-/// The first of them whose work takes all of a place: it stands for such work where somebody is told how to ask.
+/// The first of them whose work takes all of a place: it stands for such work where somebody is told how to
+/// ask.
 pub fn taking_all() -> Option<&'static str> {
     let mut kinds = by_option().map(|(kind, _)| kind);
     kinds.find(|kind| takes_all(kind)).map(|kind| kind.about.name)

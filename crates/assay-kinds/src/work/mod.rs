@@ -8,8 +8,6 @@
 
 pub mod background;
 pub mod check_option;
-#[cfg(test)]
-mod certain_tests;
 mod emptied;
 mod kind;
 pub mod measured;

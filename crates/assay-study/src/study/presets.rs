@@ -9,11 +9,12 @@ use super::{Study, file};
 struct Preset {
     name: &'static str,
     text: &'static str,
-    /// Workloads that had another name before, with that of today: results and scripts still have the old one.
+    /// Workloads that had another name before, with that of today: results and scripts still have the old.
     renamed: &'static [(&'static str, &'static str)],
 }
 
-/// One line a study: its name, which is that of its file, and in braces workloads that had another name before.
+/// One line a study: its name, which is that of its file, and in braces workloads that had another name
+/// before.
 macro_rules! presets {
     ($($name:literal $({ $($before:literal => $today:literal),+ })?,)+) => {
         /// In the order in which they are listed.

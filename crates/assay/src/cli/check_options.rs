@@ -1,5 +1,5 @@
-//! Options of `check` that run the shipped study of a kind of work in the place of that of speed. Which there are, the
-//! kinds say.
+//! Options of `check` that run the shipped study of a kind of work in the place of that of speed. Which there
+//! are, the kinds say.
 
 use std::cmp::Reverse;
 
@@ -154,8 +154,8 @@ fn set(values: &Values, value: &str, study: &mut Study) -> Result<(), String> {
     Ok(())
 }
 
-/// What of that which was found is a reason not to end well, the gravest alone. `only` is the place where just one
-/// was named.
+/// What of that which was found is a reason not to end well, the gravest alone. `only` is the place where just
+/// one was named.
 pub(super) fn gate(told: &OfKinds, only: &str) -> Option<Failure> {
     let named = |facts: &Facts| {
         let several = facts.subject().arm.get("target").cloned();
@@ -169,4 +169,92 @@ pub(super) fn gate(told: &OfKinds, only: &str) -> Option<Failure> {
     };
     let gates = by_option().flat_map(|(_, option)| option.gates);
     gates.filter_map(failure).min_by_key(|failure| Reverse(running::gravity(failure.kind)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(words: &[&str]) -> KindOptions {
+        let others = OF_SPEED.map(|name| Arg::new(name).long(name).action(ArgAction::SetTrue));
+        let command = KindOptions::augment_args(Command::new("check").args(others));
+        let line = std::iter::once("check").chain(words.iter().copied());
+        let matches = command.try_get_matches_from(line).unwrap();
+        KindOptions::from_arg_matches(&matches).unwrap()
+    }
+
+    fn kinds(study: &Study) -> Vec<&'static str> {
+        study.workload.iter().map(|own| own.work.kind().about.name).collect()
+    }
+
+    #[test]
+    fn each_option_runs_the_study_of_its_kind_and_without_one_it_is_that_of_speed() {
+        assert_eq!(asked(&[]).study().unwrap(), presets::check().unwrap());
+        assert!(!asked(&[]).takes_all());
+        for (kind, option) in by_option() {
+            let name = kind.about.name;
+            let alone = asked(&[&format!("--{name}")]);
+            let study = alone.study().unwrap();
+            assert_eq!(
+                study,
+                presets::find(name).unwrap().unwrap(),
+                "the usual value changes nothing"
+            );
+            assert_eq!(alone.takes_all(), study.needs_whole(), "{name}");
+            for value in option.values.iter().flat_map(Values::all) {
+                let study = asked(&[&format!("--{name}={value}")]).study().unwrap();
+                let mut work = (kind.sample)();
+                (option.values.as_ref().unwrap().set)(&mut work, value);
+                assert!(study.workload.iter().all(|own| own.work == work), "{name}={value}");
+            }
+        }
+    }
+
+    #[test]
+    fn several_options_make_one_study_in_which_that_comes_first_which_has_to() {
+        let names: Vec<String> =
+            by_option().map(|(kind, _)| format!("--{}", kind.about.name)).collect();
+        if names.len() < 2 {
+            return;
+        }
+        let study = asked(&names.iter().map(String::as_str).collect::<Vec<_>>()).study().unwrap();
+        assert_eq!(study.order, Order::Sequential);
+        let goes_first = |name: &&str| {
+            by_option().any(|(kind, option)| kind.about.name == *name && option.goes_first)
+        };
+        let kinds = kinds(&study);
+        assert!(by_option().all(|(kind, _)| kinds.contains(&kind.about.name)), "{kinds:?}");
+        assert!(kinds.iter().is_sorted_by_key(|name| Reverse(goes_first(name))), "{kinds:?}");
+    }
+
+    #[test]
+    fn a_value_that_is_none_is_a_mistake_that_names_those_there_are() {
+        for (kind, option) in by_option() {
+            let Some(values) = &option.values else { continue };
+            let name = kind.about.name;
+            let failure = asked(&[&format!("--{name}=slow")]).study().unwrap_err();
+            assert!(failure.message.starts_with(&format!("--{name}=slow: say ")), "{failure}");
+            assert!(values.all().all(|value| failure.message.contains(value)), "{failure}");
+        }
+    }
+
+    #[test]
+    fn silent_where_no_kind_tells_anything() {
+        assert_eq!(gate(&OfKinds::default(), "/media/card"), None);
+    }
+
+    #[test]
+    fn examples_stand_in_two_columns_and_the_last_is_for_scripts() {
+        let text = examples();
+        assert!(
+            text.starts_with("Examples:\n  assay check                        this directory\n")
+        );
+        assert!(text.ends_with("for scripts"));
+        for line in text.lines().skip(1) {
+            assert!(line.starts_with(MARGIN) && !line.ends_with(' '), "{line:?}");
+        }
+        for (_, option) in by_option() {
+            assert!(option.examples.iter().all(|one| text.contains(&shown(one))));
+        }
+    }
 }

@@ -1,5 +1,7 @@
 //! Whether a target holds what it says.
 
+#[cfg(test)]
+mod certain_tests;
 mod detail;
 mod limit;
 mod option;
@@ -28,8 +30,6 @@ pub use limit::Limit;
 pub use planned::Planned;
 pub use tell::Facts;
 pub use verdict::{Told, Verdict, told};
-#[cfg(test)]
-pub(crate) use words::answer;
 
 /// Time of a fast probe at most, where nothing else is said.
 const FAST_BOUND: Time = Time(600_000_000_000);

@@ -7,9 +7,9 @@ use crate::work::check_option::{CheckOption, Example, Gate, Values};
 
 /// How its shipped study is asked for.
 pub(super) static OPTION: CheckOption = CheckOption {
-    help: "Whether it holds what it says, instead of its speed: fast in minutes, full writes every block. On a \
-           device with --destroy, or in the free space of a directory; exit code 1 where it holds less, 5 where \
-           memory may have answered",
+    help: "Whether it holds what it says, instead of its speed: fast in minutes, full writes every block. \
+           On a device with --destroy, or in the free space of a directory; exit code 1 where it holds \
+           less, 5 where memory may have answered",
     values: Some(Values {
         names: "fast|full",
         set: |work, value| {
@@ -29,7 +29,8 @@ pub(super) static OPTION: CheckOption = CheckOption {
         },
     ],
     goes_first: false,
-    // What was found to hold less than it says fails it, and where memory may have answered it has no statement.
+    // What was found to hold less than it says fails it, and where memory may have answered there is no
+    // statement.
     gates: &[
         Gate {
             is_met: |facts| Facts::of(facts).is_some_and(|own| own.verdict.is_short()),

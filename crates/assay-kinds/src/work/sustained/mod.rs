@@ -1,6 +1,8 @@
 //! What a drive writes for long: where its rate falls, and what is left then.
 
 mod cause;
+#[cfg(test)]
+mod certain_tests;
 mod judge;
 mod planned;
 mod tell;
