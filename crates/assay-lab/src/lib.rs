@@ -24,6 +24,7 @@ pub mod guest;
 pub mod home;
 pub mod hostile;
 pub mod kills;
+pub mod kinds;
 pub mod layers;
 pub mod liar;
 pub mod live;

@@ -10,6 +10,7 @@ use assay_system::system::network::Shaped;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use super::check_option::CheckOption;
 use super::io::Content;
 use super::measured::{Measured, Ran};
 use super::place::{Area, Offer, Run};
@@ -34,6 +35,9 @@ pub trait Kind:
     /// Whether it runs programs that a study names: nobody runs those of a stranger's result.
     const RUNS_PROGRAMS: bool = false;
 
+    /// The option of `assay check` that runs its shipped study, where there is one.
+    const CHECK_OPTION: Option<&'static CheckOption> = None;
+
     /// Its key with a value, as it would stand in a file.
     const EXAMPLE: &'static str;
 
@@ -47,6 +51,7 @@ pub trait Kind:
         metrics: Self::METRICS,
         judged: Self::JUDGED,
         runs_programs: Self::RUNS_PROGRAMS,
+        check_option: Self::CHECK_OPTION,
         sample: || Self::sample().into(),
         parameters: || Self::PARAMETERS.iter().map(|own| own.about).collect(),
     };
@@ -64,10 +69,18 @@ pub struct Entry {
     pub judged: &'static [Judged],
     /// Whether it runs programs that a study names.
     pub runs_programs: bool,
+    /// The option of `assay check` that runs its shipped study.
+    pub check_option: Option<&'static CheckOption>,
     /// Some work of this kind.
     pub sample: fn() -> Work,
     /// Its parameters that may be factors.
     pub parameters: fn() -> Vec<Parameter>,
+}
+
+impl fmt::Debug for Entry {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        to.write_str(self.about.name)
+    }
 }
 
 /// A parameter of one kind of work that a study may vary.

@@ -7,8 +7,7 @@
 //! run), [`Measured`] (what came of it) and [`Facts`] (what a kind tells of that beside its metrics).
 
 pub mod background;
-#[cfg(test)]
-mod certain_tests;
+pub mod check_option;
 mod emptied;
 mod kind;
 pub mod measured;

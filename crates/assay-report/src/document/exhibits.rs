@@ -74,37 +74,26 @@ mod tests {
     use crate::document::{Tone, answer, make as document};
     use crate::table::Holds;
     use crate::tests::fixture;
-    use assay_study::findings::Trust;
+    use assay_lab::kinds::kept;
     use assay_study::findings::said::Said;
-    use assay_study::results::plan::Arm;
+    use assay_study::findings::{OfKinds, Trust};
 
-    /// What findings of a look and of a long write have below the names of their kinds.
-    const TOLD: &str = r#"{
-        "capacity": [{
-            "workload": "capacity", "arm": {}, "verdict": "holds", "claimed_bytes": 68719476736,
-            "held_bytes": 68719476736, "held_ci95_bytes": [68612102144, 68719476736],
-            "full": false, "in_free_space": false, "checked_blocks": 2560, "wrong_blocks": 0,
-            "again_blocks": [0, 0], "text": "It holds.", "limit_text": "Little was missed.",
-            "limit": {"scattered_95_bytes": 1, "scattered_999_bytes": 1, "stretch_bytes": 1,
-                "wraps": true, "cache_bytes": 1, "written_bytes": 1}
-        }],
-        "sustained": [{
-            "workload": "long", "arm": {"target": "/mnt/a"}, "text": "It writes.",
-            "course": {"written_bytes": 3145728, "levels": [
-                {"from_bytes": 0, "rate_bytes_per_s": 4194304.0, "rate_ci95": [4194304.0, 5242880.0]},
-                {"from_bytes": 1048576, "from_ci95_bytes": [1048576, 2097152], "rate_bytes_per_s": 1048576.0}
-            ]}
-        }]
-    }"#;
+    /// What each kind tells, by its name.
+    fn told_by_kind() -> Vec<(String, OfKinds)> {
+        let kept = kept("told.json").unwrap();
+        assert!(!kept.is_empty());
+        kept.into_iter().map(|(kind, text)| (kind, serde_json::from_str(&text).unwrap())).collect()
+    }
 
-    /// The findings of a check, with that and a number of the look.
-    fn found() -> Findings {
+    /// The findings of a check, with that and a suspect number of its first row.
+    fn found(told: &OfKinds) -> Findings {
         let mut found = fixture("card");
-        found.of_kinds = serde_json::from_str(TOLD).unwrap();
         let mut cell = found.cells[0].clone();
-        (cell.workload, cell.arm) = ("capacity".to_owned(), Arm::new());
+        let Subject { workload, arm } = told.all().next().unwrap().subject();
+        (cell.workload, cell.arm) = (workload, arm);
         (cell.primary, cell.trust) = (true, Some(Trust::Suspect));
         found.cells.push(cell);
+        found.of_kinds = told.clone();
         found
     }
 
@@ -124,51 +113,68 @@ mod tests {
 
     #[test]
     fn a_kind_gets_a_table_with_the_names_of_its_rows_and_the_trust_in_them() {
-        let page = document(&found());
-        let capacity = captioned(&page.sections, "capacity");
-        let (headings, rows) = table(&capacity);
-        assert_eq!(
-            headings,
-            ["capacity", ">claims", ">holds", "verdict", ">looked at", ">wrong", "trust"]
-        );
-        let row = ["capacity", "64 GiB", "63.9 GiB to 64 GiB", "nothing wrong in the sample"];
-        let row = [&row[..], &["2,560 blocks", "0", "suspect"]].concat();
-        assert_eq!(rows, [row]);
-        let Block::Table(table) = &capacity.blocks[0] else { panic!("{capacity:?}") };
-        let judged = table.columns.iter().map(|column| column.holds == Holds::Judgement);
-        assert_eq!(judged.collect::<Vec<_>>(), [false, false, false, true, false, false, true]);
-        let tones: Vec<Tone> = table.rows[0].cells.iter().map(|cell| cell.tone).collect();
-        assert_eq!((tones[3], tones[6]), (Tone::Good, Tone::Doubtful));
-        assert_eq!(capacity.role, Role::Usual);
-        let Block::Text(legend) = &capacity.blocks[1] else { panic!("{capacity:?}") };
-        assert!(legend[0].starts_with("Claims: what the device says"), "{legend:?}");
+        for (kind, told) in told_by_kind() {
+            let shown = told.exhibits();
+            let own = &shown[0].1.table;
+            let section = captioned(&document(&found(&told)).sections, &own.title);
+            let (headings, rows) = table(&section);
+            let heading = |column: &exhibit::Column| {
+                format!("{}{}", if column.unit == Unit::Words { "" } else { ">" }, column.title)
+            };
+            let wanted = iter::once(own.title.clone())
+                .chain(own.columns.iter().map(heading))
+                .chain(["trust".to_owned()]);
+            assert_eq!(headings, wanted.collect::<Vec<_>>(), "{kind}");
+            assert_eq!(rows.len(), own.rows.len(), "{kind}");
+            for (texts, row) in rows.iter().zip(&own.rows) {
+                let name = row.of.arm.get("target").unwrap_or(&row.of.workload);
+                let cells = row.cells.iter().zip(&own.columns).map(|(cell, column)| {
+                    cell.value.text(column.unit).unwrap_or_else(|| NONE.to_owned())
+                });
+                let trust = if row.of == own.rows[0].of { "suspect" } else { NONE };
+                let wanted = iter::once(name.clone()).chain(cells).chain([trust.to_owned()]);
+                assert_eq!(*texts, wanted.collect::<Vec<_>>(), "{kind}");
+            }
+        }
     }
 
     #[test]
-    fn a_row_may_have_several_lines_and_stands_beside_its_figure() {
-        let page = document(&found());
-        let long = captioned(&page.sections, "sustained writes");
-        let (headings, rows) = table(&long);
-        let wanted = [">from", ">95 % interval", ">rate", ">95 % interval of the rate"];
-        assert_eq!(headings, [&["sustained writes"][..], &wanted, &["trust"]].concat());
-        assert_eq!(
-            rows,
-            [
-                ["/mnt/a", "0 B", "-", "4 MiB/s", "4 MiB/s to 5 MiB/s", "-"],
-                ["/mnt/a", "1 MiB", "1 MiB to 2 MiB", "1 MiB/s", "-", "-"],
-            ]
-        );
-        assert_eq!(long.role, Role::Of("series"));
+    fn cells_have_the_tone_of_their_kind_and_what_judges_is_marked() {
+        for (kind, told) in told_by_kind() {
+            let shown = told.exhibits();
+            let exhibit = &shown[0].1;
+            let section = captioned(&document(&found(&told)).sections, &exhibit.table.title);
+            let Block::Table(table) = &section.blocks[0] else { panic!("{section:?}") };
+            let judged = table.columns.iter().map(|column| column.holds == Holds::Judgement);
+            let judges = exhibit.table.columns.iter().map(|column| column.judges);
+            let wanted = iter::once(false).chain(judges).chain([true]);
+            assert_eq!(judged.collect::<Vec<_>>(), wanted.collect::<Vec<_>>(), "{kind}");
+            let tones = table.rows[0].cells.iter().map(|cell| cell.tone);
+            let own = exhibit.table.rows[0].cells.iter().map(|cell| cell.tone);
+            let wanted = iter::once(Tone::Plain).chain(own).chain([Tone::Doubtful]);
+            assert_eq!(tones.collect::<Vec<_>>(), wanted.collect::<Vec<_>>(), "{kind}");
+            let legend =
+                (!exhibit.remarks.is_empty()).then(|| Block::Text(exhibit.remarks.clone()));
+            assert_eq!(section.blocks.get(1), legend.as_ref(), "{kind}");
+            let beside = exhibit.beside.as_deref().and_then(lead::find);
+            assert_eq!(section.role, beside.map_or(Role::Usual, Role::Of), "{kind}");
+        }
     }
 
     #[test]
     fn the_sentence_of_a_kind_that_leads_is_the_answer() {
-        let mut found = found();
-        found.summary.insert(0, "It was written to.".to_owned());
-        found.summary.insert(1, "It holds.".to_owned());
-        let facts = ["sustained", "capacity"].map(|kind| Said::OfKind { kind: kind.to_owned() });
-        found.summary_facts.splice(0..0, facts);
-        assert_eq!(answer(&found).text, "It holds.");
+        let (leading, others): (Vec<_>, Vec<_>) =
+            told_by_kind().into_iter().partition(|(kind, told)| told.leads(kind));
+        for (kind, told) in &leading {
+            let mut found = found(told);
+            let all = told.all().chain(others.iter().flat_map(|(_, told)| told.all()));
+            found.of_kinds = all.cloned().collect::<Vec<_>>().into();
+            for one in others.iter().map(|(kind, _)| kind).chain([kind]).rev() {
+                found.summary.insert(0, format!("Told by {one}."));
+                found.summary_facts.insert(0, Said::OfKind { kind: one.clone() });
+            }
+            assert_eq!(answer(&found).text, format!("Told by {kind}."));
+        }
     }
 
     #[test]

@@ -146,8 +146,7 @@ pub struct Study {
 impl Study {
     /// What sort of result it makes: `check` or `study`.
     pub fn kind(&self) -> &'static str {
-        let presets = ["check", "capacity", "sustained"];
-        let is_check = self.preset.as_deref().is_some_and(|own| presets.contains(&own));
+        let is_check = self.preset.as_deref().is_some_and(presets::is_of_check);
         if is_check { "check" } else { "study" }
     }
 

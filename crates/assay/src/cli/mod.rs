@@ -10,6 +10,7 @@ mod bundle;
 mod by_place;
 mod calc;
 mod check;
+mod check_options;
 mod collection;
 mod commands;
 mod compare;

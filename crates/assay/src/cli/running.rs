@@ -222,7 +222,7 @@ pub fn gravest(mut matters: Vec<Failure>) -> Outcome<()> {
 
 /// A machine that is not as it was comes before a study that is not whole; that a gate failed is known
 /// for sure also without the trials that were lost.
-const fn gravity(kind: Kind) -> u8 {
+pub(super) const fn gravity(kind: Kind) -> u8 {
     match kind {
         Kind::Partial => 0,
         Kind::Mistake => 1,

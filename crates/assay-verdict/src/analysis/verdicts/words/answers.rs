@@ -163,13 +163,20 @@ pub(in crate::analysis::verdicts) fn foremost_is(
     }
 }
 
+/// The ends of an interval, where there is one, and of how many cases at once it is.
+#[derive(Clone, Copy)]
+pub(in crate::analysis::verdicts) struct AtOnce {
+    pub ends: Option<[f64; 2]>,
+    pub cases: usize,
+}
+
 /// Two levels side by side, by their logarithms.
 pub(in crate::analysis::verdicts) fn two_are(
     name: &str,
     metric: &str,
     [level, over]: [&str; 2],
     sample: Option<Sample>,
-    (ends, cases): (Option<[f64; 2]>, usize),
+    AtOnce { ends, cases }: AtOnce,
 ) -> String {
     let what = noun(metric);
     match (sample, ends) {
@@ -274,7 +281,7 @@ pub(in crate::analysis::verdicts) fn level_is(
     name: &str,
     metric: &str,
     mean: f64,
-    (ends, cases): (Option<[f64; 2]>, usize),
+    AtOnce { ends, cases }: AtOnce,
 ) -> String {
     let interval = format!("95 % interval{}", at_once(cases));
     let show = |value: f64| amount(metric, value);
