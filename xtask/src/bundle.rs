@@ -1,6 +1,6 @@
-//! `cargo xtask bench-bundle`: how long `assay import` takes for a whole result of some megabytes, packed, with its own
-//! files alone and with as many as one may have; in memory and on the drive, beside plain copies of the same files. A
-//! benchmark, not a test: other work on the machine moves the times.
+//! `cargo xtask bench-bundle`: how long `assay import` takes for a whole result of some megabytes, packed, with
+//! its own files alone and with as many as one may have; in memory and on the drive, beside plain copies of the
+//! same files. A benchmark, not a test: other work on the machine moves the times.
 
 use std::fmt::Write;
 use std::fs;
@@ -41,8 +41,8 @@ pub fn run(options: &Options) -> Done<bool> {
     let many = packed(&home, &result, "and as many more as it may have")?;
     let (memory, drive) = (Scratch::new("bench-bundle")?, Scratch::on_drive("bench-bundle")?);
     let mut page = format!(
-        "# A whole result as one file\n\n`cargo xtask bench-bundle --rounds {rounds}`, {build}; `assay import \
-         FILE.assay` from the start of the program to its end, beside a copy of the same files and one \
+        "# A whole result as one file\n\n`cargo xtask bench-bundle --rounds {rounds}`, {build}; `assay \
+         import FILE.assay` from the start of the program to its end, beside a copy of the same files and one \
          `sync -f`. {more} more files.\n\n{}\n\n\
          | file | packed | where | import, median | slowest | plain copies, median | wanted |\n\
          |---|---|---|---|---|---|---|\n",

@@ -72,7 +72,7 @@ const NOTHING_IS_FORCED: &str =
 const RUN_ONCE_BEFORE: &str = "each command is run once before anything counts: leave it out.";
 const NOTHING_IS_ASKED: &str = "this command asks nothing: leave it out.";
 
-/// What other tools need to be told and this one does by itself; some of it only where a command has an option.
+/// What other tools need to be told and this one does by itself; some of it only beside an option of ours.
 const NEEDLESS: &[(&str, Option<&str>, &str)] = &[
     ("--force", None, NOTHING_IS_FORCED),
     ("--warmup", Some("--command"), RUN_ONCE_BEFORE),
@@ -95,7 +95,7 @@ fn has(command: &clap::Command, option: &str) -> bool {
     name.is_some() && command.get_arguments().any(|own| own.get_long() == name)
 }
 
-/// A sentence on what was meant instead of a word that is none of ours: an option only where the command has it.
+/// A sentence on what was meant instead of a word that is none of ours; an option only if the command has it.
 pub(super) fn instead(wrong: &str, command: &clap::Command) -> Option<String> {
     let needless = |(theirs, beside, _): &&(&str, Option<&str>, &str)| {
         *theirs == wrong && beside.is_none_or(|option| has(command, option))
