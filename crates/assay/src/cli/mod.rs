@@ -73,6 +73,7 @@ use assay_base::failure::{Failure, Outcome};
 use assay_system::system::System;
 
 pub use completions::script as completion;
+pub use output::hand_over;
 pub use pages::reference_pages;
 
 /// Carefully controlled performance studies of storage and the machine around it.
