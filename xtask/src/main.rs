@@ -7,6 +7,7 @@ mod architecture;
 mod bpf;
 mod browser;
 mod build;
+mod bundle;
 mod clean_checks;
 mod collection;
 mod commands;
@@ -288,6 +289,15 @@ const COMMANDS: &[Command] = &[
         numbers: &[("--rounds", 5)],
         words: &[],
         run: Chore(collection::run),
+    },
+    Command {
+        name: "bench-bundle",
+        usage: "[--rounds N] [--trials N] [--files N] [--program FILE] [--write]",
+        summary: "time of `assay import` for a whole result of some megabytes with up to 50,000 files, in memory and on the drive",
+        flags: &["--write"],
+        numbers: &[("--rounds", 3), ("--trials", 2_400), ("--files", 40_000)],
+        words: &["--program"],
+        run: Chore(bundle::run),
     },
     Command {
         name: "startup",

@@ -24,7 +24,7 @@ const FACTORS: &str = "[factors]\n\
     depth = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 18, 20, 22, 24, 28, 32, 64]\n\
     size = [\"4 KiB\", \"8 KiB\", \"16 KiB\", \"32 KiB\", \"64 KiB\"]\n";
 /// Trials of one replicate.
-const EACH: usize = 400;
+pub const EACH: usize = 400;
 
 /// Measures and prints.
 pub fn run(options: &Options) -> Done<bool> {
@@ -82,7 +82,7 @@ pub fn run(options: &Options) -> Done<bool> {
 }
 
 /// A study that has run, by its directory.
-fn study(home: &Home, replicates: usize) -> Done<PathBuf> {
+pub fn study(home: &Home, replicates: usize) -> Done<PathBuf> {
     let mut text = format!("{STUDY}replicates = {replicates}\n{FACTORS}");
     for (name, pattern, mix) in [
         ("sequential-read", "sequential", "read"),
