@@ -189,6 +189,7 @@ mod tests {
     const LONGER_S: [(&str, f64, &str); 3] = [
         ("filesystems", 300.0, "160 cells, of which six replicates do not fit into less"),
         ("bufferbloat", 750.0, "nine settings, each with four phases until a buffer has filled"),
+        ("boot", 2200.0, "seven starts of the machine, each held to take five minutes"),
         ("live", 240.0, "a period of others' work is as long as their habits"),
     ];
 
