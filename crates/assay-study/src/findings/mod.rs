@@ -1,6 +1,7 @@
 //! What a study found (`assay-findings/1`): the document of `check --json` and `show --json`.
 
 pub mod answers;
+mod bare;
 pub mod boots;
 mod cells;
 pub mod facts;
@@ -21,7 +22,7 @@ use self::facts::{FilesystemFacts, IoFacts, Ordered, PlaceFacts, PlaceSort, Unkn
 use self::notes::Note;
 use self::said::Said;
 use crate::results::design::tells;
-use crate::results::plan::{Arm, arm_in_words, arm_words, is_false};
+use crate::results::plan::{Arm, arm_in_words, is_false};
 use crate::results::record::{Repeats, Status};
 
 pub use cells::is_wide;
@@ -155,11 +156,6 @@ pub struct CellTrial {
 }
 
 impl CellTrial {
-    /// One of which nothing more is told.
-    pub fn bare(replicate: u32, order: Option<u32>, value: Option<f64>, status: Status) -> Self {
-        Self { replicate, order, value, status, reason: None, repeats: None, outlier: false }
-    }
-
     /// Whether its row sums it up where nothing disturbed any of its trials.
     pub fn counts_by_itself(&self) -> bool {
         self.status == Status::Ok && self.repeats.is_none() && self.value.is_some()
@@ -377,48 +373,6 @@ pub struct Comparison {
     /// What each of the remarks says, in the same order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub note_facts: Vec<Note>,
-}
-
-impl Comparison {
-    /// One of two arms, baseline first, of which nothing is known yet.
-    pub fn bare(
-        kind: Kind,
-        [workload, metric]: [&str; 2],
-        better: Better,
-        [baseline, arm]: [Arm; 2],
-    ) -> Self {
-        Self {
-            id: format!("{workload}:{metric}:{}", arm_words(&arm)),
-            kind,
-            workload: workload.to_owned(),
-            class_of: None,
-            metric: metric.to_owned(),
-            better,
-            primary: false,
-            baseline,
-            arm,
-            n: 0,
-            means: None,
-            compared_means: None,
-            ratio: None,
-            ci95: None,
-            ci95_family: None,
-            ci_equivalence: None,
-            difference: None,
-            sd_log: None,
-            p_holm: None,
-            p_sign_flip: None,
-            verdict: None,
-            withheld: false,
-            within_margin: false,
-            margin: None,
-            replicates_needed: None,
-            would_see: None,
-            text: String::new(),
-            notes: Vec::new(),
-            note_facts: Vec::new(),
-        }
-    }
 }
 
 /// Ends of an interval of a ratio further apart than this factor tell nothing of its size.
