@@ -4,6 +4,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "printing is what a chore is for")]
 
 mod architecture;
+mod bench;
 mod bpf;
 mod browser;
 mod build;

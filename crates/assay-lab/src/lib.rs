@@ -23,6 +23,7 @@ pub mod fuzz;
 pub mod guest;
 pub mod home;
 pub mod hostile;
+pub mod journals;
 pub mod kills;
 pub mod kinds;
 pub mod layers;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use assay_base::catalogue::About;
-use assay_base::catalogue::keys::Fields;
+use assay_base::catalogue::keys::{Field, Fields, Form, field};
 use assay_base::quantity::{Bytes, Metric, Time};
 use assay_system::system::network::Shaped;
 use serde::Serialize;
@@ -89,6 +89,25 @@ pub struct OwnParameter<K> {
     pub about: Parameter,
     /// Sets it from a level's text; else says in one line what to write instead.
     pub set: fn(&mut K, &str) -> Result<(), String>,
+}
+
+impl<K> OwnParameter<K> {
+    /// One with its name, summary and text.
+    pub const fn new(
+        [name, summary, text]: [&'static str; 3],
+        example: &'static str,
+        is_work: bool,
+        set: fn(&mut K, &str) -> Result<(), String>,
+    ) -> Self {
+        let about = About { name, summary, text };
+        Self { about: Parameter { about, example, is_work }, set }
+    }
+
+    /// Its key in a study file, where it stands for the level that all trials have.
+    pub const fn key(&self, form: Form, example: &'static str) -> Field {
+        let about = self.about.about;
+        field(about.name, form, about.summary, example)
+    }
 }
 
 /// What is known of a parameter everywhere.

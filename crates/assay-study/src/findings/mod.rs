@@ -1,6 +1,7 @@
 //! What a study found (`assay-findings/1`): the document of `check --json` and `show --json`.
 
 pub mod answers;
+mod bare;
 pub mod boots;
 mod cells;
 pub mod facts;

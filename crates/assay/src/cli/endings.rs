@@ -187,14 +187,8 @@ fn live(at: usize, happens: fn(&Fake)) -> (Fake, Outcome<()>, usize) {
     let fake = machine();
     fake.put(format!("{DISK}/diskseq"), "7\n");
     let request = Request {
-        study: file::parse("/live.toml", LIVE).unwrap(),
-        targets: vec!["/home/me".to_owned()],
-        consented: Consented::default(),
         results: Some(PathBuf::from("/assay/results")),
-        judge: None,
-        observer: None,
-        quick: None,
-        foresee: None,
+        ..Request::bare(file::parse("/live.toml", LIVE).unwrap(), vec!["/home/me".to_owned()])
     };
     let mut begun = 0;
     let ran = running::run_telling(&fake, request, &mut |event| {
@@ -240,14 +234,11 @@ fn interrupted() -> (Fake, String) {
     let fake = machine();
     let stop = AtomicBool::new(false);
     let request = Request {
-        study: file::parse("/study.toml", tests::STUDY).unwrap(),
-        targets: vec!["/home/me".to_owned()],
-        consented: Consented::default(),
         results: Some(PathBuf::from("/assay/results")),
-        judge: None,
-        observer: None,
-        quick: None,
-        foresee: None,
+        ..Request::bare(
+            file::parse("/study.toml", tests::STUDY).unwrap(),
+            vec!["/home/me".to_owned()],
+        )
     };
     let finished = runner::run(&fake, request, &stop, &mut |event| {
         if matches!(event, Event::TrialEnded { index: 2, .. }) {

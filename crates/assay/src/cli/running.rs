@@ -471,14 +471,11 @@ mod tests {
             [[workload]]\nname = \"read\"\n\
             io = { pattern = \"random\", mix = \"read\", size = \"4 KiB\", time = \"5 ms\" }\n";
         let request = Request {
-            study: file::parse("test", study).unwrap(),
-            targets: vec!["simulated:fixed,mean=100us".to_owned()],
-            consented: Consented::default(),
             results: Some("/results".into()),
-            judge: None,
-            observer: None,
-            quick: None,
-            foresee: None,
+            ..Request::bare(
+                file::parse("test", study).unwrap(),
+                vec!["simulated:fixed,mean=100us".to_owned()],
+            )
         };
         runner::run(&Fake::new(), request, &AtomicBool::new(false), &mut |_| {}).unwrap()
     }

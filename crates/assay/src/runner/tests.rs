@@ -60,14 +60,8 @@ pub(crate) fn machine() -> Fake {
 
 fn request(target: &str) -> Request<'static> {
     Request {
-        study: study(),
-        targets: vec![target.to_owned()],
-        consented: Consented::default(),
         results: Some(PathBuf::from("/results")),
-        judge: None,
-        observer: None,
-        quick: None,
-        foresee: None,
+        ..Request::bare(study(), vec![target.to_owned()])
     }
 }
 
@@ -411,14 +405,11 @@ fn simulated(more: &str) -> Request<'static> {
          io = {{ pattern = \"random\", mix = \"read\", size = \"4 KiB\", time = \"20 ms\" }}\n"
     );
     Request {
-        study: file::parse("test", &text).unwrap(),
-        targets: vec!["simulated:fixed,mean=100us".to_owned()],
-        consented: Consented::default(),
         results: Some(PathBuf::from("/results")),
-        judge: None,
-        observer: None,
-        quick: None,
-        foresee: None,
+        ..Request::bare(
+            file::parse("test", &text).unwrap(),
+            vec!["simulated:fixed,mean=100us".to_owned()],
+        )
     }
 }
 

@@ -87,10 +87,11 @@ fn pages_look_as_expected() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/articles");
     let mut files = Expected::default();
     for (name, document) in &pages {
-        for width in [80, 40] {
-            let path = folder.join(format!("{name}.{width}.txt"));
-            let found = page(document, width);
-            files.hold(path, &found);
+        files.hold(folder.join(format!("{name}.80.txt")), &page(document, 80));
+        // All fit a narrow terminal; how tables stand there, one article and what all say together show.
+        let narrow = page(document, 40);
+        if ["overview", "004"].contains(&name.as_str()) {
+            files.hold(folder.join(format!("{name}.40.txt")), &narrow);
         }
     }
 }

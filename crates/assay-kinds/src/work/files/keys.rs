@@ -2,12 +2,11 @@
 
 #![allow(clippy::unit_arg, reason = "a row sets one field or says why not, in one line")]
 
-use assay_base::catalogue::About;
-use assay_base::catalogue::keys::{Field, Fields, Form, field};
+use assay_base::catalogue::keys::{Fields, Form, field};
 use assay_base::quantity::{Bytes, Time};
 
 use super::Asked;
-use crate::work::kind::{OwnParameter, Parameter};
+use crate::work::kind::OwnParameter;
 
 const MOST_FILES: u32 = 1_000_000;
 const MOST_LEVELS: u32 = 16;
@@ -23,14 +22,14 @@ const fn whole(most: u32) -> Form {
 pub static KEYS: Fields = Fields {
     label: "files",
     rows: &[
-        of(&FILES, whole(MOST_FILES), "files = 10000"),
-        of(&DIRECTORIES, whole(MOST_FILES), "directories = 100"),
-        of(&LEVELS, whole(MOST_LEVELS), "levels = 2"),
-        of(&FILE_SIZE, Form::Size { least: Bytes(0), most: LARGEST }, "file-size = \"4 KiB\""),
-        of(&PATTERN, Form::Word(|| vec!["sequential", "random"]), "pattern = \"random\""),
-        of(&THREADS, whole(MOST_THREADS), "threads = 4"),
-        of(&FSYNC, Form::Word(|| vec!["none", "each-phase", "each-file"]), "fsync = \"each-file\""),
-        of(&COLD, Form::Flag, "cold = true"),
+        FILES.key(whole(MOST_FILES), "files = 10000"),
+        DIRECTORIES.key(whole(MOST_FILES), "directories = 100"),
+        LEVELS.key(whole(MOST_LEVELS), "levels = 2"),
+        FILE_SIZE.key(Form::Size { least: Bytes(0), most: LARGEST }, "file-size = \"4 KiB\""),
+        PATTERN.key(Form::Word(|| vec!["sequential", "random"]), "pattern = \"random\""),
+        THREADS.key(whole(MOST_THREADS), "threads = 4"),
+        FSYNC.key(Form::Word(|| vec!["none", "each-phase", "each-file"]), "fsync = \"each-file\""),
+        COLD.key(Form::Flag, "cold = true"),
         field(
             "time",
             Form::Time { least: Time(1) },
@@ -40,32 +39,16 @@ pub static KEYS: Fields = Fields {
     ],
 };
 
-/// The key of a parameter that may be a factor too.
-const fn of(parameter: &OwnParameter<Asked>, form: Form, example: &'static str) -> Field {
-    let about = parameter.about.about;
-    field(about.name, form, about.summary, example)
-}
+type Row = OwnParameter<Asked>;
 
-type Set = fn(&mut Asked, &str) -> Result<(), String>;
-
-const fn row(
-    [name, summary, text]: [&'static str; 3],
-    example: &'static str,
-    is_work: bool,
-    set: Set,
-) -> OwnParameter<Asked> {
-    let about = About { name, summary, text };
-    OwnParameter { about: Parameter { about, example, is_work }, set }
-}
-
-const FILES: OwnParameter<Asked> = row(
+const FILES: Row = Row::new(
     ["files", "files in all", "A whole number from 1 to 1,000,000."],
     "[1000, 10000]",
     true,
     |own, text| Ok(own.files = number(text, MOST_FILES)?),
 );
 
-const DIRECTORIES: OwnParameter<Asked> = row(
+const DIRECTORIES: Row = Row::new(
     [
         "directories",
         "directories that hold the files, as many in each",
@@ -76,7 +59,7 @@ const DIRECTORIES: OwnParameter<Asked> = row(
     |own, text| Ok(own.directories = number(text, MOST_FILES)?),
 );
 
-const LEVELS: OwnParameter<Asked> = row(
+const LEVELS: Row = Row::new(
     [
         "levels",
         "levels of directories, the lowest of which holds the files",
@@ -87,7 +70,7 @@ const LEVELS: OwnParameter<Asked> = row(
     |own, text| Ok(own.levels = number(text, MOST_LEVELS)?),
 );
 
-const FILE_SIZE: OwnParameter<Asked> = row(
+const FILE_SIZE: Row = Row::new(
     [
         "file-size",
         "bytes of a file",
@@ -104,7 +87,7 @@ const FILE_SIZE: OwnParameter<Asked> = row(
     },
 );
 
-const PATTERN: OwnParameter<Asked> = row(
+const PATTERN: Row = Row::new(
     [
         "pattern",
         "order in which files are looked at, read, renamed and deleted: as they were created, or drawn",
@@ -115,14 +98,14 @@ const PATTERN: OwnParameter<Asked> = row(
     |own, text| Ok(own.pattern = word(text, "sequential or random")?),
 );
 
-const THREADS: OwnParameter<Asked> = row(
+const THREADS: Row = Row::new(
     ["threads", "threads, each with files of its own", "A whole number from 1 to 1024."],
     "[1, 2, 4]",
     false,
     |own, text| Ok(own.threads = number(text, MOST_THREADS)?),
 );
 
-const FSYNC: OwnParameter<Asked> = row(
+const FSYNC: Row = Row::new(
     [
         "fsync",
         "when a change counts as done: at once, when the file system was synced after its phase, or \
@@ -134,7 +117,7 @@ const FSYNC: OwnParameter<Asked> = row(
     |own, text| Ok(own.fsync = word(text, "none, each-phase or each-file")?),
 );
 
-const COLD: OwnParameter<Asked> = row(
+const COLD: Row = Row::new(
     [
         "cold",
         "an empty page cache before each phase but the first (as root)",

@@ -2,13 +2,12 @@
 
 #![allow(clippy::unit_arg, reason = "a row sets one field or says why not, in one line")]
 
-use assay_base::catalogue::About;
-use assay_base::catalogue::keys::{Field, Fields, Form, field};
+use assay_base::catalogue::keys::{Fields, Form, field};
 use assay_base::quantity::Time;
 use assay_system::system::network::{MOST_STREAMS, protocol};
 
 use super::Asked;
-use crate::work::kind::{OwnParameter, Parameter};
+use crate::work::kind::OwnParameter;
 
 /// The factor that shapes the way out.
 pub(super) const SHAPER: &str = "shaper";
@@ -17,9 +16,9 @@ pub(super) const SHAPER: &str = "shaper";
 pub static KEYS: Fields = Fields {
     label: "network",
     rows: &[
-        of(&PEER, Form::Text, "peer = \"192.168.1.2:7710\""),
-        of(&STREAMS, Form::Whole { least: 1, most: MOST_STREAMS as u64 }, "streams = 16"),
-        of(&CONGESTION, Form::Text, "congestion = \"cubic\""),
+        PEER.key(Form::Text, "peer = \"192.168.1.2:7710\""),
+        STREAMS.key(Form::Whole { least: 1, most: MOST_STREAMS as u64 }, "streams = 16"),
+        CONGESTION.key(Form::Text, "congestion = \"cubic\""),
         field(
             "phases",
             Form::Names(|| vec!["idle", "up", "down", "both"]),
@@ -38,30 +37,14 @@ pub static KEYS: Fields = Fields {
             "time between two datagrams of the probe",
             "probe = \"20 ms\"",
         ),
-        of(&INTERFACE, Form::Text, "interface = \"eth0\""),
-        of(&SHAPER_ROW, Form::Text, "shaper = \"95 %\""),
+        INTERFACE.key(Form::Text, "interface = \"eth0\""),
+        SHAPER_ROW.key(Form::Text, "shaper = \"95 %\""),
     ],
 };
 
-/// The key of a parameter that may be a factor too.
-const fn of(parameter: &OwnParameter<Asked>, form: Form, example: &'static str) -> Field {
-    let about = parameter.about.about;
-    field(about.name, form, about.summary, example)
-}
+type Row = OwnParameter<Asked>;
 
-type Set = fn(&mut Asked, &str) -> Result<(), String>;
-
-const fn row(
-    [name, summary, text]: [&'static str; 3],
-    example: &'static str,
-    is_work: bool,
-    set: Set,
-) -> OwnParameter<Asked> {
-    let about = About { name, summary, text };
-    OwnParameter { about: Parameter { about, example, is_work }, set }
-}
-
-const PEER: OwnParameter<Asked> = row(
+const PEER: Row = Row::new(
     [
         "peer",
         "the other end, where `assay peer` listens",
@@ -85,7 +68,7 @@ const PEER: OwnParameter<Asked> = row(
     },
 );
 
-const STREAMS: OwnParameter<Asked> = row(
+const STREAMS: Row = Row::new(
     [
         "streams",
         "TCP streams each way that load the link",
@@ -101,7 +84,7 @@ const STREAMS: OwnParameter<Asked> = row(
     },
 );
 
-const CONGESTION: OwnParameter<Asked> = row(
+const CONGESTION: Row = Row::new(
     [
         "congestion",
         "congestion control of the streams, on both ends",
@@ -118,7 +101,7 @@ const CONGESTION: OwnParameter<Asked> = row(
     },
 );
 
-const INTERFACE: OwnParameter<Asked> = row(
+const INTERFACE: Row = Row::new(
     [
         "interface",
         "the interface whose way out is shaped",
@@ -135,7 +118,7 @@ const INTERFACE: OwnParameter<Asked> = row(
     },
 );
 
-const SHAPER_ROW: OwnParameter<Asked> = row(
+const SHAPER_ROW: Row = Row::new(
     [
         SHAPER,
         "what the outgoing rate of the interface is limited to, so that the queue is here and short (as root)",

@@ -2,12 +2,11 @@
 
 #![allow(clippy::unit_arg, reason = "a row sets one field or says why not, in one line")]
 
-use assay_base::catalogue::About;
 use assay_base::catalogue::keys::{Field, Fields, Form, Need, field};
 use assay_base::quantity::{Bytes, Time};
 
 use super::{Asked, LEAST};
-use crate::work::kind::{OwnParameter, Parameter};
+use crate::work::kind::OwnParameter;
 
 const MOST: Bytes = Bytes(1 << 40);
 
@@ -15,11 +14,11 @@ const MOST: Bytes = Bytes(1 << 40);
 pub static KEYS: Fields = Fields {
     label: "pages",
     rows: &[
-        of(&MEMORY_LIMIT, Form::Size { least: LEAST, most: MOST }, "memory-limit = \"384 MiB\""),
-        Field { need: Need::UnlessFactor, ..of(&SET, Form::Text, "set = \"150 %\"") },
-        of(&CONTENT, Form::Content, "content = \"50 %\""),
-        of(&SKEW, Form::Text, "skew = \"zipf:0.9\""),
-        of(&WRITES, Form::Whole { least: 0, most: 100 }, "writes = 30"),
+        MEMORY_LIMIT.key(Form::Size { least: LEAST, most: MOST }, "memory-limit = \"384 MiB\""),
+        Field { need: Need::UnlessFactor, ..SET.key(Form::Text, "set = \"150 %\"") },
+        CONTENT.key(Form::Content, "content = \"50 %\""),
+        SKEW.key(Form::Text, "skew = \"zipf:0.9\""),
+        WRITES.key(Form::Whole { least: 0, most: 100 }, "writes = 30"),
         field(
             "time",
             Form::Time { least: Time(1) },
@@ -35,30 +34,16 @@ pub static KEYS: Fields = Fields {
     ],
 };
 
-/// The key of a parameter that may be a factor too.
-const fn of(parameter: &OwnParameter<Asked>, form: Form, example: &'static str) -> Field {
-    let about = parameter.about.about;
-    field(about.name, form, about.summary, example)
-}
+type Row = OwnParameter<Asked>;
 
-type Set = fn(&mut Asked, &str) -> Result<(), String>;
-
-const fn row(
-    [name, summary, text]: [&'static str; 3],
-    example: &'static str,
-    set: Set,
-) -> OwnParameter<Asked> {
-    let about = About { name, summary, text };
-    OwnParameter { about: Parameter { about, example, is_work: true }, set }
-}
-
-const MEMORY_LIMIT: OwnParameter<Asked> = row(
+const MEMORY_LIMIT: Row = Row::new(
     [
         "memory-limit",
         "memory that the process may have, by a control group; more must lie in swap",
         "An amount with its unit: `384 MiB`, from 16 MiB on.",
     ],
     "[\"384 MiB\", \"512 MiB\"]",
+    true,
     |own, text| {
         let limit: Bytes = text.parse()?;
         if limit < LEAST {
@@ -68,43 +53,47 @@ const MEMORY_LIMIT: OwnParameter<Asked> = row(
     },
 );
 
-const SET: OwnParameter<Asked> = row(
+const SET: Row = Row::new(
     [
         "set",
         "bytes of the pages that are accessed, or their share of memory-limit",
         "An amount with its unit, such as `512 MiB`, or percent of memory-limit, such as `150 %`.",
     ],
     "[\"75 %\", \"150 %\", \"250 %\"]",
+    true,
     |own, text| Ok(own.set = text.parse()?),
 );
 
-const CONTENT: OwnParameter<Asked> = row(
+const CONTENT: Row = Row::new(
     [
         "content",
         "what the pages hold",
         "`random`, `zero`, or the share of each page that compresses, such as `50 %`.",
     ],
     "[\"random\", \"50 %\"]",
+    true,
     |own, text| Ok(own.content = text.parse()?),
 );
 
-const SKEW: OwnParameter<Asked> = row(
+const SKEW: Row = Row::new(
     [
         "skew",
         "which pages are accessed more often than others",
         "`uniform`, or Zipf's law with its exponent, such as `zipf:0.9`; the ranks lie anywhere.",
     ],
     "[\"uniform\", \"zipf:0.9\"]",
+    true,
     |own, text| Ok(own.skew = text.parse()?),
 );
 
-const WRITES: OwnParameter<Asked> = row(
+const WRITES: Row = Row::new(
     [
         "writes",
         "percent of the accesses that write",
         "A whole number from 0 to 100; 30 by default.",
     ],
     "[0, 30]",
+    true,
     |own, text| {
         let percent = text.parse().ok().filter(|percent| *percent <= 100);
         let wrong = || format!("`{text}` is not a whole number from 0 to 100");
