@@ -7,6 +7,7 @@ mod planned;
 mod run;
 #[cfg(test)]
 mod tests;
+mod tree_cut;
 
 use assay_base::catalogue::About;
 use assay_base::catalogue::keys::Fields;
@@ -17,6 +18,7 @@ pub use assay_load::{FileAct, FileSync, Pattern};
 
 use super::kind::{self, Complaints, InStudy, Judged, Kind, Needs, OwnParameter, Touch};
 use super::place::{Offer, Run};
+use super::tell::OwnRule;
 use super::{Work, io};
 
 pub use detail::{Detail, Phase};
@@ -141,6 +143,7 @@ impl Kind for Asked {
     const PARAMETERS: &'static [OwnParameter<Self>] = keys::PARAMETERS;
     const METRICS: &'static [&'static [Metric]] = &[metrics::METRICS];
     const JUDGED: &'static [Judged] = &[Judged::Machine, Judged::Medium];
+    const RULES: &'static [OwnRule] = &[tree_cut::TREE_CUT];
 
     fn sample() -> Self {
         Self {

@@ -23,14 +23,24 @@ fn measured(each_ns: [u64; 5]) -> Measured {
     let phases = FileAct::ALL.into_iter().zip(each_ns).map(phase).collect();
     Measured {
         window_ns: 100 * each_ns.iter().sum::<u64>(),
+        values: BTreeMap::from([("read_p99_ns".to_owned(), 7.0)]),
+        absent: BTreeMap::from([("stat_p99_ns".to_owned(), "too few".to_owned())]),
+        ..measured_of(Detail { phases, emptied_bytes: None })
+    }
+}
+
+/// What was counted, and nothing else.
+pub(super) fn measured_of(detail: Detail) -> Measured {
+    Measured {
+        window_ns: 0,
         elapsed_ns: 0,
         cpu_ns: 0,
         waited_ns: None,
         claims: Claims::default(),
-        values: BTreeMap::from([("read_p99_ns".to_owned(), 7.0)]),
-        absent: BTreeMap::from([("stat_p99_ns".to_owned(), "too few".to_owned())]),
+        values: BTreeMap::new(),
+        absent: BTreeMap::new(),
         notes: Vec::new(),
-        detail: Detail { phases, emptied_bytes: None }.into(),
+        detail: detail.into(),
     }
 }
 

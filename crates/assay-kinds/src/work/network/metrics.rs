@@ -80,11 +80,6 @@ pub(super) const fn rates(load: Load) -> [Option<Metric>; 2] {
     }
 }
 
-/// Whether a metric is bits per second.
-pub fn is_rate(name: &str) -> bool {
-    Load::ALL.into_iter().flat_map(rates).flatten().any(|own| own.name == name)
-}
-
 /// All metrics of a phase.
 pub(super) fn of_phase(load: Load) -> impl Iterator<Item = Metric> {
     let own = of(load);

@@ -5,8 +5,10 @@ mod detail;
 mod grade;
 mod judge;
 mod keys;
+mod lossy;
 mod metrics;
 mod planned;
+mod tell;
 #[cfg(test)]
 mod tests;
 
@@ -16,14 +18,14 @@ use assay_base::quantity::{Bytes, Metric, Time};
 use assay_system::system::network::{Load, Shaper, lab};
 use serde::{Deserialize, Serialize};
 
-use super::kind::{self, Complaints, InStudy, Judged, Kind, Needs, OwnParameter, Touch};
+use super::kind::{self, Complaints, InStudy, Judged, Kind, Link, Needs, OwnParameter, Touch};
 use super::place::{Offer, Run};
+use super::tell::{OwnRule, Shown};
 use super::{Work, io};
 
 pub use detail::{Detail, PhaseDetail};
-pub use grade::{Grade, SCALE};
-pub use metrics::{ADDED, ADDED_TAIL, Of, UP_RATE, is_rate, of};
-pub use planned::{Planned, no_peer, token, token_of};
+pub use metrics::ADDED;
+pub use planned::Planned;
 
 /// The peer of the laboratory, as study files name it.
 pub const LAB: &str = "lab";
@@ -98,7 +100,7 @@ const fn unshaped() -> Shaper {
 }
 
 /// Nanoseconds of a phase that are run but not counted.
-pub const fn ramp_ns(load: Load) -> u64 {
+const fn ramp_ns(load: Load) -> u64 {
     match load {
         Load::Idle => IDLE_RAMP_NS,
         Load::Up | Load::Down | Load::Both => RAMP_NS,
@@ -107,17 +109,12 @@ pub const fn ramp_ns(load: Load) -> u64 {
 
 impl Asked {
     /// Whether it is done in the laboratory's own name spaces.
-    pub fn is_in_lab(&self) -> bool {
+    fn is_in_lab(&self) -> bool {
         self.peer.as_deref() == Some(LAB)
     }
 
-    /// Whether the way out of an interface may be shaped for it, or a laboratory is made.
-    pub fn changes_network(&self) -> bool {
-        self.is_in_lab() || self.interface.is_some()
-    }
-
     /// Takes it to the laboratory.
-    pub fn to_lab(&mut self) {
+    fn to_lab(&mut self) {
         self.peer = Some(LAB.to_owned());
         self.interface = Some(lab::INTERFACE.to_owned());
     }
@@ -175,6 +172,8 @@ impl Kind for Asked {
     const PARAMETERS: &'static [OwnParameter<Self>] = keys::PARAMETERS;
     const METRICS: &'static [&'static [Metric]] = &[metrics::METRICS];
     const JUDGED: &'static [Judged] = &[Judged::Machine];
+    const SHOWN: Option<&'static Shown> = Some(&tell::SHOWN);
+    const RULES: &'static [OwnRule] = &[lossy::LOSSY];
 
     fn sample() -> Self {
         Self {
@@ -216,6 +215,20 @@ impl kind::Asks for Asked {
         if let Some(obstacle) = self.obstacle().filter(|_| !varies("interface")) {
             to.key(path, obstacle, None);
         }
+    }
+
+    fn link(&self) -> Option<Link> {
+        Some(Link {
+            in_lab: self.is_in_lab(),
+            to_nobody: self.peer.is_none().then(planned::no_peer),
+            interface: self.interface.clone(),
+            shaped: !self.shaper.is_none(),
+        })
+    }
+
+    fn move_to_lab(&mut self) -> bool {
+        self.to_lab();
+        true
     }
 
     fn time(&self) -> Option<Time> {

@@ -4,7 +4,9 @@ use std::sync::atomic::AtomicBool;
 use assay_system::system::network::{BitRate, LinkRun, PhaseJob, PhaseRun, Probe, SLICE_NS};
 use assay_system::system::{Fake, System};
 
+use super::grade::Grade;
 use super::judge::{carried, judge};
+use super::metrics::of;
 use super::*;
 use crate::work::kind::{Asks, Runs};
 
@@ -224,17 +226,19 @@ fn a_laboratory_is_made_for_its_own_peer_alone() {
         ..Asked::sample()
     };
     for peer in [None, Some("192.168.1.2:7710"), Some("lab:7710"), Some("Lab"), Some("")] {
-        let own = link(peer);
-        assert!(!own.is_in_lab() && !own.changes_network(), "{peer:?}");
-        let shaped = Asked { interface: Some("eth0".to_owned()), ..own };
-        assert!(!shaped.is_in_lab() && shaped.changes_network(), "{peer:?}");
+        let asks = link(peer).link().unwrap();
+        assert!(!asks.in_lab && !asks.changes() && !asks.shaped, "{peer:?}");
+        assert_eq!(asks.to_nobody.is_some(), peer.is_none(), "{peer:?}");
+        let shaped = Asked { interface: Some("eth0".to_owned()), ..link(peer) };
+        let asks = shaped.link().unwrap();
+        assert!(!asks.in_lab && asks.changes(), "{peer:?}");
         assert_eq!(shaped.planned().shaped().unwrap().namespace, None, "this machine's own");
     }
     let mut own = link(Some("lab"));
-    assert!(own.is_in_lab() && own.changes_network());
+    let asks = own.link().unwrap();
+    assert!(asks.in_lab && asks.changes());
     own = link(None);
-    own.to_lab();
-    assert!(own.is_in_lab());
+    assert!(own.move_to_lab() && own.link().unwrap().in_lab);
     let namespace = own.planned().shaped().unwrap().namespace;
     assert_eq!(namespace.as_deref(), Some(lab::CLIENT));
 }
@@ -562,7 +566,8 @@ fn letters_change_at_their_milliseconds() {
 #[test]
 fn rates_are_bits_and_belong_to_their_ways() {
     let told = ["up_bits_per_s", "down_bits_per_s", "both_up_bits_per_s", "both_down_bits_per_s"];
-    assert!(told.iter().all(|name| is_rate(name)) && !is_rate("up_rtt_p50_ns"));
+    // By their ending a reader is told bits.
+    assert!(told.iter().all(|name| name.ends_with("_bits_per_s")));
     let of = |load| metrics::rates(load).map(|rate| rate.map(|rate| rate.name));
     assert_eq!(of(Load::Idle), [None, None]);
     assert_eq!(of(Load::Up), [Some(told[0]), None]);
