@@ -14,6 +14,7 @@ mod kind;
 pub mod measured;
 pub mod metrics;
 pub mod place;
+mod table;
 pub mod tell;
 
 #[macro_use]

@@ -134,7 +134,7 @@ fn words_say_what_is_done() {
 
 #[test]
 fn every_example_of_a_level_is_taken_and_nonsense_is_not() {
-    for own in keys::PARAMETERS {
+    for own in parameters::FACTORS {
         let levels: Vec<serde_json::Value> = serde_json::from_str(own.about.example).unwrap();
         for level in levels {
             let text = level.as_str().map_or_else(|| level.to_string(), str::to_owned);
@@ -143,7 +143,7 @@ fn every_example_of_a_level_is_taken_and_nonsense_is_not() {
         let told = (own.set)(&mut Asked::sample(), "many").unwrap_err();
         assert!(!told.is_empty() && !told.contains('\n'), "{told}");
     }
-    let size = &keys::PARAMETERS[3];
+    let size = &parameters::FACTORS[3];
     assert!((size.set)(&mut Asked::sample(), "1 GiB").unwrap_err().contains("at most 64 MiB"));
 }
 

@@ -13,9 +13,9 @@ pub(super) const TREE_CUT: OwnRule = OwnRule {
     about: About {
         name: "tree-cut",
         summary: "a phase of small files ended before it came to all of them",
-        text: "Each phase has a share of a trial's time and begins no file after it. Where that ended it, its \
-               rate is of fewer files than were asked for; where creating ended early, all that follows is \
-               done in a smaller tree. Give the workload more time, or fewer files.",
+        text: "Each phase has a share of a trial's time and begins no file after it. Where that ended it, \
+               its rate is of fewer files than were asked for; where creating ended early, all that \
+               follows is done in a smaller tree. Give the workload more time, or fewer files.",
     },
     looks_at: Judged::Machine,
     changes: &[Nature::Speed, Nature::Traffic],

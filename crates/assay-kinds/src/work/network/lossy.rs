@@ -16,9 +16,9 @@ pub(super) const LOSSY: OwnRule = OwnRule {
     about: About {
         name: "lossy",
         summary: "much of what the latency of a link is told from did not come back",
-        text: "Latency and grade of a link are of the datagrams that came back. A short queue that drops a tenth \
-               or more of them has a low latency and is no good link: who waits for what was dropped waits for \
-               it to be sent again. Say a lower rate, or give the queue more bytes.",
+        text: "Latency and grade of a link are of the datagrams that came back. A short queue that drops \
+               a tenth or more of them has a low latency and is no good link: who waits for what was \
+               dropped waits for it to be sent again. Say a lower rate, or give the queue more bytes.",
     },
     looks_at: Judged::Machine,
     changes: &[Nature::Speed],

@@ -11,7 +11,7 @@ use assay_system::system::network::{
 use serde::{Deserialize, Serialize};
 
 use super::judge::{carried, judge};
-use super::{AROUND_NS, Detail, LAB, keys, metrics};
+use super::{AROUND_NS, Detail, LAB, metrics, parameters};
 use crate::work::kind::{ByHand, CommandLine, Runs, Touch};
 use crate::work::measured::{Claims, Measured, Ran};
 use crate::work::place::Run;
@@ -237,7 +237,7 @@ impl Runs for Planned {
         let rate = BitRate::of(MILLION, operation_ns);
         // What it was measured to be by the kilobit: no more digits are true.
         self.rate = Some(BitRate(rate.0 / 1000 * 1000));
-        (is_level(keys::SHAPER) && self.shaper.is_none()).then(|| {
+        (is_level(parameters::SHAPER) && self.shaper.is_none()).then(|| {
             format!(
                 "the link was measured to carry {} up, headers counted: shares are of that",
                 BitRate(rate.0 / 1000 * 1000)

@@ -1,7 +1,9 @@
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use assay_system::system::network::{BitRate, LinkRun, PhaseJob, PhaseRun, Probe, SLICE_NS};
+use assay_system::system::network::{
+    BitRate, LinkRun, PhaseJob, PhaseRun, Probe, SLICE_NS, Shaper,
+};
 use assay_system::system::{Fake, System};
 
 use super::grade::Grade;
@@ -183,7 +185,7 @@ fn the_rate_that_shares_are_of_is_the_one_that_was_measured() {
 
 #[test]
 fn every_example_of_a_level_is_taken_and_nonsense_is_not() {
-    for own in keys::PARAMETERS {
+    for own in parameters::FACTORS {
         let levels: Vec<serde_json::Value> = serde_json::from_str(own.about.example).unwrap();
         for level in levels {
             let text = level.as_str().map_or_else(|| level.to_string(), str::to_owned);
@@ -511,7 +513,7 @@ fn a_rate_is_taken_to_the_kilobit() {
 #[test]
 fn peers_streams_and_interfaces_have_their_limits() {
     let set = |name: &str, text: &str| {
-        let own = keys::PARAMETERS.iter().find(|own| own.about.about.name == name).unwrap();
+        let own = parameters::FACTORS.iter().find(|own| own.about.about.name == name).unwrap();
         let mut asked = Asked::sample();
         (own.set)(&mut asked, text).map(|()| asked)
     };
@@ -533,7 +535,7 @@ fn peers_streams_and_interfaces_have_their_limits() {
         assert!(set("interface", wrong).is_err(), "{wrong}");
     }
     assert_eq!(set("congestion", "bbr").unwrap().congestion, "bbr");
-    let is_work = keys::PARAMETERS.iter().map(|own| (own.about.about.name, own.about.is_work));
+    let is_work = parameters::FACTORS.iter().map(|own| (own.about.about.name, own.about.is_work));
     assert_eq!(
         is_work.collect::<Vec<_>>(),
         [
