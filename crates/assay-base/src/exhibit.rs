@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::quantity::units::show;
 
-pub use timeline::{Amount, Lines, Phase, Timeline};
+pub use timeline::{DrawnAmount, Timeline, TimelineFigure, TimelinePhase};
 
 /// Levels of the factors by name.
 pub type Levels = BTreeMap<String, String>;
@@ -30,7 +30,7 @@ pub struct Exhibit {
     pub leads: bool,
     /// The row that the table comes to, where it comes to one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub best: Option<Best>,
+    pub best: Option<BestRow>,
 }
 
 impl Exhibit {
@@ -256,7 +256,7 @@ mod tests {
             remarks: vec!["Holds: what it holds.".to_owned()],
             sentences: vec![Sentence { about: about(target), text: "It holds it.".to_owned() }],
             leads: true,
-            best: Some(Best {
+            best: Some(BestRow {
                 of: about(target),
                 text: "holds most. Say:".to_owned(),
                 lines: vec!["hold".to_owned()],

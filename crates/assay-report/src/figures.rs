@@ -34,7 +34,7 @@ use assay_base::catalogue::About;
 use assay_kinds::work::KINDS;
 
 /// What draws figures of one kind.
-pub trait Draws: Sync {
+pub trait DrawsFigures: Sync {
     /// What they are called, what they show, how they are read.
     fn about(&self) -> About;
     /// All that the evidence has something for.
@@ -50,7 +50,7 @@ pub struct Drawing {
     pub draw: fn(&Evidence) -> Vec<Figure>,
 }
 
-impl Draws for Drawing {
+impl DrawsFigures for Drawing {
     fn about(&self) -> About {
         self.about
     }
@@ -62,13 +62,13 @@ impl Draws for Drawing {
 
 /// All kinds, in the order of reading; those that kinds of work have of their own stand before those that
 /// show what lies behind numbers.
-pub static FIGURES: LazyLock<Vec<&'static dyn Draws>> = LazyLock::new(|| {
+pub static FIGURES: LazyLock<Vec<&'static dyn DrawsFigures>> = LazyLock::new(|| {
     let of_kinds = KINDS.iter().filter_map(|kind| kind.shown?.figure);
-    let of_kinds = of_kinds.map(|figure| figure as &dyn Draws);
+    let of_kinds = of_kinds.map(|figure| figure as &dyn DrawsFigures);
     OF_NUMBERS.iter().copied().chain(of_kinds).chain(OF_RECORDS.iter().copied()).collect()
 });
 
-static OF_NUMBERS: &[&dyn Draws] = &[
+static OF_NUMBERS: &[&dyn DrawsFigures] = &[
     &places::PLACES,
     &sweep::SWEEP,
     &effects::EFFECTS,
@@ -82,7 +82,7 @@ static OF_NUMBERS: &[&dyn Draws] = &[
     &grid::GRID,
 ];
 
-static OF_RECORDS: &[&dyn Draws] = &[
+static OF_RECORDS: &[&dyn DrawsFigures] = &[
     &percentiles::PERCENTILES,
     &classes::CLASSES,
     &periods::PERIODS,
@@ -153,7 +153,7 @@ fn kinds(evidence: &Evidence) -> Vec<Vec<Figure>> {
         }
         figure
     };
-    let mut drawn = |kind: &&'static dyn Draws| -> Vec<Figure> {
+    let mut drawn = |kind: &&'static dyn DrawsFigures| -> Vec<Figure> {
         let name = kind.about().name;
         // Places have figures of their own, which say what the others would.
         let is_of_places = name == places::PLACES.about.name;

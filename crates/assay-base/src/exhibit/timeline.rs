@@ -9,12 +9,12 @@ pub struct Timeline {
     /// How all figures of it are read.
     pub reading: &'static str,
     /// The figures, in the order of reading.
-    pub figures: &'static [Lines],
+    pub figures: &'static [TimelineFigure],
 }
 
 /// One figure of a timeline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Lines {
+pub struct TimelineFigure {
     /// What it is called among the others.
     pub name: &'static str,
     /// What it shows.
@@ -24,14 +24,14 @@ pub struct Lines {
     /// The metric that they are written as.
     pub metric: &'static str,
     /// What of each second is drawn.
-    pub amount: Amount,
+    pub amount: DrawnAmount,
     /// The phases that it shows, in the order in which trials go through them.
-    pub phases: &'static [Phase],
+    pub phases: &'static [TimelinePhase],
 }
 
 /// What of a second is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Amount {
+pub enum DrawnAmount {
     /// Nanoseconds of its operations in the mean: by factors.
     MeanLatency,
     /// Bits that were moved in it: from zero on.
@@ -40,7 +40,7 @@ pub enum Amount {
 
 /// A phase of a trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Phase {
+pub struct TimelinePhase {
     /// Its name, by which the seconds of a trial are marked.
     pub name: &'static str,
     /// Whole seconds at its beginning that are not counted.

@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 use super::io::Content;
 use super::measured::{Measured, Ran};
 use super::place::{Area, Offer, Run};
-use super::tell::{OwnRule, Shown, Tells};
+use super::tell::{OwnRule, ShownNumbers, Tells};
 use super::{Background, Planned, Work};
 
 /// A kind of work. The name in its own words is its key in study files: `io = { ... }`.
@@ -35,7 +35,7 @@ pub trait Kind:
     const RUNS_PROGRAMS: bool = false;
 
     /// What it shows of its metrics alone, where it has a table of its own.
-    const SHOWN: Option<&'static Shown> = None;
+    const SHOWN: Option<&'static ShownNumbers> = None;
 
     /// Rules of trust about what it alone counts, in the order in which they are told.
     const RULES: &'static [OwnRule] = &[];
@@ -73,7 +73,7 @@ pub struct Entry {
     /// Whether it runs programs that a study names.
     pub runs_programs: bool,
     /// What it shows of its metrics alone.
-    pub shown: Option<&'static Shown>,
+    pub shown: Option<&'static ShownNumbers>,
     /// Its own rules of trust.
     pub rules: &'static [OwnRule],
     /// Some work of this kind.
@@ -145,7 +145,7 @@ pub struct Touch {
 
 /// What work that loads a link asks of the network.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Link {
+pub struct LinkNeeds {
     /// Whether name spaces with a slow link are made for it.
     pub in_lab: bool,
     /// Where nobody said to whom the link leads: what to do.
@@ -156,7 +156,7 @@ pub struct Link {
     pub shaped: bool,
 }
 
-impl Link {
+impl LinkNeeds {
     /// Whether anything of the network is changed that must be put back.
     pub const fn changes(&self) -> bool {
         self.in_lab || self.interface.is_some()
@@ -219,7 +219,7 @@ pub trait Asks {
     fn take(&mut self, _factor: &str, _level: &str) {}
 
     /// What it asks of the network, where it loads a link.
-    fn link(&self) -> Option<Link> {
+    fn link(&self) -> Option<LinkNeeds> {
         None
     }
 

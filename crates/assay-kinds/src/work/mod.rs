@@ -25,8 +25,8 @@ use assay_base::catalogue::keys::{Field, Fields, Form, field, needed, one_of};
 
 pub use background::Background;
 pub use kind::{
-    Asks, ByHand, CommandLine, Complaints, Entry, InStudy, Judged, Kind, Link, Needs, OwnParameter,
-    Parameter, Runs, Touch,
+    Asks, ByHand, CommandLine, Complaints, Entry, InStudy, Judged, Kind, LinkNeeds, Needs,
+    OwnParameter, Parameter, Runs, Touch,
 };
 pub use measured::{Claims, Count, Counts, Histograms, Measured, Ran, SeriesRow};
 pub use place::{Area, DirectUse, EngineUse, Medium, Offer, Run};

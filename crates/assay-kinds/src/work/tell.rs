@@ -87,18 +87,18 @@ pub struct Resting<'a> {
 
 /// What a kind of work shows of its metrics, with no facts beside them.
 #[derive(Clone, Copy, Debug)]
-pub struct Shown {
+pub struct ShownNumbers {
     /// The metric by which its rows are told from all others: no other kind has it.
     pub known_by: &'static str,
     /// What is shown of its rows.
-    pub exhibit: fn(&Numbers<'_>) -> Exhibit,
+    pub exhibit: fn(&StudyNumbers<'_>) -> Exhibit,
     /// What is drawn of their seconds, where anything is.
     pub figure: Option<&'static OwnFigure>,
 }
 
 /// The numbers of a study, as far as a kind of work hears of them.
 #[derive(Clone, Debug, Default)]
-pub struct Numbers<'a> {
+pub struct StudyNumbers<'a> {
     /// The rows of the kind, in the order of the study.
     pub rows: Vec<NumberedRow<'a>>,
     /// Metrics of which anything in the study has a number.

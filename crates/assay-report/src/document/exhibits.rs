@@ -8,7 +8,7 @@ use super::{Block, Cell, Measured, NONE, Role, Row, Section, Table};
 use crate::table::Column;
 use assay_base::exhibit::{self, Exhibit, Subject, Unit};
 use assay_kinds::work::KINDS;
-use assay_kinds::work::tell::{NumberedRow, Numbers, Shown};
+use assay_kinds::work::tell::{NumberedRow, ShownNumbers, StudyNumbers};
 use assay_study::findings::Findings;
 use assay_study::study::lead;
 
@@ -50,7 +50,7 @@ pub(super) fn are_known_by(metric: &str) -> bool {
     KINDS.iter().filter_map(|kind| kind.shown).any(|own| own.known_by == metric)
 }
 
-fn numbered(findings: &Findings, shown: &Shown) -> Option<Section> {
+fn numbered(findings: &Findings, shown: &ShownNumbers) -> Option<Section> {
     let known = |cell: &&Measured| cell.metric == shown.known_by && !cell.control;
     let cells: Vec<&Measured> = findings.cells.iter().filter(known).collect();
     if cells.is_empty() {
@@ -72,7 +72,7 @@ fn numbered(findings: &Findings, shown: &Shown) -> Option<Section> {
 }
 
 /// The numbers of the rows of these cells.
-fn numbers<'f>(findings: &'f Findings, cells: &[&'f Measured]) -> Numbers<'f> {
+fn numbers<'f>(findings: &'f Findings, cells: &[&'f Measured]) -> StudyNumbers<'f> {
     let row = |cell: &&'f Measured| {
         let of = Subject { workload: cell.workload.clone(), arm: cell.arm.clone() };
         let own = findings.cells.iter().filter(|own| !own.control && is_of(own, &of));
@@ -82,7 +82,7 @@ fn numbers<'f>(findings: &'f Findings, cells: &[&'f Measured]) -> Numbers<'f> {
         NumberedRow { of, numbers, lasting }
     };
     let known = findings.cells.iter().filter(|cell| cell.value().is_some());
-    Numbers {
+    StudyNumbers {
         rows: cells.iter().map(row).collect(),
         known: known.map(|cell| cell.metric.as_str()).collect(),
     }

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use super::parts::{with_marks, with_ramp};
 use super::words::{Names, Subject, notable, point, primary, short, subjects};
-use super::{Draws, at_most};
+use super::{DrawsFigures, at_most};
 use crate::evidence::{Evidence, RanTrial};
 use crate::figure::{Axis, Figure, Marks, Point, Scale, Series, Span, SpanKind, Unit, id_of};
 use assay_base::catalogue::About;
-use assay_base::exhibit::{Amount, Lines};
+use assay_base::exhibit::{DrawnAmount, TimelineFigure};
 use assay_kinds::work::KINDS;
 use assay_kinds::work::tell::OwnFigure;
 use assay_study::findings::Findings;
@@ -20,7 +20,7 @@ const MOST_FIGURES: usize = 4;
 /// Seconds between two phases, where nothing is counted.
 const BETWEEN: f64 = 1.0;
 
-impl Draws for OwnFigure {
+impl DrawsFigures for OwnFigure {
     fn about(&self) -> About {
         self.about
     }
@@ -79,17 +79,17 @@ fn seconds<'t>(trial: &'t RanTrial, phase: &str) -> Vec<Option<&'t SeriesRow>> {
 }
 
 /// What of a second is drawn; none where there is nothing of it.
-fn value(amount: Amount, row: &SeriesRow) -> Option<f64> {
+fn value(amount: DrawnAmount, row: &SeriesRow) -> Option<f64> {
     let value = match amount {
-        Amount::MeanLatency => row.latency_sum_ns as f64 / row.operations as f64,
-        Amount::Bits => 8.0 * row.bytes as f64,
+        DrawnAmount::MeanLatency => row.latency_sum_ns as f64 / row.operations as f64,
+        DrawnAmount::Bits => 8.0 * row.bytes as f64,
     };
     Some(value).filter(|value| value.is_finite() && *value > 0.0)
 }
 
 fn figure(
     of: &OwnFigure,
-    drawn: &Lines,
+    drawn: &TimelineFigure,
     names: &Names,
     subject: Subject<'_>,
     trials: &[&RanTrial],
@@ -121,8 +121,8 @@ fn figure(
     let names = trials.iter().map(|trial| names.arm(&trial.arm));
     let series = with_marks(Series::each(names.zip(lines), Marks::Line))?;
     let values = match drawn.amount {
-        Amount::MeanLatency => Axis::new(drawn.values, Scale::Log10, unit),
-        Amount::Bits => Axis::new(drawn.values, Scale::Linear, unit).from_zero(),
+        DrawnAmount::MeanLatency => Axis::new(drawn.values, Scale::Log10, unit),
+        DrawnAmount::Bits => Axis::new(drawn.values, Scale::Linear, unit).from_zero(),
     };
     let along = Axis::new(of.timeline.along, Scale::Time, Unit::Seconds);
     Some(Figure {

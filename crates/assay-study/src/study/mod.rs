@@ -23,7 +23,7 @@ pub mod words;
 use std::collections::BTreeMap;
 
 use assay_base::quantity::{Bytes, Percent, Time};
-use assay_kinds::work::{Asks, Link, Needs, Touch, Work, io};
+use assay_kinds::work::{Asks, LinkNeeds, Needs, Touch, Work, io};
 use serde::{Deserialize, Serialize};
 
 pub use ask::{Amount, Ask, AskKind, Card, Price};
@@ -173,7 +173,7 @@ impl Study {
     }
 
     /// What it asks of the links that it loads.
-    pub fn links(&self) -> impl Iterator<Item = Link> {
+    pub fn links(&self) -> impl Iterator<Item = LinkNeeds> {
         self.workload.iter().filter_map(|own| own.work.link())
     }
 

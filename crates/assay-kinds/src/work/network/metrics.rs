@@ -104,12 +104,12 @@ pub const fn of(load: Load) -> &'static Of {
 }
 
 /// What load adds to an idle link, where there is a load.
-type Added = [Option<Metric>; 2];
+type AddedByLoad = [Option<Metric>; 2];
 
 /// The metrics of a phase, by what their names begin with and what is said of its load.
 macro_rules! phase {
     ($load:ident, $name:literal, $how:literal, $added:expr) => {{
-        let [added, added_tail]: Added = $added;
+        let [added, added_tail]: AddedByLoad = $added;
         Of {
             load: Load::$load,
             half: time(

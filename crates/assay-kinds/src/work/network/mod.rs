@@ -17,9 +17,9 @@ use assay_base::catalogue::keys::Fields;
 use assay_base::quantity::{Bytes, Metric, Time};
 use assay_system::system::network::{Load, lab};
 
-use super::kind::{self, Complaints, InStudy, Judged, Kind, Link, Needs, OwnParameter, Touch};
+use super::kind::{self, Complaints, InStudy, Judged, Kind, LinkNeeds, Needs, OwnParameter, Touch};
 use super::place::{Offer, Run};
-use super::tell::{OwnRule, Shown};
+use super::tell::{OwnRule, ShownNumbers};
 use super::{Work, io};
 
 pub use detail::{Detail, PhaseDetail};
@@ -112,7 +112,7 @@ impl Kind for Asked {
     const PARAMETERS: &'static [OwnParameter<Self>] = parameters::FACTORS;
     const METRICS: &'static [&'static [Metric]] = &[metrics::METRICS];
     const JUDGED: &'static [Judged] = &[Judged::Machine];
-    const SHOWN: Option<&'static Shown> = Some(&tell::SHOWN);
+    const SHOWN: Option<&'static ShownNumbers> = Some(&tell::SHOWN);
     const RULES: &'static [OwnRule] = &[lossy::LOSSY];
 
     fn sample() -> Self {
@@ -147,8 +147,8 @@ impl kind::Asks for Asked {
         }
     }
 
-    fn link(&self) -> Option<Link> {
-        Some(Link {
+    fn link(&self) -> Option<LinkNeeds> {
+        Some(LinkNeeds {
             in_lab: self.is_in_lab(),
             to_nobody: self.peer.is_none().then(planned::no_peer),
             interface: self.interface.clone(),

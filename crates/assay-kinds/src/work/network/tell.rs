@@ -3,7 +3,8 @@
 
 use assay_base::catalogue::About;
 use assay_base::exhibit::{
-    Amount, Best, Cell, Column, Exhibit, Lines, Phase, Row, Table, Timeline, Unit, Value,
+    BestRow, Cell, Column, DrawnAmount, Exhibit, Row, Table, Timeline, TimelineFigure,
+    TimelinePhase, Unit, Value,
 };
 use assay_base::quantity::Metric;
 use assay_base::quantity::units::show;
@@ -12,14 +13,14 @@ use assay_system::system::network::Load;
 use super::grade::{Grade, SCALE};
 use super::metrics::{ADDED, UP_RATE, of};
 use super::ramp_ns;
-use crate::work::tell::{NumberedRow, Numbers, OwnFigure, Shown};
+use crate::work::tell::{NumberedRow, OwnFigure, ShownNumbers, StudyNumbers};
 
 /// What load may add to be hardly felt: the bound of grade A.
 const SHORT_NS: f64 = 30e6;
 
 /// A table of links, and the figure of their phases.
-pub(super) static SHOWN: Shown =
-    Shown { known_by: ADDED.name, exhibit, figure: Some(&OVER_THE_PHASES) };
+pub(super) static SHOWN: ShownNumbers =
+    ShownNumbers { known_by: ADDED.name, exhibit, figure: Some(&OVER_THE_PHASES) };
 
 static OVER_THE_PHASES: OwnFigure = OwnFigure {
     about: About {
@@ -35,31 +36,31 @@ static OVER_THE_PHASES: OwnFigure = OwnFigure {
         reading: "A line for each setting, of its first whole trial, a point a second. Stretches are the \
                   phases; the ramp at the beginning of each is not counted.",
         figures: &[
-            Lines {
+            TimelineFigure {
                 name: "latency",
                 title: "round trips over time",
                 values: "mean round trip",
                 metric: "latency_mean_ns",
-                amount: Amount::MeanLatency,
+                amount: DrawnAmount::MeanLatency,
                 phases: &[phase(Load::Idle), phase(Load::Up), phase(Load::Down), phase(Load::Both)],
             },
-            Lines {
+            TimelineFigure {
                 name: "rate",
                 title: "data that the streams moved over time",
                 values: "data moved",
                 metric: UP_RATE.name,
-                amount: Amount::Bits,
+                amount: DrawnAmount::Bits,
                 phases: &[phase(Load::Up), phase(Load::Down), phase(Load::Both)],
             },
         ],
     },
 };
 
-const fn phase(load: Load) -> Phase {
-    Phase { name: load.name(), ramp_s: ramp_ns(load) / 1_000_000_000 }
+const fn phase(load: Load) -> TimelinePhase {
+    TimelinePhase { name: load.name(), ramp_s: ramp_ns(load) / 1_000_000_000 }
 }
 
-fn exhibit(numbers: &Numbers<'_>) -> Exhibit {
+fn exhibit(numbers: &StudyNumbers<'_>) -> Exhibit {
     let shown = columns(numbers);
     let mut columns =
         vec![Column::new("grade", Unit::Grade), Column::new("added", Unit::Nanoseconds)];
@@ -73,7 +74,7 @@ fn exhibit(numbers: &Numbers<'_>) -> Exhibit {
 }
 
 /// Headings behind what the load adds, their metrics and units: of the phases that the study had.
-fn columns(numbers: &Numbers<'_>) -> Vec<(String, Metric, Unit)> {
+fn columns(numbers: &StudyNumbers<'_>) -> Vec<(String, Metric, Unit)> {
     let has = |load: &Load| numbers.known.contains(of(*load).half.name);
     let loads: Vec<Load> = Load::ALL.into_iter().filter(has).collect();
     let trips = loads.iter().flat_map(|load| {
@@ -113,7 +114,7 @@ fn legend() -> String {
 
 /// The row that carries most up of those that add little to nearly every round trip; none where
 /// nothing is shaped.
-fn best(numbers: &Numbers<'_>) -> Option<Best> {
+fn best(numbers: &StudyNumbers<'_>) -> Option<BestRow> {
     let tail = of(Load::Up).added_tail?;
     let is_short = |added: f64| added < SHORT_NS;
     let shaped = numbers.rows.iter().filter(|row| !row.lasting.is_empty());
@@ -123,7 +124,7 @@ fn best(numbers: &Numbers<'_>) -> Option<Best> {
         one.total_cmp(&other)
     })?;
     let rate = number(best, &UP_RATE).map_or_else(|| "-".to_owned(), show::bit_rate);
-    Some(Best {
+    Some(BestRow {
         of: best.of.clone(),
         text: format!(
             "carries most ({rate} up) of what adds less than {} to 95 % of the round trips up. To make it \
@@ -148,9 +149,9 @@ mod tests {
         NumberedRow { of, numbers: numbers.iter().copied().collect::<BTreeMap<_, _>>(), lasting }
     }
 
-    fn numbers(rows: Vec<NumberedRow<'_>>) -> Numbers<'_> {
+    fn numbers(rows: Vec<NumberedRow<'_>>) -> StudyNumbers<'_> {
         let known = rows.iter().flat_map(|row| row.numbers.keys().copied()).collect();
-        Numbers { rows, known }
+        StudyNumbers { rows, known }
     }
 
     /// Headings, and the words of the rows.
@@ -228,7 +229,9 @@ mod tests {
     #[test]
     fn a_figure_goes_through_the_phases_and_counts_no_ramp() {
         let [latency, rate] = OVER_THE_PHASES.timeline.figures else { panic!("two") };
-        let names = |lines: &Lines| lines.phases.iter().map(|phase| phase.name).collect::<Vec<_>>();
+        let names = |lines: &TimelineFigure| {
+            lines.phases.iter().map(|phase| phase.name).collect::<Vec<_>>()
+        };
         assert_eq!(names(latency), ["idle", "up", "down", "both"]);
         assert_eq!(names(rate), ["up", "down", "both"]);
         let ramps: Vec<u64> = latency.phases.iter().map(|phase| phase.ramp_s).collect();
