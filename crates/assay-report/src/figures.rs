@@ -34,7 +34,7 @@ use assay_base::catalogue::About;
 use assay_kinds::work::KINDS;
 
 /// What draws figures of one kind.
-pub trait DrawsFigures: Sync {
+pub trait Draws: Sync {
     /// What they are called, what they show, how they are read.
     fn about(&self) -> About;
     /// All that the evidence has something for.
@@ -50,7 +50,7 @@ pub struct Drawing {
     pub draw: fn(&Evidence) -> Vec<Figure>,
 }
 
-impl DrawsFigures for Drawing {
+impl Draws for Drawing {
     fn about(&self) -> About {
         self.about
     }
@@ -62,13 +62,13 @@ impl DrawsFigures for Drawing {
 
 /// All kinds, in the order of reading; those that kinds of work have of their own stand before those that
 /// show what lies behind numbers.
-pub static FIGURES: LazyLock<Vec<&'static dyn DrawsFigures>> = LazyLock::new(|| {
+pub static FIGURES: LazyLock<Vec<&'static dyn Draws>> = LazyLock::new(|| {
     let of_kinds = KINDS.iter().filter_map(|kind| kind.shown?.figure);
-    let of_kinds = of_kinds.map(|figure| figure as &dyn DrawsFigures);
+    let of_kinds = of_kinds.map(|figure| figure as &dyn Draws);
     OF_NUMBERS.iter().copied().chain(of_kinds).chain(OF_RECORDS.iter().copied()).collect()
 });
 
-static OF_NUMBERS: &[&dyn DrawsFigures] = &[
+static OF_NUMBERS: &[&dyn Draws] = &[
     &places::PLACES,
     &sweep::SWEEP,
     &effects::EFFECTS,
@@ -82,7 +82,7 @@ static OF_NUMBERS: &[&dyn DrawsFigures] = &[
     &grid::GRID,
 ];
 
-static OF_RECORDS: &[&dyn DrawsFigures] = &[
+static OF_RECORDS: &[&dyn Draws] = &[
     &percentiles::PERCENTILES,
     &classes::CLASSES,
     &periods::PERIODS,
@@ -153,7 +153,7 @@ fn kinds(evidence: &Evidence) -> Vec<Vec<Figure>> {
         }
         figure
     };
-    let mut drawn = |kind: &&'static dyn DrawsFigures| -> Vec<Figure> {
+    let mut drawn = |kind: &&'static dyn Draws| -> Vec<Figure> {
         let name = kind.about().name;
         // Places have figures of their own, which say what the others would.
         let is_of_places = name == places::PLACES.about.name;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::parts::{with_marks, with_ramp};
 use super::words::{Names, Subject, notable, point, primary, short, subjects};
-use super::{DrawsFigures, at_most};
+use super::{Draws, at_most};
 use crate::evidence::{Evidence, RanTrial};
 use crate::figure::{Axis, Figure, Marks, Point, Scale, Series, Span, SpanKind, Unit, id_of};
 use assay_base::catalogue::About;
@@ -20,7 +20,7 @@ const MOST_FIGURES: usize = 4;
 /// Seconds between two phases, where nothing is counted.
 const BETWEEN: f64 = 1.0;
 
-impl DrawsFigures for OwnFigure {
+impl Draws for OwnFigure {
     fn about(&self) -> About {
         self.about
     }
