@@ -1,12 +1,16 @@
-//! What a kind of work shows of its own, as data: a table whose columns have units, how it is read, and
-//! sentences with what they are about. The kind makes it of what it found; analysis and report walk it and
+//! What a kind of work shows of its own, as data: a table whose columns have units, how it is read,
+//! sentences with what they are about, and what is drawn. The kind makes it of what it found; analysis and report walk it and
 //! know no kind.
+
+mod timeline;
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
 use crate::quantity::units::show;
+
+pub use timeline::{DrawnAmount, Timeline, TimelineFigure, TimelinePhase};
 
 /// Levels of the factors by name.
 pub type Levels = BTreeMap<String, String>;
@@ -24,9 +28,24 @@ pub struct Exhibit {
     pub sentences: Vec<Sentence>,
     /// Whether the first of them answers what the study asks.
     pub leads: bool,
+    /// The row that the table comes to, where it comes to one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub best: Option<BestRow>,
 }
 
 impl Exhibit {
+    /// A table with nothing said of it.
+    pub fn of_table(table: Table) -> Self {
+        Self {
+            table,
+            remarks: Vec::new(),
+            beside: None,
+            sentences: Vec::new(),
+            leads: false,
+            best: None,
+        }
+    }
+
     /// Takes the rows and sentences of another one of the same kind.
     pub fn join(&mut self, other: Self) {
         self.table.rows.extend(other.table.rows);
@@ -83,22 +102,33 @@ impl Column {
 pub enum Unit {
     /// There are none.
     Words,
+    /// There are none, but words that stand for a number.
+    Grade,
     /// How many.
     Count,
     /// Bytes.
     Bytes,
     /// Bytes per second.
     BytesPerS,
+    /// Bits per second.
+    BitsPerS,
+    /// Nanoseconds.
+    Nanoseconds,
+    /// A part of one.
+    Share,
 }
 
 impl Unit {
     /// A number with its unit.
     pub fn text(self, value: f64) -> String {
         match self {
-            Self::Words => show::three_digits(value),
+            Self::Words | Self::Grade => show::three_digits(value),
             Self::Count => show::count(value as u64),
             Self::Bytes => show::bytes(value as u64),
             Self::BytesPerS => show::rate(value),
+            Self::BitsPerS => show::bit_rate(value),
+            Self::Nanoseconds => show::duration(value),
+            Self::Share => show::share(value),
         }
     }
 }
@@ -143,6 +173,11 @@ pub enum Value {
 }
 
 impl Value {
+    /// A number, where there is one.
+    pub fn number(number: Option<f64>) -> Self {
+        number.map_or(Self::Nothing, Self::Number)
+    }
+
     /// An interval, where there is one.
     pub fn between(ends: Option<[f64; 2]>) -> Self {
         ends.map_or(Self::Nothing, Self::Between)
@@ -197,6 +232,11 @@ mod tests {
         assert_eq!(written(Value::Number(1024.0), Unit::Bytes), some("1 KiB"));
         assert_eq!(written(Value::Number(1024.0), Unit::Count), some("1,024"));
         assert_eq!(written(Value::Number(2_097_152.0), Unit::BytesPerS), some("2 MiB/s"));
+        assert_eq!(written(Value::Number(4e6), Unit::BitsPerS), some("4 Mbit/s"));
+        assert_eq!(written(Value::number(Some(2e6)), Unit::Nanoseconds), some("2 ms"));
+        assert_eq!(written(Value::number(Some(0.1)), Unit::Share), some("10 %"));
+        assert_eq!(written(Value::number(None), Unit::Share), None);
+        assert_eq!(written(Value::Words("A+".to_owned()), Unit::Grade), some("A+"));
         assert_eq!(
             written(Value::Words("every block".to_owned()), Unit::Count),
             some("every block")
@@ -213,7 +253,15 @@ mod tests {
             arm: [("target".to_owned(), target.to_owned())].into(),
         };
         let of = |target: &str| Exhibit {
-            table: Table {
+            remarks: vec!["Holds: what it holds.".to_owned()],
+            sentences: vec![Sentence { about: about(target), text: "It holds it.".to_owned() }],
+            leads: true,
+            best: Some(BestRow {
+                of: about(target),
+                text: "holds most. Say:".to_owned(),
+                lines: vec!["hold".to_owned()],
+            }),
+            ..Exhibit::of_table(Table {
                 title: "own".to_owned(),
                 columns: vec![Column::new("holds", Unit::Bytes), Column::verdicts("verdict")],
                 rows: vec![Row {
@@ -223,11 +271,7 @@ mod tests {
                         Cell { value: Value::Words("bad".to_owned()), tone: Tone::Bad },
                     ],
                 }],
-            },
-            remarks: vec!["Holds: what it holds.".to_owned()],
-            beside: None,
-            sentences: vec![Sentence { about: about(target), text: "It holds it.".to_owned() }],
-            leads: true,
+            })
         };
         let mut both = of("a");
         both.join(of("b"));
@@ -237,5 +281,9 @@ mod tests {
         assert_eq!(both.remarks.len(), 1, "what all have in common stands there once");
         let text = serde_json::to_string(&both).unwrap();
         assert_eq!(serde_json::from_str::<Exhibit>(&text).unwrap(), both);
+        let plain = Exhibit { best: None, ..both };
+        let text = serde_json::to_string(&plain).unwrap();
+        assert!(!text.contains("best"), "{text}");
+        assert_eq!(serde_json::from_str::<Exhibit>(&text).unwrap(), plain);
     }
 }

@@ -10,7 +10,6 @@ pub mod effects;
 pub mod energy;
 pub mod grid;
 pub mod heat;
-pub mod links;
 pub mod order;
 mod parts;
 pub mod percentiles;
@@ -22,16 +21,27 @@ pub mod surface;
 pub mod sweep;
 #[cfg(test)]
 pub(crate) mod tests;
+mod timeline;
 mod words;
 
 use std::collections::BTreeSet;
+use std::sync::LazyLock;
 
 use super::document::{answer, large};
 use super::evidence::Evidence;
 use super::figure::{Axis, Figure, Series};
 use assay_base::catalogue::About;
+use assay_kinds::work::KINDS;
 
-/// One kind of figure.
+/// What draws figures of one kind.
+pub trait Draws: Sync {
+    /// What they are called, what they show, how they are read.
+    fn about(&self) -> About;
+    /// All that the evidence has something for.
+    fn draw(&self, evidence: &Evidence) -> Vec<Figure>;
+}
+
+/// One kind of figure, whatever was run.
 #[derive(Clone, Copy, Debug)]
 pub struct Drawing {
     /// What it is called, what it shows, how it is read.
@@ -40,8 +50,25 @@ pub struct Drawing {
     pub draw: fn(&Evidence) -> Vec<Figure>,
 }
 
-/// All kinds, in the order of reading.
-pub static FIGURES: &[&Drawing] = &[
+impl Draws for Drawing {
+    fn about(&self) -> About {
+        self.about
+    }
+
+    fn draw(&self, evidence: &Evidence) -> Vec<Figure> {
+        (self.draw)(evidence)
+    }
+}
+
+/// All kinds, in the order of reading; those that kinds of work have of their own stand before those that
+/// show what lies behind numbers.
+pub static FIGURES: LazyLock<Vec<&'static dyn Draws>> = LazyLock::new(|| {
+    let of_kinds = KINDS.iter().filter_map(|kind| kind.shown?.figure);
+    let of_kinds = of_kinds.map(|figure| figure as &dyn Draws);
+    OF_NUMBERS.iter().copied().chain(of_kinds).chain(OF_RECORDS.iter().copied()).collect()
+});
+
+static OF_NUMBERS: &[&dyn Draws] = &[
     &places::PLACES,
     &sweep::SWEEP,
     &effects::EFFECTS,
@@ -53,7 +80,9 @@ pub static FIGURES: &[&Drawing] = &[
     &bars::BARS,
     &beside::BESIDE,
     &grid::GRID,
-    &links::LINKS,
+];
+
+static OF_RECORDS: &[&dyn Draws] = &[
     &percentiles::PERCENTILES,
     &classes::CLASSES,
     &periods::PERIODS,
@@ -80,7 +109,7 @@ const MOST_LEADING: usize = 2;
 #[derive(Clone, Debug)]
 pub struct Drawn {
     /// The kind.
-    pub about: &'static About,
+    pub about: About,
     /// The figures.
     pub figures: Vec<Figure>,
 }
@@ -98,7 +127,7 @@ pub fn ordered(evidence: &Evidence) -> (Vec<Figure>, Vec<Drawn>) {
         let (first, figures): (Vec<Figure>, Vec<Figure>) =
             figures.into_iter().partition(|figure| leads.contains(&figure.id));
         lead.extend(first);
-        others.push(Drawn { about: &kind.about, figures });
+        others.push(Drawn { about: kind.about(), figures });
     }
     others.retain(|drawn| !drawn.figures.is_empty());
     (lead, others)
@@ -108,7 +137,7 @@ pub fn ordered(evidence: &Evidence) -> (Vec<Figure>, Vec<Drawn>) {
 /// kind is drawn.
 fn asked<'a>(evidence: &Evidence, kinds: &'a [Vec<Figure>]) -> Option<&'a Vec<Figure>> {
     let name = evidence.findings.study.lead.as_deref()?;
-    let place = FIGURES.iter().position(|kind| kind.about.name == name)?;
+    let place = FIGURES.iter().position(|kind| kind.about().name == name)?;
     kinds.get(place).filter(|own| !own.is_empty())
 }
 
@@ -124,18 +153,19 @@ fn kinds(evidence: &Evidence) -> Vec<Vec<Figure>> {
         }
         figure
     };
-    let mut drawn = |kind: &&Drawing| -> Vec<Figure> {
+    let mut drawn = |kind: &&'static dyn Draws| -> Vec<Figure> {
+        let name = kind.about().name;
         // Places have figures of their own, which say what the others would.
-        let is_of_places = kind.about.name == places::PLACES.about.name;
+        let is_of_places = name == places::PLACES.about.name;
         if evidence.findings.places.is_some() != is_of_places {
             return Vec::new();
         }
         // A window is one number of each kind: only what lies behind it is worth a figure.
-        let is_behind = OF_WINDOWS.contains(&kind.about.name);
+        let is_behind = OF_WINDOWS.contains(&name);
         if evidence.findings.windows.is_some() && !is_behind {
             return Vec::new();
         }
-        let figures = (kind.draw)(evidence).into_iter();
+        let figures = kind.draw(evidence).into_iter();
         figures.filter(|figure| figure.marks() <= MOST_MARKS).map(&mut one).collect()
     };
     FIGURES.iter().map(&mut drawn).collect()
@@ -162,7 +192,7 @@ fn leading<'a>(evidence: &Evidence, kinds: &'a [Vec<Figure>]) -> Option<&'a Figu
     ];
     let answer = answer(&evidence.findings);
     let own = |kind: &Drawing| {
-        let place = FIGURES.iter().position(|one| one.about.name == kind.about.name);
+        let place = FIGURES.iter().position(|one| one.about().name == kind.about.name);
         place.and_then(|place| kinds.get(place)).filter(|own| !own.is_empty())
     };
     let of_check = match targets {

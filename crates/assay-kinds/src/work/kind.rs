@@ -14,7 +14,7 @@ use super::check_option::CheckOption;
 use super::io::Content;
 use super::measured::{Measured, Ran};
 use super::place::{Area, Offer, Run};
-use super::tell::Tells;
+use super::tell::{OwnRule, ShownNumbers, Tells};
 use super::{Background, Planned, Work};
 
 /// A kind of work. The name in its own words is its key in study files: `io = { ... }`.
@@ -38,6 +38,12 @@ pub trait Kind:
     /// The option of `assay check` that runs its shipped study, where there is one.
     const CHECK_OPTION: Option<&'static CheckOption> = None;
 
+    /// What it shows of its metrics alone, where it has a table of its own.
+    const SHOWN: Option<&'static ShownNumbers> = None;
+
+    /// Rules of trust about what it alone counts, in the order in which they are told.
+    const RULES: &'static [OwnRule] = &[];
+
     /// Its key with a value, as it would stand in a file.
     const EXAMPLE: &'static str;
 
@@ -52,6 +58,8 @@ pub trait Kind:
         judged: Self::JUDGED,
         runs_programs: Self::RUNS_PROGRAMS,
         check_option: Self::CHECK_OPTION,
+        shown: Self::SHOWN,
+        rules: Self::RULES,
         sample: || Self::sample().into(),
         parameters: || Self::PARAMETERS.iter().map(|own| own.about).collect(),
     };
@@ -71,6 +79,10 @@ pub struct Entry {
     pub runs_programs: bool,
     /// The option of `assay check` that runs its shipped study.
     pub check_option: Option<&'static CheckOption>,
+    /// What it shows of its metrics alone.
+    pub shown: Option<&'static ShownNumbers>,
+    /// Its own rules of trust.
+    pub rules: &'static [OwnRule],
     /// Some work of this kind.
     pub sample: fn() -> Work,
     /// Its parameters that may be factors.
@@ -163,6 +175,26 @@ pub struct Touch {
     pub direct: bool,
 }
 
+/// What work that loads a link asks of the network.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LinkNeeds {
+    /// Whether name spaces with a slow link are made for it.
+    pub in_lab: bool,
+    /// Where nobody said to whom the link leads: what to do.
+    pub to_nobody: Option<String>,
+    /// The interface whose way out may be shaped.
+    pub interface: Option<String>,
+    /// Whether it is.
+    pub shaped: bool,
+}
+
+impl LinkNeeds {
+    /// Whether anything of the network is changed that must be put back.
+    pub const fn changes(&self) -> bool {
+        self.in_lab || self.interface.is_some()
+    }
+}
+
 /// The study around a workload, as far as its keys must agree with it.
 #[derive(Clone, Copy, Debug)]
 pub struct InStudy<'a> {
@@ -217,6 +249,16 @@ pub trait Asks {
 
     /// Takes a level of the arm that it is run under, for the words that name its factor.
     fn take(&mut self, _factor: &str, _level: &str) {}
+
+    /// What it asks of the network, where it loads a link.
+    fn link(&self) -> Option<LinkNeeds> {
+        None
+    }
+
+    /// Moves it into a laboratory that is no device; whether its kind has one.
+    fn move_to_lab(&mut self) -> bool {
+        false
+    }
 
     /// Sets the limit of its memory; whether it has one.
     fn limit_memory(&mut self, _bytes: Bytes) -> bool {

@@ -1,36 +1,119 @@
-//! What kinds of work show of their own, whatever kinds these are: a table each, and how it is read.
+//! What kinds of work show of their own, whatever kinds these are: a table each, how it is read, and what it
+//! comes to.
 
 use std::iter;
 
-use super::{Block, Cell, NONE, Role, Row, Section, Table};
+use super::named::Named;
+use super::{Block, Cell, Measured, NONE, Role, Row, Section, Table};
 use crate::table::Column;
 use assay_base::exhibit::{self, Exhibit, Subject, Unit};
+use assay_kinds::work::KINDS;
+use assay_kinds::work::tell::{NumberedRow, ShownNumbers, StudyNumbers};
 use assay_study::findings::Findings;
 use assay_study::study::lead;
 
-/// The sections, a kind each; none where no kind shows anything.
+/// What stands around the cells of a row: how it is called, and how far it is trusted.
+struct Around {
+    keys: Vec<String>,
+    name: String,
+    trust: Cell,
+    notes: Vec<String>,
+}
+
+/// The sections of kinds that tell facts, a kind each; none where no kind does. Rows are called by their
+/// targets.
 pub(super) fn sections(findings: &Findings) -> Vec<Section> {
     let shown = findings.of_kinds.exhibits().into_iter().map(|(_, exhibit)| exhibit);
     let has_rows = shown.filter(|exhibit| !exhibit.table.rows.is_empty());
-    has_rows.map(|exhibit| section(findings, &exhibit)).collect()
+    let of_target = |of: &Subject| {
+        let name = name(of);
+        let keys = vec![name.clone()];
+        Around { keys, name, trust: trust(findings, of), notes: Vec::new() }
+    };
+    let one =
+        |exhibit: Exhibit| section(&exhibit, vec![Column::left(&*exhibit.table.title)], &of_target);
+    has_rows.map(one).collect()
 }
 
-fn section(findings: &Findings, exhibit: &Exhibit) -> Section {
+/// The sections of kinds that show numbers alone, a kind each; none across results. Rows are called by what
+/// tells them apart.
+pub(super) fn of_numbers(findings: &Findings) -> Vec<Section> {
+    if findings.study.kind == "compare" {
+        return Vec::new();
+    }
+    let shown = KINDS.iter().filter_map(|kind| kind.shown);
+    shown.filter_map(|own| numbered(findings, own)).collect()
+}
+
+/// Whether rows of a kind that shows numbers alone are known by a metric.
+pub(super) fn are_known_by(metric: &str) -> bool {
+    KINDS.iter().filter_map(|kind| kind.shown).any(|own| own.known_by == metric)
+}
+
+fn numbered(findings: &Findings, shown: &ShownNumbers) -> Option<Section> {
+    let known = |cell: &&Measured| cell.metric == shown.known_by && !cell.control;
+    let cells: Vec<&Measured> = findings.cells.iter().filter(known).collect();
+    if cells.is_empty() {
+        return None;
+    }
+    let named = Named::of_cells(findings, &cells);
+    let around = |of: &Subject| {
+        let cell = cells.iter().find(|cell| is_of(cell, of));
+        let facts = findings.workload(&of.workload, &of.arm);
+        Around {
+            keys: named.words(&of.workload, &of.arm),
+            name: named.name(&of.workload, &of.arm),
+            trust: cell.map_or_else(|| Cell::trust(None), |cell| Cell::trust_of(cell)),
+            notes: facts.and_then(|facts| facts.note.clone()).into_iter().collect(),
+        }
+    };
+    let exhibit = (shown.exhibit)(&numbers(findings, &cells));
+    Some(section(&exhibit, named.columns(), &around))
+}
+
+/// The numbers of the rows of these cells.
+fn numbers<'f>(findings: &'f Findings, cells: &[&'f Measured]) -> StudyNumbers<'f> {
+    let row = |cell: &&'f Measured| {
+        let of = Subject { workload: cell.workload.clone(), arm: cell.arm.clone() };
+        let own = findings.cells.iter().filter(|own| !own.control && is_of(own, &of));
+        let numbers = own.filter_map(|own| Some((own.metric.as_str(), own.value()?))).collect();
+        let facts = findings.workload(&of.workload, &of.arm);
+        let lasting = facts.map(|facts| facts.lasting.as_slice()).unwrap_or_default();
+        NumberedRow { of, numbers, lasting }
+    };
+    let known = findings.cells.iter().filter(|cell| cell.value().is_some());
+    StudyNumbers {
+        rows: cells.iter().map(row).collect(),
+        known: known.map(|cell| cell.metric.as_str()).collect(),
+    }
+}
+
+fn is_of(cell: &Measured, of: &Subject) -> bool {
+    cell.workload == of.workload && cell.arm == of.arm
+}
+
+/// A table below columns that say which row it is, and what is said of it.
+fn section(exhibit: &Exhibit, keys: Vec<Column>, around: &dyn Fn(&Subject) -> Around) -> Section {
     let table = &exhibit.table;
-    let columns = iter::once(Column::left(&*table.title))
+    let columns = keys
+        .into_iter()
         .chain(table.columns.iter().map(column))
         .chain([Column::left("trust").judged()])
         .collect();
-    let rows = table.rows.iter().map(|row| self::row(findings, table, row)).collect();
+    let rows = table.rows.iter().map(|row| self::row(table, row, around(&row.of))).collect();
     let mut blocks = vec![Block::Table(Table { columns, rows })];
     if !exhibit.remarks.is_empty() {
         blocks.push(Block::Text(exhibit.remarks.clone()));
     }
+    blocks.extend(exhibit.best.as_ref().map(|best| {
+        let said = format!("{} {}", around(&best.of).name, best.text);
+        Block::List(iter::once(said).chain(best.lines.iter().cloned()).collect())
+    }));
     let figure = exhibit.beside.as_deref().and_then(lead::find);
     Section::titled(&*table.title, blocks).with_role(figure.map_or(Role::Usual, Role::Of))
 }
 
-/// Numbers stand to the right.
+/// Numbers stand to the right, and so does what stands for one.
 fn column(own: &exhibit::Column) -> Column {
     let column = if own.unit == Unit::Words {
         Column::left(&*own.title)
@@ -40,17 +123,19 @@ fn column(own: &exhibit::Column) -> Column {
     if own.judges { column.judged() } else { column }
 }
 
-fn row(findings: &Findings, table: &exhibit::Table, row: &exhibit::Row) -> Row {
-    let name = name(&row.of);
+fn row(table: &exhibit::Table, row: &exhibit::Row, around: Around) -> Row {
     let cell = |(column, cell): (&exhibit::Column, &exhibit::Cell)| Cell {
         text: cell.value.text(column.unit).unwrap_or_else(|| NONE.to_owned()),
         tone: cell.tone,
     };
-    let cells = iter::once(Cell::from(name.clone()))
+    let Around { keys, name, trust, notes } = around;
+    let cells = keys
+        .into_iter()
+        .map(Cell::from)
         .chain(table.columns.iter().zip(&row.cells).map(cell))
-        .chain([trust(findings, &row.of)])
+        .chain([trust])
         .collect();
-    Row { name, cells, notes: Vec::new() }
+    Row { name, cells, notes }
 }
 
 /// The name of a row: its target where there are several.
@@ -60,10 +145,8 @@ fn name(of: &Subject) -> String {
 
 /// The trust in the number that a workload is known by.
 fn trust(findings: &Findings, of: &Subject) -> Cell {
-    let own = |cell: &&assay_study::findings::Cell| {
-        cell.workload == of.workload && cell.arm == of.arm && cell.trust.is_some()
-    };
-    let own = || findings.cells.iter().filter(own);
+    let is_judged = |cell: &&Measured| is_of(cell, of) && cell.trust.is_some();
+    let own = || findings.cells.iter().filter(is_judged);
     let known = own().find(|cell| cell.primary).or_else(|| own().next());
     known.map_or_else(|| Cell::trust(None), Cell::trust_of)
 }
@@ -177,8 +260,87 @@ mod tests {
         }
     }
 
+    /// Findings of a link under two settings: with a deep queue, and with what one types to have a short one.
+    fn link() -> Findings {
+        let mut found = fixture("study-two-arms");
+        let plain = found.cells[0].clone();
+        let workload = &mut found.workloads[0];
+        workload.arm = arm("none");
+        workload.lasting = vec!["with cake: tc qdisc".to_owned()];
+        workload.note = Some("the link was slow".to_owned());
+        let workload = workload.name.clone();
+        let cell = |(shaper, metric, value): (&str, &str, f64)| assay_study::findings::Cell {
+            workload: workload.clone(),
+            arm: arm(shaper),
+            metric: metric.to_owned(),
+            geometric_mean: Some(value),
+            mean: None,
+            control: false,
+            trust: Some(if shaper == "none" { Trust::Suspect } else { Trust::Trusted }),
+            because: Vec::new(),
+            ..plain.clone()
+        };
+        let told = [
+            ("mq-deadline", "added_latency_ns", 580e6),
+            ("mq-deadline", "idle_rtt_p50_ns", 1e6),
+            ("mq-deadline", "up_bits_per_s", 5e6),
+            ("none", "added_latency_ns", 4e6),
+            ("none", "up_rtt_p50_ns", 5e6),
+            ("none", "up_added_p95_ns", 9e6),
+            ("none", "up_bits_per_s", 4e6),
+        ];
+        found.cells = told.into_iter().map(cell).collect();
+        found
+    }
+
+    fn arm(scheduler: &str) -> Arm {
+        [("scheduler".to_owned(), scheduler.to_owned())].into()
+    }
+
+    #[test]
+    fn a_kind_without_facts_gets_a_table_of_its_numbers_and_what_that_comes_to() {
+        let shown = captioned(&of_numbers(&link()), "link");
+        let (headings, rows) = table(&shown);
+        let wanted = [
+            "setting",
+            ">grade",
+            ">added",
+            ">idle p50",
+            ">idle p95",
+            ">up p50",
+            ">up p95",
+            ">up max",
+            ">rate up",
+            ">up lost",
+            "trust",
+        ];
+        assert_eq!(headings, wanted);
+        let deep = ["F", "580 ms", "1 ms", "-", "-", "-", "-", "5 Mbit/s", "-", "trusted"];
+        let short = ["A+", "4 ms", "-", "-", "5 ms", "-", "-", "4 Mbit/s", "-", "suspect"];
+        assert_eq!([&rows[0][1..], &rows[1][1..]], [&deep[..], &short[..]]);
+        let Block::Table(table) = &shown.blocks[0] else { panic!("{shown:?}") };
+        let notes: Vec<&[String]> = table.rows.iter().map(|row| row.notes.as_slice()).collect();
+        assert_eq!(notes, [&[] as &[String], &["the link was slow".to_owned()][..]]);
+        let Block::List(best) = &shown.blocks[2] else { panic!("{shown:?}") };
+        let begin = format!("{} carries most (4 Mbit/s up) of what adds", table.rows[1].name);
+        assert!(best[0].starts_with(&begin), "{best:?}");
+        assert_eq!(best[1..], ["with cake: tc qdisc"]);
+    }
+
+    #[test]
+    fn numbers_of_a_kind_are_shown_neither_across_results_nor_of_a_second_copy() {
+        let mut across = link();
+        across.study.kind = "compare".to_owned();
+        assert!(of_numbers(&across).is_empty());
+        let mut copies = link();
+        copies.cells.iter_mut().for_each(|cell| cell.control = true);
+        assert!(of_numbers(&copies).is_empty());
+    }
+
     #[test]
     fn where_no_kind_shows_anything_there_is_no_section() {
-        assert!(sections(&fixture("card")).is_empty());
+        let plain = fixture("card");
+        assert!(sections(&plain).is_empty() && of_numbers(&plain).is_empty());
+        assert!(are_known_by("added_latency_ns") && !are_known_by("iops"));
     }
 }

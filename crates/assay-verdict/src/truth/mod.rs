@@ -13,7 +13,7 @@ mod foreign;
 mod host_cache;
 mod kernel_log;
 mod link_ceiling;
-mod lossy;
+mod of_kinds;
 mod oom;
 mod power_supply;
 mod slow_member;
@@ -25,13 +25,14 @@ mod swap;
 pub(crate) mod testing;
 mod throttled;
 mod too_small;
-mod tree_cut;
 pub(crate) mod unstable;
 mod unwritten;
 
+use std::sync::LazyLock;
+
 use assay_base::catalogue::About;
 use assay_base::quantity::metric::{Nature, Side};
-use assay_kinds::work::{Judged, io};
+use assay_kinds::work::{Judged, KINDS, io};
 use assay_study::findings::{Because, Trust};
 use assay_study::results::plan::{PlannedWorkload, Survey};
 use assay_study::results::record::TrialRecord;
@@ -128,7 +129,7 @@ impl Remark {
 /// A rule.
 pub trait TruthRule: Sync {
     /// Its own words.
-    fn about(&self) -> &'static About;
+    fn about(&self) -> &About;
     /// What it looks at: work of which there is no such thing is not judged by it.
     fn looks_at(&self) -> Judged;
     /// What it can change: metrics of another nature are not judged by it.
@@ -149,8 +150,14 @@ pub trait TruthRule: Sync {
     }
 }
 
-/// All rules, in the order in which they are told.
-pub static RULES: &[&dyn TruthRule] = &[
+/// All rules, in the order in which they are told: those about what one kind of work counts stand behind
+/// those about what was moved, and before those about the machine.
+pub static RULES: LazyLock<Vec<&'static dyn TruthRule>> = LazyLock::new(|| {
+    let of_kinds = KINDS.iter().flat_map(|kind| kind.rules).map(|rule| rule as &dyn TruthRule);
+    OF_WORK.iter().copied().chain(of_kinds).chain(OF_MACHINE.iter().copied()).collect()
+});
+
+static OF_WORK: &[&dyn TruthRule] = &[
     &emulated::Emulated,
     &unwritten::Unwritten,
     &cached::Cached,
@@ -161,8 +168,9 @@ pub static RULES: &[&dyn TruthRule] = &[
     &depth::Depth,
     &compressed::Compressed,
     &too_small::TooSmall,
-    &tree_cut::TreeCut,
-    &lossy::Lossy,
+];
+
+static OF_MACHINE: &[&dyn TruthRule] = &[
     &throttled::Throttled,
     &starved::Starved,
     &stalled::Stalled,
@@ -256,7 +264,7 @@ mod tests {
         names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), RULES.len());
-        for rule in RULES {
+        for rule in RULES.iter() {
             let about = rule.about();
             assert!(!about.summary.is_empty() && !about.summary.ends_with('.'), "{}", about.name);
             assert!(about.text.ends_with('.'), "{}", about.name);
@@ -265,7 +273,7 @@ mod tests {
 
     #[test]
     fn a_rule_speaks_of_what_it_can_change() {
-        for rule in RULES {
+        for rule in RULES.iter() {
             let name = rule.about().name;
             assert!(may_change(name, Nature::Speed), "{name}: nothing leaves the speed alone");
             let changes = |nature| rule.changes().contains(&nature);

@@ -242,7 +242,7 @@ fn exporters() -> Listing {
 }
 
 fn figures() -> Listing {
-    entries("figures", ["figure", "what it shows"], FIGURES.iter().map(|kind| kind.about))
+    entries("figures", ["figure", "what it shows"], FIGURES.iter().map(|kind| kind.about()))
 }
 
 /// What the entries of a registry say of themselves.

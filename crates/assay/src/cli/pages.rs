@@ -212,7 +212,7 @@ fn figures() -> String {
         "{MADE}# Figures\n\nWhat reports draw, in the order of reading; each where the result has what it \
          needs. Under each\nstands a table with the same numbers.\n"
     );
-    for About { name, summary, text } in FIGURES.iter().map(|kind| kind.about) {
+    for About { name, summary, text } in FIGURES.iter().map(|kind| kind.about()) {
         let _ = write!(page, "\n## {name}\n\nShows {summary}.\n\n{text}\n");
     }
     page

@@ -171,17 +171,16 @@ impl Shows for Facts {
         // The answer first, then what it would have missed.
         let sentences = [&self.text, &self.limit_text];
         Exhibit {
-            table: Table {
-                title: "capacity".to_owned(),
-                columns,
-                rows: vec![Row { of: self.subject(), cells: self.cells().to_vec() }],
-            },
             remarks: vec![LEGEND.to_owned()],
-            beside: None,
             sentences: sentences
                 .map(|text| Sentence { about: self.subject(), text: text.clone() })
                 .to_vec(),
             leads: true,
+            ..Exhibit::of_table(Table {
+                title: "capacity".to_owned(),
+                columns,
+                rows: vec![Row { of: self.subject(), cells: self.cells().to_vec() }],
+            })
         }
     }
 

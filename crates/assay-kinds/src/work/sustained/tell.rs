@@ -163,11 +163,10 @@ impl Shows for Facts {
         };
         let rows = self.course.levels.iter().map(row).chain(self.of_all()).collect();
         Exhibit {
-            table: Table { title: "sustained writes".to_owned(), columns, rows },
             remarks: vec![LEGEND.to_owned()],
             beside: Some("series".to_owned()),
             sentences: vec![Sentence { about: self.subject(), text: self.text.clone() }],
-            leads: false,
+            ..Exhibit::of_table(Table { title: "sustained writes".to_owned(), columns, rows })
         }
     }
 

@@ -261,7 +261,7 @@ pub(in crate::analysis::verdicts) fn enough_is(
 fn amount(metric: &str, value: f64) -> String {
     match metric {
         rate if rate.ends_with("_bytes_per_s") => show::rate(value),
-        rate if assay_kinds::work::network::is_rate(rate) => show::bit_rate(value),
+        rate if rate.ends_with("_bits_per_s") => show::bit_rate(value),
         time if time.ends_with("_ns") => show::duration(value),
         time if assay_kinds::work::boot::is_time(time) => show::duration(value * 1e9),
         _ => show::per_second(value),
