@@ -53,6 +53,17 @@ impl Exhibit {
     }
 }
 
+/// The row that a table comes to, with what follows from it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BestRow {
+    /// The row.
+    pub of: Subject,
+    /// What is said of it, behind its name.
+    pub text: String,
+    /// Lines below that, such as commands to type.
+    pub lines: Vec<String>,
+}
+
 /// A workload under one arm.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Subject {

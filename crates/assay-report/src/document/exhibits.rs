@@ -160,6 +160,7 @@ mod tests {
     use assay_lab::kinds::kept;
     use assay_study::findings::said::Said;
     use assay_study::findings::{OfKinds, Trust};
+    use assay_study::results::plan::Arm;
 
     /// What each kind tells, by its name.
     fn told_by_kind() -> Vec<(String, OfKinds)> {

@@ -6,8 +6,6 @@ use assay_system::system::network::Load;
 
 /// The metrics of a phase.
 pub struct Of {
-    /// Which way the link is loaded.
-    pub load: Load,
     /// What half of the probes stay below.
     pub half: Metric,
     /// What all but one in twenty stay below.
@@ -108,10 +106,9 @@ type AddedByLoad = [Option<Metric>; 2];
 
 /// The metrics of a phase, by what their names begin with and what is said of its load.
 macro_rules! phase {
-    ($load:ident, $name:literal, $how:literal, $added:expr) => {{
+    ($name:literal, $how:literal, $added:expr) => {{
         let [added, added_tail]: AddedByLoad = $added;
         Of {
-            load: Load::$load,
             half: time(
                 concat!($name, "_rtt_p50_ns"),
                 concat!("median round trip ", $how),
@@ -142,9 +139,8 @@ macro_rules! phase {
             ),
         }
     }};
-    ($load:ident, $name:literal, $how:literal) => {
+    ($name:literal, $how:literal) => {
         phase!(
-            $load,
             $name,
             $how,
             [
@@ -166,10 +162,10 @@ macro_rules! phase {
     };
 }
 
-const IDLE: Of = phase!(Idle, "idle", "of the idle link", [None, None]);
-const UP: Of = phase!(Up, "up", "loaded up");
-const DOWN: Of = phase!(Down, "down", "loaded down");
-const BOTH: Of = phase!(Both, "both", "loaded both ways");
+const IDLE: Of = phase!("idle", "of the idle link", [None, None]);
+const UP: Of = phase!("up", "loaded up");
+const DOWN: Of = phase!("down", "loaded down");
+const BOTH: Of = phase!("both", "loaded both ways");
 
 const fn some(metric: Option<Metric>) -> Metric {
     match metric {
