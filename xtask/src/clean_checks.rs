@@ -9,7 +9,7 @@ use crate::lab::process::Assay;
 use crate::lab::volume::{Filesystem, Volume};
 use crate::lab::{Done, is_root};
 use crate::options::Options;
-use crate::{build, facts};
+use crate::{bench, build, facts};
 
 const LIMIT: Duration = Duration::from_secs(60);
 
@@ -39,10 +39,8 @@ pub fn run(options: &Options) -> Done<bool> {
         checks.push(spoken);
     }
     let page = page(&head, &checks, &lines);
-    println!("\n{page}");
-    if options.has("--write") {
-        build::write_page("clean-checks.md", &page)?;
-    }
+    println!();
+    bench::keep(options, "clean-checks.md", &page)?;
     Ok(fault(&checks).is_none())
 }
 
@@ -55,7 +53,7 @@ fn page(head: &[String], checks: &[Spoken], lines: &[String]) -> String {
         checks.len(),
         head.join("\n")
     );
-    page.push_str("| rule | trust | checks in which it spoke | cells |\n|---|---|---|---|\n");
+    page.push_str(&bench::table("rule | trust | checks in which it spoke | cells"));
     for (trust, rules) in [
         ("invalid", tally(checks, |spoken| &spoken.invalid)),
         ("suspect", tally(checks, |spoken| &spoken.suspect)),

@@ -13,7 +13,7 @@ use assay_study::findings::Trust;
 use crate::lab::process::Assay;
 use crate::lab::{Done, Scratch};
 use crate::options::Options;
-use crate::{build, facts};
+use crate::{bench, build, facts};
 
 const ROWS: usize = 100_000;
 /// Devices that they are of.
@@ -48,27 +48,22 @@ pub fn run(options: &Options) -> Done<bool> {
     let bytes = fs::metadata(&page).map_err(|error| error.to_string())?.len();
     let mut told = format!(
         "# A collection of 100,000 rows\n\n`cargo xtask bench-collection --rounds {rounds}`, release build, from \
-         the start of the program to its end; {DEVICES} devices.\n\n{}\n\n| what | median | slowest | wanted |\n\
-         |---|---|---|---|\n",
-        facts::lines().join("\n")
+         the start of the program to its end; {DEVICES} devices.\n\n{}\n\n{}",
+        facts::lines().join("\n"),
+        bench::table("what | median | slowest | wanted")
     );
     let names = [
         ("a question without an index: it is made of 100,000 files", "under 10 s"),
         ("the same question from the index", "under 0.2 s"),
         ("the page, index included", "-"),
     ];
-    for ((name, wanted), own) in names.into_iter().zip(&mut times) {
-        own.sort();
-        let shown = |time: Duration| format!("{:.2} s", time.as_secs_f64());
-        let (middle, slowest) = (own[own.len() / 2], own[own.len() - 1]);
+    for ((name, wanted), own) in names.into_iter().zip(&times) {
+        let [middle, slowest] = bench::middle_and_slowest(own);
         // Writing to a String cannot fail.
-        let _ = writeln!(told, "| {name} | {} | {} | {wanted} |", shown(middle), shown(slowest));
+        let _ = writeln!(told, "| {name} | {middle:.2} s | {slowest:.2} s | {wanted} |");
     }
     let _ = writeln!(told, "\nThe page has {bytes} bytes (wanted: under 3,000,000).");
-    println!("{told}");
-    if options.has("--write") {
-        build::write_page("collection.md", &told)?;
-    }
+    bench::keep(options, "collection.md", &told)?;
     Ok(true)
 }
 

@@ -12,11 +12,11 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::fio::Draws;
+use crate::bench::Draws;
 use crate::lab::process::Assay;
 use crate::lab::{Done, Scratch, has};
 use crate::options::Options;
-use crate::{build, facts};
+use crate::{bench, facts};
 
 /// Runs of one side in a round come as this many trials.
 const TRIALS: usize = 3;
@@ -57,7 +57,7 @@ const KNOWN: [Known; 2] = [
 ];
 
 /// Where everything is run.
-struct Bench {
+struct Site {
     assay: Assay,
     scratch: Scratch,
 }
@@ -66,43 +66,37 @@ struct Bench {
 pub fn run(options: &Options) -> Done<bool> {
     let [rounds, studies] = ["--rounds", "--studies"].map(|name| options.number(name));
     let head = facts::lines();
-    let program = match options.text("--program") {
-        Some(program) => PathBuf::from(program),
-        None => build::release_binary()?,
-    };
-    let bench = Bench::new(&program)?;
+    let (program, _) = bench::program(options)?;
+    let site = Site::new(&program)?;
     let mut page = format!(
         "# Commands\n\n`cargo xtask bench-commands --rounds {rounds} --studies {studies}`\n\n{}\n",
         head.join("\n")
     );
-    let mut holds = bench.known(&mut page)?;
-    holds &= bench.identical(studies, &mut page)?;
+    let mut holds = site.known(&mut page)?;
+    holds &= site.identical(studies, &mut page)?;
     if has("hyperfine") {
-        holds &= bench.beside_hyperfine(rounds, &mut page)?;
+        holds &= site.beside_hyperfine(rounds, &mut page)?;
     } else {
         page.push_str("\nhyperfine is not installed: nothing was held against it.\n");
     }
-    println!("{page}");
-    if options.has("--write") {
-        build::write_page("commands.md", &page)?;
-    }
+    bench::keep(options, "commands.md", &page)?;
     Ok(holds)
 }
 
-impl Bench {
+impl Site {
     fn new(program: &Path) -> Done<Self> {
         let scratch = Scratch::on_drive("bench-commands")?;
         let home = scratch.folder("home", 0o755, None)?;
-        let bench = Self { assay: Assay::new(program, &home), scratch };
+        let site = Self { assay: Assay::new(program, &home), scratch };
         for (name, lines) in [("small", 60_000_u64), ("large", 1_000_000)] {
             // Lines that packers find work in, the same each time.
             let text = (0..lines).fold(String::new(), |mut text, line| {
                 let _ = writeln!(text, "{}", line.wrapping_mul(2_654_435_761) % 1_000_003);
                 text
             });
-            fs::write(bench.folder().join(name), text).map_err(|error| error.to_string())?;
+            fs::write(site.folder().join(name), text).map_err(|error| error.to_string())?;
         }
-        Ok(bench)
+        Ok(site)
     }
 
     fn folder(&self) -> PathBuf {
@@ -131,9 +125,11 @@ impl Bench {
     /// Studies whose answer is known.
     fn known(&self, page: &mut String) -> Done<bool> {
         page.push_str(
-            "\n## Known answers\n\nTen replicates, margin 5 %; the first command is the baseline.\n\n\
-             | commands | ratio | 95 % interval | verdict | smaller than the margin |\n|---|---|---|---|---|\n",
+            "\n## Known answers\n\nTen replicates, margin 5 %; the first command is the baseline.\n\n",
         );
+        page.push_str(&bench::table(
+            "commands | ratio | 95 % interval | verdict | smaller than the margin",
+        ));
         let mut holds = true;
         for Known { commands: [first, second], expected, within_margin } in &KNOWN {
             let found = self.study(&["--command", first, "--command", second])?;
@@ -172,9 +168,9 @@ impl Bench {
         let _ = write!(
             page,
             "\n## Twice the same\n\n`sleep 0.1` against `sleep 0.10`, {studies} studies: {winners} say better \
-             or worse (at most {MOST_WINNERS} may), {} equivalent.\n\n\
-             | study | ratio | 95 % interval | verdict |\n|---|---|---|---|\n{rows}",
-            of("equivalent")
+             or worse (at most {MOST_WINNERS} may), {} equivalent.\n\n{}{rows}",
+            of("equivalent"),
+            bench::table("study | ratio | 95 % interval | verdict")
         );
         Ok(winners <= MOST_WINNERS && 2 * of("equivalent") > studies)
     }
@@ -186,18 +182,18 @@ impl Bench {
             page,
             "\n## Beside {}\n\nEach command by both, {rounds} rounds, the first of each round drawn. The ratio \
              is of the means of each round, ours over hyperfine's: geometric mean over the rounds with its \
-             95 % t interval on the log scale. They agree where the interval holds 1.\n\n\
-             | command | runs a round | hyperfine, ms | ours, ms | ratio | 95 % interval | agree |\n\
-             |---|---|---|---|---|---|---|\n",
-            version.trim()
+             95 % t interval on the log scale. They agree where the interval holds 1.\n\n{}",
+            version.trim(),
+            bench::table(
+                "command | runs a round | hyperfine, ms | ours, ms | ratio | 95 % interval | agree"
+            )
         );
         let mut draws = Draws::new();
         let mut holds = true;
         for timed in &TIMED {
             let (mut theirs, mut ours) = (Vec::new(), Vec::new());
             for _ in 0..rounds {
-                let first = draws.next().is_multiple_of(2);
-                for by_us in [first, !first] {
+                for by_us in draws.both() {
                     if by_us {
                         ours.push(self.ours(timed)?);
                     } else {
@@ -205,9 +201,7 @@ impl Bench {
                     }
                 }
             }
-            let paired = assay_stats::paired_ratio(&theirs, &ours);
-            let told = paired.and_then(|paired| Some((paired.ratio, paired.ci95?)));
-            let (ratio, [low, high]) = told.ok_or("an interval needs three rounds")?;
+            let [ratio, low, high] = bench::ratio(&theirs, &ours)?;
             let agree = low <= 1.0 && 1.0 <= high;
             holds &= agree;
             let _ = writeln!(

@@ -15,10 +15,10 @@ use assay_base::presence::Presence;
 use assay_system::system::execute::{PeakBy, passed};
 use assay_system::system::{Execution, System};
 
-use crate::fio::{Draws, middle};
+use crate::bench::{Draws, middle};
 use crate::lab::Done;
 use crate::options::Options;
-use crate::{build, facts};
+use crate::{bench, facts};
 
 /// Pairs of a round: the medians of a round are one pair of the interval.
 const PAIRS: usize = 25;
@@ -41,7 +41,7 @@ struct Case {
 pub fn run(options: &Options) -> Done<bool> {
     let rounds = options.number("--rounds");
     if cfg!(debug_assertions) {
-        return optimised(rounds, options.has("--write"));
+        return bench::optimised("bench-execute", options, &["--rounds"]);
     }
     let head = facts::lines();
     let mut draws = Draws::new();
@@ -53,21 +53,8 @@ pub fn run(options: &Options) -> Done<bool> {
     }
     real::leave();
     let (page, holds) = page(&head, rounds, &cases)?;
-    println!("{page}");
-    if options.has("--write") {
-        build::write_page("execute.md", &page)?;
-    }
+    bench::keep(options, "execute.md", &page)?;
     Ok(holds)
-}
-
-/// The same chore built as people run the product.
-fn optimised(rounds: usize, write: bool) -> Done<bool> {
-    let rounds = rounds.to_string();
-    let mut words = vec!["run", "--quiet", "--release", "--package", "xtask", "--"];
-    words.extend(["bench-execute", "--rounds", &rounds]);
-    words.extend(write.then_some("--write"));
-    let status = build::cargo(&words).status().map_err(|error| format!("cargo: {error}"))?;
-    Ok(status.success())
 }
 
 impl Case {
@@ -80,8 +67,7 @@ impl Case {
     fn round(&mut self, draws: &mut Draws, kept: bool) -> Done<()> {
         let (mut bare, mut ours, mut whole) = (Vec::new(), Vec::new(), Vec::new());
         for _ in 0..PAIRS {
-            let first = draws.next().is_multiple_of(2);
-            for by_product in [first, !first] {
+            for by_product in draws.both() {
                 if by_product {
                     let began = Instant::now();
                     ours.push(self.by_product()?);
@@ -134,14 +120,6 @@ impl Case {
         let time = began.elapsed().as_secs_f64();
         if status.success() { Ok(time) } else { Err(format!("{:?}: {status}", self.words)) }
     }
-
-    /// Time by the product by the bare loop's, and the ends of its 95 % interval.
-    fn ratio(&self) -> Done<[f64; 3]> {
-        let paired = assay_stats::paired_ratio(&self.bare, &self.ours);
-        let interval = paired.and_then(|paired| Some((paired.ratio, paired.ci95?)));
-        let (ratio, [low, high]) = interval.ok_or("an interval needs three rounds")?;
-        Ok([ratio, low, high])
-    }
 }
 
 fn page(head: &[String], rounds: usize, cases: &[Case]) -> Done<(String, bool)> {
@@ -150,15 +128,17 @@ fn page(head: &[String], rounds: usize, cases: &[Case]) -> Done<(String, bool)> 
          `cargo xtask bench-execute --rounds {rounds}`: a short program by `System::execute` and by a bare loop\n\
          (`posix_spawn`, wait, clock; nothing else), {PAIRS} pairs a round in an order drawn for each pair, one\n\
          round before that to warm up. The ratio is of the medians of each round, ours / bare: geometric mean\n\
-         over the rounds with its 95 % t interval on the log scale. Target: no more than {:.2}.\n\n{}\n\n\
-         | program | bare, ms | ours, ms | ratio | 95 % interval | with all before and after, ms | peak of memory by |\n\
-         |---|---|---|---|---|---|---|\n",
+         over the rounds with its 95 % t interval on the log scale. Target: no more than {:.2}.\n\n{}\n\n{}",
         1.0 + MOST_COST,
-        head.join("\n")
+        head.join("\n"),
+        bench::table(
+            "program | bare, ms | ours, ms | ratio | 95 % interval | with all before and after, ms | \
+             peak of memory by"
+        )
     );
     let mut holds = true;
     for case in cases {
-        let [ratio, low, high] = case.ratio()?;
+        let [ratio, low, high] = bench::ratio(&case.bare, &case.ours)?;
         holds &= ratio <= 1.0 + MOST_COST;
         // Writing to a String cannot fail.
         let _ = writeln!(

@@ -12,11 +12,11 @@ use std::sync::atomic::AtomicBool;
 
 use assay_load::{FileAct, FileJob, FileSync, FileTree, Pattern};
 
-use crate::fio::{Draws, middle};
+use crate::bench::{Draws, middle};
 use crate::lab::volume::{Filesystem, Volume};
 use crate::lab::{Done, call, has, is_root};
 use crate::options::Options;
-use crate::{build, facts};
+use crate::{bench, facts};
 
 const PROGRAM: &str = "bonnie++";
 /// In which bonnie++ counts files.
@@ -68,11 +68,7 @@ pub fn run(options: &Options) -> Done<bool> {
     }
     let rounds = options.number("--rounds");
     if cfg!(debug_assertions) {
-        let mut words = vec!["run", "--quiet", "--release", "--package", "xtask", "--"];
-        let count = rounds.to_string();
-        words.extend(["bench-files", "--rounds", &count]);
-        words.extend(options.has("--write").then_some("--write"));
-        return Ok(build::cargo(&words).status().is_ok_and(|status| status.success()));
+        return bench::optimised("bench-files", options, &["--rounds"]);
     }
     let head = facts::lines();
     // Room for as many inodes as the largest tree has files.
@@ -81,8 +77,7 @@ pub fn run(options: &Options) -> Done<bool> {
     let mut draws = Draws::new();
     for round in 1..=rounds {
         for (tree, rates) in TREES.iter().zip(rates.chunks_mut(3)) {
-            let ours_first = draws.next().is_multiple_of(2);
-            for ours in [ours_first, !ours_first] {
+            for ours in draws.both() {
                 let seed = draws.next();
                 let place = volume.directory();
                 if ours {
@@ -97,10 +92,8 @@ pub fn run(options: &Options) -> Done<bool> {
         println!("round {round} of {rounds}");
     }
     let (page, holds) = page(&head, rounds, &rates)?;
-    println!("\n{page}");
-    if options.has("--write") {
-        build::write_page("small-files.md", &page)?;
-    }
+    println!();
+    bench::keep(options, "small-files.md", &page)?;
     Ok(holds)
 }
 
@@ -176,10 +169,11 @@ fn page(head: &[String], rounds: usize, rates: &[Rates]) -> Done<(String, bool)>
          `cargo xtask bench-files --rounds {rounds}`: trees of {DIRECTORIES} directories, one thread, on one ext4\n\
          file system on a loop device over a file in memory; {rounds} rounds, in each of which every tree is made,\n\
          gone through and taken away by both, in an order drawn for each pair. The ratio is ours / bonnie++:\n\
-         geometric mean of the paired ratios with its 95 % t interval on the log scale.\n\n{}\n\n\
-         | tree | phase | ours, files/s | bonnie++, files/s | ratio | 95 % interval | within 0.8 to 1.25 |\n\
-         |---|---|---|---|---|---|---|\n",
-        head.join("\n")
+         geometric mean of the paired ratios with its 95 % t interval on the log scale.\n\n{}\n\n{}",
+        head.join("\n"),
+        bench::table(
+            "tree | phase | ours, files/s | bonnie++, files/s | ratio | 95 % interval | within 0.8 to 1.25"
+        )
     );
     let mut holds = true;
     for (tree, rates) in TREES.iter().zip(rates.chunks(3)) {
@@ -197,9 +191,7 @@ fn page(head: &[String], rounds: usize, rates: &[Rates]) -> Done<(String, bool)>
                 );
                 continue;
             };
-            let paired = assay_stats::paired_ratio(&theirs, ours);
-            let interval = paired.and_then(|paired| Some((paired.ratio, paired.ci95?)));
-            let (ratio, [low, high]) = interval.ok_or("an interval needs three rounds")?;
+            let [ratio, low, high] = bench::ratio(&theirs, ours)?;
             let alike = low >= ALIKE[0] && high <= ALIKE[1];
             holds &= alike;
             let _ = writeln!(

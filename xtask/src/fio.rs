@@ -11,14 +11,15 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use assay_load::{EngineKind, Job, Mix, Pattern, Target};
 
+use crate::bench::{Draws, middle};
 use crate::lab::volume::{Filesystem, Volume};
 use crate::lab::{Done, call, has, is_root};
 use crate::options::Options;
-use crate::{build, facts};
+use crate::{bench, facts};
 
 const FILE_BYTES: u64 = 256 << 20;
 const RAMP: Duration = Duration::from_secs(1);
@@ -54,7 +55,7 @@ pub fn run(options: &Options) -> Done<bool> {
     }
     let (rounds, seconds) = (options.number("--rounds"), options.number("--seconds"));
     if cfg!(debug_assertions) {
-        return optimised(rounds, seconds, options.has("--write"));
+        return bench::optimised("bench-fio", options, &["--rounds", "--seconds"]);
     }
     let head = facts::lines();
     let time = Duration::from_secs(seconds as u64);
@@ -64,8 +65,7 @@ pub fn run(options: &Options) -> Done<bool> {
     let mut rates = vec![Rates::default(); CASES.len()];
     for round in 1..=rounds {
         for (case, rates) in CASES.iter().zip(&mut rates) {
-            let ours_first = draws.next().is_multiple_of(2);
-            for ours in [ours_first, !ours_first] {
+            for ours in draws.both() {
                 let seed = draws.next();
                 let rate = if ours {
                     ours_run(case, &file, time, seed)
@@ -85,21 +85,9 @@ pub fn run(options: &Options) -> Done<bool> {
         }
     }
     let (page, holds) = page(&head, rounds, time, &rates)?;
-    println!("\n{page}");
-    if options.has("--write") {
-        build::write_page("fio-comparison.md", &page)?;
-    }
+    println!();
+    bench::keep(options, "fio-comparison.md", &page)?;
     Ok(holds)
-}
-
-/// The same chore built as people run the product: an engine with debug checks is no engine.
-fn optimised(rounds: usize, seconds: usize, write: bool) -> Done<bool> {
-    let (rounds, seconds) = (rounds.to_string(), seconds.to_string());
-    let mut words = vec!["run", "--quiet", "--release", "--package", "xtask", "--", "bench-fio"];
-    words.extend(["--rounds", &rounds, "--seconds", &seconds]);
-    words.extend(write.then_some("--write"));
-    let status = build::cargo(&words).status().map_err(|error| format!("cargo: {error}"))?;
-    Ok(status.success())
 }
 
 impl Case {
@@ -202,10 +190,10 @@ fn page(head: &[String], rounds: usize, time: Duration, rates: &[Rates]) -> Done
         head.join("\n"),
         version.trim()
     );
-    page.push_str("| case | ours, IOPS | fio, IOPS | ratio | 95 % interval | verdict |\n|---|---|---|---|---|---|\n");
+    page.push_str(&bench::table("case | ours, IOPS | fio, IOPS | ratio | 95 % interval | verdict"));
     let mut holds = true;
     for (case, rates) in CASES.iter().zip(rates) {
-        let [ratio, low, high] = paired(rates)?;
+        let [ratio, low, high] = bench::ratio(&rates.fio, &rates.ours)?;
         let verdict = verdict(low, high);
         holds &= verdict != FAILS;
         let (ours, fio) = (middle(&rates.ours), middle(&rates.fio));
@@ -242,42 +230,6 @@ fn verdict(low: f64, high: f64) -> &'static str {
         "faster"
     } else {
         FAILS
-    }
-}
-
-/// Their median.
-pub fn middle(values: &[f64]) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    sorted[sorted.len() / 2]
-}
-
-/// Geometric mean of ours / fio and the ends of its 95 % t interval.
-fn paired(rates: &Rates) -> Done<[f64; 3]> {
-    let paired = assay_stats::paired_ratio(&rates.fio, &rates.ours);
-    let interval = paired.and_then(|paired| Some((paired.ratio, paired.ci95?)));
-    let (ratio, [low, high]) =
-        interval.ok_or("an interval needs three rounds and rates above zero")?;
-    Ok([ratio, low, high])
-}
-
-/// Draws that differ from run to run (SplitMix64 from the clock): the order needs no more.
-pub struct Draws(u64);
-
-impl Draws {
-    /// Begins with the clock.
-    pub fn new() -> Self {
-        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-        Self(now.map_or(1, |time| time.as_nanos() as u64))
-    }
-
-    /// The next one.
-    pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut word = self.0;
-        word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        word ^ (word >> 31)
     }
 }
 

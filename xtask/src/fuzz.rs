@@ -11,7 +11,7 @@ use std::time::Instant;
 use crate::lab::Done;
 use crate::lab::fuzz::{self, HANGS, LONGEST, Ran, Reader, SLOW};
 use crate::options::Options;
-use crate::{build, facts};
+use crate::{bench, build, facts};
 use readers::READERS;
 
 /// Inputs in all.
@@ -58,12 +58,10 @@ pub fn run(options: &Options) -> Done<bool> {
     let only = options.text("--only").map(|only| format!("--only {only} "));
     let call = format!("{}--count {count} --seed {seed}", only.unwrap_or_default());
     let page = page(&head, &call, &rows, peak);
-    println!("\n{page}");
-    if options.has("--write") {
-        // A part has a page of its own beside that of all.
-        let name = options.text("--only").map(|only| format!("fuzz-{}.md", only.replace('/', "-")));
-        build::write_page(name.as_deref().unwrap_or("fuzz.md"), &page)?;
-    }
+    // A part has a page of its own beside that of all.
+    let name = options.text("--only").map(|only| format!("fuzz-{}.md", only.replace('/', "-")));
+    println!();
+    bench::keep(options, name.as_deref().unwrap_or("fuzz.md"), &page)?;
     Ok(rows.iter().all(|row| row.ran.findings.is_empty()) && peak <= MOST_BYTES)
 }
 
@@ -117,10 +115,9 @@ fn page(head: &[String], call: &str, rows: &[Row], peak: u64) -> String {
         HANGS.as_secs(),
         head.join("\n")
     );
-    page.push_str(
-        "| reader | reads with | fixtures | inputs | accepted | did harm | slowest | longest | time |\n\
-         |---|---|---|---|---|---|---|---|---|\n",
-    );
+    page.push_str(&bench::table(
+        "reader | reads with | fixtures | inputs | accepted | did harm | slowest | longest | time",
+    ));
     for Row { reader, seeds, ran, seconds } in rows {
         // Writing to a string cannot fail.
         let _ = writeln!(

@@ -10,7 +10,7 @@ use assay_base::draws::Draws;
 
 use crate::lab::{Done, Scratch};
 use crate::options::Options;
-use crate::{build, facts};
+use crate::{bench, build, facts};
 
 /// Shapes of a table of about 10,000 trials: arms of each factor, workloads, replicates.
 const SHAPES: &[(&str, &[u32], u32, u32)] = &[
@@ -40,27 +40,18 @@ pub fn run(options: &Options) -> Done<bool> {
     }
     let mut page = format!(
         "# Import of 10,000 trials\n\n`cargo xtask bench-import --rounds {rounds}`, release build, \
-         from the start of the program to its end.\n\n{}\n\n| table | trials | median | slowest | wanted |\n\
-         |---|---|---|---|---|\n",
-        facts::lines().join("\n")
+         from the start of the program to its end.\n\n{}\n\n{}",
+        facts::lines().join("\n"),
+        bench::table("table | trials | median | slowest | wanted")
     );
-    for (((name, ..), (_, trials)), own) in SHAPES.iter().zip(&files).zip(&mut times) {
-        own.sort();
-        let shown = |time: Duration| format!("{:.0} ms", time.as_secs_f64() * 1e3);
-        let (middle, slowest) = (own[own.len() / 2], own[own.len() - 1]);
+    for (((name, ..), (_, trials)), own) in SHAPES.iter().zip(&files).zip(&times) {
+        let [middle, slowest] = bench::middle_and_slowest(own).map(|seconds| seconds * 1e3);
         // Writing to a String cannot fail.
-        let _ = writeln!(
-            page,
-            "| {name} | {trials} | {} | {} | under 1 s |",
-            shown(middle),
-            shown(slowest)
-        );
+        let _ =
+            writeln!(page, "| {name} | {trials} | {middle:.0} ms | {slowest:.0} ms | under 1 s |");
     }
     page.push_str(&large(&binary, scratch.path())?);
-    println!("{page}");
-    if options.has("--write") {
-        build::write_page("import.md", &page)?;
-    }
+    bench::keep(options, "import.md", &page)?;
     Ok(true)
 }
 

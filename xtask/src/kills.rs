@@ -1,12 +1,11 @@
 //! `cargo xtask kills`: a study that changes the machine, killed at random moments.
 
-use std::fmt::Write;
 use std::path::Path;
 
 use crate::lab::kills::{self, Kills};
 use crate::lab::{Done, is_root};
 use crate::options::Options;
-use crate::{build, facts};
+use crate::{bench, facts};
 
 /// The moments are drawn from this.
 const SEED: u64 = 20_261_120;
@@ -115,28 +114,20 @@ pub fn recorded(
     }
     let count = options.number("--count") as u32;
     let head = facts::lines().join("\n");
-    let binary = match options.text("--program") {
-        Some(program) => std::path::PathBuf::from(program),
-        None => build::release_binary()?,
-    };
+    let (binary, _) = bench::program(options)?;
     let mut lines = Vec::new();
     let page = take(&binary, count, &mut |line| {
         println!("{line}");
         lines.push(line.to_owned());
     })?;
     let page = page.replace(FACTS, &head) + &format!("\n```text\n{}\n```\n", lines.join("\n"));
-    println!("\n{page}");
-    if options.has("--write") {
-        build::write_page(name, &page)?;
-    }
+    println!();
+    bench::keep(options, name, &page)?;
     Ok(true)
 }
 
 fn page(subject: &Subject, count: u32, kills: &Kills) -> String {
     let Subject { name, told, .. } = subject;
-    let mut page = format!(
-        "{told}\n\n- command: `cargo xtask kills --only {name} --count {count}`\n{FACTS}\n\n"
-    );
     let rows = [
         ("runs killed before their end", Some(kills.killed)),
         ("runs that had ended by themselves", Some(kills.ended)),
@@ -145,12 +136,10 @@ fn page(subject: &Subject, count: u32, kills: &Kills) -> String {
         ("finished trials that had to be there, and were", kills.trials),
         ("studies gone on with to their end", kills.resumed),
     ];
-    page.push_str("| what | count |\n|---|---|\n");
-    for (what, number) in rows {
-        if let Some(number) = number {
-            // Writing to a string cannot fail.
-            let _ = writeln!(page, "| {what} | {number} |");
-        }
-    }
-    page
+    let counted: Vec<(&str, u32)> =
+        rows.into_iter().filter_map(|(what, number)| Some((what, number?))).collect();
+    let counted = bench::counts(&counted);
+    format!(
+        "{told}\n\n- command: `cargo xtask kills --only {name} --count {count}`\n{FACTS}\n\n{counted}"
+    )
 }

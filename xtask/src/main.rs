@@ -4,9 +4,11 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "printing is what a chore is for")]
 
 mod architecture;
+mod bench;
 mod bpf;
 mod browser;
 mod build;
+mod bundle;
 mod clean_checks;
 mod collection;
 mod commands;
@@ -211,7 +213,7 @@ const COMMANDS: &[Command] = &[
     Command {
         name: "host-cache",
         usage: "[--starts N] [--program FILE] [--write]",
-        summary: "what rule host-cache says in guests whose drives are cached in each way (QEMU)",
+        summary: "what the rules host-cache and cached say in guests whose drives are cached in each way (QEMU)",
         flags: &["--write"],
         numbers: &[("--starts", 20)],
         words: &["--program"],
@@ -288,6 +290,15 @@ const COMMANDS: &[Command] = &[
         numbers: &[("--rounds", 5)],
         words: &[],
         run: Chore(collection::run),
+    },
+    Command {
+        name: "bench-bundle",
+        usage: "[--rounds N] [--trials N] [--files N] [--program FILE] [--write]",
+        summary: "time of `assay import` for a whole result of some megabytes with up to 50,000 files, in memory and on the drive",
+        flags: &["--write"],
+        numbers: &[("--rounds", 3), ("--trials", 2_400), ("--files", 40_000)],
+        words: &["--program"],
+        run: Chore(bundle::run),
     },
     Command {
         name: "startup",

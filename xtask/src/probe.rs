@@ -15,11 +15,11 @@ use std::time::Duration;
 use assay_load::{EngineKind, Job, Mix, Pattern, Target};
 use assay_sys::{BlockTrace, TraceMeans};
 
-use crate::fio::{Draws, middle};
+use crate::bench::{Draws, middle};
 use crate::lab::volume::{Filesystem, Volume};
 use crate::lab::{Done, LoopDevice, is_root};
 use crate::options::Options;
-use crate::{build, facts};
+use crate::{bench, facts};
 
 const MEBIBYTES: u64 = 256;
 const RAMP: Duration = Duration::from_millis(200);
@@ -48,7 +48,7 @@ pub fn run(options: &Options) -> Done<bool> {
     }
     let (pairs, time) = (options.number("--rounds"), options.number("--milliseconds"));
     if cfg!(debug_assertions) {
-        return optimised(pairs, time, options.has("--write"));
+        return bench::optimised("bench-probe", options, &["--rounds", "--milliseconds"]);
     }
     let head = facts::lines();
     let volume = Volume::new(Filesystem::Tmpfs, MEBIBYTES + 64)?;
@@ -61,8 +61,7 @@ pub fn run(options: &Options) -> Done<bool> {
     let mut cases = cases(number);
     for pair in 1..=pairs {
         for case in &mut cases {
-            let first = draws.next().is_multiple_of(2);
-            for on in [first, !first] {
+            for on in draws.both() {
                 case.measure(&device, number, time, draws.next(), on)?;
             }
         }
@@ -70,21 +69,9 @@ pub fn run(options: &Options) -> Done<bool> {
     }
     let programs = programs(&device, number, time)?;
     let (page, holds) = page(&head, pairs, time, &cases, &programs)?;
-    println!("\n{page}");
-    if options.has("--write") {
-        build::write_page("block-latency.md", &page)?;
-    }
+    println!();
+    bench::keep(options, "block-latency.md", &page)?;
     Ok(holds)
-}
-
-/// The same chore built as people run the product.
-fn optimised(pairs: usize, time: usize, write: bool) -> Done<bool> {
-    let (pairs, time) = (pairs.to_string(), time.to_string());
-    let mut words = vec!["run", "--quiet", "--release", "--package", "xtask", "--", "bench-probe"];
-    words.extend(["--rounds", &pairs, "--milliseconds", &time]);
-    words.extend(write.then_some("--write"));
-    let status = build::cargo(&words).status().map_err(|error| format!("cargo: {error}"))?;
-    Ok(status.success())
 }
 
 /// Both depths by each way that this kernel offers; says which it does not.
@@ -134,14 +121,6 @@ impl Case {
         self.counted += totals.devices[0][0].requests;
         self.lost += totals.lost_events;
         Ok(())
-    }
-
-    /// Rate with the probe by rate without it, and the ends of its 95 % interval.
-    fn ratio(&self) -> Done<[f64; 3]> {
-        let paired = assay_stats::paired_ratio(&self.off, &self.on);
-        let interval = paired.and_then(|paired| Some((paired.ratio, paired.ci95?)));
-        let (ratio, [low, high]) = interval.ok_or("an interval needs three pairs")?;
-        Ok([ratio, low, high])
     }
 
     const fn name(&self) -> &'static str {
@@ -212,10 +191,12 @@ fn page(
         1.0 - MOST_COST,
         head.join("\n")
     );
-    page.push_str("| means | depth | without, IOPS | with, IOPS | ratio | 95 % interval | counted | lost events |\n|---|---|---|---|---|---|---|---|\n");
+    page.push_str(&bench::table(
+        "means | depth | without, IOPS | with, IOPS | ratio | 95 % interval | counted | lost events",
+    ));
     let mut holds = true;
     for case in cases {
-        let [ratio, low, high] = case.ratio()?;
+        let [ratio, low, high] = bench::ratio(&case.off, &case.on)?;
         holds &= case.depth == 1 || case.means == TraceMeans::Tracefs || ratio >= 1.0 - MOST_COST;
         // Those of the ramp are counted too.
         let whole = if case.counted >= case.read { "all" } else { "NOT ALL" };
@@ -242,8 +223,9 @@ fn told(programs: &[(String, u64, u64)]) -> String {
         return "The kernel did not count what the programs cost.\n".to_owned();
     }
     let mut text = "\nWhat each program takes, by the kernel (`kernel.bpf_stats_enabled`, whose own two looks at the \
-                    clock are in it), depth 32:\n\n| program | runs | ns each |\n|---|---|---|\n"
+                    clock are in it), depth 32:\n\n"
         .to_owned();
+    text.push_str(&bench::table("program | runs | ns each"));
     for (name, runs, ns) in ran {
         let _ = writeln!(text, "| {name} | {runs} | {:.0} |", *ns as f64 / *runs as f64);
     }

@@ -10,7 +10,7 @@ use crate::lab::Done;
 use crate::lab::home::Home;
 use crate::lab::server::Server;
 use crate::options::Options;
-use crate::{build, facts};
+use crate::{bench, facts};
 
 /// No study takes longer.
 const LIMIT: Duration = Duration::from_secs(3600);
@@ -24,15 +24,12 @@ const FACTORS: &str = "[factors]\n\
     depth = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 18, 20, 22, 24, 28, 32, 64]\n\
     size = [\"4 KiB\", \"8 KiB\", \"16 KiB\", \"32 KiB\", \"64 KiB\"]\n";
 /// Trials of one replicate.
-const EACH: usize = 400;
+pub const EACH: usize = 400;
 
 /// Measures and prints.
 pub fn run(options: &Options) -> Done<bool> {
     let head = facts::lines();
-    let (binary, build) = match options.text("--program") {
-        Some(path) => (PathBuf::from(path), "the program that was named"),
-        None => (build::release_binary()?, "release build"),
-    };
+    let (binary, build) = bench::program(options)?;
     let replicates = options.number("--trials").div_ceil(EACH);
     let count = options.number("--results");
     let home = Home::new(&binary.display().to_string(), "bench-serve");
@@ -73,29 +70,14 @@ pub fn run(options: &Options) -> Done<bool> {
     }
     let most = server.most_memory();
     server.stop();
-    println!("{page}");
-    if options.has("--write") {
-        build::write_page("serve.md", &page)?;
-    }
+    bench::keep(options, "serve.md", &page)?;
     println!("xtask: {most} bytes at most, {MOST_MEMORY} allowed");
     Ok(most < MOST_MEMORY)
 }
 
 /// A study that has run, by its directory.
-fn study(home: &Home, replicates: usize) -> Done<PathBuf> {
-    let mut text = format!("{STUDY}replicates = {replicates}\n{FACTORS}");
-    for (name, pattern, mix) in [
-        ("sequential-read", "sequential", "read"),
-        ("sequential-write", "sequential", "write"),
-        ("random-read", "random", "read"),
-        ("random-write", "random", "write"),
-    ] {
-        let _ = write!(
-            text,
-            "[[workload]]\nname = \"{name}\"\nio = {{ pattern = \"{pattern}\", mix = \"{mix}\", \
-             size = \"4 KiB\", time = \"200 ms\" }}\n"
-        );
-    }
+pub fn study(home: &Home, replicates: usize) -> Done<PathBuf> {
+    let text = format!("{STUDY}replicates = {replicates}\n{FACTORS}{}", bench::accesses());
     let file = home.file("study.toml", text);
     let ended = home.assay.run(&["run", &file, "--quiet"], LIMIT)?;
     if ended.code != 0 {

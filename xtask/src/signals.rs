@@ -1,7 +1,6 @@
 //! `cargo xtask signals`: every study that changes the machine, ended by impatient hands.
 
-use std::fmt::Write;
-
+use crate::bench;
 use crate::kills::{FACTS, recorded};
 use crate::lab::Done;
 use crate::lab::kills::hands::{self, Endings};
@@ -18,7 +17,15 @@ pub fn run(options: &Options) -> Done<bool> {
 }
 
 fn page(count: u32, endings: &Endings) -> String {
-    let mut page = format!(
+    let rows = [
+        ("ended before the first signal came", endings.by_itself),
+        ("asked when the last trial had ended, the result is complete", endings.too_late),
+        ("asked to end, everything put back by then", endings.asked),
+        ("ended at once by a third signal, put back by `assay restore`", endings.at_once),
+        ("killed, put back by `assay restore`", endings.killed),
+        ("of the last two, where there was something to put back", endings.put_back),
+    ];
+    format!(
         "# Impatient hands\n\n\
          Every shipped study that changes the machine, on a loop device that it makes (`--lab`), ended by\n\
          one to three signals (INT, TERM, HUP, QUIT, in a quarter of the runs KILL as the last), the\n\
@@ -28,20 +35,7 @@ fn page(count: u32, endings: &Endings) -> String {
          exit code 4, `assay restore` is named and puts everything back, as it does after KILL; a\n\
          second recovery finds nothing to do. Compared with before are settings of devices, `/proc/sys/vm`,\n\
          mounts, loop devices, partitions, files and journals; at the first difference the script ends with\n\
-         an error and writes no page.\n\n{FACTS}\n\n"
-    );
-    let rows = [
-        ("ended before the first signal came", endings.by_itself),
-        ("asked when the last trial had ended, the result is complete", endings.too_late),
-        ("asked to end, everything put back by then", endings.asked),
-        ("ended at once by a third signal, put back by `assay restore`", endings.at_once),
-        ("killed, put back by `assay restore`", endings.killed),
-        ("of the last two, where there was something to put back", endings.put_back),
-    ];
-    page.push_str("| what | count |\n|---|---|\n");
-    for (what, number) in rows {
-        // Writing to a string cannot fail.
-        let _ = writeln!(page, "| {what} | {number} |");
-    }
-    page
+         an error and writes no page.\n\n{FACTS}\n\n{}",
+        bench::counts(&rows)
+    )
 }

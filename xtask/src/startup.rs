@@ -10,7 +10,7 @@ use crate::lab::process::Assay;
 use crate::lab::volume::{Filesystem, Volume};
 use crate::lab::{Done, is_root};
 use crate::options::Options;
-use crate::{build, facts};
+use crate::{bench, build, facts};
 
 const STARTS: usize = 50;
 const LIMIT: Duration = Duration::from_secs(150);
@@ -53,15 +53,12 @@ pub fn run(options: &Options) -> Done<bool> {
         "# Start and memory\n\n`cargo xtask startup`, release build.\n\n{}\n\n",
         head.join("\n")
     );
-    page.push_str("| what | measured | wanted |\n|---|---|---|\n");
+    page.push_str(&bench::table("what | measured | wanted"));
     for (what, measured, wanted) in rows {
         // Writing to a String cannot fail.
         let _ = writeln!(page, "| {what} | {measured} | {wanted} |");
     }
-    println!("{page}");
-    if options.has("--write") {
-        build::write_page("startup.md", &page)?;
-    }
+    bench::keep(options, "startup.md", &page)?;
     Ok(true)
 }
 

@@ -2,11 +2,15 @@
 //! drawn of them, and sentences with what they are about. The kind makes it of what it found; analysis and
 //! report walk it and know no kind.
 
+mod timeline;
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
 use crate::quantity::units::show;
+
+pub use timeline::{DrawnAmount, Timeline, TimelineFigure, TimelinePhase};
 
 /// Levels of the factors by name.
 pub type Levels = BTreeMap<String, String>;
@@ -31,6 +35,9 @@ pub struct Exhibit {
     /// Of trials that others recorded: who says what they say, in the place of a trust that no rule could
     /// judge. They are shown as a study is, however few groups they have.
     pub recorded: Option<String>,
+    /// The row that the table comes to, where it comes to one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub best: Option<BestRow>,
 }
 
 impl Exhibit {
@@ -38,6 +45,17 @@ impl Exhibit {
     pub fn of_table(table: Table) -> Self {
         Self { table, ..Self::default() }
     }
+}
+
+/// The row that a table comes to, with what follows from it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BestRow {
+    /// The row.
+    pub of: Subject,
+    /// What is said of it, behind its name.
+    pub text: String,
+    /// Lines below that, such as commands to type.
+    pub lines: Vec<String>,
 }
 
 /// A workload under one arm.
@@ -89,25 +107,36 @@ impl Column {
 pub enum Unit {
     /// There are none.
     Words,
+    /// There are none, but words that stand for a number.
+    Grade,
     /// How many.
     Count,
     /// Bytes.
     Bytes,
     /// Bytes per second.
     BytesPerS,
+    /// Bits per second.
+    BitsPerS,
     /// Seconds.
     Seconds,
+    /// Nanoseconds.
+    Nanoseconds,
+    /// A part of one.
+    Share,
 }
 
 impl Unit {
     /// A number with its unit.
     pub fn text(self, value: f64) -> String {
         match self {
-            Self::Words => show::three_digits(value),
+            Self::Words | Self::Grade => show::three_digits(value),
             Self::Count => show::count(value as u64),
             Self::Bytes => show::bytes(value as u64),
             Self::BytesPerS => show::rate(value),
+            Self::BitsPerS => show::bit_rate(value),
             Self::Seconds => show::duration(value * 1e9),
+            Self::Nanoseconds => show::duration(value),
+            Self::Share => show::share(value),
         }
     }
 }
@@ -154,6 +183,11 @@ pub enum Value {
 }
 
 impl Value {
+    /// A number, where there is one.
+    pub fn number(number: Option<f64>) -> Self {
+        number.map_or(Self::Nothing, Self::Number)
+    }
+
     /// An interval, where there is one.
     pub fn between(ends: Option<[f64; 2]>) -> Self {
         ends.map_or(Self::Nothing, Self::Between)
@@ -289,6 +323,11 @@ mod tests {
         assert_eq!(written(Value::Number(1024.0), Unit::Bytes), some("1 KiB"));
         assert_eq!(written(Value::Number(1024.0), Unit::Count), some("1,024"));
         assert_eq!(written(Value::Number(2_097_152.0), Unit::BytesPerS), some("2 MiB/s"));
+        assert_eq!(written(Value::Number(4e6), Unit::BitsPerS), some("4 Mbit/s"));
+        assert_eq!(written(Value::number(Some(2e6)), Unit::Nanoseconds), some("2 ms"));
+        assert_eq!(written(Value::number(Some(0.1)), Unit::Share), some("10 %"));
+        assert_eq!(written(Value::number(None), Unit::Share), None);
+        assert_eq!(written(Value::Words("A+".to_owned()), Unit::Grade), some("A+"));
         assert_eq!(
             written(Value::Words("every block".to_owned()), Unit::Count),
             some("every block")
@@ -348,12 +387,21 @@ mod tests {
                 notes: Vec::new(),
             }],
             beside: None,
-            sentences: vec![Sentence { about, text: "It holds it.".to_owned() }],
+            sentences: vec![Sentence { about: about.clone(), text: "It holds it.".to_owned() }],
             leads: true,
             recorded: None,
+            best: Some(BestRow {
+                of: about,
+                text: "holds most. Say:".to_owned(),
+                lines: vec!["hold".to_owned()],
+            }),
         };
         let text = serde_json::to_string(&own).unwrap();
         assert_eq!(serde_json::from_str::<Exhibit>(&text).unwrap(), own);
+        let plain = Exhibit { best: None, ..own };
+        let text = serde_json::to_string(&plain).unwrap();
+        assert!(!text.contains("best"), "{text}");
+        assert_eq!(serde_json::from_str::<Exhibit>(&text).unwrap(), plain);
         assert!(Exhibit::default().table.rows.is_empty(), "nothing is shown of itself");
     }
 }

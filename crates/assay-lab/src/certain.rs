@@ -166,10 +166,19 @@ fn equal(document: &Value, cells: &[Value]) -> Result<usize, String> {
             same("a mean", &one["means"][at], key, None)?;
         }
     }
+    for one in list(document, "ranks") {
+        for place in list(one, "places") {
+            let name = |key: &str| one[key].as_str().unwrap_or_default().to_owned();
+            let own = (name("workload"), place["arm"].to_string(), name("metric"));
+            same("a place", &place["geometric_mean"], &own, None)?;
+        }
+    }
     for one in list(document, "capacity") {
         same("held", &one["held_bytes"], &key(one, "arm", "capacity_held_bytes"), None)?;
     }
     for one in list(document, "sustained") {
+        let own = key(one, "arm", "sustained_bytes_per_s");
+        same("a rate of all", &one["several"]["sustained_bytes_per_s"], &own, None)?;
         let levels = list(&one["course"], "levels");
         for (metric, level) in
             [("burst_bytes_per_s", levels.first()), ("sustained_bytes_per_s", levels.last())]
@@ -420,6 +429,17 @@ mod tests {
             document_of(&json!({"cells": [cell], "ranks": [rank]}))
         };
         assert!(rank("A is first.").is_err() && rank("A is first (suspect numbers).").is_ok());
+        let placed = |number: f64| {
+            let cell = json!({
+                "workload": "w", "arm": {"depth": "8"}, "metric": "iops", "n": 1,
+                "geometric_mean": 5.0, "trust": "trusted", "trials": [{"value": 5.0}],
+            });
+            let place = json!({"arm": {"depth": "8"}, "geometric_mean": number});
+            let rank = json!({"workload": "w", "metric": "iops", "text": "A.", "places": [place]});
+            document_of(&json!({"cells": [cell], "ranks": [rank]}))
+        };
+        assert!(placed(5.0).is_ok());
+        assert!(placed(6.0).is_err_and(|error| error.contains("a place of")));
     }
 
     #[test]

@@ -64,6 +64,78 @@ fn write(path: &Path, text: &str) -> std::io::Result<()> {
     fs::write(path, text)
 }
 
+/// JSON as `serde_json::to_string_pretty` writes it, with as much on a line as fits: a fixture is read a row at a time.
+/// Objects of a list begin lines of their own, and what fits on one line stands on one.
+pub fn filled(pretty: &str) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    let mut open: Vec<usize> = Vec::new();
+    for line in pretty.lines() {
+        if opens(line) {
+            open.push(lines.len());
+        }
+        lines.push(line.to_owned());
+        if closes(line)
+            && let Some(from) = open.pop()
+        {
+            let block = lines.split_off(from);
+            lines.extend(closed(block));
+        }
+    }
+    lines.push(String::new());
+    lines.join("\n")
+}
+
+/// Columns, as in the code.
+const WIDEST: usize = 110;
+
+fn opens(line: &str) -> bool {
+    line.ends_with(['{', '['])
+}
+
+fn closes(line: &str) -> bool {
+    line.trim_start().starts_with(['}', ']'])
+}
+
+fn indent(line: &str) -> usize {
+    line.len() - line.trim_start().len()
+}
+
+/// The lines of an object or a list of which each value has been filled.
+fn closed(block: Vec<String>) -> Vec<String> {
+    let whole = on_one_line(&block);
+    if fits(&whole) {
+        return vec![whole];
+    }
+    let inner = block.first().map_or(0, |line| indent(line)) + 2;
+    let mut lines: Vec<String> = Vec::new();
+    let mut may_follow = false;
+    for line in block {
+        let value = line.trim_start();
+        let is_short = indent(&line) == inner && !opens(&line) && !closes(&line);
+        let may_join = is_short && !value.starts_with('{');
+        let joined = lines.last().filter(|_| may_follow && may_join);
+        let joined = joined.map(|last| format!("{last} {value}")).filter(|joined| fits(joined));
+        if let Some(joined) = joined {
+            lines.pop();
+            lines.push(joined);
+        } else {
+            lines.push(line);
+        }
+        may_follow = may_join;
+    }
+    lines
+}
+
+fn fits(line: &str) -> bool {
+    line.chars().count() <= WIDEST
+}
+
+fn on_one_line(block: &[String]) -> String {
+    let [first, values @ .., last] = block else { return block.concat() };
+    let values: Vec<&str> = values.iter().map(|line| line.trim_start()).collect();
+    format!("{first}{}{}", values.join(" "), last.trim_start())
+}
+
 /// The first line that differs, or that one of them ends before the other.
 fn difference(expected: &str, found: &str) -> String {
     let mut pairs = expected.lines().zip(found.lines()).zip(1..);
@@ -105,6 +177,28 @@ mod tests {
         assert_eq!(held(true, &path, "a\nb\n"), Ok(()), "nothing to write");
         let told = held(false, &path, "a\nc\n").unwrap_err();
         assert!(told.contains("page.txt:2:") && told.contains("expected: b"), "{told}");
+    }
+
+    #[test]
+    fn json_is_filled_and_says_the_same() {
+        let row = |n: u32| {
+            format!("    {{\n      \"n\": {n},\n      \"t\": \"{}\"\n    }}", "x".repeat(60))
+        };
+        let text = format!(
+            "{{\n  \"a\": 1,\n  \"b\": [],\n  \"c\": \"[ {{\",\n  \"d\": [\n{},\n{}\n  ],\n  \"e\": {{\n    \
+             \"f\": null\n  }}\n}}",
+            row(1),
+            row(2)
+        );
+        let x = "x".repeat(60);
+        let expected = format!(
+            "{{\n  \"a\": 1, \"b\": [], \"c\": \"[ {{\",\n  \"d\": [\n    {{\"n\": 1, \"t\": \"{x}\"}},\n    \
+             {{\"n\": 2, \"t\": \"{x}\"}}\n  ],\n  \"e\": {{\"f\": null}}\n}}\n"
+        );
+        assert_eq!(filled(&text), expected);
+        // As the fixtures have it, so that writing them again changes nothing.
+        assert_eq!(filled("[\n  1,\n  2\n]"), "[1, 2]\n");
+        assert_eq!(filled("{}"), "{}\n");
     }
 
     #[test]

@@ -14,7 +14,6 @@ mod forum;
 mod grid;
 mod imported;
 mod large;
-mod links;
 mod load;
 mod memory;
 mod micro;

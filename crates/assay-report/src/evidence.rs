@@ -1,11 +1,12 @@
 //! What a page is made of: the findings, and the records behind them that figures are drawn from.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use assay_kinds::work::{Measured, command};
 use assay_machine::probes::block_latency::counts::{self, ClassSpan};
-use assay_study::findings::Findings;
+use assay_study::findings::{Cell, Findings};
 use assay_study::results::environment::Environment;
 use assay_study::results::plan::{Arm, Plan, PlannedWorkload};
 use assay_study::results::record::Repeats;
@@ -118,6 +119,14 @@ impl Evidence {
         self.trials.iter().filter(own)
     }
 
+    /// The trials that the number of a row sums up, in the order of time.
+    pub fn counting(&self, cell: &Cell) -> impl Iterator<Item = &RanTrial> {
+        let counting = cell.counting().into_iter().map(|trial| trial.replicate);
+        let counting: BTreeSet<u32> = counting.collect();
+        let own = self.of_arm(&cell.workload, &cell.arm);
+        own.filter(move |trial| trial.status.counts() && counting.contains(&trial.replicate))
+    }
+
     /// Findings of numbers that no trial of ours stands behind.
     pub fn bare(findings: Findings) -> Self {
         Self {
@@ -170,11 +179,12 @@ fn runs_ns(measured: &Measured) -> Vec<f64> {
     command::Detail::of(measured).map_or_else(Vec::new, |detail| detail.alone_ns().collect())
 }
 
-/// Latencies of those trials of one workload that count, by class: service times as the tool counted
-/// them, and those of the requests of devices.
+/// Latencies of those trials of one workload that its numbers sum up, by class: service times as the tool
+/// counted them, and those of the requests of devices.
 pub fn latencies(plan: &Plan, environment: &Environment, trials: &[&Trial]) -> Vec<Latencies> {
     let mut found: Vec<Latencies> = Vec::new();
-    for trial in trials.iter().filter(|trial| counts(trial, trials)) {
+    let records: Vec<&TrialRecord> = trials.iter().map(|trial| &trial.record).collect();
+    for trial in analysis::counting(&records).into_iter().map(|at| trials[at]) {
         let record = &trial.record;
         let workload = &plan.workloads[record.workload];
         for (class, own) in &trial.latency_ns {
@@ -221,19 +231,4 @@ fn place<'a>(
         found.len() - 1
     });
     &mut found[at]
-}
-
-/// Whether a trial counts: one that was run again makes room for its repeat, as in the cells.
-fn counts(trial: &Trial, trials: &[&Trial]) -> bool {
-    let record = &trial.record;
-    let repeated = |other: &Trial| {
-        other.record.workload == record.workload
-            && other.record.status == Status::Ok
-            && other.record.repeats.is_some_and(|first| first.order == record.order)
-    };
-    match record.status {
-        Status::Ok => true,
-        Status::Disturbed => !trials.iter().any(|other| repeated(other)),
-        Status::Failed | Status::LeadIn => false,
-    }
 }

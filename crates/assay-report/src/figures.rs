@@ -10,7 +10,6 @@ pub mod energy;
 mod exhibits;
 pub mod grid;
 pub mod heat;
-pub mod links;
 pub mod order;
 mod parts;
 pub mod percentiles;
@@ -22,6 +21,7 @@ pub mod surface;
 pub mod sweep;
 #[cfg(test)]
 pub(crate) mod tests;
+mod timeline;
 mod words;
 
 use std::collections::BTreeSet;
@@ -31,7 +31,7 @@ use super::document::{answer, large};
 use super::evidence::Evidence;
 use super::figure::{Axis, Figure, Series};
 use assay_base::catalogue::About;
-use assay_kinds::work;
+use assay_kinds::work::{self, KINDS};
 
 /// What draws figures of one kind.
 pub trait Draws: Sync {
@@ -60,10 +60,15 @@ impl Draws for Drawing {
     }
 }
 
-/// All kinds, in the order of reading; those of what kinds of work tell stand before those of runs.
+/// All kinds, in the order of reading. Those of what kinds of work tell stand before those of runs, those of
+/// their own seconds before those that show what lies behind numbers.
 pub static FIGURES: LazyLock<Vec<&'static dyn Draws>> = LazyLock::new(|| {
     let of_facts = work::figures().map(|figure| figure as &dyn Draws);
-    OF_STUDIES.iter().copied().chain(of_facts).chain(OF_NUMBERS.iter().copied()).collect()
+    let of_seconds = KINDS.iter().filter_map(|kind| kind.shown?.figure);
+    let of_seconds = of_seconds.map(|figure| figure as &dyn Draws);
+    let of_numbers = OF_NUMBERS.iter().copied().chain(of_seconds);
+    let of_studies = OF_STUDIES.iter().copied().chain(of_facts);
+    of_studies.chain(of_numbers).chain(OF_RECORDS.iter().copied()).collect()
 });
 
 static OF_STUDIES: &[&dyn Draws] = &[
@@ -75,12 +80,9 @@ static OF_STUDIES: &[&dyn Draws] = &[
     &energy::ENERGY,
 ];
 
-static OF_NUMBERS: &[&dyn Draws] = &[
-    &runs::RUNS,
-    &bars::BARS,
-    &beside::BESIDE,
-    &grid::GRID,
-    &links::LINKS,
+static OF_NUMBERS: &[&dyn Draws] = &[&runs::RUNS, &bars::BARS, &beside::BESIDE, &grid::GRID];
+
+static OF_RECORDS: &[&dyn Draws] = &[
     &percentiles::PERCENTILES,
     &classes::CLASSES,
     &periods::PERIODS,

@@ -1,4 +1,4 @@
-//! Fixtures: `NAME.json` holds findings, `NAME.80.txt` and `NAME.40.txt` what they look like.
+//! Fixtures: `NAME.json` holds findings, `NAME.80.txt` and `NAME.full.txt` what they look like, some of them narrow.
 //! `UPDATE_EXPECT=1` writes the texts anew. Findings named `study-*` are what the analysis makes of
 //! the measurements in `studies.rs`; `cargo test -p assay -- --ignored studies` writes them anew.
 #![allow(clippy::disallowed_methods, reason = "these tests read and rewrite fixtures")]
@@ -53,9 +53,15 @@ fn read() -> Vec<(String, Findings)> {
 
 /// Names of the findings that stand in files.
 fn in_files() -> Vec<String> {
+    let names = names_of_files("json").into_iter();
+    names.map(|name| name.trim_end_matches(".json").to_owned()).collect()
+}
+
+/// Names of the fixtures with this ending.
+fn names_of_files(ending: &str) -> Vec<String> {
     let entries = std::fs::read_dir(directory()).unwrap().map(|entry| entry.unwrap().path());
-    let findings = entries.filter(|path| path.extension().is_some_and(|end| end == "json"));
-    findings.map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned()).collect()
+    let own = entries.filter(|path| path.extension().is_some_and(|end| end == ending));
+    own.map(|path| path.file_name().unwrap().to_str().unwrap().to_owned()).collect()
 }
 
 fn rendered(findings: &Findings, width: usize, colour: bool) -> String {
@@ -66,21 +72,37 @@ fn in_full(findings: &Findings, width: usize) -> String {
     text::render(&document::with(findings, Detail::Full), width, false)
 }
 
-fn is_study(name: &str) -> bool {
-    name.starts_with("study-")
-}
+/// Which narrow pages stand in files: one of each kind of table. That no page of any width loses a word or sticks out is
+/// asked of all below.
+const NARROW: [(&str, usize); 6] = [
+    ("two-targets", 40),
+    ("mirror", 40),
+    ("places", 40),
+    ("study-two-arms", 50),
+    ("study-compare", 50),
+    ("study-boots", 50),
+];
 
 #[test]
 fn fixtures_look_as_expected() {
     let mut files = Expected::default();
+    let mut names = HashSet::new();
+    let mut hold = |name: String, page: &str| {
+        files.hold(directory().join(&name), page);
+        names.insert(name);
+    };
     for (name, findings) in fixtures() {
-        for width in if is_study(&name) { [80, 50] } else { [80, 40] } {
-            let path = directory().join(format!("{name}.{width}.txt"));
-            files.hold(path, &rendered(&findings, width, false));
-        }
-        files.hold(directory().join(format!("{name}.full.txt")), &in_full(&findings, 80));
+        hold(format!("{name}.80.txt"), &rendered(&findings, 80, false));
+        hold(format!("{name}.full.txt"), &in_full(&findings, 80));
+    }
+    for (name, width) in NARROW {
+        hold(format!("{name}.{width}.txt"), &rendered(&fixture(name), width, false));
     }
     assert!(fixtures().len() >= 3);
+    // A page that nothing is held against would say what was true once.
+    for name in names_of_files("txt") {
+        assert!(names.contains(&name), "{name} is no page of today");
+    }
 }
 
 #[test]

@@ -6,6 +6,7 @@ use assay::cli;
 use assay::real::Real;
 
 fn main() -> ExitCode {
+    cli::hand_over(std::io::stdout(), std::io::stderr());
     let real = Real::new();
     let arguments = match cli::parse(&real, std::env::args_os()) {
         Ok(arguments) => arguments,

@@ -11,7 +11,7 @@ use super::{NAME, need};
 use crate::lab::process::Assay;
 use crate::lab::{Done, Scratch};
 use crate::options::Options;
-use crate::{build, facts};
+use crate::{bench, build, facts};
 
 const LIMIT: Duration = Duration::from_secs(600);
 
@@ -45,9 +45,9 @@ pub fn run(options: &Options) -> Done<bool> {
     let rounds = options.number("--rounds");
     let mut page = format!(
         "# Pages\n\n`cargo xtask bench-pages --rounds {rounds}`, release build, headless Chromium; \
-         simulated studies.\nTimes: median, with the fastest and the slowest round.\n\n{}\n\n\
-         | result | bytes | `assay report` | opened in Chromium | wanted |\n|---|---|---|---|---|\n",
-        head.join("\n")
+         simulated studies.\nTimes: median, with the fastest and the slowest round.\n\n{}\n\n{}",
+        head.join("\n"),
+        bench::table("result | bytes | `assay report` | opened in Chromium | wanted")
     );
     for (name, factors, wanted) in CASES {
         let scratch = Scratch::new(NAME)?;
@@ -72,27 +72,12 @@ pub fn run(options: &Options) -> Done<bool> {
             seconds(opened)
         );
     }
-    println!("{page}");
-    if options.has("--write") {
-        build::write_page("pages.md", &page)?;
-    }
+    bench::keep(options, "pages.md", &page)?;
     Ok(true)
 }
 
 fn study(assay: &Assay, folder: &Path, factors: &str) -> Done<()> {
-    let mut text = format!("{HEAD}{factors}");
-    for (name, pattern, mix) in [
-        ("sequential-read", "sequential", "read"),
-        ("sequential-write", "sequential", "write"),
-        ("random-read", "random", "read"),
-        ("random-write", "random", "write"),
-    ] {
-        let _ = write!(
-            text,
-            "[[workload]]\nname = \"{name}\"\nio = {{ pattern = \"{pattern}\", mix = \"{mix}\", \
-             size = \"4 KiB\", time = \"200 ms\" }}\n"
-        );
-    }
+    let text = format!("{HEAD}{factors}{}", bench::accesses());
     let file = folder.join("study.toml");
     fs::write(&file, text).map_err(|error| error.to_string())?;
     let ended = assay.run(&["run", &file.display().to_string(), "--quiet"], LIMIT)?;

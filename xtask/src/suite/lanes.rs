@@ -13,12 +13,13 @@ use crate::lab::Done;
 
 /// Where a step that is a process finds what the steps share.
 const SHARED: &str = "ASSAY_SUITE";
-/// Priority of what only computes.
+/// Priorities: of what only computes, and of guests, which give way to what is measured beside them.
 const NICE: &str = "19";
+const NICE_OF_GUESTS: &str = "5";
 
 /// Lanes that go on at the same time. What the first one that has steps says is shown at once, of the others when
 /// a step ends.
-pub const BESIDE: [Lane; 3] = [Lane::Alone, Lane::Measures, Lane::Computes];
+pub const BESIDE: [Lane; 4] = [Lane::Alone, Lane::Measures, Lane::Boots, Lane::Computes];
 
 /// What came of all steps.
 pub struct Whole {
@@ -26,6 +27,14 @@ pub struct Whole {
     pub lines: Vec<String>,
     pub well: bool,
     pub cost: Ended,
+}
+
+fn nice(lane: Lane) -> Option<&'static str> {
+    match lane {
+        Lane::Computes => Some(NICE),
+        Lane::Boots => Some(NICE_OF_GUESTS),
+        Lane::First | Lane::Alone | Lane::Measures | Lane::Last => None,
+    }
 }
 
 /// What the steps share, in the process of one of them.
@@ -101,12 +110,13 @@ impl Lanes<'_> {
     fn child(&self, step: &Step) -> Done<(bool, Ended)> {
         let own = std::env::current_exe().map_err(|error| error.to_string())?;
         let later = BESIDE.contains(&step.lane) && self.shown != Some(step.lane);
-        let mut command = if step.lane == Lane::Computes {
-            let mut nice = Command::new("nice");
-            nice.args(["-n", NICE]).arg(own);
-            nice
-        } else {
-            Command::new(own)
+        let mut command = match nice(step.lane) {
+            Some(priority) => {
+                let mut nice = Command::new("nice");
+                nice.args(["-n", priority]).arg(own);
+                nice
+            }
+            None => Command::new(own),
         };
         command.args(["test", self.tier, "--step", step.name]);
         command.env(SHARED, self.shared).stdin(Stdio::null());

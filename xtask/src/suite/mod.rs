@@ -52,6 +52,8 @@ enum Lane {
     /// It computes, beside both, at the lowest priority. Cargo builds for one at a time, so what is compiled for
     /// this machine's tests comes when those of the other lanes run.
     Computes,
+    /// It boots guests, which measure: at the lowest priority they would measure nothing on a busy machine.
+    Boots,
     /// When all else is over.
     Last,
 }
@@ -115,21 +117,7 @@ const STEPS: [Step; 13] = [
         lane: Lane::Measures,
         take: Bench::tests,
     },
-    Step { name: "lab", from: Tier::All, is_lint: false, lane: Lane::Computes, take: Bench::lab },
-    Step {
-        name: "simulated studies",
-        from: Tier::All,
-        is_lint: false,
-        lane: Lane::Computes,
-        take: Bench::simulate,
-    },
-    Step {
-        name: "clippy",
-        from: Tier::All,
-        is_lint: true,
-        lane: Lane::Computes,
-        take: Bench::clippy,
-    },
+    Step { name: "lab", from: Tier::All, is_lint: false, lane: Lane::Boots, take: Bench::lab },
     Step {
         name: "browser",
         from: Tier::All,
@@ -138,11 +126,26 @@ const STEPS: [Step; 13] = [
         take: Bench::browser,
     },
     Step {
+        name: "simulated studies",
+        from: Tier::All,
+        is_lint: false,
+        lane: Lane::Computes,
+        take: Bench::simulate,
+    },
+    Step {
         name: "packages for them",
         from: Tier::All,
         is_lint: false,
         lane: Lane::Computes,
         take: Bench::packages,
+    },
+    // Last of its lane: it knows how to use processors that others have done with.
+    Step {
+        name: "clippy",
+        from: Tier::All,
+        is_lint: true,
+        lane: Lane::Computes,
+        take: Bench::clippy,
     },
     Step {
         name: "skips",

@@ -161,15 +161,7 @@ const fn of_latencies(
     noun: &'static str,
     summary: &'static str,
 ) -> Metric {
-    Metric {
-        name,
-        better,
-        noun,
-        summary,
-        of: Of::Latencies,
-        nature: Nature::Speed,
-        side: Side::Both,
-    }
+    Metric { of: Of::Latencies, ..metric(name, better, noun, summary) }
 }
 
 const fn of_class(
@@ -179,15 +171,7 @@ const fn of_class(
     noun: &'static str,
     summary: &'static str,
 ) -> Metric {
-    Metric {
-        name,
-        better,
-        noun,
-        summary,
-        of: Of::Class { class, what },
-        nature: Nature::Speed,
-        side: Side::Both,
-    }
+    Metric { of: Of::Class { class, what }, ..metric(name, better, noun, summary) }
 }
 
 /// Operations per second.

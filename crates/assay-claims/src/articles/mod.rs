@@ -192,7 +192,7 @@ fn pointers() -> &'static [(Vec<String>, RunIt)] {
     let read = || presets::all().filter_map(|(name, study)| Some((name, study.ok()?)));
     READ.get_or_init(|| {
         let pointer = |(name, study): (&str, Study)| {
-            let run = RunIt { command: Some(command(name, &study)), text: study.title.clone() };
+            let run = run_it(name, &study);
             (study.articles, run)
         };
         read().map(pointer).collect()
@@ -214,17 +214,21 @@ fn measured(text: &Text) -> Measured {
     Measured { title: text.title.to_owned(), measured: text.measured.to_owned(), again }
 }
 
-/// How a preset is run: on devices of its own where it makes file systems or links, on the card that
-/// it is about, in the directory that one is in.
-fn command(name: &str, study: &Study) -> String {
+/// How a preset is run: on devices of its own where it makes file systems or links, in the directory that one
+/// is in. Of one about a card, which is overwritten, the plan alone tells what has to be typed.
+fn run_it(name: &str, study: &Study) -> RunIt {
+    if study.card.is_some() {
+        let text =
+            format!("{}; its plan tells how to run it, and what is lost by that", study.title);
+        return RunIt { command: Some(format!("assay plan {name} /dev/sdX")), text };
+    }
     let place = match () {
-        () if study.card.is_some() => " /dev/sdX --destroy ID",
         () if study.makes_link() || study.links().next().is_some() => " --lab",
         () if makes_layers(study) => " --lab",
         () if study.works_in_directory() => " .",
         () => "",
     };
-    format!("assay run {name}{place}")
+    RunIt { command: Some(format!("assay run {name}{place}")), text: study.title.clone() }
 }
 
 /// The table of places of an article (`000` or `article-000`), with the digits that it prints.

@@ -64,15 +64,7 @@ impl Book {
         for (factor, level) in &place.arm {
             self.level(factor, level);
         }
-        let trial = CellTrial {
-            replicate: 1,
-            order: None,
-            value: Some(value),
-            status: Status::Ok,
-            reason: None,
-            repeats: None,
-            outlier: false,
-        };
+        let trial = CellTrial::bare(1, None, Some(value), Status::Ok);
         let known = Some(value);
         let mut told = vec![because("published", Trust::Trusted, statistic)];
         if !printed.is_empty() {
@@ -258,35 +250,12 @@ fn verdict(better: Better, ratio: f64, p: f64) -> Verdict {
 }
 
 fn comparison(baseline: &Place, place: &Place, ratio: f64, text: String) -> Comparison {
+    let arms = [baseline.arm.clone(), place.arm.clone()];
     Comparison {
-        class_of: None,
-        id: format!("{}:{}:{}", place.workload, place.metric, arm_words(&place.arm)),
-        kind: Kind::Published,
-        workload: place.workload.clone(),
-        metric: place.metric.to_owned(),
-        better: place.better,
         primary: true,
-        baseline: baseline.arm.clone(),
-        arm: place.arm.clone(),
         n: 1,
-        means: None,
-        compared_means: None,
         ratio: Some(ratio),
-        ci95: None,
-        ci95_family: None,
-        ci_equivalence: None,
-        difference: None,
-        sd_log: None,
-        p_holm: None,
-        p_sign_flip: None,
-        verdict: None,
-        withheld: false,
-        within_margin: false,
-        margin: None,
-        replicates_needed: None,
-        would_see: None,
         text,
-        notes: Vec::new(),
-        note_facts: Vec::new(),
+        ..Comparison::bare(Kind::Published, [&place.workload, place.metric], place.better, arms)
     }
 }

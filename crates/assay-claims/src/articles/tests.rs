@@ -75,12 +75,30 @@ fn each_claim_belongs_to_a_text_and_each_table_is_shipped() {
             assert!(titles().any(|known| known == title), "{name}: {title}");
             let mut texts = articles.iter().flat_map(|article| &article.texts);
             let text = texts.find(|text| text.title == *title).unwrap();
-            let run = format!("assay run {name}");
+            let verb = if study.card.is_some() { "plan" } else { "run" };
+            let run = format!("assay {verb} {name}");
             let is_told =
                 |again: &RunIt| again.command.as_ref().is_some_and(|own| own.starts_with(&run));
             assert!(text.again.iter().any(is_told), "{name} is not told at {title}");
         }
     }
+}
+
+/// What a device loses its data by is told by the plan alone.
+#[test]
+fn no_article_tells_to_overwrite_a_device() {
+    let articles = judge(&Library::shipped()).unwrap();
+    let again = articles.iter().flat_map(|article| &article.texts).flat_map(|text| &text.again);
+    let mut cards = 0;
+    for RunIt { command, text } in again {
+        let told = format!("{} {text}", command.as_deref().unwrap_or_default());
+        assert!(!told.contains("--destroy"), "{told}");
+        if told.starts_with("assay plan") {
+            cards += 1;
+            assert!(text.ends_with("its plan tells how to run it, and what is lost by that"));
+        }
+    }
+    assert!(cards > 0);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use assay_base::catalogue::About;
 use assay_base::failure::{Failure, Outcome};
 use assay_base::lines::{self, OpenQuote, Splitter};
-use assay_base::quantity::{Better, Scale};
+use assay_base::quantity::Better;
 use assay_kinds::work::metrics;
 use assay_study::findings::CellTrial;
 use assay_study::findings::measurements::{Measurements, Series};
@@ -286,17 +286,9 @@ impl Table {
         let series = found.into_iter().filter_map(|((workload, place, column), trials)| {
             let Holds::Metric { name, better, primary } = &columns[column].1 else { return None };
             Some(Series {
-                workload: self.workloads[workload].clone(),
-                arm: arm(&self.places[place]),
-                control: false,
-                class_of: None,
-                metric: name.clone(),
-                better: *better,
-                scale: Scale::Ratio,
                 primary: *primary,
                 trials,
-                trust: None,
-                because: Vec::new(),
+                ..Series::bare(&self.workloads[workload], arm(&self.places[place]), name, *better)
             })
         });
         let series = series.collect();
@@ -309,16 +301,11 @@ impl Table {
 }
 
 fn trial(replicate: u32, value: Option<f64>) -> CellTrial {
-    let there = value.is_some();
-    CellTrial {
-        replicate,
-        order: None,
-        value,
-        status: if there { Status::Ok } else { Status::Failed },
-        reason: (!there).then(|| "the table has no number".to_owned()),
-        repeats: None,
-        outlier: false,
+    if value.is_some() {
+        return CellTrial::bare(replicate, None, value, Status::Ok);
     }
+    let reason = Some("the table has no number".to_owned());
+    CellTrial { reason, ..CellTrial::bare(replicate, None, None, Status::Failed) }
 }
 
 /// What was taken for granted.

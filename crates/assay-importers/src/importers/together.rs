@@ -4,7 +4,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use assay_base::failure::{Failure, Outcome};
-use assay_base::quantity::Scale;
 use assay_study::findings::CellTrial;
 use assay_study::findings::measurements::{Measurements, Series};
 use assay_study::results::design::{Design, Factor, Stopping};
@@ -338,18 +337,11 @@ impl All<'_> {
                     if trials.is_empty() {
                         continue;
                     }
+                    let arm = self.arms[arm].clone();
                     series.push(Series {
-                        workload: self.workloads[workload].clone(),
-                        arm: self.arms[arm].clone(),
-                        control: false,
-                        class_of: None,
-                        metric: told.metric.clone(),
-                        better: told.better,
-                        scale: Scale::Ratio,
                         primary: primary.unwrap_or(0) == at,
                         trials,
-                        trust: None,
-                        because: Vec::new(),
+                        ..Series::bare(&self.workloads[workload], arm, &told.metric, told.better)
                     });
                 }
             }
@@ -381,15 +373,8 @@ fn trial(one: &One<'_>, metric: &str) -> Option<CellTrial> {
         };
         value.is_none().then_some(what)
     });
-    Some(CellTrial {
-        replicate: one.replicate,
-        order: one.order,
-        value,
-        status: if reason.is_none() { Status::Ok } else { Status::Failed },
-        reason,
-        repeats: None,
-        outlier: false,
-    })
+    let status = if reason.is_none() { Status::Ok } else { Status::Failed };
+    Some(CellTrial { reason, ..CellTrial::bare(one.replicate, one.order, value, status) })
 }
 
 #[cfg(test)]

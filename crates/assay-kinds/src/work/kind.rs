@@ -4,16 +4,17 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use assay_base::catalogue::About;
-use assay_base::catalogue::keys::Fields;
+use assay_base::catalogue::keys::{Field, Fields, Form, field};
 use assay_base::quantity::{Bytes, Metric, Time};
 use assay_system::system::network::Shaped;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use super::check_option::CheckOption;
 use super::io::Content;
 use super::measured::{Measured, Ran};
 use super::place::{Area, Offer, Run};
-use super::tell::Tells;
+use super::tell::{OwnRule, ShownNumbers, Tells};
 use super::{Background, Planned, Work};
 
 /// A kind of work. The name in its own words is its key in study files: `io = { ... }`.
@@ -34,6 +35,15 @@ pub trait Kind:
     /// Whether it runs programs that a study names: nobody runs those of a stranger's result.
     const RUNS_PROGRAMS: bool = false;
 
+    /// The option of `assay check` that runs its shipped study, where there is one.
+    const CHECK_OPTION: Option<&'static CheckOption> = None;
+
+    /// What it shows of its metrics alone, where it has a table of its own.
+    const SHOWN: Option<&'static ShownNumbers> = None;
+
+    /// Rules of trust about what it alone counts, in the order in which they are told.
+    const RULES: &'static [OwnRule] = &[];
+
     /// Its key with a value, as it would stand in a file.
     const EXAMPLE: &'static str;
 
@@ -47,6 +57,9 @@ pub trait Kind:
         metrics: Self::METRICS,
         judged: Self::JUDGED,
         runs_programs: Self::RUNS_PROGRAMS,
+        check_option: Self::CHECK_OPTION,
+        shown: Self::SHOWN,
+        rules: Self::RULES,
         sample: || Self::sample().into(),
         parameters: || Self::PARAMETERS.iter().map(|own| own.about).collect(),
     };
@@ -64,10 +77,22 @@ pub struct Entry {
     pub judged: &'static [Judged],
     /// Whether it runs programs that a study names.
     pub runs_programs: bool,
+    /// The option of `assay check` that runs its shipped study.
+    pub check_option: Option<&'static CheckOption>,
+    /// What it shows of its metrics alone.
+    pub shown: Option<&'static ShownNumbers>,
+    /// Its own rules of trust.
+    pub rules: &'static [OwnRule],
     /// Some work of this kind.
     pub sample: fn() -> Work,
     /// Its parameters that may be factors.
     pub parameters: fn() -> Vec<Parameter>,
+}
+
+impl fmt::Debug for Entry {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        to.write_str(self.about.name)
+    }
 }
 
 /// A parameter of one kind of work that a study may vary.
@@ -76,6 +101,25 @@ pub struct OwnParameter<K> {
     pub about: Parameter,
     /// Sets it from a level's text; else says in one line what to write instead.
     pub set: fn(&mut K, &str) -> Result<(), String>,
+}
+
+impl<K> OwnParameter<K> {
+    /// One with its name, summary and text.
+    pub const fn new(
+        [name, summary, text]: [&'static str; 3],
+        example: &'static str,
+        is_work: bool,
+        set: fn(&mut K, &str) -> Result<(), String>,
+    ) -> Self {
+        let about = About { name, summary, text };
+        Self { about: Parameter { about, example, is_work }, set }
+    }
+
+    /// Its key in a study file, where it stands for the level that all trials have.
+    pub const fn key(&self, form: Form, example: &'static str) -> Field {
+        let about = self.about.about;
+        field(about.name, form, about.summary, example)
+    }
 }
 
 /// What is known of a parameter everywhere.
@@ -129,6 +173,26 @@ pub struct Touch {
     pub finds: Option<Content>,
     /// Goes past the page cache.
     pub direct: bool,
+}
+
+/// What work that loads a link asks of the network.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LinkNeeds {
+    /// Whether name spaces with a slow link are made for it.
+    pub in_lab: bool,
+    /// Where nobody said to whom the link leads: what to do.
+    pub to_nobody: Option<String>,
+    /// The interface whose way out may be shaped.
+    pub interface: Option<String>,
+    /// Whether it is.
+    pub shaped: bool,
+}
+
+impl LinkNeeds {
+    /// Whether anything of the network is changed that must be put back.
+    pub const fn changes(&self) -> bool {
+        self.in_lab || self.interface.is_some()
+    }
 }
 
 /// The study around a workload, as far as its keys must agree with it.
@@ -185,6 +249,16 @@ pub trait Asks {
 
     /// Takes a level of the arm that it is run under, for the words that name its factor.
     fn take(&mut self, _factor: &str, _level: &str) {}
+
+    /// What it asks of the network, where it loads a link.
+    fn link(&self) -> Option<LinkNeeds> {
+        None
+    }
+
+    /// Moves it into a laboratory that is no device; whether its kind has one.
+    fn move_to_lab(&mut self) -> bool {
+        false
+    }
 
     /// Sets the limit of its memory; whether it has one.
     fn limit_memory(&mut self, _bytes: Bytes) -> bool {

@@ -7,13 +7,13 @@
 //! run), [`Measured`] (what came of it) and [`Facts`] (what a kind tells of that beside its metrics).
 
 pub mod background;
-#[cfg(test)]
-mod certain_tests;
+pub mod check_option;
 mod emptied;
 mod kind;
 pub mod measured;
 pub mod metrics;
 pub mod place;
+mod table;
 pub mod tell;
 
 #[macro_use]
@@ -25,8 +25,8 @@ use assay_base::exhibit::Exhibit;
 
 pub use background::Background;
 pub use kind::{
-    Asks, ByHand, CommandLine, Complaints, Entry, InStudy, Judged, Kind, Needs, OwnParameter,
-    Parameter, Runs, Touch,
+    Asks, ByHand, CommandLine, Complaints, Entry, InStudy, Judged, Kind, LinkNeeds, Needs,
+    OwnParameter, Parameter, Runs, Touch,
 };
 pub use measured::{Claims, Count, Counts, Histograms, Measured, Ran, SeriesRow};
 pub use place::{Area, DirectUse, EngineUse, Medium, Offer, Run};
@@ -159,6 +159,27 @@ mod tests {
             assert_eq!(keys, [kind.about.name]);
             assert_eq!(serde_json::from_value::<Work>(written).unwrap(), work);
         }
+    }
+
+    /// A page finds the rows of a kind by that metric, and knows nothing else of them.
+    #[test]
+    fn what_rows_of_a_kind_are_known_by_no_other_kind_has() {
+        let has = |kind: &&&Entry, name: &str| {
+            kind.metrics.iter().copied().flatten().any(|metric| metric.name == name)
+        };
+        let mut known = 0;
+        for kind in KINDS {
+            let Some(shown) = kind.shown else { continue };
+            let who: Vec<&str> = KINDS
+                .iter()
+                .filter(|other| has(other, shown.known_by))
+                .map(|other| other.about.name)
+                .collect();
+            assert_eq!(who, [kind.about.name]);
+            assert!(shown.figure.is_none_or(|figure| figure.known_by == shown.known_by));
+            known += 1;
+        }
+        assert!(known > 0 && KINDS[0].shown.is_none());
     }
 
     #[test]

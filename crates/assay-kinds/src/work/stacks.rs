@@ -33,6 +33,8 @@ const MOST: Bytes = Bytes(1 << 30);
 const PROCESSES: usize = 20;
 /// A trial is over sooner: this only bounds it.
 const BOUND: Time = Time(10_000_000_000);
+/// What one takes, as long as none has run.
+const USUAL_NS: u64 = 1_500_000_000;
 
 /// Threads with stacks, as a study asks for them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -231,6 +233,11 @@ impl Runs for Planned {
 
     fn ends_by_time(&self) -> bool {
         false
+    }
+
+    fn expected_ns(&self, pilot_ns: u64) -> Option<u64> {
+        // The pilot is a whole trial.
+        Some(if pilot_ns > 0 { pilot_ns } else { USUAL_NS })
     }
 
     fn halved(&self) -> super::Planned {
@@ -441,6 +448,13 @@ mod tests {
     fn threads_run_at_the_same_time() {
         let held = hold(&Fake::new(), 20, 128 * KIB).unwrap();
         assert!(held.before.resident.value().is_none(), "a fake tells no memory");
+    }
+
+    #[test]
+    fn a_trial_takes_what_the_pilot_took_and_not_its_bound() {
+        let planned = Planned { threads: 200, limit_bytes: 256 * KIB };
+        assert_eq!(planned.expected_ns(7), Some(7));
+        assert!(planned.expected_ns(0).unwrap() < BOUND.0 / 4);
     }
 
     #[test]

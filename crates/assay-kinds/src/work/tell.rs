@@ -1,11 +1,15 @@
-//! What a kind of work tells of its own, beside its metrics: facts that findings keep, and how they are
-//! shown. A kind that does has a type for its facts, which its line in `kinds!` names.
+//! What a kind of work tells of its own. Beside its metrics: facts that findings keep, and how they are
+//! shown; a kind that does has a type for its facts, which its line in `kinds!` names. Of its metrics alone:
+//! a table, and a figure. Against them: rules of trust about what it alone counts.
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use assay_base::catalogue::About;
-use assay_base::exhibit::{Exhibit, Subject};
+use assay_base::exhibit::{Exhibit, Subject, Timeline};
 use assay_base::presence::Presence;
+use assay_base::quantity::metric::Nature;
 
-use super::{Facts, Measured};
+use super::{Facts, Judged, Measured, Planned};
 
 /// Work of a kind that tells something of its own.
 pub trait Tells {
@@ -32,9 +36,9 @@ pub struct Seen<'a> {
     pub failed: &'a [Failed<'a>],
     /// What the rules of trust say of the row.
     pub spoken: &'a [Spoken<'a>],
-    /// Of the last trial: the part that came nearest to the temperature from which on it slows down, where
-    /// anybody looked.
-    pub near_limit: Option<&'a Presence<NearLimit>>,
+    /// Of each of those that count: the part that came nearest to the temperature from which on it slows
+    /// down, where anybody looked.
+    pub near_limits: &'a [Option<Presence<NearLimit>>],
 }
 
 /// A trial that has no number.
@@ -129,6 +133,74 @@ pub struct Resting<'a> {
     pub text: &'a mut String,
     /// What stands in its place where they are invalid; none where it is said all the same.
     pub unsaid: Option<&'static str>,
+}
+
+/// What a kind of work shows of its metrics, with no facts beside them.
+#[derive(Clone, Copy, Debug)]
+pub struct ShownNumbers {
+    /// The metric by which its rows are told from all others: no other kind has it.
+    pub known_by: &'static str,
+    /// What is shown of its rows.
+    pub exhibit: fn(&StudyNumbers<'_>) -> Exhibit,
+    /// What is drawn of their seconds, where anything is.
+    pub figure: Option<&'static OwnFigure>,
+}
+
+/// The numbers of a study, as far as a kind of work hears of them.
+#[derive(Clone, Debug, Default)]
+pub struct StudyNumbers<'a> {
+    /// The rows of the kind, in the order of the study.
+    pub rows: Vec<NumberedRow<'a>>,
+    /// Metrics of which anything in the study has a number.
+    pub known: BTreeSet<&'a str>,
+}
+
+/// A row with its numbers.
+#[derive(Clone, Debug)]
+pub struct NumberedRow<'a> {
+    /// The row.
+    pub of: Subject,
+    /// Its numbers by their metrics.
+    pub numbers: BTreeMap<&'a str, f64>,
+    /// What one would type to have what it was run under for keeps.
+    pub lasting: &'a [String],
+}
+
+/// A figure that one kind of work alone has.
+#[derive(Clone, Copy, Debug)]
+pub struct OwnFigure {
+    /// What it is called, what it shows, how it is read.
+    pub about: About,
+    /// The metric that only workloads of the kind have. Their seconds are of phases, and no other figure
+    /// draws them.
+    pub known_by: &'static str,
+    /// What is drawn.
+    pub timeline: Timeline,
+}
+
+/// A rule of trust about what one kind of work alone counts.
+#[derive(Clone, Copy, Debug)]
+pub struct OwnRule {
+    /// Its own words.
+    pub about: About,
+    /// What it looks at.
+    pub looks_at: Judged,
+    /// What it can change: metrics of another nature are not judged by it.
+    pub changes: &'static [Nature],
+    /// What speaks against the numbers of a row: of its work, and of what each of its trials that count
+    /// measured.
+    pub doubt: fn(&Planned, &[&Measured]) -> Option<Doubt>,
+}
+
+/// What speaks against numbers: `WHAT, in 2 of 3 trials: WHY`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Doubt {
+    /// What happened.
+    pub what: String,
+    /// In how many trials.
+    pub trials: usize,
+    /// Why that matters, or what to do.
+    pub why: String,
 }
 
 /// Rows of which nothing is known but their workload.

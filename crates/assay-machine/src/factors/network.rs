@@ -6,7 +6,7 @@ use std::path::Path;
 use assay_base::failure::{Failure, Outcome};
 use assay_system::system::journal::Undo;
 use assay_system::system::network::{Shaped, Shaper, lab, names_of_own, root_of, shown};
-use assay_system::system::{System, sysfs};
+use assay_system::system::{Hold, System, sysfs};
 
 use super::Guard;
 
@@ -26,8 +26,8 @@ pub fn make_lab(system: &dyn System, guard: &mut Guard<'_>) -> Outcome<()> {
         let file = Path::new(lab::PLACE).join(space);
         if sysfs::there(system.status(&file)).is_ok_and(|found| found.is_some()) {
             return Err(Failure::refused(format!(
-                "there is a network name space {space} that this run did not make: end what uses it, \
-                 then ip netns del {space}"
+                "there is a network name space {space} that this run did not make: assay restore removes \
+                 what a run that is gone left; else end what uses it, then ip netns del {space}"
             )));
         }
     }
@@ -47,6 +47,42 @@ pub fn make_lab(system: &dyn System, guard: &mut Guard<'_>) -> Outcome<()> {
         };
         Failure { message: format!("{}; {hint}", failure.message), ..failure }
     })
+}
+
+/// Name spaces of the laboratory that no run has any more, and whether something runs in them.
+pub struct LeftOver {
+    /// How each is undone.
+    pub undos: Vec<Undo>,
+    /// What is in the way, one sentence each.
+    pub busy: Vec<String>,
+    /// As long as it is there, nobody makes the laboratory.
+    _hold: Option<Hold>,
+}
+
+/// What a run left whose journal is gone with its home: told by the names, which are the tool's own, and by
+/// the lock of those who make them, which nobody has. Nothing where one goes on, and to others than root.
+pub fn left_over(system: &dyn System) -> LeftOver {
+    let there = |space: &&str| {
+        let file = Path::new(lab::PLACE).join(space);
+        sysfs::there(system.status(&file)).is_ok_and(|found| found.is_some())
+    };
+    let mut spaces: Vec<&str> = lab::SPACES.into_iter().filter(there).collect();
+    let may = !spaces.is_empty() && system.user().id == 0;
+    let hold = may.then(|| system.hold(lab::LOCK).ok()).flatten();
+    if hold.is_none() {
+        spaces.clear();
+    }
+    let (mut undos, mut busy) = (Vec::new(), Vec::new());
+    for space in spaces {
+        let processes = system.output_of("ip", &["netns", "pids", space]).unwrap_or_default();
+        match processes.split_whitespace().next() {
+            None => undos.push(Undo::NetworkSpace { name: space.to_owned() }),
+            Some(process) => busy.push(format!(
+                "the network name space {space}: process {process} runs in it, and no journal tells of it"
+            )),
+        }
+    }
+    LeftOver { undos, busy, _hold: hold }
 }
 
 /// Brings the way out of an interface to what a trial wants; what is there of an earlier trial goes first.
@@ -240,6 +276,34 @@ mod tests {
         assert!(told.message.contains("ip netns del assay-client"), "{}", told.message);
         guard.finish().unwrap();
         assert!(fake.list(Path::new(lab::PLACE)).unwrap_or_default().is_empty());
+    }
+
+    #[test]
+    fn what_a_run_left_whose_journal_is_gone_is_found_unless_somebody_has_it() {
+        let names = |fake: &Fake| {
+            let undos = left_over(fake).undos;
+            undos.iter().map(ToString::to_string).collect::<Vec<_>>()
+        };
+        let fake = Fake::new();
+        fake.set_user(0);
+        assert_eq!(names(&fake), [""; 0]);
+        fake.put(Path::new(lab::PLACE).join("mine"), "");
+        assert_eq!(names(&fake), [""; 0], "a stranger's");
+        for space in [lab::CLIENT, lab::SERVER] {
+            fake.put(Path::new(lab::PLACE).join(space), "");
+        }
+        let both = ["remove the name space assay-client", "remove the name space assay-server"];
+        assert_eq!(names(&fake), both);
+        fake.set_user(1000);
+        assert_eq!(names(&fake), [""; 0]);
+        fake.set_user(0).put_output("ip netns pids assay-server", "4711\n");
+        let found = left_over(&fake);
+        assert_eq!(found.undos.len(), 1);
+        assert!(found.busy[0].contains("process 4711"), "{:?}", found.busy);
+        drop(found);
+        // One that goes on puts them back itself.
+        fake.set_holder(lab::LOCK, 4711, 0);
+        assert_eq!(names(&fake), [""; 0]);
     }
 
     #[test]

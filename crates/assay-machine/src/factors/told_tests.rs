@@ -133,11 +133,17 @@ fn made(levels: &Levels) -> String {
     };
     let mut text =
         format!("{}, gives {:?}, takes all {}\n", stack.words(), stack.gives(), stack.takes_all());
+    let mut missing: Vec<(String, Vec<String>)> = Vec::new();
     for below in [vec![], vec![1 << 20], vec![DISK], vec![DISK; 3], vec![DISK; 5]] {
-        let fake = machine();
-        if let Some(missing) = stack.missing(&fake, &below) {
-            writeln!(text, "missing on {below:?}: {missing}").unwrap();
+        let Some(why) = stack.missing(&machine(), &below) else { continue };
+        let below = format!("{below:?}");
+        match missing.iter_mut().find(|(known, _)| *known == why) {
+            Some((_, on)) => on.push(below),
+            None => missing.push((why, vec![below])),
         }
+    }
+    for (why, on) in missing {
+        writeln!(text, "missing on {}: {why}", on.join(", ")).unwrap();
     }
     let files: Vec<PathBuf> = (1..=4).map(|at| PathBuf::from(format!("DEVICE{at}"))).collect();
     for act in stack.typed(files.clone()).acts {

@@ -3,7 +3,7 @@
 use super::remarks::{Name, add, rules, warnings};
 use super::{
     Block, Detail, Document, Remark, Section, answers, check_tables, check_text, classes, commands,
-    energy, exhibits, facts, files, imported, links, micro, probes, published, surfaces,
+    energy, exhibits, facts, files, imported, micro, probes, published, surfaces,
 };
 use assay_base::quantity::metric::class;
 use assay_kinds::work::metrics::noun;
@@ -22,8 +22,8 @@ pub(super) fn document(findings: &Findings, detail: Detail) -> Document {
     told.extend(targets.map(|target| ("target".to_owned(), facts::target_line(target))));
     let mut tables = Vec::new();
     let (commands, micro) = (commands::section(findings), micro::section(findings));
-    let (files, links) = (files::section(findings), links::section(findings));
-    let of_kinds = exhibits::sections(findings);
+    let files = files::section(findings);
+    let (of_kinds, of_numbers) = (exhibits::sections(findings), exhibits::of_numbers(findings));
     for target in &findings.environment.targets {
         let arm = facts::arm_of(findings, target);
         let caption = several.then(|| target.name.clone());
@@ -33,9 +33,10 @@ pub(super) fn document(findings: &Findings, detail: Detail) -> Document {
         let table = check_tables::workloads(findings, &arm);
         let classes = classes::table(findings, &arm);
         // Others' work that was watched has classes alone, and commands a table of their own.
-        let others = [&commands, &micro, &files, &links];
-        let none_of = others.iter().all(|own| own.is_none()) && of_kinds.is_empty();
-        let is_only = classes.is_none() && none_of;
+        let others = [&commands, &micro, &files];
+        let none_of = others.iter().all(|own| own.is_none());
+        let none_shown = of_kinds.is_empty() && of_numbers.is_empty();
+        let is_only = classes.is_none() && none_of && none_shown;
         if is_only || !table.rows.is_empty() {
             tables.push((caption.clone(), table));
         }
@@ -69,7 +70,7 @@ pub(super) fn document(findings: &Findings, detail: Detail) -> Document {
     sections.extend(commands);
     sections.extend(micro);
     sections.extend(files);
-    sections.extend(links);
+    sections.extend(of_numbers);
     sections.extend(surfaces::sections(findings));
     sections.extend(surfaces::accesses(findings));
     sections.push(Section::of(Block::Text(legend)));

@@ -1,46 +1,132 @@
-//! What kinds of work show of their own, whatever kinds these are: a table each, how it is read, and parts
-//! with headings of their own.
+//! What kinds of work show of their own, whatever kinds these are: a table each, how it is read, what it comes
+//! to, and parts with headings of their own.
 
 use std::iter;
 
-use super::{Block, Cell, NONE, Role, Row, Section, Table};
+use super::named::Named;
+use super::{Block, Cell, Measured, NONE, Role, Row, Section, Table};
 use crate::table::Column;
 use assay_base::exhibit::{self, Body, Exhibit, Part, Subject, Unit};
+use assay_kinds::work::KINDS;
+use assay_kinds::work::tell::{NumberedRow, ShownNumbers, StudyNumbers};
 use assay_study::findings::Findings;
 use assay_study::study::lead;
 
-/// The sections, a kind after the other; none where no kind shows anything.
+/// What stands around the cells of a row: how it is called, and how far it is trusted.
+struct Around {
+    keys: Vec<String>,
+    name: String,
+    trust: Cell,
+    notes: Vec<String>,
+}
+
+/// The sections of kinds that tell facts, a kind after the other; none where no kind does.
 pub(super) fn sections(findings: &Findings) -> Vec<Section> {
     findings.exhibits().flat_map(|(_, exhibit)| of_kind(findings, &exhibit)).collect()
 }
 
+/// A table, where there is one, and the parts. Rows of the table are called by their targets.
 fn of_kind(findings: &Findings, exhibit: &Exhibit) -> Vec<Section> {
-    let has_rows = !exhibit.table.rows.is_empty();
-    let own = has_rows.then(|| section(findings, exhibit));
+    let around = |of: &Subject| {
+        let name = name(of);
+        let keys = vec![name.clone()];
+        Around { keys, name, trust: trust(findings, of), notes: Vec::new() }
+    };
+    let table = &exhibit.table;
+    let own = (!table.rows.is_empty())
+        .then(|| section(exhibit, vec![Column::left(&*table.title)], &around));
     own.into_iter().chain(exhibit.parts.iter().map(part)).collect()
 }
 
-fn section(findings: &Findings, exhibit: &Exhibit) -> Section {
+/// The sections of kinds that show numbers alone, a kind each; none across results. Rows are called by what
+/// tells them apart.
+pub(super) fn of_numbers(findings: &Findings) -> Vec<Section> {
+    if findings.study.kind == "compare" {
+        return Vec::new();
+    }
+    let shown = KINDS.iter().filter_map(|kind| kind.shown);
+    shown.filter_map(|own| numbered(findings, own)).collect()
+}
+
+/// Whether rows of a kind that shows numbers alone are known by a metric.
+pub(super) fn are_known_by(metric: &str) -> bool {
+    KINDS.iter().filter_map(|kind| kind.shown).any(|own| own.known_by == metric)
+}
+
+fn numbered(findings: &Findings, shown: &ShownNumbers) -> Option<Section> {
+    let known = |cell: &&Measured| cell.metric == shown.known_by && !cell.control;
+    let cells: Vec<&Measured> = findings.cells.iter().filter(known).collect();
+    if cells.is_empty() {
+        return None;
+    }
+    let named = Named::of_cells(findings, &cells);
+    let around = |of: &Subject| {
+        let cell = cells.iter().find(|cell| is_of(cell, of));
+        let facts = findings.workload(&of.workload, &of.arm);
+        Around {
+            keys: named.words(&of.workload, &of.arm),
+            name: named.name(&of.workload, &of.arm),
+            trust: cell.map_or_else(|| Cell::trust(None), |cell| Cell::trust_of(cell)),
+            notes: facts.and_then(|facts| facts.note.clone()).into_iter().collect(),
+        }
+    };
+    let exhibit = (shown.exhibit)(&numbers(findings, &cells));
+    Some(section(&exhibit, named.columns(), &around))
+}
+
+/// The numbers of the rows of these cells.
+fn numbers<'f>(findings: &'f Findings, cells: &[&'f Measured]) -> StudyNumbers<'f> {
+    let row = |cell: &&'f Measured| {
+        let of = Subject { workload: cell.workload.clone(), arm: cell.arm.clone() };
+        let own = findings.cells.iter().filter(|own| !own.control && is_of(own, &of));
+        let numbers = own.filter_map(|own| Some((own.metric.as_str(), own.value()?))).collect();
+        let facts = findings.workload(&of.workload, &of.arm);
+        let lasting = facts.map(|facts| facts.lasting.as_slice()).unwrap_or_default();
+        NumberedRow { of, numbers, lasting }
+    };
+    let known = findings.cells.iter().filter(|cell| cell.value().is_some());
+    StudyNumbers {
+        rows: cells.iter().map(row).collect(),
+        known: known.map(|cell| cell.metric.as_str()).collect(),
+    }
+}
+
+fn is_of(cell: &Measured, of: &Subject) -> bool {
+    cell.workload == of.workload && cell.arm == of.arm
+}
+
+/// A table below columns that say which row it is, and what is said of it.
+fn section(exhibit: &Exhibit, keys: Vec<Column>, around: &dyn Fn(&Subject) -> Around) -> Section {
     let table = &exhibit.table;
-    let columns = iter::once(Column::left(&*table.title))
+    let columns = keys
+        .into_iter()
         .chain(table.columns.iter().map(column))
         .chain([Column::left("trust").judged()])
         .collect();
-    let rows = table.rows.iter().map(|row| self::row(findings, table, row)).collect();
+    let rows = table.rows.iter().map(|row| self::row(table, row, around(&row.of))).collect();
     let mut blocks = vec![Block::Table(Table { columns, rows })];
     if !exhibit.remarks.is_empty() {
         blocks.push(Block::Text(exhibit.remarks.clone()));
     }
+    blocks.extend(exhibit.best.as_ref().map(|best| {
+        let said = format!("{} {}", around(&best.of).name, best.text);
+        Block::List(iter::once(said).chain(best.lines.iter().cloned()).collect())
+    }));
     let figure = exhibit.beside.as_deref().and_then(lead::find);
     Section::titled(&*table.title, blocks).with_role(figure.map_or(Role::Usual, Role::Of))
 }
 
-/// A part as it is.
+/// A part as it is; its rows are called by their first cells.
 fn part(own: &Part) -> Section {
+    let row = |columns: &[exhibit::Column], cells: &[exhibit::Cell]| {
+        let cells: Vec<Cell> = self::cells(columns, cells).collect();
+        let name = cells.first().map(|cell| cell.text.clone()).unwrap_or_default();
+        Row { name, cells, notes: Vec::new() }
+    };
     let body = match &own.body {
         Body::Table { columns, rows } => Block::Table(Table {
             columns: columns.iter().map(column).collect(),
-            rows: rows.iter().map(|cells| of_cells(self::cells(columns, cells))).collect(),
+            rows: rows.iter().map(|cells| row(columns, cells)).collect(),
         }),
         Body::List(told) => Block::List(told.clone()),
     };
@@ -48,13 +134,7 @@ fn part(own: &Part) -> Section {
     Section::titled(&*own.title, [body].into_iter().chain(remarks).collect())
 }
 
-/// A row that is called by its first cell.
-fn of_cells(cells: Vec<Cell>) -> Row {
-    let name = cells.first().map(|cell| cell.text.clone()).unwrap_or_default();
-    Row { name, cells, notes: Vec::new() }
-}
-
-/// Numbers stand to the right.
+/// Numbers stand to the right, and so does what stands for one.
 fn column(own: &exhibit::Column) -> Column {
     let column = if own.unit == Unit::Words {
         Column::left(&*own.title)
@@ -64,21 +144,19 @@ fn column(own: &exhibit::Column) -> Column {
     if own.judges { column.judged() } else { column }
 }
 
-fn row(findings: &Findings, table: &exhibit::Table, row: &exhibit::Row) -> Row {
-    let cells = iter::once(Cell::from(name(&row.of)))
-        .chain(self::cells(&table.columns, &row.cells))
-        .chain([trust(findings, &row.of)])
-        .collect();
-    of_cells(cells)
+fn row(table: &exhibit::Table, row: &exhibit::Row, around: Around) -> Row {
+    let Around { keys, name, trust, notes } = around;
+    let own = cells(&table.columns, &row.cells);
+    let cells = keys.into_iter().map(Cell::from).chain(own).chain([trust]).collect();
+    Row { name, cells, notes }
 }
 
 /// The cells of a row, each in the unit of its column.
-fn cells(columns: &[exhibit::Column], cells: &[exhibit::Cell]) -> Vec<Cell> {
-    let cell = |(column, cell): (&exhibit::Column, &exhibit::Cell)| Cell {
+fn cells(columns: &[exhibit::Column], cells: &[exhibit::Cell]) -> impl Iterator<Item = Cell> {
+    columns.iter().zip(cells).map(|(column, cell)| Cell {
         text: cell.value.text(column.unit).unwrap_or_else(|| NONE.to_owned()),
         tone: cell.tone,
-    };
-    columns.iter().zip(cells).map(cell).collect()
+    })
 }
 
 /// The name of a row: its target where there are several.
@@ -88,10 +166,8 @@ fn name(of: &Subject) -> String {
 
 /// The trust in the number that a workload is known by.
 fn trust(findings: &Findings, of: &Subject) -> Cell {
-    let own = |cell: &&assay_study::findings::Cell| {
-        cell.workload == of.workload && cell.arm == of.arm && cell.trust.is_some()
-    };
-    let own = || findings.cells.iter().filter(own);
+    let is_judged = |cell: &&Measured| is_of(cell, of) && cell.trust.is_some();
+    let own = || findings.cells.iter().filter(is_judged);
     let known = own().find(|cell| cell.primary).or_else(|| own().next());
     known.map_or_else(|| Cell::trust(None), Cell::trust_of)
 }
@@ -102,38 +178,40 @@ mod tests {
     use crate::document::{Tone, answer, make as document};
     use crate::table::Holds;
     use crate::tests::fixture;
-    use assay_study::findings::Trust;
+    use assay_lab::kinds::kept;
     use assay_study::findings::said::Said;
+    use assay_study::findings::{OfKinds, Trust};
     use assay_study::results::plan::Arm;
 
-    /// What findings of a look and of a long write have below the names of their kinds.
-    const TOLD: &str = r#"{
-        "capacity": [{
-            "workload": "capacity", "arm": {}, "verdict": "holds", "claimed_bytes": 68719476736,
-            "held_bytes": 68719476736, "held_ci95_bytes": [68612102144, 68719476736],
-            "full": false, "in_free_space": false, "checked_blocks": 2560, "wrong_blocks": 0,
-            "again_blocks": [0, 0], "text": "It holds.", "limit_text": "Little was missed.",
-            "limit": {"scattered_95_bytes": 1, "scattered_999_bytes": 1, "stretch_bytes": 1,
-                "wraps": true, "cache_bytes": 1, "written_bytes": 1}
-        }],
-        "sustained": [{
-            "workload": "long", "arm": {"target": "/mnt/a"}, "text": "It writes.",
-            "course": {"written_bytes": 3145728, "levels": [
-                {"from_bytes": 0, "rate_bytes_per_s": 4194304.0, "rate_ci95": [4194304.0, 5242880.0]},
-                {"from_bytes": 1048576, "from_ci95_bytes": [1048576, 2097152], "rate_bytes_per_s": 1048576.0}
-            ]}
-        }]
-    }"#;
+    /// What each kind tells, by its name.
+    fn told_by_kind() -> Vec<(String, OfKinds)> {
+        let kept = kept("told.json").unwrap();
+        assert!(!kept.is_empty());
+        kept.into_iter().map(|(kind, text)| (kind, serde_json::from_str(&text).unwrap())).collect()
+    }
 
-    /// The findings of a check, with that and a number of the look.
-    fn found() -> Findings {
+    /// The findings of a check, with that and a suspect number of its first row.
+    fn found(told: &OfKinds) -> Findings {
         let mut found = fixture("card");
-        found.of_kinds = serde_json::from_str(TOLD).unwrap();
         let mut cell = found.cells[0].clone();
-        (cell.workload, cell.arm) = ("capacity".to_owned(), Arm::new());
+        let Subject { workload, arm } = told.all().next().unwrap().subject();
+        (cell.workload, cell.arm) = (workload, arm);
         (cell.primary, cell.trust) = (true, Some(Trust::Suspect));
         found.cells.push(cell);
+        found.of_kinds = told.clone();
         found
+    }
+
+    /// The findings of each kind that shows a table of its rows, with what it shows.
+    fn tabled() -> Vec<(String, Findings, Exhibit)> {
+        let shown = |(kind, told): (String, OfKinds)| {
+            let found = found(&told);
+            let (_, exhibit) = found.exhibits().next().unwrap();
+            (!exhibit.table.rows.is_empty()).then_some((kind, found, exhibit))
+        };
+        let all: Vec<_> = told_by_kind().into_iter().filter_map(shown).collect();
+        assert!(!all.is_empty());
+        all
     }
 
     /// Headings and rows of the table of a section, as they are read.
@@ -152,41 +230,49 @@ mod tests {
 
     #[test]
     fn a_kind_gets_a_table_with_the_names_of_its_rows_and_the_trust_in_them() {
-        let page = document(&found());
-        let capacity = captioned(&page.sections, "capacity");
-        let (headings, rows) = table(&capacity);
-        assert_eq!(
-            headings,
-            ["capacity", ">claims", ">holds", "verdict", ">looked at", ">wrong", "trust"]
-        );
-        let row = ["capacity", "64 GiB", "63.9 GiB to 64 GiB", "nothing wrong in the sample"];
-        let row = [&row[..], &["2,560 blocks", "0", "suspect"]].concat();
-        assert_eq!(rows, [row]);
-        let Block::Table(table) = &capacity.blocks[0] else { panic!("{capacity:?}") };
-        let judged = table.columns.iter().map(|column| column.holds == Holds::Judgement);
-        assert_eq!(judged.collect::<Vec<_>>(), [false, false, false, true, false, false, true]);
-        let tones: Vec<Tone> = table.rows[0].cells.iter().map(|cell| cell.tone).collect();
-        assert_eq!((tones[3], tones[6]), (Tone::Good, Tone::Doubtful));
-        assert_eq!(capacity.role, Role::Usual);
-        let Block::Text(legend) = &capacity.blocks[1] else { panic!("{capacity:?}") };
-        assert!(legend[0].starts_with("Claims: what the device says"), "{legend:?}");
+        for (kind, found, exhibit) in tabled() {
+            let own = &exhibit.table;
+            let section = captioned(&document(&found).sections, &own.title);
+            let (headings, rows) = table(&section);
+            let heading = |column: &exhibit::Column| {
+                format!("{}{}", if column.unit == Unit::Words { "" } else { ">" }, column.title)
+            };
+            let wanted = iter::once(own.title.clone())
+                .chain(own.columns.iter().map(heading))
+                .chain(["trust".to_owned()]);
+            assert_eq!(headings, wanted.collect::<Vec<_>>(), "{kind}");
+            assert_eq!(rows.len(), own.rows.len(), "{kind}");
+            for (texts, row) in rows.iter().zip(&own.rows) {
+                let name = row.of.arm.get("target").unwrap_or(&row.of.workload);
+                let cells = row.cells.iter().zip(&own.columns).map(|(cell, column)| {
+                    cell.value.text(column.unit).unwrap_or_else(|| NONE.to_owned())
+                });
+                let trust = if row.of == own.rows[0].of { "suspect" } else { NONE };
+                let wanted = iter::once(name.clone()).chain(cells).chain([trust.to_owned()]);
+                assert_eq!(*texts, wanted.collect::<Vec<_>>(), "{kind}");
+            }
+        }
     }
 
     #[test]
-    fn a_row_may_have_several_lines_and_stands_beside_its_figure() {
-        let page = document(&found());
-        let long = captioned(&page.sections, "sustained writes");
-        let (headings, rows) = table(&long);
-        let wanted = [">from", ">95 % interval", ">rate", ">95 % interval of the rate"];
-        assert_eq!(headings, [&["sustained writes"][..], &wanted, &["trust"]].concat());
-        assert_eq!(
-            rows,
-            [
-                ["/mnt/a", "0 B", "-", "4 MiB/s", "4 MiB/s to 5 MiB/s", "-"],
-                ["/mnt/a", "1 MiB", "1 MiB to 2 MiB", "1 MiB/s", "-", "-"],
-            ]
-        );
-        assert_eq!(long.role, Role::Of("series"));
+    fn cells_have_the_tone_of_their_kind_and_what_judges_is_marked() {
+        for (kind, found, exhibit) in tabled() {
+            let section = captioned(&document(&found).sections, &exhibit.table.title);
+            let Block::Table(table) = &section.blocks[0] else { panic!("{section:?}") };
+            let judged = table.columns.iter().map(|column| column.holds == Holds::Judgement);
+            let judges = exhibit.table.columns.iter().map(|column| column.judges);
+            let wanted = iter::once(false).chain(judges).chain([true]);
+            assert_eq!(judged.collect::<Vec<_>>(), wanted.collect::<Vec<_>>(), "{kind}");
+            let tones = table.rows[0].cells.iter().map(|cell| cell.tone);
+            let own = exhibit.table.rows[0].cells.iter().map(|cell| cell.tone);
+            let wanted = iter::once(Tone::Plain).chain(own).chain([Tone::Doubtful]);
+            assert_eq!(tones.collect::<Vec<_>>(), wanted.collect::<Vec<_>>(), "{kind}");
+            let legend =
+                (!exhibit.remarks.is_empty()).then(|| Block::Text(exhibit.remarks.clone()));
+            assert_eq!(section.blocks.get(1), legend.as_ref(), "{kind}");
+            let beside = exhibit.beside.as_deref().and_then(lead::find);
+            assert_eq!(section.role, beside.map_or(Role::Usual, Role::Of), "{kind}");
+        }
     }
 
     #[test]
@@ -209,16 +295,104 @@ mod tests {
 
     #[test]
     fn the_sentence_of_a_kind_that_leads_is_the_answer() {
-        let mut found = found();
-        found.summary.insert(0, "It was written to.".to_owned());
-        found.summary.insert(1, "It holds.".to_owned());
-        let facts = ["sustained", "capacity"].map(|kind| Said::OfKind { kind: kind.to_owned() });
-        found.summary_facts.splice(0..0, facts);
-        assert_eq!(answer(&found).text, "It holds.");
+        let key = |told: &OfKinds| told.all().next().unwrap().key();
+        let (leading, others): (Vec<_>, Vec<_>) = told_by_kind()
+            .into_iter()
+            .map(|(_, told)| (key(&told), told))
+            .partition(|(key, told)| found(told).leads(key));
+        for (key, told) in &leading {
+            let mut found = found(told);
+            let all = told.all().chain(others.iter().flat_map(|(_, told)| told.all()));
+            found.of_kinds = all.cloned().collect::<Vec<_>>().into();
+            for one in others.iter().map(|(key, _)| key).chain([key]).rev() {
+                found.summary.insert(0, format!("Told by {one}."));
+                found.summary_facts.insert(0, Said::OfKind { kind: (*one).to_owned() });
+            }
+            assert_eq!(answer(&found).text, format!("Told by {key}."));
+        }
+    }
+
+    /// Findings of a link under two settings: with a deep queue, and with what one types to have a short one.
+    fn link() -> Findings {
+        let mut found = fixture("study-two-arms");
+        let plain = found.cells[0].clone();
+        let workload = &mut found.workloads[0];
+        workload.arm = arm("none");
+        workload.lasting = vec!["with cake: tc qdisc".to_owned()];
+        workload.note = Some("the link was slow".to_owned());
+        let workload = workload.name.clone();
+        let cell = |(shaper, metric, value): (&str, &str, f64)| assay_study::findings::Cell {
+            workload: workload.clone(),
+            arm: arm(shaper),
+            metric: metric.to_owned(),
+            geometric_mean: Some(value),
+            mean: None,
+            control: false,
+            trust: Some(if shaper == "none" { Trust::Suspect } else { Trust::Trusted }),
+            because: Vec::new(),
+            ..plain.clone()
+        };
+        let told = [
+            ("mq-deadline", "added_latency_ns", 580e6),
+            ("mq-deadline", "idle_rtt_p50_ns", 1e6),
+            ("mq-deadline", "up_bits_per_s", 5e6),
+            ("none", "added_latency_ns", 4e6),
+            ("none", "up_rtt_p50_ns", 5e6),
+            ("none", "up_added_p95_ns", 9e6),
+            ("none", "up_bits_per_s", 4e6),
+        ];
+        found.cells = told.into_iter().map(cell).collect();
+        found
+    }
+
+    fn arm(scheduler: &str) -> Arm {
+        [("scheduler".to_owned(), scheduler.to_owned())].into()
+    }
+
+    #[test]
+    fn a_kind_without_facts_gets_a_table_of_its_numbers_and_what_that_comes_to() {
+        let shown = captioned(&of_numbers(&link()), "link");
+        let (headings, rows) = table(&shown);
+        let wanted = [
+            "setting",
+            ">grade",
+            ">added",
+            ">idle p50",
+            ">idle p95",
+            ">up p50",
+            ">up p95",
+            ">up max",
+            ">rate up",
+            ">up lost",
+            "trust",
+        ];
+        assert_eq!(headings, wanted);
+        let deep = ["F", "580 ms", "1 ms", "-", "-", "-", "-", "5 Mbit/s", "-", "trusted"];
+        let short = ["A+", "4 ms", "-", "-", "5 ms", "-", "-", "4 Mbit/s", "-", "suspect"];
+        assert_eq!([&rows[0][1..], &rows[1][1..]], [&deep[..], &short[..]]);
+        let Block::Table(table) = &shown.blocks[0] else { panic!("{shown:?}") };
+        let notes: Vec<&[String]> = table.rows.iter().map(|row| row.notes.as_slice()).collect();
+        assert_eq!(notes, [&[] as &[String], &["the link was slow".to_owned()][..]]);
+        let Block::List(best) = &shown.blocks[2] else { panic!("{shown:?}") };
+        let begin = format!("{} carries most (4 Mbit/s up) of what adds", table.rows[1].name);
+        assert!(best[0].starts_with(&begin), "{best:?}");
+        assert_eq!(best[1..], ["with cake: tc qdisc"]);
+    }
+
+    #[test]
+    fn numbers_of_a_kind_are_shown_neither_across_results_nor_of_a_second_copy() {
+        let mut across = link();
+        across.study.kind = "compare".to_owned();
+        assert!(of_numbers(&across).is_empty());
+        let mut copies = link();
+        copies.cells.iter_mut().for_each(|cell| cell.control = true);
+        assert!(of_numbers(&copies).is_empty());
     }
 
     #[test]
     fn where_no_kind_shows_anything_there_is_no_section() {
-        assert!(sections(&fixture("card")).is_empty());
+        let plain = fixture("card");
+        assert!(sections(&plain).is_empty() && of_numbers(&plain).is_empty());
+        assert!(are_known_by("added_latency_ns") && !are_known_by("iops"));
     }
 }

@@ -1,7 +1,7 @@
 //! What a first screen shows large: the subject, what it was measured on, and of a check its numbers.
 
 use super::numbers::value;
-use super::{Stands, answer, commands, facts, files, find, links, micro, standing, study};
+use super::{Stands, answer, commands, exhibits, facts, files, find, micro, standing, study};
 use assay_base::quantity::units::show;
 use assay_kinds::work::io::Pattern;
 use assay_study::findings::facts::IoFacts;
@@ -66,7 +66,8 @@ fn number(findings: &Findings, cell: &Cell) -> Option<LargeNumber> {
         "bandwidth_bytes_per_s" => (cell, of("iops")),
         // What one takes is easier to remember than how many there are.
         micro::RATE => (of(micro::COST)?, Some(cell)),
-        commands::DURATION | files::FILES_PER_S | links::ADDED_LATENCY => (cell, None),
+        commands::DURATION | files::FILES_PER_S => (cell, None),
+        metric if exhibits::are_known_by(metric) => (cell, None),
         _ => return None,
     };
     let interval = cell.ci95.map(|ends| range(&cell.metric, ends));

@@ -2,8 +2,8 @@
 
 use super::{Cell, NONE, Tone};
 use assay_base::quantity::units::show;
+use assay_kinds::work::files;
 use assay_kinds::work::metrics::noun;
-use assay_kinds::work::{files, network};
 use assay_study::findings::{Comparison, Kind, Verdict};
 
 /// Heading of a column that holds a metric.
@@ -23,7 +23,7 @@ pub(crate) fn under_heading(metric: &str, value: f64) -> String {
         "s" if metric == "bandwidth_bytes_per_s" || stem.ends_with("bytes_per") => {
             show::rate(value)
         }
-        "s" if network::is_rate(metric) => show::bit_rate(value),
+        "s" if stem.ends_with("_bits_per") => show::bit_rate(value),
         "s" if !stem.ends_with("_per") => ns(1e9),
         "bytes" => show::bytes(value as u64),
         "share" => show::share(value),
@@ -159,6 +159,8 @@ mod tests {
         let told = [
             ("iops", 12_345.0, "12,300"),
             ("bandwidth_bytes_per_s", 1_048_576.0, "1 MiB/s"),
+            ("up_bits_per_s", 4_770_000.0, "4.77 Mbit/s"),
+            ("rate_mbits_per_s", 4.77, "4.77"),
             ("latency_p99_ns", 84_000.0, "84 us"),
             ("duration_s", 2.5, "2.5 s"),
             ("ping_p50_ms", 3.0, "3 ms"),

@@ -5,7 +5,7 @@ use super::remarks::{self, Name};
 use super::study_tables::Workload;
 use super::{
     Block, Detail, Document, Remark, Role, Section, answers, commands, energy, exhibits, files,
-    links, memory, no_verdict, probes, published, study_more, study_tables, surfaces, windows,
+    memory, no_verdict, probes, published, study_more, study_tables, surfaces, windows,
 };
 use assay_base::quantity::units::show::share;
 use assay_kinds::work::observe::metrics::ARRIVALS;
@@ -116,7 +116,7 @@ pub(super) fn document(findings: &Findings, detail: Detail) -> Document {
     sections.extend(commands::section(findings));
     sections.extend(files::section(findings));
     sections.extend(memory::section(findings));
-    sections.extend(links::section(findings));
+    sections.extend(exhibits::of_numbers(findings));
     sections.extend(surfaces::sections(findings));
     sections.extend(surfaces::accesses(findings));
     sections.extend(exhibits::sections(findings));

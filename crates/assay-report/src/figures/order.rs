@@ -1,7 +1,7 @@
 //! Every trial in the order in which it ran, against the mean of its arm.
 
 use super::words::{Names, Subject, joined, marked, metric_title, point, primary, short, subjects};
-use super::{Drawing, at_most};
+use super::{Drawing, at_most, clipped};
 use crate::document::numbers;
 use crate::evidence::Evidence;
 use crate::figure::{
@@ -80,6 +80,8 @@ fn figure(evidence: &Evidence, names: &Names, subjects: &[Subject<'_>]) -> Optio
     let along = Axis::new("place in the order of the study", Scale::Linear, Unit::Number);
     let value = Axis::new(format!("{what} over the mean of its {mean}"), Scale::Log10, Unit::Ratio);
     let value = value.within([1.0 / FARTHEST, FARTHEST]);
+    let series = series(&ran);
+    notes.extend(clipped(&series, &value));
     Some(Figure {
         id: id_of(&["order", workload]),
         title: format!(
@@ -91,7 +93,7 @@ fn figure(evidence: &Evidence, names: &Names, subjects: &[Subject<'_>]) -> Optio
         guides: vec![Guide::line(1.0, format!("mean of the {mean}"))],
         interval: "lowest to highest".to_owned(),
         notes,
-        ..Figure::upright(along, value, series(&ran))
+        ..Figure::upright(along, value, series)
     })
 }
 

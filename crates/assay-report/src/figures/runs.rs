@@ -7,7 +7,6 @@ use crate::evidence::Evidence;
 use crate::figure::{Axis, Colour, Figure, Look, Marks, Point, Scale, Unit, id_of};
 use assay_base::catalogue::About;
 use assay_study::findings::Cell;
-use assay_study::results::record::Status;
 
 /// The registry's entry.
 pub static RUNS: Drawing = Drawing {
@@ -80,11 +79,10 @@ fn unit() -> Unit {
     Unit::metric("duration_s")
 }
 
-/// Seconds of the runs of a cell, in the order in which they were run.
+/// Seconds of the runs that the mean of a cell is of, in the order in which they were run.
 fn runs(evidence: &Evidence, cell: &Cell) -> Vec<f64> {
-    let own = evidence.of_arm(&cell.workload, &cell.arm);
-    let counted = own.filter(|trial| trial.status == Status::Ok);
-    counted.flat_map(|trial| trial.runs_ns.iter().map(|ns| ns / 1e9)).collect()
+    let counting = evidence.counting(cell);
+    counting.flat_map(|trial| trial.runs_ns.iter().map(|ns| ns / 1e9)).collect()
 }
 
 fn dots(at: usize, name: &str, runs: &[f64], step: usize) -> Vec<Point> {

@@ -36,8 +36,8 @@ const FEWEST_SECONDS: usize = 3;
 fn draw(evidence: &Evidence) -> Vec<Figure> {
     let names = Names::of(&evidence.findings);
     let mut figures = Vec::new();
-    // Those of a link are seconds of its phases, and have a figure of their own.
-    let of_operations = |name: &str| !super::links::is_link(&evidence.findings, name);
+    // Seconds of phases have a figure of their own.
+    let of_operations = |name: &str| !super::timeline::has_phases(&evidence.findings, name);
     for workload in subjects(&evidence.findings).into_iter().filter(|own| of_operations(own.name)) {
         let mut arms = notable(&evidence.findings, workload, MOST_ARMS);
         let disturbed = evidence

@@ -6,7 +6,7 @@ use super::{Drawing, at_most, bars, clipped, left_out};
 use crate::evidence::Evidence;
 use crate::figure::{Axis, Figure, Look, MOST_BANDS, Marks, Point, Scale, Series, Unit, id_of};
 use assay_base::catalogue::About;
-use assay_base::quantity::Bytes;
+use assay_base::quantity::level_number;
 use assay_study::findings::{Cell, Findings, Trend};
 use assay_study::results::plan::Arm;
 
@@ -35,19 +35,14 @@ const FARTHEST_APART: f64 = 10.0;
 const MEAN: &str = "latency_mean_ns";
 const LATENCIES: [&str; 2] = ["latency_p50_ns", "latency_p99_ns"];
 
-/// A level as a number: a plain one, or an amount of bytes.
-fn number(level: &str) -> Option<f64> {
-    let plain = level.parse::<f64>().ok().filter(|number| number.is_finite());
-    plain.or_else(|| level.parse::<Bytes>().ok().map(|bytes| bytes.0 as f64))
-}
-
 /// Factors whose levels are numbers, the one with the most levels first.
 pub(super) fn factors(findings: &Findings) -> Vec<String> {
     let cells: Vec<&Cell> = findings.cells.iter().collect();
     let mut found: Vec<(usize, String)> = Vec::new();
     for name in Names::of(findings).varied() {
         let levels = bars::levels(findings, &cells, name);
-        if levels.len() >= FEWEST_LEVELS && levels.iter().all(|level| number(level).is_some()) {
+        if levels.len() >= FEWEST_LEVELS && levels.iter().all(|level| level_number(level).is_some())
+        {
             found.push((levels.len(), name.clone()));
         }
     }
@@ -91,7 +86,8 @@ impl Levels {
         let written = bars::levels(findings, &cells, factor);
         let bytes = written.iter().any(|level| level.parse::<f64>().is_err());
         let unit = if bytes { Unit::Bytes } else { Unit::Number };
-        let mut numbers: Vec<f64> = written.iter().filter_map(|level| number(level)).collect();
+        let mut numbers: Vec<f64> =
+            written.iter().filter_map(|level| level_number(level)).collect();
         numbers.sort_by(f64::total_cmp);
         numbers.dedup();
         let above = || numbers.iter().copied().filter(|level| *level > 0.0);
@@ -198,7 +194,7 @@ impl Sweep<'_> {
         });
         let points = own.filter_map(|one| {
             let cell = cell(self.findings, self.subject.name, &one.arm, metric)?;
-            let level = number(one.arm.get(self.factor)?)?;
+            let level = level_number(one.arm.get(self.factor)?)?;
             let (place, name) = (self.levels.place(level)?, self.names.arm(&one.arm));
             let point = of_cell(self.findings, place, &name, cell)?;
             Some(self.peaked(metric, arm, level, point))

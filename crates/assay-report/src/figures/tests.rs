@@ -569,6 +569,79 @@ fn a_large_study_stays_small_on_the_page() {
     assert!(left_out);
 }
 
+/// Where too few trials are left without the disturbed ones, a row sums these up as well, and they are drawn;
+/// what it does not sum up is not.
+#[test]
+fn what_a_row_sums_up_is_drawn_of_it() {
+    let counted = |mut evidence: Evidence, from: usize| {
+        for trial in &mut evidence.trials {
+            trial.status = Status::Disturbed;
+        }
+        for cell in &mut evidence.findings.cells {
+            let own = cell.trials.iter_mut().filter(|trial| trial.status == Status::Ok);
+            own.for_each(|trial| trial.status = Status::Disturbed);
+            let places = cell.trials.iter().enumerate();
+            let counting = places.filter(|(_, trial)| trial.status.counts()).map(|(at, _)| at);
+            cell.counted = Some(counting.skip(from).collect());
+        }
+        evidence
+    };
+    for (name, evidence) in [("runs", commands as fn() -> Evidence), ("links", links)] {
+        let drawn = |evidence: &Evidence| -> Vec<usize> {
+            let own = all(evidence).into_iter().filter(|figure| figure.id.starts_with(name));
+            own.map(|figure| figure.marks()).collect()
+        };
+        let plain = drawn(&evidence());
+        assert!(!plain.is_empty(), "{name}");
+        assert_eq!(drawn(&counted(evidence(), 0)), plain, "{name}");
+        // The trial that is there as it ran is that of the first replicate.
+        assert_eq!(drawn(&counted(evidence(), 1)), Vec::<usize>::new(), "{name}");
+    }
+}
+
+/// Trials of one point far from each other: its line leaves the axis.
+#[test]
+fn intervals_beyond_the_axis_of_the_order_are_told() {
+    let notes = |times: f64| {
+        let mut evidence = recorded();
+        let cell = &mut evidence.findings.cells[0];
+        let plain = cell.trials[0].clone();
+        let one = |order: u32| assay_study::findings::CellTrial {
+            order: Some(order),
+            replicate: order.div_ceil(2),
+            ..plain.clone()
+        };
+        cell.trials = (1..=200).map(one).collect();
+        cell.trials[7].value = plain.value.map(|value| times * value);
+        let figures = all(&evidence);
+        figures.into_iter().find(|figure| figure.id.starts_with("order")).unwrap().notes
+    };
+    let beyond = "Some intervals go on beyond the figure; the table has their ends.".to_owned();
+    assert!(notes(30.0).contains(&beyond), "{:?}", notes(30.0));
+    assert!(!notes(3.0).contains(&beyond), "{:?}", notes(3.0));
+}
+
+/// A link under one setting, which has no name.
+#[test]
+fn what_is_told_of_a_link_begins_with_the_setting_or_with_the_phase() {
+    let told = |evidence: &Evidence| -> Vec<String> {
+        let figures = all(evidence).into_iter().filter(|figure| figure.id.starts_with("links"));
+        let points = figures.flat_map(|figure| {
+            let all = figure.series.into_iter().flat_map(|one| one.marks.points().to_vec());
+            all.map(|point| point.text).collect::<Vec<_>>()
+        });
+        points.collect()
+    };
+    let both = told(&links());
+    assert!(both.iter().any(|text| text.starts_with("mq-deadline, idle, second 0")), "{both:?}");
+    let mut alone = links();
+    alone.findings.cells.retain(|cell| cell.arm.values().any(|level| level == "mq-deadline"));
+    alone.findings.comparisons.clear();
+    let alone = told(&alone);
+    assert!(alone.iter().any(|text| text.starts_with("idle, second 0")), "{alone:?}");
+    assert!(!alone.iter().any(|text| text.starts_with([',', ' '])), "{alone:?}");
+}
+
 #[test]
 fn ten_thousand_trials_are_few_points() {
     let mut evidence = recorded();

@@ -457,6 +457,7 @@ fn what_is_shown_of_long_writes_and_capacities_lies_within_its_intervals() {
             workload: "sustained".to_owned(),
             arm: Arm::new(),
             course: Course { written_bytes: 1 << 41, levels, sinks: None, again: None },
+            several: None,
             text: "It was written to.".to_owned(),
         };
         found.of_kinds = vec![Facts::from(facts)].into();

@@ -3,7 +3,7 @@
 
 use assay_base::quantity::{Better, Scale};
 
-use super::{Because, CellTrial, Trust};
+use super::{Because, Cell, CellTrial, Trust};
 use crate::results::design::Design;
 use crate::results::plan::Arm;
 
@@ -47,4 +47,37 @@ pub struct Series {
     pub trust: Option<Trust>,
     /// Why.
     pub because: Vec<Because>,
+}
+
+impl Series {
+    /// One that is compared by ratios, of which nobody has judged anything.
+    pub fn bare(workload: &str, arm: Arm, metric: &str, better: Better) -> Self {
+        Self {
+            workload: workload.to_owned(),
+            arm,
+            control: false,
+            class_of: None,
+            metric: metric.to_owned(),
+            better,
+            scale: Scale::Ratio,
+            primary: false,
+            trials: Vec::new(),
+            trust: None,
+            because: Vec::new(),
+        }
+    }
+
+    /// Other trials of the first of these rows, with all that speaks against those that they are made of.
+    pub fn again(first: &Cell, of: &[&Cell], trials: Vec<CellTrial>) -> Self {
+        let mut because: Vec<Because> = of.iter().flat_map(|cell| cell.because.clone()).collect();
+        because.dedup();
+        Self {
+            scale: first.scale,
+            primary: first.primary,
+            trials,
+            trust: of.iter().filter_map(|cell| cell.trust).max(),
+            because,
+            ..Self::bare(&first.workload, first.arm.clone(), &first.metric, first.better)
+        }
+    }
 }

@@ -1,6 +1,7 @@
 //! What a study found (`assay-findings/1`): the document of `check --json` and `show --json`.
 
 pub mod answers;
+mod bare;
 mod cells;
 pub mod facts;
 pub mod measurements;
@@ -532,7 +533,7 @@ pub struct Place {
     pub arm: Arm,
     /// Best and worst place that the numbers allow, from 1; unequal where arms are tied.
     pub from_to: [usize; 2],
-    /// Geometric mean.
+    /// Geometric mean: the number of its row.
     pub geometric_mean: f64,
 }
 

@@ -126,18 +126,39 @@ impl<'de> Visitor<'de> for Reading {
 
 #[cfg(test)]
 mod tests {
-    use assay_kinds::work::{boot, capacity, sustained};
+    use std::collections::{BTreeMap, BTreeSet};
+
+    use assay_lab::kinds::kept;
     use serde_json::{Value, json};
 
     use super::*;
     use crate::findings::said::Said;
 
-    /// As findings had them when each had a field of its own.
-    const TOLD: &str = r#"{"boots":[{"workload":"boot","arm":{"kernel":"6.1"},"n":2,"units":[{"name":"a.service","n":2,"mean_s":8.25,"longest_s":9.5}],"unfinished":[{"started":"2026-11-23T06:49:05Z","reason":"it was cut off"}],"notes":["the wall clock was set"]},{"workload":"boot","arm":{"kernel":"6.6"},"n":0}],"capacity":[{"workload":"capacity","arm":{"target":"/dev/x"},"verdict":"holds","claimed_bytes":64000000000,"held_bytes":64000000000,"held_ci95_bytes":[63900000000,64000000000],"full":false,"in_free_space":false,"checked_blocks":2560,"wrong_blocks":0,"rewritten_blocks":2048,"again_blocks":[0,0],"limit":{"scattered_95_bytes":100000000,"scattered_999_bytes":200000000,"rewrites_95_bytes":100000000,"stretch_bytes":62914560,"wraps":true,"cache_bytes":67108864,"written_bytes":268435456},"text":"It holds.","limit_text":"Little was missed."},{"workload":"capacity","arm":{"target":"/dev/y"},"verdict":"not-told","claimed_bytes":1,"held_bytes":null,"full":true,"in_free_space":true,"checked_blocks":1,"wrong_blocks":0,"rewritten_blocks":0,"again_blocks":[1,0],"limit":{"scattered_95_bytes":0,"scattered_999_bytes":0,"stretch_bytes":4096,"wraps":false,"cache_bytes":1,"written_bytes":1},"text":"Not told.","limit_text":"So it is.","not_told":"memory"}],"sustained":[{"workload":"long","arm":{},"course":{"written_bytes":3000,"levels":[{"from_bytes":0,"rate_bytes_per_s":4000000.0},{"from_bytes":1000,"from_ci95_bytes":[900,1100],"rate_bytes_per_s":0.1,"rate_ci95":[0.05,0.30000000000000004]}]},"text":"It writes."}]}"#;
+    /// What each kind tells, as findings have it: by the name of the kind, with the key that it stands below.
+    fn told_by_kind() -> BTreeMap<String, String> {
+        let kept = kept("told.json").unwrap();
+        assert!(!kept.is_empty());
+        kept
+    }
+
+    /// The same of all kinds in one, in the order of the kinds.
+    fn told_by_all() -> String {
+        let kept = told_by_kind();
+        let own = KINDS.iter().filter_map(|kind| kept.get(kind.about.name));
+        let inner = own.map(|text| &text[1..text.len() - 1]).collect::<Vec<_>>();
+        format!("{{{}}}", inner.join(","))
+    }
+
+    /// The keys that they stand below.
+    fn keys() -> BTreeSet<&'static str> {
+        let told: OfKinds = serde_json::from_str(&told_by_all()).unwrap();
+        told.all().map(Facts::key).collect()
+    }
 
     /// Findings with these keys among the others.
-    fn document(told: &str) -> Value {
+    fn document(told: &str, said: &[&str]) -> Value {
         let own: Value = serde_json::from_str(told).unwrap();
+        let said: Vec<Value> = said.iter().map(|kind| json!({ "kind": kind })).collect();
         let mut document = json!({
             "format": "assay-findings/1",
             "study": {
@@ -149,8 +170,8 @@ mod tests {
                 "virtualisation": "none", "targets": [],
             },
             "workloads": [], "cells": [], "absent": [], "comparisons": [], "checks": [],
-            "summary": ["It holds."],
-            "summary_facts": [{"kind": "capacity"}],
+            "summary": vec!["It holds."; said.len()],
+            "summary_facts": said,
             "what_a_later_version_says": {"more": [1]},
         });
         let all = document.as_object_mut().unwrap();
@@ -159,26 +180,36 @@ mod tests {
     }
 
     #[test]
-    fn what_a_kind_tells_stands_below_its_key_to_the_byte() {
-        let told: OfKinds = serde_json::from_str(TOLD).unwrap();
-        assert_eq!(serde_json::to_string(&told).unwrap(), TOLD);
-        assert_eq!(told.all().filter_map(boot::Facts::of).count(), 2);
-        assert_eq!(told.all().filter_map(capacity::Facts::of).count(), 2);
-        assert_eq!(told.all().filter_map(sustained::Facts::of).count(), 1);
+    fn what_a_kind_tells_is_read_and_written_to_the_byte() {
+        for (kind, text) in told_by_kind() {
+            let told: OfKinds = serde_json::from_str(&text).unwrap();
+            assert_eq!(serde_json::to_string(&told).unwrap(), text, "{kind}");
+            assert!(!told.is_empty(), "{kind}");
+            assert!(told.all().all(|facts| facts.kind().about.name == kind), "{kind}");
+        }
     }
 
     #[test]
     fn each_kind_shows_once_all_that_it_tells() {
-        let found: Findings = serde_json::from_value(document(TOLD)).unwrap();
-        let shown: Vec<(&str, Exhibit)> = found.exhibits().collect();
-        let kinds = shown.iter().map(|(key, own)| (*key, own.table.rows.len(), own.leads));
-        let kinds: Vec<(&str, usize, bool)> = kinds.collect();
-        assert_eq!(kinds, [("boots", 0, false), ("capacity", 2, true), ("sustained", 2, false)]);
-        assert!(found.recorded().is_some_and(|text| text.contains("systemd wrote")));
-        let sentences: Vec<usize> = shown.iter().map(|(_, own)| own.sentences.len()).collect();
-        assert_eq!(sentences, [2, 4, 1]);
-        assert!(found.leads("capacity") && !found.leads("sustained") && !found.leads("io"));
-        let nothing: Findings = serde_json::from_value(document("{}")).unwrap();
+        let mut recorded = 0;
+        for (kind, text) in told_by_kind() {
+            let found: Findings = serde_json::from_value(document(&text, &[])).unwrap();
+            let shown: Vec<(&str, Exhibit)> = found.exhibits().collect();
+            let [(key, exhibit)] = &shown[..] else { panic!("{kind}: {shown:?}") };
+            let all: Vec<&Facts> = found.of_kinds.all().collect();
+            assert!(all.iter().all(|facts| facts.key() == *key), "{kind}");
+            let rows = exhibit.table.rows.iter().map(|row| &row.of);
+            let known: Vec<&Subject> =
+                rows.chain(exhibit.sentences.iter().map(|one| &one.about)).collect();
+            let is_shown = |facts: &&Facts| known.contains(&&facts.subject());
+            assert!(all.iter().all(is_shown), "{kind}: {known:?}");
+            assert_eq!(found.leads(key), exhibit.leads, "{kind}");
+            assert!(!found.leads("io"));
+            assert_eq!(found.recorded(), exhibit.recorded, "{kind}");
+            recorded += usize::from(exhibit.recorded.is_some());
+        }
+        assert!(recorded > 0, "no kind of which others record the trials tells anything");
+        let nothing: Findings = serde_json::from_value(document("{}", &[])).unwrap();
         assert_eq!((nothing.exhibits().count(), nothing.recorded()), (0, None));
     }
 
@@ -199,7 +230,7 @@ mod tests {
                 "trust": "trusted", "because": [],
             })
         };
-        let mut text = document(TOLD);
+        let mut text = document("{}", &[]);
         text["cells"] = json!([cell("6.1", true, 9.0), cell("6.1", false, 8.0)]);
         let found: Findings = serde_json::from_value(text).unwrap();
         let arm = [("kernel".to_owned(), "6.1".to_owned())].into();
@@ -214,35 +245,47 @@ mod tests {
 
     #[test]
     fn findings_hold_it_between_their_own_fields() {
-        let found: Findings = serde_json::from_value(document(TOLD)).unwrap();
-        assert_eq!(found.of_kinds.all().count(), 5);
-        assert_eq!(found.summary_facts, [Said::OfKind { kind: "capacity".to_owned() }]);
-        let text = serde_json::to_string(&found).unwrap();
-        assert!(text.contains(&TOLD[1..TOLD.len() - 1]), "{text}");
-        assert!(text.contains(r#""summary_facts":[{"kind":"capacity"}]"#), "{text}");
-        assert_eq!(serde_json::from_str::<Findings>(&text).unwrap(), found);
-        let nothing: Findings = serde_json::from_value(document("{}")).unwrap();
+        let keys: Vec<&str> = keys().into_iter().collect();
+        let text = told_by_all();
+        let found: Findings = serde_json::from_value(document(&text, &keys)).unwrap();
+        let all: OfKinds = serde_json::from_str(&text).unwrap();
+        assert_eq!(found.of_kinds, all);
+        let said = keys.iter().map(|key| Said::OfKind { kind: (*key).to_owned() });
+        assert_eq!(found.summary_facts, said.collect::<Vec<_>>());
+        let written = serde_json::to_string(&found).unwrap();
+        assert!(written.contains(&text[1..text.len() - 1]), "{written}");
+        assert!(written.contains(&format!(r#""summary_facts":[{{"kind":"{}"}}"#, keys[0])));
+        assert_eq!(serde_json::from_str::<Findings>(&written).unwrap(), found);
+        let nothing: Findings = serde_json::from_value(document("{}", &[])).unwrap();
         assert!(nothing.of_kinds.is_empty());
-        let text = serde_json::to_string(&nothing).unwrap();
-        assert!(!text.contains(r#""capacity":"#) && !text.contains("of_kinds"), "{text}");
+        let written = serde_json::to_string(&nothing).unwrap();
+        let has_key = |key: &&&str| written.contains(&format!(r#""{key}":"#));
+        assert_eq!(keys.iter().find(has_key), None, "{written}");
+        assert!(!written.contains("of_kinds"), "{written}");
     }
 
     #[test]
     fn kinds_come_in_their_order_whatever_ran_first() {
-        let told: OfKinds = serde_json::from_str(TOLD).unwrap();
+        let told: OfKinds = serde_json::from_str(&told_by_all()).unwrap();
+        let first = told.all().next().unwrap().key();
         let mut turned: Vec<Facts> = told.all().cloned().collect();
-        turned.rotate_left(4);
+        let count = turned.iter().filter(|facts| facts.key() == first).count();
+        turned.rotate_left(count);
         assert_eq!(OfKinds::from(turned), told);
     }
 
     #[test]
     fn what_is_no_fact_of_a_kind_is_refused() {
-        let wrong = r#"{"capacity":[{"workload":"capacity"}]}"#;
-        assert!(serde_json::from_str::<OfKinds>(wrong).is_err());
         let said = |kind: &str| serde_json::from_value::<Said>(json!({ "kind": kind }));
-        assert!(said("sustained").is_ok() && said("trust").is_ok());
-        assert!(said("boots").is_ok(), "it is the key of a kind");
-        assert!(said("boot").is_err() && said("io").is_err(), "that is none");
+        for key in keys() {
+            let wrong = format!(r#"{{"{key}":[{{"workload":"w"}}]}}"#);
+            assert!(serde_json::from_str::<OfKinds>(&wrong).is_err(), "{wrong}");
+            assert!(said(key).is_ok());
+        }
+        for kind in told_by_kind().into_keys() {
+            assert_eq!(said(&kind).is_ok(), keys().contains(&*kind), "its key, and not its name");
+        }
+        assert!(said("trust").is_ok() && said("io").is_err());
         assert!(said("rank").is_err(), "it names a workload and a metric");
         assert!(said("of-kind").is_err() && said("nothing of the kind").is_err());
     }

@@ -6,10 +6,12 @@
 //! (optimal allocation in two stages; W. G. Cochran, Sampling Techniques, 10.6). The degrees of
 //! freedom count too: the width of an interval is that of Student's t.
 
+use std::collections::BTreeSet;
+
 use assay_base::quantity::Time;
 use assay_stats::t_quantile;
 
-use crate::plan;
+use crate::plan::{self, budget};
 use crate::results::plan::{Plan, Survey};
 use crate::study::{StopRule, Study, Workload};
 
@@ -17,8 +19,10 @@ const MILLISECOND: u64 = 1_000_000;
 /// Time of a quick look for each workload under each arm, within bounds.
 const TIME_OF_A_CELL: Time = Time(6_000 * MILLISECOND);
 const SHORTEST: Time = Time(15_000 * MILLISECOND);
-const LONGEST: Time = Time(150_000 * MILLISECOND);
-/// What it may take for as many replicates as are wanted.
+/// With what goes on around the trials this stays below two minutes.
+const LONGEST: Time = Time(105_000 * MILLISECOND);
+/// What it may take for as many replicates as are wanted, one after the other.
+const LONGER: [Time; 2] = [Time(150_000 * MILLISECOND), ALLOWED];
 const ALLOWED: Time = Time(300_000 * MILLISECOND);
 /// A trial is not cut below this to win a replicate.
 const SHORTEST_TRIAL_NS: u64 = 150 * MILLISECOND;
@@ -39,7 +43,8 @@ pub struct Quick {
 
 /// The study with the replicates and times of a quick look.
 pub fn settle(study: Study, quick: Quick, surveys: &[Survey]) -> Study {
-    if study.budget.is_some() || study.stop.rule != StopRule::Fixed {
+    // What goes through all of a target does that once, and as long as that takes.
+    if study.budget.is_some() || study.stop.rule != StopRule::Fixed || study.needs_whole() {
         return study;
     }
     let time = time_of(&study);
@@ -51,24 +56,32 @@ pub fn settle(study: Study, quick: Quick, surveys: &[Survey]) -> Study {
     if study.links().next().is_some() {
         return of(FEWEST.min(study.replicates)).0;
     }
-    let long_enough = |way: &&(Study, Plan)| trial_ns(&way.1) >= SHORTEST_TRIAL_NS;
     let ways: Vec<(Study, Plan)> = (WANTED..=MOST).map(of).collect();
-    let fits = ways.iter().filter(long_enough);
+    let fitting = ways.iter().filter(|way| fits(&way.1, time));
     let width = |way: &(Study, Plan)| relative_width(&way.1).unwrap_or(f64::INFINITY);
     // Where nothing is known of the scatter, the first: as many replicates as are wanted.
-    let best = fits.min_by(|one, other| width(one).total_cmp(&width(other)));
+    let best = fitting.min_by(|one, other| width(one).total_cmp(&width(other)));
     if let Some((study, _)) = best {
         return study.clone();
     }
     // Fewer than are wanted decide next to nothing: they may take longer first.
-    let longer = divided(&study, WANTED, ALLOWED, surveys);
-    if long_enough(&&longer) {
-        return longer.0;
+    let longer = LONGER.map(|time| (time, divided(&study, WANTED, time, surveys)));
+    if let Some((_, (study, _))) = longer.into_iter().find(|(time, way)| fits(&way.1, *time)) {
+        return study;
     }
     let of = |replicates: u32| divided(&study, replicates, ALLOWED, surveys);
     let fewer: Vec<(Study, Plan)> = (FEWEST..WANTED).rev().map(of).collect();
-    let fits = fewer.iter().find(long_enough).or(fewer.last());
-    fits.map_or(study, |(study, _)| study.clone())
+    let fitting = fewer.iter().find(|way| fits(&way.1, ALLOWED)).or(fewer.last());
+    fitting.map_or(study, |(study, _)| study.clone())
+}
+
+/// Whether the trials of a plan are long enough, and end in a time for each target. Lead-ins are drawn, and
+/// may be a little longer than the mean.
+fn fits(plan: &Plan, time: Time) -> bool {
+    let targets: BTreeSet<&str> = plan.surveys.iter().map(|own| own.target.as_str()).collect();
+    let most = (time.0 / 10 * 11).saturating_mul(targets.len() as u64);
+    let each = plan.trials.iter().map(|trial| budget::expected_ns(plan, trial));
+    trial_ns(plan) >= SHORTEST_TRIAL_NS && each.fold(0, u64::saturating_add) <= most
 }
 
 /// Time of a quick look.
@@ -129,9 +142,8 @@ fn relative_width(plan: &Plan) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::budget;
     use crate::plan::tests::survey;
-    use crate::results::plan::Scatter;
+    use crate::results::plan::{Arm, Scatter, pilot_key};
     use crate::study::presets;
 
     /// A preset in a hurry, at a target whose pilot saw this.
@@ -181,6 +193,44 @@ mod tests {
             assert!(took < most_s * 1.05 && took > most_s * 0.5, "{preset}: {took:.0} s");
             assert!(study.replicates >= WANTED, "{preset}: {}", study.replicates);
             assert_eq!(study.budget, None);
+        }
+    }
+
+    /// What counts its operations may take its bound each time: as many replicates as end in the time are
+    /// taken, and where all of them are soon done, all that are worth it.
+    #[test]
+    fn replicates_that_would_not_end_in_time_are_not_taken() {
+        let scatter = Scatter { between: 1e-3, within_s: 1e-4 };
+        let replicates = |operation_ns: u64| {
+            let study = presets::find("readahead").unwrap().unwrap().quick().settled();
+            let mut survey = survey("a", 50_000);
+            survey.area.fill_ns = 0;
+            let names = || study.workload.iter().map(|work| work.name.clone());
+            survey.pilot.scatter = names().map(|name| (name, scatter)).collect();
+            for level in &study.factors["read-ahead"] {
+                let arm: Arm = [("read-ahead".to_owned(), level.clone())].into();
+                let keys = names().map(|name| (pilot_key(&name, &arm), operation_ns));
+                survey.pilot.operation_ns.extend(keys);
+            }
+            let surveys = [survey];
+            let study = settle(study, Quick { replicates: None }, &surveys);
+            let plan = plan::make(&study, surveys.to_vec(), 1);
+            assert!(seconds(&plan) <= 330.0, "{operation_ns}: {:.0} s", seconds(&plan));
+            study.replicates
+        };
+        // Never done before the bound of their time, and done at once.
+        let (slow, fast) = (replicates(1_000_000_000), replicates(1));
+        assert!(slow <= WANTED && fast > WANTED, "{slow}, {fast}");
+    }
+
+    #[test]
+    fn what_goes_through_all_of_a_target_does_that_once() {
+        for preset in ["capacity", "sustained"] {
+            let study = presets::find(preset).unwrap().unwrap().quick().settled();
+            let same = settle(study.clone(), Quick { replicates: None }, &[survey("a", 50_000)]);
+            assert_eq!(same, study);
+            assert_eq!(same.replicates, 1, "{preset}");
+            assert!(same.workload[0].work.time().unwrap().0 > LONGEST_TRIAL_NS, "{preset}");
         }
     }
 

@@ -50,7 +50,10 @@ pub fn expected_ns(plan: &Plan, planned: &PlannedTrial) -> u64 {
     let workload = plan.work_of(planned);
     let survey = &plan.surveys[workload.target];
     let made = made_ns(plan, planned);
-    let parts = [run_ns(&workload, survey), survey.pilot.of(&workload), OVERHEAD_NS];
+    let operation_ns = survey.pilot.of(&workload);
+    // What goes through all of something ends with it: nothing is under way when its time is up.
+    let under_way = workload.work.expected_ns(operation_ns).map_or(operation_ns, |_| 0);
+    let parts = [run_ns(&workload, survey), under_way, OVERHEAD_NS];
     parts.iter().fold(plan.gap_ns.saturating_add(made), |sum, part| sum.saturating_add(*part))
 }
 

@@ -124,8 +124,8 @@ pub struct Network {
     pub makes_link: bool,
     /// Whether anything of it is changed that must be put back.
     pub changes: bool,
-    /// Whether a link is loaded and nobody said to whom.
-    pub to_nobody: bool,
+    /// Where a link is loaded and nobody said to whom: what to do.
+    pub to_nobody: Option<String>,
     /// Interfaces whose way out is shaped, each once.
     pub shaped: Vec<String>,
 }
@@ -278,18 +278,18 @@ impl Filled {
 
 impl Network {
     fn of(study: &Study) -> Self {
-        let nobody = study.links().any(|own| own.peer.is_none());
+        let nobody = study.links().find_map(|own| own.to_nobody);
         Self {
             makes_link: study.makes_link(),
             changes: study.changes_network(),
-            to_nobody: nobody && !study.factors.contains_key("peer"),
+            to_nobody: nobody.filter(|_| !study.factors.contains_key("peer")),
             shaped: if shapes(study) { interfaces(study) } else { Vec::new() },
         }
     }
 }
 
 fn shapes(study: &Study) -> bool {
-    study.factors.contains_key("shaper") || study.links().any(|own| !own.shaper.is_none())
+    study.factors.contains_key("shaper") || study.links().any(|own| own.shaped)
 }
 
 /// Those that the levels of a factor name, or else the study itself.
@@ -297,7 +297,7 @@ fn interfaces(study: &Study) -> Vec<String> {
     if study.links().next().is_none() {
         return Vec::new();
     }
-    let own = || study.links().filter_map(|own| own.interface.clone()).collect();
+    let own = || study.links().filter_map(|own| own.interface).collect();
     let mut interfaces = study.factors.get("interface").cloned().unwrap_or_else(own);
     interfaces.sort_unstable();
     interfaces.dedup();
@@ -396,9 +396,12 @@ mod tests {
         assert!(live.watches() && live.sets() && live.kept.drives && !live.uses.directory);
         let link = Demands::of(&preset("bufferbloat"));
         assert_eq!(link.network.shaped, ["eth0"]);
-        assert!(link.network.to_nobody && link.network.changes && link.kept.settings);
+        let to_nobody = link.network.to_nobody.unwrap();
+        assert!(to_nobody.contains("assay peer --listen"), "{to_nobody}");
+        assert!(link.network.changes && link.kept.settings);
         let in_lab = Demands::of(&preset("bufferbloat").in_lab());
-        assert!(in_lab.network.makes_link && !in_lab.network.to_nobody && !in_lab.kept.settings);
+        assert!(in_lab.network.makes_link && !in_lab.kept.settings);
+        assert_eq!(in_lab.network.to_nobody, None);
     }
 
     #[test]

@@ -1,7 +1,6 @@
 //! What a study leaves open, filled in before it is planned, so that the stored study says it all.
 
 use assay_base::quantity::{Bytes, Time};
-use assay_kinds::work::network;
 use assay_machine::factors::layers;
 use assay_machine::probes::{Asked, energy};
 
@@ -73,12 +72,12 @@ impl Study {
     /// The same study on a loop device of its own, large enough for a file system with its area.
     #[must_use]
     pub fn in_lab(mut self) -> Self {
-        let links =
-            self.workload.iter_mut().filter_map(|own| network::Asked::of_mut(&mut own.work));
-        let mut links = links.peekable();
-        if links.peek().is_some() {
+        let mut moved = false;
+        for own in &mut self.workload {
+            moved |= own.work.move_to_lab();
+        }
+        if moved {
             // Name spaces of its own instead of a loop device: it touches nothing else.
-            links.for_each(network::Asked::to_lab);
             return self;
         }
         if !matches!(self.target, Some(Target::Loop(_))) {

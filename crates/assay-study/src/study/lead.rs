@@ -1,24 +1,14 @@
 //! What a page shows first, as a study file may say it: the name of a figure. The figures themselves
 //! belong to the report and to kinds of work; tests of the report hold its registry against this list.
 
-use assay_kinds::work;
+use assay_kinds::work::{self, KINDS};
 
 /// Figures that may lead, in the order of reading. Those of places have pages of their own.
 const FIRST: [&str; 5] = ["sweep", "effects", "surface", "card", "energy"];
 /// The same behind those of what kinds of work tell.
-const THEN: [&str; 11] = [
-    "runs",
-    "bars",
-    "beside",
-    "grid",
-    "links",
-    "percentiles",
-    "classes",
-    "periods",
-    "heat",
-    "series",
-    "order",
-];
+const THEN: [&str; 4] = ["runs", "bars", "beside", "grid"];
+/// The same behind those of their own seconds.
+const LAST: [&str; 6] = ["percentiles", "classes", "periods", "heat", "series", "order"];
 
 /// The one with a name.
 pub fn find(name: &str) -> Option<&'static str> {
@@ -32,5 +22,7 @@ pub fn names() -> Vec<&'static str> {
 
 fn all() -> impl Iterator<Item = &'static str> {
     let of_facts = work::figures().map(|figure| figure.about.name);
-    FIRST.into_iter().chain(of_facts).chain(THEN)
+    let of_seconds = KINDS.iter().filter_map(|kind| kind.shown?.figure);
+    let of_seconds = of_seconds.map(|figure| figure.about.name);
+    FIRST.into_iter().chain(of_facts).chain(THEN).chain(of_seconds).chain(LAST)
 }

@@ -23,8 +23,7 @@ pub mod words;
 use std::collections::BTreeMap;
 
 use assay_base::quantity::{Bytes, Percent, Time};
-use assay_kinds::work::{Asks, Needs, Touch, Work};
-use assay_kinds::work::{io, network};
+use assay_kinds::work::{Asks, LinkNeeds, Needs, Touch, Work, io};
 use serde::{Deserialize, Serialize};
 
 pub use ask::{Amount, Ask, AskKind, Card, Price};
@@ -146,8 +145,7 @@ pub struct Study {
 impl Study {
     /// What sort of result it makes: `check` or `study`.
     pub fn kind(&self) -> &'static str {
-        let presets = ["check", "capacity", "sustained"];
-        let is_check = self.preset.as_deref().is_some_and(|own| presets.contains(&own));
+        let is_check = self.preset.as_deref().is_some_and(presets::is_of_check);
         if is_check { "check" } else { "study" }
     }
 
@@ -164,18 +162,18 @@ impl Study {
 
     /// Whether name spaces with a slow link are made for it.
     pub fn makes_link(&self) -> bool {
-        self.links().any(network::Asked::is_in_lab)
+        self.links().any(|own| own.in_lab)
     }
 
     /// Whether it changes anything of the network that must be put back.
     pub fn changes_network(&self) -> bool {
         let named = self.links().next().is_some() && self.factors.contains_key("interface");
-        named || self.links().any(network::Asked::changes_network)
+        named || self.links().any(|own| own.changes())
     }
 
-    /// The links that it loads.
-    pub fn links(&self) -> impl Iterator<Item = &network::Asked> {
-        self.workload.iter().filter_map(|own| network::Asked::of(&own.work))
+    /// What it asks of the links that it loads.
+    pub fn links(&self) -> impl Iterator<Item = LinkNeeds> {
+        self.workload.iter().filter_map(|own| own.work.link())
     }
 
     /// How many loop devices a laboratory makes.

@@ -1,78 +1,88 @@
 //! The studies that are shipped: TOML files under `studies/`, read like anybody's.
 
 use assay_base::failure::Outcome;
+use assay_kinds::work::check_option;
 
 use super::{Study, file};
 
-/// Name and text of each.
-const PRESETS: &[(&str, &str)] = &[
-    ("check", include_str!("../../../../studies/check.toml")),
-    ("capacity", include_str!("../../../../studies/capacity.toml")),
-    ("sustained", include_str!("../../../../studies/sustained.toml")),
-    ("depth", include_str!("../../../../studies/depth.toml")),
-    ("block-size", include_str!("../../../../studies/block-size.toml")),
-    ("flash", include_str!("../../../../studies/flash.toml")),
-    ("stream", include_str!("../../../../studies/stream.toml")),
-    ("surface", include_str!("../../../../studies/surface.toml")),
-    ("filesystems", include_str!("../../../../studies/filesystems.toml")),
-    ("raid-chunk", include_str!("../../../../studies/raid-chunk.toml")),
-    ("raid-profile", include_str!("../../../../studies/raid-profile.toml")),
-    ("raid-sync", include_str!("../../../../studies/raid-sync.toml")),
-    ("compression", include_str!("../../../../studies/compression.toml")),
-    ("schedulers", include_str!("../../../../studies/schedulers.toml")),
-    ("encryption", include_str!("../../../../studies/encryption.toml")),
-    ("readahead", include_str!("../../../../studies/readahead.toml")),
-    ("write-cache", include_str!("../../../../studies/write-cache.toml")),
-    ("starvation", include_str!("../../../../studies/starvation.toml")),
-    ("power", include_str!("../../../../studies/power.toml")),
-    ("tunable", include_str!("../../../../studies/tunable.toml")),
-    ("live", include_str!("../../../../studies/live.toml")),
-    ("stack-limit", include_str!("../../../../studies/stack-limit.toml")),
-    ("small-memory", include_str!("../../../../studies/small-memory.toml")),
-    ("compile", include_str!("../../../../studies/compile.toml")),
-    ("place", include_str!("../../../../studies/place.toml")),
-    ("small-files", include_str!("../../../../studies/small-files.toml")),
-    ("bufferbloat", include_str!("../../../../studies/bufferbloat.toml")),
-    ("usb-stick", include_str!("../../../../studies/usb-stick.toml")),
-    ("fill-level", include_str!("../../../../studies/fill-level.toml")),
-    ("boot", include_str!("../../../../studies/boot.toml")),
-];
+/// A shipped study.
+struct Preset {
+    name: &'static str,
+    text: &'static str,
+    /// Workloads that had another name before, with that of today: results and scripts still have the old.
+    renamed: &'static [(&'static str, &'static str)],
+}
 
-/// What `assay check` runs.
+/// One line a study: its name, which is that of its file, and in braces workloads that had another name
+/// before.
+macro_rules! presets {
+    ($($name:literal $({ $($before:literal => $today:literal),+ })?,)+) => {
+        /// In the order in which they are listed.
+        const PRESETS: &[Preset] = &[$(Preset {
+            name: $name,
+            text: include_str!(concat!("../../../../studies/", $name, ".toml")),
+            renamed: &[$($(($before, $today)),+)?],
+        },)+];
+    };
+}
+
+presets! {
+    "check",
+    "capacity",
+    "sustained",
+    "depth",
+    "block-size",
+    "flash",
+    "stream",
+    "surface",
+    "filesystems",
+    "raid-chunk",
+    "raid-profile",
+    "raid-sync",
+    "compression",
+    "schedulers",
+    "encryption",
+    "readahead",
+    "write-cache",
+    "starvation",
+    "power",
+    "tunable",
+    "live",
+    "stack-limit",
+    "small-memory" { "half-more" => "150-percent", "two-and-a-half" => "250-percent" },
+    "compile",
+    "place",
+    "small-files",
+    "bufferbloat",
+    "usb-stick",
+    "fill-level",
+    "boot",
+}
+
+/// What `assay check` runs where no option asks for something else: the first.
 pub fn check() -> Outcome<Study> {
-    let (name, text) = PRESETS[0];
-    read(name, text)
+    read(&PRESETS[0])
 }
 
-/// What `assay check --capacity` runs.
-pub fn capacity() -> Outcome<Study> {
-    let (name, text) = PRESETS[1];
-    read(name, text)
-}
-
-/// What `assay check --sustained` runs.
-pub fn sustained() -> Outcome<Study> {
-    let (name, text) = PRESETS[2];
-    read(name, text)
+/// Whether `assay check` runs a study, with an option or without.
+pub fn is_of_check(name: &str) -> bool {
+    name == PRESETS[0].name || check_option::by_option().any(|(kind, _)| kind.about.name == name)
 }
 
 /// The preset with a name.
 pub fn find(name: &str) -> Option<Outcome<Study>> {
-    PRESETS.iter().find(|(known, _)| *known == name).map(|(name, text)| read(name, text))
+    PRESETS.iter().find(|own| own.name == name).map(read)
 }
 
 /// All of them, by name.
 pub fn all() -> impl Iterator<Item = (&'static str, Outcome<Study>)> {
-    PRESETS.iter().map(|(name, text)| (*name, read(name, text)))
+    PRESETS.iter().map(|own| (own.name, read(own)))
 }
-
-/// Workloads of presets that had another name before: results and scripts still have it.
-const RENAMED: [(&str, &str); 2] =
-    [("half-more", "150-percent"), ("two-and-a-half", "250-percent")];
 
 /// What a workload is called today.
 pub fn workload_today(name: &str) -> &str {
-    RENAMED.iter().find(|(old, _)| *old == name).map_or(name, |(_, new)| *new)
+    let mut renamed = PRESETS.iter().flat_map(|own| own.renamed);
+    renamed.find(|(before, _)| *before == name).map_or(name, |(_, today)| *today)
 }
 
 /// Whether two names are those of one workload, now or before.
@@ -80,8 +90,8 @@ pub fn is_one_workload(one: &str, other: &str) -> bool {
     workload_today(one) == workload_today(other)
 }
 
-fn read(name: &str, text: &str) -> Outcome<Study> {
-    file::parse(&format!("studies/{name}.toml"), text)
+fn read(own: &Preset) -> Outcome<Study> {
+    file::parse(&format!("studies/{}.toml", own.name), own.text)
 }
 
 #[cfg(test)]
@@ -113,9 +123,24 @@ mod tests {
         let preset = super::find("small-memory").unwrap().unwrap();
         let names: Vec<&str> = preset.workload.iter().map(|own| own.name.as_str()).collect();
         assert_eq!(names, ["fits", "150-percent", "250-percent", "incompressible"]);
-        for (old, new) in super::RENAMED {
-            assert!(!names.contains(&old) && names.contains(&new), "{old}");
+        for (old, new) in super::PRESETS.iter().flat_map(|own| own.renamed) {
+            assert!(!names.contains(old) && names.contains(new), "{old}");
         }
+    }
+
+    #[test]
+    fn an_option_of_check_has_a_study_of_its_name_and_of_work_of_its_kind() {
+        let mut asked = 0;
+        for (kind, _) in super::check_option::by_option() {
+            let name = kind.about.name;
+            let study = super::find(name).unwrap().unwrap();
+            assert!(study.workload.iter().all(|own| own.work.kind().about.name == name), "{name}");
+            assert_eq!(study.kind(), "check");
+            asked += 1;
+        }
+        assert!(asked > 0);
+        let kind = |name: &str| super::find(name).unwrap().unwrap().kind();
+        assert_eq!((kind("check"), kind("depth")), ("check", "study"));
     }
 
     #[test]
@@ -130,12 +155,7 @@ mod tests {
     #[test]
     fn presets_about_one_figure_show_it_first() {
         let lead = |name: &str| super::find(name).unwrap().unwrap().lead;
-        for (name, figure) in [
-            ("surface", "surface"),
-            ("flash", "card"),
-            ("power", "energy"),
-            ("sustained", "series"),
-        ] {
+        for (name, figure) in [("surface", "surface"), ("flash", "card"), ("power", "energy")] {
             assert_eq!(lead(name).as_deref(), Some(figure), "{name}");
         }
         assert_eq!(lead("check"), None, "its numbers stand large");
@@ -196,7 +216,7 @@ mod tests {
     /// The first lines say what it asks, how long it takes, what it needs, and what is lost.
     #[test]
     fn a_preset_that_loses_data_says_so_first() {
-        for (name, text) in super::PRESETS {
+        for super::Preset { name, text, .. } in super::PRESETS {
             let head: String = text.lines().take_while(|line| line.starts_with('#')).collect();
             let minutes = head.contains("minute") || head.contains("budget");
             assert!(minutes, "{name} does not say how long it takes");

@@ -16,33 +16,14 @@ use serde_json::{Value, to_value};
 use super::file::reader::factor_names;
 use super::presets;
 use assay_lab::expected::Expected;
+use assay_lab::kinds::kept;
 
 const SECOND: u64 = 1_000_000_000;
 const GIB: u64 = 1 << 30;
 
-/// Kinds of work whose parameters are tried in other tests: thousands of lines would say little more.
+/// Kinds of work whose parameters are tried in other tests, and of whose shipped work one of each shape is told: thousands
+/// of lines would say little more.
 const LONG: [&str; 2] = ["io", "files"];
-
-/// Work that no study is shipped with: the rarer keys, and what cannot be done.
-const RARE: &[&str] = &[
-    r#"{"boot": {"by": "label", "until": "ssh.service", "boots": 7}}"#,
-    r#"{"capacity": {"probe": "full"}}"#,
-    r#"{"capacity": {"probe": "fast", "time": "5 min"}}"#,
-    r#"{"command": {"run": "make -j{jobs} {x}", "prepare": "make clean", "cleanup": "rm a", "input": "in",
-        "cold": true, "ignore-failure": true, "timeout": "5 s", "runs": 5, "jobs": 4, "c-files": 20}}"#,
-    r#"{"command": {"run": "tool 'a b'", "shell": false, "runs": 1, "jobs": 2, "source": "src"}}"#,
-    r#"{"command": {"run": "tool 'a", "shell": false, "c-files": 3, "source": "/usr/src"}}"#,
-    r#"{"network": {"peer": "lab", "interface": "to-router", "shaper": "cake 90 %"}}"#,
-    r#"{"network": {"peer": "10.0.0.2:7710", "interface": "eth0", "shaper": "fq_codel 20 Mbit/s"}}"#,
-    r#"{"network": {"phases": ["up", "down"]}}"#,
-    r#"{"network": {"phases": ["idle"], "phase": "1 s"}}"#,
-    r#"{"network": {"shaper": "90 %"}}"#,
-    r#"{"observe": {"time": "4 s", "settle": "1 s", "harm": "off"}}"#,
-    r#"{"pages": {"set": "8 MiB"}}"#,
-    r#"{"pages": {"set": "64 MiB", "content": "zero", "skew": "zipf:1.2", "writes": 0, "time": "2 s"}}"#,
-    r#"{"pages": {"set": "150 %"}}"#,
-    r#"{"pages": {"set": "50 %", "memory-limit": "20 MiB", "ramp": "1 s"}}"#,
-];
 
 /// The work of a kind that is asked: each once.
 fn works(kind: &Entry) -> Vec<Work> {
@@ -59,17 +40,32 @@ fn works(kind: &Entry) -> Vec<Work> {
     found.extend(
         shipped.map(|one| one.work).filter(|work| work.kind().about.name == kind.about.name),
     );
-    let rare = RARE
-        .iter()
-        .map(|text| serde_json::from_str::<Work>(text).unwrap_or_else(|e| panic!("{text}: {e}")));
-    found.extend(rare.filter(|work| work.kind().about.name == kind.about.name));
+    found.extend(rare(kind.about.name));
     let mut once: Vec<Work> = Vec::new();
     for work in found {
-        if !once.contains(&work) {
+        let is_alike = |known: &Work| *known == work || (!is_short && shape(known) == shape(&work));
+        if !once.iter().any(is_alike) {
             once.push(work);
         }
     }
     once
+}
+
+/// Work that no study is shipped with: the rarer keys, and what cannot be done.
+fn rare(kind: &str) -> Vec<Work> {
+    let kept = kept("rare.json").unwrap();
+    let text = kept.get(kind).map_or("[]", String::as_str);
+    let works: Vec<Work> = serde_json::from_str(text).unwrap_or_else(|e| panic!("{kind}: {e}"));
+    assert!(works.iter().all(|work| work.kind().about.name == kind), "{kind}: work of another");
+    works
+}
+
+/// What a work asks, whatever its numbers and units are, but for one of a thing instead of several.
+fn shape(work: &Work) -> String {
+    let text = to_value(work).unwrap().to_string().replace(":1,", ":one,");
+    let plain: String = text.chars().filter(|c| !c.is_ascii_digit()).collect();
+    let units = ["ms", "s", "KiB", "MiB"];
+    units.iter().fold(plain, |text, unit| text.replace(&format!("\" {unit}\""), "\""))
 }
 
 /// Mistakes with the path at which they are told.

@@ -3,6 +3,7 @@
 mod act;
 mod arrays;
 mod copy;
+mod disks;
 mod encryption;
 #[cfg(test)]
 pub(super) mod machines;

@@ -6,6 +6,7 @@ pub mod lab;
 pub mod protocol;
 mod rate;
 mod shaper;
+pub mod token;
 
 use std::fmt;
 use std::sync::atomic::AtomicBool;

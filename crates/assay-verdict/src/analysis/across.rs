@@ -428,44 +428,20 @@ pub(super) fn level(trial: &CellTrial) -> Option<f64> {
 /// still to be told.
 pub(super) fn comparison(
     [cell, _]: [&Cell; 2],
-    [baseline, arm]: [Arm; 2],
+    arms: [Arm; 2],
     kind: Kind,
     samples: Option<(Sample, Sample)>,
 ) -> Comparison {
     Comparison {
-        class_of: None,
-        id: format!("{}:{}:{}", cell.workload, cell.metric, arm_words(&arm)),
-        kind,
-        workload: cell.workload.clone(),
-        metric: cell.metric.clone(),
-        better: cell.better,
         primary: cell.primary,
-        baseline,
-        arm,
         n: samples.map_or(0, |(before, after)| before.n.min(after.n)),
         means: samples
             .filter(|_| kind != Kind::RerunBaseline)
             .map(|(before, after)| [after.mean.exp(), before.mean.exp()]),
-        compared_means: None,
         ratio: samples
             .map(|(before, after)| (after.mean - before.mean).exp())
             .filter(|ratio| ratio.is_finite()),
-        ci95: None,
-        ci95_family: None,
-        ci_equivalence: None,
-        difference: None,
-        sd_log: None,
-        p_holm: None,
-        p_sign_flip: None,
-        verdict: None,
-        withheld: false,
-        within_margin: false,
-        margin: None,
-        replicates_needed: None,
-        would_see: None,
-        text: String::new(),
-        notes: Vec::new(),
-        note_facts: Vec::new(),
+        ..Comparison::bare(kind, [&cell.workload, &cell.metric], cell.better, arms)
     }
 }
 

@@ -8,7 +8,7 @@ use assay_study::findings::measurements::Series;
 use assay_study::results::record::TrialRecord;
 
 use super::rows::Row;
-use crate::truth::{self, HostCache, IdleFlush, Remark, TruthRule as _};
+use crate::truth::{HostCache, IdleFlush, Remark, TruthRule as _};
 
 const RATE: &str = "bandwidth_bytes_per_s";
 
@@ -71,7 +71,7 @@ fn put(row: &mut Row<'_>, series: &mut [Series], remark: &Remark) {
         (workload, &one.arm, one.control) == (&row.workload.name, &row.arm, row.workload.control)
     };
     for one in series.iter_mut().filter(is_own) {
-        if !truth::is_about(rule, metrics::nature(&one.metric)) {
+        if !remark.is_about(rule, metrics::nature(&one.metric)) {
             continue;
         }
         one.trust = one.trust.max(Some(remark.because_of(rule, metrics::side(&one.metric)).trust));
@@ -136,10 +136,20 @@ mod tests {
         let [trusted, suspect] = [Trust::Trusted, Trust::Suspect].map(Some);
         let through = kept_by_a_host("write through");
         assert_eq!(trust(&through), [suspect, trusted, trusted]);
-        // What is written is still that of a lent drive.
-        let because = &cell(&through, "sequential-write", "iops").because;
-        assert!(because.iter().any(|own| own.rule == "host-cache"), "{because:?}");
-        assert_eq!(trust(&kept_by_a_host("write back")), [suspect; 3]);
+        let of_rule = |found: &Findings, row: &str, rule: &str| {
+            let mut because = cell(found, row, "iops").because.iter();
+            because.find(|own| own.rule == rule).map(|own| own.trust)
+        };
+        assert_eq!(of_rule(&through, "sequential-read", "cached"), suspect);
+        assert_eq!(of_rule(&through, "sequential-write", "cached"), None);
+        // Read or written, it is still a lent drive.
+        for row in ["sequential-read", "sequential-write"] {
+            assert_eq!(of_rule(&through, row, "host-cache"), trusted);
+        }
+        let back = kept_by_a_host("write back");
+        assert_eq!(trust(&back), [suspect; 3]);
+        assert_eq!(of_rule(&back, "sequential-read", "host-cache"), suspect);
+        assert_eq!(of_rule(&back, "sequential-read", "cached"), None);
     }
 
     #[test]

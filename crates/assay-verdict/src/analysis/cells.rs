@@ -26,9 +26,23 @@ pub(super) fn cells(design: &Design, series: Vec<Series>) -> Vec<Cell> {
     cells.collect()
 }
 
+/// The number of a row of which these are the trials, where its metric is compared by its ratio; `baseline` has
+/// those of the arm that it is compared with.
+pub(super) fn number(own: &[CellTrial], baseline: Option<&[CellTrial]>) -> Option<f64> {
+    let beside = baseline.filter(|other| is_repeated(own) && is_repeated(other));
+    let values: Vec<f64> =
+        summed_up(own, beside).into_iter().filter_map(|trial| trial.value).collect();
+    geometric_mean(&values).map(|centre| centre.mean).or_else(|| median(&values))
+}
+
+/// Whether something of a series was repeated.
+fn is_repeated(trials: &[CellTrial]) -> bool {
+    trials.iter().any(|trial| trial.repeats.is_some())
+}
+
 /// Trials of the baseline of each series in which something was repeated, by the series' place.
 fn baselines(design: &Design, series: &[Series]) -> HashMap<usize, Vec<CellTrial>> {
-    let repeated = |own: &&Series| own.trials.iter().any(|trial| trial.repeats.is_some());
+    let repeated = |own: &&Series| is_repeated(&own.trials);
     let key = |own: &Series, arm: Arm| (own.workload.clone(), own.metric.clone(), arm);
     let all: HashMap<_, &Series> = (series.iter().filter(repeated).filter(|own| !own.control))
         .map(|own| (key(own, own.arm.clone()), own))
@@ -92,11 +106,18 @@ fn of(series: Series, baseline: Option<&[CellTrial]>) -> Cell {
 /// the trials tell themselves.
 fn places(trials: &[CellTrial], counted: &[&CellTrial]) -> Option<Vec<usize>> {
     let told = trials.iter().filter(|trial| trial.counts_by_itself());
-    if told.eq(counted.iter().copied()) {
-        return None;
-    }
-    let place = |own: &&CellTrial| trials.iter().position(|trial| std::ptr::eq(trial, *own));
-    Some(counted.iter().filter_map(place).collect())
+    (!told.eq(counted.iter().copied())).then(|| positions(trials, counted))
+}
+
+fn positions(trials: &[CellTrial], some: &[&CellTrial]) -> Vec<usize> {
+    let places = trials.iter().enumerate().map(|(at, trial)| (std::ptr::from_ref(trial), at));
+    let places: HashMap<*const CellTrial, usize> = places.collect();
+    some.iter().filter_map(|own| places.get(&std::ptr::from_ref(*own)).copied()).collect()
+}
+
+/// Where those trials stand that a cell sums up.
+pub(super) fn counting(trials: &[CellTrial]) -> Vec<usize> {
+    positions(trials, &summed_up(trials, None))
 }
 
 /// Values that a cell sums up.

@@ -17,10 +17,10 @@ use crate::truth::Remark;
 /// What the trials of a row say.
 pub(super) fn of_row(row: &Row<'_>) -> Option<Facts> {
     let tells = row.workload.work.tells()?;
-    let last = row.counting().last();
-    let near_limit = last.and_then(|trial| near_limit(&trial.record.evidence.temperature));
-    let trials: Vec<Option<&Measured>> =
-        row.counting().map(|trial| trial.record.measured.as_ref()).collect();
+    let records = || row.counting().map(|trial| trial.record);
+    let near_limits: Vec<Option<Presence<NearLimit>>> =
+        records().map(|record| near_limit(&record.evidence.temperature)).collect();
+    let trials: Vec<Option<&Measured>> = records().map(|record| record.measured.as_ref()).collect();
     let failed = row.trials.iter().filter(|trial| trial.record.status == Status::Failed);
     let failed: Vec<Failed<'_>> = failed.map(|trial| of_failed(trial.record)).collect();
     let seen = Seen {
@@ -28,7 +28,7 @@ pub(super) fn of_row(row: &Row<'_>) -> Option<Facts> {
         trials: &trials,
         failed: &failed,
         spoken: &spoken(row),
-        near_limit: near_limit.as_ref(),
+        near_limits: &near_limits,
     };
     tells.facts(&seen)
 }
@@ -162,6 +162,7 @@ mod tests {
                 workload: "sustained-write".to_owned(),
                 arm: Levels::new(),
                 course,
+                several: None,
                 text: "It writes 4 MB/s.".to_owned(),
             };
             found.of_kinds = vec![Facts::from(facts)].into();

@@ -97,6 +97,15 @@ pub fn trial_value(
     (metric.to_owned(), value)
 }
 
+/// Where those trials of a workload under an arm stand that the numbers of its row sum up.
+pub fn counting(trials: &[&TrialRecord]) -> Vec<usize> {
+    let told = |record: &&TrialRecord| {
+        let value = record.measured.as_ref().map(|_| 1.0);
+        series::cell_trial(&rows::Measured { record, latency_ns: None }, value)
+    };
+    cells::counting(&trials.iter().map(told).collect::<Vec<_>>())
+}
+
 /// Requests of one class that the devices of a trial's target completed.
 pub struct ClassOfTrial {
     /// The name of their cells.

@@ -108,7 +108,7 @@ fn differences(first: &Cell, second: &Cell) -> Option<Sample> {
 
 #[cfg(test)]
 mod tests {
-    use assay_base::quantity::{Better, Scale};
+    use assay_base::quantity::Better;
     use assay_study::findings::measurements::Series;
     use assay_study::results::design::Design;
     use assay_study::results::plan::Arm;
@@ -118,15 +118,7 @@ mod tests {
     use super::*;
 
     fn trial(replicate: u32, status: Status) -> CellTrial {
-        CellTrial {
-            replicate,
-            order: Some(replicate),
-            value: Some(100.0),
-            status,
-            reason: None,
-            repeats: None,
-            outlier: false,
-        }
+        CellTrial::bare(replicate, Some(replicate), Some(100.0), status)
     }
 
     /// Rows of identical arms, the first one the baseline.
@@ -134,17 +126,9 @@ mod tests {
         let arm = |copy: usize| Arm::from([("copy".to_owned(), copy.to_string())]);
         let design = Design { baseline: arm(0), ..Design::default() };
         let series = arms.into_iter().enumerate().map(|(copy, trials)| Series {
-            workload: "read".to_owned(),
-            arm: arm(copy),
-            control: false,
-            class_of: None,
-            metric: "iops".to_owned(),
-            better: Better::Higher,
-            scale: Scale::Ratio,
             primary: true,
             trials,
-            trust: None,
-            because: Vec::new(),
+            ..Series::bare("read", arm(copy), "iops", Better::Higher)
         });
         cells(&design, series.collect())
     }

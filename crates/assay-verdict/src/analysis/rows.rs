@@ -5,10 +5,9 @@ use std::collections::BTreeMap;
 
 use assay_base::presence::Presence;
 use assay_base::quantity::Metric;
-use assay_base::quantity::metric::Side;
 use assay_kinds::work::metrics::{nature, side};
 use assay_machine::probes::energy::Energy;
-use assay_study::findings::{Because, Trust};
+use assay_study::findings::{Because, CellTrial, Trust};
 use assay_study::results::environment::Environment;
 use assay_study::results::plan::{Arm, Plan, PlannedWorkload};
 use assay_study::results::record::{Trial, TrialRecord};
@@ -16,6 +15,8 @@ use assay_study::results::tally::Tally;
 use assay_system::system::machine::Machine;
 use assay_system::system::site::Site;
 
+use super::cells;
+use super::series::cell_trial;
 use crate::truth::{self, Case, Remark, Unquiet};
 
 /// A workload under one arm.
@@ -60,6 +61,13 @@ impl<'a> Row<'a> {
         self.trials.iter().filter(|trial| trial.counts())
     }
 
+    /// Trials that its numbers sum up, of those of which something is told.
+    pub fn summed_up(&self, is_told: impl Fn(&Measured<'a>) -> bool) -> Vec<&Measured<'a>> {
+        let told = |trial: &Measured<'a>| cell_trial(trial, is_told(trial).then_some(1.0));
+        let told: Vec<CellTrial> = self.trials.iter().map(told).collect();
+        cells::counting(&told).into_iter().map(|at| &self.trials[at]).collect()
+    }
+
     /// Whether its drive is lent by somebody whose caches cannot be seen from here.
     pub fn is_borrowed(&self) -> bool {
         self.site.is_some_and(|site| site.drives.iter().any(truth::hides_its_cache))
@@ -67,7 +75,7 @@ impl<'a> Row<'a> {
 
     /// How far a metric of the row can be trusted, and why: what the rules say that can change it.
     pub fn judged(&self, metric: &Metric) -> (Option<Trust>, Vec<Because>) {
-        let about = |(rule, _): &&(&'static str, Remark)| truth::is_about(rule, metric.nature);
+        let about = |(rule, remark): &&(&'static str, Remark)| remark.is_about(rule, metric.nature);
         let told: Vec<Because> = (self.remarks.iter().filter(about))
             .map(|(rule, remark)| remark.because_of(rule, metric.side()))
             .collect();
@@ -95,7 +103,7 @@ pub(super) fn row<'a>(
     let mut row = bare(workload, plan, environment);
     row.trust = judged.as_ref().map(|(told, _)| {
         let primary = workload.work.primary(&|_| false);
-        let about = told.iter().filter(|(rule, _)| truth::is_about(rule, nature(primary)));
+        let about = told.iter().filter(|(rule, remark)| remark.is_about(rule, nature(primary)));
         let trust = about.map(|(rule, remark)| remark.because_of(rule, side(primary)).trust);
         trust.max().unwrap_or(Trust::Trusted)
     });
@@ -160,7 +168,7 @@ fn judged(
     let Some((site, survey)) = site.zip(plan.surveys.get(workload.target)) else {
         // A bundle without its site cannot be judged, and what is not judged is not trusted.
         let text = "the record does not tell what the target stands on".to_owned();
-        let told = vec![("device-bytes", Remark { trust: Trust::Suspect, text, side: Side::Both })];
+        let told = vec![("device-bytes", Remark::of(Trust::Suspect, text))];
         return Some((told, Unquiet::default()));
     };
     let emulator = machine.emulator();

@@ -1,6 +1,6 @@
 //! Rows of measured trials as series: one metric of one row, trial by trial.
 
-use assay_base::quantity::{Metric, Scale};
+use assay_base::quantity::Metric;
 use assay_kinds::work;
 use assay_study::findings::measurements::Series;
 use assay_study::findings::{AbsentCell, CellTrial};
@@ -82,29 +82,22 @@ fn one(design: &Design, row: &Row<'_>, metric: &Metric) -> Result<Series, String
     let wanted = design.primary.as_deref().unwrap_or_else(|| primary(design, row));
     let (trust, because) = row.judged(metric);
     Ok(Series {
-        workload: row.workload.name.clone(),
-        arm: row.arm.clone(),
         control: row.workload.control,
-        class_of: None,
-        metric: metric.name.to_owned(),
-        better: metric.better,
-        scale: Scale::Ratio,
         primary: metric.name == wanted,
         trials,
         trust,
         because,
+        ..Series::bare(&row.workload.name, row.arm.clone(), metric.name, metric.better)
     })
 }
 
 pub(super) fn cell_trial(trial: &Measured<'_>, value: Option<f64>) -> CellTrial {
+    let record = trial.record;
+    let value = value.filter(|_| record.status != Status::Failed);
     CellTrial {
-        replicate: trial.record.replicate,
-        order: Some(trial.record.order),
-        value: value.filter(|_| trial.record.status != Status::Failed),
-        status: trial.record.status,
-        reason: trial.record.reason.clone(),
-        repeats: trial.record.repeats,
-        outlier: false,
+        reason: record.reason.clone(),
+        repeats: record.repeats,
+        ..CellTrial::bare(record.replicate, Some(record.order), value, record.status)
     }
 }
 

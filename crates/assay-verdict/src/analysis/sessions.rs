@@ -61,31 +61,9 @@ fn session_cell(cell: &Cell, key: &Key, books: &[Book<'_>]) -> Option<Cell> {
     let own = own?;
     let means = books.iter().zip(&own).enumerate().map(|(at, (book, cell))| {
         let mean = Sample::of(&book.values(cell, Way::Plain)?)?.mean.exp();
-        Some(CellTrial {
-            replicate: at as u32 + 1,
-            order: None,
-            value: Some(mean),
-            status: Status::Ok,
-            reason: None,
-            repeats: None,
-            outlier: false,
-        })
+        Some(CellTrial::bare(at as u32 + 1, None, Some(mean), Status::Ok))
     });
-    let mut because: Vec<_> = own.iter().flat_map(|cell| cell.because.clone()).collect();
-    because.dedup();
-    Some(cells::cell(Series {
-        workload: cell.workload.clone(),
-        arm: cell.arm.clone(),
-        control: false,
-        class_of: None,
-        metric: cell.metric.clone(),
-        better: cell.better,
-        scale: cell.scale,
-        primary: cell.primary,
-        trials: means.collect::<Option<_>>()?,
-        trust: own.iter().filter_map(|cell| cell.trust).max(),
-        because,
-    }))
+    Some(cells::cell(Series::again(cell, &own, means.collect::<Option<_>>()?)))
 }
 
 #[cfg(test)]

@@ -5,7 +5,6 @@ use assay_kinds::work::io::{self, random_offsets, sample_offset};
 use assay_stats::geometric_mean;
 use assay_study::findings::{Accesses, Band, CellTrial, Extremes, Spot, Surface};
 use assay_study::results::plan::{Area, Plan};
-use assay_study::results::record::Status;
 
 use super::cells::summarised;
 use super::rows::{Measured, Row};
@@ -46,9 +45,10 @@ fn surface(area: &Area, row: &Row<'_>) -> Option<Surface> {
 fn places(io: &io::Planned, area: &Area, row: &Row<'_>) -> Vec<Spot> {
     let count = io.operations.filter(|count| *count <= MOST_PLACES).unwrap_or(0);
     let bytes = f64::from(io.size_bytes());
+    let trials = standing(row);
     let one = |index: u64| {
         let at = sample_offset(io, area, index)?;
-        let trials = standing(row).filter_map(counted);
+        let trials = trials.iter().filter_map(|trial| counted(trial));
         let ns = trials.filter_map(|one| one.sample_latencies_ns.get(usize::try_from(index).ok()?));
         let rates: Vec<f64> =
             ns.filter(|ns| **ns > 0).map(|ns| bytes / (*ns as f64 / 1e9)).collect();
@@ -63,9 +63,9 @@ fn places(io: &io::Planned, area: &Area, row: &Row<'_>) -> Vec<Spot> {
     (0..count).filter_map(one).collect()
 }
 
-/// Trials that nothing disturbed.
-fn standing<'a, 'r>(row: &'r Row<'a>) -> impl Iterator<Item = &'r Measured<'a>> {
-    row.trials.iter().filter(|trial| trial.record.status == Status::Ok)
+/// Trials that the numbers of a row sum up, of those that tell their samples.
+fn standing<'a, 'r>(row: &'r Row<'a>) -> Vec<&'r Measured<'a>> {
+    row.summed_up(|trial| counted(trial).is_some())
 }
 
 /// Where an offset lies in its area.
@@ -98,7 +98,7 @@ pub(super) fn accesses(plan: &Plan, row: &Row<'_>) -> Option<Accesses> {
     let area = row.workload.own_part(&area);
     let io = io::Planned::of(&row.workload.work).filter(|_| !row.workload.control)?;
     drop(random_offsets(io, &area, 0)?);
-    let trials: Vec<&Measured<'_>> = standing(row).collect();
+    let trials = standing(row);
     let samples = || trials.iter().filter_map(|trial| counted(trial));
     let all = samples().flat_map(|one| &one.sample_latencies_ns).map(|ns| *ns as f64);
     let whole = extremes(&all.collect::<Vec<f64>>(), arithmetic)?;
@@ -185,6 +185,7 @@ fn band_of(area: &Area, offset: u64) -> u64 {
 mod tests {
     use assay_kinds::work::io::Pattern;
     use assay_study::findings::{Surface, Trust};
+    use assay_study::results::record::{Repeats, Status, TrialRecord};
 
     use super::super::tests::Bench;
     use crate::truth::testing;
@@ -226,11 +227,46 @@ mod tests {
         assert!(bench.findings().accesses.is_empty());
     }
 
+    /// Of three trials two were disturbed: the row sums up all three, and so does each of its places.
+    #[test]
+    fn places_are_of_the_trials_that_their_row_sums_up() {
+        let n = |bench: &Bench| {
+            let found = bench.findings();
+            let cell = found.cells.iter().find(|cell| cell.primary).unwrap();
+            (cell.n, found.surfaces[0].places[0].n, found.surfaces[0].bands[0].n)
+        };
+        let two = |trial: &mut TrialRecord| {
+            if trial.replicate > 1 {
+                trial.status = Status::Disturbed;
+            }
+        };
+        assert_eq!(n(&bench().each(two)), (3, 3, 3));
+        // Where a trial of four was disturbed, three are enough.
+        let one = |trial: &mut TrialRecord| {
+            if trial.replicate == 2 {
+                trial.status = Status::Disturbed;
+            }
+        };
+        let four = bench_of(&[100; 4]).each(one);
+        assert_eq!(n(&four), (3, 3, 3));
+        // What was repeated because of the baseline counts once.
+        let again = |trial: &mut TrialRecord| {
+            if trial.replicate == 4 {
+                trial.repeats = Some(Repeats { replicate: 3, order: 3 });
+            }
+        };
+        assert_eq!(n(&bench_of(&[100; 4]).each(again)), (3, 3, 3));
+    }
+
     /// Three trials of 100 reads of 1 MiB; the last tenth of the area is half as fast.
     fn bench() -> Bench {
-        let mut bench = Bench::new(&["/mnt/card"])
-            .row(0, "surface-read-q1", 1 << 20, &[100, 100, 100])
-            .each(|trial| {
+        bench_of(&[100; 3])
+    }
+
+    /// The same of as many trials as there are numbers of reads.
+    fn bench_of(reads: &[u64]) -> Bench {
+        let mut bench =
+            Bench::new(&["/mnt/card"]).row(0, "surface-read-q1", 1 << 20, reads).each(|trial| {
                 let slow = |place| if place < 90 { 10_000_000 } else { 20_000_000 };
                 let factor = u64::from(trial.replicate);
                 testing::counted(trial).sample_latencies_ns =

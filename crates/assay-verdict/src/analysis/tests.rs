@@ -317,6 +317,30 @@ fn rows_without_a_number_say_why() {
     assert_eq!(found.summary, ["Nothing was measured."]);
 }
 
+/// What figures draw of single trials is of those that the row sums up.
+#[test]
+fn the_trials_that_count_are_those_of_the_row() {
+    let counted = |disturbed: &[u32]| {
+        let own = |trial: &mut TrialRecord| {
+            if disturbed.contains(&trial.replicate) {
+                trial.status = Status::Disturbed;
+            }
+        };
+        let bench = Bench::new(&["."]).row(0, "random-read", 4096, &[100; 4]).each(own);
+        let records: Vec<&TrialRecord> = bench.trials.iter().map(|trial| &trial.record).collect();
+        let counted = counting(&records);
+        let found = bench.findings();
+        let of_row = cell(&found, "random-read", "iops").counting();
+        let of_row: Vec<u32> = of_row.into_iter().map(|trial| trial.replicate).collect();
+        let own: Vec<u32> = counted.iter().map(|at| records[*at].replicate).collect();
+        assert_eq!(own, of_row, "{disturbed:?}");
+        own
+    };
+    assert_eq!(counted(&[]), [1, 2, 3, 4]);
+    assert_eq!(counted(&[2]), [1, 3, 4]);
+    assert_eq!(counted(&[1, 2, 4]), [1, 2, 3, 4]);
+}
+
 #[test]
 fn busy_processors_make_no_count_of_bytes_suspect() {
     let found = Bench::new(&["."])

@@ -10,6 +10,7 @@ use assay_system::system::CachedPages;
 use assay_system::system::site::{Backing, LOOP_IN_MEMORY};
 
 use super::evidence::{Share, compression, in_trials, is_simulated, mover, witnessed};
+use super::host_cache::ReadAgain;
 use super::{Case, MOVED, Remark, TruthRule};
 
 /// Share of the claimed reads below which memory must have answered the rest.
@@ -36,7 +37,10 @@ static ABOUT: About = About {
            pages that it would have to fetch. Where no device tells its counters and the \
            page cache was not bypassed, more than 10 % of cached pages are enough. A loop \
            device is followed to the drives below its file; one whose file lies in memory is \
-           told to be memory. Half is \
+           told to be memory. Of a drive that somebody lends (see host-cache) and that announces no cache of \
+           what is written, pieces that are not ours are read twice beforehand: where the second reading is at \
+           least 2.5 times as fast, the host's memory answers reads, and the speed of what is read is suspect. \
+           What is written there, and how much was moved, keep their trust. Half is \
            far from both: a device that is read delivers all, and a cache that answers lets \
            it deliver next to nothing; what stands between is metadata and read-ahead that \
            was there.",
@@ -65,7 +69,8 @@ impl TruthRule for Cached {
                 case.site.filesystem()
             )));
         }
-        let seen = || from_counters(case).or_else(|| from_pages(case));
+        let seen =
+            || from_counters(case).or_else(|| from_pages(case)).or_else(|| from_the_host(case));
         let seen = if case.workload.reads() { seen() } else { None };
         seen.or_else(|| below_a_loop(case))
     }
@@ -78,6 +83,13 @@ fn below_a_loop(case: &Case<'_>) -> Option<Remark> {
     reason
         .contains(LOOP_IN_MEMORY)
         .then(|| Remark::note(format!("memory, not a drive: {LOOP_IN_MEMORY}")))
+}
+
+/// A host that writes through has written what it says is written, and keeps what it read all the same.
+fn from_the_host(case: &Case<'_>) -> Option<Remark> {
+    let again = ReadAgain::of(case).filter(|again| again.drive.writes_through())?;
+    let text = format!("{}: reads are answered from the memory of the host", again.words());
+    Some(Remark::suspect(text).of_reads().of_speed())
 }
 
 fn from_counters(case: &Case<'_>) -> Option<Remark> {
@@ -163,7 +175,9 @@ fn share(pages: &CachedPages) -> f64 {
 mod tests {
     use assay_base::presence::Presence;
     use assay_base::quantity::Bytes;
+    use assay_base::quantity::metric::Side;
     use assay_study::findings::Trust;
+    use assay_study::results::plan::ReadTwice;
     use assay_study::results::record::DeviceEvidence;
     use assay_system::system::site::{Layer, TargetKind};
 
@@ -331,6 +345,54 @@ mod tests {
         assert_eq!(Bench::write().each(none).judge(&Cached), None);
         let simulated = Bench::read().each(none).site(|site| site.kind = TargetKind::Simulated);
         assert_eq!(simulated.judge(&Cached), None);
+    }
+
+    /// On a virtual drive that announces this kind of cache, with pieces that came so many times as fast.
+    fn lent(bench: Bench, cache: &str, times: u64) -> Bench {
+        let bench = bench.site(|site| {
+            let own = &mut site.drives[0];
+            own.bus = Presence::Present("virtio".to_owned());
+            own.link = Presence::absent("a virtual disk has no link of its own");
+            own.write_cache = Presence::Present(cache.to_owned());
+        });
+        bench.survey(|survey| {
+            survey.read_twice = Presence::Present(ReadTwice {
+                drive: "sda".to_owned(),
+                piece_bytes: 8 << 20,
+                piece_ns: vec![[times * 10_000_000, 10_000_000]; 3],
+            });
+        })
+    }
+
+    #[test]
+    fn a_host_that_writes_through_and_keeps_what_is_read_makes_the_speed_of_reads_suspect() {
+        for kind in [Bench::read(), Bench::mixed()] {
+            let remark = lent(kind, "write through", 3).judge(&Cached).unwrap();
+            assert_eq!(
+                remark.text,
+                "pieces of the drive were read 3 times as fast the second time, past the page cache of this \
+                 machine: reads are answered from the memory of the host"
+            );
+            for side in [Side::Reads, Side::Both] {
+                assert_eq!(remark.because_of("cached", side).trust, Trust::Suspect);
+            }
+            assert_eq!(remark.because_of("cached", Side::Writes).trust, Trust::Trusted);
+            assert!(remark.is_about("cached", Nature::Speed));
+            assert!(!remark.is_about("cached", Nature::Traffic), "as much was moved");
+        }
+        // What the page cache of this machine answered is worse, and told first.
+        let own = Bench::read().each(|trial| device(trial).run.read_bytes = 0);
+        assert_eq!(lent(own, "write through", 3).judge(&Cached).unwrap().trust, Trust::Invalid);
+    }
+
+    #[test]
+    fn silent_of_writes_of_a_host_that_writes_back_and_where_a_second_reading_is_no_faster() {
+        assert_eq!(lent(Bench::write(), "write through", 3).judge(&Cached), None);
+        assert_eq!(lent(Bench::read(), "write back", 3).judge(&Cached), None);
+        assert_eq!(lent(Bench::read(), "write through", 2).judge(&Cached), None);
+        let own = lent(Bench::read(), "write through", 3)
+            .site(|site| site.drives[0].bus = Presence::Present("nvme".to_owned()));
+        assert_eq!(own.judge(&Cached), None, "nobody lends it");
     }
 
     #[test]

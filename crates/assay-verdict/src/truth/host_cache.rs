@@ -7,7 +7,7 @@ use assay_kinds::work::Judged;
 use assay_kinds::work::io::{self, WriteSync};
 use assay_stats::median;
 use assay_study::findings::LENT;
-use assay_study::results::plan::{PlannedWorkload, ReadTwice};
+use assay_study::results::plan::PlannedWorkload;
 use assay_study::results::record::TrialRecord;
 use assay_system::system::site::{Drive, Site};
 
@@ -44,8 +44,9 @@ static ABOUT: About = About {
            drive announces a cache, where writing was more than 1.25 times as fast as any workload read \
            the drive: a flush that does nothing, which speaks against all rows that write there. \
            Pieces of the drive that are not ours, read twice before anything is written, of which the \
-           second reading is at least 2.5 times as fast in the median; where the drive announces no cache \
-           (write through), this speaks against rows that read alone. \
+           second reading is at least 2.5 times as fast in the median: so a host keeps what passes it, \
+           written or read. Where the drive announces no cache of what is written (write through), the \
+           same sign tells of reads alone, and the rule cached tells it. \
            That writing is faster than reading, and what kind of cache is announced, tell nothing by \
            themselves.",
 };
@@ -71,35 +72,45 @@ impl TruthRule for HostCache {
     }
 
     fn judge(&self, case: &Case<'_>) -> Option<Remark> {
-        let drive = case.site.drives.iter().find(|drive| hides_its_cache(drive))?;
-        if case.trials.is_empty() {
-            return None;
-        }
-        let own = case.survey.read_twice.value().filter(|read| read.drive == drive.name);
-        // A host that writes through has written what it says is written: what it keeps answers reads alone.
-        let again = read_again(own).map(Remark::suspect);
-        let again = if drive.writes_through() {
-            again.filter(|_| case.workload.reads()).map(Remark::of_reads)
-        } else {
-            again
-        };
-        let loud = again.or_else(|| kept(case).map(Remark::suspect));
+        lent(case).filter(|_| !case.trials.is_empty())?;
+        // A host that writes through has written what it says is written: rule `cached` tells of its reads.
+        let kept_by_host = ReadAgain::of(case).filter(|again| !again.drive.writes_through());
+        let again = kept_by_host.map(|again| format!("{}: the host keeps them", again.words()));
+        let loud = again.or_else(|| kept(case)).map(Remark::suspect);
         Some(loud.unwrap_or_else(|| Remark::note("what the host caches cannot be seen from here")))
     }
 }
 
-/// Pieces that came from somewhere nearer when they were read again.
-fn read_again(read: Option<&ReadTwice>) -> Option<String> {
-    let ratios =
-        read?.piece_ns.iter().map(|[first, second]| *first as f64 / (*second).max(1) as f64);
-    let times = median(&ratios.collect::<Vec<_>>())?;
-    (times >= AGAIN).then(|| {
+/// The drive that somebody lends, where there is one.
+fn lent<'a>(case: &Case<'a>) -> Option<&'a Drive> {
+    case.site.drives.iter().find(|drive| hides_its_cache(drive))
+}
+
+/// Pieces of a lent drive that came from somewhere nearer when they were read again.
+pub(super) struct ReadAgain<'a> {
+    /// Whose they are.
+    pub drive: &'a Drive,
+    /// How many times as fast they were, in the median.
+    times: f64,
+}
+
+impl<'a> ReadAgain<'a> {
+    /// None where no drive is lent, where nothing was read twice, and where a drive may well be like that.
+    pub fn of(case: &Case<'a>) -> Option<Self> {
+        let drive = lent(case)?;
+        let read = case.survey.read_twice.value().filter(|read| read.drive == drive.name)?;
+        let ratio = |[first, second]: &[u64; 2]| *first as f64 / (*second).max(1) as f64;
+        let times = median(&read.piece_ns.iter().map(ratio).collect::<Vec<_>>())?;
+        (times >= AGAIN).then_some(Self { drive, times })
+    }
+
+    /// What was seen.
+    pub fn words(&self) -> String {
         format!(
-            "pieces of the drive were read {} times as fast the second time, past the page cache of this machine: \
-             the host keeps them",
-            show::three_digits(times)
+            "pieces of the drive were read {} times as fast the second time, past the page cache of this machine",
+            show::three_digits(self.times)
         )
-    })
+    }
 }
 
 /// A trial that only wrote, and the flush after it.
@@ -195,8 +206,8 @@ impl IdleFlush {
 #[cfg(test)]
 mod tests {
     use assay_base::presence::Presence;
-    use assay_base::quantity::metric::Side;
     use assay_study::findings::Trust;
+    use assay_study::results::plan::ReadTwice;
 
     use super::super::testing::{Bench, MOVED as MOVED_BYTES, measured};
     use super::*;
@@ -305,29 +316,26 @@ mod tests {
         }
     }
 
-    /// A host that writes through keeps what is read all the same: only rows that read come from it.
+    /// A host that writes through keeps what is read all the same, which rule `cached` tells.
     #[test]
-    fn where_a_host_writes_through_a_second_reading_speaks_against_reads_alone() {
-        let through = |kind: Bench| {
-            let own = read_twice(bench(kind, "virtio", [100; 3]), &[[60, 10], [20, 19], [75, 25]]);
-            own.site(|site| {
-                site.drives[0].write_cache = Presence::Present("write through".to_owned());
-            })
+    fn where_a_host_writes_through_it_speaks_of_what_writing_shows_alone() {
+        let on = |kind: Bench, cache: Presence<String>, flush_ms| {
+            let own = read_twice(bench(kind, "virtio", [flush_ms; 3]), &[[60, 10]; 3]);
+            own.site(|site| site.drives[0].write_cache = cache)
         };
-        assert_eq!(told(&through(Bench::write())), Some(rest()));
-        let (trust, text) = told(&through(Bench::read())).unwrap();
-        assert_eq!(trust, Trust::Suspect);
-        assert!(text.contains("the host keeps them"), "{text}");
-        let remark = through(Bench::read()).judge(&HostCache).unwrap();
-        assert_eq!(remark.because_of("host-cache", Side::Writes).trust, Trust::Trusted);
-        for side in [Side::Reads, Side::Both] {
-            assert_eq!(remark.because_of("host-cache", side).trust, Trust::Suspect);
+        let through = |kind, flush_ms| {
+            told(&on(kind, Presence::Present("write through".to_owned()), flush_ms))
+        };
+        for kind in [Bench::read(), Bench::write(), Bench::mixed()] {
+            assert_eq!(through(kind, 100), Some(rest()));
         }
+        let (trust, text) = through(Bench::write(), 900).unwrap();
+        assert_eq!(trust, Trust::Suspect);
+        assert!(text.contains("with the flush at its end"), "{text}");
         // Nobody knows what a drive does that announces nothing at all.
-        let silent = through(Bench::write()).site(|site| {
-            site.drives[0].write_cache = Presence::absent("not told");
-        });
-        assert_eq!(told(&silent).unwrap().0, Trust::Suspect);
+        let (trust, text) = told(&on(Bench::write(), Presence::absent("not told"), 100)).unwrap();
+        assert_eq!(trust, Trust::Suspect);
+        assert!(text.ends_with("the host keeps them"), "{text}");
     }
 
     #[test]

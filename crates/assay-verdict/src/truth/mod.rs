@@ -13,7 +13,7 @@ mod foreign;
 mod host_cache;
 mod kernel_log;
 mod link_ceiling;
-mod lossy;
+mod of_kinds;
 mod oom;
 mod power_supply;
 mod slow_member;
@@ -25,13 +25,14 @@ mod swap;
 pub(crate) mod testing;
 mod throttled;
 mod too_small;
-mod tree_cut;
 pub(crate) mod unstable;
 mod unwritten;
 
+use std::sync::LazyLock;
+
 use assay_base::catalogue::About;
 use assay_base::quantity::metric::{Nature, Side};
-use assay_kinds::work::{Judged, io};
+use assay_kinds::work::{Judged, KINDS, io};
 use assay_study::findings::{Because, Trust};
 use assay_study::results::plan::{PlannedWorkload, Survey};
 use assay_study::results::record::TrialRecord;
@@ -71,28 +72,46 @@ pub struct Remark {
     pub text: String,
     /// Of which direction: metrics of the other one it takes nothing from.
     pub side: Side,
+    /// What it can change, where that is less than what its rule can.
+    pub changes: Option<&'static [Nature]>,
 }
 
 impl Remark {
+    /// On everything that its rule can change.
+    pub(crate) fn of(trust: Trust, text: impl Into<String>) -> Self {
+        Self { trust, text: text.into(), side: Side::Both, changes: None }
+    }
+
     /// The number is not what it says it is.
     fn invalid(text: impl Into<String>) -> Self {
-        Self { trust: Trust::Invalid, text: text.into(), side: Side::Both }
+        Self::of(Trust::Invalid, text)
     }
 
     /// Something speaks against the number.
     fn suspect(text: impl Into<String>) -> Self {
-        Self { trust: Trust::Suspect, text: text.into(), side: Side::Both }
+        Self::of(Trust::Suspect, text)
     }
 
     /// Worth knowing, and nothing against the number.
     fn note(text: impl Into<String>) -> Self {
-        Self { trust: Trust::Trusted, text: text.into(), side: Side::Both }
+        Self::of(Trust::Trusted, text)
     }
 
     /// The same, of what is read alone.
     #[must_use]
     fn of_reads(self) -> Self {
         Self { side: Side::Reads, ..self }
+    }
+
+    /// The same, of how fast things are alone.
+    #[must_use]
+    fn of_speed(self) -> Self {
+        Self { changes: Some(SPEED), ..self }
+    }
+
+    /// Whether it is about metrics of a nature, said by a rule; one that is not known here may change all.
+    pub fn is_about(&self, rule: &str, nature: Nature) -> bool {
+        may_change(rule, nature) && self.changes.is_none_or(|own| own.contains(&nature))
     }
 
     /// As it stands in the findings.
@@ -110,7 +129,7 @@ impl Remark {
 /// A rule.
 pub trait TruthRule: Sync {
     /// Its own words.
-    fn about(&self) -> &'static About;
+    fn about(&self) -> &About;
     /// What it looks at: work of which there is no such thing is not judged by it.
     fn looks_at(&self) -> Judged;
     /// What it can change: metrics of another nature are not judged by it.
@@ -131,8 +150,14 @@ pub trait TruthRule: Sync {
     }
 }
 
-/// All rules, in the order in which they are told.
-pub static RULES: &[&dyn TruthRule] = &[
+/// All rules, in the order in which they are told: those about what one kind of work counts stand behind
+/// those about what was moved, and before those about the machine.
+pub static RULES: LazyLock<Vec<&'static dyn TruthRule>> = LazyLock::new(|| {
+    let of_kinds = KINDS.iter().flat_map(|kind| kind.rules).map(|rule| rule as &dyn TruthRule);
+    OF_WORK.iter().copied().chain(of_kinds).chain(OF_MACHINE.iter().copied()).collect()
+});
+
+static OF_WORK: &[&dyn TruthRule] = &[
     &emulated::Emulated,
     &unwritten::Unwritten,
     &cached::Cached,
@@ -143,8 +168,9 @@ pub static RULES: &[&dyn TruthRule] = &[
     &depth::Depth,
     &compressed::Compressed,
     &too_small::TooSmall,
-    &tree_cut::TreeCut,
-    &lossy::Lossy,
+];
+
+static OF_MACHINE: &[&dyn TruthRule] = &[
     &throttled::Throttled,
     &starved::Starved,
     &stalled::Stalled,
@@ -167,7 +193,7 @@ const MOVED: &[Nature] = &[Nature::Speed, Nature::Traffic];
 const ALL: &[Nature] = &[Nature::Speed, Nature::Traffic, Nature::Amount];
 
 /// Whether what a rule says is about metrics of a nature; a rule that is not known here may change all.
-pub fn is_about(rule: &str, nature: Nature) -> bool {
+fn may_change(rule: &str, nature: Nature) -> bool {
     let rule = RULES.iter().find(|known| known.about().name == rule);
     rule.is_none_or(|rule| rule.changes().contains(&nature))
 }
@@ -238,7 +264,7 @@ mod tests {
         names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), RULES.len());
-        for rule in RULES {
+        for rule in RULES.iter() {
             let about = rule.about();
             assert!(!about.summary.is_empty() && !about.summary.ends_with('.'), "{}", about.name);
             assert!(about.text.ends_with('.'), "{}", about.name);
@@ -247,16 +273,26 @@ mod tests {
 
     #[test]
     fn a_rule_speaks_of_what_it_can_change() {
-        for rule in RULES {
+        for rule in RULES.iter() {
             let name = rule.about().name;
-            assert!(is_about(name, Nature::Speed), "{name}: nothing leaves the speed alone");
+            assert!(may_change(name, Nature::Speed), "{name}: nothing leaves the speed alone");
             let changes = |nature| rule.changes().contains(&nature);
             assert!(!changes(Nature::Amount) || changes(Nature::Traffic), "{name}");
         }
-        assert!(!is_about("starved", Nature::Amount) && !is_about("starved", Nature::Traffic));
-        assert!(is_about("cached", Nature::Traffic) && !is_about("cached", Nature::Amount));
-        assert!(is_about("oom", Nature::Amount));
-        assert!(is_about("a rule of a later version", Nature::Amount));
+        assert!(!may_change("starved", Nature::Amount) && !may_change("starved", Nature::Traffic));
+        assert!(may_change("cached", Nature::Traffic) && !may_change("cached", Nature::Amount));
+        assert!(may_change("oom", Nature::Amount));
+        assert!(may_change("a rule of a later version", Nature::Amount));
+    }
+
+    #[test]
+    fn a_remark_may_be_about_less_than_its_rule() {
+        let remark = Remark::suspect("the host answered");
+        assert!(remark.is_about("cached", Nature::Traffic));
+        assert!(!remark.is_about("cached", Nature::Amount), "its rule cannot change it");
+        let of_speed = remark.of_speed();
+        assert!(of_speed.is_about("cached", Nature::Speed));
+        assert!(!of_speed.is_about("cached", Nature::Traffic));
     }
 
     #[test]

@@ -148,7 +148,7 @@ mod tests {
 
     use super::super::meant::CONSENTS;
     use super::*;
-    use crate::runner::{self, Consented, Request};
+    use crate::runner::{self, Request};
     use assay_base::failure::Kind;
     use assay_study::findings::{Because, Findings, LENT};
     use assay_study::study::file;
@@ -159,16 +159,10 @@ mod tests {
         io = { pattern = \"random\", mix = \"read\", size = \"4 KiB\", time = \"5 ms\" }\n";
 
     fn findings() -> Findings {
-        let request = Request {
-            study: file::parse("test", STUDY).unwrap(),
-            targets: vec!["simulated:fixed,mean=100us,servers=4".to_owned()],
-            consented: Consented::default(),
-            results: None,
-            judge: None,
-            observer: None,
-            quick: None,
-            foresee: None,
-        };
+        let request = Request::bare(
+            file::parse("test", STUDY).unwrap(),
+            vec!["simulated:fixed,mean=100us,servers=4".to_owned()],
+        );
         let stop = AtomicBool::new(false);
         let finished = runner::run(&Fake::new(), request, &stop, &mut |_| {}).unwrap();
         store::findings_of_run(finished)

@@ -2,14 +2,14 @@
 
 use clap::Args;
 
+use super::check_options::{self, KindOptions};
 use super::{running, study_arguments};
 use crate::runner::{self, Consented};
 use assay_base::failure::{Failure, Outcome};
 use assay_kinds::work::Kind as _;
-use assay_kinds::work::capacity::{self, Probe, Verdict};
+use assay_kinds::work::check_option;
 use assay_kinds::work::io::{self, Mix};
-use assay_study::findings::OfKinds;
-use assay_study::study::{Order, Study, Workload, presets};
+use assay_study::study::{Study, Workload};
 use assay_system::system::System;
 
 /// Budget of `--quick`.
@@ -26,18 +26,7 @@ const COMPARED: u32 = 6;
 /// In a directory it makes its own file and removes it; an existing file or a block device is only
 /// read, unless --destroy names the device.
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  assay check                        this directory
-  assay check --quick /media/card    a card, in about 15 s
-  assay check /mnt/a /mnt/b          two places, compared: which for a database? the line sync-write
-  assay check --mix 70/30            with a row of mixed reads and writes
-  assay check /dev/sdX               a drive, only read (as root)
-  assay check /dev/sdX --destroy ID  a drive, overwritten; ID from: assay plan check /dev/sdX
-  assay check --capacity /media/card does a card hold what it says? in its free space, in minutes
-  assay check --capacity=full --sustained /dev/sdX --destroy ID
-                                     every block, and what it writes for long; all data are lost
-  assay check --json | jq .cells     for scripts")]
+#[command(after_help = check_options::examples())]
 pub struct Arguments {
     /// Directories, files or block devices; several are compared [default: .]
     #[arg(value_name = "TARGET")]
@@ -51,21 +40,8 @@ pub struct Arguments {
     /// Bytes to write and measure in, such as 4GiB [default: 1 GiB or a tenth of the free space]
     #[arg(long, value_name = "SIZE")]
     area: Option<String>,
-    /// Whether it holds what it says, instead of its speed: fast in minutes, full writes every block. On a
-    /// device with --destroy, or in the free space of a directory; exit code 1 where it holds less, 5 where
-    /// memory may have answered
-    #[arg(
-        long,
-        value_name = "fast|full",
-        num_args = 0..=1,
-        require_equals = true,
-        default_missing_value = "fast",
-        conflicts_with_all = ["quick", "mix"]
-    )]
-    capacity: Option<String>,
-    /// What it writes for long, instead of its speed: where the rate falls, and what is left then
-    #[arg(long, conflicts_with_all = ["quick", "mix"])]
-    sustained: bool,
+    #[command(flatten)]
+    of_kinds: KindOptions,
     /// Add a row of mixed random reads and writes, in percent, such as 70/30
     #[arg(long, value_name = "READ/WRITE")]
     mix: Option<String>,
@@ -83,12 +59,12 @@ pub struct Arguments {
 
 /// Runs the command.
 pub fn run(system: &dyn System, arguments: Arguments) -> Outcome<()> {
-    let takes_all = arguments.capacity.is_some() || arguments.sustained;
-    if takes_all && arguments.targets.is_empty() {
-        return Err(Failure::mistake(
+    if arguments.of_kinds.takes_all() && arguments.targets.is_empty() {
+        let name = check_option::taking_all().unwrap_or_default();
+        return Err(Failure::mistake(format!(
             "this takes all the free space of a directory, or all of a device: name which, such as: assay \
-             check --capacity /media/card",
-        ));
+             check --{name} /media/card"
+        )));
     }
     let request = runner::Request {
         study: study(&arguments)?,
@@ -108,35 +84,14 @@ pub fn run(system: &dyn System, arguments: Arguments) -> Outcome<()> {
     };
     let first = request.targets.first().cloned().unwrap_or_default();
     let ran = running::run(system, request, arguments.how.quiet)?;
-    running::judged(system, ran, arguments.how, |found| gate(&found.of_kinds, &first))
-}
-
-/// The gate that `--capacity` is: what was found to hold less than it says fails it, and where memory may
-/// have answered it has no statement.
-fn gate(told: &OfKinds, only: &str) -> Option<Failure> {
-    let names = |wanted: &dyn Fn(&capacity::Facts) -> bool| {
-        let named = |own: &capacity::Facts| match own.arm.get("target") {
-            Some(target) => target.clone(),
-            None => only.to_owned(),
-        };
-        let looks = told.all().filter_map(capacity::Facts::of);
-        let mut names: Vec<String> = looks.filter(|own| wanted(own)).map(named).collect();
-        names.dedup();
-        (!names.is_empty()).then(|| names.join(", "))
-    };
-    let short = names(&|own| own.verdict.is_short());
-    let untold = || names(&|own| own.verdict == Verdict::NotTold);
-    short.map(|names| Failure::gate(format!("{names} does not hold what it says"))).or_else(|| {
-        let names = untold()?;
-        Some(Failure::partial(format!(
-            "no statement about {names}: memory may have answered for the medium"
-        )))
+    running::judged(system, ran, arguments.how, |found| {
+        check_options::gate(&found.of_kinds, &first)
     })
 }
 
 /// The shipped study as the command line asks for it.
 fn study(arguments: &Arguments) -> Outcome<Study> {
-    let mut study = asked(arguments)?;
+    let mut study = arguments.of_kinds.study()?;
     let quick = arguments.quick.then(|| QUICK_BUDGET.to_owned());
     if let Some(text) = arguments.budget.clone().or(quick) {
         study.budget = Some(study_arguments::budget(&text)?);
@@ -154,25 +109,6 @@ fn study(arguments: &Arguments) -> Outcome<Study> {
     if study.needs_whole() && study.budget.is_none() {
         // What goes through all of something takes its own time.
         study.workload.iter_mut().for_each(|own| own.work.settle());
-    }
-    Ok(study)
-}
-
-/// The shipped study: of speed, of capacity, of writing for long, or of the latter two.
-fn asked(arguments: &Arguments) -> Outcome<Study> {
-    let Some(word) = &arguments.capacity else {
-        return if arguments.sustained { presets::sustained() } else { presets::check() };
-    };
-    let probe = Probe::find(word)
-        .ok_or_else(|| Failure::mistake(format!("--capacity={word}: say fast or full")))?;
-    let mut study = presets::capacity()?;
-    for own in study.workload.iter_mut().filter_map(|own| capacity::Asked::of_mut(&mut own.work)) {
-        own.probe = probe;
-    }
-    if arguments.sustained {
-        // Before all others: what they write would lie in the cache already.
-        study.workload.splice(0..0, presets::sustained()?.workload);
-        study.order = Order::Sequential;
     }
     Ok(study)
 }
@@ -208,6 +144,11 @@ mod tests {
         assert_eq!(of(&["--quick", "/mnt/a", "/mnt/b"]).replicates, 6);
         assert_eq!((of(&[]).replicates, of(&["/mnt/a"]).replicates), (3, 3));
         // What goes through all of a drive does that once.
-        assert_eq!(of(&["--sustained", "/mnt/a", "/mnt/b"]).replicates, 1);
+        let all = check_option::by_option().filter(|(kind, _)| check_option::takes_all(kind));
+        let options: Vec<String> = all.map(|(kind, _)| format!("--{}", kind.about.name)).collect();
+        assert!(!options.is_empty());
+        for option in &options {
+            assert_eq!(of(&[option, "/mnt/a", "/mnt/b"]).replicates, 1, "{option}");
+        }
     }
 }

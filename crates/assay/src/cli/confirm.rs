@@ -58,14 +58,9 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     let consented = arguments.permitted.consented(&arguments.destroy)?;
     let study = fresh(stored, &findings, best, arguments);
     let request = Request {
-        study,
-        targets,
         consented,
         results: running::results_directory(system)?,
-        judge: None,
-        observer: None,
-        quick: None,
-        foresee: None,
+        ..Request::bare(study, targets)
     };
     let ran = running::run(system, request, arguments.how.quiet)?;
     running::conclude(system, ran, arguments.how)

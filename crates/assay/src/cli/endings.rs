@@ -11,6 +11,8 @@ use super::{PAGE_COLUMNS, dispatch, in_vm, read, vm};
 use crate::runner::{self, Consented, Event, Request, tests};
 use assay_base::failure::{Failure, Kind, Outcome};
 use assay_base::presence::Presence;
+use assay_kinds::work::Entry;
+use assay_kinds::work::check_option::{CheckOption, Values, by_option, takes_all};
 use assay_study::results::bundle;
 use assay_study::study::{file, presets};
 use assay_system::system::execute::Ending;
@@ -25,31 +27,51 @@ const ON_A_TARGET: [&str; 5] = [
     "assay selftest --null --quiet --seed 1 --arms 2 --replicates 3 /study.toml /home/me",
 ];
 
-/// Work on all of a place: on three of them, each of which is a trial, or one after the other.
-const ON_ALL_OF_IT: [&str; 3] = [
-    "assay check --capacity --quiet --seed 1 --area 16MiB /home/me/a /home/me/b /home/me/c",
-    "assay check --capacity=full --quiet --seed 1 --area 16MiB /home/me/a /home/me/b /home/me/c",
-    "assay run --quiet /long.toml /home/me/a",
-];
+/// Options of `check` whose work takes all of a place and ends when it is through, each with each of its values: on
+/// three places, each of which is a trial.
+fn on_all_of_it() -> Vec<String> {
+    let line = |option: String| {
+        format!(
+            "assay check --{option} --quiet --seed 1 --area 16MiB /home/me/a /home/me/b /home/me/c"
+        )
+    };
+    let kinds = taking_all().filter(|(kind, _)| !(kind.sample)().ends_by_time());
+    let options = kinds.flat_map(|(kind, option)| {
+        let name = kind.about.name;
+        let others = option.values.iter().flat_map(Values::all).skip(1);
+        std::iter::once(name.to_owned()).chain(others.map(move |value| format!("{name}={value}")))
+    });
+    options.map(line).collect()
+}
 
-/// Its trials take as long as they are told, of the clock of this machine.
-const CHECK_FOR_LONG: &str =
-    "assay check --sustained --quiet --seed 1 --budget 2s --area 16MiB /home/me/a";
+/// Those whose trials take as long as they are told, of the clock of this machine.
+fn for_long() -> Vec<&'static str> {
+    let kinds = taking_all().filter(|(kind, _)| (kind.sample)().ends_by_time());
+    kinds.map(|(kind, _)| kind.about.name).collect()
+}
 
-/// What `check --sustained` runs, three times and for a moment.
-const LONG: &str = r#"
+fn taking_all() -> impl Iterator<Item = (&'static Entry, &'static CheckOption)> {
+    by_option().filter(|(kind, _)| takes_all(kind))
+}
+
+/// What `check` runs with such an option, three times and for a moment.
+fn long(kind: &str) -> String {
+    format!(
+        r#"
 format     = "assay-study/1"
-title      = "Writing for long"
+title      = "For long"
 replicates = 3
 seed       = 11
 lead_in    = "none"
 repeat_disturbed = false
-area       = { size = "16 MiB" }
+area       = {{ size = "16 MiB" }}
 
 [[workload]]
-name      = "sustained"
-sustained = { time = "300 ms" }
-"#;
+name = "long"
+{kind} = {{ time = "300 ms" }}
+"#
+    )
+}
 
 /// A study of others' work, whose levels nothing changes.
 const LIVE: &str = r#"
@@ -136,16 +158,27 @@ fn a_target_that_is_gone_ends_every_command_that_runs_trials_with_5() {
 fn so_it_does_where_all_of_a_place_is_worked_on() {
     let with_places = || {
         let fake = machine();
-        fake.put("/long.toml", LONG);
         fake.add("dir /home/me/a\ndir /home/me/b\ndir /home/me/c\n").unwrap();
         fake
     };
-    for line in ON_ALL_OF_IT {
-        loses_its_target(line, || (with_places(), line.to_owned()));
+    let (through, long_ones) = (on_all_of_it(), for_long());
+    assert!(through.len() + long_ones.len() > 0);
+    for line in through {
+        loses_its_target(&line, || (with_places(), line.clone()));
     }
-    // Of one trial the first is the last.
-    let fake = with_places();
-    is_told(CHECK_FOR_LONG, run(&Faulty::losing_target(&fake, 1), CHECK_FOR_LONG), &fake);
+    for kind in long_ones {
+        let begun = || {
+            let fake = with_places();
+            fake.put("/long.toml", long(kind));
+            (fake, "assay run --quiet /long.toml /home/me/a".to_owned())
+        };
+        loses_its_target(kind, begun);
+        // Of one trial the first is the last.
+        let check =
+            format!("assay check --{kind} --quiet --seed 1 --budget 2s --area 16MiB /home/me/a");
+        let fake = with_places();
+        is_told(&check, run(&Faulty::losing_target(&fake, 1), &check), &fake);
+    }
 }
 
 /// How a study of others' work ends to whose machine something happens when one of its trials begins, and how
@@ -154,14 +187,8 @@ fn live(at: usize, happens: fn(&Fake)) -> (Fake, Outcome<()>, usize) {
     let fake = machine();
     fake.put(format!("{DISK}/diskseq"), "7\n");
     let request = Request {
-        study: file::parse("/live.toml", LIVE).unwrap(),
-        targets: vec!["/home/me".to_owned()],
-        consented: Consented::default(),
         results: Some(PathBuf::from("/assay/results")),
-        judge: None,
-        observer: None,
-        quick: None,
-        foresee: None,
+        ..Request::bare(file::parse("/live.toml", LIVE).unwrap(), vec!["/home/me".to_owned()])
     };
     let mut begun = 0;
     let ran = running::run_telling(&fake, request, &mut |event| {
@@ -207,14 +234,11 @@ fn interrupted() -> (Fake, String) {
     let fake = machine();
     let stop = AtomicBool::new(false);
     let request = Request {
-        study: file::parse("/study.toml", tests::STUDY).unwrap(),
-        targets: vec!["/home/me".to_owned()],
-        consented: Consented::default(),
         results: Some(PathBuf::from("/assay/results")),
-        judge: None,
-        observer: None,
-        quick: None,
-        foresee: None,
+        ..Request::bare(
+            file::parse("/study.toml", tests::STUDY).unwrap(),
+            vec!["/home/me".to_owned()],
+        )
     };
     let finished = runner::run(&fake, request, &stop, &mut |event| {
         if matches!(event, Event::TrialEnded { index: 2, .. }) {

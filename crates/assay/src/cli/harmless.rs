@@ -197,16 +197,7 @@ fn what_is_told_of_a_named_device_names_no_option_of_consent() {
             if !lines.iter().any(|line| line.contains("cannot run as it stands")) {
                 continue;
             }
-            let request = Request {
-                study,
-                targets,
-                consented: Consented::default(),
-                results: None,
-                judge: None,
-                observer: None,
-                quick: None,
-                foresee: None,
-            };
+            let request = Request::bare(study, targets);
             let stop = AtomicBool::new(false);
             let failure = runner::run(&fake, request, &stop, &mut |_| {}).map(drop).unwrap_err();
             silent(name, &failure.message);

@@ -73,14 +73,10 @@ fn study(system: &dyn System, arguments: &Arguments) -> Outcome<Ending> {
     let study = studies::load(system, &path)?;
     let word = study.target.as_ref().map(assay_study::study::Target::word);
     let request = Request {
-        targets: vec![word.unwrap_or_else(|| ".".to_owned())],
-        study,
         consented: arguments.permitted.consented(&[])?,
         results: running::results_directory(system)?,
-        judge: None,
-        observer: None,
         quick: arguments.quick.then_some(Quick { replicates: arguments.replicates }),
-        foresee: None,
+        ..Request::bare(study, vec![word.unwrap_or_else(|| ".".to_owned())])
     };
     let ran = running::run_telling(system, request, &mut |event| say(&Said::Event(event)))?;
     let trials = ran.trials();

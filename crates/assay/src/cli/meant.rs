@@ -36,41 +36,48 @@ const COMMANDS: &[(&str, &str)] = &[
     ("web", "serve"),
 ];
 
-/// What people type for our options.
-const OPTIONS: &[(&str, &str)] = &[
-    ("--bs", "--set size=LEVEL"),
-    ("--conclude", "--cleanup"),
-    ("--duration", "--budget"),
-    ("--export-json", "--json"),
-    ("--export-markdown", "--markdown"),
-    ("--fast", "--quick"),
-    ("--iodepth", "--set depth=LEVEL"),
-    ("--max-runs", "--runs"),
-    ("--min-runs", "--runs"),
-    ("--parameter-list", "--levels NAME VALUE,VALUE"),
-    ("--parameter-scan", "--levels NAME VALUE,VALUE"),
-    ("--port", "--listen ADDRESS:PORT"),
-    ("--reference", "--baseline"),
-    ("--repeat", "--replicates"),
-    ("--runs", "--replicates"),
-    ("--runtime", "--budget"),
-    ("--setup", "--prepare"),
-    ("--shell", "--no-shell"),
-    ("--size", "--area"),
-    ("--threads", "--set threads=LEVEL"),
-    ("--time", "--budget"),
-    ("-N", "--no-shell"),
-    ("-i", "--ignore-failure"),
-    ("-p", "--prepare"),
-    ("-r", "--runs"),
+/// What people type for our options, and what those are called here: the first that the command has.
+const OPTIONS: &[(&str, &[&str])] = &[
+    ("--bs", &["--set size=LEVEL"]),
+    ("--conclude", &["--cleanup"]),
+    ("--duration", &["--budget", "--for"]),
+    ("--export-json", &["--json"]),
+    ("--export-markdown", &["--markdown", "--format"]),
+    ("--fast", &["--quick"]),
+    ("--interval", &["--every"]),
+    ("--iodepth", &["--set depth=LEVEL"]),
+    ("--max-runs", &["--runs", "--replicates"]),
+    ("--min-runs", &["--runs", "--replicates"]),
+    ("--parameter-list", &["--levels NAME VALUE,VALUE"]),
+    ("--parameter-scan", &["--levels NAME VALUE,VALUE"]),
+    ("--port", &["--listen ADDRESS:PORT"]),
+    ("--reference", &["--baseline"]),
+    ("--repeat", &["--replicates"]),
+    ("--runs", &["--replicates"]),
+    ("--runtime", &["--budget", "--for"]),
+    ("--setup", &["--prepare"]),
+    ("--shell", &["--no-shell"]),
+    ("--size", &["--area"]),
+    ("--threads", &["--set threads=LEVEL"]),
+    ("--time", &["--budget", "--for"]),
+    ("-N", &["--no-shell"]),
+    ("-i", &["--ignore-failure"]),
+    ("-p", &["--prepare"]),
+    ("-r", &["--runs", "--replicates"]),
 ];
 
-/// What other tools need to be told and this one does by itself.
-const NEEDLESS: &[(&str, &str)] = &[
-    ("--force", "nothing is forced here; what may be overwritten or changed is said by name."),
-    ("--warmup", "each command is run once before anything counts: leave it out."),
-    ("--yes", "this command asks nothing: leave it out."),
-    ("-w", "each command is run once before anything counts: leave it out."),
+/// Why what other tools need to be told is left out here.
+const NOTHING_IS_FORCED: &str =
+    "nothing is forced here; what may be overwritten or changed is said by name.";
+const RUN_ONCE_BEFORE: &str = "each command is run once before anything counts: leave it out.";
+const NOTHING_IS_ASKED: &str = "this command asks nothing: leave it out.";
+
+/// What other tools need to be told and this one does by itself; some of it only beside an option of ours.
+const NEEDLESS: &[(&str, Option<&str>, &str)] = &[
+    ("--force", None, NOTHING_IS_FORCED),
+    ("--warmup", Some("--command"), RUN_ONCE_BEFORE),
+    ("--yes", None, NOTHING_IS_ASKED),
+    ("-w", Some("--command"), RUN_ONCE_BEFORE),
 ];
 
 /// Options by which a user takes the loss of data or a change of the machine upon himself: he knows them, or
@@ -82,19 +89,35 @@ pub(super) fn is_harmful_tip(line: &str) -> bool {
     line.starts_with("tip:") && CONSENTS.iter().any(|option| line.contains(option))
 }
 
-/// A sentence on what was meant instead of a word that is none of ours.
-pub(super) fn instead(wrong: &str) -> Option<String> {
-    if let Some((_, why)) = NEEDLESS.iter().find(|(theirs, _)| *theirs == wrong) {
+/// Whether a command has an option, by the name that is typed; what may follow it does not matter.
+fn has(command: &clap::Command, option: &str) -> bool {
+    let name = option.split(' ').next().and_then(|word| word.strip_prefix("--"));
+    name.is_some() && command.get_arguments().any(|own| own.get_long() == name)
+}
+
+/// A sentence on what was meant instead of a word that is none of ours; an option only if the command has it.
+pub(super) fn instead(wrong: &str, command: &clap::Command) -> Option<String> {
+    let needless = |(theirs, beside, _): &&(&str, Option<&str>, &str)| {
+        *theirs == wrong && beside.is_none_or(|option| has(command, option))
+    };
+    if let Some((_, _, why)) = NEEDLESS.iter().find(needless) {
         return Some((*why).to_owned());
     }
-    let known = if wrong.starts_with('-') { OPTIONS } else { COMMANDS };
-    let (_, ours) = known.iter().find(|(theirs, _)| *theirs == wrong)?;
-    let ours = if wrong.starts_with('-') { (*ours).to_owned() } else { format!("assay {ours}") };
+    let ours = if wrong.starts_with('-') {
+        let (_, ours) = OPTIONS.iter().find(|(theirs, _)| *theirs == wrong)?;
+        ours.iter().find(|option| has(command, option)).map(|option| (*option).to_owned())?
+    } else {
+        let (_, ours) = COMMANDS.iter().find(|(theirs, _)| *theirs == wrong)?;
+        format!("assay {ours}")
+    };
     Some(format!("did you mean `{ours}`?"))
 }
 
-/// The help that tells more: that of the command, where one of ours was named.
-pub(super) fn help(words: &[OsString], definition: &clap::Command) -> String {
+/// The command that words name, as far as they are ours, and how it is typed.
+pub(super) fn named<'d>(
+    words: &[OsString],
+    definition: &'d clap::Command,
+) -> (&'d clap::Command, String) {
     let named = words.iter().skip(1).filter_map(|word| word.to_str());
     let mut command = definition;
     let mut path = "assay".to_owned();
@@ -103,7 +126,7 @@ pub(super) fn help(words: &[OsString], definition: &clap::Command) -> String {
         path = format!("{path} {word}");
         command = next;
     }
-    format!("{path} --help")
+    (command, path)
 }
 
 #[cfg(test)]
@@ -113,6 +136,12 @@ mod tests {
 
     use super::super::{Arguments, PAGE_COLUMNS, definition, read};
     use super::*;
+
+    /// Every word of another tool that stands for one of our options, or for nothing.
+    fn foreign() -> impl Iterator<Item = &'static str> {
+        let options = OPTIONS.iter().map(|(theirs, _)| *theirs);
+        options.chain(NEEDLESS.iter().map(|(theirs, ..)| *theirs))
+    }
 
     #[test]
     fn what_is_meant_exists() {
@@ -126,15 +155,6 @@ mod tests {
             let fine = matches!(known, Ok(_) | Err(ErrorKind::MissingRequiredArgument));
             assert!(fine, "{theirs}: {ours}");
             assert!(definition.find_subcommand(theirs).is_none(), "{theirs} is one of ours");
-        }
-        let options: Vec<String> = definition
-            .get_subcommands()
-            .flat_map(|command| command.get_arguments().filter_map(|one| one.get_long()))
-            .map(|long| format!("--{long}"))
-            .collect();
-        for (theirs, ours) in OPTIONS {
-            let word = ours.split(' ').next().unwrap();
-            assert!(options.iter().any(|known| known == word), "{theirs}: {ours}");
         }
     }
 
@@ -189,14 +209,74 @@ mod tests {
         assert!(told.contains("this command asks nothing: leave it out. See assay restore undo"));
     }
 
+    /// What a text says that was meant.
+    fn hint(told: &str) -> Option<&str> {
+        told.split_once("did you mean `")?.1.split('`').next()
+    }
+
+    /// Of every command and every foreign word: what is said of it is an option that this very command has,
+    /// as its own parser tells.
+    #[test]
+    fn a_hint_names_an_option_only_to_a_command_that_has_it() {
+        let mut heard = std::collections::BTreeSet::new();
+        let (mut hints, mut silent) = (0, 0);
+        for command in commands(&Arguments::command(), &[]) {
+            for word in foreign() {
+                for line in [format!("{command} {word}"), format!("{command} {word} 10s")] {
+                    let Some(told) = told(&line) else { continue };
+                    // What is not an option is a value: a unit, a name.
+                    let Some(hint) = hint(&told).filter(|hint| hint.starts_with('-')) else {
+                        silent += 1;
+                        continue;
+                    };
+                    let words = format!("{command} {hint}");
+                    let words: Vec<OsString> = words.split(' ').map(OsString::from).collect();
+                    let unknown = read(&words, PAGE_COLUMNS)
+                        .is_err_and(|error| error.kind() == ErrorKind::UnknownArgument);
+                    assert!(!unknown, "{line}: {told}");
+                    heard.insert(word);
+                    hints += 1;
+                }
+            }
+        }
+        assert!(hints > 100 && silent > 100, "{hints} hints, {silent} without one");
+        let needless = |word: &str| NEEDLESS.iter().any(|(theirs, ..)| *theirs == word);
+        let unheard: Vec<&str> =
+            foreign().filter(|word| !needless(word) && !heard.contains(word)).collect();
+        assert_eq!(unheard, [""; 0], "no command has what they stand for");
+    }
+
+    #[test]
+    fn one_word_means_to_each_command_what_that_has() {
+        let hint = |line: &str| {
+            let told = told(line).unwrap();
+            hint(&told).map(str::to_owned)
+        };
+        let is = |line: &str, ours: &str| assert_eq!(hint(line).as_deref(), Some(ours), "{line}");
+        is("assay watch --time 10s", "--for");
+        is("assay watch --duration=10s", "--for");
+        is("assay peer --runtime 1h", "--for");
+        is("assay check --time 10s", "--budget");
+        is("assay run depth --duration 10s", "--budget");
+        is("assay report --export-markdown a.md", "--format");
+        is("assay compare A B --export-json", "--json");
+        is("assay advise confirm --runs 10", "--replicates");
+        for line in ["assay doctor --time 10s", "assay show --size 1G", "assay list --fast"] {
+            assert_eq!(hint(line), None, "{line}");
+        }
+        // What is true of commands that are timed is said of them alone.
+        assert!(told("assay run --command true --warmup 3").unwrap().contains(RUN_ONCE_BEFORE));
+        assert!(!told("assay watch --warmup 3").unwrap().contains("leave it out"));
+    }
+
     #[test]
     fn the_help_is_that_of_the_command() {
         let of = |words: &[&str]| {
             let words: Vec<OsString> = words.iter().map(OsString::from).collect();
-            help(&words, &definition())
+            named(&words, &definition()).1
         };
-        assert_eq!(of(&["assay", "check", "--size"]), "assay check --help");
-        assert_eq!(of(&["assay", "--quiet", "calc", "raid", "x"]), "assay calc raid --help");
-        assert_eq!(of(&["assay", "bench"]), "assay --help");
+        assert_eq!(of(&["assay", "check", "--size"]), "assay check");
+        assert_eq!(of(&["assay", "--quiet", "calc", "raid", "x"]), "assay calc raid");
+        assert_eq!(of(&["assay", "bench"]), "assay");
     }
 }

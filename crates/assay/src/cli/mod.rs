@@ -10,6 +10,7 @@ mod bundle;
 mod by_place;
 mod calc;
 mod check;
+mod check_options;
 mod collection;
 mod commands;
 mod compare;
@@ -73,6 +74,7 @@ use assay_base::failure::{Failure, Outcome};
 use assay_system::system::System;
 
 pub use completions::script as completion;
+pub use output::hand_over;
 pub use pages::reference_pages;
 
 /// Carefully controlled performance studies of storage and the machine around it.
@@ -205,12 +207,16 @@ fn whole(columns: usize) -> clap::Command {
 /// A parser's message as one line.
 fn one_line(error: &clap::Error, words: &[OsString]) -> String {
     let text = error.render().to_string();
+    let definition = Arguments::command();
+    let (command, path) = meant::named(words, &definition);
     let wrong = [ContextKind::InvalidSubcommand, ContextKind::InvalidArg]
         .into_iter()
         .filter_map(|kind| error.get(kind));
     let mut meant = wrong.filter_map(|word| match word {
         // `--size=1GiB` is told with its value.
-        ContextValue::String(word) => meant::instead(word.split('=').next().unwrap_or(word)),
+        ContextValue::String(word) => {
+            meant::instead(word.split('=').next().unwrap_or(word), command)
+        }
         _ => None,
     });
     let meant = meant.next();
@@ -224,11 +230,10 @@ fn one_line(error: &clap::Error, words: &[OsString]) -> String {
         .filter(|line| !line.is_empty());
     // What is missing stands in lines of its own, and a tip is a sentence.
     let message = wanted.collect::<Vec<_>>().join(" ").replace(" tip: ", "; ");
-    let help = meant::help(words, &Arguments::command());
     let message = message.trim_start_matches("error: ");
     match meant {
-        Some(meant) => format!("{message}: {meant} See {help}"),
-        None => format!("{message}; see {help}"),
+        Some(meant) => format!("{message}: {meant} See {path} --help"),
+        None => format!("{message}; see {path} --help"),
     }
 }
 

@@ -1,9 +1,11 @@
-//! The two streams: results on standard output, everything else on standard error.
+//! The two streams: results on standard output, everything else on standard error. The program hands them in;
+//! until then, as in tests of the library, what commands say is said to nobody.
 
-use std::io::{ErrorKind, IsTerminal, Write};
+use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use serde::Serialize;
 
@@ -13,6 +15,35 @@ use assay_system::system::{FileKind, System};
 
 /// Columns where nothing tells how many there are.
 const USUAL_COLUMNS: usize = 80;
+
+/// A stream, once it was handed in.
+type Sink = Mutex<Option<Box<dyn Write + Send>>>;
+
+// One lock each: a reader of results that is slow keeps no message back.
+static RESULTS: Sink = Mutex::new(None);
+static MESSAGES: Sink = Mutex::new(None);
+/// Whether the process is the commands': its streams, and its signals.
+static HANDED_OVER: AtomicBool = AtomicBool::new(false);
+
+/// Hands the process over to the commands: where they write, and that signals are theirs to catch.
+pub fn hand_over(results: impl Write + Send + 'static, messages: impl Write + Send + 'static) {
+    *RESULTS.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(results));
+    *MESSAGES.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(messages));
+    HANDED_OVER.store(true, Ordering::Relaxed);
+}
+
+/// Whether the process was handed over.
+pub fn is_handed_over() -> bool {
+    HANDED_OVER.load(Ordering::Relaxed)
+}
+
+/// Writes the parts of something to a stream, where there is one.
+fn put(sink: &Sink, parts: &[&[u8]]) -> io::Result<()> {
+    let mut stream = sink.lock().unwrap_or_else(PoisonError::into_inner);
+    let Some(stream) = stream.as_mut() else { return Ok(()) };
+    parts.iter().try_for_each(|part| stream.write_all(part))?;
+    stream.flush()
+}
 
 /// Writes a result, in which nothing but its lines is obeyed by a terminal. A reader that has gone
 /// away (`| head`) is no failure.
@@ -41,13 +72,7 @@ pub fn bytes(bytes: &[u8]) {
 }
 
 fn write(parts: &[&[u8]]) {
-    // Tests of the library are told what a command says; what it prints would hide their own words.
-    if cfg!(test) {
-        return;
-    }
-    let mut stream = std::io::stdout().lock();
-    let written =
-        parts.iter().try_for_each(|part| stream.write_all(part)).and_then(|()| stream.flush());
+    let written = put(&RESULTS, parts);
     if written.is_err_and(|error| error.kind() != ErrorKind::BrokenPipe) {
         LOST.store(true, Ordering::Relaxed);
     }
@@ -55,9 +80,7 @@ fn write(parts: &[&[u8]]) {
 
 /// Writes a line of many; false where the reader has gone away or the disk is full.
 pub fn line(text: &str) -> bool {
-    let mut stream = std::io::stdout().lock();
-    let written = writeln!(stream, "{}", outside::page(text)).and_then(|()| stream.flush());
-    match written {
+    match put(&RESULTS, &[outside::page(text).as_bytes(), b"\n"]) {
         Ok(()) => true,
         Err(error) => {
             if error.kind() != ErrorKind::BrokenPipe {
@@ -118,16 +141,13 @@ pub fn file(system: &dyn System, path: &Path, content: &[u8]) -> Outcome<()> {
 
 /// Writes a message.
 pub fn message(text: &str) {
-    if cfg!(test) {
-        return;
-    }
-    let _ = writeln!(std::io::stderr().lock(), "assay: {}", outside::message(text));
+    let _ = put(&MESSAGES, &[format!("assay: {}\n", outside::message(text)).as_bytes()]);
 }
 
 /// Passes on what this program has said elsewhere, in which nothing but its lines is obeyed.
 pub fn passed_on(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
-    let _ = std::io::stderr().lock().write_all(outside::page(&text).as_bytes());
+    let _ = put(&MESSAGES, &[outside::page(&text).as_bytes()]);
 }
 
 /// Tells a failure and returns its exit code.
@@ -160,4 +180,45 @@ pub fn is_terminal() -> bool {
 /// Whether colours are wanted: a terminal, and no `NO_COLOR`.
 pub fn colour(system: &dyn System) -> bool {
     is_terminal() && system.variable("NO_COLOR").is_none_or(|text| text.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+
+    /// A stream that is read afterwards, or one that takes nothing.
+    struct Kept(Option<Arc<Mutex<Vec<u8>>>>);
+
+    impl Write for Kept {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            let Some(kept) = &self.0 else { return Err(ErrorKind::StorageFull.into()) };
+            kept.lock().unwrap().write(bytes)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    fn sink(stream: Kept) -> Sink {
+        Mutex::new(Some(Box::new(stream)))
+    }
+
+    #[test]
+    fn a_stream_that_was_handed_in_gets_all_parts_in_order() {
+        let kept = Arc::new(Mutex::new(Vec::new()));
+        put(&sink(Kept(Some(Arc::clone(&kept)))), &[b"one", b" two", b"\n"]).unwrap();
+        assert_eq!(*kept.lock().unwrap(), b"one two\n");
+        let full = put(&sink(Kept(None)), &[b"one"]).unwrap_err();
+        assert_eq!(full.kind(), ErrorKind::StorageFull);
+    }
+
+    #[test]
+    fn without_one_it_is_said_to_nobody() {
+        put(&Mutex::new(None), &[b"one"]).unwrap();
+        assert!(!is_handed_over(), "tests share a process, which is nobody's");
+        kept().unwrap();
+    }
 }

@@ -12,9 +12,8 @@ use crate::real::link::peer::{Limits, Peer};
 use crate::real::signals;
 use assay_base::failure::{Failure, Outcome};
 use assay_base::quantity::Time;
-use assay_kinds::work::network;
 use assay_system::system::System;
-use assay_system::system::network::{BitRate, Token, protocol};
+use assay_system::system::network::{BitRate, Token, protocol, token};
 
 /// The other end for studies of a network link (assay run bufferbloat)
 ///
@@ -59,7 +58,7 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
         arguments.time.parse().map_err(|error| Failure::mistake(format!("--for: {error}")))?;
     let most: BitRate =
         arguments.most.parse().map_err(|error| Failure::mistake(format!("--most: {error}")))?;
-    let token = token(system, arguments)?;
+    let token = known(system, arguments)?;
     let limits = Limits { bytes_per_s: (most.0 / 8).max(1) };
     let refused = |error| Failure::refused(format!("{address} cannot be listened at: {error}"));
     let peer = Peer::bind(address, token, limits).map_err(refused)?;
@@ -83,9 +82,10 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     Ok(())
 }
 
-fn token(system: &dyn System, arguments: &Arguments) -> Outcome<Token> {
-    if let Some(file) = &arguments.token_file {
-        return network::token_of(system, file).map_err(Failure::mistake);
-    }
-    network::token(system).map_err(Failure::mistake)
+fn known(system: &dyn System, arguments: &Arguments) -> Outcome<Token> {
+    let found = match &arguments.token_file {
+        Some(file) => token::in_file(system, file),
+        None => token::of_environment(system),
+    };
+    found.map_err(Failure::mistake)
 }

@@ -139,8 +139,9 @@ fn earlier(system: &dyn System, study: &Study, plan: &Plan) -> Option<Findings> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::runner::tests::machine;
+    use crate::runner::tests::{able, machine, placed};
     use assay_report::preview::PreviewMade;
+    use assay_study::plan::allocation::Quick;
     use assay_study::results::plan::PlannedTrial;
     use assay_study::study::presets;
 
@@ -177,5 +178,41 @@ mod tests {
         assert!(text.contains(&format!("to make {times} file systems and to write")), "{text}");
         let (preview, text, _) = planned(study("depth"), |_| true);
         assert!(preview.makes.is_empty() && !text.contains("to make"), "{text}");
+    }
+
+    /// Seconds that a quick look of a preset is told to take at most.
+    const QUICK_S: f64 = 120.0;
+    /// The same where operations are counted, which is told as "at most": as long as a medium takes that is
+    /// never done with them.
+    const COUNTED_S: f64 = 330.0;
+    /// Those that cannot do with less, each with the reason.
+    const LONGER_S: [(&str, f64, &str); 4] = [
+        ("filesystems", 300.0, "160 cells, of which six replicates do not fit into less"),
+        ("bufferbloat", 750.0, "nine settings, each with four phases until a buffer has filled"),
+        ("boot", 2200.0, "seven starts of the machine, each held to take five minutes"),
+        ("live", 240.0, "a period of others' work is as long as their habits"),
+    ];
+
+    #[test]
+    fn a_quick_look_of_every_shipped_study_keeps_to_its_time() {
+        let mut told = Vec::new();
+        for (name, study) in presets::all() {
+            let study = placed(study.unwrap().quick().settled());
+            let quick = Some(Quick { replicates: None });
+            let targets = [".".to_owned()];
+            let seen =
+                runner::preview(&able(), study, &targets, &runner::Consented::default(), quick);
+            let runner::Preview { study, plan, sites, changes, lacks } = seen.unwrap();
+            let seen = (&sites[..], &changes[..], &lacks[..]);
+            let preview = preview::make(&study, &plan, seen, Vec::new(), Vec::new());
+            let longer = LONGER_S.iter().find(|(own, ..)| *own == name).map(|(_, most, _)| *most);
+            let usual = if preview.at_most { COUNTED_S } else { QUICK_S };
+            let took = preview.trials_s;
+            assert!(took <= longer.unwrap_or(usual), "{name}: {took:.0} s");
+            // An exception that is none any more goes.
+            assert!(longer.is_none() || took > QUICK_S, "{name}: {took:.0} s");
+            told.push(took);
+        }
+        assert!(told.iter().any(|took| *took > QUICK_S / 2.0), "{told:?}");
     }
 }

@@ -8,14 +8,16 @@ use clap::{Args, Subcommand};
 
 use super::{output, resume, undo};
 use assay_base::failure::{Failure, Outcome};
-use assay_machine::factors::guard::journals;
-use assay_system::system::journal::{Busy, Journals};
+use assay_machine::factors::{guard, network};
+use assay_system::system::journal::{Busy, Journal, Journals, Undo};
 use assay_system::system::{System, identity, journal};
 
 /// Times that a journal which a process has is looked at: what was killed holds it for a moment.
 const ATTEMPTS: u32 = 25;
 /// Time between two of them.
 const PAUSE: Duration = Duration::from_millis(20);
+/// Id of the journal of name spaces that were found.
+const NETWORK_SPACES: &str = "network-name-spaces";
 
 /// After a crash: put the machine back, go on, take a setting back
 ///
@@ -70,7 +72,7 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
 
 fn put_back(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     let home = identity::state_directory(system)?;
-    let found = settled(system, &journals(&home))?;
+    let found = settled(system, &guard::journals(&home))?;
     let mut told =
         Restored { running: found.busy.iter().map(whose).collect(), ..Restored::default() };
     for unfinished in &found.unfinished {
@@ -89,12 +91,46 @@ fn put_back(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
             Err(failure) => told.failed.push(failure.message),
         }
     }
+    network_spaces(system, &home, &found, arguments.dry_run, &mut told);
     if !arguments.dry_run {
         let gone = system.clear_groups().into_iter();
         told.done.extend(gone.map(|path| format!("remove the control group {path}")));
     }
     told.tell(arguments);
     told.ending()
+}
+
+/// Removes the name spaces that no journal here tells of, as the home of their run is gone: by a journal of
+/// its own, so that they are known should this end half-way.
+fn network_spaces(
+    system: &dyn System,
+    home: &Path,
+    journals: &Journals,
+    dry_run: bool,
+    told: &mut Restored,
+) {
+    let mut found = network::left_over(system);
+    let is_known = |undo: &Undo| journals.unfinished.iter().any(|own| own.undos().contains(undo));
+    found.undos.retain(|undo| !is_known(undo));
+    if dry_run {
+        told.done.extend(found.undos.iter().map(ToString::to_string));
+    } else if !found.undos.is_empty() {
+        let noted = Journal::begin(system, &guard::journals(home), NETWORK_SPACES);
+        let noted = noted.and_then(|mut journal| {
+            let mut undos = found.undos.iter();
+            undos.try_for_each(|undo| journal.record(system, undo.clone()).map(drop))?;
+            Ok(journal.finish(system))
+        });
+        match noted {
+            Ok(report) => {
+                told.done.extend(report.done);
+                told.nothing.extend(report.nothing);
+                told.failed.extend(report.failed);
+            }
+            Err(failure) => told.failed.push(failure.message),
+        }
+    }
+    told.failed.append(&mut found.busy);
 }
 
 /// The journals, when those that were killed just now have let go of theirs.
@@ -165,7 +201,6 @@ mod tests {
     use super::*;
     use assay_base::failure::Kind;
     use assay_system::system::Fake;
-    use assay_system::system::journal::{Journal, Undo};
 
     const DIRECTORY: &str = "/var/lib/assay/journal";
 
@@ -201,6 +236,40 @@ mod tests {
         fake.remove(bad);
         assert_eq!(kind(&fake, true), None);
         run(&fake, &Arguments { other: None, dry_run: false, json: false }).unwrap();
+    }
+
+    #[test]
+    fn name_spaces_of_a_run_whose_home_is_gone_are_removed_and_a_strangers_stay() {
+        let spaces = Path::new("/run/netns");
+        let left = || {
+            let fake = Fake::new();
+            fake.set_user(0).install("ip");
+            for name in ["assay-client", "assay-server", "mine"] {
+                fake.put(spaces.join(name), "");
+            }
+            fake
+        };
+        let fake = left();
+        assert_eq!(kind(&fake, true), None);
+        assert_eq!(fake.list(spaces).unwrap().len(), 3, "a dry run changes nothing");
+        assert_eq!(kind(&fake, false), None);
+        assert_eq!(fake.list(spaces).unwrap(), ["mine"]);
+        assert!(
+            fake.list(Path::new(DIRECTORY)).unwrap_or_default().is_empty(),
+            "no journal is left"
+        );
+        // Without `ip` they stay, and the next one goes on by the journal.
+        let fake = Fake::new();
+        fake.set_user(0).put(spaces.join("assay-client"), "");
+        assert_eq!(kind(&fake, false).unwrap().0, Kind::NotRestored);
+        fake.install("ip");
+        assert_eq!(kind(&fake, false), None);
+        assert_eq!(fake.list(spaces).unwrap_or_default(), [""; 0]);
+        // A run that goes on has them.
+        let fake = left();
+        fake.set_holder("link-lab", 4711, 0);
+        assert_eq!(kind(&fake, false), None);
+        assert_eq!(fake.list(spaces).unwrap().len(), 3);
     }
 
     #[test]

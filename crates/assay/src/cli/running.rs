@@ -221,7 +221,7 @@ pub fn gravest(mut matters: Vec<Failure>) -> Outcome<()> {
 
 /// A machine that is not as it was comes before a study that is not whole; that a gate failed is known
 /// for sure also without the trials that were lost.
-const fn gravity(kind: Kind) -> u8 {
+pub(super) const fn gravity(kind: Kind) -> u8 {
     match kind {
         Kind::Partial => 0,
         Kind::Mistake => 1,
@@ -439,8 +439,8 @@ impl Patience {
 
 /// A flag that the first signal raises; the second one is answered, the third one ends the process.
 pub(super) fn stop_on_signals(patience: &'static Patience) -> Outcome<Arc<AtomicBool>> {
-    if cfg!(test) {
-        // Tests share a process, and one of them raises signals.
+    if !output::is_handed_over() {
+        // Somebody else's process, whose signals are none of the commands'.
         return Ok(Arc::default());
     }
     let caught = signals::catch(move |times| match patience.answer(times) {
@@ -470,14 +470,11 @@ mod tests {
             [[workload]]\nname = \"read\"\n\
             io = { pattern = \"random\", mix = \"read\", size = \"4 KiB\", time = \"5 ms\" }\n";
         let request = Request {
-            study: file::parse("test", study).unwrap(),
-            targets: vec!["simulated:fixed,mean=100us".to_owned()],
-            consented: Consented::default(),
             results: Some("/results".into()),
-            judge: None,
-            observer: None,
-            quick: None,
-            foresee: None,
+            ..Request::bare(
+                file::parse("test", study).unwrap(),
+                vec!["simulated:fixed,mean=100us".to_owned()],
+            )
         };
         runner::run(&Fake::new(), request, &AtomicBool::new(false), &mut |_| {}).unwrap()
     }

@@ -64,14 +64,9 @@ pub fn run(system: &dyn System, arguments: Arguments) -> Outcome<()> {
     let own = study.target.iter().map(assay_study::study::Target::word).next();
     let target = arguments.target.or(own).unwrap_or_else(|| ".".to_owned());
     let request = Request {
-        study,
-        targets: vec![target],
         consented: Consented { destroy: arguments.destroy, ..Consented::default() },
         results: running::results_directory(system)?,
-        judge: None,
-        observer: None,
-        quick: None,
-        foresee: None,
+        ..Request::bare(study, vec![target])
     };
     let ran = running::run(system, request, arguments.how.quiet)?;
     running::end(system, ran, |findings, _| {

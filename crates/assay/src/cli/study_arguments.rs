@@ -112,6 +112,8 @@ pub struct StudyArguments {
     #[arg(long, conflicts_with = "lines")]
     partly: bool,
     /// Short trials: a first look, with every level
+    ///
+    /// Two minutes for most studies; assay plan STUDY --quick tells.
     #[arg(long, conflicts_with = "budget")]
     quick: bool,
     /// Time of a trial that is counted, such as 10s or 2min

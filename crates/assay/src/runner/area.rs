@@ -11,6 +11,7 @@ use assay_base::failure::{Failure, Outcome};
 use assay_base::presence::Presence;
 use assay_base::quantity::Bytes;
 use assay_kinds::work::Medium;
+use assay_kinds::work::check_option;
 use assay_kinds::work::io::{self, Content, Engine, Mix, Pattern};
 use assay_study::plan::design::Uses;
 use assay_study::results::plan::{Area, DirectUse};
@@ -336,12 +337,14 @@ const MOST_LEFT_BYTES: u64 = 1 << 30;
 /// All of a device would be overwritten, and nobody said that it may.
 fn not_given_up(system: &dyn System, site: &Site) -> Failure {
     use assay_system::system::identity;
+    // Its plan says what is lost, whatever work is asked for.
+    let study = check_option::taking_all().unwrap_or("STUDY");
     match identity::stake(system, site) {
         Ok(_) => Failure::mistake(format!(
             "{} is overwritten from its beginning to its end, so all data on it are lost: {}; or name a \
              directory on it, where free space is used",
             site.target,
-            identity::way_on("capacity", &site.target)
+            identity::way_on(study, &site.target)
         )),
         Err(failure) => failure,
     }

@@ -10,10 +10,9 @@ use assay_base::failure::{Failure, Outcome};
 use assay_base::quantity::units::show;
 use assay_machine::factors::guard::SETTINGS;
 use assay_study::plan::design::Demands;
+use assay_system::system::network::lab;
 use assay_system::system::{Hold, HoldError, beside, resolve};
 
-/// Lock of those who make the laboratory of name spaces, whose names are fixed.
-const LINK_LAB: &str = "link-lab";
 /// Time between two tries.
 const PAUSE: Duration = Duration::from_millis(200);
 /// Time between two lines about waiting.
@@ -63,7 +62,7 @@ fn wanted(demands: &Demands, places: &[Place]) -> Vec<Wanted> {
     let mut found = Vec::new();
     if demands.network.makes_link {
         let what = "the laboratory of network name spaces is used".to_owned();
-        found.push(Wanted { name: LINK_LAB.to_owned(), what });
+        found.push(Wanted { name: lab::LOCK.to_owned(), what });
     }
     if demands.kept.settings {
         let what = "settings of this machine are changed".to_owned();
@@ -159,7 +158,7 @@ mod tests {
         assert_eq!(names("schedulers", false), ["8:0"]);
         assert_eq!(names("tunable", false), ["settings", "8:0"]);
         assert_eq!(names("small-memory", false).first().map(String::as_str), Some("settings"));
-        assert_eq!(names("bufferbloat", true), [LINK_LAB]);
+        assert_eq!(names("bufferbloat", true), [lab::LOCK]);
     }
 
     #[test]

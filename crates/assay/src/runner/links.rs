@@ -1,7 +1,6 @@
 //! Links: what must be named before one is loaded, and what is changed for it.
 
 use assay_base::failure::{Failure, Outcome};
-use assay_kinds::work::network;
 use assay_machine::factors;
 use assay_study::plan::design::Network;
 use assay_system::system::System;
@@ -12,7 +11,7 @@ use assay_system::system::network::lab;
 /// # Errors
 /// The user's mistake, with what to say.
 pub fn named(asked: &Network) -> Outcome<()> {
-    if asked.to_nobody { Err(Failure::mistake(network::no_peer())) } else { Ok(()) }
+    asked.to_nobody.clone().map_or(Ok(()), |how| Err(Failure::mistake(how)))
 }
 
 /// Refuses interfaces that are not there, or have a discipline that somebody gave them.

@@ -59,6 +59,22 @@ pub struct Request<'a> {
     pub foresee: Option<&'a Foresee<'a>>,
 }
 
+impl Request<'_> {
+    /// One that consents to nothing, keeps nothing, and at which nobody looks on.
+    pub fn bare(study: Study, targets: Vec<String>) -> Self {
+        Self {
+            study,
+            targets,
+            consented: Consented::default(),
+            results: None,
+            judge: None,
+            observer: None,
+            quick: None,
+            foresee: None,
+        }
+    }
+}
+
 /// A result with the proof that what it says may be done, and where it lies.
 pub struct Acting {
     /// The result, as it was looked through.

@@ -60,14 +60,8 @@ pub(crate) fn machine() -> Fake {
 
 fn request(target: &str) -> Request<'static> {
     Request {
-        study: study(),
-        targets: vec![target.to_owned()],
-        consented: Consented::default(),
         results: Some(PathBuf::from("/results")),
-        judge: None,
-        observer: None,
-        quick: None,
-        foresee: None,
+        ..Request::bare(study(), vec![target.to_owned()])
     }
 }
 
@@ -411,14 +405,11 @@ fn simulated(more: &str) -> Request<'static> {
          io = {{ pattern = \"random\", mix = \"read\", size = \"4 KiB\", time = \"20 ms\" }}\n"
     );
     Request {
-        study: file::parse("test", &text).unwrap(),
-        targets: vec!["simulated:fixed,mean=100us".to_owned()],
-        consented: Consented::default(),
         results: Some(PathBuf::from("/results")),
-        judge: None,
-        observer: None,
-        quick: None,
-        foresee: None,
+        ..Request::bare(
+            file::parse("test", &text).unwrap(),
+            vec!["simulated:fixed,mean=100us".to_owned()],
+        )
     }
 }
 
@@ -676,28 +667,35 @@ fn any_call_may_fail_and_the_machine_is_put_back() {
     assert!(call > 200, "{call}");
 }
 
+/// A machine on which every preset can be planned.
+pub(crate) fn able() -> Fake {
+    let fake = machine();
+    fake.with_file_systems().with_encryption().with_arrays();
+    let disk = fake.canonical(Path::new("/sys/class/block/sda")).unwrap();
+    fake.put(disk.join("queue/wbt_lat_usec"), "75000\n");
+    fake
+}
+
+/// A preset where it can be planned: others' work is where it is, and a device has no directory to work in.
+pub(crate) fn placed(study: Study) -> Study {
+    use assay_kinds::work::{Needs, Work};
+    let stays = |work: &Work| work.is_others() || work.needs() == Needs::Directory;
+    let made = study.factors.contains_key("filesystem");
+    // Swap stands beside a directory.
+    let beside = study.factors.contains_key("swap");
+    let stays = beside || !made && study.workload.iter().any(|own| stays(&own.work));
+    if stays { study } else { study.in_lab() }
+}
+
 #[test]
 fn every_preset_dry_runs() {
-    use assay_kinds::work::{Needs, Work};
     use assay_study::study::presets;
-    // Others' work is where it is, and a device has no directory to work in.
-    let placed = |study: Study| {
-        let stays = |work: &Work| work.is_others() || work.needs() == Needs::Directory;
-        let made = study.factors.contains_key("filesystem");
-        // Swap stands beside a directory.
-        let beside = study.factors.contains_key("swap");
-        let stays = beside || !made && study.workload.iter().any(|own| stays(&own.work));
-        if stays { study } else { study.in_lab() }
-    };
     for (name, study) in presets::all() {
         let study = study.unwrap().settled();
         let quick = Some(assay_study::plan::allocation::Quick { replicates: None });
         let short = placed(study.clone().quick().settled());
         for (study, quick) in [(placed(study), None), (short, quick)] {
-            let fake = machine();
-            fake.with_file_systems().with_encryption().with_arrays();
-            let disk = fake.canonical(Path::new("/sys/class/block/sda")).unwrap();
-            fake.put(disk.join("queue/wbt_lat_usec"), "75000\n");
+            let fake = able();
             let cells =
                 study.factors.values().map(Vec::len).product::<usize>() * study.workload.len();
             let Preview { study, plan, .. } =

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use assay::runner::{self, Consented, Request};
+use assay::runner::{self, Request};
 use assay::store;
 use assay_base::calc;
 use assay_claims::collection::flat::{self, Flat};
@@ -121,14 +121,8 @@ fn bundles() -> Vec<Vec<u8>> {
     for (study, target) in [(STUDY, DRIVE), (STUDY, "/home/me")] {
         let Ok(study) = file::parse("seed", study) else { continue };
         let request = Request {
-            study,
-            targets: vec![target.to_owned()],
-            consented: Consented::default(),
             results: Some("/results".into()),
-            judge: None,
-            observer: None,
-            quick: None,
-            foresee: None,
+            ..Request::bare(study, vec![target.to_owned()])
         };
         let ran = runner::run(&fake, request, &AtomicBool::new(false), &mut |_| {});
         if let Ok(directory) = ran.map(|finished| finished.directory.unwrap_or_default()) {

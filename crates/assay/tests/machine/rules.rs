@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use assay::real::Real;
-use assay::runner::{self, Consented};
+use assay::runner;
 use assay_lab::process::Assay;
 use assay_lab::slow::Neighbour;
 use assay_lab::volume::{Filesystem, Volume};
@@ -25,16 +25,10 @@ fn study(volume: &Volume, area: &str, workload: &str) -> Value {
         "format = \"assay-study/1\"\ntitle = \"a test\"\nreplicates = 3\nbudget = \"5 s\"\n\
          area = {{ size = \"{area}\" }}\n[[workload]]\nname = \"it\"\nio = {{ {workload} }}\n"
     );
-    let request = runner::Request {
-        study: file::parse("test study", &text).unwrap(),
-        targets: vec![word(volume.directory())],
-        consented: Consented::default(),
-        results: None,
-        judge: None,
-        observer: None,
-        quick: None,
-        foresee: None,
-    };
+    let request = runner::Request::bare(
+        file::parse("test study", &text).unwrap(),
+        vec![word(volume.directory())],
+    );
     let finished = runner::run(&Real, request, &AtomicBool::new(false), &mut |_| {}).unwrap();
     let facts = StudyFacts {
         id: finished.id,

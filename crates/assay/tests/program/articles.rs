@@ -87,10 +87,11 @@ fn pages_look_as_expected() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/articles");
     let mut files = Expected::default();
     for (name, document) in &pages {
-        for width in [80, 40] {
-            let path = folder.join(format!("{name}.{width}.txt"));
-            let found = page(document, width);
-            files.hold(path, &found);
+        files.hold(folder.join(format!("{name}.80.txt")), &page(document, 80));
+        // All fit a narrow terminal; how tables stand there, one article and what all say together show.
+        let narrow = page(document, 40);
+        if ["overview", "004"].contains(&name.as_str()) {
+            files.hold(folder.join(format!("{name}.40.txt")), &narrow);
         }
     }
 }
@@ -120,7 +121,7 @@ fn what_is_to_be_run_oneself_can_be_run() {
             let parsed =
                 cli::parse(&assay::real::Real::new(), words.iter().map(std::ffi::OsString::from));
             assert!(parsed.is_ok(), "{command}");
-            if words[1] == "run" {
+            if ["run", "plan"].contains(&words[1]) {
                 presets_named += 1;
                 assert!(presets::find(words[2]).is_some(), "{command}");
             }

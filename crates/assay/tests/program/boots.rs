@@ -1,10 +1,11 @@
 //! Boots, read from journals that real machines wrote, by the program itself.
 
+use assay_lab::journals::exported;
 use serde_json::Value;
 
 use crate::home;
 
-/// A recorded journal: an export, JSON, or the directory with all of them.
+/// A recorded journal, or the directory with all of them.
 fn recorded(name: &str) -> String {
     format!("{}/../assay-kinds/tests/fixtures/boots/{name}", env!("CARGO_MANIFEST_DIR"))
 }
@@ -42,7 +43,9 @@ fn a_journal_that_was_brought_along_is_a_study_like_any_other() {
 #[test]
 fn a_boot_that_was_cut_off_is_shown_and_counts_in_no_mean() {
     let home = home("boots-cut-off");
-    let shown = home.text(&["run", "boot", "--journal", &recorded("cut-off.export"), "--quiet"]);
+    let export = exported(&std::fs::read(recorded("cut-off.json")).unwrap()).unwrap();
+    let journal = home.file("cut-off.export", export);
+    let shown = home.text(&["run", "boot", "--journal", &journal, "--quiet"]);
     assert!(shown.contains("did not finish, in no mean"), "{shown}");
     assert!(shown.contains("were being started"), "{shown}");
     let shown = home.json(&["show", "--json"]);

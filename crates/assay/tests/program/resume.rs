@@ -41,14 +41,8 @@ fn machine() -> Fake {
 
 fn request() -> Request<'static> {
     Request {
-        study: file::parse("test", STUDY).unwrap(),
-        targets: vec![DRIVE.to_owned()],
-        consented: Consented::default(),
         results: Some(PathBuf::from("/results")),
-        judge: None,
-        observer: None,
-        quick: None,
-        foresee: None,
+        ..Request::bare(file::parse("test", STUDY).unwrap(), vec![DRIVE.to_owned()])
     }
 }
 

@@ -44,14 +44,8 @@ fn machine() -> Fake {
 
 fn request(text: &str, target: &str) -> Request<'static> {
     Request {
-        study: file::parse("test", text).unwrap(),
-        targets: vec![target.to_owned()],
-        consented: Consented::default(),
         results: Some(PathBuf::from(RESULTS)),
-        judge: None,
-        observer: None,
-        quick: None,
-        foresee: None,
+        ..Request::bare(file::parse("test", text).unwrap(), vec![target.to_owned()])
     }
 }
 

@@ -110,18 +110,13 @@ fn series(table: Table, primaries: &[usize]) -> Vec<Series> {
     for ((workload, _, metric), (arm_number, mut trials)) in unnamed {
         trials.sort_by_key(in_time);
         let declared = &table.metrics.all[metric];
+        let (workload, primary) = (&table.workloads.all[workload], primaries[workload] == metric);
+        let arm = arm(&table.factors, &table.arms.all[arm_number]);
         series.push(Series {
-            class_of: None,
-            workload: table.workloads.all[workload].clone(),
-            arm: arm(&table.factors, &table.arms.all[arm_number]),
-            control: false,
-            metric: declared.name.clone(),
-            better: declared.better(),
             scale: declared.scale(),
-            primary: primaries[workload] == metric,
+            primary,
             trials,
-            trust: None,
-            because: Vec::new(),
+            ..Series::bare(workload, arm, &declared.name, declared.better())
         });
     }
     series
@@ -133,15 +128,8 @@ fn in_time(trial: &CellTrial) -> (Option<u32>, bool, u32) {
 }
 
 fn trial(row: Row) -> CellTrial {
-    CellTrial {
-        replicate: row.replicate,
-        order: row.order,
-        value: row.value.filter(|_| row.status != Status::Failed),
-        status: row.status,
-        reason: row.reason,
-        repeats: None,
-        outlier: false,
-    }
+    let value = row.value.filter(|_| row.status != Status::Failed);
+    CellTrial { reason: row.reason, ..CellTrial::bare(row.replicate, row.order, value, row.status) }
 }
 
 /// By workload the metric that verdicts are about: the one that was asked for, else the first.

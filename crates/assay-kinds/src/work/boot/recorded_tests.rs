@@ -3,10 +3,11 @@
 
 use super::timeline::{Boot, End, boots};
 use super::{By, entry, measured};
+use assay_lab::journals::exported;
 
 const CONTAINER: &[u8] = include_bytes!("../../../tests/fixtures/boots/container.json");
 const CLOCK_JUMP: &[u8] = include_bytes!("../../../tests/fixtures/boots/clock-jump.json");
-const CUT_OFF: &[u8] = include_bytes!("../../../tests/fixtures/boots/cut-off.export");
+const CUT_OFF: &[u8] = include_bytes!("../../../tests/fixtures/boots/cut-off.json");
 
 fn read(text: &[u8]) -> Vec<Boot> {
     let read = entry::read(text);
@@ -73,6 +74,16 @@ fn the_order_of_time_is_that_of_the_journal_whatever_the_order_of_its_lines() {
     let backward: Vec<String> =
         boots(&read.entries, None).into_iter().map(|boot| boot.id).collect();
     assert_eq!(forward, backward);
+}
+
+#[test]
+fn an_export_tells_what_json_tells() {
+    for text in [CONTAINER, CLOCK_JUMP, CUT_OFF] {
+        let export = exported(text).unwrap();
+        assert!(export.starts_with(b"__REALTIME_TIMESTAMP="));
+        assert_eq!(entry::read(&export), entry::read(text));
+    }
+    assert!(entry::read(CUT_OFF).entries.len() > 100);
 }
 
 const RELEASES: [&[u8]; 4] = [

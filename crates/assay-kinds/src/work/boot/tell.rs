@@ -366,7 +366,7 @@ mod tests {
     use super::*;
     use crate::work::tell::{Bare, Failed};
 
-    const CUT_OFF: &[u8] = include_bytes!("../../../tests/fixtures/boots/cut-off.export");
+    const CUT_OFF: &[u8] = include_bytes!("../../../tests/fixtures/boots/cut-off.json");
     const CLOCK_JUMP: &[u8] = include_bytes!("../../../tests/fixtures/boots/clock-jump.json");
 
     /// What is told of the boots of a journal: of those that finished and those that did not.
@@ -384,7 +384,7 @@ mod tests {
             trials: &trials,
             failed: &failed,
             spoken: &[],
-            near_limit: None,
+            near_limits: &[],
         };
         let facts = Planned { until: None }.facts(&seen).unwrap();
         Facts::of(&facts).unwrap().clone()

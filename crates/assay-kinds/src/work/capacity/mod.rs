@@ -1,7 +1,10 @@
 //! Whether a target holds what it says.
 
+#[cfg(test)]
+mod certain_tests;
 mod detail;
 mod limit;
+mod option;
 mod planned;
 mod tell;
 #[cfg(test)]
@@ -17,6 +20,7 @@ use assay_load::{CapacityShape, capacity_costs};
 use serde::{Deserialize, Serialize};
 
 use super::Work;
+use super::check_option::CheckOption;
 use super::io::Content;
 use super::kind::{self, Complaints, InStudy, Judged, Kind, Needs, OwnParameter, Touch};
 use super::place::{Offer, Run};
@@ -26,8 +30,6 @@ pub use limit::Limit;
 pub use planned::Planned;
 pub use tell::Facts;
 pub use verdict::{Told, Verdict, told};
-#[cfg(test)]
-pub(crate) use words::answer;
 
 /// Time of a fast probe at most, where nothing else is said.
 const FAST_BOUND: Time = Time(600_000_000_000);
@@ -151,6 +153,7 @@ impl Kind for Asked {
     const PARAMETERS: &'static [OwnParameter<Self>] = &[];
     const METRICS: &'static [&'static [Metric]] = &[&[HELD, CLAIMED, CHECKED, WRONG]];
     const JUDGED: &'static [Judged] = &[Judged::Machine, Judged::Medium];
+    const CHECK_OPTION: Option<&'static CheckOption> = Some(&option::OPTION);
 
     fn sample() -> Self {
         Self { probe: Probe::Fast, time: None }

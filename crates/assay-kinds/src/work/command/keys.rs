@@ -1,11 +1,10 @@
 //! The keys of `command`, and what of it may vary.
 
-use assay_base::catalogue::About;
-use assay_base::catalogue::keys::{Field, Fields, Form, field};
+use assay_base::catalogue::keys::{Fields, Form, field};
 use assay_base::quantity::Time;
 
 use super::Asked;
-use crate::work::kind::{OwnParameter, Parameter};
+use crate::work::kind::OwnParameter;
 
 /// Runs of a trial at most, where they are counted.
 const MOST_RUNS: u64 = 1_000_000;
@@ -26,7 +25,7 @@ pub static KEYS: Fields = Fields {
             "what is measured, a line for the shell; {NAME} stands for the level of the factor NAME",
             "run = \"tar xf archive.tar\"",
         ),
-        of(&PREPARE, Form::Text, "prepare = \"rm -rf tree\""),
+        PREPARE.key(Form::Text, "prepare = \"rm -rf tree\""),
         field(
             "cleanup",
             Form::Text,
@@ -39,8 +38,8 @@ pub static KEYS: Fields = Fields {
             "a file that it reads as its standard input; nothing where it is left out",
             "input = \"words.txt\"",
         ),
-        of(&COLD, Form::Flag, "cold = true"),
-        of(&SHELL, Form::Flag, "shell = false"),
+        COLD.key(Form::Flag, "cold = true"),
+        SHELL.key(Form::Flag, "shell = false"),
         field(
             "ignore-failure",
             Form::Flag,
@@ -100,81 +99,69 @@ pub static KEYS: Fields = Fields {
     ],
 };
 
-/// The key of a parameter that may be a factor too.
-const fn of(parameter: &OwnParameter<Asked>, form: Form, example: &'static str) -> Field {
-    let about = parameter.about.about;
-    field(about.name, form, about.summary, example)
-}
+type Row = OwnParameter<Asked>;
 
 /// `command`: what is run, as a factor.
-const COMMAND: OwnParameter<Asked> = OwnParameter {
-    about: Parameter {
-        about: About {
-            name: "command",
-            summary: "what is run, one line a level",
-            text: "Each level is a line like `run`, which it stands for.",
-        },
-        example: "[\"gzip -k file\", \"zstd -k file\"]",
-        is_work: false,
-    },
-    set: |own, text| {
+const COMMAND: Row = Row::new(
+    [
+        "command",
+        "what is run, one line a level",
+        "Each level is a line like `run`, which it stands for.",
+    ],
+    "[\"gzip -k file\", \"zstd -k file\"]",
+    false,
+    |own, text| {
         text.clone_into(&mut own.run);
         Ok(())
     },
-};
+);
 
 /// `prepare`.
-const PREPARE: OwnParameter<Asked> = OwnParameter {
-    about: Parameter {
-        about: About {
-            name: "prepare",
-            summary: "a line that is run before each run; it is not measured",
-            text: "A line for the shell; where it fails, the trial has failed.",
-        },
-        example: "[\"rm -rf tree\", \"mkdir tree\"]",
-        is_work: false,
-    },
-    set: |own, text| {
+const PREPARE: Row = Row::new(
+    [
+        "prepare",
+        "a line that is run before each run; it is not measured",
+        "A line for the shell; where it fails, the trial has failed.",
+    ],
+    "[\"rm -rf tree\", \"mkdir tree\"]",
+    false,
+    |own, text| {
         own.prepare = Some(text.to_owned());
         Ok(())
     },
-};
+);
 
 /// `cold`.
-const COLD: OwnParameter<Asked> = OwnParameter {
-    about: Parameter {
-        about: About {
-            name: "cold",
-            summary: "an empty page cache before each run (as root)",
-            text: "`true` writes back what is dirty and makes the kernel forget clean pages and names \
+const COLD: Row = Row::new(
+    [
+        "cold",
+        "an empty page cache before each run (as root)",
+        "`true` writes back what is dirty and makes the kernel forget clean pages and names \
                    of files before each run; `false` leaves the cache as the run before left it.",
-        },
-        example: "[false, true]",
-        is_work: true,
-    },
-    set: |own, text| {
+    ],
+    "[false, true]",
+    true,
+    |own, text| {
         own.cold = flag(text)?;
         Ok(())
     },
-};
+);
 
 /// `shell`.
-const SHELL: OwnParameter<Asked> = OwnParameter {
-    about: Parameter {
-        about: About {
-            name: "shell",
-            summary: "through the shell, whose own start is measured and taken off, or as words",
-            text: "`true` runs lines through `sh -c`; `false` starts the program itself, with the words \
+const SHELL: Row = Row::new(
+    [
+        "shell",
+        "through the shell, whose own start is measured and taken off, or as words",
+        "`true` runs lines through `sh -c`; `false` starts the program itself, with the words \
                    of the line as its arguments.",
-        },
-        example: "[true, false]",
-        is_work: false,
-    },
-    set: |own, text| {
+    ],
+    "[true, false]",
+    false,
+    |own, text| {
         own.shell = flag(text)?;
         Ok(())
     },
-};
+);
 
 /// Those of a study's factors that are parameters of commands.
 pub(super) const PARAMETERS: &[OwnParameter<Asked>] = &[COMMAND, PREPARE, COLD, SHELL];

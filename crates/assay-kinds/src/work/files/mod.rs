@@ -1,97 +1,36 @@
 //! Small files: a tree of them is created, looked at, read, renamed and deleted, each a phase of its own.
 
 mod detail;
-mod keys;
 mod metrics;
+mod parameters;
 mod planned;
 mod run;
 #[cfg(test)]
 mod tests;
+mod tree_cut;
 
 use assay_base::catalogue::About;
 use assay_base::catalogue::keys::Fields;
 use assay_base::quantity::{Bytes, Metric, Time};
-use serde::{Deserialize, Serialize};
 
 pub use assay_load::{FileAct, FileSync, Pattern};
 
 use super::kind::{self, Complaints, InStudy, Judged, Kind, Needs, OwnParameter, Touch};
 use super::place::{Offer, Run};
+use super::tell::OwnRule;
 use super::{Work, io};
 
 pub use detail::{Detail, Phase};
 pub use metrics::{FILES, Of, of, rate};
+pub use parameters::Asked;
 pub use planned::Planned;
 
-/// Files where a study does not say.
-const USUAL_FILES: u32 = 10_000;
-const USUAL_DIRECTORIES: u32 = 100;
-const USUAL_SIZE: Bytes = Bytes(4 << 10);
 /// A quick look takes one in so many files.
 const QUICK_SHARE: u32 = 10;
 /// Time of a trial at most where neither the workload nor a budget sets one.
 const BOUND: Time = Time(20_000_000_000);
 /// The same of a quick look.
 const QUICK_BOUND: Time = Time(2_000_000_000);
-
-/// A tree of small files, as a study asks for it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Asked {
-    /// Files in all.
-    #[serde(default = "usual_files")]
-    pub files: u32,
-    /// Directories that hold them.
-    #[serde(default = "usual_directories")]
-    pub directories: u32,
-    /// Levels of directories, the lowest of which holds the files.
-    #[serde(default = "one")]
-    pub levels: u32,
-    /// Bytes of a file.
-    #[serde(default = "usual_size")]
-    pub file_size: Bytes,
-    /// Order in which they are gone to once they are there.
-    #[serde(default = "random")]
-    pub pattern: Pattern,
-    /// Threads, each with files of its own.
-    #[serde(default = "one")]
-    pub threads: u32,
-    /// When a change counts as done.
-    #[serde(default)]
-    pub fsync: FileSync,
-    /// With an empty page cache before each phase.
-    #[serde(default, skip_serializing_if = "is_no")]
-    pub cold: bool,
-    /// Time of a trial at most.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub time: Option<Time>,
-}
-
-const fn usual_files() -> u32 {
-    USUAL_FILES
-}
-
-const fn usual_directories() -> u32 {
-    USUAL_DIRECTORIES
-}
-
-const fn usual_size() -> Bytes {
-    USUAL_SIZE
-}
-
-const fn random() -> Pattern {
-    Pattern::Random
-}
-
-const fn one() -> u32 {
-    1
-}
-
-// The signature is serde's.
-#[allow(clippy::trivially_copy_pass_by_ref)]
-fn is_no(value: &bool) -> bool {
-    !*value
-}
 
 impl Asked {
     /// The same, as it will be run.
@@ -135,25 +74,16 @@ impl Kind for Asked {
                made smaller, or a phase ends at its share of the time; the result says so. The directory \
                is gone afterwards.",
     };
-    const KEYS: &'static Fields = &keys::KEYS;
+    const KEYS: &'static Fields = &Fields { label: "files", rows: parameters::KEYS };
     const EXAMPLE: &'static str =
         "files = { files = 10000, directories = 100, file-size = \"4 KiB\" }";
-    const PARAMETERS: &'static [OwnParameter<Self>] = keys::PARAMETERS;
+    const PARAMETERS: &'static [OwnParameter<Self>] = parameters::FACTORS;
     const METRICS: &'static [&'static [Metric]] = &[metrics::METRICS];
     const JUDGED: &'static [Judged] = &[Judged::Machine, Judged::Medium];
+    const RULES: &'static [OwnRule] = &[tree_cut::TREE_CUT];
 
     fn sample() -> Self {
-        Self {
-            files: USUAL_FILES,
-            directories: USUAL_DIRECTORIES,
-            levels: 1,
-            file_size: USUAL_SIZE,
-            pattern: Pattern::Random,
-            threads: 1,
-            fsync: FileSync::EachPhase,
-            cold: false,
-            time: None,
-        }
+        Self::some()
     }
 }
 

@@ -23,14 +23,24 @@ fn measured(each_ns: [u64; 5]) -> Measured {
     let phases = FileAct::ALL.into_iter().zip(each_ns).map(phase).collect();
     Measured {
         window_ns: 100 * each_ns.iter().sum::<u64>(),
+        values: BTreeMap::from([("read_p99_ns".to_owned(), 7.0)]),
+        absent: BTreeMap::from([("stat_p99_ns".to_owned(), "too few".to_owned())]),
+        ..measured_of(Detail { phases, emptied_bytes: None })
+    }
+}
+
+/// What was counted, and nothing else.
+pub(super) fn measured_of(detail: Detail) -> Measured {
+    Measured {
+        window_ns: 0,
         elapsed_ns: 0,
         cpu_ns: 0,
         waited_ns: None,
         claims: Claims::default(),
-        values: BTreeMap::from([("read_p99_ns".to_owned(), 7.0)]),
-        absent: BTreeMap::from([("stat_p99_ns".to_owned(), "too few".to_owned())]),
+        values: BTreeMap::new(),
+        absent: BTreeMap::new(),
         notes: Vec::new(),
-        detail: Detail { phases, emptied_bytes: None }.into(),
+        detail: detail.into(),
     }
 }
 
@@ -124,7 +134,7 @@ fn words_say_what_is_done() {
 
 #[test]
 fn every_example_of_a_level_is_taken_and_nonsense_is_not() {
-    for own in keys::PARAMETERS {
+    for own in parameters::FACTORS {
         let levels: Vec<serde_json::Value> = serde_json::from_str(own.about.example).unwrap();
         for level in levels {
             let text = level.as_str().map_or_else(|| level.to_string(), str::to_owned);
@@ -133,7 +143,7 @@ fn every_example_of_a_level_is_taken_and_nonsense_is_not() {
         let told = (own.set)(&mut Asked::sample(), "many").unwrap_err();
         assert!(!told.is_empty() && !told.contains('\n'), "{told}");
     }
-    let size = &keys::PARAMETERS[3];
+    let size = &parameters::FACTORS[3];
     assert!((size.set)(&mut Asked::sample(), "1 GiB").unwrap_err().contains("at most 64 MiB"));
 }
 

@@ -219,7 +219,7 @@ mod tests {
 
     /// Random reads of 4 KiB, 32 in flight, and what is changed of them.
     fn io(change: impl FnOnce(&mut Planned)) -> Planned {
-        let asked = Asked { depth: 32, ..Asked::SAMPLE };
+        let asked = Asked { depth: 32, ..Asked::some() };
         let mut planned = Planned::new(asked, Engine::IoUring);
         change(&mut planned);
         planned

@@ -82,7 +82,7 @@ impl Kind for Asked {
         &[Judged::Machine, Judged::Bytes, Judged::Medium, Judged::Operations];
 
     fn sample() -> Self {
-        Self::SAMPLE
+        Self::some()
     }
 }
 

@@ -8,9 +8,10 @@ use assay_base::quantity::{Bytes, Time};
 use assay_load::Job;
 use serde::{Deserialize, Serialize};
 
-use super::table::{choice, is_usual, work};
+use super::table::is_usual;
 use super::{AskedEngine, Content, Engine, Mix, Pattern, Planned, WriteSync, fio_line};
 use crate::work::kind::OwnParameter;
+use crate::work::table::{Factor, asked, choice, whole, word, work};
 
 /// Bytes of one operation at most.
 const LARGEST_OPERATION: Bytes = Bytes(1 << 30);
@@ -206,23 +207,6 @@ const fn yes() -> bool {
     true
 }
 
-/// A value of a closed set, by the name that study files use.
-fn word<T: serde::de::DeserializeOwned>(text: &str, choices: &str) -> Result<T, String> {
-    let value = match text {
-        "true" => serde_json::Value::Bool(true),
-        "false" => serde_json::Value::Bool(false),
-        other => serde_json::Value::String(other.to_owned()),
-    };
-    serde_json::from_value(value).map_err(|_| format!("`{text}` is not known: say {choices}"))
-}
-
-fn whole(text: &str, most: u32) -> Result<u32, String> {
-    text.parse()
-        .ok()
-        .filter(|number| (1..=most).contains(number))
-        .ok_or_else(|| format!("`{text}` is not a whole number from 1 to {most}"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -244,7 +228,7 @@ mod tests {
         let levels: Vec<serde_json::Value> = serde_json::from_str(parameter.about.example).unwrap();
         let at = |level: &serde_json::Value| {
             let text = level.as_str().map_or_else(|| level.to_string(), str::to_owned);
-            let mut asked = Asked::SAMPLE;
+            let mut asked = Asked::some();
             (parameter.set)(&mut asked, &text).unwrap();
             Planned::new(asked, Engine::Psync)
         };
@@ -297,7 +281,7 @@ mod tests {
             ("engine", "libaio"),
             ("content", "text"),
         ] {
-            let mut asked = Asked::SAMPLE;
+            let mut asked = Asked::some();
             let message = (find(name).set)(&mut asked, text).unwrap_err();
             assert!(!message.is_empty() && !message.contains('\n'), "{message}");
         }
@@ -329,7 +313,7 @@ mod tests {
             engine: AskedEngine::IoUring,
             time: Some(Time(5)),
             ramp: Some(Time(1)),
-            ..Asked::SAMPLE
+            ..Asked::some()
         };
         let planned = Planned::new(asked, Engine::IoUring);
         assert_eq!(read(&serde_json::to_string(&planned).unwrap()), planned);

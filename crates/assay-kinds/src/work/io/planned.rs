@@ -98,7 +98,7 @@ impl Planned {
     /// Nothing was run: others' work was looked at.
     pub fn watched() -> Self {
         let nothing =
-            Asked { size: Bytes(0), depth: 0, threads: 0, direct: false, ..Asked::SAMPLE };
+            Asked { size: Bytes(0), depth: 0, threads: 0, direct: false, ..Asked::some() };
         Self::new(nothing, Engine::None)
     }
 

@@ -1,39 +1,5 @@
-//! One unit a parameter: all that is the same for each of them is made from it.
-
-use assay_base::catalogue::About;
-
-use super::Asked;
-use crate::work::kind::{OwnParameter, Parameter};
-
-/// Sets a parameter from a level's text; else says in one line what to write instead.
-type Set = fn(&mut Asked, &str) -> Result<(), String>;
-
-/// What is said of a parameter that may be a factor beside what is said of its key.
-pub(super) struct Factor {
-    text: &'static str,
-    example: &'static str,
-    is_work: bool,
-    set: Set,
-}
-
-/// A factor that says what is asked for.
-pub(super) const fn work(text: &'static str, example: &'static str, set: Set) -> Factor {
-    Factor { text, example, is_work: true, set }
-}
-
-/// A factor that is a choice for the same work.
-pub(super) const fn choice(text: &'static str, example: &'static str, set: Set) -> Factor {
-    Factor { text, example, is_work: false, set }
-}
-
-impl Factor {
-    /// With the name and the words of its key.
-    pub(super) const fn of(self, name: &'static str, summary: &'static str) -> OwnParameter<Asked> {
-        let Self { text, example, is_work, set } = self;
-        let about = About { name, summary, text };
-        OwnParameter { about: Parameter { about, example, is_work }, set }
-    }
-}
+//! One unit a parameter: what of it only reads and writes have is made from it; the rest is made where it is
+//! for all kinds.
 
 /// Whether a value is the one that is left out where it is written.
 pub(super) fn is_usual<T: Default + PartialEq>(value: &T) -> bool {
@@ -55,7 +21,7 @@ pub(super) fn is_usual<T: Default + PartialEq>(value: &T) -> bool {
 macro_rules! parameters {
     ($(
         $(#[$attribute:meta])*
-        $name:ident: $type:ty = $sample:expr => {
+        $name:ident: $type:ty = $some:expr => {
             words: $words:expr,
             form: $form:expr,
             $(need: $need:expr,)?
@@ -68,33 +34,30 @@ macro_rules! parameters {
             $(kept: $kept:ident,)?
         }
     )+) => {
-        /// Reads and writes of blocks, as a study asks for them.
-        #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-        #[serde(deny_unknown_fields)]
-        pub struct Asked {
-            $($(#[$attribute])* pub $name: $type,)+
+        asked! {
+            /// Reads and writes of blocks, as a study asks for them.
+            #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+            #[serde(deny_unknown_fields)]
+            pub struct Asked {
+                $(
+                    $(#[$attribute])*
+                    $name: $type = $some => {
+                        key: stringify!($name),
+                        words: $words,
+                        form: $form,
+                        $(need: $need,)?
+                        example: $example,
+                        $(factor: $factor,)?
+                    }
+                )+
+            }
         }
-
-        impl Asked {
-            /// Some of it: what has no default is random reads of 4 KiB.
-            pub(super) const SAMPLE: Self = Self { $($name: $sample,)+ };
-        }
-
-        /// The keys of `io`.
-        pub(super) const KEYS: &[Field] = &[$(Field {
-            $(need: $need,)?
-            ..field(stringify!($name), $form, $words, $example)
-        },)+];
 
         /// The keys of the background load.
         pub(super) const BACKGROUND: &[Field] = &[$($(Field {
             $($other)*
             ..field(stringify!($name), $form, $words, $example)
         },)?)+];
-
-        /// Those of a study's factors that are parameters of reads and writes.
-        pub(super) const FACTORS: &[OwnParameter<Asked>] =
-            &[$($($factor.of(stringify!($name), $words),)?)+];
 
         /// How engines are told of each.
         pub(super) const JOB: &[fn(&Asked, &mut Job)] = &[$($($job,)?)+];
@@ -152,7 +115,7 @@ macro_rules! parameters {
                     content: own.content,
                     direct: own.direct,
                     $($($kept: own.$kept,)?)+
-                    ..Asked::SAMPLE
+                    ..Asked::some()
                 };
                 let mut planned = Self::new(granted, own.engine);
                 planned.asked_depth = own.asked_depth;

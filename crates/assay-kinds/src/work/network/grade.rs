@@ -4,11 +4,12 @@
 use std::fmt;
 
 /// Whose scale it is.
-pub const SCALE: &str = "scale of dslreports: A+ below 5 ms, A 30, B 60, C 200, D 400, else F";
+pub(super) const SCALE: &str =
+    "scale of dslreports: A+ below 5 ms, A 30, B 60, C 200, D 400, else F";
 
 /// What load adds, as a letter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Grade {
+pub(super) enum Grade {
     /// Below 5 ms.
     APlus,
     /// Below 30 ms.
@@ -29,7 +30,7 @@ const STEPS: [(f64, Grade); 5] =
 
 impl Grade {
     /// Of what load adds.
-    pub fn of(added_ns: f64) -> Self {
+    pub(super) fn of(added_ns: f64) -> Self {
         let found = STEPS.iter().find(|(below, _)| added_ns / 1e6 < *below);
         found.map_or(Self::F, |(_, grade)| *grade)
     }

@@ -6,8 +6,6 @@ use assay_system::system::network::Load;
 
 /// The metrics of a phase.
 pub struct Of {
-    /// Which way the link is loaded.
-    pub load: Load,
     /// What half of the probes stay below.
     pub half: Metric,
     /// What all but one in twenty stay below.
@@ -80,11 +78,6 @@ pub(super) const fn rates(load: Load) -> [Option<Metric>; 2] {
     }
 }
 
-/// Whether a metric is bits per second.
-pub fn is_rate(name: &str) -> bool {
-    Load::ALL.into_iter().flat_map(rates).flatten().any(|own| own.name == name)
-}
-
 /// All metrics of a phase.
 pub(super) fn of_phase(load: Load) -> impl Iterator<Item = Metric> {
     let own = of(load);
@@ -108,153 +101,71 @@ pub const fn of(load: Load) -> &'static Of {
     }
 }
 
-const IDLE: Of = Of {
-    load: Load::Idle,
-    half: time(
-        "idle_rtt_p50_ns",
-        "median round trip of the idle link",
-        "round trip that half of the probes stay below, of the idle link",
-    ),
-    tail: time(
-        "idle_rtt_p95_ns",
-        "p95 round trip of the idle link",
-        "round trip that 95 % of the probes stay below, of the idle link",
-    ),
-    far: time(
-        "idle_rtt_p99_ns",
-        "p99 round trip of the idle link",
-        "round trip that 99 % of the probes stay below, of the idle link",
-    ),
-    most: time(
-        "idle_rtt_max_ns",
-        "longest round trip of the idle link",
-        "the slowest probe, of the idle link",
-    ),
-    added: None,
-    added_tail: None,
-    lost: metric(
-        "idle_lost_share",
-        Better::Lower,
-        "probes lost of the idle link",
-        "share of the probes that did not come back, of the idle link",
-    ),
-};
+/// What load adds to an idle link, where there is a load.
+type AddedByLoad = [Option<Metric>; 2];
 
-const UP: Of = Of {
-    load: Load::Up,
-    half: time(
-        "up_rtt_p50_ns",
-        "median round trip loaded up",
-        "round trip that half of the probes stay below, loaded up",
-    ),
-    tail: time(
-        "up_rtt_p95_ns",
-        "p95 round trip loaded up",
-        "round trip that 95 % of the probes stay below, loaded up",
-    ),
-    far: time(
-        "up_rtt_p99_ns",
-        "p99 round trip loaded up",
-        "round trip that 99 % of the probes stay below, loaded up",
-    ),
-    most: time("up_rtt_max_ns", "longest round trip loaded up", "the slowest probe, loaded up"),
-    added: Some(time(
-        "up_added_ns",
-        "latency added loaded up",
-        "median round trip less that of the idle link, loaded up",
-    )),
-    added_tail: Some(time(
-        "up_added_p95_ns",
-        "p95 latency added loaded up",
-        "95th percentile of the round trip less the median of the idle link, loaded up",
-    )),
-    lost: metric(
-        "up_lost_share",
-        Better::Lower,
-        "probes lost loaded up",
-        "share of the probes that did not come back, loaded up",
-    ),
-};
+/// The metrics of a phase, by what their names begin with and what is said of its load.
+macro_rules! phase {
+    ($name:literal, $how:literal, $added:expr) => {{
+        let [added, added_tail]: AddedByLoad = $added;
+        Of {
+            half: time(
+                concat!($name, "_rtt_p50_ns"),
+                concat!("median round trip ", $how),
+                concat!("round trip that half of the probes stay below, ", $how),
+            ),
+            tail: time(
+                concat!($name, "_rtt_p95_ns"),
+                concat!("p95 round trip ", $how),
+                concat!("round trip that 95 % of the probes stay below, ", $how),
+            ),
+            far: time(
+                concat!($name, "_rtt_p99_ns"),
+                concat!("p99 round trip ", $how),
+                concat!("round trip that 99 % of the probes stay below, ", $how),
+            ),
+            most: time(
+                concat!($name, "_rtt_max_ns"),
+                concat!("longest round trip ", $how),
+                concat!("the slowest probe, ", $how),
+            ),
+            added,
+            added_tail,
+            lost: metric(
+                concat!($name, "_lost_share"),
+                Better::Lower,
+                concat!("probes lost ", $how),
+                concat!("share of the probes that did not come back, ", $how),
+            ),
+        }
+    }};
+    ($name:literal, $how:literal) => {
+        phase!(
+            $name,
+            $how,
+            [
+                Some(time(
+                    concat!($name, "_added_ns"),
+                    concat!("latency added ", $how),
+                    concat!("median round trip less that of the idle link, ", $how),
+                )),
+                Some(time(
+                    concat!($name, "_added_p95_ns"),
+                    concat!("p95 latency added ", $how),
+                    concat!(
+                        "95th percentile of the round trip less the median of the idle link, ",
+                        $how
+                    ),
+                )),
+            ]
+        )
+    };
+}
 
-const DOWN: Of = Of {
-    load: Load::Down,
-    half: time(
-        "down_rtt_p50_ns",
-        "median round trip loaded down",
-        "round trip that half of the probes stay below, loaded down",
-    ),
-    tail: time(
-        "down_rtt_p95_ns",
-        "p95 round trip loaded down",
-        "round trip that 95 % of the probes stay below, loaded down",
-    ),
-    far: time(
-        "down_rtt_p99_ns",
-        "p99 round trip loaded down",
-        "round trip that 99 % of the probes stay below, loaded down",
-    ),
-    most: time(
-        "down_rtt_max_ns",
-        "longest round trip loaded down",
-        "the slowest probe, loaded down",
-    ),
-    added: Some(time(
-        "down_added_ns",
-        "latency added loaded down",
-        "median round trip less that of the idle link, loaded down",
-    )),
-    added_tail: Some(time(
-        "down_added_p95_ns",
-        "p95 latency added loaded down",
-        "95th percentile of the round trip less the median of the idle link, loaded down",
-    )),
-    lost: metric(
-        "down_lost_share",
-        Better::Lower,
-        "probes lost loaded down",
-        "share of the probes that did not come back, loaded down",
-    ),
-};
-
-const BOTH: Of = Of {
-    load: Load::Both,
-    half: time(
-        "both_rtt_p50_ns",
-        "median round trip loaded both ways",
-        "round trip that half of the probes stay below, loaded both ways",
-    ),
-    tail: time(
-        "both_rtt_p95_ns",
-        "p95 round trip loaded both ways",
-        "round trip that 95 % of the probes stay below, loaded both ways",
-    ),
-    far: time(
-        "both_rtt_p99_ns",
-        "p99 round trip loaded both ways",
-        "round trip that 99 % of the probes stay below, loaded both ways",
-    ),
-    most: time(
-        "both_rtt_max_ns",
-        "longest round trip loaded both ways",
-        "the slowest probe, loaded both ways",
-    ),
-    added: Some(time(
-        "both_added_ns",
-        "latency added loaded both ways",
-        "median round trip less that of the idle link, loaded both ways",
-    )),
-    added_tail: Some(time(
-        "both_added_p95_ns",
-        "p95 latency added loaded both ways",
-        "95th percentile of the round trip less the median of the idle link, loaded both ways",
-    )),
-    lost: metric(
-        "both_lost_share",
-        Better::Lower,
-        "probes lost loaded both ways",
-        "share of the probes that did not come back, loaded both ways",
-    ),
-};
+const IDLE: Of = phase!("idle", "of the idle link", [None, None]);
+const UP: Of = phase!("up", "loaded up");
+const DOWN: Of = phase!("down", "loaded down");
+const BOTH: Of = phase!("both", "loaded both ways");
 
 const fn some(metric: Option<Metric>) -> Metric {
     match metric {

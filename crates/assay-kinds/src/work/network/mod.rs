@@ -4,35 +4,31 @@
 mod detail;
 mod grade;
 mod judge;
-mod keys;
+mod lossy;
 mod metrics;
+mod parameters;
 mod planned;
+mod tell;
 #[cfg(test)]
 mod tests;
 
 use assay_base::catalogue::About;
 use assay_base::catalogue::keys::Fields;
 use assay_base::quantity::{Bytes, Metric, Time};
-use assay_system::system::network::{Load, Shaper, lab};
-use serde::{Deserialize, Serialize};
+use assay_system::system::network::{Load, lab};
 
-use super::kind::{self, Complaints, InStudy, Judged, Kind, Needs, OwnParameter, Touch};
+use super::kind::{self, Complaints, InStudy, Judged, Kind, LinkNeeds, Needs, OwnParameter, Touch};
 use super::place::{Offer, Run};
+use super::tell::{OwnRule, ShownNumbers};
 use super::{Work, io};
 
 pub use detail::{Detail, PhaseDetail};
-pub use grade::{Grade, SCALE};
-pub use metrics::{ADDED, ADDED_TAIL, Of, UP_RATE, is_rate, of};
-pub use planned::{Planned, no_peer, token, token_of};
+pub use metrics::ADDED;
+pub use parameters::Asked;
+pub use planned::Planned;
 
 /// The peer of the laboratory, as study files name it.
 pub const LAB: &str = "lab";
-/// Streams each way: fewer than this do not fill a buffer inside of one kernel.
-const USUAL_STREAMS: u32 = 16;
-/// It fills a buffer. One that keeps queues short by itself (BBR) would hide that there is one.
-const USUAL_CONGESTION: &str = "cubic";
-const USUAL_PROBE: Time = Time(20_000_000);
-const USUAL_PHASE: Time = Time(6_000_000_000);
 /// Of a quick look; as many probes as the 95th percentile needs, and some more.
 const QUICK_PHASE: Time = Time(2_500_000_000);
 const QUICK_PROBE: Time = Time(8_000_000);
@@ -43,62 +39,8 @@ const IDLE_RAMP_NS: u64 = 200_000_000;
 /// Connecting, and waiting until a queue is empty again, for each phase.
 const AROUND_NS: u64 = 1_500_000_000;
 
-/// A loaded link, as a study asks for it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Asked {
-    /// The other end: `HOST:PORT`, or `lab`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub peer: Option<String>,
-    /// TCP streams each way.
-    #[serde(default = "usual_streams")]
-    pub streams: u32,
-    /// Their congestion control.
-    #[serde(default = "usual_congestion")]
-    pub congestion: String,
-    /// The phases, in their order.
-    #[serde(default = "all_phases")]
-    pub phases: Vec<Load>,
-    /// What counts of each phase.
-    #[serde(default = "usual_phase")]
-    pub phase: Time,
-    /// Time between two probes.
-    #[serde(default = "usual_probe")]
-    pub probe: Time,
-    /// The interface whose way out is shaped.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub interface: Option<String>,
-    /// How it is shaped.
-    #[serde(default = "unshaped", skip_serializing_if = "Shaper::is_none")]
-    pub shaper: Shaper,
-}
-
-const fn usual_streams() -> u32 {
-    USUAL_STREAMS
-}
-
-fn usual_congestion() -> String {
-    USUAL_CONGESTION.to_owned()
-}
-
-fn all_phases() -> Vec<Load> {
-    Load::ALL.to_vec()
-}
-
-const fn usual_phase() -> Time {
-    USUAL_PHASE
-}
-
-const fn usual_probe() -> Time {
-    USUAL_PROBE
-}
-
-const fn unshaped() -> Shaper {
-    Shaper::NONE
-}
-
 /// Nanoseconds of a phase that are run but not counted.
-pub const fn ramp_ns(load: Load) -> u64 {
+const fn ramp_ns(load: Load) -> u64 {
     match load {
         Load::Idle => IDLE_RAMP_NS,
         Load::Up | Load::Down | Load::Both => RAMP_NS,
@@ -107,17 +49,12 @@ pub const fn ramp_ns(load: Load) -> u64 {
 
 impl Asked {
     /// Whether it is done in the laboratory's own name spaces.
-    pub fn is_in_lab(&self) -> bool {
+    fn is_in_lab(&self) -> bool {
         self.peer.as_deref() == Some(LAB)
     }
 
-    /// Whether the way out of an interface may be shaped for it, or a laboratory is made.
-    pub fn changes_network(&self) -> bool {
-        self.is_in_lab() || self.interface.is_some()
-    }
-
     /// Takes it to the laboratory.
-    pub fn to_lab(&mut self) {
+    fn to_lab(&mut self) {
         self.peer = Some(LAB.to_owned());
         self.interface = Some(lab::INTERFACE.to_owned());
     }
@@ -170,24 +107,16 @@ impl Kind for Asked {
                peer that is lost makes the trial failed. With `peer = \"lab\"`, as `--lab` has it, three network \
                name spaces with a slow link and a deep buffer are made and removed afterwards.",
     };
-    const KEYS: &'static Fields = &keys::KEYS;
+    const KEYS: &'static Fields = &Fields { label: "network", rows: parameters::KEYS };
     const EXAMPLE: &'static str = "network = { peer = \"192.168.1.2:7710\", streams = 16 }";
-    const PARAMETERS: &'static [OwnParameter<Self>] = keys::PARAMETERS;
+    const PARAMETERS: &'static [OwnParameter<Self>] = parameters::FACTORS;
     const METRICS: &'static [&'static [Metric]] = &[metrics::METRICS];
     const JUDGED: &'static [Judged] = &[Judged::Machine];
+    const SHOWN: Option<&'static ShownNumbers> = Some(&tell::SHOWN);
+    const RULES: &'static [OwnRule] = &[lossy::LOSSY];
 
     fn sample() -> Self {
-        Self {
-            peer: None,
-            streams: USUAL_STREAMS,
-            congestion: usual_congestion(),
-            phases: all_phases(),
-            phase: USUAL_PHASE,
-            probe: USUAL_PROBE,
-            // Levels of the shaper are tried on it.
-            interface: Some(lab::INTERFACE.to_owned()),
-            shaper: Shaper::NONE,
-        }
+        Self::some()
     }
 }
 
@@ -208,7 +137,7 @@ impl kind::Asks for Asked {
         let varies = |name: &str| study.factors.contains_key(name);
         if self.interface.is_none()
             && !self.is_in_lab()
-            && varies(keys::SHAPER)
+            && varies(parameters::SHAPER)
             && !varies("interface")
         {
             return;
@@ -216,6 +145,20 @@ impl kind::Asks for Asked {
         if let Some(obstacle) = self.obstacle().filter(|_| !varies("interface")) {
             to.key(path, obstacle, None);
         }
+    }
+
+    fn link(&self) -> Option<LinkNeeds> {
+        Some(LinkNeeds {
+            in_lab: self.is_in_lab(),
+            to_nobody: self.peer.is_none().then(planned::no_peer),
+            interface: self.interface.clone(),
+            shaped: !self.shaper.is_none(),
+        })
+    }
+
+    fn move_to_lab(&mut self) -> bool {
+        self.to_lab();
+        true
     }
 
     fn time(&self) -> Option<Time> {

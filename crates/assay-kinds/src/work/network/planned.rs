@@ -3,15 +3,15 @@
 use std::sync::atomic::Ordering;
 
 use assay_base::quantity::Time;
+use assay_system::system::System;
 use assay_system::system::network::{
-    BitRate, Discipline, LinkJob, LinkRun, Load, PeerAt, PhaseJob, Shaped, Shaper, Token, lab,
-    on_the_wire, protocol, shown,
+    BitRate, Discipline, LinkJob, LinkRun, Load, PeerAt, PhaseJob, Shaped, Shaper, lab,
+    on_the_wire, protocol, shown, token,
 };
-use assay_system::system::{Locking, System};
 use serde::{Deserialize, Serialize};
 
 use super::judge::{carried, judge};
-use super::{AROUND_NS, Detail, LAB, keys, metrics};
+use super::{AROUND_NS, Detail, LAB, metrics, parameters};
 use crate::work::kind::{ByHand, CommandLine, Runs, Touch};
 use crate::work::measured::{Claims, Measured, Ran};
 use crate::work::place::Run;
@@ -101,7 +101,7 @@ impl Planned {
         };
         let token = match peer {
             PeerAt::Lab => None,
-            PeerAt::Address(_) => Some(token(run.system)?),
+            PeerAt::Address(_) => Some(token::of_environment(run.system)?),
         };
         let job = LinkJob {
             peer: &peer,
@@ -152,43 +152,12 @@ impl Planned {
 }
 
 /// What to do where nobody named a peer.
-pub fn no_peer() -> String {
+pub(super) fn no_peer() -> String {
     format!(
         "no peer is named, and without one nothing can be said of a link: start `assay peer --listen \
          ADDRESS:{port}` on another machine and say --set peer=ADDRESS:{port}, or try it with --lab",
         port = protocol::PORT
     )
-}
-
-/// What both ends know.
-///
-/// # Errors
-/// Where to put it.
-pub fn token(system: &dyn System) -> Result<Token, String> {
-    if let Some(text) = system.variable(protocol::TOKEN_VARIABLE) {
-        return Token::of(&text).map_err(|why| format!("{}: {why}", protocol::TOKEN_VARIABLE));
-    }
-    let Some(file) = system.variable(protocol::TOKEN_FILE_VARIABLE) else {
-        return Err(format!(
-            "the peer wants a token that both ends know: put it into {}, or name a file with it in {}",
-            protocol::TOKEN_VARIABLE,
-            protocol::TOKEN_FILE_VARIABLE
-        ));
-    };
-    token_of(system, std::path::Path::new(&file))
-}
-
-/// The token in a file that nobody else may read.
-///
-/// # Errors
-/// Why there is none.
-pub fn token_of(system: &dyn System, file: &std::path::Path) -> Result<Token, String> {
-    let path = file.display();
-    let locked = system
-        .lock_file(file, Locking::Secret)
-        .map_err(|_| format!("{path} cannot be read, or others may read it: chmod 600 {path}"))?;
-    let text = system.read_own(&locked).map_err(|error| format!("{path}: {error}"))?;
-    Token::of(&text).map_err(|why| format!("{path}: {why}"))
 }
 
 impl Runs for Planned {
@@ -268,7 +237,7 @@ impl Runs for Planned {
         let rate = BitRate::of(MILLION, operation_ns);
         // What it was measured to be by the kilobit: no more digits are true.
         self.rate = Some(BitRate(rate.0 / 1000 * 1000));
-        (is_level(keys::SHAPER) && self.shaper.is_none()).then(|| {
+        (is_level(parameters::SHAPER) && self.shaper.is_none()).then(|| {
             format!(
                 "the link was measured to carry {} up, headers counted: shares are of that",
                 BitRate(rate.0 / 1000 * 1000)
@@ -328,7 +297,7 @@ impl Runs for Planned {
     }
 }
 
-fn measured(detail: Detail, window_ns: u64, elapsed_ns: u64) -> Measured {
+pub(super) fn measured(detail: Detail, window_ns: u64, elapsed_ns: u64) -> Measured {
     Measured {
         window_ns,
         elapsed_ns,

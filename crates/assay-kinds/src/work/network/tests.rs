@@ -1,10 +1,14 @@
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use assay_system::system::network::{BitRate, LinkRun, PhaseJob, PhaseRun, Probe, SLICE_NS};
+use assay_system::system::network::{
+    BitRate, LinkRun, PhaseJob, PhaseRun, Probe, SLICE_NS, Shaper,
+};
 use assay_system::system::{Fake, System};
 
+use super::grade::Grade;
 use super::judge::{carried, judge};
+use super::metrics::of;
 use super::*;
 use crate::work::kind::{Asks, Runs};
 
@@ -181,7 +185,7 @@ fn the_rate_that_shares_are_of_is_the_one_that_was_measured() {
 
 #[test]
 fn every_example_of_a_level_is_taken_and_nonsense_is_not() {
-    for own in keys::PARAMETERS {
+    for own in parameters::FACTORS {
         let levels: Vec<serde_json::Value> = serde_json::from_str(own.about.example).unwrap();
         for level in levels {
             let text = level.as_str().map_or_else(|| level.to_string(), str::to_owned);
@@ -207,7 +211,6 @@ fn what_makes_no_sense_is_said() {
 fn metrics_are_named_by_their_phase() {
     for load in Load::ALL {
         let own = of(load);
-        assert_eq!(own.load, load);
         for metric in [own.half, own.tail, own.far, own.most, own.lost] {
             assert!(metric.name.starts_with(load.name()), "{}", metric.name);
             assert!(metrics::METRICS.contains(&metric), "{}", metric.name);
@@ -224,17 +227,19 @@ fn a_laboratory_is_made_for_its_own_peer_alone() {
         ..Asked::sample()
     };
     for peer in [None, Some("192.168.1.2:7710"), Some("lab:7710"), Some("Lab"), Some("")] {
-        let own = link(peer);
-        assert!(!own.is_in_lab() && !own.changes_network(), "{peer:?}");
-        let shaped = Asked { interface: Some("eth0".to_owned()), ..own };
-        assert!(!shaped.is_in_lab() && shaped.changes_network(), "{peer:?}");
+        let asks = link(peer).link().unwrap();
+        assert!(!asks.in_lab && !asks.changes() && !asks.shaped, "{peer:?}");
+        assert_eq!(asks.to_nobody.is_some(), peer.is_none(), "{peer:?}");
+        let shaped = Asked { interface: Some("eth0".to_owned()), ..link(peer) };
+        let asks = shaped.link().unwrap();
+        assert!(!asks.in_lab && asks.changes(), "{peer:?}");
         assert_eq!(shaped.planned().shaped().unwrap().namespace, None, "this machine's own");
     }
     let mut own = link(Some("lab"));
-    assert!(own.is_in_lab() && own.changes_network());
+    let asks = own.link().unwrap();
+    assert!(asks.in_lab && asks.changes());
     own = link(None);
-    own.to_lab();
-    assert!(own.is_in_lab());
+    assert!(own.move_to_lab() && own.link().unwrap().in_lab);
     let namespace = own.planned().shaped().unwrap().namespace;
     assert_eq!(namespace.as_deref(), Some(lab::CLIENT));
 }
@@ -507,7 +512,7 @@ fn a_rate_is_taken_to_the_kilobit() {
 #[test]
 fn peers_streams_and_interfaces_have_their_limits() {
     let set = |name: &str, text: &str| {
-        let own = keys::PARAMETERS.iter().find(|own| own.about.about.name == name).unwrap();
+        let own = parameters::FACTORS.iter().find(|own| own.about.about.name == name).unwrap();
         let mut asked = Asked::sample();
         (own.set)(&mut asked, text).map(|()| asked)
     };
@@ -529,7 +534,7 @@ fn peers_streams_and_interfaces_have_their_limits() {
         assert!(set("interface", wrong).is_err(), "{wrong}");
     }
     assert_eq!(set("congestion", "bbr").unwrap().congestion, "bbr");
-    let is_work = keys::PARAMETERS.iter().map(|own| (own.about.about.name, own.about.is_work));
+    let is_work = parameters::FACTORS.iter().map(|own| (own.about.about.name, own.about.is_work));
     assert_eq!(
         is_work.collect::<Vec<_>>(),
         [
@@ -562,7 +567,8 @@ fn letters_change_at_their_milliseconds() {
 #[test]
 fn rates_are_bits_and_belong_to_their_ways() {
     let told = ["up_bits_per_s", "down_bits_per_s", "both_up_bits_per_s", "both_down_bits_per_s"];
-    assert!(told.iter().all(|name| is_rate(name)) && !is_rate("up_rtt_p50_ns"));
+    // By their ending a reader is told bits.
+    assert!(told.iter().all(|name| name.ends_with("_bits_per_s")));
     let of = |load| metrics::rates(load).map(|rate| rate.map(|rate| rate.name));
     assert_eq!(of(Load::Idle), [None, None]);
     assert_eq!(of(Load::Up), [Some(told[0]), None]);

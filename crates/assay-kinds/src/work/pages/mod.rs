@@ -3,8 +3,8 @@
 
 mod child;
 mod detail;
-mod keys;
 mod metrics;
+mod parameters;
 mod planned;
 mod run;
 mod spelled;
@@ -15,7 +15,6 @@ use assay_base::catalogue::About;
 use assay_base::catalogue::keys::Fields;
 use assay_base::quantity::{Bytes, Metric, Time};
 use assay_system::system::execute::MemoryLimit;
-use serde::{Deserialize, Serialize};
 
 pub use super::io::Content;
 use super::kind::{self, Complaints, InStudy, Judged, Kind, Needs, OwnParameter, Touch};
@@ -24,6 +23,7 @@ use super::place::{Offer, Run};
 pub use child::{Job, hold};
 pub use detail::{Detail, Held, Stage};
 pub use metrics::{EXPECTED, FULL, HELD, KILLED, LONGEST, P99, PROCESSOR, RATE, REACHED};
+pub use parameters::Asked;
 pub use planned::Planned;
 pub use spelled::{SetSize, Skew};
 
@@ -39,40 +39,6 @@ const QUICK: Time = Time(600_000_000);
 const RAMP_SHARE: u64 = 5;
 /// Limits and sets below this hold little more than the process itself.
 const LEAST: Bytes = Bytes(16 << 20);
-const USUAL_WRITTEN_PERCENT: u8 = 30;
-
-/// Pages of memory, as a study asks for them.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Asked {
-    /// Memory that the process may have; as much as there is where none is set.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub memory_limit: Option<Bytes>,
-    /// Bytes of the pages, or their share of the limit.
-    pub set: SetSize,
-    /// What they hold.
-    #[serde(default)]
-    pub content: Content,
-    /// Which of them are gone to more often.
-    #[serde(default)]
-    pub skew: Skew,
-    /// Percent of the accesses that write.
-    #[serde(default = "usual_writes")]
-    pub writes: u8,
-    /// Time of a trial.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub time: Option<Time>,
-    /// Time before it that is not counted.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ramp: Option<Time>,
-    /// Whether the arm has no swap: then the process gets none either, whatever the machine has.
-    #[serde(skip)]
-    pub without_swap: bool,
-}
-
-const fn usual_writes() -> u8 {
-    USUAL_WRITTEN_PERCENT
-}
 
 impl Asked {
     fn planned(&self) -> Result<Planned, String> {
@@ -107,24 +73,15 @@ impl Kind for Asked {
                (zswap's is inside it with version 2): the metric set_per_memory counts it. Whoever wants a \
                group needs root; huge pages are kept away.",
     };
-    const KEYS: &'static Fields = &keys::KEYS;
+    const KEYS: &'static Fields = &Fields { label: "pages", rows: parameters::KEYS };
     const EXAMPLE: &'static str =
         "pages = { memory-limit = \"384 MiB\", set = \"150 %\", content = \"50 %\" }";
-    const PARAMETERS: &'static [OwnParameter<Self>] = keys::PARAMETERS;
+    const PARAMETERS: &'static [OwnParameter<Self>] = parameters::FACTORS;
     const METRICS: &'static [&'static [Metric]] = &[metrics::METRICS];
     const JUDGED: &'static [Judged] = &[Judged::Machine];
 
     fn sample() -> Self {
-        Self {
-            memory_limit: Some(Bytes(384 << 20)),
-            set: SetSize::Percent(150),
-            content: Content::Random,
-            skew: Skew::Uniform,
-            writes: USUAL_WRITTEN_PERCENT,
-            time: None,
-            ramp: None,
-            without_swap: false,
-        }
+        Self::some()
     }
 }
 

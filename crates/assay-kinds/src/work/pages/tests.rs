@@ -193,7 +193,7 @@ fn sets_and_skews_are_read_as_they_are_written() {
 
 #[test]
 fn every_example_of_a_level_is_taken_and_nonsense_is_not() {
-    for own in keys::PARAMETERS {
+    for own in parameters::FACTORS {
         let levels: Vec<serde_json::Value> = serde_json::from_str(own.about.example).unwrap();
         for level in levels {
             let text = level.as_str().map_or_else(|| level.to_string(), str::to_owned);

@@ -61,6 +61,11 @@ impl Course {
         later[at..].iter().all(is_slower).then(|| &later[at])
     }
 
+    /// Whether the rate fell for good, at one place or little by little.
+    pub fn fell(&self) -> bool {
+        self.fall().is_some() || self.sinks.is_some()
+    }
+
     /// The last level, whose rate goes on.
     pub fn last(&self) -> Option<&Level> {
         self.levels.last()

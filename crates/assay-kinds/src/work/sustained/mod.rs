@@ -1,6 +1,8 @@
 //! What a drive writes for long: where its rate falls, and what is left then.
 
 mod cause;
+#[cfg(test)]
+mod certain_tests;
 mod judge;
 mod planned;
 mod tell;
@@ -14,6 +16,7 @@ use assay_base::quantity::metric::metric;
 use assay_base::quantity::{Better, Bytes, Metric, Time};
 use serde::{Deserialize, Serialize};
 
+use super::check_option::CheckOption;
 use super::io::Content;
 use super::kind::{self, Complaints, InStudy, Judged, Kind, Needs, OwnParameter, Touch};
 use super::measured::Counts;
@@ -22,9 +25,9 @@ use super::place::Offer;
 pub use cause::{Again, Retried};
 pub use judge::{Course, Level, Rated, course};
 pub use planned::Planned;
-pub use tell::Facts;
 #[cfg(test)]
 pub(crate) use tell::words;
+pub use tell::{Facts, Several};
 
 /// Time of a trial where neither the workload nor a budget sets one.
 const TRIAL: Time = Time(300_000_000_000);
@@ -48,6 +51,16 @@ static KEYS: Fields = Fields {
         "time of a trial; 5 minutes by default: a cache that is not full by then is not seen",
         "time = \"10 min\"",
     )],
+};
+
+/// `assay check --sustained`.
+static OPTION: CheckOption = CheckOption {
+    help: "What it writes for long, instead of its speed: where the rate falls, and what is left then",
+    values: None,
+    examples: &[],
+    // What others wrote would lie in the cache already.
+    goes_first: true,
+    gates: &[],
 };
 
 /// The rate after the last change.
@@ -103,6 +116,7 @@ impl Kind for Asked {
     const PARAMETERS: &'static [OwnParameter<Self>] = &[];
     const METRICS: &'static [&'static [Metric]] = &[&[SUSTAINED, BURST, FALL, CACHE]];
     const JUDGED: &'static [Judged] = &[Judged::Machine, Judged::Medium];
+    const CHECK_OPTION: Option<&'static CheckOption> = Some(&OPTION);
 
     fn sample() -> Self {
         Self { time: None }

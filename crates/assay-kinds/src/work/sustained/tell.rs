@@ -8,7 +8,7 @@ use assay_base::presence::Presence;
 use assay_base::quantity::units::show;
 use serde::{Deserialize, Serialize};
 
-use super::{Again, Course, Detail, Level, Planned, Rated, course};
+use super::{Again, Course, Detail, Level, Planned, Rated, SUSTAINED, course};
 use crate::work::tell::{FactsFigure, NearLimit, OfRow, Resting, Rows, Seen, Shows, Spoken, Tells};
 use crate::work::{self, Measured};
 
@@ -19,26 +19,45 @@ pub struct Facts {
     pub workload: String,
     /// Its arm.
     pub arm: Levels,
-    /// The course of the rate.
+    /// The course of the rate: that of one trial, where there are several.
     pub course: Course,
+    /// Which trial that is, and what the others say; none of one trial alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub several: Option<Several>,
     /// It in a sentence.
     pub text: String,
 }
 
+/// Several trials, of which one has its course told.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Several {
+    /// The one, among those that count, from 1 on.
+    pub trial: usize,
+    /// How many count.
+    pub trials: usize,
+    /// In how many of them the rate fell for good.
+    pub fell: usize,
+    /// The least and the most of their sustained rates.
+    pub trials_bytes_per_s: [f64; 2],
+    /// The number of their row.
+    pub sustained_bytes_per_s: Option<f64>,
+}
+
 impl Tells for Planned {
-    /// The last trial is told: courses are not averaged.
+    /// Of several trials the gravest is told, since courses are not averaged.
     fn facts(&self, seen: &Seen<'_>) -> Option<work::Facts> {
-        let detail = Detail::of(seen.trials.last().copied().flatten()?)?;
-        let course = course(detail)?;
+        let mut trials = trials(seen);
+        let gravest = gravest(&trials)?;
+        let several = several(&trials, trials[gravest].at, seen.trials.len());
+        let Trial { at, course, ended } = trials.swap_remove(gravest);
         let throttled = seen.spoken.iter().find(|own| own.rule == THROTTLED).map(|own| own.text);
-        let fell = course.fall().is_some() || course.sinks.is_some();
-        let mut text = words(&course, detail.ended.as_deref());
-        text += &which(seen.trials.len());
-        if let Some(heat) = heat(throttled, seen.near_limit, fell) {
+        let near_limit = seen.near_limits.get(at).and_then(Option::as_ref);
+        let mut text = words(&course, ended);
+        if let Some(heat) = heat(throttled, near_limit, course.fell()) {
             text = format!("{text} {heat}");
         }
         let Subject { workload, arm } = seen.subject.clone();
-        Some(Facts { workload, arm, course, text }.into())
+        Some(Facts { workload, arm, course, several, text }.into())
     }
 
     /// None of its metrics is changed by what rules say.
@@ -47,14 +66,78 @@ impl Tells for Planned {
     }
 }
 
-/// Which of several trials a text is of.
-fn which(trials: usize) -> String {
-    if trials > 1 { format!(" That is the last of {trials} trials.") } else { String::new() }
+/// What one trial says.
+struct Trial<'a> {
+    /// Its place among those that count.
+    at: usize,
+    course: Course,
+    /// Why it ended before its time.
+    ended: Option<&'a str>,
+}
+
+impl Trial<'_> {
+    /// What it wrote at last, bytes per second.
+    fn at_last(&self) -> f64 {
+        self.course.last().map_or(0.0, |level| level.rate_bytes_per_s)
+    }
+}
+
+/// All trials in which anything was written.
+fn trials<'a>(seen: &Seen<'a>) -> Vec<Trial<'a>> {
+    let of = |(at, measured): (usize, Option<&'a Measured>)| {
+        let detail = Detail::of(measured?)?;
+        Some(Trial { at, course: course(detail)?, ended: detail.ended.as_deref() })
+    };
+    seen.trials.iter().copied().enumerate().filter_map(of).collect()
+}
+
+/// The place of the trial that says most against the target: one in which the rate fell before one in which it
+/// did not, then the slowest at last; the last of those that say as much.
+fn gravest(trials: &[Trial<'_>]) -> Option<usize> {
+    (0..trials.len()).max_by(|one, other| {
+        let [one, other] = [one, other].map(|at| &trials[*at]);
+        let slower = other.at_last().total_cmp(&one.at_last());
+        one.course.fell().cmp(&other.course.fell()).then(slower)
+    })
+}
+
+/// What several trials say beside the one at `at`; of one alone there is nothing to say.
+fn several(trials: &[Trial<'_>], at: usize, all: usize) -> Option<Several> {
+    let rates = || trials.iter().map(Trial::at_last);
+    let ends = [rates().reduce(f64::min)?, rates().reduce(f64::max)?];
+    (all > 1).then(|| Several {
+        trial: at + 1,
+        trials: all,
+        fell: trials.iter().filter(|trial| trial.course.fell()).count(),
+        trials_bytes_per_s: ends,
+        sustained_bytes_per_s: None,
+    })
+}
+
+impl Several {
+    /// Of which trial everything before is, and what all of them say.
+    fn words(&self) -> String {
+        let Self { trial, trials, fell, .. } = self;
+        let (why, fell) = match fell {
+            0 => ("the slowest at last", "in none of them".to_owned()),
+            fell => ("the gravest", format!("in {fell} of them")),
+        };
+        let [least, most] = self.trials_bytes_per_s.map(show::rate);
+        let row = self.sustained_bytes_per_s.map_or_else(String::new, |number| {
+            format!("The sustained rate of all is {}; ", show::rate(number))
+        });
+        let single = if row.is_empty() { "Single trials" } else { "single trials" };
+        format!(
+            " That is trial {trial} of {trials}, {why}; the rate fell for good {fell}. {row}{single} wrote {least} \
+             to {most} at last."
+        )
+    }
 }
 
 const LEGEND: &str = "From: bytes written before the rate changed to this one; the interval of the place holds \
                       all splits that explain the course nearly as well. Rate: bytes over their time; its \
-                      interval is that of the same ratio, over ten batches.";
+                      interval is that of the same ratio, over ten batches. Of several trials the gravest is \
+                      told: one in which the rate fell before one in which it did not, then the slowest at last.";
 
 impl Shows for Facts {
     const KEY: &'static str = "sustained";
@@ -86,8 +169,14 @@ impl OfRow for Facts {
         Subject { workload: self.workload.clone(), arm: self.arm.clone() }
     }
 
-    /// The rates of a course are those of its trial.
-    fn settle(&mut self, _: &dyn Fn(&str) -> Option<f64>) {}
+    /// The rates of a course are those of its trial; of several trials the number of their row stands beside
+    /// them, so that there is one wherever it is told.
+    fn settle(&mut self, number: &dyn Fn(&str) -> Option<f64>) {
+        if let Some(several) = &mut self.several {
+            several.sustained_bytes_per_s = number(SUSTAINED.name);
+            self.text += &several.words();
+        }
+    }
 
     fn resting(&mut self) -> Option<Resting<'_>> {
         let unsaid = Some("What it writes for long is not told.");
@@ -96,7 +185,7 @@ impl OfRow for Facts {
 }
 
 impl Facts {
-    /// A row a level.
+    /// A row a level, and one of all trials, where there are several.
     fn rows(&self) -> Vec<Row> {
         let row = |level: &Level| {
             let from = level.from_ci95_bytes.map(|ends| ends.map(|end| end as f64));
@@ -108,7 +197,19 @@ impl Facts {
             ];
             Row { of: self.subject(), cells: cells.map(Cell::from).to_vec() }
         };
-        self.course.levels.iter().map(row).collect()
+        self.course.levels.iter().map(row).chain(self.of_all()).collect()
+    }
+
+    /// The line of all trials, where there are several.
+    fn of_all(&self) -> Option<Row> {
+        let several = self.several?;
+        let cells = [
+            Value::Words(format!("all {} trials, at last", several.trials)),
+            Value::Nothing,
+            Value::number(several.sustained_bytes_per_s),
+            Value::Nothing,
+        ];
+        Some(Row { of: self.subject(), cells: cells.map(Cell::from).to_vec() })
     }
 }
 
@@ -347,7 +448,7 @@ mod tests {
         let course = Course { written_bytes: 900 * MIB, levels, sinks: None, again: None };
         let text = "It was written to.".to_owned();
         let (workload, arm) = ("long".to_owned(), Levels::new());
-        let mut facts = Facts { workload, arm, course, text };
+        let mut facts = Facts { workload, arm, course, several: None, text };
         let Exhibit { table, sentences, leads, .. } = Facts::exhibit(&[&facts], &Bare);
         let written = |row: &Row| {
             let cells = row.cells.iter().zip(&table.columns);
@@ -363,6 +464,94 @@ mod tests {
         assert!(table.rows.iter().all(|row| row.of == facts.subject()));
         assert_eq!((sentences.len(), &*sentences[0].text, leads), (1, "It was written to.", false));
         assert_eq!(facts.resting().unwrap().unsaid, Some("What it writes for long is not told."));
-        assert_eq!([which(1), which(3)], ["", " That is the last of 3 trials."]);
+    }
+
+    /// Writing of so many MiB per second, a hundred slices a rate, each a little off.
+    fn measured(rates: &[u64]) -> Measured {
+        let slice = |rate: u64, at: u64| {
+            let whole = 64_000_000_000 / rate;
+            whole - whole / 25 + whole / 50 * ((7 * at + 3) % 5)
+        };
+        let slices = |rate: &u64| {
+            let rate = *rate;
+            (0..100).map(move |at| slice(rate, at))
+        };
+        let slices_ns: Vec<u64> = rates.iter().flat_map(slices).collect();
+        let detail = Detail { slice_bytes: 64 * MIB, slices_ns, ..Detail::default() };
+        Measured {
+            window_ns: 1,
+            elapsed_ns: 1,
+            cpu_ns: 0,
+            waited_ns: None,
+            claims: work::Claims::default(),
+            values: std::collections::BTreeMap::new(),
+            absent: std::collections::BTreeMap::new(),
+            notes: Vec::new(),
+            detail: detail.into(),
+        }
+    }
+
+    /// What trials say, with 300 MiB/s as the number of their row.
+    fn facts(trials: &[&Measured], near_limits: &[Option<Presence<NearLimit>>]) -> Facts {
+        let planned = Planned { engine: work::io::Engine::IoUring, bytes: 1 << 40, synced: false };
+        let subject = Subject { workload: "long".to_owned(), arm: Levels::new() };
+        let trials: Vec<Option<&Measured>> = trials.iter().copied().map(Some).collect();
+        let seen = Seen { subject: &subject, trials: &trials, failed: &[], spoken: &[], near_limits };
+        let mut facts = Facts::of(&planned.facts(&seen).unwrap()).unwrap().clone();
+        facts.settle(&|metric| (metric == SUSTAINED.name).then_some(300.0 * MIB as f64));
+        facts
+    }
+
+    #[test]
+    fn of_several_trials_the_gravest_is_told_and_the_number_is_that_of_their_row() {
+        let [even, slow, fell] = [&[400][..], &[100], &[400, 200]].map(measured);
+        let three = facts(&[&even, &fell, &slow], &[]);
+        assert_eq!(three.course.levels.len(), 2, "{three:?}");
+        let several = three.several.unwrap();
+        assert_eq!((several.trial, several.trials, several.fell), (2, 3, 1));
+        assert_eq!(several.sustained_bytes_per_s, Some(300.0 * MIB as f64));
+        assert!(
+            three.text.ends_with(
+                " That is trial 2 of 3, the gravest; the rate fell for good in 1 of them. The sustained rate of all \
+                 is 300 MiB/s; single trials wrote 100 MiB/s to 400 MiB/s at last."
+            ),
+            "{}",
+            three.text
+        );
+        let Exhibit { table, .. } = Facts::exhibit(&[&three], &Bare);
+        let [.., all] = table.rows.as_slice() else { panic!("{table:?}") };
+        assert_eq!(table.rows.len(), 3);
+        assert_eq!(all.cells[0].value, Value::Words("all 3 trials, at last".to_owned()));
+        assert_eq!(all.cells[2].value, Value::Number(300.0 * MIB as f64));
+        // The same trials in another order say the same of another place.
+        assert_eq!(facts(&[&slow, &even, &fell], &[]).several.unwrap().trial, 3);
+        let steady = facts(&[&slow, &even], &[]);
+        assert!(
+            steady.text.contains(
+                "That is trial 1 of 2, the slowest at last; the rate fell for good in none of them."
+            ),
+            "{}",
+            steady.text
+        );
+    }
+
+    /// One trial is its row: nothing is said of others, and no line is one of all.
+    #[test]
+    fn one_trial_is_told_as_it_is() {
+        let one = facts(&[&measured(&[400, 200])], &[]);
+        assert_eq!(one.several, None);
+        assert!(!one.text.contains("trial"), "{}", one.text);
+        assert_eq!(Facts::exhibit(&[&one], &Bare).table.rows.len(), 2);
+    }
+
+    #[test]
+    fn heat_is_that_of_the_trial_that_is_told() {
+        let near = |most_mc| {
+            let name = "nvme0 Composite".to_owned();
+            Some(Presence::Present(NearLimit { name, most_mc, limit_mc: 82_000 }))
+        };
+        let (even, fell) = (measured(&[400]), measured(&[400, 200]));
+        let told = facts(&[&fell, &even], &[near(61_000), near(50_000)]).text;
+        assert!(told.contains("had 61 \u{b0}C at its end"), "{told}");
     }
 }

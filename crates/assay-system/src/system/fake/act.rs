@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use assay_sys::memory_file;
 
+use super::disks::{place_of, queue};
 use super::tree::Node;
 use super::{Fake, State};
 use crate::system::{ADD_ZRAM, Act, DeviceNumber, Errno, MOST_SWAP_PRIORITY, devices, swaps};
@@ -387,44 +388,23 @@ impl State {
         };
         let minor: u32 =
             name.strip_prefix("loop").and_then(|n| n.parse().ok()).ok_or(Errno::NXIO)?;
-        let place = PathBuf::from(format!("/sys/devices/virtual/block/{name}"));
-        if self.tree.nodes.contains_key(&place.join("loop/backing_file")) {
+        if self.tree.nodes.contains_key(&place_of(&name).join("loop/backing_file")) {
             return Err(Errno::BUSY.into());
         }
-        self.sequence += 1;
         let number = DeviceNumber { major: LOOP_MAJOR, minor };
         let texts = [
             ("dev", number.to_string()),
             ("size", (bytes / 512).to_string()),
             ("ro", "0".to_owned()),
-            ("diskseq", self.sequence.to_string()),
             ("loop/backing_file", file.display().to_string()),
-            ("queue/scheduler", "[none] mq-deadline kyber bfq".to_owned()),
-            ("queue/read_ahead_kb", "128".to_owned()),
-            ("queue/nr_requests", "128".to_owned()),
-            ("queue/write_cache", "write back".to_owned()),
-            ("queue/wbt_lat_usec", "75000".to_owned()),
-            ("queue/nomerges", "0".to_owned()),
-            ("queue/max_sectors_kb", "1280".to_owned()),
-            ("queue/rotational", "0".to_owned()),
         ];
-        for (path, text) in texts {
-            self.tree.put(&place.join(path), Node::File(vec![format!("{text}\n").into_bytes()]));
-        }
-        for directory in ["holders", "slaves"] {
-            self.tree.put(&place.join(directory), Node::Directory);
-        }
-        for link in ["/sys/block/", "/sys/class/block/"] {
-            self.tree.put(Path::new(&format!("{link}{name}")), Node::Link(place.clone()));
-        }
-        self.tree.put(Path::new(&format!("/sys/dev/block/{number}")), Node::Link(place));
-        self.tree.put(device, Node::Block(number));
+        self.show_device((&name, number), device, texts.into_iter().chain(queue()));
         Ok(())
     }
 
     fn detach(&mut self, device: &Path) -> io::Result<()> {
         let name = device.file_name().ok_or(Errno::INVAL)?.to_string_lossy().into_owned();
-        let place = PathBuf::from(format!("/sys/devices/virtual/block/{name}"));
+        let place = place_of(&name);
         if !self.tree.nodes.contains_key(&place) {
             return Err(Errno::NXIO.into());
         }
@@ -438,56 +418,33 @@ impl State {
             let number = part.trim_start_matches(&format!("{name}p")).parse();
             self.remove_partition(device, number.map_err(|_| Errno::INVAL)?)?;
         }
-        for path in [
-            place.display().to_string(),
-            format!("/sys/block/{name}"),
-            format!("/sys/class/block/{name}"),
-            format!("/sys/dev/block/{number}"),
-            device.display().to_string(),
-        ] {
-            self.tree.remove(Path::new(&path));
-        }
-        self.contents.remove(&number);
-        self.made.remove(&number);
+        self.hide_device((&name, number), device, &place);
         Ok(())
     }
 
     fn add_zram(&mut self, number: u32) -> io::Result<()> {
         let (name, own) = (format!("zram{number}"), zram(number));
-        let place = PathBuf::from(format!("/sys/devices/virtual/block/{name}"));
         self.tree.find(Path::new(ADD_ZRAM))?;
-        if self.tree.nodes.contains_key(&place.join("dev")) {
+        if self.tree.nodes.contains_key(&place_of(&name).join("dev")) {
             return Err(Errno::BUSY.into());
         }
-        self.sequence += 1;
         let texts = [
             ("dev", own.to_string()),
             ("size", "0".to_owned()),
             ("ro", "0".to_owned()),
-            ("diskseq", self.sequence.to_string()),
             ("disksize", "0".to_owned()),
             ("comp_algorithm", "[lzo-rle] lzo lz4 lz4hc zstd deflate 842".to_owned()),
             ("backing_dev", "none".to_owned()),
             ("queue/write_cache", "write through".to_owned()),
         ];
-        for (path, text) in texts {
-            self.tree.put(&place.join(path), Node::File(vec![format!("{text}\n").into_bytes()]));
-        }
-        for directory in ["holders", "slaves"] {
-            self.tree.put(&place.join(directory), Node::Directory);
-        }
-        for link in ["/sys/block/", "/sys/class/block/"] {
-            self.tree.put(Path::new(&format!("{link}{name}")), Node::Link(place.clone()));
-        }
-        self.tree.put(Path::new(&format!("/sys/dev/block/{own}")), Node::Link(place));
-        self.tree.put(&devices::file_of(&name), Node::Block(own));
+        self.show_device((&name, own), &devices::file_of(&name), texts);
         Ok(())
     }
 
     fn remove_zram(&mut self, number: u32) -> io::Result<()> {
         let (name, own) = (format!("zram{number}"), zram(number));
-        let place = format!("/sys/devices/virtual/block/{name}");
-        if !self.tree.nodes.contains_key(&Path::new(&place).join("dev")) {
+        let place = place_of(&name);
+        if !self.tree.nodes.contains_key(&place.join("dev")) {
             return Err(Errno::NODEV.into());
         }
         if self.text(Path::new(swaps::TABLE)).contains(&format!("/dev/{name} ")) {
@@ -496,17 +453,7 @@ impl State {
         if self.is_held(&name) || self.is_below_loop(&name) {
             return Err(Errno::BUSY.into());
         }
-        for path in [
-            place,
-            format!("/sys/block/{name}"),
-            format!("/sys/class/block/{name}"),
-            format!("/sys/dev/block/{own}"),
-            devices::file_of(&name).display().to_string(),
-        ] {
-            self.tree.remove(Path::new(&path));
-        }
-        self.contents.remove(&own);
-        self.made.remove(&own);
+        self.hide_device((&name, own), &devices::file_of(&name), &place);
         Ok(())
     }
 
@@ -546,9 +493,7 @@ impl State {
             ("size", ((range.end - range.start) / 512).to_string()),
             ("ro", "0".to_owned()),
         ];
-        for (path, text) in texts {
-            self.tree.put(&place.join(path), Node::File(vec![format!("{text}\n").into_bytes()]));
-        }
+        self.put_texts(&place, texts);
         self.tree.put(&place.join("holders"), Node::Directory);
         for link in [format!("/sys/class/block/{name}"), format!("/sys/dev/block/{own}")] {
             self.tree.put(Path::new(&link), Node::Link(place.clone()));
@@ -565,16 +510,7 @@ impl State {
         if self.is_held(&name) {
             return Err(Errno::BUSY.into());
         }
-        for path in [
-            place.display().to_string(),
-            format!("/sys/class/block/{name}"),
-            format!("/sys/dev/block/{own}"),
-            devices::file_of(&name).display().to_string(),
-        ] {
-            self.tree.remove(Path::new(&path));
-        }
-        self.contents.remove(&own);
-        self.made.remove(&own);
+        self.hide_device((&name, own), &devices::file_of(&name), &place);
         Ok(())
     }
 

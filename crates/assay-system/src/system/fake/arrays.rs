@@ -5,6 +5,7 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
+use super::disks::place_of;
 use super::tree::Node;
 use super::{Fake, State};
 use crate::system::site::MD_MAJOR;
@@ -131,15 +132,9 @@ impl Fake {
 impl State {
     fn assemble(&mut self, own: (&str, DeviceNumber), texts: &[(&str, String)], below: &[String]) {
         let (name, number) = own;
-        let place = PathBuf::from(format!("/sys/devices/virtual/block/{name}"));
-        self.sequence += 1;
-        let sequence = [("diskseq", self.sequence.to_string())];
-        for (path, text) in texts.iter().chain(&sequence) {
-            let text = format!("{text}\n").into_bytes();
-            self.tree.put(&place.join(path), Node::File(vec![text]));
-        }
-        self.tree.put(&place.join("holders"), Node::Directory);
-        self.tree.put(&place.join("slaves"), Node::Directory);
+        let texts = texts.iter().map(|(path, text)| (*path, text.clone()));
+        self.show_device((name, number), &devices::file_of(name), texts);
+        let place = place_of(name);
         for member in below {
             let link = PathBuf::from(format!("/sys/class/block/{member}"));
             self.tree.put(&place.join("slaves").join(member), Node::Link(link.clone()));
@@ -147,11 +142,6 @@ impl State {
                 self.tree.put(&found.join("holders").join(name), Node::Link(place.clone()));
             }
         }
-        for link in [format!("/sys/block/{name}"), format!("/sys/class/block/{name}")] {
-            self.tree.put(Path::new(&link), Node::Link(place.clone()));
-        }
-        self.tree.put(Path::new(&format!("/sys/dev/block/{number}")), Node::Link(place));
-        self.tree.put(&devices::file_of(name), Node::Block(number));
     }
 
     /// What `clear` written to the state of an array does; its members stay as they are.
@@ -162,23 +152,13 @@ impl State {
         }
         let file = devices::file_of(&name);
         let number = self.tree.status(&file)?.own_device.ok_or(Errno::NOTBLK)?;
-        for path in [
-            format!("/sys/devices/virtual/block/{name}"),
-            format!("/sys/block/{name}"),
-            format!("/sys/class/block/{name}"),
-            format!("/sys/dev/block/{number}"),
-            file.display().to_string(),
-        ] {
-            self.tree.remove(Path::new(&path));
-        }
+        self.hide_device((&name, number), &file, &place_of(&name));
         let holders = self.tree.nodes.keys().filter(|path| {
             path.ends_with(format!("holders/{name}")) && path.starts_with("/sys/devices")
         });
         for path in holders.cloned().collect::<Vec<_>>() {
             self.tree.remove(&path);
         }
-        self.contents.remove(&number);
-        self.made.remove(&number);
         self.pools.remove(&number);
         Ok(())
     }

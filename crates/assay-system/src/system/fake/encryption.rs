@@ -6,6 +6,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use super::act::MOUNTS;
+use super::disks::{place_of, queue};
 use super::tree::Node;
 use super::{Fake, State};
 use crate::system::{DeviceNumber, DirectoryPolicy, Errno, Key, devices};
@@ -259,64 +260,36 @@ impl State {
     /// Shows a device of device-mapper.
     fn map(&mut self, name: &str, below: &str, bytes: u64) -> io::Result<()> {
         let taken = |minor: &u32| {
-            let place = PathBuf::from(format!("/sys/devices/virtual/block/dm-{minor}/dev"));
-            self.tree.nodes.contains_key(&place)
+            self.tree.nodes.contains_key(&place_of(&format!("dm-{minor}")).join("dev"))
         };
         let minor = (0..256).find(|minor| !taken(minor)).ok_or(Errno::NODEV)?;
-        self.sequence += 1;
         let number = DeviceNumber { major: MAPPER_MAJOR, minor };
         let device = format!("dm-{minor}");
-        let place = PathBuf::from(format!("/sys/devices/virtual/block/{device}"));
+        let (under, _) = self.tree.find(&Path::new("/sys/class/block").join(below))?;
         let texts = [
             ("dev", number.to_string()),
             ("size", (bytes / 512).to_string()),
             ("ro", "0".to_owned()),
-            ("diskseq", self.sequence.to_string()),
             ("dm/name", name.to_owned()),
             ("dm/uuid", format!("CRYPT-LUKS2-0-{name}")),
-            ("queue/scheduler", "[none] mq-deadline kyber bfq".to_owned()),
-            ("queue/read_ahead_kb", "128".to_owned()),
-            ("queue/nr_requests", "128".to_owned()),
-            ("queue/write_cache", "write back".to_owned()),
-            ("queue/wbt_lat_usec", "75000".to_owned()),
-            ("queue/nomerges", "0".to_owned()),
-            ("queue/max_sectors_kb", "1280".to_owned()),
-            ("queue/rotational", "0".to_owned()),
         ];
-        for (path, text) in texts {
-            self.tree.put(&place.join(path), Node::File(vec![format!("{text}\n").into_bytes()]));
-        }
-        self.tree.put(&place.join("holders"), Node::Directory);
-        let (under, _) = self.tree.find(&Path::new("/sys/class/block").join(below))?;
+        let texts = texts.into_iter().chain(queue());
+        self.show_device((&device, number), &devices::file_of(&device), texts);
+        let place = place_of(&device);
         self.tree.put(&place.join("slaves").join(below), Node::Link(under.clone()));
-        self.tree.put(&under.join("holders").join(&device), Node::Link(place.clone()));
-        for link in ["/sys/block/", "/sys/class/block/"] {
-            self.tree.put(Path::new(&format!("{link}{device}")), Node::Link(place.clone()));
-        }
-        self.tree.put(Path::new(&format!("/sys/dev/block/{number}")), Node::Link(place));
-        self.tree.put(&devices::file_of(&device), Node::Block(number));
+        self.tree.put(&under.join("holders").join(&device), Node::Link(place));
         Ok(())
     }
 
     fn unmap(&mut self, device: &str) -> io::Result<()> {
-        let place = PathBuf::from(format!("/sys/devices/virtual/block/{device}"));
+        let place = place_of(device);
         let file = devices::file_of(device);
         let number = self.tree.status(&file)?.own_device.ok_or(Errno::NOTBLK)?;
         for below in self.tree.list(&place.join("slaves"))? {
             let (under, _) = self.tree.find(&Path::new("/sys/class/block").join(below))?;
             self.tree.remove(&under.join("holders").join(device));
         }
-        for path in [
-            place.display().to_string(),
-            format!("/sys/block/{device}"),
-            format!("/sys/class/block/{device}"),
-            format!("/sys/dev/block/{number}"),
-            file.display().to_string(),
-        ] {
-            self.tree.remove(Path::new(&path));
-        }
-        self.contents.remove(&number);
-        self.made.remove(&number);
+        self.hide_device((device, number), &file, &place);
         self.encrypting.remove(&number);
         Ok(())
     }

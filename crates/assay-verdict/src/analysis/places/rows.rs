@@ -279,14 +279,9 @@ fn sample(cell: &Cell) -> Option<Sample> {
 
 /// Results as the trials of one cell: each is its mean.
 fn of_days(days: &[&Cell]) -> Cell {
-    let mean = |(at, cell): (usize, &&Cell)| CellTrial {
-        replicate: at as u32 + 1,
-        order: None,
-        value: sample(cell).map(|sample| sample.mean.exp()),
-        status: Status::Ok,
-        reason: None,
-        repeats: None,
-        outlier: false,
+    let mean = |(at, cell): (usize, &&Cell)| {
+        let value = sample(cell).map(|sample| sample.mean.exp());
+        CellTrial::bare(at as u32 + 1, None, value, Status::Ok)
     };
     again(days, days.iter().enumerate().map(mean).collect())
 }
@@ -310,22 +305,7 @@ fn together(few: &[&Cell]) -> Cell {
 
 /// A cell of other trials, with all that speaks against those it is made of.
 fn again(of: &[&Cell], trials: Vec<CellTrial>) -> Cell {
-    let first = of[0];
-    let mut because: Vec<_> = of.iter().flat_map(|cell| cell.because.clone()).collect();
-    because.dedup();
-    cells::cell(Series {
-        workload: first.workload.clone(),
-        arm: first.arm.clone(),
-        control: false,
-        class_of: None,
-        metric: first.metric.clone(),
-        better: first.better,
-        scale: first.scale,
-        primary: first.primary,
-        trials,
-        trust: of.iter().filter_map(|cell| cell.trust).max(),
-        because,
-    })
+    cells::cell(Series::again(of[0], of, trials))
 }
 
 /// What somebody printed as the per cent of a place, held against the numbers printed beside it: the

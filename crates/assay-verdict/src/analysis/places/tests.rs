@@ -1,6 +1,7 @@
 //! Places: what goes in must come out.
 
 use assay_importers::importers::{self, Options};
+use assay_lab::expected::{expect, filled};
 use assay_study::findings::Verdict;
 use assay_study::findings::facts::PlaceFacts;
 use assay_study::findings::places::{Named, Row, Unit};
@@ -527,17 +528,21 @@ fn all_that_is_said_of_places() {
         own.retain(|name, _| {
             !["environment", "cells", "comparisons", "format"].contains(&name.as_str())
         });
+        // What is told of a machine is the same in each of them.
+        if title != "a grid" {
+            for place in own["places"]["places"].as_array_mut().unwrap() {
+                place.as_object_mut().unwrap().remove("machine");
+            }
+        }
         let comparisons =
             told.comparisons.iter().map(|one| format!("{:?} {}\n", one.verdict, one.text));
         let comparisons: String = comparisons.collect();
-        found.extend([format!(
-            "# {title}\n{comparisons}{}\n",
-            serde_json::to_string_pretty(&value).unwrap()
-        )]);
+        let value = serde_json::to_string_pretty(&value).unwrap();
+        let value = filled(&value.replace(env!("CARGO_PKG_VERSION"), "VERSION"));
+        found.extend([format!("# {title}\n{comparisons}{value}")]);
     }
-    let found = found.replace(env!("CARGO_PKG_VERSION"), "VERSION");
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/told/places.txt");
-    assay_lab::expected::expect(path, &found);
+    expect(path, &found);
 }
 
 #[test]

@@ -4,7 +4,7 @@
 
 use std::borrow::Cow;
 
-use assay_base::quantity::{Better, Scale};
+use assay_base::quantity::{Better, Scale, level_number};
 use assay_kinds::work::metrics::is_of_speed;
 use assay_stats::Sample;
 use assay_study::findings::answers::{Answer, Claim};
@@ -20,7 +20,7 @@ use super::load::unequal_load;
 use super::orders::two_orders;
 use super::pairs::pairs;
 use super::ranks::{could_be_best, mean, own_levels, sign};
-use super::trends::{contexts, number, slopes};
+use super::trends::{contexts, slopes};
 use super::words;
 
 /// A slope of logarithms this near to 1 is proportional, and this near to 0 flat.
@@ -247,6 +247,13 @@ fn overall(cases: &[Case]) -> Claim {
     }
 }
 
+/// A case among those that share the error of a claim: its name, and how many they are.
+#[derive(Clone, Copy)]
+struct Sharing<'n> {
+    name: &'n str,
+    cases: usize,
+}
+
 fn no_data(text: String) -> Case {
     Case::new(Claim::NoData, text)
 }
@@ -257,7 +264,9 @@ fn case(design: &Design, ask: &Ask, place: &Place<'_, '_>, cases: usize) -> Case
     if ask.kind.is_of_two() && (ask.level.is_none() || ask.over.is_none()) {
         return no_data(words::no_two(&name, ask.factor.as_deref()));
     }
-    let Some(factor) = &ask.factor else { return reaches(design, ask, place, (&name, cases)) };
+    let Some(factor) = &ask.factor else {
+        return reaches(design, ask, place, Sharing { name: &name, cases });
+    };
     if let Some(why) = words::no_verdict(design.order) {
         return Case::new(Claim::NotShown, format!("{name}: {why}"));
     }
@@ -265,7 +274,7 @@ fn case(design: &Design, ask: &Ask, place: &Place<'_, '_>, cases: usize) -> Case
         return no_data(words::not_varied(&name, factor));
     };
     let curve = curve(place, factor);
-    let how = (name.as_str(), cases);
+    let how = Sharing { name: &name, cases };
     match ask.kind {
         AskKind::Peak => peak(design, ask, place, &curve, how),
         AskKind::Linear => slope(design, place, &curve, (1.0, &factor.name), how),
@@ -315,10 +324,10 @@ fn peak(
     ask: &Ask,
     place: &Place<'_, '_>,
     curve: &Curve<'_, '_>,
-    (name, cases): (&str, usize),
+    Sharing { name, cases }: Sharing<'_>,
 ) -> Case {
-    let ends: Option<Vec<f64>> = ask.between.iter().map(|level| number(level)).collect();
-    let levels: Option<Vec<f64>> = curve.iter().map(|(level, _)| number(level)).collect();
+    let ends: Option<Vec<f64>> = ask.between.iter().map(|level| level_number(level)).collect();
+    let levels: Option<Vec<f64>> = curve.iter().map(|(level, _)| level_number(level)).collect();
     let (Some([low, high]), Some(levels)) = (ends.as_deref(), levels) else {
         return no_data(words::no_numbers(name));
     };
@@ -353,10 +362,10 @@ fn slope(
     place: &Place<'_, '_>,
     curve: &Curve<'_, '_>,
     (wanted, factor): (f64, &str),
-    (name, cases): (&str, usize),
+    Sharing { name, cases }: Sharing<'_>,
 ) -> Case {
     let measured: Option<Vec<(f64, &Runs<'_>)>> =
-        curve.iter().map(|(level, runs)| Some((number(level)?, *runs))).collect();
+        curve.iter().map(|(level, runs)| Some((level_number(level)?, *runs))).collect();
     let ratio = place.question.scale == Scale::Ratio;
     let measured = measured.filter(|all| {
         ratio && all.len() >= FEWEST_LEVELS && all.iter().all(|(level, _)| *level > 0.0)
@@ -381,7 +390,7 @@ fn foremost(
     ask: &Ask,
     (place, curve): (&Place<'_, '_>, &Curve<'_, '_>),
     better: Better,
-    (name, cases): (&str, usize),
+    Sharing { name, cases }: Sharing<'_>,
 ) -> Case {
     let level = ask.level.as_deref().unwrap_or_default();
     let Some(own) = curve.iter().position(|(one, _)| *one == level) else {
@@ -440,7 +449,7 @@ fn beats(
     ask: &Ask,
     place: &Place<'_, '_>,
     curve: &Curve<'_, '_>,
-    told: (&str, usize),
+    told: Sharing<'_>,
 ) -> Case {
     let claim = |[low, high]: [f64; 2], _: [f64; 2]| {
         let (above, below) = match place.question.better {
@@ -462,7 +471,7 @@ fn equal(
     ask: &Ask,
     place: &Place<'_, '_>,
     curve: &Curve<'_, '_>,
-    told: (&str, usize),
+    told: Sharing<'_>,
 ) -> Case {
     let margin = design.margin.unwrap_or_default().ln_1p();
     let claim = |[low, high]: [f64; 2], equivalence: [f64; 2]| {
@@ -483,7 +492,7 @@ fn ratio(
     ask: &Ask,
     place: &Place<'_, '_>,
     curve: &Curve<'_, '_>,
-    told: (&str, usize),
+    told: Sharing<'_>,
 ) -> Case {
     let least = ask.least.as_ref().map_or(f64::NEG_INFINITY, |amount| amount.value.ln());
     let most = ask.most.as_ref().map_or(f64::INFINITY, |amount| amount.value.ln());
@@ -506,7 +515,7 @@ fn of_two(
     ask: &Ask,
     place: &Place<'_, '_>,
     curve: &Curve<'_, '_>,
-    (name, cases): (&str, usize),
+    Sharing { name, cases }: Sharing<'_>,
     claim: impl Fn([f64; 2], [f64; 2]) -> Claim,
 ) -> Case {
     let [level, over] = match two(ask, place, curve, name) {
@@ -523,7 +532,8 @@ fn of_two(
     let sample = Sample::of(&pairs(over.1, level.1).differences());
     let within = |bound: &Bound| sample.as_ref().and_then(|sample| bound.interval(sample));
     let ends = within(&bound).zip(within(&bound.equivalence()));
-    let shown = (ends.map(|(ends, _)| ends), if cases > family { cases } else { 1 });
+    let cases = if cases > family { cases } else { 1 };
+    let shown = words::AtOnce { ends: ends.map(|(ends, _)| ends), cases };
     let text = words::two_are(name, place.question.metric, [level.0, over.0], sample, shown);
     let other_reason = |found: &Comparison| unequal_load(found).or_else(|| two_orders(found));
     if let Some(reason) = place.compared(arms).and_then(other_reason) {
@@ -615,7 +625,7 @@ fn enough(
     ask: &Ask,
     place: &Place<'_, '_>,
     curve: &Curve<'_, '_>,
-    (name, cases): (&str, usize),
+    Sharing { name, cases }: Sharing<'_>,
 ) -> Case {
     let levels = numbered(curve);
     if levels.len() < FEWEST_LEVELS {
@@ -662,7 +672,7 @@ fn enough(
 
 /// A level that is a number, or a share in per cent.
 fn share_or_number(level: &str) -> Option<f64> {
-    number(level).or_else(|| level.strip_suffix('%')?.trim().parse().ok())
+    level_number(level).or_else(|| level.strip_suffix('%')?.trim().parse().ok())
 }
 
 /// The median of the trials that stand: one that something else disturbed moves it little.
@@ -679,7 +689,7 @@ fn reaches(
     design: &Design,
     ask: &Ask,
     place: &Place<'_, '_>,
-    (name, cases): (&str, usize),
+    Sharing { name, cases }: Sharing<'_>,
 ) -> Case {
     let question = place.question;
     let runs = question.find(&place.others).filter(|runs| !runs.first.is_empty());
@@ -695,6 +705,7 @@ fn reaches(
         Some([low, high]) if high < least || low > most => Claim::Contradicted,
         _ => Claim::NotShown,
     };
-    let text = words::level_is(name, question.metric, sample.mean.exp(), (ends, cases));
+    let text =
+        words::level_is(name, question.metric, sample.mean.exp(), words::AtOnce { ends, cases });
     Case::new(claim, text)
 }

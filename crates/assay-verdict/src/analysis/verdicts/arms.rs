@@ -41,6 +41,13 @@ pub(super) struct Runs<'a> {
     pub repeats: BTreeMap<u32, Vec<(u32, Run)>>,
 }
 
+/// An arm and what it is compared with.
+#[derive(Clone, Copy)]
+pub(super) struct Sides<'q, 'a> {
+    pub baseline: &'q Runs<'a>,
+    pub arm: &'q Runs<'a>,
+}
+
 /// Runs in the order of their replicates, each once. Where hardly any is missing, one is found
 /// without a search.
 pub(super) struct Replicates(Vec<(u32, Run)>);

@@ -11,7 +11,7 @@ use assay_study::findings::{Comparison, Difference, Kind, Trust, Verdict};
 use assay_study::results::design::{Design, Order, Stopping};
 use assay_study::results::plan::arm_words;
 
-use super::arms::{Question, Runs};
+use super::arms::{Question, Sides};
 use super::bound::{Bound, exp};
 use super::notes;
 use super::pairs::{Pairs, pairs};
@@ -23,17 +23,15 @@ const MOST_FOR_SIGN_FLIP: usize = 20;
 
 /// The comparisons of one workload and metric, in the order of the arms.
 pub(super) fn comparisons(design: &Design, question: &Question<'_>) -> Vec<Comparison> {
-    let compared: Vec<(&Runs<'_>, &Runs<'_>)> = question
+    let compared: Vec<Sides<'_, '_>> = question
         .arms
         .iter()
-        .filter_map(|arm| Some((question.baseline_of(design, arm.arm)?, arm)))
+        .filter_map(|arm| Some(Sides { baseline: question.baseline_of(design, arm.arm)?, arm }))
         .collect();
     let family = if question.primary { compared.len() * question.sharing } else { 1 };
     let ruler = Ruler::new(design, family, question.better);
-    let mut found: Vec<Comparison> = compared
-        .iter()
-        .map(|(baseline, arm)| comparison(design, question, (baseline, arm), &ruler))
-        .collect();
+    let mut found: Vec<Comparison> =
+        compared.iter().map(|sides| comparison(design, question, *sides, &ruler)).collect();
     if question.primary {
         correct(found.iter_mut());
         for p in found.iter_mut().filter_map(|one| one.p_holm.as_mut()) {
@@ -110,9 +108,10 @@ pub(in crate::analysis) fn word(verdict: assay_stats::Verdict) -> Verdict {
 fn comparison(
     design: &Design,
     question: &Question<'_>,
-    (baseline, arm): (&Runs<'_>, &Runs<'_>),
+    sides: Sides<'_, '_>,
     ruler: &Ruler,
 ) -> Comparison {
+    let Sides { baseline, arm } = sides;
     let pairs = pairs(baseline, arm);
     let differences = pairs.differences();
     let sample = Sample::of(&differences);
@@ -121,7 +120,7 @@ fn comparison(
     // A mean of one or two pairs is chance, and looks like a finding.
     let told = sample.filter(|sample| sample.n >= FEWEST_FOR_INTERVAL);
     let judged = sample.as_ref().and_then(|sample| ruler.verdict_on(sample, question.scale));
-    let verdict = verdict(design, question, (baseline, arm), judged.as_ref());
+    let verdict = verdict(design, question, sides, judged.as_ref());
     // Looks share their error; a plain p would claim more.
     let fixed = design.stopping == Stopping::Fixed;
     let mut found = Comparison {
@@ -168,9 +167,9 @@ fn comparison(
             sample.as_ref().and_then(|sample| replicates_needed(sample, ruler));
     }
     if design.order == Order::Recorded {
-        unpaired::put(&mut found, (baseline, arm), &ruler.alphas(), question.scale);
+        unpaired::put(&mut found, sides, &ruler.alphas(), question.scale);
     }
-    let mut told = notes::notes(design, question, (baseline, arm), &pairs, &found);
+    let mut told = notes::notes(design, question, sides, &pairs, &found);
     if let Some(judged) = judged.filter(|_| verdict.is_some()) {
         told.extend(depends(&pairs, judged, ruler, question.scale));
     }
@@ -211,7 +210,7 @@ pub(super) fn of_an_emulator(design: &Design, found: &mut [Comparison]) {
 fn verdict(
     design: &Design,
     question: &Question<'_>,
-    (baseline, arm): (&Runs<'_>, &Runs<'_>),
+    Sides { baseline, arm }: Sides<'_, '_>,
     judged: Option<&Judgement>,
 ) -> Option<Verdict> {
     design.margin?;

@@ -6,7 +6,7 @@ use assay_study::findings::notes::{Failures, Note, Side};
 use assay_study::findings::{CellTrial, Comparison, Trust};
 use assay_study::results::design::{ALPHA, Design};
 
-use super::arms::{Question, Runs};
+use super::arms::{Question, Runs, Sides};
 use super::pairs::Pairs;
 
 /// Pairs below which no test without an assumed distribution reaches 5 % (R4).
@@ -16,7 +16,7 @@ pub(super) const SETTLED: usize = 6;
 pub(super) fn notes(
     design: &Design,
     question: &Question<'_>,
-    (baseline, arm): (&Runs<'_>, &Runs<'_>),
+    Sides { baseline, arm }: Sides<'_, '_>,
     pairs: &Pairs,
     found: &Comparison,
 ) -> Vec<Note> {

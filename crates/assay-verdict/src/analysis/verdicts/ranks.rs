@@ -2,7 +2,7 @@
 //! apart share places.
 
 use assay_base::quantity::{Better, Scale};
-use assay_stats::{FEWEST_FOR_INTERVAL, Sample};
+use assay_stats::Sample;
 use assay_study::findings::{Place, Rank};
 use assay_study::results::design::Design;
 
@@ -10,12 +10,18 @@ use super::arms::{Question, Runs};
 use super::bound::Bound;
 use super::pairs::pairs;
 use super::words;
+use crate::analysis::cells;
 
 /// Arms from which there is an order to speak of.
 const FEWEST_ARMS: usize = 3;
 
-/// The places of all arms of a workload.
-pub(super) fn rank(design: &Design, question: &Question<'_>) -> Option<Rank> {
+/// The places of all arms of a workload. `all` has the question with all of its arms, also those whose numbers
+/// are invalid.
+pub(super) fn rank(
+    design: &Design,
+    question: &Question<'_>,
+    all: &[&Question<'_>],
+) -> Option<Rank> {
     if question.scale != Scale::Ratio || !design.order.tells_arms_from_time() {
         return None;
     }
@@ -24,11 +30,14 @@ pub(super) fn rank(design: &Design, question: &Question<'_>) -> Option<Rank> {
         return None;
     }
     let table = Table::of(question.better, &runs, &bound_of(design, runs.len(), 1));
+    let is_own =
+        |one: &&&Question<'_>| one.workload == question.workload && one.metric == question.metric;
+    let whole: &Question<'_> = all.iter().find(is_own).copied().unwrap_or(question);
     let mut places: Vec<Place> = (0..runs.len())
         .map(|arm| Place {
             arm: runs[arm].arm.clone(),
             from_to: [1 + table.ahead[arm], runs.len() - table.behind[arm]],
-            geometric_mean: told_mean(design, question, runs[arm]).exp(),
+            geometric_mean: of_row(design, whole, runs[arm]),
         })
         .collect();
     let sign = sign(question.better);
@@ -129,11 +138,10 @@ pub(super) const fn sign(better: Better) -> f64 {
     }
 }
 
-/// The mean logarithm of an arm that the page tells beside its comparison, or else its own.
-fn told_mean(design: &Design, question: &Question<'_>, runs: &Runs<'_>) -> f64 {
-    let compared = question.baseline_of(design, runs.arm).map(|base| pairs(base, runs));
-    let compared = compared.filter(|pairs| pairs.undisturbed.len() >= FEWEST_FOR_INTERVAL);
-    compared.map_or_else(|| own_mean(runs), |pairs| pairs.means()[0])
+/// The number of the row of an arm.
+fn of_row(design: &Design, question: &Question<'_>, runs: &Runs<'_>) -> f64 {
+    let baseline = question.baseline_of(design, runs.arm).map(|base| base.trials);
+    cells::number(runs.trials, baseline).unwrap_or_else(|| own_mean(runs).exp())
 }
 
 /// Undisturbed runs from which the disturbed ones are left out, as cells do.

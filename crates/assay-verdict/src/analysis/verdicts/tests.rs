@@ -417,6 +417,29 @@ fn a_mean_is_the_same_wherever_the_page_tells_it() {
     }
 }
 
+/// The baseline of the last replicate failed, so that the others have no pair there; their rows sum it up all the
+/// same, and so do their places.
+#[test]
+fn a_place_has_the_number_of_its_row() {
+    let values = [100.0, 101.0, 99.0, 100.0, 102.0];
+    let other = [130.0, 131.0, 129.0, 130.0, 190.0];
+    let mut study = Study::of(&[("a", &values), ("b", &other), ("c", &values)]);
+    let failed = &mut study.measured.series[0].trials[4];
+    (failed.status, failed.value) = (Status::Failed, None);
+    let found = study.findings();
+    let rank = &found.ranks[0];
+    assert_eq!(rank.places.len(), 3);
+    for place in &rank.places {
+        let row = found.cells.iter().find(|cell| cell.arm == place.arm).unwrap();
+        let number = row.geometric_mean.unwrap();
+        assert!((place.geometric_mean / number - 1.0).abs() < 1e-9, "{place:?} {number}");
+    }
+    // The comparison has its pairs alone, under another name.
+    let b = found.comparisons.iter().find(|one| one.arm == rank.places[0].arm).unwrap();
+    assert!(b.means.is_none() && b.n == 4, "{b:?}");
+    assert!(b.compared_means.unwrap()[0] < 0.99 * rank.places[0].geometric_mean, "{b:?}");
+}
+
 /// The baseline of replicate 3 was run again twice, since an arm was disturbed in the first repeat: that arm is
 /// compared with another run of the baseline than its row sums up, and says so.
 #[test]

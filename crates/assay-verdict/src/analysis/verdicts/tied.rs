@@ -3,6 +3,7 @@
 
 use std::cmp::Ordering;
 
+use assay_base::quantity::level_number;
 use assay_stats::Sample;
 use assay_study::findings::Comparison;
 use assay_study::results::design::Design;
@@ -14,7 +15,6 @@ use super::bound::Bound;
 use super::contrasts::is_other_work;
 use super::pairs::pairs;
 use super::ranks::sign;
-use super::trends::number;
 
 /// The tail that is told beside, where it is surely shorter.
 const TAIL: &str = "latency_p99_ns";
@@ -58,7 +58,7 @@ pub(super) fn smallest<'a>(
 fn is_smaller(arm: &Arm, than: &Arm) -> bool {
     let differing = || arm.iter().filter(|(name, level)| than.get(*name) != Some(*level));
     let is_less = |(name, level): (&String, &String)| {
-        let [own, other] = [Some(level), than.get(name)].map(|level| number(level?));
+        let [own, other] = [Some(level), than.get(name)].map(|level| level_number(level?));
         own.zip(other).is_some_and(|(own, other)| own < other)
     };
     differing().next().is_some() && differing().all(is_less)
@@ -66,7 +66,7 @@ fn is_smaller(arm: &Arm, than: &Arm) -> bool {
 
 /// By the first factor in which they differ.
 fn in_order(design: &Design, one: &Arm, other: &Arm) -> Ordering {
-    let level = |arm: &Arm, name: &str| arm.get(name).and_then(|level| number(level));
+    let level = |arm: &Arm, name: &str| arm.get(name).and_then(|level| level_number(level));
     design
         .factors
         .iter()

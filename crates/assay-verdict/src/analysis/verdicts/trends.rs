@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use assay_base::quantity::{Bytes, Scale};
+use assay_base::quantity::{Scale, level_number};
 use assay_stats::{Sample, bonferroni};
 use assay_study::findings::{Shape, Trend};
 use assay_study::results::design::{ALPHA, Design, Factor};
@@ -42,14 +42,8 @@ pub(super) fn trends(design: &Design, question: &Question<'_>) -> Vec<Trend> {
 
 /// The levels as numbers, if all of them are: plain ones, or amounts of bytes.
 fn numbers(factor: &Factor) -> Option<Vec<f64>> {
-    let levels: Option<Vec<f64>> = factor.levels.iter().map(|level| number(level)).collect();
+    let levels: Option<Vec<f64>> = factor.levels.iter().map(|level| level_number(level)).collect();
     levels.filter(|levels| levels.len() >= FEWEST_LEVELS && levels.iter().all(|level| *level > 0.0))
-}
-
-/// A level as a number.
-pub(super) fn number(level: &str) -> Option<f64> {
-    let plain = level.parse::<f64>().ok();
-    plain.or_else(|| level.parse::<Bytes>().ok().map(|bytes| bytes.0 as f64))
 }
 
 /// Combinations of the other factors' levels.

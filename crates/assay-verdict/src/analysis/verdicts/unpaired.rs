@@ -5,13 +5,13 @@ use assay_base::quantity::Scale;
 use assay_stats::{FEWEST_FOR_INTERVAL, Sample, welch};
 use assay_study::findings::{Comparison, Difference, Kind};
 
-use super::arms::Runs;
+use super::arms::{Runs, Sides};
 use super::bound::exp;
 
 /// Puts the difference of two groups in the place of that of their pairs.
 pub(super) fn put(
     found: &mut Comparison,
-    (baseline, arm): (&Runs<'_>, &Runs<'_>),
+    Sides { baseline, arm }: Sides<'_, '_>,
     alphas: &[f64; 2],
     scale: Scale,
 ) {

@@ -164,13 +164,20 @@ pub(in crate::analysis::verdicts) fn foremost_is(
     }
 }
 
+/// The ends of an interval, where there is one, and of how many cases at once it is.
+#[derive(Clone, Copy)]
+pub(in crate::analysis::verdicts) struct AtOnce {
+    pub ends: Option<[f64; 2]>,
+    pub cases: usize,
+}
+
 /// Two levels side by side, by their logarithms.
 pub(in crate::analysis::verdicts) fn two_are(
     name: &str,
     metric: &str,
     [level, over]: [&str; 2],
     sample: Option<Sample>,
-    (ends, cases): (Option<[f64; 2]>, usize),
+    AtOnce { ends, cases }: AtOnce,
 ) -> String {
     let what = noun(metric);
     match (sample, ends) {
@@ -255,7 +262,7 @@ pub(in crate::analysis::verdicts) fn enough_is(
 fn amount(metric: &str, value: f64) -> String {
     match metric {
         rate if rate.ends_with("_bytes_per_s") => show::rate(value),
-        rate if assay_kinds::work::network::is_rate(rate) => show::bit_rate(value),
+        rate if rate.ends_with("_bits_per_s") => show::bit_rate(value),
         time if time.ends_with("_ns") => show::duration(value),
         time if is_in_seconds(time) => show::duration(value * 1e9),
         _ => show::per_second(value),
@@ -275,7 +282,7 @@ pub(in crate::analysis::verdicts) fn level_is(
     name: &str,
     metric: &str,
     mean: f64,
-    (ends, cases): (Option<[f64; 2]>, usize),
+    AtOnce { ends, cases }: AtOnce,
 ) -> String {
     let interval = format!("95 % interval{}", at_once(cases));
     let show = |value: f64| amount(metric, value);

@@ -1,7 +1,7 @@
 //! Sentences on trends.
 
 use assay_base::quantity::units::show::share as percent;
-use assay_base::quantity::{Better, Bytes};
+use assay_base::quantity::{Better, level_number};
 use assay_kinds::work::metrics::noun;
 use assay_study::findings::{Shape, Trend};
 use assay_study::results::design::Factor;
@@ -34,10 +34,7 @@ pub(in crate::analysis::verdicts) fn trend(
 
 /// A level as the study writes it.
 fn name(factor: &Factor, level: f64) -> String {
-    let named = |text: &&String| {
-        let bytes = text.parse::<Bytes>().map(|bytes| bytes.0 as f64);
-        text.parse::<f64>().ok() == Some(level) || bytes.ok() == Some(level)
-    };
+    let named = |text: &&String| level_number(text) == Some(level);
     factor.levels.iter().find(named).cloned().unwrap_or_else(|| level.to_string())
 }
 

@@ -1,0 +1,48 @@
+//! `assay check --capacity`.
+
+use assay_base::failure::Failure;
+
+use super::{Asked, Facts, Probe, Verdict};
+use crate::work::check_option::{CheckOption, Example, Gate, Values};
+
+/// How its shipped study is asked for.
+pub(super) static OPTION: CheckOption = CheckOption {
+    help: "Whether it holds what it says, instead of its speed: fast in minutes, full writes every block. \
+           On a device with --destroy, or in the free space of a directory; exit code 1 where it holds \
+           less, 5 where memory may have answered",
+    values: Some(Values {
+        names: "fast|full",
+        set: |work, value| {
+            if let (Some(own), Some(probe)) = (Asked::of_mut(work), Probe::find(value)) {
+                own.probe = probe;
+            }
+        },
+    }),
+    examples: &[
+        Example {
+            line: "assay check --capacity /media/card",
+            does: "does a card hold what it says? in its free space, in minutes",
+        },
+        Example {
+            line: "assay check --capacity=full --sustained /dev/sdX --destroy ID",
+            does: "every block, and what it writes for long; all data are lost",
+        },
+    ],
+    goes_first: false,
+    // What was found to hold less than it says fails it, and where memory may have answered there is no
+    // statement.
+    gates: &[
+        Gate {
+            is_met: |facts| Facts::of(facts).is_some_and(|own| own.verdict.is_short()),
+            failure: |names| Failure::gate(format!("{names} does not hold what it says")),
+        },
+        Gate {
+            is_met: |facts| Facts::of(facts).is_some_and(|own| own.verdict == Verdict::NotTold),
+            failure: |names| {
+                Failure::partial(format!(
+                    "no statement about {names}: memory may have answered for the medium"
+                ))
+            },
+        },
+    ],
+};

@@ -1,0 +1,192 @@
+//! The parameters of small files: a unit each.
+
+#![allow(clippy::unit_arg, reason = "a factor sets one field or says why not, in one line")]
+
+use assay_base::catalogue::keys::{Field, Form, field};
+use assay_base::quantity::{Bytes, Time};
+use serde::{Deserialize, Serialize};
+
+use super::{FileSync, Pattern};
+use crate::work::kind::OwnParameter;
+use crate::work::table::{Factor, asked, choice, whole, word, work};
+
+const MOST_FILES: u32 = 1_000_000;
+const MOST_LEVELS: u32 = 16;
+const MOST_THREADS: u32 = 1024;
+/// Larger ones are the business of `io`.
+const LARGEST: Bytes = Bytes(64 << 20);
+
+/// Files where a study does not say.
+const USUAL_FILES: u32 = 10_000;
+const USUAL_DIRECTORIES: u32 = 100;
+const USUAL_SIZE: Bytes = Bytes(4 << 10);
+
+asked! {
+    /// A tree of small files, as a study asks for it.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields, rename_all = "kebab-case")]
+    pub struct Asked {
+        /// Files in all.
+        #[serde(default = "usual_files")]
+        files: u32 = USUAL_FILES => {
+            key: "files",
+            words: "files in all",
+            form: numbers_to(MOST_FILES),
+            example: "files = 10000",
+            factor: work(
+                "A whole number from 1 to 1,000,000.",
+                "[1000, 10000]",
+                |own, text| Ok(own.files = whole(text, MOST_FILES)?),
+            ),
+        }
+
+        /// Directories that hold them.
+        #[serde(default = "usual_directories")]
+        directories: u32 = USUAL_DIRECTORIES => {
+            key: "directories",
+            words: "directories that hold the files, as many in each",
+            form: numbers_to(MOST_FILES),
+            example: "directories = 100",
+            factor: choice(
+                "A whole number from 1 to that of the files.",
+                "[1, 100]",
+                |own, text| Ok(own.directories = whole(text, MOST_FILES)?),
+            ),
+        }
+
+        /// Levels of directories, the lowest of which holds the files.
+        #[serde(default = "one")]
+        levels: u32 = 1 => {
+            key: "levels",
+            words: "levels of directories, the lowest of which holds the files",
+            form: numbers_to(MOST_LEVELS),
+            example: "levels = 2",
+            factor: choice(
+                "A whole number from 1 to 16; those above have as few directories as they can.",
+                "[1, 4]",
+                |own, text| Ok(own.levels = whole(text, MOST_LEVELS)?),
+            ),
+        }
+
+        /// Bytes of a file.
+        #[serde(default = "usual_size")]
+        file_size: Bytes = USUAL_SIZE => {
+            key: "file-size",
+            words: "bytes of a file",
+            form: Form::Size { least: Bytes(0), most: LARGEST },
+            example: "file-size = \"4 KiB\"",
+            factor: work(
+                "An amount with its unit: `4 KiB`, up to 64 MiB; `0` is empty.",
+                "[\"0\", \"4 KiB\", \"64 KiB\"]",
+                set_file_size,
+            ),
+        }
+
+        /// Order in which they are accessed once they are there.
+        #[serde(default = "random")]
+        pattern: Pattern = Pattern::Random => {
+            key: "pattern",
+            words: "order in which files are looked at, read, renamed and deleted: as they were created, \
+                    or drawn",
+            form: Form::Word(|| vec!["sequential", "random"]),
+            example: "pattern = \"random\"",
+            factor: work(
+                "`sequential` or `random`.",
+                "[\"sequential\", \"random\"]",
+                |own, text| Ok(own.pattern = word(text, "sequential or random")?),
+            ),
+        }
+
+        /// Threads, each with files of its own.
+        #[serde(default = "one")]
+        threads: u32 = 1 => {
+            key: "threads",
+            words: "threads, each with files of its own",
+            form: numbers_to(MOST_THREADS),
+            example: "threads = 4",
+            factor: choice(
+                "A whole number from 1 to 1024.",
+                "[1, 2, 4]",
+                |own, text| Ok(own.threads = whole(text, MOST_THREADS)?),
+            ),
+        }
+
+        /// When a change counts as done.
+        #[serde(default)]
+        fsync: FileSync = FileSync::EachPhase => {
+            key: "fsync",
+            words: "when a change counts as done: at once, when the file system was synced after its \
+                    phase, or when besides each file was synced after it was written",
+            form: Form::Word(|| vec!["none", "each-phase", "each-file"]),
+            example: "fsync = \"each-file\"",
+            factor: work(
+                "`none`, `each-phase` or `each-file`.",
+                "[\"each-phase\", \"each-file\"]",
+                |own, text| Ok(own.fsync = word(text, "none, each-phase or each-file")?),
+            ),
+        }
+
+        /// With an empty page cache before each phase.
+        #[serde(default, skip_serializing_if = "is_no")]
+        cold: bool = false => {
+            key: "cold",
+            words: "an empty page cache before each phase but the first (as root)",
+            form: Form::Flag,
+            example: "cold = true",
+            factor: work(
+                "`true` writes back what is dirty and makes the kernel forget clean pages and names of \
+                 files; `false` leaves the cache as the phase before left it.",
+                "[false, true]",
+                |own, text| Ok(own.cold = word(text, "true or false")?),
+            ),
+        }
+
+        /// Time of a trial at most.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        time: Option<Time> = None => {
+            key: "time",
+            words: "time of a trial at most: where the tree does not fit into it, it is made smaller",
+            form: Form::Time { least: Time(1) },
+            example: "time = \"20 s\"",
+        }
+    }
+}
+
+const fn numbers_to(most: u32) -> Form {
+    Form::Whole { least: 1, most: most as u64 }
+}
+
+const fn usual_files() -> u32 {
+    USUAL_FILES
+}
+
+const fn usual_directories() -> u32 {
+    USUAL_DIRECTORIES
+}
+
+const fn usual_size() -> Bytes {
+    USUAL_SIZE
+}
+
+const fn random() -> Pattern {
+    Pattern::Random
+}
+
+const fn one() -> u32 {
+    1
+}
+
+// The signature is serde's.
+#[allow(clippy::trivially_copy_pass_by_ref)]
+fn is_no(value: &bool) -> bool {
+    !*value
+}
+
+fn set_file_size(own: &mut Asked, text: &str) -> Result<(), String> {
+    let size: Bytes = text.parse()?;
+    if size > LARGEST {
+        return Err(format!("a small file has at most {LARGEST}, not {size}"));
+    }
+    own.file_size = size;
+    Ok(())
+}

@@ -1,0 +1,192 @@
+//! The parameters of a loaded link: a unit each.
+
+#![allow(clippy::unit_arg, reason = "a factor sets one field or says why not, in one line")]
+
+use assay_base::catalogue::keys::{Field, Form, field};
+use assay_base::quantity::Time;
+use assay_system::system::network::{Load, MOST_STREAMS, Shaper, lab, protocol};
+use serde::{Deserialize, Serialize};
+
+use crate::work::kind::OwnParameter;
+use crate::work::table::{Factor, asked, choice, whole, work};
+
+/// The factor that shapes the way out.
+pub(super) const SHAPER: &str = "shaper";
+
+/// Streams each way: fewer than this do not fill a buffer inside of one kernel.
+const USUAL_STREAMS: u32 = 16;
+/// It fills a buffer. One that keeps queues short by itself (BBR) would hide that there is one.
+const USUAL_CONGESTION: &str = "cubic";
+const USUAL_PROBE: Time = Time(20_000_000);
+const USUAL_PHASE: Time = Time(6_000_000_000);
+
+asked! {
+    /// A loaded link, as a study asks for it.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields, rename_all = "kebab-case")]
+    pub struct Asked {
+        /// The other end: `HOST:PORT`, or `lab`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        peer: Option<String> = None => {
+            key: "peer",
+            words: "the other end, where `assay peer` listens",
+            form: Form::Text,
+            example: "peer = \"192.168.1.2:7710\"",
+            factor: work(
+                "`HOST:PORT`, with an IPv6 address in brackets; or `lab` for the laboratory's own. Both \
+                 ends know one token: ASSAY_PEER_TOKEN, or the file that ASSAY_PEER_TOKEN_FILE names.",
+                "[\"192.168.1.2:7710\"]",
+                set_peer,
+            ),
+        }
+
+        /// TCP streams each way.
+        #[serde(default = "usual_streams")]
+        streams: u32 = USUAL_STREAMS => {
+            key: "streams",
+            words: "TCP streams each way that load the link",
+            form: Form::Whole { least: 1, most: MOST_STREAMS as u64 },
+            example: "streams = 16",
+            factor: work(
+                "A whole number from 1 to 64. One alone may not fill a buffer.",
+                "[1, 16]",
+                |own, text| Ok(own.streams = whole(text, MOST_STREAMS)?),
+            ),
+        }
+
+        /// Their congestion control.
+        #[serde(default = "usual_congestion")]
+        congestion: String = usual_congestion() => {
+            key: "congestion",
+            words: "congestion control of the streams, on both ends",
+            form: Form::Text,
+            example: "congestion = \"cubic\"",
+            factor: work(
+                "By the kernel's name, such as `cubic`, `reno` or `bbr`; it is set for each stream and \
+                 read back. BBR keeps queues short by itself: under it a deep buffer does not show.",
+                "[\"cubic\", \"bbr\"]",
+                set_congestion,
+            ),
+        }
+
+        /// The phases, in their order.
+        #[serde(default = "all_phases")]
+        phases: Vec<Load> = all_phases() => {
+            key: "phases",
+            words: "which way the link is loaded, one after the other; idle is always among them",
+            form: Form::Names(|| vec!["idle", "up", "down", "both"]),
+            example: "phases = [\"idle\", \"up\"]",
+        }
+
+        /// What counts of each phase.
+        #[serde(default = "usual_phase")]
+        phase: Time = USUAL_PHASE => {
+            key: "phase",
+            words: "what counts of each phase, after the load has filled the link",
+            form: Form::Time { least: Time(1_000_000_000) },
+            example: "phase = \"6 s\"",
+        }
+
+        /// Time between two probes.
+        #[serde(default = "usual_probe")]
+        probe: Time = USUAL_PROBE => {
+            key: "probe",
+            words: "time between two datagrams of the probe",
+            form: Form::Time { least: Time(5_000_000) },
+            example: "probe = \"20 ms\"",
+        }
+
+        /// The interface whose way out is shaped.
+        // Levels of the shaper are tried on that of the laboratory.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        interface: Option<String> = Some(lab::INTERFACE.to_owned()) => {
+            key: "interface",
+            words: "the interface whose way out is shaped",
+            form: Form::Text,
+            example: "interface = \"eth0\"",
+            factor: choice(
+                "By the kernel's name: `ip route get ADDRESS` says which one leads to the peer.",
+                "[\"eth0\"]",
+                set_interface,
+            ),
+        }
+
+        /// How it is shaped.
+        #[serde(default = "unshaped", skip_serializing_if = "Shaper::is_none")]
+        shaper: Shaper = Shaper::NONE => {
+            key: SHAPER,
+            words: "what the outgoing rate of the interface is limited to, so that the queue is here and \
+                    short (as root)",
+            form: Form::Text,
+            example: "shaper = \"95 %\"",
+            factor: choice(
+                "`none`; a share of the rate that the link was measured to carry up, such as `95 %`; or a \
+                 rate such as `4 Mbit/s`. By cake where the kernel has it, else by HTB with fq_codel, else \
+                 by TBF with a queue of 20 ms in bytes; a word before it chooses: `cake 95 %`, \
+                 `fq_codel 95 %`, `tbf 95 %`, and `deep 95 %` for the rate alone with a queue of 750 ms. \
+                 Set before a trial, seen after it, and taken away again.",
+                "[\"none\", \"80 %\", \"95 %\"]",
+                |own, text| Ok(own.shaper = text.parse()?),
+            ),
+        }
+    }
+}
+
+const fn usual_streams() -> u32 {
+    USUAL_STREAMS
+}
+
+fn usual_congestion() -> String {
+    USUAL_CONGESTION.to_owned()
+}
+
+fn all_phases() -> Vec<Load> {
+    Load::ALL.to_vec()
+}
+
+const fn usual_phase() -> Time {
+    USUAL_PHASE
+}
+
+const fn usual_probe() -> Time {
+    USUAL_PROBE
+}
+
+const fn unshaped() -> Shaper {
+    Shaper::NONE
+}
+
+fn set_peer(own: &mut Asked, text: &str) -> Result<(), String> {
+    if text == super::LAB {
+        own.to_lab();
+        return Ok(());
+    }
+    let port = text.rsplit_once(':').and_then(|(host, port)| {
+        port.parse::<u16>().ok().filter(|port| *port > 0 && !host.is_empty())
+    });
+    if port.is_none() {
+        return Err(format!(
+            "`{text}` is no peer: write it like 192.168.1.2:{}, or lab",
+            protocol::PORT
+        ));
+    }
+    own.peer = Some(text.to_owned());
+    Ok(())
+}
+
+fn set_congestion(own: &mut Asked, text: &str) -> Result<(), String> {
+    if !protocol::is_congestion(text) {
+        return Err(format!("`{text}` is no congestion control: say cubic, reno or bbr"));
+    }
+    text.clone_into(&mut own.congestion);
+    Ok(())
+}
+
+fn set_interface(own: &mut Asked, text: &str) -> Result<(), String> {
+    let fits = |sign: char| sign.is_ascii_graphic() && !['/', ':', '%'].contains(&sign);
+    if !(1..=15).contains(&text.len()) || !text.chars().all(fits) || text.starts_with('-') {
+        return Err(format!("`{text}` is no name of an interface: ip link shows them"));
+    }
+    own.interface = Some(text.to_owned());
+    Ok(())
+}

@@ -1,0 +1,241 @@
+//! What a link shows of its metrics: round trips while it is idle and while it is loaded, what the load adds,
+//! how that is graded, which shaping comes off best, and its phases over time.
+
+use assay_base::catalogue::About;
+use assay_base::exhibit::{
+    BestRow, Cell, Column, DrawnAmount, Exhibit, Row, Table, Timeline, TimelineFigure,
+    TimelinePhase, Unit, Value,
+};
+use assay_base::quantity::Metric;
+use assay_base::quantity::units::show;
+use assay_system::system::network::Load;
+
+use super::grade::{Grade, SCALE};
+use super::metrics::{ADDED, UP_RATE, of};
+use super::ramp_ns;
+use crate::work::tell::{NumberedRow, OwnFigure, ShownNumbers, StudyNumbers};
+
+/// What load may add to be hardly felt: the bound of grade A.
+const SHORT_NS: f64 = 30e6;
+
+/// A table of links, and the figure of their phases.
+pub(super) static SHOWN: ShownNumbers =
+    ShownNumbers { known_by: ADDED.name, exhibit, figure: Some(&OVER_THE_PHASES) };
+
+static OVER_THE_PHASES: OwnFigure = OwnFigure {
+    about: About {
+        name: "links",
+        summary: "round trips over time while a link is idle, loaded up, down and both ways",
+        text: "A line for each setting, of its first whole trial: the mean round trip of each second. Shaded \
+               stretches are the phases, and in each the ramp, which is not counted. Below it the data that \
+               the streams moved in each second.",
+    },
+    known_by: ADDED.name,
+    timeline: Timeline {
+        along: "seconds of the phases",
+        reading: "A line for each setting, of its first whole trial, a point a second. Stretches are the \
+                  phases; the ramp at the beginning of each is not counted.",
+        figures: &[
+            TimelineFigure {
+                name: "latency",
+                title: "round trips over time",
+                values: "mean round trip",
+                metric: "latency_mean_ns",
+                amount: DrawnAmount::MeanLatency,
+                phases: &[phase(Load::Idle), phase(Load::Up), phase(Load::Down), phase(Load::Both)],
+            },
+            TimelineFigure {
+                name: "rate",
+                title: "data that the streams moved over time",
+                values: "data moved",
+                metric: UP_RATE.name,
+                amount: DrawnAmount::Bits,
+                phases: &[phase(Load::Up), phase(Load::Down), phase(Load::Both)],
+            },
+        ],
+    },
+};
+
+const fn phase(load: Load) -> TimelinePhase {
+    TimelinePhase { name: load.name(), ramp_s: ramp_ns(load) / 1_000_000_000 }
+}
+
+fn exhibit(numbers: &StudyNumbers<'_>) -> Exhibit {
+    let shown = columns(numbers);
+    let mut columns =
+        vec![Column::new("grade", Unit::Grade), Column::new("added", Unit::Nanoseconds)];
+    columns.extend(shown.iter().map(|(title, _, unit)| Column::new(title, *unit)));
+    let rows = numbers.rows.iter().map(|row| Row { of: row.of.clone(), cells: cells(row, &shown) });
+    Exhibit {
+        remarks: vec![legend()],
+        best: best(numbers),
+        ..Exhibit::of_table(Table { title: "link".to_owned(), columns, rows: rows.collect() })
+    }
+}
+
+/// Headings behind what the load adds, their metrics and units: of the phases that the study had.
+fn columns(numbers: &StudyNumbers<'_>) -> Vec<(String, Metric, Unit)> {
+    let has = |load: &Load| numbers.known.contains(of(*load).half.name);
+    let loads: Vec<Load> = Load::ALL.into_iter().filter(has).collect();
+    let trips = loads.iter().flat_map(|load| {
+        let own = of(*load);
+        [("p50", own.half), ("p95", own.tail)]
+            .map(|(what, metric)| (format!("{} {what}", load.name()), metric, Unit::Nanoseconds))
+    });
+    let up = of(Load::Up);
+    let up = [
+        ("up max", up.most, Unit::Nanoseconds),
+        ("rate up", UP_RATE, Unit::BitsPerS),
+        ("up lost", up.lost, Unit::Share),
+    ];
+    let up = up.map(|(title, metric, unit)| (title.to_owned(), metric, unit));
+    trips.chain(up.into_iter().filter(|_| loads.contains(&Load::Up))).collect()
+}
+
+fn cells(row: &NumberedRow<'_>, shown: &[(String, Metric, Unit)]) -> Vec<Cell> {
+    let added = number(row, &ADDED);
+    let grade = |added: f64| Value::Words(Grade::of(added).to_string());
+    let mut values = vec![added.map_or(Value::Nothing, grade), Value::number(added)];
+    values.extend(shown.iter().map(|(_, metric, _)| Value::number(number(row, metric))));
+    values.into_iter().map(Cell::from).collect()
+}
+
+fn number(row: &NumberedRow<'_>, metric: &Metric) -> Option<f64> {
+    row.numbers.get(metric.name).copied()
+}
+
+fn legend() -> String {
+    format!(
+        "Round trips of datagrams: half stay below p50, 95 % below p95. What load adds is against the idle \
+         link; the rate is of data that reached the peer while the link was loaded up alone, the loss of the \
+         datagrams meanwhile. Grade: of what up and down add in the mean, {SCALE}."
+    )
+}
+
+/// The row that carries most up of those that add little to nearly every round trip; none where
+/// nothing is shaped.
+fn best(numbers: &StudyNumbers<'_>) -> Option<BestRow> {
+    let tail = of(Load::Up).added_tail?;
+    let is_short = |added: f64| added < SHORT_NS;
+    let shaped = numbers.rows.iter().filter(|row| !row.lasting.is_empty());
+    let short = shaped.filter(|row| number(row, &tail).is_some_and(is_short));
+    let best = short.max_by(|one, other| {
+        let [one, other] = [one, other].map(|row| number(row, &UP_RATE).unwrap_or(0.0));
+        one.total_cmp(&other)
+    })?;
+    let rate = number(best, &UP_RATE).map_or_else(|| "-".to_owned(), show::bit_rate);
+    Some(BestRow {
+        of: best.of.clone(),
+        text: format!(
+            "carries most ({rate} up) of what adds less than {} to 95 % of the round trips up. To make it \
+             permanent:",
+            show::duration(SHORT_NS)
+        ),
+        lines: best.lasting.to_vec(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use assay_base::exhibit::Subject;
+
+    use super::*;
+
+    fn row<'a>(shaper: &str, numbers: &[(&'a str, f64)], lasting: &'a [String]) -> NumberedRow<'a> {
+        let arm = [("shaper".to_owned(), shaper.to_owned())].into();
+        let of = Subject { workload: "link".to_owned(), arm };
+        NumberedRow { of, numbers: numbers.iter().copied().collect::<BTreeMap<_, _>>(), lasting }
+    }
+
+    fn numbers(rows: Vec<NumberedRow<'_>>) -> StudyNumbers<'_> {
+        let known = rows.iter().flat_map(|row| row.numbers.keys().copied()).collect();
+        StudyNumbers { rows, known }
+    }
+
+    /// Headings, and the words of the rows.
+    fn read(exhibit: &Exhibit) -> (Vec<&str>, Vec<Vec<String>>) {
+        let Table { columns, rows, .. } = &exhibit.table;
+        let text = |(cell, column): (&Cell, &Column)| {
+            cell.value.text(column.unit).unwrap_or_else(|| "-".to_owned())
+        };
+        let words = |row: &Row| row.cells.iter().zip(columns).map(text).collect();
+        let headings = columns.iter().map(|column| column.title.as_str()).collect();
+        (headings, rows.iter().map(words).collect())
+    }
+
+    #[test]
+    fn a_link_is_graded_and_shown_by_the_phases_that_it_had() {
+        let all = [
+            (ADDED.name, 580e6),
+            ("idle_rtt_p50_ns", 120e3),
+            ("idle_rtt_p95_ns", 200e3),
+            ("up_rtt_p50_ns", 580e6),
+            ("up_rtt_max_ns", 900e6),
+            (UP_RATE.name, 4.77e6),
+            ("up_lost_share", 0.05),
+        ];
+        let told = exhibit(&numbers(vec![row("none", &all, &[]), row("95 %", &[], &[])]));
+        let (headings, rows) = read(&told);
+        assert_eq!(
+            headings,
+            [
+                "grade", "added", "idle p50", "idle p95", "up p50", "up p95", "up max", "rate up",
+                "up lost"
+            ]
+        );
+        assert_eq!(
+            rows[0],
+            ["F", "580 ms", "120 us", "200 us", "580 ms", "-", "900 ms", "4.77 Mbit/s", "5 %"]
+        );
+        assert_eq!(rows[1], ["-"; 9]);
+        assert_eq!((told.table.title.as_str(), told.best), ("link", None));
+        assert!(told.remarks[0].ends_with("D 400, else F."), "{:?}", told.remarks);
+    }
+
+    #[test]
+    fn a_link_that_was_not_loaded_up_has_nothing_of_it() {
+        let down = [(ADDED.name, 1e6), ("idle_rtt_p50_ns", 1e6), ("down_rtt_p50_ns", 2e6)];
+        let told = exhibit(&numbers(vec![row("none", &down, &[])]));
+        let (headings, _) = read(&told);
+        assert_eq!(headings[2..], ["idle p50", "idle p95", "down p50", "down p95"]);
+    }
+
+    #[test]
+    fn of_what_adds_little_the_shaping_that_carries_most_is_best() {
+        let lines = ["with cake: tc qdisc".to_owned()];
+        let of = |added: f64, rate: f64| [("up_added_p95_ns", added), (UP_RATE.name, rate)];
+        let (none, short, shorter) = (of(600e6, 5e6), of(20e6, 4.5e6), of(5e6, 4e6));
+        let rows = vec![
+            row("none", &none, &[]),
+            row("80 %", &shorter, &lines),
+            row("95 %", &short, &lines),
+        ];
+        let found = best(&numbers(rows)).unwrap();
+        assert_eq!(found.of.arm["shaper"], "95 %");
+        assert_eq!(
+            found.text,
+            "carries most (4.5 Mbit/s up) of what adds less than 30 ms to 95 % of the round trips up. To \
+             make it permanent:"
+        );
+        assert_eq!(found.lines, lines);
+        // What is not shaped is nothing to choose, and neither is what bloats.
+        assert_eq!(best(&numbers(vec![row("none", &short, &[])])), None);
+        assert_eq!(best(&numbers(vec![row("deep 95 %", &none, &lines)])), None);
+        assert_eq!(best(&numbers(vec![row("95 %", &of(30e6, 4e6), &lines)])), None);
+    }
+
+    #[test]
+    fn a_figure_goes_through_the_phases_and_counts_no_ramp() {
+        let [latency, rate] = OVER_THE_PHASES.timeline.figures else { panic!("two") };
+        let names = |lines: &TimelineFigure| {
+            lines.phases.iter().map(|phase| phase.name).collect::<Vec<_>>()
+        };
+        assert_eq!(names(latency), ["idle", "up", "down", "both"]);
+        assert_eq!(names(rate), ["up", "down", "both"]);
+        let ramps: Vec<u64> = latency.phases.iter().map(|phase| phase.ramp_s).collect();
+        assert_eq!(ramps, [0, 2, 2, 2]);
+        assert!(crate::work::metrics::find(rate.metric).is_some());
+    }
+}

@@ -1,0 +1,134 @@
+//! The parameters of pages of memory: a unit each.
+
+#![allow(clippy::unit_arg, reason = "a factor sets one field or says why not, in one line")]
+
+use assay_base::catalogue::keys::{Field, Form, Need, field};
+use assay_base::quantity::{Bytes, Time};
+use serde::{Deserialize, Serialize};
+
+use super::{Content, LEAST, SetSize, Skew};
+use crate::work::kind::OwnParameter;
+use crate::work::table::{Factor, asked, work};
+
+const MOST: Bytes = Bytes(1 << 40);
+const USUAL_WRITTEN_PERCENT: u8 = 30;
+
+asked! {
+    /// Pages of memory, as a study asks for them.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields, rename_all = "kebab-case")]
+    pub struct Asked {
+        /// Memory that the process may have; as much as there is where none is set.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        memory_limit: Option<Bytes> = Some(Bytes(384 << 20)) => {
+            key: "memory-limit",
+            words: "memory that the process may have, by a control group; more must lie in swap",
+            form: Form::Size { least: LEAST, most: MOST },
+            example: "memory-limit = \"384 MiB\"",
+            factor: work(
+                "An amount with its unit: `384 MiB`, from 16 MiB on.",
+                "[\"384 MiB\", \"512 MiB\"]",
+                set_memory_limit,
+            ),
+        }
+
+        /// Bytes of the pages, or their share of the limit.
+        set: SetSize = SetSize::Percent(150) => {
+            key: "set",
+            words: "bytes of the pages that are accessed, or their share of memory-limit",
+            form: Form::Text,
+            need: Need::UnlessFactor,
+            example: "set = \"150 %\"",
+            factor: work(
+                "An amount with its unit, such as `512 MiB`, or percent of memory-limit, such as `150 %`.",
+                "[\"75 %\", \"150 %\", \"250 %\"]",
+                |own, text| Ok(own.set = text.parse()?),
+            ),
+        }
+
+        /// What they hold.
+        #[serde(default)]
+        content: Content = Content::Random => {
+            key: "content",
+            words: "what the pages hold",
+            form: Form::Content,
+            example: "content = \"50 %\"",
+            factor: work(
+                "`random`, `zero`, or the share of each page that compresses, such as `50 %`.",
+                "[\"random\", \"50 %\"]",
+                |own, text| Ok(own.content = text.parse()?),
+            ),
+        }
+
+        /// Which of them are accessed more often.
+        #[serde(default)]
+        skew: Skew = Skew::Uniform => {
+            key: "skew",
+            words: "which pages are accessed more often than others",
+            form: Form::Text,
+            example: "skew = \"zipf:0.9\"",
+            factor: work(
+                "`uniform`, or Zipf's law with its exponent, such as `zipf:0.9`; the ranks lie anywhere.",
+                "[\"uniform\", \"zipf:0.9\"]",
+                |own, text| Ok(own.skew = text.parse()?),
+            ),
+        }
+
+        /// Percent of the accesses that write.
+        #[serde(default = "usual_writes")]
+        writes: u8 = USUAL_WRITTEN_PERCENT => {
+            key: "writes",
+            words: "percent of the accesses that write",
+            form: Form::Whole { least: 0, most: 100 },
+            example: "writes = 30",
+            factor: work(
+                "A whole number from 0 to 100; 30 by default.",
+                "[0, 30]",
+                set_writes,
+            ),
+        }
+
+        /// Time of a trial.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        time: Option<Time> = None => {
+            key: "time",
+            words: "time of a trial that is counted",
+            form: Form::Time { least: Time(1) },
+            example: "time = \"3 s\"",
+        }
+
+        /// Time before it that is not counted.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        ramp: Option<Time> = None => {
+            key: "ramp",
+            words: "time before it that is run but not counted; a fifth of it by default",
+            form: Form::Time { least: Time(0) },
+            example: "ramp = \"1 s\"",
+        }
+    }
+    beside {
+        /// Whether the arm has no swap: then the process gets none either, whatever the machine has.
+        #[serde(skip)]
+        without_swap: bool = false,
+    }
+}
+
+const fn usual_writes() -> u8 {
+    USUAL_WRITTEN_PERCENT
+}
+
+fn set_memory_limit(own: &mut Asked, text: &str) -> Result<(), String> {
+    let limit: Bytes = text.parse()?;
+    if limit < LEAST {
+        return Err(format!("`{text}` is too small: say {LEAST} at least"));
+    }
+    own.memory_limit = Some(limit);
+    Ok(())
+}
+
+fn set_writes(own: &mut Asked, text: &str) -> Result<(), String> {
+    let percent = text.parse().ok().filter(|percent| *percent <= 100);
+    let wrong = || format!("`{text}` is not a whole number from 0 to 100");
+    own.writes = percent.ok_or_else(wrong)?;
+    Ok(())
+}

@@ -1,0 +1,132 @@
+//! One unit a parameter: all that is the same for each of them, in every kind of work, is made from it.
+
+use assay_base::catalogue::About;
+
+use super::kind::{OwnParameter, Parameter};
+
+/// Sets a parameter from a level's text; else says in one line what to write instead.
+type Set<K> = fn(&mut K, &str) -> Result<(), String>;
+
+/// What is said of a parameter that may be a factor beside what is said of its key.
+pub(super) struct Factor<K> {
+    text: &'static str,
+    example: &'static str,
+    is_work: bool,
+    set: Set<K>,
+}
+
+/// A factor that says what is asked for.
+pub(super) const fn work<K>(text: &'static str, example: &'static str, set: Set<K>) -> Factor<K> {
+    Factor { text, example, is_work: true, set }
+}
+
+/// A factor that is a choice for the same work.
+pub(super) const fn choice<K>(text: &'static str, example: &'static str, set: Set<K>) -> Factor<K> {
+    Factor { text, example, is_work: false, set }
+}
+
+impl<K> Factor<K> {
+    /// With the name and the words of its key.
+    pub(super) const fn of(self, name: &'static str, summary: &'static str) -> OwnParameter<K> {
+        let Self { text, example, is_work, set } = self;
+        let about = About { name, summary, text };
+        OwnParameter { about: Parameter { about, example, is_work }, set }
+    }
+}
+
+/// A value of a closed set, by the name that study files use.
+pub(super) fn word<T: serde::de::DeserializeOwned>(text: &str, choices: &str) -> Result<T, String> {
+    let value = match text {
+        "true" => serde_json::Value::Bool(true),
+        "false" => serde_json::Value::Bool(false),
+        other => serde_json::Value::String(other.to_owned()),
+    };
+    serde_json::from_value(value).map_err(|_| format!("`{text}` is not known: say {choices}"))
+}
+
+/// A whole number from 1 on.
+pub(super) fn whole(text: &str, most: u32) -> Result<u32, String> {
+    text.parse()
+        .ok()
+        .filter(|number| (1..=most).contains(number))
+        .ok_or_else(|| format!("`{text}` is not a whole number from 1 to {most}"))
+}
+
+/// Declares what a study asks of a kind of work: `name: type = a value of it to try levels on => { ... }`,
+/// with its attributes as a field of `Asked`. In braces, in this order:
+///
+/// - `key`: its name in study files, the one that serde reads.
+/// - `words`, `form`, `need` where it is not left to the user, `example`: its key.
+/// - `factor`: that it may be a factor, as [`work`] or [`choice`].
+///
+/// What no key says follows as `beside { ... }`. Made of it are `Asked`, `KEYS` and `FACTORS`.
+macro_rules! asked {
+    (
+        $(#[$of:meta])*
+        pub struct Asked {
+            $(
+                $(#[$attribute:meta])*
+                $name:ident: $type:ty = $some:expr => {
+                    key: $key:expr,
+                    words: $words:expr,
+                    form: $form:expr,
+                    $(need: $need:expr,)?
+                    example: $example:expr,
+                    $(factor: $factor:expr,)?
+                }
+            )+
+        }
+        $(beside {
+            $(
+                $(#[$more:meta])*
+                $beside:ident: $beside_type:ty = $beside_some:expr,
+            )+
+        })?
+    ) => {
+        $(#[$of])*
+        pub struct Asked {
+            $($(#[$attribute])* pub $name: $type,)+
+            $($($(#[$more])* pub $beside: $beside_type,)+)?
+        }
+
+        impl Asked {
+            /// Some of it, to try levels on.
+            pub(super) fn some() -> Self {
+                Self { $($name: $some,)+ $($($beside: $beside_some,)+)? }
+            }
+        }
+
+        /// Its keys.
+        pub(super) const KEYS: &[Field] = &[$(Field {
+            $(need: $need,)?
+            ..field($key, $form, $words, $example)
+        },)+];
+
+        /// Those of a study's factors that are parameters of it.
+        pub(super) const FACTORS: &[OwnParameter<Asked>] =
+            &[$($(Factor::<Asked>::of($factor, $key, $words),)?)+];
+    };
+}
+
+pub(super) use asked;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_is_one_of_its_set_and_says_what_to_write_otherwise() {
+        assert_eq!([word("true", ""), word("false", "")], [Ok(true), Ok(false)]);
+        let told = word::<bool>("maybe", "true or false").unwrap_err();
+        assert_eq!(told, "`maybe` is not known: say true or false");
+        assert_eq!(word("text", ""), Ok("text".to_owned()));
+    }
+
+    #[test]
+    fn a_whole_number_has_its_limits() {
+        assert_eq!([whole("1", 64), whole("64", 64)], [Ok(1), Ok(64)]);
+        for wrong in ["0", "65", "-1", "1.5", "many", ""] {
+            assert!(whole(wrong, 64).unwrap_err().ends_with("from 1 to 64"), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,26 @@
+//! What a kind of work keeps in its folder for tests of other crates, each as JSON: `rare.json` has work that no
+//! study is shipped with, and `told.json` what findings have of its own.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use crate::Done;
+
+const FOLDERS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../assay-kinds/src/work");
+
+/// The texts of a file by the kinds that have one.
+///
+/// # Errors
+/// The folders cannot be read.
+pub fn kept(file: &str) -> Done<BTreeMap<String, String>> {
+    let told = |error: std::io::Error| format!("{FOLDERS}: {error}");
+    let mut found = BTreeMap::new();
+    for folder in fs::read_dir(FOLDERS).map_err(told)? {
+        let folder = folder.map_err(told)?;
+        if let Ok(text) = fs::read_to_string(folder.path().join(file)) {
+            let kind = folder.file_name().to_string_lossy().into_owned();
+            found.insert(kind, text.trim_end().to_owned());
+        }
+    }
+    Ok(found)
+}

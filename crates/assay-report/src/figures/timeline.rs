@@ -1,0 +1,136 @@
+//! Seconds of trials that go through phases, a line for each setting, as a kind of work says it.
+
+use std::collections::BTreeMap;
+
+use super::parts::{with_marks, with_ramp};
+use super::words::{Names, Subject, joined, notable, point, primary, short, subjects};
+use super::{Draws, at_most};
+use crate::evidence::{Evidence, RanTrial};
+use crate::figure::{Axis, Figure, Marks, Point, Scale, Series, Span, SpanKind, Unit, id_of};
+use assay_base::catalogue::About;
+use assay_base::exhibit::{DrawnAmount, TimelineFigure};
+use assay_kinds::work::KINDS;
+use assay_kinds::work::tell::OwnFigure;
+use assay_study::findings::Findings;
+use assay_study::results::series::SeriesRow;
+
+const MOST_ARMS: usize = 5;
+const MOST_FIGURES: usize = 4;
+/// Seconds between two phases, where nothing is counted.
+const BETWEEN: f64 = 1.0;
+
+impl Draws for OwnFigure {
+    fn about(&self) -> About {
+        self.about
+    }
+
+    fn draw(&self, evidence: &Evidence) -> Vec<Figure> {
+        let findings = &evidence.findings;
+        let names = Names::of(findings);
+        let own =
+            subjects(findings).into_iter().filter(|subject| is_of(self, findings, subject.name));
+        let all = own.flat_map(|subject| {
+            let trials = trials(evidence, subject);
+            let drawn = self.timeline.figures.iter();
+            drawn.map(|lines| figure(self, lines, &names, subject, &trials)).collect::<Vec<_>>()
+        });
+        at_most(all.flatten().collect(), MOST_FIGURES, "figure")
+    }
+}
+
+/// Whether a workload is of the kind that has a figure.
+fn is_of(figure: &OwnFigure, findings: &Findings, workload: &str) -> bool {
+    findings.cells.iter().any(|cell| cell.workload == workload && cell.metric == figure.known_by)
+}
+
+/// Whether the seconds of a workload are of phases, and not of operations.
+pub(super) fn has_phases(findings: &Findings, workload: &str) -> bool {
+    let mut figures = KINDS.iter().filter_map(|kind| kind.shown?.figure);
+    figures.any(|figure| is_of(figure, findings, workload))
+}
+
+/// The first whole trial of each arm that is drawn.
+fn trials<'e>(evidence: &'e Evidence, subject: Subject<'_>) -> Vec<&'e RanTrial> {
+    let mut arms = notable(&evidence.findings, subject, MOST_ARMS - 2);
+    // Beside the best and the worst the last ones: of rates that rise these show where it turns.
+    let own = primary(&evidence.findings, subject);
+    for cell in own.iter().rev().filter(|cell| !cell.control) {
+        if arms.len() < MOST_ARMS && !arms.contains(&cell.arm) {
+            arms.push(cell.arm.clone());
+        }
+    }
+    arms.sort_by_key(|arm| own.iter().position(|cell| cell.arm == *arm));
+    let first = arms.iter().filter_map(|arm| {
+        let cell = own.iter().find(|cell| cell.arm == *arm)?;
+        evidence.counting(cell).find(|trial| !trial.series.is_empty())
+    });
+    first.collect()
+}
+
+/// What a phase of a trial has in each of its seconds.
+fn seconds<'t>(trial: &'t RanTrial, phase: &str) -> Vec<Option<&'t SeriesRow>> {
+    let own = trial.series.iter().filter(|row| row.class == phase);
+    let rows: BTreeMap<u32, &SeriesRow> = own.map(|row| (row.second, row)).collect();
+    let first = rows.keys().next().copied().unwrap_or(0);
+    let last = rows.keys().last().copied().unwrap_or(0);
+    // The last second of a phase is never whole.
+    (first..last).map(|second| rows.get(&second).copied()).collect()
+}
+
+/// What of a second is drawn; none where there is nothing of it.
+fn value(amount: DrawnAmount, row: &SeriesRow) -> Option<f64> {
+    let value = match amount {
+        DrawnAmount::MeanLatency => row.latency_sum_ns as f64 / row.operations as f64,
+        DrawnAmount::Bits => 8.0 * row.bytes as f64,
+    };
+    Some(value).filter(|value| value.is_finite() && *value > 0.0)
+}
+
+fn figure(
+    of: &OwnFigure,
+    drawn: &TimelineFigure,
+    names: &Names,
+    subject: Subject<'_>,
+    trials: &[&RanTrial],
+) -> Option<Figure> {
+    let unit = Unit::metric(drawn.metric);
+    let (mut spans, mut lines) = (Vec::new(), vec![Vec::<Point>::new(); trials.len()]);
+    let mut begin = 0.0;
+    for phase in drawn.phases {
+        let parts: Vec<_> = trials.iter().map(|trial| seconds(trial, phase.name)).collect();
+        let wide = parts.iter().map(Vec::len).max().unwrap_or(0);
+        if wide == 0 {
+            continue;
+        }
+        for ((line, part), trial) in lines.iter_mut().zip(&parts).zip(trials) {
+            for (at, row) in part.iter().enumerate() {
+                let Some(value) = row.and_then(|row| value(drawn.amount, row)) else { continue };
+                let arm = names.arm(&trial.arm);
+                let name = joined(&[&arm, phase.name, &format!("second {at}")]);
+                let told = point(begin + at as f64, &unit, &name, value, None);
+                line.push(Point { joined: at > 0 && !line.is_empty(), ..told });
+            }
+        }
+        let end = begin + wide as f64;
+        let (kind, label) = (SpanKind::Alternate, phase.name.to_owned());
+        let text = format!("phase {label}");
+        let whole = Span { from: begin, to: end, kind, text: text.clone(), label };
+        spans.extend(with_ramp(whole, &text, phase.ramp_s as f64));
+        begin = end + BETWEEN;
+    }
+    let names = trials.iter().map(|trial| names.arm(&trial.arm));
+    let series = with_marks(Series::each(names.zip(lines), Marks::Line))?;
+    let values = match drawn.amount {
+        DrawnAmount::MeanLatency => Axis::new(drawn.values, Scale::Log10, unit),
+        DrawnAmount::Bits => Axis::new(drawn.values, Scale::Linear, unit).from_zero(),
+    };
+    let along = Axis::new(of.timeline.along, Scale::Time, Unit::Seconds);
+    Some(Figure {
+        id: id_of(&[of.about.name, drawn.name, subject.name]),
+        title: format!("{}: {}", short(subject.name), drawn.title),
+        description: of.timeline.reading.to_owned(),
+        spans,
+        workload: Some(subject.name.to_owned()),
+        ..Figure::upright(along, values, series)
+    })
+}

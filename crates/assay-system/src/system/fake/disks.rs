@@ -1,0 +1,88 @@
+//! Block devices of the kernel's own: how they appear in sysfs and below /dev, and go again.
+
+use std::path::{Path, PathBuf};
+
+use super::State;
+use super::tree::Node;
+use crate::system::DeviceNumber;
+
+/// What a queue says that nobody set.
+const QUEUE: [(&str, &str); 8] = [
+    ("queue/scheduler", "[none] mq-deadline kyber bfq"),
+    ("queue/read_ahead_kb", "128"),
+    ("queue/nr_requests", "128"),
+    ("queue/write_cache", "write back"),
+    ("queue/wbt_lat_usec", "75000"),
+    ("queue/nomerges", "0"),
+    ("queue/max_sectors_kb", "1280"),
+    ("queue/rotational", "0"),
+];
+
+/// The same as files of a device.
+pub(super) fn queue() -> impl Iterator<Item = (&'static str, String)> {
+    QUEUE.into_iter().map(|(path, text)| (path, text.to_owned()))
+}
+
+/// Where sysfs has such a device.
+pub(super) fn place_of(name: &str) -> PathBuf {
+    PathBuf::from(format!("/sys/devices/virtual/block/{name}"))
+}
+
+/// The links to it.
+fn links_to(name: &str, number: DeviceNumber) -> [PathBuf; 3] {
+    [
+        format!("/sys/block/{name}"),
+        format!("/sys/class/block/{name}"),
+        format!("/sys/dev/block/{number}"),
+    ]
+    .map(PathBuf::from)
+}
+
+impl State {
+    /// Writes files of one line below a place.
+    pub(super) fn put_texts<'t>(
+        &mut self,
+        place: &Path,
+        texts: impl IntoIterator<Item = (&'t str, String)>,
+    ) {
+        for (path, text) in texts {
+            self.tree.put(&place.join(path), Node::File(vec![format!("{text}\n").into_bytes()]));
+        }
+    }
+
+    /// Shows a device that was not there before, with what its files say and the file that it is opened by.
+    pub(super) fn show_device<'t>(
+        &mut self,
+        (name, number): (&str, DeviceNumber),
+        file: &Path,
+        texts: impl IntoIterator<Item = (&'t str, String)>,
+    ) {
+        let place = place_of(name);
+        self.sequence += 1;
+        self.put_texts(&place, texts);
+        self.put_texts(&place, [("diskseq", self.sequence.to_string())]);
+        for directory in ["holders", "slaves"] {
+            self.tree.put(&place.join(directory), Node::Directory);
+        }
+        for link in links_to(name, number) {
+            self.tree.put(&link, Node::Link(place.clone()));
+        }
+        self.tree.put(file, Node::Block(number));
+    }
+
+    /// Takes a device or a partition away, with what was written to it.
+    pub(super) fn hide_device(
+        &mut self,
+        (name, number): (&str, DeviceNumber),
+        file: &Path,
+        place: &Path,
+    ) {
+        for path in links_to(name, number) {
+            self.tree.remove(&path);
+        }
+        self.tree.remove(place);
+        self.tree.remove(file);
+        self.contents.remove(&number);
+        self.made.remove(&number);
+    }
+}

@@ -1,0 +1,56 @@
+//! Where the token lies that both ends of a link know.
+
+use std::path::Path;
+
+use super::Token;
+use super::protocol::{TOKEN_FILE_VARIABLE, TOKEN_VARIABLE};
+use crate::system::{Locking, System};
+
+/// The token that the environment holds, or the file that it names.
+///
+/// # Errors
+/// Where to put it.
+pub fn of_environment(system: &dyn System) -> Result<Token, String> {
+    if let Some(text) = system.variable(TOKEN_VARIABLE) {
+        return Token::of(&text).map_err(|why| format!("{TOKEN_VARIABLE}: {why}"));
+    }
+    let Some(file) = system.variable(TOKEN_FILE_VARIABLE) else {
+        return Err(format!(
+            "the peer wants a token that both ends know: put it into {TOKEN_VARIABLE}, or name a file with it \
+             in {TOKEN_FILE_VARIABLE}"
+        ));
+    };
+    in_file(system, Path::new(&file))
+}
+
+/// The token in a file that nobody else may read.
+///
+/// # Errors
+/// Why there is none.
+pub fn in_file(system: &dyn System, file: &Path) -> Result<Token, String> {
+    let path = file.display();
+    let locked = system
+        .lock_file(file, Locking::Secret)
+        .map_err(|_| format!("{path} cannot be read, or others may read it: chmod 600 {path}"))?;
+    let text = system.read_own(&locked).map_err(|error| format!("{path}: {error}"))?;
+    Token::of(&text).map_err(|why| format!("{path}: {why}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::system::Fake;
+
+    #[test]
+    fn a_token_is_where_the_environment_says() {
+        let fake = Fake::new();
+        let told = of_environment(&fake).unwrap_err();
+        assert!(told.contains(TOKEN_VARIABLE) && told.contains(TOKEN_FILE_VARIABLE), "{told}");
+        fake.set_variable(TOKEN_VARIABLE, "short");
+        assert!(of_environment(&fake).unwrap_err().starts_with("ASSAY_PEER_TOKEN: the token is"));
+        fake.set_variable(TOKEN_VARIABLE, "long enough to be one");
+        assert_eq!(of_environment(&fake), Token::of("long enough to be one"));
+        let nowhere = in_file(&fake, Path::new("/nowhere")).unwrap_err();
+        assert!(nowhere.starts_with("/nowhere cannot be read"), "{nowhere}");
+    }
+}

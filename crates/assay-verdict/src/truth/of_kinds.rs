@@ -1,0 +1,93 @@
+//! Rules about what one kind of work alone counts: each says itself what it looks at and what speaks against
+//! its numbers.
+
+use assay_base::catalogue::About;
+use assay_base::quantity::metric::Nature;
+use assay_kinds::work::tell::OwnRule;
+use assay_kinds::work::{Judged, Measured};
+
+use super::evidence::in_trials;
+use super::{Case, Remark, TruthRule};
+
+impl TruthRule for OwnRule {
+    fn about(&self) -> &About {
+        &self.about
+    }
+
+    fn looks_at(&self) -> Judged {
+        self.looks_at
+    }
+
+    fn changes(&self) -> &'static [Nature] {
+        self.changes
+    }
+
+    fn judge(&self, case: &Case<'_>) -> Option<Remark> {
+        let measured = case.trials.iter().filter_map(|trial| trial.measured.as_ref());
+        let measured: Vec<&Measured> = measured.collect();
+        let doubt = (self.doubt)(&case.workload.work, &measured)?;
+        let trials = in_trials(doubt.trials, case);
+        Some(Remark::suspect(format!("{}{trials}: {}", doubt.what, doubt.why)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_kinds::work::files::{Asked, Detail, FileAct, Phase};
+    use assay_kinds::work::{KINDS, Kind as _};
+
+    use super::super::RULES;
+    use super::super::testing::Bench;
+    use super::*;
+
+    /// What is said of three trials, of which each left so many of 10,000 files uncreated.
+    fn left(each: [u64; 3]) -> Option<Remark> {
+        let mut bench = Bench::command();
+        bench.workload.work = Asked::sample().planned().into();
+        for (trial, left) in bench.trials.iter_mut().zip(each) {
+            let phase = Phase {
+                act: FileAct::Create,
+                operations: 10_000 - left,
+                bytes: 0,
+                elapsed_ns: 1,
+                sync_ns: 0,
+                left,
+            };
+            let detail = Detail { phases: vec![phase], emptied_bytes: None };
+            trial.measured.as_mut()?.detail = detail.into();
+        }
+        let rule = RULES.iter().find(|rule| rule.about().name == "tree-cut")?;
+        bench.judge(*rule)
+    }
+
+    #[test]
+    fn what_a_kind_doubts_is_told_with_the_trials_that_it_is_of() {
+        assert_eq!(
+            left([0, 9_000, 2_000]).unwrap(),
+            Remark::suspect(
+                "the time for creating was over after 1,000 of 10,000 files, in 2 of 3 trials: give it more \
+                 time, or fewer files"
+            )
+        );
+        let all = left([9_000, 9_000, 9_000]).unwrap().text;
+        assert!(all.contains("of 10,000 files: give it more time"), "{all}");
+    }
+
+    #[test]
+    fn silent_where_nothing_is_doubted_and_of_work_of_another_kind() {
+        assert_eq!(left([0, 0, 0]), None);
+        for rule in KINDS.iter().flat_map(|kind| kind.rules) {
+            assert_eq!(Bench::command().judge(rule), None, "{}", rule.about.name);
+        }
+    }
+
+    #[test]
+    fn every_rule_of_a_kind_is_among_all_rules_in_its_place() {
+        let names: Vec<&str> = RULES.iter().map(|rule| rule.about().name).collect();
+        let own: Vec<&str> =
+            KINDS.iter().flat_map(|kind| kind.rules).map(|rule| rule.about.name).collect();
+        let first = names.iter().position(|name| *name == "too-small").unwrap() + 1;
+        assert_eq!(names[first..first + own.len()], own);
+        assert_eq!(names[first + own.len()], "throttled");
+    }
+}

@@ -1,0 +1,260 @@
+//! Options of `check` that run the shipped study of a kind of work in the place of that of speed. Which there
+//! are, the kinds say.
+
+use std::cmp::Reverse;
+
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
+
+use super::{running, studies};
+use assay_base::failure::{Failure, Outcome};
+use assay_kinds::work::check_option::{self, CheckOption, Example, Gate, Values, by_option};
+use assay_kinds::work::{Entry, Facts};
+use assay_study::findings::OfKinds;
+use assay_study::study::{Order, Study, presets};
+
+/// Options that say how speed is measured: they go with none of these.
+const OF_SPEED: [&str; 2] = ["quick", "mix"];
+
+/// Columns of a line in the examples of the help, and of the margin before it.
+const LINE_COLUMNS: usize = 35;
+const MARGIN: &str = "  ";
+
+const FIRST: &[Example] = &[
+    Example { line: "assay check", does: "this directory" },
+    Example { line: "assay check --quick /media/card", does: "a card, in about 15 s" },
+    Example {
+        line: "assay check /mnt/a /mnt/b",
+        does: "two places, compared: which for a database? the line sync-write",
+    },
+    Example { line: "assay check --mix 70/30", does: "with a row of mixed reads and writes" },
+    Example { line: "assay check /dev/sdX", does: "a drive, only read (as root)" },
+    Example {
+        line: "assay check /dev/sdX --destroy ID",
+        does: "a drive, overwritten; ID from: assay plan check /dev/sdX",
+    },
+];
+const LAST: Example = Example { line: "assay check --json | jq .cells", does: "for scripts" };
+
+/// The examples at the end of the help: those of the kinds before the last one.
+pub(super) fn examples() -> String {
+    let of_kinds = by_option().flat_map(|(_, option)| option.examples);
+    let all = FIRST.iter().chain(of_kinds).chain([&LAST]);
+    std::iter::once("Examples:".to_owned()).chain(all.map(shown)).collect::<Vec<_>>().join("\n")
+}
+
+/// What a longer line does stands below it.
+fn shown(Example { line, does }: &Example) -> String {
+    if line.len() < LINE_COLUMNS {
+        return format!("{MARGIN}{line:LINE_COLUMNS$}{does}");
+    }
+    format!("{MARGIN}{line}\n{MARGIN}{:LINE_COLUMNS$}{does}", "")
+}
+
+/// The options that are given, in the order of the kinds.
+#[derive(Debug)]
+pub(super) struct KindOptions(Vec<Given>);
+
+/// One of them.
+#[derive(Debug)]
+struct Given {
+    kind: &'static Entry,
+    option: &'static CheckOption,
+    /// Its value, where it has values.
+    value: Option<String>,
+}
+
+impl Args for KindOptions {
+    fn augment_args(command: Command) -> Command {
+        by_option().fold(command, |command, (kind, option)| command.arg(arg(kind, option)))
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+fn arg(kind: &Entry, option: &CheckOption) -> Arg {
+    let name = kind.about.name;
+    let arg = Arg::new(name).long(name).help(option.help).conflicts_with_all(OF_SPEED);
+    match &option.values {
+        None => arg.action(ArgAction::SetTrue),
+        Some(values) => arg
+            .action(ArgAction::Set)
+            .value_name(values.names)
+            .num_args(0..=1)
+            .require_equals(true)
+            .default_missing_value(values.usual()),
+    }
+}
+
+impl FromArgMatches for KindOptions {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        Ok(Self(by_option().filter_map(|(kind, option)| given(kind, option, matches)).collect()))
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+/// An option as it is given; none where it is not.
+fn given(
+    kind: &'static Entry,
+    option: &'static CheckOption,
+    matches: &ArgMatches,
+) -> Option<Given> {
+    let name = kind.about.name;
+    let value = match option.values {
+        None if matches.get_flag(name) => None,
+        None => return None,
+        Some(_) => Some(matches.get_one::<String>(name)?.clone()),
+    };
+    Some(Given { kind, option, value })
+}
+
+impl KindOptions {
+    /// Whether what is asked takes all of a place.
+    pub(super) fn takes_all(&self) -> bool {
+        self.0.iter().any(|own| check_option::takes_all(own.kind))
+    }
+
+    /// The shipped study: that of speed, that of an option, or those of several in one, one after the other.
+    pub(super) fn study(&self) -> Outcome<Study> {
+        let Some((first, others)) = self.0.split_first() else { return presets::check() };
+        let mut study = first.study()?;
+        for other in others {
+            let at = if other.option.goes_first { 0 } else { study.workload.len() };
+            study.workload.splice(at..at, other.study()?.workload);
+            study.order = Order::Sequential;
+        }
+        Ok(study)
+    }
+}
+
+impl Given {
+    /// The study that it runs, with what its value says.
+    fn study(&self) -> Outcome<Study> {
+        let name = self.kind.about.name;
+        let mut study = studies::preset(name)?;
+        if let (Some(values), Some(value)) = (&self.option.values, &self.value) {
+            set(values, value, &mut study)
+                .map_err(|hint| Failure::mistake(format!("--{name}={value}: say {hint}")))?;
+        }
+        Ok(study)
+    }
+}
+
+/// Makes a study what a value says; else tells which values there are.
+fn set(values: &Values, value: &str, study: &mut Study) -> Result<(), String> {
+    if !values.all().any(|known| known == value) {
+        return Err(values.all().collect::<Vec<_>>().join(" or "));
+    }
+    study.workload.iter_mut().for_each(|own| (values.set)(&mut own.work, value));
+    Ok(())
+}
+
+/// What of that which was found is a reason not to end well, the gravest alone. `only` is the place where just
+/// one was named.
+pub(super) fn gate(told: &OfKinds, only: &str) -> Option<Failure> {
+    let named = |facts: &Facts| {
+        let several = facts.subject().arm.get("target").cloned();
+        several.unwrap_or_else(|| only.to_owned())
+    };
+    let failure = |gate: &Gate| {
+        let met = told.all().filter(|facts| (gate.is_met)(facts));
+        let mut names: Vec<String> = met.map(named).collect();
+        names.dedup();
+        (!names.is_empty()).then(|| (gate.failure)(&names.join(", ")))
+    };
+    let gates = by_option().flat_map(|(_, option)| option.gates);
+    gates.filter_map(failure).min_by_key(|failure| Reverse(running::gravity(failure.kind)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(words: &[&str]) -> KindOptions {
+        let others = OF_SPEED.map(|name| Arg::new(name).long(name).action(ArgAction::SetTrue));
+        let command = KindOptions::augment_args(Command::new("check").args(others));
+        let line = std::iter::once("check").chain(words.iter().copied());
+        let matches = command.try_get_matches_from(line).unwrap();
+        KindOptions::from_arg_matches(&matches).unwrap()
+    }
+
+    fn kinds(study: &Study) -> Vec<&'static str> {
+        study.workload.iter().map(|own| own.work.kind().about.name).collect()
+    }
+
+    #[test]
+    fn each_option_runs_the_study_of_its_kind_and_without_one_it_is_that_of_speed() {
+        assert_eq!(asked(&[]).study().unwrap(), presets::check().unwrap());
+        assert!(!asked(&[]).takes_all());
+        for (kind, option) in by_option() {
+            let name = kind.about.name;
+            let alone = asked(&[&format!("--{name}")]);
+            let study = alone.study().unwrap();
+            assert_eq!(
+                study,
+                presets::find(name).unwrap().unwrap(),
+                "the usual value changes nothing"
+            );
+            assert_eq!(alone.takes_all(), study.needs_whole(), "{name}");
+            for value in option.values.iter().flat_map(Values::all) {
+                let study = asked(&[&format!("--{name}={value}")]).study().unwrap();
+                let mut work = (kind.sample)();
+                (option.values.as_ref().unwrap().set)(&mut work, value);
+                assert!(study.workload.iter().all(|own| own.work == work), "{name}={value}");
+            }
+        }
+    }
+
+    #[test]
+    fn several_options_make_one_study_in_which_that_comes_first_which_has_to() {
+        let names: Vec<String> =
+            by_option().map(|(kind, _)| format!("--{}", kind.about.name)).collect();
+        if names.len() < 2 {
+            return;
+        }
+        let study = asked(&names.iter().map(String::as_str).collect::<Vec<_>>()).study().unwrap();
+        assert_eq!(study.order, Order::Sequential);
+        let goes_first = |name: &&str| {
+            by_option().any(|(kind, option)| kind.about.name == *name && option.goes_first)
+        };
+        let kinds = kinds(&study);
+        assert!(by_option().all(|(kind, _)| kinds.contains(&kind.about.name)), "{kinds:?}");
+        assert!(kinds.iter().is_sorted_by_key(|name| Reverse(goes_first(name))), "{kinds:?}");
+    }
+
+    #[test]
+    fn a_value_that_is_none_is_a_mistake_that_names_those_there_are() {
+        for (kind, option) in by_option() {
+            let Some(values) = &option.values else { continue };
+            let name = kind.about.name;
+            let failure = asked(&[&format!("--{name}=slow")]).study().unwrap_err();
+            assert!(failure.message.starts_with(&format!("--{name}=slow: say ")), "{failure}");
+            assert!(values.all().all(|value| failure.message.contains(value)), "{failure}");
+        }
+    }
+
+    #[test]
+    fn silent_where_no_kind_tells_anything() {
+        assert_eq!(gate(&OfKinds::default(), "/media/card"), None);
+    }
+
+    #[test]
+    fn examples_stand_in_two_columns_and_the_last_is_for_scripts() {
+        let text = examples();
+        assert!(
+            text.starts_with("Examples:\n  assay check                        this directory\n")
+        );
+        assert!(text.ends_with("for scripts"));
+        for line in text.lines().skip(1) {
+            assert!(line.starts_with(MARGIN) && !line.ends_with(' '), "{line:?}");
+        }
+        for (_, option) in by_option() {
+            assert!(option.examples.iter().all(|one| text.contains(&shown(one))));
+        }
+    }
+}
