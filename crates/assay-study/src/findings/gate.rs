@@ -189,8 +189,9 @@ pub fn percent(share: f64) -> String {
     if !(1.0..9.95).contains(&percent) {
         return show::percent(percent);
     }
-    let tenths = format!("{percent:.1}");
-    format!("{} %", tenths.strip_suffix(".0").unwrap_or(&tenths))
+    let tenths = (10.0 * percent).round();
+    let digits = usize::from(tenths % 10.0 != 0.0);
+    format!("{:.digits$} %", tenths / 10.0)
 }
 
 #[cfg(test)]

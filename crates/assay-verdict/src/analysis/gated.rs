@@ -21,13 +21,10 @@ use assay_study::results::plan::Arm;
 
 use super::days::POWER;
 use super::gate::{self, Allowed, Green, NO_INTERVAL, blinded};
-use super::verdicts::{error_of_family, words};
+use super::verdicts::error_of_family;
 
 /// A workload under an arm.
 pub(super) type Planned = (String, Arm);
-
-/// What sentences about verdicts begin with that a gate makes none of.
-const NO_VERDICT: &str = "no verdict: ";
 
 /// Says in the findings how the gate of their study ended, before everything else. `planned` are the rows that
 /// there should be; an `unfinished` study has no answer yet.
@@ -118,12 +115,13 @@ impl Judge<'_> {
         if self.unfinished {
             return Some("trials are still to come".to_owned());
         }
-        let plain = |text: &str| text.trim_start_matches(NO_VERDICT).to_owned();
         if self.found.environment.is_emulated() && is_of_speed(&one.metric) {
-            return Some(plain(words::NO_VERDICT_EMULATED));
+            return Some(
+                "times and rates of an emulated machine say nothing of hardware".to_owned(),
+            );
         }
-        if let Some(why) = words::no_verdict(self.design.order) {
-            return Some(plain(why));
+        if !self.design.order.tells_arms_from_time() {
+            return Some("the order of the trials cannot tell settings from time".to_owned());
         }
         let blind = |(cell, whose): (&Cell, String)| blinded(cell, &whose);
         if let Some(why) = self.sides(one).find_map(blind) {

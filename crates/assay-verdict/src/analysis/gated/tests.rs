@@ -129,9 +129,7 @@ fn numbers_that_do_not_count_make_no_statement() {
 fn what_leaves_no_verdict_leaves_no_gate() {
     let mut study = lost();
     study.measured.design.order = Order::Sequential;
-    assert!(
-        silence(&gated(study, asked(0.02))).starts_with("the settings ran one after the other")
-    );
+    assert!(silence(&gated(study, asked(0.02))).contains("cannot tell settings from time"));
     let mut study = lost();
     study.emulated = true;
     assert!(silence(&gated(study, asked(0.02))).contains("emulated"));

@@ -22,7 +22,7 @@ use assay_study::results::design::{Design, LeadIn, Order, Stopping};
 use assay_study::results::plan::{Arm, arm_in_words, level_words};
 
 /// Why a study gets no verdict: a drift and a difference of its arms cannot be told apart.
-pub(in crate::analysis) fn no_verdict(order: Order) -> Option<&'static str> {
+pub(super) fn no_verdict(order: Order) -> Option<&'static str> {
     match order {
         Order::Sequential => Some(
             "no verdict: the settings ran one after the other, so drift and difference cannot be told \
