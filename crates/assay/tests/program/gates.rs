@@ -90,6 +90,12 @@ fn the_answer_is_said_first_and_again() {
     let words = ["run", &file, DRIVE, "--set", "depth=4,8", "--gate", "20%", "--markdown"];
     let comment = home.text(&words);
     assert!(comment.contains("\n- The gate of 20 % passed"), "{comment}");
+    let plan = ["plan", &file, DRIVE, "--gate", "20%", "--until", "gate"];
+    let plan = home.text(&plan).split_whitespace().collect::<Vec<_>>().join(" ");
+    let told =
+        "gate exit code 1 where a setting is surely worse than the baseline by more than 20 %";
+    assert!(plan.contains(&format!("{told}; it ends as soon as that is decided")), "{plan}");
+    assert!(!home.text(&["plan", &file, DRIVE]).contains("gate"));
     // Nothing is said of a gate where there is none.
     let none = home.json(&["run", &file, DRIVE, "--json"]);
     assert!(none.get("gate").is_none() && !none["summary"].to_string().contains("gate"));
