@@ -1,5 +1,6 @@
-//! S14: a gate inside of a study (R13c): how often it fails where nothing is lost, where just what is allowed is
-//! lost, and where twice that is; and how soon a study ends that goes on until its gate is decided.
+//! S14: a gate inside of a study (R13c): how often it fails where nothing is lost, where just what is
+//! allowed is lost, and where twice that is; and how soon a study ends that goes on until its gate is
+//! decided.
 
 use assay_lab::Done;
 use assay_study::findings::Findings;

@@ -1,4 +1,5 @@
-//! What a gate says: of settings against the baseline of their study, or of a later side against an earlier one.
+//! What a gate says: of settings against the baseline of their study, or of a later side against an earlier
+//! one.
 
 use assay_base::quantity::units::show;
 use assay_kinds::work::metrics::noun;
@@ -141,8 +142,8 @@ impl GateAnswer {
         Self { allowed, sees, metric, replicates, allow_missing, ended, text, rows }.told()
     }
 
-    /// The same inside of a study: the metric, where it was named, and the replicates of one that goes on until
-    /// its gate is decided.
+    /// The same inside of a study: the metric, where it was named, and the replicates of one that goes on
+    /// until its gate is decided.
     #[must_use]
     pub fn of_study(self, metric: Option<String>, replicates: Option<u32>) -> Self {
         Self { metric, replicates, ..self }.told()

@@ -71,7 +71,8 @@ impl Design {
 pub struct Gate {
     /// A loss up to this share is allowed.
     pub allowed: f64,
-    /// A row that would not have found a loss of this share makes no statement; none leaves it to what is usual.
+    /// A row that would not have found a loss of this share makes no statement; none leaves it to what is
+    /// usual.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sees: Option<f64>,
     /// The metric that is judged, where it is not the one that verdicts are about.

@@ -119,7 +119,8 @@ pub struct Study {
     /// When it ends; by default after its replicates.
     #[serde(default, skip_serializing_if = "Stop::is_default")]
     pub stop: Stop,
-    /// How much worse than the baseline an arm may be: beyond that the study ends with an exit code of its own.
+    /// How much worse than the baseline an arm may be: beyond that the study ends with an exit code of its
+    /// own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gate: Option<Gate>,
     /// What arms are compared with; by default the first level of each factor. Where it names some

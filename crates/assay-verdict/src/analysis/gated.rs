@@ -3,8 +3,8 @@
 //!
 //! The rows are every workload under every arm but the baseline, on one metric, and share the error. A study
 //! of fixed length, and one with declared looks, has the one-sided t bound; one that is looked at after every
-//! replicate has R8's confidence sequence, whose two sides hold at every stop: where it goes on until the gate
-//! is decided, a row passes by its upper end alone.
+//! replicate has R8's confidence sequence, whose two sides hold at every stop: where it goes on until the
+//! gate is decided, a row passes by its upper end alone.
 
 use std::collections::BTreeSet;
 
@@ -26,8 +26,8 @@ use super::verdicts::error_of_family;
 /// A workload under an arm.
 pub(super) type Planned = (String, Arm);
 
-/// Says in the findings how the gate of their study ended, before everything else. `planned` are the rows that
-/// there should be; an `unfinished` study has no answer yet.
+/// Says in the findings how the gate of their study ended, before everything else. `planned` are the rows
+/// that there should be; an `unfinished` study has no answer yet.
 pub(super) fn tell(
     found: &mut Findings,
     design: &Design,

@@ -14,8 +14,8 @@ use assay_study::study::{self, Study};
 pub struct Gating {
     /// Exit code 1 where a row is surely worse by more than this
     ///
-    /// And 5 where none is, but a row makes no statement. Each setting of a study is judged against the baseline of
-    /// the same study; with --against the later result against the earlier one.
+    /// And 5 where none is, but a row makes no statement. Each setting of a study is judged against the
+    /// baseline of the same study; with --against the later result against the earlier one.
     #[arg(long, value_name = "SHARE")]
     pub gate: Option<String>,
     /// A row that would not have found a loss of this makes no statement (default: 30%, and as far

@@ -125,8 +125,8 @@ pub struct StudyArguments {
     harm: Option<String>,
     /// decided, or gate: end as soon as that is sure
     ///
-    /// After the first replicate with which every comparison has its verdict, or every setting is surely beyond the
-    /// gate or within it. Of boots: a unit, whose start is timed as well.
+    /// After the first replicate with which every comparison has its verdict, or every setting is surely
+    /// beyond the gate or within it. Of boots: a unit, whose start is timed as well.
     #[arg(long, value_name = "WHEN")]
     until: Option<String>,
     /// Baseline of comparisons, such as depth=1
