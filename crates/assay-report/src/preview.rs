@@ -345,7 +345,7 @@ pub fn render(preview: &Preview, order: Order, width: usize) -> String {
     for (names, text) in sights(&preview.foresight) {
         fact("detects", &format!("{}: {text}", names.join(", ")));
     }
-    for gate in &preview.gate {
+    if let Some(gate) = &preview.gate {
         fact("gate", gate);
     }
     for lack in &preview.lacks {

@@ -97,7 +97,7 @@ impl Against {
         store::find(system, Some(word)).map(drop)
     }
 
-    /// A failure with the code that the caller has for 5.
+    /// The code that the caller has for 5.
     pub fn blind(&self) -> Option<u8> {
         self.gating.exit_blind
     }

@@ -44,11 +44,6 @@ pub struct GateArguments {
 }
 
 impl GateArguments {
-    /// Whether the study has a gate by the line.
-    pub fn is_asked(&self) -> bool {
-        self.gating.gate.is_some()
-    }
-
     /// Gives the gate to the comparison with an earlier result: the study has none of its own then.
     ///
     /// # Errors
@@ -201,7 +196,7 @@ mod tests {
         assert_eq!(given.give_away().unwrap().gate.as_deref(), Some("5%"));
         let mut study = depth();
         given.put(&mut study).unwrap();
-        assert_eq!((study.gate, given.is_asked()), (None, false));
+        assert_eq!((study.gate, given), (None, GateArguments::default()));
         let told = line(&["--gate", "5%", "--gate-metric", "iops"]).unwrap().give_away();
         assert!(told.unwrap_err().message.contains("--against"));
     }
