@@ -67,7 +67,7 @@ pub fn draw(options: &Options) -> Done<bool> {
         pictures_of_figure(kind, figure, scratch.path(), &folder)?;
     }
     let missing: Vec<&str> =
-        FIGURES.iter().map(|one| one.about.name).filter(|name| !drawn.contains_key(name)).collect();
+        FIGURES.iter().map(|one| one.about().name).filter(|name| !drawn.contains_key(name)).collect();
     write_page(&folder, &drawn)?;
     println!("written to docs/figures: {} figures", drawn.len());
     if !missing.is_empty() {
@@ -105,8 +105,8 @@ fn figures<'k>(home: &Path, id: &str, kinds: &[&'k str]) -> Done<Vec<(&'k str, F
     let evidence =
         store::evidence_at(&system, &directory).map_err(|failure| failure.message.clone())?;
     let of = |kind: &&'k str| {
-        let drawer = FIGURES.iter().find(|one| one.about.name == *kind)?;
-        (drawer.draw)(&evidence).into_iter().next().map(|figure| (*kind, figure))
+        let drawer = FIGURES.iter().find(|one| one.about().name == *kind)?;
+        drawer.draw(&evidence).into_iter().next().map(|figure| (*kind, figure))
     };
     Ok(kinds.iter().filter_map(of).collect())
 }
@@ -169,7 +169,7 @@ fn write_page(folder: &Path, drawn: &BTreeMap<&str, Figure>) -> Done<()> {
     );
     page.push_str("A page (`assay report`):\n\n![A page, light](page-light.png)\n");
     page.push_str("![A page, dark](page-dark.png)\n");
-    for about in FIGURES.iter().map(|one| &one.about) {
+    for about in FIGURES.iter().map(|one| one.about()) {
         let Some(figure) = drawn.get(about.name) else { continue };
         // Writing to a String cannot fail.
         let _ = write!(

@@ -71,6 +71,8 @@ pub enum Form {
     },
     /// Percent, above 0 and below 100.
     Share,
+    /// Percent by which something is worse, of any size: a time may double.
+    Loss,
     /// A place on a device: percent of its size, or bytes with their unit.
     Start,
     /// Share of reads.

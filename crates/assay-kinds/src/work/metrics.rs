@@ -4,6 +4,10 @@ use assay_base::quantity::Metric;
 use assay_base::quantity::metric::{CLASS_METRICS, Nature, OTHERS, SHARED, Side};
 
 use super::KINDS;
+use super::kind::{Entry, Judged};
+
+/// Names of what a meter, or the processor's own counters, tell of all work.
+pub const ENERGY: [&str; 4] = ["energy_j", "energy_j_per_gib", "power_w", "energy_above_idle_j"];
 
 /// All metrics that a study can have: those of kinds of work first, each name once.
 pub fn all() -> impl Iterator<Item = &'static Metric> {
@@ -16,6 +20,14 @@ pub fn of_work() -> impl Iterator<Item = &'static Metric> {
         of_kinds().position(|known| known.name == metric.name) == Some(*at)
     };
     of_kinds().enumerate().filter(first).map(|(_, metric)| metric).chain(SHARED)
+}
+
+/// Metrics that trials of a kind of work may have: its own, energy, and what is told of bytes where it claims
+/// some.
+pub fn of_kind(kind: &'static Entry) -> impl Iterator<Item = &'static Metric> {
+    let claims_bytes = kind.judged.contains(&Judged::Bytes);
+    let shared = SHARED.iter().filter(move |one| claims_bytes || ENERGY.contains(&one.name));
+    kind.metrics.iter().copied().flatten().chain(shared)
 }
 
 /// Metrics of the kinds of work; two of them may have the same.

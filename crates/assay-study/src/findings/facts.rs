@@ -64,6 +64,7 @@ impl Findings {
             accesses: Vec::new(),
             boots: Vec::new(),
             of_kinds: OfKinds::default(),
+            gate: None,
             answers: Vec::new(),
             card: None,
             cards: Vec::new(),

@@ -100,7 +100,7 @@ fn of_form(form: &Form) -> Value {
         Form::Flag => json!({ "type": "boolean" }),
         Form::Size { .. } => text(SIZE),
         Form::Time { .. } => text(TIME),
-        Form::Share => text(SHARE),
+        Form::Share | Form::Loss => text(SHARE),
         Form::Start => json!({ "anyOf": [text(SIZE), text(SHARE)] }),
         Form::Mix => text(MIX),
         Form::Content => text(CONTENT),

@@ -2,6 +2,7 @@
 //! so that no more than its trials are in memory at once.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use assay_kinds::work::Facts;
 use assay_machine::probes::processors::ProcessorTicks;
@@ -20,8 +21,9 @@ use assay_study::results::record::Trial;
 use super::rows::{self, Row};
 use super::verdicts::words;
 use super::{
-    boots, borrowed, card, checks, classes, conversions, design, facts, harm, judged, kinds, lines,
-    memory, published, reserved, sentences, series, surfaces, surroundings, synchronised, watched,
+    boots, borrowed, card, checks, classes, conversions, design, facts, gated, harm, judged, kinds,
+    lines, memory, published, reserved, sentences, series, surfaces, surroundings, synchronised,
+    watched,
 };
 
 /// What is known of a study whose workloads are told one after the other.
@@ -116,6 +118,7 @@ impl<'a> Gathering<'a> {
         let others = plan.workloads.iter().filter(|own| own.work.is_others());
         let mut live: Vec<String> = others.map(|own| own.name.clone()).collect();
         live.dedup();
+        let for_gate = self.design.gate.is_some().then(|| self.design.clone());
         let measured = Measurements { design: self.design.into_owned(), series, unfinished, live };
         let mut surrounding = facts::environment(plan, environment);
         if let Some(place) = &mut surrounding.place {
@@ -181,8 +184,20 @@ impl<'a> Gathering<'a> {
             environment,
         });
         found.say(told);
+        if let Some(design) = for_gate {
+            gated::tell(&mut found, &design, &planned(plan, &rows), unfinished);
+        }
         found
     }
+}
+
+/// Every workload under every arm that was planned, or left out where others of the workload were not.
+fn planned(plan: &Plan, rows: &[Row<'_>]) -> BTreeSet<gated::Planned> {
+    let is_there = |name: &String| rows.iter().any(|row| row.workload.name == *name);
+    let left_out = planned_absences(plan).filter(|absent| is_there(&absent.workload));
+    let left_out = left_out.map(|absent| (absent.workload, absent.arm));
+    let own = rows.iter().filter(|row| !row.workload.control);
+    own.map(|row| (row.workload.name.clone(), row.arm.clone())).chain(left_out).collect()
 }
 
 /// Arms that could not keep the same number of operations in flight, though the study did not ask

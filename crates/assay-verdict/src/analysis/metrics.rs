@@ -3,6 +3,7 @@
 use assay_base::presence::Presence;
 use assay_base::quantity::metric::SHARED;
 use assay_base::quantity::units::show;
+use assay_kinds::work::metrics::ENERGY;
 use assay_kinds::work::{Judged, io};
 use assay_machine::probes::energy::Energy;
 use assay_machine::probes::is_not_recorded;
@@ -187,7 +188,7 @@ fn sync(metric: &str, record: &TrialRecord) -> Result<f64, String> {
 }
 
 fn is_energy(metric: &str) -> bool {
-    ["energy_j", "energy_j_per_gib", "power_w", "energy_above_idle_j"].contains(&metric)
+    ENERGY.contains(&metric)
 }
 
 /// Energy from right before the run until everything was on the device; only where all trials of

@@ -20,6 +20,7 @@ mod crowd;
 mod export;
 mod fio_jobs;
 mod front_door;
+mod gates;
 mod hostile;
 mod import;
 mod import_command;

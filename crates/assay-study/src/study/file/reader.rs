@@ -563,7 +563,7 @@ fn stand_in(field: &Field) -> Value {
         Form::Flag => json!(true),
         Form::Size { .. } => json!("4 KiB"),
         Form::Time { .. } => json!("10 s"),
-        Form::Share | Form::Start => json!("5 %"),
+        Form::Share | Form::Loss | Form::Start => json!("5 %"),
         Form::Mix => json!("read"),
         Form::Content => json!("random"),
         Form::Table(fields) => table_stand_in(fields),

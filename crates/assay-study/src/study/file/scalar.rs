@@ -42,6 +42,7 @@ pub fn read(field: &Field, value: &DeValue<'_>) -> Result<Value, Complaint> {
         Form::Size { least, most } => amount(field, value, &(*least..=*most)),
         Form::Time { least } => amount(field, value, &(*least..=Time(u64::MAX))),
         Form::Share => share(field, value),
+        Form::Loss => loss(field, value),
         Form::Word(choices) => word(field, &choices(), value),
         Form::Mix => text(field, value)?
             .parse::<Mix>()
@@ -231,18 +232,26 @@ where
 }
 
 fn share(field: &Field, value: &DeValue<'_>) -> Result<Value, Complaint> {
-    let name = field.name;
-    let text = with_unit(field, value)?;
-    let share: Percent = text
-        .parse()
-        .map_err(|error: UnitError| Complaint::plain(format!("{name}: {}", quoted(&error.0))))?;
+    let (share, text) = percent(field, value)?;
     if share.0 > 0.0 && share.0 < 100.0 {
         return Ok(json!(share));
     }
     Err(Complaint::new(
-        format!("{name} lies above 0 % and below 100 %, not at \"{text}\""),
+        format!("{} lies above 0 % and below 100 %, not at \"{text}\"", field.name),
         format!("write for example: {}", field.example),
     ))
+}
+
+fn loss(field: &Field, value: &DeValue<'_>) -> Result<Value, Complaint> {
+    percent(field, value).map(|(loss, _)| json!(loss))
+}
+
+fn percent<'v>(field: &Field, value: &'v DeValue<'_>) -> Result<(Percent, &'v str), Complaint> {
+    let text = with_unit(field, value)?;
+    let read = text.parse().map_err(|error: UnitError| {
+        Complaint::plain(format!("{}: {}", field.name, quoted(&error.0)))
+    });
+    read.map(|percent| (percent, text))
 }
 
 /// The text of an amount; a bare number gets its unit in the hint.
