@@ -13,7 +13,7 @@ use assay_base::failure::{Failure, Kind, Outcome};
 use assay_base::presence::Presence;
 use assay_study::results::bundle;
 use assay_study::study::{file, presets};
-use assay_system::system::execute::Ending;
+use assay_system::system::execute::{Ending, Heard};
 use assay_system::system::{Executed, Fake, Faulty, System};
 
 /// Commands that run trials on a target.
@@ -241,7 +241,7 @@ fn took(wall_ns: u64, code: i32) -> Executed {
         write_bytes: Presence::Present(0),
         complaint: String::new(),
         left_running: 0,
-        heard: String::new(),
+        heard: Heard::default(),
         memory_kills: Presence::absent("no limit"),
     }
 }

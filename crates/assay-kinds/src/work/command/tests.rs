@@ -4,12 +4,12 @@ use std::sync::atomic::AtomicBool;
 
 use assay_base::presence::Presence;
 use assay_load::Bystanders;
-use assay_system::system::execute::{Ending, PeakBy, PeakMemory};
+use assay_system::system::execute::{Ending, Heard, PeakBy, PeakMemory};
 use assay_system::system::{Executed, Fake, System};
 
 use super::*;
 use crate::work::measured::Ran;
-use crate::work::place::{Area, Medium};
+use crate::work::place::{Area, Medium, Programs};
 use crate::work::{Asks as _, Runs as _};
 
 const MS: u64 = 1_000_000;
@@ -26,7 +26,7 @@ fn took(wall_ns: u64) -> Executed {
         write_bytes: Presence::Present(512),
         complaint: String::new(),
         left_running: 0,
-        heard: String::new(),
+        heard: Heard::default(),
         memory_kills: Presence::absent("no limit"),
     }
 }
@@ -61,6 +61,7 @@ fn run_on<T>(fake: &Fake, time_ns: u64, stop: &AtomicBool, run: impl FnOnce(&Run
         lookout: None,
         keep: None,
         limits: None,
+        programs: Programs::NONE,
     })
 }
 
