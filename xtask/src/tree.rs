@@ -8,7 +8,8 @@ use crate::lab::Done;
 
 const MOST: usize = 200;
 /// About 30 is the budget; completions for shells, words of commands, archives of results
-/// (docs/decisions/2026-11-24-foreign.md) and regular expressions (2026-11-25-own-numbers.md) made it four more.
+/// (docs/decisions/2026-11-24-foreign.md) and regular expressions (2026-11-25-own-numbers.md there) made it
+/// four more.
 const MOST_DIRECT: usize = 34;
 const CRATES: [&str; 13] = [
     "assay",

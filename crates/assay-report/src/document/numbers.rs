@@ -23,7 +23,7 @@ pub(crate) fn under_heading(metric: &str, value: f64) -> String {
         "s" if metric == "bandwidth_bytes_per_s" || stem.ends_with("bytes_per") => {
             show::rate(value)
         }
-        "s" if network::is_rate(metric) => show::bit_rate(value),
+        "s" if network::is_rate(metric) || stem.ends_with("_bits_per") => show::bit_rate(value),
         "s" if !stem.ends_with("_per") => ns(1e9),
         "bytes" => show::bytes(value as u64),
         "share" => show::share(value),
@@ -168,6 +168,8 @@ mod tests {
             ("energy_j_per_gib", 12.0, "12 J/GiB"),
             ("peak_rss_bytes", 2048.0, "2 KiB"),
             ("requests_per_s", 1200.0, "1,200"),
+            ("told_bits_per_s", 4.77e6, "4.77 Mbit/s"),
+            ("told_tps", 896.967, "897"),
             ("amplification", 1.5, "1.5"),
         ];
         for (metric, amount, text) in told {
