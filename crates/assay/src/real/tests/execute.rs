@@ -254,10 +254,10 @@ fn what_is_printed_is_heard_where_somebody_asks_for_it() {
     let lines = "echo one; echo two >&2; printf three";
     let heard = |heard_bytes, hashed| Run { heard_bytes, hashed, ..Run::shell(lines) }.done().heard;
     let whole = heard(1 << 20, true);
-    assert_eq!((whole.text().as_ref(), whole.bytes), ("one\nthree", 9));
+    assert_eq!((&*whole.text(), whole.bytes), ("one\nthree", 9));
     assert_eq!(whole.sha256, Some(assay_base::digest::sha256("one\nthree")));
     let end = heard(4, false);
-    assert_eq!((end.text().as_ref(), end.bytes, end.sha256), ("hree", 9, None));
+    assert_eq!((&*end.text(), end.bytes, end.sha256), ("hree", 9, None));
     let summed = heard(0, true);
     assert_eq!((summed.end, summed.sha256), (Vec::new(), whole.sha256));
     assert_eq!(heard(0, false), execute::Heard::default());

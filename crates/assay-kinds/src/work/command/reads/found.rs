@@ -273,14 +273,14 @@ mod tests {
                        45.758 ms\ntps = 896.967014 (without initial connection time)\n";
         assert_eq!(value("tps = ([0-9.]+):tps:higher", pgbench), 896.967_014);
         assert_eq!(value("latency average = ([0-9.]+):ms:lower", pgbench), 11.013);
-        let sysbench = "CPU speed:\n    events per second:  1234.56\n\nGeneral statistics:\n    total time:   \
-                        10.0005s\n";
+        let sysbench = "CPU speed:\n    events per second:  1234.56\n\nGeneral statistics:\n    \
+                        total time:   10.0005s\n";
         assert_eq!(value("events per second: +([0-9.]+):events/s:higher", sysbench), 1234.56);
-        let speedtest1 = " 990 - ANALYZE.....................................................    0.123s\n       \
-                          TOTAL.......................................................    4.567s\n";
+        let speedtest1 = " 990 - ANALYZE..................................................    0.123s\n   \
+                          \x20   TOTAL....................................................    4.567s\n";
         assert_eq!(value("TOTAL[. ]+([0-9.]+)s:s:lower", speedtest1), 4.567);
-        let iperf3 = "{\n\t\"end\":\t{\n\t\t\"sum_received\":\t{\n\t\t\t\"bits_per_second\":\t350296574.28915393\n\
-                      \t\t}\n\t}\n}\n";
+        let iperf3 = "{\n\t\"end\":\t{\n\t\t\"sum_received\":\t{\n\t\t\t\"bits_per_second\":\t\
+                      350296574.28915393\n\t\t}\n\t}\n}\n";
         let spec = "/end/sum_received/bits_per_second:bits/s:higher";
         assert_eq!(
             read(spec, iperf3).unwrap(),
@@ -303,9 +303,7 @@ mod tests {
         let spec = "([0-9.a-zA-Z-]+) ops/s:ops/s:higher";
         assert_eq!(
             why(spec, "starting\nfailed: no room\n\n"),
-            format!(
-                "no line of it matches `([0-9.a-zA-Z-]+) ops/s`; its last line is `failed: no room`"
-            )
+            "no line of it matches `([0-9.a-zA-Z-]+) ops/s`; its last line is `failed: no room`"
         );
         assert!(why(spec, "").ends_with("it wrote nothing"));
         for (line, told) in [
