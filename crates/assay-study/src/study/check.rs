@@ -11,7 +11,7 @@ use super::fields::TARGET_FACTOR;
 use super::file::mistakes::{Mistakes, Places};
 use super::file::reader;
 use super::levels::{self, filled, judged, same};
-use super::{DEFAULT_REPLICATES, Order, Stop, StopRule, Study, words};
+use super::{DEFAULT_REPLICATES, Order, Stop, StopRule, Study, Workload, words};
 
 /// The probe that looks at requests by class.
 const BLOCK_LATENCY: &str = "block-latency";
@@ -334,6 +334,7 @@ impl Checker<'_> {
         let area = study.area.size.filter(|_| !self.mistakes.is_wrong("area/size"));
         let has_budget = study.budget.is_some();
         let around = InStudy { area, has_budget, ..InStudy::of(&study.factors) };
+        self.told(study);
         for (index, workload) in study.workload.iter().enumerate() {
             let path = format!("workload/{index}/{}", workload.work.kind().about.name);
             workload.work.complain(&path, &around, self);
@@ -354,6 +355,19 @@ impl Checker<'_> {
 }
 
 impl Checker<'_> {
+    /// What verdicts are about is told by some program, where it is no metric of ours.
+    fn told(&mut self, study: &Study) {
+        let Some(primary) = study.primary.as_deref().filter(|name| metrics::is_told(name)) else {
+            return;
+        };
+        let tells = |workload: &Workload| workload.work.may_tell(primary);
+        if !study.workload.iter().any(tells) && !self.mistakes.is_wrong("primary") {
+            let hint = "say where it stands: reads = ... of the command".to_owned();
+            let message = format!("no command of this study tells {primary}");
+            self.value("primary", message, Some(hint));
+        }
+    }
+
     /// Beside others' work the study makes none.
     fn others(&mut self, study: &Study, index: usize) {
         let workload = &study.workload[index];

@@ -3,7 +3,7 @@
 
 use assay_base::catalogue::keys::{Fields, Form, field, needed};
 use assay_base::quantity::{Bytes, Time};
-use assay_kinds::work::{self, WORKLOAD, metrics};
+use assay_kinds::work::{self, WORKLOAD};
 
 use super::SMALLEST_AREA_BYTES;
 
@@ -90,7 +90,7 @@ pub static STUDY: Fields = Fields {
         ),
         field(
             "primary",
-            Form::Word(metrics::names),
+            Form::Metric,
             "the metric that verdicts are about; by default bandwidth for large operations, else IOPS",
             "primary = \"iops\"",
         ),
@@ -476,7 +476,7 @@ pub static QUESTION: Fields = Fields {
         ),
         field(
             "metric",
-            Form::Word(metrics::names),
+            Form::Metric,
             "metric; by default the one that verdicts are about",
             "metric = \"latency_mean_ns\"",
         ),
@@ -560,7 +560,7 @@ pub static PUBLISHED: Fields = Fields {
         ),
         needed(
             "metric",
-            Form::Word(metrics::names),
+            Form::Metric,
             "the metric that it is of",
             "metric = \"bandwidth_bytes_per_s\"",
         ),
@@ -608,7 +608,7 @@ pub fn tables() -> impl Iterator<Item = &'static Fields> {
         .chain(kinds)
         .chain([&work::io::keys::BACKGROUND])
         .chain([&STOP, &AREA, &PREPARE, &PRIME, &TARGET, &LAW, &QUESTION, &PUBLISHED, &CARD])
-        .chain([&GATE])
+        .chain([&GATE, &work::command::READS])
 }
 
 #[cfg(test)]

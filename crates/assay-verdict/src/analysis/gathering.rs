@@ -21,9 +21,9 @@ use assay_study::results::record::Trial;
 use super::rows::{self, Row};
 use super::verdicts::words;
 use super::{
-    boots, borrowed, card, checks, classes, conversions, design, facts, gated, harm, judged, kinds,
-    lines, memory, published, reserved, sentences, series, surfaces, surroundings, synchronised,
-    watched,
+    boots, borrowed, card, checks, classes, conversions, design, different, facts, gated, harm,
+    judged, kinds, lines, memory, published, reserved, sentences, series, surfaces, surroundings,
+    synchronised, watched,
 };
 
 /// What is known of a study whose workloads are told one after the other.
@@ -48,6 +48,7 @@ pub struct Gathering<'a> {
     costs: watched::Costs,
     ticks: ProcessorTicks,
     borrowed: borrowed::Gathered,
+    different: different::Gathered,
 }
 
 impl<'a> Gathering<'a> {
@@ -73,6 +74,7 @@ impl<'a> Gathering<'a> {
             costs: watched::Costs::default(),
             ticks: ProcessorTicks::default(),
             borrowed: borrowed::Gathered::default(),
+            different: different::Gathered::default(),
         }
     }
 
@@ -89,6 +91,7 @@ impl<'a> Gathering<'a> {
         let row = rows::row(workload, plan, environment, trials);
         let (series, absent) = series::series(&self.design, &row);
         self.borrowed.look(self.rows.len(), &row, &series);
+        self.different.look(self.rows.len(), &row);
         self.series.extend(series);
         self.absent.extend(absent);
         self.classes.push(classes::of_row(&row));
@@ -114,6 +117,7 @@ impl<'a> Gathering<'a> {
         absent.extend(unseen);
         series.extend(by_class);
         self.borrowed.tell(&mut rows, &mut series);
+        self.different.tell(&mut rows, &mut series);
         let unfinished = study.ended.is_none() && counts.is_unfinished(plan);
         let others = plan.workloads.iter().filter(|own| own.work.is_others());
         let mut live: Vec<String> = others.map(|own| own.name.clone()).collect();

@@ -13,6 +13,7 @@ pub mod claims;
 mod classes;
 mod conversions;
 pub mod days;
+mod different;
 mod emulation;
 mod facts;
 mod foresight;

@@ -15,7 +15,7 @@ use assay_kinds::work::Entry;
 use assay_kinds::work::check_option::{CheckOption, Values, by_option, takes_all};
 use assay_study::results::bundle;
 use assay_study::study::{file, presets};
-use assay_system::system::execute::Ending;
+use assay_system::system::execute::{Ending, Heard};
 use assay_system::system::{Executed, Fake, Faulty, System};
 
 /// Commands that run trials on a target.
@@ -283,7 +283,7 @@ fn took(wall_ns: u64, code: i32) -> Executed {
         write_bytes: Presence::Present(0),
         complaint: String::new(),
         left_running: 0,
-        heard: String::new(),
+        heard: Heard::default(),
         memory_kills: Presence::absent("no limit"),
     }
 }

@@ -7,6 +7,7 @@ use assay_base::catalogue::keys::{Field, Form};
 use assay_base::quantity::units::show;
 use assay_base::quantity::{Bytes, Percent, Time, units::UnitError};
 use assay_kinds::work::io::{Content, Mix};
+use assay_kinds::work::metrics;
 use serde_json::{Value, json};
 use toml::de::{DeInteger, DeValue};
 
@@ -39,6 +40,8 @@ pub fn read(field: &Field, value: &DeValue<'_>) -> Result<Value, Complaint> {
     match &field.form {
         Form::Whole { least, most } => whole(field, *least..=*most, value),
         Form::Flag => flag(field, value),
+        Form::FlagOrPath if value.as_bool().is_some() => flag(field, value),
+        Form::Metric => metric(field, value),
         Form::Size { least, most } => amount(field, value, &(*least..=*most)),
         Form::Time { least } => amount(field, value, &(*least..=Time(u64::MAX))),
         Form::Share => share(field, value),
@@ -147,6 +150,14 @@ pub(super) fn word(
     }
     let message = format!("{} is {}, not \"{text}\"", field.name, words::choice(choices));
     Err(Complaint { message, hint: near })
+}
+
+/// The name of a metric; of what programs tell of themselves nobody knows the names beforehand.
+fn metric(field: &Field, value: &DeValue<'_>) -> Result<Value, Complaint> {
+    match value.as_str().filter(|name| metrics::is_told(name)) {
+        Some(name) => Ok(json!(name)),
+        None => word(field, &metrics::names(), value),
+    }
 }
 
 /// A whole number between two limits.
