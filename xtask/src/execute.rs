@@ -97,6 +97,7 @@ impl Case {
             stop: &AtomicBool::new(false),
             memory: None,
             heard_bytes: 0,
+            hashed: false,
         });
         let executed = executed.map_err(|error| error.to_string())?;
         self.peak = match executed.peak_memory {

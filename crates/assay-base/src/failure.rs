@@ -19,6 +19,8 @@ pub enum Kind {
     Gate,
     /// Some trials were lost: exit code 5.
     Partial,
+    /// The same, by the exit code that the caller has for it.
+    Blind(u8),
     /// A signal; finished trials are kept: exit code 130.
     Interrupted,
 }
@@ -32,6 +34,7 @@ impl Kind {
             Self::Gate => 1,
             Self::NotRestored => 4,
             Self::Partial => 5,
+            Self::Blind(code) => code,
             Self::Interrupted => 130,
         }
     }
@@ -75,6 +78,15 @@ impl Failure {
         Self { kind: Kind::Partial, message: message.into() }
     }
 
+    /// The same with a code that the caller names in the place of 5; whatever ends otherwise stays as it is.
+    #[must_use]
+    pub fn blind_by(self, code: Option<u8>) -> Self {
+        match (self.kind, code) {
+            (Kind::Partial, Some(code)) => Self { kind: Kind::Blind(code), ..self },
+            _ => self,
+        }
+    }
+
     /// A signal ended the work.
     pub fn interrupted(message: impl Into<String>) -> Self {
         Self { kind: Kind::Interrupted, message: message.into() }
@@ -88,3 +100,19 @@ impl fmt::Display for Failure {
 }
 
 impl std::error::Error for Failure {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_callers_code_stands_for_5_alone() {
+        let code = |failure: Failure, asked| failure.blind_by(asked).kind.exit_code();
+        assert_eq!(code(Failure::partial("lost"), Some(125)), 125);
+        assert_eq!(code(Failure::partial("lost"), None), 5);
+        for other in [Failure::gate("worse"), Failure::mistake("no"), Failure::interrupted("^C")] {
+            let own = other.kind.exit_code();
+            assert_eq!(code(other, Some(125)), own);
+        }
+    }
+}

@@ -7,7 +7,9 @@ use serde::Serialize;
 use super::layout::{text_of, wrap};
 use assay_base::failure::Outcome;
 use assay_base::quantity::units::show;
+use assay_kinds::work::metrics::noun;
 use assay_machine::factors::layers::{SWAP, Stack, Wish, several, swaps_to_file};
+use assay_study::findings::gate::percent;
 use assay_study::results::plan::is_false;
 use assay_study::results::plan::{Plan, PlannedTrial, PlannedWorkload, Survey, arm_words};
 use assay_study::study::{Order, Study};
@@ -74,6 +76,9 @@ pub struct Preview {
     pub absent: Vec<String>,
     /// What the study will be able to see.
     pub foresight: Vec<Foresight>,
+    /// What its gate allows, where it has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gate: Option<String>,
     /// The trials in order.
     pub trials: Vec<PreviewTrial>,
 }
@@ -223,6 +228,7 @@ pub fn make(
             .map(|absent| format!("{}{}: {}", absent.name, levels(&absent.arm), absent.reason))
             .collect(),
         foresight,
+        gate: gate(plan),
         trials: plan
             .trials
             .iter()
@@ -299,6 +305,18 @@ fn programs(plan: &Plan) -> Vec<String> {
     words
 }
 
+/// What the gate of a study allows, and whether it ends the study.
+fn gate(plan: &Plan) -> Option<String> {
+    let own = plan.design.gate.as_ref()?;
+    let metric = own.metric.as_deref().map(|name| format!(" in {}", noun(name)));
+    let ends = if own.until_decided { "; it ends as soon as that is decided" } else { "" };
+    Some(format!(
+        "exit code 1 where a setting is surely worse than the baseline by more than {}{}{ends}",
+        percent(own.allowed),
+        metric.unwrap_or_default()
+    ))
+}
+
 /// How many trials there are, and how long they take, in one line.
 pub fn estimate(preview: &Preview) -> String {
     format!("{} trials, {}", preview.trial_count, time(preview))
@@ -326,6 +344,9 @@ pub fn render(preview: &Preview, order: Order, width: usize) -> String {
     }
     for (names, text) in sights(&preview.foresight) {
         fact("detects", &format!("{}: {text}", names.join(", ")));
+    }
+    if let Some(gate) = &preview.gate {
+        fact("gate", gate);
     }
     for lack in &preview.lacks {
         fact("lacks", lack);

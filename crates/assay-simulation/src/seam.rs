@@ -6,7 +6,7 @@ use std::fmt::Write;
 use assay_importers::importers::{Options, trials_csv};
 use assay_study::findings::{Comparison, EnvironmentFacts, Findings, StudyFacts, Verdict};
 use assay_study::findings::{Findings as Found, Measurements};
-use assay_study::results::design::Stopping;
+use assay_study::results::design::{Gate, Stopping};
 use assay_study::results::plan::Arm;
 use assay_study::study::Order;
 use assay_verdict::analysis;
@@ -30,6 +30,7 @@ pub struct Question {
     pub stopping: Stopping,
     /// An arm that is the second copy of the baseline.
     pub control: Option<usize>,
+    pub gate: Option<Gate>,
 }
 
 impl Question {
@@ -43,6 +44,7 @@ impl Question {
             turns,
             stopping: Stopping::Fixed,
             control: None,
+            gate: None,
         }
     }
 
@@ -94,6 +96,7 @@ pub fn read(text: &str, question: &Question) -> Done<Measurements> {
         return Err(format!("the order was planned as {wanted:?} and read as {read:?}"));
     }
     measured.design.stopping = question.stopping.clone();
+    measured.design.gate = question.gate.clone();
     if let Some(control) = question.control {
         declare_control(&mut measured, question, control);
     }

@@ -57,6 +57,10 @@ pub enum Form {
     },
     /// `true` or `false`.
     Flag,
+    /// `true` or `false`, or a path.
+    FlagOrPath,
+    /// The name of a metric: of ours, or of one that programs tell of themselves.
+    Metric,
     /// Bytes with their unit.
     Size {
         /// The smallest.
@@ -71,6 +75,8 @@ pub enum Form {
     },
     /// Percent, above 0 and below 100.
     Share,
+    /// Percent by which something is worse, of any size: a time may double.
+    Loss,
     /// A place on a device: percent of its size, or bytes with their unit.
     Start,
     /// Share of reads.
@@ -110,6 +116,10 @@ pub enum Form {
     Arm,
     /// A list of arms.
     Arms,
+    /// A table of texts by name.
+    Texts,
+    /// Where a program's numbers stand: a text or a table of these keys, or a list of such.
+    Reads(&'static Fields),
 }
 
 impl Fields {

@@ -18,6 +18,7 @@ mod iozone;
 mod json;
 mod levels;
 mod mistakes;
+mod one_run;
 mod order;
 pub mod pattern;
 mod phoronix;
@@ -38,6 +39,8 @@ use assay_base::catalogue::About;
 use assay_base::failure::{Failure, Outcome};
 use assay_study::findings::Measurements;
 use assay_study::results::plan::Arm;
+
+pub use one_run::numbers;
 
 use run::Runs;
 

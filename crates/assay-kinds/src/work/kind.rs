@@ -247,6 +247,11 @@ pub trait Asks {
         false
     }
 
+    /// Whether its programs may tell a metric of this name of themselves.
+    fn may_tell(&self, _metric: &str) -> bool {
+        false
+    }
+
     /// Takes a level of the arm that it is run under, for the words that name its factor.
     fn take(&mut self, _factor: &str, _level: &str) {}
 

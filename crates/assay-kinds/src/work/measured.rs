@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use assay_base::presence::Presence;
-use assay_base::quantity::Metric;
+use assay_base::quantity::{Better, Metric};
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 
@@ -129,10 +129,24 @@ pub(super) fn told(all: impl IntoIterator<Item = (Metric, Presence<f64>)>) -> To
     (values, absent)
 }
 
+/// A metric that a program told of itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OwnMetric {
+    /// Its name, as the values of the trial have it.
+    pub name: String,
+    /// Direction.
+    pub better: Better,
+}
+
 /// What is counted of every kind of work.
 pub trait Counts {
     /// Operations inside the window, of whatever the kind of work calls one.
     fn operations(&self) -> u64;
+
+    /// Metrics that programs told of themselves, in the order in which they were read.
+    fn told(&self) -> &[OwnMetric] {
+        &[]
+    }
 
     /// Why it ended early, where that is its result: what it did not come to is missing from this trial
     /// alone.

@@ -4,6 +4,13 @@ use assay_base::quantity::Metric;
 use assay_base::quantity::metric::{CLASS_METRICS, Nature, OTHERS, SHARED, Side};
 
 use super::KINDS;
+use super::kind::{Entry, Judged};
+
+/// Names of what a meter, or the processor's own counters, tell of all work.
+pub const ENERGY: [&str; 4] = ["energy_j", "energy_j_per_gib", "power_w", "energy_above_idle_j"];
+
+/// What names of metrics begin with that programs tell of themselves: none of ours does.
+pub const TOLD: &str = "told_";
 
 /// All metrics that a study can have: those of kinds of work first, each name once.
 pub fn all() -> impl Iterator<Item = &'static Metric> {
@@ -16,6 +23,14 @@ pub fn of_work() -> impl Iterator<Item = &'static Metric> {
         of_kinds().position(|known| known.name == metric.name) == Some(*at)
     };
     of_kinds().enumerate().filter(first).map(|(_, metric)| metric).chain(SHARED)
+}
+
+/// Metrics that trials of a kind of work may have: its own, energy, and what is told of bytes where it claims
+/// some.
+pub fn of_kind(kind: &'static Entry) -> impl Iterator<Item = &'static Metric> {
+    let claims_bytes = kind.judged.contains(&Judged::Bytes);
+    let shared = SHARED.iter().filter(move |one| claims_bytes || ENERGY.contains(&one.name));
+    kind.metrics.iter().copied().flatten().chain(shared)
 }
 
 /// Metrics of the kinds of work; two of them may have the same.
@@ -48,9 +63,17 @@ pub fn is_of_speed(name: &str) -> bool {
     nature(name) == Nature::Speed
 }
 
-/// What a sentence calls a metric; one that is not known here keeps its name.
+/// Whether a metric is one that programs tell of themselves.
+pub fn is_told(name: &str) -> bool {
+    let sign = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
+    name.strip_prefix(TOLD).is_some_and(|own| !own.is_empty() && own.bytes().all(sign))
+}
+
+/// What a sentence calls a metric; one that is not known here keeps its name, and what a program tells of
+/// itself the name that it has there.
 pub fn noun(name: &str) -> &str {
-    find(name).map_or(name, |metric| metric.noun)
+    let own = || if is_told(name) { &name[TOLD.len()..] } else { name };
+    find(name).map_or_else(own, |metric| metric.noun)
 }
 
 #[cfg(test)]
@@ -85,6 +108,16 @@ mod tests {
         }
         assert_eq!(nature("files_per_s"), Nature::Speed);
         assert_eq!(nature("peak_memory_bytes"), Nature::Amount);
+    }
+
+    #[test]
+    fn what_programs_tell_has_names_that_none_of_ours_has() {
+        assert!(all().chain(OTHERS).all(|metric| !metric.name.starts_with(TOLD)));
+        assert!(is_told("told_ops_per_s") && is_told("told_2"));
+        for name in ["told_", "told", "iops", "Told_a", "told_a b", "told_\u{e9}", "untold_a"] {
+            assert!(!is_told(name), "{name}");
+        }
+        assert_eq!((noun("told_ops_per_s"), noun("told_"), noun("x")), ("ops_per_s", "told_", "x"));
     }
 
     #[test]

@@ -28,8 +28,8 @@ pub use kind::{
     Asks, ByHand, CommandLine, Complaints, Entry, InStudy, Judged, Kind, LinkNeeds, Needs,
     OwnParameter, Parameter, Runs, Touch,
 };
-pub use measured::{Claims, Count, Counts, Histograms, Measured, Ran, SeriesRow};
-pub use place::{Area, DirectUse, EngineUse, Medium, Offer, Run};
+pub use measured::{Claims, Count, Counts, Histograms, Measured, OwnMetric, Ran, SeriesRow};
+pub use place::{Area, DirectUse, EngineUse, Medium, Offer, Programs, Run};
 
 kinds! {
     io = Io,

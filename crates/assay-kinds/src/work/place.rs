@@ -11,6 +11,7 @@ use assay_system::system::between::Between;
 use assay_system::system::identity::Caller;
 use serde::{Deserialize, Serialize};
 
+use super::command::ReadFormat;
 use super::io::Engine;
 use super::measured::Measured;
 use super::observe::{Limits, Lookout};
@@ -94,6 +95,26 @@ pub struct Medium<'a> {
     pub law: Option<Law>,
 }
 
+/// What lines of programs may say of the trial that they are run in, and how what they write is read.
+#[derive(Clone, Copy)]
+pub struct Programs {
+    /// The replicate; 0 before the first one.
+    pub replicate: u32,
+    /// The place of the trial in its study, from 1; 0 for what is none.
+    pub trial: u32,
+    /// Reads formats of other tools.
+    pub formats: ReadFormat,
+}
+
+impl Programs {
+    /// For work that runs none.
+    pub const NONE: Self = Self {
+        replicate: 0,
+        trial: 0,
+        formats: |format, _| Err(format!("{format} is not read here")),
+    };
+}
+
 /// One run of some work.
 #[derive(Clone, Copy)]
 pub struct Run<'a> {
@@ -123,4 +144,6 @@ pub struct Run<'a> {
     pub keep: Option<&'a (dyn Fn(&Measured) + Sync)>,
     /// From what on the settings under others' work hurt it.
     pub limits: Option<&'a Limits>,
+    /// What programs are told and asked.
+    pub programs: Programs,
 }

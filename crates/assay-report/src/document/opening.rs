@@ -64,7 +64,8 @@ pub fn answer(findings: &Findings) -> Answer {
     };
     let leads = |said: &Said| matches!(said, Said::OfKind { kind } if findings.leads(kind));
     let of_kind = || findings.sentences().find(|(said, _)| leads(said)).map(of_sentence);
-    said(|said| matches!(said, Said::Reserved { .. }))
+    said(|said| *said == Said::Gate)
+        .or_else(|| said(|said| matches!(said, Said::Reserved { .. })))
         .or_else(of_kind)
         .or_else(|| said(|said| matches!(said, Said::Emulated)))
         .or_else(|| advised(|kind| kind == AdviceKind::Use))
@@ -94,6 +95,11 @@ fn named(findings: &Findings, id: &str) -> Option<(String, String)> {
 /// The workloads and metrics that a sentence of the summary is about.
 fn about(findings: &Findings, said: &Said) -> Vec<(String, String)> {
     match said {
+        Said::Gate => {
+            let rows = findings.gate.iter().flat_map(|gate| &gate.rows);
+            let ids = rows.filter_map(|row| row.comparison.as_ref());
+            ids.filter_map(|id| named(findings, id)).collect()
+        }
         Said::Bench { workload, metric } | Said::Rank { workload, metric } => {
             vec![(workload.clone(), metric.clone())]
         }

@@ -63,6 +63,7 @@ impl Findings {
             surfaces: Vec::new(),
             accesses: Vec::new(),
             of_kinds: OfKinds::default(),
+            gate: None,
             answers: Vec::new(),
             card: None,
             cards: Vec::new(),

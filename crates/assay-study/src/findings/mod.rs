@@ -4,6 +4,7 @@ pub mod answers;
 mod bare;
 mod cells;
 pub mod facts;
+pub mod gate;
 pub mod measurements;
 pub mod notes;
 mod of_kinds;
@@ -750,6 +751,9 @@ pub struct Findings {
     /// What kinds of work tell of their own, below the keys of the kinds.
     #[serde(flatten)]
     pub of_kinds: OfKinds,
+    /// What became of the gate, where there was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gate: Option<gate::GateAnswer>,
     /// What the numbers say of each claim that the study asked about.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub answers: Vec<answers::Answer>,

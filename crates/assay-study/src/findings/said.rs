@@ -10,6 +10,8 @@ use super::{Comparison, Findings, Kind, Verdict};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Said {
+    /// How the gate of the study ended.
+    Gate,
     /// Others were at work during most of the trials.
     NotAlone,
     /// Rows that are invalid.

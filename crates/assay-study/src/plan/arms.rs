@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use assay_machine::factors::{self, Role, layers};
 
-use crate::results::design::{Design, Factor, Pointer, Stopping};
+use crate::results::design::{Design, Factor, Gate, Pointer, Stopping};
 use crate::results::plan::{Arm, Survey};
 use crate::study::{StopRule, Study};
 
@@ -66,6 +66,7 @@ impl Layout {
             order: study.order,
             lead_in: study.lead_in,
             stopping: stopping(study),
+            gate: gate(study),
             questions: study.question.clone(),
             published: published(study),
             card: study.card.clone(),
@@ -109,7 +110,7 @@ fn published(study: &Study) -> Vec<Pointer> {
 fn replicates(study: &Study) -> u32 {
     match study.stop.rule {
         StopRule::Looks => study.stop.looks.iter().copied().max().unwrap_or(study.replicates),
-        StopRule::Fixed | StopRule::Open => study.replicates,
+        StopRule::Fixed | StopRule::Open | StopRule::Gate => study.replicates,
     }
 }
 
@@ -223,6 +224,17 @@ fn stopping(study: &Study) -> Stopping {
     match study.stop.rule {
         StopRule::Fixed => Stopping::Fixed,
         StopRule::Looks => Stopping::Looks { at: study.stop.looks.clone(), half_width },
-        StopRule::Open => Stopping::Open { half_width },
+        StopRule::Open | StopRule::Gate => Stopping::Open { half_width },
     }
+}
+
+fn gate(study: &Study) -> Option<Gate> {
+    let own = study.gate.as_ref()?;
+    Some(Gate {
+        allowed: own.allowed.fraction(),
+        sees: own.sees.map(assay_base::quantity::Percent::fraction),
+        metric: own.metric.clone(),
+        until_decided: study.stop.rule == StopRule::Gate,
+        allow_missing: own.allow_missing,
+    })
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::plan::Arm;
+use super::plan::{Arm, is_false};
 pub use crate::study::{Ask, AskKind, Card, Fresh, LeadIn, Order, Pointer};
 
 /// Chance of a false better or worse that a study accepts, over one family of comparisons (R5).
@@ -29,6 +29,9 @@ pub struct Design {
     /// When the study ends.
     #[serde(default)]
     pub stopping: Stopping,
+    /// How much worse than the baseline an arm may be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gate: Option<Gate>,
     /// How many replicates may be run again because something disturbed them.
     #[serde(default)]
     pub repeats: u32,
@@ -60,6 +63,33 @@ impl Design {
     /// Whether a factor of an arm may tell it from others: all but those of one level.
     pub fn tells(&self, factor: &str) -> bool {
         tells(&self.factors, factor)
+    }
+}
+
+/// A gate inside of a study (R13c). What exit code it ends with is the study's own.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Gate {
+    /// A loss up to this share is allowed.
+    pub allowed: f64,
+    /// A row that would not have found a loss of this share makes no statement; none leaves it to what is
+    /// usual.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sees: Option<f64>,
+    /// The metric that is judged, where it is not the one that verdicts are about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metric: Option<String>,
+    /// Whether the study ends as soon as each row is surely beyond the gate or surely within it.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub until_decided: bool,
+    /// Whether rows that make no statement are taken for green.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub allow_missing: bool,
+}
+
+impl Gate {
+    /// Whether it judges a metric, of which `primary` tells whether verdicts are about it.
+    pub fn is_about(&self, metric: &str, primary: bool) -> bool {
+        self.metric.as_ref().map_or(primary, |own| own == metric)
     }
 }
 

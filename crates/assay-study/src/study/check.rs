@@ -2,15 +2,19 @@
 
 use std::collections::BTreeMap;
 
+use assay_base::quantity::metric::CLASS_METRICS;
 use assay_base::quantity::{Bytes, units::show};
-use assay_kinds::work::{self, Complaints, InStudy};
+use assay_kinds::work::{self, Complaints, InStudy, metrics};
 use assay_machine::factors::{self, layers};
 
 use super::fields::TARGET_FACTOR;
 use super::file::mistakes::{Mistakes, Places};
 use super::file::reader;
 use super::levels::{self, filled, judged, same};
-use super::{DEFAULT_REPLICATES, Order, Stop, StopRule, Study, words};
+use super::{DEFAULT_REPLICATES, Order, Stop, StopRule, Study, Workload, words};
+
+/// The probe that looks at requests by class.
+const BLOCK_LATENCY: &str = "block-latency";
 
 /// Arms of a study at most: more cannot be run in any useful time.
 const MOST_ARMS: usize = 1000;
@@ -19,6 +23,7 @@ const MOST_ARMS: usize = 1000;
 pub fn check(study: &mut Study, places: &Places, mistakes: &mut Mistakes) {
     let mut checker = Checker { places, mistakes };
     checker.stop(&study.stop, study.replicates);
+    checker.gate(study);
     checker.order(study);
     checker.workloads(study);
     checker.factors(study);
@@ -71,8 +76,13 @@ impl Checker<'_> {
             let hint = "add rule = \"looks\", or leave looks out".to_owned();
             self.key("stop/looks", "looks are for the rule looks only", Some(hint));
         }
-        if stop.rule == StopRule::Fixed && stop.half_width.is_some() {
-            let message = "a study of fixed length does not end by a half-width";
+        let by_gate = stop.rule == StopRule::Gate;
+        if (by_gate || stop.rule == StopRule::Fixed) && stop.half_width.is_some() {
+            let message = if by_gate {
+                "a study that ends by its gate does not end by a half-width"
+            } else {
+                "a study of fixed length does not end by a half-width"
+            };
             let hint = "add rule = \"open\" or \"looks\", or leave half_width out".to_owned();
             self.key("stop/half_width", message, Some(hint));
         }
@@ -83,6 +93,23 @@ impl Checker<'_> {
                 let message = format!("looks go up: {} does not come after {}", pair[1], pair[0]);
                 self.value(&after, message, None);
             }
+        }
+    }
+
+    /// A gate is about a metric that the study has, and a study can end by its gate only where it has one.
+    fn gate(&mut self, study: &Study) {
+        let Some(gate) = &study.gate else {
+            if study.stop.rule == StopRule::Gate && !self.mistakes.is_wrong("gate") {
+                let hint = "add gate = { allowed = \"5 %\" }, or leave the rule out".to_owned();
+                self.value("stop/rule", "the rule gate needs a gate", Some(hint));
+            }
+            return;
+        };
+        let known = metrics_of(study);
+        let unknown = |name: &&String| !known.contains(&name.as_str());
+        if let Some(name) = gate.metric.as_ref().filter(unknown) {
+            let message = format!("nothing in this study has the metric \"{name}\"");
+            self.value("gate/metric", message, Some(format!("it has {}", known.join(", "))));
         }
     }
 
@@ -307,6 +334,7 @@ impl Checker<'_> {
         let area = study.area.size.filter(|_| !self.mistakes.is_wrong("area/size"));
         let has_budget = study.budget.is_some();
         let around = InStudy { area, has_budget, ..InStudy::of(&study.factors) };
+        self.told(study);
         for (index, workload) in study.workload.iter().enumerate() {
             let path = format!("workload/{index}/{}", workload.work.kind().about.name);
             workload.work.complain(&path, &around, self);
@@ -327,6 +355,19 @@ impl Checker<'_> {
 }
 
 impl Checker<'_> {
+    /// What verdicts are about is told by some program, where it is no metric of ours.
+    fn told(&mut self, study: &Study) {
+        let Some(primary) = study.primary.as_deref().filter(|name| metrics::is_told(name)) else {
+            return;
+        };
+        let tells = |workload: &Workload| workload.work.may_tell(primary);
+        if !study.workload.iter().any(tells) && !self.mistakes.is_wrong("primary") {
+            let hint = "say where it stands: reads = ... of the command".to_owned();
+            let message = format!("no command of this study tells {primary}");
+            self.value("primary", message, Some(hint));
+        }
+    }
+
     /// Beside others' work the study makes none.
     fn others(&mut self, study: &Study, index: usize) {
         let workload = &study.workload[index];
@@ -360,6 +401,21 @@ impl Complaints for Checker<'_> {
     fn is_wrong(&self, path: &str) -> bool {
         self.mistakes.is_wrong(path)
     }
+}
+
+/// Names of the metrics that trials of a study may have, each once.
+fn metrics_of(study: &Study) -> Vec<&'static str> {
+    let of_work = study.workload.iter().flat_map(|own| metrics::of_kind(own.work.kind()));
+    let by_class = study.workload.iter().any(|own| own.work.is_others())
+        || study.probes.iter().any(|probe| probe == BLOCK_LATENCY);
+    let classes = CLASS_METRICS.iter().filter(|_| by_class);
+    let mut names: Vec<&str> = Vec::new();
+    for metric in of_work.chain(classes) {
+        if !names.contains(&metric.name) {
+            names.push(metric.name);
+        }
+    }
+    names
 }
 
 /// Whether some work of a study runs programs, whose lines may name factors.

@@ -3,7 +3,7 @@
 
 use assay_base::catalogue::keys::{Fields, Form, field, needed};
 use assay_base::quantity::{Bytes, Time};
-use assay_kinds::work::{self, WORKLOAD, metrics};
+use assay_kinds::work::{self, WORKLOAD};
 
 use super::SMALLEST_AREA_BYTES;
 
@@ -90,7 +90,7 @@ pub static STUDY: Fields = Fields {
         ),
         field(
             "primary",
-            Form::Word(metrics::names),
+            Form::Metric,
             "the metric that verdicts are about; by default bandwidth for large operations, else IOPS",
             "primary = \"iops\"",
         ),
@@ -171,6 +171,12 @@ pub static STUDY: Fields = Fields {
             Form::Table(&STOP),
             "when it ends; by default after its replicates",
             "stop = { rule = \"looks\", looks = [6, 12, 24] }",
+        ),
+        field(
+            "gate",
+            Form::Table(&GATE),
+            "how much worse than the baseline any setting may be: exit code 1 beyond that",
+            "gate = { allowed = \"5 %\" }",
         ),
         field(
             "factors",
@@ -385,8 +391,9 @@ pub static STOP: Fields = Fields {
     rows: &[
         field(
             "rule",
-            Form::Word(|| vec!["fixed", "looks", "open"]),
-            "after its replicates, after one of the declared looks, or after any replicate",
+            Form::Word(|| vec!["fixed", "looks", "open", "gate"]),
+            "after its replicates, after one of the declared looks, after any replicate, or as soon as \
+             its gate is decided",
             "rule = \"looks\"",
         ),
         field(
@@ -400,6 +407,39 @@ pub static STOP: Fields = Fields {
             Form::Share,
             "half-width of the intervals that is enough, for the rules looks and open",
             "half_width = \"3 %\"",
+        ),
+    ],
+};
+
+/// Words of `gate`.
+pub static GATE: Fields = Fields {
+    label: "gate",
+    rows: &[
+        needed("allowed", Form::Loss, "a loss up to this is allowed", "allowed = \"5 %\""),
+        field(
+            "sees",
+            Form::Loss,
+            "a row that would not have found a loss of this makes no statement; 30 % by default, and as \
+             far beyond a gate above 5 %",
+            "sees = \"15 %\"",
+        ),
+        field(
+            "metric",
+            Form::Text,
+            "the metric that is judged; by default the one that verdicts are about",
+            "metric = \"peak_memory_bytes\"",
+        ),
+        field(
+            "allow_missing",
+            Form::Flag,
+            "whether rows that make no statement are taken for green; false by default",
+            "allow_missing = true",
+        ),
+        field(
+            "exit_blind",
+            Form::Whole { least: 1, most: 255 },
+            "exit code where nothing can be said, in the place of 5",
+            "exit_blind = 125",
         ),
     ],
 };
@@ -436,7 +476,7 @@ pub static QUESTION: Fields = Fields {
         ),
         field(
             "metric",
-            Form::Word(metrics::names),
+            Form::Metric,
             "metric; by default the one that verdicts are about",
             "metric = \"latency_mean_ns\"",
         ),
@@ -520,7 +560,7 @@ pub static PUBLISHED: Fields = Fields {
         ),
         needed(
             "metric",
-            Form::Word(metrics::names),
+            Form::Metric,
             "the metric that it is of",
             "metric = \"bandwidth_bytes_per_s\"",
         ),
@@ -568,6 +608,7 @@ pub fn tables() -> impl Iterator<Item = &'static Fields> {
         .chain(kinds)
         .chain([&work::io::keys::BACKGROUND])
         .chain([&STOP, &AREA, &PREPARE, &PRIME, &TARGET, &LAW, &QUESTION, &PUBLISHED, &CARD])
+        .chain([&GATE, &work::command::READS])
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ mod defaults;
 pub mod fields;
 pub mod file;
 pub mod fio_job;
+mod gate;
 pub mod lead;
 mod levels;
 mod order;
@@ -27,6 +28,7 @@ use assay_kinds::work::{Asks, LinkNeeds, Needs, Touch, Work, io};
 use serde::{Deserialize, Serialize};
 
 pub use ask::{Amount, Ask, AskKind, Card, Price};
+pub use gate::Gate;
 pub use order::{LeadIn, Order};
 pub use prepare::{AreaRequest, Cache, Fresh, Prepare, Prime, Start};
 pub use published::Pointer;
@@ -116,6 +118,10 @@ pub struct Study {
     /// When it ends; by default after its replicates.
     #[serde(default, skip_serializing_if = "Stop::is_default")]
     pub stop: Stop,
+    /// How much worse than the baseline an arm may be: beyond that the study ends with an exit code of its
+    /// own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gate: Option<Gate>,
     /// What arms are compared with; by default the first level of each factor. Where it names some
     /// factors only, arms are compared at equal levels of the others.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -225,6 +231,8 @@ pub enum StopRule {
     Looks,
     /// After any replicate, by a confidence sequence.
     Open,
+    /// The same, as soon as the gate is decided.
+    Gate,
 }
 
 /// Where a study takes place.

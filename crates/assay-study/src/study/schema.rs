@@ -2,7 +2,7 @@
 //! complete and check TOML. What must hold between keys is left to the reader.
 
 use assay_base::catalogue::keys::{Field, Fields, Form, Need};
-use assay_kinds::work;
+use assay_kinds::work::{self, metrics};
 use assay_machine::factors;
 use serde_json::{Map, Value, json};
 
@@ -19,6 +19,8 @@ const PRICE: &str = r"^\s*[0-9]+(\.[0-9]+)?\s+[A-Z]{3}\s*$";
 const TUNABLE: &str = "^tunable:/(sys|proc/sys)/";
 const NAMED: &str = "^[A-Za-z][A-Za-z0-9_-]*$";
 const NOT_EMPTY: &str = r"\S";
+const TOLD: &str = "^told_[a-z0-9_]+$";
+const READING: &str = "^([a-z-]+|.+:[^:]*:(higher|lower))$";
 
 /// The schema (JSON Schema 2020-12).
 pub fn schema() -> Value {
@@ -98,9 +100,11 @@ fn of_form(form: &Form) -> Value {
             json!({ "type": "integer", "minimum": least, "maximum": most })
         }
         Form::Flag => json!({ "type": "boolean" }),
+        Form::FlagOrPath => json!({ "anyOf": [{ "type": "boolean" }, text(NOT_EMPTY)] }),
+        Form::Metric => json!({ "anyOf": [{ "enum": metrics::names() }, text(TOLD)] }),
         Form::Size { .. } => text(SIZE),
         Form::Time { .. } => text(TIME),
-        Form::Share => text(SHARE),
+        Form::Share | Form::Loss => text(SHARE),
         Form::Start => json!({ "anyOf": [text(SIZE), text(SHARE)] }),
         Form::Mix => text(MIX),
         Form::Content => text(CONTENT),
@@ -131,6 +135,15 @@ fn of_form(form: &Form) -> Value {
             |level| json!({ "type": "array", "minItems": 1, "uniqueItems": true, "items": level }),
         ),
         Form::Arm => factors(|level| level),
+        Form::Texts => json!({
+            "type": "object",
+            "additionalProperties": false,
+            "patternProperties": { NOT_EMPTY: any_level() },
+        }),
+        Form::Reads(fields) => {
+            let one = json!({ "anyOf": [text(READING), table(fields)] });
+            json!({ "anyOf": [one, { "type": "array", "items": one }] })
+        }
         Form::Arms => json!({ "type": "array", "items": factors(|level| level) }),
     }
 }

@@ -1,10 +1,12 @@
 //! Running a program of the user's and measuring it: what is run, and what is known of it afterwards.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use assay_base::digest::Digest;
 use assay_base::presence::Presence;
 use serde::{Deserialize, Serialize};
 
@@ -76,8 +78,11 @@ pub struct Execution<'a> {
     /// The memory that it and all that it starts may have together; as much as there is where none is
     /// set.
     pub memory: Option<MemoryLimit>,
-    /// Bytes of what it prints that are kept: its first words. What it prints is lost where this is 0.
+    /// Bytes of what it prints that are kept: its last ones. What it prints is lost where this is 0 and no
+    /// hash is made.
     pub heard_bytes: u64,
+    /// Whether a hash is made of all that it prints.
+    pub hashed: bool,
 }
 
 /// The memory that a program and all that it starts may have, kept by a control group.
@@ -124,6 +129,30 @@ pub struct PeakMemory {
     pub by: PeakBy,
 }
 
+/// What was heard of what a program printed; nothing where nobody asked for it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Heard {
+    /// The end of it: as many bytes as were to be kept.
+    pub end: Vec<u8>,
+    /// Bytes of all of it.
+    pub bytes: u64,
+    /// SHA-256 of all of it, where that was asked for.
+    pub sha256: Option<Digest>,
+}
+
+impl Heard {
+    /// All that was kept of it.
+    pub fn text(&self) -> Cow<'_, str> {
+        String::from_utf8_lossy(&self.end)
+    }
+}
+
+impl From<&str> for Heard {
+    fn from(text: &str) -> Self {
+        Self { end: text.into(), bytes: text.len() as u64, sha256: None }
+    }
+}
+
 /// What became of one run: the program with all that it started.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Executed {
@@ -145,8 +174,8 @@ pub struct Executed {
     pub complaint: String,
     /// Processes that it had left running when it ended by itself, and that were ended then.
     pub left_running: u32,
-    /// The beginning of what it printed, where that was to be kept.
-    pub heard: String,
+    /// What was heard of what it printed.
+    pub heard: Heard,
     /// Processes of it that the kernel killed for want of memory; absent where no limit was set, or
     /// the kernel does not count them.
     pub memory_kills: Presence<u64>,

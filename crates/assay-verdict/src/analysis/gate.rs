@@ -8,9 +8,10 @@
 
 use std::collections::BTreeMap;
 
-use assay_base::quantity::units::show;
 use assay_base::quantity::{Better, Scale};
 use assay_stats::{FEWEST_FOR_INTERVAL, Sample, t_quantile, welch};
+use assay_study::findings::gate::percent;
+pub use assay_study::findings::gate::{Ended, Gated};
 use assay_study::findings::{Cell, Findings, Trust};
 use assay_study::plan::arms::settable;
 use assay_study::results::plan::arm_words;
@@ -49,52 +50,6 @@ impl Gate {
     }
 }
 
-/// How a row ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Ended {
-    /// Not surely worse by more than is allowed, and it would have been seen.
-    Pass,
-    /// Surely worse by more than is allowed.
-    Fail,
-    /// Nothing can be said, because.
-    NoStatement(String),
-}
-
-/// One workload under one arm.
-#[derive(Clone, Debug)]
-pub struct Gated {
-    /// Workload, with its arm where there are several.
-    pub name: String,
-    /// How it ended.
-    pub ended: Ended,
-    /// By how much the later side is worse, as a share; below zero where it is better.
-    pub loss: Option<f64>,
-    /// The loss that would have been found with 80 % power, as a share.
-    pub seen: Option<f64>,
-}
-
-impl Gated {
-    /// The row in one sentence.
-    pub fn text(&self) -> String {
-        let seen = self.seen.map_or_else(String::new, |seen| {
-            format!("; a loss of {} would have been found", percent(seen))
-        });
-        let loss = self.loss.map_or_else(String::new, |loss| match loss {
-            loss if loss >= 0.0 => format!(" (worse by {})", percent(loss)),
-            loss => format!(" (better by {})", percent(-loss)),
-        });
-        match &self.ended {
-            Ended::Pass => format!("{}: pass{loss}{seen}", self.name),
-            Ended::Fail => format!("{}: fail{loss}{seen}", self.name),
-            Ended::NoStatement(reason) => format!("{}: no statement: {reason}", self.name),
-        }
-    }
-}
-
-fn percent(share: f64) -> String {
-    show::percent(100.0 * share)
-}
-
 /// Whether each result is one number: the sides then tell days from differences by themselves.
 pub fn are_sessions(sides: [usize; 2]) -> bool {
     sides.iter().all(|results| *results >= FEWEST_FOR_INTERVAL)
@@ -123,7 +78,7 @@ fn row(key: &Key, better: Better, sides: [&[Book<'_>]; 2], rows: usize, asked: G
         levels => format!("{workload} ({levels})"),
     };
     match samples(key, sides) {
-        Err(reason) => Gated { name, ended: Ended::NoStatement(reason), loss: None, seen: None },
+        Err(reason) => Gated::silent(name, reason),
         Ok([earlier, later]) => judged(name, ([&earlier, &later], few), better, rows, asked),
     }
 }
@@ -175,14 +130,17 @@ fn cell<'a>(one: &Book<'a>, key: &Key) -> Result<&'a Cell, String> {
     if found.scale == Scale::Difference {
         return Err("a metric that may be zero is not compared across days".to_owned());
     }
-    if found.trust == Some(Trust::Invalid) {
-        return Err(format!("the number of {id} is invalid"));
+    blinded(found, id).map_or(Ok(found), Err)
+}
+
+/// Why the number of a row makes no statement by its trust; `whose` it is.
+pub(super) fn blinded(cell: &Cell, whose: &str) -> Option<String> {
+    if cell.trust == Some(Trust::Invalid) {
+        return Some(format!("the number of {whose} is invalid"));
     }
-    let blind = found.because.iter().find(|because| BLINDING.contains(&&*because.rule));
-    match blind.filter(|because| because.trust != Trust::Trusted) {
-        Some(because) => Err(format!("{id} is {}: {}", because.rule, because.text)),
-        None => Ok(found),
-    }
+    let blind = cell.because.iter().find(|because| BLINDING.contains(&&*because.rule));
+    let blind = blind.filter(|because| because.trust != Trust::Trusted)?;
+    Some(format!("{whose} is {}: {}", blind.rule, blind.text))
 }
 
 /// How far a row must be from what is allowed to fail, and from where on a loss is found. `few` are
@@ -212,34 +170,100 @@ fn judged(
     rows: usize,
     asked: Gate,
 ) -> Gated {
-    // From here on more is worse.
-    let [sign, allowed] = match better {
-        Better::Higher => [-1.0, -(1.0 - asked.allowed).ln()],
-        Better::Lower => [1.0, asked.allowed.ln_1p()],
-    };
-    let share = |worse: f64| match better {
-        Better::Higher => 1.0 - (-worse).exp(),
-        Better::Lower => worse.exp() - 1.0,
-    };
-    let worse = sign * (later.mean - earlier.mean);
-    let Some([bound, found]) = reach([earlier, later], few, rows, asked.days) else {
-        let reason = "its trials allow no interval".to_owned();
-        return Gated { name, ended: Ended::NoStatement(reason), loss: None, seen: None };
-    };
-    let seen = share(allowed + found);
-    let ended = if worse - bound > allowed {
-        Ended::Fail
-    } else if seen > asked.sees {
-        let (seen, sees) = (percent(seen), percent(asked.sees));
-        // Rounded they may look the same.
-        let more = if seen == sees { "a little more than " } else { "" };
-        Ended::NoStatement(format!(
-            "only a loss of {more}{seen} would have been found, and --gate-sees asks for {sees}"
-        ))
-    } else {
-        Ended::Pass
-    };
-    Gated { name, ended, loss: Some(share(worse)), seen: Some(seen) }
+    match reach([earlier, later], few, rows, asked.days) {
+        None => Gated::silent(name, NO_INTERVAL.to_owned()),
+        Some(reach) => {
+            let allowed = Allowed::new(better, asked.allowed);
+            allowed.judge(name, later.mean - earlier.mean, reach, Green::Sees(asked.sees))
+        }
+    }
+}
+
+/// Why a row makes no statement whose trials are too few, or allow no logarithm.
+pub(super) const NO_INTERVAL: &str = "its trials allow no interval";
+
+/// What a gate allows of a metric, as logarithms of which more is worse.
+pub(super) struct Allowed {
+    better: Better,
+    most: f64,
+}
+
+/// When a row that did not fail passes.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Green {
+    /// Where a loss of this share would have been found.
+    Sees(f64),
+    /// Where it is surely within what is allowed.
+    Within,
+}
+
+impl Allowed {
+    /// A loss up to a share.
+    pub fn new(better: Better, share: f64) -> Self {
+        let most = match better {
+            // A rate cannot lose more than all.
+            Better::Higher => -(1.0 - share).max(0.0).ln(),
+            Better::Lower => share.ln_1p(),
+        };
+        Self { better, most }
+    }
+
+    /// By how much a difference of logarithms, later less earlier, is worse.
+    pub fn worse(&self, difference: f64) -> f64 {
+        match self.better {
+            Better::Higher => -difference,
+            Better::Lower => difference,
+        }
+    }
+
+    /// Whether a difference is a loss of more than is allowed.
+    pub fn is_passed_by(&self, difference: f64) -> bool {
+        self.worse(difference) > self.most
+    }
+
+    /// A loss as a share.
+    pub fn share(&self, worse: f64) -> f64 {
+        match self.better {
+            Better::Higher => 1.0 - (-worse).exp(),
+            Better::Lower => worse.exp() - 1.0,
+        }
+    }
+
+    /// What becomes of a row with a difference, which is sure beyond one reach and found beyond the other.
+    pub fn judge(
+        &self,
+        name: String,
+        difference: f64,
+        [bound, found]: [f64; 2],
+        green: Green,
+    ) -> Gated {
+        let worse = self.worse(difference);
+        let seen = self.share(self.most + found);
+        let ended = match green {
+            _ if worse - bound > self.most => Ended::Fail,
+            Green::Within if worse + bound < self.most => Ended::Pass,
+            Green::Within => Ended::NoStatement(
+                "it is neither surely worse by more than is allowed nor surely not".to_owned(),
+            ),
+            Green::Sees(sees) if seen > sees => blind(seen, sees),
+            Green::Sees(_) => Ended::Pass,
+        };
+        let seen = match green {
+            Green::Sees(_) => Some(seen),
+            // What it would have found does not matter to a row that is decided.
+            Green::Within => None,
+        };
+        Gated { loss: Some(self.share(worse)), seen, ..Gated::bare(name, ended) }
+    }
+}
+
+fn blind(seen: f64, sees: f64) -> Ended {
+    let [seen, sees] = [seen, sees].map(percent);
+    // Rounded they may look the same.
+    let more = if seen == sees { "a little more than " } else { "" };
+    Ended::NoStatement(format!(
+        "only a loss of {more}{seen} would have been found, and --gate-sees asks for {sees}"
+    ))
 }
 
 #[cfg(test)]

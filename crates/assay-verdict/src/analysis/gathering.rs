@@ -2,6 +2,7 @@
 //! so that no more than its trials are in memory at once.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use assay_kinds::work::Facts;
 use assay_machine::probes::processors::ProcessorTicks;
@@ -19,8 +20,9 @@ use assay_study::results::record::Trial;
 use super::rows::{self, Row};
 use super::verdicts::words;
 use super::{
-    borrowed, card, checks, classes, conversions, design, facts, harm, judged, kinds, lines,
-    memory, published, reserved, sentences, series, surfaces, surroundings, synchronised, watched,
+    borrowed, card, checks, classes, conversions, design, different, facts, gated, harm, judged,
+    kinds, lines, memory, published, reserved, sentences, series, surfaces, surroundings,
+    synchronised, watched,
 };
 
 /// What is known of a study whose workloads are told one after the other.
@@ -44,6 +46,7 @@ pub struct Gathering<'a> {
     costs: watched::Costs,
     ticks: ProcessorTicks,
     borrowed: borrowed::Gathered,
+    different: different::Gathered,
 }
 
 impl<'a> Gathering<'a> {
@@ -68,6 +71,7 @@ impl<'a> Gathering<'a> {
             costs: watched::Costs::default(),
             ticks: ProcessorTicks::default(),
             borrowed: borrowed::Gathered::default(),
+            different: different::Gathered::default(),
         }
     }
 
@@ -84,6 +88,7 @@ impl<'a> Gathering<'a> {
         let row = rows::row(workload, plan, environment, trials);
         let (series, absent) = series::series(&self.design, &row);
         self.borrowed.look(self.rows.len(), &row, &series);
+        self.different.look(self.rows.len(), &row);
         self.series.extend(series);
         self.absent.extend(absent);
         self.classes.push(classes::of_row(&row));
@@ -108,10 +113,12 @@ impl<'a> Gathering<'a> {
         absent.extend(unseen);
         series.extend(by_class);
         self.borrowed.tell(&mut rows, &mut series);
+        self.different.tell(&mut rows, &mut series);
         let unfinished = study.ended.is_none() && counts.is_unfinished(plan);
         let others = plan.workloads.iter().filter(|own| own.work.is_others());
         let mut live: Vec<String> = others.map(|own| own.name.clone()).collect();
         live.dedup();
+        let for_gate = self.design.gate.is_some().then(|| self.design.clone());
         let measured = Measurements { design: self.design.into_owned(), series, unfinished, live };
         let mut surrounding = facts::environment(plan, environment);
         if let Some(place) = &mut surrounding.place {
@@ -176,8 +183,20 @@ impl<'a> Gathering<'a> {
             environment,
         });
         found.say(told);
+        if let Some(design) = for_gate {
+            gated::tell(&mut found, &design, &planned(plan, &rows), unfinished);
+        }
         found
     }
+}
+
+/// Every workload under every arm that was planned, or left out where others of the workload were not.
+fn planned(plan: &Plan, rows: &[Row<'_>]) -> BTreeSet<gated::Planned> {
+    let is_there = |name: &String| rows.iter().any(|row| row.workload.name == *name);
+    let left_out = planned_absences(plan).filter(|absent| is_there(&absent.workload));
+    let left_out = left_out.map(|absent| (absent.workload, absent.arm));
+    let own = rows.iter().filter(|row| !row.workload.control);
+    own.map(|row| (row.workload.name.clone(), row.arm.clone())).chain(left_out).collect()
 }
 
 /// Arms that could not keep the same number of operations in flight, though the study did not ask

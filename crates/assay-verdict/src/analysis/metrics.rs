@@ -3,7 +3,8 @@
 use assay_base::presence::Presence;
 use assay_base::quantity::metric::SHARED;
 use assay_base::quantity::units::show;
-use assay_kinds::work::{Judged, io};
+use assay_kinds::work::metrics::{ENERGY, is_told};
+use assay_kinds::work::{self, Judged, io};
 use assay_machine::probes::energy::Energy;
 use assay_machine::probes::is_not_recorded;
 use assay_stats::{observations_needed, percentile_is_supported};
@@ -84,6 +85,7 @@ pub(super) fn value(metric: &str, row: &Row<'_>, trial: &Measured<'_>) -> Result
         }
         "device_requests_per_operation" => requests_per_operation(row, trial),
         "device_busy_s_per_gib" => busy_s_per_gib(row, trial),
+        _ if is_told(metric) => told(metric, measured),
         _ if is_energy(metric) => energy(metric, row, trial),
         _ if is_sync(metric) => sync(metric, record),
         _ => kinds::as_judged(metric, row, measured)
@@ -167,6 +169,11 @@ pub(super) const SYNC_RATE: &str = "sync_bytes_per_s";
 /// How long that takes for the whole of them.
 pub(super) const SYNC_WHOLE: &str = "sync_whole_s";
 
+/// What a program told of itself.
+fn told(metric: &str, measured: &work::Measured) -> Result<f64, String> {
+    measured.value(metric).unwrap_or_else(|| Err("not every trial tells it".to_owned()))
+}
+
 fn is_sync(metric: &str) -> bool {
     [SYNC_RATE, SYNC_WHOLE].contains(&metric)
 }
@@ -187,7 +194,7 @@ fn sync(metric: &str, record: &TrialRecord) -> Result<f64, String> {
 }
 
 fn is_energy(metric: &str) -> bool {
-    ["energy_j", "energy_j_per_gib", "power_w", "energy_above_idle_j"].contains(&metric)
+    ENERGY.contains(&metric)
 }
 
 /// Energy from right before the run until everything was on the device; only where all trials of

@@ -12,10 +12,12 @@ pub mod claims;
 mod classes;
 mod conversions;
 pub mod days;
+mod different;
 mod emulation;
 mod facts;
 mod foresight;
 pub mod gate;
+mod gated;
 mod gathering;
 mod harm;
 mod kinds;
@@ -125,8 +127,14 @@ pub fn classes(plan: &Plan, environment: &Environment, trial: &TrialRecord) -> V
 /// Everything that measurements say, whatever they were measured by: cells, comparisons with
 /// their verdicts, effects, trends, ranks and checks. The one way from numbers to verdicts.
 pub fn judge(study: StudyFacts, environment: EnvironmentFacts, measured: Measurements) -> Findings {
+    let design = measured.design.gate.is_some().then(|| measured.design.clone());
+    let unfinished = measured.unfinished;
     let (mut found, sentences) = judged(study, environment, measured);
     found.say(sentences);
+    if let Some(design) = design {
+        let rows = gated::measured(&found);
+        gated::tell(&mut found, &design, &rows, unfinished);
+    }
     found
 }
 
@@ -164,6 +172,7 @@ fn judged(
         surfaces: Vec::new(),
         accesses: Vec::new(),
         of_kinds: OfKinds::default(),
+        gate: None,
         answers: told.answers,
         card: None,
         cards: Vec::new(),

@@ -4,8 +4,9 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use assay_base::presence::Presence;
-use assay_base::quantity::Metric;
-use assay_kinds::work::metrics::{nature, side};
+use assay_base::quantity::metric::{Nature, Side};
+use assay_kinds::work::OwnMetric;
+use assay_kinds::work::metrics::{is_told, nature, side};
 use assay_machine::probes::energy::Energy;
 use assay_study::findings::{Because, CellTrial, Trust};
 use assay_study::results::environment::Environment;
@@ -73,11 +74,24 @@ impl<'a> Row<'a> {
         self.site.is_some_and(|site| site.drives.iter().any(truth::hides_its_cache))
     }
 
+    /// Metrics that programs told of themselves in its trials, in the order in which they were read, each
+    /// once. A record may say anything: what has another name is none.
+    pub fn told(&self) -> Vec<&OwnMetric> {
+        let mut found: Vec<&OwnMetric> = Vec::new();
+        let measured = self.trials.iter().filter_map(|trial| trial.record.measured.as_ref());
+        for own in measured.flat_map(|measured| measured.detail.told()) {
+            if is_told(&own.name) && found.iter().all(|known| known.name != own.name) {
+                found.push(own);
+            }
+        }
+        found
+    }
+
     /// How far a metric of the row can be trusted, and why: what the rules say that can change it.
-    pub fn judged(&self, metric: &Metric) -> (Option<Trust>, Vec<Because>) {
-        let about = |(rule, remark): &&(&'static str, Remark)| remark.is_about(rule, metric.nature);
+    pub fn judged(&self, (nature, side): (Nature, Side)) -> (Option<Trust>, Vec<Because>) {
+        let about = |(rule, remark): &&(&'static str, Remark)| remark.is_about(rule, nature);
         let told: Vec<Because> = (self.remarks.iter().filter(about))
-            .map(|(rule, remark)| remark.because_of(rule, metric.side()))
+            .map(|(rule, remark)| remark.because_of(rule, side))
             .collect();
         let worst = told.iter().map(|because| because.trust).max().unwrap_or(Trust::Trusted);
         (self.trust.map(|_| worst), told)

@@ -1,7 +1,8 @@
 //! Rows of measured trials as series: one metric of one row, trial by trial.
 
-use assay_base::quantity::Metric;
-use assay_kinds::work;
+use assay_base::quantity::metric::{Nature, Side};
+use assay_base::quantity::{Better, Metric};
+use assay_kinds::work::{self, OwnMetric};
 use assay_study::findings::measurements::Series;
 use assay_study::findings::{AbsentCell, CellTrial};
 use assay_study::results::design::Design;
@@ -10,6 +11,28 @@ use assay_study::results::record::Status;
 use super::metrics;
 use super::rows::{Measured, Row};
 
+/// What a series is of.
+struct What<'m> {
+    metric: &'m str,
+    better: Better,
+    nature: Nature,
+    side: Side,
+}
+
+impl<'m> What<'m> {
+    /// A metric of ours.
+    fn known(metric: &'static Metric) -> Self {
+        let Metric { name, better, nature, .. } = *metric;
+        Self { metric: name, better, nature, side: metric.side() }
+    }
+
+    /// What a program told of itself.
+    fn told(own: &'m OwnMetric) -> Self {
+        let (nature, side) = (work::metrics::nature(&own.name), work::metrics::side(&own.name));
+        Self { metric: &own.name, better: own.better, nature, side }
+    }
+}
+
 /// All series of a row, and all its numbers that are not there.
 pub(super) fn series(design: &Design, row: &Row<'_>) -> (Vec<Series>, Vec<AbsentCell>) {
     let (mut series, mut absent) = (Vec::new(), Vec::new());
@@ -17,13 +40,15 @@ pub(super) fn series(design: &Design, row: &Row<'_>) -> (Vec<Series>, Vec<Absent
     if row.trials.is_empty() {
         return (series, absent);
     }
-    for metric in work::metrics::of_work().filter(|metric| metrics::applies(metric.name, row)) {
-        match one(design, row, metric) {
+    let told = row.told().into_iter().map(What::told);
+    let known = work::metrics::of_work().filter(|metric| metrics::applies(metric.name, row));
+    for what in told.chain(known.map(What::known)) {
+        match one(design, row, &what) {
             Ok(one) => series.push(one),
             Err(reason) => absent.push(AbsentCell {
                 workload: row.workload.name.clone(),
                 arm: row.arm.clone(),
-                metric: Some(metric.name.to_owned()),
+                metric: Some(what.metric.to_owned()),
                 reason,
                 obstacle: None,
             }),
@@ -53,14 +78,14 @@ fn nothing_measured(row: &Row<'_>) -> Option<AbsentCell> {
     })
 }
 
-fn one(design: &Design, row: &Row<'_>, metric: &Metric) -> Result<Series, String> {
-    if let Some(reason) = metrics::unsupported(metric.name, row) {
+fn one(design: &Design, row: &Row<'_>, what: &What<'_>) -> Result<Series, String> {
+    if let Some(reason) = metrics::unsupported(what.metric, row) {
         return Err(reason);
     }
     let mut trials = Vec::with_capacity(row.trials.len());
     let (mut cut, mut has_value) = (None, false);
     for trial in &row.trials {
-        let value = metrics::value(metric.name, row, trial);
+        let value = metrics::value(what.metric, row, trial);
         let why = trial.record.measured.as_ref().and_then(|own| own.detail.cut_short());
         match (&value, why) {
             // It is told of this trial, and counts as one that gave no number.
@@ -80,14 +105,14 @@ fn one(design: &Design, row: &Row<'_>, metric: &Metric) -> Result<Series, String
         return Err(why);
     }
     let wanted = design.primary.as_deref().unwrap_or_else(|| primary(design, row));
-    let (trust, because) = row.judged(metric);
+    let (trust, because) = row.judged((what.nature, what.side));
     Ok(Series {
         control: row.workload.control,
-        primary: metric.name == wanted,
+        primary: what.metric == wanted,
         trials,
         trust,
         because,
-        ..Series::bare(&row.workload.name, row.arm.clone(), metric.name, metric.better)
+        ..Series::bare(&row.workload.name, row.arm.clone(), what.metric, what.better)
     })
 }
 
@@ -101,8 +126,10 @@ pub(super) fn cell_trial(trial: &Measured<'_>, value: Option<f64>) -> CellTrial 
     }
 }
 
-/// The metric by which a row is compared where the study does not say.
-pub(super) fn primary(design: &Design, row: &Row<'_>) -> &'static str {
+/// The metric by which a row is compared where the study does not say: the first that programs told of
+/// themselves, where they were asked to.
+pub(super) fn primary<'r>(design: &Design, row: &'r Row<'_>) -> &'r str {
     let varies = |name: &str| design.factors.iter().any(|factor| factor.name == name);
-    row.workload.work.primary(&varies)
+    let told = row.told().into_iter().next();
+    told.map_or_else(|| row.workload.work.primary(&varies), |own| own.name.as_str())
 }

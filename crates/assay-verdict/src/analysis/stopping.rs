@@ -1,6 +1,7 @@
 //! Whether a study has shown enough at a declared look (R8): intervals as narrow as was asked, or else
-//! a verdict on every comparison. Never the spread itself.
+//! a verdict on every comparison; of a gate, that it is decided. Never the spread itself.
 
+use assay_study::findings::gate::Gated;
 use assay_study::findings::{Comparison, Findings, Verdict};
 use assay_study::results::design::Stopping;
 
@@ -11,10 +12,17 @@ pub enum Enough {
     Decided,
     /// Every interval is within this share of its middle.
     Narrow(f64),
+    /// Every row of the gate is surely beyond it or surely within it.
+    Gated,
 }
 
-/// Judges a look by the findings of all replicates so far; none where the study goes on.
+/// Judges a look by the findings of all replicates so far; none where the study goes on. A study that ends by
+/// its gate ends by nothing else.
 pub fn enough(found: &Findings, stopping: &Stopping) -> Option<Enough> {
+    if let Some(gate) = found.gate.as_ref().filter(|gate| gate.replicates.is_some()) {
+        let is_decided = !gate.rows.is_empty() && !gate.rows.iter().any(Gated::is_silent);
+        return is_decided.then_some(Enough::Gated);
+    }
     let half_width = match stopping {
         Stopping::Fixed => return None,
         Stopping::Looks { half_width, .. } | Stopping::Open { half_width } => *half_width,

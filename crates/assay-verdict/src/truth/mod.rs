@@ -7,6 +7,7 @@ mod clock;
 mod compressed;
 mod depth;
 mod device_bytes;
+mod different_work;
 mod emulated;
 mod evidence;
 mod foreign;
@@ -38,6 +39,7 @@ use assay_study::results::plan::{PlannedWorkload, Survey};
 use assay_study::results::record::TrialRecord;
 use assay_system::system::site::Site;
 
+pub use different_work::{NAME as DIFFERENT_WORK, Worked, between};
 pub use host_cache::{HostCache, IdleFlush, hides_its_cache};
 pub use link_ceiling::is_above_link;
 
@@ -162,6 +164,7 @@ static OF_WORK: &[&dyn TruthRule] = &[
     &unwritten::Unwritten,
     &cached::Cached,
     &cache_state::CacheState,
+    &different_work::DifferentWork,
     &device_bytes::DeviceBytes,
     &link_ceiling::LinkCeiling,
     &host_cache::HostCache,

@@ -64,6 +64,11 @@ impl Bench {
             runs: None,
             tree: None,
             environment: Vec::new(),
+            setup: None,
+            setup_once: None,
+            variables: BTreeMap::new(),
+            same_output: None,
+            reads: Vec::new(),
         }
         .into();
         bench.each(|trial| {

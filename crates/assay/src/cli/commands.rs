@@ -1,10 +1,12 @@
 //! A study of commands that the command line names, without a file.
 
+use std::collections::BTreeMap;
+
 use clap::Args;
 use serde_json::{Map, Value, json};
 
 use assay_base::failure::{Failure, Outcome};
-use assay_kinds::work::command;
+use assay_kinds::work::command::{self, Produced, Reading};
 use assay_study::study::file::Typed;
 use assay_study::study::{self, Study};
 
@@ -21,11 +23,47 @@ pub struct CommandArguments {
     /// The shell runs it again and again; say --command again for each command that is compared.
     #[arg(long = "command", value_name = "LINE")]
     lines: Vec<String>,
+    /// What a command is called (again for the next)
+    #[arg(short = 'n', long = "name", value_name = "NAME", requires = "lines")]
+    names: Vec<String>,
     /// What {NAME} in a line stands for in turn
     ///
     /// A factor of the study; again for more.
     #[arg(short = 'L', long = "levels", num_args = 2, value_names = ["NAME", "VALUE,VALUE"])]
     levels: Vec<String>,
+    /// Levels of a variable of its environment, such as THREADS=1,4
+    ///
+    /// A factor of the study; again for more.
+    #[arg(long, value_name = "NAME=LEVEL,LEVEL", requires = "lines")]
+    env: Vec<String>,
+    /// A number that it prints: PATTERN:UNIT:higher, or a format
+    ///
+    /// The pattern is a regular expression whose groups are numbers: 'tps = ([0-9.]+):tps:higher', with
+    /// lower for what is better small. /a/b:ms:lower is a place in JSON, fio-json and others are formats
+    /// (assay list importers). Verdicts are about the first number; again for more.
+    #[arg(long, value_name = "SPEC", requires = "lines")]
+    reads: Vec<String>,
+    /// A file that it writes those numbers to, anew in each run
+    #[arg(long, value_name = "FILE", requires = "reads")]
+    reads_from: Option<String>,
+    /// No verdict where commands print other things than each other
+    ///
+    /// With =PATH: where they write another file, or other things into a directory.
+    #[arg(
+        long,
+        value_name = "PATH",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "",
+        requires = "lines"
+    )]
+    same_output: Option<String>,
+    /// A line before the runs of each trial, not measured
+    #[arg(long, value_name = "LINE", requires = "lines")]
+    setup: Option<String>,
+    /// A line once for each command, before its first run of all
+    #[arg(long, value_name = "LINE", requires = "lines")]
+    setup_once: Option<String>,
     /// A line before each run, not measured
     #[arg(long, value_name = "LINE", requires = "lines")]
     prepare: Option<String>,
@@ -67,9 +105,18 @@ impl CommandArguments {
 
     /// What `--baseline` means where it is one of the commands.
     pub fn baseline(&self, text: &str) -> Option<(String, String)> {
-        let varied = self.lines.len() > 1;
-        let named = varied && self.lines.iter().any(|line| line == text);
-        named.then(|| (COMMAND.to_owned(), text.to_owned()))
+        let is_one = |index: &usize| self.lines[*index] == text || self.level(*index) == text;
+        let index = (0..self.lines.len()).find(is_one).filter(|_| self.lines.len() > 1)?;
+        Some((COMMAND.to_owned(), self.level(index).to_owned()))
+    }
+
+    /// What a command is called: its name, or its line.
+    fn level(&self, index: usize) -> &str {
+        self.names.get(index).unwrap_or(&self.lines[index])
+    }
+
+    fn called(&self) -> Vec<&str> {
+        (0..self.lines.len()).map(|index| self.level(index)).collect()
     }
 
     /// The study that compares them.
@@ -82,9 +129,10 @@ impl CommandArguments {
                 "--command '{twice}' stands there twice: each command is compared with the others"
             )));
         }
+        self.check_names()?;
         let mut factors = self.factors()?;
         if self.lines.len() > 1 {
-            factors.insert(COMMAND.to_owned(), json!(self.lines));
+            factors.insert(COMMAND.to_owned(), json!(self.called()));
         }
         let study = json!({
             "format": study::FORMAT,
@@ -115,18 +163,78 @@ impl CommandArguments {
             ("timeout", self.timeout.clone()),
             ("input", self.input.clone()),
             ("runs", self.runs.map(|count| count.to_string())),
+            ("setup", self.setup.clone()),
+            ("setup-once", self.setup_once.clone()),
+            ("same-output", self.same_output.clone()),
         ];
         let options = options.into_iter().filter_map(|(name, text)| {
             Some(Typed::new(format!("--{name} '{}'", text?), format!("workload/*/command/{name}")))
         });
-        lines.chain(levels).chain(options).collect()
+        let reads = self.reads.iter().enumerate().map(|(index, text)| {
+            let path = format!("workload/*/command/reads/{index}");
+            Typed::new(format!("--reads '{text}'"), path)
+        });
+        let variables = self.env.iter().map(|text| {
+            let name = text.split_once('=').map_or(text.as_str(), |(name, _)| name);
+            Typed::new(format!("--env {text}"), format!("factors/{name}"))
+        });
+        lines.chain(levels).chain(options).chain(reads).chain(variables).collect()
     }
 
     fn title(&self) -> String {
-        match self.lines.as_slice() {
-            [one] => format!("How long does this take: {one}"),
-            several => format!("Which of {} commands takes least time?", several.len()),
+        match (self.lines.as_slice(), self.reads.is_empty()) {
+            ([one], true) => format!("How long does this take: {one}"),
+            ([one], false) => format!("What does this tell of itself: {one}"),
+            (several, true) => format!("Which of {} commands takes least time?", several.len()),
+            (several, false) => format!("Which of {} commands is best?", several.len()),
         }
+    }
+
+    /// Names are those of commands that are compared, each of one.
+    fn check_names(&self) -> Outcome<()> {
+        if self.names.is_empty() {
+            return Ok(());
+        }
+        let wrong = |told: String| Err(Failure::mistake(told));
+        if self.lines.len() < 2 {
+            return wrong("-n: a command that is compared with nothing needs no name".to_owned());
+        }
+        if let Some(name) = self.names.get(self.lines.len()) {
+            return wrong(format!("-n {name}: there are fewer commands than names"));
+        }
+        let called = self.called();
+        let mut twice = called.iter().enumerate();
+        match twice.find(|(index, name)| called[..*index].contains(name)) {
+            Some((_, name)) => wrong(format!("-n {name}: two commands are called so")),
+            None => Ok(()),
+        }
+    }
+
+    /// The lines that have names.
+    fn named(&self) -> BTreeMap<String, String> {
+        self.names.iter().cloned().zip(self.lines.iter().cloned()).collect()
+    }
+
+    /// Where the numbers stand that commands tell of themselves.
+    fn readings(&self) -> Outcome<Vec<Reading>> {
+        let reading = |text: &String| -> Outcome<Reading> {
+            let read: Result<Reading, String> = text.parse();
+            let read = read.map_err(|error| Failure::mistake(format!("--reads: {error}")))?;
+            Ok(Reading { from: self.reads_from.clone(), ..read })
+        };
+        self.reads.iter().map(reading).collect()
+    }
+
+    /// Variables of their environment with their levels.
+    fn variables<'s>(&'s self) -> Outcome<Vec<(&'s str, Vec<&'s str>)>> {
+        let variable = |text: &'s String| -> Outcome<(&'s str, Vec<&'s str>)> {
+            let parts = text.split_once('=').filter(|(name, _)| !name.is_empty());
+            let (name, levels) = parts.ok_or_else(|| {
+                Failure::mistake(format!("--env {text}: write it like --env THREADS=1,4"))
+            })?;
+            Ok((name, levels.split(',').map(str::trim).collect()))
+        };
+        self.env.iter().map(variable).collect()
     }
 
     fn work(&self) -> Outcome<command::Asked> {
@@ -137,7 +245,17 @@ impl CommandArguments {
         let timeout = self.timeout.as_deref().map(|text| {
             text.parse().map_err(|error| Failure::mistake(format!("--timeout: {error}")))
         });
+        let same_output = self
+            .same_output
+            .clone()
+            .map(|path| if path.is_empty() { Produced::Printed(true) } else { Produced::At(path) });
         Ok(command::Asked {
+            setup: self.setup.clone(),
+            setup_once: self.setup_once.clone(),
+            variables: self.variables()?.into_iter().map(|(name, _)| name.to_owned()).collect(),
+            same_output,
+            lines: self.named(),
+            reads: self.readings()?,
             prepare: self.prepare.clone(),
             cleanup: self.cleanup.clone(),
             input: self.input.clone(),
@@ -158,7 +276,7 @@ impl CommandArguments {
     /// The levels that lines name, by factor.
     fn factors(&self) -> Outcome<Map<String, Value>> {
         let texts = || {
-            let others = [&self.prepare, &self.cleanup, &self.input];
+            let others = [&self.prepare, &self.cleanup, &self.input, &self.setup, &self.setup_once];
             self.lines.iter().chain(others.into_iter().flatten())
         };
         let mut factors = Map::new();
@@ -173,6 +291,11 @@ impl CommandArguments {
             let levels: Vec<&str> = values.split(',').map(str::trim).collect();
             if factors.insert(name.clone(), json!(levels)).is_some() {
                 return Err(Failure::mistake(format!("-L {name} stands there twice")));
+            }
+        }
+        for (name, levels) in self.variables()? {
+            if factors.insert(name.to_owned(), json!(levels)).is_some() {
+                return Err(Failure::mistake(format!("--env {name}: it is a factor already")));
             }
         }
         Ok(factors)

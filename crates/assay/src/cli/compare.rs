@@ -3,16 +3,17 @@
 use clap::Args;
 
 use super::by_place::ByPlace;
+use super::gate::{self as gates, Gating};
 use super::{output, running};
 use crate::store;
 use assay_base::failure::{Failure, Outcome};
 use assay_base::quantity::Percent;
-use assay_base::quantity::units::show;
 use assay_study::findings::Check;
 use assay_study::findings::Findings;
+use assay_study::findings::gate::GateAnswer;
 use assay_system::system::System;
 use assay_verdict::analysis::days::Days;
-use assay_verdict::analysis::gate::{self, Ended, Gate, Gated};
+use assay_verdict::analysis::gate::{self, Gate, Gated};
 
 /// Compare results of different days or machines
 ///
@@ -62,23 +63,6 @@ pub struct Arguments {
     json: bool,
 }
 
-/// What fails a comparison.
-#[derive(Clone, Debug, Default, Args)]
-pub struct Gating {
-    /// Exit code 1 where a row is surely worse by more than this
-    ///
-    /// And 5 where none is, but a row makes no statement.
-    #[arg(long, value_name = "SHARE")]
-    gate: Option<String>,
-    /// A row that would not have found a loss of this makes no statement (default: 30%, and as far
-    /// beyond a gate above 5%)
-    #[arg(long, value_name = "SHARE", requires = "gate")]
-    gate_sees: Option<String>,
-    /// Rows that make no statement do not fail a gate
-    #[arg(long, requires = "gate")]
-    allow_missing: bool,
-}
-
 impl Gating {
     /// The gate, where one is asked for, with days that scatter by so much.
     fn gate(&self, days: Days) -> Outcome<Option<Gate>> {
@@ -95,20 +79,27 @@ pub struct Against {
     /// Compare with this earlier result, too
     #[arg(long, value_name = "ID")]
     against: Option<String>,
-    #[command(flatten)]
+    /// The gate of the line, which is then that of this comparison and not the study's own.
+    #[arg(skip)]
     gating: Gating,
 }
 
 impl Against {
-    /// Refuses an earlier result that is not there, or a gate of nothing, before anything is measured.
+    /// Takes the gate of the line where there is an earlier result, and refuses one that is not there, before
+    /// anything is measured.
     ///
     /// # Errors
     /// The user's mistake.
-    pub fn check(&self, system: &dyn System) -> Outcome<()> {
-        if self.gating.gate(Days::default())?.is_some() && self.against.is_none() {
-            return Err(Failure::mistake("--gate needs an earlier result: add --against ID"));
-        }
-        self.against.iter().try_for_each(|word| store::find(system, Some(word)).map(drop))
+    pub fn check(&mut self, system: &dyn System, gate: &mut gates::GateArguments) -> Outcome<()> {
+        let Some(word) = &self.against else { return Ok(()) };
+        self.gating = gate.give_away()?;
+        self.gating.gate(Days::default())?;
+        store::find(system, Some(word)).map(drop)
+    }
+
+    /// The code that the caller has for 5.
+    pub fn blind(&self) -> Option<u8> {
+        self.gating.exit_blind
     }
 
     /// Prints what was found, and what it says beside the earlier result. With `--json` there is one
@@ -164,13 +155,15 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     };
     let asked = arguments.gating.gate(days)?;
     let mut found = compare_sides(&earlier, &later, arguments, (asked, days))?;
-    let rows = asked.map(|asked| rows(&earlier, &later, !arguments.against.is_empty(), asked));
-    let told = rows.iter().flatten().map(|row| Check::new("gate", row.text()));
-    found.checks.extend(told);
+    if let Some(asked) = asked {
+        let rows = rows(&earlier, &later, !arguments.against.is_empty(), asked);
+        found.checks.extend(rows.iter().map(|row| Check::new("gate", row.text())));
+        let allow_missing = arguments.gating.allow_missing;
+        found.gate = Some(GateAnswer::of((asked.allowed, asked.sees), allow_missing, rows));
+    }
     show(system, &found, arguments.json);
-    asked
-        .zip(rows)
-        .map_or(Ok(()), |(asked, rows)| ended(asked, &rows, arguments.gating.allow_missing))
+    let ended = found.gate.as_ref().map_or(Ok(()), gates::ended);
+    ended.map_err(|failure| failure.blind_by(arguments.gating.exit_blind))
 }
 
 /// The places of all results in one table.
@@ -226,9 +219,7 @@ fn compare_sides(
 }
 
 fn share(name: &str, text: &str) -> Outcome<f64> {
-    let share: Percent =
-        text.parse().map_err(|error| Failure::mistake(format!("{name}: {error}")))?;
-    Ok(share.fraction())
+    gates::percent(name, text).map(Percent::fraction)
 }
 
 /// The results of both sides: what `--against` names, else the first one, and all others.
@@ -258,35 +249,4 @@ fn rows(earlier: &[Findings], later: &[Findings], as_one: bool, asked: Gate) -> 
             .map(|row| Gated { name: format!("{} of {}", row.name, one.study.id), ..row })
     });
     each.collect()
-}
-
-/// Rows that a message names; the tables above it have all of them.
-const NAMED: usize = 3;
-
-fn few(rows: &[String]) -> String {
-    let named = rows.iter().take(NAMED).cloned().collect::<Vec<_>>().join("; ");
-    match rows.len().saturating_sub(NAMED) {
-        0 => named,
-        more => format!("{named}; and {more} more, told above"),
-    }
-}
-
-/// The exit: 1 where a row fails, 5 where none does and one makes no statement.
-fn ended(asked: Gate, rows: &[Gated], allow_missing: bool) -> Outcome<()> {
-    let of = |wanted: fn(&Ended) -> bool| -> Vec<String> {
-        rows.iter().filter(|row| wanted(&row.ended)).map(Gated::text).collect()
-    };
-    let share = show::percent(100.0 * asked.allowed);
-    let failed = of(|ended| *ended == Ended::Fail);
-    if !failed.is_empty() {
-        return Err(Failure::gate(format!("the gate of {share} failed: {}", few(&failed))));
-    }
-    let silent = of(|ended| matches!(ended, Ended::NoStatement(_)));
-    if rows.is_empty() || (!silent.is_empty() && !allow_missing) {
-        let silent = if silent.is_empty() { "nothing to compare".to_owned() } else { few(&silent) };
-        return Err(Failure::partial(format!(
-            "the gate of {share} cannot detect such a loss: {silent} (--allow-missing takes that for green)"
-        )));
-    }
-    Ok(())
 }

@@ -133,6 +133,8 @@ fn fresh(stored: Stored, findings: &Findings, best: &Comparison, arguments: &Arg
     study.replicates = arguments.replicates.unwrap_or(study.replicates.max(least));
     study.seed = arguments.seed;
     study.stop = assay_study::study::Stop::default();
+    // Whether the winner is better is asked, and not whether anything is worse.
+    study.gate = None;
     study.control = Some(false);
     study.baseline = bare(&best.baseline);
     study.arms = vec![bare(&best.baseline), bare(&best.arm)];

@@ -15,7 +15,7 @@ use assay_kinds::work::Entry;
 use assay_kinds::work::check_option::{CheckOption, Values, by_option, takes_all};
 use assay_study::results::bundle;
 use assay_study::study::{file, presets};
-use assay_system::system::execute::Ending;
+use assay_system::system::execute::{Ending, Heard};
 use assay_system::system::{Executed, Fake, Faulty, System};
 
 /// Commands that run trials on a target.
@@ -88,6 +88,24 @@ copy = ["a", "b"]
 name    = "live"
 observe = { time = "3 s", settle = "1 s" }
 "#;
+
+/// A study whose second setting does a quarter of the work of the first.
+const GATED: &str = r#"
+format     = "assay-study/1"
+title      = "A gate"
+replicates = 3
+seed       = 11
+gate       = { allowed = "5 %" }
+
+[factors]
+depth = [4, 1]
+
+[[workload]]
+name = "read"
+io   = { pattern = "random", mix = "read", size = "4 KiB", time = "100 ms" }
+"#;
+
+const FIXED: &str = "simulated:fixed,mean=100us,servers=4";
 
 const DISK: &str = "/sys/devices/pci0000:00/0000:00:17.0/ata1/host0/target0:0:0/0:0:0:0/block/sda";
 
@@ -265,7 +283,7 @@ fn took(wall_ns: u64, code: i32) -> Executed {
         write_bytes: Presence::Present(0),
         complaint: String::new(),
         left_running: 0,
-        heard: String::new(),
+        heard: Heard::default(),
         memory_kills: Presence::absent("no limit"),
     }
 }
@@ -338,4 +356,38 @@ fn so_does_one_of_a_virtual_machine_whose_result_was_brought_here() {
     assert_eq!(ended(None), Ok(()));
     let lost = Failure::partial("1 of 6 trials failed");
     assert_eq!(ended(Some(lost.clone())), Err(lost));
+}
+
+#[test]
+fn a_study_that_is_gone_on_with_ends_by_its_gate() {
+    let fake = machine();
+    fake.put("/gated.toml", GATED);
+    let code =
+        |line: &str| run(&fake, line).map_or_else(|failure| failure.kind.exit_code(), |()| 0);
+    assert_eq!(code(&format!("assay run --quiet /gated.toml {FIXED}")), 1);
+    assert_eq!(code(&format!("assay run --quiet --baseline depth=1 /gated.toml {FIXED}")), 0);
+    // Interrupted it says nothing of the gate, and goes on to the same end.
+    let fake = machine();
+    let request = Request {
+        study: file::parse("/gated.toml", GATED).unwrap(),
+        targets: vec![FIXED.to_owned()],
+        consented: Consented::default(),
+        results: Some(PathBuf::from("/assay/results")),
+        judge: None,
+        observer: None,
+        quick: None,
+        foresee: None,
+    };
+    let stop = AtomicBool::new(false);
+    let ran = runner::run(&fake, request, &stop, &mut |event| {
+        if matches!(event, Event::TrialEnded { index: 3, .. }) {
+            stop.store(true, Ordering::Relaxed);
+        }
+    });
+    let ended = running::close(&fake, ran.unwrap().into()).unwrap_err();
+    assert_eq!(ended.kind, Kind::Interrupted, "{ended}");
+    let id = results(&fake).into_iter().next().unwrap();
+    let ended = run(&fake, &format!("assay restore resume --quiet {id}")).unwrap_err();
+    assert_eq!(ended.kind, Kind::Gate, "{ended}");
+    assert!(ended.message.starts_with("the gate of 5 % failed: read (depth 1): "), "{ended}");
 }

@@ -22,6 +22,7 @@ mod endings;
 mod explain;
 mod export;
 mod front;
+mod gate;
 #[cfg(test)]
 mod harmless;
 mod hold_pages;

@@ -27,6 +27,7 @@ Examples:
   assay run depth.toml /mnt/card         a study file, there
   assay run depth --set depth=1,4,16     other levels, or another factor
   assay run depth --budget 10m --json    end with the replicate nearest to 10 min
+  assay run depth --gate 5%              exit code 1 where a setting is worse
   assay run depth --watch                with a live page of the device meanwhile
   assay run filesystems --vm             in a virtual machine: needs no root
   assay run boot                         the boots that systemd's journal knows of
@@ -55,7 +56,7 @@ pub struct Arguments {
 
 /// Runs the command.
 pub fn run(system: &dyn System, mut arguments: Arguments) -> Outcome<()> {
-    arguments.against.check(system)?;
+    arguments.against.check(system, &mut arguments.of_study.gate)?;
     if arguments.vm.is_asked() {
         arguments.of_study.take_to_lab()?;
         return in_vm(system, arguments);
@@ -90,7 +91,10 @@ pub fn run(system: &dyn System, mut arguments: Arguments) -> Outcome<()> {
         running::run(system, request, arguments.how.quiet)?
     };
     let (how, against) = (arguments.how, arguments.against);
-    running::end(system, ran, |findings, is_kept| against.tell(system, findings, is_kept, how))
+    let blind = against.blind();
+    let ended =
+        running::end(system, ran, |findings, is_kept| against.tell(system, findings, is_kept, how));
+    ended.map_err(|failure| failure.blind_by(blind))
 }
 
 /// Runs it in a virtual machine.
@@ -112,5 +116,6 @@ fn in_vm(system: &dyn System, arguments: Arguments) -> Outcome<()> {
         how: arguments.how,
         against: arguments.against,
     };
-    arguments.vm.run(system, order)
+    let blind = order.against.blind();
+    arguments.vm.run(system, order).map_err(|failure| failure.blind_by(blind))
 }

@@ -9,7 +9,7 @@ use clap::Args;
 
 use super::watch::screen::{self, Screen};
 use super::watch::{self, Beside};
-use super::{output, progress::Progress};
+use super::{gate, output, progress::Progress};
 use crate::runner::{self, Consented, Event, Finished, Request, trial};
 use crate::store;
 use crate::store::acting::Acting;
@@ -193,20 +193,24 @@ pub fn close(system: &dyn System, ran: Unended) -> Outcome<()> {
 }
 
 /// Shows what a study found that was not interrupted (and whether that is kept), and ends as it ended:
-/// what is the matter with it is told last, and the gravest of it decides the exit code.
+/// what is the matter with it is told last, and the gravest of it decides the exit code. A gate of the study
+/// that failed or could not see is among it.
 pub fn end(
     system: &dyn System,
     Unended(mut finished): Unended,
     show: impl FnOnce(&Findings, bool) -> Outcome<()>,
 ) -> Outcome<()> {
     let mut matters = matters(&mut finished);
+    let blind = finished.study.gate.as_ref().and_then(|gate| gate.exit_blind);
     if !finished.interrupted {
         let is_kept = finished.directory.is_some();
         let findings = kept(system, finished);
+        let shown = show(&findings, is_kept).err();
+        let gate = findings.gate.as_ref().and_then(|gate| gate::ended(gate).err());
         // Of two that are as grave, what was lost is told last, since it says what is kept.
-        matters.splice(0..0, show(&findings, is_kept).err());
+        matters.splice(0..0, shown.into_iter().chain(gate));
     }
-    gravest(matters)
+    gravest(matters).map_err(|failure| failure.blind_by(blind))
 }
 
 /// Ends with the gravest of what is the matter; the others are told before it.
@@ -223,7 +227,7 @@ pub fn gravest(mut matters: Vec<Failure>) -> Outcome<()> {
 /// for sure also without the trials that were lost.
 pub(super) const fn gravity(kind: Kind) -> u8 {
     match kind {
-        Kind::Partial => 0,
+        Kind::Partial | Kind::Blind(_) => 0,
         Kind::Mistake => 1,
         Kind::Refused => 2,
         Kind::Gate => 3,
@@ -390,6 +394,7 @@ fn enough(plan: &Plan, environment: &Environment, trials: &[Trial]) -> Option<St
     let replicates = trials.iter().map(|trial| trial.record.replicate).max().unwrap_or(0);
     let why = match analysis::enough(&findings, &plan.design.stopping)? {
         Enough::Decided => "every comparison had its verdict".to_owned(),
+        Enough::Gated => "every row of the gate was decided".to_owned(),
         Enough::Narrow(wanted) => {
             format!("every interval was within {} of its middle", show::percent(100.0 * wanted))
         }

@@ -107,6 +107,7 @@ fn null_study(study: Study, arguments: &Arguments) -> Study {
     study.arms.clear();
     study.costly.clear();
     study.control = Some(false);
+    study.gate = None;
     if study.stop.rule != StopRule::Fixed {
         study.stop = assay_study::study::Stop::default();
     }

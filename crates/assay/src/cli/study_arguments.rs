@@ -7,6 +7,7 @@ use clap::Args;
 
 use super::build::BuildArguments;
 use super::commands::CommandArguments;
+use super::gate::{self, GateArguments};
 use super::like::LikeArguments;
 use super::{output, studies};
 use crate::runner::Consented;
@@ -124,9 +125,10 @@ pub struct StudyArguments {
     /// From so many times the worst of the baseline on.
     #[arg(long, value_name = "FACTOR")]
     harm: Option<String>,
-    /// decided: end once every comparison has its verdict
+    /// decided, or gate: end as soon as that is sure
     ///
-    /// After the first replicate with which it has. Of boots: a unit, whose start is timed as well.
+    /// After the first replicate with which every comparison has its verdict, or every setting is surely
+    /// beyond the gate or within it. Of boots: a unit, whose start is timed as well.
     #[arg(long, value_name = "WHEN")]
     until: Option<String>,
     /// Baseline of comparisons, such as depth=1
@@ -161,6 +163,8 @@ pub struct StudyArguments {
     build: BuildArguments,
     #[command(flatten)]
     like: LikeArguments,
+    #[command(flatten)]
+    pub gate: GateArguments,
     /// On a loop device made for it, removed afterwards (as root)
     #[arg(long, conflicts_with_all = ["targets", "destroy"])]
     lab: bool,
@@ -196,6 +200,7 @@ impl StudyArguments {
         let name = self.study.as_deref().unwrap_or("the commands");
         let study = file::changed(name, &study.settled(), &self.typed())?;
         let targets = self.targets_of(&study);
+        gate::check(&study, &targets)?;
         self.build.check(system, &targets)?;
         Ok((study, targets))
     }
@@ -243,6 +248,7 @@ impl StudyArguments {
         typed.extend(self.commands.typed());
         typed.extend(self.build.typed());
         typed.extend(self.like.typed());
+        typed.extend(self.gate.typed());
         let flags = [("--quick", self.quick), ("--lab", self.lab), ("--partly", self.partly)];
         let flags = flags.into_iter().filter(|(_, is_there)| *is_there);
         typed.extend(flags.map(|(flag, _)| Typed::new(flag, "")));
@@ -377,6 +383,7 @@ impl StudyArguments {
             let margin: Percent = read("--margin", text)?;
             study.margin = Some(margin);
         }
+        self.gate.put(&mut study)?;
         if let Some(text) = &self.budget {
             study.budget = Some(budget(text)?);
         }
@@ -384,11 +391,9 @@ impl StudyArguments {
         if let (Some(unit), Some(asked)) = (&self.until, boots) {
             asked.until = Some(unit.clone());
         } else if let Some(when) = &self.until {
-            if when != "decided" {
-                return Err(Failure::mistake(format!("--until {when}: say --until decided")));
-            }
+            let rule = rule(when, study.gate.is_some())?;
             study.replicates = self.replicates.unwrap_or(MOST_UNTIL_DECIDED);
-            study.stop = Stop { rule: StopRule::Open, ..Stop::default() };
+            study.stop = Stop { rule, ..Stop::default() };
         }
         self.spanned(study)
     }
@@ -459,6 +464,20 @@ impl StudyArguments {
             (None, Some(target)) => vec![target],
             (None, None) => vec![own.unwrap_or_else(|| ".".to_owned())],
         }
+    }
+}
+
+/// The rule by which a study ends as soon as something is decided.
+fn rule(when: &str, has_gate: bool) -> Outcome<StopRule> {
+    match when {
+        "decided" => Ok(StopRule::Open),
+        "gate" if has_gate => Ok(StopRule::Gate),
+        "gate" => Err(Failure::mistake(
+            "--until gate: the study has no gate of its own: add --gate 5%, without --against",
+        )),
+        _ => Err(Failure::mistake(format!(
+            "--until {when}: say --until decided, or --until gate with --gate"
+        ))),
     }
 }
 
@@ -593,6 +612,42 @@ mod tests {
         let words = ["assay", "run", "--partly", "--command", "true"].map(std::ffi::OsString::from);
         assert!(super::super::read(&words, 80).unwrap_err().to_string().contains("--partly"));
         assert!(study(&["depth", "--partly"]).unwrap_err().message.contains("leave it out"));
+    }
+
+    #[test]
+    fn a_gate_of_the_line_is_one_of_the_study_and_may_end_it() {
+        let gated = study(&["depth", "--gate", "5%"]).unwrap();
+        assert_eq!((gated.gate.unwrap().allowed, gated.stop.rule), (Percent(5.0), StopRule::Fixed));
+        let ended = study(&["depth", "--gate", "5%", "--until", "gate"]).unwrap();
+        assert_eq!((ended.stop.rule, ended.replicates), (StopRule::Gate, MOST_UNTIL_DECIDED));
+        assert_eq!(study(&["depth"]).unwrap().gate, None);
+        for (words, told) in [
+            (&["depth", "--until", "gate"][..], "--until gate: the study has no gate of its own"),
+            (&["depth", "--until", "now"], "--until now: say --until decided"),
+            (&["--command", "true", "--gate", "5%"], "a gate compares the settings of a study"),
+            (&["depth", "--gate", "5%", "--gate-sees", "x"], "--gate-sees: "),
+        ] {
+            let message = study(words).unwrap_err().message;
+            assert!(message.starts_with(told), "{words:?}: {message}");
+        }
+    }
+
+    #[test]
+    fn a_metric_that_the_study_does_not_have_is_refused_with_those_it_has() {
+        let of = |words: &[&str], metric: &str| {
+            study(&[words, &["--gate", "5%", "--gate-metric", metric]].concat())
+        };
+        let two = ["--command", "true", "--command", "false"];
+        let own = of(&two, "peak_memory_bytes").unwrap().gate.unwrap();
+        assert_eq!(own.metric.as_deref(), Some("peak_memory_bytes"));
+        assert!(of(&two, "energy_j").is_ok() && of(&["depth"], "latency_p99_ns").is_ok());
+        for (words, metric) in [(&two[..], "iops"), (&["depth"], "peak_memory_bytes"), (&two, "x")]
+        {
+            let message = of(words, metric).unwrap_err().message;
+            let told = format!("--gate-metric {metric}: nothing in this study has the metric");
+            assert!(message.starts_with(&told) && message.contains("it has "), "{message}");
+        }
+        assert!(of(&two, "iops").unwrap_err().message.contains("peak_memory_bytes, "));
     }
 
     #[test]

@@ -6,22 +6,22 @@ mod running;
 mod tree;
 
 use std::fs::File;
-use std::io;
+use std::io::{self, PipeReader, PipeWriter};
 use std::os::fd::AsFd;
-use std::os::unix::fs::FileExt;
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rustix::process::{child_subreaper, getpid, set_child_subreaper};
 
+use assay_base::digest::Sum;
 use assay_base::presence::Presence;
 use assay_sys::{Launch, Launched, NotStarted, Owner, Step};
-use assay_system::system::execute::Ending;
+use assay_system::system::execute::{Ending, Heard, KEPT_COMPLAINT_BYTES};
 use assay_system::system::{Executed, Execution};
 
 use asked::Asked;
 use group::{Group, Groups};
-use running::{Running, Tail};
+use running::{Running, Stream};
 use tree::{Own, Tree};
 
 /// One program runs at a time: two would disturb each other's measure, and what one of them leaves
@@ -64,7 +64,7 @@ fn not_started() -> Executed {
         write_bytes: Presence::absent(why),
         complaint: String::new(),
         left_running: 0,
-        heard: String::new(),
+        heard: Heard::default(),
         memory_kills: Presence::absent(why),
     }
 }
@@ -73,41 +73,40 @@ fn not_started() -> Executed {
 pub(super) fn measure(execution: &Execution<'_>, group: Option<&Group>) -> io::Result<Executed> {
     let asked = Asked::new(execution)?;
     let _orphans = Orphans::come_here()?;
-    let (mut hears, says) = io::pipe()?;
-    rustix::io::ioctl_fionbio(&hears, true)?;
+    let (hears, says) = pipe()?;
+    let is_heard = execution.heard_bytes > 0 || execution.hashed;
+    let (reads, prints) = is_heard.then(pipe).transpose()?.unzip();
     let null = File::options().read(true).write(true).open("/dev/null")?;
     // Nothing where this process has none.
     let terminal = File::open("/dev/tty").ok();
-    let (own, complaint) = (Own::find()?, Tail::new());
+    let own = Own::find()?;
+    let streams = [
+        Stream::new(Some(hears), KEPT_COMPLAINT_BYTES, None),
+        Stream::new(reads, execution.heard_bytes as usize, execution.hashed.then(Sum::default)),
+    ];
     // The clock runs from here on: what is done now is done beside the program.
-    let printed = match execution.heard_bytes {
-        0 => None,
-        _ => Some(assay_sys::memory_file(0)?),
-    };
     let ends =
-        Ends { null: &null, terminal: terminal.as_ref(), says: &says, printed: printed.as_ref() };
+        Ends { null: &null, terminal: terminal.as_ref(), says: &says, prints: prints.as_ref() };
     let (launched, group) = start(&asked, group, &ends, execution.memory.is_some())?;
-    drop(says);
+    // Who reads sees the end once nobody else can write.
+    drop((says, prints));
     let tree = Tree::new(own, launched.process, group);
-    let executed = Running::new(execution, launched, tree, &mut hears, complaint).finish()?;
-    let heard =
-        printed.map_or_else(|| Ok(String::new()), |file| heard(&file, execution.heard_bytes));
-    Ok(Executed { heard: heard?, ..executed })
+    Running::new(execution, launched, tree, streams).finish()
 }
 
-/// The beginning of what was printed into a file.
-fn heard(file: &File, most: u64) -> io::Result<String> {
-    let mut bytes = vec![0; file.metadata()?.len().min(most) as usize];
-    file.read_exact_at(&mut bytes, 0)?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+/// A pipe whose reader never waits.
+fn pipe() -> io::Result<(PipeReader, PipeWriter)> {
+    let (reader, writer) = io::pipe()?;
+    rustix::io::ioctl_fionbio(&reader, true)?;
+    Ok((reader, writer))
 }
 
 /// What a program is started with beside its words.
 struct Ends<'a> {
     null: &'a File,
     terminal: Option<&'a File>,
-    says: &'a io::PipeWriter,
-    printed: Option<&'a File>,
+    says: &'a PipeWriter,
+    prints: Option<&'a PipeWriter>,
 }
 
 /// Ends and removes what processes that are gone made to measure programs; says which groups.
@@ -137,7 +136,7 @@ fn start<'a>(
         null: ends.null.as_fd(),
         terminal: ends.terminal.map(File::as_fd),
         complaint: ends.says.as_fd(),
-        output: ends.printed.map(File::as_fd),
+        output: ends.prints.map(PipeWriter::as_fd),
         owner: asked.owner.as_ref().map(|owner| Owner {
             user: owner.user,
             group: owner.group,

@@ -12,7 +12,7 @@ use super::survey::Surveyed;
 use assay_base::failure::{Failure, Outcome};
 use assay_base::quantity::units::show;
 use assay_kinds::work::observe::{Detail, Limits, Second};
-use assay_kinds::work::{Run, observe};
+use assay_kinds::work::{Programs, Run, observe};
 use assay_machine::probes::{Asked, Moment, Probes, Scene};
 use assay_study::plan::arms;
 use assay_study::plan::design::Demands;
@@ -177,6 +177,7 @@ impl Others {
             lookout: Some(&post),
             keep: None,
             limits: None,
+            programs: Programs::NONE,
         })?;
         let seen = observe::Detail::of(&ran.measured).map(|detail| detail.seconds.clone());
         self.baseline.extend(seen);

@@ -11,7 +11,8 @@ use assay_load::Bystanders;
 use assay_stats::Sample;
 
 use assay_base::outside;
-use assay_kinds::work::{Medium, Run, Work};
+use assay_importers::importers;
+use assay_kinds::work::{Medium, Programs, Run, Work};
 use assay_study::plan::design::Design;
 use assay_study::results::plan::{Pilot, PlannedWorkload, Scatter};
 use assay_study::study::Workload;
@@ -69,6 +70,7 @@ impl Bench<'_> {
             lookout: None,
             keep: None,
             limits: None,
+            programs: Programs { formats: importers::numbers, ..Programs::NONE },
         })
     }
 }

@@ -11,8 +11,9 @@ use super::lookout::Post;
 use super::prepare::prepare;
 use super::setting::Setting;
 use assay_base::quantity::units::show;
+use assay_importers::importers;
 use assay_kinds::work::observe;
-use assay_kinds::work::{Background, Measured, Medium, Ran, Run, background};
+use assay_kinds::work::{Background, Measured, Medium, Programs, Ran, Run, background};
 use assay_machine::probes::{Evidence, Moment, Probes};
 use assay_study::results::bundle::Histograms;
 use assay_study::results::plan::{PlannedTrial, PlannedWorkload};
@@ -154,6 +155,11 @@ fn measure(
         lookout: None,
         keep: Some(&keep),
         limits: None,
+        programs: Programs {
+            replicate: planned.replicate,
+            trial: planned.order.saturating_add(1),
+            formats: importers::numbers,
+        },
     };
     background::run(&workload.work, &run, background)
 }
@@ -180,6 +186,7 @@ fn look_on(
         lookout: Some(&post),
         keep: None,
         limits: setting.limits,
+        programs: Programs::NONE,
     };
     workload.work.run(&run).map(|ran| (ran, None))
 }

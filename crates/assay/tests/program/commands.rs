@@ -9,41 +9,41 @@ use assay_lab::process::run;
 use serde_json::Value;
 
 /// A home of a test's own, and the turn of this test: two studies on one drive refuse each other.
-struct Bench {
-    home: Home,
+pub struct Bench {
+    pub home: Home,
     _turn: fs::File,
 }
 
 impl Bench {
-    fn new(test: &str) -> Self {
+    pub fn new(test: &str) -> Self {
         let turn = crate::turn();
         Self { home: crate::home(test), _turn: turn }
     }
 
     /// The words of a run in the folder of this test.
-    fn words<'a>(&'a self, words: &[&'a str]) -> Vec<&'a str> {
+    pub fn words<'a>(&'a self, words: &[&'a str]) -> Vec<&'a str> {
         let folder = self.home.scratch.path().to_str().unwrap();
         [&["run", folder, "--quiet"], words].concat()
     }
 
-    fn json(&self, words: &[&str]) -> Value {
+    pub fn json(&self, words: &[&str]) -> Value {
         self.home.json(&[self.words(words), vec!["--json"]].concat())
     }
 
-    fn text(&self, words: &[&str]) -> String {
+    pub fn text(&self, words: &[&str]) -> String {
         self.home.text(&self.words(words))
     }
 
-    fn refused(&self, code: i32, words: &[&str]) -> String {
+    pub fn refused(&self, code: i32, words: &[&str]) -> String {
         self.home.refused(code, &self.words(words))
     }
 
-    fn path(&self, name: &str) -> String {
+    pub fn path(&self, name: &str) -> String {
         self.home.scratch.path().join(name).display().to_string()
     }
 
     /// Names of the results.
-    fn results(&self) -> Vec<String> {
+    pub fn results(&self) -> Vec<String> {
         let folder = self.home.scratch.path().join("home/results");
         let entries = fs::read_dir(folder).into_iter().flatten();
         entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()

@@ -240,7 +240,7 @@ mod tests {
 
     use super::super::{Asked, FAST_BOUND, FULL_BOUND, Probe};
     use crate::work::kind::Asks as _;
-    use crate::work::place::Medium;
+    use crate::work::place::{Medium, Programs};
 
     const GIB: u64 = 1 << 30;
 
@@ -260,6 +260,7 @@ mod tests {
             lookout: None,
             keep: None,
             limits: None,
+            programs: Programs::NONE,
         })
     }
 

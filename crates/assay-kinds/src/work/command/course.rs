@@ -1,6 +1,8 @@
 //! The runs of one trial: prepare, empty the cache, run, clean up, until the trial's time is over.
 
-use std::path::Path;
+mod taken;
+
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -11,8 +13,9 @@ use assay_base::quantity::units::show;
 use assay_system::system::execute::{self, Ending};
 use assay_system::system::{Executed, Execution};
 
-use super::line;
+use super::line::{self, Levels};
 use super::planned::Planned;
+use super::reads::Reader;
 use super::tally::Tally;
 use super::tree::{self, Tree};
 use crate::work::emptied;
@@ -35,12 +38,46 @@ const NO_ROOM_BYTES: u64 = 1 << 20;
 /// Time that a cleanup has after the user wanted to stop.
 const LAST_CLEANUP: Duration = Duration::from_secs(10);
 
+/// Lines that a study has for a trial or for all of it, with the word that messages call them by.
+const SETUP: &str = "setup";
+const SETUP_ONCE: &str = "setup-once";
+
+/// How a line is run.
+#[derive(Clone, Copy)]
+struct How<'s> {
+    timeout: Option<Duration>,
+    stop: &'s AtomicBool,
+    /// Bytes of what it prints that are kept.
+    heard_bytes: u64,
+    /// Whether a hash is made of what it prints.
+    hashed: bool,
+    /// Through the shell, whatever the study says.
+    shell: bool,
+}
+
+impl<'s> How<'s> {
+    /// What it prints is lost.
+    fn silent(timeout: Option<Duration>, stop: &'s AtomicBool) -> Self {
+        Self { timeout, stop, heard_bytes: 0, hashed: false, shell: false }
+    }
+}
+
 /// Why the runs of a trial end early.
 enum Break {
     /// The user wants to stop.
     Stopped,
     /// A line failed.
     Failed(String),
+}
+
+impl Break {
+    /// The same, with what it is about.
+    fn of(self, what: &str) -> Self {
+        match self {
+            Self::Failed(reason) => Self::Failed(format!("{what}: {reason}")),
+            Self::Stopped => Self::Stopped,
+        }
+    }
 }
 
 impl From<String> for Break {
@@ -54,7 +91,7 @@ impl From<String> for Break {
 /// # Errors
 /// Why a line of it failed.
 pub(super) fn run(planned: &Planned, run: &Run<'_>) -> Result<Ran, String> {
-    let mut course = Course::new(planned, run);
+    let mut course = Course::new(planned, run)?;
     let stopped = match course.in_tree(Course::whole) {
         Ok(()) => false,
         Err(Break::Stopped) => true,
@@ -69,8 +106,8 @@ pub(super) fn run(planned: &Planned, run: &Run<'_>) -> Result<Ran, String> {
 /// # Errors
 /// Why a line of it failed.
 pub(super) fn once(planned: &Planned, run: &Run<'_>) -> Result<u64, String> {
-    let mut course = Course::new(planned, run);
-    match course.in_tree(Course::once) {
+    let mut course = Course::new(planned, run)?;
+    match course.in_tree(Course::first) {
         Ok(()) | Err(Break::Stopped) => Ok(course.tally.wall_ns().max(1)),
         Err(Break::Failed(reason)) => Err(reason),
     }
@@ -82,22 +119,36 @@ struct Course<'a> {
     padding: Draws,
     began_ns: u64,
     tally: Tally,
+    /// What its numbers are read by.
+    readers: Vec<Reader>,
+    /// What stands for the words that only a trial knows.
+    levels: Levels,
     /// Whether lines are run in the tree that was made for them.
     is_in_tree: bool,
 }
 
 impl<'a> Course<'a> {
-    fn new(planned: &'a Planned, run: &'a Run<'a>) -> Self {
+    fn new(planned: &'a Planned, run: &'a Run<'a>) -> Result<Self, String> {
         let mut tally = Tally::default();
         tally.detail.variables = execute::passed(run.system, &planned.environment);
-        Self {
+        let readers = planned.reads.iter().map(Reader::new).collect::<Result<_, _>>()?;
+        let numbers = [("replicate", run.programs.replicate), ("trial", run.programs.trial)];
+        let levels = numbers.map(|(name, number)| (name.to_owned(), number.to_string())).into();
+        Ok(Self {
             planned,
             run,
             padding: Draws::new(run.seed, "environment"),
             began_ns: run.system.monotonic_ns(),
             tally,
+            readers,
+            levels,
             is_in_tree: false,
-        }
+        })
+    }
+
+    /// Where lines are run.
+    fn place(&self) -> PathBuf {
+        if self.is_in_tree { tree::place(self.run.path) } else { self.run.path.to_owned() }
     }
 
     fn elapsed_ns(&self) -> u64 {
@@ -155,7 +206,22 @@ impl<'a> Course<'a> {
         }
     }
 
+    /// The first run of all, before the study.
+    fn first(&mut self) -> Result<(), Break> {
+        if let Some(text) = &self.planned.setup_once {
+            self.aside(SETUP_ONCE, text, None, self.run.stop)?;
+        }
+        self.set_up()?;
+        self.once()
+    }
+
+    fn set_up(&mut self) -> Result<(), Break> {
+        let Some(text) = &self.planned.setup else { return Ok(()) };
+        self.aside(SETUP, text, None, self.run.stop)
+    }
+
     fn whole(&mut self) -> Result<(), Break> {
+        self.set_up()?;
         while self.planned.shell && self.tally.shell.count < FIRST_STARTS {
             self.start_shell()?;
         }
@@ -176,7 +242,7 @@ impl<'a> Course<'a> {
 
     /// The shell with nothing to do.
     fn start_shell(&mut self) -> Result<(), Break> {
-        let executed = self.execute("", None, self.run.stop)?;
+        let executed = self.execute("", &How::silent(None, self.run.stop))?;
         fine(&executed, "the shell alone", false, None)?;
         self.tally.shell.add(&executed);
         self.tally.aside(&executed);
@@ -211,10 +277,14 @@ impl<'a> Course<'a> {
     fn measured(&mut self, count: u64) -> Result<(), Break> {
         let planned = self.planned;
         let timeout = planned.timeout_ns.map(Duration::from_nanos);
-        let executed = self.execute(&planned.run, timeout, self.run.stop)?;
+        let before = self.stamps();
+        let how = self.heard(How::silent(timeout, self.run.stop));
+        let executed = self.execute(&planned.run, &how)?;
         let what = format!("run {count} of {}", planned.quoted());
         fine(&executed, &what, planned.ignore_failure, timeout)?;
+        let taken = self.take(&executed, &before).map_err(|why| why.of(&what))?;
         self.tally.add(&executed);
+        self.tally.take(taken);
         Ok(())
     }
 
@@ -235,36 +305,36 @@ impl<'a> Course<'a> {
         timeout: Option<Duration>,
         stop: &AtomicBool,
     ) -> Result<(), Break> {
-        let executed = self.execute(text, timeout, stop)?;
+        let executed = self.execute(text, &How::silent(timeout, stop))?;
         self.tally.aside(&executed);
         fine(&executed, &format!("{name} `{text}`"), false, timeout)
     }
 
-    fn execute(
-        &mut self,
-        text: &str,
-        timeout: Option<Duration>,
-        stop: &AtomicBool,
-    ) -> Result<Executed, Break> {
-        if stop.load(Ordering::Relaxed) {
+    fn execute(&mut self, text: &str, how: &How<'_>) -> Result<Executed, Break> {
+        if how.stop.load(Ordering::Relaxed) {
             return Err(Break::Stopped);
         }
+        let text = line::filled(text, &self.levels);
         // What makes, reads and removes a tree are lines for the shell.
-        let words = line::words(text, self.planned.shell || self.planned.tree.is_some())?;
-        let tree = tree::place(self.run.path);
+        let shell = how.shell || self.planned.shell || self.planned.tree.is_some();
+        let words = line::words(&text, shell)?;
+        let place = self.place();
         let padding = "x".repeat(self.padding.below(MOST_PADDING_BYTES) as usize);
         let input = self.planned.input.as_ref().map(|input| self.run.path.join(input));
+        let mut environment = vec![(PADDING.to_owned(), padding)];
+        environment.extend(self.planned.variables.clone());
         let execution = Execution {
             words: &words,
-            directory: if self.is_in_tree { &tree } else { self.run.path },
+            directory: &place,
             passed: &self.tally.detail.variables,
-            environment: &[(PADDING.to_owned(), padding)],
+            environment: &environment,
             caller: self.run.caller,
             input: input.as_deref(),
-            timeout,
-            stop,
+            timeout: how.timeout,
+            stop: how.stop,
             memory: None,
-            heard_bytes: 0,
+            heard_bytes: how.heard_bytes,
+            hashed: how.hashed,
         };
         let executed = self.run.system.execute(&execution);
         executed.map_err(|error| Break::Failed(format!("`{text}`: {error}")))

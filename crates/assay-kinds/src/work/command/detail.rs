@@ -2,13 +2,53 @@
 
 use std::collections::BTreeMap;
 
+use assay_base::quantity::units::show;
 use assay_system::system::execute::PeakBy;
 use serde::{Deserialize, Serialize};
 
-use crate::work::measured::Counts;
+use super::reads::READ_BYTES;
+use crate::work::measured::{Counts, OwnMetric};
 
 /// Runs whose times are kept of one trial; further ones are in its sums alone.
 pub const KEPT_RUNS: usize = 1000;
+
+/// Bytes of what the last run of a trial wrote that are kept, all files together.
+pub const KEPT_BYTES: usize = 64 << 10;
+/// Different hashes of a trial that are kept: more than one are too many.
+const KEPT_SUMS: usize = 16;
+
+/// What numbers were read from: the end of what a run wrote.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Written {
+    /// The file; none of what it printed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// Bytes of all of it.
+    pub bytes: u64,
+    /// Its end as plain text.
+    pub text: String,
+    /// Whether its beginning is left out.
+    #[serde(default, skip_serializing_if = "is_no")]
+    pub is_cut: bool,
+}
+
+impl Written {
+    /// At most so many bytes of a text, which is what was read of all that was written.
+    pub(super) fn of(file: Option<String>, read: &str, bytes: u64, most: usize) -> Self {
+        let from = read.len().saturating_sub(most);
+        let from = (from..=read.len()).find(|at| read.is_char_boundary(*at)).unwrap_or(read.len());
+        let is_cut = from > 0 || bytes > READ_BYTES;
+        Self { file, bytes, text: read[from..].to_owned(), is_cut }
+    }
+
+    /// That it was cut, in words.
+    pub(super) fn words(&self) -> Option<String> {
+        let what = self.file.as_deref().unwrap_or("what it prints");
+        let kept = show::bytes(KEPT_BYTES as u64);
+        self.is_cut
+            .then(|| format!("of {what} no more than the last {kept} of each trial are kept"))
+    }
+}
 
 /// What only commands count.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -39,6 +79,15 @@ pub struct Detail {
     /// Names of the variables that it got of assay's environment; their values are kept nowhere.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub variables: Vec<String>,
+    /// Metrics that it told of itself, in the order in which they were read.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub told: Vec<OwnMetric>,
+    /// What the last run wrote that they were read from.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub written: Vec<Written>,
+    /// SHA-256 of what runs produced, hexadecimal, each with the number of runs that did; the first sixteen.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub produced: BTreeMap<String, u64>,
     /// Processes that commands had left running, and that were ended.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub left_running: u64,
@@ -50,6 +99,19 @@ impl Detail {
         let shell_ns = self.shell_ns.unwrap_or(0.0);
         self.wall_ns.iter().map(move |ns| (*ns as f64 - shell_ns).max(0.0))
     }
+
+    /// One run more produced something of this hash.
+    pub(super) fn count_produced(&mut self, sum: String) {
+        if self.produced.contains_key(&sum) || self.produced.len() < KEPT_SUMS {
+            *self.produced.entry(sum).or_default() += 1;
+        }
+    }
+}
+
+// The signature is serde's.
+#[allow(clippy::trivially_copy_pass_by_ref)]
+fn is_no(value: &bool) -> bool {
+    !*value
 }
 
 // The signature is serde's.
@@ -61,5 +123,9 @@ fn is_zero(count: &u64) -> bool {
 impl Counts for Detail {
     fn operations(&self) -> u64 {
         self.runs
+    }
+
+    fn told(&self) -> &[OwnMetric] {
+        &self.told
     }
 }

@@ -3,7 +3,7 @@
 use assay_base::catalogue::keys::{Fields, Form, field};
 use assay_base::quantity::Time;
 
-use super::Asked;
+use super::{Asked, READS};
 use crate::work::kind::OwnParameter;
 
 /// Runs of a trial at most, where they are counted.
@@ -96,6 +96,44 @@ pub static KEYS: Fields = Fields {
             "what {jobs} stands for where that is no factor; by default as many as there are processors",
             "jobs = 4",
         ),
+        field(
+            "setup",
+            Form::Text,
+            "a line that is run before the runs of each trial; it is not measured",
+            "setup = \"./server --fill\"",
+        ),
+        field(
+            "setup-once",
+            Form::Text,
+            "a line that is run once for each command, before its first run of all; it is not measured",
+            "setup-once = \"./make-data\"",
+        ),
+        field(
+            "variables",
+            Form::Words,
+            "factors whose levels it gets as variables of its environment, by name",
+            "variables = [\"THREADS\"]",
+        ),
+        field(
+            "same-output",
+            Form::FlagOrPath,
+            "every run is to print the same, or to write the same file or directory: where sides differ \
+             there is no verdict",
+            "same-output = true",
+        ),
+        field(
+            "lines",
+            Form::Texts,
+            "lines by name: levels of the factor command are then these names",
+            "lines = { old = \"./old\", new = \"./new\" }",
+        ),
+        field(
+            "reads",
+            Form::Reads(&READS),
+            "a number that it tells of itself, or a list of several: a format (fio-json), \
+             PATTERN:UNIT:higher, /JSON/POINTER:UNIT:lower, or a table",
+            "reads = \"fio-json\"",
+        ),
     ],
 };
 
@@ -111,7 +149,7 @@ const COMMAND: Row = Row::new(
     "[\"gzip -k file\", \"zstd -k file\"]",
     false,
     |own, text| {
-        text.clone_into(&mut own.run);
+        own.set_line(text);
         Ok(())
     },
 );

@@ -5,10 +5,14 @@ mod detail;
 mod keys;
 mod line;
 mod planned;
+mod reads;
+mod same;
 mod tally;
 #[cfg(test)]
 mod tests;
 pub mod tree;
+
+use std::collections::BTreeMap;
 
 use assay_base::catalogue::About;
 use assay_base::catalogue::keys::Fields;
@@ -22,8 +26,10 @@ use super::Work;
 use super::kind::{self, Complaints, InStudy, Judged, Kind, Needs, OwnParameter, Touch};
 use super::place::{Offer, Run};
 
-pub use detail::{Detail, KEPT_RUNS};
+pub use detail::{Detail, KEPT_BYTES, KEPT_RUNS, Written};
 pub use planned::Planned;
+pub use reads::{FORMATS, MOST_NUMBERS, Number, READS, ReadFormat, Reading, slug};
+pub use same::Produced;
 
 use line::Levels;
 use tree::Tree;
@@ -89,6 +95,24 @@ pub struct Asked {
     /// What {jobs} stands for in its lines where that is no factor.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub jobs: Option<u64>,
+    /// A line before the runs of each trial.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub setup: Option<String>,
+    /// A line before the first run of all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub setup_once: Option<String>,
+    /// Factors whose levels it gets as variables of its environment.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub variables: Vec<String>,
+    /// What every run of all sides is to produce alike.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub same_output: Option<Produced>,
+    /// Lines by the names that levels of the factor `command` have for them.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub lines: BTreeMap<String, String>,
+    /// Where numbers stand that it tells of itself.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reads: Vec<Reading>,
     /// Levels of the arm that it is run under.
     #[serde(skip)]
     pub levels: Levels,
@@ -190,14 +214,27 @@ impl Asked {
             needs: Vec::new(),
             environment: Vec::new(),
             jobs: None,
+            setup: None,
+            setup_once: None,
+            variables: Vec::new(),
+            same_output: None,
+            lines: BTreeMap::new(),
+            reads: Vec::new(),
             levels: Levels::new(),
         }
     }
 
     /// All lines of it, as they are written.
     fn lines(&self) -> impl Iterator<Item = &str> {
-        let rest = [&self.prepare, &self.cleanup, &self.input];
-        [self.run.as_str()].into_iter().chain(rest.into_iter().flatten().map(String::as_str))
+        let rest = [&self.prepare, &self.cleanup, &self.input, &self.setup, &self.setup_once];
+        let rest = rest.into_iter().flatten().chain(self.lines.values()).map(String::as_str);
+        [self.run.as_str()].into_iter().chain(rest)
+    }
+
+    /// Sets what is run: a line, or the name of one.
+    fn set_line(&mut self, level: &str) {
+        let line = self.lines.get(level).map_or(level, String::as_str);
+        self.run = line.to_owned();
     }
 
     /// Whether a line of it says how many jobs there are by the word for that.
@@ -218,9 +255,71 @@ impl Asked {
         line::filled(text, &levels)
     }
 
+    fn filled_in(&self, reading: &Reading) -> Reading {
+        let from = reading.from.as_deref().map(|from| self.filled(from));
+        Reading { from, ..reading.clone() }
+    }
+
+    /// Variables with the levels that they have.
+    fn given(&self) -> BTreeMap<String, String> {
+        let of = |name: &String| Some((name.clone(), self.levels.get(name)?.clone()));
+        self.variables.iter().filter_map(of).collect()
+    }
+
     fn tree(&self) -> Option<Tree> {
         let copied = self.source.clone().map(|source| Tree::Copied { source });
         copied.or_else(|| self.c_files.map(Tree::generated))
+    }
+
+    /// What must hold of the numbers that it tells.
+    fn complain_of_reads(&self, path: &str, to: &mut dyn Complaints) {
+        let mut known: Vec<String> = Vec::new();
+        for (index, reading) in self.reads.iter().enumerate() {
+            let path = format!("{path}/reads/{index}");
+            reading.complain(&path, to);
+            for name in reading.metrics() {
+                if known.contains(&name) && !to.is_wrong(&path) {
+                    let hint = "give one of them a name: name = \"...\"".to_owned();
+                    to.value(&path, format!("two numbers are called {name}"), Some(hint));
+                }
+                known.push(name);
+            }
+        }
+        if let Some(Produced::At(file)) = &self.same_output
+            && (file.starts_with('-') || file.contains('\0'))
+        {
+            let hint = "write for example: same-output = \"out\"".to_owned();
+            let message = "same-output is true, or the path of a file or directory".to_owned();
+            to.value(&format!("{path}/same-output"), message, Some(hint));
+        }
+    }
+
+    /// What must hold of names: of lines, and of variables.
+    fn complain_of_names(&self, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
+        let levels = study.factors.get("command");
+        let named = |name: &String| levels.is_some_and(|levels| levels.contains(name));
+        if let Some(name) = self.lines.keys().find(|name| !named(name)) {
+            let hint =
+                format!("add it below [factors]: command = [\"{}\"]", outside::spelled(name));
+            let message = format!("{} is no level of the factor command", outside::spelled(name));
+            to.key(&format!("{path}/lines"), message, Some(hint));
+        }
+        let is_set = |name: &String| line::is_variable(name) && name != TOKEN_VARIABLE;
+        if let Some(name) = self.variables.iter().find(|name| !is_set(name)) {
+            let hint = "write names of factors that are names of variables, such as \"THREADS\"";
+            let message =
+                format!("`{}` is no variable that a command can be given", outside::spelled(name));
+            to.value(&format!("{path}/variables"), message, Some(hint.to_owned()));
+        } else if let Some(name) =
+            self.variables.iter().find(|name| !study.factors.contains_key(*name))
+        {
+            let hint = format!("add it below [factors]: {name} = [\"1\", \"2\"]");
+            to.value(
+                &format!("{path}/variables"),
+                format!("there is no factor {name}"),
+                Some(hint),
+            );
+        }
     }
 
     /// What must hold between the keys of a tree.
@@ -262,6 +361,11 @@ impl Asked {
             runs: self.runs,
             tree: self.tree(),
             environment: self.environment.clone(),
+            setup: filled(&self.setup),
+            setup_once: filled(&self.setup_once),
+            variables: self.given(),
+            same_output: self.same_output.clone(),
+            reads: self.reads.iter().map(|reading| self.filled_in(reading)).collect(),
         };
         planned.check()?;
         Ok(planned)
@@ -274,7 +378,11 @@ impl Kind for Asked {
         summary: "any program, run again and again",
         text: "A program is run in the target's directory, again until the trial's time is over, and \
                what is compared is the mean of a trial's runs. It has no terminal, what it prints is \
-               thrown away, and all that it started has ended before the next run begins. Under sudo \
+               thrown away unless `reads` or `same-output` ask for it, and all that it started has ended \
+               before the next run begins. Numbers that it tells of itself (`reads`) are metrics like \
+               all others; their names begin with told_, and the first one is what verdicts are about. \
+               Of what they are read from the last 64 KiB of each trial are kept. `{replicate}` and \
+               `{trial}` in its lines stand for the number of each. Under sudo \
                it runs as the user who called sudo, unless --as-root is said. Of the \
                environment it gets PATH, HOME, USER, LOGNAME, SHELL, MAIL, LANG, LANGUAGE, LC_*, TERM, \
                TMPDIR and TZ, and what `environment` names; names are kept with each trial, values \
@@ -335,6 +443,8 @@ impl kind::Asks for Asked {
             to.value(&format!("{path}/environment"), message, Some(hint));
         }
         self.complain_of_tree(path, study, to);
+        self.complain_of_reads(path, to);
+        self.complain_of_names(path, study, to);
     }
 
     fn programs(&self) -> Vec<&str> {
@@ -344,7 +454,15 @@ impl kind::Asks for Asked {
     fn takes(&self, factor: &str, study: &InStudy<'_>) -> bool {
         let levels = ["command", "prepare"].into_iter().filter_map(|name| study.factors.get(name));
         let varied = levels.flatten().map(String::as_str);
-        self.lines().chain(varied).any(|text| line::names(text, factor))
+        let given = self.variables.iter().any(|name| name == factor);
+        given || self.lines().chain(varied).any(|text| line::names(text, factor))
+    }
+
+    fn may_tell(&self, metric: &str) -> bool {
+        let tells = |reading: &Reading| {
+            reading.format.is_some() || reading.metrics().iter().any(|own| own == metric)
+        };
+        self.reads.iter().any(tells)
     }
 
     fn take(&mut self, factor: &str, level: &str) {

@@ -1,11 +1,13 @@
 //! A command as it will be run.
 
+use std::collections::BTreeMap;
+
 use assay_base::quantity::Time;
 use assay_base::quantity::units::show;
 use serde::{Deserialize, Serialize};
 
 use super::tree::{self, Tree};
-use super::{DURATION, course, line};
+use super::{DURATION, Produced, Reading, course, line};
 use crate::work::kind::{ByHand, CommandLine, Runs, Touch};
 use crate::work::measured::Ran;
 use crate::work::place::Run;
@@ -49,6 +51,21 @@ pub struct Planned {
     /// Variables of assay's environment that it gets beside the usual ones.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub environment: Vec<String>,
+    /// What is run before the runs of a trial.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub setup: Option<String>,
+    /// What is run before the first run of all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub setup_once: Option<String>,
+    /// Variables of its environment with the levels that they have.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub variables: BTreeMap<String, String>,
+    /// What every run of all sides is to produce alike.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub same_output: Option<Produced>,
+    /// Where numbers stand that it tells of itself.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reads: Vec<Reading>,
 }
 
 impl Planned {
@@ -57,8 +74,9 @@ impl Planned {
     /// # Errors
     /// What cannot be run.
     pub(super) fn check(&self) -> Result<(), String> {
-        let lines = [Some(&self.run), self.prepare.as_ref(), self.cleanup.as_ref()];
-        lines.into_iter().flatten().try_for_each(|text| line::words(text, self.shell).map(drop))
+        let aside = [&self.prepare, &self.cleanup, &self.setup, &self.setup_once];
+        let lines = aside.into_iter().map(Option::as_ref).chain([Some(&self.run)]);
+        lines.flatten().try_for_each(|text| line::words(text, self.shell).map(drop))
     }
 
     /// A line as it is typed in the target.
@@ -90,10 +108,18 @@ impl Runs for Planned {
         };
         let [before, after] =
             [aside(&self.prepare, "each time after"), aside(&self.cleanup, "each time before")];
+        let setup = aside(&self.setup, "each trial after");
+        let given = self.variables.iter().map(|(name, level)| format!(", {name}={level}"));
+        let given = given.collect::<String>();
+        let told = self.reads.iter().map(|reading| format!(", reading {}", reading.words()));
+        let told = told.collect::<String>();
+        let same = self.same_output.as_ref().and_then(Produced::words);
+        let same = same.map_or_else(String::new, |what| format!(", {what} the same in all runs"));
         let tree = self.tree.as_ref().map_or_else(String::new, |tree| {
             format!(" in {}, every file of which is read before", tree.words())
         });
-        format!("{}{tree}{before}{after}, {way}{cold}, {count}", self.quoted())
+        let own = self.quoted();
+        format!("{own}{tree}{given}{setup}{before}{after}, {way}{cold}, {count}{told}{same}")
     }
 
     fn touches(&self) -> Touch {
@@ -141,6 +167,14 @@ impl Runs for Planned {
             words.extend(text.into_iter().flat_map(|text| [option.to_owned(), text]));
         }
         let mut remarks = vec![format!("run it in {}", how.path)];
+        for (name, level) in &self.variables {
+            remarks.push(format!("set {name}={level} before it"));
+        }
+        remarks
+            .extend(self.setup.as_ref().map(|line| format!("run `{line}` before each call of it")));
+        if !self.reads.is_empty() {
+            remarks.push("hyperfine reads no numbers of a program".to_owned());
+        }
         if let Some(tree) = &self.tree {
             words.extend(["--setup".to_owned(), tree.making("assay").join(" && ")]);
             words.extend(["--cleanup".to_owned(), tree::removing()]);

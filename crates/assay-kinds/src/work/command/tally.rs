@@ -1,15 +1,17 @@
 //! What the runs of one trial came to.
 
 use std::collections::BTreeMap;
+use std::mem;
 
 use assay_base::presence::Presence;
 use assay_system::system::Executed;
 use assay_system::system::execute::{Ending, PeakBy, PeakMemory};
 
-use super::detail::{Detail, KEPT_RUNS};
+use super::detail::{Detail, KEPT_RUNS, Written};
 use super::planned::Planned;
+use super::reads::Number;
 use super::{DURATION, LONGEST, PEAK_MEMORY, READ, SHORTEST, SYSTEM, USER, WRITTEN};
-use crate::work::measured::{Claims, Measured, Ran, Told, told};
+use crate::work::measured::{Claims, Measured, OwnMetric, Ran, Told, told};
 
 /// Runs that take less than this are mostly the shell's, where there is one.
 const SHORT_NS: f64 = 5e6;
@@ -50,6 +52,24 @@ fn added(sum: &mut Sum, amount: &Presence<u64>) {
     *sum = Some(so_far.both(amount, |sum, amount| sum.saturating_add(*amount)));
 }
 
+/// What is taken of a run beside what it took.
+#[derive(Debug, Default)]
+pub(super) struct Taken {
+    /// The numbers that it told.
+    pub(super) numbers: Vec<Number>,
+    /// What they were read from.
+    pub(super) written: Vec<Written>,
+    /// The hash of what it produced, hexadecimal.
+    pub(super) sum: Option<String>,
+}
+
+/// A metric that runs told of themselves.
+struct Own {
+    metric: OwnMetric,
+    sum: f64,
+    runs: u64,
+}
+
 /// Sums over the runs of a trial.
 #[derive(Default)]
 pub(super) struct Tally {
@@ -63,6 +83,7 @@ pub(super) struct Tally {
     peak: Option<Presence<PeakMemory>>,
     read: Sum,
     written: Sum,
+    own: Vec<Own>,
 }
 
 impl Tally {
@@ -107,6 +128,21 @@ impl Tally {
             ));
     }
 
+    /// What that run told and produced.
+    pub(super) fn take(&mut self, taken: Taken) {
+        for Number { name, better, value } in taken.numbers {
+            match self.own.iter_mut().find(|own| own.metric.name == name) {
+                Some(own) => (own.sum, own.runs) = (own.sum + value, own.runs + 1),
+                None => {
+                    let metric = OwnMetric { name, better };
+                    self.own.push(Own { metric, sum: value, runs: 1 });
+                }
+            }
+        }
+        self.detail.written = taken.written;
+        taken.sum.into_iter().for_each(|sum| self.detail.count_produced(sum));
+    }
+
     /// Something was run that is not measured: its processor time is the trial's all the same.
     pub(super) fn aside(&mut self, executed: &Executed) {
         let both = executed.user_ns.saturating_add(executed.system_ns);
@@ -127,7 +163,18 @@ impl Tally {
         let start_ns = self.shell.shortest_ns.filter(|_| planned.shell);
         self.detail.shell_ns = start_ns.map(|ns| ns as f64);
         self.detail.peak_by = self.peak.as_ref().and_then(|peak| Some(peak.value()?.by));
-        let (values, absent) = self.values();
+        let (mut values, mut absent) = self.values();
+        for Own { metric, sum, runs } in mem::take(&mut self.own) {
+            let mean = sum / runs as f64;
+            if runs != self.detail.runs {
+                absent.insert(metric.name.clone(), "not every run of a trial told it".to_owned());
+            } else if mean.is_finite() {
+                values.insert(metric.name.clone(), mean);
+            } else {
+                absent.insert(metric.name.clone(), "its mean is no finite number".to_owned());
+            }
+            self.detail.told.push(metric);
+        }
         let cpu_ns = self.user_ns.saturating_add(self.system_ns).saturating_add(self.aside_ns);
         let notes = self.notes();
         Ran {
@@ -220,7 +267,8 @@ impl Tally {
                 "the peak of memory is that of its largest process: the whole could not be looked at"
             }
         });
-        [short, left, peak].into_iter().flatten().map(str::to_owned).collect()
+        let cut = self.detail.written.iter().filter_map(Written::words);
+        [short, left, peak].into_iter().flatten().map(str::to_owned).chain(cut).collect()
     }
 }
 
@@ -242,6 +290,9 @@ fn ending(ending: Ending) -> String {
 
 #[cfg(test)]
 mod tests {
+    use assay_base::quantity::Better;
+    use assay_system::system::execute::Heard;
+
     use super::*;
 
     const MS: u64 = 1_000_000;
@@ -258,7 +309,7 @@ mod tests {
             write_bytes: Presence::Present(wall_ms * 100),
             complaint: String::new(),
             left_running: 0,
-            heard: String::new(),
+            heard: Heard::default(),
             memory_kills: Presence::absent("no limit"),
         }
     }
@@ -373,6 +424,46 @@ mod tests {
         let detail = Detail::of(&ran.measured).unwrap();
         assert_eq!((detail.shell_ns, detail.emptied_bytes), (None, Some([90, 7])));
         assert!(!ran.measured.notes.join("; ").contains("so short"), "{:?}", ran.measured.notes);
+    }
+
+    /// Means over runs; what one of them did not tell is absent, and says so.
+    #[test]
+    fn numbers_of_a_program_are_means_of_its_runs() {
+        let number =
+            |name: &str, value| Number { name: name.to_owned(), better: Better::Higher, value };
+        let taken = |numbers: Vec<Number>, sum: &str| Taken {
+            numbers,
+            written: vec![Written::of(None, "text", 4, 100)],
+            sum: Some(sum.to_owned()),
+        };
+        let mut tally = Tally::default();
+        for (own, sum) in [
+            (vec![number("told_b", 10.0), number("told_a", 1.0)], "aa"),
+            (vec![number("told_b", 20.0)], "bb"),
+        ] {
+            tally.add(&executed(20, 0, 0));
+            tally.take(taken(own, sum));
+        }
+        let ran = tally.ran(&planned(false), 0, false);
+        assert_eq!(ran.measured.values["told_b"], 15.0);
+        assert!(ran.measured.absent["told_a"].contains("not every run"));
+        let detail = Detail::of(&ran.measured).unwrap();
+        let names: Vec<&str> = detail.told.iter().map(|own| own.name.as_str()).collect();
+        assert_eq!(names, ["told_b", "told_a"]);
+        assert_eq!(detail.produced, [("aa".to_owned(), 1), ("bb".to_owned(), 1)].into());
+        assert_eq!(detail.written.len(), 1);
+        assert!(!ran.measured.notes.join("; ").contains("kept"), "{:?}", ran.measured.notes);
+    }
+
+    #[test]
+    fn of_what_was_written_the_end_is_kept_and_that_is_said() {
+        let long = "\u{e9}".repeat(100);
+        let cut = Written::of(Some("out".to_owned()), &long, 200, 11);
+        assert_eq!((cut.text.as_str(), cut.is_cut), (&*"\u{e9}".repeat(5), true));
+        let said = cut.words().unwrap();
+        assert!(said.starts_with("of out no more than the last 64 KiB"), "{said}");
+        let whole = Written::of(None, &long, 200, 200);
+        assert_eq!((whole.text.as_str(), whole.words()), (long.as_str(), None));
     }
 
     #[test]

@@ -4,12 +4,12 @@ use std::sync::atomic::AtomicBool;
 
 use assay_base::presence::Presence;
 use assay_load::Bystanders;
-use assay_system::system::execute::{Ending, PeakBy, PeakMemory};
+use assay_system::system::execute::{Ending, Heard, PeakBy, PeakMemory};
 use assay_system::system::{Executed, Fake, System};
 
 use super::*;
 use crate::work::measured::Ran;
-use crate::work::place::{Area, Medium};
+use crate::work::place::{Area, Medium, Programs};
 use crate::work::{Asks as _, Runs as _};
 
 const MS: u64 = 1_000_000;
@@ -26,7 +26,7 @@ fn took(wall_ns: u64) -> Executed {
         write_bytes: Presence::Present(512),
         complaint: String::new(),
         left_running: 0,
-        heard: String::new(),
+        heard: Heard::default(),
         memory_kills: Presence::absent("no limit"),
     }
 }
@@ -61,6 +61,7 @@ fn run_on<T>(fake: &Fake, time_ns: u64, stop: &AtomicBool, run: impl FnOnce(&Run
         lookout: None,
         keep: None,
         limits: None,
+        programs: Programs::NONE,
     })
 }
 
@@ -609,4 +610,93 @@ fn costs_are_those_of_a_line_that_is_the_same() {
     assert!(!Asked::new("a").costs_like(&work("b")));
     let cold = Asked { cold: true, ..Asked::new("a") };
     assert!(!cold.costs_like(&work("a")));
+}
+
+/// A run that prints this.
+fn prints(text: &str) -> Executed {
+    Executed { heard: Heard::from(text), ..took(11 * MS) }
+}
+
+fn reading(specification: &str) -> Asked {
+    Asked { runs: Some(2), reads: vec![specification.parse().unwrap()], ..Asked::new("work") }
+}
+
+#[test]
+fn numbers_that_runs_print_are_metrics_of_the_trial() {
+    let fake = fake();
+    fake.put_executions("sh -c work", [prints("1 ops/s\n"), prints("at first 9\r2 ops/s\n")]);
+    let ran = trial(&fake, &reading("([0-9]+) ops/s:ops/s:higher"), 1000 * MS).unwrap();
+    assert_eq!(value(&ran, "told_ops_per_s"), 1.5);
+    assert!((value(&ran, "duration_s") - 0.01).abs() < 1e-12);
+    let detail = Detail::of(&ran.measured).unwrap();
+    assert_eq!(detail.told[0].better, Better::Higher);
+    assert_eq!(detail.written[0].text, "at first 9\r2 ops/s\n");
+    // Where nobody asks for numbers nothing of the output is kept.
+    let ran = trial(&fake, &Asked { runs: Some(1), ..Asked::new("work") }, 1000 * MS).unwrap();
+    let detail = Detail::of(&ran.measured).unwrap();
+    assert!(detail.told.is_empty() && detail.written.is_empty() && detail.produced.is_empty());
+}
+
+#[test]
+fn a_run_whose_number_is_not_there_fails_its_trial_with_the_line() {
+    let fake = fake();
+    fake.put_executions("sh -c work", [prints("1 ops/s\n"), prints("no room\n\n")]);
+    let told = trial(&fake, &reading("([0-9]+) ops/s:ops/s:higher"), 1000 * MS).unwrap_err();
+    assert_eq!(
+        told,
+        "run 2 of `work`: no line of it matches `([0-9]+) ops/s`; its last line is `no room`"
+    );
+}
+
+#[test]
+fn a_file_that_numbers_stand_in_is_read_by_a_line_of_who_runs_the_command() {
+    let fake = fake();
+    fake.put_executions("sh -c cat -- 'a b.json'", [prints("{\"a\": 3}")]);
+    let mut asked = reading("/a::lower");
+    asked.reads[0].from = Some("a b.json".to_owned());
+    let ran = trial(&fake, &asked, 1000 * MS).unwrap();
+    assert_eq!(value(&ran, "told_a"), 3.0);
+    let written = &Detail::of(&ran.measured).unwrap().written;
+    assert_eq!((written.len(), written[0].file.as_deref()), (1, Some("a b.json")));
+    // What lies there before a run, and is the same after it, is of another run.
+    fake.put("/home/me/a b.json", "{\"a\": 3}");
+    let told = trial(&fake, &asked, 1000 * MS).unwrap_err();
+    assert!(told.contains("it did not write a b.json"), "{told}");
+}
+
+#[test]
+fn what_runs_produce_is_kept_by_its_hash() {
+    let fake = fake();
+    let summed = |byte| {
+        let heard = Heard { end: Vec::new(), bytes: 1, sha256: Some([byte; 32]) };
+        Executed { heard, ..took(11 * MS) }
+    };
+    fake.put_executions("sh -c work", [summed(1), summed(2), summed(2)]);
+    let same_output = Some(Produced::Printed(true));
+    let asked = Asked { runs: Some(3), same_output, ..Asked::new("work") };
+    let ran = trial(&fake, &asked, 1000 * MS).unwrap();
+    let produced = &Detail::of(&ran.measured).unwrap().produced;
+    let expected = [("01".repeat(32), 1), ("02".repeat(32), 2)];
+    assert_eq!(*produced, BTreeMap::from(expected));
+}
+
+#[test]
+fn a_trial_is_set_up_before_its_runs_and_lines_know_which_it_is() {
+    let fake = fake();
+    fake.put_executions("sh -c echo 0", [took(MS)]);
+    let setup = Some("echo {trial}".to_owned());
+    let asked = Asked { setup, runs: Some(2), ..Asked::new("work") };
+    trial(&fake, &asked, 1000 * MS).unwrap();
+    let lines: Vec<String> = fake.executed().into_iter().filter(|line| line != "sh -c ").collect();
+    assert_eq!(lines, ["sh -c echo 0", "sh -c work", "sh -c work"]);
+}
+
+#[test]
+fn a_command_with_a_name_is_its_line() {
+    let lines = BTreeMap::from([("old".to_owned(), "work".to_owned())]);
+    let mut asked: Work = Asked { lines, ..Asked::new("") }.into();
+    for (level, run) in [("old", "work"), ("other", "other")] {
+        asked.set("command", level).unwrap().unwrap();
+        assert_eq!(Asked::of(&asked).unwrap().run, run);
+    }
 }

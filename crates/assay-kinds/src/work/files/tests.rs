@@ -191,6 +191,7 @@ fn what_is_no_directory_has_no_pilot_and_one_without_room_is_told() {
                 lookout: None,
                 keep: None,
                 limits: None,
+                programs: super::super::Programs::NONE,
             },
         )
     };

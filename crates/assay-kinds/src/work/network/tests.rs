@@ -138,6 +138,7 @@ fn on(fake: &Fake, asked: &Asked) -> Result<super::super::Ran, String> {
         lookout: None,
         keep: None,
         limits: None,
+        programs: super::super::Programs::NONE,
     })
 }
 

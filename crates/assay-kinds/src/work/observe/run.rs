@@ -136,7 +136,7 @@ mod tests {
     use super::super::metrics;
     use super::*;
     use crate::work::observe::{Limits, Served, Waited};
-    use crate::work::place::{Area, Medium};
+    use crate::work::place::{Area, Medium, Programs};
 
     /// A device that serves so many reads a second, each of them as long as the second says.
     struct Device<'a> {
@@ -191,6 +191,7 @@ mod tests {
             lookout: Some(&device),
             keep: None,
             limits,
+            programs: Programs::NONE,
         });
         let begun = device.begun.lock().unwrap().clone();
         (ran.unwrap(), begun)

@@ -110,12 +110,14 @@ fn told_of(job: &Job, run: &Run<'_>) -> Result<(Executed, Vec<Line>), String> {
         stop: run.stop,
         memory: job.pages.limit,
         heard_bytes: HEARD_BYTES,
+        hashed: false,
     };
     let executed = run.system.execute(&execution);
     let executed = executed.map_err(|error| format!("no process can have the pages: {error}"))?;
     // The last line of a process that was killed may be a part of one.
-    let lines = executed.heard.lines().filter_map(|line| serde_json::from_str(line).ok());
-    let lines = lines.collect();
+    let heard = executed.heard.text();
+    let lines = heard.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    drop(heard);
     Ok((executed, lines))
 }
 

@@ -2,13 +2,13 @@ use std::sync::atomic::AtomicBool;
 
 use assay_base::presence::Presence;
 use assay_load::Bystanders;
-use assay_system::system::execute::{Ending, MemoryLimit};
+use assay_system::system::execute::{Ending, Heard, MemoryLimit};
 use assay_system::system::{Executed, Fake, System};
 
 use super::child::{Counters, Done, Line, held};
 use super::*;
 use crate::work::measured::Ran;
-use crate::work::place::{Area, Medium};
+use crate::work::place::{Area, Medium, Programs};
 use crate::work::{Asks as _, Runs as _};
 
 const MIB: u64 = 1 << 20;
@@ -62,7 +62,7 @@ fn executed(ending: Ending, lines: &[Line], kills: Presence<u64>) -> Executed {
         complaint: "assay: no memory".to_owned(),
         left_running: 0,
         // The last line of who is killed may be a part of one.
-        heard: lines.collect::<String>() + "{\"fil",
+        heard: Heard::from((lines.collect::<String>() + "{\"fil").as_str()),
         memory_kills: kills,
     }
 }
@@ -90,6 +90,7 @@ fn ran(planned: &Planned, executed: Executed) -> Result<Ran, String> {
         lookout: None,
         keep: None,
         limits: None,
+        programs: Programs::NONE,
     })
 }
 
@@ -405,6 +406,7 @@ fn a_pilot_holds_a_set_that_fits() {
             lookout: None,
             keep: None,
             limits: None,
+            programs: Programs::NONE,
         })
     };
     let lines = [Line::Done(Box::new(done()))];

@@ -276,7 +276,7 @@ mod tests {
     use super::*;
     use crate::work::Counts as _;
     use crate::work::io::Engine;
-    use crate::work::place::{Area, Medium};
+    use crate::work::place::{Area, Medium, Programs};
 
     const SECOND: u64 = 1_000_000_000;
 
@@ -306,6 +306,7 @@ mod tests {
                 lookout: None,
                 keep,
                 limits: None,
+                programs: Programs::NONE,
             },
         )
         .unwrap()

@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use assay_base::catalogue::keys::{Field, Fields, Form, Need};
-use assay_kinds::work;
+use assay_kinds::work::{self, command, metrics};
 use assay_machine::factors;
 use serde_json::{Map, Value, json};
 use toml::Spanned;
@@ -168,7 +168,8 @@ impl Reader<'_> {
             Form::OneOf(fields) => return self.one_of(path, field, fields, value),
             Form::Law(fields) => return self.law(path, field, fields, value),
             Form::Factors => return self.factors(path, field, value),
-            Form::Arm => return self.arm(path, field, value),
+            Form::Arm | Form::Texts => return self.arm(path, field, value),
+            Form::Reads(fields) => return self.readings(path, field, fields, value),
             Form::Arms => return self.list(path, field, value, Self::arm),
             Form::Rising { least, most } => {
                 return self.list(path, field, value, |reader, path, field, item| {
@@ -266,6 +267,45 @@ impl Reader<'_> {
             out.push(read(self, &path, field, item).unwrap_or_else(|| entry_stand_in(&field.form)));
         }
         Some(Value::Array(out))
+    }
+
+    /// One or several readings.
+    fn readings(
+        &mut self,
+        path: &str,
+        field: &'static Field,
+        fields: &'static Fields,
+        value: Entry<'_>,
+    ) -> Option<Value> {
+        if value.get_ref().is_array() {
+            return self.list(path, field, value, |reader, path, field, item| {
+                reader.reading(path, field, fields, item)
+            });
+        }
+        // What is said of the one is said of the first of a list.
+        let first = join(path, "0");
+        let place = self.places.of(path);
+        self.places.insert(&first, place);
+        self.reading(&first, field, fields, value).map(|one| json!([one]))
+    }
+
+    /// Where numbers stand: in short, or as a table.
+    fn reading(
+        &mut self,
+        path: &str,
+        field: &Field,
+        fields: &Fields,
+        value: Entry<'_>,
+    ) -> Option<Value> {
+        let read = match value.get_ref() {
+            DeValue::Table(table) => return Some(Value::Object(self.table(path, fields, table))),
+            DeValue::String(text) => match text.parse::<command::Reading>() {
+                Ok(reading) => Ok(json!(reading)),
+                Err(error) => Err(Complaint::plain(scalar::quoted(&error))),
+            },
+            other => Err(scalar::wrong_type(field, "text or a table", other)),
+        };
+        self.kept(path, value.span(), read)
     }
 
     /// `target`: a table with one key.
@@ -560,10 +600,11 @@ fn stand_in(field: &Field) -> Value {
     match &field.form {
         Form::Word(choices) => json!(choices().first()),
         Form::Whole { least, .. } => json!(least),
-        Form::Flag => json!(true),
+        Form::Flag | Form::FlagOrPath => json!(true),
+        Form::Metric => json!(metrics::names().first()),
         Form::Size { .. } => json!("4 KiB"),
         Form::Time { .. } => json!("10 s"),
-        Form::Share | Form::Start => json!("5 %"),
+        Form::Share | Form::Loss | Form::Start => json!("5 %"),
         Form::Mix => json!("read"),
         Form::Content => json!("random"),
         Form::Table(fields) => table_stand_in(fields),
@@ -571,6 +612,7 @@ fn stand_in(field: &Field) -> Value {
         Form::Price => json!("1 EUR"),
         Form::Claims => json!("95 MB/s"),
         Form::Tables(_)
+        | Form::Reads(_)
         | Form::Arms
         | Form::Rising { .. }
         | Form::FactorNames
@@ -578,7 +620,7 @@ fn stand_in(field: &Field) -> Value {
         | Form::Words => {
             json!([])
         }
-        Form::OneOf(_) | Form::Factors | Form::Arm => json!({}),
+        Form::OneOf(_) | Form::Factors | Form::Arm | Form::Texts => json!({}),
         Form::Text | Form::Name | Form::Law(_) => json!("-"),
     }
 }
@@ -586,7 +628,7 @@ fn stand_in(field: &Field) -> Value {
 /// The same for one entry of a list.
 fn entry_stand_in(form: &Form) -> Value {
     match form {
-        Form::Tables(fields) => table_stand_in(fields),
+        Form::Tables(fields) | Form::Reads(fields) => table_stand_in(fields),
         Form::Rising { least, .. } => json!(least),
         Form::Arms => json!({}),
         _ => json!(""),

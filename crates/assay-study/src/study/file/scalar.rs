@@ -7,6 +7,7 @@ use assay_base::catalogue::keys::{Field, Form};
 use assay_base::quantity::units::show;
 use assay_base::quantity::{Bytes, Percent, Time, units::UnitError};
 use assay_kinds::work::io::{Content, Mix};
+use assay_kinds::work::metrics;
 use serde_json::{Value, json};
 use toml::de::{DeInteger, DeValue};
 
@@ -39,9 +40,12 @@ pub fn read(field: &Field, value: &DeValue<'_>) -> Result<Value, Complaint> {
     match &field.form {
         Form::Whole { least, most } => whole(field, *least..=*most, value),
         Form::Flag => flag(field, value),
+        Form::FlagOrPath if value.as_bool().is_some() => flag(field, value),
+        Form::Metric => metric(field, value),
         Form::Size { least, most } => amount(field, value, &(*least..=*most)),
         Form::Time { least } => amount(field, value, &(*least..=Time(u64::MAX))),
         Form::Share => share(field, value),
+        Form::Loss => loss(field, value),
         Form::Word(choices) => word(field, &choices(), value),
         Form::Mix => text(field, value)?
             .parse::<Mix>()
@@ -148,6 +152,14 @@ pub(super) fn word(
     Err(Complaint { message, hint: near })
 }
 
+/// The name of a metric; of what programs tell of themselves nobody knows the names beforehand.
+fn metric(field: &Field, value: &DeValue<'_>) -> Result<Value, Complaint> {
+    match value.as_str().filter(|name| metrics::is_told(name)) {
+        Some(name) => Ok(json!(name)),
+        None => word(field, &metrics::names(), value),
+    }
+}
+
 /// A whole number between two limits.
 pub fn whole(
     field: &Field,
@@ -231,18 +243,26 @@ where
 }
 
 fn share(field: &Field, value: &DeValue<'_>) -> Result<Value, Complaint> {
-    let name = field.name;
-    let text = with_unit(field, value)?;
-    let share: Percent = text
-        .parse()
-        .map_err(|error: UnitError| Complaint::plain(format!("{name}: {}", quoted(&error.0))))?;
+    let (share, text) = percent(field, value)?;
     if share.0 > 0.0 && share.0 < 100.0 {
         return Ok(json!(share));
     }
     Err(Complaint::new(
-        format!("{name} lies above 0 % and below 100 %, not at \"{text}\""),
+        format!("{} lies above 0 % and below 100 %, not at \"{text}\"", field.name),
         format!("write for example: {}", field.example),
     ))
+}
+
+fn loss(field: &Field, value: &DeValue<'_>) -> Result<Value, Complaint> {
+    percent(field, value).map(|(loss, _)| json!(loss))
+}
+
+fn percent<'v>(field: &Field, value: &'v DeValue<'_>) -> Result<(Percent, &'v str), Complaint> {
+    let text = with_unit(field, value)?;
+    let read = text.parse().map_err(|error: UnitError| {
+        Complaint::plain(format!("{}: {}", field.name, quoted(&error.0)))
+    });
+    read.map(|percent| (percent, text))
 }
 
 /// The text of an amount; a bare number gets its unit in the hint.

@@ -4,7 +4,7 @@ use assay_kinds::work::{Asks as _, KINDS, Kind as _};
 use proptest::prelude::*;
 
 use super::*;
-use crate::study::{Cache, Fresh, LeadIn, Order, Prime, StopRule, Target, presets};
+use crate::study::{Cache, Fresh, Gate, LeadIn, Order, Prime, StopRule, Target, presets};
 
 /// Every field set to something that is not its default.
 fn full() -> Study {
@@ -40,6 +40,13 @@ fn full() -> Study {
     study.stop.rule = StopRule::Looks;
     study.stop.looks = vec![6, 12];
     study.stop.half_width = Some(Percent(3.0));
+    study.gate = Some(Gate {
+        allowed: Percent(120.0),
+        sees: Some(Percent(300.0)),
+        metric: Some("latency_p99_ns".to_owned()),
+        allow_missing: true,
+        exit_blind: Some(125),
+    });
     study.factors =
         [levels("size", &["4 KiB", "1 MiB"]), levels("direct", &["true", "false"])].into();
     study.baseline = [level("size", "4 KiB")].into();

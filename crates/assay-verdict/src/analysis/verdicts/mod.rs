@@ -81,7 +81,9 @@ pub(super) fn verdicts(measured: &Measurements, stage: Stage, emulated: bool) ->
     let mut questions: Vec<Question<'_>> = arms::questions(&measured.series, &measured.live);
     let judged = design.margin.is_some();
     // Without a margin there are ratios alone, and of the metric that matters most.
-    let asked = questions.iter().filter(|question| judged || question.primary);
+    let asked = questions.iter().filter(|question| {
+        judged || question.primary || is_gated(design, question.metric, question.primary)
+    });
     let mut comparisons: Vec<Comparison> =
         asked.flat_map(|question| comparisons::comparisons(design, question)).collect();
     load::judge(design, &questions, &measured.live, &mut comparisons);
@@ -159,6 +161,11 @@ pub(super) fn verdicts(measured: &Measurements, stage: Stage, emulated: bool) ->
     told
 }
 
+/// Whether the gate of a study judges a metric.
+fn is_gated(design: &Design, metric: &str, primary: bool) -> bool {
+    design.gate.as_ref().is_some_and(|gate| gate.is_about(metric, primary))
+}
+
 /// Says of what rests on several arms at once that some of their numbers are suspect.
 fn doubt(grid: &[&Question<'_>], told: &mut Verdicts) {
     let own = |name: &str| {
@@ -196,7 +203,7 @@ mod answers_tests;
 #[cfg(test)]
 mod sentences_tests;
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 #[cfg(test)]
 mod told_tests;
 #[cfg(test)]

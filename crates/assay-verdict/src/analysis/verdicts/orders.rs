@@ -10,7 +10,7 @@ use assay_study::results::design::{ALPHA, Design, Order};
 
 use super::arms::Question;
 use super::pairs::{Pair, Pairs, pairs};
-use super::words;
+use super::{is_gated, words};
 
 /// Trials of an order below which its mean has no spread.
 const FEWEST: usize = 2;
@@ -67,12 +67,14 @@ impl Orders {
     }
 }
 
-/// Takes back the verdict on two arms that differ by their order.
+/// Takes back the verdict on two arms that differ by their order; a gate is told of it, too.
 pub(super) fn judge(design: &Design, questions: &[Question<'_>], found: &mut [Comparison]) {
-    for question in questions.iter().filter(|question| question.primary) {
+    let gated = |metric: &str, primary| is_gated(design, metric, primary);
+    let asked = |own: &&Question<'_>| own.primary || gated(own.metric, own.primary);
+    for question in questions.iter().filter(asked) {
         let Some(orders) = Orders::of(design, question).filter(Orders::differ) else { continue };
         let own = |one: &&mut Comparison| {
-            one.verdict.is_some()
+            (one.verdict.is_some() || gated(&one.metric, one.primary))
                 && one.workload == question.workload
                 && one.metric == question.metric
         };
@@ -83,10 +85,12 @@ pub(super) fn judge(design: &Design, questions: &[Question<'_>], found: &mut [Co
 }
 
 fn take_back(design: &Design, one: &mut Comparison, note: Note) {
-    one.verdict = Some(Verdict::Inconclusive);
-    (one.within_margin, one.replicates_needed) = (false, None);
-    one.keep_notes(|note| !note.is_of_the_verdict());
-    one.text = words::two_orders(one, design, &note);
+    if one.verdict.is_some() {
+        one.verdict = Some(Verdict::Inconclusive);
+        (one.within_margin, one.replicates_needed) = (false, None);
+        one.keep_notes(|note| !note.is_of_the_verdict());
+        one.text = words::two_orders(one, design, &note);
+    }
     let words = words::note(&note, ["", ""]);
     one.add(note, words);
 }

@@ -11,12 +11,12 @@ use assay_study::results::plan::Arm;
 use assay_study::results::record::Status;
 
 /// A study of one workload and one factor, arm by arm.
-pub(super) struct Study {
+pub(in crate::analysis) struct Study {
     pub measured: Measurements,
     pub emulated: bool,
 }
 
-pub(super) fn arm(pairs: &[(&str, &str)]) -> Arm {
+pub(in crate::analysis) fn arm(pairs: &[(&str, &str)]) -> Arm {
     pairs.iter().map(|(factor, level)| ((*factor).to_owned(), (*level).to_owned())).collect()
 }
 

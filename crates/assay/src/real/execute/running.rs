@@ -9,9 +9,10 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 
+use assay_base::digest::Sum;
 use assay_base::presence::Presence;
 use assay_sys::Launched;
-use assay_system::system::execute::{Ending, KEPT_COMPLAINT_BYTES, PeakBy, PeakMemory};
+use assay_system::system::execute::{Ending, Heard, PeakBy, PeakMemory};
 use assay_system::system::{Executed, Execution};
 
 use super::group::Group;
@@ -39,8 +40,8 @@ pub struct Running<'a> {
     execution: &'a Execution<'a>,
     launched: Launched,
     tree: Tree<'a>,
-    hears: Option<&'a mut PipeReader>,
-    complaint: Tail,
+    /// What it complains of, and what it prints.
+    streams: [Stream; 2],
     /// When its end was seen.
     ended: Option<Duration>,
     is_reaped: bool,
@@ -65,8 +66,7 @@ impl<'a> Running<'a> {
         execution: &'a Execution<'a>,
         launched: Launched,
         tree: Tree<'a>,
-        hears: &'a mut PipeReader,
-        complaint: Tail,
+        streams: [Stream; 2],
     ) -> Self {
         let is_root = rustix::process::geteuid().is_root();
         let bytes = if is_root { None } else { File::open(bytes_of(launched.process)).ok() };
@@ -75,8 +75,7 @@ impl<'a> Running<'a> {
             execution,
             launched,
             tree,
-            hears: Some(hears),
-            complaint,
+            streams,
             ended: None,
             is_reaped: false,
             sampled: None,
@@ -92,16 +91,16 @@ impl<'a> Running<'a> {
             self.end_all()?;
         }
         // Who has it open from elsewhere may go on for ever; no pipe holds more than this.
-        for _ in 0..MOST_CHUNKS {
-            if !self.hear() {
-                break;
-            }
+        for stream in &mut self.streams {
+            stream.drain();
         }
         let ending = forced.map_or_else(|| self.own_ending(), Ok)?;
         let opened = self.bytes.take();
         self.take(self.launched.process, opened)?;
         self.is_reaped = true;
         let peak_memory = self.peak();
+        let [complaint, output] = &mut self.streams;
+        let (complaint, heard) = (complaint.text(), output.heard());
         let bytes = |which: fn((u64, u64)) -> u64| match self.spent.bytes {
             Some(bytes) => Presence::Present(which(bytes)),
             None => Presence::absent(
@@ -116,9 +115,9 @@ impl<'a> Running<'a> {
             peak_memory,
             read_bytes: bytes(|(read, _)| read),
             write_bytes: bytes(|(_, written)| written),
-            complaint: self.complaint.text(),
+            complaint,
             left_running,
-            heard: String::new(),
+            heard,
             memory_kills: Presence::absent("no limit of memory was set"),
         })
     }
@@ -158,36 +157,23 @@ impl<'a> Running<'a> {
     fn wait(&mut self, until: Instant) -> io::Result<()> {
         let left = until.saturating_duration_since(Instant::now());
         let time = Timespec { tv_sec: left.as_secs() as i64, tv_nsec: left.subsec_nanos().into() };
-        let handle = PollFd::new(&self.launched.handle, PollFlags::IN);
-        let (has_ended, has_said) = match (&self.hears, self.ended) {
-            (Some(hears), None) => ready(&mut [handle, PollFd::new(*hears, PollFlags::IN)], &time)?,
-            (Some(hears), Some(_)) => {
-                let (said, _) = ready(&mut [PollFd::new(*hears, PollFlags::IN)], &time)?;
-                (false, said)
-            }
-            (None, None) => ready(&mut [handle], &time)?,
-            (None, Some(_)) => ready(&mut [], &time)?,
+        let runs = self.ended.is_none();
+        let ready = {
+            let handle = runs.then(|| PollFd::new(&self.launched.handle, PollFlags::IN));
+            let pipes = self.streams.iter().filter_map(|stream| stream.pipe.as_ref());
+            let pipes = pipes.map(|pipe| PollFd::new(pipe, PollFlags::IN));
+            let mut among: Vec<PollFd<'_>> = handle.into_iter().chain(pipes).collect();
+            ready(&mut among, &time)?
         };
-        if has_ended {
+        if runs && ready[0] {
             self.ended = Some(self.launched.began.elapsed());
         }
-        if has_said {
-            self.hear();
+        if ready[usize::from(runs)..].contains(&true) {
+            for stream in &mut self.streams {
+                stream.hear();
+            }
         }
         Ok(())
-    }
-
-    /// Keeps the end of what it has said until now; whether it said anything.
-    fn hear(&mut self) -> bool {
-        let Some(hears) = &mut self.hears else { return false };
-        match self.complaint.read(hears) {
-            Ok(true) => return true,
-            Err(error)
-                if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
-            // Nobody is left who could say anything.
-            Ok(false) | Err(_) => self.hears = None,
-        }
-        false
     }
 
     /// How many still run after the program has ended, and do not end together with it.
@@ -343,15 +329,15 @@ impl Drop for Running<'_> {
     }
 }
 
-/// Polls; whether the first and the second have something. Who interrupts it has a look taken.
-fn ready(among: &mut [PollFd<'_>], time: &Timespec) -> io::Result<(bool, bool)> {
+/// Polls; which of at most three have something. Who interrupts it has a look taken.
+fn ready(among: &mut [PollFd<'_>], time: &Timespec) -> io::Result<[bool; 3]> {
     match poll(among, Some(time)) {
         Ok(_) => {}
-        Err(rustix::io::Errno::INTR) => return Ok((false, false)),
+        Err(rustix::io::Errno::INTR) => return Ok([false; 3]),
         Err(error) => return Err(error.into()),
     }
     let is_ready = |at: usize| among.get(at).is_some_and(|fd| !fd.revents().is_empty());
-    Ok((is_ready(0), is_ready(1)))
+    Ok([0, 1, 2].map(is_ready))
 }
 
 fn bytes_of(process: Pid) -> String {
@@ -378,51 +364,128 @@ fn own_peak_bytes() -> Option<u64> {
     Some(line.trim().strip_suffix(" kB")?.parse::<u64>().ok()? * 1024)
 }
 
-/// The last bytes of a stream, however long that is.
-pub struct Tail {
+/// What comes out of a program through a pipe: its last bytes, however long it is.
+pub struct Stream {
+    pipe: Option<PipeReader>,
+    tail: Tail,
+}
+
+impl Stream {
+    /// `most` bytes of it are kept.
+    pub fn new(pipe: Option<PipeReader>, most: usize, sum: Option<Sum>) -> Self {
+        Self { pipe, tail: Tail::new(most, sum) }
+    }
+
+    /// Keeps the end of what has come until now; whether anything came.
+    fn hear(&mut self) -> bool {
+        let Some(pipe) = &mut self.pipe else { return false };
+        match self.tail.read(pipe) {
+            Ok(true) => return true,
+            Err(error)
+                if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
+            // Nobody is left who could say anything.
+            Ok(false) | Err(_) => self.pipe = None,
+        }
+        false
+    }
+
+    /// What still lies in the pipe.
+    fn drain(&mut self) {
+        for _ in 0..MOST_CHUNKS {
+            if !self.hear() {
+                break;
+            }
+        }
+    }
+
+    fn text(&self) -> String {
+        self.tail.text()
+    }
+
+    fn heard(&mut self) -> Heard {
+        let tail = &mut self.tail;
+        let sha256 = tail.sum.take().map(Sum::finish);
+        Heard { end: tail.last().to_vec(), bytes: tail.bytes, sha256 }
+    }
+}
+
+/// The last bytes of a stream, and what is known of all of it.
+struct Tail {
     kept: Vec<u8>,
     chunk: Box<[u8]>,
+    most: usize,
+    bytes: u64,
+    sum: Option<Sum>,
 }
 
 impl Tail {
-    pub fn new() -> Self {
-        Self { kept: Vec::new(), chunk: vec![0; CHUNK].into() }
+    fn new(most: usize, sum: Option<Sum>) -> Self {
+        Self { kept: Vec::new(), chunk: vec![0; CHUNK].into(), most, bytes: 0, sum }
     }
 
     /// Reads once; whether there can be more.
     fn read(&mut self, from: &mut impl Read) -> io::Result<bool> {
         let count = from.read(&mut self.chunk)?;
-        self.kept.extend(&self.chunk[count.saturating_sub(KEPT_COMPLAINT_BYTES)..count]);
-        self.kept.drain(..self.kept.len().saturating_sub(KEPT_COMPLAINT_BYTES));
+        let read = &self.chunk[..count];
+        self.bytes = self.bytes.saturating_add(count as u64);
+        if let Some(sum) = &mut self.sum {
+            sum.add(read);
+        }
+        self.kept.extend_from_slice(&read[count.saturating_sub(self.most)..]);
+        // To move what is kept costs as much as it is long: not for each chunk.
+        if self.kept.len() > self.most.saturating_mul(2) {
+            self.kept.drain(..self.kept.len() - self.most);
+        }
         Ok(count > 0)
+    }
+
+    /// What was to be kept.
+    fn last(&self) -> &[u8] {
+        &self.kept[self.kept.len().saturating_sub(self.most)..]
     }
 
     /// As text, from the first whole character on.
     fn text(&self) -> String {
         let is_inside = |byte: &u8| byte & 0b1100_0000 == 0b1000_0000;
-        let begin = self.kept.iter().take(3).take_while(|byte| is_inside(byte)).count();
-        String::from_utf8_lossy(&self.kept[begin..]).into_owned()
+        let last = self.last();
+        let begin = last.iter().take(3).take_while(|byte| is_inside(byte)).count();
+        String::from_utf8_lossy(&last[begin..]).into_owned()
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use assay_base::digest::sha256;
+
     use super::*;
+
+    const KEPT: usize = 4096;
 
     #[test]
     fn the_end_of_a_long_stream_is_kept() {
-        let mut tail = Tail::new();
+        let mut tail = Tail::new(KEPT, Some(Sum::default()));
         let long: Vec<u8> = (0..CHUNK * 3).map(|at| b'a' + (at % 26) as u8).collect();
         let mut from = long.as_slice();
         while tail.read(&mut from).unwrap() {}
-        assert_eq!(tail.text().as_bytes(), &long[long.len() - KEPT_COMPLAINT_BYTES..]);
+        assert_eq!(tail.text().as_bytes(), &long[long.len() - KEPT..]);
         assert!(!tail.read(&mut [].as_slice()).unwrap());
+        // All of it counts, kept or not; and what is kept of an endless one has an end.
+        assert_eq!(tail.bytes, long.len() as u64);
+        assert_eq!(tail.sum.take().map(Sum::finish), Some(sha256(&long)));
+        assert!(tail.kept.len() <= 2 * KEPT, "{}", tail.kept.len());
+    }
+
+    #[test]
+    fn of_a_stream_of_which_nothing_is_to_be_kept_its_length_is_known() {
+        let mut tail = Tail::new(0, None);
+        while tail.read(&mut [b'a'; 9].as_slice()).unwrap() && tail.bytes < 90 {}
+        assert_eq!((tail.bytes, tail.last()), (90, [].as_slice()));
     }
 
     #[test]
     fn a_character_that_was_cut_is_left_out() {
-        let mut tail = Tail::new();
-        let long = "é".repeat(KEPT_COMPLAINT_BYTES) + "!";
+        let mut tail = Tail::new(KEPT, None);
+        let long = "é".repeat(KEPT) + "!";
         let mut from = long.as_bytes();
         while tail.read(&mut from).unwrap() {}
         let text = tail.text();

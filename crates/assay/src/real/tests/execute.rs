@@ -22,6 +22,8 @@ struct Run {
     input: Option<PathBuf>,
     timeout: Option<Duration>,
     stop: AtomicBool,
+    heard_bytes: u64,
+    hashed: bool,
 }
 
 impl Run {
@@ -35,6 +37,8 @@ impl Run {
             input: None,
             timeout: Some(LONG),
             stop: AtomicBool::new(false),
+            heard_bytes: 0,
+            hashed: false,
         }
     }
 
@@ -68,7 +72,8 @@ impl Run {
             timeout: self.timeout,
             stop: &self.stop,
             memory: None,
-            heard_bytes: 0,
+            heard_bytes: self.heard_bytes,
+            hashed: self.hashed,
         }
     }
 
@@ -241,6 +246,26 @@ fn of_a_flood_of_complaints_the_end_is_kept() {
     assert_eq!(done.ending, Ending::Exited(0));
     assert_eq!(done.complaint.len(), KEPT_COMPLAINT_BYTES);
     assert!(done.complaint.starts_with("xxx") && done.complaint.ends_with("xthe end\n"));
+}
+
+/// What is asked for of an output comes whole, of a long one its end; what nobody asks for is not taken.
+#[test]
+fn what_is_printed_is_heard_where_somebody_asks_for_it() {
+    let lines = "echo one; echo two >&2; printf three";
+    let heard = |heard_bytes, hashed| Run { heard_bytes, hashed, ..Run::shell(lines) }.done().heard;
+    let whole = heard(1 << 20, true);
+    assert_eq!((&*whole.text(), whole.bytes), ("one\nthree", 9));
+    assert_eq!(whole.sha256, Some(assay_base::digest::sha256("one\nthree")));
+    let end = heard(4, false);
+    assert_eq!((&*end.text(), end.bytes, end.sha256), ("hree", 9, None));
+    let summed = heard(0, true);
+    assert_eq!((summed.end, summed.sha256), (Vec::new(), whole.sha256));
+    assert_eq!(heard(0, false), execute::Heard::default());
+    // Far more than any pipe holds, without a line end, and more than is kept.
+    let flood = "head -c 30000000 /dev/zero | tr '\\0' x; printf end";
+    let heard = Run { heard_bytes: 1000, ..Run::shell(flood) }.done().heard;
+    assert_eq!((heard.end.len(), heard.bytes), (1000, 30_000_003));
+    assert!(heard.text().ends_with("xxxend"));
 }
 
 #[test]

@@ -131,7 +131,7 @@ const STATEMENTS: &[(&str, &str, &str, &str)] = &[
     ("README.md", "judged by 116 bounds", "116 bounds", "judged by bounds"),
     ("README.md", "over 100,000 simulated studies", "it is 10000", "over 10,000 simulated studies"),
     ("README.md", "Every kind of figure, from real runs", "docs/figures lacks", "Figures of runs"),
-    ("ARCHITECTURE.md", "functions at most 120, about 30 direct", "30 direct", "at most 33 direct"),
+    ("ARCHITECTURE.md", "functions at most 120, about 30 direct", "30 direct", "at most 34 direct"),
     ("CONTRIBUTING.md", "200 packages, 30 of them direct", "30 of them", "200 packages in it"),
     (
         "docs/testing.md",

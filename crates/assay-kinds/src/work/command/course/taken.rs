@@ -1,0 +1,139 @@
+//! What is taken of a run beside its time: the numbers that it tells, and a hash of what it produced.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use assay_base::digest::hexadecimal;
+use assay_base::outside;
+use assay_system::system::Executed;
+
+use super::{Break, Course, How, fine};
+use crate::work::command::detail::{KEPT_BYTES, Written};
+use crate::work::command::line;
+use crate::work::command::reads::{Number, READ_BYTES, Text, plain};
+use crate::work::command::same::{self, Produced};
+use crate::work::command::tally::Taken;
+
+/// Time to read what a run wrote.
+const READING: Duration = Duration::from_secs(600);
+/// Clocks of file systems go in steps: what was written longer ago than this has another time.
+const STEP: Duration = Duration::from_millis(20);
+
+/// What a file was before a run: its inode, size and time; none where it was not there.
+type Stamp = Option<(u64, u64, i64)>;
+
+impl<'a> Course<'a> {
+    /// A run whose output is taken, where somebody asks for it.
+    pub(super) fn heard<'s>(&self, how: How<'s>) -> How<'s> {
+        let hashed = self.planned.same_output == Some(Produced::Printed(true));
+        let is_read = self.readers.iter().any(|reader| reader.from().is_none());
+        let heard_bytes = if is_read { READ_BYTES } else { 0 };
+        How { heard_bytes, hashed, ..how }
+    }
+
+    /// The files that numbers are read from, by their names in this trial.
+    fn files(&self) -> BTreeSet<String> {
+        let named = self.readers.iter().filter_map(|reader| reader.from());
+        named.map(|from| line::filled(from, &self.levels)).collect()
+    }
+
+    /// What those files are before a run.
+    pub(super) fn stamps(&self) -> BTreeMap<String, Stamp> {
+        let stamps: BTreeMap<String, Stamp> =
+            self.files().into_iter().map(|name| (name.clone(), self.stamp(&name))).collect();
+        if stamps.values().any(Option::is_some) {
+            self.run.system.sleep(STEP);
+        }
+        stamps
+    }
+
+    fn stamp(&self, name: &str) -> Stamp {
+        let status = self.run.system.status(&self.place().join(name)).ok()?;
+        Some((status.inode, status.size_bytes, status.modified_ns))
+    }
+
+    /// Takes what a run that has ended well told and produced.
+    pub(super) fn take(
+        &mut self,
+        executed: &Executed,
+        before: &BTreeMap<String, Stamp>,
+    ) -> Result<Taken, Break> {
+        let mut texts: BTreeMap<Option<String>, (String, u64)> = BTreeMap::new();
+        if self.readers.iter().any(|reader| reader.from().is_none()) {
+            texts.insert(None, (plain(&executed.heard.end), executed.heard.bytes));
+        }
+        for (name, stamp) in before {
+            if stamp.is_some() && *stamp == self.stamp(name) {
+                let name = outside::spelled(name);
+                return Err(Break::Failed(format!(
+                    "it did not write {name}: what lies there is of another run"
+                )));
+            }
+            let how = How { heard_bytes: READ_BYTES, ..self.aside_how() };
+            let read = self.looked_at(&format!("cat -- {}", shell_words::quote(name)), &how)?;
+            texts.insert(Some(name.clone()), (plain(&read.heard.end), read.heard.bytes));
+        }
+        let numbers = self.numbers(&texts)?;
+        let most = KEPT_BYTES / texts.len().max(1);
+        let written =
+            texts.into_iter().map(|(from, (text, bytes))| Written::of(from, &text, bytes, most));
+        let written = written.collect();
+        Ok(Taken { numbers, written, sum: self.produced(executed)? })
+    }
+
+    /// All numbers, each under a name of its own.
+    fn numbers(
+        &self,
+        texts: &BTreeMap<Option<String>, (String, u64)>,
+    ) -> Result<Vec<Number>, Break> {
+        let mut numbers: Vec<Number> = Vec::new();
+        for reader in &self.readers {
+            let from = reader.from().map(|from| line::filled(from, &self.levels));
+            let Some((text, bytes)) = texts.get(&from) else { continue };
+            let text = Text { text, bytes: *bytes };
+            let told = |why: String| match &from {
+                Some(from) => format!("{from}: {why}"),
+                None => why,
+            };
+            for own in reader.read(&text, self.run.programs.formats).map_err(told)? {
+                if numbers.iter().any(|known| known.name == own.name) {
+                    return Err(Break::Failed(format!("it tells two numbers called {}", own.name)));
+                }
+                numbers.push(own);
+            }
+        }
+        Ok(numbers)
+    }
+
+    /// The hash of what a run produced, where that is asked for.
+    fn produced(&mut self, executed: &Executed) -> Result<Option<String>, Break> {
+        let sum = match &self.planned.same_output {
+            None | Some(Produced::Printed(false)) => return Ok(None),
+            Some(Produced::Printed(true)) => executed.heard.sha256,
+            Some(Produced::At(path)) => {
+                let path = line::filled(path, &self.levels);
+                let how = How { hashed: true, ..self.aside_how() };
+                self.looked_at(&same::reading(&path), &how)?.heard.sha256
+            }
+        };
+        Ok(sum.as_ref().map(hexadecimal))
+    }
+
+    /// How what was written is looked at: by who runs the command, who may see no more than that.
+    fn aside_how(&self) -> How<'a> {
+        How { shell: true, ..How::silent(Some(READING), self.run.stop) }
+    }
+
+    /// What a line prints that looks at what was written.
+    fn looked_at(&mut self, text: &str, how: &How<'_>) -> Result<Executed, Break> {
+        let executed = self.execute(text, how)?;
+        self.tally.aside(&executed);
+        fine(&executed, &format!("reading what it wrote (`{text}`)"), false, how.timeout)?;
+        // Of several files one may have been left out.
+        if !executed.complaint.trim().is_empty() {
+            let complaint = outside::spelled(executed.complaint.trim()).into_owned();
+            return Err(Break::Failed(format!("what it wrote cannot be read: {complaint}")));
+        }
+        Ok(executed)
+    }
+}

@@ -1,0 +1,358 @@
+//! Numbers in what a program wrote: by a pattern, by a place in JSON, or in a format of another tool.
+
+use assay_base::outside;
+use assay_base::quantity::Better;
+use assay_base::quantity::units::show;
+use regex_lite::{Captures, Regex};
+use serde_json::Value;
+
+use super::{MOST_NUMBERS, Number, READ_BYTES, ReadFormat, Reading, compiled, named};
+use crate::work::metrics::TOLD;
+
+/// Bytes of a line that a pattern is held against: its last ones.
+const LINE_BYTES: usize = 16 << 10;
+/// Signs of a line that a message quotes.
+const QUOTED: usize = 120;
+
+/// A text that numbers are looked for in.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::work::command) struct Text<'t> {
+    /// Its end, as far as it was kept.
+    pub text: &'t str,
+    /// Bytes of all of it.
+    pub bytes: u64,
+}
+
+impl Text<'_> {
+    /// Why what needs all of it cannot be read.
+    fn lacks_a_beginning(&self) -> Option<String> {
+        (self.bytes > READ_BYTES).then(|| {
+            format!(
+                "it is {}, and no more than {} can be read in such a form",
+                show::bytes(self.bytes),
+                show::bytes(READ_BYTES)
+            )
+        })
+    }
+}
+
+/// A reading, ready to read.
+#[derive(Clone, Debug)]
+pub struct Reader {
+    reading: Reading,
+    how: How,
+    /// Metrics by the order of its groups; none where only the text tells.
+    names: Vec<String>,
+}
+
+#[derive(Clone, Debug)]
+enum How {
+    Format(String),
+    /// The groups that are numbers; the first, or the whole, where none has a name.
+    Pattern(Regex, Vec<Option<String>>),
+    Json(String),
+}
+
+impl Reader {
+    /// Of a reading.
+    ///
+    /// # Errors
+    /// It says nothing that could be looked for.
+    pub fn new(reading: &Reading) -> Result<Self, String> {
+        let how = match (&reading.format, &reading.pattern, &reading.json) {
+            (Some(format), ..) => How::Format(format.clone()),
+            (_, Some(pattern), _) => {
+                let regex = compiled(pattern)?;
+                let groups = named::groups(&regex);
+                How::Pattern(regex, groups)
+            }
+            (_, _, Some(json)) => How::Json(json.clone()),
+            _ => return Err("reads says neither format nor pattern nor json".to_owned()),
+        };
+        Ok(Self { reading: reading.clone(), how, names: reading.metrics() })
+    }
+
+    /// The file that it reads; the program's output where there is none.
+    pub(in crate::work::command) fn from(&self) -> Option<&str> {
+        self.reading.from.as_deref()
+    }
+
+    /// The numbers of a text, by their metrics.
+    ///
+    /// # Errors
+    /// What is not there or is no number, with the line.
+    pub(in crate::work::command) fn read(
+        &self,
+        text: &Text<'_>,
+        formats: ReadFormat,
+    ) -> Result<Vec<Number>, String> {
+        let found = match &self.how {
+            How::Format(format) => {
+                text.lacks_a_beginning().map_or(Ok(()), Err)?;
+                let told = formats(format, text.text)?;
+                let named = |own: Number| Number { name: format!("{TOLD}{}", own.name), ..own };
+                told.into_iter().map(named).collect()
+            }
+            How::Pattern(regex, groups) => self.named(by_pattern(regex, groups, text)?),
+            How::Json(pointer) => {
+                text.lacks_a_beginning().map_or(Ok(()), Err)?;
+                self.named(vec![by_pointer(pointer, text.text)?])
+            }
+        };
+        if found.len() > MOST_NUMBERS {
+            return Err(format!(
+                "there are {} numbers in it: at most {MOST_NUMBERS} are read",
+                found.len()
+            ));
+        }
+        found.iter().try_for_each(|own| sound(&own.name, own.value))?;
+        Ok(found)
+    }
+
+    fn named(&self, values: Vec<f64>) -> Vec<Number> {
+        let better = self.reading.better.unwrap_or(Better::Higher);
+        let of = |(name, value): (&String, f64)| Number { name: name.clone(), better, value };
+        self.names.iter().zip(values).map(of).collect()
+    }
+}
+
+/// Refuses what cannot be compared.
+fn sound(name: &str, value: f64) -> Result<(), String> {
+    if !value.is_finite() {
+        return Err(format!("{name} is no finite number"));
+    }
+    if value < 0.0 {
+        return Err(format!("{name} is {value}, below zero: numbers are compared by their ratios"));
+    }
+    Ok(())
+}
+
+/// The numbers of the last match: lines are gone through from the last one on, so that a million of them cost
+/// no more than their own length.
+fn by_pattern(
+    regex: &Regex,
+    groups: &[Option<String>],
+    text: &Text<'_>,
+) -> Result<Vec<f64>, String> {
+    let mut lines = text.text.rsplit(['\n', '\r']).map(end_of);
+    let found = lines.find_map(|line| Some((line, regex.captures_iter(line).last()?)));
+    let Some((line, found)) = found else {
+        let last = last_line(text.text).map_or_else(
+            || "it wrote nothing".to_owned(),
+            |line| format!("its last line is `{}`", quoted(line)),
+        );
+        return Err(format!("no line of it matches `{}`; {last}", regex.as_str()));
+    };
+    groups.iter().map(|group| one(&found, group.as_deref(), line)).collect()
+}
+
+/// The number of one group.
+fn one(found: &Captures<'_>, group: Option<&str>, line: &str) -> Result<f64, String> {
+    let own = match group {
+        Some(name) => found.name(name),
+        None => found.get(1).or_else(|| if found.len() > 1 { None } else { found.get(0) }),
+    };
+    let own = own.map(|own| own.as_str());
+    own.and_then(number).ok_or_else(|| {
+        let what = own.map_or_else(|| "nothing".to_owned(), |own| format!("`{}`", quoted(own)));
+        format!("{what} is no number, in the line `{}`", quoted(line))
+    })
+}
+
+/// The number at a place of the last document that has it.
+fn by_pointer(pointer: &str, text: &str) -> Result<f64, String> {
+    let Some(start) = start_of_json(text) else {
+        let last = last_line(text)
+            .map_or_else(String::new, |line| format!("; its last line is `{}`", quoted(line)));
+        return Err(format!("there is no JSON in it{last}"));
+    };
+    let (mut found, mut seen, mut broken): (Option<Value>, u64, Option<String>) = (None, 0, None);
+    for document in serde_json::Deserializer::from_str(&text[start..]).into_iter::<Value>() {
+        match document {
+            Ok(document) => {
+                seen += 1;
+                found = document.pointer(pointer).cloned().or(found);
+            }
+            Err(error) => {
+                broken = Some(error.to_string());
+                break;
+            }
+        }
+    }
+    let Some(found) = found else {
+        return Err(match broken {
+            Some(error) if seen == 0 => format!("its JSON cannot be read: {error}"),
+            _ => format!("its JSON has nothing at {pointer}"),
+        });
+    };
+    let value = found.as_f64().or_else(|| number(found.as_str()?));
+    value.ok_or_else(|| {
+        format!("what stands at {pointer} is no number: `{}`", quoted(&found.to_string()))
+    })
+}
+
+/// Where JSON begins: where a line begins with it.
+fn start_of_json(text: &str) -> Option<usize> {
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        let bare = line.trim_start();
+        if bare.starts_with(['{', '[']) {
+            return Some(at + line.len() - bare.len());
+        }
+        at += line.len();
+    }
+    None
+}
+
+/// A number as programs write it; commas between thousands are left out.
+fn number(text: &str) -> Option<f64> {
+    let text = text.trim();
+    let parts: Vec<&str> = text.split(',').collect();
+    let [first, others @ ..] = parts.as_slice() else { return None };
+    let is_three = |part: &&str| {
+        let whole = part.split_once('.').map_or(*part, |(whole, _)| whole);
+        whole.len() == 3 && whole.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    let ends = text.split_once('.').is_none_or(|(_, fraction)| !fraction.contains(','));
+    if !others.is_empty() && (first.is_empty() || !ends || !others.iter().all(is_three)) {
+        return None;
+    }
+    let written = parts.concat();
+    // Words such as `inf` and `nan` are read as numbers otherwise.
+    let is_digits = written.bytes().all(|byte| byte.is_ascii_digit() || b"+-.eE".contains(&byte));
+    written.parse().ok().filter(|_| is_digits)
+}
+
+/// The end of a line, as much of it as is looked at.
+fn end_of(line: &str) -> &str {
+    let from = line.len().saturating_sub(LINE_BYTES);
+    let from = (from..=line.len()).find(|at| line.is_char_boundary(*at));
+    &line[from.unwrap_or(line.len())..]
+}
+
+/// The last line that holds anything.
+fn last_line(text: &str) -> Option<&str> {
+    text.rsplit(['\n', '\r']).map(str::trim).find(|line| !line.is_empty())
+}
+
+/// A line as messages quote it.
+fn quoted(line: &str) -> String {
+    let line = line.trim();
+    let cut = line.char_indices().nth(QUOTED).map_or(line, |(end, _)| &line[..end]);
+    let more = if cut.len() < line.len() { "..." } else { "" };
+    format!("{}{more}", outside::spelled(cut))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn no_format(_: &str, text: &str) -> Result<Vec<Number>, String> {
+        Err(format!("not asked for: {text}"))
+    }
+
+    fn read(spec: &str, text: &str) -> Result<Vec<(String, f64)>, String> {
+        let reader = Reader::new(&spec.parse().unwrap()).unwrap();
+        let whole = Text { text, bytes: text.len() as u64 };
+        let found = reader.read(&whole, no_format)?;
+        Ok(found.into_iter().map(|own| (own.name, own.value)).collect())
+    }
+
+    fn value(spec: &str, text: &str) -> f64 {
+        read(spec, text).unwrap()[0].1
+    }
+
+    fn why(spec: &str, text: &str) -> String {
+        read(spec, text).unwrap_err()
+    }
+
+    /// The ends of what five programs print, as their sources write them.
+    #[test]
+    fn what_well_known_programs_print_is_read() {
+        let pgbench = "latency average = 11.013 ms\nlatency stddev = 7.351 ms\ninitial connection time = \
+                       45.758 ms\ntps = 896.967014 (without initial connection time)\n";
+        assert_eq!(value("tps = ([0-9.]+):tps:higher", pgbench), 896.967_014);
+        assert_eq!(value("latency average = ([0-9.]+):ms:lower", pgbench), 11.013);
+        let sysbench = "CPU speed:\n    events per second:  1234.56\n\nGeneral statistics:\n    \
+                        total time:   10.0005s\n";
+        assert_eq!(value("events per second: +([0-9.]+):events/s:higher", sysbench), 1234.56);
+        let speedtest1 = " 990 - ANALYZE..................................................    0.123s\n   \
+                          \x20   TOTAL....................................................    4.567s\n";
+        assert_eq!(value("TOTAL[. ]+([0-9.]+)s:s:lower", speedtest1), 4.567);
+        let iperf3 = "{\n\t\"end\":\t{\n\t\t\"sum_received\":\t{\n\t\t\t\"bits_per_second\":\t\
+                      350296574.28915393\n\t\t}\n\t}\n}\n";
+        let spec = "/end/sum_received/bits_per_second:bits/s:higher";
+        assert_eq!(
+            read(spec, iperf3).unwrap(),
+            [("told_bits_per_s".to_owned(), 350_296_574.289_153_93)]
+        );
+    }
+
+    #[test]
+    fn the_last_match_counts_of_lines_that_end_as_progress_does_too() {
+        assert_eq!(value("([0-9]+) ops/s:ops/s:higher", "1 ops/s\r2 ops/s 3 ops/s\nend\n"), 3.0);
+        let several = read("(?<min>[0-9.]+)/(?<max>[0-9.]+):ms:lower", "rtt 0.5/2.25\n").unwrap();
+        assert_eq!(several, [("told_min_ms".to_owned(), 0.5), ("told_max_ms".to_owned(), 2.25)]);
+        assert_eq!(value("[0-9]+::higher", "a 12 b 13"), 13.0);
+        assert_eq!(value("/a::higher", "{\"a\": 1}\n{\"a\": 2}\n{\"b\": 3}\n"), 2.0);
+        assert_eq!(value("/a/0::higher", "warning: x\n{\"a\": [\"12.5\"]}"), 12.5);
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_told_with_its_line() {
+        let spec = "([0-9.a-zA-Z-]+) ops/s:ops/s:higher";
+        assert_eq!(
+            why(spec, "starting\nfailed: no room\n\n"),
+            "no line of it matches `([0-9.a-zA-Z-]+) ops/s`; its last line is `failed: no room`"
+        );
+        assert!(why(spec, "").ends_with("it wrote nothing"));
+        for (line, told) in [
+            ("NaN ops/s", "`NaN` is no number, in the line `NaN ops/s`"),
+            ("inf ops/s", "`inf` is no number, in the line `inf ops/s`"),
+            ("1.2.3 ops/s", "`1.2.3` is no number, in the line `1.2.3 ops/s`"),
+            ("1e999 ops/s", "told_ops_per_s is no finite number"),
+            ("-3 ops/s", "told_ops_per_s is -3, below zero: numbers are compared by their ratios"),
+        ] {
+            assert_eq!(why(spec, line), told);
+        }
+        assert_eq!(why("(a)?b::higher", "b"), "nothing is no number, in the line `b`");
+        assert_eq!(why("/a/b::higher", "{\"a\": 1}"), "its JSON has nothing at /a/b");
+        assert_eq!(why("/a::higher", "{\"a\": null}"), "what stands at /a is no number: `null`");
+        assert!(why("/a::higher", "{\"a\": ").starts_with("its JSON cannot be read: "));
+        assert_eq!(why("/a::higher", "oh no"), "there is no JSON in it; its last line is `oh no`");
+    }
+
+    #[test]
+    fn thousands_may_have_their_commas_and_nothing_else() {
+        for (text, told) in [
+            ("1,234,567.5", Some(1_234_567.5)),
+            (" 12 ", Some(12.0)),
+            ("1e3", Some(1000.0)),
+            ("12,5", None),
+            (",500", None),
+            ("1,23,456", None),
+            ("infinity", None),
+            ("", None),
+        ] {
+            assert_eq!(number(text), told, "{text}");
+        }
+    }
+
+    /// Much of it, in one line or in very many.
+    #[test]
+    fn a_flood_is_gone_through_once() {
+        let (spec, size) = ("([0-9]+) ops/s:ops/s:higher", READ_BYTES as usize);
+        let line = "x".repeat(size) + "7 ops/s";
+        assert_eq!(value(spec, &line), 7.0);
+        assert!(why(spec, &"x".repeat(size)).contains("x..."));
+        let matches = "1 ops/s\n".repeat(size / 8);
+        assert_eq!(value(spec, &matches), 1.0);
+        // A pattern that looks to the end of the line from each place in it.
+        let short = "a".repeat(LINE_BYTES);
+        assert!(why("(a+)+b::higher", &short).contains("no line"));
+        let cut = Text { text: "{}", bytes: READ_BYTES + 1 };
+        let reader = Reader::new(&"/a::higher".parse().unwrap()).unwrap();
+        assert!(reader.read(&cut, no_format).unwrap_err().contains("8 MiB can be read"));
+        assert!(why("fio-json", "x").contains("not asked for"));
+    }
+}

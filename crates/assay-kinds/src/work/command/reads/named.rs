@@ -1,0 +1,122 @@
+//! Names of metrics that programs tell of themselves: small letters, with the unit at their end, as the names
+//! of all metrics have it.
+
+use regex_lite::Regex;
+
+/// A number without any name.
+const UNNAMED: &str = "number";
+
+/// Units as people write them, and as names of metrics end.
+const UNITS: [(&str, &str); 22] = [
+    ("%", "percent"),
+    ("\u{b5}s", "us"),
+    ("\u{3bc}s", "us"),
+    ("nsec", "ns"),
+    ("usec", "us"),
+    ("msec", "ms"),
+    ("sec", "s"),
+    ("secs", "s"),
+    ("nanoseconds", "ns"),
+    ("microseconds", "us"),
+    ("milliseconds", "ms"),
+    ("second", "s"),
+    ("seconds", "s"),
+    ("B", "bytes"),
+    ("byte", "bytes"),
+    ("B/s", "bytes_per_s"),
+    ("byte/s", "bytes_per_s"),
+    ("bit/s", "bits_per_s"),
+    ("J", "j"),
+    ("W", "w"),
+    ("1/s", "per_s"),
+    ("/s", "per_s"),
+];
+
+/// A text as a part of the name of a metric: small letters, digits and single underscores.
+pub fn slug(text: &str) -> String {
+    let text = text.replace('/', " per ").to_lowercase();
+    let words = text.split(|sign: char| !sign.is_ascii_alphanumeric());
+    let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+    let whole = words.join("_");
+    for end in ["_per_seconds", "_per_second", "_per_sec"] {
+        if let Some(stem) = whole.strip_suffix(end) {
+            return format!("{stem}_per_s");
+        }
+    }
+    whole
+}
+
+/// The name of a metric, by what its number is called and its unit.
+pub(super) fn metric(name: &str, unit: Option<&str>) -> String {
+    let stem = slug(name);
+    let end = unit.map(unit_end).unwrap_or_default();
+    let has = |end: &str| stem == end || stem.ends_with(&format!("_{end}"));
+    match (stem.is_empty(), end.is_empty()) {
+        (true, true) => UNNAMED.to_owned(),
+        (true, false) => end,
+        (false, true) => stem,
+        _ if has(&end) => stem,
+        // `ops` in `ops/s` is one word.
+        _ if end.starts_with(&format!("{stem}_")) => end,
+        _ => format!("{stem}_{end}"),
+    }
+}
+
+fn unit_end(unit: &str) -> String {
+    let known = UNITS.iter().find(|(written, _)| *written == unit);
+    known.map_or_else(|| slug(unit), |(_, end)| (*end).to_owned())
+}
+
+/// What the groups of a pattern are called that are numbers: all that have a name, else the first, else the
+/// whole of it.
+pub(super) fn groups(regex: &Regex) -> Vec<Option<String>> {
+    let named: Vec<Option<String>> =
+        regex.capture_names().flatten().map(|name| Some(name.to_owned())).collect();
+    if named.is_empty() { vec![None] } else { named }
+}
+
+/// The last key of a JSON pointer that is none of a list.
+pub(super) fn last_token(pointer: &str) -> &str {
+    let is_key = |token: &&str| !token.is_empty() && token.parse::<u64>().is_err();
+    pointer.rsplit('/').find(is_key).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_small_letters_with_the_unit_at_the_end() {
+        for (name, unit, told) in [
+            ("ops", Some("ops/s"), "ops_per_s"),
+            ("Total Time", Some("seconds"), "total_time_s"),
+            ("p99", Some("\u{b5}s"), "p99_us"),
+            ("", Some("1/s"), "per_s"),
+            ("rate", Some("/s"), "rate_per_s"),
+            ("written", Some("B"), "written_bytes"),
+            ("time_ms", Some("ms"), "time_ms"),
+            ("events per second", None, "events_per_s"),
+            ("MB", Some("MB/s"), "mb_per_s"),
+            ("hit", Some("%"), "hit_percent"),
+            ("", None, "number"),
+            ("\u{202e}\u{1b}[31m", None, "31m"),
+        ] {
+            assert_eq!(metric(name, unit), told);
+        }
+    }
+
+    #[test]
+    fn groups_with_names_are_the_numbers_else_the_first_else_the_whole() {
+        let of = |pattern: &str| groups(&Regex::new(pattern).unwrap());
+        assert_eq!(of("([0-9]) ([a-z])"), [None]);
+        assert_eq!(of("[0-9]"), [None]);
+        assert_eq!(of("(x)(?<b>[0-9])(?<a>[0-9])"), [Some("b".to_owned()), Some("a".to_owned())]);
+    }
+
+    #[test]
+    fn a_place_in_a_list_is_no_name() {
+        assert_eq!(last_token("/jobs/0/read/iops"), "iops");
+        assert_eq!(last_token("/rows/3"), "rows");
+        assert_eq!(last_token(""), "");
+    }
+}

@@ -1,0 +1,56 @@
+//! What every run of a command is to produce alike: a hash tells whether it did.
+
+use serde::{Deserialize, Serialize};
+
+/// What is compared of the runs of all sides.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Produced {
+    /// What it prints, where that is wished for.
+    Printed(bool),
+    /// A file that it writes, or all that lies in a directory.
+    At(String),
+}
+
+impl Produced {
+    /// In words.
+    pub(super) fn words(&self) -> Option<String> {
+        match self {
+            Self::Printed(false) => None,
+            Self::Printed(true) => Some("its output".to_owned()),
+            Self::At(path) => Some(path.clone()),
+        }
+    }
+}
+
+/// The line that prints all of what lies at a path: a file as it is, of a directory its names and the hash of
+/// each file.
+pub(super) fn reading(path: &str) -> String {
+    let path = shell_words::quote(path);
+    format!(
+        "if test -d {path}; then command -v sha256sum > /dev/null && cd {path} && {{ find . | LC_ALL=C \
+         sort; find . -type f -exec sha256sum {{}} + | LC_ALL=C sort; }}; else cat -- {path}; fi"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_written_as_a_flag_or_as_a_path() {
+        for (written, own) in
+            [("true", Produced::Printed(true)), ("\"out dir\"", Produced::At("out dir".to_owned()))]
+        {
+            assert_eq!(serde_json::from_str::<Produced>(written).unwrap(), own);
+            assert_eq!(serde_json::to_string(&own).unwrap(), written);
+        }
+    }
+
+    #[test]
+    fn a_path_is_one_word_of_the_line() {
+        let line = reading("a'; rm -rf b");
+        assert!(line.contains("test -d 'a'\\''; rm -rf b'"), "{line}");
+        assert!(line.contains("sha256sum {} +"), "{line}");
+    }
+}

@@ -1,0 +1,223 @@
+//! S14: a gate inside of a study (R13c): how often it fails where nothing is lost, where just what is
+//! allowed is lost, and where twice that is; and how soon a study ends that goes on until its gate is
+//! decided.
+
+use assay_lab::Done;
+use assay_study::findings::Findings;
+use assay_study::findings::gate::{GateAnswer, GateEnd};
+use assay_study::results::design::{Gate, Stopping};
+use assay_verdict::analysis;
+
+use crate::chance::Chance;
+use crate::experiment::{Bound, Count, Experiment, Said};
+use crate::seam::{self, Question};
+use crate::world::{self, Trial, World};
+
+/// What is allowed.
+const ALLOWED: f64 = 0.05;
+/// What is lost where there is something to find.
+const LOST: f64 = 0.1;
+const REPLICATES: usize = 10;
+/// Replicates of the fixed study that an open one is held against, and that it has at most.
+const MOST: u32 = 30;
+/// Looks of an open study; before the first of them its sequence has no end.
+const LOOKS: std::ops::RangeInclusive<u32> = 4..=MOST;
+/// A trial of this bench scatters by 2 %: to the power of this it scatters by 3 %.
+const POWER: f64 = 1.5;
+
+/// A metric by which arms are compared.
+#[derive(Clone, Copy)]
+enum Metric {
+    /// More is better.
+    Rate,
+    /// Less is better.
+    Time,
+}
+
+impl Metric {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Rate => "iops",
+            Self::Time => "duration_s",
+        }
+    }
+
+    /// The logarithm of what a loss makes of a value.
+    fn shift(self, loss: f64) -> f64 {
+        match self {
+            Self::Rate => (1.0 - loss).ln(),
+            Self::Time => loss.ln_1p(),
+        }
+    }
+}
+
+/// A study with a gate, whose arms but the baseline lost a share.
+struct Case {
+    metric: Metric,
+    world: World,
+    question: Question,
+}
+
+impl Case {
+    fn of(metric: Metric, arms: usize, replicates: usize, loss: f64) -> Self {
+        let world = World { shift: metric.shift(loss) / POWER, ..World::null(arms, replicates) };
+        let gate = Gate {
+            allowed: ALLOWED,
+            sees: None,
+            metric: None,
+            until_decided: false,
+            allow_missing: false,
+        };
+        let question = Question { gate: Some(gate), ..Question::of(arms, world.turns) };
+        Self { metric, world, question }
+    }
+
+    /// The same, looked at after every replicate until its gate is decided.
+    fn until_decided(mut self) -> Self {
+        self.question.stopping = Stopping::Open { half_width: None };
+        self.question.gate = self.question.gate.map(|gate| Gate { until_decided: true, ..gate });
+        self
+    }
+
+    fn trials(&self, chance: &mut Chance) -> Vec<Trial> {
+        let trials = world::run(&self.world, chance).into_iter();
+        trials.map(|trial| Trial { value: trial.value.powf(POWER), ..trial }).collect()
+    }
+
+    fn judged(&self, trials: &[Trial]) -> Done<Findings> {
+        let text = seam::table(trials, &self.question.labels);
+        let text = text.replace(",iops,", &format!(",{},", self.metric.name()));
+        Ok(seam::judge(seam::read(&text, &self.question)?))
+    }
+}
+
+fn gate(found: &Findings) -> Done<&GateAnswer> {
+    found.gate.as_ref().ok_or_else(|| "the gate was not judged".to_owned())
+}
+
+/// All of them.
+pub fn experiments() -> Vec<Experiment> {
+    let [rate, time] = [Metric::Rate, Metric::Time];
+    let fixed_of = |metric, loss| Case::of(metric, 2, REPLICATES, loss);
+    let until_of = |loss| Case::of(time, 2, MOST as usize, loss).until_decided();
+    let mut all = vec![
+        fixed("S14-null", "time, nothing lost, n = 10", fixed_of(time, 0.0), green()),
+        fixed("S14-rate", "rate, 10 % lost, n = 10", fixed_of(rate, LOST), red(95.0)),
+        // A time that is 10 % longer is nearer to one of 5 % than a rate that is 10 % lower.
+        fixed("S14-time", "time, 10 % lost, n = 10", fixed_of(time, LOST), red(90.0)),
+        fixed("S14-time-12", "time, 10 % lost, n = 12", Case::of(time, 2, 12, LOST), red(95.0)),
+        fixed("S14-edge", "time, 5 % lost, n = 10", fixed_of(time, ALLOWED), edge()),
+        fixed(
+            "S14-edge-4",
+            "rate, 5 % lost by 3 arms, n = 10",
+            Case::of(rate, 4, REPLICATES, ALLOWED),
+            edge(),
+        ),
+        until("S14-until-null", "time, nothing lost", until_of(0.0), sooner(green())),
+        until("S14-until-loss", "time, 10 % lost", until_of(LOST), sooner(red(95.0))),
+        until(
+            "S14-until-edge",
+            "time, 5 % lost",
+            until_of(ALLOWED),
+            vec![
+                Count { what: FAILS, bound: Bound::at_most(5.0) },
+                Count { what: PASSES, bound: Bound::at_most(5.0) },
+                Count { what: TAKEN, bound: Bound::Free },
+            ],
+        ),
+    ];
+    for one in all.iter_mut().filter(|one| one.purpose.starts_with("S14-until")) {
+        // A study of so many looks costs as much as many others.
+        one.one_in = 4;
+    }
+    all
+}
+
+const FAILS: &str = "gate of 5 % fails";
+const PASSES: &str = "gate of 5 % passes";
+const TAKEN: &str = "of a fixed 30 replicates taken";
+
+/// Where nothing is lost.
+fn green() -> Vec<Count> {
+    vec![
+        Count { what: FAILS, bound: Bound::at_most(5.0) },
+        Count { what: PASSES, bound: Bound::at_least(90.0) },
+    ]
+}
+
+/// Where more is lost than is allowed.
+fn red(least: f64) -> Vec<Count> {
+    vec![
+        Count { what: FAILS, bound: Bound::at_least(least) },
+        Count { what: PASSES, bound: Bound::Free },
+    ]
+}
+
+/// Where just what is allowed is lost: a correct test at 5 % is above 5.0 in half of such runs.
+fn edge() -> Vec<Count> {
+    vec![
+        Count { what: FAILS, bound: Bound::at_most(7.2) },
+        Count { what: PASSES, bound: Bound::Free },
+    ]
+}
+
+/// With how much of a fixed study was run.
+fn sooner(mut counts: Vec<Count>) -> Vec<Count> {
+    counts.push(Count { what: TAKEN, bound: Bound::at_most(60.0) });
+    counts
+}
+
+fn experiment(
+    (purpose, setting): (&str, &str),
+    counts: Vec<Count>,
+    study: impl Fn(&mut Chance) -> Done<Said> + Sync + 'static,
+) -> Experiment {
+    let setting = format!("gate of 5 %, sd 3 %: {setting}");
+    Experiment::new("S14", purpose.to_owned(), setting, counts, study)
+}
+
+fn fixed(purpose: &str, setting: &str, case: Case, counts: Vec<Count>) -> Experiment {
+    experiment((purpose, setting), counts, move |chance| {
+        let found = case.judged(&case.trials(chance))?;
+        let ended = gate(&found)?.ended;
+        Ok(vec![ended == GateEnd::Fail, ended == GateEnd::Pass])
+    })
+}
+
+fn until(purpose: &str, setting: &str, case: Case, counts: Vec<Count>) -> Experiment {
+    let setting = format!("until decided, {setting}");
+    experiment((purpose, &setting), counts, move |chance| {
+        let trials = case.trials(chance);
+        let (mut ended, mut taken) = (GateEnd::NoStatement, MOST);
+        for replicates in LOOKS {
+            let until = trials.iter().filter(|trial| trial.replicate <= replicates).count();
+            let found = case.judged(&trials[..until])?;
+            if analysis::enough(&found, &case.question.stopping).is_some() {
+                (ended, taken) = (gate(&found)?.ended, replicates);
+                break;
+            }
+        }
+        // Of a replicate that is drawn from those of the fixed study: whether it was still to be run.
+        let is_taken = chance.below(MOST as usize) < taken as usize;
+        Ok(vec![ended == GateEnd::Fail, ended == GateEnd::Pass, is_taken])
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_case_is_judged_by_its_metric() {
+        let mut chance = Chance::new(1, 0, "test").unwrap_or_else(|error| panic!("{error}"));
+        for metric in [Metric::Rate, Metric::Time] {
+            let case = Case::of(metric, 2, REPLICATES, 0.5);
+            let found = case.judged(&case.trials(&mut chance)).unwrap_or_else(|e| panic!("{e}"));
+            let told = gate(&found).unwrap_or_else(|e| panic!("{e}"));
+            assert_eq!((told.ended, told.rows.len()), (GateEnd::Fail, 1), "{told:?}");
+            assert!(found.comparisons.iter().all(|one| one.metric == metric.name()));
+            let loss = told.rows[0].loss.unwrap_or_default();
+            assert!((loss - 0.5).abs() < 0.1, "{loss}");
+        }
+    }
+}

@@ -1,0 +1,280 @@
+//! What a gate says: of settings against the baseline of their study, or of a later side against an earlier
+//! one.
+
+use assay_base::quantity::units::show;
+use assay_kinds::work::metrics::noun;
+use serde::{Deserialize, Serialize};
+
+use crate::results::plan::is_false;
+
+/// How a row ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "ended", content = "reason", rename_all = "kebab-case")]
+pub enum Ended {
+    /// Not surely worse by more than is allowed, and it would have been found.
+    Pass,
+    /// Surely worse by more than is allowed.
+    Fail,
+    /// Nothing can be said, because.
+    NoStatement(String),
+}
+
+/// One workload under one arm.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Gated {
+    /// Workload, with its arm where there are several.
+    pub name: String,
+    /// How it ended.
+    #[serde(flatten)]
+    pub ended: Ended,
+    /// By how much it is worse, as a share; below zero where it is better.
+    pub loss: Option<f64>,
+    /// The loss that it surely has at least where it failed, and at most where it did not; of pairs alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub surely: Option<f64>,
+    /// The loss that would have been found with 80 % power, as a share.
+    pub seen: Option<f64>,
+    /// Why its numbers are suspect.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub suspect: Option<String>,
+    /// Id of the comparison that it rests on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub comparison: Option<String>,
+}
+
+/// How a gate ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum GateEnd {
+    /// No row failed, and each made a statement that has to.
+    Pass,
+    /// A row failed.
+    Fail,
+    /// None failed, and one made no statement.
+    NoStatement,
+}
+
+/// A gate with what became of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct GateAnswer {
+    /// A loss up to this share is allowed.
+    pub allowed: f64,
+    /// A row that would not have found a loss of this share makes no statement.
+    pub sees: f64,
+    /// The metric that is judged, where it is not the one that verdicts are about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metric: Option<String>,
+    /// Of a study that goes on until its gate is decided: the replicates that it took.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replicates: Option<u32>,
+    /// Whether rows that make no statement are taken for green.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub allow_missing: bool,
+    /// How it ended.
+    pub ended: GateEnd,
+    /// The same in words, with the rows that it is about.
+    pub text: String,
+    /// Every row.
+    pub rows: Vec<Gated>,
+}
+
+/// Rows that a sentence names; the list has all of them.
+const NAMED: usize = 3;
+
+impl Gated {
+    /// A row without numbers.
+    pub fn bare(name: String, ended: Ended) -> Self {
+        Self { name, ended, loss: None, surely: None, seen: None, suspect: None, comparison: None }
+    }
+
+    /// One that makes no statement, and why.
+    pub fn silent(name: String, reason: String) -> Self {
+        Self::bare(name, Ended::NoStatement(reason))
+    }
+
+    /// Whether it makes no statement.
+    pub fn is_silent(&self) -> bool {
+        matches!(self.ended, Ended::NoStatement(_))
+    }
+
+    /// The row in one sentence.
+    pub fn text(&self) -> String {
+        let word = match &self.ended {
+            Ended::Pass => "pass",
+            Ended::Fail => "fail",
+            Ended::NoStatement(reason) => {
+                return format!("{}: no statement: {reason}", self.name);
+            }
+        };
+        let loss = self.loss.map_or_else(String::new, |loss| {
+            let way = if loss >= 0.0 { "worse" } else { "better" };
+            format!(" ({way} by {}{})", percent(loss.abs()), self.bound())
+        });
+        let seen = self.seen.map_or_else(String::new, |seen| {
+            format!("; a loss of {} would have been found", percent(seen))
+        });
+        let suspect = self.suspect.as_ref().map_or_else(String::new, |why| format!("; {why}"));
+        format!("{}: {word}{loss}{seen}{suspect}", self.name)
+    }
+
+    /// The loss on the safe side of its interval.
+    fn bound(&self) -> String {
+        let end = if self.ended == Ended::Fail { "at least" } else { "at most" };
+        match self.surely {
+            None => String::new(),
+            Some(most) if most <= 0.0 => ", surely not worse".to_owned(),
+            Some(most) => format!(", {end} {} worse", percent(most)),
+        }
+    }
+}
+
+impl GateAnswer {
+    /// What became of a gate by its rows.
+    pub fn of((allowed, sees): (f64, f64), allow_missing: bool, rows: Vec<Gated>) -> Self {
+        let ended = if rows.iter().any(|row| row.ended == Ended::Fail) {
+            GateEnd::Fail
+        } else if rows.is_empty() || !allow_missing && rows.iter().any(Gated::is_silent) {
+            GateEnd::NoStatement
+        } else {
+            GateEnd::Pass
+        };
+        let (metric, replicates, text) = (None, None, String::new());
+        Self { allowed, sees, metric, replicates, allow_missing, ended, text, rows }.told()
+    }
+
+    /// The same inside of a study: the metric, where it was named, and the replicates of one that goes on
+    /// until its gate is decided.
+    #[must_use]
+    pub fn of_study(self, metric: Option<String>, replicates: Option<u32>) -> Self {
+        Self { metric, replicates, ..self }.told()
+    }
+
+    fn told(mut self) -> Self {
+        self.text = format!("{}: {}", self.head(), self.named());
+        self
+    }
+
+    /// How it ended, without its rows: `the gate of 5 % passed`.
+    pub fn head(&self) -> String {
+        let metric = self.metric.as_deref().map(|name| format!(" on {}", noun(name)));
+        let metric = metric.unwrap_or_default();
+        let how = match self.ended {
+            GateEnd::Pass => "passed",
+            GateEnd::Fail => "failed",
+            GateEnd::NoStatement => "makes no statement",
+        };
+        let after = self.replicates.map(|count| format!(" after {count} replicates"));
+        format!("the gate of {}{metric} {how}{}", percent(self.allowed), after.unwrap_or_default())
+    }
+
+    /// The rows that speak for how it ended, the first few.
+    fn named(&self) -> String {
+        let speaks = |row: &&Gated| match self.ended {
+            GateEnd::Fail => row.ended == Ended::Fail,
+            GateEnd::NoStatement => row.is_silent(),
+            GateEnd::Pass => true,
+        };
+        let rows: Vec<String> = self.rows.iter().filter(speaks).map(Gated::text).collect();
+        let named = rows.iter().take(NAMED).cloned().collect::<Vec<_>>().join("; ");
+        match rows.len().saturating_sub(NAMED) {
+            _ if rows.is_empty() => "nothing to compare".to_owned(),
+            0 => named,
+            more => format!("{named}; and {more} more"),
+        }
+    }
+}
+
+/// A share in percent, in tenths below ten: a gate of 2.5 % is none of 3 %.
+pub fn percent(share: f64) -> String {
+    let percent = 100.0 * share;
+    if !(1.0..9.95).contains(&percent) {
+        return show::percent(percent);
+    }
+    let tenths = (10.0 * percent).round();
+    let digits = usize::from(tenths % 10.0 != 0.0);
+    format!("{:.digits$} %", tenths / 10.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(ended: Ended, loss: f64, surely: Option<f64>) -> Gated {
+        let seen = Some(0.09);
+        Gated { loss: Some(loss), surely, seen, ..Gated::bare("it".to_owned(), ended) }
+    }
+
+    fn blind() -> Gated {
+        Gated::silent("b".to_owned(), "too few".to_owned())
+    }
+
+    #[test]
+    fn one_row_decides_unless_it_is_silent_and_may_be() {
+        let [pass, fail] = [row(Ended::Pass, 0.0, None), row(Ended::Fail, 0.2, None)];
+        let ended = |allow, rows: &[&Gated]| {
+            let rows = rows.iter().map(|row| (*row).clone()).collect();
+            GateAnswer::of((0.05, 0.3), allow, rows).ended
+        };
+        assert_eq!(ended(false, &[&pass]), GateEnd::Pass);
+        assert_eq!(ended(false, &[&pass, &blind()]), GateEnd::NoStatement);
+        assert_eq!(ended(true, &[&pass, &blind()]), GateEnd::Pass);
+        assert_eq!(ended(true, &[&fail, &blind(), &pass]), GateEnd::Fail);
+        assert_eq!(ended(true, &[]), GateEnd::NoStatement);
+    }
+
+    #[test]
+    fn rows_say_what_is_sure_and_what_would_have_been_found() {
+        let seen = "; a loss of 9 % would have been found";
+        for (one, told) in [
+            (row(Ended::Pass, 0.012, None), "pass (worse by 1.2 %)"),
+            (row(Ended::Pass, 0.012, Some(0.034)), "pass (worse by 1.2 %, at most 3.4 % worse)"),
+            (row(Ended::Pass, -0.2, Some(-0.1)), "pass (better by 20 %, surely not worse)"),
+            (row(Ended::Fail, 0.2, Some(0.18)), "fail (worse by 20 %, at least 18 % worse)"),
+        ] {
+            assert_eq!(one.text(), format!("it: {told}{seen}"));
+        }
+        let suspect = Gated {
+            suspect: Some("the number of x is suspect (foreign)".to_owned()),
+            ..row(Ended::Pass, 0.0, None)
+        };
+        assert!(suspect.text().ends_with("found; the number of x is suspect (foreign)"));
+        assert_eq!(blind().text(), "b: no statement: too few");
+    }
+
+    #[test]
+    fn a_few_rows_stand_for_all_and_the_replicates_are_told() {
+        let rows = vec![row(Ended::Fail, 0.2, None); 5];
+        let told = GateAnswer::of((0.025, 0.3), false, rows).of_study(None, Some(12));
+        assert!(told.text.starts_with("the gate of 2.5 % failed after 12 replicates: it: fail"));
+        assert!(told.text.ends_with("; and 2 more"), "{}", told.text);
+        let named = Some("peak_memory_bytes".to_owned());
+        let told = GateAnswer::of((0.05, 0.3), false, Vec::new()).of_study(named, None);
+        assert!(told.text.starts_with("the gate of 5 % on "), "{}", told.text);
+        assert!(told.text.ends_with(" makes no statement: nothing to compare"), "{}", told.text);
+    }
+
+    #[test]
+    fn it_comes_back_from_json() {
+        let mut pass = row(Ended::Pass, 0.01, Some(0.03));
+        pass.comparison = Some("work:iops:setting=b".to_owned());
+        let rows = vec![pass, blind(), row(Ended::Fail, 0.4, None)];
+        let told = GateAnswer::of((0.05, 0.3), false, rows).of_study(None, Some(7));
+        let json = serde_json::to_value(&told).unwrap();
+        assert_eq!(
+            (json["ended"].as_str(), json["rows"][0]["ended"].as_str()),
+            (Some("fail"), Some("pass"))
+        );
+        assert_eq!(json["rows"][1]["ended"], "no-statement");
+        assert_eq!(json["rows"][1]["reason"], "too few");
+        assert_eq!(serde_json::from_value::<GateAnswer>(json).unwrap(), told);
+    }
+
+    #[test]
+    fn small_shares_keep_a_tenth() {
+        for (share, told) in
+            [(0.05, "5 %"), (0.025, "2.5 %"), (0.0996, "10 %"), (0.15, "15 %"), (0.0, "0 %")]
+        {
+            assert_eq!(percent(share), told);
+        }
+    }
+}

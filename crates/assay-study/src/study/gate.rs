@@ -1,0 +1,26 @@
+//! A gate inside of a study: how much worse than the baseline an arm may be, and what is made of the answer.
+
+use assay_base::quantity::Percent;
+use serde::{Deserialize, Serialize};
+
+use super::is_no;
+
+/// A gate, as a study file has it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Gate {
+    /// A loss up to this is allowed.
+    pub allowed: Percent,
+    /// A row that would not have found a loss of this makes no statement.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sees: Option<Percent>,
+    /// The metric that is judged; by default the one that verdicts are about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metric: Option<String>,
+    /// Whether rows that make no statement are taken for green.
+    #[serde(default, skip_serializing_if = "is_no")]
+    pub allow_missing: bool,
+    /// Exit code in the place of 5.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit_blind: Option<u8>,
+}

@@ -1,0 +1,286 @@
+//! The gate inside of a study (R13c): is any arm worse than the baseline of the same study by more than is
+//! allowed? By the pairs of their replicates, so that no day stands between them.
+//!
+//! The rows are every workload under every arm but the baseline, on one metric, and share the error. A study
+//! of fixed length, and one with declared looks, has the one-sided t bound; one that is looked at after every
+//! replicate has R8's confidence sequence, whose two sides hold at every stop: where it goes on until the
+//! gate is decided, a row passes by its upper end alone.
+
+use std::collections::BTreeSet;
+
+use assay_kinds::work::metrics::{is_of_speed, noun};
+use assay_stats::{FEWEST_FOR_INTERVAL, MIXTURE_G, confidence_sequence_half_width, t_quantile};
+use assay_study::findings::answers::{Answer, Claim};
+use assay_study::findings::gate::{Ended, GateAnswer, GateEnd, Gated, percent};
+use assay_study::findings::notes::Note;
+use assay_study::findings::said::Said;
+use assay_study::findings::{AbsentCell, Cell, Comparison, Findings, Trust};
+use assay_study::plan::arms::matches;
+use assay_study::results::design::{Design, Gate, Stopping};
+use assay_study::results::plan::Arm;
+
+use super::days::POWER;
+use super::gate::{self, Allowed, Green, NO_INTERVAL, blinded};
+use super::verdicts::error_of_family;
+
+/// A workload under an arm.
+pub(super) type Planned = (String, Arm);
+
+/// Says in the findings how the gate of their study ended, before everything else. `planned` are the rows
+/// that there should be; an `unfinished` study has no answer yet.
+pub(super) fn tell(
+    found: &mut Findings,
+    design: &Design,
+    planned: &BTreeSet<Planned>,
+    unfinished: bool,
+) {
+    let Some(asked) = &design.gate else { return };
+    let answer = answer((design, asked), found, planned, unfinished);
+    found.summary.insert(0, sentence(&answer.text));
+    found.summary_facts.insert(0, Said::Gate);
+    found.answers.insert(0, question(&answer));
+    found.gate = Some(answer);
+}
+
+/// The rows of findings that have no plan: those that they have numbers of.
+pub(super) fn measured(found: &Findings) -> BTreeSet<Planned> {
+    let own = found.cells.iter().filter(|cell| !cell.control);
+    own.map(|cell| (cell.workload.clone(), cell.arm.clone())).collect()
+}
+
+fn answer(
+    (design, asked): (&Design, &Gate),
+    found: &Findings,
+    planned: &BTreeSet<Planned>,
+    unfinished: bool,
+) -> GateAnswer {
+    let is_gated = |one: &&Comparison| asked.is_about(&one.metric, one.primary);
+    let compared: Vec<&Comparison> = found.comparisons.iter().filter(is_gated).collect();
+    let is_there = |(workload, arm): &&Planned| {
+        let of =
+            |one: &Comparison| one.workload == *workload || one.class_of.as_ref() == Some(workload);
+        compared.iter().any(|one| one.arm == *arm && of(one))
+    };
+    let compares = |(_, arm): &&Planned| !matches(arm, &design.baseline);
+    let missing: Vec<&Planned> =
+        planned.iter().filter(compares).filter(|own| !is_there(own)).collect();
+    let rows = compared.len() + missing.len();
+    let sees = asked.sees.unwrap_or_else(|| gate::Gate::new(asked.allowed).sees);
+    let alpha = error_of_family(design, rows.max(1));
+    let judge = Judge { design, asked, found, unfinished, sees, alpha };
+    let judged = compared.into_iter().map(|one| judge.row(one));
+    let rows = judged.chain(missing.into_iter().map(|own| judge.missing(own))).collect();
+    let replicates = asked.until_decided.then(|| replicates(found));
+    GateAnswer::of((asked.allowed, sees), asked.allow_missing, rows)
+        .of_study(asked.metric.clone(), replicates)
+}
+
+/// Replicates that were run.
+fn replicates(found: &Findings) -> u32 {
+    let first = found.cells.iter().flat_map(|cell| &cell.trials);
+    let first = first.filter(|trial| trial.repeats.is_none());
+    first.map(|trial| trial.replicate).max().unwrap_or(0)
+}
+
+/// What every row of a study is judged by.
+struct Judge<'a> {
+    design: &'a Design,
+    asked: &'a Gate,
+    found: &'a Findings,
+    unfinished: bool,
+    sees: f64,
+    /// Error of a row, as its share of that of all.
+    alpha: f64,
+}
+
+impl Judge<'_> {
+    fn row(&self, one: &Comparison) -> Gated {
+        let name = self.name(&one.workload, &one.arm);
+        let row = match self.silenced(one) {
+            Some(reason) => Gated::silent(name, reason),
+            None => self.judged(name, one),
+        };
+        Gated { suspect: self.suspect(one), comparison: Some(one.id.clone()), ..row }
+    }
+
+    fn name(&self, workload: &str, arm: &Arm) -> String {
+        match self.found.arm_words(arm).as_str() {
+            "" => workload.to_owned(),
+            levels => format!("{workload} ({levels})"),
+        }
+    }
+
+    /// Why a comparison makes no statement, whatever its interval is.
+    fn silenced(&self, one: &Comparison) -> Option<String> {
+        if self.unfinished {
+            return Some("trials are still to come".to_owned());
+        }
+        if self.found.environment.is_emulated() && is_of_speed(&one.metric) {
+            return Some(
+                "times and rates of an emulated machine say nothing of hardware".to_owned(),
+            );
+        }
+        if !self.design.order.tells_arms_from_time() {
+            return Some("the order of the trials cannot tell settings from time".to_owned());
+        }
+        let blind = |(cell, whose): (&Cell, String)| blinded(cell, &whose);
+        if let Some(why) = self.sides(one).find_map(blind) {
+            return Some(why);
+        }
+        if one.note_facts.iter().any(|note| matches!(note, Note::UnequalLoad { .. })) {
+            return Some("the load was not the same, and may explain a difference".to_owned());
+        }
+        if one.difference.is_some() {
+            return Some("a metric that may be zero has no ratio to be judged by".to_owned());
+        }
+        let zeros = |note: &Note| matches!(note, Note::NoRatio { .. });
+        match one.n {
+            n if n >= FEWEST_FOR_INTERVAL => None,
+            _ if one.note_facts.iter().any(zeros) => {
+                Some("values of zero have no ratio to be judged by".to_owned())
+            }
+            n => self.absence(&one.workload, &one.arm).or_else(|| {
+                Some(format!(
+                    "it has {n} undisturbed pairs with the baseline, and it takes {FEWEST_FOR_INTERVAL}"
+                ))
+            }),
+        }
+    }
+
+    /// The rows of both sides, with what they are called.
+    fn sides<'c>(&'c self, one: &'c Comparison) -> impl Iterator<Item = (&'c Cell, String)> {
+        let sides = [
+            (&one.baseline, "the baseline".to_owned()),
+            (&one.arm, self.found.arm_words(&one.arm)),
+        ];
+        sides.into_iter().filter_map(move |(arm, whose)| {
+            let own = |cell: &&Cell| {
+                cell.workload == one.workload
+                    && cell.metric == one.metric
+                    && cell.arm == *arm
+                    && !cell.control
+            };
+            Some((self.found.cells.iter().find(own)?, whose))
+        })
+    }
+
+    /// What is to be said beside numbers that are suspect and count all the same.
+    fn suspect(&self, one: &Comparison) -> Option<String> {
+        let (cell, whose) = self.sides(one).find(|(cell, _)| cell.trust == Some(Trust::Suspect))?;
+        let why = cell.because.iter().find(|because| because.trust == Trust::Suspect);
+        let rule = why.map(|because| format!(" ({})", because.rule)).unwrap_or_default();
+        Some(format!("the number of {whose} is suspect{rule}"))
+    }
+
+    fn judged(&self, name: String, one: &Comparison) -> Gated {
+        let difference = one.ratio.map(f64::ln);
+        let reach = one.sd_log.and_then(|sd| self.reach(one.n, sd));
+        let Some((difference, reach)) = difference.zip(reach) else {
+            return Gated::silent(name, NO_INTERVAL.to_owned());
+        };
+        let allowed = Allowed::new(one.better, self.asked.allowed);
+        if let Some(why) = split(&allowed, one) {
+            return Gated::silent(name, why);
+        }
+        let green = if self.asked.until_decided { Green::Within } else { Green::Sees(self.sees) };
+        let row = allowed.judge(name, difference, reach, green);
+        let bound = if row.ended == Ended::Fail { -reach[0] } else { reach[0] };
+        Gated { surely: Some(allowed.share(allowed.worse(difference) + bound)), ..row }
+    }
+
+    /// How far a mean of so many pairs with a standard deviation must be from what is allowed to be surely
+    /// beyond it, and from where on a loss is found.
+    fn reach(&self, pairs: usize, sd: f64) -> Option<[f64; 2]> {
+        let freedom = pairs.checked_sub(1)? as f64;
+        let error = sd / (pairs as f64).sqrt();
+        let bound = match self.design.stopping {
+            Stopping::Open { .. } => {
+                confidence_sequence_half_width(pairs, self.alpha, MIXTURE_G)? * sd
+            }
+            Stopping::Fixed | Stopping::Looks { .. } => {
+                t_quantile(1.0 - self.alpha, freedom)? * error
+            }
+        };
+        Some([bound, bound + t_quantile(POWER, freedom)? * error])
+    }
+
+    /// A planned row that was not compared.
+    fn missing(&self, (workload, arm): &Planned) -> Gated {
+        let why = self.absence(workload, arm);
+        let why = why.unwrap_or_else(|| "it was not measured".to_owned());
+        Gated::silent(self.name(workload, arm), why)
+    }
+
+    /// Why a row has no number, or its baseline has none.
+    fn absence(&self, workload: &str, arm: &Arm) -> Option<String> {
+        let mut baseline = arm.clone();
+        baseline.extend(self.design.baseline.clone());
+        let primary = || {
+            let mut own = self.found.cells.iter().filter(|cell| cell.workload == workload);
+            own.find(|cell| cell.primary).map(|cell| &cell.metric)
+        };
+        let metric = self.asked.metric.as_ref().or(self.design.primary.as_ref()).or_else(primary);
+        let of_metric = |own: &AbsentCell| own.metric.is_none() || own.metric.as_ref() == metric;
+        let why = |side: &Arm| {
+            let mut own = self.found.absent.iter().filter(|own| own.workload == workload);
+            own.find(|own| own.arm == *side && of_metric(own))
+                .map(|own| own.obstacle.as_ref().unwrap_or(&own.reason))
+        };
+        let of_baseline = || why(&baseline).map(|why| format!("the baseline has no number: {why}"));
+        why(arm).map(|why| format!("it has no number: {why}")).or_else(of_baseline)
+    }
+}
+
+/// Why two arms make no statement of which one changes what runs after it: by the one order the gate failed,
+/// and by the other it did not (R2d). Where both say the same, that stands.
+fn split(allowed: &Allowed, one: &Comparison) -> Option<String> {
+    let orders = one.note_facts.iter().find_map(|note| match note {
+        Note::TwoOrders { first, second, .. } => Some([*first, *second]),
+        _ => None,
+    })?;
+    let place = match orders.map(|ratio| allowed.is_passed_by(ratio.ln())) {
+        [true, false] => "first",
+        [false, true] => "second",
+        _ => return None,
+    };
+    Some(format!(
+        "only where it ran {place} in its replicate is it worse by more: one of the two changes what \
+         runs after it"
+    ))
+}
+
+/// A text as a sentence of its own.
+fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map(|letter| letter.to_uppercase().to_string()).unwrap_or_default();
+    format!("{first}{}.", letters.as_str())
+}
+
+/// The gate as a question. That it passed shows the claim only where each row is surely within it.
+fn question(answer: &GateAnswer) -> Answer {
+    let is_within = |row: &Gated| {
+        row.ended == Ended::Pass && row.surely.is_some_and(|most| most < answer.allowed)
+    };
+    let verdict = match answer.ended {
+        GateEnd::Fail => Claim::Contradicted,
+        GateEnd::Pass if answer.rows.iter().all(is_within) => Claim::Supported,
+        _ if answer.rows.iter().all(|row| row.loss.is_none()) => Claim::NoData,
+        GateEnd::Pass | GateEnd::NoStatement => Claim::NotShown,
+    };
+    let of = answer.metric.as_deref().map(|name| format!(" by its {}", noun(name)));
+    let allowed = percent(answer.allowed);
+    Answer {
+        ask: format!(
+            "Is every setting at most {allowed} worse than the baseline{}?",
+            of.unwrap_or_default()
+        ),
+        published: None,
+        answer: sentence(&answer.head()),
+        verdict,
+        because: answer.rows.iter().map(|row| format!("{}.", row.text())).collect(),
+        evidence: answer.rows.iter().filter_map(|row| row.comparison.clone()).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,265 @@
+use assay_base::quantity::Better;
+use assay_study::findings::Because;
+use assay_study::results::design::{Factor, Order};
+use assay_study::results::plan::AbsentWorkload;
+use assay_study::results::record::Status;
+
+use super::super::tests::Bench;
+use super::super::verdicts::tests::{Study, arm};
+use super::super::{Enough, enough};
+use super::*;
+
+/// The known answer of R4: their ratio is 1.042079, and the sd of their differences 0.010211.
+const LOW: [f64; 5] = [500.0, 512.0, 495.0, 505.0, 498.0];
+const HIGH: [f64; 5] = [520.0, 540.0, 510.0, 531.0, 515.0];
+
+fn asked(allowed: f64) -> Gate {
+    Gate { allowed, sees: None, metric: None, until_decided: false, allow_missing: false }
+}
+
+/// The study with a gate.
+fn gated(mut study: Study, gate: Gate) -> Findings {
+    study.measured.design.gate = Some(gate);
+    study.findings()
+}
+
+/// Rates of which the second lost 4.04 %.
+fn lost() -> Study {
+    Study::of(&[("old", &HIGH), ("new", &LOW)])
+}
+
+fn told(found: &Findings) -> &GateAnswer {
+    found.gate.as_ref().unwrap()
+}
+
+fn row(found: &Findings) -> &Gated {
+    &told(found).rows[0]
+}
+
+/// Why the only row makes no statement.
+fn silence(found: &Findings) -> &str {
+    match &row(found).ended {
+        Ended::NoStatement(reason) => reason,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_known_loss_is_over_a_gate_below_it_and_surely_within_one_above_its_interval() {
+    let over = gated(lost(), asked(0.02));
+    // The bound is t(0.95, 4) = 2.131847 times 0.010211 over the root of 5.
+    assert_eq!((told(&over).ended, &row(&over).ended), (GateEnd::Fail, &Ended::Fail));
+    let near = |told: Option<f64>, wanted: f64| assert!((told.unwrap() - wanted).abs() < 1e-4);
+    near(row(&over).loss, 0.040_380);
+    near(row(&over).surely, 0.030_993);
+    let within = gated(lost(), asked(0.05));
+    assert_eq!(row(&within).ended, Ended::Pass);
+    near(row(&within).surely, 0.049_676);
+    assert!(row(&within).seen.unwrap() < 0.07);
+    // The other way round it gained.
+    let gained = gated(Study::of(&[("old", &LOW), ("new", &HIGH)]), asked(0.0));
+    assert_eq!(row(&gained).ended, Ended::Pass);
+    assert!(row(&gained).text().contains("better by 4.2 %, surely not worse"));
+}
+
+#[test]
+fn a_time_that_grows_is_a_loss() {
+    let mut study = Study::of(&[("old", &LOW), ("new", &HIGH)]);
+    for series in &mut study.measured.series {
+        (series.metric, series.better) = ("duration_s".to_owned(), Better::Lower);
+    }
+    let found = gated(study, asked(0.02));
+    assert_eq!(row(&found).ended, Ended::Fail);
+    assert!((row(&found).loss.unwrap() - 0.042_079).abs() < 1e-4);
+}
+
+#[test]
+fn rows_share_the_error() {
+    let arms = [("old", &HIGH[..]), ("new", &LOW), ("c", &HIGH), ("d", &HIGH), ("e", &HIGH)];
+    let alone = gated(Study::of(&arms[..2]), asked(0.03));
+    assert_eq!(row(&alone).ended, Ended::Fail);
+    let among = gated(Study::of(&arms), asked(0.03));
+    assert_eq!((told(&among).rows.len(), &row(&among).ended), (4, &Ended::Pass));
+    assert!(row(&among).name.contains("new"), "{}", row(&among).name);
+}
+
+#[test]
+fn the_answer_comes_first_and_says_no_more_than_is_shown() {
+    let found = gated(lost(), asked(0.05));
+    assert!(found.summary[0].starts_with("The gate of 5 % passed: work ("), "{:?}", found.summary);
+    assert_eq!(found.summary_facts[0], Said::Gate);
+    assert_eq!(found.summary.len(), found.summary_facts.len());
+    let first = &found.answers[0];
+    assert_eq!(first.ask, "Is every setting at most 5 % worse than the baseline?");
+    assert_eq!((first.verdict, first.evidence.len()), (Claim::Supported, 1));
+    assert_eq!(first.evidence[0], found.comparisons[0].id);
+    assert_eq!(gated(lost(), asked(0.02)).answers[0].verdict, Claim::Contradicted);
+    // It would have found a loss of 30 %, and cannot tell whether there is one of 5 %.
+    let wild = [470.0, 540.0, 455.0, 530.0, 490.0];
+    let open = gated(Study::of(&[("old", &LOW), ("new", &wild)]), asked(0.05));
+    assert_eq!((told(&open).ended, open.answers[0].verdict), (GateEnd::Pass, Claim::NotShown));
+    // Without a gate nothing is said of one.
+    let none = lost().findings();
+    assert!(none.gate.is_none() && none.summary_facts.iter().all(|said| *said != Said::Gate));
+}
+
+#[test]
+fn numbers_that_do_not_count_make_no_statement() {
+    let because = |rule: &str, trust| {
+        let mut study = lost();
+        study.measured.series[1].trust = Some(trust);
+        let text = "why".to_owned();
+        study.measured.series[1].because = vec![Because { rule: rule.to_owned(), trust, text }];
+        study
+    };
+    let invalid = gated(because("cached", Trust::Invalid), asked(0.02));
+    assert_eq!(told(&invalid).ended, GateEnd::NoStatement);
+    assert!(silence(&invalid).ends_with("is invalid"), "{}", silence(&invalid));
+    let blind = gated(because("unstable", Trust::Suspect), asked(0.02));
+    assert!(silence(&blind).ends_with("is unstable: why"), "{}", silence(&blind));
+    // What is suspect otherwise counts, and the words say so.
+    let suspect = gated(because("foreign", Trust::Suspect), asked(0.02));
+    assert_eq!(row(&suspect).ended, Ended::Fail);
+    assert!(told(&suspect).text.contains("is suspect (foreign)"), "{}", told(&suspect).text);
+    let trusted = gated(because("foreign", Trust::Trusted), asked(0.02));
+    assert!(!told(&trusted).text.contains("suspect"));
+}
+
+#[test]
+fn what_leaves_no_verdict_leaves_no_gate() {
+    let mut study = lost();
+    study.measured.design.order = Order::Sequential;
+    assert!(silence(&gated(study, asked(0.02))).contains("cannot tell settings from time"));
+    let mut study = lost();
+    study.emulated = true;
+    assert!(silence(&gated(study, asked(0.02))).contains("emulated"));
+    let mut study = lost();
+    study.measured.unfinished = true;
+    assert_eq!(silence(&gated(study, asked(0.02))), "trials are still to come");
+    let few = gated(Study::of(&[("old", &HIGH[..2]), ("new", &LOW[..2])]), asked(0.02));
+    assert_eq!(silence(&few), "it has 2 undisturbed pairs with the baseline, and it takes 3");
+    let allowed = Gate { allow_missing: true, ..asked(0.02) };
+    let few = gated(Study::of(&[("old", &HIGH[..2]), ("new", &LOW[..2])]), allowed);
+    assert_eq!((told(&few).ended, few.answers[0].verdict), (GateEnd::Pass, Claim::NoData));
+}
+
+#[test]
+fn a_metric_that_is_named_is_judged_and_no_other() {
+    let mut study = lost();
+    let memory: Vec<_> = study.measured.series.iter().rev().cloned().collect();
+    for (mut series, level) in memory.into_iter().zip(["old", "new"]) {
+        series.arm = arm(&[("setting", level)]);
+        series.metric = "peak_memory_bytes".to_owned();
+        (series.primary, series.better) = (false, Better::Lower);
+        study.measured.series.push(series);
+    }
+    let metric = Some("peak_memory_bytes".to_owned());
+    let found = gated(study, Gate { metric, ..asked(0.02) });
+    assert_eq!((told(&found).rows.len(), &row(&found).ended), (1, &Ended::Fail));
+    assert!((row(&found).loss.unwrap() - 0.042_079).abs() < 1e-4);
+    assert!(found.answers[0].ask.contains(" by its "), "{}", found.answers[0].ask);
+    let absent = Some("energy_j".to_owned());
+    let none = gated(lost(), Gate { metric: absent, ..asked(0.02) });
+    assert_eq!(silence(&none), "it was not measured");
+}
+
+/// Two arms in random order, of which the second is so much slower where it ran first and second.
+fn in_two_orders(slower: [f64; 2]) -> Study {
+    let luck = [1.0, 1.01, 1.0, 0.99, 1.01, 0.99];
+    let is_first = |at: usize| at % 2 == 0;
+    let old = luck.map(|luck| 100.0 * luck);
+    let new: Vec<f64> = (luck.iter().rev().enumerate())
+        .map(|(at, luck)| 100.0 * luck / slower[usize::from(!is_first(at))])
+        .collect();
+    let mut study = Study::of(&[("old", &old), ("new", &new)]);
+    study.measured.design.order = Order::Random;
+    for (arm, series) in study.measured.series.iter_mut().enumerate() {
+        for (at, trial) in series.trials.iter_mut().enumerate() {
+            let second = is_first(at) == (arm == 0);
+            trial.order = Some(3 * at as u32 + 1 + u32::from(second));
+        }
+    }
+    study
+}
+
+#[test]
+fn arms_that_change_each_other_are_judged_where_both_orders_agree() {
+    let split = gated(in_two_orders([1.01, 1.44]), asked(0.05));
+    assert!(silence(&split).starts_with("only where it ran second"), "{}", silence(&split));
+    let both = gated(in_two_orders([1.3, 1.6]), asked(0.05));
+    let is_told = |note: &Note| matches!(note, Note::TwoOrders { .. });
+    assert!(both.comparisons[0].note_facts.iter().any(is_told));
+    assert_eq!(row(&both).ended, Ended::Fail);
+    assert_eq!(row(&gated(in_two_orders([1.0, 1.0]), asked(0.05))).ended, Ended::Pass);
+}
+
+fn until(study: Study, allowed: f64) -> Findings {
+    let mut study = study;
+    study.measured.design.stopping = Stopping::Open { half_width: None };
+    gated(study, Gate { until_decided: true, ..asked(allowed) })
+}
+
+#[test]
+fn a_study_goes_on_until_each_row_is_beyond_the_gate_or_within_it() {
+    let open = Stopping::Open { half_width: None };
+    let within = until(lost(), 0.1);
+    assert_eq!((row(&within).ended.clone(), row(&within).seen), (Ended::Pass, None));
+    assert_eq!(enough(&within, &open), Some(Enough::Gated));
+    assert!(told(&within).text.starts_with("the gate of 10 % passed after 5 replicates: "));
+    let over = until(lost(), 0.005);
+    assert_eq!(
+        (row(&over).ended.clone(), enough(&over, &open)),
+        (Ended::Fail, Some(Enough::Gated))
+    );
+    // A loss of 4 % with an interval of 2.4 % to either side; by the verdict alone it would have ended.
+    let between = until(lost(), 0.05);
+    assert!(silence(&between).starts_with("it is neither surely worse"), "{}", silence(&between));
+    assert_eq!(enough(&between, &open), None);
+    // Below four pairs the sequence has no end.
+    let few = until(Study::of(&[("old", &HIGH[..3]), ("new", &LOW[..3])]), 0.5);
+    assert_eq!((silence(&few), enough(&few, &open)), (NO_INTERVAL, None));
+}
+
+/// A study of two targets, of which the first is the baseline.
+fn two_targets(rates: [&[u64]; 2]) -> Bench {
+    let mut bench = Bench::new(&["/a", "/b"]);
+    bench = bench.row(0, "random-read-q1", 4096, rates[0]).row(1, "random-read-q1", 4096, rates[1]);
+    let levels = ["/a", "/b"].map(str::to_owned).to_vec();
+    bench.plan.design = Design {
+        factors: vec![Factor { name: "target".to_owned(), levels }],
+        baseline: arm(&[("target", "/a")]),
+        margin: Some(0.05),
+        order: Order::Chained,
+        gate: Some(asked(0.05)),
+        ..Design::default()
+    };
+    bench
+}
+
+#[test]
+fn rows_that_have_no_number_are_named_with_the_reason() {
+    let rates = [&[4000, 4010, 3990][..], &[3000, 3010, 2990]];
+    assert_eq!(told(&two_targets(rates).findings()).ended, GateEnd::Fail);
+    let mut failed = two_targets(rates);
+    for trial in failed.trials.iter_mut().filter(|trial| trial.record.workload == 0) {
+        (trial.record.status, trial.record.measured) = (Status::Failed, None);
+        trial.record.reason = Some("exit code 7".to_owned());
+    }
+    let found = failed.findings();
+    let why = "the baseline has no number: every trial failed: exit code 7";
+    assert_eq!((silence(&found), told(&found).rows.len()), (why, 1));
+    // What the plan left out of a workload that others run is missed; a workload that nobody runs is not.
+    let mut left_out = two_targets(rates);
+    for name in ["random-read-q1", "random-write-q1"] {
+        left_out.plan.absent.push(AbsentWorkload {
+            name: name.to_owned(),
+            arm: arm(&[("target", "/c")]),
+            target: 1,
+            reason: "no room".to_owned(),
+        });
+    }
+    let found = left_out.findings();
+    let rows: Vec<String> = told(&found).rows.iter().map(Gated::text).collect();
+    assert_eq!(rows.len(), 2, "{rows:?}");
+    assert!(rows[1].contains("/c") && rows[1].ends_with("it has no number: no room"), "{rows:?}");
+}

@@ -1,0 +1,237 @@
+//! `different-work`: runs that were to produce the same did not, so one may have been faster by doing less.
+
+use std::collections::BTreeSet;
+
+use assay_base::catalogue::About;
+use assay_base::quantity::metric::Nature;
+use assay_base::quantity::units::show;
+use assay_kinds::work::{Judged, command};
+use assay_study::results::record::TrialRecord;
+
+use super::{ALL, Case, Remark, TruthRule};
+
+/// Bytes of a run that are worth a word.
+const LEAST_BYTES: f64 = (1_u64 << 20) as f64;
+/// Amounts differ from this factor on.
+const FACTOR: f64 = 1.1;
+/// Digits of a hash that tell it from others.
+const DIGITS: usize = 12;
+
+/// The rule.
+pub struct DifferentWork;
+
+/// Its name.
+pub const NAME: &str = "different-work";
+
+static ABOUT: About = About {
+    name: NAME,
+    summary: "commands that were to produce the same did not",
+    text: "With same-output (--same-output) a hash is made of what each run of a command produces. Where \
+           runs of one command differ, or commands that are compared do, one may be faster because it did \
+           less: their numbers are invalid, and there is no verdict. Without it a note tells where they \
+           end with different exit codes, or read or write amounts that differ by more than a tenth (of \
+           1 MiB and more).",
+};
+
+impl TruthRule for DifferentWork {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn looks_at(&self) -> Judged {
+        Judged::Machine
+    }
+
+    fn changes(&self) -> &'static [Nature] {
+        ALL
+    }
+
+    fn judge(&self, case: &Case<'_>) -> Option<Remark> {
+        let sums = Worked::of("", case.trials)?.sums;
+        (sums.len() > 1).then(|| {
+            Remark::invalid(format!(
+                "its runs were to produce the same and did not: there are {} different results",
+                show::count(sums.len() as u64)
+            ))
+        })
+    }
+}
+
+/// What the runs of one side of a comparison did, as far as that can be compared.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Worked {
+    name: String,
+    /// Hashes of what they produced.
+    sums: BTreeSet<String>,
+    /// How they ended.
+    endings: BTreeSet<String>,
+    /// Bytes of a run, mean of its trials.
+    read_bytes: Option<f64>,
+    written_bytes: Option<f64>,
+}
+
+impl Worked {
+    /// Of the trials of a side that count; none where they are no commands.
+    pub fn of(name: &str, trials: &[&TrialRecord]) -> Option<Self> {
+        let mut own = Self { name: name.to_owned(), ..Self::default() };
+        let measured = || trials.iter().filter_map(|trial| trial.measured.as_ref());
+        for detail in measured().map(command::Detail::of) {
+            let detail = detail?;
+            own.sums.extend(detail.produced.keys().cloned());
+            own.endings.extend(detail.endings.keys().cloned());
+        }
+        let mean = |metric: &str| {
+            let all: Option<Vec<f64>> =
+                measured().map(|own| own.values.get(metric).copied()).collect();
+            let all = all.filter(|all| !all.is_empty())?;
+            Some(all.iter().sum::<f64>() / all.len() as f64)
+        };
+        (own.read_bytes, own.written_bytes) = (mean("read_bytes"), mean("write_bytes"));
+        (!own.endings.is_empty()).then_some(own)
+    }
+}
+
+/// What speaks against sides that are compared with each other, or is worth knowing of them. That the runs of
+/// one side differ among themselves is told of that side alone.
+pub fn between(sides: &[&Worked]) -> Vec<Remark> {
+    if sides.len() < 2 {
+        return Vec::new();
+    }
+    let produced: Vec<&&Worked> = sides.iter().filter(|side| !side.sums.is_empty()).collect();
+    let all: BTreeSet<&BTreeSet<String>> = produced.iter().map(|side| &side.sums).collect();
+    let mut found = Vec::new();
+    if all.len() > 1 {
+        let each = produced.iter().map(|side| {
+            let sum = side.sums.first().map_or("", String::as_str);
+            let end = sum.char_indices().nth(DIGITS).map_or(sum.len(), |(end, _)| end);
+            format!("{} of {}", &sum[..end], side.name)
+        });
+        found.push(Remark::invalid(format!(
+            "what was compared did different work: the hash of what it produced is {}",
+            several(each)
+        )));
+    }
+    let endings: BTreeSet<&BTreeSet<String>> = sides.iter().map(|side| &side.endings).collect();
+    if endings.len() > 1 {
+        let each = sides.iter().map(|side| {
+            let own: Vec<&str> = side.endings.iter().map(String::as_str).collect();
+            format!("{} of {}", own.join(" and "), side.name)
+        });
+        found.push(Remark::note(format!("what was compared ended differently: {}", several(each))));
+    }
+    let amounts: [(&str, fn(&Worked) -> Option<f64>); 2] =
+        [("read", |side| side.read_bytes), ("wrote", |side| side.written_bytes)];
+    for (what, bytes) in amounts {
+        let told: Vec<(f64, &str)> =
+            sides.iter().filter_map(|side| Some((bytes(side)?, side.name.as_str()))).collect();
+        let least =
+            told.iter().copied().reduce(|one, other| if other.0 < one.0 { other } else { one });
+        let most =
+            told.iter().copied().reduce(|one, other| if other.0 > one.0 { other } else { one });
+        let Some((least, most)) = least.zip(most) else { continue };
+        if most.0 >= LEAST_BYTES && most.0 > FACTOR * least.0 {
+            found.push(Remark::note(format!(
+                "what was compared {what} different amounts: {} a run of {}, {} of {}",
+                show::bytes(least.0 as u64),
+                least.1,
+                show::bytes(most.0 as u64),
+                most.1
+            )));
+        }
+    }
+    found
+}
+
+/// The first few of many, in words.
+fn several(each: impl ExactSizeIterator<Item = String>) -> String {
+    const NAMED: usize = 4;
+    let more = each.len().saturating_sub(NAMED);
+    let named: Vec<String> = each.take(NAMED).collect();
+    let end = if more > 0 { format!(" and {more} more") } else { String::new() };
+    named.join(", ") + &end
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_study::findings::Trust;
+
+    use super::super::testing::Bench;
+    use super::*;
+
+    const MIB: u64 = 1 << 20;
+
+    fn change(trial: &mut TrialRecord, how: impl Fn(&mut command::Detail)) {
+        how(command::Detail::of_mut(trial.measured.as_mut().unwrap()).unwrap());
+    }
+
+    /// Three trials that produced these, each in two runs that ended well.
+    fn producing(sums: [&str; 3]) -> Bench {
+        let mut bench = Bench::command();
+        for (trial, sum) in bench.trials.iter_mut().zip(sums) {
+            change(trial, |detail| {
+                detail.endings = [("exit code 0".to_owned(), 2)].into();
+                detail.produced = [(sum.to_owned(), 2)].into();
+            });
+        }
+        bench
+    }
+
+    fn worked(name: &str, sum: &str, ending: &str, bytes: u64) -> Worked {
+        Worked {
+            name: name.to_owned(),
+            sums: Some(sum.to_owned()).filter(|sum| !sum.is_empty()).into_iter().collect(),
+            endings: [ending.to_owned()].into(),
+            read_bytes: Some(0.0),
+            written_bytes: Some(bytes as f64),
+        }
+    }
+
+    #[test]
+    fn runs_of_one_side_that_differ_are_invalid() {
+        let said = producing(["aa", "aa", "bb"]).judge(&DifferentWork).unwrap();
+        assert_eq!(said.trust, Trust::Invalid);
+        assert!(said.text.ends_with("there are 2 different results"), "{}", said.text);
+        assert_eq!(producing(["aa"; 3]).judge(&DifferentWork), None);
+        assert_eq!(Bench::command().judge(&DifferentWork), None);
+        assert_eq!(Bench::read().judge(&DifferentWork), None);
+    }
+
+    #[test]
+    fn sides_that_produced_something_else_are_invalid_and_the_same_is_no_news() {
+        let (long, other) = ("0123456789abcdef", "fedcba9876543210");
+        let [one, two] =
+            [("a", long), ("b", other)].map(|(name, sum)| worked(name, sum, "exit code 0", 0));
+        let said = between(&[&one, &two]);
+        assert_eq!(said.len(), 1);
+        assert_eq!(said[0].trust, Trust::Invalid);
+        assert_eq!(
+            said[0].text,
+            "what was compared did different work: the hash of what it produced is 0123456789ab of a, \
+             fedcba987654 of b"
+        );
+        assert!(between(&[&one, &worked("b", long, "exit code 0", 0)]).is_empty());
+        assert!(between(&[&one]).is_empty());
+        let untold = worked("c", "", "exit code 0", 0);
+        assert!(between(&[&untold, &untold.clone()]).is_empty());
+    }
+
+    #[test]
+    fn other_endings_and_amounts_are_notes() {
+        let own = |name, ending, bytes| worked(name, "", ending, bytes);
+        let said =
+            between(&[&own("a", "exit code 0", 10 * MIB), &own("b", "exit code 1", 12 * MIB)]);
+        assert!(said.iter().all(|one| one.trust == Trust::Trusted));
+        let texts: Vec<&str> = said.iter().map(|one| one.text.as_str()).collect();
+        assert_eq!(
+            texts,
+            [
+                "what was compared ended differently: exit code 0 of a, exit code 1 of b",
+                "what was compared wrote different amounts: 10 MiB a run of a, 12 MiB of b"
+            ]
+        );
+        for bytes in [[10 * MIB, 11 * MIB], [1, MIB - 1]] {
+            let [one, two] = bytes.map(|bytes| own("a", "exit code 0", bytes));
+            assert!(between(&[&one, &two]).is_empty());
+        }
+    }
+}

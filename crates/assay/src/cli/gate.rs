@@ -1,0 +1,230 @@
+//! What of a command line is about gates, and how one ends a command.
+
+use clap::Args;
+
+use assay_base::failure::{Failure, Outcome};
+use assay_base::quantity::Percent;
+use assay_study::findings::gate::{GateAnswer, GateEnd};
+use assay_study::plan::boots;
+use assay_study::study::file::Typed;
+use assay_study::study::{self, Study};
+
+/// What fails a comparison.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Args)]
+pub struct Gating {
+    /// Exit code 1 where a row is surely worse by more than this
+    ///
+    /// And 5 where none is, but a row makes no statement. Each setting of a study is judged against the
+    /// baseline of the same study; with --against the later result against the earlier one.
+    #[arg(long, value_name = "SHARE")]
+    pub gate: Option<String>,
+    /// A row that would not have found a loss of this makes no statement (default: 30%, and as far
+    /// beyond a gate above 5%)
+    #[arg(long, value_name = "SHARE", requires = "gate")]
+    pub gate_sees: Option<String>,
+    /// Rows that make no statement do not fail a gate
+    #[arg(long, requires = "gate")]
+    pub allow_missing: bool,
+    /// Exit code in the place of 5, such as 125, which git bisect run skips
+    #[arg(long, value_name = "CODE", requires = "gate",
+        value_parser = clap::value_parser!(u8).range(1..))]
+    pub exit_blind: Option<u8>,
+}
+
+/// The gate of a study.
+#[derive(Debug, Default, PartialEq, Eq, Args)]
+pub struct GateArguments {
+    #[command(flatten)]
+    gating: Gating,
+    /// The metric that the gate judges, such as peak_memory_bytes
+    ///
+    /// By default the one that verdicts are about.
+    #[arg(long, value_name = "METRIC", requires = "gate")]
+    gate_metric: Option<String>,
+}
+
+impl GateArguments {
+    /// Gives the gate to the comparison with an earlier result: the study has none of its own then.
+    ///
+    /// # Errors
+    /// The user's mistake where that comparison cannot do what is asked.
+    pub fn give_away(&mut self) -> Outcome<Gating> {
+        if let Some(name) = &self.gate_metric {
+            return Err(Failure::mistake(format!(
+                "--gate-metric {name}: with --against the primary metric is judged: leave one of the two out"
+            )));
+        }
+        Ok(std::mem::take(&mut self.gating))
+    }
+
+    /// Puts it into a study, in the place of the study's own.
+    ///
+    /// # Errors
+    /// The user's mistake.
+    pub fn put(&self, study: &mut Study) -> Outcome<()> {
+        let Some(text) = &self.gating.gate else { return Ok(()) };
+        let sees = self.gating.gate_sees.as_deref();
+        study.gate = Some(study::Gate {
+            allowed: percent("--gate", text)?,
+            sees: sees.map(|text| percent("--gate-sees", text)).transpose()?,
+            metric: self.gate_metric.clone(),
+            allow_missing: self.gating.allow_missing,
+            exit_blind: self.gating.exit_blind,
+        });
+        Ok(())
+    }
+
+    /// The options that were typed, with the keys that they set.
+    pub fn typed(&self) -> impl Iterator<Item = Typed> {
+        let options = [
+            ("--gate", &self.gating.gate, "gate/allowed"),
+            ("--gate-sees", &self.gating.gate_sees, "gate/sees"),
+            ("--gate-metric", &self.gate_metric, "gate/metric"),
+        ];
+        let typed = |(option, text, path): (&str, &Option<String>, &str)| {
+            Some(Typed::new(format!("{option} {}", text.as_ref()?), path))
+        };
+        options.into_iter().filter_map(typed)
+    }
+}
+
+/// A share in percent.
+///
+/// # Errors
+/// The user's mistake.
+pub fn percent(name: &str, text: &str) -> Outcome<Percent> {
+    let read = text.parse::<Percent>();
+    read.map_err(|error| Failure::mistake(format!("{name}: {error}")))
+}
+
+/// Refuses a gate of a study in which nothing is compared.
+///
+/// # Errors
+/// The user's mistake.
+pub fn check(study: &Study, targets: &[String]) -> Outcome<()> {
+    if study.gate.is_none() {
+        return Ok(());
+    }
+    if boots::asked(study).is_some() {
+        return Err(Failure::mistake(
+            "a gate compares settings that took turns, and boots came as they came: leave --gate out",
+        ));
+    }
+    let settings = match study.arms.len() {
+        0 => study.factors.values().any(|levels| levels.len() > 1),
+        arms => arms > 1,
+    };
+    if settings || targets.len() > 1 {
+        return Ok(());
+    }
+    Err(Failure::mistake(
+        "a gate compares the settings of a study with its baseline, and this study has a single setting: \
+         add a second one (--command again, or --set with two levels), or an earlier result: --against ID",
+    ))
+}
+
+/// How a gate ends a command: 1 where a row failed, 5 where none did and one makes no statement.
+///
+/// # Errors
+/// A gate that failed, or that could not see.
+pub fn ended(gate: &GateAnswer) -> Outcome<()> {
+    match gate.ended {
+        GateEnd::Pass => Ok(()),
+        GateEnd::Fail => Err(Failure::gate(gate.text.clone())),
+        GateEnd::NoStatement => {
+            let text = &gate.text;
+            Err(Failure::partial(format!("{text} (--allow-missing takes that for green)")))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+    use assay_study::findings::gate::{Ended, Gated};
+    use assay_study::study::presets;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        gate: GateArguments,
+    }
+
+    fn line(words: &[&str]) -> Result<GateArguments, clap::Error> {
+        Line::try_parse_from(["assay"].iter().chain(words)).map(|line| line.gate)
+    }
+
+    fn depth() -> Study {
+        presets::find("depth").unwrap().unwrap()
+    }
+
+    #[test]
+    fn the_line_is_the_gate_of_the_study() {
+        let words = ["--gate", "2.5%", "--gate-sees", "150%", "--gate-metric", "iops"];
+        let more = ["--allow-missing", "--exit-blind", "125"];
+        let mut study = depth();
+        line(&[&words[..], &more].concat()).unwrap().put(&mut study).unwrap();
+        let gate = study.gate.unwrap();
+        assert_eq!((gate.allowed, gate.sees), (Percent(2.5), Some(Percent(150.0))));
+        assert_eq!((gate.metric.as_deref(), gate.exit_blind), (Some("iops"), Some(125)));
+        assert!(gate.allow_missing);
+        let mut study = depth();
+        line(&[]).unwrap().put(&mut study).unwrap();
+        assert_eq!(study.gate, None);
+    }
+
+    #[test]
+    fn what_is_no_gate_is_refused() {
+        for words in [
+            &["--gate", "5%", "--exit-blind", "0"][..],
+            &["--gate", "5%", "--exit-blind", "256"],
+            &["--exit-blind", "125"],
+            &["--gate-metric", "iops"],
+            &["--allow-missing"],
+        ] {
+            assert!(line(words).is_err(), "{words:?}");
+        }
+        let told = line(&["--gate", "much"]).unwrap().put(&mut depth()).unwrap_err();
+        assert!(told.message.starts_with("--gate: "), "{told}");
+    }
+
+    #[test]
+    fn with_an_earlier_result_the_study_has_none() {
+        let mut given = line(&["--gate", "5%"]).unwrap();
+        assert_eq!(given.give_away().unwrap().gate.as_deref(), Some("5%"));
+        let mut study = depth();
+        given.put(&mut study).unwrap();
+        assert_eq!((study.gate, given), (None, GateArguments::default()));
+        let told = line(&["--gate", "5%", "--gate-metric", "iops"]).unwrap().give_away();
+        assert!(told.unwrap_err().message.contains("--against"));
+    }
+
+    #[test]
+    fn one_setting_has_nothing_to_be_compared_with() {
+        let here = [".".to_owned()];
+        let mut study = depth();
+        line(&["--gate", "5%"]).unwrap().put(&mut study).unwrap();
+        assert_eq!(check(&study, &here), Ok(()));
+        study.factors.clear();
+        assert!(check(&study, &here).unwrap_err().message.contains("--against"));
+        assert_eq!(check(&study, &[here[0].clone(), "/mnt".to_owned()]), Ok(()));
+        study.gate = None;
+        assert_eq!(check(&study, &here), Ok(()));
+        let mut boot = presets::find("boot").unwrap().unwrap();
+        line(&["--gate", "5%"]).unwrap().put(&mut boot).unwrap();
+        assert!(check(&boot, &here).unwrap_err().message.contains("boots"));
+    }
+
+    #[test]
+    fn a_gate_ends_by_what_became_of_it() {
+        let code = |row: Gated| {
+            let gate = GateAnswer::of((0.05, 0.3), false, vec![row]);
+            ended(&gate).map_or_else(|failure| failure.kind.exit_code(), |()| 0)
+        };
+        assert_eq!(code(Gated::bare("a".to_owned(), Ended::Pass)), 0);
+        assert_eq!(code(Gated::bare("a".to_owned(), Ended::Fail)), 1);
+        assert_eq!(code(Gated::silent("a".to_owned(), "few".to_owned())), 5);
+    }
+}

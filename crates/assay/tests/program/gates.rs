@@ -1,0 +1,197 @@
+//! Gates inside of a study: what they end with, what is said of them, and that it is said again.
+
+use assay_lab::home::Home;
+use serde_json::Value;
+
+use crate::{DRIVE, home};
+
+/// Depth 4 does what this drive can, and so does depth 8; depth 1 does a quarter of it.
+const STUDY: &str = r#"
+format     = "assay-study/1"
+title      = "Which depth?"
+replicates = 6
+seed       = 5
+baseline   = { depth = 4 }
+
+[factors]
+depth = [1, 4, 8]
+
+[[workload]]
+name = "read"
+io   = { pattern = "random", mix = "read", size = "4 KiB", time = "200 ms" }
+"#;
+
+/// What is as good as the baseline, and what is not.
+const ALIKE: [&str; 2] = ["--set", "depth=4,8"];
+const WORSE: [&str; 2] = ["--set", "depth=1,4"];
+
+/// Ends a run of the study with a gate of 20 %.
+fn ended(home: &Home, code: i32, words: &[&str]) -> (Value, String) {
+    let file = home.file("depth.toml", STUDY);
+    let line = [&["run", &file, DRIVE, "--gate", "20%", "--json"], words].concat();
+    let ended = home.run(&line);
+    assert_eq!(ended.code, code, "{words:?}: {}{}", ended.stdout, ended.stderr);
+    (serde_json::from_str(&ended.stdout).unwrap(), ended.stderr)
+}
+
+fn rows(found: &Value) -> &Vec<Value> {
+    found["gate"]["rows"].as_array().unwrap()
+}
+
+#[test]
+fn a_gate_passes_fails_or_says_that_it_is_blind() {
+    let home = home("gates");
+    let (passed, told) = ended(&home, 0, &ALIKE);
+    assert_eq!(passed["gate"]["ended"], "pass", "{}", passed["gate"]);
+    assert!(rows(&passed)[0]["seen"].as_f64().unwrap() > 0.2, "{}", passed["gate"]);
+    assert!(!told.contains("gate"), "{told}");
+    let (failed, told) = ended(&home, 1, &WORSE);
+    assert_eq!(failed["gate"]["ended"], "fail");
+    assert!((rows(&failed)[0]["loss"].as_f64().unwrap() - 0.75).abs() < 0.05);
+    assert!(told.contains("the gate of 20 % failed: read (depth 1): fail (worse by 7"), "{told}");
+    // Each of several rows is judged, and one that fails is enough.
+    let (both, _) = ended(&home, 1, &[]);
+    let ends: Vec<&str> = rows(&both).iter().map(|row| row["ended"].as_str().unwrap()).collect();
+    assert_eq!(ends, ["fail", "pass"]);
+    // It would have found more than a loss of 20 % alone, and is asked for less.
+    let less = [&ALIKE[..], &["--gate-sees", "20%"]].concat();
+    let (blind, told) = ended(&home, 5, &less);
+    assert_eq!(blind["gate"]["ended"], "no-statement");
+    assert!(
+        told.contains("--gate-sees asks for 20 %") && told.contains("--allow-missing"),
+        "{told}"
+    );
+    ended(&home, 125, &[&less[..], &["--exit-blind", "125"]].concat());
+    ended(&home, 0, &[&less[..], &["--allow-missing"]].concat());
+    // The code of those who are blind is not that of those who see.
+    ended(&home, 1, &[&WORSE[..], &["--exit-blind", "125"]].concat());
+    ended(&home, 0, &[&ALIKE[..], &["--exit-blind", "125"]].concat());
+    let (few, told) = ended(&home, 5, &[&WORSE[..], &["--replicates", "2"]].concat());
+    assert!(rows(&few)[0]["reason"].as_str().unwrap().contains("it takes 3"), "{told}");
+}
+
+#[test]
+fn the_answer_is_said_first_and_again() {
+    let home = home("gates-said");
+    let (found, _) = ended(&home, 1, &WORSE);
+    let first = found["summary"][0].as_str().unwrap();
+    assert!(first.starts_with("The gate of 20 % failed: "), "{first}");
+    let answer = &found["answers"][0];
+    assert_eq!(answer["ask"], "Is every setting at most 20 % worse than the baseline?");
+    assert_eq!(answer["verdict"], "contradicted");
+    let id = found["study"]["id"].as_str().unwrap();
+    // To look at it is no gate.
+    assert_eq!(home.json(&["show", id, "--json"])["gate"], found["gate"]);
+    // Lines end where the page is full.
+    let page = home.text(&["show", id]).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(page.contains("The gate of 20 % failed"), "{page}");
+    assert!(page.contains("at most 20 % worse than the baseline? CONTRADICTED"), "{page}");
+    let file = home.file("depth.toml", STUDY);
+    let words = ["run", &file, DRIVE, "--set", "depth=4,8", "--gate", "20%", "--markdown"];
+    let comment = home.text(&words);
+    assert!(comment.contains("\n- The gate of 20 % passed"), "{comment}");
+    let plan = ["plan", &file, DRIVE, "--gate", "20%", "--until", "gate"];
+    let plan = home.text(&plan).split_whitespace().collect::<Vec<_>>().join(" ");
+    let told =
+        "gate exit code 1 where a setting is surely worse than the baseline by more than 20 %";
+    assert!(plan.contains(&format!("{told}; it ends as soon as that is decided")), "{plan}");
+    assert!(!home.text(&["plan", &file, DRIVE]).contains("gate"));
+    // Nothing is said of a gate where there is none.
+    let none = home.json(&["run", &file, DRIVE, "--json"]);
+    assert!(none.get("gate").is_none() && !none["summary"].to_string().contains("gate"));
+    // A comparison of results has the same field.
+    let other = home.json(&["run", &file, DRIVE, "--json"]);
+    let [old, new] = [&none, &other].map(|one| one["study"]["id"].as_str().unwrap());
+    let compared = home.json(&["compare", old, new, "--gate", "50%", "--json"]);
+    assert_eq!(compared["gate"]["ended"], "pass", "{}", compared["gate"]);
+    assert_eq!(rows(&compared).len(), 3);
+}
+
+#[test]
+fn until_gate_ends_as_soon_as_each_row_is_decided() {
+    let home = home("gates-until");
+    let until =
+        |code, words: &[&str]| ended(&home, code, &[words, &["--until", "gate"]].concat()).0;
+    for (code, words) in [(0, &ALIKE[..]), (1, &WORSE[..]), (1, &[])] {
+        let found = until(code, words);
+        let why = found["study"]["ended"].as_str().unwrap();
+        assert!(why.contains("every row of the gate was decided"), "{why}");
+        let taken = found["gate"]["replicates"].as_u64().unwrap();
+        assert!(why.contains(&format!("after replicate {taken}:")) && taken < 30, "{why}: {taken}");
+        let told = found["gate"]["text"].as_str().unwrap();
+        assert!(told.contains(&format!(" after {taken} replicates: ")), "{told}");
+    }
+    // What is not decided when the replicates are over is no statement.
+    let found = until(5, &[&WORSE[..], &["--replicates", "3"]].concat());
+    assert_eq!(found["gate"]["ended"], "no-statement", "{}", found["gate"]);
+}
+
+#[test]
+fn a_gate_of_nothing_is_a_mistake() {
+    let home = home("gates-mistakes");
+    let file = home.file("depth.toml", STUDY);
+    for (words, told) in [
+        (&["--gate", "5%", "--set", "depth=4"][..], "this study has a single setting"),
+        (&["--until", "gate"], "add --gate 5%"),
+        (&["--gate", "much"], "--gate: "),
+        (&["--gate", "5%", "--gate-metric", "peak_memory_bytes"], "it has iops, "),
+        (&["--gate-metric", "iops"], "--gate"),
+        (&["--gate", "5%", "--exit-blind", "0"], "--exit-blind"),
+        (&["--gate", "5%", "--gate-metric", "iops", "--against", "x"], "--against"),
+        (&["--gate", "5%", "--against", "no-such-result"], "no-such-result"),
+    ] {
+        let said = home.told(2, &[&["run", &file, DRIVE, "--quiet"], words].concat());
+        assert!(said.contains(told), "{words:?}: {said}");
+    }
+    // A study file has the same key.
+    let gate = "gate = { allowed = \"20 %\", metric = \"latency_mean_ns\", exit_blind = 9 }\n";
+    let kept = home.file("gate.toml", STUDY.replace("\n[factors]", &format!("{gate}\n[factors]")));
+    let failed = home.run(&["run", &kept, DRIVE, "--json", "--set", "depth=4,8"]);
+    // Eight in flight wait twice as long for four servers as four do.
+    assert_eq!(failed.code, 1, "{}", failed.stderr);
+    assert!(failed.stderr.contains("the gate of 20 % on "), "{}", failed.stderr);
+    let blind = home.run(&["run", &kept, DRIVE, "--quiet", "--replicates", "2"]);
+    assert_eq!(blind.code, 9, "{}", blind.stderr);
+}
+
+/// The words of a run of commands, and how it ended.
+fn commands(home: &Home, lines: [&str; 2], more: &[&str]) -> (i32, Value, String) {
+    let folder = home.scratch.path().to_str().unwrap();
+    let lines = ["--command", lines[0], "--command", lines[1], "--gate", "5%"];
+    let words = [&["run", folder, "--quiet", "--json"], &lines[..], more].concat();
+    let ended = home.run(&words);
+    (ended.code, serde_json::from_str(&ended.stdout).unwrap(), ended.stderr)
+}
+
+const SHORT: [&str; 4] = ["--replicates", "5", "--runs", "2"];
+
+#[test]
+fn a_command_against_itself_never_fails_and_a_longer_one_never_passes() {
+    let _turn = crate::turn();
+    let home = home("gates-commands");
+    let (code, found, told) = commands(&home, ["sleep 0.1", "sleep 0.10"], &SHORT);
+    // Where others have the processors, it may be blind.
+    assert!([0, 5].contains(&code), "{}: {told}", found["gate"]);
+    let (code, found, told) = commands(&home, ["sleep 0.1", "sleep 0.12"], &SHORT);
+    assert!([1, 5].contains(&code), "{}: {told}", found["gate"]);
+    let ended = if code == 1 { "fail" } else { "no-statement" };
+    assert_eq!(found["gate"]["ended"], ended);
+    assert_eq!(rows(&found)[0]["name"], "command (sleep 0.12)");
+}
+
+#[test]
+fn a_command_that_fails_leaves_no_statement() {
+    let _turn = crate::turn();
+    let home = home("gates-failing");
+    // The pilot is its first run.
+    let fails = "echo x >> count; sleep 0.01; test $(wc -l < count) -lt 2";
+    let (code, found, told) = commands(&home, ["sleep 0.01", fails], &SHORT);
+    assert_eq!(code, 5, "{told}");
+    assert_eq!(found["gate"]["ended"], "no-statement", "{}", found["gate"]);
+    let reason = rows(&found)[0]["reason"].as_str().unwrap();
+    assert!(reason.contains("every trial failed") && reason.contains("exit code 1"), "{reason}");
+    assert!(told.contains("makes no statement") && told.contains("trials failed"), "{told}");
+    std::fs::remove_file(home.scratch.path().join("count")).unwrap();
+    let skipped = [&SHORT[..], &["--exit-blind", "125"]].concat();
+    assert_eq!(commands(&home, ["sleep 0.01", fails], &skipped).0, 125);
+}
