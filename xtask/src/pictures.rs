@@ -66,8 +66,11 @@ pub fn draw(options: &Options) -> Done<bool> {
     for (kind, figure) in &drawn {
         pictures_of_figure(kind, figure, scratch.path(), &folder)?;
     }
-    let missing: Vec<&str> =
-        FIGURES.iter().map(|one| one.about().name).filter(|name| !drawn.contains_key(name)).collect();
+    let missing: Vec<&str> = FIGURES
+        .iter()
+        .map(|one| one.about().name)
+        .filter(|name| !drawn.contains_key(name))
+        .collect();
     write_page(&folder, &drawn)?;
     println!("written to docs/figures: {} figures", drawn.len());
     if !missing.is_empty() {
