@@ -123,6 +123,12 @@ impl Judge<'_> {
         if !self.design.order.tells_arms_from_time() {
             return Some("the order of the trials cannot tell settings from time".to_owned());
         }
+        // A side that has nothing has no numbers to be trusted either.
+        if one.n == 0
+            && let Some(why) = self.absence(&one.workload, &one.arm)
+        {
+            return Some(why);
+        }
         let blind = |(cell, whose): (&Cell, String)| blinded(cell, &whose);
         if let Some(why) = self.sides(one).find_map(blind) {
             return Some(why);

@@ -55,7 +55,6 @@ const OPTIONS: &[(&str, &[&str])] = &[
     ("--repeat", &["--replicates"]),
     ("--runs", &["--replicates"]),
     ("--runtime", &["--budget", "--for"]),
-    ("--setup", &["--prepare"]),
     ("--shell", &["--no-shell"]),
     ("--size", &["--area"]),
     ("--threads", &["--set threads=LEVEL"]),

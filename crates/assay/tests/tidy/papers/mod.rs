@@ -190,7 +190,7 @@ const STATEMENTS: &[(&str, &str, &str, &str)] = &[
     ("a.md", "see docs/measurement/tests.md", "there is no docs", "see docs/measurements/tests.md"),
     ("a.md", "`a_part_of_the_device...`", "no test begins", "`a_part_of_a_device...`"),
     ("a.md", "`journal::tested`", "no journal::tested", "`journal::tests`"),
-    ("a.md", "`analysis::judges`", "no analysis::judges", "`analysis::judge`"),
+    ("a.md", "`analysis::judged_all`", "no analysis::judged_all", "`analysis::judge`"),
     ("a.md", "`create_areas`", "nothing is called", "`create_area`"),
     ("a.md", "`block-latencies`", "nothing is called", "`block-latency`"),
     ("a.md", "the rule `block-latency`", "no rule block-latency", "the rule `slow-member`"),
