@@ -96,7 +96,6 @@ impl Draws {
         Self(now.map_or(1, |time| time.as_nanos() as u64))
     }
 
-    /// The next one.
     pub fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut word = self.0;

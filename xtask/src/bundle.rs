@@ -23,7 +23,6 @@ struct Packed {
     bytes: u64,
 }
 
-/// Measures and prints.
 pub fn run(options: &Options) -> Done<bool> {
     let head = facts::lines();
     let (binary, build) = match options.text("--program") {

@@ -16,12 +16,10 @@ use crate::options::Options;
 use crate::{bench, build, facts};
 
 const ROWS: usize = 100_000;
-/// Devices that they are of.
 const DEVICES: usize = 3_000;
 const LIMIT: Duration = Duration::from_secs(600);
 const ABOUT: &str = "{ \"format\": \"assay-collection/1\" }\n";
 
-/// Measures and prints.
 pub fn run(options: &Options) -> Done<bool> {
     let rounds = options.number("--rounds");
     let binary = build::release_binary()?;

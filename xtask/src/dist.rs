@@ -159,7 +159,6 @@ pub fn untried(target: &str) -> Option<String> {
     (!runs).then(|| format!("{} is not installed", machine.emulator))
 }
 
-/// What git tells.
 fn git(words: &[&str]) -> Done<String> {
     let output = Command::new("git").args(words).current_dir(root()).stdin(Stdio::null()).output();
     let output = output.map_err(|error| format!("git: {error}"))?;

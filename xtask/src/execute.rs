@@ -37,7 +37,6 @@ struct Case {
     peak: &'static str,
 }
 
-/// Measures and prints the table.
 pub fn run(options: &Options) -> Done<bool> {
     let rounds = options.number("--rounds");
     if cfg!(debug_assertions) {

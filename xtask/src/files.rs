@@ -61,7 +61,6 @@ struct Rates {
     theirs: Vec<Option<f64>>,
 }
 
-/// Measures and prints the table.
 pub fn run(options: &Options) -> Done<bool> {
     if !is_root() || !has(PROGRAM) {
         return Err(format!("needs root (for a loop device of its own) and {PROGRAM}"));

@@ -48,7 +48,6 @@ struct Rates {
     fio: Vec<f64>,
 }
 
-/// Measures and prints the table.
 pub fn run(options: &Options) -> Done<bool> {
     if !is_root() || !has("fio") {
         return Err("needs root (for a loop device of its own) and fio".to_owned());

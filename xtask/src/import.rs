@@ -21,7 +21,6 @@ const SHAPES: &[(&str, &[u32], u32, u32)] = &[
     ("5 x 8 x 4 arms, 2 workloads", &[5, 8, 4], 2, 31),
 ];
 
-/// Measures and prints.
 pub fn run(options: &Options) -> Done<bool> {
     let rounds = options.number("--rounds");
     let binary = build::release_binary()?;

@@ -49,7 +49,6 @@ impl Options {
         self.flags.iter().any(|given| given == flag)
     }
 
-    /// A number.
     pub fn number(&self, name: &str) -> usize {
         self.numbers.get(name).copied().unwrap_or_default()
     }

@@ -41,7 +41,6 @@ struct Case {
     lost: u64,
 }
 
-/// Measures and prints the table.
 pub fn run(options: &Options) -> Done<bool> {
     if !is_root() {
         return Err("needs root (for a loop device and a program in the kernel)".to_owned());

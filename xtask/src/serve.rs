@@ -26,7 +26,6 @@ const FACTORS: &str = "[factors]\n\
 /// Trials of one replicate.
 pub const EACH: usize = 400;
 
-/// Measures and prints.
 pub fn run(options: &Options) -> Done<bool> {
     let head = facts::lines();
     let (binary, build) = bench::program(options)?;

@@ -15,7 +15,6 @@ use crate::{bench, build, facts};
 const STARTS: usize = 50;
 const LIMIT: Duration = Duration::from_secs(150);
 
-/// Measures and prints.
 pub fn run(options: &Options) -> Done<bool> {
     if !is_root() {
         return Err("needs root for a loop device of its own".to_owned());

@@ -50,7 +50,6 @@ impl Exhibit {
 /// The row that a table comes to, with what follows from it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BestRow {
-    /// The row.
     pub of: Subject,
     /// What is said of it, behind its name.
     pub text: String,
@@ -61,9 +60,7 @@ pub struct BestRow {
 /// A workload under one arm.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Subject {
-    /// Workload.
     pub workload: String,
-    /// Its arm.
     pub arm: Levels,
 }
 
@@ -72,13 +69,10 @@ pub struct Subject {
 pub struct Table {
     /// What it is about.
     pub title: String,
-    /// Columns.
     pub columns: Vec<Column>,
-    /// Rows.
     pub rows: Vec<Row>,
 }
 
-/// A column.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Column {
     /// Heading.
@@ -141,7 +135,6 @@ impl Unit {
     }
 }
 
-/// A row.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Row {
     /// What it is of.
@@ -150,7 +143,6 @@ pub struct Row {
     pub cells: Vec<Cell>,
 }
 
-/// A cell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Cell {
     /// What stands in it.
@@ -243,7 +235,6 @@ pub struct Part {
 pub enum Body {
     /// Rows of which the first cell is the name.
     Table {
-        /// Columns.
         columns: Vec<Column>,
         /// Rows, a cell a column.
         rows: Vec<Vec<Cell>>,
@@ -257,7 +248,6 @@ pub enum Body {
 pub struct Chart {
     /// The figure of its kind of work, by its name.
     pub figure: String,
-    /// Workload.
     pub workload: String,
     /// What it shows.
     pub title: String,
@@ -267,7 +257,6 @@ pub struct Chart {
     pub axis: String,
     /// The metric in whose unit they are.
     pub metric: String,
-    /// The marks.
     pub marks: Marks,
     /// What was left out, a sentence each.
     pub notes: Vec<String>,

@@ -11,7 +11,6 @@ const STEP: usize = 4;
 /// What an entry is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Directory.
     Directory,
     /// Regular file.
     File,

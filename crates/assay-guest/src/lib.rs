@@ -53,7 +53,6 @@ const OF_KMOD: [&str; 4] = ["sbin/modprobe", "sbin/insmod", "sbin/rmmod", "sbin/
 /// What the guest writes to: outputs of the job, how it ended, an archive of its results.
 const PORTS: [&str; 4] = ["out", "err", "end", "files"];
 
-/// What it hears on.
 const HEARS: &str = "ask";
 
 /// What it hears when its job is to end.
@@ -72,7 +71,6 @@ const PAUSE: Duration = Duration::from_millis(25);
 /// A guest, as it is asked for.
 #[derive(Clone, Debug)]
 pub struct Asked {
-    /// The kernel.
     pub kernel: Kernel,
     /// The program under test: it is `/usr/bin/assay` there.
     pub assay: PathBuf,

@@ -39,7 +39,6 @@ impl Accelerator {
         }
     }
 
-    /// Its name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Kvm => "kvm",

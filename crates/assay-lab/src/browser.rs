@@ -21,7 +21,6 @@ pub struct Browser {
 /// What a server answered.
 #[derive(Clone, Debug)]
 pub struct Answer {
-    /// Status.
     pub status: u16,
     /// Headers, the names in lower case.
     headers: Vec<(String, String)>,
@@ -47,7 +46,6 @@ impl Browser {
         format!("127.0.0.1:{}", self.port)
     }
 
-    /// Gets a path.
     pub fn get(&self, path: &str) -> Answer {
         self.ask("GET", path, &self.host(), &[])
     }

@@ -8,7 +8,6 @@ use serde_json::Value;
 /// What one check said against its numbers: rule -> workloads, by trust.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Spoken {
-    /// Cells in all.
     pub cells: usize,
     /// Rules that made cells invalid, with the cells.
     pub invalid: BTreeMap<String, Vec<String>>,
@@ -51,7 +50,6 @@ impl Spoken {
         self.suspect.keys().any(|rule| !["foreign", "steal"].contains(&rule.as_str()))
     }
 
-    /// One line.
     pub fn line(&self) -> String {
         let told = |rules: &BTreeMap<String, Vec<String>>| {
             let words: Vec<String> =

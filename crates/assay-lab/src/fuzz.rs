@@ -37,11 +37,9 @@ pub struct Reader {
 /// An input that did harm.
 #[derive(Clone, Debug)]
 pub struct Finding {
-    /// Its number.
     pub number: u64,
     /// What happened.
     pub what: String,
-    /// The input.
     pub input: Vec<u8>,
 }
 

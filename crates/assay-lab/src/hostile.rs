@@ -19,7 +19,6 @@ pub const LONG: usize = 10 << 20;
 /// What becomes of a hostile result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expect {
-    /// It is shown.
     Shown,
     /// It is refused, with this word in the reason.
     Refused(&'static str),
@@ -30,7 +29,6 @@ pub enum Expect {
 /// A hostile result.
 #[derive(Clone, Debug)]
 pub struct Hostile {
-    /// Its id.
     pub id: String,
     /// What is wrong with it.
     pub what: &'static str,

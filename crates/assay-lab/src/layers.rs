@@ -20,9 +20,7 @@ pub struct Room {
 /// A crate, and what it needs of the others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Crate {
-    /// Its name.
     pub name: String,
-    /// What it is.
     pub about: String,
     /// Crates of the house that it needs, tests apart.
     pub needs: Vec<String>,

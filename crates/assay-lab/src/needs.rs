@@ -28,7 +28,6 @@ pub const PARTS: u64 = 14;
 pub enum Need {
     /// Devices and mounts of our own.
     Root,
-    /// A program.
     Program(&'static str),
     /// A file system that can be made here.
     Volume(Filesystem),

@@ -227,7 +227,6 @@ impl Assay {
         Ok(ended)
     }
 
-    /// Starts it with arguments.
     pub fn start(&self, arguments: &[&str]) -> Done<Running> {
         Running::start(&mut self.command(arguments))
     }

@@ -10,6 +10,7 @@
 //! its numbers mean does not: that is `assay-kinds`. `unsafe` is allowed.
 //!
 //! The types to know: [`Job`], [`Target`], [`EngineKind`], [`Outcome`], [`FileTree`].
+#![warn(missing_docs)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
 
 mod buffer;

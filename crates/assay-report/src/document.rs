@@ -86,16 +86,12 @@ pub enum Block {
     List(Vec<String>),
     /// Short remarks with what they speak of.
     Remarks(Vec<Remark>),
-    /// A table.
     Table(Table),
 }
 
-/// A table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Table {
-    /// Columns.
     pub columns: Vec<Column>,
-    /// Rows.
     pub rows: Vec<Row>,
 }
 
@@ -122,7 +118,6 @@ pub struct Cell {
 /// What a rule says, and of which rows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Remark {
-    /// The rule.
     pub rule: String,
     /// What it takes away; none where no rule of trust speaks.
     pub trust: Option<Trust>,
@@ -156,7 +151,6 @@ pub enum Detail {
     Page,
 }
 
-/// The document of findings.
 pub fn make(findings: &Findings) -> Document {
     with(findings, Detail::Usual)
 }
@@ -178,7 +172,6 @@ pub fn number(metric: &str, value: f64) -> String {
 /// How a number stands, as a reader is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stands {
-    /// Its trust.
     pub trust: Trust,
     /// Whether the drive is lent by a host whose caches cannot be seen: it is never trusted as the drive's own.
     pub lent: bool,
@@ -190,13 +183,11 @@ impl Stands {
         Some(Self { trust: cell.trust?, lent: cell.is_lent() })
     }
 
-    /// In words.
     pub fn words(self) -> &'static str {
         if self.lent { "trusted as given" } else { trust_word(self.trust) }
     }
 }
 
-/// The word for a trust.
 pub fn trust_word(trust: Trust) -> &'static str {
     match trust {
         Trust::Trusted => "trusted",

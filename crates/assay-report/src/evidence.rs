@@ -32,7 +32,6 @@ pub struct Evidence {
     pub table: Option<PathBuf>,
 }
 
-/// One trial as it ran.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RanTrial {
     /// Position in the plan, from 1; repeats go on counting.
@@ -49,7 +48,6 @@ pub struct RanTrial {
     pub status: Status,
     /// Why, unless ok.
     pub reason: Option<String>,
-    /// The trial that it repeats.
     pub repeats: Option<Repeats>,
     /// When it started, RFC 3339.
     pub started: String,
@@ -65,9 +63,7 @@ pub struct RanTrial {
 /// Service times of one class of operations of one workload under one arm.
 #[derive(Clone, Debug)]
 pub struct Latencies {
-    /// Workload.
     pub workload: String,
-    /// Arm.
     pub arm: Arm,
     /// The second copy of the baseline.
     pub control: bool,
@@ -82,11 +78,8 @@ pub struct Latencies {
 /// What one types to do the work of one workload under one arm by hand.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Commands {
-    /// Workload.
     pub workload: String,
-    /// Arm.
     pub arm: Arm,
-    /// What it does, in words.
     pub words: String,
     /// Lines for a shell, in order.
     pub lines: Vec<String>,

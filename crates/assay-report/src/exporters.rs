@@ -18,7 +18,6 @@ use crate::{markdown, text};
 /// One way to write findings.
 #[derive(Clone, Copy, Debug)]
 pub struct Exporter {
-    /// What it says of itself.
     pub about: About,
     /// How it is written; none where the findings have nothing that it can say.
     pub write: Writes,
@@ -27,7 +26,6 @@ pub struct Exporter {
 /// What a format is.
 #[derive(Clone, Copy, Debug)]
 pub enum Writes {
-    /// A text.
     Text(fn(&Findings) -> Option<String>),
     /// Bytes that no terminal is to be shown.
     Bytes(fn(&Findings) -> Option<Vec<u8>>),
@@ -62,7 +60,6 @@ pub static EXPORTERS: &[Exporter] = &[
     },
 ];
 
-/// The exporter with a name.
 pub fn find(name: &str) -> Option<&'static Exporter> {
     EXPORTERS.iter().find(|exporter| exporter.about.name == name)
 }

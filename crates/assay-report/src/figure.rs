@@ -19,7 +19,6 @@ pub struct Figure {
     pub layout: Layout,
     /// The axis that marks stand along: arms, seconds, levels.
     pub along: Axis,
-    /// The axis of their values.
     pub value: Axis,
     /// What is drawn, in the order of the legend.
     pub series: Vec<Series>,
@@ -48,7 +47,6 @@ pub enum Layout {
     Mirrored,
 }
 
-/// One axis.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Axis {
     /// What it holds.
@@ -83,7 +81,6 @@ pub enum Scale {
 /// One name of an axis of names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Slot {
-    /// The name.
     pub name: String,
     /// A heading over the names that follow; it has no marks.
     pub heading: bool,
@@ -98,7 +95,6 @@ pub struct Series {
     pub colour: Colour,
     /// Shape of its points and pattern of its line.
     pub shape: usize,
-    /// The marks.
     pub marks: Marks,
 }
 
@@ -148,9 +144,7 @@ pub enum Marks {
 pub struct Point {
     /// Where it stands along the axis: the number of the name on an axis of names.
     pub at: f64,
-    /// The value.
     pub value: f64,
-    /// Its interval.
     pub interval: Option<[f64; 2]>,
     /// How it is marked.
     pub look: Look,
@@ -174,7 +168,6 @@ pub enum Look {
     Hollow,
     /// Not what it says it is: invalid, disturbed.
     Crossed,
-    /// The one to look at.
     Ringed,
     /// Of another sort than the others: emulated.
     Hatched,
@@ -217,7 +210,6 @@ pub enum SpanKind {
     Alternate,
     /// Run, but not counted.
     Ramp,
-    /// Disturbed.
     Disturbed,
 }
 
@@ -228,23 +220,19 @@ pub struct Guide {
     pub from: f64,
     /// Where it ends; the same for a line.
     pub to: f64,
-    /// What it is.
     pub name: String,
 }
 
 impl Axis {
-    /// An axis.
     pub fn new(title: impl Into<String>, scale: Scale, unit: Unit) -> Self {
         Self { title: title.into(), scale, unit, from_zero: false, limits: None }
     }
 
-    /// An axis of names.
     pub fn names(title: impl Into<String>, names: impl IntoIterator<Item = String>) -> Self {
         let slots = names.into_iter().map(|name| Slot { name, heading: false });
         Self::new(title, Scale::Category(slots.collect()), Unit::Number)
     }
 
-    /// The same from zero on.
     #[must_use]
     pub fn from_zero(self) -> Self {
         Self { from_zero: true, ..self }
@@ -318,7 +306,6 @@ impl Series {
 }
 
 impl Guide {
-    /// A line at a value.
     pub fn line(value: f64, name: String) -> Self {
         Self { from: value, to: value, name }
     }

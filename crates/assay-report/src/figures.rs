@@ -110,7 +110,6 @@ const MOST_LEADING: usize = 2;
 pub struct Drawn {
     /// The kind.
     pub about: About,
-    /// The figures.
     pub figures: Vec<Figure>,
 }
 

@@ -35,7 +35,6 @@ pub struct Preview {
     pub title: String,
     /// Seed of the order.
     pub seed: u64,
-    /// Replicates.
     pub replicates: u32,
     /// Arms, the second copy of the baseline included.
     pub arms: usize,
@@ -93,9 +92,7 @@ pub struct PreviewTrial {
     /// Run first, and left out of the analysis.
     #[serde(skip_serializing_if = "is_false")]
     pub lead_in: bool,
-    /// Workload.
     pub workload: String,
-    /// Arm.
     pub arm: assay_study::results::plan::Arm,
     /// The second copy of the baseline.
     pub control: bool,

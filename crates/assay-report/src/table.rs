@@ -5,7 +5,6 @@ use super::layout::{clean, text_of, width_of, wrap};
 /// Room that a last column needs to be wrapped in place.
 const LEAST_LAST: usize = 20;
 
-/// One column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Column {
     /// Heading.
@@ -25,7 +24,6 @@ pub struct Column {
 /// What a column holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Holds {
-    /// A value.
     Value,
     /// A part of the row's name: where a table is broken in two, both parts have it. The first
     /// column always is one.

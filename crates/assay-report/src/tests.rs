@@ -33,7 +33,6 @@ fn all() -> &'static Vec<(String, Findings)> {
     READ.get_or_init(read)
 }
 
-/// The findings of one fixture.
 pub(super) fn fixture(name: &str) -> Findings {
     all().iter().find(|(own, _)| own == name).unwrap().1.clone()
 }

@@ -27,7 +27,6 @@ const LOST: f64 = 0.2;
 /// A full suite runs so many of these studies.
 const ONE_IN: u32 = 4;
 
-/// All of them.
 pub fn experiments() -> Vec<Experiment> {
     let settings = REPLICATES.iter().flat_map(|n| SESSIONS.map(|session| (*n, session)));
     let mut all: Vec<Experiment> = settings.map(|(n, session)| equal(n, session)).collect();

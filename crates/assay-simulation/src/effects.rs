@@ -14,7 +14,6 @@ const REPLICATES: [usize; 3] = [3, 6, 10];
 /// What the arm gains in S8.
 const GAIN: f64 = 0.05;
 
-/// All of them.
 pub fn experiments() -> Vec<Experiment> {
     let mut all = vec![found()];
     for margin in MARGINS {

@@ -10,7 +10,6 @@ use assay_study::study::Order;
 /// What every second trial gains in R7.
 const SLOT: f64 = 0.03;
 
-/// All of them.
 pub fn experiments() -> Vec<Experiment> {
     let mut all: Vec<Experiment> = CARRIED.iter().flat_map(carried).collect();
     all.extend([5, 10].map(sequential));

@@ -13,7 +13,6 @@ use crate::experiment::{Bound, Count, Experiment, Said};
 use crate::seam::{self, Question};
 use crate::world::{self, Trial, World};
 
-/// What is allowed.
 const ALLOWED: f64 = 0.05;
 /// What is lost where there is something to find.
 const LOST: f64 = 0.1;
@@ -95,7 +94,6 @@ fn gate(found: &Findings) -> Done<&GateAnswer> {
     found.gate.as_ref().ok_or_else(|| "the gate was not judged".to_owned())
 }
 
-/// All of them.
 pub fn experiments() -> Vec<Experiment> {
     let [rate, time] = [Metric::Rate, Metric::Time];
     let fixed_of = |metric, loss| Case::of(metric, 2, REPLICATES, loss);

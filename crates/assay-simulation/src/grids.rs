@@ -26,7 +26,6 @@ type Grid = (&'static [usize], usize);
 
 const GRIDS: [Grid; 5] = [(&[2, 2], 1), (&[2, 4], 1), (&[3, 3], 1), (&[2, 3, 3], 1), (&[2, 4], 4)];
 
-/// All of them.
 pub fn experiments() -> Vec<Experiment> {
     let mut all: Vec<Experiment> = GRIDS.map(null).into();
     all.extend(

@@ -15,7 +15,6 @@ const STUDIES: u32 = 200;
 /// Relative difference below which two numbers are the same.
 const SAME: f64 = 1e-12;
 
-/// The experiment.
 pub fn experiment() -> Experiment {
     let none = |what| Count { what, bound: Bound::at_most(0.0) };
     let counts = vec![

@@ -13,7 +13,6 @@ const LOOKS: [u32; 6] = [5, 7, 10, 14, 20, 28];
 /// Replicates between which an open study may end.
 const OPEN: std::ops::RangeInclusive<u32> = 3..=100;
 
-/// All of them.
 pub fn experiments() -> Vec<Experiment> {
     let looks = Stopping::Looks { at: LOOKS.to_vec(), half_width: None };
     let open = Stopping::Open { half_width: None };

@@ -17,7 +17,6 @@ pub const fn false_verdict(bound: Bound) -> Count {
     Count { what: "any better or worse", bound }
 }
 
-/// All of them.
 pub fn experiments() -> Vec<Experiment> {
     let mut all = Vec::new();
     for law in &LAWS {

@@ -27,7 +27,6 @@ const ALL: [(&str, &str, Returning); 11] = [
     ("pairs", "2 on, 2 off", Returning::TwoAndTwo),
 ];
 
-/// All of them.
 pub fn experiments() -> Vec<Experiment> {
     let mut all = Vec::new();
     for arms in ARMS {

@@ -129,7 +129,6 @@ pub fn judge(measured: Measurements) -> Findings {
     analysis::judge(study(), environment(), measured)
 }
 
-/// From trials to findings.
 pub fn findings(trials: &[Trial], question: &Question) -> Done<Findings> {
     let found = judge(read(&table(trials, &question.labels), question)?);
     let copies = usize::from(question.control.is_some());

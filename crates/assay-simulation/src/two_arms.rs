@@ -12,7 +12,6 @@ const REPLICATES: [usize; 3] = [4, 6, 10];
 /// What the second arm takes more, after itself and after the other one.
 const SLOW: [f64; 2] = [1.03, 1.44];
 
-/// All of them.
 pub fn experiments() -> Vec<Experiment> {
     let mut all: Vec<Experiment> = REPLICATES.map(null).into();
     all.extend([6, 10].map(slow_after_the_other));

@@ -8,6 +8,7 @@
 //!
 //! The types to know: [`Sample`], [`PairedRatio`], [`Welch`], [`Equivalence`], [`Verdict`].
 
+#![warn(missing_docs)]
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
 

@@ -8,6 +8,7 @@
 //! The types to know: [`BlockTrace`] and its [`BlockTotals`], [`Launch`] (a program that is started),
 //! [`LoopOptions`], [`MappedExtent`].
 
+#![warn(missing_docs)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
 
 mod ata;

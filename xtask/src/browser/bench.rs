@@ -35,7 +35,6 @@ const CASES: [(&str, &str, &str); 2] = [
 const HEAD: &str = "format = \"assay-study/1\"\ntitle = \"Pages\"\nmargin = \"5 %\"\nseed = 5\n\
     target = { simulated = { law = \"lognormal\", mean = \"100 us\", p99 = \"400 us\" } }\n";
 
-/// Measures and prints.
 pub fn run(options: &Options) -> Done<bool> {
     if let Some(reason) = driver::missing() {
         return Err(reason);

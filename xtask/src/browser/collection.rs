@@ -13,7 +13,6 @@ use crate::lab::Done;
 
 use assay_claims::collection::{FORMAT, Row};
 
-/// Folder of the cards.
 pub const FOLDER: &str = "cards";
 /// Name, reads and writes in MB/s, reads and writes per second.
 const CARDS: [(&str, [f64; 4]); 3] = [

@@ -90,7 +90,6 @@ impl Browser {
         opened.map(drop).map_err(|error| format!("{address}: {error}"))
     }
 
-    /// Opens a file.
     pub fn open_file(&self, path: &Path) -> Done<()> {
         self.open(&address_of(path)?)
     }

@@ -14,7 +14,6 @@ pub struct Monitor {
     pub name: Option<String>,
     /// Version and revision of the EDID: `1.4`.
     pub version: String,
-    /// Its limits.
     pub limits: Limits,
 }
 

@@ -14,7 +14,6 @@ pub struct Question {
     pub area_bytes: u64,
     /// Bytes of one operation.
     pub block_bytes: u64,
-    /// Speeds.
     pub speeds: Vec<Speed>,
     /// Seconds that one trial takes.
     pub trial_s: f64,

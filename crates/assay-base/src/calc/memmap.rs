@@ -14,7 +14,6 @@ pub struct FrameBuffer {
     pub width: u32,
     /// Lines down.
     pub height: u32,
-    /// Bits of one pixel.
     pub bits_per_pixel: u32,
     /// Bytes that it takes.
     pub bytes: u64,

@@ -104,7 +104,6 @@ pub struct Question {
 pub struct Raid {
     /// Level as a number.
     pub level: Level,
-    /// Disks.
     pub disks: u32,
     /// Bytes of each disk.
     pub disk_bytes: u64,

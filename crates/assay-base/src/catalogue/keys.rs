@@ -104,7 +104,6 @@ pub enum Form {
     Price,
     /// What is printed on a device: speeds, operations per second, classes.
     Claims,
-    /// A table.
     Table(&'static Fields),
     /// A list of tables.
     Tables(&'static Fields),
@@ -128,7 +127,6 @@ impl Fields {
         self.rows.iter().find(|field| field.name == name || field.older == Some(name))
     }
 
-    /// All names.
     pub fn names(&self) -> Vec<&'static str> {
         self.rows.iter().map(|field| field.name).collect()
     }

@@ -12,14 +12,12 @@ pub struct Timeline {
     pub figures: &'static [TimelineFigure],
 }
 
-/// One figure of a timeline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimelineFigure {
     /// What it is called among the others.
     pub name: &'static str,
     /// What it shows.
     pub title: &'static str,
-    /// What its values are.
     pub values: &'static str,
     /// The metric that they are written as.
     pub metric: &'static str,

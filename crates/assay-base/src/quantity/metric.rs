@@ -23,7 +23,6 @@ pub enum Scale {
     Difference,
 }
 
-/// One metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Metric {
     /// Name with the unit in it; part of the contract with scripts.
@@ -82,7 +81,6 @@ impl Metric {
 pub enum Side {
     /// Whatever the work does.
     Both,
-    /// What is read.
     Reads,
     /// What is written, flushed or discarded.
     Writes,
@@ -115,7 +113,6 @@ pub enum Of {
     Latencies,
     /// Requests of one class that reached the devices.
     Class {
-        /// The class.
         class: &'static str,
         /// What of them.
         what: Statistic,

@@ -30,7 +30,6 @@ pub struct Row<'a> {
 /// A number as it was printed, with its decimals.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Printed {
-    /// Its value.
     pub value: f64,
     /// Digits behind the point.
     pub decimals: usize,
@@ -72,7 +71,6 @@ impl Sheet {
         Ok(Self { name: name.to_owned(), remark, columns, rows })
     }
 
-    /// Its name.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -150,7 +148,6 @@ impl Sheet {
 }
 
 impl<'a> Row<'a> {
-    /// What stands in a column.
     pub fn text(&self, column: &str) -> Outcome<&'a str> {
         let fields: &'a [String] = self.fields;
         Ok(fields.get(self.sheet.column(column)?).map_or("", String::as_str))

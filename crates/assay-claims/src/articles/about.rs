@@ -2,7 +2,6 @@
 
 /// An article: a collection of texts under one number.
 pub struct About {
-    /// Its number.
     pub number: &'static str,
     /// Number of the article that holds all of its texts, where it has none of its own.
     pub repeats: Option<&'static str>,
@@ -13,7 +12,6 @@ pub struct About {
 /// One text of an article.
 #[derive(Clone, Copy)]
 pub struct Text {
-    /// Title.
     pub title: &'static str,
     /// What was measured, and how often.
     pub measured: &'static str,

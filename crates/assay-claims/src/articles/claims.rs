@@ -69,7 +69,6 @@ impl Claim {
         words(&self.expected).any(|one| one == word)
     }
 
-    /// Words of what is expected.
     pub fn expected_words(&self) -> Vec<&str> {
         words(&self.expected).collect()
     }

@@ -16,7 +16,6 @@ pub struct Histogram {
     pub class: String,
     /// The setting that varied.
     pub factor: String,
-    /// Its level.
     pub level: String,
     /// Buckets that hold something, ascending.
     pub buckets: Vec<Bucket>,

@@ -32,7 +32,6 @@ pub struct Case<'a> {
     pub library: &'a Library,
     /// The table.
     pub sheet: Sheet,
-    /// The claim.
     pub claim: &'a Claim,
 }
 
@@ -62,7 +61,6 @@ const fn topic(
 }
 
 impl Topic {
-    /// Those of an article.
     pub fn of(article: &str) -> impl Iterator<Item = &'static Self> + Clone {
         TOPICS.iter().filter(move |topic| topic.articles.contains(&article))
     }

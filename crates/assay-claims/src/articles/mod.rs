@@ -96,7 +96,6 @@ pub struct Article {
 /// One text of an article.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Measured {
-    /// Title.
     pub title: String,
     /// What was measured, and how often.
     pub measured: String,

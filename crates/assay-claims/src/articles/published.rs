@@ -185,7 +185,6 @@ impl Book {
         }
     }
 
-    /// The findings of an article.
     pub fn findings(self, article: &str, title: &str) -> Findings {
         Findings {
             factors: self.factors,

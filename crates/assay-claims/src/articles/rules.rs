@@ -53,7 +53,6 @@ pub fn held(holds: bool, told: &str, verdict: Verdict, so: &str, not: &str) -> R
     }
 }
 
-/// The word of a verdict.
 pub fn verdict_word(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Supported => "supported",

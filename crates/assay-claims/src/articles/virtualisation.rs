@@ -30,7 +30,6 @@ pub(super) const JUDGES: &[Judge] = &[
     ("VMware ESXi is 24 % lower than bare metal", lower),
 ];
 
-/// One place.
 struct Place<'a> {
     name: &'a str,
     seconds: f64,

@@ -30,7 +30,6 @@ pub struct Flat {
     pub energy_j_per_gib: Option<f64>,
     /// Price of a gigabyte.
     pub price_per_gb: Option<f64>,
-    /// Its currency.
     pub currency: String,
     /// `trusted`, `suspect`, `invalid`, `published`; `foreign` before it where somebody else measured it.
     pub trust: String,

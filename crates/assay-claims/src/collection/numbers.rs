@@ -12,7 +12,6 @@ pub struct Kind {
     pub title: &'static str,
     /// Its work alone, without the unit.
     pub work: &'static str,
-    /// Metric that it is.
     pub metric: &'static str,
     /// What one of the shown unit is.
     pub unit: f64,
@@ -96,7 +95,6 @@ pub static NUMBERS: [Kind; 7] = [
 /// Energy of moving data: of linear writing where it was metered.
 pub const ENERGY: &str = "energy_j_per_gib";
 
-/// The kind of a name.
 pub fn find(name: &str) -> Option<&'static Kind> {
     NUMBERS.iter().find(|kind| kind.name == name)
 }

@@ -4,7 +4,6 @@ use std::cmp::Ordering;
 
 use super::flat::{self, Flat, Value};
 
-/// One condition.
 #[derive(Clone, Debug, PartialEq)]
 struct Condition {
     column: usize,

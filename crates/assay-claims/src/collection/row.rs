@@ -93,7 +93,6 @@ pub struct Number {
 pub struct Published {
     /// Number of the article.
     pub article: String,
-    /// Its title.
     pub title: String,
     /// Whose figure it is: measured, vendor, the author's rule.
     pub kind: String,

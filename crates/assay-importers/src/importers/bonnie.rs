@@ -10,7 +10,6 @@ use super::run::{Run, Runs};
 use super::words::quoted;
 use super::{Importer, Reads};
 
-/// The importer.
 pub const IMPORTER: Importer = Importer {
     about: About {
         name: "bonnie-csv",

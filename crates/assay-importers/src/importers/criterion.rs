@@ -14,7 +14,6 @@ use super::json::{self, number};
 use super::run::{Run, Runs};
 use super::{Importer, Reads, head};
 
-/// The importer.
 pub const IMPORTER: Importer = Importer {
     about: About {
         name: "criterion",

@@ -9,7 +9,6 @@ use super::mistakes::Mistakes;
 use super::run::{Run, Runs};
 use super::{Importer, Reads, times};
 
-/// The importer.
 pub const IMPORTER: Importer = Importer {
     about: About {
         name: "elbencho-csv",

@@ -9,7 +9,6 @@ use super::json::{self, level};
 use super::run::{Run, Runs};
 use super::{Importer, Reads, head, times};
 
-/// The importer.
 pub const IMPORTER: Importer = Importer {
     about: About {
         name: "flent",

@@ -11,7 +11,6 @@ use super::json::{self, level};
 use super::run::{Run, Runs};
 use super::{Importer, Reads, head};
 
-/// The importer.
 pub const IMPORTER: Importer = Importer {
     about: About {
         name: "hyperfine-json",

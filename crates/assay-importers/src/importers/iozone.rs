@@ -8,7 +8,6 @@ use assay_base::quantity::Better;
 use super::run::{Run, Runs};
 use super::{Importer, Reads};
 
-/// The importer.
 pub const IMPORTER: Importer = Importer {
     about: About {
         name: "iozone",

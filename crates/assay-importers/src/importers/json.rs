@@ -25,7 +25,6 @@ pub(super) fn start(text: &str) -> Option<usize> {
     text.find('{')
 }
 
-/// The document.
 pub(super) fn document(name: &str, text: &str) -> Outcome<Value> {
     let Some(start) = start(text) else {
         return Err(Failure::mistake(format!("{name}:1:1: there is no JSON in it")));

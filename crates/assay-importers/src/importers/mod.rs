@@ -91,7 +91,6 @@ pub enum Reads {
 /// One way to read a file.
 #[derive(Clone, Copy, Debug)]
 pub struct Importer {
-    /// What it says of itself.
     pub about: About,
     /// Whether the beginning of a text is of its format alone.
     pub recognises: fn(head: &str) -> bool,
@@ -137,7 +136,6 @@ fn recognised(text: &str) -> Option<&'static Importer> {
     IMPORTERS.iter().find(|importer| (importer.recognises)(head))
 }
 
-/// The importer with a name.
 pub fn find(name: &str) -> Option<&'static Importer> {
     IMPORTERS.iter().find(|importer| importer.about.name == name)
 }

@@ -20,7 +20,6 @@ use super::mistakes::{Cell, Mistakes};
 use super::words::quoted;
 use super::{Imported, Importer, Options, Reads};
 
-/// The importer.
 pub const IMPORTER: Importer = Importer {
     about: About {
         name: "places-csv",

@@ -8,7 +8,6 @@ use super::json::{self, level, number};
 use super::run::{Run, Runs};
 use super::{Importer, Reads, head, times};
 
-/// The importer.
 pub const IMPORTER: Importer = Importer {
     about: About {
         name: "pytest-benchmark",

@@ -8,7 +8,6 @@ use assay_kinds::work::metrics;
 /// One number of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Told {
-    /// Metric.
     pub metric: String,
     /// Direction.
     pub better: Better,
@@ -58,7 +57,6 @@ impl Run {
 /// What one file holds.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Runs {
-    /// Its runs.
     pub runs: Vec<Run>,
     /// Whether they stand in the order in which they ran.
     pub in_order: bool,

@@ -12,7 +12,6 @@ use super::json::{self, number, word};
 use super::run::{Run, Runs};
 use super::{Importer, Reads, head};
 
-/// The importer.
 pub const IMPORTER: Importer = Importer {
     about: About {
         name: "sysstat-json",

@@ -21,7 +21,6 @@ use table::Table;
 /// Bytes of a line: its words are repeated on each page about it.
 const LONGEST_LINE: usize = 16 * 1024;
 
-/// The importer.
 pub const IMPORTER: Importer = Importer {
     about: About {
         name: "trials-csv",

@@ -16,7 +16,6 @@ const SLACK_NS: u64 = 600_000_000_000;
 /// A planned background load, in the second half of the area.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Background {
-    /// The work.
     pub work: io::Planned,
     /// What differs from what was asked for, and why.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -25,7 +24,6 @@ pub struct Background {
 
 /// A background load that is about to run.
 pub struct Load<'a> {
-    /// The work.
     pub work: &'a io::Planned,
     /// A handle of the target of its own: one may go through the page cache while the other does
     /// not.

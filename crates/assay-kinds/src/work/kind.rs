@@ -71,7 +71,6 @@ pub struct Entry {
     pub about: About,
     /// The keys of its table.
     pub keys: &'static Fields,
-    /// Its metrics.
     pub metrics: &'static [&'static [Metric]],
     /// What may be judged of it.
     pub judged: &'static [Judged],

@@ -12,7 +12,6 @@ use super::Detail;
 /// Operations and their bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Count {
-    /// Operations.
     pub operations: u64,
     /// Bytes.
     pub bytes: u64,
@@ -34,7 +33,6 @@ impl Count {
 /// What is claimed to have been moved to and from the target, by direction, all of the run included.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Claims {
-    /// Read.
     #[serde(default, skip_serializing_if = "Count::is_nothing")]
     pub read: Count,
     /// Written.
@@ -187,7 +185,6 @@ pub struct SeriesRow {
 /// One run of some work.
 #[derive(Clone, Debug)]
 pub struct Ran {
-    /// What was measured.
     pub measured: Measured,
     /// Service times by class.
     pub histograms: Histograms,

@@ -43,7 +43,6 @@ pub fn names() -> Vec<&'static str> {
     all().map(|metric| metric.name).collect()
 }
 
-/// The metric with a name.
 pub fn find(name: &str) -> Option<&'static Metric> {
     of_kinds().chain(SHARED).chain(CLASS_METRICS).chain(OTHERS).find(|metric| metric.name == name)
 }

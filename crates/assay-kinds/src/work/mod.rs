@@ -97,7 +97,6 @@ pub fn parameters() -> Vec<Parameter> {
     found
 }
 
-/// The parameter with a name.
 pub fn parameter(name: &str) -> Option<Parameter> {
     parameters().into_iter().find(|parameter| parameter.about.name == name)
 }

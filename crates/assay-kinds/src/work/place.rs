@@ -63,7 +63,6 @@ pub struct DirectUse {
 /// Which engine is used for asynchronous workloads.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EngineUse {
-    /// The engine.
     pub name: Engine,
     /// Why it is not the first choice.
     pub note: Option<String>,

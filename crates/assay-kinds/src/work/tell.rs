@@ -32,7 +32,6 @@ pub struct Seen<'a> {
     pub subject: &'a Subject,
     /// What each of its trials that count measured, in the order of the plan.
     pub trials: &'a [Option<&'a Measured>],
-    /// Those that failed.
     pub failed: &'a [Failed<'a>],
     /// What the rules of trust say of the row.
     pub spoken: &'a [Spoken<'a>],
@@ -46,14 +45,12 @@ pub struct Seen<'a> {
 pub struct Failed<'a> {
     /// When it began by the wall clock, RFC 3339.
     pub started: &'a str,
-    /// Why.
     pub reason: &'a str,
 }
 
 /// What a rule of trust says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Spoken<'a> {
-    /// The rule.
     pub rule: &'a str,
     /// Whether by it the numbers are not what they say they are.
     pub invalid: bool,
@@ -92,7 +89,6 @@ pub struct FactsFigure {
 
 /// Facts of one row.
 pub trait OfRow {
-    /// The row.
     fn subject(&self) -> Subject;
 
     /// Takes the numbers of the row by their metrics, so that there is one wherever it is told.
@@ -114,11 +110,9 @@ pub trait Rows {
 /// A number of a row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Number<'a> {
-    /// Its metric.
     pub metric: &'a str,
     /// Trials that count.
     pub n: usize,
-    /// Their mean.
     pub mean: Option<f64>,
     /// Its 95 % interval.
     pub ci95: Option<[f64; 2]>,
@@ -158,7 +152,6 @@ pub struct StudyNumbers<'a> {
 /// A row with its numbers.
 #[derive(Clone, Debug)]
 pub struct NumberedRow<'a> {
-    /// The row.
     pub of: Subject,
     /// Its numbers by their metrics.
     pub numbers: BTreeMap<&'a str, f64>,
@@ -183,7 +176,6 @@ pub struct OwnFigure {
 pub struct OwnRule {
     /// Its own words.
     pub about: About,
-    /// What it looks at.
     pub looks_at: Judged,
     /// What it can change: metrics of another nature are not judged by it.
     pub changes: &'static [Nature],

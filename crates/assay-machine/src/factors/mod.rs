@@ -103,7 +103,6 @@ fn one_amount<T: std::str::FromStr + PartialEq>(one: &str, other: &str) -> bool 
 
 /// Something that a study may vary of the machine.
 pub trait Factor: Sync {
-    /// What it says of itself.
     fn about(&self) -> &About;
 
     /// Levels as an example, as a study file writes them.

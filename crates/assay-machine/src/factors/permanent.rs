@@ -43,7 +43,6 @@ impl Keeper {
 pub struct Permanent {
     /// Who reads it.
     pub keeper: Keeper,
-    /// The line.
     pub line: String,
 }
 

@@ -93,7 +93,6 @@ pub(super) fn from(device: &Device, start: u64) -> Device {
     Device { extent, discard: true, ..device.clone() }
 }
 
-/// What is made for levels.
 pub(super) fn stack(levels: &[(&str, &str)]) -> Stack {
     let named = levels.iter().map(|(name, level)| ((*name).to_owned(), (*level).to_owned()));
     Stack::of(&Wish::of(&named.collect())).unwrap()

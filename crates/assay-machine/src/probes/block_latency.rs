@@ -17,7 +17,6 @@ use counts::{BlockLatency, Means};
 
 use super::look::{Entry, Moment, Presentation, Probe, Scene, Unit, field, not_recorded};
 
-/// What it says of itself.
 pub static PROBE: Entry = Entry {
     about: About {
         name: "block-latency",

@@ -13,7 +13,6 @@ use serde::{Deserialize, Serialize};
 use super::look::{Entry, Moment, Pair, Presentation, Unit, field, not_recorded};
 use super::ticks;
 
-/// What it says of itself.
 pub static PROBE: Entry = Entry {
     about: About {
         name: "cpu",

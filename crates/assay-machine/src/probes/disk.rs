@@ -10,7 +10,6 @@ use serde::{Deserialize, Serialize};
 
 use super::look::{Entry, Field, Moment, Presentation, Probe, Scene, Unit, field};
 
-/// What it says of itself.
 pub static PROBE: Entry = Entry {
     about: About {
         name: "disk",

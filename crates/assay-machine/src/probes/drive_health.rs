@@ -17,7 +17,6 @@ use serde::{Deserialize, Serialize};
 
 use super::look::{Entry, Presentation, Unit, field};
 
-/// What it says of itself.
 pub static PROBE: Entry = Entry {
     about: About {
         name: "drive-health",

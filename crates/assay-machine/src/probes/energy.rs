@@ -15,7 +15,6 @@ use serde::{Deserialize, Serialize};
 
 use super::look::{Asked, Entry, Moment, Presentation, Probe, Scene, Unit, field, not_recorded};
 
-/// What it says of itself.
 pub static PROBE: Entry = Entry {
     about: About {
         name: "energy",
@@ -57,7 +56,6 @@ pub struct Energy {
     pub what: String,
     /// Length of the span, nanoseconds.
     pub span_ns: u64,
-    /// Joules in all.
     pub joules: f64,
     /// Joules by part, where it has several.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]

@@ -9,7 +9,6 @@ use serde::{Deserialize, Serialize};
 
 use super::look::{Entry, Moment, Presentation, Probe, Scene, Unit, field, not_recorded};
 
-/// What it says of itself.
 pub static PROBE: Entry = Entry {
     about: About {
         name: "kernel-log",

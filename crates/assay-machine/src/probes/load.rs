@@ -10,7 +10,6 @@ use serde::{Deserialize, Serialize};
 use super::look::{Entry, Pair, Presentation, Unit, field};
 use super::ticks::{self, Ticks};
 
-/// What it says of itself.
 pub static PROBE: Entry = Entry {
     about: About {
         name: "load",
@@ -47,7 +46,6 @@ pub struct CpuTicks {
     pub iowait: u64,
     /// Ready, while the hypervisor ran something else.
     pub steal: u64,
-    /// All of them.
     pub total: u64,
 }
 

@@ -70,14 +70,12 @@ pub enum Unit {
     Ticks,
     /// Thousandths of a degree Celsius.
     Millidegrees,
-    /// Joules.
     Joules,
     /// A word, or yes or no.
     Word,
 }
 
 impl Unit {
-    /// Its name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Count => "count",
@@ -123,7 +121,6 @@ pub enum Moment {
 }
 
 impl Moment {
-    /// All of them.
     pub const ALL: [Self; 6] =
         [Self::Ready, Self::BeforeRest, Self::BeforeRun, Self::AfterRun, Self::Settled, Self::Last];
 
@@ -199,7 +196,6 @@ pub trait Pair {
     /// Whether a record says why nothing was read; of most that is not worth a word.
     const GIVES_REASON: bool = false;
 
-    /// Reads.
     fn read(system: &dyn System) -> Self::Reading;
 
     /// What happened between two readings.

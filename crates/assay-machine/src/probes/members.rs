@@ -10,7 +10,6 @@ use assay_system::system::site::Site;
 use super::disk::{self, DeviceEvidence, Four};
 use super::look::{Entry, Moment, Presentation, Probe, Scene, not_recorded};
 
-/// What it says of itself.
 pub static PROBE: Entry = Entry {
     about: About {
         name: "members",

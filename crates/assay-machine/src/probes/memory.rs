@@ -11,7 +11,6 @@ use serde::{Deserialize, Serialize};
 
 use super::look::{Entry, Pair, Presentation, Unit, field, not_recorded};
 
-/// What it says of itself.
 pub static PROBE: Entry = Entry {
     about: About {
         name: "memory",
@@ -50,7 +49,6 @@ pub static PROBE: Entry = Entry {
 /// What happened to memory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Observed {
-    /// On the machine.
     #[serde(default = "not_recorded")]
     pub machine: Presence<Memory>,
     /// Resident memory of the tool and of what it started, at the end.
@@ -108,7 +106,6 @@ pub struct Zram {
 /// Memory of a process with all that it started.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProcessMemory {
-    /// Processes.
     pub processes: u32,
     /// Resident bytes, shared ones counted in each.
     pub rss_bytes: u64,
@@ -156,7 +153,6 @@ pub struct Counters {
 pub struct Levels {
     /// All of it, and what programs could still have, where the kernel tells both.
     pub total_and_available: Option<(u64, u64)>,
-    /// Swap.
     pub swap: u64,
     /// Swap in use.
     pub swap_used: u64,

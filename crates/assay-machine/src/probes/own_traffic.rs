@@ -9,7 +9,6 @@ use serde::{Deserialize, Serialize};
 
 use super::look::{Entry, Moment, Pair, Presentation, Unit, field};
 
-/// What it says of itself.
 pub static PROBE: Entry = Entry {
     about: About {
         name: "own-traffic",

@@ -13,7 +13,6 @@ use super::look::{
     Entry, Moment, Presentation, Probe, SIMULATED, Scene, Unit, field, not_recorded,
 };
 
-/// What it says of itself.
 pub static PROBE: Entry = Entry {
     about: About {
         name: "page-cache",

@@ -10,7 +10,6 @@ use serde::{Deserialize, Serialize};
 
 use super::look::{Entry, Pair, Presentation, Unit, field};
 
-/// What it says of itself.
 pub static PROBE: Entry = Entry {
     about: About {
         name: "power-supply",

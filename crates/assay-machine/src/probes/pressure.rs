@@ -10,7 +10,6 @@ use serde::{Deserialize, Serialize};
 
 use super::look::{Entry, Pair, Presentation, Unit, field, not_recorded};
 
-/// What it says of itself.
 pub static PROBE: Entry = Entry {
     about: About {
         name: "pressure",
@@ -40,7 +39,6 @@ pub static PROBE: Entry = Entry {
 /// Time that work waited.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Observed {
-    /// On the machine.
     #[serde(default = "not_recorded")]
     pub machine: Presence<Pressure>,
     /// In this process's control group alone.

@@ -10,7 +10,6 @@ use serde::{Deserialize, Serialize};
 use super::look::{Entry, Moment, Pair, Presentation, Unit, field, not_recorded};
 use super::ticks;
 
-/// What it says of itself.
 pub static PROBE: Entry = Entry {
     about: About {
         name: "processors",
@@ -57,7 +56,6 @@ impl Reading {
 /// Ticks of all processors during a trial.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProcessorTicks {
-    /// All ticks.
     pub total: u64,
     /// Ticks that the hypervisor gave to others.
     pub steal: u64,
@@ -82,7 +80,6 @@ impl ProcessorTicks {
 /// What happened during the run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Observed {
-    /// Ticks of all processors.
     #[serde(default = "not_recorded")]
     pub ticks: Presence<ProcessorTicks>,
     /// Thermal throttle events, all processors.

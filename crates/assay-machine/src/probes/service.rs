@@ -40,9 +40,7 @@ pub struct Served {
 pub struct Work {
     /// Kernel name.
     pub device: String,
-    /// Reads.
     pub reads: Served,
-    /// Writes.
     pub writes: Served,
     /// Nanoseconds in which anything was under way.
     pub busy_ns: f64,

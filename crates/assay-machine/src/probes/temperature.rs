@@ -10,7 +10,6 @@ use serde::{Deserialize, Serialize};
 
 use super::look::{Entry, Pair, Presentation, Unit, field};
 
-/// What it says of itself.
 pub static PROBE: Entry = Entry {
     about: About {
         name: "temperature",
@@ -42,7 +41,6 @@ pub static PROBE: Entry = Entry {
     here: Some(|system| read(system).names().map(|names| names.join(", "))),
 };
 
-/// Temperatures.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Temperature {
     /// By the name of the sensor, thousandths of a degree Celsius.
@@ -52,7 +50,6 @@ pub struct Temperature {
     pub slow_processors: Option<u32>,
 }
 
-/// One sensor.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sensor {
     /// Before, thousandths of a degree Celsius.
@@ -106,7 +103,6 @@ impl Reading {
     }
 }
 
-/// All sensors.
 pub struct Sensors;
 
 impl Pair for Sensors {
@@ -240,7 +236,6 @@ fn passive_limit(system: &dyn System, folder: &Path) -> Option<i64> {
     limit_of(system, &folder.join(format!("trip_point_{trip}_temp")))
 }
 
-/// A limit that was set.
 fn limit_of(system: &dyn System, path: &Path) -> Option<i64> {
     thousandths(system, path).filter(|mc| (LEAST_LIMIT_MC + 1..PLAUSIBLE_MC.end).contains(mc))
 }

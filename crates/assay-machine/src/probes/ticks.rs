@@ -27,7 +27,6 @@ impl Ticks {
         self.user + self.nice + self.system + self.irq + self.softirq
     }
 
-    /// All of them.
     pub fn total(&self) -> u64 {
         self.busy() + self.idle + self.iowait + self.steal
     }

@@ -16,7 +16,6 @@ use assay_study::results::seal::Known;
 /// Letters of a bar as long as the longest.
 const BAR: usize = 28;
 
-/// The document of places.
 pub(super) fn document(findings: &Findings, places: &Places, detail: Detail) -> Document {
     let mut told = facts::study(findings);
     told.push(("baseline".to_owned(), places.baseline.clone()));

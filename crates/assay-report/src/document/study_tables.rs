@@ -99,7 +99,6 @@ fn workload<'a>(findings: &'a Findings, name: &'a str) -> Option<Workload<'a>> {
     Some(Workload { name, metric, better, arms })
 }
 
-/// The section of a workload.
 pub(super) fn section(page: &Page<'_>, workload: &Workload<'_>) -> Section {
     let way = match workload.better {
         Better::Higher => "more is better",
@@ -158,7 +157,6 @@ pub(super) fn all_trusted(findings: &Findings) -> bool {
     !findings.cells.is_empty() && cells.all(|cell| cell.trust == Some(Trust::Trusted))
 }
 
-/// Columns of the factors.
 pub(super) fn factor_columns<'a>(page: &'a Page<'_>) -> impl Iterator<Item = Column> + 'a {
     page.factors.iter().map(|factor| {
         let number = |level: &String| level.starts_with(|first: char| first.is_ascii_digit());
@@ -170,7 +168,6 @@ pub(super) fn factor_columns<'a>(page: &'a Page<'_>) -> impl Iterator<Item = Col
     })
 }
 
-/// Cells of the factors.
 pub(super) fn factor_cells<'a>(
     page: &'a Page<'_>,
     arm: &'a Arm,

@@ -10,7 +10,6 @@ use assay_study::findings::{Cell, Findings};
 
 use super::{Exporter, Writes, counted};
 
-/// The exporter.
 pub const EXPORTER: Exporter = Exporter {
     about: About {
         name: "benchstat",

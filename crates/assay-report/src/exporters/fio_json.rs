@@ -11,7 +11,6 @@ use assay_study::findings::facts::IoFacts;
 
 use super::{Exporter, Writes, counted};
 
-/// The exporter.
 pub const EXPORTER: Exporter = Exporter {
     about: About {
         name: "fio-json",

@@ -7,7 +7,6 @@ use assay_study::findings::{Cell, Findings};
 
 use super::{Exporter, Writes, arm_words, counted};
 
-/// The exporter.
 pub const EXPORTER: Exporter = Exporter {
     about: About {
         name: "hyperfine-json",

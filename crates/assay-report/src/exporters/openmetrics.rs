@@ -8,7 +8,6 @@ use assay_study::findings::{Cell, Findings};
 
 use super::{Exporter, Writes};
 
-/// The exporter.
 pub const EXPORTER: Exporter = Exporter {
     about: About {
         name: "openmetrics",

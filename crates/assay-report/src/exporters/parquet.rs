@@ -12,7 +12,6 @@ use super::trials::{Row, Trials};
 use super::{Exporter, Writes};
 use thrift::Struct;
 
-/// The exporter.
 pub const EXPORTER: Exporter = Exporter {
     about: About {
         name: "parquet",

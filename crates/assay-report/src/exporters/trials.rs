@@ -17,7 +17,6 @@ pub(super) struct Trials<'f> {
 pub(super) struct Row<'f> {
     /// What it is of.
     pub cell: &'f Cell,
-    /// The trial.
     pub trial: &'f CellTrial,
 }
 
@@ -38,7 +37,6 @@ impl<'f> Row<'f> {
         told.filter(|_| self.status() != "ok")
     }
 
-    /// Its level of a factor.
     pub fn level(&self, factor: &str) -> Option<&'f str> {
         self.cell.arm.get(factor).map(String::as_str)
     }

@@ -11,7 +11,6 @@ use assay_study::findings::{Cell, Findings};
 use super::trials::{Row, Trials};
 use super::{Exporter, Writes};
 
-/// The exporter.
 pub const EXPORTER: Exporter = Exporter {
     about: About {
         name: "trials-csv",

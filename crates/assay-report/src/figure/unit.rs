@@ -31,7 +31,6 @@ const TIMES: [(f64, f64); 5] =
     [(1e3, 1e3), (1e6, 1e6), (1e9, 1e9), (120e9, 60e9), (7200e9, 3600e9)];
 
 impl Unit {
-    /// That of a metric.
     pub fn metric(name: &str) -> Self {
         Self::Metric(name.to_owned())
     }

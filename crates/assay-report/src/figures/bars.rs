@@ -10,7 +10,6 @@ use assay_base::catalogue::About;
 use assay_study::findings::{Cell, Findings};
 use assay_study::results::plan::{Arm, level_words};
 
-/// The registry's entry.
 pub static BARS: Drawing = Drawing {
     about: About {
         name: "bars",

@@ -9,7 +9,6 @@ use crate::evidence::Evidence;
 use crate::figure::{Figure, Look, Marks, Point, Series, Unit, id_of};
 use assay_base::catalogue::About;
 
-/// The registry's entry.
 pub static BESIDE: Drawing = Drawing {
     about: About {
         name: "beside",

@@ -8,7 +8,6 @@ use crate::figure::{Axis, Colour, Figure, Guide, Look, Marks, Point, Scale, Unit
 use assay_base::catalogue::About;
 use assay_study::findings::answers::{Beside, CardNumber, CardRow};
 
-/// The registry's entry.
 pub static CARD: Drawing = Drawing {
     about: About {
         name: "card",

@@ -11,7 +11,6 @@ use assay_base::quantity::units::show;
 use assay_study::results::plan::Arm;
 use assay_study::results::tally::Tally;
 
-/// The registry's entry.
 pub static CLASSES: Drawing = Drawing {
     about: About {
         name: "classes",

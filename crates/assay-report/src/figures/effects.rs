@@ -12,7 +12,6 @@ use assay_base::quantity::Better;
 use assay_study::findings::{Comparison, Effect, Findings, Kind, Trust, Verdict};
 use assay_study::results::plan::{Arm, level_words};
 
-/// The registry's entry.
 pub static EFFECTS: Drawing = Drawing {
     about: About {
         name: "effects",
@@ -64,7 +63,6 @@ struct Line {
 }
 
 impl Line {
-    /// What it stands under.
     fn under(&self) -> [&str; 2] {
         [&self.workload, &self.against]
     }
@@ -227,7 +225,6 @@ fn figure(lines: &[&Line], against: &str) -> Option<Figure> {
     })
 }
 
-/// A point with its verdict.
 type Judged = (Option<Verdict>, Point);
 
 /// The lines below their headings, and how many are not drawn. `one` says whether there is a single

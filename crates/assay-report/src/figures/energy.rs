@@ -10,7 +10,6 @@ use assay_base::catalogue::About;
 use assay_base::quantity::Better;
 use assay_study::findings::{Cell, Findings};
 
-/// The registry's entry.
 pub static ENERGY: Drawing = Drawing {
     about: About {
         name: "energy",

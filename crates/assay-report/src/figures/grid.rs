@@ -11,7 +11,6 @@ use assay_base::quantity::Better;
 use assay_study::findings::{Cell, Findings, Trust};
 use assay_study::results::plan::{Arm, level_words};
 
-/// The registry's entry.
 pub static GRID: Drawing = Drawing {
     about: About {
         name: "grid",

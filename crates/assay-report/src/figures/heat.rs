@@ -14,7 +14,6 @@ use assay_study::results::plan::Arm;
 use assay_study::results::record::Status;
 use assay_study::results::series::bucket_from_ns;
 
-/// The registry's entry.
 pub static HEAT: Drawing = Drawing {
     about: About {
         name: "heat",

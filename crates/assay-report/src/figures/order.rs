@@ -11,7 +11,6 @@ use assay_base::catalogue::About;
 use assay_study::findings::{Cell, CellTrial};
 use assay_study::results::record::Status;
 
-/// The registry's entry.
 pub static ORDER: Drawing = Drawing {
     about: About {
         name: "order",

@@ -28,7 +28,6 @@ impl Rows {
         self.0.len()
     }
 
-    /// The axis that they are.
     pub fn axis(self) -> Axis {
         Axis::new("", Scale::Category(self.0), Unit::Number)
     }

@@ -7,7 +7,6 @@ use crate::evidence::{Evidence, Latencies};
 use crate::figure::{Axis, Figure, Marks, Point, Scale, Series, Unit, id_of};
 use assay_base::catalogue::About;
 
-/// The registry's entry.
 pub static PERCENTILES: Drawing = Drawing {
     about: About {
         name: "percentiles",

@@ -10,7 +10,6 @@ use assay_base::quantity::metric::{Statistic, class, of_requests};
 use assay_study::findings::Cell;
 use assay_study::results::record::Status;
 
-/// The registry's entry.
 pub static PERIODS: Drawing = Drawing {
     about: About {
         name: "periods",

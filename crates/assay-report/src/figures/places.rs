@@ -11,7 +11,6 @@ use assay_base::quantity::units::show;
 use assay_study::findings::places::{Beside, Places, Row};
 use assay_study::results::plan::Arm;
 
-/// The registry's entry.
 pub static PLACES: Drawing = Drawing {
     about: About {
         name: "places",
@@ -44,7 +43,6 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
 /// A workload with its settings and its metric.
 type Work<'a> = (&'a str, &'a Arm, &'a str);
 
-/// What a row is of.
 fn of(row: &Row) -> Work<'_> {
     (&row.workload, &row.arm, &row.metric)
 }

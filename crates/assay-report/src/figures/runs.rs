@@ -8,7 +8,6 @@ use crate::figure::{Axis, Colour, Figure, Look, Marks, Point, Scale, Unit, id_of
 use assay_base::catalogue::About;
 use assay_study::findings::Cell;
 
-/// The registry's entry.
 pub static RUNS: Drawing = Drawing {
     about: About {
         name: "runs",

@@ -11,7 +11,6 @@ use assay_study::findings::Findings;
 use assay_study::results::plan::Arm;
 use assay_study::results::record::Status;
 
-/// The registry's entry.
 pub static SERIES: Drawing = Drawing {
     about: About {
         name: "series",
@@ -105,7 +104,6 @@ impl<'a> Run<'a> {
         last.min(whole).min(LONGEST_TRIAL)
     }
 
-    /// The points of a trial.
     fn points(&self, trial: &RanTrial) -> Vec<Second> {
         let seconds = self.seconds(trial);
         let mut points = vec![Second::default(); seconds.div_ceil(self.wide)];

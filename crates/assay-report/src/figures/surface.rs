@@ -10,7 +10,6 @@ use assay_study::findings::published::Published;
 use assay_study::findings::{Accesses, Extremes, Findings, Surface};
 use assay_study::results::plan::Arm;
 
-/// The registry's entry.
 pub static SURFACE: Drawing = Drawing {
     about: About {
         name: "surface",

@@ -10,7 +10,6 @@ use assay_base::quantity::level_number;
 use assay_study::findings::{Cell, Findings, Trend};
 use assay_study::results::plan::Arm;
 
-/// The registry's entry.
 pub static SWEEP: Drawing = Drawing {
     about: About {
         name: "sweep",

@@ -236,7 +236,6 @@ fn figures() -> impl Iterator<Item = (&'static str, Figure)> {
     evidences().iter().flat_map(own)
 }
 
-/// The evidence with a name.
 fn of(name: &str) -> &'static Evidence {
     &evidences().iter().find(|(own, _)| own == name).unwrap().1
 }

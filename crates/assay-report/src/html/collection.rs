@@ -32,7 +32,6 @@ const TITLE: &str = "Collection of devices";
 /// What pages are made of.
 #[derive(Clone, Copy, Debug)]
 pub struct Contents<'a> {
-    /// All rows.
     pub rows: &'a [Flat],
     /// The rows with their evidence, as far as they are known: [`MOST_TOLD`] at most are of use.
     pub whole: &'a [(Flat, Row)],

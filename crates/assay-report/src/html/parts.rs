@@ -16,7 +16,6 @@ use assay_study::results::plan::{Arm, pilot_key};
 pub(super) struct Part {
     /// The anchor of the whole, and what it is called.
     whole: (String, String),
-    /// Anchors with what stands there.
     anchors: Vec<(String, String)>,
     /// Everything about it.
     pub body: Markup,

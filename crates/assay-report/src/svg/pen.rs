@@ -26,7 +26,6 @@ impl Pen {
         self.add(&format!("<rect {attributes} {place} {size}{}", closed("rect", says)));
     }
 
-    /// A path.
     pub fn path(&mut self, attributes: &str, path: &str, says: &str) {
         self.add(&format!("<path {attributes} d=\"{path}\"{}", closed("path", says)));
     }

@@ -26,7 +26,6 @@ const DARK: &str = "\
 --n0:#2a3138;--b0:#123a57;--b1:#0f4c78;--b2:#0b5f99;--w0:#4a2c14;--w1:#6d3a10;--w2:#8c4706;";
 
 impl Theme {
-    /// A colour by its name.
     pub(super) fn colour(self, name: &str) -> &'static str {
         let declared = variables(self).split(';').filter_map(|one| one.split_once(':'));
         let mut found = declared.filter(|(own, _)| own.strip_prefix("--") == Some(name));

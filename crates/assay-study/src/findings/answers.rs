@@ -11,7 +11,6 @@ use crate::results::plan::is_false;
 pub struct Answer {
     /// The question in words.
     pub ask: String,
-    /// What was published.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub published: Option<String>,
     /// The answer in one sentence.
@@ -44,7 +43,6 @@ pub enum Claim {
 /// A card's row of the flash table.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CardRow {
-    /// The device.
     pub device: String,
     /// Bytes of it, as printed on it or as the kernel says.
     pub capacity_bytes: Option<u64>,
@@ -89,14 +87,12 @@ pub struct CardClaim {
     pub text: String,
 }
 
-/// One number of a card.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CardNumber {
     /// Geometric mean of the trials.
     pub value: f64,
     /// 95 % interval.
     pub ci95: Option<[f64; 2]>,
-    /// Trust.
     pub trust: Option<Trust>,
 }
 

@@ -80,7 +80,6 @@ impl Cell {
         }
     }
 
-    /// Their values.
     pub fn values(&self) -> Vec<f64> {
         self.counting().into_iter().filter_map(|trial| trial.value).collect()
     }

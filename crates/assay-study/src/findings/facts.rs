@@ -104,7 +104,6 @@ impl TargetFacts {
 /// How the trials of a study were put in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ordered {
-    /// Replicates.
     pub replicates: u32,
     /// The order.
     pub order: Order,
@@ -193,7 +192,6 @@ impl PlaceFacts {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Unknown {
-    /// Its kernel.
     Kernel,
     /// Its processor.
     Cpu,

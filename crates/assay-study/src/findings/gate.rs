@@ -74,7 +74,6 @@ pub struct GateAnswer {
     pub ended: GateEnd,
     /// The same in words, with the rows that it is about.
     pub text: String,
-    /// Every row.
     pub rows: Vec<Gated>,
 }
 

@@ -24,7 +24,6 @@ pub struct Measurements {
 /// One metric of one workload under one arm, trial by trial.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series {
-    /// Workload.
     pub workload: String,
     /// Arm: every factor with its level.
     pub arm: Arm,
@@ -33,7 +32,6 @@ pub struct Series {
     /// The workload whose trials it is about, where this is one class of the requests in them: the
     /// classes of a workload share one error.
     pub class_of: Option<String>,
-    /// Metric.
     pub metric: String,
     /// Direction.
     pub better: Better,
@@ -45,7 +43,6 @@ pub struct Series {
     pub trials: Vec<CellTrial>,
     /// Trust; absent where nothing was measured, or where nobody could judge.
     pub trust: Option<Trust>,
-    /// Why.
     pub because: Vec<Because>,
 }
 

@@ -31,15 +31,12 @@ pub use of_kinds::OfKinds;
 pub use surfaces::{Accesses, Band, Extremes, Spot, Surface};
 pub use trust::{Because, LENT, Trust};
 
-/// Format of the findings.
 pub const FORMAT: &str = "assay-findings/1";
 
-/// Which study.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StudyFacts {
     /// Id of the bundle.
     pub id: String,
-    /// Title.
     pub title: String,
     /// `check`, `study`, `import` or `article`.
     pub kind: String,
@@ -62,24 +59,20 @@ pub struct StudyFacts {
     pub ended: Option<String>,
 }
 
-/// One target.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TargetFacts {
     /// As the user wrote it.
     pub name: String,
     /// Drive below, with its interface.
     pub drive: String,
-    /// Model.
     pub model: Option<String>,
     /// Serial number.
     pub serial: Option<String>,
-    /// Firmware.
     pub firmware: Option<String>,
     /// Bytes of the drive.
     pub size_bytes: Option<u64>,
     /// File system with what matters of its options.
     pub filesystem: String,
-    /// Scheduler.
     pub scheduler: Option<String>,
     /// Device stack, top first, for people.
     pub stack: Vec<String>,
@@ -120,7 +113,6 @@ pub struct EnvironmentFacts {
     /// Where it ran; nothing of results that did not record it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<PlaceFacts>,
-    /// Targets.
     pub targets: Vec<TargetFacts>,
     /// What is not known of it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -134,7 +126,6 @@ impl EnvironmentFacts {
     }
 }
 
-/// One trial of a cell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CellTrial {
     /// Replicate from 1; 0 for the lead-in.
@@ -166,11 +157,8 @@ impl CellTrial {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[allow(clippy::struct_excessive_bools, reason = "each is a field of the document")]
 pub struct Cell {
-    /// Workload.
     pub workload: String,
-    /// Arm.
     pub arm: Arm,
-    /// Metric.
     pub metric: String,
     /// Direction.
     pub better: Better,
@@ -189,7 +177,6 @@ pub struct Cell {
     pub mean: Option<f64>,
     /// Smallest.
     pub min: Option<f64>,
-    /// Median.
     pub median: Option<f64>,
     /// Largest.
     pub max: Option<f64>,
@@ -210,20 +197,16 @@ pub struct Cell {
     pub scale: Scale,
     /// Trust; absent when nothing was measured.
     pub trust: Option<Trust>,
-    /// Why.
     pub because: Vec<Because>,
 }
 
 /// A row or number that is not there.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AbsentCell {
-    /// Workload.
     pub workload: String,
-    /// Arm.
     pub arm: Arm,
     /// Metric; absent when the whole row is missing.
     pub metric: Option<String>,
-    /// Why.
     pub reason: String,
     /// Why the plan left it out, without the words that say that it did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -233,7 +216,6 @@ pub struct AbsentCell {
 /// How one workload was run, for readers of the table.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WorkloadFacts {
-    /// Name.
     pub name: String,
     /// Arm, where it differs by arm.
     pub arm: Arm,
@@ -296,12 +278,10 @@ pub struct Comparison {
     pub id: String,
     /// What it rests on.
     pub kind: Kind,
-    /// Workload.
     pub workload: String,
     /// The workload whose requests of one class these are; the classes share one error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub class_of: Option<String>,
-    /// Metric.
     pub metric: String,
     /// Direction.
     pub better: Better,
@@ -401,17 +381,13 @@ pub struct Difference {
 /// other factors.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Effect {
-    /// Workload.
     pub workload: String,
-    /// Metric.
     pub metric: String,
     /// Direction.
     pub better: Better,
-    /// Factor.
     pub factor: String,
     /// Level compared with.
     pub baseline: String,
-    /// Level.
     pub level: String,
     /// Replicates.
     pub n: usize,
@@ -438,9 +414,7 @@ impl Effect {
 /// Two factors whose effects depend on each other.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Interaction {
-    /// Workload.
     pub workload: String,
-    /// Metric.
     pub metric: String,
     /// The two factors.
     pub factors: [String; 2],
@@ -475,11 +449,8 @@ pub enum Shape {
 /// A metric over a numeric factor, told where it changes by more than the margin.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Trend {
-    /// Workload.
     pub workload: String,
-    /// Metric.
     pub metric: String,
-    /// Factor.
     pub factor: String,
     /// Levels of the other factors.
     pub arm: Arm,
@@ -517,11 +488,8 @@ pub struct Trend {
 /// Arms of a workload, best first.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Rank {
-    /// Workload.
     pub workload: String,
-    /// Metric.
     pub metric: String,
-    /// Places.
     pub places: Vec<Place>,
     /// One sentence.
     pub text: String,
@@ -530,7 +498,6 @@ pub struct Rank {
 /// An arm with the places that it could have.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Place {
-    /// The arm.
     pub arm: Arm,
     /// Best and worst place that the numbers allow, from 1; unequal where arms are tied.
     pub from_to: [usize; 2],
@@ -543,7 +510,6 @@ pub struct Place {
 pub struct NoiseFloor {
     /// Workload where it is largest.
     pub workload: String,
-    /// Metric.
     pub metric: String,
     /// Replicates.
     pub n: usize,
@@ -646,9 +612,7 @@ const WITHOUT_VERDICT: [&str; 3] = [SEQUENTIAL, UNORDERED, RECORDED];
 /// What one device of the stack below a target did for a workload.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Member {
-    /// Workload.
     pub workload: String,
-    /// Arm.
     pub arm: Arm,
     /// Kernel name of the device.
     pub device: String,
@@ -672,7 +636,6 @@ pub struct Member {
     pub reason: Option<String>,
 }
 
-/// What a probe cost.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProbeCost {
     /// Name of the probe.
@@ -690,7 +653,6 @@ pub struct ProbeCost {
 pub struct Findings {
     /// Format and version.
     pub format: String,
-    /// The study.
     pub study: StudyFacts,
     /// The machine.
     pub environment: EnvironmentFacts,

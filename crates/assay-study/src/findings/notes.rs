@@ -29,24 +29,12 @@ pub struct Failures {
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Note {
     /// The number of a side is suspect or invalid.
-    Trust {
-        /// Side.
-        of: Side,
-        /// Its trust.
-        trust: Trust,
-    },
+    Trust { of: Side, trust: Trust },
     /// The same of a number of another day or machine.
-    TrustOfResult {
-        /// Side.
-        of: Side,
-        /// Its trust.
-        trust: Trust,
-    },
+    TrustOfResult { of: Side, trust: Trust },
     /// Trials failed.
     Failed {
-        /// Those of the arm.
         arm: Failures,
-        /// Those of the baseline.
         baseline: Failures,
         /// The side that fails more often, where that is clear.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -83,14 +71,12 @@ pub enum Note {
     },
     /// Values that are not above zero allow no ratio.
     NoRatio {
-        /// Side.
         of: Side,
         /// Trials with such a value.
         trials: usize,
     },
     /// Trials far off on the bad side.
     FarOff {
-        /// Side.
         of: Side,
         /// How many.
         trials: usize,
@@ -98,10 +84,7 @@ pub enum Note {
         all: usize,
     },
     /// Without one of these replicates the verdict would change.
-    Fragile {
-        /// The replicates.
-        replicates: Vec<u32>,
-    },
+    Fragile { replicates: Vec<u32> },
     /// With the disturbed trials the verdict would change.
     Disturbed {
         /// To this one.
@@ -128,12 +111,7 @@ pub enum Note {
         p: f64,
     },
     /// The sides kept different numbers of operations in flight, though the study asked for the same.
-    InFlight {
-        /// Those of the arm.
-        arm: u32,
-        /// Those of the baseline.
-        baseline: u32,
-    },
+    InFlight { arm: u32, baseline: u32 },
 }
 
 impl Note {

@@ -31,7 +31,6 @@ impl OfKinds {
         self.0.is_empty()
     }
 
-    /// The facts of each kind.
     fn by_kind(&self) -> impl Iterator<Item = &[Facts]> {
         self.0.chunk_by(|one, next| one.key() == next.key())
     }

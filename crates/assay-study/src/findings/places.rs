@@ -39,7 +39,6 @@ pub struct Places {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Chosen {
-    /// It was asked for.
     Asked,
     /// It is the one of bare metal.
     BareMetal,
@@ -90,7 +89,6 @@ impl Placed {
 /// One result that was measured in a place.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlacedResult {
-    /// Its id.
     pub id: String,
     /// When it started, RFC 3339.
     pub started: String,
@@ -113,14 +111,12 @@ pub enum Unit {
 /// One workload in one place.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Row {
-    /// Workload.
     pub workload: String,
     /// What was set for it.
     #[serde(default, skip_serializing_if = "Arm::is_empty")]
     pub arm: Arm,
     /// Name of the place.
     pub place: String,
-    /// Metric.
     pub metric: String,
     /// Direction.
     pub better: Better,
@@ -201,7 +197,6 @@ pub struct Beside {
 /// One row of a published table, with the author's digits.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BesideRow {
-    /// The place.
     pub place: String,
     /// The number with its unit, as printed: `1042.523 s`.
     pub value: String,

@@ -18,7 +18,6 @@ pub struct Published {
     pub workload: String,
     /// Levels of the arms that it stands beside; empty where it stands beside all of them.
     pub arm: Arm,
-    /// Metric.
     pub metric: String,
     /// As it was printed, with its unit: `513349 K/s`; absent where it cannot be read any more.
     pub text: String,
@@ -41,7 +40,6 @@ pub struct Published {
 /// A unit as an author writes it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Unit {
-    /// Its name.
     pub name: String,
     /// What one of it is in the unit of the metric.
     pub size: f64,

@@ -31,12 +31,10 @@ pub enum Said {
     Bench {
         /// Workload where they do most.
         workload: String,
-        /// Metric.
         metric: String,
     },
     /// What happened to the classes of requests of a workload.
     Classes {
-        /// Workload.
         workload: String,
         /// Whether it tells a ratio with its interval.
         #[serde(default, skip_serializing_if = "crate::results::plan::is_false")]
@@ -44,7 +42,6 @@ pub enum Said {
     },
     /// What threads with stacks of several sizes reserve, and what of it they use.
     Reserved {
-        /// Workload.
         workload: String,
     },
     /// How fast an array brought its members in line.
@@ -53,29 +50,22 @@ pub enum Said {
     Converted,
     /// What a limit of memory held, and at what cost.
     Memory {
-        /// Workload.
         workload: String,
     },
     /// A level that was taken back because it hurt others' work.
     TakenBack {
-        /// Workload.
         workload: String,
     },
     /// Who ranks first.
     Rank {
-        /// Workload.
         workload: String,
-        /// Metric.
         metric: String,
     },
-    /// A comparison.
     Comparison {
-        /// Its id.
         id: String,
     },
     /// Comparisons of which the numbers tell nothing yet, in one sentence.
     Undecided {
-        /// Their ids.
         ids: Vec<String>,
     },
     /// Comparisons that all say the same.
@@ -114,7 +104,6 @@ pub struct Sentence {
 }
 
 impl Sentence {
-    /// A sentence.
     pub fn new(said: Said, text: impl Into<String>) -> Self {
         Self { said, text: text.into() }
     }
@@ -132,7 +121,6 @@ impl Findings {
         self.summary_facts.iter().zip(&self.summary)
     }
 
-    /// The comparison with an id.
     pub fn comparison(&self, id: &str) -> Option<&Comparison> {
         self.comparisons.iter().find(|one| one.id == id)
     }

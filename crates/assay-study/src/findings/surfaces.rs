@@ -8,9 +8,7 @@ use crate::results::plan::Arm;
 /// The rate of a workload over its area, from its first byte to its last.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Surface {
-    /// Workload.
     pub workload: String,
-    /// Arm.
     pub arm: Arm,
     /// Trust of the workload, which is that of each of its bands; absent when nothing was measured.
     pub trust: Option<Trust>,
@@ -46,20 +44,16 @@ pub struct Spot {
 /// The lowest, the mean and the highest of several numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Extremes {
-    /// The lowest.
     pub lowest: f64,
     /// Their mean: of times the arithmetic one, of rates that of all places one after the other.
     pub mean: f64,
-    /// The highest.
     pub highest: f64,
 }
 
 /// How soon single operations at random places ended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Accesses {
-    /// Workload.
     pub workload: String,
-    /// Arm.
     pub arm: Arm,
     /// Trust of the workload.
     pub trust: Option<Trust>,

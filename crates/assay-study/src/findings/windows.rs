@@ -18,7 +18,6 @@ pub struct Windows {
     pub pressure: String,
 }
 
-/// One window.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Window {
     /// Id of its result.

@@ -22,7 +22,6 @@ const ARMS_FOR_CONTROL: usize = 3;
 /// One arm of the plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlannedArm {
-    /// Levels.
     pub levels: Arm,
     /// The second copy of the baseline.
     pub control: bool,

@@ -42,7 +42,6 @@ pub struct Demands {
     pub network: Network,
     /// What others are kept off meanwhile.
     pub kept: Kept,
-    /// The work.
     pub work: Vec<Workload>,
     /// Whether differences are held against a margin.
     pub has_margin: bool,
@@ -57,9 +56,7 @@ pub struct Demands {
 /// One factor with its levels.
 #[derive(Clone)]
 pub struct Varied {
-    /// Its name.
     pub name: String,
-    /// Its levels.
     pub levels: Vec<String>,
     /// What is known of it, where it is one of the machine and not of the work.
     pub factor: Option<&'static dyn Factor>,
@@ -141,7 +138,6 @@ pub struct Kept {
 }
 
 impl Demands {
-    /// Those of a study.
     pub fn of(study: &Study) -> Self {
         let ground = Ground::of(study);
         let network = Network::of(study);

@@ -17,7 +17,6 @@ const SHORT: usize = 8;
 /// As much of a trial that has run as decides what is run again.
 #[derive(Clone, Copy, Debug)]
 pub struct Ran {
-    /// Replicate.
     pub replicate: u32,
     /// Index into `Plan::workloads`.
     pub workload: usize,

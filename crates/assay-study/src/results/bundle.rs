@@ -295,7 +295,6 @@ pub struct Sealed {
     pub(super) chain: Chain,
     /// The whole lines of its seal.
     pub(super) text: String,
-    /// Trials that are sealed.
     pub(super) trials: usize,
 }
 
@@ -340,11 +339,8 @@ pub(super) fn json(value: &impl Serialize) -> io::Result<Vec<u8>> {
 pub struct Stored {
     /// Its id: the name of its directory.
     pub id: String,
-    /// The study.
     pub study: Study,
-    /// The plan.
     pub plan: Plan,
-    /// The environment.
     pub environment: Environment,
     /// Finished trials in the order in which they ran.
     pub trials: Vec<Trial>,
@@ -642,7 +638,6 @@ pub(super) fn versioned<T: DeserializeOwned>(
     of_version(path, &text(system, path)?, format)
 }
 
-/// The same of its text.
 fn of_version<T: DeserializeOwned>(path: &Path, text: &str, format: &str) -> Outcome<T> {
     known_format(path, &format_of(path, text)?, format)?;
     cut::json(text).map_err(|error| damaged(path, &error))
@@ -670,9 +665,7 @@ fn unreadable(path: &Path, error: &io::Error) -> Failure {
 /// One bundle in a list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Listed {
-    /// Id.
     pub id: String,
-    /// Title.
     pub title: String,
     /// `check`, `study` or `import`.
     pub kind: String,

@@ -96,7 +96,6 @@ impl Gate {
 /// One setting that varies.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Factor {
-    /// Name.
     pub name: String,
     /// Levels, in the order of the study.
     pub levels: Vec<String>,

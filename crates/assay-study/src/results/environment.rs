@@ -18,7 +18,6 @@ pub struct Environment {
     pub assay: String,
     /// When the study started, RFC 3339.
     pub started: String,
-    /// The machine.
     pub machine: Machine,
     /// One entry a target, in the order of the study.
     pub sites: Vec<Site>,

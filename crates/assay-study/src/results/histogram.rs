@@ -34,7 +34,6 @@ pub struct HistogramDocument {
     pub class: String,
     /// Unit of the values: `ns`.
     pub unit: String,
-    /// Significant digits.
     pub significant_digits: u8,
     /// Lowest value told apart.
     pub lowest: u64,

@@ -39,7 +39,6 @@ pub struct Import {
     pub file: String,
     /// SHA-256 of the file, hexadecimal.
     pub sha256: String,
-    /// Title.
     pub title: String,
     /// When it was imported, RFC 3339.
     pub imported: String,

@@ -31,7 +31,6 @@ pub struct Survey {
     /// What sort of target it is; not recorded in plans of format 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<TargetKind>,
-    /// The area.
     pub area: Area,
     /// Whether direct I/O is used; absent with the reason for going through the page cache.
     pub direct: Presence<DirectUse>,
@@ -78,7 +77,6 @@ pub fn is_false(value: &bool) -> bool {
 pub struct Refusal {
     /// The levels by factor.
     pub levels: Arm,
-    /// Why.
     pub reason: String,
 }
 
@@ -171,7 +169,6 @@ pub fn pilot_key(workload: &str, arm: &Arm) -> String {
 /// was written: what keeps the first reading answers the second one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReadTwice {
-    /// The drive.
     pub drive: String,
     /// Bytes of a piece.
     pub piece_bytes: u64,
@@ -215,7 +212,6 @@ pub struct Coverage {
 /// A workload as it will be run under one arm.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PlannedWorkload {
-    /// Name.
     pub name: String,
     /// Its arm: the level of each factor. Plans of versions before factors have none here.
     #[serde(default, skip_serializing_if = "Arm::is_empty")]
@@ -225,7 +221,6 @@ pub struct PlannedWorkload {
     pub control: bool,
     /// Index of the target.
     pub target: usize,
-    /// The work.
     pub work: Planned,
     /// Nanoseconds run but not counted.
     pub ramp_ns: u64,
@@ -282,14 +277,11 @@ impl PlannedWorkload {
 /// A workload that will not be run at one target.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AbsentWorkload {
-    /// Name.
     pub name: String,
-    /// Its arm.
     #[serde(default, skip_serializing_if = "Arm::is_empty")]
     pub arm: Arm,
     /// Index of the target.
     pub target: usize,
-    /// Why.
     pub reason: String,
 }
 
@@ -324,7 +316,6 @@ pub struct PlannedTrial {
     pub lead_in: bool,
     /// Index into [`Plan::workloads`].
     pub workload: usize,
-    /// Its arm.
     pub arm: Arm,
     /// Seed of its draws.
     pub seed: u64,
@@ -407,7 +398,6 @@ pub struct Plan {
     /// What is compared, and by which rules; plans of versions before factors have none.
     #[serde(default = "Design::before_factors")]
     pub design: Design,
-    /// Replicates.
     pub replicates: u32,
     /// Probes that watch each trial, beside those that always do.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -434,6 +424,5 @@ pub struct Plan {
     pub workloads: Vec<PlannedWorkload>,
     /// What will not, and why.
     pub absent: Vec<AbsentWorkload>,
-    /// The trials.
     pub trials: Vec<PlannedTrial>,
 }

@@ -37,7 +37,6 @@ impl Status {
 /// A trial that was run again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Repeats {
-    /// Its replicate.
     pub replicate: u32,
     /// Its position in the plan.
     pub order: u32,
@@ -70,7 +69,6 @@ pub struct TrialRecord {
     pub replicate: u32,
     /// Index into `Plan::workloads`.
     pub workload: usize,
-    /// Arm.
     pub arm: Arm,
     /// The trial that it repeats, because that one was disturbed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -119,7 +117,6 @@ impl TrialRecord {
 /// A finished trial with its latencies in memory: what the analysis reads.
 #[derive(Clone, Debug)]
 pub struct Trial {
-    /// Its record.
     pub record: TrialRecord,
     /// Service times in nanoseconds by class.
     pub latency_ns: BTreeMap<String, Tally>,

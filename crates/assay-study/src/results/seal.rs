@@ -247,7 +247,6 @@ impl Seal {
 pub struct TrialDigest(Sha256);
 
 impl TrialDigest {
-    /// Of a line.
     pub fn of(line: impl AsRef<[u8]>) -> Self {
         let mut parts = Self::default();
         parts.add(line);

@@ -18,7 +18,6 @@ pub fn bucket_from_ns(index: u32) -> u64 {
     assay_load::latency_bucket_from_ns(index as usize)
 }
 
-/// The bucket of a latency.
 pub fn bucket(latency_ns: u64) -> u32 {
     assay_load::latency_bucket(latency_ns) as u32
 }

@@ -10,12 +10,10 @@ const THEN: [&str; 4] = ["runs", "bars", "beside", "grid"];
 /// The same behind those of their own seconds.
 const LAST: [&str; 6] = ["percentiles", "classes", "periods", "heat", "series", "order"];
 
-/// The one with a name.
 pub fn find(name: &str) -> Option<&'static str> {
     all().find(|own| *own == name)
 }
 
-/// Their names.
 pub fn names() -> Vec<&'static str> {
     all().collect()
 }

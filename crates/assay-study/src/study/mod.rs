@@ -46,7 +46,6 @@ pub const DEFAULT_REPLICATES: u32 = 6;
 /// What counts as equivalent where a study does not say (R6).
 pub const DEFAULT_MARGIN: Percent = Percent(5.0);
 
-/// One study.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Study {
@@ -203,7 +202,6 @@ impl Study {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Stop {
-    /// By which rule.
     #[serde(default)]
     pub rule: StopRule,
     /// Replicates after which it may end, for `looks`.

@@ -29,7 +29,6 @@ pub enum Claim {
 /// A class of SD cards.
 #[derive(Debug, PartialEq)]
 pub struct Class {
-    /// Its name.
     pub name: &'static str,
     /// Lowest rate of linear writing, MB/s.
     pub write_mb_s: f64,

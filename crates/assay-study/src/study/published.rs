@@ -36,7 +36,6 @@ pub struct Pointer {
     pub name: Option<String>,
     /// Workload that it is shown beside.
     pub workload: String,
-    /// Metric.
     pub metric: String,
     /// Levels of the arms that it is shown beside; the name of a column stands for what the row has there.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]

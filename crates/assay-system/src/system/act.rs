@@ -53,23 +53,15 @@ pub enum Act {
         bytes: u64,
     },
     /// Writes the mark of swap into a file or a device of the tool's own.
-    MakeSwap {
-        /// It.
-        path: PathBuf,
-    },
+    MakeSwap { path: PathBuf },
     /// Lets the kernel swap to it.
     SwapOn {
-        /// It.
         path: PathBuf,
         /// The highest is used first.
         priority: u16,
     },
     /// Takes it back from the kernel: what lies in it comes back to memory.
-    SwapOff {
-        /// It.
-        path: PathBuf,
-    },
-    /// Removes a file.
+    SwapOff { path: PathBuf },
     RemoveFile {
         /// The file.
         path: PathBuf,
@@ -95,7 +87,6 @@ pub enum Act {
     AttachLoop {
         /// The loop device.
         device: PathBuf,
-        /// The file.
         file: PathBuf,
     },
     /// Takes the file away from a loop device.
@@ -104,18 +95,11 @@ pub enum Act {
         device: PathBuf,
     },
     /// Adds an empty compressed memory device; refused as busy where another number is free first.
-    AddZram {
-        /// Its number.
-        number: u32,
-    },
+    AddZram { number: u32 },
     /// Takes one away, with all that it holds.
-    RemoveZram {
-        /// Its number.
-        number: u32,
-    },
+    RemoveZram { number: u32 },
     /// Shows a byte range of a disk as a partition; the disk's own table is not touched.
     AddPartition {
-        /// The disk.
         disk: PathBuf,
         /// Number of the partition.
         number: u32,
@@ -124,7 +108,6 @@ pub enum Act {
     },
     /// Takes such a partition away.
     RemovePartition {
-        /// The disk.
         disk: PathBuf,
         /// Number of the partition.
         number: u32,
@@ -133,7 +116,6 @@ pub enum Act {
     Run {
         /// Name; looked for in `PATH` and the system's own directories.
         program: String,
-        /// Arguments.
         arguments: Vec<String>,
     },
     /// Runs a program to its end that reads a key from its standard input, where no list of processes
@@ -141,34 +123,23 @@ pub enum Act {
     RunWithKey {
         /// Name, as of [`Act::Run`].
         program: String,
-        /// Arguments.
         arguments: Vec<String>,
         /// The key, which it reads as a passphrase in one line.
         key: Key,
     },
     /// Has a file system encrypt all that is made in an empty directory (fscrypt); of one that has this
     /// key it is only given again.
-    EncryptDirectory {
-        /// The directory.
-        directory: PathBuf,
-        /// Its key.
-        key: Key,
-    },
+    EncryptDirectory { directory: PathBuf, key: Key },
     /// Takes a directory's key away from its file system (fscrypt).
-    ForgetKey {
-        /// The directory.
-        directory: PathBuf,
-    },
+    ForgetKey { directory: PathBuf },
     /// Writes zeros over a range of a device that nothing uses.
     Wipe {
-        /// The device.
         device: PathBuf,
         /// The range in bytes.
         range: Range<u64>,
     },
     /// Tells a device that nothing uses that a range of it holds nothing.
     Discard {
-        /// The device.
         device: PathBuf,
         /// The range in bytes.
         range: Range<u64>,

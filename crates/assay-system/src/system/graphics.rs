@@ -22,7 +22,6 @@ pub struct Graphics {
     pub vendor: Presence<String>,
     /// Device by name.
     pub name: Presence<String>,
-    /// Driver that has it.
     pub driver: Presence<String>,
     /// Bytes of memory of its own.
     pub memory_bytes: Presence<u64>,

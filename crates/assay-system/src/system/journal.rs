@@ -25,7 +25,6 @@ use super::{HoldError, Locking, OwnFile, System, sysfs, trust};
 pub use restore::{RUNNING, Report, Restored, setting_value};
 pub use undo::{Lifetime, Mark, Member, UNITS, Undo, unit_files};
 
-/// Format of journals.
 pub const FORMAT: &str = "assay-journal/1";
 /// The name of a journal's file ends so.
 const ENDING: &str = ".jsonl";

@@ -60,7 +60,6 @@ use journal::Warrant;
 /// What a path leads to, links followed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Status {
-    /// Kind of file.
     pub kind: FileKind,
     /// Bytes (0 for devices).
     pub size_bytes: u64,
@@ -81,13 +80,11 @@ pub struct Status {
 /// Kinds of files that matter here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileKind {
-    /// Directory.
     Directory,
     /// Regular file.
     File,
     /// Block device.
     BlockDevice,
-    /// Character device.
     CharacterDevice,
     /// Socket, pipe, ...
     Other,
@@ -98,9 +95,7 @@ pub enum FileKind {
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
 )]
 pub struct DeviceNumber {
-    /// Major number.
     pub major: u32,
-    /// Minor number.
     pub minor: u32,
 }
 

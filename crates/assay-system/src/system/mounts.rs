@@ -13,7 +13,6 @@ pub struct MountEntry {
     pub number: DeviceNumber,
     /// Directory of the file system that is mounted, `/` unless bound or a subvolume.
     pub root: PathBuf,
-    /// The mount.
     pub mount: Mount,
 }
 

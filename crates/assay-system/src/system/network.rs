@@ -158,7 +158,6 @@ pub struct LinkRun {
 pub struct Shaped {
     /// The name space that the interface is in; none where it is this machine's own.
     pub namespace: Option<String>,
-    /// The interface.
     pub interface: String,
     /// How it is shaped.
     pub shaper: Shaper,

@@ -20,9 +20,7 @@ use fields::{Block, Field};
 /// What sort of thing left a mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
-    /// A table of partitions.
     PartitionTable,
-    /// A file system.
     FileSystem,
     /// An encrypted volume.
     Encryption,
@@ -37,7 +35,6 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// In words.
     pub const fn words(self) -> &'static str {
         match self {
             Self::PartitionTable => "partition table",
@@ -62,7 +59,6 @@ pub struct Signature {
     pub offset: u64,
     /// UUID, as `blkid` prints it.
     pub uuid: Option<String>,
-    /// Label.
     pub label: Option<String>,
 }
 

@@ -97,7 +97,6 @@ pub struct Drive {
     pub number: DeviceNumber,
     /// Name for `--destroy`: serial number, by-id name, or NAME:SIZE.
     pub id: String,
-    /// Model.
     pub model: Presence<String>,
     /// Firmware revision.
     pub firmware: Presence<String>,
@@ -187,7 +186,6 @@ pub const LOOP_IN_MEMORY: &str = "the loop device's file lies in memory";
 pub struct Site {
     /// As the user wrote it.
     pub target: String,
-    /// What it is.
     pub kind: TargetKind,
     /// Absolute path.
     pub path: PathBuf,

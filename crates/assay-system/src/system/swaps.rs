@@ -15,7 +15,6 @@ const REMOVED: &str = " (deleted)";
 /// A file or device that the kernel swaps to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SwapArea {
-    /// It.
     pub path: PathBuf,
     /// Bytes of it.
     pub size_bytes: u64,

@@ -124,7 +124,6 @@ pub(super) struct Classes {
     told: Vec<(&'static str, Result<Series, AbsentCell>)>,
 }
 
-/// The classes of one row.
 pub(super) fn of_row(row: &Row<'_>) -> Classes {
     let spans = spans_of(row);
     let untold = absent_cell(row, &spans);

@@ -24,9 +24,7 @@ const EXAMPLES: [f64; 3] = [0.01, 0.02, 0.05];
 /// The sight of one workload.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Foresight {
-    /// Workload.
     pub workload: String,
-    /// Replicates.
     pub replicates: u32,
     /// Comparisons that share the error.
     pub comparisons: usize,

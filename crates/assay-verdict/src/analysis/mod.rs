@@ -112,7 +112,6 @@ pub fn counting(trials: &[&TrialRecord]) -> Vec<usize> {
 pub struct ClassOfTrial {
     /// The name of their cells.
     pub workload: String,
-    /// The class.
     pub class: &'static str,
     /// The requests.
     pub span: ClassSpan,

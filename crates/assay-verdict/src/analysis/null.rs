@@ -28,11 +28,8 @@ pub struct Null {
 /// Identical arms of one workload.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct NullWorkload {
-    /// Workload.
     pub workload: String,
-    /// Metric.
     pub metric: String,
-    /// Arms.
     pub arms: usize,
     /// Replicates that every pair has, at least.
     pub n: usize,

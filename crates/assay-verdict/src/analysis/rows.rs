@@ -43,7 +43,6 @@ pub(super) struct Row<'a> {
 
 /// A trial with the latencies of all its classes.
 pub(super) struct Measured<'a> {
-    /// Its record.
     pub record: &'a TrialRecord,
     /// Service times in nanoseconds.
     pub latency_ns: Option<Cow<'a, Tally>>,

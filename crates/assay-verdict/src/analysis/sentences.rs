@@ -49,7 +49,6 @@ pub(super) struct Story<'a> {
     pub rows: &'a [Row<'a>],
     /// Rows that the plan left out.
     pub absent: usize,
-    /// What was found.
     pub found: &'a Findings,
     /// What is said of its verdicts.
     pub told: Vec<Sentence>,

@@ -32,7 +32,6 @@ pub(super) struct Gathered {
 }
 
 impl Gathered {
-    /// Adds a row.
     pub fn add(&mut self, row: &Row<'_>) {
         let told = Some(row).filter(|row| !row.workload.control && row.trust.is_some());
         self.workloads.extend(told.and_then(of_row));

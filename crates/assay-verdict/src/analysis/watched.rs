@@ -85,7 +85,6 @@ struct Cost {
 }
 
 impl Costs {
-    /// Adds those of a trial.
     pub fn add(&mut self, trial: &TrialRecord) {
         for (probe, ns) in &trial.evidence.probe_ns {
             if !self.0.contains_key(probe) {
@@ -99,7 +98,6 @@ impl Costs {
         }
     }
 
-    /// All of them.
     pub fn told(self) -> Vec<ProbeCost> {
         let told = self.0.into_iter().map(|(probe, cost)| ProbeCost {
             probe,

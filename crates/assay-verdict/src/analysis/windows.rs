@@ -11,7 +11,6 @@ use assay_study::results::plan::Arm;
 
 use super::across::named;
 
-/// The rule.
 pub(super) static ABOUT: About = About {
     name: "unequal-pressure",
     summary: "in one of two windows work waited much longer for processors than in the other",

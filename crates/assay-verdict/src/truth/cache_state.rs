@@ -18,7 +18,6 @@ const LEFT_BYTES: u64 = 128 << 20;
 /// Share of what was in it, one in so many, that may be left.
 const LEFT_SHARE: u64 = 4;
 
-/// The rule.
 pub struct CacheState;
 
 static ABOUT: About = About {

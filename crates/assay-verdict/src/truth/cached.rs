@@ -25,7 +25,6 @@ const PAGE: u64 = 4096;
 /// Share of cached pages that is too much where no counter tells what the device read.
 const MOST_CACHED: f64 = 0.1;
 
-/// The rule.
 pub struct Cached;
 
 static ABOUT: About = About {

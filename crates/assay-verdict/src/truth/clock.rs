@@ -13,7 +13,6 @@ use super::{Case, Remark, SPEED, TruthRule};
 /// Steps up to here are corrections of nobody's concern, nanoseconds.
 const SMALL_STEP_NS: u64 = 10_000_000;
 
-/// The rule.
 pub struct Clock;
 
 static ABOUT: About = About {

@@ -12,7 +12,6 @@ use super::{Case, MOVED, Remark, TruthRule};
 /// Share of the claim below which compression has earned part of the speed.
 const LEAST_SHARE: f64 = 0.9;
 
-/// The rule.
 pub struct Compressed;
 
 static ABOUT: About = About {

@@ -17,7 +17,6 @@ const SHORTEST_NS: u64 = 50_000_000;
 /// Looks at finished operations below which their share means nothing.
 const FEWEST_LOOKS: u64 = 8;
 
-/// The rule.
 pub struct Depth;
 
 static ABOUT: About = About {

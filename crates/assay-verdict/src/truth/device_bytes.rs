@@ -18,7 +18,6 @@ const LEAST_SHARE: f64 = 0.9;
 /// Bytes written per byte asked for from which on it is worth telling.
 const AMPLIFIED: f64 = 1.5;
 
-/// The rule.
 pub struct DeviceBytes;
 
 static ABOUT: About = About {

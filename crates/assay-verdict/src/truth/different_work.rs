@@ -17,10 +17,8 @@ const FACTOR: f64 = 1.1;
 /// Digits of a hash that tell it from others.
 const DIGITS: usize = 12;
 
-/// The rule.
 pub struct DifferentWork;
 
-/// Its name.
 pub const NAME: &str = "different-work";
 
 static ABOUT: About = About {

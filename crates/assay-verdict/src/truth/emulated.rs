@@ -6,7 +6,6 @@ use assay_kinds::work::Judged;
 
 use super::{Case, Remark, SPEED, TruthRule};
 
-/// The rule.
 pub struct Emulated;
 
 static ABOUT: About = About {

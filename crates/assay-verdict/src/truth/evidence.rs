@@ -170,7 +170,6 @@ pub(super) struct Share {
     pub moved: u64,
     /// Bytes that the tool claims.
     pub claimed: u64,
-    /// Trials.
     pub trials: usize,
 }
 

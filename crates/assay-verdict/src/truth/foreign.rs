@@ -22,7 +22,6 @@ const MOST_SHARE_SAME_WAY: f64 = 0.25;
 /// Bytes in the gap below which it counts as idle.
 const IDLE_GAP: u64 = 256 << 10;
 
-/// The rule.
 pub struct Foreign;
 
 static ABOUT: About = About {

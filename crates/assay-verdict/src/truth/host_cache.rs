@@ -29,7 +29,6 @@ const AGAIN: f64 = 2.5;
 /// Less is not held against anybody: a flush takes its time however little there is.
 const LEAST_BYTES: u64 = 32 << 20;
 
-/// The rule.
 pub struct HostCache;
 
 static ABOUT: About = About {

@@ -13,7 +13,6 @@ const DEVICES: [&str; 9] = ["sd", "vd", "loop", "nvme", "mmcblk", "dm-", "md", "
 /// Letters of a line that are told.
 const LONGEST: usize = 120;
 
-/// The rule.
 pub struct KernelLog;
 
 static ABOUT: About = About {

@@ -16,7 +16,6 @@ pub fn is_above_link(rate: f64, ceiling: f64) -> bool {
     rate > ceiling * TOLERANCE
 }
 
-/// The rule.
 pub struct LinkCeiling;
 
 static ABOUT: About = About {

@@ -128,7 +128,6 @@ impl Remark {
     }
 }
 
-/// A rule.
 pub trait TruthRule: Sync {
     /// Its own words.
     fn about(&self) -> &About;

@@ -9,7 +9,6 @@ use assay_study::results::record::TrialRecord;
 use super::evidence::in_trials;
 use super::{ALL, Case, Remark, TruthRule};
 
-/// The rule.
 pub struct Oom;
 
 static ABOUT: About = About {

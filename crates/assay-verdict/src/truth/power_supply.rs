@@ -8,7 +8,6 @@ use assay_study::results::record::TrialRecord;
 use super::evidence::in_trials;
 use super::{Case, Remark, SPEED, TruthRule};
 
-/// The rule.
 pub struct PowerSupply;
 
 static ABOUT: About = About {

@@ -21,7 +21,6 @@ const CLEAR_MAJORITY: (usize, usize) = (2, 3);
 const MOST_CHANCE: f64 = 0.05;
 const HELD_UP: f64 = 0.5;
 
-/// The rule.
 pub struct SlowMember;
 
 static ABOUT: About = About {

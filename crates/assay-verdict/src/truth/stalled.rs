@@ -16,7 +16,6 @@ const LONGEST_SHARE: f64 = 0.2;
 /// none of them stalls.
 const OUT_OF_LINE: f64 = 10.0;
 
-/// The rule.
 pub struct Stalled;
 
 static ABOUT: About = About {

@@ -27,7 +27,6 @@ const FEWEST_OWN: f64 = 0.1;
 /// Runs shorter than this are not judged: ticks are 10 ms.
 const SHORTEST_NS: u64 = 50_000_000;
 
-/// The rule.
 pub struct Starved;
 
 static ABOUT: About = About {

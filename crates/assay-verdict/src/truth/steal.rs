@@ -16,7 +16,6 @@ const MOST_PERCENT: f64 = 2.5;
 /// Ticks below which a share means nothing.
 const FEWEST_TICKS: u64 = 20;
 
-/// The rule.
 pub struct Steal;
 
 static ABOUT: About = About {

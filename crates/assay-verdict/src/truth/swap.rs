@@ -14,7 +14,6 @@ const PAGE_BYTES: u64 = 4096;
 /// Share of the trial's own bytes that swap may reach.
 const MOST_SHARE: f64 = 0.01;
 
-/// The rule.
 pub struct Swap;
 
 static ABOUT: About = About {

@@ -39,7 +39,6 @@ impl Bench {
         Self::new("random-read-q32", 100)
     }
 
-    /// The same with writes.
     pub fn write() -> Self {
         Self::new("random-write-q32", 0)
     }
@@ -142,7 +141,6 @@ impl Bench {
         self
     }
 
-    /// Changes every trial.
     pub fn each(mut self, change: impl Fn(&mut TrialRecord)) -> Self {
         self.trials.iter_mut().for_each(change);
         self
@@ -220,7 +218,6 @@ pub fn cpu(trial: &mut TrialRecord) -> &mut cpu::Observed {
     }
 }
 
-/// What a trial measured.
 pub fn measured(trial: &mut TrialRecord) -> &mut Measured {
     trial.measured.as_mut().unwrap()
 }

@@ -10,7 +10,6 @@ use assay_study::results::record::TrialRecord;
 use super::evidence::in_trials;
 use super::{Case, Remark, SPEED, TruthRule};
 
-/// The rule.
 pub struct Throttled;
 
 static ABOUT: About = About {

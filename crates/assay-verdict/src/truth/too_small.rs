@@ -13,7 +13,6 @@ const SMALLEST_AREA: u64 = 16 << 20;
 /// Fewest operations in a cell.
 const FEWEST_OPERATIONS: u64 = 30;
 
-/// The rule.
 pub struct TooSmall;
 
 static ABOUT: About = About {

@@ -18,7 +18,6 @@ const MOST_RATIO: f64 = 3.0;
 /// Half-width of the 95 % interval of the geometric mean from which on more of them say little.
 const MOST_HALF_WIDTH: f64 = 0.4;
 
-/// The rule.
 pub struct Unstable;
 
 static ABOUT: About = About {

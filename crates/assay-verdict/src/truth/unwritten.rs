@@ -10,7 +10,6 @@ use super::{Case, MOVED, Remark, TruthRule};
 /// Percent of the area from which on reads do not tell the drive's speed.
 const MOST_PERCENT: f64 = 5.0;
 
-/// The rule.
 pub struct Unwritten;
 
 static ABOUT: About = About {

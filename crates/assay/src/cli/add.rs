@@ -24,7 +24,6 @@ pub struct Arguments {
     files: Vec<PathBuf>,
 }
 
-/// Runs the command.
 pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     bring(system, &arguments.files, |id, file, how| {
         output::text(id);

@@ -52,7 +52,6 @@ enum Step {
     Apply(applying::Arguments),
 }
 
-/// Runs the command.
 pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     match &arguments.step {
         Some(Step::Confirm(own)) => confirm::run(system, own),
@@ -147,7 +146,6 @@ pub struct Standing {
 }
 
 impl Standing {
-    /// That of a comparison.
     pub fn of(findings: &Findings, one: &Comparison) -> Self {
         let own = findings.cells.iter().filter(|cell| {
             cell.workload == one.workload

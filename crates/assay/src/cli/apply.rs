@@ -49,7 +49,6 @@ pub struct Arguments {
     json: bool,
 }
 
-/// Runs the command.
 pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     let acting = acting::open(system, Some(&arguments.result), Purpose::Apply);
     let Acting { stored, voucher, .. } =

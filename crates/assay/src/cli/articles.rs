@@ -33,7 +33,6 @@ pub struct Arguments {
     json: bool,
 }
 
-/// Runs the command.
 pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     let all = articles::judge(&Library::shipped())?;
     let chosen: Vec<&Article> = match &arguments.name {

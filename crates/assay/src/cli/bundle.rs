@@ -28,7 +28,6 @@ pub struct Arguments {
     pub(super) output: Option<PathBuf>,
 }
 
-/// Runs the command.
 pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     let directory = store::find(system, arguments.result.as_deref())?;
     let path = arguments.output.clone().unwrap_or_else(|| parcel::usual_name(&directory));

@@ -46,7 +46,6 @@ enum Calculation {
     FlashTime(flash_time::Arguments),
 }
 
-/// Runs the command.
 pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     output::text(&output_text(system, &arguments.calculation)?);
     Ok(())

@@ -57,7 +57,6 @@ pub struct Arguments {
     how: running::Printing,
 }
 
-/// Runs the command.
 pub fn run(system: &dyn System, arguments: Arguments) -> Outcome<()> {
     if arguments.of_kinds.takes_all() && arguments.targets.is_empty() {
         let name = check_option::taking_all().unwrap_or_default();

@@ -43,7 +43,6 @@ enum Command {
     Export(query::ExportArguments),
 }
 
-/// Runs the command.
 pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     let folder = crate::store::collection::folder(system, arguments.folder.as_deref())?;
     match &arguments.command {

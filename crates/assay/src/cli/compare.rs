@@ -132,7 +132,6 @@ impl Against {
     }
 }
 
-/// Runs the command.
 pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     let given = arguments.session_sd.as_deref();
     let given = given.map(|text| share("--session-sd", text)).transpose()?.map(Days::asked);

@@ -19,7 +19,6 @@ pub struct Arguments {
     shell: String,
 }
 
-/// Runs the command.
 pub fn run(arguments: &Arguments) -> Outcome<()> {
     output::document(&script(&arguments.shell)?);
     Ok(())

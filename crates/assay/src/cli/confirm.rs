@@ -47,7 +47,6 @@ pub struct Arguments {
     pub(super) how: running::Printing,
 }
 
-/// Runs the command.
 pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     let wanted = arguments.result.as_deref();
     let Acting { stored, .. } = acting::open(system, wanted, Purpose::GoOn)?;

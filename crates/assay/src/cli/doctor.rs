@@ -19,7 +19,6 @@ pub struct Arguments {
     json: bool,
 }
 
-/// Runs the command.
 pub fn run(system: &dyn System, arguments: &Arguments) {
     let abilities = abilities::all(system);
     let inventory = Inventory::of(system);

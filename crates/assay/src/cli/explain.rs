@@ -49,7 +49,6 @@ pub struct Arguments {
     json: bool,
 }
 
-/// Runs the command.
 pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     let explained = source(system, &arguments.study, arguments.target.as_deref())?;
     tell(system, &arguments.study, explained, arguments.json)

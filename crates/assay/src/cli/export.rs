@@ -53,7 +53,6 @@ fn format(arguments: &Arguments) -> Outcome<&str> {
     }
 }
 
-/// Runs the command.
 pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     let format = format(arguments)?;
     if format == parcel::ENTRY.name {

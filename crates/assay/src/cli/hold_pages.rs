@@ -16,7 +16,6 @@ pub struct Arguments {
     job: String,
 }
 
-/// Runs the command.
 pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     let job: Job = serde_json::from_str(&arguments.job)
         .map_err(|error| Failure::mistake(format!("that is no job: {error}")))?;

@@ -89,7 +89,6 @@ struct Listing {
     empty: String,
 }
 
-/// Runs the command.
 pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     let listing = match arguments.kind {
         Kind::Results => results(system, arguments)?,

@@ -18,7 +18,6 @@ pub struct Arguments {
     time_ns: u64,
 }
 
-/// Runs the command.
 pub fn run(arguments: &Arguments) -> Outcome<()> {
     let name = &arguments.operation;
     let operation = Micro::find(name)

@@ -45,7 +45,6 @@ pub struct Arguments {
     most: String,
 }
 
-/// Runs the command.
 pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     let address: SocketAddr = arguments.listen.parse().map_err(|_| {
         Failure::mistake(format!(

@@ -55,7 +55,6 @@ pub struct Arguments {
     json: bool,
 }
 
-/// Runs the command.
 pub fn run(system: &dyn System, mut arguments: Arguments) -> Outcome<()> {
     if arguments.vm.is_asked() {
         arguments.of_study.take_to_lab()?;

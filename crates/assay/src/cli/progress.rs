@@ -26,7 +26,6 @@ impl Progress {
         Self { quiet, bar: terminal.then(bar), filling: None }
     }
 
-    /// Shows one event.
     pub fn show(&mut self, event: &Event) {
         match event {
             Event::Warning(text) => self.warn(text),

@@ -49,7 +49,6 @@ enum Format {
     Markdown,
 }
 
-/// Runs the command.
 pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     let results = evidence(system, &arguments.results, &arguments.places)?;
     let standard = arguments.output.as_deref() == Some(Path::new("-"));

@@ -61,7 +61,6 @@ struct Restored {
     running: Vec<String>,
 }
 
-/// Runs the command.
 pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     match &arguments.other {
         Some(Other::Resume(own)) => resume::run(system, own),

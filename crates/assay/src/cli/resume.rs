@@ -38,7 +38,6 @@ pub struct Arguments {
     pub(super) how: running::Printing,
 }
 
-/// Runs the command.
 pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     if arguments.after_boot {
         return boots::resume(system, arguments.result.as_deref(), true, arguments.how);

@@ -54,7 +54,6 @@ pub struct Arguments {
     vm: VmArguments,
 }
 
-/// Runs the command.
 pub fn run(system: &dyn System, mut arguments: Arguments) -> Outcome<()> {
     arguments.against.check(system, &mut arguments.of_study.gate)?;
     if arguments.vm.is_asked() {

@@ -49,7 +49,6 @@ pub struct Arguments {
     how: running::Printing,
 }
 
-/// Runs the command.
 pub fn run(system: &dyn System, arguments: Arguments) -> Outcome<()> {
     if !(2..=26).contains(&arguments.arms) {
         return Err(Failure::mistake(format!("--arms {}: say 2 to 26", arguments.arms)));

@@ -23,7 +23,6 @@ pub struct Arguments {
     listen: String,
 }
 
-/// Runs the command.
 pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     let options = Options { listen: arguments.listen.clone() };
     web::serve(system, &options, &tell)

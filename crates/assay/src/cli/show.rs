@@ -32,7 +32,6 @@ pub struct Arguments {
     json: bool,
 }
 
-/// Runs the command.
 pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     let directory = store::find(system, arguments.result.as_deref())?;
     let findings = store::findings_at(system, &directory)?;

@@ -19,7 +19,6 @@ pub struct Arguments {
     limit_bytes: u64,
 }
 
-/// Runs the command.
 pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     let Arguments { threads, limit_bytes } = *arguments;
     let held = stacks::hold(system, threads, limit_bytes);

@@ -21,7 +21,6 @@ pub struct Arguments {
     c_files: Option<u64>,
 }
 
-/// Runs the command.
 pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     let mark = (MARK.to_owned(), "Made by a study, which removes it.\n".to_owned());
     let tree = [mark].into_iter().chain(arguments.c_files.map(files).into_iter().flatten());

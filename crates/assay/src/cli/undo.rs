@@ -30,7 +30,6 @@ pub struct Arguments {
     json: bool,
 }
 
-/// Runs the command.
 pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     let standing = apply::standing(system)?;
     let wanted = find(&standing, arguments.result.as_deref())?;

@@ -62,7 +62,6 @@ pub struct Arguments {
     quiet: bool,
 }
 
-/// Runs the command.
 pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     let every = interval("--every", &arguments.every)?;
     let time = arguments.time.as_deref().map(|text| interval("--for", text)).transpose()?;

@@ -24,7 +24,6 @@ pub struct Arguments {
     id: String,
 }
 
-/// Runs the command.
 pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     let refused = |error: std::io::Error| Failure::refused(format!("watchdog: {error}"));
     // Whoever ends the whole group of the study means the study.

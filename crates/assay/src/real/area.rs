@@ -33,7 +33,6 @@ const DEAD_ATTEMPTS: usize = 60;
 const DEAD_PAUSE: Duration = Duration::from_millis(50);
 const LOCK_PAUSE: Duration = Duration::from_millis(2);
 
-/// Makes an area file.
 pub fn create(system: &dyn System, directory: &Path, caching: Caching) -> io::Result<AreaFile> {
     match open_unnamed(directory, caching) {
         Ok(file) => Ok(AreaFile { file, name: None, note: None, first_byte: 0 }),

@@ -41,7 +41,6 @@ const DRAINED: Duration = Duration::from_millis(5);
 /// Time between two looks at whether it is.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Loads a link.
 pub fn load(job: &LinkJob<'_>) -> io::Result<LinkRun> {
     match job.peer {
         PeerAt::Address(address) => {

@@ -22,7 +22,6 @@ const MARK: &CStr = c".assay";
 const MODE: Mode = Mode::from_raw_mode(0o700);
 const ATTEMPTS: usize = 16;
 
-/// Makes one in a directory.
 pub fn create(system: &dyn System, directory: &Path) -> io::Result<WorkDirectory> {
     for _ in 0..ATTEMPTS {
         let path = directory.join(format!("{PREFIX}{:016x}", files::random()));

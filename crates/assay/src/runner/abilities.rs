@@ -14,7 +14,6 @@ use assay_system::system::{Caching, System, devices, identity, journal, place};
 /// One ability of this machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Ability {
-    /// What it is.
     pub name: String,
     /// What it gives.
     pub purpose: Cow<'static, str>,
@@ -24,7 +23,6 @@ pub struct Ability {
     pub advice: &'static str,
 }
 
-/// All abilities.
 pub fn all(system: &dyn System) -> Vec<Ability> {
     let mut abilities = engines();
     abilities.extend([

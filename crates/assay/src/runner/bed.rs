@@ -90,7 +90,6 @@ impl<'a> TestBed<'a> {
         self.slots.iter().map(|slot| slot.site.clone()).collect()
     }
 
-    /// The surveys.
     pub fn surveys(&self) -> Vec<Survey> {
         self.slots.iter().map(|slot| slot.survey.clone()).collect()
     }

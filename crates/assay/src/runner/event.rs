@@ -33,7 +33,6 @@ impl Context<'_> {
 pub enum Event {
     /// The area of a target is being written.
     Filling {
-        /// The target.
         target: String,
         /// Bytes written.
         done_bytes: u64,
@@ -51,10 +50,7 @@ pub enum Event {
         text: String,
     },
     /// A target's pilot runs.
-    Pilot {
-        /// The target.
-        target: String,
-    },
+    Pilot { target: String },
     /// The plan is made.
     Planned {
         /// Trials, lead-in included.
@@ -80,16 +76,12 @@ pub enum Event {
     TrialStarted {
         /// Its position in the plan.
         index: usize,
-        /// Workload.
         workload: String,
-        /// Target.
         target: String,
-        /// Which turn it is.
         turn: Turn,
         /// Nanoseconds that it and all later ones are expected to take.
         remaining_ns: u64,
     },
-    /// A trial ended.
     TrialEnded {
         /// Its position in the plan.
         index: usize,

@@ -23,11 +23,8 @@ pub struct Finished {
     pub unkept: Option<Unkept>,
     /// The study with its targets.
     pub study: Study,
-    /// The plan.
     pub plan: Plan,
-    /// The environment.
     pub environment: Environment,
-    /// Finished trials.
     pub trials: Vec<Trial>,
     /// Whether it can be gone on with: a signal ended it, or a device that it stands on was gone.
     pub interrupted: bool,

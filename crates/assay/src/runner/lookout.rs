@@ -39,7 +39,6 @@ struct Reading {
     processors: Presence<Vec<(u32, Ticks)>>,
 }
 
-/// One device.
 #[derive(Clone, Copy)]
 struct Device {
     counters: Counters,

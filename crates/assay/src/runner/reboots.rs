@@ -45,7 +45,6 @@ const HOMES: [&str; 5] = ["ASSAY_HOME", "XDG_DATA_HOME", "HOME", "SUDO_UID", "SU
 /// What would be done.
 #[derive(Clone, Debug)]
 pub struct Proposal {
-    /// The study.
     pub study: Study,
     /// Id that its result will have.
     pub id: String,

@@ -18,7 +18,6 @@ use assay_system::system::{CachedPages, System};
 pub struct Setting<'a> {
     /// The machine.
     pub system: &'a dyn System,
-    /// The plan.
     pub plan: &'a Plan,
     /// What the trial's target stands on.
     pub site: &'a Site,

@@ -28,7 +28,6 @@ const MIB: u64 = 1 << 20;
 
 /// A target, opened and surveyed.
 pub struct Surveyed<'a> {
-    /// The open target.
     pub opened: OpenTarget<'a>,
     /// What was found.
     pub survey: Survey,

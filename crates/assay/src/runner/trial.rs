@@ -25,9 +25,7 @@ use assay_verdict::truth;
 
 /// A finished trial with what is stored of it beside its record.
 pub struct Done {
-    /// The trial.
     pub trial: Trial,
-    /// Its histograms.
     pub histograms: Histograms,
     /// Rows per second.
     pub series: Vec<SeriesRow>,

@@ -46,7 +46,6 @@ pub struct Refused {
 /// All rows in one line each, the published ones first.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Index {
-    /// The rows.
     pub rows: Vec<Flat>,
     /// What is no row, as far as it is named.
     pub refused: Vec<Refused>,

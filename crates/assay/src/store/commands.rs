@@ -17,9 +17,7 @@ const FILE: &str = "assay-explain.fio";
 /// One workload under one arm.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Command {
-    /// Workload.
     pub workload: String,
-    /// Arm.
     pub arm: Arm,
     /// The target as the user wrote it.
     pub target: String,

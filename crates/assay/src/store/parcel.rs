@@ -169,7 +169,6 @@ fn is_file(system: &dyn System, path: &Path) -> bool {
 /// A result that was added.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Added {
-    /// Its id here.
     pub id: String,
     /// It was there already.
     pub was_there: bool,

@@ -47,7 +47,6 @@ pub enum Phase {
 pub struct Progress {
     /// Id of the bundle.
     pub id: String,
-    /// Its title.
     pub title: String,
     /// Where it stands.
     pub phase: Phase,
@@ -76,7 +75,6 @@ pub struct Ran {
     pub order: u32,
     /// Replicate, or `warm-up`.
     pub replicate: String,
-    /// Workload.
     pub workload: String,
     /// Levels of its arm.
     pub arm: String,

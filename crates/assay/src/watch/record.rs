@@ -38,9 +38,7 @@ const NOTHING_RUN: &str = "nothing was run: what others did was watched";
 /// Where and under which title a bundle is to be written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wish {
-    /// Its directory.
     pub directory: PathBuf,
-    /// Its title.
     pub title: String,
 }
 
@@ -79,7 +77,6 @@ impl Rows {
         self.rows.clear();
     }
 
-    /// Those that are kept.
     pub fn kept(&self) -> &[SeriesRow] {
         &self.rows
     }

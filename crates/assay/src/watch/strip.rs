@@ -6,13 +6,11 @@ use crate::store::progress::Progress;
 /// What is told of a study that runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Strip {
-    /// Its title.
     pub title: String,
     /// Trials that have run.
     pub done: usize,
     /// Trials in all, as far as is known; none before it is planned.
     pub planned: usize,
-    /// What it does now.
     pub now: String,
     /// Seconds that it may still take.
     pub left_s: Option<u64>,

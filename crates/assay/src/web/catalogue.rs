@@ -12,7 +12,6 @@ use assay_system::system::System;
 /// A result, or why it cannot be shown.
 #[derive(Clone, Debug)]
 pub(super) struct Entry {
-    /// Its id.
     pub id: String,
     /// What is known of it.
     pub found: Result<Listed, String>,
@@ -60,7 +59,6 @@ pub(super) struct Page {
     pub all: usize,
     /// The page, from 1.
     pub number: usize,
-    /// Pages in all.
     pub pages: usize,
 }
 

@@ -44,7 +44,6 @@ pub(super) enum Ruling {
     Admit {
         /// The address without the token.
         to: String,
-        /// The cookie.
         cookie: String,
     },
     /// It is refused, with what to do instead.

@@ -173,7 +173,6 @@ struct Event<'a> {
     sentence: String,
     /// Rows from this one on; earlier ones stay as they are.
     from: usize,
-    /// The rows.
     rows: Vec<[&'a str; 6]>,
 }
 

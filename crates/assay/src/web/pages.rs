@@ -53,7 +53,6 @@ pub(super) fn refusal(status: StatusCode, text: &str) -> String {
     frame(title, &html! {}, &html! { h1 { (title) } p { (text) } })
 }
 
-/// The list of results.
 pub(super) fn list(page: &Page, search: &Search, results: &str) -> String {
     let body = html! {
         h1 { "Results" }

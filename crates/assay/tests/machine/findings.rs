@@ -15,7 +15,6 @@ pub const WORKLOADS: [&str; 7] = [
 ];
 /// Those that only read.
 pub const READS: [&str; 3] = ["sequential-read", "random-read-q1", "random-read-q32"];
-/// Those that write.
 pub const WRITES: [&str; 4] =
     ["sequential-write", "random-write-q1", "random-write-q32", "sync-write"];
 
@@ -120,7 +119,6 @@ pub fn was_replicated(cell: &Value, replicates: u64) {
     assert!(cell["n"].as_u64().unwrap() >= replicates, "less than {replicates}: {cell}");
 }
 
-/// All cells.
 pub fn cells(document: &Value) -> &[Value] {
     document["cells"].as_array().unwrap()
 }

@@ -93,7 +93,6 @@ impl Terminal {
         self.tmux(&["capture-pane", "-p"])
     }
 
-    /// Types a line.
     fn types(&self, line: &str) {
         self.tmux(&["send-keys", "-l", line]);
         self.tmux(&["send-keys", "Enter"]);

@@ -11,7 +11,6 @@ const SHORT: [&str; 4] = ["--replicates", "3", "--runs", "2"];
 /// What prints a rate.
 const RATE: &str = "([0-9.]+) ops/s:ops/s:higher";
 
-/// A metric of one command.
 fn cell<'a>(found: &'a Value, metric: &str, command: Option<&str>) -> &'a Value {
     let mut cells = found["cells"].as_array().unwrap().iter();
     let own = |cell: &&Value| {

@@ -67,7 +67,6 @@ impl Timing {
         }
     }
 
-    /// What it is.
     pub fn title(self) -> String {
         match self {
             Self::Rb1 => "CVT reduced blanking v1".to_owned(),

@@ -10,7 +10,6 @@ use crate::failure::{Failure, Outcome};
 pub struct Line {
     /// Its name, where it has one.
     pub name: Option<String>,
-    /// The mode.
     pub mode: Mode,
 }
 

@@ -19,7 +19,6 @@ const MOST_STEPS: u32 = 100_000;
 pub struct Row {
     /// Name of the timing.
     pub timing: &'static str,
-    /// What it is.
     pub title: String,
     /// Its mode, or why there is none.
     pub found: Presence<Found>,
@@ -30,7 +29,6 @@ pub struct Row {
 pub struct Found {
     /// Rate that was asked for; the clock's steps make the real one a little lower.
     pub nominal_hz: f64,
-    /// The mode.
     pub mode: Mode,
     /// Its frequencies.
     pub figures: Figures,
@@ -50,7 +48,6 @@ pub struct Highest {
     /// Pixels across and lines down.
     #[serde(rename = "size_pixels")]
     pub size: [u32; 2],
-    /// The limits.
     pub limits: Limits,
     /// Name of the best timing.
     pub best: &'static str,
@@ -68,9 +65,7 @@ pub struct At {
     pub size: [u32; 2],
     /// Rate that was asked for.
     pub refresh_hz: f64,
-    /// The limits.
     pub limits: Limits,
-    /// Every timing.
     pub timings: Vec<Row>,
 }
 
@@ -82,7 +77,6 @@ pub struct Check {
     /// Name of the line, where it has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The mode.
     pub mode: Mode,
     /// Its frequencies.
     pub figures: Figures,
@@ -103,7 +97,6 @@ pub struct Better {
     pub is_better: bool,
     /// The best timing's name.
     pub timing: &'static str,
-    /// What it is.
     pub title: String,
     /// Its mode.
     pub found: Found,

@@ -26,7 +26,6 @@ pub enum Source {
 }
 
 impl Source {
-    /// The word for it.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Published => "published",

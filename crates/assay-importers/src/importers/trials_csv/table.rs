@@ -36,7 +36,6 @@ impl Names {
         self.index.contains_key(name)
     }
 
-    /// All of them.
     pub(super) fn iter(&self) -> impl Iterator<Item = &str> + Clone {
         self.all.iter().map(String::as_str)
     }

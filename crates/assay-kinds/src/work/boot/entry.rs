@@ -28,7 +28,6 @@ pub struct Entry {
     pub machine: String,
     /// What kind of message it is, 32 hexadecimal digits; empty where it does not say.
     pub message_id: String,
-    /// The message.
     pub message: String,
     /// The unit of the system that it is about.
     pub unit: String,
@@ -40,9 +39,7 @@ pub struct Entry {
     pub job_result: String,
     /// Microseconds of the phases that systemd counted, where it is the message about them.
     pub kernel_us: Option<u64>,
-    /// Of the initrd.
     pub initrd_us: Option<u64>,
-    /// Of userspace.
     pub userspace_us: Option<u64>,
 }
 

@@ -46,7 +46,6 @@ pub enum By {
 }
 
 impl By {
-    /// All of them.
     pub const ALL: [Self; 3] = [Self::Kernel, Self::RootDevice, Self::Label];
 
     /// As study files and the command line write it; it is a factor of the same name.
@@ -58,7 +57,6 @@ impl By {
         }
     }
 
-    /// The one with a name.
     pub fn find(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|one| one.name() == name)
     }
@@ -67,7 +65,6 @@ impl By {
         Self::ALL.map(Self::name).to_vec()
     }
 
-    /// The group of a boot.
     pub fn group(self, boot: &Boot) -> String {
         let told = match self {
             Self::Kernel => boot.kernel.value().cloned(),

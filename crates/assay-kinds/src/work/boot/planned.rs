@@ -77,7 +77,6 @@ impl Runs for Planned {
 /// What is kept of a boot.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Detail {
-    /// The boot.
     pub boot: Boot,
 }
 

@@ -25,7 +25,6 @@ const MOST_DRAWN: usize = 40;
 /// The boots of one group.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Facts {
-    /// Workload.
     pub workload: String,
     /// The group.
     pub arm: Levels,
@@ -45,7 +44,6 @@ pub struct Facts {
 /// A unit that took long to start.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SlowUnit {
-    /// Its name.
     pub name: String,
     /// Boots that tell of it.
     pub n: usize,

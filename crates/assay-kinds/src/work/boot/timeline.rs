@@ -36,7 +36,6 @@ pub mod ids {
 /// One boot, as the journal tells it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Boot {
-    /// Its id.
     pub id: String,
     /// Id of the machine, where it is told.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -52,7 +51,6 @@ pub struct Boot {
     pub label: Option<String>,
     /// How it ended.
     pub end: End,
-    /// Its phases.
     pub phases: Phases,
     /// Microseconds until the named unit had started, where one was named.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -78,13 +76,11 @@ pub enum End {
 /// Microseconds of the phases of a boot.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Phases {
-    /// Firmware.
     pub firmware_us: Presence<u64>,
     /// Boot loader.
     pub loader_us: Presence<u64>,
     /// Kernel, until it ran its first program.
     pub kernel_us: Presence<u64>,
-    /// Initrd.
     pub initrd_us: Presence<u64>,
     /// Userspace, until the last job of the start-up was done.
     pub userspace_us: Presence<u64>,
@@ -113,7 +109,6 @@ impl Phases {
 /// How long one unit took to start.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unit {
-    /// Its name.
     pub name: String,
     /// Microseconds from the message that it is being started to the one that it was.
     pub took_us: u64,

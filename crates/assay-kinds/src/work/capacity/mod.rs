@@ -56,7 +56,6 @@ impl Probe {
         }
     }
 
-    /// The one with a name.
     pub fn find(name: &str) -> Option<Self> {
         [Self::Fast, Self::Full].into_iter().find(|own| own.name() == name)
     }

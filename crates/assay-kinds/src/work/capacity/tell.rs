@@ -17,9 +17,7 @@ use crate::work::{self, Measured};
 /// What looks at what a target holds say: the gravest of them, where there are several.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Facts {
-    /// Workload.
     pub workload: String,
-    /// Its arm.
     pub arm: Levels,
     /// What is said of the target.
     pub verdict: Verdict,

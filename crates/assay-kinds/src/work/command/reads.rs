@@ -123,7 +123,6 @@ impl FromStr for Reading {
 }
 
 impl Reading {
-    /// In words.
     pub(super) fn words(&self) -> String {
         let what = match (&self.format, &self.pattern, &self.json) {
             (Some(format), ..) => format.clone(),

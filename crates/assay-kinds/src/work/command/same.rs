@@ -13,7 +13,6 @@ pub enum Produced {
 }
 
 impl Produced {
-    /// In words.
     pub(super) fn words(&self) -> Option<String> {
         match self {
             Self::Printed(false) => None,

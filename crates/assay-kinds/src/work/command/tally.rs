@@ -55,7 +55,6 @@ fn added(sum: &mut Sum, amount: &Presence<u64>) {
 /// What is taken of a run beside what it took.
 #[derive(Debug, Default)]
 pub(super) struct Taken {
-    /// The numbers that it told.
     pub(super) numbers: Vec<Number>,
     /// What they were read from.
     pub(super) written: Vec<Written>,

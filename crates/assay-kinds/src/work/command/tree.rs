@@ -35,7 +35,6 @@ pub enum Tree {
         c_files: u64,
         /// Bytes of all of it.
         bytes: u64,
-        /// Lines of all of it.
         lines: u64,
     },
     /// A copy of a directory of the user's, which itself is only read.
@@ -46,7 +45,6 @@ pub enum Tree {
 }
 
 impl Tree {
-    /// A generated one.
     pub(super) fn generated(c_files: u64) -> Self {
         let files = files(c_files);
         let bytes = files.iter().map(|(_, text)| text.len() as u64).sum();
@@ -54,7 +52,6 @@ impl Tree {
         Self::Generated { c_files, bytes, lines }
     }
 
-    /// What it is, in words.
     pub(super) fn words(&self) -> String {
         match self {
             Self::Generated { c_files, bytes, lines } => format!(

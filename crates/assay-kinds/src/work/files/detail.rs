@@ -16,7 +16,6 @@ pub struct Detail {
     pub emptied_bytes: Option<[u64; 2]>,
 }
 
-/// One phase.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Phase {
     /// What was done.

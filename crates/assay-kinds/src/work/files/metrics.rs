@@ -92,7 +92,6 @@ const DELETE: Of = Of {
 /// By phase.
 const ALL: [Of; 5] = [CREATE, STAT, READ, RENAME, DELETE];
 
-/// All of them.
 pub(super) const METRICS: &[Metric] = &[
     FILES,
     CREATE.rate,

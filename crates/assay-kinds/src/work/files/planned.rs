@@ -24,7 +24,6 @@ const NOT_SAID: &[&str] = &[
 /// A tree of small files, as it will be gone through.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Planned {
-    /// Files in all.
     pub files: u32,
     /// Directories that hold them.
     pub directories: u32,
@@ -34,7 +33,6 @@ pub struct Planned {
     pub size_bytes: u32,
     /// Order in which they are gone to once they are there.
     pub pattern: Pattern,
-    /// Threads.
     pub threads: u32,
     /// When a change counts as done.
     pub fsync: FileSync,

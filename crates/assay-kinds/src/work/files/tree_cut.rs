@@ -8,7 +8,6 @@ use super::{Detail, FileAct, Phase, Planned};
 use crate::work::tell::{Doubt, OwnRule};
 use crate::work::{self, Judged, Measured};
 
-/// The rule.
 pub(super) const TREE_CUT: OwnRule = OwnRule {
     about: About {
         name: "tree-cut",

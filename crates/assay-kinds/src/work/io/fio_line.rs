@@ -35,7 +35,6 @@ pub(super) fn line(io: &Planned, how: &ByHand<'_>) -> CommandLine {
     line
 }
 
-/// One job of a line.
 fn job(io: &Planned, how: &ByHand<'_>) -> CommandLine {
     let (engine, area) = (engine(io), &how.area);
     let mut words = vec![

@@ -106,7 +106,6 @@ fn workers(outcome: &Outcome) -> Option<String> {
     })
 }
 
-/// The histograms of an outcome.
 fn histograms(outcome: &Outcome) -> Histograms {
     let of = |class: &ClassOutcome| (class_name(class.class).to_owned(), class.latency_ns.clone());
     outcome.classes.iter().map(of).collect()

@@ -37,7 +37,6 @@ pub struct PhaseDetail {
 }
 
 impl Detail {
-    /// A phase by its load.
     pub fn phase(&self, load: Load) -> Option<&PhaseDetail> {
         self.phases.iter().find(|phase| phase.run.job.load == load)
     }

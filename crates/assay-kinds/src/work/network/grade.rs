@@ -3,7 +3,6 @@
 
 use std::fmt;
 
-/// Whose scale it is.
 pub(super) const SCALE: &str =
     "scale of dslreports: A+ below 5 ms, A 30, B 60, C 200, D 400, else F";
 

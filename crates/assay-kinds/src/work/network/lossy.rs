@@ -11,7 +11,6 @@ use crate::work::{self, Judged, Measured};
 /// Share of the probes of a phase that may be lost.
 const MOST_LOST: f64 = 0.1;
 
-/// The rule.
 pub(super) const LOSSY: OwnRule = OwnRule {
     about: About {
         name: "lossy",

@@ -78,7 +78,6 @@ pub(super) const fn rates(load: Load) -> [Option<Metric>; 2] {
     }
 }
 
-/// All metrics of a phase.
 pub(super) fn of_phase(load: Load) -> impl Iterator<Item = Metric> {
     let own = of(load);
     let always = [own.half, own.tail, own.far, own.most, own.lost];

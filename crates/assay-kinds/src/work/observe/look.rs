@@ -10,7 +10,6 @@ use crate::work::measured::SeriesRow;
 /// Requests of one class that ended in a span of time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Served {
-    /// Requests.
     pub requests: u64,
     /// Bytes of them.
     pub bytes: u64,

@@ -15,7 +15,6 @@ use super::planned::Planned;
 /// What the process is told, in one word of its command line.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Job {
-    /// The pages.
     pub pages: Planned,
     /// Nanoseconds that are run but not counted.
     pub ramp_ns: u64,

@@ -23,7 +23,6 @@ pub const P99: Metric = metric(
     "time of an access to a page, 99 % below",
 );
 
-/// The longest.
 pub const LONGEST: Metric =
     metric("access_max_ns", Better::Lower, "longest access", "the longest access to a page");
 
@@ -114,7 +113,6 @@ pub const KILLED: Metric = metric(
 )
 .amount();
 
-/// All of them.
 pub(super) const METRICS: &[Metric] = &[
     RATE,
     P50,

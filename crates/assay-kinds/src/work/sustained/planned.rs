@@ -15,7 +15,6 @@ use crate::work::{self};
 /// Writing for long, as it will be done.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Planned {
-    /// Engine.
     pub engine: Engine,
     /// Bytes of the whole.
     pub bytes: u64,

@@ -15,9 +15,7 @@ use crate::work::{self, Measured};
 /// What writing for long says.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Facts {
-    /// Workload.
     pub workload: String,
-    /// Its arm.
     pub arm: Levels,
     /// The course of the rate: that of one trial, where there are several.
     pub course: Course,

@@ -13,7 +13,6 @@ pub type Allowed = (&'static str, Takes);
 pub enum Takes {
     /// Nothing.
     Nothing,
-    /// One value.
     Value,
     /// A power of two, in bytes: of others the programs take the one below, without a word.
     Power,

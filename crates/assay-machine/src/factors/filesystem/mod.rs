@@ -29,7 +29,6 @@ pub struct FileSystem {
     pub name: &'static str,
     /// One line about it.
     pub summary: &'static str,
-    /// The program that makes it.
     pub program: &'static str,
     /// The package that brings the program.
     pub package: &'static str,
@@ -85,7 +84,6 @@ const DEFAULTS: &str = "defaults";
 pub(super) struct Kind;
 /// Options of the program that makes it.
 pub(super) struct MkfsOptions;
-/// Options of its mount.
 pub(super) struct MountOptions;
 
 impl Factor for Kind {

@@ -32,7 +32,6 @@ static PROFILES: [Profile; 8] = [
     Profile { name: "raid6", least: 4, holds: |devices, bytes| (devices - 2) * bytes },
 ];
 
-/// The profile with a name.
 pub(super) fn find(name: &str) -> Option<&'static Profile> {
     PROFILES.iter().find(|profile| profile.name == name)
 }
@@ -74,7 +73,6 @@ impl Profile {
     }
 }
 
-/// Which profile.
 pub(in crate::factors) struct BtrfsProfile;
 
 impl Factor for BtrfsProfile {

@@ -29,7 +29,6 @@ const AMPLE: u64 = 64 << 20;
 /// How names of files are written, which those of other systems ask for: modules of the kernel.
 const NAMES: &[&str] = &["nls_cp437", "nls_iso8859_1", "nls_ascii", "nls_utf8"];
 
-/// All file systems.
 pub struct FileSystems;
 
 impl Layer for FileSystems {

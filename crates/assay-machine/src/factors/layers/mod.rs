@@ -94,9 +94,7 @@ impl Device {
 /// What a layer stands on, and what it gives to the next one.
 #[derive(Clone, Debug)]
 pub enum Base {
-    /// A device.
     Device(Device),
-    /// A directory.
     Directory(PathBuf),
 }
 
@@ -374,7 +372,6 @@ pub fn nouns() -> String {
     }
 }
 
-/// A noun of several.
 pub fn several(noun: &str) -> String {
     let vowels = ["ay", "ey", "oy"];
     match noun.strip_suffix('y').filter(|_| !vowels.iter().any(|end| noun.ends_with(end))) {

@@ -11,7 +11,6 @@ use crate::factors::guard::Builder;
 
 /// Stands for the loop device that is free.
 const LOOP: &str = "/dev/loopN";
-/// Stands for its file.
 const FILE: &str = "FILE";
 
 /// The loop device that the target asks for.

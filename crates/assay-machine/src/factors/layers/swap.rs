@@ -44,7 +44,6 @@ const MEMORY: [&str; 2] = ["tmpfs", "ramfs"];
 /// Stands for the directory where a file is made.
 const DIRECTORY: &str = "DIRECTORY";
 
-/// Swap.
 pub(super) struct Swap;
 
 struct Kind;

@@ -21,7 +21,6 @@ const ATTRIBUTES: [(u64, &str); 5] = [
 ];
 /// Attributes whose value falls from 100 with the wear.
 const WEAR: [u64; 3] = [231, 233, 177];
-/// What was written in all.
 const WRITTEN: u64 = 241;
 /// Counters of NVMe drives: what smartctl calls them, what they are called here.
 const NVME: [(&str, &str); 8] = [

@@ -24,7 +24,6 @@ const NO_WATTS: [&str; 9] =
 pub struct Sample {
     /// Nanoseconds since 1970.
     pub at_ns: u64,
-    /// Watts.
     pub watts: f64,
 }
 

@@ -10,7 +10,6 @@ fn writes(device: &str, requests: u64, each_ms: f64) -> Work {
     Work { device: device.to_owned(), writes, busy_ns: sum_ns, ..Work::default() }
 }
 
-/// The same with reads.
 fn reads(device: &str, requests: u64, each_ms: f64) -> Work {
     let work = writes(device, requests, each_ms);
     Work { reads: work.writes, writes: Served::default(), ..work }

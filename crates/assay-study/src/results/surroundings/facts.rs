@@ -37,9 +37,7 @@ impl SurroundingsFacts {
 /// right before each run until everything written was on the device.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct WorkloadSurroundings {
-    /// Workload.
     pub workload: String,
-    /// Arm.
     pub arm: Arm,
     /// Trials that tell.
     pub n: usize,
@@ -72,11 +70,8 @@ pub struct WorkloadSurroundings {
 /// One field of what a probe observed during the trials of one workload under one arm.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ObservedField {
-    /// Workload.
     pub workload: String,
-    /// Arm.
     pub arm: Arm,
-    /// Probe.
     pub probe: String,
     /// Its place in the observation, names joined by dots; none where there is no observation.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -18,7 +18,6 @@ const LONGEST_MESSAGE: usize = 300;
 pub struct Place {
     /// The key; for an entry of a list the entry itself.
     pub key: Range<usize>,
-    /// The value.
     pub value: Range<usize>,
 }
 
@@ -47,7 +46,6 @@ impl Places {
     }
 }
 
-/// One mistake.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Mistake {
     path: String,

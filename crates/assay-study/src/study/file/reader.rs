@@ -495,7 +495,6 @@ pub fn example(name: &str) -> &'static str {
     parameter.or_else(other).unwrap_or(super::super::fields::TARGET_EXAMPLE)
 }
 
-/// Names of all factors.
 pub fn factor_names() -> Vec<&'static str> {
     let parameters = work::parameters().into_iter().map(|parameter| parameter.about.name);
     let others = factors::all().map(|factor| factor.about().name);

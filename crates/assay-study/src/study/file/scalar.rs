@@ -24,7 +24,6 @@ pub struct Complaint {
 }
 
 impl Complaint {
-    /// With a hint.
     pub fn new(message: impl Into<String>, hint: impl Into<String>) -> Self {
         Self { message: message.into(), hint: Some(hint.into()) }
     }

@@ -28,7 +28,6 @@ pub(super) fn place_of(name: &str) -> PathBuf {
     PathBuf::from(format!("/sys/devices/virtual/block/{name}"))
 }
 
-/// The links to it.
 fn links_to(name: &str, number: DeviceNumber) -> [PathBuf; 3] {
     [
         format!("/sys/block/{name}"),

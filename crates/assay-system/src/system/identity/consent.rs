@@ -25,7 +25,6 @@ pub struct Loss {
     pub device: String,
     /// Bytes of that device or partition.
     pub size_bytes: u64,
-    /// What it is.
     pub signature: Signature,
 }
 

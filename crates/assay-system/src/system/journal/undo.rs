@@ -103,7 +103,6 @@ pub struct Member {
     pub start: u64,
 }
 
-/// One thing to undo.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Undo {
@@ -127,15 +126,9 @@ pub enum Undo {
         point: PathBuf,
     },
     /// Close a device that device-mapper shows under a name of the tool's own.
-    Mapping {
-        /// The name.
-        name: String,
-    },
+    Mapping { name: String },
     /// Take the key of an encrypted directory of the tool's own away from its file system.
-    DirectoryKey {
-        /// The directory.
-        directory: PathBuf,
-    },
+    DirectoryKey { directory: PathBuf },
     /// Remove a file of the tool's own.
     File {
         /// The file.
@@ -157,7 +150,6 @@ pub enum Undo {
     },
     /// Take away a compressed memory device.
     Zram {
-        /// Its number.
         number: u32,
         /// The kernel's running number of it (`diskseq`); none from before it was there, and then it
         /// is taken away only as long as it has no size.
@@ -170,9 +162,7 @@ pub enum Undo {
     },
     /// Take away a partition that only the kernel knows of.
     Partition {
-        /// Its disk.
         disk: Mark,
-        /// Its number.
         number: u32,
         /// First byte.
         start: u64,
@@ -192,20 +182,15 @@ pub enum Undo {
         device: String,
         /// The name that its members bear.
         name: String,
-        /// Its members.
         members: Vec<Member>,
     },
     /// Remove a network name space that the tool made, with all that is in it.
-    NetworkSpace {
-        /// Its name.
-        name: String,
-    },
+    NetworkSpace { name: String },
     /// Take the tool's own queueing discipline away from an interface.
     Discipline {
         /// The name space that the interface is in; none where it is this machine's own.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         namespace: Option<String>,
-        /// The interface.
         interface: String,
         /// What `tc` showed of it before.
         original: String,

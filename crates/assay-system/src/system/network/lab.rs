@@ -10,7 +10,6 @@ pub const CLIENT: &str = "assay-client";
 pub const ROUTER: &str = "assay-router";
 /// The one in which the peer is.
 pub const SERVER: &str = "assay-server";
-/// All of them.
 pub const SPACES: [&str; 3] = [CLIENT, ROUTER, SERVER];
 /// The client's interface, whose way out may be shaped.
 pub const INTERFACE: &str = "to-router";

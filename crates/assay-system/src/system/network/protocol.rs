@@ -108,7 +108,6 @@ pub enum Role {
     Control,
     /// A stream of a session.
     Stream {
-        /// The session.
         session: u64,
         /// Which way it goes.
         way: Way,
@@ -270,7 +269,6 @@ pub enum Side {
     Peer,
 }
 
-/// A datagram of a session.
 pub fn datagram(key: &Digest, side: Side, session: u64, number: u64) -> [u8; DATAGRAM] {
     let mut bytes = [0; DATAGRAM];
     bytes[..8].copy_from_slice(&session.to_be_bytes());

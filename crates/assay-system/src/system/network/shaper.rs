@@ -71,7 +71,6 @@ enum Cap {
     None,
     /// A share of the link's own rate.
     Share(f64),
-    /// A rate.
     Rate(BitRate),
 }
 
@@ -88,7 +87,6 @@ pub struct Shaper {
 pub struct Discipline {
     /// By what.
     pub means: Means,
-    /// The rate.
     pub rate: BitRate,
 }
 

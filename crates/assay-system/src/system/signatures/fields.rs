@@ -367,13 +367,11 @@ fn zfs_value(label: &Block<'_>, name: &[u8], kind: u32) -> io::Result<Vec<u8>> {
     Ok(at.and_then(|at| list.get(at + start.len()..)).unwrap_or_default().to_vec())
 }
 
-/// Number of the pool.
 pub fn zfs_pool_number(label: &Block<'_>) -> io::Result<Option<String>> {
     let value = zfs_value(label, b"pool_guid", 8)?;
     Ok(value.first_chunk().map(|bytes| u64::from_be_bytes(*bytes).to_string()))
 }
 
-/// Name of the pool.
 pub fn zfs_pool_name(label: &Block<'_>) -> io::Result<Option<String>> {
     let value = zfs_value(label, b"name", 9)?;
     let Some((length, rest)) = value.split_first_chunk() else { return Ok(None) };

@@ -17,7 +17,6 @@ fn asked(allowed: f64) -> Gate {
     Gate { allowed, sees: None, metric: None, until_decided: false, allow_missing: false }
 }
 
-/// The study with a gate.
 fn gated(mut study: Study, gate: Gate) -> Findings {
     study.measured.design.gate = Some(gate);
     study.findings()

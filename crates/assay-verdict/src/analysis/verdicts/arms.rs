@@ -33,7 +33,6 @@ pub(super) struct Question<'a> {
 pub(super) struct Runs<'a> {
     pub arm: &'a Arm,
     pub trust: Option<Trust>,
-    /// All its trials.
     pub trials: &'a [CellTrial],
     /// First runs by replicate.
     pub first: Replicates,
@@ -151,7 +150,6 @@ impl<'a> Question<'a> {
         }
     }
 
-    /// The runs of an arm.
     pub fn find(&self, arm: &Arm) -> Option<&Runs<'a>> {
         self.places.get(arm).map(|place| &self.arms[*place])
     }

@@ -13,7 +13,6 @@ use super::comparisons::Ruler;
 use super::pairs::pairs;
 use super::words;
 
-/// The rule.
 pub(super) static ABOUT: About = About {
     name: "unequal-load",
     summary: "the load of two levels differed, and may be all that a verdict would say",

@@ -203,7 +203,6 @@ fn rounded(value: f64) -> f64 {
     if unit < 1.0 { digits / (1.0 / unit).round() } else { digits * unit }
 }
 
-/// The word for a verdict.
 pub(super) fn verdict_word(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Better => "better",

@@ -27,7 +27,6 @@ pub(super) struct Arguments {
     output: PathBuf,
 }
 
-/// Runs the command.
 pub(super) fn run(system: &dyn System, folder: &Path, arguments: &Arguments) -> Outcome<()> {
     let mut whole: Vec<(Flat, Row)> = Vec::new();
     let output = &arguments.output;

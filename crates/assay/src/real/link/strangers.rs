@@ -13,7 +13,6 @@ const MOST: usize = 64;
 /// Those who were told to go and have not gone yet; more are waited for, and nothing grows.
 const MOST_LEAVING: usize = 16;
 
-/// All of them.
 #[derive(Default)]
 pub struct Strangers {
     table: Mutex<Table>,

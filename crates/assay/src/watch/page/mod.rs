@@ -66,7 +66,6 @@ pub struct Page<'a> {
 }
 
 impl Page<'_> {
-    /// Draws it.
     pub fn draw(&self, frame: &mut Frame<'_>) {
         let area = frame.area();
         let lines = self.lines(area.width, area.height);

@@ -14,7 +14,6 @@ pub enum Tracing {
     On {
         /// Who counts.
         tracer: Box<dyn BlockTracer>,
-        /// By which means.
         means: Means,
         /// Why it is not the better means.
         instead: Option<String>,
@@ -46,7 +45,6 @@ impl Tracing {
         Self::Off(reasons.join("; "))
     }
 
-    /// By which means.
     pub fn means(&self) -> Option<Means> {
         match self {
             Self::On { means, .. } => Some(*means),

@@ -16,7 +16,6 @@ use assay_system::system::{DeviceNumber, MOST_TRACED, System, resolve, sysfs};
 pub struct Disk {
     /// Kernel name.
     pub name: String,
-    /// Its number.
     pub number: DeviceNumber,
     /// What it is and what it stands on: `loop, 512 MiB, on vda`.
     pub words: String,

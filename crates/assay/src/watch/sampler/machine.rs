@@ -160,7 +160,6 @@ pub struct Memory {
     pub dirty_bytes: u64,
     /// On its way to the devices.
     pub writeback_bytes: u64,
-    /// Swap.
     pub swap_bytes: u64,
     /// Swap in use.
     pub swap_used_bytes: u64,

@@ -63,7 +63,6 @@ pub struct Span {
     pub unseen_beginnings: u64,
     /// What is not in the latencies here, a sentence each.
     pub notes: Vec<String>,
-    /// Each processor.
     pub processors: Presence<Vec<Load>>,
     /// Times that a processor was slowed down by heat.
     pub throttle_events: Presence<u64>,

@@ -36,7 +36,6 @@ pub struct User {
 /// Programs that moved something, the busiest first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Users {
-    /// The busiest.
     pub busiest: Vec<User>,
     /// Programs whose traffic this user may not see.
     pub hidden: usize,

@@ -30,7 +30,6 @@ const NAME: &str = "NAME";
 /// Stands for the label of the volume.
 const LABEL: &str = "LABEL";
 
-/// All encrypted devices.
 pub(in crate::factors) struct EncryptedDevices;
 
 /// A volume as an arm wants it.

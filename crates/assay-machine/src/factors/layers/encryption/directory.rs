@@ -24,7 +24,6 @@ const PLAIN: &str = "assay-plain-name";
 /// Stands for the directory where files are seen in plain.
 const SHOWN: &str = "DIRECTORY";
 
-/// All encrypted directories.
 pub(in crate::factors) struct EncryptedDirectories;
 
 /// The file system encrypts.
