@@ -55,7 +55,9 @@ pub fn run(options: &Options) -> Done<bool> {
                 times[0].push(import);
                 times[1].push(plain);
             }
-            times.iter_mut().for_each(|own| own.sort());
+            for own in &mut times {
+                own.sort();
+            }
             let shown = |time: Duration| format!("{:.2} s", time.as_secs_f64());
             // Writing to a String cannot fail.
             let _ = writeln!(

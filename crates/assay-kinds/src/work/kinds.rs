@@ -11,6 +11,7 @@ macro_rules! kinds {
         /// Work as a study asks for it.
         #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
         #[serde(rename_all = "kebab-case")]
+        #[allow(clippy::large_enum_variant, reason = "a study has few of them")]
         pub enum Work {
             $(#[doc = concat!("Of the kind `", stringify!($module), "`.")]
             $variant($module::Asked),)+

@@ -89,6 +89,9 @@ impl Worked {
     }
 }
 
+/// An amount of a side, where it is known.
+type Amount = fn(&Worked) -> Option<f64>;
+
 /// What speaks against sides that are compared with each other, or is worth knowing of them. That the runs of
 /// one side differ among themselves is told of that side alone.
 pub fn between(sides: &[&Worked]) -> Vec<Remark> {
@@ -117,7 +120,7 @@ pub fn between(sides: &[&Worked]) -> Vec<Remark> {
         });
         found.push(Remark::note(format!("what was compared ended differently: {}", several(each))));
     }
-    let amounts: [(&str, fn(&Worked) -> Option<f64>); 2] =
+    let amounts: [(&str, Amount); 2] =
         [("read", |side| side.read_bytes), ("wrote", |side| side.written_bytes)];
     for (what, bytes) in amounts {
         let told: Vec<(f64, &str)> =

@@ -130,12 +130,11 @@ impl Tally {
     /// What that run told and produced.
     pub(super) fn take(&mut self, taken: Taken) {
         for Number { name, better, value } in taken.numbers {
-            match self.own.iter_mut().find(|own| own.metric.name == name) {
-                Some(own) => (own.sum, own.runs) = (own.sum + value, own.runs + 1),
-                None => {
-                    let metric = OwnMetric { name, better };
-                    self.own.push(Own { metric, sum: value, runs: 1 });
-                }
+            if let Some(own) = self.own.iter_mut().find(|own| own.metric.name == name) {
+                (own.sum, own.runs) = (own.sum + value, own.runs + 1);
+            } else {
+                let metric = OwnMetric { name, better };
+                self.own.push(Own { metric, sum: value, runs: 1 });
             }
         }
         self.detail.written = taken.written;

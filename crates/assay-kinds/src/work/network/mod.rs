@@ -54,7 +54,7 @@ impl Asked {
     }
 
     /// Takes it to the laboratory.
-    fn to_lab(&mut self) {
+    fn be_in_lab(&mut self) {
         self.peer = Some(LAB.to_owned());
         self.interface = Some(lab::INTERFACE.to_owned());
     }
@@ -157,7 +157,7 @@ impl kind::Asks for Asked {
     }
 
     fn move_to_lab(&mut self) -> bool {
-        self.to_lab();
+        self.be_in_lab();
         true
     }
 

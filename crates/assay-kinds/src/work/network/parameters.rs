@@ -158,7 +158,7 @@ const fn unshaped() -> Shaper {
 
 fn set_peer(own: &mut Asked, text: &str) -> Result<(), String> {
     if text == super::LAB {
-        own.to_lab();
+        own.be_in_lab();
         return Ok(());
     }
     let port = text.rsplit_once(':').and_then(|(host, port)| {

@@ -165,7 +165,7 @@ fn a_metric_that_is_named_is_judged_and_no_other() {
 /// Two arms in random order, of which the second is so much slower where it ran first and second.
 fn in_two_orders(slower: [f64; 2]) -> Study {
     let luck = [1.0, 1.01, 1.0, 0.99, 1.01, 0.99];
-    let is_first = |at: usize| at % 2 == 0;
+    let is_first = |at: usize| at.is_multiple_of(2);
     let old = luck.map(|luck| 100.0 * luck);
     let new: Vec<f64> = (luck.iter().rev().enumerate())
         .map(|(at, luck)| 100.0 * luck / slower[usize::from(!is_first(at))])
