@@ -96,7 +96,7 @@ pub fn read(text: &str, question: &Question) -> Done<Measurements> {
         return Err(format!("the order was planned as {wanted:?} and read as {read:?}"));
     }
     measured.design.stopping = question.stopping.clone();
-    measured.design.gate = question.gate.clone();
+    measured.design.gate.clone_from(&question.gate);
     if let Some(control) = question.control {
         declare_control(&mut measured, question, control);
     }
