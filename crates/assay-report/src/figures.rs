@@ -31,7 +31,7 @@ use super::document::{answer, large};
 use super::evidence::Evidence;
 use super::figure::{Axis, Figure, Series};
 use assay_base::catalogue::About;
-use assay_kinds::work::{self, KINDS};
+use assay_kinds::work;
 
 /// What draws figures of one kind.
 pub trait Draws: Sync {
@@ -64,8 +64,7 @@ impl Draws for Drawing {
 /// their own seconds before those that show what lies behind numbers.
 pub static FIGURES: LazyLock<Vec<&'static dyn Draws>> = LazyLock::new(|| {
     let of_facts = work::figures().map(|figure| figure as &dyn Draws);
-    let of_seconds = KINDS.iter().filter_map(|kind| kind.shown?.figure);
-    let of_seconds = of_seconds.map(|figure| figure as &dyn Draws);
+    let of_seconds = work::own_figures().map(|figure| figure as &dyn Draws);
     let of_numbers = OF_NUMBERS.iter().copied().chain(of_seconds);
     let of_studies = OF_STUDIES.iter().copied().chain(of_facts);
     of_studies.chain(of_numbers).chain(OF_RECORDS.iter().copied()).collect()

@@ -86,6 +86,11 @@ pub fn figures() -> impl Iterator<Item = &'static tell::FactsFigure> {
     FIGURES.iter().copied().flatten()
 }
 
+/// The figures of seconds that kinds of work have of their own.
+pub fn own_figures() -> impl Iterator<Item = &'static tell::OwnFigure> {
+    KINDS.iter().filter_map(|kind| kind.shown?.figure)
+}
+
 /// Parameters of all kinds of work that a study may vary, each name once.
 pub fn parameters() -> Vec<Parameter> {
     let mut found: Vec<Parameter> = Vec::new();

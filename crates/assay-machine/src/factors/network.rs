@@ -1,6 +1,7 @@
 //! What is changed of the network, under the guard: the laboratory's name spaces, and how the way out of an
 //! interface is shaped.
 
+use std::io;
 use std::path::Path;
 
 use assay_base::failure::{Failure, Outcome};
@@ -59,30 +60,47 @@ pub struct LeftOver {
     _hold: Option<Hold>,
 }
 
-/// What a run left whose journal is gone with its home: told by the names, which are the tool's own, and by
-/// the lock of those who make them, which nobody has. Nothing where one goes on, and to others than root.
+/// What a run left whose journal is gone with its home: told by the names, which are the tool's own, by what
+/// is in them, and by the lock of those who make them, which nobody has. Nothing where one goes on, and to
+/// others than root.
 pub fn left_over(system: &dyn System) -> LeftOver {
-    let there = |space: &&str| {
-        let file = Path::new(lab::PLACE).join(space);
-        sysfs::there(system.status(&file)).is_ok_and(|found| found.is_some())
-    };
-    let mut spaces: Vec<&str> = lab::SPACES.into_iter().filter(there).collect();
-    let may = !spaces.is_empty() && system.user().id == 0;
+    let may = !spaces(system).is_empty() && system.user().id == 0;
     let hold = may.then(|| system.hold(lab::LOCK).ok()).flatten();
-    if hold.is_none() {
-        spaces.clear();
-    }
+    // Looked for again: a run may have removed its own before it let go of the lock.
+    let left = if hold.is_some() { spaces(system) } else { Vec::new() };
     let (mut undos, mut busy) = (Vec::new(), Vec::new());
-    for space in spaces {
-        let processes = system.output_of("ip", &["netns", "pids", space]).unwrap_or_default();
-        match processes.split_whitespace().next() {
-            None => undos.push(Undo::NetworkSpace { name: space.to_owned() }),
-            Some(process) => busy.push(format!(
-                "the network name space {space}: process {process} runs in it, and no journal tells of it"
+    for space in left {
+        match in_use(system, space) {
+            Ok(None) => undos.push(Undo::NetworkSpace { name: space.to_owned() }),
+            Ok(Some(by)) => busy.push(format!(
+                "the network name space {space}: {by}, and no journal tells of it"
+            )),
+            Err(error) => busy.push(format!(
+                "the network name space {space}: ip (package iproute2) does not tell what uses it: {error}"
             )),
         }
     }
     LeftOver { undos, busy, _hold: hold }
+}
+
+/// Name spaces that are there under the laboratory's names.
+fn spaces(system: &dyn System) -> Vec<&'static str> {
+    let there = |space: &&str| {
+        let file = Path::new(lab::PLACE).join(space);
+        sysfs::there(system.status(&file)).is_ok_and(|found| found.is_some())
+    };
+    lab::SPACES.into_iter().filter(there).collect()
+}
+
+/// What speaks against removing a name space; none where nothing does.
+fn in_use(system: &dyn System, space: &str) -> io::Result<Option<String>> {
+    let processes = system.output_of("ip", &["netns", "pids", space])?;
+    if let Some(process) = processes.split_whitespace().next() {
+        return Ok(Some(format!("process {process} runs in it")));
+    }
+    // Somebody else's may have such a name.
+    let shown = system.output_of("ip", &lab::shows_up(space))?;
+    Ok(lab::strange(&shown).map(|name| format!("no laboratory has its interface {name}")))
 }
 
 /// Brings the way out of an interface to what a trial wants; what is there of an earlier trial goes first.
@@ -285,7 +303,7 @@ mod tests {
             undos.iter().map(ToString::to_string).collect::<Vec<_>>()
         };
         let fake = Fake::new();
-        fake.set_user(0);
+        fake.set_user(0).install("ip");
         assert_eq!(names(&fake), [""; 0]);
         fake.put(Path::new(lab::PLACE).join("mine"), "");
         assert_eq!(names(&fake), [""; 0], "a stranger's");
@@ -304,6 +322,26 @@ mod tests {
         // One that goes on puts them back itself.
         fake.set_holder(lab::LOCK, 4711, 0);
         assert_eq!(names(&fake), [""; 0]);
+    }
+
+    #[test]
+    fn a_name_space_of_such_a_name_stays_where_it_is_a_strangers_or_nothing_tells() {
+        let fake = Fake::new();
+        fake.set_user(0).put(Path::new(lab::PLACE).join(lab::CLIENT), "");
+        let busy = |fake: &Fake| {
+            let found = left_over(fake);
+            assert!(found.undos.is_empty(), "{:?}", found.undos);
+            found.busy
+        };
+        let told = busy(&fake);
+        assert!(told[0].contains("iproute2"), "{told:?}");
+        fake.install("ip");
+        let line = format!("ip {}", lab::shows_up(lab::CLIENT).join(" "));
+        fake.put_output(&line, "lo UNKNOWN\nto-router@if2 UP\nwg0 UP\n");
+        let told = busy(&fake);
+        assert!(told[0].contains("no laboratory has its interface wg0"), "{told:?}");
+        fake.put_output(&line, "lo UNKNOWN\nto-router@if2 UP\nto-client@if2 UP\n");
+        assert_eq!(left_over(&fake).undos.len(), 1, "its own interfaces are none of a stranger");
     }
 
     #[test]

@@ -166,7 +166,7 @@ fn name(of: &Subject) -> String {
 
 /// The trust in the number that a workload is known by.
 fn trust(findings: &Findings, of: &Subject) -> Cell {
-    let is_judged = |cell: &&Measured| is_of(cell, of) && cell.trust.is_some();
+    let is_judged = |cell: &&Measured| is_of(cell, of) && !cell.control && cell.trust.is_some();
     let own = || findings.cells.iter().filter(is_judged);
     let known = own().find(|cell| cell.primary).or_else(|| own().next());
     known.map_or_else(|| Cell::trust(None), Cell::trust_of)
@@ -251,6 +251,16 @@ mod tests {
                 let wanted = iter::once(name.clone()).chain(cells).chain([trust.to_owned()]);
                 assert_eq!(*texts, wanted.collect::<Vec<_>>(), "{kind}");
             }
+        }
+    }
+
+    #[test]
+    fn trust_in_a_row_is_not_that_of_a_second_copy_of_it() {
+        for (kind, mut found, exhibit) in tabled() {
+            let of = &exhibit.table.rows[0].of;
+            assert_eq!(trust(&found, of).text, "suspect", "{kind}");
+            found.cells.last_mut().unwrap().control = true;
+            assert_eq!(trust(&found, of).text, NONE, "{kind}");
         }
     }
 

@@ -9,7 +9,7 @@ use crate::evidence::{Evidence, RanTrial};
 use crate::figure::{Axis, Figure, Marks, Point, Scale, Series, Span, SpanKind, Unit, id_of};
 use assay_base::catalogue::About;
 use assay_base::exhibit::{DrawnAmount, TimelineFigure};
-use assay_kinds::work::KINDS;
+use assay_kinds::work;
 use assay_kinds::work::tell::OwnFigure;
 use assay_study::findings::Findings;
 use assay_study::results::series::SeriesRow;
@@ -45,8 +45,7 @@ fn is_of(figure: &OwnFigure, findings: &Findings, workload: &str) -> bool {
 
 /// Whether the seconds of a workload are of phases, and not of operations.
 pub(super) fn has_phases(findings: &Findings, workload: &str) -> bool {
-    let mut figures = KINDS.iter().filter_map(|kind| kind.shown?.figure);
-    figures.any(|figure| is_of(figure, findings, workload))
+    work::own_figures().any(|figure| is_of(figure, findings, workload))
 }
 
 /// The first whole trial of each arm that is drawn.

@@ -1,7 +1,7 @@
 //! What a page shows first, as a study file may say it: the name of a figure. The figures themselves
 //! belong to the report and to kinds of work; tests of the report hold its registry against this list.
 
-use assay_kinds::work::{self, KINDS};
+use assay_kinds::work;
 
 /// Figures that may lead, in the order of reading. Those of places have pages of their own.
 const FIRST: [&str; 5] = ["sweep", "effects", "surface", "card", "energy"];
@@ -20,7 +20,6 @@ pub fn names() -> Vec<&'static str> {
 
 fn all() -> impl Iterator<Item = &'static str> {
     let of_facts = work::figures().map(|figure| figure.about.name);
-    let of_seconds = KINDS.iter().filter_map(|kind| kind.shown?.figure);
-    let of_seconds = of_seconds.map(|figure| figure.about.name);
+    let of_seconds = work::own_figures().map(|figure| figure.about.name);
     FIRST.into_iter().chain(of_facts).chain(THEN).chain(of_seconds).chain(LAST)
 }

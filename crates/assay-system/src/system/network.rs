@@ -249,6 +249,10 @@ mod tests {
         );
         assert_eq!(lab::make("x").to_string(), "ip netns add x");
         assert_eq!(lab::remove("x").to_string(), "ip netns del x");
+        assert_eq!(lab::shows_up("x").join(" "), "-n x -brief link show up");
+        let own = "lo UNKNOWN 00:00\nto-client@if2 UP 02:fc\nto-server@if2 UP 02:fc\n";
+        assert_eq!([lab::strange(own), lab::strange("")], [None; 2]);
+        assert_eq!(lab::strange(&format!("{own}eth0@if9 UP 02:fc\n")), Some("eth0"));
         // Each buffer is as deep as it is said to be.
         assert_eq!(lab::UP.bytes_in(600_000_000), lab::UP_BYTES);
         assert_eq!(lab::DOWN.bytes_in(20_000_000), lab::DOWN_BYTES);

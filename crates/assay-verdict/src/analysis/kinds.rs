@@ -98,21 +98,19 @@ pub(super) fn settle(found: &mut Findings) {
 
 /// The number of a row.
 fn number(cells: &[Cell], subject: &Subject, metric: &str) -> Option<f64> {
-    let own = cells.iter().find(|cell| {
-        cell.metric == metric
-            && cell.workload == subject.workload
-            && cell.arm == subject.arm
-            && !cell.control
-    });
-    own.and_then(Cell::value)
+    cells.iter().find(|cell| cell.metric == metric && is_of(cell, subject)).and_then(Cell::value)
 }
 
 /// What speaks most against the number that a row is known by.
 fn worst<'a>(cells: &'a [Cell], subject: &Subject) -> Option<&'a Because> {
-    let own =
-        |cell: &&Cell| cell.primary && cell.workload == subject.workload && cell.arm == subject.arm;
-    let because = cells.iter().filter(own).flat_map(|cell| &cell.because);
+    let own = cells.iter().filter(|cell| cell.primary && is_of(cell, subject));
+    let because = own.flat_map(|cell| &cell.because);
     because.filter(|one| one.trust != Trust::Trusted).max_by_key(|one| one.trust)
+}
+
+/// Whether a number is of a row itself, and not of the second copy of it that a control is.
+fn is_of(cell: &Cell, subject: &Subject) -> bool {
+    cell.workload == subject.workload && cell.arm == subject.arm && !cell.control
 }
 
 fn doubt_words(because: &Because) -> String {
@@ -189,6 +187,20 @@ mod tests {
             told(Trust::Invalid),
             "What it writes for long is not told. Its numbers are invalid: the device delivered none of it."
         );
+    }
+
+    #[test]
+    fn a_second_copy_of_the_baseline_speaks_against_itself_alone() {
+        let bench = Bench::new(&["."]).row(0, "sustained-write", 4096, &[100; 3]);
+        let mut cells = bench.findings().cells;
+        for cell in &mut cells {
+            let (rule, text) = ("cached".to_owned(), "memory answered".to_owned());
+            cell.because = vec![Because { rule, trust: Trust::Suspect, text }];
+        }
+        let own = Subject { workload: "sustained-write".to_owned(), arm: Levels::new() };
+        assert!(worst(&cells, &own).is_some());
+        cells.iter_mut().for_each(|cell| cell.control = true);
+        assert!(worst(&cells, &own).is_none());
     }
 
     #[test]

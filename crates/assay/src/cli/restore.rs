@@ -9,8 +9,9 @@ use clap::{Args, Subcommand};
 use super::{output, resume, undo};
 use assay_base::failure::{Failure, Outcome};
 use assay_machine::factors::{guard, network};
-use assay_system::system::journal::{Busy, Journal, Journals, Undo};
-use assay_system::system::{System, identity, journal};
+use assay_system::system::journal::{Busy, Journal, Journals, Undo, Unfinished};
+use assay_system::system::network::lab;
+use assay_system::system::{Hold, HoldError, System, identity, journal};
 
 /// Times that a journal which a process has is looked at: what was killed holds it for a moment.
 const ATTEMPTS: u32 = 25;
@@ -75,6 +76,13 @@ fn put_back(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     let mut told =
         Restored { running: found.busy.iter().map(whose).collect(), ..Restored::default() };
     for unfinished in &found.unfinished {
+        let _lab = match laboratory(system, unfinished) {
+            Ok(lab) => lab,
+            Err(running) => {
+                told.running.push(running);
+                continue;
+            }
+        };
         if arguments.dry_run {
             told.done.extend(unfinished.undos().iter().rev().map(ToString::to_string));
             told.failed.extend(unfinished.faults.iter().cloned());
@@ -97,6 +105,30 @@ fn put_back(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     }
     told.tell(arguments);
     told.ending()
+}
+
+/// The lock of the laboratory, where a journal tells of its name spaces. They have the same names in every
+/// run, so those that are there may be of one that goes on, under another home: then who has them.
+fn laboratory(system: &dyn System, journal: &Unfinished) -> Result<Option<Hold>, String> {
+    let is_of_it = |undo: &Undo| matches!(undo, Undo::NetworkSpace { .. });
+    if !journal.undos().iter().any(is_of_it) {
+        return Ok(None);
+    }
+    // What was killed just now may have it for a moment.
+    for _ in 1..ATTEMPTS {
+        match system.hold(lab::LOCK) {
+            Err(HoldError::Held { .. }) => system.sleep(PAUSE),
+            free => return Ok(free.ok()),
+        }
+    }
+    match system.hold(lab::LOCK) {
+        Err(HoldError::Held { process, .. }) => {
+            let process = process.map_or_else(String::new, |id| format!(" (process {id})"));
+            let id = &journal.id;
+            Err(format!("another assay{process} has name spaces of the names that {id} had"))
+        }
+        free => Ok(free.ok()),
+    }
 }
 
 /// Removes the name spaces that no journal here tells of, as the home of their run is gone: by a journal of
@@ -260,6 +292,9 @@ mod tests {
         // Without `ip` they stay, and the next one goes on by the journal.
         let fake = Fake::new();
         fake.set_user(0).put(spaces.join("assay-client"), "");
+        for line in ["ip netns pids assay-client", "ip -n assay-client -brief link show up"] {
+            fake.put_output(line, "");
+        }
         assert_eq!(kind(&fake, false).unwrap().0, Kind::NotRestored);
         fake.install("ip");
         assert_eq!(kind(&fake, false), None);
@@ -269,6 +304,31 @@ mod tests {
         fake.set_holder("link-lab", 4711, 0);
         assert_eq!(kind(&fake, false), None);
         assert_eq!(fake.list(spaces).unwrap().len(), 3);
+    }
+
+    #[test]
+    fn name_spaces_that_a_run_under_another_home_has_by_now_are_left_until_it_ends() {
+        let space = Path::new("/run/netns/assay-client");
+        let left = || {
+            let fake = machine();
+            fake.set_user(0).install("ip").put(space, "");
+            let mut journal = Journal::begin(&fake, Path::new(DIRECTORY), "lab").unwrap();
+            let undo = Undo::NetworkSpace { name: "assay-client".to_owned() };
+            journal.record(&fake, undo).unwrap();
+            fake
+        };
+        let fake = left();
+        fake.set_holder("link-lab", 4711, 0);
+        for dry_run in [true, false] {
+            let (kind, told) = kind(&fake, dry_run).unwrap();
+            assert_eq!(kind, Kind::Refused, "{told}");
+            assert!(told.contains("(process 4711)") && told.contains("that lab had"), "{told}");
+            assert_eq!(is_left(&fake), dry_run, "all else is put back");
+        }
+        assert!(fake.files().contains_key(space));
+        let fake = left();
+        assert_eq!(kind(&fake, false), None);
+        assert!(!fake.files().contains_key(space));
     }
 
     #[test]

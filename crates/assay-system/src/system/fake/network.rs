@@ -61,15 +61,27 @@ impl Fake {
         self
     }
 
-    /// What `tc` shows of an interface; none where the line asks for something else.
+    /// What `tc` shows of an interface and `ip` of a name space, in which nothing runs; none where the line
+    /// asks for something else.
     pub(super) fn shown(&self, program: &str, arguments: &[&str]) -> Option<String> {
         let (space, words) = split(arguments);
-        let ("tc", ["qdisc", "show", "dev", interface]) = (program, words) else { return None };
-        if !self.lock().programs.contains("tc") {
+        let state = self.lock();
+        if !state.programs.contains(program) {
             return None;
         }
-        let key = (space.to_owned(), (*interface).to_owned());
-        Some(self.lock().network.shown.get(&key).cloned().unwrap_or_default())
+        let shown = &state.network.shown;
+        match (program, words) {
+            ("tc", ["qdisc", "show", "dev", interface]) => {
+                let key = (space.to_owned(), (*interface).to_owned());
+                Some(shown.get(&key).cloned().unwrap_or_default())
+            }
+            ("ip", ["netns", "pids", _]) => Some(String::new()),
+            ("ip", ["-brief", "link", "show", "up"]) => {
+                let own = shown.keys().filter(|(known, _)| known == space);
+                Some(own.map(|(_, name)| format!("{name}@if2 UP\n")).collect())
+            }
+            _ => None,
+        }
     }
 
     /// Runs `tc`.

@@ -13,6 +13,9 @@ pub const SERVER: &str = "assay-server";
 pub const SPACES: [&str; 3] = [CLIENT, ROUTER, SERVER];
 /// The client's interface, whose way out may be shaped.
 pub const INTERFACE: &str = "to-router";
+/// The router's, one to each side.
+const TO_CLIENT: &str = "to-client";
+const TO_SERVER: &str = "to-server";
 /// Where the peer listens.
 pub const ADDRESS: &str = "10.83.2.2:7710";
 /// Lock of those who make it: its names are fixed.
@@ -58,20 +61,31 @@ pub fn remove(name: &str) -> Act {
     ip(&format!("netns del {name}"))
 }
 
+/// What `ip` is asked for the interfaces of a name space that are up.
+pub const fn shows_up(name: &str) -> [&str; 6] {
+    ["-n", name, "-brief", "link", "show", "up"]
+}
+
+/// The first of them, by what it says, that no name space of the laboratory has.
+pub fn strange(shown: &str) -> Option<&str> {
+    let mut names = shown.lines().filter_map(|line| line.split([' ', '@']).next());
+    names.find(|name| !["", "lo", INTERFACE, TO_CLIENT, TO_SERVER].contains(name))
+}
+
 /// What is done inside of the name spaces once they are there: it goes with them.
 pub fn furnish() -> Vec<Act> {
     let mut acts = vec![
         ip(&format!(
-            "-n {CLIENT} link add {INTERFACE} type veth peer name to-client netns {ROUTER}"
+            "-n {CLIENT} link add {INTERFACE} type veth peer name {TO_CLIENT} netns {ROUTER}"
         )),
         ip(&format!(
-            "-n {SERVER} link add {INTERFACE} type veth peer name to-server netns {ROUTER}"
+            "-n {SERVER} link add {INTERFACE} type veth peer name {TO_SERVER} netns {ROUTER}"
         )),
     ];
     let ends = [
         (CLIENT, INTERFACE, "10.83.1.2/24"),
-        (ROUTER, "to-client", "10.83.1.1/24"),
-        (ROUTER, "to-server", "10.83.2.1/24"),
+        (ROUTER, TO_CLIENT, "10.83.1.1/24"),
+        (ROUTER, TO_SERVER, "10.83.2.1/24"),
         (SERVER, INTERFACE, "10.83.2.2/24"),
     ];
     for (space, device, address) in ends {
@@ -83,7 +97,7 @@ pub fn furnish() -> Vec<Act> {
     acts.push(ip(&format!("-n {CLIENT} route add default via 10.83.1.1")));
     acts.push(ip(&format!("-n {SERVER} route add default via 10.83.2.1")));
     acts.push(ip(&format!("netns exec {ROUTER} sysctl -q -w net.ipv4.ip_forward=1")));
-    for (device, rate, bytes) in [("to-server", UP, UP_BYTES), ("to-client", DOWN, DOWN_BYTES)] {
+    for (device, rate, bytes) in [(TO_SERVER, UP, UP_BYTES), (TO_CLIENT, DOWN, DOWN_BYTES)] {
         let rate = rate.0;
         acts.push(run(
             "tc",
