@@ -14,9 +14,9 @@ use assay_study::results::record::{Status, TrialRecord};
 use super::rows::Row;
 use crate::truth::Remark;
 
-/// What the trials of a row say.
+/// What the trials of a row say; a second copy of the baseline would say it twice under one name.
 pub(super) fn of_row(row: &Row<'_>) -> Option<Facts> {
-    let tells = row.workload.work.tells()?;
+    let tells = row.workload.work.tells().filter(|_| !row.workload.control)?;
     let records = || row.counting().map(|trial| trial.record);
     let near_limits: Vec<Option<Presence<NearLimit>>> =
         records().map(|record| near_limit(&record.evidence.temperature)).collect();
@@ -140,7 +140,9 @@ mod tests {
     use assay_kinds::work::sustained::{self, Course, Level};
     use assay_machine::probes::not_recorded;
     use assay_machine::probes::temperature::Sensor;
+    use assay_study::results::record::Trial;
 
+    use super::super::rows::row;
     use super::super::tests::Bench;
     use super::*;
 
@@ -187,6 +189,20 @@ mod tests {
             told(Trust::Invalid),
             "What it writes for long is not told. Its numbers are invalid: the device delivered none of it."
         );
+    }
+
+    #[test]
+    fn a_second_copy_of_the_baseline_tells_nothing() {
+        let mut bench = Bench::new(&["."]).row(0, "own", 4096, &[100; 3]);
+        bench.plan.workloads[0].work = boot::Planned { until: None }.into();
+        let tells = |bench: &Bench| {
+            let trials: Vec<&Trial> = bench.trials.iter().collect();
+            of_row(&row(&bench.plan.workloads[0], &bench.plan, &bench.environment, &trials))
+                .is_some()
+        };
+        assert!(tells(&bench));
+        bench.plan.workloads[0].control = true;
+        assert!(!tells(&bench));
     }
 
     #[test]
