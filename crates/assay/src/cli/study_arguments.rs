@@ -648,6 +648,12 @@ mod tests {
             assert!(message.starts_with(&told) && message.contains("it has "), "{message}");
         }
         assert!(of(&two, "iops").unwrap_err().message.contains("peak_memory_bytes, "));
+        // What programs tell of themselves is a metric, too; a format may tell anything by that name.
+        let own = [&two[..], &["--reads", "tps = ([0-9.]+):tps:higher"]].concat();
+        assert!(of(&own, "told_tps").is_ok() && of(&own, "peak_memory_bytes").is_ok());
+        assert!(of(&own, "told_ops").is_err() && of(&two, "told_tps").is_err());
+        let format = [&two[..], &["--reads", "fio-json"]].concat();
+        assert!(of(&format, "told_iops").is_ok() && of(&format, "iops").is_err());
     }
 
     #[test]

@@ -125,6 +125,17 @@ fn numbers_that_do_not_count_make_no_statement() {
 }
 
 #[test]
+fn values_of_zero_take_a_pass_away_and_no_loss_that_is_sure() {
+    let stalled = [520.0, 540.0, 0.0, 531.0, 515.0];
+    let by = |share: f64| {
+        let values = stalled.map(|value| share * value);
+        gated(Study::of(&[("old", &HIGH), ("new", &values)]), asked(0.05))
+    };
+    assert_eq!(silence(&by(1.0)), ZEROS);
+    assert_eq!(row(&by(0.5)).ended, Ended::Fail);
+}
+
+#[test]
 fn what_leaves_no_verdict_leaves_no_gate() {
     let mut study = lost();
     study.measured.design.order = Order::Sequential;
