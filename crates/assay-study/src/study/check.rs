@@ -113,6 +113,11 @@ impl Checker<'_> {
             let hint = "write order = \"chained\" or \"random\", or leave the gate out".to_owned();
             self.value("order", message, Some(hint));
         }
+        if study.stop.rule == StopRule::Gate && gate.sees.is_some() {
+            let message = "a study that ends by its gate passes only what is surely within it";
+            let hint = "leave out what a row would have to find, or the rule".to_owned();
+            self.value("gate/sees", message, Some(hint));
+        }
         let known = metrics_of(study);
         let is_told = |name: &str| {
             metrics::is_told(name) && study.workload.iter().any(|own| own.work.may_tell(name))

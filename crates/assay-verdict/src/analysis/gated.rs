@@ -214,7 +214,9 @@ impl Judge<'_> {
 
     /// A planned row that was not compared.
     fn missing(&self, (workload, arm): &Planned) -> Gated {
-        let why = self.absence(workload, arm);
+        let named = self.asked.metric.as_ref().or(self.design.primary.as_ref());
+        let without = || named.map(|metric| format!("it has no {}", noun(metric)));
+        let why = self.absence(workload, arm).or_else(without);
         let why = why.unwrap_or_else(|| "it was not measured".to_owned());
         Gated::silent(self.name(workload, arm), why)
     }

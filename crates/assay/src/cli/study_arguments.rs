@@ -626,6 +626,10 @@ mod tests {
             (&["depth", "--until", "now"], "--until now: say --until decided"),
             (&["--command", "true", "--gate", "5%"], "a gate compares the settings of a study"),
             (&["depth", "--gate", "5%", "--gate-sees", "x"], "--gate-sees: "),
+            (
+                &["depth", "--gate", "5%", "--gate-sees", "9%", "--until", "gate"],
+                "--gate-sees 9%: a study that ends by its gate",
+            ),
         ] {
             let message = study(words).unwrap_err().message;
             assert!(message.starts_with(told), "{words:?}: {message}");

@@ -170,7 +170,7 @@ fn a_metric_that_is_named_is_judged_and_no_other() {
     assert!(found.answers[0].ask.contains(" by its "), "{}", found.answers[0].ask);
     let absent = Some("energy_j".to_owned());
     let none = gated(lost(), Gate { metric: absent, ..asked(0.02) });
-    assert_eq!(silence(&none), "it was not measured");
+    assert_eq!(silence(&none), format!("it has no {}", noun("energy_j")));
 }
 
 /// Two arms in random order, of which the second is so much slower where it ran first and second.
