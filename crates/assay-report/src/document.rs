@@ -183,6 +183,12 @@ impl Stands {
         Some(Self { trust: cell.trust?, lent: cell.is_lent() })
     }
 
+    /// The worse of two that a number is made of.
+    fn with(self, other: Self) -> Self {
+        let trust = self.trust.max(other.trust);
+        Self { trust, lent: trust == Trust::Trusted && (self.lent || other.lent) }
+    }
+
     pub fn words(self) -> &'static str {
         if self.lent { "trusted as given" } else { trust_word(self.trust) }
     }
@@ -226,9 +232,17 @@ impl Cell {
         Self { text: trust.map_or(NONE, trust_word).to_owned(), tone }
     }
 
-    /// The trust of a number, in a word: what a lent drive gives is never trusted as its own.
+    /// The trust of a number, in a word.
     fn trust_of(cell: &Measured) -> Self {
-        if cell.is_lent() { Self::plain("as given") } else { Self::trust(cell.trust) }
+        Self::stands(Stands::of(cell))
+    }
+
+    /// The same of one that is known: what a lent drive gives is never trusted as its own.
+    fn stands(stands: Option<Stands>) -> Self {
+        match stands {
+            Some(Stands { lent: true, .. }) => Self::plain("as given"),
+            own => Self::trust(own.map(|own| own.trust)),
+        }
     }
 }
 

@@ -274,10 +274,49 @@ fn a_surface_is_a_table_with_its_trust_on_every_page() {
             assert!(text.contains(line), "{line}:\n{text}");
         }
     }
+    lent_as_given(surface.clone());
     surface.arm.clear();
     let mut found = fixtures().remove(0).1;
     found.surfaces = vec![surface];
     assert!(rendered(&found, 80, false).contains("\nsurface: rate over the area\n"));
+}
+
+/// Lends the drive of a cell.
+fn lend(cell: &mut assay_study::findings::Cell) {
+    use assay_study::findings::{Because, LENT};
+    let text = "what the host caches cannot be seen from here".to_owned();
+    cell.trust = Some(Trust::Trusted);
+    cell.because = vec![Because { rule: LENT.to_owned(), trust: Trust::Trusted, text }];
+}
+
+/// A surface of a drive that is lent is trusted as its row is, and one of another drive as ever.
+fn lent_as_given(mut surface: Surface) {
+    let mut found = fixture("card");
+    let is_rate = |cell: &assay_study::findings::Cell| {
+        cell.metric == "bandwidth_bytes_per_s" && !cell.control
+    };
+    let own = found.cells.iter_mut().find(|cell| is_rate(cell)).unwrap();
+    (surface.workload, surface.arm) = (own.workload.clone(), own.arm.clone());
+    surface.trust = Some(Trust::Trusted);
+    own.because.clear();
+    let bare = own.clone();
+    lend(own);
+    found.surfaces = vec![surface];
+    assert_eq!(last_word(&found, "rate over the area"), "as given");
+    *found.cells.iter_mut().find(|cell| is_rate(cell)).unwrap() = bare;
+    assert_eq!(last_word(&found, "rate over the area"), "trusted");
+}
+
+/// What stands in the last cell of the first row of the section whose caption ends so.
+fn last_word(found: &Findings, caption: &str) -> String {
+    let sections = document::make(found).sections;
+    let is_it =
+        |own: &&document::Section| own.caption.as_ref().is_some_and(|own| own.ends_with(caption));
+    let table = sections.iter().find(is_it).unwrap().blocks.iter().find_map(|block| match block {
+        document::Block::Table(table) => Some(table),
+        _ => None,
+    });
+    table.unwrap().rows[0].cells.last().unwrap().text.clone()
 }
 
 /// Author's digits and unit, own numbers in that unit, and no verdict.
@@ -315,6 +354,12 @@ fn published_numbers_stand_beside_own_ones_on_every_page() {
         );
         assert!(!is_large || words.contains(&mine), "{name}: no {mine} in {text}");
         assert!(words.contains("there is no verdict"), "{name}: {text}");
+        // What a drive gives that is lent is trusted as given here, too.
+        let told = |found: &Findings| last_word(found, "beside what was published");
+        assert_ne!(told(&found), "as given", "{name}");
+        let bandwidth = found.cells.iter_mut().filter(|own| own.metric == cell.metric);
+        bandwidth.for_each(lend);
+        assert_eq!(told(&found), "as given", "{name}");
         found.published[0].workload = "another".to_owned();
         let text = rendered(&found, 80, false);
         assert!(text.contains("nothing was measured to stand beside these"), "{name}: {text}");

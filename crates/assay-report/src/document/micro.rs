@@ -27,7 +27,7 @@ pub(super) fn section(findings: &Findings) -> Option<Section> {
             ];
             Row {
                 name: cell.workload.clone(),
-                cells: words.map(Cell::from).into_iter().chain([Cell::trust(cell.trust)]).collect(),
+                cells: words.map(Cell::from).into_iter().chain([Cell::trust_of(cell)]).collect(),
                 notes: Vec::new(),
             }
         })

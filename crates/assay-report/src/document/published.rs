@@ -1,12 +1,12 @@
 //! Published numbers beside one's own, in their author's digits: another machine's, so that nothing is
 //! concluded from how they lie.
 
-use super::{Block, Cell, NONE, Role, Row, Section, Table};
+use super::{Block, Cell, NONE, Role, Row, Section, Stands, Table};
 use crate::table::Column;
 use assay_base::quantity::units::show;
 use assay_kinds::work::metrics::noun;
 use assay_study::findings::published::{Published, Unit};
-use assay_study::findings::{Cell as Measured, Comparison, Findings, Kind, Trust};
+use assay_study::findings::{Cell as Measured, Comparison, Findings, Kind};
 use assay_study::results::plan::Arm;
 
 /// Arms up to which those stand here, too, that nothing published is about.
@@ -36,7 +36,7 @@ pub(crate) struct Line<'a> {
 pub(crate) struct Own {
     pub value: f64,
     pub interval: Option<[f64; 2]>,
-    pub trust: Option<Trust>,
+    pub stands: Option<Stands>,
 }
 
 /// The groups in the order of the study.
@@ -123,7 +123,7 @@ fn name(findings: &Findings, arm: &Arm) -> String {
 
 fn of_cell(cell: &Measured) -> Option<Own> {
     let value = cell.value().filter(|value| value.is_finite())?;
-    Some(Own { value, interval: cell.ci95, trust: cell.trust })
+    Some(Own { value, interval: cell.ci95, stands: Stands::of(cell) })
 }
 
 /// Published ratios, and the own ones over the first level of the factor.
@@ -147,17 +147,17 @@ fn of_ratios<'a>(findings: &'a Findings, one: &'a Published, factor: &str) -> Ve
     };
     let level = |arm: &Arm| arm.get(factor).cloned().unwrap_or_default();
     let own = findings.comparisons.iter().filter(is_own).filter_map(|found| {
-        let trust = |arm: &Arm| {
-            super::find(findings, &found.workload, arm, false, &found.metric)
-                .and_then(|cell| cell.trust)
+        let stands = |arm: &Arm| {
+            super::find(findings, &found.workload, arm, false, &found.metric).and_then(Stands::of)
         };
+        let sides = [stands(&found.arm), stands(&found.baseline)];
         Some(Line {
             own_name: format!("{} over {}", level(&found.arm), level(&found.baseline)),
             published: None,
             own: Some(Own {
                 value: found.ratio?,
                 interval: found.ci95_family.or(found.ci95),
-                trust: trust(&found.arm).max(trust(&found.baseline)),
+                stands: sides.into_iter().flatten().reduce(Stands::with),
             }),
         })
     });
@@ -257,7 +257,7 @@ fn row(group: &Group<'_>, line: &Line<'_>) -> Row {
         Cell::plain(here),
         plain(line.own.map(|own| group.bare(own.value))),
         plain(ends.map(|[low, high]| format!("{} to {}", group.bare(low), group.bare(high)))),
-        line.own.map_or_else(|| Cell::plain(""), |own| Cell::trust(own.trust)),
+        line.own.map_or_else(|| Cell::plain(""), |own| Cell::stands(own.stands)),
     ];
     let notes = line.published.map(|one| one.flags.clone()).unwrap_or_default();
     let name = [of, here].join(" ");

@@ -2,9 +2,10 @@
 
 use super::numbers::under_heading;
 use super::study_tables::arm_name;
-use super::{Block, Cell, NONE, Role, Row, Section, Table};
+use super::{Block, Cell, Measured, NONE, Role, Row, Section, Stands, Table, find};
 use crate::table::{self, Column, columns};
-use assay_study::findings::{Accesses, Band, Findings, Surface};
+use assay_study::findings::{Accesses, Band, Findings, Surface, Trust};
+use assay_study::results::plan::Arm;
 
 const RATE: &str = "bandwidth_bytes_per_s";
 const LATENCY: &str = "latency_mean_ns";
@@ -30,7 +31,7 @@ pub(super) fn sections(findings: &Findings) -> impl Iterator<Item = Section> + '
         let note = surface.note.iter().map(|note| format!("Not whole: {note}."));
         let read = (index == 0).then(|| read.to_owned());
         let words = read.into_iter().chain(whole).chain(note).collect();
-        let blocks = vec![Block::Table(table(surface)), Block::Text(words)];
+        let blocks = vec![Block::Table(table(findings, surface)), Block::Text(words)];
         Section::titled(format!("{name}: rate over the area"), blocks).with_role(OF_FIGURE)
     })
 }
@@ -48,7 +49,8 @@ pub(super) fn accesses(findings: &Findings) -> Option<Section> {
         let mut cells = vec![Cell::plain(one.workload.clone())];
         cells.extend(arms.then(|| Cell::plain(arm_name(&one.arm))));
         cells.extend([one.whole.lowest, one.whole.mean, one.whole.highest].map(time));
-        cells.extend([Cell::plain(one.n.to_string()), Cell::trust(one.trust)]);
+        let stands = stands(findings, (&one.workload, &one.arm, LATENCY), one.trust);
+        cells.extend([Cell::plain(one.n.to_string()), Cell::stands(stands)]);
         Row { name: format!("{} {}", one.workload, arm_name(&one.arm)), cells, notes: Vec::new() }
     };
     let rows: Vec<Row> = all.iter().map(row).collect();
@@ -60,18 +62,29 @@ pub(super) fn accesses(findings: &Findings) -> Option<Section> {
     })
 }
 
-fn table(surface: &Surface) -> Table {
-    let mut columns = columns(&["of the area", ">rate", ">lowest", ">highest", ">n"]);
-    columns.push(Column::left("trust").judged());
-    Table { columns, rows: surface.bands.iter().map(|band| row(surface, band)).collect() }
+/// How numbers of a row stand: as it was judged, and what a drive gives that is lent as its row says it.
+fn stands(
+    findings: &Findings,
+    (workload, arm, metric): (&str, &Arm, &str),
+    trust: Option<Trust>,
+) -> Option<Stands> {
+    let is_lent = || find(findings, workload, arm, false, metric).is_some_and(Measured::is_lent);
+    trust.map(|trust| Stands { trust, lent: trust == Trust::Trusted && is_lent() })
 }
 
-fn row(surface: &Surface, band: &Band) -> Row {
+fn table(findings: &Findings, surface: &Surface) -> Table {
+    let stands = stands(findings, (&surface.workload, &surface.arm, RATE), surface.trust);
+    let mut columns = columns(&["of the area", ">rate", ">lowest", ">highest", ">n"]);
+    columns.push(Column::left("trust").judged());
+    Table { columns, rows: surface.bands.iter().map(|band| row(surface, stands, band)).collect() }
+}
+
+fn row(surface: &Surface, stands: Option<Stands>, band: &Band) -> Row {
     let name = format!("{}-{} %", band.from_percent, band.to_percent);
     let rate = |value: Option<f64>| {
         Cell::plain(value.map_or_else(|| NONE.to_owned(), |value| under_heading(RATE, value)))
     };
-    let trust = Cell::trust(surface.trust.filter(|_| band.n > 0));
+    let trust = Cell::stands(stands.filter(|_| band.n > 0));
     let cells = vec![
         Cell::plain(name.clone()),
         rate(band.bandwidth_bytes_per_s),

@@ -38,7 +38,7 @@ fn figure(group: &Group<'_>) -> Option<Figure> {
             let name = format!("here: {}", short(&line.own_name));
             let told = point(rows.add(&name), &unit, &name, mine.value, mine.interval);
             let label = Some(group.told(mine.value));
-            own.push(Point { label, ..trusted(told, mine.trust) });
+            own.push(Point { label, ..trusted(told, mine.stands.map(|own| own.trust)) });
         }
         let Some(one) = line.published else { continue };
         let Some(value) = one.value.filter(|value| value.is_finite()) else { continue };

@@ -105,8 +105,24 @@ impl Checker<'_> {
             }
             return;
         };
+        if !study.order.tells_arms_from_time() && !self.mistakes.is_wrong("order") {
+            let message = format!(
+                "a gate makes no statement in {} order: settings cannot be told from time",
+                study.order.name()
+            );
+            let hint = "write order = \"chained\" or \"random\", or leave the gate out".to_owned();
+            self.value("order", message, Some(hint));
+        }
+        if study.stop.rule == StopRule::Gate && gate.sees.is_some() {
+            let message = "a study that ends by its gate passes only what is surely within it";
+            let hint = "leave out what a row would have to find, or the rule".to_owned();
+            self.value("gate/sees", message, Some(hint));
+        }
         let known = metrics_of(study);
-        let unknown = |name: &&String| !known.contains(&name.as_str());
+        let is_told = |name: &str| {
+            metrics::is_told(name) && study.workload.iter().any(|own| own.work.may_tell(name))
+        };
+        let unknown = |name: &&String| !known.contains(&name.as_str()) && !is_told(name.as_str());
         if let Some(name) = gate.metric.as_ref().filter(unknown) {
             let message = format!("nothing in this study has the metric \"{name}\"");
             self.value("gate/metric", message, Some(format!("it has {}", known.join(", "))));

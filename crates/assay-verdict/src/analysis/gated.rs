@@ -100,6 +100,11 @@ impl Judge<'_> {
             Some(reason) => Gated::silent(name, reason),
             None => self.judged(name, one),
         };
+        // What was left out of the ratio may be the worst of all: a pass needs all of it, a loss does not.
+        let row = match row.ended {
+            Ended::Pass if has_zeros(one) => Gated::silent(row.name, ZEROS.to_owned()),
+            _ => row,
+        };
         Gated { suspect: self.suspect(one), comparison: Some(one.id.clone()), ..row }
     }
 
@@ -139,12 +144,9 @@ impl Judge<'_> {
         if one.difference.is_some() {
             return Some("a metric that may be zero has no ratio to be judged by".to_owned());
         }
-        let zeros = |note: &Note| matches!(note, Note::NoRatio { .. });
         match one.n {
             n if n >= FEWEST_FOR_INTERVAL => None,
-            _ if one.note_facts.iter().any(zeros) => {
-                Some("values of zero have no ratio to be judged by".to_owned())
-            }
+            _ if has_zeros(one) => Some(ZEROS.to_owned()),
             n => self.absence(&one.workload, &one.arm).or_else(|| {
                 Some(format!(
                     "it has {n} undisturbed pairs with the baseline, and it takes {FEWEST_FOR_INTERVAL}"
@@ -212,7 +214,9 @@ impl Judge<'_> {
 
     /// A planned row that was not compared.
     fn missing(&self, (workload, arm): &Planned) -> Gated {
-        let why = self.absence(workload, arm);
+        let named = self.asked.metric.as_ref().or(self.design.primary.as_ref());
+        let without = || named.map(|metric| format!("it has no {}", noun(metric)));
+        let why = self.absence(workload, arm).or_else(without);
         let why = why.unwrap_or_else(|| "it was not measured".to_owned());
         Gated::silent(self.name(workload, arm), why)
     }
@@ -235,6 +239,14 @@ impl Judge<'_> {
         let of_baseline = || why(&baseline).map(|why| format!("the baseline has no number: {why}"));
         why(arm).map(|why| format!("it has no number: {why}")).or_else(of_baseline)
     }
+}
+
+/// Why values of zero make no statement.
+const ZEROS: &str = "values of zero have no ratio to be judged by";
+
+/// Whether trials are left out of a comparison because their values allow no ratio.
+fn has_zeros(one: &Comparison) -> bool {
+    one.note_facts.iter().any(|note| matches!(note, Note::NoRatio { .. }))
 }
 
 /// Why two arms make no statement of which one changes what runs after it: by the one order the gate failed,

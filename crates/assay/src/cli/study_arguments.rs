@@ -626,6 +626,10 @@ mod tests {
             (&["depth", "--until", "now"], "--until now: say --until decided"),
             (&["--command", "true", "--gate", "5%"], "a gate compares the settings of a study"),
             (&["depth", "--gate", "5%", "--gate-sees", "x"], "--gate-sees: "),
+            (
+                &["depth", "--gate", "5%", "--gate-sees", "9%", "--until", "gate"],
+                "--gate-sees 9%: a study that ends by its gate",
+            ),
         ] {
             let message = study(words).unwrap_err().message;
             assert!(message.starts_with(told), "{words:?}: {message}");
@@ -648,6 +652,12 @@ mod tests {
             assert!(message.starts_with(&told) && message.contains("it has "), "{message}");
         }
         assert!(of(&two, "iops").unwrap_err().message.contains("peak_memory_bytes, "));
+        // What programs tell of themselves is a metric, too; a format may tell anything by that name.
+        let own = [&two[..], &["--reads", "tps = ([0-9.]+):tps:higher"]].concat();
+        assert!(of(&own, "told_tps").is_ok() && of(&own, "peak_memory_bytes").is_ok());
+        assert!(of(&own, "told_ops").is_err() && of(&two, "told_tps").is_err());
+        let format = [&two[..], &["--reads", "fio-json"]].concat();
+        assert!(of(&format, "told_iops").is_ok() && of(&format, "iops").is_err());
     }
 
     #[test]

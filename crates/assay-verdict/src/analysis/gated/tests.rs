@@ -125,6 +125,17 @@ fn numbers_that_do_not_count_make_no_statement() {
 }
 
 #[test]
+fn values_of_zero_take_a_pass_away_and_no_loss_that_is_sure() {
+    let stalled = [520.0, 540.0, 0.0, 531.0, 515.0];
+    let by = |share: f64| {
+        let values = stalled.map(|value| share * value);
+        gated(Study::of(&[("old", &HIGH), ("new", &values)]), asked(0.05))
+    };
+    assert_eq!(silence(&by(1.0)), ZEROS);
+    assert_eq!(row(&by(0.5)).ended, Ended::Fail);
+}
+
+#[test]
 fn what_leaves_no_verdict_leaves_no_gate() {
     let mut study = lost();
     study.measured.design.order = Order::Sequential;
@@ -159,7 +170,7 @@ fn a_metric_that_is_named_is_judged_and_no_other() {
     assert!(found.answers[0].ask.contains(" by its "), "{}", found.answers[0].ask);
     let absent = Some("energy_j".to_owned());
     let none = gated(lost(), Gate { metric: absent, ..asked(0.02) });
-    assert_eq!(silence(&none), "it was not measured");
+    assert_eq!(silence(&none), format!("it has no {}", noun("energy_j")));
 }
 
 /// Two arms in random order, of which the second is so much slower where it ran first and second.

@@ -11,7 +11,7 @@ use assay_study::results::design::Design;
 use super::arms::Question;
 use super::comparisons::Ruler;
 use super::pairs::pairs;
-use super::words;
+use super::{is_gated, words};
 
 pub(super) static ABOUT: About = About {
     name: "unequal-load",
@@ -38,18 +38,19 @@ enum Way {
     Higher,
 }
 
-/// Takes back the verdicts that the load itself may explain.
+/// Takes back the verdicts that the load itself may explain; a gate is told of it, too.
 pub(super) fn judge(
     design: &Design,
     questions: &[Question<'_>],
     live: &[String],
     found: &mut [Comparison],
 ) {
+    let asked = |one: &Comparison| one.primary || is_gated(design, &one.metric, one.primary);
     let of_others =
-        |one: &Comparison| one.primary && one.class_of.as_ref().is_some_and(|of| live.contains(of));
+        |one: &Comparison| asked(one) && one.class_of.as_ref().is_some_and(|of| live.contains(of));
     for one in found.iter_mut().filter(|one| of_others(one)) {
         let Some(unequal) = unequal(design, questions, one) else { continue };
-        one.verdict = Some(Verdict::Inconclusive);
+        one.verdict = one.verdict.map(|_| Verdict::Inconclusive);
         (one.within_margin, one.replicates_needed) = (false, None);
         one.keep_notes(|note| !note.is_of_the_verdict());
         one.text = words::unequal_load(one, design, &unequal);
@@ -60,8 +61,12 @@ pub(super) fn judge(
 
 /// The rate that differs so that it may explain a verdict, the clearest of them.
 fn unequal(design: &Design, questions: &[Question<'_>], one: &Comparison) -> Option<Note> {
-    let verdict = one.verdict.filter(|verdict| *verdict != Verdict::Inconclusive)?;
-    let (class, _) = metric::class(&one.metric)?;
+    let (class, of) = metric::class(&one.metric)?;
+    // A gate speaks also where no verdict does, and another load may hide what it asks for; of a rate it
+    // asks for the load itself.
+    let gated = is_gated(design, &one.metric, one.primary) && !RATES.contains(&of);
+    let verdict = one.verdict.filter(|verdict| *verdict != Verdict::Inconclusive);
+    let verdict = verdict.or(gated.then_some(Verdict::Equivalent))?;
     let own = questions.iter().find(|own| own.primary && own.workload == one.workload)?;
     let compared = own.arms.iter().filter(|arm| own.baseline_of(design, arm.arm).is_some()).count();
     let family = compared * own.sharing;
@@ -174,8 +179,9 @@ mod tests {
     use assay_kinds::work::observe::metrics::ARRIVALS;
     use assay_study::findings::Findings;
     use assay_study::findings::answers::Claim;
+    use assay_study::findings::gate::{GateAnswer, GateEnd};
     use assay_study::findings::measurements::Series;
-    use assay_study::results::design::AskKind;
+    use assay_study::results::design::{AskKind, Gate};
 
     use super::super::answers_tests::two;
     use super::super::tests::Study;
@@ -298,6 +304,33 @@ mod tests {
         let found = asked(0.6);
         assert_eq!(found.verdict, Claim::NotShown);
         assert!(found.because[0].contains("the load was not the same"), "{found:?}");
+    }
+
+    #[test]
+    fn a_gate_says_nothing_of_what_the_load_may_hide_also_where_no_verdict_does() {
+        let gated = |margin: Option<f64>, rate: f64| -> GateAnswer {
+            let mut study = study(1.0, rate);
+            let (sees, metric) = (None, None);
+            study.measured.design.margin = margin;
+            study.measured.design.gate = Some(Gate {
+                allowed: 0.1,
+                sees,
+                metric,
+                until_decided: false,
+                allow_missing: false,
+            });
+            study.findings().gate.unwrap()
+        };
+        // Nothing is judged without a margin, and nothing is sure with one so small.
+        for margin in [None, Some(0.0001)] {
+            let same = gated(margin, 1.0);
+            assert_eq!(same.ended, GateEnd::Pass, "{}", same.text);
+            for rate in [0.6, 1.6] {
+                let other = gated(margin, rate);
+                assert_eq!(other.ended, GateEnd::NoStatement, "{}", other.text);
+                assert!(other.text.contains("the load was not the same"), "{}", other.text);
+            }
+        }
     }
 
     #[test]
