@@ -11,7 +11,7 @@ use super::fields::TARGET_FACTOR;
 use super::file::mistakes::{Mistakes, Places};
 use super::file::reader;
 use super::levels::{self, filled, judged, same};
-use super::{DEFAULT_REPLICATES, Order, Stop, StopRule, Study, Workload, words};
+use super::{DEFAULT_REPLICATES, Order, Stop, StopRule, Study, words};
 
 /// The probe that looks at requests by class.
 const BLOCK_LATENCY: &str = "block-latency";
@@ -119,11 +119,8 @@ impl Checker<'_> {
             self.value("gate/sees", message, Some(hint));
         }
         let known = metrics_of(study);
-        let is_told = |name: &str| {
-            metrics::is_told(name) && study.workload.iter().any(|own| own.work.may_tell(name))
-        };
-        let unknown = |name: &&String| !known.contains(&name.as_str()) && !is_told(name.as_str());
-        if let Some(name) = gate.metric.as_ref().filter(unknown) {
+        let unknown = |name: &&str| !known.contains(name) && !is_told(study, name);
+        if let Some(name) = gate.metric.as_deref().filter(unknown) {
             let message = format!("nothing in this study has the metric \"{name}\"");
             self.value("gate/metric", message, Some(format!("it has {}", known.join(", "))));
         }
@@ -376,8 +373,7 @@ impl Checker<'_> {
         let Some(primary) = study.primary.as_deref().filter(|name| metrics::is_told(name)) else {
             return;
         };
-        let tells = |workload: &Workload| workload.work.may_tell(primary);
-        if !study.workload.iter().any(tells) && !self.mistakes.is_wrong("primary") {
+        if !is_told(study, primary) && !self.mistakes.is_wrong("primary") {
             let hint = "say where it stands: reads = ... of the command".to_owned();
             let message = format!("no command of this study tells {primary}");
             self.value("primary", message, Some(hint));
@@ -432,6 +428,11 @@ fn metrics_of(study: &Study) -> Vec<&'static str> {
         }
     }
     names
+}
+
+/// Whether a metric is one that programs of a study may tell of themselves.
+fn is_told(study: &Study, metric: &str) -> bool {
+    metrics::is_told(metric) && study.workload.iter().any(|own| own.work.may_tell(metric))
 }
 
 /// Whether some work of a study runs programs, whose lines may name factors.

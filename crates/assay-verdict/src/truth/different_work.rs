@@ -98,7 +98,7 @@ pub fn between(sides: &[&Worked]) -> Vec<Remark> {
     if sides.len() < 2 {
         return Vec::new();
     }
-    let produced: Vec<&&Worked> = sides.iter().filter(|side| !side.sums.is_empty()).collect();
+    let produced: Vec<&&Worked> = sides.iter().filter(|side| side.sums.len() == 1).collect();
     let all: BTreeSet<&BTreeSet<String>> = produced.iter().map(|side| &side.sums).collect();
     let mut found = Vec::new();
     if all.len() > 1 {
@@ -214,6 +214,16 @@ mod tests {
         assert!(between(&[&one]).is_empty());
         let untold = worked("c", "", "exit code 0", 0);
         assert!(between(&[&untold, &untold.clone()]).is_empty());
+    }
+
+    #[test]
+    fn a_side_whose_own_runs_differ_takes_nothing_from_the_others() {
+        let own = |name, sum| worked(name, sum, "exit code 0", 0);
+        let mut unsteady = own("a", "aa");
+        unsteady.sums.insert("bb".to_owned());
+        assert!(between(&[&unsteady, &own("b", "aa"), &own("c", "aa")]).is_empty());
+        let said = between(&[&unsteady, &own("b", "aa"), &own("c", "cc")]);
+        assert!(said[0].text.ends_with("produced is aa of b, cc of c"), "{}", said[0].text);
     }
 
     #[test]

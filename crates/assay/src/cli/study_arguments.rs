@@ -661,6 +661,19 @@ mod tests {
     }
 
     #[test]
+    fn a_gate_may_be_about_a_number_that_commands_tell() {
+        let of = |metric: &str| {
+            let reads = ["--reads", "([0-9]+) ops/s:ops/s:higher", "--gate", "5%"];
+            let two = ["--command", "true", "--command", "false", "--gate-metric", metric];
+            study(&[&two[..], &reads].concat())
+        };
+        let own = of("told_ops_per_s").unwrap().gate.unwrap();
+        assert_eq!(own.metric.as_deref(), Some("told_ops_per_s"));
+        let message = of("told_tps").unwrap_err().message;
+        assert!(message.contains("nothing in this study has the metric"), "{message}");
+    }
+
+    #[test]
     fn quick_shortens_trials_and_keeps_replicates() {
         let long = study(&["filesystems", "--lab"]).unwrap();
         let quick = study(&["filesystems", "--lab", "--quick"]).unwrap();

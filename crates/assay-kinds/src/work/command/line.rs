@@ -7,18 +7,26 @@ pub type Levels = BTreeMap<String, String>;
 
 /// Whether a text has `{name}` in it.
 pub(super) fn names(text: &str, name: &str) -> bool {
-    text.contains(&format!("{{{name}}}"))
+    let word = format!("{{{name}}}");
+    text.match_indices(word.as_str()).any(|(at, _)| !is_of_shell(&text[..at]))
+}
+
+/// Whether the brace that follows a text is the shell's own, as in `${name}`; `$$` is a word by itself.
+fn is_of_shell(before: &str) -> bool {
+    before.bytes().rev().take_while(|byte| *byte == b'$').count() % 2 == 1
 }
 
 /// A text with each `{NAME}` of a factor replaced by its level, from left to right: what a level
-/// brings along is not replaced again. Braces around anything else stay.
+/// brings along is not replaced again. Braces around anything else stay, and so does `${NAME}`: a variable
+/// of the shell.
 pub(super) fn filled(text: &str, levels: &Levels) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(start) = rest.find('{') {
         let (before, from) = rest.split_at(start);
         out.push_str(before);
-        let named = from.find('}').and_then(|end| Some((levels.get(&from[1..end])?, end)));
+        let end = from.find('}').filter(|_| !is_of_shell(before));
+        let named = end.and_then(|end| Some((levels.get(&from[1..end])?, end)));
         let (put, taken) = named.map_or(("{", 1), |(level, end)| (level.as_str(), end + 1));
         out.push_str(put);
         rest = &from[taken..];
@@ -60,11 +68,14 @@ mod tests {
             ("echo {all}", "echo {jobs}"),
             ("awk '{print $1}' {a,b} {", "awk '{print $1}' {a,b} {"),
             ("{{jobs}}", "{8}"),
+            ("echo ${jobs} $$${jobs}", "echo ${jobs} $$${jobs}"),
+            ("$${jobs} ${jobs}{jobs}", "$$8 ${jobs}8"),
             ("", ""),
         ] {
             assert_eq!(filled(text, &levels), wanted);
         }
         assert!(names("make -j{jobs}", "jobs") && !names("make -jobs", "jobs"));
+        assert!(names("${jobs} {jobs}", "jobs") && !names("make -j${jobs}", "jobs"));
     }
 
     #[test]

@@ -260,6 +260,13 @@ impl Asked {
         Reading { from, ..reading.clone() }
     }
 
+    fn filled_product(&self, product: &Produced) -> Produced {
+        match product {
+            Produced::At(path) => Produced::At(self.filled(path)),
+            Produced::Printed(_) => product.clone(),
+        }
+    }
+
     /// Variables with the levels that they have.
     fn given(&self) -> BTreeMap<String, String> {
         let of = |name: &String| Some((name.clone(), self.levels.get(name)?.clone()));
@@ -364,7 +371,7 @@ impl Asked {
             setup: filled(&self.setup),
             setup_once: filled(&self.setup_once),
             variables: self.given(),
-            same_output: self.same_output.clone(),
+            same_output: self.same_output.as_ref().map(|own| self.filled_product(own)),
             reads: self.reads.iter().map(|reading| self.filled_in(reading)).collect(),
         };
         planned.check()?;

@@ -23,12 +23,16 @@ impl Produced {
 }
 
 /// The line that prints all of what lies at a path: a file as it is, of a directory its names and the hash of
-/// each file.
+/// each file. It fails where one of them cannot be read: what fails within a pipe would not be seen, so there
+/// is nothing but `sort` in one.
 pub(super) fn reading(path: &str) -> String {
     let path = shell_words::quote(path);
     format!(
-        "if test -d {path}; then command -v sha256sum > /dev/null && cd {path} && {{ find . | LC_ALL=C \
-         sort; find . -type f -exec sha256sum {{}} + | LC_ALL=C sort; }}; else cat -- {path}; fi"
+        "if test -d {path}; then cd {path} && names=$(find .) && \
+         sums=$(find . -type f -exec sha256sum {{}} +) && \
+         printf '%s\\n' \"$names\" \"$sums\" | LC_ALL=C sort; \
+         elif test -e {path} && test ! -f {path}; then printf '%s is no file\\n' {path} >&2; false; \
+         else cat -- {path}; fi"
     )
 }
 
@@ -50,6 +54,9 @@ mod tests {
     fn a_path_is_one_word_of_the_line() {
         let line = reading("a'; rm -rf b");
         assert!(line.contains("test -d 'a'\\''; rm -rf b'"), "{line}");
-        assert!(line.contains("sha256sum {} +"), "{line}");
+        assert!(
+            line.contains("sha256sum {} +)") && line.contains("printf '%s\\n' \"$names\""),
+            "{line}"
+        );
     }
 }

@@ -79,6 +79,8 @@ pub(super) struct Tally {
     system_ns: u64,
     /// Processor time of what stands around the runs.
     aside_ns: u64,
+    /// Whether that left processes running.
+    aside_left: bool,
     peak: Option<Presence<PeakMemory>>,
     read: Sum,
     written: Sum,
@@ -145,6 +147,7 @@ impl Tally {
     pub(super) fn aside(&mut self, executed: &Executed) {
         let both = executed.user_ns.saturating_add(executed.system_ns);
         self.aside_ns = self.aside_ns.saturating_add(both);
+        self.aside_left |= executed.left_running > 0;
     }
 
     /// The page cache was emptied: bytes in it before and after.
@@ -256,6 +259,10 @@ impl Tally {
         );
         let left = (self.detail.left_running > 0)
             .then_some("it left processes running, which were ended before the next run");
+        let aside_left = self.aside_left.then_some(
+            "a line beside its runs (setup, prepare, cleanup) left processes running, which were ended: what \
+             is to go on meanwhile belongs into the command",
+        );
         let peak = self.detail.peak_by.map(|by| match by {
             PeakBy::Cgroup => {
                 "the peak of memory is that of its control group: pages of files that it read are in it"
@@ -266,7 +273,12 @@ impl Tally {
             }
         });
         let cut = self.detail.written.iter().filter_map(Written::words);
-        [short, left, peak].into_iter().flatten().map(str::to_owned).chain(cut).collect()
+        [short, left, aside_left, peak]
+            .into_iter()
+            .flatten()
+            .map(str::to_owned)
+            .chain(cut)
+            .collect()
     }
 }
 
@@ -376,6 +388,18 @@ mod tests {
         assert_eq!((ran.measured.values["user_s"], ran.measured.values["system_s"]), (0.0, 0.0));
         let notes = ran.measured.notes.join("; ");
         assert!(notes.contains("so short") && notes.contains("left processes running"), "{notes}");
+        assert!(!notes.contains("a line beside its runs"), "{notes}");
+    }
+
+    #[test]
+    fn a_line_beside_the_runs_that_leaves_a_server_is_told() {
+        let mut tally = Tally::default();
+        tally.aside(&Executed { left_running: 1, ..executed(5, 0, 0) });
+        tally.aside(&executed(5, 0, 0));
+        tally.add(&executed(20, 0, 0));
+        let ran = tally.ran(&planned(false), 0, false);
+        assert!(ran.measured.notes[0].starts_with("a line beside its runs"), "{ran:?}");
+        assert_eq!(Detail::of(&ran.measured).unwrap().left_running, 0);
     }
 
     #[test]

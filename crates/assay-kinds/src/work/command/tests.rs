@@ -662,6 +662,39 @@ fn a_file_that_numbers_stand_in_is_read_by_a_line_of_who_runs_the_command() {
     fake.put("/home/me/a b.json", "{\"a\": 3}");
     let told = trial(&fake, &asked, 1000 * MS).unwrap_err();
     assert!(told.contains("it did not write a b.json"), "{told}");
+    // What is no file may never end.
+    asked.reads[0].from = Some("out".to_owned());
+    fake.put("/home/me/out/in", "");
+    let told = trial(&fake, &asked, 1000 * MS).unwrap_err();
+    assert!(told.contains("out is no file"), "{told}");
+}
+
+/// A shell warns of a locale that is not installed: what counts is its exit code.
+#[test]
+fn what_is_complained_of_while_a_file_is_read_does_not_matter_and_a_failure_does() {
+    let mut asked = reading("/a::lower");
+    asked.reads[0].from = Some("a.json".to_owned());
+    let warned = Executed { complaint: "cannot change locale".to_owned(), ..prints("{\"a\": 3}") };
+    let failed = Executed { ending: Ending::Exited(1), ..warned.clone() };
+    let fake = fake();
+    fake.put_executions("sh -c cat -- a.json", [warned]);
+    assert_eq!(value(&trial(&fake, &asked, 1000 * MS).unwrap(), "told_a"), 3.0);
+    fake.put_executions("sh -c cat -- a.json", [failed]);
+    let told = trial(&fake, &asked, 1000 * MS).unwrap_err();
+    assert!(told.contains("exit code 1; it said: cannot change locale"), "{told}");
+}
+
+#[test]
+fn levels_stand_in_the_names_of_what_is_written() {
+    let mut asked = reading("/a::lower");
+    asked.reads[0].from = Some("in-{size}".to_owned());
+    asked.same_output = Some(Produced::At("out-{size}-{trial}".to_owned()));
+    asked.take("size", "4k");
+    let planned = asked.planned().unwrap();
+    assert_eq!(planned.reads[0].from.as_deref(), Some("in-4k"));
+    assert_eq!(planned.same_output, Some(Produced::At("out-4k-{trial}".to_owned())));
+    let printed = Asked { same_output: Some(Produced::Printed(true)), ..Asked::new("work") };
+    assert_eq!(printed.planned().unwrap().same_output, Some(Produced::Printed(true)));
 }
 
 #[test]

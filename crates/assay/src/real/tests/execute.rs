@@ -269,6 +269,22 @@ fn what_is_printed_is_heard_where_somebody_asks_for_it() {
 }
 
 #[test]
+fn who_holds_the_pipe_of_a_program_that_has_ended_is_not_waited_for() {
+    let heard = |script: &str| Run { heard_bytes: 1 << 20, hashed: true, ..Run::shell(script) };
+    let done = heard("echo one; sleep 600 &").done();
+    assert_eq!((done.ending, &*done.heard.text()), (Ending::Exited(0), "one\n"));
+    assert_eq!((done.heard.bytes, done.left_running), (4, 1));
+    // Nor does a flood keep anybody from looking at the time.
+    let flood = Run { timeout: Some(Duration::from_millis(300)), ..heard("yes") }.done();
+    assert_eq!(flood.ending, Ending::TimedOut);
+    let kept = flood.heard.end.len() as u64;
+    assert!(kept > 0 && kept == flood.heard.bytes.min(1 << 20), "{kept}");
+    // Who closes it goes on, and has said what it said before.
+    let closed = heard("echo two; exec >&-; sleep 0.05; exit 3").done();
+    assert_eq!((closed.ending, &*closed.heard.text()), (Ending::Exited(3), "two\n"));
+}
+
+#[test]
 fn a_flood_of_output_goes_nowhere() {
     let done = Run::new(&["head", "-c", "1G", "/dev/zero"]).done();
     assert_eq!((done.ending, done.complaint.as_str()), (Ending::Exited(0), ""));

@@ -13,6 +13,8 @@ use crate::work::metrics::TOLD;
 const LINE_BYTES: usize = 16 << 10;
 /// Signs of a line that a message quotes.
 const QUOTED: usize = 120;
+/// Bytes of the name of a number, which a format may take from what the program prints.
+const NAME_BYTES: usize = 200;
 
 /// A text that numbers are looked for in.
 #[derive(Clone, Copy, Debug)]
@@ -118,6 +120,9 @@ impl Reader {
 
 /// Refuses what cannot be compared.
 fn sound(name: &str, value: f64) -> Result<(), String> {
+    if name.len() > NAME_BYTES {
+        return Err(format!("the name of a number is too long: {}", quoted(name)));
+    }
     if !value.is_finite() {
         return Err(format!("{name} is no finite number"));
     }
@@ -167,17 +172,26 @@ fn by_pointer(pointer: &str, text: &str) -> Result<f64, String> {
         return Err(format!("there is no JSON in it{last}"));
     };
     let (mut found, mut seen, mut broken): (Option<Value>, u64, Option<String>) = (None, 0, None);
-    for document in serde_json::Deserializer::from_str(&text[start..]).into_iter::<Value>() {
-        match document {
-            Ok(document) => {
-                seen += 1;
-                found = document.pointer(pointer).cloned().or(found);
-            }
-            Err(error) => {
-                broken = Some(error.to_string());
-                break;
+    let mut rest = Some(&text[start..]);
+    while let Some(own) = rest {
+        let mut documents = serde_json::Deserializer::from_str(own).into_iter::<Value>();
+        let mut failed = None;
+        for document in documents.by_ref() {
+            match document {
+                Ok(document) => {
+                    seen += 1;
+                    found = document.pointer(pointer).cloned().or(found);
+                }
+                Err(error) => {
+                    failed = Some(error);
+                    break;
+                }
             }
         }
+        // Where the document begins that is broken.
+        let at = documents.byte_offset();
+        rest = failed.as_ref().and_then(|error| beyond(own, at, error.line()));
+        broken = broken.or(failed.map(|error| error.to_string()));
     }
     let Some(found) = found else {
         return Err(match broken {
@@ -189,6 +203,17 @@ fn by_pointer(pointer: &str, text: &str) -> Result<f64, String> {
     value.ok_or_else(|| {
         format!("what stands at {pointer} is no number: `{}`", quoted(&found.to_string()))
     })
+}
+
+/// What follows a line that is no JSON, as lines of logs are none; nothing where a document of several lines
+/// is broken, within which others may seem to begin.
+fn beyond(text: &str, at: usize, line: usize) -> Option<&str> {
+    let (before, from) = text.split_at_checked(at)?;
+    if before.matches('\n').count() + 1 != line {
+        return None;
+    }
+    let (_, after) = from.split_once('\n')?;
+    start_of_json(after).map(|start| &after[start..])
 }
 
 /// Where JSON begins: where a line begins with it.
@@ -296,6 +321,10 @@ mod tests {
         assert_eq!(value("[0-9]+::higher", "a 12 b 13"), 13.0);
         assert_eq!(value("/a::higher", "{\"a\": 1}\n{\"a\": 2}\n{\"b\": 3}\n"), 2.0);
         assert_eq!(value("/a/0::higher", "warning: x\n{\"a\": [\"12.5\"]}"), 12.5);
+        // Lines of a log stand before and between documents, and some of them begin as those do.
+        let logged =
+            "[info] x\n{\"a\": 1}\nend of the first\n[1] 2 done\n{\n  \"a\": 2\n}\n[info] y\n";
+        assert_eq!(value("/a::higher", logged), 2.0);
     }
 
     #[test]
@@ -319,6 +348,9 @@ mod tests {
         assert_eq!(why("/a/b::higher", "{\"a\": 1}"), "its JSON has nothing at /a/b");
         assert_eq!(why("/a::higher", "{\"a\": null}"), "what stands at /a is no number: `null`");
         assert!(why("/a::higher", "{\"a\": ").starts_with("its JSON cannot be read: "));
+        // Of a broken document no part is taken for a whole one.
+        let broken = "{\"all\": [\n{\"a\": 1},\n{\"a\": 2},\n";
+        assert!(why("/a::higher", broken).starts_with("its JSON cannot be read: EOF"));
         assert_eq!(why("/a::higher", "oh no"), "there is no JSON in it; its last line is `oh no`");
     }
 
@@ -354,5 +386,12 @@ mod tests {
         let reader = Reader::new(&"/a::higher".parse().unwrap()).unwrap();
         assert!(reader.read(&cut, no_format).unwrap_err().contains("8 MiB can be read"));
         assert!(why("fio-json", "x").contains("not asked for"));
+        let called: ReadFormat = |_, text| {
+            Ok(vec![Number { name: text.to_owned(), better: Better::Higher, value: 1.0 }])
+        };
+        let reader = Reader::new(&"fio-json".parse().unwrap()).unwrap();
+        let of = |text: &str| reader.read(&Text { text, bytes: text.len() as u64 }, called);
+        assert_eq!(of("iops").unwrap()[0].name, "told_iops");
+        assert!(of(&"x".repeat(1000)).unwrap_err().contains("name of a number is too long"));
     }
 }
