@@ -41,7 +41,7 @@ pub use assay_base::exhibit::Tone;
 pub use forum::{COLUMNS as FORUM_COLUMNS, forum};
 pub use large::{Large, headline, large, measured_on, method, subject};
 pub use opening::{Standing, answer, standing};
-pub use study::COMPARISONS;
+pub use study::{COMPARISONS, no_advice};
 
 /// A document: a heading and what stands below it, in the order of reading.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -228,7 +228,12 @@ impl Cell {
 
     /// The trust of a number, in a word: what a lent drive gives is never trusted as its own.
     fn trust_of(cell: &Measured) -> Self {
-        if cell.is_lent() { Self::plain("as given") } else { Self::trust(cell.trust) }
+        Self::trust_told(cell.trust, cell.is_lent())
+    }
+
+    /// The same of a number whose drive is known to be lent or not.
+    fn trust_told(trust: Option<Trust>, lent: bool) -> Self {
+        if lent { Self::plain("as given") } else { Self::trust(trust) }
     }
 }
 

@@ -37,6 +37,8 @@ pub(crate) struct Own {
     pub value: f64,
     pub interval: Option<[f64; 2]>,
     pub trust: Option<Trust>,
+    /// Whether it is trusted as what this machine is given alone.
+    pub lent: bool,
 }
 
 /// The groups in the order of the study.
@@ -123,7 +125,7 @@ fn name(findings: &Findings, arm: &Arm) -> String {
 
 fn of_cell(cell: &Measured) -> Option<Own> {
     let value = cell.value().filter(|value| value.is_finite())?;
-    Some(Own { value, interval: cell.ci95, trust: cell.trust })
+    Some(Own { value, interval: cell.ci95, trust: cell.trust, lent: cell.is_lent() })
 }
 
 /// Published ratios, and the own ones over the first level of the factor.
@@ -147,17 +149,19 @@ fn of_ratios<'a>(findings: &'a Findings, one: &'a Published, factor: &str) -> Ve
     };
     let level = |arm: &Arm| arm.get(factor).cloned().unwrap_or_default();
     let own = findings.comparisons.iter().filter(is_own).filter_map(|found| {
-        let trust = |arm: &Arm| {
-            super::find(findings, &found.workload, arm, false, &found.metric)
-                .and_then(|cell| cell.trust)
-        };
+        let sides = [&found.arm, &found.baseline];
+        let sides =
+            sides.map(|arm| super::find(findings, &found.workload, arm, false, &found.metric));
+        let trust = sides.into_iter().map(|side| side.and_then(|cell| cell.trust)).max().flatten();
+        let lent = sides.into_iter().flatten().any(Measured::is_lent);
         Some(Line {
             own_name: format!("{} over {}", level(&found.arm), level(&found.baseline)),
             published: None,
             own: Some(Own {
                 value: found.ratio?,
                 interval: found.ci95_family.or(found.ci95),
-                trust: trust(&found.arm).max(trust(&found.baseline)),
+                trust,
+                lent: lent && trust == Some(Trust::Trusted),
             }),
         })
     });
@@ -257,7 +261,7 @@ fn row(group: &Group<'_>, line: &Line<'_>) -> Row {
         Cell::plain(here),
         plain(line.own.map(|own| group.bare(own.value))),
         plain(ends.map(|[low, high]| format!("{} to {}", group.bare(low), group.bare(high)))),
-        line.own.map_or_else(|| Cell::plain(""), |own| Cell::trust(own.trust)),
+        line.own.map_or_else(|| Cell::plain(""), |own| Cell::trust_told(own.trust, own.lent)),
     ];
     let notes = line.published.map(|one| one.flags.clone()).unwrap_or_default();
     let name = [of, here].join(" ");
@@ -304,4 +308,29 @@ fn sources(findings: &Findings, groups: &[Group<'_>]) -> Vec<String> {
         format!("A ratio here takes two levels of {factor}, with a number of each.")
     }));
     told
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::fixture;
+    use assay_study::findings::{Because, LENT};
+
+    #[test]
+    fn a_number_of_a_lent_drive_is_as_given_beside_published_ones() {
+        let mut cell = fixture("study-two-arms").cells[0].clone();
+        cell.trust = Some(Trust::Trusted);
+        let word = |cell: &Measured| {
+            let lines = vec![Line { own_name: String::new(), published: None, own: of_cell(cell) }];
+            let group = Group { workload: "work", metric: &cell.metric, ratio: None, lines };
+            table(&group).rows[0].cells[5].text.clone()
+        };
+        cell.because.clear();
+        assert_eq!(word(&cell), "trusted");
+        let text = "what the host caches cannot be seen from here".to_owned();
+        cell.because = vec![Because { rule: LENT.to_owned(), trust: Trust::Trusted, text }];
+        assert_eq!(word(&cell), "as given");
+        cell.trust = Some(Trust::Suspect);
+        assert_eq!(word(&cell), "suspect");
+    }
 }

@@ -123,6 +123,10 @@ pub fn check(study: &Study, targets: &[String]) -> Outcome<()> {
     ))
 }
 
+/// What to do about a gate that could not see.
+const WAY_ON: &str = "what to do: measure again on a quiet machine, with more replicates where trials \
+                      are too few or too far apart (--allow-missing lets such rows pass unjudged)";
+
 /// How a gate ends a command: 1 where a row failed, 5 where none did and one makes no statement.
 ///
 /// # Errors
@@ -131,10 +135,7 @@ pub fn ended(gate: &GateAnswer) -> Outcome<()> {
     match gate.ended {
         GateEnd::Pass => Ok(()),
         GateEnd::Fail => Err(Failure::gate(gate.text.clone())),
-        GateEnd::NoStatement => {
-            let text = &gate.text;
-            Err(Failure::partial(format!("{text} (--allow-missing takes that for green)")))
-        }
+        GateEnd::NoStatement => Err(Failure::partial(format!("{}; {WAY_ON}", gate.text))),
     }
 }
 
@@ -226,5 +227,10 @@ mod tests {
         assert_eq!(code(Gated::bare("a".to_owned(), Ended::Pass)), 0);
         assert_eq!(code(Gated::bare("a".to_owned(), Ended::Fail)), 1);
         assert_eq!(code(Gated::silent("a".to_owned(), "few".to_owned())), 5);
+        let told = |row: Gated| ended(&GateAnswer::of((0.05, 0.3), false, vec![row])).unwrap_err();
+        let blind = told(Gated::silent("a".to_owned(), "few".to_owned())).message;
+        assert!(blind.contains(": few; what to do: measure again"), "{blind}");
+        let failed = told(Gated::bare("a".to_owned(), Ended::Fail)).message;
+        assert!(!failed.contains("what to do"), "{failed}");
     }
 }
