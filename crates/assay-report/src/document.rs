@@ -41,7 +41,7 @@ pub use assay_base::exhibit::Tone;
 pub use forum::{COLUMNS as FORUM_COLUMNS, forum};
 pub use large::{Large, headline, large, measured_on, method, subject};
 pub use opening::{Standing, answer, standing};
-pub use study::COMPARISONS;
+pub use study::{COMPARISONS, no_advice};
 
 /// A document: a heading and what stands below it, in the order of reading.
 #[derive(Clone, Debug, PartialEq, Eq)]

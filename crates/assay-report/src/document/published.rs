@@ -305,3 +305,28 @@ fn sources(findings: &Findings, groups: &[Group<'_>]) -> Vec<String> {
     }));
     told
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::fixture;
+    use assay_study::findings::{Because, LENT};
+
+    #[test]
+    fn a_number_of_a_lent_drive_is_as_given_beside_published_ones() {
+        let mut cell = fixture("study-two-arms").cells[0].clone();
+        cell.trust = Some(Trust::Trusted);
+        let word = |cell: &Measured| {
+            let lines = vec![Line { own_name: String::new(), published: None, own: of_cell(cell) }];
+            let group = Group { workload: "work", metric: &cell.metric, ratio: None, lines };
+            table(&group).rows[0].cells[5].text.clone()
+        };
+        cell.because.clear();
+        assert_eq!(word(&cell), "trusted");
+        let text = "what the host caches cannot be seen from here".to_owned();
+        cell.because = vec![Because { rule: LENT.to_owned(), trust: Trust::Trusted, text }];
+        assert_eq!(word(&cell), "as given");
+        cell.trust = Some(Trust::Suspect);
+        assert_eq!(word(&cell), "suspect");
+    }
+}

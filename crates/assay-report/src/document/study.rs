@@ -10,7 +10,7 @@ use super::{
 use assay_base::quantity::units::show::share;
 use assay_kinds::work::observe::metrics::ARRIVALS;
 use assay_study::findings::said::Said;
-use assay_study::findings::{Comparison, Findings, Kind};
+use assay_study::findings::{Advice, Comparison, Findings, Kind, Verdict};
 use assay_study::results::design::Factor;
 
 /// Checks that stand elsewhere on the page.
@@ -134,16 +134,49 @@ pub(super) fn document(findings: &Findings, detail: Detail) -> Document {
 
 /// What to do; of a study with verdicts also that there is nothing to do.
 fn advice(page: &Page<'_>) -> Option<Section> {
-    let mut told: Vec<String> =
-        page.findings.advice.iter().map(|advice| advice.text.clone()).collect();
+    let mut told = once(&page.findings.advice);
     if told.is_empty()
         && page.primary().any(|found| found.verdict.is_some())
         && !is_across(page.findings)
     {
-        let margin = page.primary().find_map(|found| found.margin).map(share).unwrap_or_default();
-        told.push(format!("Nothing is advised: no setting is surely better or worse by {margin}."));
+        told.push(format!("Nothing is advised: {}.", no_advice(page.findings)));
     }
     (!told.is_empty()).then(|| Section::titled("advice", vec![Block::List(told)]))
+}
+
+/// What is advised: what is to be known of several alike stands with the last of them.
+fn once(advice: &[Advice]) -> Vec<String> {
+    let told = |(index, own): (usize, &Advice)| {
+        let mut later = advice[index + 1..].iter();
+        let again = !own.sentence.is_empty() && later.any(|other| more(other) == more(own));
+        if again { own.sentence.clone() } else { own.text.clone() }
+    };
+    advice.iter().enumerate().map(told).collect()
+}
+
+/// What stands after what is advised: that it is to be confirmed.
+fn more(advice: &Advice) -> &str {
+    advice.text.strip_prefix(advice.sentence.as_str()).unwrap_or_default()
+}
+
+/// Why a study advises nothing. What is called better or worse may still be too little for it.
+pub fn no_advice(findings: &Findings) -> String {
+    let primary = || findings.comparisons.iter().filter(|found| found.primary);
+    if primary().all(|found| found.verdict.is_none()) {
+        return "it has no verdicts".to_owned();
+    }
+    let margin = primary().find_map(|found| found.margin).map(share).unwrap_or_default();
+    let differs = |found: &Comparison| {
+        matches!(found.verdict, Some(Verdict::Better | Verdict::Worse)) && !found.withheld
+    };
+    if primary().any(differs) {
+        format!(
+            "no setting differs from its baseline surely by more than {margin} and by more than two \
+             identical settings may"
+        )
+    } else {
+        format!("no setting is surely better or worse by {margin}")
+    }
 }
 
 fn told_facts(page: &Page<'_>) -> Facts {
@@ -279,4 +312,39 @@ fn all_remarks(page: &Page<'_>) -> Vec<Remark> {
     let checks = findings.checks.iter().filter(|check| !TOLD_ELSEWHERE.contains(&&*check.name));
     told.extend(checks.map(|check| plain(&check.name, &check.text)));
     told
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::fixture;
+
+    #[test]
+    fn what_several_advices_say_alike_stands_with_the_last_of_them() {
+        let found = fixture("study-two-arms");
+        let one = found.advice[0].clone();
+        let tail = more(&one).to_owned();
+        assert!(tail.starts_with(" What comes out best"), "{tail}");
+        let sentence = "other: it is the candidate.".to_owned();
+        let with = |tail: &str| {
+            let text = format!("{sentence}{tail}");
+            once(&[one.clone(), Advice { text, sentence: sentence.clone(), ..one.clone() }])
+        };
+        assert_eq!(with(&tail), [one.sentence.clone(), format!("{sentence}{tail}")]);
+        // What differs stands with each.
+        let other = " Not measured: a.";
+        assert_eq!(with(other), [one.text.clone(), format!("{sentence}{other}")]);
+    }
+
+    #[test]
+    fn advising_nothing_does_not_deny_a_verdict() {
+        let mut found = fixture("study-one-pair");
+        assert_eq!(no_advice(&found), "no setting is surely better or worse by 5 %");
+        found.comparisons[0].primary = true;
+        found.comparisons[0].verdict = Some(Verdict::Worse);
+        let told = no_advice(&found);
+        assert!(told.contains("surely by more than 5 %") && told.contains("identical"), "{told}");
+        found.comparisons.clear();
+        assert_eq!(no_advice(&found), "it has no verdicts");
+    }
 }

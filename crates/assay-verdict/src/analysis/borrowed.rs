@@ -162,7 +162,7 @@ mod tests {
         let loud = found(100, 100);
         assert_eq!(trust(&loud), [trusted, suspect, suspect]);
         assert!(
-            loud.summary.iter().any(|text| text == "Of 3 rows: 1 trusted, 2 suspect."),
+            loud.summary.iter().any(|text| text == "Of 3 rows: 1 trusted as given, 2 suspect."),
             "{:?}",
             loud.summary
         );

@@ -371,8 +371,11 @@ fn trust(story: &Story<'_>) -> String {
         }
         return format!("{rows} trusted: no rule speaks against the numbers.");
     }
+    let is_given = |row: &&Row<'_>| row.trust == Some(Trust::Trusted) && row.is_borrowed();
+    let given = story.rows.iter().filter(is_given).count();
     let counts = [
-        (trusted, "trusted"),
+        (trusted - given, "trusted"),
+        (given, "trusted as given"),
         (of(Some(Trust::Suspect)), "suspect"),
         (of(Some(Trust::Invalid)), "invalid"),
         (absent, "absent"),

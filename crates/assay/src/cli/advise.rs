@@ -10,7 +10,7 @@ use super::{apply as applying, confirm, output};
 use crate::runner::apply::{self, Proposal};
 use crate::store;
 use assay_base::failure::{Failure, Outcome};
-use assay_report::document::Stands;
+use assay_report::document::{Stands, no_advice};
 use assay_study::findings::Findings;
 use assay_study::findings::{
     Advice, AdviceKind, AdviceStatus, Cell, Comparison, Effect, Trust, Verdict,
@@ -97,8 +97,9 @@ fn advise(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     }
     if text.is_empty() {
         let id = &findings.study.id;
+        let why = no_advice(&findings);
         text = format!(
-            "{id} advises nothing: no setting is surely better or worse than its baseline\n"
+            "{id} advises nothing: {why}; all of its comparisons: assay show --full {id}\n"
         );
     }
     output::text(&text);

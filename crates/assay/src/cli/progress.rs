@@ -36,10 +36,10 @@ impl Progress {
             Event::Making { what } => self.note(&format!("making {what}")),
             Event::Waiting { text } => self.waits(&format!("waiting: {text}")),
             Event::Pilot { target } => self.note(&format!("{target}: pilot")),
-            Event::Planned { trials, done: 0, expected_ns } => {
-                self.planned("", *trials, *expected_ns);
+            Event::Planned { trials, warm_ups, done: 0, expected_ns } => {
+                self.planned(&of_them(*warm_ups), *trials, *expected_ns);
             }
-            Event::Planned { trials, done, expected_ns } => {
+            Event::Planned { trials, done, expected_ns, .. } => {
                 self.planned(&format!(" left of {trials}"), *trials - *done, *expected_ns);
             }
             Event::Foreseen { text } => self.warn(text),
@@ -126,6 +126,15 @@ impl Progress {
     }
 }
 
+/// How many of the trials do not count, which results leave out of their number.
+fn of_them(warm_ups: usize) -> String {
+    match warm_ups {
+        0 => String::new(),
+        1 => ", 1 of them a warm-up".to_owned(),
+        _ => format!(", {warm_ups} of them warm-ups"),
+    }
+}
+
 /// Whole seconds below two minutes, larger units above.
 fn time(ns: u64) -> String {
     let seconds = ns.div_ceil(1_000_000_000);
@@ -138,4 +147,15 @@ fn bar() -> ProgressBar {
         bar.set_style(style);
     }
     bar
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn warm_ups_are_told_where_there_are_any() {
+        let told = [0, 1, 30].map(of_them);
+        assert_eq!(told, ["", ", 1 of them a warm-up", ", 30 of them warm-ups"]);
+    }
 }

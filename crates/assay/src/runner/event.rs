@@ -55,6 +55,8 @@ pub enum Event {
     Planned {
         /// Trials, lead-in included.
         trials: usize,
+        /// Those of them that are left out of the analysis by design.
+        warm_ups: usize,
         /// Those of them that an interrupted session has finished.
         done: usize,
         /// Nanoseconds that they are expected to take.

@@ -78,7 +78,9 @@ impl Session<'_> {
         let done = trials.iter().filter(|trial| trial.record.repeats.is_none()).count();
         let left = &self.plan.trials[done.min(self.plan.trials.len())..];
         let expected_ns = self.left_ns(left);
-        (context.tell)(Event::Planned { trials: self.plan.trials.len(), done, expected_ns });
+        let planned = &self.plan.trials;
+        let warm_ups = planned.iter().filter(|trial| trial.is_lead_in()).count();
+        (context.tell)(Event::Planned { trials: planned.len(), warm_ups, done, expected_ns });
         if let Err(reason) = self.first_look(trials, context) {
             (context.tell)(Event::Warning(format!("no level will be rolled back: {reason}")));
         }

@@ -53,7 +53,7 @@ impl Strip {
             Event::Waiting { text } => self.now = format!("waiting: {text}"),
             Event::Making { what } => self.now = format!("making {what}"),
             Event::Pilot { target } => self.now = format!("{target}: pilot"),
-            Event::Planned { trials, done, expected_ns } => {
+            Event::Planned { trials, done, expected_ns, .. } => {
                 (self.planned, self.done) = (*trials, *done);
                 self.left_s = Some(seconds(*expected_ns));
             }
@@ -89,7 +89,7 @@ mod tests {
     #[test]
     fn the_events_of_a_study_end_in_its_strip() {
         let mut strip = Strip::own("Depth");
-        strip.take(&Event::Planned { trials: 9, done: 0, expected_ns: 9_500_000_000 });
+        strip.take(&Event::Planned { trials: 9, warm_ups: 3, done: 0, expected_ns: 9_500_000_000 });
         assert_eq!((strip.done, strip.planned, strip.left_s), (0, 9, Some(10)));
         let (workload, target) = ("read".to_owned(), "/mnt".to_owned());
         strip.take(&Event::TrialStarted {

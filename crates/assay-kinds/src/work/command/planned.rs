@@ -93,7 +93,7 @@ impl Planned {
 impl Runs for Planned {
     fn words(&self) -> String {
         let way = if self.shell {
-            "through the shell whose own start is taken off"
+            "through the shell, its start-up subtracted"
         } else {
             "without a shell"
         };
@@ -101,7 +101,7 @@ impl Runs for Planned {
         let count = match self.runs {
             Some(1) => "one run".to_owned(),
             Some(runs) => format!("{} runs", show::count(runs)),
-            None => "again until the time is over".to_owned(),
+            None => "repeated until the time is over".to_owned(),
         };
         let aside = |text: &Option<String>, when: &str| {
             text.as_ref().map_or_else(String::new, |text| format!(", {when} `{text}`"))

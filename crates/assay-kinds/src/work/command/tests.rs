@@ -493,7 +493,7 @@ fn a_planned_command_is_told_with_all_that_stands_around_it() {
     let words = |asked: Asked| asked.planned().unwrap().words();
     assert_eq!(
         words(Asked::new("work")),
-        "`work`, through the shell whose own start is taken off, again until the time is over"
+        "`work`, through the shell, its start-up subtracted, repeated until the time is over"
     );
     let asked = Asked {
         prepare: Some("a".to_owned()),

@@ -67,9 +67,10 @@ impl Planned {
     /// `10,000 files of 4 KiB in 100 directories`.
     pub(super) fn files_words(&self) -> String {
         let number = |amount: u32| show::count(u64::from(amount));
+        let files = if self.files == 1 { "file" } else { "files" };
         let size = match self.size_bytes {
-            0 => "empty files".to_owned(),
-            size => format!("files of {}", Bytes(u64::from(size))),
+            0 => format!("empty {files}"),
+            size => format!("{files} of {}", Bytes(u64::from(size))),
         };
         let plural = if self.directories == 1 { "directory" } else { "directories" };
         format!("{} {size} in {} {plural}", number(self.files), number(self.directories))
@@ -81,7 +82,7 @@ impl Planned {
         let threads = (self.threads > 1).then(|| format!(" by {} threads", self.threads));
         let order = match self.pattern {
             Pattern::Sequential => "in the order of their creation",
-            Pattern::Random | Pattern::Spread => "in an order drawn",
+            Pattern::Random | Pattern::Spread => "in random order",
         };
         let sync = match self.fsync {
             FileSync::None => "nothing synced",

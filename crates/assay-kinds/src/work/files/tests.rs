@@ -111,9 +111,13 @@ fn there_is_a_file_for_each_thread_however_slow_it_is() {
 fn words_say_what_is_done() {
     assert_eq!(
         planned().words(),
-        "10,000 files of 4 KiB in 100 directories, created, looked at, read, renamed and deleted in an \
-         order drawn; synced after each phase; cached"
+        "10,000 files of 4 KiB in 100 directories, created, looked at, read, renamed and deleted in random \
+         order; synced after each phase; cached"
     );
+    let one = Planned { files: 1, directories: 1, ..planned() };
+    assert!(one.words().starts_with("1 file of 4 KiB in 1 directory, "), "{}", one.words());
+    let empty = Planned { size_bytes: 0, ..one };
+    assert!(empty.words().starts_with("1 empty file in 1 directory, "), "{}", empty.words());
     let other = Planned {
         size_bytes: 0,
         directories: 1,

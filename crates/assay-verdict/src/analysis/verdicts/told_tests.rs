@@ -1,6 +1,10 @@
 //! Which sentences and messages there are: each stands somewhere in the snapshot.
 
+use assay_study::findings::{Comparison, Verdict};
 use assay_study::results::design::Order;
+
+use super::tests::{Study, arm};
+use super::words::agreement;
 
 /// Kinds of sentences of answers.
 const ANSWERS: &[&str] = &[
@@ -153,4 +157,37 @@ fn no_sentence_is_left_out() {
     let kinds = kinds.into_iter().chain(of_order()).chain(ANSWERS.iter().copied());
     let missing: Vec<&str> = kinds.filter(|kind| !snapshot.contains(kind)).collect();
     assert!(missing.is_empty(), "{missing:#?}");
+}
+
+/// A ratio that the table of a row does not tell is none in the sentence about all rows.
+#[test]
+fn what_is_unknown_has_no_ratio_in_the_sentence_about_all_rows() {
+    const BASE: [f64; 6] = [500.0, 512.0, 495.0, 505.0, 498.0, 503.0];
+    const NEW: [f64; 6] = [520.0, 540.0, 510.0, 531.0, 515.0, 527.0];
+    let mut known = Study::of(&[("old", &BASE), ("new", &NEW)]).findings().comparisons.remove(0);
+    known.verdict = Some(Verdict::Inconclusive);
+    known.would_see = None;
+    known.difference = None;
+    (known.arm, known.baseline) = (arm(&[("result", "new")]), arm(&[("result", "old")]));
+    let row = |ratio: f64, ends: [f64; 2]| Comparison {
+        ratio: Some(ratio),
+        ci95_family: Some(ends),
+        ..known.clone()
+    };
+    let told = |rows: &[Comparison]| agreement(&rows.iter().collect::<Vec<_>>()).unwrap();
+    let [low, high, wide] =
+        [row(0.5, [0.3, 1.3]), row(1.25, [0.4, 2.5]), row(0.0625, [0.002, 3.5])];
+    assert_eq!(
+        told(&[low.clone(), high.clone(), low.clone()]),
+        "In all 3 rows no difference is shown: new has 0.5 to 1.25 times what old has."
+    );
+    assert_eq!(
+        told(&[low, high, wide.clone()]),
+        "In all 3 rows no difference is shown: new has 0.5 to 1.25 times what old has; in 1 of them the \
+         ratio is unknown."
+    );
+    assert_eq!(
+        told(&[wide.clone(), wide.clone(), wide]),
+        "In all 3 rows no difference is shown: the intervals are too wide to tell a ratio."
+    );
 }

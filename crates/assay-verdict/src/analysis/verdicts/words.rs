@@ -588,14 +588,7 @@ pub(in crate::analysis) fn agreement(found: &[&Comparison]) -> Option<String> {
         {
             return None;
         }
-        Verdict::Inconclusive => {
-            return Some(format!(
-                "In all {} rows no difference is shown: {later} has {} to {} times what {earlier} has.",
-                found.len(),
-                show::ratio(low),
-                show::ratio(high)
-            ));
-        }
+        Verdict::Inconclusive => return Some(no_difference(found, [&later, &earlier])),
     };
     Some(format!(
         "In all {} rows alike: {later} has {} to {} times what {earlier} has. Across days or machines, \
@@ -604,4 +597,21 @@ pub(in crate::analysis) fn agreement(found: &[&Comparison]) -> Option<String> {
         show::ratio(low),
         show::ratio(high)
     ))
+}
+
+/// Rows of two results of which none shows a difference. A ratio that the table of its row calls unknown is
+/// not told here either.
+fn no_difference(found: &[&Comparison], [later, earlier]: [&str; 2]) -> String {
+    let known = found.iter().filter(|one| !one.cannot_tell()).filter_map(|one| one.ratio);
+    let known: Vec<f64> = known.collect();
+    let ends = known.iter().copied().reduce(f64::min).zip(known.iter().copied().reduce(f64::max));
+    let head = format!("In all {} rows no difference is shown", found.len());
+    let Some([low, high]) = ends.map(|(low, high)| [low, high].map(show::ratio)) else {
+        return format!("{head}: the intervals are too wide to tell a ratio.");
+    };
+    let unknown = match found.len() - known.len() {
+        0 => String::new(),
+        count => format!("; in {count} of them the ratio is unknown"),
+    };
+    format!("{head}: {later} has {low} to {high} times what {earlier} has{unknown}.")
 }
