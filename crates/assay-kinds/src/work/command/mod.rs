@@ -301,8 +301,15 @@ impl Asked {
         }
     }
 
-    /// What must hold of names: of lines, and of variables.
+    /// What must hold of names: of programs, of lines, and of variables.
     fn complain_of_names(&self, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
+        // They are asked for their version by whoever runs the study, root among them.
+        let is_path = |name: &&String| name.is_empty() || name.contains('/');
+        if let Some(name) = self.needs.iter().find(is_path) {
+            let hint = "write names that are looked for where programs are, such as \"make\"";
+            let message = format!("`{}` is no name of a program", outside::spelled(name));
+            to.value(&format!("{path}/needs"), message, Some(hint.to_owned()));
+        }
         let levels = study.factors.get("command");
         let named = |name: &String| levels.is_some_and(|levels| levels.contains(name));
         if let Some(name) = self.lines.keys().find(|name| !named(name)) {
