@@ -310,7 +310,7 @@ fn sources(findings: &Findings, groups: &[Group<'_>]) -> Vec<String> {
 mod tests {
     use super::*;
     use crate::tests::fixture;
-    use assay_study::findings::{Because, LENT};
+    use assay_study::findings::{Because, LENT, Trust};
 
     #[test]
     fn a_number_of_a_lent_drive_is_as_given_beside_published_ones() {

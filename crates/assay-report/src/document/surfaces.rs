@@ -76,10 +76,10 @@ fn table(findings: &Findings, surface: &Surface) -> Table {
     let stands = stands(findings, (&surface.workload, &surface.arm, RATE), surface.trust);
     let mut columns = columns(&["of the area", ">rate", ">lowest", ">highest", ">n"]);
     columns.push(Column::left("trust").judged());
-    Table { columns, rows: surface.bands.iter().map(|band| row(surface, stands, band)).collect() }
+    Table { columns, rows: surface.bands.iter().map(|band| row(stands, band)).collect() }
 }
 
-fn row(surface: &Surface, stands: Option<Stands>, band: &Band) -> Row {
+fn row(stands: Option<Stands>, band: &Band) -> Row {
     let name = format!("{}-{} %", band.from_percent, band.to_percent);
     let rate = |value: Option<f64>| {
         Cell::plain(value.map_or_else(|| NONE.to_owned(), |value| under_heading(RATE, value)))

@@ -215,7 +215,9 @@ mod tests {
         }
         let own = Subject { workload: "sustained-write".to_owned(), arm: Levels::new() };
         assert!(worst(&cells, &own).is_some());
-        cells.iter_mut().for_each(|cell| cell.control = true);
+        for cell in &mut cells {
+            cell.control = true;
+        }
         assert!(worst(&cells, &own).is_none());
     }
 

@@ -78,7 +78,8 @@ impl Fake {
             ("ip", ["netns", "pids", _]) => Some(String::new()),
             ("ip", ["-brief", "link", "show", "up"]) => {
                 let own = shown.keys().filter(|(known, _)| known == space);
-                Some(own.map(|(_, name)| format!("{name}@if2 UP\n")).collect())
+                let lines: Vec<String> = own.map(|(_, name)| format!("{name}@if2 UP\n")).collect();
+                Some(lines.concat())
             }
             _ => None,
         }
