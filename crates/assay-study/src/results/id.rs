@@ -32,6 +32,14 @@ pub fn is_one(name: &str) -> bool {
 /// turn.
 const SHARE: u64 = 16;
 
+/// The id of a study that begins: [`unused_id`] where its result is kept.
+pub fn of_study(system: &dyn System, results: Option<&Path>, started: &str) -> String {
+    match results {
+        Some(results) => unused_id(system, results, started),
+        None => new_id(started, entropy(system)),
+    }
+}
+
 /// An id that nothing in a directory has yet, and that sorts after all others of the same second: the
 /// last one is the newest.
 pub fn unused_id(system: &dyn System, results: &Path, started: &str) -> String {
@@ -68,6 +76,21 @@ mod tests {
         {
             assert!(!is_one(other), "{other:?}");
         }
+    }
+
+    #[test]
+    fn of_studies_within_one_second_the_later_one_sorts_last() {
+        let fake = Fake::new();
+        let results = Path::new("/results");
+        let mut last = String::new();
+        for _ in 0..20 {
+            let id = of_study(&fake, Some(results), "2026-11-20T10:31:07+01:00");
+            assert!(id > last, "{id} after {last}");
+            fake.create_directory(&results.join(&id)).unwrap();
+            last = id;
+        }
+        // What is not kept has nothing to sort after.
+        assert!(is_one(&of_study(&fake, None, "2026-11-20T10:31:07+01:00")));
     }
 
     #[test]

@@ -427,7 +427,6 @@ fn numbers(mut about: Import, (importer, files): Study) -> Outcome<(StoredImport
 
 /// Writes the bundle and gives it its id.
 fn keep(system: &dyn System, stored: &mut StoredImport) -> Outcome<()> {
-    stored.id = id::new_id(&stored.about.imported, id::entropy(system));
     let results = identity::results_directory(system)?;
     stored.id = id::unused_id(system, &results, &stored.about.imported);
     let directory = results.join(&stored.id);

@@ -9,7 +9,7 @@ use assay_kinds::work::boot::{Asked, Boot};
 use assay_study::plan::boots as planned;
 use assay_study::results::bundle::Bundle;
 use assay_study::results::environment::{self, Environment};
-use assay_study::results::id::{entropy, new_id};
+use assay_study::results::id::{self, entropy};
 use assay_study::results::plan::Plan;
 use assay_study::results::record::Trial;
 use assay_study::results::surroundings::Surroundings;
@@ -79,7 +79,7 @@ pub fn run(system: &dyn System, wanted: Wanted, context: &mut Context<'_>) -> Ou
     }
     let started = system.now();
     let seed = study.seed.unwrap_or_else(|| entropy(system));
-    let id = new_id(&started, entropy(system));
+    let id = id::of_study(system, results.as_deref(), &started);
     let target = target_of(&source);
     let groups: Vec<String> = found.boots.iter().map(|boot| asked.by.group(boot)).collect();
     let plan =

@@ -19,7 +19,7 @@ use assay_kinds::work::boot::source;
 use assay_machine::factors::guard::journals;
 use assay_study::plan::boots as planned;
 use assay_study::results::bundle::{self, Bundle, Stored};
-use assay_study::results::id::{entropy, new_id};
+use assay_study::results::id::{self, entropy};
 use assay_study::results::log::{ENDED, Entry};
 use assay_study::study::Study;
 use assay_system::system::journal::{Journal, Undo, unit_files};
@@ -93,7 +93,7 @@ pub fn propose(
 ) -> Outcome<Proposal> {
     let program = ready::check(system, &results)?;
     put_back_first(system)?;
-    let id = new_id(&system.now(), entropy(system));
+    let id = id::of_study(system, Some(&results), &system.now());
     let home = identity::state_directory(system)?;
     let journal = journals(&home).join(format!("{id}.jsonl"));
     let unit = unit(system, &id, &program, (&results, &journal))?;

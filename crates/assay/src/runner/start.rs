@@ -24,7 +24,7 @@ use assay_study::plan::pace::Pace;
 use assay_study::results::bundle::{Bundle, Stored};
 use assay_study::results::design::Factor;
 use assay_study::results::environment::{self, Environment};
-use assay_study::results::id::{entropy, new_id};
+use assay_study::results::id::{self, entropy};
 use assay_study::results::log::{ENDED, Entry};
 use assay_study::results::plan::{Arm, Plan};
 use assay_study::results::record::Trial;
@@ -42,7 +42,7 @@ pub fn run(
     let began_ns = system.monotonic_ns();
     let started = system.now();
     let seed = request.study.seed.unwrap_or_else(|| entropy(system));
-    let id = new_id(&started, entropy(system));
+    let id = id::of_study(system, request.results.as_deref(), &started);
     let targets = &request.targets;
     let consented = &request.consented;
     let runs_as = consented.runs_as(system);

@@ -76,7 +76,7 @@ fn begun(boots: u32) -> (Fake, String) {
     );
     let proposal = Proposal {
         study: preset(),
-        id: new_id("2026-11-23T00:00:00+00:00", 7),
+        id: id::new_id("2026-11-23T00:00:00+00:00", 7),
         boots,
         results: RESULTS.into(),
         unit: unit.unwrap(),
