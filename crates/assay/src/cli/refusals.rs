@@ -7,7 +7,8 @@ use clap::error::ErrorKind;
 
 use super::{PAGE_COLUMNS, dispatch, read};
 use crate::runner::tests;
-use assay_system::system::Fake;
+use assay_base::failure::Outcome;
+use assay_system::system::{Fake, System};
 
 fn machine() -> Fake {
     let fake = tests::machine();
@@ -62,18 +63,39 @@ const REFUSED: [(&str, &str, &str); 9] = [
     ("run 'sleep 1'", "to time a command", "assay run --command 'sleep 1'"),
 ];
 
+/// What a line comes to, without the program's name.
+fn dispatched(system: &dyn System, line: &str) -> Outcome<()> {
+    let words = shell_words::split(&format!("assay {line}")).unwrap();
+    let words: Vec<OsString> = words.into_iter().map(OsString::from).collect();
+    dispatch(system, read(&words, PAGE_COLUMNS).unwrap().command.unwrap())
+}
+
 #[test]
 fn each_refusal_names_the_next_command() {
     for (line, said, next) in REFUSED {
-        let words = shell_words::split(&format!("assay {line}")).unwrap();
-        let words: Vec<OsString> = words.into_iter().map(OsString::from).collect();
-        let command = read(&words, PAGE_COLUMNS).unwrap().command.unwrap();
-        let told = dispatch(&machine(), command).expect_err(line).message;
+        let told = dispatched(&machine(), line).expect_err(line).message;
         assert!(told.contains(said), "{line}: {told}");
         assert!(!told.contains("os error") && told.len() < 500, "{line}: {told}");
         assert!(named(&told).contains(&next.to_owned()), "{line}: {told}");
         assert!(named(&told).iter().all(|command| is_command(command)), "{line}: {told}");
     }
+}
+
+#[test]
+fn the_smaller_area_that_a_refusal_names_is_planned() {
+    const PLAN: &str = "plan stream /small";
+    let fake = machine();
+    for (free, area) in [(100_000_000, "47MiB"), (20 << 20, "16MiB")] {
+        fake.add(&format!("space /small {free} 200000000\n")).unwrap();
+        let told = dispatched(&fake, PLAN).unwrap_err().message;
+        let next = format!("assay run STUDY /small --area {area}");
+        assert!(named(&told).contains(&next), "{told}");
+        let next = next.replace("assay run STUDY", "plan stream");
+        dispatched(&fake, &next).unwrap_or_else(|failure| panic!("{next}: {}", failure.message));
+    }
+    // With room for its area the same study is planned as it is.
+    fake.add("space /small 4294967296 4294967296\n").unwrap();
+    dispatched(&fake, PLAN).unwrap();
 }
 
 #[allow(clippy::disallowed_methods, reason = "reads the sources of these crates")]

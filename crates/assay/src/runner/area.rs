@@ -381,11 +381,16 @@ pub fn directory_bytes(
             "{target} has {free} free, less than the area of {size}: make room there, or measure in less with \
              --area, as in `assay run STUDY {target} --area {smaller}`",
             free = Bytes(free / MIB * MIB),
-            smaller = Bytes(free / 2 / MIB * MIB).to_string().replace(' ', ""),
+            smaller = smaller_area(free).to_string().replace(' ', ""),
         ))),
         Some(size) => Ok(size.0 / MIB * MIB),
         None => Ok(usual_bytes(free)),
     }
+}
+
+/// The area that is named where the asked one does not fit: half of what is free, and one that is taken.
+fn smaller_area(free: u64) -> Bytes {
+    Bytes((free / 2 / MIB * MIB).max(SMALLEST_AREA_BYTES))
 }
 
 /// Bytes of an area that nobody asked for, where so many are free.
@@ -570,6 +575,31 @@ mod tests {
             "card has room for 48 MiB now, and the study began with an area of 64 MiB: make room \
              there, then go on"
         );
+    }
+
+    /// The area of a directory with so much room, of which so much is asked.
+    fn had(free: u64, size: Option<u64>) -> Outcome<u64> {
+        let fake = Fake::new();
+        fake.add(&format!("dir /small\nspace /small {free} {free}")).unwrap();
+        directory_bytes(&fake, Path::new("/small"), "/small", 0, size.map(Bytes))
+    }
+
+    #[test]
+    fn too_little_room_is_told_with_an_area_that_can_be_had() {
+        for (free, told, smaller) in [
+            (622 * MIB, "/small has 622 MiB free, less than the area of 2 GiB", 311),
+            // Half of it would be less than the smallest area.
+            (20 * MIB, "/small has 20 MiB free, less than the area of 2 GiB", 16),
+        ] {
+            let refused = had(free, Some(2 << 30)).unwrap_err().message;
+            assert!(refused.starts_with(told), "{refused}");
+            let next = format!("`assay run STUDY /small --area {smaller}MiB`");
+            assert!(refused.contains(&next), "{refused}");
+            assert_eq!(had(free, Some(smaller * MIB)).unwrap(), smaller * MIB);
+        }
+        // Room enough: nothing is said of it.
+        assert_eq!(had(2 << 30, Some(2 << 30)).unwrap(), 2 << 30);
+        assert_eq!(had(20 * MIB, None).unwrap(), SMALLEST_AREA_BYTES);
     }
 
     /// Fills an area on what never has room, and says why that ended.
