@@ -9,7 +9,7 @@ use assay_base::failure::Outcome;
 use assay_base::quantity::units::show;
 use assay_kinds::work::metrics::noun;
 use assay_machine::factors::layers::{SWAP, Stack, Wish, several, swaps_to_file};
-use assay_study::findings::gate::percent;
+use assay_study::findings::gate::{FEWEST_TO_END, percent};
 use assay_study::results::plan::is_false;
 use assay_study::results::plan::{Plan, PlannedTrial, PlannedWorkload, Survey, arm_words};
 use assay_study::study::{Order, Study};
@@ -306,11 +306,16 @@ fn programs(plan: &Plan) -> Vec<String> {
 fn gate(plan: &Plan) -> Option<String> {
     let own = plan.design.gate.as_ref()?;
     let metric = own.metric.as_deref().map(|name| format!(" in {}", noun(name)));
-    let ends = if own.until_decided { "; it ends as soon as that is decided" } else { "" };
+    let ends = own.until_decided.then(|| {
+        format!(
+            "; it ends as soon as that is decided, after {FEWEST_TO_END} replicates at the earliest"
+        )
+    });
     Some(format!(
-        "exit code 1 where a setting is surely worse than the baseline by more than {}{}{ends}",
+        "exit code 1 where a setting is surely worse than the baseline by more than {}{}{}",
         percent(own.allowed),
-        metric.unwrap_or_default()
+        metric.unwrap_or_default(),
+        ends.unwrap_or_default()
     ))
 }
 

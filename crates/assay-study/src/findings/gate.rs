@@ -27,6 +27,9 @@ pub struct Gated {
     /// How it ended.
     #[serde(flatten)]
     pub ended: Ended,
+    /// Whether more replicates would not change that it makes no statement.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub lasting: bool,
     /// By how much it is worse, as a share; below zero where it is better.
     pub loss: Option<f64>,
     /// The loss that it surely has at least where it failed, and at most where it did not; of pairs alone.
@@ -80,10 +83,22 @@ pub struct GateAnswer {
 /// Rows that a sentence names; the list has all of them.
 const NAMED: usize = 3;
 
+/// Replicates before which no study ends by its gate: below so many pairs the sequence of R8 has no end.
+pub const FEWEST_TO_END: u32 = 4;
+
 impl Gated {
     /// A row without numbers.
     pub fn bare(name: String, ended: Ended) -> Self {
-        Self { name, ended, loss: None, surely: None, seen: None, suspect: None, comparison: None }
+        Self {
+            name,
+            ended,
+            lasting: false,
+            loss: None,
+            surely: None,
+            seen: None,
+            suspect: None,
+            comparison: None,
+        }
     }
 
     /// One that makes no statement, and why.
@@ -94,6 +109,11 @@ impl Gated {
     /// Whether it makes no statement.
     pub fn is_silent(&self) -> bool {
         matches!(self.ended, Ended::NoStatement(_))
+    }
+
+    /// Whether more replicates may still decide it.
+    pub fn is_open(&self) -> bool {
+        self.is_silent() && !self.lasting
     }
 
     /// The row in one sentence.
@@ -265,7 +285,18 @@ mod tests {
         );
         assert_eq!(json["rows"][1]["ended"], "no-statement");
         assert_eq!(json["rows"][1]["reason"], "too few");
+        assert!(json["rows"][1].get("lasting").is_none());
         assert_eq!(serde_json::from_value::<GateAnswer>(json).unwrap(), told);
+    }
+
+    #[test]
+    fn a_silence_that_lasts_is_told_and_is_not_open() {
+        let lasting = Gated { lasting: true, ..blind() };
+        let json = serde_json::to_value(&lasting).unwrap();
+        assert_eq!(json["lasting"], true);
+        assert_eq!(serde_json::from_value::<Gated>(json).unwrap(), lasting);
+        assert!(!lasting.is_open() && blind().is_open());
+        assert!(!row(Ended::Pass, 0.0, None).is_open());
     }
 
     #[test]

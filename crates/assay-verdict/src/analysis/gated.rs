@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use assay_kinds::work::metrics::{is_of_speed, noun};
 use assay_stats::{FEWEST_FOR_INTERVAL, MIXTURE_G, confidence_sequence_half_width, t_quantile};
 use assay_study::findings::answers::{Answer, Claim};
-use assay_study::findings::gate::{Ended, GateAnswer, GateEnd, Gated, percent};
+use assay_study::findings::gate::{Ended, FEWEST_TO_END, GateAnswer, GateEnd, Gated, percent};
 use assay_study::findings::notes::Note;
 use assay_study::findings::said::Said;
 use assay_study::findings::{AbsentCell, Cell, Comparison, Findings, Trust};
@@ -67,10 +67,11 @@ fn answer(
     let rows = compared.len() + missing.len();
     let sees = asked.sees.unwrap_or_else(|| gate::Gate::new(asked.allowed).sees);
     let alpha = error_of_family(design, rows.max(1));
-    let judge = Judge { design, asked, found, unfinished, sees, alpha };
+    let replicates = replicates(found);
+    let judge = Judge { design, asked, found, unfinished, sees, alpha, replicates };
     let judged = compared.into_iter().map(|one| judge.row(one));
     let rows = judged.chain(missing.into_iter().map(|own| judge.missing(own))).collect();
-    let replicates = asked.until_decided.then(|| replicates(found));
+    let replicates = asked.until_decided.then_some(replicates);
     GateAnswer::of((asked.allowed, sees), asked.allow_missing, rows)
         .of_study(asked.metric.clone(), replicates)
 }
@@ -91,13 +92,15 @@ struct Judge<'a> {
     sees: f64,
     /// Error of a row, as its share of that of all.
     alpha: f64,
+    /// Replicates that were run.
+    replicates: u32,
 }
 
 impl Judge<'_> {
     fn row(&self, one: &Comparison) -> Gated {
         let name = self.name(&one.workload, &one.arm);
         let row = match self.silenced(one) {
-            Some(reason) => Gated::silent(name, reason),
+            Some(reason) => Gated { lasting: self.is_lasting(one), ..Gated::silent(name, reason) },
             None => self.judged(name, one),
         };
         // What was left out of the ratio may be the worst of all: a pass needs all of it, a loss does not.
@@ -120,7 +123,7 @@ impl Judge<'_> {
         if self.unfinished {
             return Some("trials are still to come".to_owned());
         }
-        if self.found.environment.is_emulated() && is_of_speed(&one.metric) {
+        if self.is_made_up(one) {
             return Some(
                 "times and rates of an emulated machine say nothing of hardware".to_owned(),
             );
@@ -153,6 +156,22 @@ impl Judge<'_> {
                 ))
             }),
         }
+    }
+
+    /// Whether more replicates would not change that a comparison makes no statement. What a few trials say
+    /// may be luck, so that they are not believed before any gate may end its study.
+    fn is_lasting(&self, one: &Comparison) -> bool {
+        let is_invalid = || self.sides(one).any(|(cell, _)| cell.trust == Some(Trust::Invalid));
+        !self.unfinished
+            && (self.is_made_up(one)
+                || !self.design.order.tells_arms_from_time()
+                || one.n == 0 && self.stays_away(&one.workload, &one.arm)
+                || self.replicates >= FEWEST_TO_END && is_invalid())
+    }
+
+    /// Whether the numbers are those of an emulator.
+    fn is_made_up(&self, one: &Comparison) -> bool {
+        self.found.environment.is_emulated() && is_of_speed(&one.metric)
     }
 
     /// The rows of both sides, with what they are called.
@@ -218,11 +237,26 @@ impl Judge<'_> {
         let without = || named.map(|metric| format!("it has no {}", noun(metric)));
         let why = self.absence(workload, arm).or_else(without);
         let why = why.unwrap_or_else(|| "it was not measured".to_owned());
-        Gated::silent(self.name(workload, arm), why)
+        let lasting = self.stays_away(workload, arm);
+        Gated { lasting, ..Gated::silent(self.name(workload, arm), why) }
     }
 
     /// Why a row has no number, or its baseline has none.
     fn absence(&self, workload: &str, arm: &Arm) -> Option<String> {
+        let (whose, own) = self.absent(workload, arm)?;
+        let why = own.obstacle.as_ref().unwrap_or(&own.reason);
+        Some(format!("{whose} has no number: {why}"))
+    }
+
+    /// Whether a number will not come: the plan left it out, or enough replicates gave none.
+    fn stays_away(&self, workload: &str, arm: &Arm) -> bool {
+        let has_seen = !self.unfinished && self.replicates >= FEWEST_TO_END;
+        let own = self.absent(workload, arm);
+        own.is_some_and(|(_, own)| own.obstacle.is_some() || has_seen)
+    }
+
+    /// What is not there of a row, or else of its baseline, and whose it is.
+    fn absent(&self, workload: &str, arm: &Arm) -> Option<(&'static str, &AbsentCell)> {
         let mut baseline = arm.clone();
         baseline.extend(self.design.baseline.clone());
         let primary = || {
@@ -231,13 +265,12 @@ impl Judge<'_> {
         };
         let metric = self.asked.metric.as_ref().or(self.design.primary.as_ref()).or_else(primary);
         let of_metric = |own: &AbsentCell| own.metric.is_none() || own.metric.as_ref() == metric;
-        let why = |side: &Arm| {
+        let missed = |side: &Arm| {
             let mut own = self.found.absent.iter().filter(|own| own.workload == workload);
             own.find(|own| own.arm == *side && of_metric(own))
-                .map(|own| own.obstacle.as_ref().unwrap_or(&own.reason))
         };
-        let of_baseline = || why(&baseline).map(|why| format!("the baseline has no number: {why}"));
-        why(arm).map(|why| format!("it has no number: {why}")).or_else(of_baseline)
+        let of_baseline = || Some(("the baseline", missed(&baseline)?));
+        missed(arm).map(|own| ("it", own)).or_else(of_baseline)
     }
 }
 

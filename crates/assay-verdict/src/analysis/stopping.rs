@@ -1,7 +1,7 @@
 //! Whether a study has shown enough at a declared look (R8): intervals as narrow as was asked, or else
 //! a verdict on every comparison; of a gate, that it is decided. Never the spread itself.
 
-use assay_study::findings::gate::Gated;
+use assay_study::findings::gate::{FEWEST_TO_END, GateAnswer, Gated};
 use assay_study::findings::{Comparison, Findings, Verdict};
 use assay_study::results::design::Stopping;
 
@@ -14,14 +14,17 @@ pub enum Enough {
     Narrow(f64),
     /// Every row of the gate is surely beyond it or surely within it.
     Gated,
+    /// The same but for rows that no replicate would decide.
+    GatedBut,
 }
 
 /// Judges a look by the findings of all replicates so far; none where the study goes on. A study that ends by
 /// its gate ends by nothing else.
 pub fn enough(found: &Findings, stopping: &Stopping) -> Option<Enough> {
-    if let Some(gate) = found.gate.as_ref().filter(|gate| gate.replicates.is_some()) {
-        let is_decided = !gate.rows.is_empty() && !gate.rows.iter().any(Gated::is_silent);
-        return is_decided.then_some(Enough::Gated);
+    if let Some(gate) = &found.gate
+        && let Some(replicates) = gate.replicates
+    {
+        return gated(gate, replicates);
     }
     let half_width = match stopping {
         Stopping::Fixed => return None,
@@ -34,6 +37,15 @@ pub fn enough(found: &Findings, stopping: &Stopping) -> Option<Enough> {
         None => (primary.all(is_decided), Enough::Decided),
     };
     is_enough.then_some(enough)
+}
+
+/// Whether a gate that ends its study is decided as far as it will ever be.
+fn gated(gate: &GateAnswer, replicates: u32) -> Option<Enough> {
+    if replicates < FEWEST_TO_END || gate.rows.is_empty() || gate.rows.iter().any(Gated::is_open) {
+        return None;
+    }
+    let is_whole = !gate.rows.iter().any(Gated::is_silent);
+    Some(if is_whole { Enough::Gated } else { Enough::GatedBut })
 }
 
 fn is_decided(one: &Comparison) -> bool {

@@ -26,6 +26,8 @@ pub struct Gating {
     #[arg(long, requires = "gate")]
     pub allow_missing: bool,
     /// Exit code in the place of 5, such as 125, which git bisect run skips
+    ///
+    /// By a code above 127 git bisect run aborts.
     #[arg(long, value_name = "CODE", requires = "gate",
         value_parser = clap::value_parser!(u8).range(1..))]
     pub exit_blind: Option<u8>,

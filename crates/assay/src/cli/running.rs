@@ -395,6 +395,7 @@ fn enough(plan: &Plan, environment: &Environment, trials: &[Trial]) -> Option<St
     let why = match analysis::enough(&findings, &plan.design.stopping)? {
         Enough::Decided => "every comparison had its verdict".to_owned(),
         Enough::Gated => "every row of the gate was decided".to_owned(),
+        Enough::GatedBut => "more replicates would decide no other row of the gate".to_owned(),
         Enough::Narrow(wanted) => {
             format!("every interval was within {} of its middle", show::percent(100.0 * wanted))
         }

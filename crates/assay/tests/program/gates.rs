@@ -94,7 +94,8 @@ fn the_answer_is_said_first_and_again() {
     let plan = home.text(&plan).split_whitespace().collect::<Vec<_>>().join(" ");
     let told =
         "gate exit code 1 where a setting is surely worse than the baseline by more than 20 %";
-    assert!(plan.contains(&format!("{told}; it ends as soon as that is decided")), "{plan}");
+    let ends = "it ends as soon as that is decided, after 4 replicates at the earliest";
+    assert!(plan.contains(&format!("{told}; {ends}")), "{plan}");
     assert!(!home.text(&["plan", &file, DRIVE]).contains("gate"));
     // Nothing is said of a gate where there is none.
     let none = home.json(&["run", &file, DRIVE, "--json"]);

@@ -230,6 +230,51 @@ fn a_study_goes_on_until_each_row_is_beyond_the_gate_or_within_it() {
     assert_eq!((silence(&few), enough(&few, &open)), (NO_INTERVAL, None));
 }
 
+/// Whether the first row is silent for good, and what its study has shown enough of.
+fn lasts(found: &Findings) -> (bool, Option<Enough>) {
+    (row(found).lasting, enough(found, &Stopping::Open { half_width: None }))
+}
+
+#[test]
+fn a_row_that_no_replicate_decides_is_not_waited_for() {
+    let mut emulated = lost();
+    emulated.emulated = true;
+    let mut sequential = lost();
+    sequential.measured.design.order = Order::Sequential;
+    for study in [emulated, sequential] {
+        let found = until(study, 0.1);
+        assert_eq!(told(&found).ended, GateEnd::NoStatement);
+        assert_eq!(lasts(&found), (true, Some(Enough::GatedBut)), "{}", row(&found).text());
+    }
+    let judged_by = |count: usize, rule: &str, trust| {
+        let mut study = Study::of(&[("old", &HIGH[..count]), ("new", &LOW[..count])]);
+        study.measured.series[1].trust = Some(trust);
+        let text = "why".to_owned();
+        study.measured.series[1].because = vec![Because { rule: rule.to_owned(), trust, text }];
+        until(study, 0.1)
+    };
+    let invalid = |count| lasts(&judged_by(count, "cached", Trust::Invalid));
+    assert_eq!(invalid(4), (true, Some(Enough::GatedBut)));
+    assert_eq!(invalid(3), (false, None));
+    // What is unsteady may calm down, and what is undecided may be decided.
+    assert_eq!(lasts(&judged_by(5, "unstable", Trust::Suspect)), (false, None));
+    assert_eq!(lasts(&until(lost(), 0.05)), (false, None));
+    assert_eq!(lasts(&until(lost(), 0.1)), (false, Some(Enough::Gated)));
+    let mut unfinished = lost();
+    (unfinished.emulated, unfinished.measured.unfinished) = (true, true);
+    assert_eq!(lasts(&until(unfinished, 0.1)), (false, None));
+}
+
+#[test]
+fn no_gate_ends_a_study_before_its_sequence_has_an_end() {
+    let fewest = FEWEST_TO_END as usize;
+    assert!(confidence_sequence_half_width(fewest - 1, 0.05, MIXTURE_G).is_none());
+    assert!(confidence_sequence_half_width(fewest, 0.05, MIXTURE_G).is_some());
+    let mut emulated = Study::of(&[("old", &HIGH[..3]), ("new", &LOW[..3])]);
+    emulated.emulated = true;
+    assert_eq!(lasts(&until(emulated, 0.1)), (true, None));
+}
+
 /// A study of two targets, of which the first is the baseline.
 fn two_targets(rates: [&[u64]; 2]) -> Bench {
     let mut bench = Bench::new(&["/a", "/b"]);
@@ -272,4 +317,50 @@ fn rows_that_have_no_number_are_named_with_the_reason() {
     let rows: Vec<String> = told(&found).rows.iter().map(Gated::text).collect();
     assert_eq!(rows.len(), 2, "{rows:?}");
     assert!(rows[1].contains("/c") && rows[1].ends_with("it has no number: no room"), "{rows:?}");
+}
+
+/// The same, which goes on until its gate is decided.
+fn until_of_targets(rates: [&[u64]; 2]) -> Bench {
+    let mut bench = two_targets(rates);
+    bench.plan.design.stopping = Stopping::Open { half_width: None };
+    bench.plan.design.gate = Some(Gate { until_decided: true, ..asked(0.05) });
+    bench
+}
+
+#[test]
+fn what_failed_in_each_of_four_replicates_is_not_waited_for() {
+    let rates: [u64; 4] = [4000, 4010, 3990, 4005];
+    let failing = |count: usize, failed: usize| {
+        let mut bench = until_of_targets([&rates[..count]; 2]);
+        let own = bench.trials.iter_mut().filter(|trial| trial.record.workload == 1);
+        for trial in own.take(failed) {
+            (trial.record.status, trial.record.measured) = (Status::Failed, None);
+        }
+        bench.findings()
+    };
+    let all = failing(4, 4);
+    assert_eq!(lasts(&all), (true, Some(Enough::GatedBut)), "{}", row(&all).text());
+    // Too few to tell, and one that ended well.
+    for (count, failed) in [(3, 3), (4, 3)] {
+        let found = failing(count, failed);
+        assert_eq!(lasts(&found), (false, None), "{}", row(&found).text());
+    }
+}
+
+#[test]
+fn what_the_plan_left_out_does_not_keep_the_others_from_ending() {
+    let slower: [&[u64]; 2] = [&[4000, 4010, 3990, 4005, 3995], &[3000, 3010, 2990, 3005, 2995]];
+    let near: [&[u64]; 2] = [slower[0], &[3800, 3810, 3790, 3805, 3795]];
+    for (rates, wanted) in [(slower, Some(Enough::GatedBut)), (near, None)] {
+        let mut bench = until_of_targets(rates);
+        bench.plan.absent.push(AbsentWorkload {
+            name: "random-read-q1".to_owned(),
+            arm: arm(&[("target", "/c")]),
+            target: 1,
+            reason: "no room".to_owned(),
+        });
+        let found = bench.findings();
+        assert!(told(&found).rows[1].lasting, "{}", told(&found).text);
+        assert_eq!(lasts(&found), (false, wanted), "{}", told(&found).text);
+    }
 }
