@@ -68,10 +68,15 @@ pub(super) fn rules(findings: &Findings, name: Name, detail: Detail) -> Vec<Rema
         }
         if detail == Detail::Usual && remark.rows.len() > MOST_ROWS {
             let rows = findings.cells.iter().filter(|cell| cell.primary).count();
-            remark.rows = vec![format!("{} of {rows} rows", remark.rows.len())];
+            remark.rows = vec![counted_rows(remark.rows.len(), rows)];
         }
     }
     found
+}
+
+/// Rows by their number. Across results no workload is listed, so that all of them are seen here alone.
+fn counted_rows(count: usize, all: usize) -> String {
+    if count == all { "all rows".to_owned() } else { format!("{count} of {all} rows") }
 }
 
 /// Rows that a remark names.
@@ -168,7 +173,8 @@ pub(super) fn with_ranges(remarks: Vec<Remark>) -> Vec<Remark> {
     groups.into_iter().map(merged).collect()
 }
 
-/// A piece of several texts: the words that they share, or the range of their numbers.
+/// A piece of several texts: the words that they share, or the range of their numbers. Of bounds, as in
+/// `up to 26 %` and `between 475 and 3,430`, it is the outermost one, which holds for all.
 fn ranged(texts: &[Vec<Piece>], place: usize) -> String {
     let mut numbers: Vec<(&String, f64)> = Vec::new();
     for text in texts {
@@ -179,10 +185,33 @@ fn ranged(texts: &[Vec<Piece>], place: usize) -> String {
     }
     numbers.sort_by(|one, other| one.1.total_cmp(&other.1));
     match (numbers.first(), numbers.last()) {
-        (Some((least, low)), Some((most, high))) if low < high => format!("{least} to {most}"),
+        (Some((least, low)), Some((most, high))) if low < high => match bound(&texts[0], place) {
+            Some(Bound::Lower) => (*least).clone(),
+            Some(Bound::Upper) => (*most).clone(),
+            None => format!("{least} to {most}"),
+        },
         (Some((only, _)), _) => (*only).clone(),
         _ => String::new(),
     }
+}
+
+/// Which end of a range a number tells.
+#[derive(Clone, Copy)]
+enum Bound {
+    Lower,
+    Upper,
+}
+
+/// Whether the words before a number make it a bound.
+fn bound(text: &[Piece], place: usize) -> Option<Bound> {
+    let ends = |back: usize, end: &str| match place.checked_sub(back).and_then(|at| text.get(at)) {
+        Some(Piece::Words(words)) => words.ends_with(end),
+        _ => false,
+    };
+    if ends(1, "between ") {
+        return Some(Bound::Lower);
+    }
+    (ends(1, "up to ") || ends(1, " and ") && ends(3, "between ")).then_some(Bound::Upper)
 }
 
 /// `work: all arms` in the place of all arms of a workload.
@@ -278,6 +307,33 @@ mod tests {
                 ("waited 9 % of the time on sda1, in 1 of 3 trials", "e".to_owned()),
             ]
         );
+    }
+
+    #[test]
+    fn of_bounds_the_outermost_one_holds_for_all_texts() {
+        let merged = |texts: &[&str]| {
+            let told = with_ranges(texts.iter().map(|text| remark("rule", text, "row")).collect());
+            told.into_iter().map(|one| one.text).collect::<Vec<String>>()
+        };
+        let up_to = ["it waited up to 26 % of the time", "it waited up to 72 % of the time"];
+        assert_eq!(merged(&up_to), ["it waited up to 72 % of the time"]);
+        let between = [
+            "6 trials lie between 475 and 3,430 per second: known to 41 %",
+            "6 trials lie between 83,700 and 194,000 per second: known to 366 %",
+        ];
+        let told = "6 trials lie between 475 and 194,000 per second: known to 41 to 366 %";
+        assert_eq!(merged(&between), [told]);
+        let with_unit = ["lie between 400 us and 1.2 ms", "lie between 300 us and 1.1 ms"];
+        assert_eq!(merged(&with_unit), ["lie between 300 us and 1.2 ms"]);
+        // No bounds: what merely stands after "and" or "to" keeps its range.
+        let plain = ["3 and 4 trials, 2 to 5", "3 and 6 trials, 2 to 7"];
+        assert_eq!(merged(&plain), ["3 and 4 to 6 trials, 2 to 5 to 7"]);
+    }
+
+    #[test]
+    fn all_rows_are_not_counted() {
+        assert_eq!(counted_rows(14, 14), "all rows");
+        assert_eq!(counted_rows(13, 14), "13 of 14 rows");
     }
 
     #[test]

@@ -84,9 +84,17 @@ impl Page<'_> {
             return format!("{COMPARISONS}, below");
         }
         if is_across(self.findings) {
-            return "assay compare --json".to_owned();
+            return self.again().unwrap_or_else(|| "the same with --json".to_owned());
         }
         format!("assay show --full {}", self.findings.study.id).trim_end().to_owned()
+    }
+
+    /// The command of a comparison of single results, whose own name is made of theirs.
+    fn again(&self) -> Option<String> {
+        let results = &self.factors.iter().find(|factor| factor.name == "result")?.levels;
+        let (first, later) = results.split_first()?;
+        let is_made_of_them = self.findings.study.id == format!("{first}..{}", later.join("+"));
+        is_made_of_them.then(|| format!("assay compare {} --json", results.join(" ")))
     }
 
     /// Whether everything is wanted.
@@ -334,6 +342,16 @@ mod tests {
         // What differs stands with each.
         let other = " Not measured: a.";
         assert_eq!(with(other), [one.text.clone(), format!("{sentence}{other}")]);
+    }
+
+    #[test]
+    fn what_leads_to_more_of_a_comparison_names_its_results() {
+        let mut found = fixture("study-compare");
+        let command = "assay compare 20261120-103112-k7qd 20270107-090000-p3xa --json";
+        assert_eq!(Page::of(&found, Detail::Usual).more(), command);
+        // Sides of several results and places have names of other kinds.
+        found.study.id = "20261120-103112-k7qd-by-place".to_owned();
+        assert_eq!(Page::of(&found, Detail::Usual).more(), "the same with --json");
     }
 
     #[test]

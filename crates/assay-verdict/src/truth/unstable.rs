@@ -60,8 +60,8 @@ impl TruthRule for Unstable {
                 "{} trials lie between {} and {} operations per second: their mean is known to {} \
                  only",
                 rates.len(),
-                show::three_digits(least),
-                show::three_digits(most),
+                show::per_second(least),
+                show::per_second(most),
                 show::percent(100.0 * half_width)
             ))),
         }
@@ -152,7 +152,7 @@ mod tests {
         let wide = bench(&[400, 1200, 500, 1100, 800]).judge(&Unstable).unwrap();
         assert_eq!(
             wide.text,
-            "5 trials lie between 500 and 1500 operations per second: their mean is known to 82 % \
+            "5 trials lie between 500 and 1,500 operations per second: their mean is known to 82 % \
              only"
         );
         // Twice as fast once in ten trials: an outlier, and the mean is known well enough.

@@ -130,8 +130,8 @@ pub(super) fn verdicts(measured: &Measurements, stage: Stage, emulated: bool) ->
     let grid = grid.as_slice();
     // Where one factor varies, its levels averaged over those of the others are its arms once more.
     let several = if design.varied().count() > 1 { grid } else { &[] };
-    let ranks: Vec<Rank> =
-        grid.iter().filter_map(|question| ranks::rank(design, question, &primary)).collect();
+    let rank = |question: &&Question<'_>| ranks::rank(design, question, &primary, &comparisons);
+    let ranks: Vec<Rank> = grid.iter().filter_map(rank).collect();
     let effects::Grid { effects, interactions } = effects::grid(design, several);
     let trends = grid.iter().flat_map(|question| trends::trends(design, question)).collect();
     let evidence = advice::Evidence {

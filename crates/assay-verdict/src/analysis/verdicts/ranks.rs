@@ -3,7 +3,7 @@
 
 use assay_base::quantity::{Better, Scale};
 use assay_stats::Sample;
-use assay_study::findings::{Place, Rank};
+use assay_study::findings::{Comparison, Place, Rank};
 use assay_study::results::design::Design;
 
 use super::arms::{Question, Runs};
@@ -16,11 +16,12 @@ use crate::analysis::cells;
 const FEWEST_ARMS: usize = 3;
 
 /// The places of all arms of a workload. `all` has the question with all of its arms, also those whose numbers
-/// are invalid.
+/// are invalid; `compared` are the comparisons with the baseline, which the sentence must not contradict.
 pub(super) fn rank(
     design: &Design,
     question: &Question<'_>,
     all: &[&Question<'_>],
+    compared: &[Comparison],
 ) -> Option<Rank> {
     if question.scale != Scale::Ratio || !design.order.tells_arms_from_time() {
         return None;
@@ -48,7 +49,7 @@ pub(super) fn rank(
         places,
         text: String::new(),
     };
-    rank.text = words::rank(&rank, design);
+    rank.text = words::rank(&rank, design, compared);
     Some(rank)
 }
 

@@ -351,6 +351,39 @@ fn advice_names_no_arm_that_another_one_beats() {
     assert_eq!(used.count(), 0, "{:?}", found.advice);
 }
 
+/// Places compare all pairs at once, the table only those with the baseline: where the table tells more, the
+/// sentence of the places says why it does not.
+#[test]
+fn the_sentence_of_the_places_does_not_contradict_the_table() {
+    let base = [100.0; 6];
+    // Six paired logarithms of -shift +- 0.02: t is shift times the root of 5, over 0.02. It takes 3.81 among
+    // 4 comparisons and 4.77 among 10 pairs.
+    let near = |shift: f64| -> [f64; 6] {
+        let value = |sign: f64| 100.0 * (sign * 0.02 - shift).exp();
+        [1.0, -1.0, 1.0, -1.0, 1.0, -1.0].map(value)
+    };
+    let far = |level: f64| [1.0, 1.001, 0.999, 1.0, 0.999, 1.001].map(|one| level * one);
+    let told = |shift: f64| {
+        let (b, c, d, e) = (near(shift), far(50.0), far(40.0), far(30.0));
+        let found =
+            Study::of(&[("a", &base), ("b", &b), ("c", &c), ("d", &d), ("e", &e)]).findings();
+        let setting = arm(&[("setting", "b")]);
+        let verdict = found.comparisons.iter().find(|one| one.arm == setting).unwrap().verdict;
+        (verdict.unwrap(), found.ranks[0].text.clone())
+    };
+    let head = "work: setting a is best of 5 by operations per second";
+    let end = "setting b cannot be distinguished from it";
+    let (verdict, text) = told(0.0385);
+    assert_eq!(verdict, Verdict::Worse);
+    assert_eq!(text, format!("{head}; {end} where all pairs are compared at once."));
+    let (verdict, text) = told(0.03);
+    assert_eq!(verdict, Verdict::Inconclusive);
+    assert_eq!(text, format!("{head}; {end}."));
+    let (verdict, text) = told(0.06);
+    assert_eq!(verdict, Verdict::Worse);
+    assert_eq!(text, format!("{head}, significantly better than every other."));
+}
+
 /// A trial of one arm and its repeat belong together: the repeat of one is never set against the
 /// first run of the other.
 #[test]

@@ -455,31 +455,58 @@ pub(super) fn from_suspect_numbers(text: &str) -> String {
     format!("{} (from suspect numbers).", text.trim_end_matches('.'))
 }
 
-/// Who ranks first, and who cannot be told from it.
-pub(super) fn rank(rank: &Rank, design: &Design) -> String {
+/// Who ranks first, and who cannot be told from it. All pairs share the error of the places, and only those
+/// with the baseline that of the comparisons: where these tell more, the sentence says what it rests on.
+pub(super) fn rank(rank: &Rank, design: &Design, compared: &[Comparison]) -> String {
     let Some((first, others)) = rank.places.split_first() else { return String::new() };
     let name = |place: &Place| short_words(&place.arm, design);
     let tied: Vec<String> = others.iter().filter(|place| place.from_to[0] == 1).map(name).collect();
     let (count, what) = (rank.places.len(), noun(&rank.metric));
     let head = format!("{}: {} is best of {count} by {what}", rank.workload, name(first));
+    let basis = if tells_more(rank, compared) { ALL_PAIRS } else { "" };
+    let end = format!("cannot be distinguished from it{basis}.");
     // Arms that the first one does not clearly beat, named where they are the ones in front.
     let near = first.from_to[1] - 1;
     match tied.as_slice() {
         _ if near == 0 => format!("{head}, significantly better than every other."),
         many if many.len() == count - 1 => format!(
-            "{}: no two of {count} settings can be told apart by {what}; {} has the best mean.",
+            "{}: no two of {count} settings can be told apart by {what}{basis}; {} has the best mean.",
             rank.workload,
             name(first)
         ),
         many if many.len() != near || near > 4 => {
-            format!("{head}; {} cannot be distinguished from it.", counted(near, "other"))
+            format!("{head}; {} {end}", counted(near, "other"))
         }
-        [one] => format!("{head}; {one} cannot be distinguished from it."),
-        [before @ .., last] => {
-            format!("{head}; {} and {last} cannot be distinguished from it.", before.join(", "))
-        }
+        [one] => format!("{head}; {one} {end}"),
+        [before @ .., last] => format!("{head}; {} and {last} {end}", before.join(", ")),
         [] => format!("{head}."),
     }
+}
+
+/// What "cannot be distinguished" rests on where a comparison with the baseline distinguishes.
+const ALL_PAIRS: &str = " where all pairs are compared at once";
+
+/// Whether a comparison calls two arms different that the sentence of the places says are not told apart.
+fn tells_more(rank: &Rank, compared: &[Comparison]) -> bool {
+    let Some((first, others)) = rank.places.split_first() else { return false };
+    let is_clear = |one: &&Comparison| {
+        let of_these = (&one.workload, &one.metric) == (&rank.workload, &rank.metric);
+        of_these && one.primary && matches!(one.verdict, Some(Verdict::Better | Verdict::Worse))
+    };
+    let clear: Vec<&Comparison> = compared.iter().filter(is_clear).collect();
+    let from_first = |place: &&Place| {
+        let both = [(&place.arm, &first.arm), (&first.arm, &place.arm)];
+        clear.iter().any(|one| both.contains(&(&one.arm, &one.baseline)))
+    };
+    let is_tied = |place: &&Place| place.from_to[0] == 1;
+    if others.iter().all(|place| is_tied(&place)) {
+        let is_placed = |arm: &Arm| rank.places.iter().any(|place| place.arm == *arm);
+        return clear.iter().any(|one| is_placed(&one.arm) && is_placed(&one.baseline));
+    }
+    // Which arms the first one clearly beats is not kept, how many is.
+    let beaten = rank.places.len() - first.from_to[1];
+    others.iter().filter(from_first).count() > beaten
+        || others.iter().any(|place| is_tied(&place) && from_first(&place))
 }
 
 /// Two results of different days or machines: what the numbers suggest.
