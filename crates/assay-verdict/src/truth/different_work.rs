@@ -17,6 +17,11 @@ const FACTOR: f64 = 1.1;
 /// Digits of a hash that tell it from others.
 const DIGITS: usize = 12;
 
+/// What is said where a command prints its number among what is compared.
+const NUMBER_PRINTED: &str = "; the number that is read from what it prints is a part of that, and may be \
+                              all that differs: compare a file or a directory that it writes \
+                              (same-output = \"PATH\")";
+
 pub struct DifferentWork;
 
 pub const NAME: &str = "different-work";
@@ -47,12 +52,21 @@ impl TruthRule for DifferentWork {
     fn judge(&self, case: &Case<'_>) -> Option<Remark> {
         let sums = Worked::of("", case.trials)?.sums;
         (sums.len() > 1).then(|| {
+            let count = show::count(sums.len() as u64);
+            let why = if prints_its_number(case) { NUMBER_PRINTED } else { "" };
             Remark::invalid(format!(
-                "its runs were to produce the same and did not: there are {} different results",
-                show::count(sums.len() as u64)
+                "its runs were to produce the same and did not: there are {count} different results{why}"
             ))
         })
     }
+}
+
+/// Whether what is compared is the output that a number is read from.
+fn prints_its_number(case: &Case<'_>) -> bool {
+    command::Planned::of(&case.workload.work).is_some_and(|own| {
+        own.same_output == Some(command::Produced::Printed(true))
+            && own.reads.iter().any(|reading| reading.from.is_none())
+    })
 }
 
 /// What the runs of one side of a comparison did, as far as that can be compared.
@@ -195,6 +209,28 @@ mod tests {
         assert_eq!(producing(["aa"; 3]).judge(&DifferentWork), None);
         assert_eq!(Bench::command().judge(&DifferentWork), None);
         assert_eq!(Bench::read().judge(&DifferentWork), None);
+    }
+
+    #[test]
+    fn a_number_within_what_is_compared_is_named_and_one_in_a_file_is_not() {
+        let said = |product: command::Produced, from: Option<&str>| {
+            let bench = producing(["aa", "aa", "bb"]).workload(|workload| {
+                let own = command::Planned::of_mut(&mut workload.work).unwrap();
+                own.same_output = Some(product);
+                own.reads = vec![command::Reading {
+                    from: from.map(str::to_owned),
+                    ..command::Reading::default()
+                }];
+            });
+            bench.judge(&DifferentWork).unwrap().text
+        };
+        let printed = || command::Produced::Printed(true);
+        assert!(said(printed(), None).contains("2 different results; the number that is read"));
+        for own in
+            [said(printed(), Some("out")), said(command::Produced::At("out".to_owned()), None)]
+        {
+            assert!(own.ends_with("2 different results"), "{own}");
+        }
     }
 
     #[test]

@@ -100,7 +100,7 @@ pub static KEYS: Fields = Fields {
             "setup",
             Form::Text,
             "a line that is run before the runs of each trial; it is not measured",
-            "setup = \"./server --fill\"",
+            "setup = \"./load-data --fresh\"",
         ),
         field(
             "setup-once",

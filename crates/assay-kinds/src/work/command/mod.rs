@@ -32,6 +32,7 @@ pub use reads::{FORMATS, MOST_NUMBERS, Number, READS, ReadFormat, Reading, slug}
 pub use same::Produced;
 
 use line::Levels;
+use reads::MOST_READINGS;
 use tree::Tree;
 
 /// The word in lines that stands for as many jobs as there are processors, or for those of the study.
@@ -281,7 +282,13 @@ impl Asked {
     /// What must hold of the numbers that it tells.
     fn complain_of_reads(&self, path: &str, to: &mut dyn Complaints) {
         let mut known: Vec<String> = Vec::new();
-        for (index, reading) in self.reads.iter().enumerate() {
+        if self.reads.len() > MOST_READINGS {
+            let count = self.reads.len();
+            let message = format!("there are {count} readings: at most {MOST_READINGS} are taken");
+            let hint = "leave some out: a pattern with several groups reads several numbers";
+            to.value(&format!("{path}/reads/{MOST_READINGS}"), message, Some(hint.to_owned()));
+        }
+        for (index, reading) in self.reads.iter().enumerate().take(MOST_READINGS) {
             let path = format!("{path}/reads/{index}");
             reading.complain(&path, to);
             for name in reading.metrics() {

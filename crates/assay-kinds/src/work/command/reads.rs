@@ -45,8 +45,11 @@ pub const FORMATS: [&str; 16] = [
 pub const MOST_NUMBERS: usize = 64;
 /// Bytes of what a program writes that numbers are looked for in: its last ones.
 pub(super) const READ_BYTES: u64 = 8 << 20;
-/// A pattern may be as large as this when it is compiled: what it costs grows with it.
-const PATTERN_BYTES: usize = 256 << 10;
+/// Readings of a command at most.
+pub(super) const MOST_READINGS: usize = 32;
+/// A pattern may be as large as this when it is compiled: a thousand states, each of which may be looked at
+/// for each byte.
+const PATTERN_BYTES: usize = 32 << 10;
 
 /// A number that a program told of a run.
 #[derive(Clone, Debug, PartialEq)]
@@ -203,7 +206,13 @@ impl Reading {
 /// A pattern, ready to be matched in time that grows with the text alone.
 fn compiled(pattern: &str) -> Result<Regex, String> {
     let built = RegexBuilder::new(pattern).size_limit(PATTERN_BYTES).build();
-    built.map_err(|error| format!("this is no regular expression: {error}"))
+    let regex = built.map_err(|error| format!("this is no regular expression: {error}"))?;
+    // The whole of a match is a group, too.
+    let groups = regex.captures_len() - 1;
+    if groups > MOST_NUMBERS {
+        return Err(format!("there are {groups} groups in it: at most {MOST_NUMBERS} are read"));
+    }
+    Ok(regex)
 }
 
 #[cfg(test)]
@@ -229,6 +238,17 @@ mod tests {
             let told = wrong.parse::<Reading>().unwrap_err();
             assert!(told.contains("PATTERN") || told.contains("write for example"), "{told}");
         }
+    }
+
+    #[test]
+    fn what_a_pattern_costs_is_bounded_by_its_size_and_its_groups() {
+        let groups = |count| "(a)".repeat(count);
+        assert!(compiled(&groups(MOST_NUMBERS)).is_ok());
+        let told = compiled(&groups(MOST_NUMBERS + 1)).unwrap_err();
+        assert!(told.contains("65 groups in it: at most 64"), "{told}");
+        assert!(compiled("[0-9.]{1,100} ops/s").is_ok());
+        let told = compiled("(a{100}){100}").unwrap_err();
+        assert!(told.contains("size limit"), "{told}");
     }
 
     #[test]

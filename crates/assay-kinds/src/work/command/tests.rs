@@ -621,6 +621,37 @@ fn reading(specification: &str) -> Asked {
     Asked { runs: Some(2), reads: vec![specification.parse().unwrap()], ..Asked::new("work") }
 }
 
+/// Mistakes of a study file, with their places.
+#[derive(Default)]
+struct Mistakes(Vec<String>);
+
+impl Complaints for Mistakes {
+    fn value(&mut self, path: &str, message: String, _: Option<String>) {
+        self.0.push(format!("{path}: {message}"));
+    }
+
+    fn key(&mut self, path: &str, message: String, hint: Option<String>) {
+        self.value(path, message, hint);
+    }
+
+    fn is_wrong(&self, _: &str) -> bool {
+        false
+    }
+}
+
+#[test]
+fn a_list_of_readings_has_an_end() {
+    let mistakes = |count: usize| {
+        let one = |index: usize| -> Reading { format!("/n{index}::higher").parse().unwrap() };
+        let asked = Asked { reads: (0..count).map(one).collect(), ..Asked::new("work") };
+        let mut mistakes = Mistakes::default();
+        asked.complain_of_reads("w", &mut mistakes);
+        mistakes.0
+    };
+    assert_eq!(mistakes(33), ["w/reads/32: there are 33 readings: at most 32 are taken"]);
+    assert!(mistakes(32).is_empty());
+}
+
 #[test]
 fn numbers_that_runs_print_are_metrics_of_the_trial() {
     let fake = fake();

@@ -1,6 +1,7 @@
 //! What is taken of a run beside its time: the numbers that it tells, and a hash of what it produced.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use assay_base::digest::hexadecimal;
@@ -100,11 +101,13 @@ impl<'a> Course<'a> {
             let from = reader.from().map(|from| line::filled(from, &self.levels));
             let Some((text, bytes)) = texts.get(&from) else { continue };
             let text = Text { text, bytes: *bytes };
+            let stop = self.run.stop;
             let told = |why: String| match &from {
-                Some(from) => format!("{from}: {why}"),
-                None => why,
+                _ if stop.load(Ordering::Relaxed) => Break::Stopped,
+                Some(from) => Break::Failed(format!("{from}: {why}")),
+                None => Break::Failed(why),
             };
-            for own in reader.read(&text, self.run.programs.formats).map_err(told)? {
+            for own in reader.read(&text, self.run.programs.formats, stop).map_err(told)? {
                 if numbers.iter().any(|known| known.name == own.name) {
                     return Err(Break::Failed(format!("it tells two numbers called {}", own.name)));
                 }

@@ -1,5 +1,7 @@
 //! Numbers in what a program wrote: by a pattern, by a place in JSON, or in a format of another tool.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use assay_base::outside;
 use assay_base::quantity::Better;
 use assay_base::quantity::units::show;
@@ -9,6 +11,9 @@ use serde_json::Value;
 use super::{MOST_NUMBERS, Number, READ_BYTES, ReadFormat, Reading, compiled, named};
 use crate::work::metrics::TOLD;
 
+/// Bytes of a text that a pattern is held against: its last ones. A thousand states of a pattern for each of
+/// them, and as many again for the matches within one line, are some seconds.
+const SEARCHED_BYTES: usize = 512 << 10;
 /// Bytes of a line that a pattern is held against: its last ones.
 const LINE_BYTES: usize = 16 << 10;
 /// Signs of a line that a message quotes.
@@ -82,11 +87,12 @@ impl Reader {
     /// The numbers of a text, by their metrics.
     ///
     /// # Errors
-    /// What is not there or is no number, with the line.
+    /// What is not there or is no number, with the line; or somebody wants to stop.
     pub(in crate::work::command) fn read(
         &self,
         text: &Text<'_>,
         formats: ReadFormat,
+        stop: &AtomicBool,
     ) -> Result<Vec<Number>, String> {
         let found = match &self.how {
             How::Format(format) => {
@@ -95,7 +101,7 @@ impl Reader {
                 let named = |own: Number| Number { name: format!("{TOLD}{}", own.name), ..own };
                 told.into_iter().map(named).collect()
             }
-            How::Pattern(regex, groups) => self.named(by_pattern(regex, groups, text)?),
+            How::Pattern(regex, groups) => self.named(by_pattern(regex, groups, text, stop)?),
             How::Json(pointer) => {
                 text.lacks_a_beginning().map_or(Ok(()), Err)?;
                 self.named(vec![by_pointer(pointer, text.text)?])
@@ -138,17 +144,61 @@ fn by_pattern(
     regex: &Regex,
     groups: &[Option<String>],
     text: &Text<'_>,
+    stop: &AtomicBool,
 ) -> Result<Vec<f64>, String> {
-    let mut lines = text.text.rsplit(['\n', '\r']).map(end_of);
-    let found = lines.find_map(|line| Some((line, regex.captures_iter(line).last()?)));
-    let Some((line, found)) = found else {
-        let last = last_line(text.text).map_or_else(
-            || "it wrote nothing".to_owned(),
-            |line| format!("its last line is `{}`", quoted(line)),
-        );
-        return Err(format!("no line of it matches `{}`; {last}", regex.as_str()));
-    };
-    groups.iter().map(|group| one(&found, group.as_deref(), line)).collect()
+    let searched = end_of(text.text, SEARCHED_BYTES);
+    for line in searched.rsplit(['\n', '\r']) {
+        let end = end_of(line, LINE_BYTES);
+        if let Some(found) = last_match(regex, end, stop)? {
+            return groups.iter().map(|group| one(&found, group.as_deref(), end)).collect();
+        }
+    }
+    let last = last_line(text.text).map_or_else(
+        || "it wrote nothing".to_owned(),
+        |line| format!("its last line is `{}`", quoted(line)),
+    );
+    let left_out = not_searched(text, searched);
+    Err(format!("no line of it matches `{}`{left_out}; {last}", regex.as_str()))
+}
+
+/// What no pattern was held against, in words.
+fn not_searched(text: &Text<'_>, searched: &str) -> String {
+    let is_cut = searched.len() < text.text.len() || text.bytes > READ_BYTES;
+    let is_line_cut = searched.split(['\n', '\r']).any(|line| line.len() > LINE_BYTES);
+    let [all, each] = [SEARCHED_BYTES, LINE_BYTES].map(|bytes| show::bytes(bytes as u64));
+    match (is_cut, is_line_cut) {
+        (true, true) => format!(" (searched: its last {all}, of each line the last {each})"),
+        (true, false) => format!(" (searched: its last {all})"),
+        (false, true) => format!(" (searched: of each line the last {each})"),
+        (false, false) => String::new(),
+    }
+}
+
+/// The last match within a line. Each search may look to the end of the line, whatever it finds: what that
+/// comes to is counted.
+fn last_match<'l>(
+    regex: &Regex,
+    line: &'l str,
+    stop: &AtomicBool,
+) -> Result<Option<Captures<'l>>, String> {
+    if stop.load(Ordering::Relaxed) {
+        return Err("it was not read any more: the study is stopped".to_owned());
+    }
+    let (mut last, mut from, mut looked_at) = (None, 0, 0);
+    for found in regex.find_iter(line) {
+        looked_at += line.len() - from;
+        if looked_at > SEARCHED_BYTES {
+            return Err(format!(
+                "`{}` matches too often within one long line: let it say more of what stands around the \
+                 number; the line is `{}`",
+                regex.as_str(),
+                quoted(line)
+            ));
+        }
+        from = found.end();
+        last = Some(found.start());
+    }
+    Ok(last.and_then(|start| regex.captures_at(line, start)))
 }
 
 /// The number of one group.
@@ -248,11 +298,11 @@ fn number(text: &str) -> Option<f64> {
     written.parse().ok().filter(|_| is_digits)
 }
 
-/// The end of a line, as much of it as is looked at.
-fn end_of(line: &str) -> &str {
-    let from = line.len().saturating_sub(LINE_BYTES);
-    let from = (from..=line.len()).find(|at| line.is_char_boundary(*at));
-    &line[from.unwrap_or(line.len())..]
+/// The end of a text, as many bytes of it at most.
+fn end_of(text: &str, most: usize) -> &str {
+    let from = text.len().saturating_sub(most);
+    let from = (from..=text.len()).find(|at| text.is_char_boundary(*at));
+    &text[from.unwrap_or(text.len())..]
 }
 
 /// The last line that holds anything.
@@ -279,7 +329,7 @@ mod tests {
     fn read(spec: &str, text: &str) -> Result<Vec<(String, f64)>, String> {
         let reader = Reader::new(&spec.parse().unwrap()).unwrap();
         let whole = Text { text, bytes: text.len() as u64 };
-        let found = reader.read(&whole, no_format)?;
+        let found = reader.read(&whole, no_format, &AtomicBool::new(false))?;
         Ok(found.into_iter().map(|own| (own.name, own.value)).collect())
     }
 
@@ -384,14 +434,47 @@ mod tests {
         assert!(why("(a+)+b::higher", &short).contains("no line"));
         let cut = Text { text: "{}", bytes: READ_BYTES + 1 };
         let reader = Reader::new(&"/a::higher".parse().unwrap()).unwrap();
-        assert!(reader.read(&cut, no_format).unwrap_err().contains("8 MiB can be read"));
+        let stop = AtomicBool::new(false);
+        assert!(reader.read(&cut, no_format, &stop).unwrap_err().contains("8 MiB can be read"));
         assert!(why("fio-json", "x").contains("not asked for"));
         let called: ReadFormat = |_, text| {
             Ok(vec![Number { name: text.to_owned(), better: Better::Higher, value: 1.0 }])
         };
         let reader = Reader::new(&"fio-json".parse().unwrap()).unwrap();
-        let of = |text: &str| reader.read(&Text { text, bytes: text.len() as u64 }, called);
+        let of = |text: &str| reader.read(&Text { text, bytes: text.len() as u64 }, called, &stop);
         assert_eq!(of("iops").unwrap()[0].name, "told_iops");
         assert!(of(&"x".repeat(1000)).unwrap_err().contains("name of a number is too long"));
+    }
+
+    #[test]
+    fn what_was_not_searched_is_said_and_of_a_short_text_nothing_is() {
+        let spec = "([0-9]+) ops/s:ops/s:higher";
+        let filling = "a line\n".repeat(SEARCHED_BYTES / 7 + 1);
+        let early = format!("7 ops/s\n{filling}");
+        assert!(why(spec, &early).contains("` (searched: its last 512 KiB); its last line is `a"));
+        assert_eq!(value(spec, &format!("{early}8 ops/s\n")), 8.0);
+        let long = "7 ops/s".to_owned() + &"x".repeat(LINE_BYTES);
+        assert!(why(spec, &long).contains("` (searched: of each line the last 16 KiB); its last"));
+        assert!(why(spec, "a line").ends_with("ops/s`; its last line is `a line`"));
+    }
+
+    /// Each of its matches looks to the end of the line.
+    #[test]
+    fn a_line_that_matches_too_often_is_refused_and_an_ordinary_one_is_not() {
+        let spec = "a(?:.*z)?::higher";
+        let told = why(spec, &"a".repeat(LINE_BYTES));
+        assert!(told.contains("matches too often within one long line"), "{told}");
+        assert_eq!(value("[0-9]+::higher", &"12 ".repeat(200)), 12.0);
+        // The last match is the same one that all of them end with.
+        assert_eq!(value("(?:x|)([0-9]*)y?::higher", "x1y x22y"), 22.0);
+    }
+
+    #[test]
+    fn who_wants_to_stop_does_not_wait_for_a_pattern() {
+        let reader = Reader::new(&"([0-9]+)::higher".parse().unwrap()).unwrap();
+        let text = Text { text: "1\n", bytes: 2 };
+        let read = |stop| reader.read(&text, no_format, &AtomicBool::new(stop));
+        assert!(read(true).unwrap_err().contains("the study is stopped"));
+        assert_eq!(read(false).unwrap()[0].value, 1.0);
     }
 }
