@@ -6,7 +6,7 @@ use super::{Drawing, at_most};
 use crate::evidence::Evidence;
 use crate::figure::{Axis, Colour, Figure, Look, Marks, Point, Scale, Unit, id_of};
 use assay_base::catalogue::About;
-use assay_study::findings::Cell;
+use assay_study::findings::{Cell, Findings};
 
 pub static RUNS: Drawing = Drawing {
     about: About {
@@ -19,6 +19,8 @@ pub static RUNS: Drawing = Drawing {
     draw,
 };
 
+/// What a dot is of, and its mean.
+const TIME: &str = "duration_s";
 /// Commands up to which there is a figure.
 const MOST_ARMS: usize = 24;
 /// Dots of a figure; of more runs some are drawn.
@@ -33,8 +35,12 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
     }
     let names = Names::of(&evidence.findings);
     let all = subjects(&evidence.findings).into_iter();
-    let figures =
-        all.filter_map(|one| figure(evidence, &names, one.name, &primary(&evidence.findings, one)));
+    let figures = all.filter_map(|one| {
+        let cells = primary(&evidence.findings, one);
+        let timed: Vec<&Cell> =
+            cells.into_iter().map(|cell| timed(&evidence.findings, cell)).collect();
+        figure(evidence, &names, one.name, &timed)
+    });
     at_most(figures.collect(), MOST_FIGURES, "workload")
 }
 
@@ -52,7 +58,9 @@ fn figure(evidence: &Evidence, names: &Names, workload: &str, cells: &[&Cell]) -
     let rows = cells.iter().zip(&own).enumerate();
     let marks = rows.flat_map(|(at, (cell, runs))| {
         let name = label(cell);
-        let mean = of_cell(&evidence.findings, at as f64, &name, cell);
+        // Of runs whose time is unknown another number leads, which is none of seconds.
+        let is_time = cell.metric == TIME;
+        let mean = is_time.then(|| of_cell(&evidence.findings, at as f64, &name, cell)).flatten();
         let dots = dots(at, &name, runs, step).into_iter().map(|dot| (false, dot));
         dots.chain(mean.map(|mean| (true, mean)))
     });
@@ -69,13 +77,24 @@ fn figure(evidence: &Evidence, names: &Names, workload: &str, cells: &[&Cell]) -
                 .to_owned(),
         notes: (step > 1).then_some(all).into_iter().collect(),
         workload: Some(workload.to_owned()),
-        metric: cells.first().map(|cell| cell.metric.clone()),
+        metric: Some(TIME.to_owned()),
         ..Figure::lying(along, Axis::new("time of a run", Scale::Linear, unit()), series)
     })
 }
 
 fn unit() -> Unit {
-    Unit::metric("duration_s")
+    Unit::metric(TIME)
+}
+
+/// The time of the runs of a row, whatever verdicts are about; the row as it is where that is unknown.
+fn timed<'f>(findings: &'f Findings, cell: &'f Cell) -> &'f Cell {
+    let is_its = |own: &&Cell| {
+        own.metric == TIME
+            && own.workload == cell.workload
+            && own.arm == cell.arm
+            && own.control == cell.control
+    };
+    findings.cells.iter().find(is_its).unwrap_or(cell)
 }
 
 /// Seconds of the runs that the mean of a cell is of, in the order in which they were run.

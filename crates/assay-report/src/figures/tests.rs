@@ -598,6 +598,37 @@ fn what_a_row_sums_up_is_drawn_of_it() {
     }
 }
 
+/// Verdicts may be about a number that a program tells: that is none of seconds.
+#[test]
+fn dots_of_runs_have_the_mean_of_their_times_whatever_verdicts_are_about() {
+    const TOLD: &str = "told_tps";
+    let means_ns = |evidence: &Evidence| -> Vec<u64> {
+        let drawn = all(evidence).into_iter().find(|figure| figure.id.starts_with("runs"));
+        let means = drawn.unwrap().series.into_iter().find(|series| series.name == "mean");
+        match means.map(|series| series.marks) {
+            Some(Marks::Points(points)) => {
+                points.iter().map(|point| (1e9 * point.value).round() as u64).collect()
+            }
+            _ => Vec::new(),
+        }
+    };
+    let plain = commands();
+    let mut told = commands();
+    let is_time = |metric: &str| metric == "duration_s";
+    let compared = told.findings.comparisons.iter_mut().filter(|found| found.primary);
+    compared.for_each(|found| TOLD.clone_into(&mut found.metric));
+    let times = told.findings.cells.iter().filter(|cell| is_time(&cell.metric));
+    let own: Vec<_> = times.cloned().collect();
+    for mut cell in own {
+        (cell.metric, cell.geometric_mean) = (TOLD.to_owned(), Some(100.0));
+        told.findings.cells.push(cell);
+    }
+    assert_eq!(means_ns(&told), means_ns(&plain));
+    // Of times that nobody knows there is no mean, and the number stands in for none.
+    told.findings.cells.retain(|cell| !is_time(&cell.metric));
+    assert_eq!((means_ns(&plain).len(), means_ns(&told).len()), (2, 0));
+}
+
 /// Trials of one point far from each other: its line leaves the axis.
 #[test]
 fn intervals_beyond_the_axis_of_the_order_are_told() {
