@@ -182,9 +182,13 @@ fn pass_on(stream: Stream, bytes: &[u8]) {
 
 /// How it went, in one line.
 pub fn told(ended: &Ended) -> String {
-    let (booted, time) = (ended.booted.as_secs_f64(), ended.time.as_secs_f64());
-    let name = ended.accelerator.name();
-    format!("{name}, up after {booted:.1} s, over after {time:.1} s, exit code {}", ended.code)
+    let [booted, time, waited] =
+        [ended.booted, ended.time, ended.waited].map(|time| time.as_secs_f64());
+    let (name, code) = (ended.accelerator.name(), ended.code);
+    format!(
+        "{name}, up after {booted:.1} s, over after {time:.1} s, {waited:.1} s of it waiting for a \
+         processor, exit code {code}"
+    )
 }
 
 #[cfg(test)]

@@ -138,6 +138,8 @@ pub struct Ended {
     pub time: Duration,
     /// From the start of QEMU until the job began.
     pub booted: Duration,
+    /// For how long of that it wanted a processor that others had ([`Machine::waited`]).
+    pub waited: Duration,
     /// Its results: an archive of files below `results` ([`archive`]).
     pub results: Vec<u8>,
 }
@@ -199,6 +201,8 @@ struct Running<'a> {
     /// Bytes of each output that were told.
     told: [(Stream, &'static str, u64); 2],
     booted: Option<Duration>,
+    /// For how long machines that were started again, and this one, waited for a processor.
+    waited: [Duration; 2],
     /// How often it was told to end.
     heard: u32,
 }
@@ -220,6 +224,7 @@ fn attempt(
             return running.ended();
         }
         running.heed(wishes)?;
+        running.waited[1] = running.machine.waited();
         running.look_after()?;
         thread::sleep(PAUSE);
     }
@@ -234,8 +239,8 @@ impl<'a> Running<'a> {
         let complaint = complaint.map_err(|error| format!("{}: {error}", path.display()))?;
         let machine = Machine::start(&setup, &complaint)?;
         let told = [(Stream::Out, "out", 0), (Stream::Err, "err", 0)];
-        let (orders, booted, heard) = (0, None, 0);
-        Ok(Self { asked, setup, files, complaint, machine, orders, told, booted, heard })
+        let (orders, booted, waited, heard) = (0, None, [Duration::ZERO; 2], 0);
+        Ok(Self { asked, setup, files, complaint, machine, orders, told, booted, waited, heard })
     }
 
     /// Tells what has come.
@@ -257,6 +262,7 @@ impl<'a> Running<'a> {
         let order = orders(&self.files.from("end", 0)).get(self.orders).cloned();
         let Some(order) = order.filter(|order| order.is_cut || over) else { return Ok(false) };
         self.machine.cut();
+        self.waited = [self.waited.iter().sum(), Duration::ZERO];
         self.orders += 1;
         self.setup.clock = order.clock;
         let age = self.machine.age();
@@ -286,8 +292,8 @@ impl<'a> Running<'a> {
             return Err(Failed::NoLife(format!("KVM does not boot the virtual machine:\n{last}")));
         }
         // Where others keep the processors it comes to less in the same time.
-        let own = || age.saturating_sub(self.machine.waited());
-        if let Some(limit) = self.asked.limit.filter(|limit| age > *limit && own() > *limit) {
+        let own = age.saturating_sub(self.waited.iter().sum());
+        if let Some(limit) = self.asked.limit.filter(|limit| own > *limit) {
             let last = self.last_words();
             return Err(format!("still running after {} s:\n{last}", limit.as_secs()).into());
         }
@@ -308,7 +314,8 @@ impl<'a> Running<'a> {
         }
         let accelerator = self.setup.accelerator;
         let booted = self.booted.unwrap_or_default();
-        Ok(Ended { code, accelerator, time: self.machine.age(), booted, results })
+        let (time, waited) = (self.machine.age(), self.waited.iter().sum());
+        Ok(Ended { code, accelerator, time, booted, waited, results })
     }
 
     /// The last lines of its console and of what QEMU complained of.

@@ -1,14 +1,14 @@
 //! The order of the steps: what measures and what computes goes on side by side.
 
 use std::fs;
-use std::io::Write;
+use std::io::{BufRead, BufReader, PipeReader, Write, pipe};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
 
 use super::budget::{self, Rows};
 use super::cost::{Cost, Ended};
-use super::{Bench, Lane, Step};
+use super::{Bench, Lane, Step, failures};
 use crate::lab::Done;
 
 /// Where a step that is a process finds what the steps share.
@@ -25,6 +25,8 @@ pub const BESIDE: [Lane; 4] = [Lane::Alone, Lane::Measures, Lane::Boots, Lane::C
 pub struct Whole {
     /// A line a step.
     pub lines: Vec<String>,
+    /// Why steps failed, in lines.
+    pub why: Vec<String>,
     pub well: bool,
     pub cost: Ended,
 }
@@ -62,12 +64,16 @@ pub fn take(tier: &str, steps: &[&Step], rows: &Rows, bench: &Bench) -> Done<Who
     }
     taken.extend(in_lane(Lane::Last));
     let well = taken.iter().all(|one| one.well);
-    Ok(Whole { lines: taken.into_iter().map(|one| one.line).collect(), well, cost: cost.end() })
+    let why = taken.iter().flat_map(|one| one.why.iter().cloned()).collect();
+    let lines = taken.into_iter().map(|one| one.line).collect();
+    Ok(Whole { lines, why, well, cost: cost.end() })
 }
 
 /// What came of one.
 struct Taken {
     line: String,
+    /// Why it failed: nothing where it did not.
+    why: Vec<String>,
     well: bool,
 }
 
@@ -103,7 +109,21 @@ impl Lanes<'_> {
             None => format!("xtask: {}: {word} ({told})", step.name),
         };
         say(&line);
-        Taken { line, well: well && !refused }
+        let why = if well { Vec::new() } else { self.why(step) };
+        Taken { line, why, well: well && !refused }
+    }
+
+    /// What a step said, as it is kept.
+    fn log(&self, step: &Step) -> PathBuf {
+        self.shared.join(format!("{}.log", step.name))
+    }
+
+    /// What a step that failed said of it.
+    fn why(&self, step: &Step) -> Vec<String> {
+        let said = fs::read(self.log(step)).unwrap_or_default();
+        let said = String::from_utf8_lossy(&said);
+        let lines = failures::told(&said).into_iter();
+        lines.map(|line| format!("xtask: {}: {line}", step.name)).collect()
     }
 
     /// The step as a process.
@@ -120,18 +140,36 @@ impl Lanes<'_> {
         };
         command.args(["test", self.tier, "--step", step.name]);
         command.env(SHARED, self.shared).stdin(Stdio::null());
-        let log = self.shared.join(format!("{}.log", step.name));
+        let log = self.log(step);
         let fail = |error: std::io::Error| format!("{}: {error}", log.display());
+        let mut file = fs::File::create(&log).map_err(fail)?;
+        let failed = |error: std::io::Error| format!("{}: {error}", step.name);
         if later {
-            let file = fs::File::create(&log).map_err(fail)?;
             command.stdout(file.try_clone().map_err(fail)?).stderr(file);
-        }
-        let ended = Cost::of(command).map_err(|error| format!("{}: {error}", step.name));
-        if later {
+            let ended = Cost::of(command).map_err(failed);
             say(&String::from_utf8_lossy(&fs::read(&log).map_err(fail)?));
+            return ended;
         }
+        let (said, to) = pipe().map_err(failed)?;
+        command.stdout(to.try_clone().map_err(failed)?).stderr(to);
+        let shown = thread::spawn(move || show(said, &mut file));
+        let ended = Cost::of(command).map_err(failed);
+        let kept = shown.join().map_err(|_| format!("{}: its reader failed", step.name))?;
+        kept.map_err(fail)?;
         ended
     }
+}
+
+/// Shows what comes, line by line, and keeps it.
+fn show(said: PipeReader, kept: &mut fs::File) -> std::io::Result<()> {
+    let mut said = BufReader::new(said);
+    let mut line = Vec::new();
+    while said.read_until(b'\n', &mut line)? > 0 {
+        kept.write_all(&line)?;
+        say(&String::from_utf8_lossy(&line));
+        line.clear();
+    }
+    Ok(())
 }
 
 fn say(text: &str) {

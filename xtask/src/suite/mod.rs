@@ -5,6 +5,7 @@
 
 mod budget;
 mod cost;
+mod failures;
 mod format;
 pub mod guest;
 mod lanes;
@@ -187,6 +188,9 @@ pub fn run(options: &Options) -> Done<bool> {
     let scratch = Scratch::new("suite")?;
     let bench = Bench { tier, shared: scratch.path().to_owned() };
     let whole = lanes::take(name, &steps, &rows, &bench)?;
+    if !whole.why.is_empty() {
+        println!("\n{}", whole.why.join("\n"));
+    }
     println!("\n{}", whole.lines.join("\n"));
     println!("xtask: test {name}: {}", whole.cost.told());
     println!("xtask: {}", if whole.well { "everything holds" } else { "FAILED" });

@@ -3,13 +3,13 @@
 //! each in a home of its own, in two guests at the same time where there are several.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::Duration;
 
+use super::tried;
 use crate::lab::Done;
 use crate::lab::guest::machine::Accelerator;
-use crate::lab::guest::{self, Asked, found};
+use crate::lab::guest::{Asked, found};
 use crate::lab_guest;
 use crate::suite::skips::Skips;
 
@@ -103,11 +103,10 @@ pub fn run(program: &Path, wanted: &[Check], skipped: &mut Skips) -> Done<bool> 
 }
 
 fn in_a_guest(asked: &Asked) -> Done<bool> {
-    let mut said = Vec::new();
-    let ended = guest::run(asked, &AtomicBool::new(false), &mut |_, bytes| said.extend(bytes))?;
-    let said = String::from_utf8_lossy(&said);
-    println!("xtask: lab: checks: {}\n{}", lab_guest::told(&ended), said.trim_end());
-    Ok(ended.code == 0)
+    tried(asked, &|ended, said| {
+        println!("xtask: lab: checks: {}\n{}", lab_guest::told(ended), said.trim_end());
+        Ok(ended.code == 0)
+    })
 }
 
 /// One script of all: each in a shell of its own, with what it has left and how long it took.
