@@ -31,7 +31,7 @@ const LARGEST_SLICE: u64 = 1 << 30;
 const SLICES: u64 = 256;
 /// All that is in flight at once: of less, several slices would end at the same time.
 const SMALLEST_SLICE: u64 = DEPTH as u64 * MIB;
-/// Slices follow each other for about so long: what lies between two jobs is a hundredth of that.
+/// Slices follow each other for about so long: what lies between two jobs is little of that.
 const JOB_NS: u64 = 1_000_000_000;
 /// And they are so many at most.
 const MOST_IN_A_ROW: u64 = 4096;
