@@ -213,6 +213,12 @@ fn doubted(document: &Value, cells: &[Value]) -> Result<(), String> {
             }
         }
     }
+    for one in list(document, "sustained") {
+        let text = one["text"].as_str().unwrap_or_default();
+        if one["course"]["rests"].is_object() && text.contains("no fall of the rate was seen") {
+            return Err(format!("sustained: the drive rested, and yet {text}"));
+        }
+    }
     let rows = rows(cells);
     let trust = |key: &Key| rows.get(key).and_then(|row| row["trust"].as_str());
     for one in list(document, "comparisons") {
@@ -369,6 +375,17 @@ mod tests {
         };
         assert_eq!(cell([1.9, 2.1]), Ok(2));
         assert!(cell([2.05, 2.1]).is_err());
+    }
+
+    #[test]
+    fn of_a_drive_that_rested_no_fall_is_no_finding() {
+        let of = |rests: Value| {
+            let text = "It writes 4 B/s; no fall of the rate was seen in 9 B.";
+            let one = json!({"course": {"levels": [], "rests": rests}, "text": text});
+            document_of(&json!({"cells": [], "sustained": [one]}))
+        };
+        assert_eq!(of(Value::Null), Ok(0));
+        assert!(of(json!({"share": 0.5})).is_err_and(|error| error.contains("the drive rested")));
     }
 
     #[test]

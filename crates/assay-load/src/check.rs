@@ -27,6 +27,7 @@ pub(crate) fn check(
         return wrong("an operation count of 0 leaves nothing to measure".to_owned());
     }
     check_spread(job)?;
+    check_slices(job)?;
     check_area(job)?;
     if let EngineKind::Simulated(law) = engine {
         law.sampler(0, 0)?;
@@ -58,6 +59,17 @@ fn check_spread(job: &Job) -> Result<(), LoadError> {
         (Pattern::Spread, _) if (job.threads, job.depth) != (1, 1) => {
             wrong("a spread pattern goes from place to place with one thread and depth 1")
         }
+        _ => Ok(()),
+    }
+}
+
+/// Slices follow each other in one thread, and room for their times is made beforehand.
+fn check_slices(job: &Job) -> Result<(), LoadError> {
+    let wrong = |text: &str| Err(LoadError::Invalid(text.to_owned()));
+    match (job.slice, job.operations) {
+        (Some(0), _) => wrong("a slice of 0 operations has no end"),
+        (Some(_), None) => wrong("slices need an operation count"),
+        (Some(_), _) if job.threads != 1 => wrong("slices are those of one thread"),
         _ => Ok(()),
     }
 }
@@ -114,6 +126,7 @@ pub(crate) mod tests {
         assert_eq!(refusal(&job(), "null"), None);
         assert_eq!(refusal(&spread(256), "null"), None);
         assert_eq!(refusal(&Job { mix: Mix::Rewrite, ..job() }, "null"), None);
+        assert_eq!(refusal(&Job { slice: Some(8), operations: Some(20), ..job() }, "null"), None);
     }
 
     #[test]
@@ -133,6 +146,9 @@ pub(crate) mod tests {
             (Job { depth: 2, ..spread(2) }, "one thread and depth 1"),
             (Job { threads: 2, ..spread(2) }, "one thread and depth 1"),
             (Job { area: 0..8192, ..spread(3) }, "3 operations"),
+            (Job { slice: Some(0), operations: Some(20), ..job() }, "has no end"),
+            (Job { slice: Some(8), ..job() }, "slices need an operation count"),
+            (Job { slice: Some(8), operations: Some(20), threads: 2, ..job() }, "of one thread"),
         ];
         for (job, expected) in cases {
             let found = refusal(&job, "null").unwrap();

@@ -71,6 +71,9 @@ pub struct Job {
     pub time: Duration,
     /// End after this many operations in all, even if time is left; ramp and drain then count.
     pub operations: Option<u64>,
+    /// Note the time after each so many operations of the one thread; the operation count says how often
+    /// at most.
+    pub slice: Option<u64>,
     /// Seed of offsets, mix, content and simulated latencies; different for every trial.
     pub seed: u64,
 }
@@ -98,6 +101,7 @@ impl Job {
             ramp: Duration::ZERO,
             time: Duration::ZERO,
             operations: None,
+            slice: None,
             seed,
         }
     }

@@ -91,6 +91,8 @@ pub(crate) struct Found {
     pub(crate) totals: Totals,
     /// Latencies one by one, for a spread pattern.
     pub(crate) samples: Vec<u64>,
+    /// From the first submission to the end of each slice.
+    pub(crate) slice_ends_ns: Vec<u64>,
     /// Stamps of the first submission and the last completion.
     pub(crate) first_ns: u64,
     pub(crate) last_ns: u64,
@@ -117,6 +119,19 @@ pub(crate) struct Book {
     /// Latencies of the first so many operations in their order.
     samples: Vec<u64>,
     samples_left: u64,
+    /// Operations of a slice; 0 where none is noted.
+    slice: u64,
+    /// Those of the slice that goes on.
+    of_slice: u64,
+    slice_ends_ns: Vec<u64>,
+}
+
+/// How many slices a job has at most.
+fn slices(job: &Job) -> u64 {
+    match (job.slice, job.operations) {
+        (Some(slice @ 1..), Some(all)) => all / slice,
+        _ => 0,
+    }
 }
 
 /// Operations of which each latency is kept.
@@ -173,6 +188,9 @@ impl Book {
             series: Vec::with_capacity(rows as usize),
             samples: Vec::with_capacity(kept_samples(job) as usize),
             samples_left: kept_samples(job),
+            slice: job.slice.unwrap_or(0),
+            of_slice: 0,
+            slice_ends_ns: Vec::with_capacity(slices(job) as usize),
         }
     }
 
@@ -242,6 +260,13 @@ impl Book {
             self.samples_left -= 1;
             self.samples.push(latency_ns);
         }
+        if self.slice > 0 {
+            self.of_slice += 1;
+            if self.of_slice == self.slice {
+                self.of_slice = 0;
+                self.slice_ends_ns.push(self.last - self.first);
+            }
+        }
     }
 
     /// Ends the window early: what completes from now on is drain.
@@ -298,6 +323,7 @@ impl Book {
             series: self.series,
             totals,
             samples: self.samples,
+            slice_ends_ns: self.slice_ends_ns,
             first_ns: self.first,
             last_ns: self.last,
         }
@@ -431,6 +457,17 @@ mod tests {
         let totals = found.totals;
         assert_eq!((totals.read_bytes, totals.write_bytes), (2 * 4096, 2 * 4096));
         assert_eq!((totals.read_operations, totals.write_operations), (2, 2));
+    }
+
+    #[test]
+    fn the_end_of_each_slice_is_noted_and_of_what_has_none_nothing() {
+        let ends = |slice| {
+            let job = Job { slice, operations: Some(5), ..timed(0, 100) };
+            found(&job, &[40, 90, 130, 130, 180]).slice_ends_ns
+        };
+        assert_eq!(ends(Some(2)), [90, 130], "the last one is not whole");
+        assert_eq!(ends(Some(1)), [40, 90, 130, 130, 180]);
+        assert!(ends(Some(6)).is_empty() && ends(None).is_empty());
     }
 
     #[test]

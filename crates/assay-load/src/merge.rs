@@ -20,6 +20,7 @@ pub(crate) fn merge(
         series: series(&parts),
         totals: totals(&parts),
         sample_latencies_ns: Vec::new(),
+        slice_ends_ns: Vec::new(),
         queue: QueueFacts::default(),
         engine: EngineFacts { name: name.to_owned(), notes: Vec::new() },
         cpu_ns: parts.iter().map(|part| part.spent.thread_ns).sum(),
@@ -37,6 +38,7 @@ pub(crate) fn merge(
             }
         }
         outcome.sample_latencies_ns.extend(part.found.samples);
+        outcome.slice_ends_ns.extend(part.found.slice_ends_ns);
         for class in part.found.classes {
             add_class(&mut outcome.classes, class);
         }

@@ -122,6 +122,8 @@ pub struct Outcome {
     /// For [`Pattern::Spread`](crate::Pattern::Spread) the service time in nanoseconds of each
     /// operation in its order, the first 10,000; empty for the other patterns.
     pub sample_latencies_ns: Vec<u64>,
+    /// For a job with slices the nanoseconds from the first submission to the end of each, in their order.
+    pub slice_ends_ns: Vec<u64>,
     /// The queue as the engine saw it.
     pub queue: QueueFacts,
     /// The engine.

@@ -188,3 +188,15 @@ fn samples_are_their_latencies_in_order_where_each_has_its_place() {
     let deep = Job { depth: 4, ..random };
     assert!(simulated(&deep, &lognormal(1)).sample_latencies_ns.is_empty());
 }
+
+/// Slices follow each other without a rest: together they take as long as the whole, and each as long as its
+/// operations do one after the other.
+#[test]
+fn slices_follow_each_other() {
+    let whole = Job { depth: 8, operations: Some(100), slice: Some(16), ..job() };
+    let found = simulated(&whole, &fixed(1000, 1));
+    let ends: Vec<u64> = (1..=6).map(|slice| slice * 16 * 1000).collect();
+    assert_eq!((found.slice_ends_ns, found.totals.elapsed_ns), (ends, 100_000));
+    let unsliced = simulated(&Job { slice: None, ..whole }, &fixed(1000, 1));
+    assert!(unsliced.slice_ends_ns.is_empty());
+}

@@ -179,6 +179,7 @@ fn jobs() -> Vec<Job> {
         Job { depth: DEEP, ..rewrites() },
         // More places than are kept one by one.
         Job { pattern: Pattern::Spread, size_bytes: 64, operations: Some(12_000), ..job() },
+        Job { pattern: Pattern::Sequential, depth: DEEP, slice: Some(3), ..job() },
         Job {
             pattern: Pattern::Sequential,
             depth: DEEP,

@@ -10,7 +10,6 @@ use assay_kinds::work::pages::{
     EXPECTED, FULL, HELD, KILLED, LONGEST, P99, PROCESSOR, RATE, REACHED,
 };
 use assay_study::findings::{Cell as Measured, Findings};
-use assay_study::results::record::Status;
 
 const LEGEND: &[&str] = &[
     "Reached: bytes of the set that there was room for. Set per memory: bytes of the set per byte of memory \
@@ -105,8 +104,7 @@ fn killed(findings: &Findings, cell: &Measured) -> String {
     let Some(own) = find(findings, &cell.workload, &cell.arm, false, KILLED.name) else {
         return none();
     };
-    let counts = own.trials.iter().filter(|trial| trial.status != Status::LeadIn);
-    let values: Vec<f64> = counts.filter_map(|trial| trial.value).collect();
+    let values = own.values();
     let killed = values.iter().filter(|value| **value > 0.0).count();
     if killed == 0 { "no".to_owned() } else { format!("{killed} of {}", values.len()) }
 }

@@ -11,7 +11,7 @@ use crate::{markdown, text};
 use assay_base::draws::Draws;
 use assay_base::quantity::{Better, Scale};
 use assay_kinds::work::Facts;
-use assay_kinds::work::sustained::{self, Course, Level};
+use assay_kinds::work::sustained::{self, Course, Level, Rests};
 use assay_lab::certain;
 use assay_study::findings::answers::Claim;
 use assay_study::findings::measurements::{Measurements, Series};
@@ -453,10 +453,14 @@ fn what_is_shown_of_long_writes_and_capacities_lies_within_its_intervals() {
             }
         };
         let levels = (0..=draws.below(4)).map(|_| level(&mut draws)).collect();
+        let rests = (draws.below(2) > 0).then(|| Rests {
+            share: draws.below(100) as f64 / 100.0,
+            whole_bytes_per_s: draws.below(1 << 32) as f64,
+        });
         let facts = sustained::Facts {
             workload: "sustained".to_owned(),
             arm: Arm::new(),
-            course: Course { written_bytes: 1 << 41, levels, sinks: None, again: None },
+            course: Course { written_bytes: 1 << 41, levels, sinks: None, rests, again: None },
             several: None,
             text: "It was written to.".to_owned(),
         };

@@ -19,7 +19,6 @@ use assay_study::findings::{
 use assay_study::plan::arms::settable;
 use assay_study::results::design::ALPHA;
 use assay_study::results::plan::{Arm, arm_words, pilot_key};
-use assay_study::results::record::Status;
 use assay_study::study::presets::workload_today;
 
 use super::classes;
@@ -309,10 +308,10 @@ impl<'a> Book<'a> {
         self.cells.get(key).copied()
     }
 
-    /// Logarithms of the undisturbed trials of a row; none where it has no baseline of its own.
+    /// Logarithms of the trials that the number of a row sums up; none where it has no baseline of its own.
     pub fn values(&self, cell: &Cell, way: Way) -> Option<Vec<f64>> {
         match way {
-            Way::Plain => Some(cell.trials.iter().filter_map(level).collect()),
+            Way::Plain => Some(cell.counting().into_iter().filter_map(level).collect()),
             Way::ToItsBaseline => self.rerun(cell).map(|(_, differences)| differences),
         }
     }
@@ -325,15 +324,12 @@ impl<'a> Book<'a> {
         }
         let arm = *self.baselines.get(&(&*cell.workload, &*cell.metric, &cell.arm))?;
         let baseline = self.cell(&row_of(cell, arm))?;
-        let differences: Vec<f64> = cell
-            .trials
-            .iter()
-            .filter_map(|trial| {
-                let partner =
-                    baseline.trials.iter().find(|other| other.replicate == trial.replicate)?;
-                Some(level(trial)? - level(partner)?)
-            })
-            .collect();
+        let partners = baseline.counting();
+        let difference = |trial: &CellTrial| {
+            let partner = partners.iter().find(|other| other.replicate == trial.replicate)?;
+            Some(level(trial)? - level(partner)?)
+        };
+        let differences: Vec<f64> = cell.counting().into_iter().filter_map(difference).collect();
         (!differences.is_empty()).then_some((arm, differences))
     }
 }
@@ -418,10 +414,9 @@ fn is_live(found: &Findings, workload: &str, class: &'static str) -> bool {
     others.any(|cell| classes::name(&cell.workload, class) == workload)
 }
 
-/// The logarithm of a trial that counts.
+/// The logarithm of a trial's value; which trials count, the row says.
 pub(super) fn level(trial: &CellTrial) -> Option<f64> {
-    let counts = trial.status == Status::Ok;
-    trial.value.filter(|value| counts && *value > 0.0).map(f64::ln)
+    trial.value.filter(|value| *value > 0.0).map(f64::ln)
 }
 
 /// A comparison of two cells with these arms: baseline first, as their samples are. What it says is
@@ -525,4 +520,81 @@ fn verdict(
     found.ci_equivalence = Some(one_sided.map(f64::exp));
     found.within_margin = judged.within_margin;
     verdict_word(judged.verdict)
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_study::findings::measurements::Series;
+    use assay_study::results::design::Design;
+    use assay_study::results::record::{Repeats, Status};
+
+    use super::super::cells::cells;
+    use super::super::tests::Bench;
+    use super::*;
+
+    /// A result with these trials of its baseline and of another arm.
+    fn result(trials: [Vec<CellTrial>; 2]) -> Findings {
+        let arms =
+            ["none", "bfq"].map(|level| Arm::from([("scheduler".to_owned(), level.to_owned())]));
+        let design = Design { baseline: arms[0].clone(), ..Design::default() };
+        let series = arms.iter().zip(trials).map(|(arm, trials)| Series {
+            primary: true,
+            trials,
+            ..Series::bare("read", arm.clone(), "iops", Better::Higher)
+        });
+        let cells = cells(&design, series.collect());
+        let compared = Comparison::bare(Kind::Paired, ["read", "iops"], Better::Higher, arms);
+        let bench = Bench::new(&["."]).row(0, "random-read-q1", 4096, &[1000; 3]);
+        Findings { cells, comparisons: vec![compared], checks: Vec::new(), ..bench.findings() }
+    }
+
+    fn trials(all: &[(f64, Status)]) -> Vec<CellTrial> {
+        let trial = |(replicate, (value, status)): (u32, &(f64, Status))| {
+            CellTrial::bare(replicate, Some(replicate), Some(*value), *status)
+        };
+        (1..).zip(all).map(trial).collect()
+    }
+
+    /// The last one repeats the third.
+    fn repeated(all: &[(f64, Status)]) -> Vec<CellTrial> {
+        let mut told = trials(all);
+        if let Some(last) = told.last_mut() {
+            last.repeats = Some(Repeats { replicate: 3, order: 3 });
+        }
+        told
+    }
+
+    /// The values of baseline and arm as they are, and of the arm against its baseline.
+    fn values(found: &Findings) -> [Vec<f64>; 3] {
+        let book = Book::new(found);
+        let [baseline, arm] = [&found.cells[0], &found.cells[1]];
+        let plain = [baseline, arm].map(|cell| book.values(cell, Way::Plain).unwrap());
+        assert_eq!(plain.each_ref().map(Vec::len), [baseline.n, arm.n], "as many as its row has");
+        let [baseline, own] = plain;
+        let logs = [baseline, own, book.values(arm, Way::ToItsBaseline).unwrap()];
+        logs.map(|logs| logs.iter().map(|log| log.exp().round()).collect())
+    }
+
+    #[test]
+    fn a_first_run_and_its_repeat_are_one_trial_across_days() {
+        let ok = |value: f64| (value, Status::Ok);
+        let quiet = result([trials(&[ok(100.0); 4]), trials(&[ok(200.0); 4])]);
+        assert_eq!(values(&quiet), [vec![100.0; 4], vec![200.0; 4], vec![2.0; 4]]);
+        // The third of the baseline was disturbed, so that both ran again: what the arm had first is in no row.
+        let disturbed = (50.0, Status::Disturbed);
+        let base = repeated(&[ok(100.0), ok(100.0), disturbed, ok(100.0), ok(100.0)]);
+        let arm = repeated(&[ok(200.0), ok(200.0), ok(300.0), ok(200.0), ok(200.0)]);
+        let again = result([base, arm]);
+        assert_eq!(values(&again), [vec![100.0; 4], vec![200.0; 4], vec![2.0; 4]]);
+    }
+
+    #[test]
+    fn where_too_few_are_left_the_disturbed_ones_count_as_in_their_row() {
+        let loud = |value: f64| {
+            let disturbed = (value, Status::Disturbed);
+            trials(&[(value, Status::Ok), disturbed, disturbed])
+        };
+        let found = result([loud(100.0), loud(200.0)]);
+        assert_eq!(values(&found), [vec![100.0; 3], vec![200.0; 3], vec![2.0; 3]]);
+    }
 }

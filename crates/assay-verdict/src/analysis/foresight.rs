@@ -117,12 +117,8 @@ fn spread(found: &Findings, workload: &str) -> Option<f64> {
     }
     // Two arms that scatter alike differ by the root of two more than one.
     let cell = found.cells.iter().find(|cell| cell.workload == workload && is_rate(cell))?;
-    let logs: Vec<f64> = cell
-        .trials
-        .iter()
-        .filter(|trial| trial.status.counts())
-        .filter_map(|trial| trial.value.filter(|value| *value > 0.0).map(f64::ln))
-        .collect();
+    let values = cell.values().into_iter().filter(|value| *value > 0.0);
+    let logs: Vec<f64> = values.map(f64::ln).collect();
     let sd = Sample::of(&logs)?.sd?;
     Some((sd * std::f64::consts::SQRT_2).exp_m1())
 }

@@ -114,7 +114,7 @@ fn samples(key: &Key, sides: [&[Book<'_>]; 2]) -> Result<[Sample; 2], String> {
 }
 
 fn few(values: &[f64], id: &str) -> String {
-    format!("{id} has {} undisturbed trials, and it takes {FEWEST_FOR_INTERVAL}", values.len())
+    format!("{id} has {} trials that count, and it takes {FEWEST_FOR_INTERVAL}", values.len())
 }
 
 /// The cell of a result, or why it makes no statement.

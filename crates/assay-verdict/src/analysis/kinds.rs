@@ -157,7 +157,13 @@ mod tests {
                 rate_bytes_per_s: 4e6,
                 rate_ci95: None,
             };
-            let course = Course { written_bytes: 1, levels: vec![level], sinks: None, again: None };
+            let course = Course {
+                written_bytes: 1,
+                levels: vec![level],
+                sinks: None,
+                rests: None,
+                again: None,
+            };
             let facts = sustained::Facts {
                 workload: "sustained-write".to_owned(),
                 arm: Levels::new(),

@@ -5,7 +5,6 @@ use assay_base::quantity::units::show;
 use assay_kinds::work::pages::{self, EXPECTED, HELD, KILLED, RATE, REACHED};
 use assay_study::findings::said::{Said, Sentence};
 use assay_study::findings::{Cell, Findings, Trust};
-use assay_study::results::record::Status;
 
 use super::rows::Row;
 
@@ -98,9 +97,7 @@ fn held(found: &Findings, row: &Row<'_>) -> Option<Held> {
         found.cells.iter().find(own).filter(|cell| cell.trust != Some(Trust::Invalid))
     };
     let mean = |metric| cell(metric).and_then(Cell::value);
-    let trials = cell(&KILLED).into_iter().flat_map(|cell| &cell.trials);
-    let counting = trials.filter(|trial| trial.status != Status::LeadIn);
-    let kills: Vec<f64> = counting.filter_map(|trial| trial.value).collect();
+    let kills = cell(&KILLED).map(Cell::values).unwrap_or_default();
     Some(Held {
         name: found.arm_words(&row.workload.arm),
         set_bytes: planned.set_bytes,

@@ -270,7 +270,7 @@ fn a_gate_that_cannot_see_is_not_green() {
     let (fast, slow) =
         (run(&few, DRIVE), run(&few, &DRIVE.replace("100us", "1ms").replace("400us", "4ms")));
     let told = blind(&fast, &slow);
-    assert!(told.contains("2 undisturbed trials, and it takes 3"), "{told}");
+    assert!(told.contains("2 trials that count, and it takes 3"), "{told}");
     // Sides of three results each.
     let more: Vec<String> = (0..4).map(|_| run(&whole, DRIVE)).collect();
     let sessions = [

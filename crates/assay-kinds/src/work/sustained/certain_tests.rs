@@ -35,7 +35,7 @@ fn slices(draws: &mut Draws) -> Vec<u64> {
 
 #[test]
 fn a_course_lies_within_its_intervals_in_facts_and_in_words() {
-    let (mut intervals, mut told) = (0, 0);
+    let (mut intervals, mut told, mut rested) = (0, 0, 0);
     for seed in 0..COURSES {
         let mut draws = Draws::new(seed, "courses");
         let slices_ns = slices(&mut draws);
@@ -47,14 +47,19 @@ fn a_course_lies_within_its_intervals_in_facts_and_in_words() {
             ..Retried::default()
         });
         let slice_bytes = 64 * MIB;
-        let detail = Detail { slice_bytes, slices_ns, retried, ..Detail::default() };
+        let fortieth_ns = slices_ns.iter().sum::<u64>() / 40;
+        let rests_ns = (draws.below(3) > 0).then(|| draws.below(20) * fortieth_ns);
+        let detail = Detail { slice_bytes, slices_ns, rests_ns, retried, ..Detail::default() };
         let found = course(&detail).unwrap();
-        let facts = json!({ "course": found });
-        intervals += certain::document_of(&facts).unwrap_or_else(|error| panic!("{seed}: {error}"));
         let text = words(&found, None);
+        // As a document has it.
+        let facts = json!({ "cells": [], "sustained": [{ "course": found, "text": text }] });
+        intervals += certain::document_of(&facts).unwrap_or_else(|error| panic!("{seed}: {error}"));
+        rested += u32::from(found.rests.is_some());
         told += certain::all_of(&text).unwrap_or_else(|error| panic!("{seed}: {error}: {text}"));
     }
     assert!(intervals > 500 && told > 500, "{intervals} {told}");
+    assert!((300..900).contains(&rested), "{rested}");
 }
 
 /// What is found by rates is of the speed, also where it is counted in bytes.

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Detail;
 use super::cause::{self, Again};
+use super::rests::{Rests, rests};
 
 /// p of a change at most: rare long pauses are no normal scatter, and make it too small.
 const SURE: f64 = 1e-4;
@@ -45,6 +46,10 @@ pub struct Course {
     /// better than levels do, so that there is no place where it fell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sinks: Option<[Rated; 2]>,
+    /// What the drive rested between the slices, where that is more than 5 % of the time: a fall comes later
+    /// then, or not at all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rests: Option<Rests>,
     /// What was seen of the places of the beginning when they were written once more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub again: Option<Again>,
@@ -131,7 +136,7 @@ pub fn course(detail: &Detail) -> Option<Course> {
     let levels = bounds.windows(2).enumerate().map(level).collect::<Option<Vec<_>>>()?;
     let written_bytes = place_of(slices.len());
     let sinks = if sinks(&logs, &bounds) { ends(detail) } else { None };
-    let mut course = Course { written_bytes, levels, sinks, again: None };
+    let mut course = Course { written_bytes, levels, sinks, rests: rests(detail), again: None };
     course.again = cause::again(detail, &course);
     Some(course)
 }

@@ -5,6 +5,7 @@ mod cause;
 mod certain_tests;
 mod judge;
 mod planned;
+mod rests;
 mod tell;
 #[cfg(test)]
 mod tests;
@@ -21,10 +22,12 @@ use super::io::Content;
 use super::kind::{self, Complaints, InStudy, Judged, Kind, Needs, OwnParameter, Touch};
 use super::measured::Counts;
 use super::place::Offer;
+use super::tell::OwnRule;
 
 pub use cause::{Again, Retried};
 pub use judge::{Course, Level, Rated, course};
 pub use planned::Planned;
+pub use rests::Rests;
 #[cfg(test)]
 pub(crate) use tell::words;
 pub use tell::{Facts, Several};
@@ -98,16 +101,18 @@ impl Kind for Asked {
         name: "sustained",
         summary: "writing for long: where the rate falls, and what is left then",
         text: "Random data are written in one piece, a MiB at a time with eight in flight, from the \
-               beginning of the target to its end and again from its beginning, until the time is over. \
-               The time of each slice of equal size is kept, and where direct I/O is refused each is synced \
-               within its time. Where the rate changes by a quarter or more, which is found by halving the \
-               series at its change points with allowance for slices that are like their neighbours, a level \
-               ends; the interval of the place is that of all splits that explain the series nearly as well. \
-               A rate is the bytes of its slices over their time, its interval that of the same ratio over \
-               ten batches. The sustained rate is that after the last change. Where the rate fell for good, \
-               the last seventh of the time goes into the places of the beginning: they are written once more \
-               at once, and after a rest. Only what is slow at once and fast again after the rest is called a \
-               fast cache; a disk is slow at its hub and a busy neighbour leaves when he likes. A device is \
+               beginning of the target to its end and again from its beginning, until the time is over. The \
+               time of each slice of equal size is kept, and where direct I/O is refused each is synced \
+               within its time. Slices follow each other without a break for about a second; what the drive \
+               rests between them is kept beside, and told above 5 % of the time (rule `rested`). Where the \
+               rate changes by a quarter or more, which is found by halving the series at its change points \
+               with allowance for slices that are like their neighbours, a level ends; the interval of the \
+               place is that of all splits that explain the series nearly as well. A rate is the bytes of \
+               its slices over their time, its interval that of the same ratio over ten batches. The \
+               sustained rate is that after the last change. Where the rate fell for good, the last seventh \
+               of the time goes into the places of the beginning: they are written once more at once, and \
+               after a rest. Only what is slow at once and fast again after the rest is called a fast \
+               cache; a disk is slow at its hub and a busy neighbour leaves when he likes. A device is \
                overwritten, so it must be named with --destroy; in a directory a file of its own takes the \
                free space but a fiftieth, and is removed.",
     };
@@ -117,6 +122,7 @@ impl Kind for Asked {
     const METRICS: &'static [&'static [Metric]] = &[&[SUSTAINED, BURST, FALL, CACHE]];
     const JUDGED: &'static [Judged] = &[Judged::Machine, Judged::Medium];
     const CHECK_OPTION: Option<&'static CheckOption> = Some(&OPTION);
+    const RULES: &'static [OwnRule] = &[rests::RESTED];
 
     fn sample() -> Self {
         Self { time: None }
@@ -180,6 +186,9 @@ pub struct Detail {
     pub slice_bytes: u64,
     /// Nanoseconds of each slice, in the order of writing.
     pub slices_ns: Vec<u64>,
+    /// Nanoseconds between them in which nothing was written; none of versions that did not count them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rests_ns: Option<u64>,
     /// Places of the beginning, written once more after the rate had fallen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retried: Option<Retried>,

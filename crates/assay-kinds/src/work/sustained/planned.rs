@@ -113,7 +113,11 @@ fn bytes(metric: &str, course: &Course) -> Result<f64, String> {
         return Err("the rate sank little by little".to_owned());
     }
     let Some(fall) = course.fall() else {
-        return Err(format!("the rate did not fall for good in {}", Bytes(course.written_bytes)));
+        let rested = course.rests.map_or_else(String::new, |rests| {
+            format!("; but the drive rested between its slices for {} of the time", rests.percent())
+        });
+        let written = Bytes(course.written_bytes);
+        return Err(format!("the rate did not fall for good in {written}{rested}"));
     };
     if metric == FALL.name {
         return Ok(fall.from_bytes as f64);

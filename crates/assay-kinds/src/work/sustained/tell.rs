@@ -8,7 +8,7 @@ use assay_base::presence::Presence;
 use assay_base::quantity::units::show;
 use serde::{Deserialize, Serialize};
 
-use super::{Again, Course, Detail, Level, Planned, Rated, SUSTAINED, course};
+use super::{Again, Course, Detail, Level, Planned, Rated, Rests, SUSTAINED, course};
 use crate::work::tell::{FactsFigure, NearLimit, OfRow, Resting, Rows, Seen, Shows, Spoken, Tells};
 use crate::work::{self, Measured};
 
@@ -137,6 +137,11 @@ const LEGEND: &str = "From: bytes written before the rate changed to this one; t
                       interval is that of the same ratio, over ten batches. Of several trials the gravest is \
                       told: one in which the rate fell before one in which it did not, then the slowest at last.";
 
+/// How the line of rests is read.
+const OF_RESTS: &str = "With its rests: all bytes over the time of slices and rests together, where the drive \
+                        rested between its slices for more than 5 % of it; a fall comes later then, or not \
+                        at all.";
+
 impl Shows for Facts {
     const KEY: &'static str = "sustained";
     const FIGURE: Option<&'static FactsFigure> = None;
@@ -149,8 +154,10 @@ impl Shows for Facts {
             Column::new("95 % interval of the rate", Unit::BytesPerS),
         ];
         let sentence = |own: &&Self| Sentence { about: own.subject(), text: own.text.clone() };
+        let rested = all.iter().any(|own| own.course.rests.is_some());
+        let remarks = [LEGEND].into_iter().chain(rested.then_some(OF_RESTS));
         Exhibit {
-            remarks: vec![LEGEND.to_owned()],
+            remarks: remarks.map(str::to_owned).collect(),
             beside: Some("series".to_owned()),
             sentences: all.iter().map(sentence).collect(),
             ..Exhibit::of_table(Table {
@@ -183,7 +190,8 @@ impl OfRow for Facts {
 }
 
 impl Facts {
-    /// A row a level, and one of all trials, where there are several.
+    /// A row a level, one of all of the time where the drive rested in it, and one of all trials, where there
+    /// are several.
     fn rows(&self) -> Vec<Row> {
         let row = |level: &Level| {
             let from = level.from_ci95_bytes.map(|ends| ends.map(|end| end as f64));
@@ -195,7 +203,19 @@ impl Facts {
             ];
             Row { of: self.subject(), cells: cells.map(Cell::from).to_vec() }
         };
-        self.course.levels.iter().map(row).chain(self.of_all()).collect()
+        self.course.levels.iter().map(row).chain(self.of_rests()).chain(self.of_all()).collect()
+    }
+
+    /// The line of all of the time, where the drive rested in it.
+    fn of_rests(&self) -> Option<Row> {
+        let rests = self.course.rests?;
+        let cells = [
+            Value::Words(format!("with its rests, {} of the time", rests.percent())),
+            Value::Nothing,
+            Value::Number(rests.whole_bytes_per_s),
+            Value::Nothing,
+        ];
+        Some(Row { of: self.subject(), cells: cells.map(Cell::from).to_vec() })
     }
 
     /// The line of all trials, where there are several.
@@ -254,6 +274,7 @@ fn of_rated(rated: &Rated) -> String {
 /// The course in sentences; `ended` says why it ended before its time.
 pub(crate) fn words(course: &Course, ended: Option<&str>) -> String {
     let mut told = vec![seen(course)];
+    told.extend(course.rests.as_ref().map(|rests| rested(course, rests)));
     if course.fall().is_some() {
         told.push(
             course
@@ -285,9 +306,11 @@ fn seen(course: &Course) -> String {
             _ => " It changed meanwhile, but did not fall for good.",
         };
         let at_last = if changed.is_empty() { "" } else { " at last" };
-        return format!(
-            "It writes {last}{at_last}; no fall of the rate was seen in {written}.{changed}"
-        );
+        let unseen = match course.rests {
+            Some(_) => " while it does not rest.".to_owned(),
+            None => format!("; no fall of the rate was seen in {written}."),
+        };
+        return format!("It writes {last}{at_last}{unseen}{changed}");
     };
     let place = fall.from_ci95_bytes.map(|ends| ends.map(show::bytes));
     let place =
@@ -300,6 +323,22 @@ fn seen(course: &Course) -> String {
         of_level(first),
         of_level(fall),
         show::bytes(fall.from_bytes)
+    )
+}
+
+/// What rests between the slices mean for what was seen.
+fn rested(course: &Course, rests: &Rests) -> String {
+    let percent = rests.percent();
+    let written = show::bytes(course.written_bytes);
+    let fall = if course.fell() {
+        "so that without rests its rate may fall sooner".to_owned()
+    } else {
+        format!("so that a fall of the rate would show after more than {written}, or not at all")
+    };
+    let whole = show::rate(rests.whole_bytes_per_s);
+    format!(
+        "Between its slices the drive rested for {percent} of the time, {fall}; over all of it, it wrote \
+         {whole}."
     )
 }
 
@@ -325,6 +364,7 @@ fn cause(again: &Again) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::measured_of;
     use super::*;
     use crate::work::tell::Bare;
 
@@ -347,7 +387,7 @@ mod tests {
 
     fn told(levels: &[(u64, f64)], again: Option<Again>) -> String {
         let levels = levels.iter().map(|(from, rate)| level(from * MIB, *rate)).collect();
-        words(&Course { written_bytes: 900 * MIB, levels, sinks: None, again }, None)
+        words(&Course { written_bytes: 900 * MIB, levels, sinks: None, rests: None, again }, None)
     }
 
     const CACHE_WORDS: [&str; 3] = ["fast cache", "is full", "was full"];
@@ -381,7 +421,7 @@ mod tests {
         );
         let sinks = Some([rated(200.0), rated(100.0)]);
         let levels = vec![level(0, 150.0)];
-        let disk = Course { written_bytes: 900 * MIB, levels, sinks, again: None };
+        let disk = Course { written_bytes: 900 * MIB, levels, sinks, rests: None, again: None };
         assert_eq!(
             words(&disk, Some("the user stopped it after 3 s")),
             "Its rate sinks little by little over 900 MiB: 200 MiB/s in the first fifth of it, 100 MiB/s in the \
@@ -443,7 +483,8 @@ mod tests {
     #[test]
     fn every_level_is_a_row_and_nothing_is_told_of_invalid_numbers() {
         let levels = vec![level(0, 400.0), level(300 * MIB, 50.0)];
-        let course = Course { written_bytes: 900 * MIB, levels, sinks: None, again: None };
+        let written_bytes = 900 * MIB;
+        let course = Course { written_bytes, levels, sinks: None, rests: None, again: None };
         let text = "It was written to.".to_owned();
         let (workload, arm) = ("long".to_owned(), Levels::new());
         let mut facts = Facts { workload, arm, course, several: None, text };
@@ -475,18 +516,58 @@ mod tests {
             (0..100).map(move |at| slice(rate, at))
         };
         let slices_ns: Vec<u64> = rates.iter().flat_map(slices).collect();
-        let detail = Detail { slice_bytes: 64 * MIB, slices_ns, ..Detail::default() };
-        Measured {
-            window_ns: 1,
-            elapsed_ns: 1,
-            cpu_ns: 0,
-            waited_ns: None,
-            claims: work::Claims::default(),
-            values: std::collections::BTreeMap::new(),
-            absent: std::collections::BTreeMap::new(),
-            notes: Vec::new(),
-            detail: detail.into(),
-        }
+        measured_of(Detail { slice_bytes: 64 * MIB, slices_ns, ..Detail::default() })
+    }
+
+    /// The same, with so much of the time between the slices.
+    fn with_rests(rates: &[u64], share: f64) -> Measured {
+        let measured = measured(rates);
+        let mut detail = Detail::of(&measured).unwrap().clone();
+        let slices_ns = detail.slices_ns.iter().sum::<u64>() as f64;
+        detail.rests_ns = Some((slices_ns * share / (1.0 - share)) as u64);
+        measured_of(detail)
+    }
+
+    #[test]
+    fn where_the_drive_rested_no_fall_is_no_news_and_the_whole_is_told_beside() {
+        let told = facts(&[&with_rests(&[400], 0.75)], &[]);
+        assert!(!told.text.contains("no fall"), "{}", told.text);
+        assert!(told.text.starts_with("It writes 400 MiB/s (95 %"), "{}", told.text);
+        assert!(
+            told.text.ends_with(
+                ") while it does not rest. Between its slices the drive rested for 75 % of the time, so that a fall \
+                 of the rate would show after more than 6.25 GiB, or not at all; over all of it, it wrote 100 MiB/s."
+            ),
+            "{}",
+            told.text
+        );
+        // The table and the sentence have one number.
+        let Exhibit { table, remarks, .. } = Facts::exhibit(&[&told], &Bare);
+        let [_, whole] = table.rows.as_slice() else { panic!("{table:?}") };
+        let rests = told.course.rests.unwrap();
+        assert_eq!(
+            whole.cells[0].value,
+            Value::Words("with its rests, 75 % of the time".to_owned())
+        );
+        assert_eq!(whole.cells[2].value, Value::Number(rests.whole_bytes_per_s));
+        assert_eq!(remarks.len(), 2);
+        let fell = facts(&[&with_rests(&[400, 100], 0.2)], &[]).text;
+        assert!(
+            fell.contains(
+                "rested for 20 % of the time, so that without rests its rate may fall sooner; over"
+            ),
+            "{fell}"
+        );
+    }
+
+    #[test]
+    fn where_it_hardly_rested_nothing_is_said_of_it() {
+        let [quiet, older] =
+            [with_rests(&[400], 0.02), measured(&[400])].map(|one| facts(&[&one], &[]));
+        assert!(quiet.text.contains("no fall of the rate was seen in 6.25 GiB."), "{}", quiet.text);
+        assert_eq!((&quiet.text, &quiet.course), (&older.text, &older.course));
+        let Exhibit { table, remarks, .. } = Facts::exhibit(&[&quiet], &Bare);
+        assert_eq!((table.rows.len(), remarks.len()), (1, 1));
     }
 
     /// What trials say, with 300 MiB/s as the number of their row.

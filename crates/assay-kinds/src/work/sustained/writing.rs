@@ -1,6 +1,11 @@
 //! Slice after slice, until the time is over: the time rules, never the amount.
+//!
+//! A drive that rests between slices has time to make room, and is told too fast. So slices follow each other
+//! in one job of about a second, in which the queue never runs dry; what lies between two jobs (threads and
+//! rings that are made, what is kept) is counted as rest.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::os::fd::AsFd;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -24,8 +29,12 @@ const LARGEST_SLICE: u64 = 1 << 30;
 /// The whole has so many slices at least: what falls to a hundredth of its rate still has some before and
 /// after the fall.
 const SLICES: u64 = 256;
-/// In less the start of the threads would be seen.
-const SMALLEST_SLICE: u64 = 8 * MIB;
+/// All that is in flight at once: of less, several slices would end at the same time.
+const SMALLEST_SLICE: u64 = DEPTH as u64 * MIB;
+/// Slices follow each other for about so long: what lies between two jobs is little of that.
+const JOB_NS: u64 = 1_000_000_000;
+/// And they are so many at most.
+const MOST_IN_A_ROW: u64 = 4096;
 /// What was measured is kept so often.
 const KEEP_NS: u64 = 5_000_000_000;
 /// A slice that the time cut off after so many times as long as the others take.
@@ -37,8 +46,51 @@ const AT_ONCE: u64 = 18;
 const RESTED: u64 = 19;
 
 /// Bytes of a slice of so many in all, at most.
-pub(super) fn most_of_slice(room: u64) -> u64 {
-    (room / SLICES / MIB * MIB).clamp(SMALLEST_SLICE, LARGEST_SLICE)
+fn most_of_slice(room: u64) -> u64 {
+    in_pieces(room / SLICES).clamp(SMALLEST_SLICE, LARGEST_SLICE)
+}
+
+/// Rounded down to what is in flight at once, and below that to whole operations.
+fn in_pieces(bytes: u64) -> u64 {
+    let piece = if bytes < SMALLEST_SLICE { MIB } else { SMALLEST_SLICE };
+    bytes / piece * piece
+}
+
+/// Where slices of one size go: one behind the other, and from the beginning again.
+struct Walk {
+    room: u64,
+    bytes: u64,
+    place: u64,
+}
+
+impl Walk {
+    /// As many of so many slices as follow each other from here, and the bytes that they go to; from the
+    /// very beginning they may come round.
+    fn next(&mut self, wanted: u64) -> (Range<u64>, u64) {
+        if self.place + self.bytes > self.room {
+            self.place = 0;
+        }
+        let start = self.place;
+        let fits = ((self.room - start) / self.bytes).max(1);
+        let slices = if start == 0 { wanted } else { wanted.min(fits) };
+        let after = if start == 0 { slices % fits } else { slices };
+        self.place = start + after * self.bytes;
+        (start..start + slices.min(fits) * self.bytes, slices)
+    }
+}
+
+/// Slices that followed each other in one job.
+struct Leg {
+    /// Nanoseconds of each whole one.
+    slices_ns: Vec<u64>,
+    /// Nanoseconds since the end of the job before in which nothing was written.
+    rest_ns: u64,
+}
+
+/// The nanoseconds of slices by their ends.
+fn lengths(ends_ns: &[u64]) -> Vec<u64> {
+    let begins = std::iter::once(0).chain(ends_ns.iter().copied());
+    ends_ns.iter().zip(begins).map(|(end, begin)| (end - begin).max(1)).collect()
 }
 
 /// Writing under way.
@@ -51,6 +103,10 @@ struct Writing<'a> {
     elapsed_ns: u64,
     cpu_ns: u64,
     stopped: bool,
+    /// When the last job had ended.
+    ended_ns: u64,
+    /// Nanoseconds of a MiB in it.
+    mib_ns: u64,
     /// When what was measured so far was last kept.
     kept_ns: u64,
     detail: Detail,
@@ -62,26 +118,30 @@ pub(super) fn run(planned: &Planned, run: &Run<'_>) -> Result<Ran, String> {
     if room < FIRST_BYTES {
         return Err(format!("{} are too few: 16 MiB at least", Bytes(room)));
     }
+    let began_ns = run.system.monotonic_ns();
     let mut own = Writing {
         planned,
         run,
-        began_ns: run.system.monotonic_ns(),
+        began_ns,
         limit_ns: run.ramp_ns.saturating_add(run.time_ns),
         bytes: 0,
         elapsed_ns: 0,
         cpu_ns: 0,
         stopped: false,
+        ended_ns: began_ns,
+        mib_ns: 0,
         kept_ns: 0,
-        detail: Detail { before_bytes: FIRST_BYTES, ..Detail::default() },
+        detail: Detail { before_bytes: FIRST_BYTES, rests_ns: Some(0), ..Detail::default() },
     };
     if let Some(file) = run.medium.file {
         // Room that is set aside is not looked for while it is written; without, it is.
         let area = run.medium.area;
         let _ = assay_load::set_aside(file.as_fd(), &(area.start..area.start + room));
     }
-    if let Some(first_ns) = own.slice(FIRST_BYTES, 0)? {
-        let wanted = FIRST_BYTES as f64 * SLICE_NS as f64 / first_ns as f64;
-        own.detail.slice_bytes = (wanted as u64 / MIB * MIB).clamp(MIB, most_of_slice(room));
+    let first = own.job(0..FIRST_BYTES, FIRST_BYTES, 1)?;
+    if let Some(first_ns) = first.slices_ns.first() {
+        let wanted = FIRST_BYTES as f64 * SLICE_NS as f64 / *first_ns as f64;
+        own.detail.slice_bytes = in_pieces(wanted as u64).clamp(MIB, most_of_slice(room));
         own.laps(room)?;
     }
     Ok(own.ran())
@@ -94,8 +154,13 @@ impl Writing<'_> {
         passed.max(self.elapsed_ns)
     }
 
+    /// When a share of the time is over.
+    fn end_ns(&self, twentieths: u64) -> u64 {
+        self.limit_ns / TWENTIETHS * twentieths
+    }
+
     fn may_go_on(&self, twentieths: u64) -> bool {
-        !self.stopped && self.spent_ns() < self.limit_ns / TWENTIETHS * twentieths
+        !self.stopped && self.spent_ns() < self.end_ns(twentieths)
     }
 
     /// Writes lap after lap, and, where the rate fell for good, the beginning once more.
@@ -116,28 +181,28 @@ impl Writing<'_> {
 
     /// Writes slices up to a share of the time; the place that is next.
     fn write(&mut self, room: u64, from: u64, twentieths: u64) -> Result<u64, String> {
-        let (bytes, mut place) = (self.detail.slice_bytes, from);
+        let mut walk = Walk { room, bytes: self.detail.slice_bytes, place: from };
         while self.may_go_on(twentieths) {
-            if place + bytes > room {
-                place = 0;
-            }
-            if let Some(slice_ns) = self.slice(bytes, place)? {
-                self.detail.slices_ns.push(slice_ns);
+            let until_ns = self.end_ns(twentieths).min(self.kept_ns.saturating_add(KEEP_NS));
+            let leg = self.leg(&mut walk, until_ns)?;
+            if !leg.slices_ns.is_empty() {
+                let rests_ns = self.detail.rests_ns.unwrap_or(0) + leg.rest_ns;
+                self.detail.rests_ns = Some(rests_ns);
+                self.detail.slices_ns.extend(leg.slices_ns);
                 self.keep();
             }
-            place += bytes;
         }
-        Ok(place)
+        Ok(walk.place)
     }
 
     /// Keeps the slices so far, should the program be killed; not after each, as that is written, too.
     fn keep(&mut self) {
-        let Some(keep) = self.run.keep else { return };
         let spent_ns = self.spent_ns();
         if spent_ns.saturating_sub(self.kept_ns) < KEEP_NS {
             return;
         }
         self.kept_ns = spent_ns;
+        let Some(keep) = self.run.keep else { return };
         let after = show::duration(spent_ns as f64);
         let ended = Some(format!("the program was ended after {after}, or a little later"));
         keep(&self.measured(Detail { ended, ..self.detail.clone() }));
@@ -146,36 +211,28 @@ impl Writing<'_> {
     /// Writes the places of the beginning once more, at once and after a rest, in slices that take as long
     /// as the first ones did.
     fn retry(&mut self, room: u64, share: f64) -> Result<(), String> {
-        let wanted = (self.detail.slice_bytes as f64 * share) as u64 / MIB * MIB;
+        let wanted = in_pieces((self.detail.slice_bytes as f64 * share) as u64);
         let slice_bytes = wanted.clamp(MIB, room.max(MIB));
-        let mut retried = Retried { slice_bytes, ..Retried::default() };
-        let place = self.retry_until(AT_ONCE, (room, 0), slice_bytes, &mut retried.at_once_ns)?;
-        let rest_ns = (self.limit_ns / TWENTIETHS * RESTED).saturating_sub(self.spent_ns());
+        let mut walk = Walk { room, bytes: slice_bytes, place: 0 };
+        let at_once_ns = self.again(&mut walk, AT_ONCE)?;
+        let mut retried = Retried { slice_bytes, at_once_ns, ..Retried::default() };
+        let rest_ns = self.end_ns(RESTED).saturating_sub(self.spent_ns());
         if !self.stopped && rest_ns > 0 {
             retried.rest_ns = self.rest(rest_ns);
-            let after = &mut retried.rested_ns;
-            self.retry_until(TWENTIETHS, (room, place), slice_bytes, after)?;
+            retried.rested_ns = self.again(&mut walk, TWENTIETHS)?;
         }
         self.detail.retried = Some(retried);
         Ok(())
     }
 
-    fn retry_until(
-        &mut self,
-        twentieths: u64,
-        (room, from): (u64, u64),
-        bytes: u64,
-        into: &mut Vec<u64>,
-    ) -> Result<u64, String> {
-        let mut place = from;
+    /// Nanoseconds of the slices that are written once more up to a share of the time.
+    fn again(&mut self, walk: &mut Walk, twentieths: u64) -> Result<Vec<u64>, String> {
+        let mut slices_ns = Vec::new();
         while self.may_go_on(twentieths) {
-            if place + bytes > room {
-                place = 0;
-            }
-            into.extend(self.slice(bytes, place)?);
-            place += bytes;
+            let until_ns = self.end_ns(twentieths);
+            slices_ns.extend(self.leg(walk, until_ns)?.slices_ns);
         }
-        Ok(place)
+        Ok(slices_ns)
     }
 
     /// Waits, and looks now and then whether the user stops it; nanoseconds.
@@ -191,47 +248,89 @@ impl Writing<'_> {
         passed_ns
     }
 
-    /// Writes a slice at a place; its nanoseconds, or none where it was cut off.
-    fn slice(&mut self, bytes: u64, place: u64) -> Result<Option<u64>, String> {
+    /// Writes slices one behind the other until about then, as many as one job takes.
+    fn leg(&mut self, walk: &mut Walk, until_ns: u64) -> Result<Leg, String> {
+        let wanted = self.in_a_row(walk.bytes, until_ns);
+        let (part, slices) = walk.next(wanted);
+        self.job(part, walk.bytes, slices)
+    }
+
+    /// How many slices go into one job. Each is one of its own where it is synced, and where several would
+    /// be in flight together.
+    fn in_a_row(&self, bytes: u64, until_ns: u64) -> u64 {
+        if self.planned.synced || bytes < SMALLEST_SLICE {
+            return 1;
+        }
+        let slice_ns = self.mib_ns.saturating_mul(bytes / MIB).max(1);
+        let left_ns = until_ns.saturating_sub(self.spent_ns()).min(JOB_NS);
+        left_ns.div_ceil(slice_ns).clamp(1, MOST_IN_A_ROW)
+    }
+
+    /// Writes so many slices of these bytes to a part of the area; those that were not cut off.
+    fn job(&mut self, part: Range<u64>, bytes: u64, slices: u64) -> Result<Leg, String> {
         let run = self.run;
-        let start = run.medium.area.start + place;
+        let start = run.medium.area.start;
         let left_ns = self.limit_ns.saturating_sub(self.spent_ns());
-        let (area, seed) = (start..start + bytes, run.seed ^ self.bytes);
+        let (area, seed) = (start + part.start..start + part.end, run.seed ^ self.bytes);
         let job = Job {
             depth: DEPTH,
             // What is not whole by then says nothing of its rate.
             time: Duration::from_nanos(left_ns.max(1)),
-            operations: Some(bytes / MIB),
+            operations: Some(slices * (bytes / MIB)),
+            slice: Some(bytes / MIB),
             ..Job::base(Pattern::Sequential, Mix::WRITES, MIB as u32, area, seed)
         };
         let engine = self.planned.engine;
         let outcome = io::run_job(engine, &job, &run.medium, run.bystanders, run.stop);
         let outcome = outcome.map_err(|error| error.to_string())?;
-        let mut slice_ns = outcome.totals.elapsed_ns.max(1);
-        if let Some(file) = run.medium.file.filter(|_| self.planned.synced) {
-            let began_ns = run.system.monotonic_ns();
-            run.system
-                .sync_data(file)
-                .map_err(|error| format!("a slice cannot be synced: {error}"))?;
-            slice_ns += run.system.monotonic_ns().saturating_sub(began_ns);
+        let sync_ns = self.sync()?;
+        let busy_ns = (outcome.totals.elapsed_ns + sync_ns).max(1);
+        let mut slices_ns = lengths(&outcome.slice_ends_ns);
+        if let Some(last_ns) = slices_ns.last_mut() {
+            *last_ns += sync_ns;
         }
-        self.bytes += outcome.totals.write_bytes;
-        self.elapsed_ns += slice_ns;
+        let written = outcome.totals.write_bytes;
+        self.bytes += written;
+        self.elapsed_ns += busy_ns;
         self.cpu_ns += outcome.process_cpu_ns;
         self.stopped |= outcome.stopped || run.stop.load(Ordering::Relaxed);
-        let is_whole = !outcome.stopped && outcome.totals.write_bytes == bytes;
-        let slices = &self.detail.slices_ns;
-        let usual_ns = slices.iter().sum::<u64>() / (slices.len() as u64).max(1);
-        // The time ends in the middle of a slice; only of one that hung, that is worth telling.
-        if !is_whole && !self.stopped && slice_ns > HUNG * usual_ns {
+        self.mib_ns = busy_ns / (written / MIB).max(1);
+        let now_ns = run.system.monotonic_ns();
+        // Between the jobs of a simulated drive no time passes for it.
+        let is_simulated = run.medium.law.is_some();
+        let passed_ns = if is_simulated { 0 } else { now_ns.saturating_sub(self.ended_ns) };
+        self.ended_ns = now_ns;
+        let whole = slices_ns.len() as u64;
+        if whole < slices && !self.stopped {
+            let tail_ns = busy_ns - slices_ns.iter().sum::<u64>().min(busy_ns);
+            self.cut(written - whole * bytes, bytes, tail_ns, &slices_ns);
+        }
+        Ok(Leg { slices_ns, rest_ns: passed_ns.saturating_sub(busy_ns) })
+    }
+
+    /// Syncs what was written, where it goes through the page cache; nanoseconds.
+    fn sync(&self) -> Result<u64, String> {
+        let run = self.run;
+        let Some(file) = run.medium.file.filter(|_| self.planned.synced) else { return Ok(0) };
+        let began_ns = run.system.monotonic_ns();
+        let synced = run.system.sync_data(file);
+        synced.map_err(|error| format!("a slice cannot be synced: {error}"))?;
+        Ok(run.system.monotonic_ns().saturating_sub(began_ns))
+    }
+
+    /// The time ended in the middle of a slice: only of one that hung, that is worth telling.
+    fn cut(&mut self, written: u64, bytes: u64, cut_ns: u64, beside_ns: &[u64]) {
+        let before_ns = &self.detail.slices_ns;
+        let all = || before_ns.iter().chain(beside_ns);
+        let usual_ns = all().sum::<u64>() / (all().count() as u64).max(1);
+        if cut_ns > HUNG * usual_ns {
             self.detail.ended = Some(format!(
                 "the time cut its last slice off: {} of {} were written in {}",
-                Bytes(outcome.totals.write_bytes),
+                Bytes(written),
                 Bytes(bytes),
-                show::duration(slice_ns as f64)
+                show::duration(cut_ns as f64)
             ));
         }
-        Ok(is_whole.then_some(slice_ns))
     }
 
     fn measured(&self, detail: Detail) -> Measured {
@@ -360,9 +459,32 @@ mod tests {
     }
 
     #[test]
+    fn slices_follow_each_other_in_one_job_and_go_round() {
+        let mut walk = Walk { room: 100, bytes: 8, place: 16 };
+        // Ten fit behind the place, and what is left at the end is none.
+        assert_eq!(walk.next(4), (16..48, 4));
+        assert_eq!(walk.next(99), (48..96, 6));
+        // Twelve fit into all of it: two laps and one more.
+        assert_eq!((walk.next(25), walk.place), ((0..96, 25), 8));
+        assert_eq!((walk.next(1), walk.place), ((8..16, 1), 16));
+        let mut whole = Walk { room: 96, bytes: 8, place: 96 };
+        assert_eq!((whole.next(24), whole.place), ((0..96, 24), 0));
+        assert_eq!((whole.next(3), whole.place), ((0..24, 3), 24));
+        assert_eq!(lengths(&[5, 9, 9]), [5, 4, 1]);
+        assert!(lengths(&[]).is_empty());
+    }
+
+    #[test]
+    fn no_rest_is_told_of_a_simulated_drive() {
+        let ran = written(20_000_000, 10, false);
+        assert_eq!(detail(&ran).rests_ns, Some(0));
+    }
+
+    #[test]
     fn a_slice_is_a_small_part_of_the_whole_and_none_of_a_moment() {
         assert_eq!(most_of_slice(64 * MIB), SMALLEST_SLICE);
         assert_eq!(most_of_slice(16 << 30), 64 * MIB);
         assert_eq!(most_of_slice(4 << 40), LARGEST_SLICE);
+        assert_eq!([7 * MIB + 5, 8 * MIB, 31 * MIB].map(in_pieces), [7 * MIB, 8 * MIB, 24 * MIB]);
     }
 }

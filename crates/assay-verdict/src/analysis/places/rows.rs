@@ -186,7 +186,7 @@ fn pair(
 
 /// The one number that there is; none where there are several.
 fn single(own: &Own) -> Vec<Option<f64>> {
-    let counting = own.cell.trials.iter().filter(|trial| level(trial).is_some());
+    let counting = own.cell.counting().into_iter().filter(|trial| level(trial).is_some());
     if own.sample.is_some_and(|sample| sample.n == 1) {
         return counting.map(|trial| trial.value).collect();
     }
@@ -273,7 +273,7 @@ fn own(spot: &Spot, key: &Key) -> Option<Own> {
 
 /// The very trials that the cell sums up wherever it is told, as logarithms.
 fn sample(cell: &Cell) -> Option<Sample> {
-    let values = cells::summarised(&cell.trials).into_iter();
+    let values = cell.values().into_iter();
     Sample::of(&values.map(f64::ln).filter(|level| level.is_finite()).collect::<Vec<_>>())
 }
 
