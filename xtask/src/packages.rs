@@ -4,8 +4,8 @@ use std::process::Command;
 
 use crate::lab::{Done, has, is_root};
 
-/// Package, and a program by which it is recognised.
-const NEEDED: [(&str, &str); 31] = [
+/// Package, and a program by which it is recognised, or what dpkg keeps of one that has none.
+const NEEDED: [(&str, &str); 32] = [
     ("bonnie++", "bonnie++"),
     ("btrfs-progs", "mkfs.btrfs"),
     ("busybox-static", "busybox"),
@@ -19,6 +19,7 @@ const NEEDED: [(&str, &str); 31] = [
     ("exfatprogs", "mkfs.exfat"),
     ("f2fs-tools", "mkfs.f2fs"),
     ("fio", "fio"),
+    ("fio-examples", "/var/lib/dpkg/info/fio-examples.list"),
     ("flent", "flent"),
     ("fuse3", "fusermount3"),
     ("gocryptfs", "gocryptfs"),

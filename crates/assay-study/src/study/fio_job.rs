@@ -2,7 +2,9 @@
 //! named with its line, and nothing of it is ever executed.
 
 mod keys;
+mod sections;
 mod together;
+mod values;
 
 pub use keys::{CORE, ONLY_TOLD, SAME};
 
@@ -10,10 +12,10 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use assay_base::failure::{Failure, Outcome};
-use assay_base::outside;
 use assay_base::quantity::{Bytes, Time};
 
 use super::{FORMAT, SMALLEST_AREA_BYTES};
+use values::{alike, amount, duration, number, percent, plain_name, quoted};
 
 /// What a job file comes to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,6 +42,8 @@ struct Setting {
     line: usize,
     /// The key as it is written there.
     written: String,
+    /// Why its value is not known; the job is left out then.
+    unknown: Option<String>,
 }
 
 type Settings = BTreeMap<String, Setting>;
@@ -66,6 +70,8 @@ struct Work {
     direct: bool,
     engine: &'static str,
     each_write: bool,
+    /// What is written, where some of it compresses.
+    content: Option<String>,
     time: Option<u64>,
     ramp: u64,
     operations: Option<u64>,
@@ -96,6 +102,12 @@ impl Told {
         if self.partly { self.leave_out(line, &text.into()) } else { self.refuse(line, text) }
     }
 
+    /// What keeps a job from being run: the same.
+    fn refuse_job(&mut self, job: &Job, line: usize, text: String) {
+        let text = if self.partly { format!("[{}]: {text}", job.name) } else { text };
+        self.refuse_key(line, text);
+    }
+
     fn leave_out(&mut self, line: usize, text: &str) {
         self.remark(format!("line {line} is left out: {text}"));
     }
@@ -114,12 +126,12 @@ impl Told {
 /// Everything of it that cannot be done, each with its line and what it would have meant.
 pub fn translate(name: &str, text: &str, way: Way<'_>) -> Outcome<Translated> {
     let mut told = Told { partly: way.partly, ..Told::default() };
-    let jobs = jobs(text, way, &mut told);
+    let jobs = sections::jobs(text, way, &mut told);
     if jobs.is_empty() && told.refused.is_empty() {
         told.refuse(1, "there is no job in it: a job is a section of its own, such as [read]");
     }
     let mut first = None;
-    let works: Vec<Vec<Work>> = groups(&jobs)
+    let works: Vec<Vec<Work>> = together::groups(&jobs, &mut told)
         .into_iter()
         .map(|group| at_once(group, &mut first, &mut told))
         .filter(|group| !group.is_empty())
@@ -150,22 +162,13 @@ fn at_once<'j>(
     for job in group {
         // Of a job that is left out nothing else is told.
         let mut own = Told { partly: told.partly, ..Told::default() };
-        let work = work(job, &mut own);
-        if own.refused.is_empty() {
-            match first {
-                Some((of, place)) if *place != work.place => elsewhere(job, of, &mut own),
-                Some(_) => {}
-                None => *first = Some((job, work.place.clone())),
-            }
-        }
-        if own.refused.is_empty() {
+        if let Some(work) = work_in_place(job, first, &mut own) {
             own.remarks.into_iter().for_each(|remark| told.remark(remark));
             works.push(work);
             continue;
         }
         for (line, text) in own.refused {
-            let text = if told.partly { format!("[{}]: {text}", job.name) } else { text };
-            told.refuse_key(line, text);
+            told.refuse_job(job, line, text);
         }
     }
     let mut works = together::joined(works, told);
@@ -185,141 +188,36 @@ fn at_once<'j>(
     works
 }
 
-/// Jobs with their settings; unknown and impossible keys are told.
-fn jobs(text: &str, way: Way<'_>, told: &mut Told) -> Vec<Job> {
-    let mut global = Settings::new();
-    let mut jobs: Vec<Job> = Vec::new();
-    let mut in_global = false;
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    for (line, whole) in text.lines().enumerate().map(|(at, line)| (at + 1, uncommented(line))) {
-        if whole.is_empty() {
-            continue;
-        }
-        if let Some(inner) = whole.strip_prefix('[') {
-            let Some((name, _)) = inner.split_once(']') else {
-                told.refuse(line, "a section has no closing bracket");
-                continue;
-            };
-            in_global = name == "global";
-            if !in_global {
-                let (name, settings) = (name.to_owned(), global.clone());
-                jobs.push(Job { name, line, settings, alone: false });
-            }
-            continue;
-        }
-        if whole.split_whitespace().next() == Some("include") {
-            told.refuse_key(
-                line,
-                "include: another file would be read here; put its lines in this one",
-            );
-            continue;
-        }
-        let (key, value) = whole.split_once('=').unwrap_or((whole, ""));
-        let (key, value) = (key.trim().to_lowercase(), value.trim());
-        let value = match with_variables(value, way.variable) {
-            Ok(value) => value,
-            Err(why) => {
-                let why = format!("{key}: {why}");
-                // Without one of these a job is another one, and who asks can say what it is.
-                if keys::CORE.contains(&keys::usual(&key)) {
-                    told.refuse(line, why);
-                } else {
-                    told.refuse_key(line, why);
-                }
-                continue;
-            }
-        };
-        let waits = value != "0";
-        let setting = Setting { value, line, written: key.clone() };
-        let key = keys::usual(&key);
-        let job = if in_global { None } else { jobs.last_mut() };
-        match (job, in_global) {
-            (Some(job), _) if keys::WAITS.contains(&key) => job.alone = waits,
-            (Some(job), _) => drop(job.settings.insert(key.to_owned(), setting)),
-            // In the global section it is of each job.
-            (None, true) => drop(global.insert(key.to_owned(), setting)),
-            (None, false) => told.refuse(line, format!("{key}: no section stands above it")),
+/// The work of a job, where all of it can be done, and where the study is.
+fn work_in_place<'j>(
+    job: &'j Job,
+    first: &mut Option<(&'j Job, String)>,
+    told: &mut Told,
+) -> Option<Work> {
+    for setting in job.settings.values() {
+        if let Some(why) = &setting.unknown {
+            told.refuse(setting.line, why.clone());
         }
     }
-    for job in &mut jobs {
-        for wait in keys::WAITS {
-            if let Some(setting) = job.settings.remove(wait) {
-                job.alone |= setting.value != "0";
-            }
-        }
-        check_keys(&job.settings, told);
+    if !told.refused.is_empty() {
+        return None;
     }
-    jobs
-}
-
-/// A line without its comment, which begins anywhere in it, as in fio.
-fn uncommented(line: &str) -> &str {
-    line.split(['#', ';']).next().unwrap_or_default().trim()
-}
-
-/// A value with the variables in it replaced by what they hold; nothing is ever executed.
-fn with_variables(
-    value: &str,
-    variable: &dyn Fn(&str) -> Option<String>,
-) -> Result<String, String> {
-    if value.contains("$(") || value.contains('`') {
-        return Err("the output of a program stands here; write its value".to_owned());
-    }
-    let (mut out, mut rest) = (String::new(), value);
-    while let Some((before, from)) = rest.split_once("${") {
-        let Some((name, after)) = from.split_once('}') else {
-            return Err("a variable has no closing brace".to_owned());
-        };
-        let held = variable(name).filter(|held| !held.chars().any(char::is_control));
-        let Some(held) = held else {
-            let name = outside::spelled(name);
-            return Err(format!(
-                "the variable {name} is not set here; set it ({name}=VALUE assay ...), or write its value"
-            ));
-        };
-        out.push_str(before);
-        out.push_str(&held);
-        rest = after;
-    }
-    Ok(out + rest)
-}
-
-fn check_keys(settings: &Settings, told: &mut Told) {
-    for (key, setting) in settings {
-        if keys::CORE.contains(&key.as_str()) || keys::SAME.contains(&key.as_str()) {
-            continue;
-        }
-        if keys::is_usual(key, &setting.value) {
-            continue;
-        }
-        if keys::ONLY_TOLD.contains(&key.as_str()) {
-            told.remark(format!("{key} only says how fio reports, and is passed over"));
-            continue;
-        }
-        let meaning = keys::MEANINGS.iter().find(|(name, _)| *name == key.as_str());
-        let meaning = meaning.map_or("a key that is not known here", |(_, meaning)| meaning);
-        let written = &setting.written;
-        told.refuse_key(setting.line, format!("{written}: {meaning}; this cannot be done here"));
-    }
-}
-
-/// Jobs that run at once.
-fn groups(jobs: &[Job]) -> Vec<Vec<&Job>> {
-    let mut groups: Vec<Vec<&Job>> = Vec::new();
-    for job in jobs {
-        match groups.last_mut() {
-            Some(group) if !job.alone => group.push(job),
-            _ => groups.push(vec![job]),
+    let work = work(job, told);
+    if told.refused.is_empty() {
+        match first {
+            Some((of, place)) if *place != work.place => elsewhere(job, of, told),
+            Some(_) => {}
+            None => *first = Some((job, work.place.clone())),
         }
     }
-    groups
+    told.refused.is_empty().then_some(work)
 }
 
 fn work(job: &Job, told: &mut Told) -> Work {
     let text = |key: &str| job.settings.get(key).map(|setting| setting.value.as_str());
     let (pattern, mix) = direction(job, told);
     let writes = mix != "read";
-    let size = amount(job, "bs", told).unwrap_or(4096).max(1);
+    let size = block(job, told);
     let engine = engine(job, told);
     let mut depth = number(job, "iodepth", told).unwrap_or(1).max(1);
     if engine == "psync" && depth > 1 {
@@ -335,29 +233,30 @@ fn work(job: &Job, told: &mut Told) -> Work {
     let buffered = text("buffered").map(|value| value == "0");
     let direct = text("direct").map(|value| value != "0").or(buffered).unwrap_or(false);
     let time = duration(job, "runtime", told);
-    let time_based = text("time_based").is_some_and(|value| value != "0");
-    let span = amount(job, "size", told).or_else(|| amount(job, "filesize", told));
-    let bytes = amount(job, "io_size", told).or(span);
-    let operations = bytes
-        .filter(|_| !time_based || time.is_none())
-        .map(|bytes| (bytes / size).max(1).saturating_mul(threads));
     let (place, own_files) = place(job, writes, told);
+    let is_device = place.starts_with("device");
+    let span = span(job, is_device, told);
+    let once = Once { bytes: amount(job, "io_size", told).or(span), size, time };
+    let drops_cache = !direct && mix != "write";
+    let operations = operations(job, once, drops_cache, told)
+        .map(|operations| operations.saturating_mul(threads));
     if span.is_none() {
-        unsized_area(job, place.starts_with("device"), told);
+        unsized_area(job, is_device, told);
     }
+    // Reading a device finds what is there.
+    let content = if writes || !is_device { content(job, told) } else { None };
     let files = if own_files { threads } else { 1 };
     let area = span.map(|span| span.saturating_mul(files));
     tell_differences(job, pattern, threads, own_files, told);
     let each_write = number(job, "fdatasync", told).unwrap_or(0);
     if each_write > 1 {
-        let line = job.settings.get("fdatasync").map_or(job.line, |setting| setting.line);
+        let line = line_of(job, "fdatasync");
         told.refuse(line, "fdatasync: only after each write (1) or not at all; it cannot be done");
     }
     let mut ramp = duration(job, "ramp_time", told).unwrap_or(0);
     if ramp > 0 && operations.is_some() {
-        let line = job.settings.get("ramp_time").map_or(job.line, |setting| setting.line);
         told.refuse_key(
-            line,
+            line_of(job, "ramp_time"),
             "ramp_time: where the bytes end a job, each of them counts here; say time_based with a \
              runtime, or leave it out",
         );
@@ -374,6 +273,7 @@ fn work(job: &Job, told: &mut Told) -> Work {
         direct,
         engine,
         each_write: each_write == 1 && writes,
+        content,
         time,
         ramp,
         operations,
@@ -382,12 +282,107 @@ fn work(job: &Job, told: &mut Told) -> Work {
     }
 }
 
+/// Bytes of one operation.
+fn block(job: &Job, told: &mut Told) -> u64 {
+    if let Some(range) = job.settings.get("bsrange") {
+        if let Some(size) = alike(&range.value, &['-', ',']) {
+            return size;
+        }
+        let written = &range.written;
+        told.refuse_key(
+            range.line,
+            format!("{written}: block sizes between two bounds; this cannot be done here"),
+        );
+    }
+    // Sizes of reads, of writes and of trims that are one.
+    let one = job.settings.get("bs").and_then(|setting| alike(&setting.value, &[',']));
+    one.or_else(|| amount(job, "bs", told)).unwrap_or(4096)
+}
+
+/// Bytes that a job goes over; none where that is all of a device.
+fn span(job: &Job, is_device: bool, told: &mut Told) -> Option<u64> {
+    let is_whole = job.settings.get("size").is_some_and(|setting| setting.value == "100%");
+    if is_device && is_whole {
+        return None;
+    }
+    amount(job, "size", told).or_else(|| amount(job, "filesize", told))
+}
+
+/// What a thread does in one round of a job.
+#[derive(Clone, Copy)]
+struct Once {
+    bytes: Option<u64>,
+    /// Bytes of one operation.
+    size: u64,
+    time: Option<u64>,
+}
+
+/// Operations after which a thread ends; none where its time alone ends it.
+fn operations(job: &Job, once: Once, drops_cache: bool, told: &mut Told) -> Option<u64> {
+    if once.time.is_some() && is_on(job, "time_based") {
+        return None;
+    }
+    let rounds = rounds(job, drops_cache, told);
+    let count = number(job, "number_ios", told).filter(|count| *count > 0);
+    let of_bytes = once.bytes.map(|bytes| (bytes / once.size).max(1));
+    let least = of_bytes.into_iter().chain(count).min();
+    if least.is_none() && rounds > 1 {
+        told.refuse_key(
+            line_of(job, "loops"),
+            "loops: how much is done in each of the rounds is not said; say it with size",
+        );
+    }
+    least.map(|operations| operations.saturating_mul(rounds))
+}
+
+/// How often a job is run in a row.
+fn rounds(job: &Job, drops_cache: bool, told: &mut Told) -> u64 {
+    let rounds = number(job, "loops", told).unwrap_or(1);
+    let why = match rounds {
+        0 => "loops: the job is not run at all; leave it out",
+        2.. if drops_cache => {
+            "loops: the job is run so many times in a row, and fio drops its file from the page cache \
+             before each; this cannot be done here, but with direct=1"
+        }
+        _ => return rounds,
+    };
+    told.refuse_key(line_of(job, "loops"), why);
+    1
+}
+
+/// The line of a key, or that of the job.
+fn line_of(job: &Job, key: &str) -> usize {
+    job.settings.get(key).map_or(job.line, |setting| setting.line)
+}
+
+fn is_on(job: &Job, flag: &str) -> bool {
+    job.settings.get(flag).is_some_and(|setting| setting.value != "0")
+}
+
+/// What is written, where some of it compresses.
+fn content(job: &Job, told: &mut Told) -> Option<String> {
+    let share = percent(job, "buffer_compress_percentage", told).unwrap_or(0);
+    let share = if is_on(job, "zero_buffers") { 100 } else { share };
+    match share {
+        0 => None,
+        100 => Some("zero".to_owned()),
+        share => {
+            told.remark(format!(
+                "[{}]: {share} % of every 4 KiB are zeros, where fio has as much of every \
+                 buffer_compress_chunk",
+                job.name
+            ));
+            Some(format!("{share} %"))
+        }
+    }
+}
+
 /// Without a size fio takes a whole device, and no file.
 fn unsized_area(job: &Job, is_device: bool, told: &mut Told) {
     if is_device {
         return told.remark(format!(
-            "[{}]: no size is said, so fio would go over the whole device; the area is as large as a \
-             study takes it of this device, and size= says another",
+            "[{}]: fio would go over the whole device; the area is as large as a study takes it of this \
+             device, and size= says another",
             job.name
         ));
     }
@@ -441,11 +436,12 @@ fn direction(job: &Job, told: &mut Told) -> (&'static str, String) {
         "rw" | "readwrite" => ("sequential", share()),
         "randrw" => ("random", share()),
         other => {
-            let line = setting.map_or(job.line, |setting| setting.line);
+            let (line, written) = setting
+                .map_or((job.line, "rw"), |setting| (setting.line, setting.written.as_str()));
             told.refuse(
                 line,
                 format!(
-                    "rw={other}: there are read, write, randread, randwrite, rw and randrw; trims, \
+                    "{written}={other}: there are read, write, randread, randwrite, rw and randrw; trims, \
                      and steps behind a colon, cannot be done here"
                 ),
             );
@@ -474,12 +470,10 @@ fn engine(job: &Job, told: &mut Told) -> &'static str {
         }
         word => {
             let line = setting.map_or(job.line, |setting| setting.line);
+            let meaning = keys::meaning_of_engine(word);
             told.refuse(
                 line,
-                format!(
-                    "ioengine={word}: another way to reach another kind of storage; there are \
-                     psync and io_uring here"
-                ),
+                format!("ioengine={word}: {meaning}; there are psync and io_uring here"),
             );
             "psync"
         }
@@ -493,10 +487,11 @@ fn place(job: &Job, writes: bool, told: &mut Told) -> (String, bool) {
         let place = directory.map_or(".", |setting| setting.value.as_str());
         return (format!("directory = {}", quoted(place)), true);
     };
-    let name = file.value.as_str();
-    if name.contains(':') {
+    let name = values::one_name(&file.value).unwrap_or_else(|| {
         told.refuse(file.line, "filename: several files, in turn; name one place for a study");
-    }
+        file.value.clone()
+    });
+    let name = name.as_str();
     if name.starts_with("/dev/") {
         if writes {
             told.remark(format!(
@@ -606,105 +601,11 @@ fn words(work: &Work) -> String {
     if work.each_write {
         text.push_str(", sync = \"each-write\"");
     }
+    if let Some(content) = &work.content {
+        // Writing to a String cannot fail.
+        let _ = write!(text, ", content = {}", quoted(content));
+    }
     text
-}
-
-fn number(job: &Job, key: &str, told: &mut Told) -> Option<u64> {
-    let setting = job.settings.get(key)?;
-    // A flag alone means yes.
-    let value = if setting.value.is_empty() { "1" } else { setting.value.as_str() };
-    let found = value.parse::<u64>().ok();
-    if found.is_none() {
-        told.refuse(setting.line, format!("{key}={value}: this is no whole number"));
-    }
-    found
-}
-
-/// A share in percent.
-fn percent(job: &Job, key: &str, told: &mut Told) -> Option<u64> {
-    let share = number(job, key, told)?;
-    let line = job.settings.get(key).map_or(job.line, |setting| setting.line);
-    if share > 100 {
-        told.refuse(line, format!("{key}={share}: this is more than 100 per cent"));
-    }
-    Some(share.min(100))
-}
-
-/// Bytes as fio writes them: `4k`, `1m`, `2gb`.
-fn amount(job: &Job, key: &str, told: &mut Told) -> Option<u64> {
-    let setting = job.settings.get(key)?;
-    let found = bytes(&setting.value);
-    if found.is_none() {
-        told.refuse(
-            setting.line,
-            format!(
-                "{key}={}: one amount of bytes can be done here, such as 4k or 1g; no ranges, lists \
-                 or shares",
-                setting.value
-            ),
-        );
-    }
-    found
-}
-
-fn bytes(text: &str) -> Option<u64> {
-    let lower = text.to_lowercase();
-    let digits = lower.find(|c: char| !c.is_ascii_digit()).unwrap_or(lower.len());
-    let (number, unit) = lower.split_at(digits);
-    let power = match unit.chars().next() {
-        None | Some('b') => 0,
-        Some('k') => 1,
-        Some('m') => 2,
-        Some('g') => 3,
-        Some('t') => 4,
-        Some(_) => return None,
-    };
-    // As long as nobody says kb_base=1000, fio has these the other way round: kib is 1000.
-    let base = match unit.get(1..).unwrap_or_default() {
-        "" | "b" | "i" => 1024_u64,
-        "ib" => 1000,
-        _ => return None,
-    };
-    number.parse::<u64>().ok()?.checked_mul(base.pow(power)).filter(|bytes| *bytes > 0)
-}
-
-/// A time in ns; a number alone is seconds.
-fn duration(job: &Job, key: &str, told: &mut Told) -> Option<u64> {
-    let setting = job.settings.get(key)?;
-    let found = ns(&setting.value);
-    if found.is_none() {
-        told.refuse(setting.line, format!("{key}={}: this is no time", setting.value));
-    }
-    found.filter(|ns| *ns > 0)
-}
-
-fn ns(text: &str) -> Option<u64> {
-    let text = text.to_lowercase();
-    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-    let (number, unit) = text.split_at(digits);
-    let factor = match unit {
-        "us" | "usec" => 1_000,
-        "ms" | "msec" => 1_000_000,
-        "" | "s" | "sec" => 1_000_000_000,
-        "m" => 60_000_000_000,
-        "h" => 3_600_000_000_000,
-        "d" => 86_400_000_000_000,
-        _ => return None,
-    };
-    number.parse::<u64>().ok()?.checked_mul(factor)
-}
-
-/// A name as studies have them: small letters, digits, and hyphens between them.
-fn plain_name(name: &str) -> String {
-    let letters: String =
-        name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
-    let parts: Vec<&str> = letters.split('-').filter(|part| !part.is_empty()).collect();
-    if parts.is_empty() { "job".to_owned() } else { parts.join("-").to_lowercase() }
-}
-
-/// A text as study files have it: escapes of JSON are escapes of TOML.
-fn quoted(text: &str) -> String {
-    serde_json::Value::from(text).to_string()
 }
 
 #[cfg(test)]

@@ -18,6 +18,7 @@ mod commands;
 mod compile;
 mod crowd;
 mod export;
+mod fio_examples;
 mod fio_jobs;
 mod front_door;
 mod gates;

@@ -1,16 +1,28 @@
 //! Keys of fio's job files: what is translated, what only reports, and what others would have meant.
 
 /// Other names of one key.
-const ALIASES: [(&str, &str); 9] = [
+const ALIASES: [(&str, &str); 21] = [
     ("readwrite", "rw"),
     ("blocksize", "bs"),
+    ("blocksize_range", "bsrange"),
+    ("blockalign", "ba"),
+    ("timeout", "runtime"),
+    ("threads", "thread"),
+    ("allrandrepeat", "randrepeat"),
     ("iodepth_batch_submit", "iodepth_batch"),
+    ("iodepth_batch_complete", "iodepth_batch_complete_min"),
     ("io_limit", "io_size"),
-    ("mem", "iomem"),
-    ("ioscheduler", "ioscheduler"),
-    ("startdelay", "startdelay"),
+    ("fileoffset", "offset"),
+    ("iomem", "mem"),
     ("fill_fs", "fill_device"),
     ("nr_files", "nrfiles"),
+    ("ratemin", "rate_min"),
+    ("ss", "steadystate"),
+    ("ss_dur", "steadystate_duration"),
+    ("ss_ramp", "steadystate_ramp_time"),
+    ("ss_interval", "steadystate_check_interval"),
+    ("fdp_pli", "plids"),
+    ("disable_bw", "disable_bw_measurement"),
 ];
 
 /// The usual name of a key.
@@ -22,7 +34,7 @@ pub(super) fn usual(key: &str) -> &str {
 pub(super) const WAITS: [&str; 2] = ["stonewall", "wait_for_previous"];
 
 /// What is translated.
-pub const CORE: [&str; 18] = [
+pub const CORE: [&str; 24] = [
     "rw",
     "bs",
     "ioengine",
@@ -41,10 +53,16 @@ pub const CORE: [&str; 18] = [
     "rwmixwrite",
     "ramp_time",
     "fdatasync",
+    "bsrange",
+    "loops",
+    "number_ios",
+    "buffer_compress_percentage",
+    "zero_buffers",
+    "wait_for",
 ];
 
 /// What this engine does anyway.
-pub const SAME: [&str; 8] = [
+pub const SAME: [&str; 11] = [
     "norandommap",
     "randrepeat",
     "randseed",
@@ -53,27 +71,33 @@ pub const SAME: [&str; 8] = [
     "fallocate",
     "invalidate",
     "fixedbufs",
+    "registerfiles",
+    "overwrite",
+    "create_serialize",
 ];
 
-/// What these keys are where nobody says them: that changes nothing.
-const USUAL: [(&str, &[&str]); 17] = [
+/// What these keys are where nobody says them, or what is done here anyway: that changes nothing.
+const USUAL: [(&str, &[&str]); 20] = [
     ("verify", &["0", "none"]),
     ("do_verify", &["0"]),
-    ("loops", &["1"]),
-    ("offset", &["0"]),
+    ("offset", &["0", "0%"]),
     ("offset_increment", &["0"]),
     ("startdelay", &["0"]),
     ("nrfiles", &["1"]),
     ("fsync", &["0"]),
     ("end_fsync", &["0"]),
     ("sync", &["0", "none"]),
-    ("overwrite", &["0"]),
-    ("zero_buffers", &["0"]),
     ("thinktime", &["0"]),
     ("percentage_random", &["100"]),
     ("random_distribution", &["random"]),
     ("iodepth_batch", &["1"]),
+    ("iodepth_batch_complete_min", &["1"]),
     ("hipri", &["0"]),
+    ("io_submit_mode", &["inline"]),
+    ("scramble_buffers", &["1"]),
+    ("create_on_open", &["0"]),
+    ("allow_file_create", &["1"]),
+    ("buffer_compress_chunk", &["4k", "4096"]),
 ];
 
 /// Whether a setting is what fio takes anyway.
@@ -138,7 +162,6 @@ pub(super) const MEANINGS: &[(&str, &str)] = &[
     ("verify_pattern", "what blocks are filled with, and compared with"),
     ("verify_fatal", "the first block that differs ends the job"),
     ("bssplit", "several block sizes, each with a share"),
-    ("bsrange", "block sizes between two bounds"),
     ("random_distribution", "some blocks are visited more often than others"),
     ("percentage_random", "only a share of the operations goes to random places"),
     ("rate", "at most so many bytes a second"),
@@ -147,7 +170,6 @@ pub(super) const MEANINGS: &[(&str, &str)] = &[
     ("rate_process", "how the pauses of a limited rate are drawn"),
     ("thinktime", "a pause between operations"),
     ("thinktime_blocks", "operations between two pauses"),
-    ("loops", "the job is run so many times in a row"),
     ("offset", "the job begins at a later place of its file"),
     ("offset_increment", "each further job begins so much later"),
     ("startdelay", "the job begins so much later"),
@@ -162,19 +184,14 @@ pub(super) const MEANINGS: &[(&str, &str)] = &[
     ("nice", "niceness of the process"),
     ("rwmixcycle", "how often reads and writes change"),
     ("iodepth_batch", "how many operations are handed over at once"),
-    ("iodepth_batch_complete", "how many operations are waited for at once"),
     ("iodepth_batch_complete_max", "how many operations are waited for at most"),
     ("iodepth_batch_complete_min", "how many operations are waited for at least"),
     ("iodepth_low", "the queue is filled again only below so many"),
     ("latency_target", "the queue is shortened until latencies are below this"),
     ("steadystate", "the job ends when its rate no longer changes"),
-    ("buffer_compress_percentage", "how far the written bytes can be compressed"),
     ("dedupe_percentage", "how many of the written blocks are alike"),
-    ("zero_buffers", "zeros are written"),
     ("hipri", "completions are polled for"),
-    ("registerfiles", "files are known to the kernel beforehand"),
     ("sqthread_poll", "a thread of the kernel takes the requests"),
-    ("overwrite", "the file is written once before"),
     ("create_only", "files are made and nothing else is done"),
     ("zonemode", "the drive is used in zones"),
     ("exitall", "all jobs end as soon as one does"),
@@ -187,4 +204,80 @@ pub(super) const MEANINGS: &[(&str, &str)] = &[
     ("lockfile", "files are locked while they are used"),
     ("unlink", "the file is removed afterwards, as Assay always does with its own"),
     ("ioscheduler", "the scheduler is changed; a study does that as a factor: scheduler"),
+    ("atomic", "a write that a power cut cannot tear"),
+    ("ba", "what offsets are a multiple of"),
+    ("buffer_pattern", "what blocks are filled with"),
+    ("buffer_compress_chunk", "pieces of a block of which a share is zeros; only 4k can be done"),
+    ("scramble_buffers", "whether blocks that are written differ from each other"),
+    ("dedupe_mode", "which of the written blocks are alike"),
+    ("dedupe_global", "whether blocks of several jobs are alike"),
+    ("dedupe_working_set_percentage", "which of the written blocks are alike"),
+    ("cmdprio", "a priority for some of the requests"),
+    ("cmdprio_class", "a class of priority for some of the requests"),
+    ("cmdprio_percentage", "a priority for a share of the requests"),
+    ("cmdprio_bssplit", "a priority for requests of some sizes"),
+    ("cpus_allowed_policy", "how processors are shared out among jobs"),
+    ("numa_mem_policy", "nodes whose memory the job may use"),
+    ("mem", "which memory buffers lie in"),
+    ("create_on_open", "files are made while the job runs, not before it"),
+    ("allow_file_create", "the job fails where its file is not there yet"),
+    ("filename_format", "how files are named that the job makes"),
+    ("openfiles", "how many files are open at once"),
+    ("file_service_type", "how the job goes from file to file"),
+    ("exit_what", "which jobs end together"),
+    ("flow_sleep", "how long a job waits for others to catch up"),
+    ("fill_device", "the job writes until no space is left"),
+    ("ignore_error", "errors that do not end the job"),
+    ("io_submit_mode", "requests are handed over by threads of their own"),
+    ("nonvectored", "system calls without lists of buffers"),
+    ("sqthread_poll_cpu", "the processor of the thread of the kernel that takes the requests"),
+    ("random_generator", "how offsets are drawn"),
+    ("max_open_zones", "how many zones are written at once"),
+    ("zoneskip", "bytes between two zones"),
+    ("read_beyond_wp", "whether zones are read where nothing was written"),
+    ("zone_reset_threshold", "when zones are reset"),
+    ("zone_reset_frequency", "how often zones are reset"),
+    ("latency_window", "the time over which latencies are compared with a target"),
+    ("latency_percentile", "the share of requests that has to reach the target of latency"),
+    ("steadystate_duration", "the time over which the rate has to be steady"),
+    ("steadystate_ramp_time", "the time before the rate is looked at"),
+    ("steadystate_check_interval", "how often the rate is looked at"),
+    ("verify_async", "threads that compare blocks"),
+    ("verify_backlog", "written blocks are compared after so many"),
+    ("verify_dump", "blocks that differ are kept"),
+    ("verify_interval", "bytes to which a checksum belongs"),
+    ("verify_write_sequence", "whether the order of the writes is compared"),
+    ("plids", "where a drive with placement puts what is written"),
+    ("fdp", "where a drive with placement puts what is written"),
+    ("md_per_io_size", "bytes beside each block that the drive keeps for its owner"),
+    ("pi_act", "who makes the protection information of blocks"),
+    ("pi_chk", "which protection information of blocks is compared"),
+    ("sprandom", "a drive is brought into the state of long random writing"),
 ];
+
+/// What engines do that are no other way to the same blocks.
+const ENGINES: &[(&str, &str)] = &[
+    ("null", "nothing is read or written; assay selftest --null tells what this program takes"),
+    ("cpuio", "processors are kept busy, and nothing is read or written"),
+    ("exec", "a program is run; nothing of a job file is ever executed"),
+    ("mmap", "files are read and written as memory"),
+    ("page_fault", "memory is touched, and nothing is read or written"),
+    ("net", "bytes are sent over a network"),
+    ("netsplice", "bytes are sent over a network"),
+    ("rdma", "bytes are sent over a network"),
+    ("falloc", "space of files is allocated and released"),
+    ("ftruncate", "files are cut off and grow"),
+    ("e4defrag", "blocks of files are moved to other places"),
+    ("filecreate", "files are made; assay run small-files does that, and more"),
+    ("filestat", "files are looked up; assay run small-files does that, and more"),
+    ("filedelete", "files are removed; assay run small-files does that, and more"),
+    ("dircreate", "directories are made"),
+    ("dirstat", "directories are looked up"),
+    ("dirdelete", "directories are removed"),
+];
+
+/// What an engine does that there is not here.
+pub(super) fn meaning_of_engine(word: &str) -> &'static str {
+    let own = ENGINES.iter().find(|(name, _)| *name == word);
+    own.map_or("another way to reach another kind of storage", |(_, meaning)| meaning)
+}

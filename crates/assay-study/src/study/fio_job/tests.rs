@@ -1,5 +1,6 @@
 use assay_kinds::work::Work as Kind;
 
+use super::values::{bytes, ns, one_name};
 use super::*;
 use crate::study::{Study, file};
 
@@ -57,6 +58,15 @@ fn every_core_key_has_its_place_in_the_study() {
         ("rw=write\nfdatasync=1", "sync = \"each-write\""),
         ("time_based=0", "time = \"10 s\", operations = 16384"),
         ("time_based=0\nio_size=8m\nnumjobs=2", "operations = 4096"),
+        ("time_based=0\nnumber_ios=500\nnumjobs=2", "operations = 1000"),
+        ("time_based=0\nnumber_ios=500\nloops=3\ndirect=1", "operations = 1500"),
+        ("time_based=0\nloops=2\nrw=randwrite", "operations = 32768"),
+        ("timeout=7", "time = \"7 s\""),
+        ("bsrange=8k-8k", "size = \"8 KiB\""),
+        ("bs=16k,16k", "size = \"16 KiB\""),
+        ("rw=write\nbuffer_compress_percentage=30", "content = \"30 %\""),
+        ("rw=write\nbuffer_compress_percentage=100", "content = \"zero\""),
+        ("rw=write\nzero_buffers", "content = \"zero\""),
     ] {
         let text = format!("{JOB}{key}\n");
         let found = line(&text, 0);
@@ -112,7 +122,7 @@ fn each_refusal_names_line_and_key() {
         (4, "verify: each block"),
         (5, "bssplit: several"),
         (6, "rw=trim: there are"),
-        (7, "ioengine=rdma: another way"),
+        (7, "ioengine=rdma: bytes are"),
         (8, "filename: the variable OTHER is not set here; set it (OTHER=VALUE"),
         (9, "bs=4k-8k: one amount"),
         (10, "odd_key: a key that is not known here"),
@@ -256,7 +266,7 @@ fn what_cannot_be_done_is_left_out_aloud_where_that_was_asked_for() {
             found.remarks
         );
     }
-    // A variable that says what a job is, is not passed over.
+    // Without a variable that says what a job is, there is no such job.
     assert!(partly("[a]\nsize=64m\nfilename=${OTHER}\n").unwrap_err().contains("OTHER is not set"));
     assert!(partly("[a]\nsize=64m\nsse_key=${OTHER}\n").is_ok());
     // A file without a size is as large as a study takes it, and a ramp counts where bytes end a job.
@@ -273,4 +283,111 @@ fn what_cannot_be_done_is_left_out_aloud_where_that_was_asked_for() {
         nothing.starts_with("jobs.fio:1:1: no job of it can be done here: line 2"),
         "{nothing}"
     );
+}
+
+#[test]
+fn a_job_whose_variable_is_not_set_is_left_out_alone() {
+    let text = "[global]\nsize=64m\n[a]\nrw=randread\n[b]\nstonewall\nrw=${KIND}\nbs=${BLOCK}\n";
+    let told = refused(text);
+    assert!(told.starts_with("jobs.fio:7:1: rw: the variable KIND is not set here"), "{told}");
+    let found = partly(text).unwrap();
+    assert_eq!(found.study.matches("[[workload]]").count(), 1, "{}", found.study);
+    for wanted in
+        ["line 7 is left out: [b]: rw: the variable KIND", "line 8 is left out: [b]: bs: the"]
+    {
+        assert!(found.remarks.iter().any(|own| own.starts_with(wanted)), "{:?}", found.remarks);
+    }
+    // What a job says itself counts, and one that is shared keeps all of them from being run.
+    let own = partly("[global]\nsize=64m\nrw=${KIND}\n[a]\nrw=randread\n").unwrap();
+    assert!(!own.remarks.iter().any(|remark| remark.contains("KIND")), "{:?}", own.remarks);
+    let all = partly("[global]\nsize=64m\nrw=${KIND}\n[a]\n").unwrap_err();
+    assert!(all.contains("no job of it can be done here: line 3 is left out: [a]: rw"), "{all}");
+}
+
+#[test]
+fn a_job_that_waits_for_the_one_before_it_is_alone() {
+    let text = "[global]\nsize=64m\n[a]\nrw=write\n[b]\nwait_for=a\nrw=randread\n[c]\nwait_for=a\n\
+        rw=randwrite\n[d]\nstonewall\n";
+    let study = studied(text);
+    let loads: Vec<bool> = study.workload.iter().map(|one| one.background.is_some()).collect();
+    // The second and the third begin together, when the first has ended.
+    assert_eq!(loads, [false, true, false]);
+    assert_eq!(
+        of(text),
+        of(&text.replacen("wait_for=a", "stonewall", 1).replace("wait_for=a\n", "\n"))
+    );
+    for (jobs, told) in [
+        ("[a]\n[b]\nbs=8k\n[c]\nwait_for=a\n", "7:1: wait_for=a: this can be done only where"),
+        ("[c]\nwait_for=nobody\n", "4:1: wait_for=nobody: this can be done only where"),
+        ("[a]\n[b]\nwait_for=a\n[c]\n", "6:1: [c]: it does not wait for the jobs before [b]"),
+    ] {
+        let found = refused(&format!("[global]\nsize=64m\n{jobs}"));
+        assert!(found.starts_with(&format!("jobs.fio:{told}")), "{found}");
+    }
+    let unset = partly("[global]\nsize=64m\n[a]\n[b]\nwait_for=${NAME}\n").unwrap();
+    assert!(!unset.study.contains("background"), "{}", unset.study);
+    let wanted = "line 5 is left out: [b]: wait_for: the variable NAME";
+    assert!(unset.remarks.iter().any(|own| own.starts_with(wanted)), "{:?}", unset.remarks);
+}
+
+#[test]
+fn rounds_and_counts_end_a_job_as_in_fio() {
+    let ends = |text: &str| line(&format!("[a]\nsize=64m\n{text}"), 0);
+    // The smaller one of both, and neither where its time ends it.
+    assert!(ends("number_ios=100000\n").contains("operations = 16384"));
+    assert!(!ends("number_ios=10\nloops=3\ntime_based\nruntime=5\n").contains("operations"));
+    assert_eq!(ends("number_ios=0\n"), ends(""));
+    // Through the page cache a second round of reads is another one than fio's.
+    assert!(refused("[a]\nsize=64m\nrw=rw\nloops=2\n").contains("but with direct=1"));
+    assert!(refused("[a]\nsize=64m\nloops=0\n").contains("loops: the job is not run at all"));
+    assert!(ends("rw=read\nbuffered=0\nloops=2\n").contains("operations = 32768"));
+    let device = "[a]\nfilename=/dev/x\ndirect=1\nloops=2\n";
+    assert!(refused(device).starts_with("jobs.fio:4:1: loops: how much is done in each"));
+}
+
+#[test]
+fn what_is_written_compresses_as_it_would_in_fio() {
+    let content = |text: &str| line(&format!("[a]\n{text}"), 0).contains("content");
+    assert!(!content("size=64m\nrw=write\nbuffer_compress_percentage=0\nzero_buffers=0\n"));
+    // A file is laid out with it, a device is read as it is.
+    assert!(content("size=64m\nrw=read\nbuffer_compress_percentage=50\n"));
+    assert!(!content("filename=/dev/x\nrw=read\nbuffer_compress_percentage=50\n"));
+    assert!(content("filename=/dev/x\nrw=write\nbuffer_compress_percentage=50\n"));
+    assert!(refused("[a]\nsize=64m\nbuffer_compress_percentage=101\n").contains("more than 100"));
+    assert!(refused("[a]\nsize=64m\nbuffer_compress_chunk=64k\n").contains("only 4k can be done"));
+    assert_eq!(of("[a]\nsize=64m\nbuffer_compress_chunk=4k\n"), of("[a]\nsize=64m\n"));
+    // Works of different content stay apart.
+    let three = "[global]\nsize=64m\nrw=write\n[a]\n[b]\n[c]\nzero_buffers\n";
+    assert!(of(three).study.contains("background = "), "{}", of(three).study);
+}
+
+#[test]
+fn sizes_that_are_one_and_names_with_colons() {
+    for text in ["bsrange=4k-64k", "blocksize_range=4k-64k", "bsrange=4k-4k,8k-8k"] {
+        let told = refused(&format!("[a]\nsize=64m\n{text}\n"));
+        let key = text.split('=').next().unwrap();
+        assert!(told.starts_with(&format!("jobs.fio:3:1: {key}: block sizes between")), "{told}");
+    }
+    assert!(refused("[a]\nsize=64m\nblocksize=4k,8k\n").contains("blocksize=4k,8k: one amount"));
+    assert_eq!(one_name("/dev/disk/by-path/pci-0\\:1\\:2").unwrap(), "/dev/disk/by-path/pci-0:1:2");
+    assert_eq!(one_name("a\\b").unwrap(), "a\\b");
+    assert_eq!(one_name("/dev/a:/dev/b"), None);
+    let place = of("[a]\nfilename=/dev/disk/by-path/pci-0\\:1\n").study;
+    assert!(place.contains("target     = { device = \"/dev/disk/by-path/pci-0:1\" }"), "{place}");
+    assert!(refused("[a]\nsize=1g\nfilename=/dev/a:/dev/b\n").contains("several files, in turn"));
+    // All of a device is what a study takes of it; of a file that is not there, nothing.
+    assert!(!of("[a]\nfilename=/dev/x\nsize=100%\n").study.contains("area"));
+    assert!(refused("[a]\nsize=100%\n").contains("size=100%: one amount"));
+}
+
+#[test]
+fn engines_that_reach_no_storage_are_named_for_what_they_do() {
+    for (engine, does) in [
+        ("cpuio", "processors are kept busy"),
+        ("exec", "a program is run"),
+        ("rbd", "another way"),
+    ] {
+        let told = refused(&format!("[a]\nsize=64m\nioengine={engine}\n"));
+        assert!(told.starts_with(&format!("jobs.fio:3:1: ioengine={engine}: {does}")), "{told}");
+    }
 }

@@ -2,7 +2,59 @@
 //! that do the same are one work with the threads of all, and those that differ in nothing but whether they
 //! read or write are one mixed work.
 
-use super::{Told, Work};
+use super::{Job, Told, Work};
+
+/// Jobs that begin together.
+struct Group<'j> {
+    jobs: Vec<&'j Job>,
+    /// The job by whose name these waited; it was alone in the group before.
+    after: Option<&'j str>,
+}
+
+/// Jobs that run at once. Each group begins when those before it have ended; a job that would begin or end
+/// otherwise is told, and stands in none.
+pub fn groups<'j>(jobs: &'j [Job], told: &mut Told) -> Vec<Vec<&'j Job>> {
+    let mut groups: Vec<Group<'j>> = Vec::new();
+    for job in jobs {
+        let awaited = job.settings.get("wait_for");
+        // Where it is not known, the job is left out with its reason.
+        let awaited = awaited.filter(|setting| !job.alone && setting.unknown.is_none());
+        let name = awaited.map(|setting| setting.value.as_str());
+        match (groups.last_mut(), name) {
+            (Some(last), name) if !job.alone && last.after == name => last.jobs.push(job),
+            (last, Some(name)) if last.as_ref().is_none_or(|last| !last.is_only(name)) => {
+                let line = awaited.map_or(job.line, |setting| setting.line);
+                told.refuse_job(
+                    job,
+                    line,
+                    format!(
+                        "wait_for={name}: this can be done only where that is the one job that runs \
+                         before; elsewhere write stonewall, which waits for all of them"
+                    ),
+                );
+            }
+            (Some(last), None) if !job.alone => {
+                let first = last.jobs.first().map_or("", |first| first.name.as_str());
+                told.refuse_key(
+                    job.line,
+                    format!(
+                        "[{}]: it does not wait for the jobs before [{first}], and would run at once with \
+                         them; write stonewall or wait_for where it is to come after them",
+                        job.name
+                    ),
+                );
+            }
+            _ => groups.push(Group { jobs: vec![job], after: name }),
+        }
+    }
+    groups.into_iter().map(|group| group.jobs).collect()
+}
+
+impl Group<'_> {
+    fn is_only(&self, name: &str) -> bool {
+        matches!(self.jobs.as_slice(), [job] if job.name == name)
+    }
+}
 
 /// What a group comes to, two works at most where its jobs allow it.
 pub fn joined(group: Vec<Work>, told: &mut Told) -> Vec<Work> {
@@ -39,7 +91,8 @@ impl Work {
             let (pattern, engine) = (own.pattern, own.engine);
             (pattern, engine, own.size, own.depth, own.direct, own.time, own.ramp)
         };
-        work(self) == work(other) && self.each_write == other.each_write
+        let writes = |own: &Self| (own.each_write, own.content.clone());
+        work(self) == work(other) && writes(self) == writes(other)
     }
 
     /// Takes over the threads of another one.

@@ -1,0 +1,122 @@
+//! The text of a job file: sections, settings, comments and variables.
+
+use assay_base::outside;
+
+use super::{Job, Setting, Settings, Told, Way, keys};
+
+/// Jobs with their settings; unknown and impossible keys are told.
+pub(super) fn jobs(text: &str, way: Way<'_>, told: &mut Told) -> Vec<Job> {
+    let mut global = Settings::new();
+    let mut jobs: Vec<Job> = Vec::new();
+    let mut in_global = false;
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    for (line, whole) in text.lines().enumerate().map(|(at, line)| (at + 1, uncommented(line))) {
+        if whole.is_empty() {
+            continue;
+        }
+        if let Some(inner) = whole.strip_prefix('[') {
+            let Some((name, _)) = inner.split_once(']') else {
+                told.refuse(line, "a section has no closing bracket");
+                continue;
+            };
+            in_global = name == "global";
+            if !in_global {
+                let (name, settings) = (name.to_owned(), global.clone());
+                jobs.push(Job { name, line, settings, alone: false });
+            }
+            continue;
+        }
+        if whole.split_whitespace().next() == Some("include") {
+            told.refuse_key(
+                line,
+                "include: another file would be read here; put its lines in this one",
+            );
+            continue;
+        }
+        let (key, value) = whole.split_once('=').unwrap_or((whole, ""));
+        let (key, value) = (key.trim().to_lowercase(), value.trim());
+        let usual = keys::usual(&key);
+        let (value, unknown) = match with_variables(value, way.variable) {
+            Ok(value) => (value, None),
+            // Without one of these a job is another one: it is left out, and what it shares is not.
+            Err(why) if told.partly && keys::CORE.contains(&usual) => {
+                (String::new(), Some(format!("{key}: {why}")))
+            }
+            Err(why) => {
+                told.refuse_key(line, format!("{key}: {why}"));
+                continue;
+            }
+        };
+        let waits = value != "0";
+        let setting = Setting { value, line, written: key.clone(), unknown };
+        let key = usual;
+        let job = if in_global { None } else { jobs.last_mut() };
+        match (job, in_global) {
+            (Some(job), _) if keys::WAITS.contains(&key) => job.alone = waits,
+            (Some(job), _) => drop(job.settings.insert(key.to_owned(), setting)),
+            // In the global section it is of each job.
+            (None, true) => drop(global.insert(key.to_owned(), setting)),
+            (None, false) => told.refuse(line, format!("{key}: no section stands above it")),
+        }
+    }
+    for job in &mut jobs {
+        for wait in keys::WAITS {
+            if let Some(setting) = job.settings.remove(wait) {
+                job.alone |= setting.value != "0";
+            }
+        }
+        check_keys(&job.settings, told);
+    }
+    jobs
+}
+
+/// A line without its comment, which begins anywhere in it, as in fio.
+fn uncommented(line: &str) -> &str {
+    line.split(['#', ';']).next().unwrap_or_default().trim()
+}
+
+/// A value with the variables in it replaced by what they hold; nothing is ever executed.
+fn with_variables(
+    value: &str,
+    variable: &dyn Fn(&str) -> Option<String>,
+) -> Result<String, String> {
+    if value.contains("$(") || value.contains('`') {
+        return Err("the output of a program stands here; write its value".to_owned());
+    }
+    let (mut out, mut rest) = (String::new(), value);
+    while let Some((before, from)) = rest.split_once("${") {
+        let Some((name, after)) = from.split_once('}') else {
+            return Err("a variable has no closing brace".to_owned());
+        };
+        let held = variable(name).filter(|held| !held.chars().any(char::is_control));
+        let Some(held) = held else {
+            let name = outside::spelled(name);
+            return Err(format!(
+                "the variable {name} is not set here; set it ({name}=VALUE assay ...), or write its value"
+            ));
+        };
+        out.push_str(before);
+        out.push_str(&held);
+        rest = after;
+    }
+    Ok(out + rest)
+}
+
+fn check_keys(settings: &Settings, told: &mut Told) {
+    for (key, setting) in settings {
+        if keys::CORE.contains(&key.as_str()) || keys::SAME.contains(&key.as_str()) {
+            continue;
+        }
+        if keys::is_usual(key, &setting.value) {
+            continue;
+        }
+        if keys::ONLY_TOLD.contains(&key.as_str()) {
+            told.remark(format!("{key} only says how fio reports, and is passed over"));
+            continue;
+        }
+        let meaning = keys::MEANINGS.iter().find(|(name, _)| *name == key.as_str());
+        let meaning = meaning.map_or("a key that is not known here", |(_, meaning)| meaning);
+        let written = &setting.written;
+        told.refuse_key(setting.line, format!("{written}: {meaning}; this cannot be done here"));
+    }
+}
