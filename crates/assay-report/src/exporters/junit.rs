@@ -42,7 +42,7 @@ fn write(findings: &Findings) -> Option<String> {
         ("errors", "0"),
         ("skipped", silent.as_str()),
     ];
-    let named = |name: &'static str, value| [&[(name, value)], &counts[..]].concat();
+    let named = |name: &'static str, value| [&[(name, value)][..], &counts[..]].concat();
     let inside = properties(&of_gate(gate, findings)) + &cases.concat();
     let suites = element("testsuite", &named("name", suite), &inside);
     let document = element("testsuites", &named("name", "assay"), &suites);

@@ -23,7 +23,7 @@ Examples:
   assay export --format trials-csv                the newest result as a table
   assay export 20261120-1031 --format fio-json    for what plots results of fio
   assay export --format benchstat -o new.txt      then benchstat new.txt
-  assay export --format junit -o gate.xml         the gate of a study, for pages of CI
+  assay export --format junit -o gate.xml         the gate of a study, for CI
   assay export --format parquet -o data.parquet   for data frames
   assay export 20261120-1031 -o card.assay        all of it, for another assay")]
 pub struct Arguments {

@@ -203,7 +203,7 @@ fn what_cannot_be_run_is_told_and_leaves_nothing() {
 
 #[test]
 fn a_program_and_an_archive_are_run_where_their_checksum_is_right() {
-    for (name, given) in [("ci-program", release as Given), ("ci-archive", archive)] {
+    for (name, given) in [("ci-program", release as Given), ("ci-archive", archive as Given)] {
         let home = home(name);
         let folder = home.scratch.path();
         let (program, sum) = given(&home);
