@@ -5,7 +5,7 @@ use std::process::Command;
 use crate::lab::{Done, has, is_root};
 
 /// Package, and a program by which it is recognised, or what dpkg keeps of one that has none.
-const NEEDED: [(&str, &str); 32] = [
+const NEEDED: [(&str, &str); 33] = [
     ("bonnie++", "bonnie++"),
     ("btrfs-progs", "mkfs.btrfs"),
     ("busybox-static", "busybox"),
@@ -14,6 +14,7 @@ const NEEDED: [(&str, &str); 32] = [
     ("clang", "clang"),
     ("cpio", "cpio"),
     ("cryptsetup-bin", "cryptsetup"),
+    ("curl", "curl"),
     ("dosfstools", "mkfs.vfat"),
     ("e2fsprogs", "mkfs.ext4"),
     ("exfatprogs", "mkfs.exfat"),

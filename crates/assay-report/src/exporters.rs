@@ -2,8 +2,10 @@
 //! exporter says what.
 
 mod benchstat;
+mod custom_is_better;
 mod fio_json;
 mod hyperfine_json;
+mod junit;
 mod openmetrics;
 mod parquet;
 mod trials;
@@ -15,12 +17,16 @@ use assay_study::findings::{Cell, CellTrial, Findings};
 use crate::document::{self, FORUM_COLUMNS};
 use crate::{markdown, text};
 
+pub use self::junit::EXPORTER as JUNIT;
+
 /// One way to write findings.
 #[derive(Clone, Copy, Debug)]
 pub struct Exporter {
     pub about: About,
     /// How it is written; none where the findings have nothing that it can say.
     pub write: Writes,
+    /// What it leaves out of findings although it has a word for it, in sentences.
+    pub left_out: fn(&Findings) -> Vec<String>,
 }
 
 /// What a format is.
@@ -38,14 +44,18 @@ pub static EXPORTERS: &[Exporter] = &[
     hyperfine_json::EXPORTER,
     benchstat::EXPORTER,
     openmetrics::EXPORTER,
+    custom_is_better::SMALLER,
+    custom_is_better::BIGGER,
+    junit::EXPORTER,
     parquet::EXPORTER,
     Exporter {
         about: About {
             name: "markdown",
             summary: "findings and tables for a wiki, an issue or a pull request",
-            text: "As assay compare --markdown writes it, of one result.",
+            text: "As assay run --markdown writes it.",
         },
         write: Writes::Text(|findings| Some(markdown::comment(findings))),
+        left_out: nothing,
     },
     Exporter {
         about: About {
@@ -57,11 +67,16 @@ pub static EXPORTERS: &[Exporter] = &[
         write: Writes::Text(|findings| {
             Some(text::render(&document::forum(findings), FORUM_COLUMNS, false))
         }),
+        left_out: nothing,
     },
 ];
 
 pub fn find(name: &str) -> Option<&'static Exporter> {
     EXPORTERS.iter().find(|exporter| exporter.about.name == name)
+}
+
+fn nothing(_: &Findings) -> Vec<String> {
+    Vec::new()
 }
 
 /// Trials that the number of a cell sums up, in time, with their values.
@@ -78,6 +93,12 @@ fn arm_words(cell: &Cell, between: &str) -> String {
     let words: Vec<String> =
         cell.arm.iter().map(|(name, level)| format!("{name}={level}")).collect();
     words.join(between)
+}
+
+/// A number with four significant digits and no zeros at its end.
+fn brief(value: f64) -> String {
+    let rounded = format!("{value:.3e}");
+    rounded.parse::<f64>().map_or(rounded, |value| value.to_string())
 }
 
 #[cfg(test)]

@@ -27,6 +27,7 @@ pub mod table;
 #[cfg(test)]
 mod tests;
 pub mod text;
+mod xml;
 
 use assay_study::findings::Findings;
 

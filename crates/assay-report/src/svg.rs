@@ -10,10 +10,11 @@ mod tests;
 mod theme;
 
 use self::frame::{Frame, Key, KeyOf, LINE, WIDTH};
-use self::pen::{Pen, escaped, px, segment, width_of};
+use self::pen::{Pen, px, segment, width_of};
 use self::scale::{Ruler, Tick};
 pub use self::theme::{RULES, Theme, variables};
 use super::figure::{Figure, Layout, Look, Marks, Scale, Series, SpanKind};
+use super::xml::escaped;
 
 /// Room for the printed title of a file.
 const TITLE: f64 = 28.0;

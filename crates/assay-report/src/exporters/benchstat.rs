@@ -8,7 +8,7 @@ use assay_base::quantity::Better;
 use assay_importers::importers::go_bench::{NAMES, UNITS_OF_METRICS as UNITS};
 use assay_study::findings::{Cell, Findings};
 
-use super::{Exporter, Writes, counted};
+use super::{Exporter, Writes, counted, nothing};
 
 pub const EXPORTER: Exporter = Exporter {
     about: About {
@@ -19,6 +19,7 @@ pub const EXPORTER: Exporter = Exporter {
                reads the lines again.",
     },
     write: Writes::Text(write),
+    left_out: nothing,
 };
 
 /// The lines in the order in which the trials ran, as far as that is known.

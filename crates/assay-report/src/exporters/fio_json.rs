@@ -9,7 +9,7 @@ use assay_kinds::work::io::Pattern;
 use assay_study::findings::Findings;
 use assay_study::findings::facts::IoFacts;
 
-use super::{Exporter, Writes, counted};
+use super::{Exporter, Writes, counted, nothing};
 
 pub const EXPORTER: Exporter = Exporter {
     about: About {
@@ -22,6 +22,7 @@ pub const EXPORTER: Exporter = Exporter {
                is left out: programs that cannot do without it stop.",
     },
     write: Writes::Text(write),
+    left_out: nothing,
 };
 
 /// Percentiles with their metric.

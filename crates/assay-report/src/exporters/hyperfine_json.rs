@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use assay_base::catalogue::About;
 use assay_study::findings::{Cell, Findings};
 
-use super::{Exporter, Writes, arm_words, counted};
+use super::{Exporter, Writes, arm_words, counted, nothing};
 
 pub const EXPORTER: Exporter = Exporter {
     about: About {
@@ -16,6 +16,7 @@ pub const EXPORTER: Exporter = Exporter {
                the format cannot say; times of the processors (user, system) no trial of ours has.",
     },
     write: Writes::Text(write),
+    left_out: nothing,
 };
 
 const TIME: &str = "duration_s";

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use assay_base::catalogue::About;
 use assay_study::findings::{Cell, Findings};
 
-use super::{Exporter, Writes};
+use super::{Exporter, Writes, nothing};
 
 pub const EXPORTER: Exporter = Exporter {
     about: About {
@@ -16,6 +16,7 @@ pub const EXPORTER: Exporter = Exporter {
                trials as gauges beside it. A mean without an interval has fewer than three trials.",
     },
     write: Writes::Text(write),
+    left_out: nothing,
 };
 
 fn write(findings: &Findings) -> Option<String> {

@@ -9,7 +9,7 @@ use assay_base::quantity::{Better, Scale};
 use assay_study::findings::Findings;
 
 use super::trials::{Row, Trials};
-use super::{Exporter, Writes};
+use super::{Exporter, Writes, nothing};
 use thrift::Struct;
 
 pub const EXPORTER: Exporter = Exporter {
@@ -22,6 +22,7 @@ pub const EXPORTER: Exporter = Exporter {
                or a pipe.",
     },
     write: Writes::Bytes(write),
+    left_out: nothing,
 };
 
 /// How a file begins and ends.

@@ -6,6 +6,7 @@ use std::path::Path;
 use assay_base::quantity::{Better, Scale};
 use assay_importers::importers::{Options, trials_csv as importer};
 use assay_lab::expected::Expected;
+use assay_study::findings::gate::{Ended, GateAnswer, Gated};
 use assay_study::results::plan::Arm;
 use assay_study::results::record::{Repeats, Status};
 
@@ -63,6 +64,9 @@ fn rough() -> Findings {
     let mut control = first.clone();
     control.control = true;
     findings.cells = vec![first, second, lone, control];
+    let lost = Gated { loss: Some(0.25), ..Gated::bare("lone <1>".to_owned(), Ended::Fail) };
+    let blind = Gated::silent("build (a \"b\")".to_owned(), "others, \"loud\"\nwrote".to_owned());
+    findings.gate = Some(GateAnswer::of((0.05, 0.3), false, vec![lost, blind]));
     findings
 }
 
@@ -92,6 +96,7 @@ fn empty() -> Findings {
     for cell in &mut findings.cells {
         cell.control = true;
     }
+    findings.gate = None;
     findings
 }
 
@@ -130,6 +135,7 @@ fn where_no_trial_counts_a_format_of_trials_says_nothing() {
     for exporter in EXPORTERS {
         let is_prose = ["markdown", "forum"].contains(&exporter.about.name);
         assert_eq!(text(exporter, &empty()).is_some(), is_prose, "{}", exporter.about.name);
+        assert!((exporter.left_out)(&empty()).is_empty(), "{}", exporter.about.name);
     }
 }
 

@@ -9,7 +9,7 @@ use assay_kinds::work::metrics;
 use assay_study::findings::{Cell, Findings};
 
 use super::trials::{Row, Trials};
-use super::{Exporter, Writes};
+use super::{Exporter, Writes, nothing};
 
 pub const EXPORTER: Exporter = Exporter {
     about: About {
@@ -20,6 +20,7 @@ pub const EXPORTER: Exporter = Exporter {
                when it is imported.",
     },
     write: Writes::Text(write),
+    left_out: nothing,
 };
 
 fn write(findings: &Findings) -> Option<String> {

@@ -1,6 +1,7 @@
 //! Text, numbers and elements as SVG has them.
 
 use super::theme::Theme;
+use crate::xml::escaped;
 
 /// What is drawn so far, and in which colours.
 pub(super) struct Pen {
@@ -103,27 +104,6 @@ pub(super) fn shortened(text: &str, room: f64) -> String {
     let begin: String = begin[..kept.div_ceil(2)].iter().collect();
     let end: String = end[..kept / 2].iter().rev().collect();
     format!("{}\u{2026}{}", begin.trim_end(), end.trim_start())
-}
-
-/// Safe between tags and in attributes.
-pub(super) fn escaped(text: &str) -> String {
-    let mut safe = String::with_capacity(text.len());
-    for letter in text.chars() {
-        match letter {
-            '&' => safe.push_str("&amp;"),
-            '<' => safe.push_str("&lt;"),
-            '>' => safe.push_str("&gt;"),
-            '"' => safe.push_str("&quot;"),
-            '\'' => safe.push_str("&#39;"),
-            // XML has no word for them, and marks of direction would turn what follows around.
-            '\u{fffe}' | '\u{ffff}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
-                safe.push('?');
-            }
-            letter if letter.is_control() => safe.push('?'),
-            letter => safe.push(letter),
-        }
-    }
-    safe
 }
 
 /// A coordinate to a tenth of a pixel, as short as it can be.

@@ -27,6 +27,9 @@ pub struct Gated {
     /// How it ended.
     #[serde(flatten)]
     pub ended: Ended,
+    /// The metric that it is judged by; absent where nothing of the workload says which.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metric: Option<String>,
     /// Whether more replicates would not change that it makes no statement.
     #[serde(default, skip_serializing_if = "is_false")]
     pub lasting: bool,
@@ -92,6 +95,7 @@ impl Gated {
         Self {
             name,
             ended,
+            metric: None,
             lasting: false,
             loss: None,
             surely: None,
@@ -276,6 +280,7 @@ mod tests {
     fn it_comes_back_from_json() {
         let mut pass = row(Ended::Pass, 0.01, Some(0.03));
         pass.comparison = Some("work:iops:setting=b".to_owned());
+        pass.metric = Some("iops".to_owned());
         let rows = vec![pass, blind(), row(Ended::Fail, 0.4, None)];
         let told = GateAnswer::of((0.05, 0.3), false, rows).of_study(None, Some(7));
         let json = serde_json::to_value(&told).unwrap();
@@ -286,6 +291,8 @@ mod tests {
         assert_eq!(json["rows"][1]["ended"], "no-statement");
         assert_eq!(json["rows"][1]["reason"], "too few");
         assert!(json["rows"][1].get("lasting").is_none());
+        assert_eq!(json["rows"][0]["metric"], "iops");
+        assert!(json["rows"][1].get("metric").is_none());
         assert_eq!(serde_json::from_value::<GateAnswer>(json).unwrap(), told);
     }
 

@@ -72,15 +72,16 @@ pub fn gate(earlier: &[Findings], later: &[Findings], asked: Gate, gates: usize)
 fn row(key: &Key, better: Better, sides: [&[Book<'_>]; 2], rows: usize, asked: Gate) -> Gated {
     let results = sides.map(<[Book<'_>]>::len);
     let few = (!are_sessions(results)).then_some(results);
-    let (workload, _, arm) = key;
+    let (workload, metric, arm) = key;
     let name = match arm_words(arm).as_str() {
         "" => workload.clone(),
         levels => format!("{workload} ({levels})"),
     };
-    match samples(key, sides) {
+    let row = match samples(key, sides) {
         Err(reason) => Gated::silent(name, reason),
         Ok([earlier, later]) => judged(name, ([&earlier, &later], few), better, rows, asked),
-    }
+    };
+    Gated { metric: Some(metric.clone()), ..row }
 }
 
 /// The data of both sides, or why they make no statement.

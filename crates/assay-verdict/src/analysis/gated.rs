@@ -108,7 +108,12 @@ impl Judge<'_> {
             Ended::Pass if has_zeros(one) => Gated::silent(row.name, ZEROS.to_owned()),
             _ => row,
         };
-        Gated { suspect: self.suspect(one), comparison: Some(one.id.clone()), ..row }
+        Gated {
+            metric: Some(one.metric.clone()),
+            suspect: self.suspect(one),
+            comparison: Some(one.id.clone()),
+            ..row
+        }
     }
 
     fn name(&self, workload: &str, arm: &Arm) -> String {
@@ -238,7 +243,8 @@ impl Judge<'_> {
         let why = self.absence(workload, arm).or_else(without);
         let why = why.unwrap_or_else(|| "it was not measured".to_owned());
         let lasting = self.stays_away(workload, arm);
-        Gated { lasting, ..Gated::silent(self.name(workload, arm), why) }
+        let metric = named.cloned();
+        Gated { metric, lasting, ..Gated::silent(self.name(workload, arm), why) }
     }
 
     /// Why a row has no number, or its baseline has none.

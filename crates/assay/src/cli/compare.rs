@@ -3,7 +3,7 @@
 use clap::Args;
 
 use super::by_place::ByPlace;
-use super::gate::{self as gates, Gating};
+use super::gate::{self as gates, Gating, Junit};
 use super::{output, running};
 use crate::store;
 use assay_base::failure::{Failure, Outcome};
@@ -11,6 +11,7 @@ use assay_base::quantity::Percent;
 use assay_study::findings::Check;
 use assay_study::findings::Findings;
 use assay_study::findings::gate::GateAnswer;
+use assay_study::study::Study;
 use assay_system::system::System;
 use assay_verdict::analysis::days::Days;
 use assay_verdict::analysis::gate::{self, Gate, Gated};
@@ -49,6 +50,8 @@ pub struct Arguments {
     #[command(flatten)]
     gating: Gating,
     #[command(flatten)]
+    junit: Junit,
+    #[command(flatten)]
     places: ByPlace,
     /// What counts as equivalent where each side has three results or more (default: the margin of
     /// the gate, or of the studies)
@@ -73,7 +76,7 @@ impl Gating {
     }
 }
 
-/// The comparison of a result that has just been measured with an earlier one.
+/// What becomes of a result that has just been measured: it is compared with an earlier one, and CI is told.
 #[derive(Clone, Debug, Default, Args)]
 pub struct Against {
     /// Compare with this earlier result, too
@@ -82,6 +85,8 @@ pub struct Against {
     /// The gate of the line, which is then that of this comparison and not the study's own.
     #[arg(skip)]
     gating: Gating,
+    #[command(flatten)]
+    junit: Junit,
 }
 
 impl Against {
@@ -95,6 +100,15 @@ impl Against {
         self.gating = gate.give_away()?;
         self.gating.gate(Days::default())?;
         store::find(system, Some(word)).map(drop)
+    }
+
+    /// Refuses to tell CI of a gate where neither the study nor the comparison has one, before anything is
+    /// measured.
+    ///
+    /// # Errors
+    /// The user's mistake.
+    pub fn check_junit(&self, system: &dyn System, study: &Study) -> Outcome<()> {
+        self.junit.check(system, self.gating.gate.is_some() || study.gate.is_some())
     }
 
     /// The code that the caller has for 5.
@@ -118,21 +132,29 @@ impl Against {
         if !(compares && how.json) {
             running::tell(system, findings, is_kept, how);
         }
-        if compares { self.run(system, findings.study.id.clone(), how.json) } else { Ok(()) }
+        // A gate of the line is that of the comparison, which tells of it.
+        let is_own = self.gating.gate.is_none();
+        let junit = if is_own { self.junit.write(system, findings) } else { Ok(()) };
+        let compared =
+            if compares { self.run(system, findings.study.id.clone(), how.json) } else { Ok(()) };
+        running::gravest([junit, compared].into_iter().filter_map(Result::err).collect())
     }
 
     fn run(self, system: &dyn System, id: String, json: bool) -> Outcome<()> {
-        let Self { against, gating } = self;
+        let Self { against, gating, junit } = self;
+        let junit = if gating.gate.is_some() { junit } else { Junit::default() };
         let results = vec![id];
         let against = against.into_iter().collect();
         let places = ByPlace::default();
+        let (margin, session_sd) = (None, None);
         let arguments =
-            Arguments { results, against, gating, places, margin: None, session_sd: None, json };
+            Arguments { results, against, gating, junit, places, margin, session_sd, json };
         run(system, &arguments)
     }
 }
 
 pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
+    arguments.junit.check(system, arguments.gating.gate.is_some())?;
     let given = arguments.session_sd.as_deref();
     let given = given.map(|text| share("--session-sd", text)).transpose()?.map(Days::asked);
     if arguments.places.is_asked() {
@@ -162,7 +184,9 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     }
     show(system, &found, arguments.json);
     let ended = found.gate.as_ref().map_or(Ok(()), gates::ended);
-    ended.map_err(|failure| failure.blind_by(arguments.gating.exit_blind))
+    let ended = ended.map_err(|failure| failure.blind_by(arguments.gating.exit_blind));
+    let written = arguments.junit.write(system, &found);
+    running::gravest([written, ended].into_iter().filter_map(Result::err).collect())
 }
 
 /// The places of all results in one table.

@@ -8,7 +8,8 @@ use clap::builder::PossibleValuesParser;
 use super::{bundle, output};
 use crate::store::{self, parcel};
 use assay_base::failure::{Failure, Outcome};
-use assay_report::exporters::{self, EXPORTERS, Writes};
+use assay_report::exporters::{self, EXPORTERS, Exporter, Writes};
+use assay_study::findings::Findings;
 use assay_system::system::System;
 
 /// A result in the format of another tool, or whole as one file
@@ -22,6 +23,7 @@ Examples:
   assay export --format trials-csv                the newest result as a table
   assay export 20261120-1031 --format fio-json    for what plots results of fio
   assay export --format benchstat -o new.txt      then benchstat new.txt
+  assay export --format junit -o gate.xml         the gate of a study, for CI
   assay export --format parquet -o data.parquet   for data frames
   assay export 20261120-1031 -o card.assay        all of it, for another assay")]
 pub struct Arguments {
@@ -64,6 +66,23 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     let directory = store::find(system, arguments.result.as_deref())?;
     let findings = store::findings_at(system, &directory)?;
     let to = arguments.output.as_deref().filter(|path| *path != Path::new("-"));
+    write(system, exporter, &findings, to)
+}
+
+/// Writes findings in a format, to standard output where no file is named. What the format leaves out of them is
+/// told.
+///
+/// # Errors
+/// The user's mistake where there is nothing that the format can hold, and a file that cannot be written.
+pub fn write(
+    system: &dyn System,
+    exporter: &Exporter,
+    findings: &Findings,
+    to: Option<&Path>,
+) -> Outcome<()> {
+    for text in (exporter.left_out)(findings) {
+        output::message(&text);
+    }
     let nothing = || {
         Failure::mistake(format!(
             "{} has no numbers that {} can hold: assay list exporters tells what each takes",
@@ -72,7 +91,7 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     };
     match (exporter.write, to) {
         (Writes::Text(write), None) => {
-            output::document(write(&findings).ok_or_else(nothing)?.trim_end_matches('\n'));
+            output::document(write(findings).ok_or_else(nothing)?.trim_end_matches('\n'));
             Ok(())
         }
         (Writes::Bytes(_), None) if output::is_terminal() => Err(Failure::mistake(format!(
@@ -80,14 +99,14 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
             exporter.about.name
         ))),
         (Writes::Bytes(write), None) => {
-            output::bytes(&write(&findings).ok_or_else(nothing)?);
+            output::bytes(&write(findings).ok_or_else(nothing)?);
             Ok(())
         }
         (Writes::Text(write), Some(path)) => {
-            output::file(system, path, write(&findings).ok_or_else(nothing)?.as_bytes())
+            output::file(system, path, write(findings).ok_or_else(nothing)?.as_bytes())
         }
         (Writes::Bytes(write), Some(path)) => {
-            output::file(system, path, &write(&findings).ok_or_else(nothing)?)
+            output::file(system, path, &write(findings).ok_or_else(nothing)?)
         }
     }
 }

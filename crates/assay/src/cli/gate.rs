@@ -1,13 +1,19 @@
 //! What of a command line is about gates, and how one ends a command.
 
+use std::path::PathBuf;
+
 use clap::Args;
 
+use super::{export, output};
 use assay_base::failure::{Failure, Outcome};
 use assay_base::quantity::Percent;
+use assay_report::exporters::JUNIT;
+use assay_study::findings::Findings;
 use assay_study::findings::gate::{GateAnswer, GateEnd};
 use assay_study::plan::boots;
 use assay_study::study::file::Typed;
 use assay_study::study::{self, Study};
+use assay_system::system::System;
 
 /// What fails a comparison.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Args)]
@@ -31,6 +37,47 @@ pub struct Gating {
     #[arg(long, value_name = "CODE", requires = "gate",
         value_parser = clap::value_parser!(u8).range(1..))]
     pub exit_blind: Option<u8>,
+}
+
+/// What pages of CI are told of a gate.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Args)]
+pub struct Junit {
+    /// Write the rows of the gate as JUnit's XML, too
+    ///
+    /// A test case each: failed, skipped where it makes no statement. Of a stored study: assay export
+    /// --format junit.
+    #[arg(long, value_name = "FILE")]
+    junit: Option<PathBuf>,
+}
+
+impl Junit {
+    /// Refuses a file that could not be written, or would have nothing to say, before anything is measured.
+    ///
+    /// # Errors
+    /// The user's mistake.
+    pub fn check(&self, system: &dyn System, has_gate: bool) -> Outcome<()> {
+        let Some(path) = &self.junit else { return Ok(()) };
+        if !has_gate {
+            return Err(Failure::mistake(
+                "--junit is about a gate, and there is none: add --gate 5%",
+            ));
+        }
+        if path.as_os_str() == "-" {
+            return Err(Failure::mistake(
+                "--junit -: standard output is for the result itself: name a file",
+            ));
+        }
+        output::may_be_written(system, path)
+    }
+
+    /// Writes the gate of findings, where that is asked for.
+    ///
+    /// # Errors
+    /// A file that cannot be written.
+    pub fn write(&self, system: &dyn System, findings: &Findings) -> Outcome<()> {
+        let Some(path) = &self.junit else { return Ok(()) };
+        export::write(system, &JUNIT, findings, Some(path))
+    }
 }
 
 /// The gate of a study.
@@ -150,6 +197,7 @@ mod tests {
     use super::*;
     use assay_study::findings::gate::{Ended, Gated};
     use assay_study::study::presets;
+    use assay_system::system::Fake;
 
     #[derive(Parser)]
     struct Line {
@@ -220,6 +268,22 @@ mod tests {
         let mut boot = presets::find("boot").unwrap().unwrap();
         line(&["--gate", "5%"]).unwrap().put(&mut boot).unwrap();
         assert!(check(&boot, &here).unwrap_err().message.contains("boots"));
+    }
+
+    #[test]
+    fn what_cannot_be_told_to_ci_is_refused_beforehand() {
+        let fake = Fake::new();
+        fake.put("/here/old.xml", "<testsuites/>");
+        let told = |path: &str, has_gate| {
+            let junit = Junit { junit: Some(path.into()) };
+            junit.check(&fake, has_gate).map_err(|failure| failure.message)
+        };
+        assert_eq!(told("/here/new.xml", true), Ok(()));
+        assert_eq!(told("/here/old.xml", true), Ok(()));
+        assert!(told("/here/new.xml", false).unwrap_err().contains("add --gate 5%"));
+        assert!(told("-", true).unwrap_err().starts_with("--junit -: standard output"));
+        assert!(told("/here", true).unwrap_err().contains("/here is no file"));
+        assert_eq!(Junit::default().check(&fake, false), Ok(()));
     }
 
     #[test]

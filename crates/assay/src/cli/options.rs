@@ -155,6 +155,7 @@ const OPTIONS: &[(&str, &[Row])] = &[
             more("gate-metric", trials),
             more("allow-missing", trials),
             more("exit-blind", trials),
+            more("junit", trials),
             first("json", every),
             more("markdown", every),
             first("quiet", every),

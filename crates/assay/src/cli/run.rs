@@ -61,6 +61,7 @@ pub fn run(system: &dyn System, mut arguments: Arguments) -> Outcome<()> {
         return in_vm(system, arguments);
     }
     let (study, targets) = arguments.of_study.study(system)?;
+    arguments.against.check_junit(system, &study)?;
     let study = match arguments.of_boots.of(study, arguments.of_study.has_targets())? {
         Ok(study) => {
             if let Some(count) = arguments.of_boots.reboots() {
@@ -104,6 +105,7 @@ fn in_vm(system: &dyn System, arguments: Arguments) -> Outcome<()> {
         ));
     }
     let (study, _) = arguments.of_study.study(system)?;
+    arguments.against.check_junit(system, &study)?;
     let Err(study) = arguments.of_boots.of(study, false)? else {
         return Err(vm::no_boots());
     };

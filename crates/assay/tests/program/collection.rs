@@ -3,13 +3,12 @@
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use assay_claims::collection::{FORMAT, Number, Row, file};
 use assay_lab::home::Home;
 use assay_study::findings::Trust;
 
-use crate::{DRIVE, home};
+use crate::{DRIVE, git, home};
 
 /// A row of a device as somebody measured it.
 fn row(device: &str, write_iops: f64) -> Row {
@@ -37,21 +36,6 @@ fn row(device: &str, write_iops: f64) -> Row {
 
 fn text(row: &Row) -> String {
     file::write(row).unwrap().1
-}
-
-/// Git in a folder, with nothing of the user's.
-fn git(folder: &Path, words: &[&str]) -> String {
-    let ended = Command::new("git")
-        .args(["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false"])
-        .args(words)
-        .current_dir(folder)
-        .env("GIT_CONFIG_GLOBAL", "/dev/null")
-        .env("GIT_CONFIG_SYSTEM", "/dev/null")
-        .output()
-        .unwrap();
-    let told = String::from_utf8_lossy(&[ended.stdout, ended.stderr].concat()).into_owned();
-    assert!(ended.status.success(), "git {words:?}: {told}");
-    told
 }
 
 /// A folder of the test's own, and its path as a word.

@@ -97,6 +97,16 @@ fn other_formats_have_their_shape() {
     assert!(out("openmetrics").trim_end().ends_with("# EOF"));
     assert!(out("benchstat").lines().any(|line| line.starts_with("Benchmark")));
     assert!(out("markdown").contains('|'));
+    let smaller: Value = serde_json::from_str(&out("custom-smaller-is-better")).unwrap();
+    let all = smaller.as_array().unwrap();
+    assert_eq!(all.len(), 2, "{smaller}");
+    for one in all {
+        assert!(one["name"].as_str().unwrap().starts_with("build (filesystem="), "{one}");
+        assert!(one["value"].is_f64() && one["unit"] == "s", "{one}");
+        assert!(one["range"].as_str().unwrap().contains(".."), "{one}");
+    }
+    let told = home.told(2, &["export", "--format", "custom-bigger-is-better"]);
+    assert!(told.contains("no numbers that custom-bigger-is-better can hold"), "{told}");
     let told = home.told(2, &["export", "--format", "fio-json"]);
     assert!(told.contains("no numbers that fio-json can hold"), "{told}");
     home.told(2, &["export", "--format", "word"]);

@@ -1,12 +1,14 @@
 //! Gates inside of a study: what they end with, what is said of them, and that it is said again.
 
+use std::path::Path;
+
 use assay_lab::home::Home;
 use serde_json::Value;
 
 use crate::{DRIVE, home};
 
 /// Depth 4 does what this drive can, and so does depth 8; depth 1 does a quarter of it.
-const STUDY: &str = r#"
+pub(super) const STUDY: &str = r#"
 format     = "assay-study/1"
 title      = "Which depth?"
 replicates = 6
@@ -106,6 +108,72 @@ fn the_answer_is_said_first_and_again() {
     let compared = home.json(&["compare", old, new, "--gate", "50%", "--json"]);
     assert_eq!(compared["gate"]["ended"], "pass", "{}", compared["gate"]);
     assert_eq!(rows(&compared).len(), 3);
+}
+
+#[test]
+fn a_gate_is_told_to_pages_of_ci() {
+    let home = home("gates-junit");
+    let path = home.scratch.path().join("gate.xml").display().to_string();
+    let told = |code, words: &[&str]| {
+        ended(&home, code, &[words, &["--junit", &path]].concat());
+        std::fs::read_to_string(&path).unwrap()
+    };
+    let counts = |tests: usize, failures: usize, skipped: usize| {
+        format!("tests=\"{tests}\" failures=\"{failures}\" errors=\"0\" skipped=\"{skipped}\">")
+    };
+    let both = told(1, &[]);
+    assert!(both.contains(&counts(2, 1, 0)), "{both}");
+    let (failed, passed) = both.split_once("</testcase>").unwrap();
+    assert!(failed.contains("name=\"read (depth 1): iops\">"), "{both}");
+    assert!(failed.contains("<failure type=\"gate\" message=\"read (depth 1): fail (worse by 7"));
+    assert!(passed.contains("name=\"read (depth 8): iops\">"), "{both}");
+    assert!(passed.contains("name=\"replicates\" value=\"6\"/>"), "{both}");
+    assert!(passed.contains("name=\"ratio_ci95_low\"") && !passed.contains("<failure"), "{both}");
+    // The result says it again.
+    assert_eq!(home.text(&["export", "--format", "junit"]), both);
+    let blind = told(5, &[&WORSE[..], &["--replicates", "2"]].concat());
+    assert!(blind.contains(&counts(1, 0, 1)) && blind.contains("it takes 3\"/>"), "{blind}");
+    // What says nothing writes nothing.
+    std::fs::remove_file(&path).unwrap();
+    let file = home.file("depth.toml", STUDY);
+    let folder = home.scratch.path().to_str().unwrap();
+    for (words, why) in [
+        (&["--junit", &path][..], "add --gate 5%"),
+        (&["--gate", "5%", "--junit", "-"], "--junit -: standard output"),
+        (&["--gate", "5%", "--junit", folder], "is no file"),
+    ] {
+        let said = home.told(2, &[&["run", &file, DRIVE, "--quiet"], words].concat());
+        assert!(said.contains(why), "{words:?}: {said}");
+    }
+    home.text(&["run", &file, DRIVE, "--quiet", "--seed", "6"]);
+    assert!(
+        home.told(2, &["export", "--format", "junit"]).contains("no numbers that junit can hold")
+    );
+    assert!(!Path::new(&path).exists());
+}
+
+#[test]
+fn a_gate_between_results_is_told_to_pages_of_ci_too() {
+    let home = home("gates-junit-compared");
+    let file = home.file("depth.toml", STUDY);
+    let path = home.scratch.path().join("gate.xml").display().to_string();
+    let read = || std::fs::read_to_string(&path).unwrap();
+    let measured = || {
+        let found = home.json(&["run", &file, DRIVE, "--json"]);
+        found["study"]["id"].as_str().unwrap().to_owned()
+    };
+    let [old, new] = [measured(), measured()];
+    home.text(&["compare", &old, &new, "--gate", "50%", "--junit", &path]);
+    let compared = read();
+    assert!(compared.contains("tests=\"3\" failures=\"0\""), "{compared}");
+    assert!(compared.contains("name=\"read (depth=8): iops\">"), "{compared}");
+    std::fs::remove_file(&path).unwrap();
+    assert!(home.told(2, &["compare", &old, &new, "--junit", &path]).contains("add --gate 5%"));
+    // A gate of the line beside an earlier result is that of the comparison.
+    let words =
+        ["run", &file, DRIVE, "--quiet", "--against", &old, "--gate", "50%", "--junit", &path];
+    home.text(&words);
+    assert!(read().contains("tests=\"3\" failures=\"0\""), "{}", read());
 }
 
 #[test]

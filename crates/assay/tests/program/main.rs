@@ -12,6 +12,7 @@ mod boots;
 mod bundles;
 mod calc;
 mod capacity;
+mod ci;
 mod cli;
 mod collection;
 mod commands;
@@ -76,4 +77,19 @@ fn printed_by(folder: &Path, program: &str, words: &[&str]) -> String {
     let told = String::from_utf8_lossy(&ran.stderr);
     assert!(ran.status.success(), "{program} {words:?}: {told}");
     String::from_utf8(ran.stdout).unwrap()
+}
+
+/// Git in a folder, with nothing of the user's.
+fn git(folder: &Path, words: &[&str]) -> String {
+    let ended = Command::new("git")
+        .args(["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false"])
+        .args(words)
+        .current_dir(folder)
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .env("GIT_CONFIG_SYSTEM", "/dev/null")
+        .output()
+        .unwrap();
+    let told = String::from_utf8_lossy(&[ended.stdout, ended.stderr].concat()).into_owned();
+    assert!(ended.status.success(), "git {words:?}: {told}");
+    told
 }

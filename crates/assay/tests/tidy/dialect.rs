@@ -35,7 +35,7 @@ const DIALECT: [(&str, &str); 13] = [
 fn is_page(name: &str) -> bool {
     let below = |start: &str| name.starts_with(start);
     let has = |ends: &[&str]| ends.iter().any(|end| name.ends_with(end));
-    matches!(name, "README.md" | "docs/guide.md")
+    matches!(name, "README.md" | "docs/ci.md" | "docs/guide.md")
         || below("docs/reference/")
         || below("docs/man/")
         || below("studies/")

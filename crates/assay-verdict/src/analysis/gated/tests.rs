@@ -167,10 +167,12 @@ fn a_metric_that_is_named_is_judged_and_no_other() {
     let found = gated(study, Gate { metric, ..asked(0.02) });
     assert_eq!((told(&found).rows.len(), &row(&found).ended), (1, &Ended::Fail));
     assert!((row(&found).loss.unwrap() - 0.042_079).abs() < 1e-4);
+    assert_eq!(row(&found).metric.as_deref(), Some("peak_memory_bytes"));
     assert!(found.answers[0].ask.contains(" by its "), "{}", found.answers[0].ask);
     let absent = Some("energy_j".to_owned());
     let none = gated(lost(), Gate { metric: absent, ..asked(0.02) });
     assert_eq!(silence(&none), format!("it has no {}", noun("energy_j")));
+    assert_eq!(row(&none).metric.as_deref(), Some("energy_j"));
 }
 
 /// Two arms in random order, of which the second is so much slower where it ran first and second.

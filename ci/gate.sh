@@ -1,0 +1,142 @@
+#!/bin/sh
+# Runs one gate in CI, keeps what it said, and ends with its exit code. What it is to do stands in the environment:
+#
+#   ASSAY_LINE      the line to run, as in a shell: run --command ./old --command ./new --gate 5%
+#   ASSAY_PROGRAM   the path of the program, or of an archive of a release (.tar.gz)
+#   ASSAY_URL       in its place where one of the two is downloaded from
+#   ASSAY_SHA256    the SHA-256 of that file; a download needs it
+#   ASSAY_OUT       the directory of what is kept, assay-gate where it is not said:
+#                   comment.md (for people), gate.xml (JUnit), result.assay (everything, for assay import)
+#   ASSAY_HOME      where assay keeps its results; a new directory where it is not said
+#
+# Exit codes are those of assay: 0 passed, 1 failed, 2 a mistake, 3 refused (a wrong checksum is), 5 no statement.
+set -eu
+
+say() {
+    printf 'assay-gate: %s\n' "$1" >&2
+}
+
+mistake() {
+    say "$1"
+    exit 2
+}
+
+refuse() {
+    say "$1"
+    exit 3
+}
+
+line=${ASSAY_LINE:-}
+given=${ASSAY_PROGRAM:-}
+url=${ASSAY_URL:-}
+sum=${ASSAY_SHA256:-}
+out=${ASSAY_OUT:-assay-gate}
+home=${ASSAY_HOME:-}
+made=
+
+# Some runners let everybody write to what is made, and root trusts no results in such a directory.
+[ "$(umask)" != 0000 ] || umask 022
+mkdir -p "$out"
+# What an earlier job left says nothing of this one.
+rm -f "$out/comment.md" "$out/gate.xml" "$out/result.assay"
+
+[ -n "$line" ] || mistake 'ASSAY_LINE is empty: run --command A --command B --gate 5%'
+[ -z "$given" ] || [ -z "$url" ] || mistake 'ASSAY_PROGRAM and ASSAY_URL: say one of them'
+[ -n "$given$url" ] || mistake 'no program: ASSAY_PROGRAM is its path, or ASSAY_URL where to download it'
+[ -z "$url" ] || [ -n "$sum" ] || mistake 'ASSAY_URL needs ASSAY_SHA256: a download is not run unseen'
+
+# Whoever writes the line writes the job, too; `*` is left to the commands in it, and line ends are blanks.
+line=$(printf '%s' "$line" | tr '\n' ' ')
+set -f
+eval "set -- $line"
+set +f
+if [ "${1:-}" = assay ]; then
+    shift
+fi
+[ "${1:-}" = run ] || mistake "ASSAY_LINE is a line of assay run, not: $line"
+
+if [ -n "$url" ]; then
+    name=${url%%[?#]*}
+    given=$out/${name##*/}
+    if command -v curl >/dev/null; then
+        curl --fail --silent --show-error --location --retry 3 --output "$given" "$url" ||
+            refuse "$url could not be downloaded"
+    elif command -v wget >/dev/null; then
+        wget -q -O "$given" "$url" || refuse "$url could not be downloaded"
+    else
+        mistake 'neither curl nor wget is here: say ASSAY_PROGRAM'
+    fi
+fi
+[ -f "$given" ] || mistake "there is no file $given"
+if [ -n "$sum" ]; then
+    found=$(sha256sum <"$given")
+    found=${found%% *}
+    wanted=$(printf '%s' "$sum" | tr 'A-F' 'a-f')
+    [ "$found" = "$wanted" ] || refuse "$given has the SHA-256 $found and not $wanted: it is not run"
+fi
+
+case $given in
+*.tar.gz | *.tgz)
+    rm -rf "$out/program"
+    mkdir "$out/program"
+    tar -xzf "$given" -C "$out/program" || refuse "$given could not be unpacked"
+    program=
+    for each in "$out"/program/assay "$out"/program/*/assay; do
+        if [ -f "$each" ]; then
+            program=$each
+        fi
+    done
+    [ -n "$program" ] || mistake "no assay is in $given"
+    ;;
+*)
+    program=$given
+    if [ -n "$url" ]; then
+        chmod +x "$program"
+    fi
+    ;;
+esac
+case $program in
+/*) ;;
+*) program=$PWD/$program ;;
+esac
+[ -x "$program" ] || mistake "$program is no program: it cannot be executed"
+
+if [ -z "$home" ]; then
+    # Not in the checkout: it is gone when all of it that counts is kept.
+    made=$(mktemp -d "${TMPDIR:-/tmp}/assay-gate.XXXXXX")
+    home=$made
+fi
+export ASSAY_HOME="$home"
+
+# The results are named by their time: the newest one is the last.
+newest() {
+    last=
+    for each in "$ASSAY_HOME"/results/[0-9]*/; do
+        if [ -d "$each" ]; then
+            last=${each%/}
+        fi
+    done
+    printf '%s' "$last"
+}
+
+before=$(newest)
+code=0
+"$program" "$@" --junit "$out/gate.xml" || code=$?
+result=$(newest)
+
+if [ -n "$result" ] && [ "$result" != "$before" ]; then
+    "$program" export "$result" --format markdown -o "$out/comment.md" || say 'there is no comment'
+    "$program" export "$result" --format bundle -o "$out/result.assay" >/dev/null || say 'the result is not kept'
+fi
+if [ -f "$out/comment.md" ] && [ -n "${GITHUB_STEP_SUMMARY:-}" ]; then
+    cat "$out/comment.md" >>"$GITHUB_STEP_SUMMARY"
+fi
+if [ -n "${GITHUB_OUTPUT:-}" ]; then
+    printf 'code=%s\n' "$code" >>"$GITHUB_OUTPUT"
+fi
+if [ "$code" -eq 4 ]; then
+    say "settings are not as they were: put them back with ASSAY_HOME=$ASSAY_HOME assay restore"
+elif [ -n "$made" ]; then
+    rm -rf "$made"
+fi
+exit "$code"

@@ -1,0 +1,220 @@
+//! JSON of github-action-benchmark in its two directions, which other dashboards read as well: a number a row.
+//! Source: <https://github.com/benchmark-action/github-action-benchmark> (README, `src/extract.ts`).
+
+use serde::Serialize;
+
+use assay_base::catalogue::About;
+use assay_base::quantity::Better;
+use assay_kinds::work::metrics::noun;
+use assay_study::findings::{Cell, Comparison, Findings, Trust};
+
+use super::{Exporter, Writes, arm_words, brief};
+
+pub const SMALLER: Exporter = Exporter {
+    about: About {
+        name: "custom-smaller-is-better",
+        summary: "JSON of github-action-benchmark (customSmallerIsBetter): times, bytes, energy",
+        text: "An entry for each number of which less is better: workload, setting and metric as its name, \
+               the unit, the value in full, the 95 % interval as its range; trust and verdict are extra. \
+               Invalid numbers are left out and told. What is better when larger: \
+               custom-bigger-is-better.",
+    },
+    write: Writes::Text(|findings| write(findings, Better::Lower)),
+    left_out: |findings| left_out(findings, Better::Lower),
+};
+
+pub const BIGGER: Exporter = Exporter {
+    about: About {
+        name: "custom-bigger-is-better",
+        summary: "JSON of github-action-benchmark (customBiggerIsBetter): rates",
+        text: "An entry for each number of which more is better, as custom-smaller-is-better has those of \
+               which less is.",
+    },
+    write: Writes::Text(|findings| write(findings, Better::Higher)),
+    left_out: |findings| left_out(findings, Better::Higher),
+};
+
+/// An entry of the format. What is absent is left out: the reader makes a text of null.
+#[derive(Serialize)]
+struct Entry {
+    name: String,
+    unit: String,
+    value: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    range: Option<String>,
+    extra: String,
+}
+
+/// Words of units as they are written; others are their own.
+const SPELLED: [(&str, &str); 4] = [("j", "J"), ("w", "W"), ("gib", "GiB"), ("mib", "MiB")];
+
+/// What names of metrics end with that are units by themselves.
+const UNITS: [&str; 10] = ["ns", "us", "ms", "s", "min", "bytes", "j", "w", "share", "percent"];
+
+fn write(findings: &Findings, better: Better) -> Option<String> {
+    let own = rows(findings, better).filter(|(cell, _)| !is_invalid(cell));
+    let entries: Vec<Entry> = own.map(|(cell, value)| entry(findings, cell, value)).collect();
+    let text = serde_json::to_string_pretty(&entries).unwrap_or_default();
+    (!entries.is_empty()).then_some(text + "\n")
+}
+
+fn left_out(findings: &Findings, better: Better) -> Vec<String> {
+    let own = rows(findings, better).filter(|(cell, _)| is_invalid(cell));
+    own.map(|(cell, _)| format!("{} is left out: {}", name(cell), trust(cell))).collect()
+}
+
+/// The rows of a direction that have a number.
+fn rows(findings: &Findings, better: Better) -> impl Iterator<Item = (&Cell, f64)> {
+    let own = findings.cells.iter().filter(move |cell| !cell.control && cell.better == better);
+    own.filter_map(|cell| Some((cell, cell.value().filter(|value| value.is_finite())?)))
+}
+
+fn is_invalid(cell: &Cell) -> bool {
+    cell.trust == Some(Trust::Invalid)
+}
+
+fn entry(findings: &Findings, cell: &Cell, value: f64) -> Entry {
+    let range = cell.ci95.map(|[low, high]| format!("{}..{}", brief(low), brief(high)));
+    let verdicts = verdicts(findings, cell);
+    let trials = if cell.n == 1 { "1 trial".to_owned() } else { format!("{} trials", cell.n) };
+    let extra: Vec<String> = [trust(cell), trials].into_iter().chain(verdicts).collect();
+    Entry { name: name(cell), unit: unit(&cell.metric), value, range, extra: extra.join("\n") }
+}
+
+/// `read (depth=8): iops`.
+fn name(cell: &Cell) -> String {
+    match arm_words(cell, " ").as_str() {
+        "" => format!("{}: {}", cell.workload, cell.metric),
+        arm => format!("{} ({arm}): {}", cell.workload, cell.metric),
+    }
+}
+
+/// The word of its trust with what speaks against it.
+fn trust(cell: &Cell) -> String {
+    let word = match cell.trust {
+        Some(Trust::Trusted) => "trusted",
+        Some(Trust::Suspect) => "suspect",
+        Some(Trust::Invalid) => "invalid",
+        None => "not judged",
+    };
+    let against = cell.because.iter().filter(|because| because.trust != Trust::Trusted);
+    let against: Vec<String> =
+        against.map(|because| format!("{}: {}", because.rule, because.text)).collect();
+    if against.is_empty() { word.to_owned() } else { format!("{word} ({})", against.join("; ")) }
+}
+
+/// What is said of the row beside its baseline, or that it is the baseline.
+fn verdicts(findings: &Findings, cell: &Cell) -> Vec<String> {
+    let is_its = |one: &&Comparison| one.workload == cell.workload && one.metric == cell.metric;
+    let own = || findings.comparisons.iter().filter(is_its);
+    let is_baseline = own().any(|one| one.baseline == cell.arm);
+    let said = own().filter(|one| one.arm == cell.arm && !one.withheld && !one.text.is_empty());
+    let said = said.map(|one| one.text.clone());
+    is_baseline.then(|| "baseline".to_owned()).into_iter().chain(said).collect()
+}
+
+/// The unit that the name of a metric carries; of a number without one what a sentence calls it.
+fn unit(metric: &str) -> String {
+    let spelled = |word: &str| {
+        let known = SPELLED.iter().find(|(own, _)| *own == word);
+        known.map_or_else(|| word.to_owned(), |(_, written)| (*written).to_owned())
+    };
+    let (stem, last) = metric.rsplit_once('_').unwrap_or(("", metric));
+    let counted = stem.strip_suffix("_per").and_then(|stem| stem.rsplit('_').next());
+    match counted {
+        _ if metric == "iops" => "operations/s".to_owned(),
+        Some(counted) => format!("{}/{}", spelled(counted), spelled(last)),
+        None if UNITS.contains(&last) => spelled(last),
+        None => noun(metric).to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use assay_study::findings::Because;
+
+    use super::*;
+    use crate::tests::fixture;
+
+    fn entries(findings: &Findings, better: Better) -> Vec<Value> {
+        let text = write(findings, better).unwrap_or_else(|| "[]".to_owned());
+        serde_json::from_str::<Vec<Value>>(&text).unwrap()
+    }
+
+    #[test]
+    fn each_number_goes_to_the_side_on_which_it_is_better() {
+        let findings = fixture("study-one-pair");
+        let [lower, higher] =
+            [Better::Lower, Better::Higher].map(|better| entries(&findings, better));
+        let of = |all: &[Value], word: &str| {
+            all.iter().filter(|one| one["name"].as_str().unwrap().ends_with(word)).count()
+        };
+        assert_eq!((of(&higher, ": iops"), of(&lower, ": iops")), (2, 0));
+        assert_eq!((of(&higher, ": latency_p99_ns"), of(&lower, ": latency_p99_ns")), (0, 2));
+        assert_eq!(higher[0]["unit"], "operations/s");
+        // One trial has no interval, and an absent one is no null.
+        assert!(higher[0].get("range").is_none(), "{}", higher[0]);
+    }
+
+    #[test]
+    fn an_entry_has_the_value_in_full_its_interval_trust_and_verdict() {
+        let findings = fixture("study-commands");
+        let cell = findings.cells.iter().find(|cell| cell.metric == "duration_s").unwrap();
+        let all = entries(&findings, Better::Lower);
+        let named = |name: &str| all.iter().find(|one| one["name"] == name).unwrap();
+        let own = named(&name(cell));
+        let share = own["value"].as_f64().unwrap() / cell.value().unwrap();
+        assert!((share - 1.0).abs() < 1e-12, "{own}");
+        assert_eq!(own["unit"], "s");
+        let [low, high] = cell.ci95.unwrap();
+        assert_eq!(own["range"], format!("{}..{}", brief(low), brief(high)));
+        let extra = own["extra"].as_str().unwrap();
+        assert!(extra.contains(&format!("\n{} trials\nbaseline", cell.n)), "{extra}");
+        let is_its = |one: &&Comparison| one.metric == cell.metric && !one.text.is_empty();
+        let one = findings.comparisons.iter().find(is_its).unwrap();
+        assert!(all.iter().any(|own| own["extra"].as_str().unwrap().ends_with(&one.text)));
+    }
+
+    #[test]
+    fn an_invalid_number_is_left_out_and_told_and_a_suspect_one_says_why() {
+        let mut findings = fixture("study-commands");
+        assert_eq!(left_out(&findings, Better::Lower), Vec::<String>::new());
+        let before = entries(&findings, Better::Lower).len();
+        let is_time = |cell: &&mut Cell| cell.metric == "duration_s" && !cell.control;
+        let times = findings.cells.iter_mut().filter(is_time);
+        for (cell, trust) in times.zip([Trust::Invalid, Trust::Suspect]) {
+            cell.trust = Some(trust);
+            let rule = "foreign".to_owned();
+            cell.because = vec![Because { rule, trust, text: "others wrote".to_owned() }];
+        }
+        let after = entries(&findings, Better::Lower);
+        assert_eq!(after.len(), before - 1);
+        let told = left_out(&findings, Better::Lower);
+        assert_eq!(told.len(), 1, "{told:?}");
+        assert!(told[0].ends_with("is left out: invalid (foreign: others wrote)"), "{told:?}");
+        let suspect = "suspect (foreign: others wrote)\n";
+        let doubted = |one: &&Value| one["extra"].as_str().unwrap().starts_with(suspect);
+        assert_eq!(after.iter().filter(doubted).count(), 1);
+        assert_eq!(left_out(&findings, Better::Higher), Vec::<String>::new());
+    }
+
+    #[test]
+    fn units_are_those_that_names_carry() {
+        for (metric, told) in [
+            ("duration_s", "s"),
+            ("latency_p99_ns", "ns"),
+            ("bandwidth_bytes_per_s", "bytes/s"),
+            ("cpu_s_per_gib", "s/GiB"),
+            ("energy_j_per_gib", "J/GiB"),
+            ("energy_j", "J"),
+            ("peak_memory_bytes", "bytes"),
+            ("told_ops_per_s", "ops/s"),
+            ("amplification", "write amplification"),
+            ("told_tps", "tps"),
+        ] {
+            assert_eq!(unit(metric), told, "{metric}");
+        }
+    }
+}

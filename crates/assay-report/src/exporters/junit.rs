@@ -1,0 +1,252 @@
+//! JUnit's XML of a gate: a test case a row, as pages of CI show them.
+
+use std::fmt::Write as _;
+
+use assay_base::catalogue::About;
+use assay_study::findings::gate::{Ended, GateAnswer, Gated};
+use assay_study::findings::{Comparison, Findings};
+
+use super::{Exporter, Writes, brief, nothing};
+use crate::xml::escaped;
+
+pub const EXPORTER: Exporter = Exporter {
+    about: About {
+        name: "junit",
+        summary: "JUnit's XML of a gate, for pages of CI",
+        text: "A test case for each row of the gate, called by workload, setting and metric: failed with \
+               the sentence of the gate, skipped with the reason where it makes no statement. Loss, \
+               detectable loss, and of pairs the ratio with its 95 % interval and the replicates are \
+               properties. Only a result with a gate has any; a gate that could not tell is skipped here \
+               and has an exit code of its own.",
+    },
+    write: Writes::Text(write),
+    left_out: nothing,
+};
+
+fn write(findings: &Findings) -> Option<String> {
+    let gate = findings.gate.as_ref()?;
+    let suite = findings.study.title.as_str();
+    let cases: Vec<String> = if gate.rows.is_empty() {
+        // A page without a case would look as if there had been no gate.
+        vec![case(suite, "gate", "", &skipped(&gate.text))]
+    } else {
+        gate.rows.iter().map(|row| of_row(suite, row, findings)).collect()
+    };
+    let ended = |is: fn(&Gated) -> bool| gate.rows.iter().filter(|row| is(row)).count();
+    let silent = if gate.rows.is_empty() { 1 } else { ended(Gated::is_silent) };
+    let [tests, failures, silent] =
+        [cases.len(), ended(|row| row.ended == Ended::Fail), silent].map(|count| count.to_string());
+    let counts = [
+        ("tests", tests.as_str()),
+        ("failures", failures.as_str()),
+        ("errors", "0"),
+        ("skipped", silent.as_str()),
+    ];
+    let named = |name: &'static str, value| [&[(name, value)][..], &counts[..]].concat();
+    let inside = properties(&of_gate(gate, findings)) + &cases.concat();
+    let suites = element("testsuite", &named("name", suite), &inside);
+    let document = element("testsuites", &named("name", "assay"), &suites);
+    Some(format!("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n{document}"))
+}
+
+/// What holds for all rows.
+fn of_gate(gate: &GateAnswer, findings: &Findings) -> Vec<(&'static str, String)> {
+    let mut own = vec![
+        ("study", findings.study.id.clone()),
+        ("started", findings.study.started.clone()),
+        ("gate", gate.head()),
+        ("allowed_loss_percent", percent(gate.allowed)),
+        ("wanted_detectable_loss_percent", percent(gate.sees)),
+    ];
+    own.extend(gate.replicates.map(|count| ("replicates", count.to_string())));
+    own
+}
+
+/// A row as a test case.
+fn of_row(suite: &str, row: &Gated, findings: &Findings) -> String {
+    let name = match &row.metric {
+        Some(metric) => format!("{}: {metric}", row.name),
+        None => row.name.clone(),
+    };
+    let ended = match &row.ended {
+        Ended::Pass => String::new(),
+        Ended::Fail => {
+            let text = row.text();
+            // Some pages show what stands in the attribute, others what stands inside.
+            element("failure", &[("type", "gate"), ("message", &text)], &(escaped(&text) + "\n"))
+        }
+        Ended::NoStatement(reason) => skipped(reason),
+    };
+    case(suite, &name, &properties(&of_numbers(row, findings)), &ended)
+}
+
+/// The numbers of a row, with their units.
+fn of_numbers(row: &Gated, findings: &Findings) -> Vec<(&'static str, String)> {
+    let surely =
+        if row.ended == Ended::Fail { "loss_at_least_percent" } else { "loss_at_most_percent" };
+    let losses =
+        [("loss_percent", row.loss), (surely, row.surely), ("detectable_loss_percent", row.seen)];
+    let mut own: Vec<(&'static str, String)> =
+        losses.into_iter().filter_map(|(name, share)| Some((name, percent(share?)))).collect();
+    let is_its = |one: &&Comparison| Some(&one.id) == row.comparison.as_ref();
+    if let Some(one) = findings.comparisons.iter().find(is_its) {
+        own.extend(one.ratio.map(|ratio| ("ratio", brief(ratio))));
+        if let Some([low, high]) = one.ci95_family.or(one.ci95) {
+            own.push(("ratio_ci95_low", brief(low)));
+            own.push(("ratio_ci95_high", brief(high)));
+        }
+        own.push(("replicates", one.n.to_string()));
+    }
+    own.extend(row.suspect.clone().map(|why| ("suspect", why)));
+    own
+}
+
+fn percent(share: f64) -> String {
+    brief(100.0 * share)
+}
+
+fn skipped(reason: &str) -> String {
+    element("skipped", &[("message", reason)], "")
+}
+
+fn case(suite: &str, name: &str, properties: &str, ended: &str) -> String {
+    let inside = format!("{properties}{ended}");
+    element("testcase", &[("classname", suite), ("name", name)], &inside)
+}
+
+fn properties(own: &[(&str, String)]) -> String {
+    let each = own.iter().map(|(name, value)| {
+        element("property", &[("name", *name), ("value", value.as_str())], "")
+    });
+    let inside: String = each.collect();
+    if inside.is_empty() { inside } else { element("properties", &[], &inside) }
+}
+
+/// An element around what is XML already.
+fn element(name: &str, attributes: &[(&str, &str)], inside: &str) -> String {
+    let mut text = format!("<{name}");
+    for (key, value) in attributes {
+        let _ = write!(text, " {key}=\"{}\"", escaped(value));
+    }
+    text.push_str(if inside.is_empty() { "/>\n" } else { ">\n" });
+    if !inside.is_empty() {
+        let _ = writeln!(text, "{inside}</{name}>");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::fixture;
+
+    const HOSTILE: &str = "read (a=\"<b>\" & 'c' ]]> \u{0}\u{1b}[31m\u{fffe}\u{202e}\n)";
+
+    fn gated(rows: Vec<Gated>) -> Findings {
+        let mut findings = fixture("study-commands");
+        findings.gate = Some(GateAnswer::of((0.05, 0.3), false, rows));
+        findings
+    }
+
+    /// The comparison that the verdict is about.
+    fn primary(findings: &Findings) -> &Comparison {
+        findings.comparisons.iter().find(|one| one.primary).unwrap()
+    }
+
+    fn failed(findings: &Findings) -> Gated {
+        Gated {
+            metric: Some("duration_s".to_owned()),
+            loss: Some(0.5),
+            surely: Some(0.4),
+            seen: Some(0.123_6),
+            comparison: Some(primary(findings).id.clone()),
+            ..Gated::bare("command (xz)".to_owned(), Ended::Fail)
+        }
+    }
+
+    fn written(findings: &Findings) -> String {
+        write(findings).unwrap()
+    }
+
+    #[test]
+    fn a_row_is_a_case_with_the_sentence_of_the_gate_and_its_numbers() {
+        let row = failed(&gated(Vec::new()));
+        let sentence = row.text();
+        let pass = Gated { loss: Some(-0.01), ..Gated::bare("quiet".to_owned(), Ended::Pass) };
+        let silent = Gated::silent("blind".to_owned(), "it has 2 pairs".to_owned());
+        let findings = gated(vec![row, pass, silent]);
+        let found = written(&findings);
+        let counts = "tests=\"3\" failures=\"1\" errors=\"0\" skipped=\"1\">";
+        assert_eq!(found.matches(counts).count(), 2, "{found}");
+        assert!(found.contains(" name=\"command (xz): duration_s\">"), "{found}");
+        assert!(
+            found.contains(&format!("message=\"{sentence}\">\n{sentence}\n</failure>")),
+            "{found}"
+        );
+        assert!(found.contains("<skipped message=\"it has 2 pairs\"/>"), "{found}");
+        let one = primary(&findings);
+        let [low, high] = one.ci95_family.or(one.ci95).unwrap();
+        for (name, value) in [
+            ("allowed_loss_percent", "5".to_owned()),
+            ("loss_percent", "50".to_owned()),
+            ("loss_at_least_percent", "40".to_owned()),
+            ("detectable_loss_percent", "12.36".to_owned()),
+            ("ratio", brief(one.ratio.unwrap())),
+            ("ratio_ci95_low", brief(low)),
+            ("ratio_ci95_high", brief(high)),
+            ("replicates", one.n.to_string()),
+            ("loss_percent", "-1".to_owned()),
+        ] {
+            let property = format!("<property name=\"{name}\" value=\"{value}\"/>");
+            assert!(found.contains(&property), "{property}: {found}");
+        }
+        assert_eq!(found.matches("ratio_ci95_low").count(), 1, "of a row that has one alone");
+    }
+
+    #[test]
+    fn without_a_gate_there_is_nothing_and_a_gate_of_nothing_is_told() {
+        assert_eq!(write(&fixture("study-commands")), None);
+        let found = written(&gated(Vec::new()));
+        assert!(found.contains("tests=\"1\" failures=\"0\" errors=\"0\" skipped=\"1\""), "{found}");
+        assert!(found.contains("nothing to compare\"/>"), "{found}");
+    }
+
+    #[test]
+    fn no_name_gets_out_of_its_place() {
+        let row = |ended| Gated {
+            metric: Some(HOSTILE.to_owned()),
+            suspect: Some(HOSTILE.to_owned()),
+            ..Gated::bare(HOSTILE.to_owned(), ended)
+        };
+        let ends = [Ended::Pass, Ended::Fail, Ended::NoStatement(HOSTILE.to_owned())];
+        let mut findings = gated(ends.map(row).into());
+        findings.study.title = HOSTILE.to_owned();
+        let found = written(&findings);
+        assert!(found.chars().all(|sign| sign == '\n' || !sign.is_control()), "{found:?}");
+        assert!(!found.contains(['\u{fffe}', '\u{202e}', '\'']), "{found:?}");
+        balanced(&found);
+        assert_eq!(found.matches("<testcase ").count(), 3);
+    }
+
+    /// Every element that is opened is closed in order, and nothing else begins with a bracket or an ampersand.
+    fn balanced(text: &str) {
+        let (head, body) = text.split_once('\n').unwrap();
+        assert_eq!(head, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>");
+        let mut open: Vec<&str> = Vec::new();
+        for part in body.split('<').skip(1) {
+            let (tag, between) = part.split_once('>').unwrap();
+            assert!(!between.contains('>'), "{between}");
+            let name = tag.trim_start_matches('/').split([' ', '/']).next().unwrap();
+            if tag.starts_with('/') {
+                assert_eq!(open.pop(), Some(name));
+            } else if !tag.ends_with('/') {
+                open.push(name);
+            }
+        }
+        assert!(open.is_empty(), "{open:?}");
+        for after in body.split('&').skip(1) {
+            let known = ["amp;", "lt;", "gt;", "quot;", "#39;"];
+            assert!(known.iter().any(|word| after.starts_with(word)), "{after}");
+        }
+    }
+}

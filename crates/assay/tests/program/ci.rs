@@ -1,0 +1,281 @@
+//! `ci/gate.sh`, which the action of GitHub and the template of GitLab run: what it keeps, and what it ends with.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use assay_base::digest::{hexadecimal, sha256};
+use assay_lab::home::Home;
+use assay_lab::needs::{Need, have};
+use assay_lab::process::{Ended, run};
+
+use crate::gates::STUDY;
+use crate::{DRIVE, git, home, printed_by};
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_assay");
+const CI: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../ci");
+const LIMIT: Duration = Duration::from_secs(100);
+
+/// What it keeps.
+const KEPT: [&str; 3] = ["comment.md", "gate.xml", "result.assay"];
+
+/// Variables of the environment that it reads.
+const READ: [&str; 8] = [
+    "ASSAY_LINE",
+    "ASSAY_PROGRAM",
+    "ASSAY_URL",
+    "ASSAY_SHA256",
+    "ASSAY_OUT",
+    "ASSAY_HOME",
+    "GITHUB_STEP_SUMMARY",
+    "GITHUB_OUTPUT",
+];
+
+/// Runs the script in a folder, with these variables of those that it reads.
+fn gate(folder: &Path, set: &[(&str, &str)]) -> Ended {
+    let mut command = Command::new("sh");
+    command.arg(format!("{CI}/gate.sh")).current_dir(folder).env("TMPDIR", folder);
+    for name in READ {
+        command.env_remove(name);
+    }
+    run(command.envs(set.iter().copied()), LIMIT).unwrap()
+}
+
+/// What is kept in a folder.
+fn kept(folder: &Path) -> Vec<&'static str> {
+    let own = folder.join("assay-gate");
+    KEPT.into_iter().filter(|name| own.join(name).exists()).collect()
+}
+
+fn read(folder: &Path, name: &str) -> String {
+    fs::read_to_string(folder.join("assay-gate").join(name)).unwrap()
+}
+
+/// A study that is over in a moment, whose gate passes.
+fn quick_line(home: &Home) -> String {
+    home.file("depth.toml", STUDY);
+    format!("run depth.toml '{DRIVE}' --gate 20% --quiet --set depth=4,8")
+}
+
+#[test]
+fn a_gate_ends_a_job_and_what_it_said_is_kept() {
+    let home = home("ci-gate");
+    let folder = home.scratch.path();
+    home.file("depth.toml", STUDY);
+    for (code, more, ended, counts) in [
+        (0, "--set depth=4,8", "passed", "failures=\"0\" errors=\"0\" skipped=\"0\""),
+        (1, "--set depth=1,4", "failed", "failures=\"1\" errors=\"0\" skipped=\"0\""),
+        (
+            5,
+            "--set depth=1,4\n--replicates 2",
+            "makes no statement",
+            "failures=\"0\" errors=\"0\" skipped=\"1\"",
+        ),
+    ] {
+        let [summary, output] = ["summary.md", "output.txt"].map(|name| home.file(name, ""));
+        let line = format!("assay run depth.toml '{DRIVE}' --gate 20% --quiet {more}");
+        let ran = gate(
+            folder,
+            &[
+                ("ASSAY_PROGRAM", PROGRAM),
+                ("ASSAY_LINE", line.as_str()),
+                ("GITHUB_STEP_SUMMARY", summary.as_str()),
+                ("GITHUB_OUTPUT", output.as_str()),
+            ],
+        );
+        assert_eq!(ran.code, code, "{}{}", ran.stdout, ran.stderr);
+        assert_eq!(kept(folder), KEPT);
+        let comment = read(folder, "comment.md");
+        assert!(comment.contains(&format!("\n- The gate of 20 % {ended}")), "{comment}");
+        assert_eq!(fs::read_to_string(&summary).unwrap(), comment);
+        assert_eq!(fs::read_to_string(&output).unwrap(), format!("code={code}\n"));
+        assert!(read(folder, "gate.xml").contains(counts), "{}", read(folder, "gate.xml"));
+    }
+    // The last of them, as whoever looks into it takes it in.
+    let whole = folder.join("assay-gate/result.assay").display().to_string();
+    home.text(&["import", &whole]);
+    assert_eq!(home.json(&["show", "--json"])["gate"]["ended"], "no-statement");
+    let names = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name());
+    let left = names.filter(|name| name.to_string_lossy().starts_with("assay-gate."));
+    assert_eq!(left.count(), 0, "homes of results that are kept");
+}
+
+#[test]
+fn both_sides_of_a_change_are_measured_in_a_checkout() {
+    let _turn = crate::turn();
+    let home = home("ci-checkout");
+    let repository = home.scratch.path().join("repository");
+    fs::create_dir(&repository).unwrap();
+    let commit = |text: &str| {
+        fs::write(repository.join("work.sh"), text).unwrap();
+        git(&repository, &["add", "work.sh"]);
+        git(&repository, &["commit", "-qm", text]);
+    };
+    git(&repository, &["init", "-q", "-b", "main"]);
+    commit("sleep 0.02");
+    git(&repository, &["worktree", "add", "-q", "--detach", "../base", "main"]);
+    let ended = || {
+        let line = "run --command 'sh ../base/work.sh' --command 'sh ./work.sh' --gate 5% --quiet \
+                    --replicates 5 --runs 2";
+        let ran = gate(&repository, &[("ASSAY_PROGRAM", PROGRAM), ("ASSAY_LINE", line)]);
+        assert_eq!(kept(&repository), KEPT, "{}{}", ran.stdout, ran.stderr);
+        let counts = match ran.code {
+            0 => "failures=\"0\" errors=\"0\" skipped=\"0\"",
+            1 => "failures=\"1\" errors=\"0\" skipped=\"0\"",
+            _ => "failures=\"0\" errors=\"0\" skipped=\"1\"",
+        };
+        let told = read(&repository, "gate.xml");
+        assert!(told.contains(counts), "{}: {told}", ran.code);
+        assert!(told.contains("name=\"command (sh ./work.sh): duration_s\">"), "{told}");
+        ran.code
+    };
+    // Where others have the processors, it may be blind.
+    assert!([0, 5].contains(&ended()));
+    commit("sleep 0.05");
+    assert!([1, 5].contains(&ended()));
+    assert_eq!(git(&repository, &["status", "--porcelain"]), "?? assay-gate/\n");
+}
+
+/// What makes a file of a program, and tells its name and its SHA-256.
+type Given = fn(&Home) -> (String, String);
+
+/// A program that leaves a line and is then assay, in a folder as releases have it; small, so that its checksum
+/// takes no time. With its SHA-256.
+fn release(home: &Home) -> (String, String) {
+    let folder = home.scratch.path();
+    let text = format!("#!/bin/sh\necho ran >>ran\nexec '{PROGRAM}' \"$@\"\n");
+    home.file("assay.txt", &text);
+    fs::create_dir(folder.join("release")).unwrap();
+    // By a process of its own: a file that is open for writing, also in the child of another test, cannot be
+    // executed.
+    printed_by(folder, "install", &["-m", "755", "assay.txt", "release/assay"]);
+    ("release/assay".to_owned(), hexadecimal(&sha256(text.as_bytes())))
+}
+
+/// The same as an archive.
+fn archive(home: &Home) -> (String, String) {
+    release(home);
+    let folder = home.scratch.path();
+    printed_by(folder, "tar", &["-czf", "release.tar.gz", "release"]);
+    let bytes = fs::read(folder.join("release.tar.gz")).unwrap();
+    ("release.tar.gz".to_owned(), hexadecimal(&sha256(&bytes)))
+}
+
+#[test]
+fn what_cannot_be_run_is_told_and_leaves_nothing() {
+    let home = home("ci-refused");
+    let folder = home.scratch.path();
+    let (program, _) = release(&home);
+    let (line, wrong) = (quick_line(&home), "0".repeat(64));
+    let line = ("ASSAY_LINE", line.as_str());
+    let own = ("ASSAY_PROGRAM", program.as_str());
+    fs::create_dir(folder.join("assay-gate")).unwrap();
+    for (code, set, told) in [
+        (2, vec![line], "no program: ASSAY_PROGRAM"),
+        (2, vec![line, ("ASSAY_PROGRAM", "nowhere/assay")], "there is no file nowhere/assay"),
+        (2, vec![line, ("ASSAY_PROGRAM", "depth.toml")], "it cannot be executed"),
+        (2, vec![line, own, ("ASSAY_URL", "https://example.org/assay")], "say one of them"),
+        (2, vec![line, ("ASSAY_URL", "https://example.org/assay")], "needs ASSAY_SHA256"),
+        (2, vec![own], "ASSAY_LINE is empty"),
+        (2, vec![own, ("ASSAY_LINE", "compare A B --gate 5%")], "is a line of assay run"),
+        (3, vec![line, own, ("ASSAY_SHA256", wrong.as_str())], "it is not run"),
+    ] {
+        // What an earlier job left is not taken for an answer.
+        home.file("assay-gate/gate.xml", "<testsuites/>");
+        let ran = gate(folder, &set);
+        assert_eq!(ran.code, code, "{set:?}: {}{}", ran.stdout, ran.stderr);
+        assert!(
+            ran.stderr.starts_with("assay-gate: ") && ran.stderr.contains(told),
+            "{}",
+            ran.stderr
+        );
+        assert_eq!((kept(folder), ran.stdout.as_str()), (Vec::new(), ""), "{set:?}");
+        assert!(!folder.join("ran").exists(), "{set:?}");
+    }
+    // What the program refuses is refused by the script.
+    let none = format!("run depth.toml '{DRIVE}' --quiet");
+    let ran = gate(folder, &[own, ("ASSAY_LINE", none.as_str())]);
+    assert_eq!(ran.code, 2, "{}{}", ran.stdout, ran.stderr);
+    assert!(ran.stderr.contains("add --gate 5%") && kept(folder).is_empty(), "{}", ran.stderr);
+}
+
+#[test]
+fn a_program_and_an_archive_are_run_where_their_checksum_is_right() {
+    for (name, given) in [("ci-program", release as Given), ("ci-archive", archive as Given)] {
+        let home = home(name);
+        let folder = home.scratch.path();
+        let (program, sum) = given(&home);
+        let (line, sum) = (quick_line(&home), sum.to_uppercase());
+        let set = [
+            ("ASSAY_LINE", line.as_str()),
+            ("ASSAY_PROGRAM", program.as_str()),
+            ("ASSAY_SHA256", sum.as_str()),
+        ];
+        let ran = gate(folder, &set);
+        assert_eq!(ran.code, 0, "{name}: {}{}", ran.stdout, ran.stderr);
+        assert_eq!(kept(folder), KEPT);
+        assert!(folder.join("ran").exists(), "{name}");
+    }
+}
+
+#[test]
+#[ignore = "needs curl: cargo xtask test"]
+fn a_release_is_downloaded_and_run_where_its_checksum_is_right() {
+    if !have(&[Need::Program("curl")]) {
+        return;
+    }
+    let home = home("ci-download");
+    let folder = home.scratch.path();
+    let (file, sum) = archive(&home);
+    let (line, wrong) = (quick_line(&home), "0".repeat(64));
+    let address = |file: &str| format!("file://{}/{file}", folder.display());
+    for (code, url, sum, told) in [
+        (3, address("nothing.tar.gz"), &sum, "could not be downloaded"),
+        (3, address(&file), &wrong, "it is not run"),
+        (0, address(&file), &sum, ""),
+    ] {
+        let set = [
+            ("ASSAY_LINE", line.as_str()),
+            ("ASSAY_URL", url.as_str()),
+            ("ASSAY_SHA256", sum.as_str()),
+        ];
+        let ran = gate(folder, &set);
+        assert_eq!(ran.code, code, "{}{}", ran.stdout, ran.stderr);
+        assert!(ran.stderr.contains(told), "{}", ran.stderr);
+        assert_eq!(folder.join("ran").exists(), code == 0);
+    }
+    assert_eq!(kept(folder), KEPT);
+}
+
+#[test]
+fn the_action_and_the_template_have_no_shell_but_the_script() {
+    let text = |name: &str| fs::read_to_string(format!("{CI}/{name}")).unwrap();
+    let [script, action, template] = ["gate.sh", "github/action.yml", "gitlab/assay.yml"].map(text);
+    let run =
+        |line: &str| line.trim().trim_start_matches("- ").strip_prefix("run:").map(str::to_owned);
+    let steps: Vec<String> = action.lines().filter_map(run).collect();
+    assert_eq!(steps, [" sh \"$GITHUB_ACTION_PATH/../gate.sh\""]);
+    assert_eq!(template.matches("script:\n").count(), 1, "before and after it, too");
+    let (_, rest) = template.split_once("  script:\n").unwrap();
+    let steps: Vec<&str> = rest.lines().map_while(|line| line.trim().strip_prefix("- ")).collect();
+    assert_eq!(steps, ["sh \"$ASSAY_GATE\""]);
+    // What is handed over is read, and comes from an input that there is.
+    let mut handed = 0;
+    for (name, value) in action.lines().filter_map(|line| line.trim().split_once(": ${{ inputs.")) {
+        let input = value.trim_end_matches(" }}");
+        assert!(action.contains(&format!("\n  {input}:\n")), "{input}");
+        if name.starts_with("ASSAY_") {
+            handed += 1;
+            assert!(READ.contains(&name) && script.contains(&format!("${{{name}:-")), "{name}");
+        }
+    }
+    assert_eq!(handed, 5);
+    for name in KEPT {
+        assert!(action.contains(&format!("}}/{name}\n")), "{name}");
+        assert!(template.contains(&format!("- assay-gate/{name}\n")), "{name}");
+    }
+    let bits = fs::metadata(format!("{CI}/gate.sh")).unwrap().permissions().mode();
+    assert_eq!(bits & 0o111, 0o111, "{bits:o}");
+}
