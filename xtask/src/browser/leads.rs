@@ -17,6 +17,8 @@ const SIMULATED: &str = "simulated:lognormal,mean=100us,p99=400us";
 const SLOWER: &str = "simulated:lognormal,mean=400us,p99=1600us";
 /// As slow as a card.
 const CARD: &str = "simulated:lognormal,mean=5ms,p99=20ms";
+/// One with a size, which long writes fill.
+const SIZED: &str = "simulated:fixed,mean=1ms,size=64GB";
 /// What a simulated drive takes, whatever it does.
 const WATTS: f64 = 2.0;
 
@@ -49,10 +51,11 @@ const TITLE_LETTERS: usize = 120;
 const NAME_LETTERS: usize = 60;
 
 /// A page, the id of its first figure, and whether that leads because the study says so, with its table.
-const LEADS: [(&str, &str, bool); 5] = [
+const LEADS: [(&str, &str, bool); 6] = [
     ("surface", "r0-surface-surface", true),
     ("flash", "r0-card-iops", true),
     ("power", "r0-energy-energy-j", true),
+    ("sustained", "r0-series-rate-sustained", true),
     ("windows", "r0-classes-watched-reads-latencies", true),
     ("check", "r0-percentiles", false),
 ];
@@ -68,6 +71,8 @@ pub fn make(bench: &mut Bench) -> Done<()> {
     bench.says(&["run", "power", SLOWER, SIMULATED, "--seed", "7", "--quick", "--quiet"])?;
     meter(&bench.assay.home().join("results").join(bench.newest()?))?;
     bench.add("power", &["report"])?;
+    bench.says(&["check", "--sustained", "--budget", "20s", SIZED, "--quiet"])?;
+    bench.add("sustained", &["report"])?;
     let [before, after] = windows::make(&bench.folder.join("watched"))?;
     bench.add("windows", &["report", &before, &after])?;
     // What the article counted before and after, as it is shown of published numbers.
