@@ -140,11 +140,11 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "pictures",
-        usage: "[--home DIRECTORY]",
-        summary: "draws docs/figures from real runs, or from the results of a home (root, chromium)",
+        usage: "[--home DIRECTORY | --out DIRECTORY]",
+        summary: "draws docs/figures from real runs, or from the results of a home (root, chromium); --out: instead whole pages of simulated and published numbers, as wide as a phone and a desk",
         flags: &[],
         numbers: &[],
-        words: &["--home"],
+        words: &["--home", "--out"],
         run: Chore(pictures::draw),
     },
     Command {

@@ -1,7 +1,8 @@
 //! `cargo xtask pictures`: the figures of the documentation, from real runs on this machine.
 //!
 //! Runs the shipped studies on loop devices of their own, draws one figure of each kind in light
-//! and dark, takes pictures of a page, and writes them with the page that shows them all.
+//! and dark, takes pictures of a page, and writes them with the page that shows them all. With
+//! `--out` it takes pictures of the pages that the browser's tests look at instead.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -20,7 +21,7 @@ use assay_study::results::bundle;
 use crate::lab::process::{Assay, run};
 use crate::lab::{Done, Scratch, call, has, is_root};
 use crate::options::Options;
-use crate::{build, facts};
+use crate::{browser, build, facts};
 
 const LIMIT: Duration = Duration::from_secs(1200);
 const CHROMIUM: &str = "chromium";
@@ -41,6 +42,9 @@ const STUDIES: [(&[&str], &[&str]); 6] = [
 
 /// Runs, draws, writes.
 pub fn draw(options: &Options) -> Done<bool> {
+    if let Some(out) = options.text("--out") {
+        return browser::pictures::take(Path::new(out));
+    }
     if !is_root() || !has(CHROMIUM) {
         return Err("needs root for loop devices of its own, and chromium".to_owned());
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use assay_kinds::work::{Measured, command};
+use assay_kinds::work::{Measured, command, sustained};
 use assay_machine::probes::block_latency::counts::{self, ClassSpan};
 use assay_study::findings::{Cell, Findings};
 use assay_study::results::environment::Environment;
@@ -160,11 +160,28 @@ pub fn ran(
             repeats: record.repeats,
             started: record.started.clone(),
             ramp_ns: planned.ramp_ns,
-            series,
+            series: if series.is_empty() { written(record) } else { series },
             runs_ns: record.measured.as_ref().map_or_else(Vec::new, runs_ns),
         }
     });
     ran.collect()
+}
+
+/// What each second wrote, of a trial that kept the times of its slices instead.
+fn written(record: &TrialRecord) -> Vec<SeriesRow> {
+    let detail = record.measured.as_ref().and_then(sustained::Detail::of);
+    let seconds = detail.map(sustained::Detail::bytes_by_second).unwrap_or_default();
+    let row = |(second, bytes): (u32, u64)| SeriesRow {
+        second,
+        class: "write".to_owned(),
+        // A MiB at a time.
+        operations: bytes >> 20,
+        bytes,
+        latency_sum_ns: 0,
+        latency_max_ns: 0,
+        latency_buckets: Vec::new(),
+    };
+    (0..).zip(seconds).map(row).collect()
 }
 
 /// What each run of a command took.

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::driver::Browser;
 use super::pages::Bench;
-use super::{need, told};
+use super::{WIDTHS, need, told};
 use crate::collection::{number, write};
 use crate::lab::Done;
 
@@ -20,8 +20,6 @@ const CARDS: [(&str, [f64; 4]); 3] = [
     ("Card B", [45e6, 12e6, 900.0, 19.0]),
     ("Card C", [160e6, 88e6, 4100.0, 2200.0]),
 ];
-/// Widths of a phone and of a desk.
-const WIDTHS: [u32; 2] = [390, 1280];
 
 /// Writes the cards as rows.
 pub fn cards(folder: &Path) -> Done<()> {
@@ -53,12 +51,6 @@ pub fn all(browser: &Browser, bench: &Bench) -> bool {
     well
 }
 
-fn width(browser: &Browser, width: u32) -> Done<()> {
-    let size =
-        json!({ "width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500 });
-    browser.own("Emulation.setDeviceMetricsOverride", &size).map(drop)
-}
-
 /// What is wrong with the order of a column after both clicks: values rise, then fall, and what is absent
 /// comes last either way.
 const WRONG: &str = "
@@ -82,7 +74,7 @@ return wrong.join('; ');";
 
 fn sorts(browser: &Browser, bench: &Bench) -> Done<()> {
     for pixels in WIDTHS {
-        width(browser, pixels)?;
+        browser.at_width(pixels)?;
         browser.open_file(bench.page("collection")?)?;
         let wrong = browser.text(WRONG)?;
         need(wrong.is_empty(), || format!("at {pixels} px: {wrong}"))?;
@@ -98,7 +90,7 @@ fn sorts(browser: &Browser, bench: &Bench) -> Done<()> {
         )?;
         need(links == json!(true), || "a row leads to no evidence".to_owned())?;
     }
-    browser.own("Emulation.clearDeviceMetricsOverride", &json!({})).map(drop)
+    browser.at_own_width()
 }
 
 fn filters(browser: &Browser, bench: &Bench) -> Done<()> {

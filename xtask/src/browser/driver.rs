@@ -9,6 +9,8 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use serde_json::{Value, json};
 
@@ -18,6 +20,10 @@ use crate::lab::{Done, has};
 
 const DRIVER: &str = "chromedriver";
 const BROWSERS: [&str; 2] = ["chromium", "chromium-browser"];
+/// Windows below this are those of phones, pixels.
+const DESK: u32 = 500;
+/// Pictures higher than this are cut: the browser draws no more in one piece.
+const MOST_HEIGHT: f64 = 16_000.0;
 
 /// What is missing for a browser; none where it is all there.
 pub fn missing() -> Option<String> {
@@ -182,6 +188,30 @@ impl Browser {
         let features = json!([{ "name": "prefers-color-scheme", "value": scheme }]);
         let media = json!({ "media": media, "features": features });
         self.own("Emulation.setEmulatedMedia", &media).map(drop)
+    }
+
+    /// Makes the window so many pixels wide.
+    pub fn at_width(&self, pixels: u32) -> Done<()> {
+        let mobile = pixels < DESK;
+        let size =
+            json!({ "width": pixels, "height": 900, "deviceScaleFactor": 1, "mobile": mobile });
+        self.own("Emulation.setDeviceMetricsOverride", &size).map(drop)
+    }
+
+    /// Makes it as wide as it was begun.
+    pub fn at_own_width(&self) -> Done<()> {
+        self.own("Emulation.clearDeviceMetricsOverride", &json!({})).map(drop)
+    }
+
+    /// The page from its beginning to its end, so many pixels wide: a PNG.
+    pub fn whole_page(&self, pixels: u32) -> Done<Vec<u8>> {
+        let height = self.number("return document.documentElement.scrollHeight")?;
+        let height = height.min(MOST_HEIGHT);
+        let clip = json!({ "x": 0, "y": 0, "width": pixels, "height": height, "scale": 1 });
+        let wanted = json!({ "format": "png", "captureBeyondViewport": true, "clip": clip });
+        let taken = self.own("Page.captureScreenshot", &wanted)?;
+        let data = taken["data"].as_str().ok_or("the browser took no picture")?;
+        STANDARD.decode(data).map_err(|error| format!("the picture: {error}"))
     }
 
     /// What is to be seen: a PNG, written in base64.

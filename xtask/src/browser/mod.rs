@@ -3,9 +3,12 @@
 pub mod bench;
 mod collection;
 mod driver;
+mod leads;
 mod live;
 mod pages;
+pub mod pictures;
 mod webdriver;
+mod windows;
 
 use std::path::Path;
 
@@ -19,6 +22,8 @@ use crate::options::Options;
 
 /// What stands before every skip.
 const NAME: &str = "browser";
+/// Pixels of a phone and of a desk.
+const WIDTHS: [u32; 2] = [390, 1280];
 
 /// Runs all tests, also after one failed.
 pub fn run(_: &Options) -> Done<bool> {
@@ -36,6 +41,7 @@ pub fn try_on(binary: &Path) -> Done<bool> {
     let bench = pages::bench(&Assay::new(binary, &home), scratch.path())?;
     let browser = Browser::start(scratch.path())?;
     let mut well = pages::all(&browser, &bench);
+    well &= leads::all(&browser, &bench);
     well &= collection::all(&browser, &bench);
     well &= live::all(&browser, &bench);
     Ok(well)

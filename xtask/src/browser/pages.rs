@@ -48,36 +48,53 @@ pub struct Bench {
     /// Id of the grid.
     pub grid: String,
     /// Pages by name.
-    pages: Vec<(&'static str, PathBuf)>,
+    pub pages: Vec<(&'static str, PathBuf)>,
 }
 
 impl Bench {
+    /// Without results yet; pages are written into the folder.
+    pub fn new(assay: &Assay, folder: &Path) -> Self {
+        let (assay, folder) = (assay.clone(), folder.to_owned());
+        Self { assay, folder, grid: String::new(), pages: Vec::new() }
+    }
+
     pub fn page(&self, name: &str) -> Done<&Path> {
         let found = self.pages.iter().find(|(known, _)| *known == name);
         found.map(|(_, path)| path.as_path()).ok_or_else(|| format!("there is no page {name}"))
     }
 
-    fn says(&self, words: &[&str]) -> Done<String> {
+    /// Runs the program with words; returns what it prints.
+    pub fn says(&self, words: &[&str]) -> Done<String> {
         let ended = self.assay.run(words, LIMIT)?;
         need(ended.code == 0, || format!("assay {words:?}: {}: {}", ended.code, ended.stderr))?;
         Ok(ended.stdout)
+    }
+
+    /// The id of the newest result.
+    pub fn newest(&self) -> Done<String> {
+        let shown: Value = serde_json::from_str(&self.says(&["show", "--json"])?)
+            .map_err(|error| format!("findings: {error}"))?;
+        let id = shown["study"]["id"].as_str().map(str::to_owned);
+        id.ok_or_else(|| "the newest result has no id".to_owned())
+    }
+
+    /// Has the program write a page, and keeps it by a name.
+    pub fn add(&mut self, name: &'static str, words: &[&str]) -> Done<()> {
+        let path = self.folder.join(format!("{name}.html"));
+        let path_word = path.display().to_string();
+        self.says(&[words, &["-o", &path_word]].concat())?;
+        self.pages.push((name, path));
+        Ok(())
     }
 }
 
 /// Makes the results that the tests look at.
 pub fn bench(assay: &Assay, folder: &Path) -> Done<Bench> {
-    let mut bench = Bench {
-        assay: assay.clone(),
-        folder: folder.to_owned(),
-        grid: String::new(),
-        pages: Vec::new(),
-    };
+    let mut bench = Bench::new(assay, folder);
     let study = folder.join("grid.toml");
     fs::write(&study, GRID).map_err(|error| error.to_string())?;
     bench.says(&["run", &study.display().to_string(), "--quiet"])?;
-    let shown: Value = serde_json::from_str(&bench.says(&["show", "--json"])?)
-        .map_err(|error| format!("findings: {error}"))?;
-    bench.grid = shown["study"]["id"].as_str().map(str::to_owned).unwrap_or_default();
+    bench.grid = bench.newest()?;
     let check = "simulated:lognormal,mean=100us,p99=400us";
     bench.says(&["check", check, "--quick", "--seed", "7", "--quiet"])?;
     let grid = bench.grid.clone();
@@ -86,17 +103,8 @@ pub fn bench(assay: &Assay, folder: &Path) -> Done<Bench> {
     super::collection::cards(folder)?;
     let cards = folder.join(super::collection::FOLDER).display().to_string();
     bench.add("collection", &["collection", "build", "--in", &cards])?;
+    super::leads::make(&mut bench)?;
     Ok(bench)
-}
-
-impl Bench {
-    fn add(&mut self, name: &'static str, words: &[&str]) -> Done<()> {
-        let path = self.folder.join(format!("{name}.html"));
-        let path_word = path.display().to_string();
-        self.says(&[words, &["-o", &path_word]].concat())?;
-        self.pages.push((name, path));
-        Ok(())
-    }
 }
 
 /// All tests of reports.

@@ -88,7 +88,7 @@ impl<'a> Run<'a> {
         trials.truncate(MOST_TRIALS);
         let time_ns = time_ns(&evidence.findings, workload, arm);
         let metric =
-            if metric == "bandwidth_bytes_per_s" { "bandwidth_bytes_per_s" } else { "iops" };
+            if metric.ends_with("_bytes_per_s") { "bandwidth_bytes_per_s" } else { "iops" };
         let mut run = Self { trials, left_out, workload, arm, metric, time_ns, wide: 1 };
         let total: usize = run.trials.iter().map(|trial| run.seconds(trial)).sum();
         run.wide = total.div_ceil(MOST_POINTS).max(1);

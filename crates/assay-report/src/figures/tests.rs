@@ -351,6 +351,29 @@ fn a_second_copy_of_the_baseline_is_not_drawn_in_seconds() {
     assert_eq!(drawn(&evidence), 0);
 }
 
+/// Whatever a rate of bytes is called.
+#[test]
+fn seconds_of_what_is_known_by_bytes_are_told_in_bytes() {
+    let mut evidence = recorded();
+    let titles = |evidence: &Evidence| -> Vec<String> {
+        let rates = all(evidence).into_iter().filter(|one| one.id.starts_with("series-rate"));
+        rates.map(|figure| figure.title).collect()
+    };
+    let before = titles(&evidence);
+    let metrics = evidence.findings.cells.iter_mut().map(|cell| &mut cell.metric);
+    let compared = evidence.findings.comparisons.iter_mut().map(|found| &mut found.metric);
+    for metric in metrics.chain(compared).filter(|metric| *metric == "iops") {
+        assay_kinds::work::sustained::SUSTAINED.name.clone_into(metric);
+    }
+    let after = titles(&evidence);
+    for (titles, end) in
+        [(before, "operations in each second"), (after, "bandwidth in each second")]
+    {
+        assert!(!titles.is_empty());
+        assert!(titles.iter().all(|title| title.ends_with(end)), "{titles:?}");
+    }
+}
+
 /// The first second with an operation is not the ramp because it stands first.
 #[test]
 fn only_the_ramp_is_called_so() {

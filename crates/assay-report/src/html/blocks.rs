@@ -14,12 +14,22 @@ const LONG: usize = 36;
 /// Rows up to which paper shows it all the same.
 const ON_PAPER: usize = 200;
 
-/// A section below a heading of the third rank; what few read is folded, and paper shows it.
+/// A section below a heading of the third rank.
 pub(super) fn section(section: &Section) -> Markup {
+    below(section, |caption| html! { h3 { (sentence(caption)) } })
+}
+
+/// The same of the first screen, where nothing stands between it and the heading of the page.
+pub(super) fn leading(section: &Section) -> Markup {
+    below(section, |caption| html! { h2 { (sentence(caption)) } })
+}
+
+/// A section below its heading; what few read is folded, and paper shows it.
+fn below(section: &Section, heading: fn(&str) -> Markup) -> Markup {
     let caption = section.caption.as_deref();
     let name = caption.unwrap_or("numbers");
     let blocks = html! { @for block in &section.blocks { (self::block(block, name)) } };
-    let heading = caption.map(|caption| html! { h3 { (sentence(caption)) } });
+    let heading = caption.map(heading);
     html! {
         section.part {
             @match (section.role, heading) {

@@ -41,7 +41,7 @@ pub(super) fn screen(findings: &Findings, lead: &[Figure], sections: &[&Section]
                 ul.said { @for sentence in rest { li { (sentence) } } }
             }
             @for one in lead { (figure(one)) }
-            @for one in sections { (blocks::section(one)) }
+            @for one in sections { (blocks::leading(one)) }
         }
     }
 }

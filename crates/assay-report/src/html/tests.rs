@@ -192,6 +192,34 @@ fn what_the_study_says_stands_first_with_its_table() {
     }
 }
 
+/// Ranks of headings of a page, in their order.
+fn ranks(page: &str) -> Vec<u32> {
+    let begins = page.split("<h").skip(1);
+    begins.filter_map(|rest| rest.chars().next()?.to_digit(10)).collect()
+}
+
+#[test]
+fn no_heading_skips_a_rank_whatever_leads() {
+    let plain = Evidence::bare(fixture("study-grid"));
+    let led = [leads::whole_surface(), leads::flash(), leads::power(), leads::windows()];
+    for evidence in led.into_iter().chain([plain]) {
+        let ranks = ranks(&page(&evidence, Place::Alone));
+        assert!(ranks.len() > 4 && ranks[0] == 1, "{ranks:?}");
+        assert!(ranks.windows(2).all(|pair| pair[1] <= pair[0] + 1), "{ranks:?}");
+    }
+    assert_eq!(ranks("<h1>a</h1><header><h3>b</h3>"), [1, 3]);
+}
+
+#[test]
+fn a_name_without_a_space_breaks_in_headings_and_captions() {
+    let style = style();
+    let breaks = style.lines().find(|line| line.ends_with("{overflow-wrap:anywhere}")).unwrap();
+    let of: Vec<&str> = breaks.split(['{', ',']).collect();
+    for element in ["h1", "h2", "h3", "h4", "figcaption", "p", "li", "dd"] {
+        assert!(of.contains(&element), "{element}: {breaks}");
+    }
+}
+
 fn answer() -> Answer {
     Answer {
         ask: "Does it read as fast as the article's SSD?".to_owned(),

@@ -79,4 +79,9 @@ fn a_simulated_drive_writes_for_long_without_a_fall() {
     let document: Value = serde_json::from_str(&stdout).unwrap();
     let text = document["sustained"][0]["text"].as_str().unwrap();
     assert!(text.contains("no fall of the rate was seen"), "{text}");
+    // Its course stands first, made of the times of its slices.
+    let page = home.text(&["report", "-o", "-"]);
+    let first = page.split("</header>").next().unwrap();
+    let figure = first.find("id=\"r0-series-rate-sustained\"");
+    assert!(figure.is_some_and(|at| first[at..].contains("<section class=\"part\"")), "{first}");
 }

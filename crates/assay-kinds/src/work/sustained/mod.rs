@@ -37,6 +37,11 @@ const TRIAL: Time = Time(300_000_000_000);
 /// The same of a quick look.
 const QUICK: Time = Time(30_000_000_000);
 
+/// Nanoseconds of a second.
+const SECOND_NS: u64 = 1_000_000_000;
+/// Seconds that are told apart: a day.
+const MOST_SECONDS: u64 = 86_400;
+
 /// Writing for long, as a study asks for it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -195,6 +200,30 @@ pub struct Detail {
     /// Why it ended before its time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended: Option<String>,
+}
+
+impl Detail {
+    /// Bytes that were written in each second, those of a slice spread evenly over its time.
+    pub fn bytes_by_second(&self) -> Vec<u64> {
+        let mut bytes: Vec<f64> = Vec::new();
+        let mut from_ns = 0_u64;
+        for slice_ns in self.slices_ns.iter().map(|ns| (*ns).max(1)) {
+            let to_ns = from_ns.saturating_add(slice_ns);
+            let (first, last) = (from_ns / SECOND_NS, to_ns / SECOND_NS);
+            if last >= MOST_SECONDS {
+                break;
+            }
+            bytes.resize(last as usize + 1, 0.0);
+            for second in first..=last {
+                let begin_ns = from_ns.max(second * SECOND_NS);
+                let end_ns = to_ns.min((second + 1) * SECOND_NS);
+                let share = (end_ns - begin_ns) as f64 / slice_ns as f64;
+                bytes[second as usize] += share * self.slice_bytes as f64;
+            }
+            from_ns = to_ns;
+        }
+        bytes.into_iter().map(|bytes| bytes.round() as u64).collect()
+    }
 }
 
 impl Counts for Detail {

@@ -46,6 +46,20 @@ fn written(parts: &[(usize, f64)]) -> Course {
 }
 
 #[test]
+fn slices_are_spread_over_the_seconds_that_they_took() {
+    let bytes = |slices_ns: &[u64]| detail(slices_ns.to_vec()).bytes_by_second();
+    let (second, half) = (SECOND_NS, SECOND_NS / 2);
+    // One in half a second, one over the two that follow.
+    assert_eq!(bytes(&[half, 2 * second]), [80 * MIB, 32 * MIB, 16 * MIB]);
+    // What ends with a second has nothing in the next one.
+    assert_eq!(bytes(&[half, half, second]), [128 * MIB, 64 * MIB, 0]);
+    assert!(bytes(&[]).is_empty());
+    // A slice without a time and one without an end, as damaged records may have them.
+    assert_eq!(bytes(&[0]), [64 * MIB]);
+    assert_eq!(bytes(&[second, u64::MAX]), [64 * MIB, 0]);
+}
+
+#[test]
 fn a_fall_is_found_with_its_interval() {
     let found = written(&[(40, 800.0), (60, 120.0)]);
     let fall = found.fall().unwrap();

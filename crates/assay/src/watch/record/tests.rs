@@ -27,8 +27,11 @@ fn what_is_kept_is_read_like_any_result() {
     let reads = series.iter().find(|row| row.class == "read").unwrap();
     let buckets: u64 = reads.latency_buckets.iter().map(|[_, many]| u64::from(*many)).sum();
     assert_eq!((reads.operations, buckets), (8131, 8131));
-    let findings = store::findings_at(&fake, &directory).unwrap();
-    assert_eq!(findings.study.title, "before \"3\"");
+    let evidence = store::evidence_at(&fake, &directory).unwrap();
+    assert_eq!(evidence.findings.study.title, "before \"3\"");
+    // In the order of reading: a page of two windows begins with the first two.
+    let classes: Vec<&str> = evidence.latencies.iter().map(|one| one.class.as_str()).collect();
+    assert_eq!(classes, ["read", "write", "flush", "discard"]);
 }
 
 /// Ten seconds in which work waited for a processor for so many microseconds, kept under a title.
