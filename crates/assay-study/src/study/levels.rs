@@ -185,7 +185,7 @@ mod tests {
 
     fn spelled_by_kinds() -> Vec<Spelled> {
         let kept = kept("spelled.json").unwrap();
-        let read = |(kind, text): (String, String)| {
+        let read = |(kind, text): (String, String)| -> Spelled {
             serde_json::from_str(&text).unwrap_or_else(|error| panic!("{kind}: {error}"))
         };
         kept.into_iter().map(read).collect()

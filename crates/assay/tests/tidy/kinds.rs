@@ -1,5 +1,5 @@
-//! Kinds of work that two lines take away again, beside what is their own: one in `kinds!`, one in the list of
-//! shipped studies. All else that has a name of theirs stands here, with the reason why it may stay or goes along.
+//! Kinds of work that two lines take away again, beside what is their own: one in `kinds!`, one in the list
+//! of shipped studies. What else has a name of theirs stands here, with the reason why it may stay or goes along.
 //!
 //! What it cannot see: names inside of longer texts, such as a study that a test writes, and in comments, of
 //! which help is made.
@@ -20,8 +20,7 @@ const THIS: &str = "crates/assay/tests/tidy/kinds.rs";
 const SHIPPED: &str = "its line in the list of shipped studies";
 const TESTS: &str = "its tests of the whole program: they go with it";
 const FILES: &str = "names of files in memory, of what it calls: that may stay";
-const PRINTED: &str =
-    "what is printed on a card or in an article, whoever looks whether that holds";
+const PRINTED: &str = "what is printed on a card or in an article";
 const REGISTRY: &str = "a test over what there is, which holds without it";
 const ENDS: &str = "what both ends of a link say to each other, whoever loads it";
 const PEER: &str = "the command `assay peer`";
@@ -117,7 +116,9 @@ fn kinds_that_can_be_taken_away_are_known_in_their_folders_alone() {
             }
             for word in uses(name, &own, text) {
                 match reason(name, file, &word) {
-                    Some(at) => drop(seen.insert(at)),
+                    Some(at) => {
+                        seen.insert(at);
+                    }
                     None => wrong.push(format!("{file}: {word} of {name}")),
                 }
             }

@@ -15,8 +15,8 @@ use crate::turn::{Need, assay, require};
 /// Longest of all, with a load beside it: a link whose phases have their seconds.
 const LIMIT: Duration = Duration::from_secs(300);
 
-/// The names of all, and a test for each, with how it is reduced: those of the first list run before each change lands, the others
-/// in full and each on its day.
+/// The names of all, and a test for each, with how it is reduced: those of the first list run before each
+/// change lands, the others in full and each on its day.
 macro_rules! reduced {
     (always: { $($short:ident: $short_name:literal $short_how:expr;)* } in_full: { $($long:ident: $name:literal $how:expr;)* }) => {
         /// Every preset but `check` and `live` stands here.
