@@ -1,5 +1,6 @@
 //! What a kind of work keeps in its folder for tests of other crates, each as JSON: `rare.json` has work that no
-//! study is shipped with, and `told.json` what findings have of its own.
+//! study is shipped with, `told.json` what findings have of its own, and `spelled.json` which of its parameters
+//! have names as levels (each letter counts) and how amounts that no example has are written.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -6,6 +6,8 @@
 
 #[path = "tidy/dialect.rs"]
 mod dialect;
+#[path = "tidy/kinds.rs"]
+mod kinds;
 #[path = "tidy/papers/mod.rs"]
 mod papers;
 #[path = "tidy/prose.rs"]

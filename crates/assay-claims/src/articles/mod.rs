@@ -222,7 +222,7 @@ fn run_it(name: &str, study: &Study) -> RunIt {
         return RunIt { command: Some(format!("assay plan {name} /dev/sdX")), text };
     }
     let place = match () {
-        () if study.makes_link() || study.links().next().is_some() => " --lab",
+        () if study.loads_links() => " --lab",
         () if makes_layers(study) => " --lab",
         () if study.works_in_directory() => " .",
         () => "",

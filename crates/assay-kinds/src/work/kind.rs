@@ -111,7 +111,7 @@ impl<K> OwnParameter<K> {
         set: fn(&mut K, &str) -> Result<(), String>,
     ) -> Self {
         let about = About { name, summary, text };
-        Self { about: Parameter { about, example, is_work }, set }
+        Self { about: Parameter { about, example, is_work, written: None }, set }
     }
 
     /// Its key in a study file, where it stands for the level that all trials have.
@@ -120,6 +120,9 @@ impl<K> OwnParameter<K> {
         field(about.name, form, about.summary, example)
     }
 }
+
+/// The one way to write a level, from any spelling of it; none where it is no such level.
+pub type Written = fn(&str) -> Option<String>;
 
 /// What is known of a parameter everywhere.
 #[derive(Clone, Copy, Debug)]
@@ -131,6 +134,8 @@ pub struct Parameter {
     /// Whether its levels are different work, and not a choice for the same work: nobody chooses
     /// them to be faster, and writing is no bad setting of reading.
     pub is_work: bool,
+    /// How its levels are written, where they are amounts that it alone has.
+    pub written: Option<Written>,
 }
 
 /// What a rule of trust looks at; a kind of work says what of it there is.
@@ -174,24 +179,19 @@ pub struct Touch {
     pub direct: bool,
 }
 
-/// What work that loads a link asks of the network.
+/// What work that loads a link asks of the network, under all arms of its study.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LinkNeeds {
     /// Whether name spaces with a slow link are made for it.
     pub in_lab: bool,
-    /// Where nobody said to whom the link leads: what to do.
-    pub to_nobody: Option<String>,
-    /// The interface whose way out may be shaped.
-    pub interface: Option<String>,
-    /// Whether it is.
-    pub shaped: bool,
-}
-
-impl LinkNeeds {
     /// Whether anything of the network is changed that must be put back.
-    pub const fn changes(&self) -> bool {
-        self.in_lab || self.interface.is_some()
-    }
+    pub changes: bool,
+    /// Where nobody says to whom the link leads: what to do.
+    pub to_nobody: Option<String>,
+    /// The interfaces whose way out may be shaped.
+    pub interfaces: Vec<String>,
+    /// Whether it is, under any arm.
+    pub shaped: bool,
 }
 
 /// The study around a workload, as far as its keys must agree with it.
@@ -254,8 +254,8 @@ pub trait Asks {
     /// Takes a level of the arm that it is run under, for the words that name its factor.
     fn take(&mut self, _factor: &str, _level: &str) {}
 
-    /// What it asks of the network, where it loads a link.
-    fn link(&self) -> Option<LinkNeeds> {
+    /// What it asks of the network in a study, where it loads a link.
+    fn link(&self, _study: &InStudy<'_>) -> Option<LinkNeeds> {
         None
     }
 

@@ -129,6 +129,7 @@ impl Kind for Asked {
             },
             example: "[\"8 MiB\", \"256 KiB\"]",
             is_work: false,
+            written: None,
         },
         set: |own, text| {
             let limit: Bytes = text.parse().map_err(|error| format!("{error}"))?;

@@ -2,7 +2,7 @@
 
 use assay_base::catalogue::About;
 
-use super::kind::{OwnParameter, Parameter};
+use super::kind::{OwnParameter, Parameter, Written};
 
 /// Sets a parameter from a level's text; else says in one line what to write instead.
 type Set<K> = fn(&mut K, &str) -> Result<(), String>;
@@ -12,25 +12,32 @@ pub(super) struct Factor<K> {
     text: &'static str,
     example: &'static str,
     is_work: bool,
+    written: Option<Written>,
     set: Set<K>,
 }
 
 /// A factor that says what is asked for.
 pub(super) const fn work<K>(text: &'static str, example: &'static str, set: Set<K>) -> Factor<K> {
-    Factor { text, example, is_work: true, set }
+    Factor { text, example, is_work: true, written: None, set }
 }
 
 /// A factor that is a choice for the same work.
 pub(super) const fn choice<K>(text: &'static str, example: &'static str, set: Set<K>) -> Factor<K> {
-    Factor { text, example, is_work: false, set }
+    Factor { text, example, is_work: false, written: None, set }
 }
 
 impl<K> Factor<K> {
+    /// The same, whose levels are amounts that it alone has.
+    pub(super) const fn written(self, how: Written) -> Self {
+        let Self { text, example, is_work, written: _, set } = self;
+        Self { text, example, is_work, written: Some(how), set }
+    }
+
     /// With the name and the words of its key.
     pub(super) const fn of(self, name: &'static str, summary: &'static str) -> OwnParameter<K> {
-        let Self { text, example, is_work, set } = self;
+        let Self { text, example, is_work, written, set } = self;
         let about = About { name, summary, text };
-        OwnParameter { about: Parameter { about, example, is_work }, set }
+        OwnParameter { about: Parameter { about, example, is_work, written }, set }
     }
 }
 
@@ -57,7 +64,7 @@ pub(super) fn whole(text: &str, most: u32) -> Result<u32, String> {
 ///
 /// - `key`: its name in study files, the one that serde reads.
 /// - `words`, `form`, `need` where it is not left to the user, `example`: its key.
-/// - `factor`: that it may be a factor, as [`work`] or [`choice`].
+/// - `factor`: that it may be a factor, as [`work`] or [`choice`], and how its levels are `written`.
 ///
 /// What no key says follows as `beside { ... }`. Made of it are `Asked`, `KEYS` and `FACTORS`.
 macro_rules! asked {

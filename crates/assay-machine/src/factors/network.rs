@@ -50,6 +50,14 @@ pub fn make_lab(system: &dyn System, guard: &mut Guard<'_>) -> Outcome<()> {
     })
 }
 
+/// What is changed where the way out of an interface is shaped, in a sentence.
+pub fn shaping(interface: &str) -> String {
+    format!(
+        "shaper: the outgoing rate of {interface} is limited to each level (tc qdisc); removed again, and tc \
+         qdisc show is as before"
+    )
+}
+
 /// Name spaces of the laboratory that no run has any more, and whether something runs in them.
 pub struct LeftOver {
     /// How each is undone.

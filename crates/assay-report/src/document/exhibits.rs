@@ -322,34 +322,61 @@ mod tests {
         }
     }
 
-    /// Findings of a link under two settings: with a deep queue, and with what one types to have a short one.
-    fn link() -> Findings {
+    /// A kind that shows its pace, and what it knows of all rows.
+    static MADE_UP: ShownNumbers =
+        ShownNumbers { known_by: "pace_ns", exhibit: pace, figure: None };
+
+    fn pace(numbers: &StudyNumbers<'_>) -> Exhibit {
+        let value = |row: &NumberedRow<'_>, metric: &str| {
+            exhibit::Cell::from(exhibit::Value::number(row.numbers.get(metric).copied()))
+        };
+        let row = |row: &NumberedRow<'_>| exhibit::Row {
+            of: row.of.clone(),
+            cells: vec![value(row, "pace_ns"), value(row, "carried_bits_per_s")],
+        };
+        let best = numbers.rows.iter().find(|row| !row.lasting.is_empty());
+        Exhibit {
+            remarks: vec![format!("Of {} metrics.", numbers.known.len())],
+            best: best.map(|row| exhibit::BestRow {
+                of: row.of.clone(),
+                text: "is best:".to_owned(),
+                lines: row.lasting.to_vec(),
+            }),
+            ..Exhibit::of_table(exhibit::Table {
+                title: "pace".to_owned(),
+                columns: vec![
+                    exhibit::Column::new("steps", Unit::Nanoseconds),
+                    exhibit::Column::new("rate", Unit::BitsPerS),
+                ],
+                rows: numbers.rows.iter().map(row).collect(),
+            })
+        }
+    }
+
+    /// Findings of that kind under two settings, of which one says what to type to have it for keeps.
+    fn paced() -> Findings {
         let mut found = fixture("study-two-arms");
         let plain = found.cells[0].clone();
         let workload = &mut found.workloads[0];
         workload.arm = arm("none");
-        workload.lasting = vec!["with cake: tc qdisc".to_owned()];
-        workload.note = Some("the link was slow".to_owned());
+        workload.lasting = vec!["type this".to_owned()];
+        workload.note = Some("it was slow".to_owned());
         let workload = workload.name.clone();
-        let cell = |(shaper, metric, value): (&str, &str, f64)| assay_study::findings::Cell {
+        let cell = |(level, metric, value): (&str, &str, f64)| assay_study::findings::Cell {
             workload: workload.clone(),
-            arm: arm(shaper),
+            arm: arm(level),
             metric: metric.to_owned(),
             geometric_mean: Some(value),
             mean: None,
             control: false,
-            trust: Some(if shaper == "none" { Trust::Suspect } else { Trust::Trusted }),
+            trust: Some(if level == "none" { Trust::Suspect } else { Trust::Trusted }),
             because: Vec::new(),
             ..plain.clone()
         };
         let told = [
-            ("mq-deadline", "added_latency_ns", 580e6),
-            ("mq-deadline", "idle_rtt_p50_ns", 1e6),
-            ("mq-deadline", "up_bits_per_s", 5e6),
-            ("none", "added_latency_ns", 4e6),
-            ("none", "up_rtt_p50_ns", 5e6),
-            ("none", "up_added_p95_ns", 9e6),
-            ("none", "up_bits_per_s", 4e6),
+            ("mq-deadline", "pace_ns", 580e6),
+            ("none", "pace_ns", 4e6),
+            ("none", "carried_bits_per_s", 4e6),
         ];
         found.cells = told.into_iter().map(cell).collect();
         found
@@ -361,48 +388,57 @@ mod tests {
 
     #[test]
     fn a_kind_without_facts_gets_a_table_of_its_numbers_and_what_that_comes_to() {
-        let shown = captioned(&of_numbers(&link()), "link");
+        let shown = numbered(&paced(), &MADE_UP).unwrap();
+        assert_eq!(shown.caption.as_deref(), Some("pace"));
         let (headings, rows) = table(&shown);
-        let wanted = [
-            "setting",
-            ">grade",
-            ">added",
-            ">idle p50",
-            ">idle p95",
-            ">up p50",
-            ">up p95",
-            ">up max",
-            ">rate up",
-            ">up lost",
-            "trust",
-        ];
-        assert_eq!(headings, wanted);
-        let deep = ["F", "580 ms", "1 ms", "-", "-", "-", "-", "5 Mbit/s", "-", "trusted"];
-        let short = ["A+", "4 ms", "-", "-", "5 ms", "-", "-", "4 Mbit/s", "-", "suspect"];
-        assert_eq!([&rows[0][1..], &rows[1][1..]], [&deep[..], &short[..]]);
+        assert_eq!(headings, ["setting", ">steps", ">rate", "trust"]);
+        assert_eq!(rows[0][1..], ["580 ms", NONE, "trusted"]);
+        assert_eq!(rows[1][1..], ["4 ms", "4 Mbit/s", "suspect"]);
         let Block::Table(table) = &shown.blocks[0] else { panic!("{shown:?}") };
         let notes: Vec<&[String]> = table.rows.iter().map(|row| row.notes.as_slice()).collect();
-        assert_eq!(notes, [&[] as &[String], &["the link was slow".to_owned()][..]]);
+        assert_eq!(notes, [&[] as &[String], &["it was slow".to_owned()][..]]);
+        assert_eq!(shown.blocks[1], Block::Text(vec!["Of 2 metrics.".to_owned()]));
         let Block::List(best) = &shown.blocks[2] else { panic!("{shown:?}") };
-        let begin = format!("{} carries most (4 Mbit/s up) of what adds", table.rows[1].name);
-        assert!(best[0].starts_with(&begin), "{best:?}");
-        assert_eq!(best[1..], ["with cake: tc qdisc"]);
+        assert_eq!(*best, [format!("{} is best:", table.rows[1].name), "type this".to_owned()]);
     }
 
     #[test]
-    fn numbers_of_a_kind_are_shown_neither_across_results_nor_of_a_second_copy() {
-        let mut across = link();
-        across.study.kind = "compare".to_owned();
-        assert!(of_numbers(&across).is_empty());
-        let mut copies = link();
+    fn numbers_of_a_kind_are_not_shown_of_a_second_copy_and_of_other_work() {
+        let mut copies = paced();
         copies.cells.iter_mut().for_each(|cell| cell.control = true);
-        assert!(of_numbers(&copies).is_empty());
+        assert!(numbered(&copies, &MADE_UP).is_none());
+        assert!(numbered(&fixture("study-two-arms"), &MADE_UP).is_none());
+    }
+
+    /// Findings of a kind that shows its numbers: those that its rows are known by.
+    fn known_by(shown: &ShownNumbers) -> Findings {
+        let mut found = paced();
+        let own = found.cells.iter_mut().filter(|cell| cell.metric == MADE_UP.known_by);
+        own.for_each(|cell| shown.known_by.clone_into(&mut cell.metric));
+        found
+    }
+
+    #[test]
+    fn each_kind_that_shows_its_numbers_has_one_section_and_none_across_results() {
+        for kind in KINDS {
+            let Some(shown) = kind.shown else { continue };
+            let mut found = known_by(shown);
+            let sections = of_numbers(&found);
+            let [section] = &sections[..] else { panic!("{kind:?}: {sections:?}") };
+            assert_eq!(Some(section), numbered(&found, shown).as_ref(), "{kind:?}");
+            let (headings, rows) = table(section);
+            assert!(rows.len() == 2 && headings.len() >= 3, "{kind:?}: {headings:?}");
+            assert!(are_known_by(shown.known_by), "{kind:?}");
+            found.study.kind = "compare".to_owned();
+            assert!(of_numbers(&found).is_empty(), "{kind:?}");
+        }
+        assert!(of_numbers(&paced()).is_empty() && !are_known_by(MADE_UP.known_by));
     }
 
     #[test]
     fn where_no_kind_shows_anything_there_is_no_section() {
         let plain = fixture("card");
         assert!(sections(&plain).is_empty() && of_numbers(&plain).is_empty());
-        assert!(are_known_by("added_latency_ns") && !are_known_by("iops"));
+        assert!(!are_known_by("iops"));
     }
 }

@@ -159,7 +159,6 @@ mod tests {
         let told = [
             ("iops", 12_345.0, "12,300"),
             ("bandwidth_bytes_per_s", 1_048_576.0, "1 MiB/s"),
-            ("up_bits_per_s", 4_770_000.0, "4.77 Mbit/s"),
             ("rate_mbits_per_s", 4.77, "4.77"),
             ("latency_p99_ns", 84_000.0, "84 us"),
             ("duration_s", 2.5, "2.5 s"),

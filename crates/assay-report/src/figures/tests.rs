@@ -3,6 +3,7 @@
 #![allow(clippy::disallowed_methods, reason = "these tests read and rewrite fixtures")]
 
 pub(crate) mod leads;
+mod phases;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -89,37 +90,6 @@ fn commands() -> Evidence {
         let runs_ns = seconds.into_iter().flat_map(each).collect();
         let workload = Arc::new("command".to_owned());
         evidence.trials.push(RanTrial { workload, runs_ns, ..trial(order, arm, 1) });
-    }
-    evidence
-}
-
-/// A link, loaded up under two arms: one with a deep queue.
-fn links() -> Evidence {
-    let mut evidence = Evidence::bare(fixture("study-two-arms"));
-    let added = assay_kinds::work::network::ADDED.name;
-    let metrics = evidence.findings.cells.iter_mut().map(|cell| &mut cell.metric);
-    let compared = evidence.findings.comparisons.iter_mut().map(|found| &mut found.metric);
-    for metric in metrics.chain(compared).filter(|metric| *metric == "iops") {
-        added.clone_into(metric);
-    }
-    let workload = Arc::new(evidence.findings.cells[0].workload.clone());
-    for (order, level) in (1..).zip(["mq-deadline", "none"]) {
-        let arm = Arm::from([("scheduler".into(), level.into())]);
-        let row = |second: u32, class: &str, trip_ns: u64| SeriesRow {
-            second,
-            class: class.to_owned(),
-            operations: 100,
-            bytes: if class == "idle" { 0 } else { 600_000 },
-            latency_sum_ns: 100 * trip_ns,
-            latency_max_ns: 2 * trip_ns,
-            latency_buckets: Vec::new(),
-        };
-        let deep = if order == 1 { 580_000_000 } else { 18_000_000 };
-        let idle = (0..4).map(|second| row(second, "idle", 120_000 + 1000 * u64::from(second)));
-        let up = (6..14).map(|second| row(second, "up", deep / u64::from(14 - second.min(13))));
-        let series = idle.chain(up).collect();
-        let workload = Arc::clone(&workload);
-        evidence.trials.push(RanTrial { workload, series, ..trial(order, arm, 1) });
     }
     evidence
 }
@@ -216,7 +186,6 @@ pub(crate) fn evidences() -> &'static [(String, Evidence)] {
             ("recorded".to_owned(), recorded()),
             ("hostile".to_owned(), hostile()),
             ("commands".to_owned(), commands()),
-            ("links".to_owned(), links()),
             ("whole-surface".to_owned(), leads::whole_surface()),
             ("flash".to_owned(), leads::flash()),
             ("power".to_owned(), leads::power()),
@@ -224,6 +193,7 @@ pub(crate) fn evidences() -> &'static [(String, Evidence)] {
         ];
         let bare = |(name, findings)| (name, Evidence::bare(findings));
         read.extend(crate::tests::fixtures().into_iter().map(bare));
+        read.extend(phases::of_kinds());
         read.sort_by(|left, right| left.0.cmp(&right.0));
         read
     })
@@ -262,8 +232,6 @@ fn figures_look_as_their_files() {
         ("surface-access", only("recorded", "surface-access")),
         ("beside", only("recorded", "beside-random-write-iops")),
         ("runs", only("commands", "runs-command")),
-        ("links", only("links", "links-latency-random-write")),
-        ("links-rate", only("links", "links-rate-random-write")),
         ("percentiles", only("recorded", "percentiles-random-write-write")),
         ("classes", only("recorded", "classes-random-write-latencies-of-read-operations")),
         ("heat", only("recorded", "heat-random-write-scheduler-none")),
@@ -275,7 +243,8 @@ fn figures_look_as_their_files() {
         ("windows", only("windows", "classes-watched-reads-latencies")),
     ];
     let mut files = Expected::default();
-    for (name, figure) in pictures {
+    let named = pictures.into_iter().map(|(name, figure)| (name.to_owned(), figure));
+    for (name, figure) in named.chain(phases::pictures()) {
         for (theme, word) in [(Theme::Light, "light"), (Theme::Dark, "dark")] {
             // Dark differs by its colours alone; one file shows that.
             if theme == Theme::Light || name == "effects" {
@@ -608,16 +577,16 @@ fn what_a_row_sums_up_is_drawn_of_it() {
         }
         evidence
     };
-    for (name, evidence) in [("runs", commands as fn() -> Evidence), ("links", links)] {
+    for (name, evidence) in phases::of_kinds().chain([("runs".to_owned(), commands())]) {
         let drawn = |evidence: &Evidence| -> Vec<usize> {
-            let own = all(evidence).into_iter().filter(|figure| figure.id.starts_with(name));
+            let own = all(evidence).into_iter().filter(|figure| figure.id.starts_with(&name));
             own.map(|figure| figure.marks()).collect()
         };
-        let plain = drawn(&evidence());
+        let plain = drawn(&evidence);
         assert!(!plain.is_empty(), "{name}");
-        assert_eq!(drawn(&counted(evidence(), 0)), plain, "{name}");
+        assert_eq!(drawn(&counted(evidence.clone(), 0)), plain, "{name}");
         // The trial that is there as it ran is that of the first replicate.
-        assert_eq!(drawn(&counted(evidence(), 1)), Vec::<usize>::new(), "{name}");
+        assert_eq!(drawn(&counted(evidence, 1)), Vec::<usize>::new(), "{name}");
     }
 }
 
@@ -672,27 +641,6 @@ fn intervals_beyond_the_axis_of_the_order_are_told() {
     let beyond = "Some intervals go on beyond the figure; the table has their ends.".to_owned();
     assert!(notes(30.0).contains(&beyond), "{:?}", notes(30.0));
     assert!(!notes(3.0).contains(&beyond), "{:?}", notes(3.0));
-}
-
-/// A link under one setting, which has no name.
-#[test]
-fn what_is_told_of_a_link_begins_with_the_setting_or_with_the_phase() {
-    let told = |evidence: &Evidence| -> Vec<String> {
-        let figures = all(evidence).into_iter().filter(|figure| figure.id.starts_with("links"));
-        let points = figures.flat_map(|figure| {
-            let all = figure.series.into_iter().flat_map(|one| one.marks.points().to_vec());
-            all.map(|point| point.text).collect::<Vec<_>>()
-        });
-        points.collect()
-    };
-    let both = told(&links());
-    assert!(both.iter().any(|text| text.starts_with("mq-deadline, idle, second 0")), "{both:?}");
-    let mut alone = links();
-    alone.findings.cells.retain(|cell| cell.arm.values().any(|level| level == "mq-deadline"));
-    alone.findings.comparisons.clear();
-    let alone = told(&alone);
-    assert!(alone.iter().any(|text| text.starts_with("idle, second 0")), "{alone:?}");
-    assert!(!alone.iter().any(|text| text.starts_with([',', ' '])), "{alone:?}");
 }
 
 #[test]

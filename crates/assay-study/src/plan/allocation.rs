@@ -53,7 +53,7 @@ pub fn settle(study: Study, quick: Quick, surveys: &[Survey]) -> Study {
         return of(replicates).0;
     }
     // The phases of a link last as long as they say: more replicates would not be a quick look.
-    if study.links().next().is_some() {
+    if study.loads_links() {
         return of(FEWEST.min(study.replicates)).0;
     }
     let ways: Vec<(Study, Plan)> = (WANTED..=MOST).map(of).collect();

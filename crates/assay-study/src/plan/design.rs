@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use assay_base::quantity::Bytes;
 use assay_kinds::work::io::Content;
-use assay_kinds::work::{Needs, Touch, Work};
+use assay_kinds::work::{LinkNeeds, Needs, Touch, Work};
 use assay_machine::factors::layers::{self, Layer};
 use assay_machine::factors::{self, Factor, Role};
 
@@ -140,7 +140,7 @@ pub struct Kept {
 impl Demands {
     pub fn of(study: &Study) -> Self {
         let ground = Ground::of(study);
-        let network = Network::of(study);
+        let network = Network::of(study.links());
         let varied: Vec<Varied> = study.factors.iter().map(Varied::of).collect();
         Self {
             named: named(study),
@@ -273,31 +273,23 @@ impl Filled {
 }
 
 impl Network {
-    fn of(study: &Study) -> Self {
-        let nobody = study.links().find_map(|own| own.to_nobody);
-        Self {
-            makes_link: study.makes_link(),
-            changes: study.changes_network(),
-            to_nobody: nobody.filter(|_| !study.factors.contains_key("peer")),
-            shaped: if shapes(study) { interfaces(study) } else { Vec::new() },
+    /// What all links of a study ask together.
+    fn of(links: impl Iterator<Item = LinkNeeds>) -> Self {
+        let (mut found, mut is_shaped) = (Self::default(), false);
+        for own in links {
+            found.makes_link |= own.in_lab;
+            found.changes |= own.changes;
+            found.to_nobody = found.to_nobody.or(own.to_nobody);
+            found.shaped.extend(own.interfaces);
+            is_shaped |= own.shaped;
         }
+        if !is_shaped {
+            found.shaped.clear();
+        }
+        found.shaped.sort_unstable();
+        found.shaped.dedup();
+        found
     }
-}
-
-fn shapes(study: &Study) -> bool {
-    study.factors.contains_key("shaper") || study.links().any(|own| own.shaped)
-}
-
-/// Those that the levels of a factor name, or else the study itself.
-fn interfaces(study: &Study) -> Vec<String> {
-    if study.links().next().is_none() {
-        return Vec::new();
-    }
-    let own = || study.links().filter_map(|own| own.interface).collect();
-    let mut interfaces = study.factors.get("interface").cloned().unwrap_or_else(own);
-    interfaces.sort_unstable();
-    interfaces.dedup();
-    interfaces
 }
 
 impl Kept {
@@ -387,17 +379,37 @@ mod tests {
     }
 
     #[test]
-    fn others_work_is_watched_and_a_link_is_shaped() {
+    fn others_work_is_watched() {
         let live = Demands::of(&preset("live"));
         assert!(live.watches() && live.sets() && live.kept.drives && !live.uses.directory);
-        let link = Demands::of(&preset("bufferbloat"));
-        assert_eq!(link.network.shaped, ["eth0"]);
-        let to_nobody = link.network.to_nobody.unwrap();
-        assert!(to_nobody.contains("assay peer --listen"), "{to_nobody}");
-        assert!(link.network.changes && link.kept.settings);
-        let in_lab = Demands::of(&preset("bufferbloat").in_lab());
-        assert!(in_lab.network.makes_link && !in_lab.kept.settings);
-        assert_eq!(in_lab.network.to_nobody, None);
+    }
+
+    fn link(interface: &str) -> LinkNeeds {
+        LinkNeeds { changes: true, interfaces: vec![interface.to_owned()], ..LinkNeeds::default() }
+    }
+
+    #[test]
+    fn what_links_ask_is_asked_together_and_each_interface_once() {
+        let nobody = LinkNeeds { to_nobody: Some("name one".to_owned()), ..link("eth1") };
+        let shaped = LinkNeeds { shaped: true, ..link("eth0") };
+        let found = Network::of([nobody, shaped, link("eth1")].into_iter());
+        assert_eq!(found.shaped, ["eth0", "eth1"]);
+        assert_eq!(found.to_nobody.as_deref(), Some("name one"));
+        assert!(found.changes && !found.makes_link);
+        let plain = Network::of([link("eth0")].into_iter());
+        assert_eq!(plain, Network { changes: true, ..Network::default() }, "nothing is shaped");
+        assert_eq!(Network::of(std::iter::empty()), Network::default());
+    }
+
+    /// What is made in a laboratory is of no concern to others; this machine's own interface is.
+    #[test]
+    fn a_link_of_this_machine_keeps_others_off_its_settings() {
+        let depth = preset("depth");
+        let kept = |own: LinkNeeds| {
+            Kept::of(&depth, &Ground::Named, &Network::of([own].into_iter())).settings
+        };
+        assert!(kept(link("eth0")));
+        assert!(!kept(LinkNeeds { in_lab: true, ..link("eth0") }) && !kept(LinkNeeds::default()));
     }
 
     #[test]

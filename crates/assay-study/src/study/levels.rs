@@ -5,7 +5,6 @@ use assay_base::catalogue::keys::{Field, Form};
 use assay_base::quantity::{Bytes, Percent, Time};
 use assay_kinds::work;
 use assay_machine::factors;
-use assay_system::system::network::Shaper;
 
 use super::fields::TARGET_FACTOR;
 use super::file::reader;
@@ -97,7 +96,7 @@ pub fn spelled(name: &str, level: &str) -> String {
         return level.to_owned();
     }
     let meant = |text: &String| same(name, text, level) && judged(name, text).is_ok();
-    let found = examples(name).into_iter().chain(spellings(level)).find(meant);
+    let found = examples(name).into_iter().chain(spellings(name, level)).find(meant);
     found.unwrap_or_else(|| level.to_owned())
 }
 
@@ -106,9 +105,10 @@ fn examples(name: &str) -> Vec<String> {
     factors::levels_of(reader::example(name))
 }
 
-/// How an amount is written that stands in a text.
-fn spellings(text: &str) -> Vec<String> {
+/// How an amount is written that stands in a text, and how the parameter itself writes it.
+fn spellings(name: &str, text: &str) -> Vec<String> {
     let bare = text.trim();
+    let own = work::parameter(name).and_then(|own| own.written);
     let per_s = |text: &str| {
         let bytes: Bytes = text.strip_suffix("/s")?.parse().ok()?;
         Some(format!("{bytes}/s"))
@@ -118,7 +118,7 @@ fn spellings(text: &str) -> Vec<String> {
         bare.parse::<Bytes>().ok().map(|bytes| bytes.to_string()),
         bare.parse::<Time>().ok().map(|time| time.to_string()),
         bare.parse::<Percent>().ok().map(|share| share.to_string()),
-        bare.parse::<Shaper>().ok().map(|shaper| shaper.to_string()),
+        own.and_then(|written| written(bare)),
         per_s(bare),
         Some(bare.to_owned()),
     ];
@@ -128,6 +128,8 @@ fn spellings(text: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use assay_lab::kinds::kept;
+    use serde::Deserialize;
 
     /// Other ways to write a level, some of which are taken.
     fn variants(level: &str) -> Vec<String> {
@@ -155,13 +157,10 @@ mod tests {
         all
     }
 
-    /// Factors whose levels are names or lines of which each letter counts.
-    const FREE: [&str; 16] = [
+    /// Factors whose levels are names or lines of which each letter counts; kinds of work keep more.
+    const FREE: [&str; 13] = [
         "command",
         "prepare",
-        "peer",
-        "congestion",
-        "interface",
         "copy",
         "encryption-cipher",
         "mkfs-options",
@@ -174,6 +173,29 @@ mod tests {
         "root-device",
         "label",
     ];
+
+    /// What a kind of work keeps of its levels.
+    #[derive(Deserialize)]
+    struct Spelled {
+        /// Parameters that have names as levels.
+        names: Vec<String>,
+        /// A parameter, a spelling of a level, and the one that is told.
+        amounts: Vec<[String; 3]>,
+    }
+
+    fn spelled_by_kinds() -> Vec<Spelled> {
+        let kept = kept("spelled.json").unwrap();
+        let read = |(kind, text): (String, String)| -> Spelled {
+            serde_json::from_str(&text).unwrap_or_else(|error| panic!("{kind}: {error}"))
+        };
+        kept.into_iter().map(read).collect()
+    }
+
+    /// All factors whose levels are names.
+    fn free() -> Vec<String> {
+        let own = spelled_by_kinds().into_iter().flat_map(|own| own.names);
+        FREE.into_iter().map(str::to_owned).chain(own).collect()
+    }
 
     fn is_amount(level: &str) -> bool {
         let is_rate = level.strip_suffix("/s").is_some_and(|rate| rate.parse::<Bytes>().is_ok());
@@ -189,13 +211,15 @@ mod tests {
     #[test]
     fn every_spelling_of_a_level_that_is_taken_gives_the_same_level() {
         let (mut others, mut odd) = (0, Vec::new());
+        let free = free();
         for name in names() {
+            let is_free = free.iter().any(|own| own == name);
             for level in examples(name) {
                 assert_eq!(spelled(name, &level), level, "{name}");
-                assert!(!FREE.contains(&name) || !is_amount(&level), "{name}: {level}");
+                assert!(!is_free || !is_amount(&level), "{name}: {level}");
                 for variant in variants(&level) {
                     // What is taken is the level: there is no other that it could mean.
-                    if judged(name, &variant).is_ok() && !FREE.contains(&name) {
+                    if judged(name, &variant).is_ok() && !is_free {
                         others += usize::from(variant != level);
                         let told = spelled(name, &variant);
                         odd.extend((told != level).then(|| format!("{name} {level}: {variant:?}")));
@@ -210,8 +234,6 @@ mod tests {
     #[test]
     fn amounts_that_no_example_has_are_written_as_amounts_are() {
         for (name, one, other) in [
-            ("shaper", "82%", "82 %"),
-            ("shaper", "cake 7Mbit/s", "cake 7 Mbit/s"),
             ("size", "96KiB", "96 KiB"),
             ("size", "98304 B", "96 KiB"),
             ("writeback-throttle", "76ms", "76 ms"),
@@ -224,6 +246,10 @@ mod tests {
         ] {
             assert_eq!(spelled(name, one), other, "{name}");
             assert_eq!(spelled(name, other), other, "{name}");
+        }
+        for [name, one, other] in spelled_by_kinds().into_iter().flat_map(|own| own.amounts) {
+            assert_eq!(spelled(&name, &one), other, "{name}");
+            assert_eq!(spelled(&name, &other), other, "{name}");
         }
     }
 

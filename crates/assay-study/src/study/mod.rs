@@ -24,7 +24,7 @@ pub mod words;
 use std::collections::BTreeMap;
 
 use assay_base::quantity::{Bytes, Percent, Time};
-use assay_kinds::work::{Asks, LinkNeeds, Needs, Touch, Work, io};
+use assay_kinds::work::{Asks, InStudy, LinkNeeds, Needs, Touch, Work, io};
 use serde::{Deserialize, Serialize};
 
 pub use ask::{Amount, Ask, AskKind, Card, Price};
@@ -165,20 +165,15 @@ impl Study {
         self.workload.iter().any(|own| own.needs() == Needs::Whole)
     }
 
-    /// Whether name spaces with a slow link are made for it.
-    pub fn makes_link(&self) -> bool {
-        self.links().any(|own| own.in_lab)
-    }
-
-    /// Whether it changes anything of the network that must be put back.
-    pub fn changes_network(&self) -> bool {
-        let named = self.links().next().is_some() && self.factors.contains_key("interface");
-        named || self.links().any(|own| own.changes())
-    }
-
     /// What it asks of the links that it loads.
     pub fn links(&self) -> impl Iterator<Item = LinkNeeds> {
-        self.workload.iter().filter_map(|own| own.work.link())
+        let study = InStudy::of(&self.factors);
+        self.workload.iter().filter_map(move |own| own.work.link(&study))
+    }
+
+    /// Whether it loads any.
+    pub fn loads_links(&self) -> bool {
+        self.links().next().is_some()
     }
 
     /// How many loop devices a laboratory makes.

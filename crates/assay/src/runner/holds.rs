@@ -158,7 +158,15 @@ mod tests {
         assert_eq!(names("schedulers", false), ["8:0"]);
         assert_eq!(names("tunable", false), ["settings", "8:0"]);
         assert_eq!(names("small-memory", false).first().map(String::as_str), Some("settings"));
-        assert_eq!(names("bufferbloat", true), [lab::LOCK]);
+    }
+
+    #[test]
+    fn a_link_that_is_made_for_it_is_used_by_one_at_a_time() {
+        let mut demands = Demands::of(&presets::find("stack-limit").unwrap().unwrap());
+        assert!(wanted(&demands, &[]).is_empty());
+        demands.network.makes_link = true;
+        let found: Vec<String> = wanted(&demands, &[]).into_iter().map(|own| own.name).collect();
+        assert_eq!(found, [lab::LOCK]);
     }
 
     #[test]

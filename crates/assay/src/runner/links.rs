@@ -31,11 +31,6 @@ pub fn changes(asked: &Network) -> Vec<String> {
     if asked.makes_link {
         told.push(format!("{} are made; they are removed afterwards", lab::words()));
     }
-    told.extend(asked.shaped.iter().map(|interface| {
-        format!(
-            "shaper: the outgoing rate of {interface} is limited to each level (tc qdisc); removed again, and tc \
-             qdisc show is as before"
-        )
-    }));
+    told.extend(asked.shaped.iter().map(|interface| factors::network::shaping(interface)));
     told
 }

@@ -138,21 +138,26 @@ impl kind::Asks for Asked {
         if self.interface.is_none()
             && !self.is_in_lab()
             && varies(parameters::SHAPER)
-            && !varies("interface")
+            && !varies(parameters::INTERFACE)
         {
             return;
         }
-        if let Some(obstacle) = self.obstacle().filter(|_| !varies("interface")) {
+        if let Some(obstacle) = self.obstacle().filter(|_| !varies(parameters::INTERFACE)) {
             to.key(path, obstacle, None);
         }
     }
 
-    fn link(&self) -> Option<LinkNeeds> {
+    fn link(&self, study: &InStudy<'_>) -> Option<LinkNeeds> {
+        let levels = |name: &str| study.factors.get(name);
+        let is_to_nobody = self.peer.is_none() && levels(parameters::PEER).is_none();
+        let interfaces = levels(parameters::INTERFACE);
+        let own = || self.interface.iter().cloned().collect();
         Some(LinkNeeds {
             in_lab: self.is_in_lab(),
-            to_nobody: self.peer.is_none().then(planned::no_peer),
-            interface: self.interface.clone(),
-            shaped: !self.shaper.is_none(),
+            changes: self.is_in_lab() || self.interface.is_some() || interfaces.is_some(),
+            to_nobody: is_to_nobody.then(planned::no_peer),
+            interfaces: interfaces.cloned().unwrap_or_else(own),
+            shaped: !self.shaper.is_none() || levels(parameters::SHAPER).is_some(),
         })
     }
 

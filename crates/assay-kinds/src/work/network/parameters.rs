@@ -10,6 +10,8 @@ use serde::{Deserialize, Serialize};
 use crate::work::kind::OwnParameter;
 use crate::work::table::{Factor, asked, choice, whole, work};
 
+pub(super) const PEER: &str = "peer";
+pub(super) const INTERFACE: &str = "interface";
 /// The factor that shapes the way out.
 pub(super) const SHAPER: &str = "shaper";
 
@@ -28,7 +30,7 @@ asked! {
         /// The other end: `HOST:PORT`, or `lab`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         peer: Option<String> = None => {
-            key: "peer",
+            key: PEER,
             words: "the other end, where `assay peer` listens",
             form: Form::Text,
             example: "peer = \"192.168.1.2:7710\"",
@@ -100,7 +102,7 @@ asked! {
         // Levels of the shaper are tried on that of the laboratory.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         interface: Option<String> = Some(lab::INTERFACE.to_owned()) => {
-            key: "interface",
+            key: INTERFACE,
             words: "the interface whose way out is shaped",
             form: Form::Text,
             example: "interface = \"eth0\"",
@@ -126,8 +128,9 @@ asked! {
                  `fq_codel 95 %`, `tbf 95 %`, and `deep 95 %` for the rate alone with a queue of 750 ms. \
                  Set before a trial, seen after it, and taken away again.",
                 "[\"none\", \"80 %\", \"95 %\"]",
-                |own, text| Ok(own.shaper = text.parse()?),
-            ),
+                set_shaper,
+            )
+            .written(written),
         }
     }
 }
@@ -180,6 +183,16 @@ fn set_congestion(own: &mut Asked, text: &str) -> Result<(), String> {
     }
     text.clone_into(&mut own.congestion);
     Ok(())
+}
+
+fn set_shaper(own: &mut Asked, text: &str) -> Result<(), String> {
+    own.shaper = text.parse()?;
+    Ok(())
+}
+
+/// A share or a rate, with the word before it that says by what it is kept.
+fn written(text: &str) -> Option<String> {
+    text.parse::<Shaper>().ok().map(|shaper| shaper.to_string())
 }
 
 fn set_interface(own: &mut Asked, text: &str) -> Result<(), String> {

@@ -1,3 +1,4 @@
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
@@ -220,6 +221,57 @@ fn metrics_are_named_by_their_phase() {
     }
 }
 
+/// What a link asks in a study with such factors.
+fn asks(own: &Asked, factors: &[(&str, &[&str])]) -> LinkNeeds {
+    let owned = |text: &&str| (*text).to_owned();
+    let factors: BTreeMap<String, Vec<String>> = factors
+        .iter()
+        .map(|(name, levels)| (owned(name), levels.iter().map(owned).collect()))
+        .collect();
+    own.link(&InStudy::of(&factors)).unwrap()
+}
+
+#[test]
+fn factors_say_to_whom_a_link_leads_and_what_is_shaped() {
+    let nobody = Asked { peer: None, interface: None, ..Asked::sample() };
+    let alone = asks(&nobody, &[]);
+    let told = alone.to_nobody.as_deref().unwrap_or_default();
+    assert!(told.contains("assay peer --listen"), "{told}");
+    assert_eq!(LinkNeeds { to_nobody: None, ..alone }, LinkNeeds::default());
+    let peers = asks(&nobody, &[("peer", &["h:1", "h:2"])]);
+    assert_eq!(peers, LinkNeeds::default());
+    // A shaper without an interface changes nothing: that there is none is said elsewhere.
+    let shaped = asks(&nobody, &[("shaper", &["none", "80 %"])]);
+    assert!(shaped.shaped && !shaped.changes && shaped.interfaces.is_empty());
+    let named = asks(&nobody, &[("interface", &["eth1", "eth0"])]);
+    assert!(named.changes && !named.shaped);
+    assert_eq!(named.interfaces, ["eth1", "eth0"]);
+    let own = Asked { interface: Some("eth7".to_owned()), ..nobody };
+    assert_eq!(asks(&own, &[("shaper", &["80 %"])]).interfaces, ["eth7"]);
+    assert_eq!(asks(&own, &[("interface", &["eth0"])]).interfaces, ["eth0"], "levels come first");
+    assert_eq!(asks(&own, &[("streams", &["1", "16"])]), asks(&own, &[]), "no concern of it");
+}
+
+/// Amounts are written in one way, and names stay as they are.
+#[test]
+fn only_the_shaper_has_amounts_of_its_own() {
+    let all = parameters::FACTORS.iter().map(|own| own.about);
+    let amounts: Vec<_> = all.filter_map(|own| Some((own.about.name, own.written?))).collect();
+    let [("shaper", written)] = amounts[..] else { panic!("{amounts:?}") };
+    for (one, other) in [
+        ("82%", "82 %"),
+        (" 82 %", "82 %"),
+        ("cake 7Mbit/s", "cake 7 Mbit/s"),
+        ("deep 80%", "deep 80 %"),
+        ("none", "none"),
+    ] {
+        assert_eq!(written(one).as_deref(), Some(other));
+    }
+    for wrong in ["", "82", "cake", "64 KiB", "some 80 %", "300 %"] {
+        assert_eq!(written(wrong), None, "{wrong}");
+    }
+}
+
 #[test]
 fn a_laboratory_is_made_for_its_own_peer_alone() {
     let link = |peer: Option<&str>| Asked {
@@ -228,19 +280,19 @@ fn a_laboratory_is_made_for_its_own_peer_alone() {
         ..Asked::sample()
     };
     for peer in [None, Some("192.168.1.2:7710"), Some("lab:7710"), Some("Lab"), Some("")] {
-        let asks = link(peer).link().unwrap();
-        assert!(!asks.in_lab && !asks.changes() && !asks.shaped, "{peer:?}");
-        assert_eq!(asks.to_nobody.is_some(), peer.is_none(), "{peer:?}");
+        let plain = asks(&link(peer), &[]);
+        assert!(!plain.in_lab && !plain.changes && !plain.shaped, "{peer:?}");
+        assert_eq!(plain.to_nobody.is_some(), peer.is_none(), "{peer:?}");
         let shaped = Asked { interface: Some("eth0".to_owned()), ..link(peer) };
-        let asks = shaped.link().unwrap();
-        assert!(!asks.in_lab && asks.changes(), "{peer:?}");
+        let changed = asks(&shaped, &[]);
+        assert!(!changed.in_lab && changed.changes, "{peer:?}");
         assert_eq!(shaped.planned().shaped().unwrap().namespace, None, "this machine's own");
     }
     let mut own = link(Some("lab"));
-    let asks = own.link().unwrap();
-    assert!(asks.in_lab && asks.changes());
+    let in_lab = asks(&own, &[]);
+    assert!(in_lab.in_lab && in_lab.changes);
     own = link(None);
-    assert!(own.move_to_lab() && own.link().unwrap().in_lab);
+    assert!(own.move_to_lab() && asks(&own, &[]).in_lab);
     let namespace = own.planned().shaped().unwrap().namespace;
     assert_eq!(namespace.as_deref(), Some(lab::CLIENT));
 }

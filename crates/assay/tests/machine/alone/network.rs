@@ -8,6 +8,7 @@ use assay_lab::process::Assay;
 use assay_lab::{Scratch, call};
 use serde_json::Value;
 
+use super::presets;
 use crate::turn::{LIMIT, Need, require, skip};
 
 const NEEDS: [Need; 2] = [Need::Program("ip"), Need::Program("tc")];
@@ -128,6 +129,12 @@ mod in_full {
 
     /// Streams and congestion controls that are compared.
     const ARMS: [(u32, &str); 3] = [(16, "cubic"), (1, "cubic"), (1, "bbr")];
+
+    #[test]
+    #[ignore = "needs root: cargo xtask test long"]
+    fn its_shipped_study_has_all_its_numbers() {
+        presets::runs("bufferbloat", &["--set", "shaper=none,deep 80 %,80 %"]);
+    }
 
     #[test]
     #[ignore = "needs root, minutes: cargo xtask test long"]

@@ -3,8 +3,10 @@
 
 use std::time::Duration;
 
+use assay_base::failure::Outcome;
 use assay_kinds::work::check_option;
 use assay_lab::volume::{Filesystem, Volume};
+use assay_study::study::{Study, presets};
 use serde_json::Value;
 
 use crate::findings::{of, was_replicated};
@@ -13,21 +15,18 @@ use crate::turn::{Need, assay, require};
 /// Longest of all, with a load beside it: a link whose phases have their seconds.
 const LIMIT: Duration = Duration::from_secs(300);
 
-/// A study and how it is reduced.
-type Reduced = (&'static str, &'static [&'static str]);
-
-/// The table of all, and a test for each: those of the first list run before each change lands, the others
-/// in full and each on its day.
+/// The names of all, and a test for each, with how it is reduced: those of the first list run before each
+/// change lands, the others in full and each on its day.
 macro_rules! reduced {
     (always: { $($short:ident: $short_name:literal $short_how:expr;)* } in_full: { $($long:ident: $name:literal $how:expr;)* }) => {
         /// Every preset but `check` and `live` stands here.
-        const REDUCED: &[Reduced] = &[$(($short_name, $short_how),)* $(($name, $how),)*];
+        const REDUCED: &[&str] = &[$($short_name,)* $($name,)*];
 
         $(
             #[test]
             #[ignore = "needs root: cargo xtask test"]
             fn $short() {
-                runs($short_name);
+                runs($short_name, $short_how);
             }
         )*
 
@@ -36,7 +35,7 @@ macro_rules! reduced {
                 #[test]
                 #[ignore = "needs root: cargo xtask test long"]
                 fn $long() {
-                    super::runs($name);
+                    super::runs($name, $how);
                 }
             )*
         }
@@ -52,7 +51,6 @@ reduced! {
     }
     in_full: {
         block_size: "block-size" &["--set", "size=4 KiB,64 KiB,1 MiB"];
-        bufferbloat: "bufferbloat" &["--set", "shaper=none,deep 80 %,80 %"];
         compression: "compression" &[];
         depth: "depth" &["--set", "depth=1,8"];
         encryption: "encryption" &["--set", "encryption=none,fscrypt,gocryptfs"];
@@ -76,25 +74,27 @@ reduced! {
 #[test]
 fn every_shipped_study_is_known_here() {
     // They run beside their own tests: `live` wants work that goes on, `boot` a journal, and the two that
-    // build a compiler. `raid-chunk` and `raid-sync` want md: see `xtask lab`. `small-memory` and those that `check` runs
-    // by an option have tests of their own.
+    // build a compiler. `raid-chunk` and `raid-sync` want md: see `xtask lab`. `small-memory`, those that `check` runs
+    // by an option and those that load links have tests of their own.
     let others =
         ["boot", "check", "compile", "live", "place", "raid-chunk", "raid-sync", "small-memory"];
     let by_option = check_option::by_option().map(|(kind, _)| kind.about.name);
-    let reduced = REDUCED.iter().map(|(name, _)| *name);
-    let mut known: Vec<&str> = reduced.chain(others).chain(by_option).collect();
+    let loads = |(_, study): &(&str, Outcome<Study>)| study.as_ref().is_ok_and(Study::loads_links);
+    let of_links = presets::all().filter(loads).map(|(name, _)| name);
+    let reduced = REDUCED.iter().copied();
+    let mut known: Vec<&str> = reduced.chain(others).chain(by_option).chain(of_links).collect();
     known.sort_unstable();
-    let mut shipped: Vec<&str> = assay_study::study::presets::all().map(|(name, _)| name).collect();
+    let mut shipped: Vec<&str> = presets::all().map(|(name, _)| name).collect();
     shipped.sort_unstable();
     assert_eq!(known, shipped);
 }
 
-fn runs(name: &str) {
+/// Runs a shipped study, reduced in this way.
+pub(super) fn runs(name: &str, how: &[&str]) {
     let needs =
         [Need::Volume(Filesystem::Ext4), Need::Program("mkfs.xfs"), Need::Program("mkfs.btrfs")];
     let Some(_turn) = require(&needs) else { return };
     let volume = Volume::new(Filesystem::Ext4, 64).unwrap();
-    let (_, how) = REDUCED.iter().find(|(known, _)| *known == name).unwrap();
     let words = ["run", name, "--lab", "--quick", "--replicates", "2", "--json", "--quiet"];
     let words: Vec<&str> = words.into_iter().chain(how.iter().copied()).collect();
     let document = of(&assay(&volume).run(&words, LIMIT).unwrap());
@@ -109,7 +109,7 @@ fn is_filled(name: &str, document: &Value) {
     let whole = |absent: &&Value| absent["metric"].is_null();
     let absent: Vec<&Value> = document["absent"].as_array().unwrap().iter().filter(whole).collect();
     assert!(absent.is_empty(), "{name}: {absent:?}");
-    let study = assay_study::study::presets::find(name).unwrap().unwrap();
+    let study = presets::find(name).unwrap().unwrap();
     let levels = |factor: &Value| factor["levels"].as_array().unwrap().len();
     let arms: usize = document["factors"].as_array().unwrap().iter().map(levels).product();
     let cells = document["cells"].as_array().unwrap();

@@ -1,0 +1,151 @@
+//! Kinds of work that two lines take away again, beside what is their own: one in `kinds!`, one in the list
+//! of shipped studies. What else has a name of theirs stands here, with the reason why it may stay or goes along.
+//!
+//! What it cannot see: names inside of longer texts, such as a study that a test writes, and in comments, of
+//! which help is made.
+
+use std::collections::BTreeSet;
+
+use assay_kinds::work::{Entry, KINDS};
+use assay_machine::factors;
+use assay_study::study::presets;
+
+use super::rust_files;
+use super::source::{blanked, literals, used_below};
+
+const ALONE: [&str; 2] = ["capacity", "network"];
+/// This file has their names.
+const THIS: &str = "crates/assay/tests/tidy/kinds.rs";
+
+const SHIPPED: &str = "its line in the list of shipped studies";
+const TESTS: &str = "its tests of the whole program: they go with it";
+const FILES: &str = "names of files in memory, of what it calls: that may stay";
+const PRINTED: &str = "what is printed on a card or in an article";
+const REGISTRY: &str = "a test over what there is, which holds without it";
+const ENDS: &str = "what both ends of a link say to each other, whoever loads it";
+const PEER: &str = "the command `assay peer`";
+
+/// Whose name, where (a file, or all below a folder), which (none: any), and why.
+type Elsewhere = (&'static str, &'static str, &'static [&'static str], &'static str);
+
+const ELSEWHERE: &[Elsewhere] = &[
+    ("capacity", "crates/assay-study/src/study/presets.rs", &["capacity"], SHIPPED),
+    ("capacity", "crates/assay/tests/machine/capacity.rs", &[], TESTS),
+    ("capacity", "crates/assay/tests/program/capacity.rs", &[], TESTS),
+    ("capacity", "crates/assay-load/src/capacity/", &["capacity"], FILES),
+    ("capacity", "crates/assay-study/src/study/fields.rs", &["capacity"], PRINTED),
+    ("capacity", "crates/assay-claims/src/articles/prose.rs", &["capacity"], PRINTED),
+    ("capacity", "crates/assay/tests/program/articles/recomputed.rs", &["capacity"], PRINTED),
+    ("capacity", "crates/assay-lab/src/certain.rs", &[], REGISTRY),
+    ("capacity", "crates/assay-verdict/src/truth/mod.rs", &["capacity"], REGISTRY),
+    ("capacity", "crates/assay-verdict/src/analysis/kinds.rs", &["capacity_held_bytes"], REGISTRY),
+    ("network", "crates/assay-study/src/study/presets.rs", &["bufferbloat"], SHIPPED),
+    ("network", "crates/assay/tests/machine/alone/network.rs", &[], TESTS),
+    ("network", "xtask/src/kills.rs", &["network"], TESTS),
+    ("network", "xtask/src/suite/guest/checks.rs", &["links"], TESTS),
+    ("network", "crates/assay-system/src/system/network/", &["peer", "congestion"], ENDS),
+    ("network", "crates/assay/src/real/link/", &["congestion"], ENDS),
+    ("network", "crates/assay/src/cli/front.rs", &["peer"], PEER),
+    ("network", "crates/assay/tests/program/peer.rs", &["peer"], PEER),
+];
+
+/// Metrics, parameters, rules and the figure of a kind.
+fn words(kind: &Entry) -> Vec<&'static str> {
+    let metrics = kind.metrics.iter().copied().flatten().map(|metric| metric.name);
+    let parameters = (kind.parameters)().into_iter().map(|own| own.about.name);
+    let rules = kind.rules.iter().map(|rule| rule.about.name);
+    let figure = kind.shown.and_then(|shown| shown.figure).map(|figure| figure.about.name);
+    metrics.chain(parameters).chain(rules).chain(figure).collect()
+}
+
+/// Shipped studies of work of one kind alone.
+fn studies(kind: &'static str) -> impl Iterator<Item = &'static str> {
+    let own = move |name: &&'static str| {
+        let mut work = presets::find(name).unwrap().unwrap().workload.into_iter();
+        work.all(|own| own.work.kind().about.name == kind)
+    };
+    presets::all().map(|(name, _)| name).filter(own)
+}
+
+/// What a kind is called, and what nothing else is called by.
+fn names(kind: &Entry) -> BTreeSet<String> {
+    let name = kind.about.name;
+    let others = KINDS.iter().filter(|other| other.about.name != name);
+    let others: BTreeSet<&str> = others
+        .flat_map(|other| words(other))
+        .chain(factors::all().map(|factor| factor.about().name))
+        .collect();
+    let option = kind.check_option.map(|_| format!("--{name}"));
+    let own = words(kind).into_iter().filter(|word| !others.contains(word));
+    own.chain([name]).chain(studies(name)).map(str::to_owned).chain(option).collect()
+}
+
+/// Names of a kind that a program has as whole texts, and those of its modules and types.
+fn uses(kind: &str, names: &BTreeSet<String>, text: &str) -> BTreeSet<String> {
+    let code = blanked(text);
+    let texts = literals(text).into_iter().map(|(_, text)| text);
+    let mut found: BTreeSet<String> = texts.filter(|text| names.contains(text)).collect();
+    if used_below(&code, "work::").iter().any(|used| used == kind) {
+        found.insert(format!("work::{kind}"));
+    }
+    let variant = kind[..1].to_uppercase() + &kind[1..];
+    let types = ["Work", "Planned", "Detail", "Facts"];
+    let is_used = |of: &&str| used_below(&code, &format!("{of}::")).contains(&variant);
+    found.extend(types.iter().filter(|of| is_used(of)).map(|of| format!("{of}::{variant}")));
+    found
+}
+
+/// Where the reason stands why a name of a kind may stand in a file.
+fn reason(kind: &str, file: &str, name: &str) -> Option<usize> {
+    ELSEWHERE.iter().position(|(of, place, names, _)| {
+        *of == kind && file.starts_with(place) && (names.is_empty() || names.contains(&name))
+    })
+}
+
+#[test]
+fn kinds_that_can_be_taken_away_are_known_in_their_folders_alone() {
+    let files = rust_files();
+    let (mut wrong, mut seen) = (Vec::new(), BTreeSet::new());
+    let kinds = || KINDS.iter().filter(|kind| ALONE.contains(&kind.about.name));
+    for kind in kinds() {
+        let (name, own) = (kind.about.name, names(kind));
+        let folder = format!("crates/assay-kinds/src/work/{name}/");
+        for (file, text) in &files {
+            if file == THIS || file.starts_with(&folder) {
+                continue;
+            }
+            for word in uses(name, &own, text) {
+                match reason(name, file, &word) {
+                    Some(at) => {
+                        seen.insert(at);
+                    }
+                    None => wrong.push(format!("{file}: {word} of {name}")),
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "ask the kind, or say why here:\n{}", wrong.join("\n"));
+    // Where a kind is gone, nobody asks for its reasons.
+    for (at, (kind, place, _, why)) in ELSEWHERE.iter().enumerate() {
+        let is_there = kinds().any(|own| own.about.name == *kind);
+        assert!(!is_there || seen.contains(&at), "{place}: no longer {why}; take it off the list");
+    }
+}
+
+#[test]
+fn a_name_of_a_kind_is_seen() {
+    let known: BTreeSet<String> = ["bufferbloat".to_owned()].into();
+    let found = |text: &str| uses("network", &known, text).into_iter().collect::<Vec<_>>();
+    assert_eq!(found("let a = find(\"bufferbloat\");"), ["bufferbloat"]);
+    assert_eq!(found("use assay_kinds::work::{io, network};"), ["work::network"]);
+    assert_eq!(found("fn f(_: Work) { Planned::Network(own) }"), ["Planned::Network"]);
+    let others =
+        "// \"bufferbloat\"\nuse assay_system::system::network; Space::Network; \"a bufferbloat\"";
+    assert_eq!(found(others), Vec::<String>::new());
+    // What small files have, too, is no name of reads and writes.
+    let io = names(KINDS[0]);
+    assert!(
+        ["io", "depth"].iter().all(|own| io.contains(*own)) && !io.contains("threads"),
+        "{io:?}"
+    );
+}
