@@ -70,7 +70,7 @@ fn begun(boots: u32) -> (Fake, String) {
     let (stop, mut tell) = (AtomicBool::new(false), |_| {});
     let unit = unit(
         &fake,
-        "20261123-0000",
+        ("boot", "20261123-0000"),
         Path::new("/usr/bin/assay"),
         (Path::new(RESULTS), Path::new("/j")),
     );
@@ -168,7 +168,7 @@ fn a_unit_that_somebody_else_changed_is_not_removed() {
 fn a_path_that_a_unit_cannot_hold_is_refused() {
     let fake = machine();
     let odd = Path::new("/home/a%b/results");
-    let refused =
-        unit(&fake, "1", Path::new("/usr/bin/assay"), (odd, Path::new("/j"))).unwrap_err();
+    let refused = unit(&fake, ("boot", "1"), Path::new("/usr/bin/assay"), (odd, Path::new("/j")))
+        .unwrap_err();
     assert!(refused.message.contains("cannot stand in a unit"), "{}", refused.message);
 }
