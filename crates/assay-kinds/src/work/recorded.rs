@@ -1,6 +1,6 @@
-//! Work whose trials this program does not run: the machine made them, and its journal tells of each. A kind of
-//! such work says so in its row ([`Recording`], which is data) and hands over what reads them ([`Records`]): plan,
-//! runner and command line see groups, times and what was measured, and know no kind.
+//! Work whose trials this program does not run: the machine made them, and its journal tells of each. A kind
+//! of such work says so in its row ([`Recording`], which is data) and hands over what reads them
+//! ([`Records`]): plan, runner and command line see groups, times and what was measured, and know no kind.
 
 use std::path::{Path, PathBuf};
 
@@ -86,14 +86,13 @@ pub struct RecordLabels {
     pub examples: &'static [&'static str],
 }
 
-/// The kind of work whose trials are recorded, where there is one; the options of the command line are those of
-/// the first.
+/// The kind of work whose trials are recorded, where there is one; the options of the command line are those
+/// of the first.
 pub fn kind() -> Option<(&'static Entry, &'static Recording)> {
     KINDS.iter().find_map(|kind| Some((*kind, kind.recording?)))
 }
 
-/// What a word says that names trials of a kind, `boot` or `boot:-1`: the kind, and which; none where it names
-/// none.
+/// The kind whose trials a word names, and which of them: `KIND`, or `KIND:WHICH`; none where it names none.
 pub fn named(word: &str) -> Option<(&'static Entry, &'static Recording, Option<&str>)> {
     let (entry, recording) = kind()?;
     let rest = word.strip_prefix(entry.about.name)?;
@@ -178,8 +177,8 @@ pub trait Records {
     /// Reads so many of the newest; labels are those that are kept beside results.
     ///
     /// # Errors
-    /// The user's mistake where there is no such source; refused where nothing of a trial can be read, with what
-    /// to do.
+    /// The user's mistake where there is no such source; refused where nothing of a trial can be read, with
+    /// what to do.
     fn read(
         &self,
         system: &dyn System,

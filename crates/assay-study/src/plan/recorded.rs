@@ -35,8 +35,8 @@ pub fn asked(study: &Study) -> Option<Asked<'_>> {
     all.find_map(|workload| Some(Asked { workload, records: workload.work.records()? }))
 }
 
-/// The study with the groups of its trials as levels of a factor, in the order in which they came; levels that
-/// it names itself stay, and trials of others are left out.
+/// The study with the groups of its trials as levels of a factor, in the order in which they came; levels
+/// that it names itself stay, and trials of others are left out.
 pub fn grouped(mut study: Study, factor: &str, records: &[Record]) -> Study {
     if !study.factors.contains_key(factor) {
         let mut levels: Vec<String> = Vec::new();

@@ -1,5 +1,5 @@
-//! What `assay run` and `assay plan` do with a study whose trials were recorded, the options that are for such
-//! studies alone, and labels of trials. What they are called, their kind says.
+//! What `assay run` and `assay plan` do with a study whose trials were recorded, the options that are for
+//! such studies alone, and labels of trials. What they are called, their kind says.
 
 use std::path::PathBuf;
 
@@ -178,7 +178,7 @@ pub fn preview(system: &dyn System, study: Study, arguments: &RecordArguments) -
     Ok(())
 }
 
-/// Labels trials: `assay note boot TEXT`, `assay note boot:-1 TEXT`, `assay note boot:-9..-4 TEXT`.
+/// Labels trials: `assay note KIND TEXT`, `assay note KIND:WHICH TEXT`.
 ///
 /// # Errors
 /// As the kind's.

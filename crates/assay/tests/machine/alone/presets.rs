@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use assay_kinds::work::check_option;
+use assay_kinds::work::{check_option, recorded};
 use assay_lab::volume::{Filesystem, Volume};
 use serde_json::Value;
 
@@ -75,14 +75,14 @@ reduced! {
 
 #[test]
 fn every_shipped_study_is_known_here() {
-    // They run beside their own tests: `live` wants work that goes on, `boot` a journal, and the two that
-    // build a compiler. `raid-chunk` and `raid-sync` want md: see `xtask lab`. `small-memory` and those that `check` runs
-    // by an option have tests of their own.
-    let others =
-        ["boot", "check", "compile", "live", "place", "raid-chunk", "raid-sync", "small-memory"];
+    // They run beside their own tests: `live` wants work that goes on, work that is recorded a journal, and the
+    // two that build a compiler. `raid-chunk` and `raid-sync` want md: see `xtask lab`. `small-memory` and those
+    // that `check` runs by an option have tests of their own.
+    let others = ["check", "compile", "live", "place", "raid-chunk", "raid-sync", "small-memory"];
+    let recorded = recorded::kind().map(|(kind, _)| kind.about.name);
     let by_option = check_option::by_option().map(|(kind, _)| kind.about.name);
     let reduced = REDUCED.iter().map(|(name, _)| *name);
-    let mut known: Vec<&str> = reduced.chain(others).chain(by_option).collect();
+    let mut known: Vec<&str> = reduced.chain(others).chain(recorded).chain(by_option).collect();
     known.sort_unstable();
     let mut shipped: Vec<&str> = assay_study::study::presets::all().map(|(name, _)| name).collect();
     shipped.sort_unstable();
