@@ -1,6 +1,6 @@
-//! What a kind of work keeps in its folder for tests of other crates, each as JSON: `rare.json` has work that no
-//! study is shipped with, `told.json` what findings have of its own, and `journal.json` how a journal tells that
-//! a trial began and that it ended, where trials are recorded.
+//! What a kind of work keeps in its folder for tests of other crates, each as JSON: `rare.json` has work that
+//! no study is shipped with, `told.json` what findings have of its own, and `journal.json` how a journal tells
+//! that a trial began and that it ended, where trials are recorded.
 
 use std::collections::BTreeMap;
 use std::fs;

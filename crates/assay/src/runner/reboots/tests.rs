@@ -37,7 +37,7 @@ fn what_cannot_be_restarted_is_refused_with_the_reason() {
 
 const RESULTS: &str = "/var/lib/assay/results";
 
-/// What the journal says of boots: `a` finished, `A` was cut off. How it begins and ends one is kept by the kind.
+/// What the journal says of boots: `a` finished, `A` was cut off. How it tells of one is kept by the kind.
 fn journal(fake: &Fake, boots: &str) {
     let kept = kept("journal.json").unwrap();
     let lines: [Value; 2] = serde_json::from_str(kept.values().next().unwrap()).unwrap();
