@@ -14,6 +14,7 @@ use super::check_option::CheckOption;
 use super::io::Content;
 use super::measured::{Measured, Ran};
 use super::place::{Area, Offer, Run};
+use super::recorded::{Recording, Records};
 use super::tell::{OwnRule, ShownNumbers, Tells};
 use super::{Background, Planned, Work};
 
@@ -38,6 +39,9 @@ pub trait Kind:
     /// The option of `assay check` that runs its shipped study, where there is one.
     const CHECK_OPTION: Option<&'static CheckOption> = None;
 
+    /// What its trials are called, where they are not run but read from a journal.
+    const RECORDING: Option<&'static Recording> = None;
+
     /// What it shows of its metrics alone, where it has a table of its own.
     const SHOWN: Option<&'static ShownNumbers> = None;
 
@@ -58,6 +62,7 @@ pub trait Kind:
         judged: Self::JUDGED,
         runs_programs: Self::RUNS_PROGRAMS,
         check_option: Self::CHECK_OPTION,
+        recording: Self::RECORDING,
         shown: Self::SHOWN,
         rules: Self::RULES,
         sample: || Self::sample().into(),
@@ -78,6 +83,8 @@ pub struct Entry {
     pub runs_programs: bool,
     /// The option of `assay check` that runs its shipped study.
     pub check_option: Option<&'static CheckOption>,
+    /// What its trials are called, where they are recorded.
+    pub recording: Option<&'static Recording>,
     /// What it shows of its metrics alone.
     pub shown: Option<&'static ShownNumbers>,
     /// Its own rules of trust.
@@ -308,6 +315,16 @@ pub trait Asks {
     /// Whether it is others' work, which is looked at and never made.
     fn is_others(&self) -> bool {
         false
+    }
+
+    /// What reads its trials, where they are recorded and not run.
+    fn records(&self) -> Option<&dyn Records> {
+        None
+    }
+
+    /// The same, to be changed.
+    fn records_mut(&mut self) -> Option<&mut dyn Records> {
+        None
     }
 
     /// Whether one operation of it costs what one of the other does.

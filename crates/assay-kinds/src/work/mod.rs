@@ -13,6 +13,7 @@ mod kind;
 pub mod measured;
 pub mod metrics;
 pub mod place;
+pub mod recorded;
 mod table;
 pub mod tell;
 

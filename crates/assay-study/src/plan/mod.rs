@@ -2,11 +2,11 @@
 
 pub mod allocation;
 pub mod arms;
-pub mod boots;
 pub mod budget;
 pub mod design;
 pub mod order;
 pub mod pace;
+pub mod recorded;
 pub mod repeats;
 
 use assay_base::digest::{hexadecimal, sha256};

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use assay_base::digest::{hexadecimal, sha256};
+use assay_base::failure::{Failure, Outcome};
 use assay_base::presence::Presence;
 use serde::{Deserialize, Serialize};
 
@@ -112,6 +113,25 @@ pub fn machine(system: &dyn System) -> Machine {
         limits: limits(system),
         place,
     }
+}
+
+/// An id of 128 bits, in the one way that ids are written here.
+pub fn plain_id(text: &str) -> Option<String> {
+    let plain: String = text.trim().chars().filter(|sign| *sign != '-').collect();
+    let fine = plain.len() == 32 && plain.bytes().all(|sign| sign.is_ascii_hexdigit());
+    fine.then(|| plain.to_ascii_lowercase())
+}
+
+/// The id of the boot that this machine runs in.
+///
+/// # Errors
+/// Refused where the kernel does not tell it.
+pub fn boot_id(system: &dyn System) -> Outcome<String> {
+    let text = system.read_text(Path::new("/proc/sys/kernel/random/boot_id"));
+    let text = text.map_err(|error| {
+        Failure::refused(format!("the kernel does not tell its boot id: {error}"))
+    })?;
+    plain_id(&text).ok_or_else(|| Failure::refused("the kernel tells no boot id"))
 }
 
 fn distribution(system: &dyn System) -> Presence<String> {

@@ -136,8 +136,8 @@ pub(super) fn sentences(found: &Findings) -> Vec<Sentence> {
 #[cfg(test)]
 mod tests {
     use assay_base::exhibit::Levels;
-    use assay_kinds::work::boot;
     use assay_kinds::work::sustained::{self, Course, Level};
+    use assay_kinds::work::{Planned, recorded};
     use assay_machine::probes::not_recorded;
     use assay_machine::probes::temperature::Sensor;
     use assay_study::results::record::Trial;
@@ -197,10 +197,18 @@ mod tests {
         );
     }
 
+    /// Work of the kind whose trials are recorded, as it is planned.
+    fn recorded_work() -> Option<Planned> {
+        let (entry, _) = recorded::kind()?;
+        let work = (entry.sample)();
+        Some(work.records()?.planned())
+    }
+
     #[test]
     fn a_second_copy_of_the_baseline_tells_nothing() {
+        let Some(work) = recorded_work() else { return };
         let mut bench = Bench::new(&["."]).row(0, "own", 4096, &[100; 3]);
-        bench.plan.workloads[0].work = boot::Planned { until: None }.into();
+        bench.plan.workloads[0].work = work;
         let tells = |bench: &Bench| {
             let trials: Vec<&Trial> = bench.trials.iter().collect();
             of_row(&row(&bench.plan.workloads[0], &bench.plan, &bench.environment, &trials))
@@ -258,14 +266,17 @@ mod tests {
             (record.status, record.measured) = (Status::Failed, None);
             record.reason = Some("it was cut off".to_owned());
         };
+        let Some(work) = recorded_work() else { return };
         let mut bench = Bench::new(&["."]).row(0, "own", 4096, &[100; 3]).each(failed).emulated();
-        bench.plan.workloads[0].work = boot::Planned { until: None }.into();
+        bench.plan.workloads[0].work = work;
         let found = bench.findings();
-        assert_eq!(found.summary, ["own: no boot finished; 3 more did not finish."]);
-        assert_eq!(found.summary_facts, [Said::OfKind { kind: "boots".to_owned() }]);
-        let told: Vec<&boot::Facts> = found.of_kinds.all().filter_map(boot::Facts::of).collect();
-        assert_eq!((told.len(), told[0].n, told[0].unfinished.len()), (1, 0, 3));
-        assert_eq!(told[0].unfinished[0].reason, "it was cut off");
+        let told: Vec<&Facts> = found.of_kinds.all().collect();
+        let [told] = told[..] else { panic!("{told:?}") };
+        // All three are told to the kind, which says one sentence of them, and nobody else says one.
+        assert_eq!(found.summary_facts, [Said::OfKind { kind: told.key().to_owned() }]);
+        assert_eq!(found.summary.len(), 1, "{:?}", found.summary);
+        assert!(found.summary[0].starts_with("own: ") && found.summary[0].contains('3'));
+        assert_eq!(format!("{told:?}").matches("it was cut off").count(), 3);
     }
 
     /// Work that tells nothing of its own is as it was.

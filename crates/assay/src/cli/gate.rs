@@ -10,7 +10,7 @@ use assay_base::quantity::Percent;
 use assay_report::exporters::JUNIT;
 use assay_study::findings::Findings;
 use assay_study::findings::gate::{GateAnswer, GateEnd};
-use assay_study::plan::boots;
+use assay_study::plan::recorded;
 use assay_study::study::file::Typed;
 use assay_study::study::{self, Study};
 use assay_system::system::System;
@@ -154,10 +154,11 @@ pub fn check(study: &Study, targets: &[String]) -> Outcome<()> {
     if study.gate.is_none() {
         return Ok(());
     }
-    if boots::asked(study).is_some() {
-        return Err(Failure::mistake(
-            "a gate compares settings that took turns, and boots came as they came: leave --gate out",
-        ));
+    if let Some(asked) = recorded::asked(study) {
+        return Err(Failure::mistake(format!(
+            "a gate compares settings that took turns, and {} came as they came: leave --gate out",
+            asked.records.recording().many
+        )));
     }
     let settings = match study.arms.len() {
         0 => study.factors.values().any(|levels| levels.len() > 1),
@@ -265,9 +266,11 @@ mod tests {
         assert_eq!(check(&study, &[here[0].clone(), "/mnt".to_owned()]), Ok(()));
         study.gate = None;
         assert_eq!(check(&study, &here), Ok(()));
-        let mut boot = presets::find("boot").unwrap().unwrap();
-        line(&["--gate", "5%"]).unwrap().put(&mut boot).unwrap();
-        assert!(check(&boot, &here).unwrap_err().message.contains("boots"));
+        if let Some((entry, recording)) = assay_kinds::work::recorded::kind() {
+            let mut recorded = presets::find(entry.about.name).unwrap().unwrap();
+            line(&["--gate", "5%"]).unwrap().put(&mut recorded).unwrap();
+            assert!(check(&recorded, &here).unwrap_err().message.contains(recording.many));
+        }
     }
 
     #[test]

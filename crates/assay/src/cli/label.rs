@@ -1,28 +1,48 @@
-//! `assay note`: words that the user adds to a result, and labels of boots.
+//! `assay note`: words that the user adds to a result, and labels of trials that were recorded.
 
 use clap::Args;
 
-use super::output;
+use super::{output, recorded};
 use crate::store;
 use assay_base::failure::{Failure, Outcome};
+use assay_kinds::work::recorded::{RecordLabels, kind, named};
 use assay_study::results::bundle;
 use assay_system::system::System;
 
-/// Notes, a title or a place for a result; labels for boots
-///
-/// Boots have no results of their own but can be labelled, for assay run boot --by label: boot is the
-/// one that runs, boot:-1 the one before it, boot:-9..-4 several; an empty label takes it away.
-#[derive(Debug, Args)]
-#[command(after_help = "\
+const EXAMPLES: &str = "\
 Examples:
   assay note 20261120-1031 \"with the new cable\"
   assay note 20261120-1031 --title \"SanDisk card, slot 2\"
-  assay note 20261120-1031 --place \"KVM, 2 processors\"   what compare --by place calls it
-  assay note boot:-9..-4 \"old disk\"
-  assay note boot \"new disk\"")]
+  assay note 20261120-1031 --place \"KVM, 2 processors\"   what compare --by place calls it";
+
+/// What a kind says of labels for its trials.
+fn labels() -> Option<&'static RecordLabels> {
+    kind().map(|(_, recording)| &recording.labels)
+}
+
+fn about() -> String {
+    let of_trials = labels().map_or_else(String::new, |labels| format!("; {}", labels.about));
+    format!("Notes, a title or a place for a result{of_trials}")
+}
+
+fn long_about() -> String {
+    labels().map_or_else(about, |labels| format!("{}\n\n{}", about(), labels.text))
+}
+
+fn ids() -> String {
+    let of_trials = labels().map_or_else(String::new, |labels| format!("; {}", labels.ids));
+    format!("Id, or the beginning of one{of_trials}")
+}
+
+fn examples() -> String {
+    let of_trials = labels().into_iter().flat_map(|labels| labels.examples).copied();
+    std::iter::once(EXAMPLES).chain(of_trials).collect::<Vec<_>>().join("\n  ")
+}
+
+#[derive(Debug, Args)]
+#[command(about = about(), long_about = long_about(), after_help = examples())]
 pub struct NoteArguments {
-    /// Id, or the beginning of one; or boot, boot:-1, boot:-9..-4, boot:ID
-    #[arg(value_name = "ID")]
+    #[arg(value_name = "ID", help = ids())]
     result: String,
     /// The note
     #[arg(required_unless_present_any = ["place", "title"])]
@@ -48,15 +68,15 @@ pub struct RenameArguments {
 
 /// Runs `assay note`.
 pub fn note(system: &dyn System, arguments: NoteArguments) -> Outcome<()> {
-    if let Some(rest) = arguments.result.strip_prefix("boot") {
-        let which = rest.strip_prefix(':');
-        if rest.is_empty() || which.is_some() {
-            let more = arguments.place.is_some() || arguments.title.is_some();
-            let Some(text) = arguments.text.filter(|_| !more) else {
-                return Err(Failure::mistake("a boot has a label, but no --place and no --title"));
-            };
-            return super::boots::note(system, which, &text);
-        }
+    if let Some((entry, recording, which)) = named(&arguments.result) {
+        let more = arguments.place.is_some() || arguments.title.is_some();
+        let Some(text) = arguments.text.filter(|_| !more) else {
+            return Err(Failure::mistake(format!(
+                "a {} has a label, but no --place and no --title",
+                recording.one
+            )));
+        };
+        return recorded::note(system, (entry, recording, which), &text);
     }
     change(system, &arguments.result, |label| {
         label.notes.extend(arguments.text);

@@ -4,7 +4,6 @@ mod add;
 mod advise;
 mod apply;
 mod articles;
-mod boots;
 mod build;
 mod bundle;
 mod by_place;
@@ -41,6 +40,8 @@ mod pages;
 mod peer;
 mod plan;
 mod progress;
+mod reboots;
+mod recorded;
 #[cfg(test)]
 mod refusals;
 mod remove;

@@ -5,9 +5,9 @@ use clap::{Arg, ArgAction, Command};
 
 use super::{VERSION, vm};
 use assay_base::quantity::{Bytes, Time};
-use assay_kinds::work::{Needs, Work, command, io, observe};
+use assay_kinds::work::{Needs, Work, command, io, observe, recorded};
 use assay_machine::factors::{self, Role};
-use assay_study::plan::boots;
+use assay_study::plan;
 use assay_study::study::Study;
 
 /// What a command line is about, where it says so: a study, and whether commands on the line make it.
@@ -23,13 +23,14 @@ impl Subject {
         self.study.workload.iter().map(|own| &own.work)
     }
 
-    /// Whether its trials are made here: boots were made before, or are by restarting.
+    /// Whether its trials are made here: those that are recorded were made before, or are by restarting.
     fn has_trials(&self) -> bool {
-        boots::asked(&self.study).is_none()
+        plan::recorded::asked(&self.study).is_none()
     }
 }
 
 /// An option, by its long name.
+#[derive(Clone, Copy)]
 struct Row {
     name: &'static str,
     shown: Shown,
@@ -60,8 +61,11 @@ const fn more(name: &'static str, fits: fn(&Subject) -> bool) -> Row {
     Row { name, shown: Shown::Never, fits }
 }
 
-/// The options by heading, in the order of the page.
-const OPTIONS: &[(&str, &[Row])] = &[
+/// Options by heading, in the order of the page.
+type Table = &'static [(&'static str, &'static [Row])];
+
+/// What stands before the options of kinds.
+const FIRST: Table = &[
     (
         "What is compared",
         &[
@@ -124,16 +128,10 @@ const OPTIONS: &[(&str, &[Row])] = &[
         ],
     ),
     ("Studies that build a tree", &[own("source", tree), own("build", tree), own("clean", tree)]),
-    (
-        "Studies of boots",
-        &[
-            own("by", restarts),
-            own("boots", restarts),
-            own("journal", restarts),
-            own("reboots", restarts),
-            own("yes", restarts),
-        ],
-    ),
+];
+
+/// What stands behind them.
+const LAST: Table = &[
     (
         "Virtual machine",
         &[
@@ -173,7 +171,7 @@ fn trials(of: &Subject) -> bool {
     of.has_trials()
 }
 
-fn restarts(of: &Subject) -> bool {
+fn recorded_trials(of: &Subject) -> bool {
     !of.has_trials()
 }
 
@@ -232,12 +230,27 @@ pub(super) fn takes_target(of: &Subject) -> bool {
     of.has_trials()
 }
 
+/// All of them, each with its heading, in the order of the page.
+fn all() -> impl Iterator<Item = (&'static str, Row)> {
+    rows(FIRST).chain(of_records()).chain(rows(LAST))
+}
+
+fn rows(table: Table) -> impl Iterator<Item = (&'static str, Row)> {
+    table.iter().flat_map(|(heading, rows)| rows.iter().map(move |row| (*heading, *row)))
+}
+
+/// Those of a kind whose trials are recorded.
+fn of_records() -> impl Iterator<Item = (&'static str, Row)> {
+    let options = recorded::kind().map(|(_, recording)| &recording.options);
+    options.into_iter().flat_map(|options| {
+        options.all().map(|option| (options.heading, own(option.name, recorded_trials)))
+    })
+}
+
 /// The row of an option, with its heading and its place on the page.
-fn find(option: &Arg) -> Option<(&'static str, usize, &'static Row)> {
+fn find(option: &Arg) -> Option<(&'static str, usize, Row)> {
     let name = option.get_long()?;
-    let rows =
-        OPTIONS.iter().flat_map(|(heading, rows)| rows.iter().map(move |row| (*heading, row)));
-    let mut rows = rows.enumerate().map(|(at, (heading, row))| (heading, at, row));
+    let mut rows = all().enumerate().map(|(at, (heading, row))| (heading, at, row));
     rows.find(|(_, _, row)| row.name == name)
 }
 
@@ -304,7 +317,7 @@ mod tests {
                 seen.insert(name.to_owned());
             }
         }
-        let rows = OPTIONS.iter().flat_map(|(_, rows)| *rows).map(|row| row.name.to_owned());
+        let rows = all().map(|(_, row)| row.name.to_owned());
         assert_eq!(rows.collect::<BTreeSet<_>>(), seen, "a row without an option");
         // No heading of a flattened struct comes to what stands behind it.
         for (name, heading) in [
@@ -314,7 +327,6 @@ mod tests {
             ("gate", "What is told"),
             ("quiet", "What is told"),
             ("vm-cpus", "Virtual machine"),
-            ("reboots", "Studies of boots"),
         ] {
             let run = &commands()[0];
             let arg = options(run).find(|arg| arg.get_long() == Some(name)).unwrap();
@@ -337,9 +349,6 @@ mod tests {
         for (option, study, other) in [
             ("limit", "small-memory", "depth"),
             ("harm", "live", "depth"),
-            ("reboots", "boot", "depth"),
-            ("by", "boot", "live"),
-            ("replicates", "depth", "boot"),
             ("time", "depth", "stack-limit"),
             ("source", "compile", "depth"),
             ("as-root", "compile", "depth"),
@@ -351,6 +360,13 @@ mod tests {
         ] {
             assert!(of(study).contains(option), "--{option} is missing in {study}");
             assert!(!of(other).contains(option), "--{option} is in {other}");
+        }
+        if let Some((entry, recording)) = recorded::kind() {
+            let (own, other) = (of(entry.about.name), of("live"));
+            for option in recording.options.all() {
+                assert!(own.contains(option.name) && !other.contains(option.name), "{option:?}");
+            }
+            assert!(!own.contains("replicates") && of("depth").contains("replicates"));
         }
         for (name, _) in presets::all() {
             let own = of(name);

@@ -2,9 +2,9 @@
 
 use clap::Args;
 
-use super::boots::{self, BootArguments};
+use super::recorded::{self, RecordArguments};
 use super::study_arguments::StudyArguments;
-use super::vm::{self, VmArguments};
+use super::vm::VmArguments;
 use super::{explain, output};
 use crate::runner;
 use crate::store;
@@ -42,7 +42,7 @@ pub struct Arguments {
     #[command(flatten)]
     of_study: StudyArguments,
     #[command(flatten)]
-    of_boots: BootArguments,
+    of_records: RecordArguments,
     /// The lines of fio and others that do the same work
     ///
     /// Of a study, or of a stored result as it ran (its id in the place of STUDY).
@@ -64,9 +64,9 @@ pub fn run(system: &dyn System, mut arguments: Arguments) -> Outcome<()> {
         return explain::of_plan(system, &arguments.of_study, arguments.json);
     }
     let (study, targets) = arguments.of_study.study(system)?;
-    let study = match arguments.of_boots.of(study, arguments.of_study.has_targets())? {
-        Ok(_) if arguments.vm.is_asked() => return Err(vm::no_boots()),
-        Ok(study) => return boots::preview(system, study, &arguments.of_boots),
+    let study = match arguments.of_records.of(study, arguments.of_study.has_targets())? {
+        Ok(study) if arguments.vm.is_asked() => return Err(recorded::not_in_vm(&study)),
+        Ok(study) => return recorded::preview(system, study, &arguments.of_records),
         Err(study) => study,
     };
     let StudyArguments { destroy, permitted, .. } = &arguments.of_study;

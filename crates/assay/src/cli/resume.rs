@@ -3,7 +3,7 @@
 use clap::Args;
 
 use super::study_arguments::Permitted;
-use super::{boots, running};
+use super::{reboots, running};
 use crate::store::acting;
 use assay_base::failure::{Failure, Outcome};
 use assay_study::plan;
@@ -40,15 +40,15 @@ pub struct Arguments {
 
 pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     if arguments.after_boot {
-        return boots::resume(system, arguments.result.as_deref(), true, arguments.how);
+        return reboots::resume(system, arguments.result.as_deref(), true, arguments.how);
     }
     let acting = acting::open(system, arguments.result.as_deref(), Purpose::GoOn)?;
     unfinished(&acting.stored)?;
     if bundle::is_running(system, &acting.directory) {
         return Err(Failure::refused(format!("{} is running: wait for its end", acting.stored.id)));
     }
-    if plan::boots::asked(&acting.stored.study).is_some() {
-        return boots::resume(system, arguments.result.as_deref(), false, arguments.how);
+    if plan::recorded::asked(&acting.stored.study).is_some() {
+        return reboots::resume(system, arguments.result.as_deref(), false, arguments.how);
     }
     let consented = arguments.waiting.with(arguments.permitted.consented(&arguments.destroy)?);
     let ran = running::resume(system, acting, &consented, arguments.how.quiet)?;

@@ -2,14 +2,40 @@
 
 use clap::Args;
 
-use super::boots::{self, BootArguments};
 use super::compare::Against;
-use super::running;
+use super::recorded::{self, RecordArguments};
 use super::study_arguments::StudyArguments;
 use super::vm::{self, VmArguments};
+use super::{reboots, running};
 use crate::runner::Request;
 use assay_base::failure::{Failure, Outcome};
+use assay_kinds::work::check_option::Example;
+use assay_kinds::work::recorded::kind;
 use assay_system::system::System;
+
+/// The examples of the help; that of recorded work stands among them.
+const FIRST: &str = "\
+Examples:
+  assay plan depth                       what it would do, how long, what it detects
+  assay run depth                        run it in this directory
+  assay run depth.toml /mnt/card         a study file, there
+  assay run depth --set depth=1,4,16     other levels, or another factor
+  assay run depth --budget 10m --json    end with the replicate nearest to 10 min
+  assay run depth --gate 5%              exit code 1 where a setting is worse
+  assay run depth --watch                with a live page of the device meanwhile
+  assay run filesystems --vm             in a virtual machine: needs no root
+";
+const LAST: &str = "  assay run small-memory --help          the options of that study alone
+  assay list factors                     what can vary";
+
+/// Columns of a line in them.
+const LINE_COLUMNS: usize = 39;
+
+fn examples() -> String {
+    let shown = |Example { line, does }: Example| format!("  {line:LINE_COLUMNS$}{does}\n");
+    let of_records = kind().map(|(_, recording)| shown(recording.example));
+    [FIRST, &of_records.unwrap_or_default(), LAST].concat()
+}
 
 /// Run a study: settings compared under control, with verdicts
 ///
@@ -20,19 +46,7 @@ use assay_system::system::System;
 #[derive(Debug, Args)]
 #[command(
     after_help = "More: assay run STUDY --help (that study's), assay run --help (all)",
-    after_long_help = "\
-Examples:
-  assay plan depth                       what it would do, how long, what it detects
-  assay run depth                        run it in this directory
-  assay run depth.toml /mnt/card         a study file, there
-  assay run depth --set depth=1,4,16     other levels, or another factor
-  assay run depth --budget 10m --json    end with the replicate nearest to 10 min
-  assay run depth --gate 5%              exit code 1 where a setting is worse
-  assay run depth --watch                with a live page of the device meanwhile
-  assay run filesystems --vm             in a virtual machine: needs no root
-  assay run boot                         the boots that systemd's journal knows of
-  assay run small-memory --help          the options of that study alone
-  assay list factors                     what can vary"
+    after_long_help = examples()
 )]
 pub struct Arguments {
     #[command(flatten)]
@@ -45,7 +59,7 @@ pub struct Arguments {
     #[command(flatten)]
     waiting: running::Waiting,
     #[command(flatten)]
-    of_boots: BootArguments,
+    of_records: RecordArguments,
     #[command(flatten)]
     against: Against,
     #[command(flatten)]
@@ -62,12 +76,12 @@ pub fn run(system: &dyn System, mut arguments: Arguments) -> Outcome<()> {
     }
     let (study, targets) = arguments.of_study.study(system)?;
     arguments.against.check_junit(system, &study)?;
-    let study = match arguments.of_boots.of(study, arguments.of_study.has_targets())? {
+    let study = match arguments.of_records.of(study, arguments.of_study.has_targets())? {
         Ok(study) => {
-            if let Some(count) = arguments.of_boots.reboots() {
-                return boots::reboots(system, study, count, &arguments.of_boots);
+            if let Some(count) = arguments.of_records.restarts {
+                return reboots::run(system, study, count, arguments.of_records.is_sure);
             }
-            let ran = boots::run(system, study, &arguments.of_boots, arguments.how.quiet)?;
+            let ran = recorded::run(system, study, &arguments.of_records, arguments.how.quiet)?;
             return running::conclude(system, ran, arguments.how);
         }
         Err(study) => study,
@@ -106,8 +120,9 @@ fn in_vm(system: &dyn System, arguments: Arguments) -> Outcome<()> {
     }
     let (study, _) = arguments.of_study.study(system)?;
     arguments.against.check_junit(system, &study)?;
-    let Err(study) = arguments.of_boots.of(study, false)? else {
-        return Err(vm::no_boots());
+    let study = match arguments.of_records.of(study, false)? {
+        Ok(study) => return Err(recorded::not_in_vm(&study)),
+        Err(study) => study,
     };
     let order = vm::Errand {
         study,

@@ -13,7 +13,7 @@ use super::{output, studies};
 use crate::runner::Consented;
 use assay_base::failure::{Failure, Outcome};
 use assay_base::quantity::{Bytes, Percent, Time};
-use assay_kinds::work::{boot, observe};
+use assay_kinds::work::{observe, recorded};
 use assay_machine::factors::{self, Role};
 use assay_machine::probes::energy::meter;
 use assay_study::plan::allocation::Quick;
@@ -80,6 +80,17 @@ impl Permitted {
     }
 }
 
+/// What `--until` asks.
+const UNTIL: &str = "decided, or gate: end as soon as that is sure";
+
+/// The same, with what it means for trials that are recorded.
+fn until_help() -> String {
+    let recorded = recorded::kind().map_or("", |(_, recording)| recording.until);
+    let text = "After the first replicate with which every comparison has its verdict, or every setting is \
+                surely beyond the gate or within it.";
+    format!("{UNTIL}\n\n{text} {recorded}").trim_end().to_owned()
+}
+
 /// A study as the command line asks for it.
 #[derive(Debug, Default, PartialEq, Args)]
 pub struct StudyArguments {
@@ -125,11 +136,7 @@ pub struct StudyArguments {
     /// From so many times the worst of the baseline on.
     #[arg(long, value_name = "FACTOR")]
     harm: Option<String>,
-    /// decided, or gate: end as soon as that is sure
-    ///
-    /// After the first replicate with which every comparison has its verdict, or every setting is surely
-    /// beyond the gate or within it. Of boots: a unit, whose start is timed as well.
-    #[arg(long, value_name = "WHEN")]
+    #[arg(long, value_name = "WHEN", help = UNTIL, long_help = until_help())]
     until: Option<String>,
     /// Baseline of comparisons, such as depth=1
     ///
@@ -387,9 +394,9 @@ impl StudyArguments {
         if let Some(text) = &self.budget {
             study.budget = Some(budget(text)?);
         }
-        let boots = study.workload.iter_mut().find_map(|own| boot::Asked::of_mut(&mut own.work));
-        if let (Some(unit), Some(asked)) = (&self.until, boots) {
-            asked.until = Some(unit.clone());
+        let records = study.workload.iter_mut().find_map(|own| own.work.records_mut());
+        if let (Some(what), Some(records)) = (&self.until, records) {
+            records.time_until(what);
         } else if let Some(when) = &self.until {
             let rule = rule(when, study.gate.is_some())?;
             study.replicates = self.replicates.unwrap_or(MOST_UNTIL_DECIDED);

@@ -196,11 +196,6 @@ fn shown(seen: &runner::Preview, lacks: Vec<String>) -> (Preview, Order) {
     (preview::make(study, plan, told, Vec::new(), foresight), plan.design.order)
 }
 
-/// That boots are no study for a virtual machine.
-pub(super) fn no_boots() -> Failure {
-    Failure::mistake("--vm: boots are those of this machine")
-}
-
 fn bytes(option: &str, text: &str) -> Outcome<Bytes> {
     text.parse().map_err(|error| Failure::mistake(format!("{option}: {error}")))
 }

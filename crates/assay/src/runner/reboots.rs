@@ -8,22 +8,20 @@ mod since;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::boots::{self, begin, environment_of, kept};
 use super::event::{Context, Event};
 use super::finished::{Finished, Unkept, seal};
+use super::recorded::{asked, begin, environment_of, kept};
 use super::request::Acting;
 use super::resolve::put_back_first;
 use assay_base::failure::{Failure, Outcome};
-use assay_kinds::work::boot::labels::Labels;
-use assay_kinds::work::boot::source;
 use assay_machine::factors::guard::journals;
-use assay_study::plan::boots as planned;
+use assay_study::plan::recorded as planned;
 use assay_study::results::bundle::{self, Bundle, Stored};
 use assay_study::results::id::{self, entropy};
 use assay_study::results::log::{ENDED, Entry};
 use assay_study::study::Study;
 use assay_system::system::journal::{Journal, Undo, unit_files};
-use assay_system::system::{Act, System, identity};
+use assay_system::system::{Act, System, identity, machine};
 
 /// Name of the unit.
 pub const UNIT: &str = "assay-reboots.service";
@@ -96,7 +94,8 @@ pub fn propose(
     let id = id::of_study(system, Some(&results), &system.now());
     let home = identity::state_directory(system)?;
     let journal = journals(&home).join(format!("{id}.jsonl"));
-    let unit = unit(system, &id, &program, (&results, &journal))?;
+    let name = asked(&study)?.workload.work.kind().about.name;
+    let unit = unit(system, (name, &id), &program, (&results, &journal))?;
     let cautions = ready::cautions(system);
     Ok(Proposal { study, id, boots, results, unit, cautions })
 }
@@ -104,7 +103,7 @@ pub fn propose(
 /// The unit: it runs once a boot, and only as long as the journal of changes knows of it.
 fn unit(
     system: &dyn System,
-    id: &str,
+    (name, id): (&str, &str),
     program: &Path,
     (results, journal): (&Path, &Path),
 ) -> Outcome<String> {
@@ -126,7 +125,7 @@ fn unit(
     }
     let (program, results, journal) = (path(program)?, path(results)?, path(journal)?);
     Ok(format!(
-        "# Written by assay run boot --reboots; assay restore takes it away.\n\
+        "# Written by assay run {name} --reboots; assay restore takes it away.\n\
          [Unit]\n\
          Description=assay records this boot for the study {id}\n\
          DefaultDependencies=no\n\
@@ -154,15 +153,17 @@ fn unit(
 /// Refused; what was changed by then is put back.
 pub fn start(system: &dyn System, proposal: Proposal, context: &mut Context<'_>) -> Outcome<()> {
     let Proposal { mut study, id, boots, results, unit, .. } = proposal;
-    let asked = planned::asked(&study).cloned();
-    let asked = asked.ok_or_else(|| Failure::mistake("this study has no boots"))?;
-    let mut now = source::this(system, asked.until.as_deref())?;
-    Labels::read(system, &results)?.apply(std::slice::from_mut(&mut now));
-    study = planned::grouped(study, &asked, std::slice::from_ref(&now));
-    let groups = vec![asked.by.group(&now); usize::try_from(boots).unwrap_or(usize::MAX)];
+    let records = asked(&study)?.records;
+    let (factor, recording) = (records.factor(), records.recording());
+    let now = [records.running(system, &results)?];
+    study = planned::grouped(study, factor, &now);
+    let asked = asked(&study)?;
+    let primary = asked.records.primary(&now);
+    let [now] = now;
+    let groups = vec![now.group; usize::try_from(boots).unwrap_or(usize::MAX)];
     let seed = study.seed.unwrap_or_else(|| entropy(system));
-    let plan = planned::plan(&study, (&asked, planned::primary(&[now])), &groups, ("/", seed));
-    let mut environment = environment_of(system, "/", true, system.now());
+    let plan = planned::plan(&study, (asked, primary), &groups, ("/", seed));
+    let mut environment = environment_of(system, recording, ("/", true), system.now());
     environment.observer = Some(OBSERVER.to_owned());
     let directory = results.join(&id);
     let (bundle, unkept) = begin(system, Some(&directory), &study, &plan, &environment, context);
@@ -312,7 +313,7 @@ fn go_on(system: &dyn System, acting: Acting, context: &mut Context<'_>) -> Outc
 
 /// Notes in the log, synced, that a boot has begun: one that is cut off leaves a trace.
 fn note_the_beginning(system: &dyn System, directory: &Path) -> Outcome<()> {
-    let id = source::running(system)?;
+    let id = machine::boot_id(system)?;
     let known = bundle::log(system, directory);
     if known.iter().any(|entry| entry.event == BEGUN && entry.text == id) {
         return Ok(());
@@ -349,19 +350,19 @@ pub fn record(system: &dyn System, acting: Acting, context: &mut Context<'_>) ->
     let Acting { stored, voucher, directory } = acting;
     let log = bundle::log(system, &directory);
     let Stored { id, study, plan, environment, mut trials, .. } = stored;
-    let asked = planned::asked(&study).cloned();
-    let asked = asked.ok_or_else(|| Failure::mistake(format!("{id} is no study of boots")))?;
+    let records = planned::asked(&study).map(|asked| asked.records);
+    let records = records.ok_or_else(|| Failure::mistake(format!("{id} is no study of boots")))?;
+    let recording = records.recording();
     let unwritable =
         |error| Failure::refused(format!("{} cannot be written: {error}", directory.display()));
     let bundle = Bundle::reopen(system, &directory, voucher.into_sealed()).map_err(unwritable)?;
     let mut bundle = Some(bundle);
     let mut unkept: Option<Unkept> = None;
     let began = environment.machine.boot_id.value().cloned().unwrap_or_default();
-    let fresh = since::boots(system, &asked, (&began, &log), trials.len())?;
-    for (planned, boot) in plan.trials.iter().skip(trials.len()).zip(fresh).collect::<Vec<_>>() {
-        let trial =
-            kept(&mut bundle, &mut unkept, planned::trial(planned, boot), trials.len(), context);
-        trials.push(trial);
+    let fresh = since::boots(system, records, (&began, &log), trials.len())?;
+    for (planned, record) in plan.trials.iter().skip(trials.len()).zip(fresh).collect::<Vec<_>>() {
+        let trial = planned::trial(planned, record, recording);
+        trials.push(kept(&mut bundle, &mut unkept, trial, trials.len(), context));
     }
     let mut ended = None;
     if trials.len() >= plan.trials.len()
@@ -386,9 +387,6 @@ pub fn record(system: &dyn System, acting: Acting, context: &mut Context<'_>) ->
         left: None,
     })
 }
-
-/// Groups of boots, for whoever only looks.
-pub use boots::groups;
 
 #[cfg(test)]
 mod tests;

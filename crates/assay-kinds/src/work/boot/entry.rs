@@ -6,6 +6,8 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+pub(super) use assay_system::system::machine::plain_id as id;
+
 /// Bytes of an entry at most: what is longer is no message about a boot.
 const LONGEST_ENTRY: usize = 1 << 20;
 /// Bytes of a message that are kept.
@@ -208,19 +210,6 @@ impl Entry {
     }
 }
 
-/// Microseconds since 1970 of a time as RFC 3339 writes it.
-pub fn wall_us(text: &str) -> Option<u64> {
-    let time: jiff::Timestamp = text.parse().ok()?;
-    u64::try_from(time.as_microsecond()).ok()
-}
-
-/// An id of 128 bits, in the one way that ids are written here.
-pub(super) fn id(text: &str) -> Option<String> {
-    let plain: String = text.trim().chars().filter(|sign| *sign != '-').collect();
-    let fine = plain.len() == 32 && plain.bytes().all(|sign| sign.is_ascii_hexdigit());
-    fine.then(|| plain.to_ascii_lowercase())
-}
-
 /// Which count a cursor is of and its number there: `s=COUNT;i=NUMBER;b=...`, both hexadecimal.
 fn sequence(cursor: &str) -> Option<(String, u64)> {
     let part = |name: &str| cursor.split(';').find_map(|part| part.strip_prefix(name));
@@ -396,12 +385,5 @@ mod tests {
         assert_eq!(of("[\"one\",\"two\"]"), "one");
         assert_eq!(of("[83,256]"), "", "256 is no byte");
         assert_eq!([of("null"), of("[]"), of("7")], [""; 3].map(str::to_owned));
-    }
-
-    #[test]
-    fn wall_times_are_microseconds_since_1970() {
-        assert_eq!(wall_us("1970-01-01T00:00:01.000002Z"), Some(1_000_002));
-        assert_eq!(wall_us("1969-12-31T23:59:59Z"), None);
-        assert_eq!(wall_us("yesterday"), None);
     }
 }

@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 
 use assay_base::failure::{Failure, Outcome};
 use assay_base::outside;
-use assay_system::system::System;
+use assay_system::system::{System, machine};
 use serde::{Deserialize, Serialize};
 
-use super::{Boot, entry};
+use super::{Boot, entry, source};
+use crate::work::recorded::Source;
 
 const FORMAT: &str = "assay-boots/1";
 const FILE: &str = "boots.json";
@@ -17,6 +18,8 @@ const FILE: &str = "boots.json";
 const LONGEST: usize = 100;
 /// Boots with a label at most: the file is read whole.
 const MOST: usize = 10_000;
+/// Boots among which those are that a word names.
+const MOST_NAMED: usize = 1000;
 
 /// The file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -113,6 +116,27 @@ impl Labels {
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
+}
+
+/// Gives a label to the boots that a word names, to the running one where there is none: how many they were.
+///
+/// # Errors
+/// The user's mistake: there is no such boot; refused where the journal cannot be read.
+pub(super) fn give(
+    system: &dyn System,
+    results: &Path,
+    which: Option<&str>,
+    label: &str,
+) -> Outcome<usize> {
+    let ids = match which {
+        None => vec![machine::boot_id(system)?],
+        Some(word) => {
+            let found = source::read(system, &Source::Own, MOST_NAMED, None)?;
+            named(Some(word), &found.boots)?
+        }
+    };
+    Labels::read(system, results)?.set(system, results, &ids, label)?;
+    Ok(ids.len())
 }
 
 fn file(results: &Path) -> PathBuf {
@@ -215,6 +239,20 @@ mod tests {
         assert!(labels.set(&fake, results, &[], "two\nlines").is_err());
         fake.put("/home/a/assay/boots.json", "{}");
         assert!(Labels::read(&fake, results).unwrap_err().message.contains("damaged"));
+    }
+
+    #[test]
+    fn the_boot_that_runs_gets_a_label_where_no_other_is_named() {
+        let fake = Fake::new();
+        let results = Path::new("/home/a/assay/results");
+        assert!(give(&fake, results, None, "here").is_err(), "the kernel tells no id");
+        fake.put("/proc/sys/kernel/random/boot_id", "a".repeat(32));
+        assert_eq!(give(&fake, results, None, "here").unwrap(), 1);
+        let mut boots = three();
+        Labels::read(&fake, results).unwrap().apply(&mut boots);
+        let labels: Vec<Option<&str>> = boots.iter().map(|boot| boot.label.as_deref()).collect();
+        assert_eq!(labels, [Some("here"), None, None]);
+        assert!(give(&fake, results, Some("-1"), "x").is_err(), "there is no journal");
     }
 
     #[test]

@@ -8,7 +8,8 @@ pub mod labels;
 mod planned;
 #[cfg(test)]
 mod recorded_tests;
-pub mod source;
+mod recording;
+mod source;
 mod tell;
 pub mod timeline;
 
@@ -20,6 +21,7 @@ use serde::{Deserialize, Serialize};
 
 use super::kind::{Asks, Complaints, InStudy, Judged, Kind, Needs, OwnParameter, Touch};
 use super::place::{Offer, Run};
+use super::recorded::{Recording, Records};
 
 pub use planned::{Detail, Planned, measured};
 pub use tell::{Facts, SlowUnit, UnfinishedBoot};
@@ -168,6 +170,7 @@ impl Kind for Asked {
     const PARAMETERS: &'static [OwnParameter<Self>] = &[];
     const METRICS: &'static [&'static [Metric]] = &[&[WHOLE], PHASES, &[UNTIL]];
     const JUDGED: &'static [Judged] = &[Judged::Machine];
+    const RECORDING: Option<&'static Recording> = Some(&recording::BOOTS);
 
     fn sample() -> Self {
         Self { by: By::default(), until: None, boots: USUAL_BOOTS }
@@ -218,5 +221,13 @@ impl Asks for Asked {
 
     fn pilot(&self, _: &Run<'_>) -> Result<Option<u64>, String> {
         Ok(None)
+    }
+
+    fn records(&self) -> Option<&dyn Records> {
+        Some(self)
+    }
+
+    fn records_mut(&mut self) -> Option<&mut dyn Records> {
+        Some(self)
     }
 }

@@ -5,11 +5,12 @@ use std::path::{Path, PathBuf};
 
 use assay_base::failure::{Failure, Outcome};
 use assay_system::system::journal::RUNNING;
-use assay_system::system::{FileKind, System};
+use assay_system::system::{FileKind, System, machine};
 
 use super::entry::{self, Entry, FIELDS, Read};
 use super::kernel_log;
 use super::timeline::{self, Boot, ids};
+use crate::work::recorded::Source;
 
 /// The program that reads journals.
 const JOURNALCTL: &str = "journalctl";
@@ -23,19 +24,9 @@ const LARGEST_FILE_BYTES: u64 = 1 << 30;
 /// What a journal's own files begin with.
 const SIGNATURE: &[u8] = b"LPKSHHRH";
 
-/// Where to read.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Source {
-    /// The journal of this machine.
-    #[default]
-    Own,
-    /// A file or directory: exported text, or a journal of its own.
-    At(PathBuf),
-}
-
 /// What was read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Recorded {
+pub(super) struct Told {
     /// The boots in the order of time, the newest last.
     pub boots: Vec<Boot>,
     /// How many older ones there are that were not read.
@@ -51,20 +42,20 @@ pub struct Recorded {
 /// # Errors
 /// The user's mistake where there is no such file; refused where nothing of a boot can be read, with what
 /// to do.
-pub fn read(
+pub(super) fn read(
     system: &dyn System,
     source: &Source,
     most: usize,
     until: Option<&str>,
-) -> Outcome<Recorded> {
+) -> Outcome<Told> {
     let mut found = match source {
         Source::Own => own(system, most, until)?,
         Source::At(path) => at(system, path, most, until)?,
     };
-    let machine = system.read_text(Path::new("/etc/machine-id")).unwrap_or_default();
-    let machine = entry::id(&machine);
+    let here = system.read_text(Path::new("/etc/machine-id")).unwrap_or_default();
+    let here = entry::id(&here);
     found.is_own = *source == Source::Own
-        || machine.is_some_and(|own| found.boots.iter().any(|boot| boot.machine == own));
+        || here.is_some_and(|own| found.boots.iter().any(|boot| boot.machine == own));
     Ok(found)
 }
 
@@ -72,8 +63,8 @@ pub fn read(
 ///
 /// # Errors
 /// Refused where the journal cannot be read or does not tell of it.
-pub fn this(system: &dyn System, until: Option<&str>) -> Outcome<Boot> {
-    let id = running(system)?;
+pub(super) fn this(system: &dyn System, until: Option<&str>) -> Outcome<Boot> {
+    let id = machine::boot_id(system)?;
     let found = own(system, 1, until)?;
     let boot = found.boots.into_iter().find(|boot| boot.id == id);
     boot.ok_or_else(|| {
@@ -81,19 +72,7 @@ pub fn this(system: &dyn System, until: Option<&str>) -> Outcome<Boot> {
     })
 }
 
-/// The id of the boot that this machine runs in.
-///
-/// # Errors
-/// Refused where the kernel does not tell it.
-pub fn running(system: &dyn System) -> Outcome<String> {
-    let text = system.read_text(Path::new("/proc/sys/kernel/random/boot_id"));
-    let text = text.map_err(|error| {
-        Failure::refused(format!("the kernel does not tell its boot id: {error}"))
-    })?;
-    entry::id(&text).ok_or_else(|| Failure::refused("the kernel tells no boot id"))
-}
-
-fn own(system: &dyn System, most: usize, until: Option<&str>) -> Outcome<Recorded> {
+fn own(system: &dyn System, most: usize, until: Option<&str>) -> Outcome<Told> {
     let there = PLACES.iter().any(|place| system.status(Path::new(place)).is_ok());
     let lacks = match (system.program(JOURNALCTL), there) {
         (None, _) => Some("this machine has no systemd journal (journalctl is not installed)"),
@@ -137,7 +116,7 @@ fn by_journalctl(
     place: &[&str],
     most: usize,
     until: Option<&str>,
-) -> Outcome<Recorded> {
+) -> Outcome<Told> {
     let message = |id: &str| format!("MESSAGE_ID={id}");
     let list = [ids::FINISHED, ids::JOURNAL_STARTED, ids::JOURNAL_STOPPED, ids::USER_FINISHED]
         .map(message);
@@ -172,7 +151,7 @@ fn by_journalctl(
             .extend(own.entries.into_iter().filter(|entry| entry.boot == *id).filter_map(needed));
     }
     let boots = timeline::boots(&entries, until);
-    Ok(Recorded { boots, older, faults, is_own: false })
+    Ok(Told { boots, older, faults, is_own: false })
 }
 
 /// Of the kernel's messages only those that boots are told by.
@@ -204,7 +183,7 @@ fn asked(system: &dyn System, place: &[&str], matches: &[&str], most_bytes: u64)
 }
 
 /// A file or directory.
-fn at(system: &dyn System, path: &Path, most: usize, until: Option<&str>) -> Outcome<Recorded> {
+fn at(system: &dyn System, path: &Path, most: usize, until: Option<&str>) -> Outcome<Told> {
     let shown = path.display();
     let status = system.status(path).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => {
@@ -268,7 +247,7 @@ fn by_text(
     kind: FileKind,
     most: usize,
     until: Option<&str>,
-) -> Outcome<Recorded> {
+) -> Outcome<Told> {
     let files: Vec<PathBuf> = match kind {
         FileKind::Directory => {
             let names = system.list(path);
@@ -302,7 +281,7 @@ fn by_text(
     let mut boots = timeline::boots(&entries, until);
     let older = boots.len().saturating_sub(most);
     let boots = boots.split_off(older);
-    Ok(Recorded { boots, older, faults, is_own: false })
+    Ok(Told { boots, older, faults, is_own: false })
 }
 
 #[cfg(test)]
@@ -396,16 +375,6 @@ mod tests {
         fake.put_told("journalctl", 0, EXPORTED, "");
         let found = read(&fake, &Source::At("/deep".into()), 2, None).unwrap();
         assert_eq!((found.boots.len(), found.older), (2, 5));
-    }
-
-    #[test]
-    fn what_the_running_kernel_calls_its_boot() {
-        let fake = Fake::new();
-        assert!(running(&fake).unwrap_err().message.contains("does not tell its boot id"));
-        fake.put("/proc/sys/kernel/random/boot_id", "no id\n");
-        assert!(running(&fake).unwrap_err().message.contains("tells no boot id"));
-        fake.put("/proc/sys/kernel/random/boot_id", "01234567-89ab-cdef-0123-456789abcdef\n");
-        assert_eq!(running(&fake).unwrap(), "0123456789abcdef0123456789abcdef");
     }
 
     /// The journal of a machine as journalctl tells it, whatever is asked.

@@ -1,15 +1,13 @@
 use std::sync::atomic::AtomicBool;
 
 use super::*;
-use assay_kinds::work::boot::timeline::ids;
+use assay_kinds::work::recorded::kind;
+use assay_lab::kinds::kept;
 use assay_study::results::vouch::{Purpose, vouch};
 use assay_study::study::presets;
 use assay_system::system::Fake;
 use assay_system::system::journal;
-
-fn preset() -> Study {
-    presets::find("boot").unwrap().unwrap()
-}
+use serde_json::Value;
 
 /// A machine with systemd that may be restarted.
 fn machine() -> Fake {
@@ -24,7 +22,8 @@ fn machine() -> Fake {
 }
 
 fn refusal(fake: &Fake) -> String {
-    propose(fake, preset(), 5, "/var/lib/assay/results".into()).unwrap_err().message
+    let study = presets::check().unwrap();
+    propose(fake, study, 5, "/var/lib/assay/results".into()).unwrap_err().message
 }
 
 #[test]
@@ -38,24 +37,18 @@ fn what_cannot_be_restarted_is_refused_with_the_reason() {
 
 const RESULTS: &str = "/var/lib/assay/results";
 
-/// What the journal says of boots: `a` finished, `A` was cut off.
+/// What the journal says of boots: `a` finished, `A` was cut off. How it tells of one is kept by the kind.
 fn journal(fake: &Fake, boots: &str) {
+    let kept = kept("journal.json").unwrap();
+    let lines: [Value; 2] = serde_json::from_str(kept.values().next().unwrap()).unwrap();
     let mut text = String::new();
     for (number, boot) in boots.chars().enumerate() {
         let id = boot.to_ascii_lowercase().to_string().repeat(32);
-        let entry = |at: u64, kind: &str, more: &str| {
-            let count = number * 10 + usize::try_from(at).unwrap();
-            format!(
-                "{{\"_BOOT_ID\":\"{id}\",\"__MONOTONIC_TIMESTAMP\":\"{}\",\"__CURSOR\":\"s={};i={count:x}\",\
-                 \"_PID\":\"1\",\"MESSAGE_ID\":\"{kind}\"{more}}}\n",
-                at * 1_000_000,
-                "5".repeat(32)
-            )
-        };
-        text += &entry(1, ids::JOURNAL_STARTED, "");
-        if boot.is_ascii_lowercase() {
-            let phases = ",\"KERNEL_USEC\":\"2000000\",\"USERSPACE_USEC\":\"3000000\"";
-            text += &entry(5, ids::FINISHED, phases);
+        let told = if boot.is_ascii_lowercase() { 2 } else { 1 };
+        for (at, line) in lines[..told].iter().enumerate() {
+            let count = format!("{:x}", number * 10 + at + 1);
+            text += &line.to_string().replace("{boot}", &id).replace("{count}", &count);
+            text += "\n";
         }
     }
     fake.put_told("journalctl", 0, &text, "");
@@ -63,19 +56,20 @@ fn journal(fake: &Fake, boots: &str) {
     fake.put("/proc/sys/kernel/random/boot_id", last.to_string().repeat(32));
 }
 
-/// A machine that has begun a study of so many boots.
-fn begun(boots: u32) -> (Fake, String) {
+/// A machine that has begun a study of so many boots; none where no kind of work is recorded.
+fn begun(boots: u32) -> Option<(Fake, String)> {
+    let name = kind()?.0.about.name;
     let fake = machine();
     journal(&fake, "a");
     let (stop, mut tell) = (AtomicBool::new(false), |_| {});
     let unit = unit(
         &fake,
-        "20261123-0000",
+        (name, "20261123-0000"),
         Path::new("/usr/bin/assay"),
         (Path::new(RESULTS), Path::new("/j")),
     );
     let proposal = Proposal {
-        study: preset(),
+        study: presets::find(name).unwrap().unwrap(),
         id: id::new_id("2026-11-23T00:00:00+00:00", 7),
         boots,
         results: RESULTS.into(),
@@ -85,7 +79,7 @@ fn begun(boots: u32) -> (Fake, String) {
     let id = proposal.id.clone();
     let mut context = Context { system: &fake, runs_as: None, stop: &stop, tell: &mut tell };
     start(&fake, proposal, &mut context).unwrap();
-    (fake, id)
+    Some((fake, id))
 }
 
 fn is_there(fake: &Fake) -> bool {
@@ -107,7 +101,7 @@ fn one_boot(fake: &Fake, id: &str) -> Outcome<Step> {
 
 #[test]
 fn boots_are_recorded_one_by_one_and_the_unit_is_gone_after_the_last() {
-    let (fake, id) = begun(3);
+    let Some((fake, id)) = begun(3) else { return };
     assert!(is_there(&fake));
     journal(&fake, "ab");
     assert!(matches!(one_boot(&fake, &id).unwrap(), Step::Restarts { recorded: 1, of: 3 }));
@@ -130,7 +124,7 @@ fn boots_are_recorded_one_by_one_and_the_unit_is_gone_after_the_last() {
 
 #[test]
 fn what_goes_wrong_takes_the_unit_away_and_restarts_nothing() {
-    let (fake, id) = begun(3);
+    let Some((fake, id)) = begun(3) else { return };
     fake.put_told("journalctl", 1, "", "no such file");
     fake.put("/proc/sys/kernel/random/boot_id", "b".repeat(32));
     assert!(one_boot(&fake, &id).is_err());
@@ -139,7 +133,7 @@ fn what_goes_wrong_takes_the_unit_away_and_restarts_nothing() {
 
 #[test]
 fn restore_ends_a_series_of_boots() {
-    let (fake, id) = begun(3);
+    let Some((fake, id)) = begun(3) else { return };
     let home = identity::state_directory(&fake).unwrap();
     let left = journal::unfinished(&fake, &journals(&home)).unwrap();
     let report = journal::restore(&fake, &left[0]).unwrap();
@@ -154,7 +148,7 @@ fn restore_ends_a_series_of_boots() {
 
 #[test]
 fn a_unit_that_somebody_else_changed_is_not_removed() {
-    let (fake, _) = begun(3);
+    let Some((fake, _)) = begun(3) else { return };
     let [file, _] = unit_files(UNIT, WANTED_BY);
     fake.put(&file, "[Unit]\nDescription=mine\n");
     let home = identity::state_directory(&fake).unwrap();
@@ -168,7 +162,7 @@ fn a_unit_that_somebody_else_changed_is_not_removed() {
 fn a_path_that_a_unit_cannot_hold_is_refused() {
     let fake = machine();
     let odd = Path::new("/home/a%b/results");
-    let refused =
-        unit(&fake, "1", Path::new("/usr/bin/assay"), (odd, Path::new("/j"))).unwrap_err();
+    let refused = unit(&fake, ("boot", "1"), Path::new("/usr/bin/assay"), (odd, Path::new("/j")))
+        .unwrap_err();
     assert!(refused.message.contains("cannot stand in a unit"), "{}", refused.message);
 }

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use assay_base::failure::Outcome;
-use assay_kinds::work::check_option;
+use assay_kinds::work::{check_option, recorded};
 use assay_lab::volume::{Filesystem, Volume};
 use assay_study::study::{Study, presets};
 use serde_json::Value;
@@ -73,16 +73,17 @@ reduced! {
 
 #[test]
 fn every_shipped_study_is_known_here() {
-    // They run beside their own tests: `live` wants work that goes on, `boot` a journal, and the two that
-    // build a compiler. `raid-chunk` and `raid-sync` want md: see `xtask lab`. `small-memory`, those that `check` runs
-    // by an option and those that load links have tests of their own.
-    let others =
-        ["boot", "check", "compile", "live", "place", "raid-chunk", "raid-sync", "small-memory"];
+    // They run beside their own tests: `live` wants work that goes on, work that is recorded a journal, and the
+    // two that build a compiler. `raid-chunk` and `raid-sync` want md: see `xtask lab`. `small-memory`, those that
+    // `check` runs by an option and those that load links have tests of their own.
+    let others = ["check", "compile", "live", "place", "raid-chunk", "raid-sync", "small-memory"];
+    let recorded = recorded::kind().map(|(kind, _)| kind.about.name);
     let by_option = check_option::by_option().map(|(kind, _)| kind.about.name);
     let loads = |(_, study): &(&str, Outcome<Study>)| study.as_ref().is_ok_and(Study::loads_links);
     let of_links = presets::all().filter(loads).map(|(name, _)| name);
     let reduced = REDUCED.iter().copied();
-    let mut known: Vec<&str> = reduced.chain(others).chain(by_option).chain(of_links).collect();
+    let known = reduced.chain(others).chain(recorded).chain(by_option);
+    let mut known: Vec<&str> = known.chain(of_links).collect();
     known.sort_unstable();
     let mut shipped: Vec<&str> = presets::all().map(|(name, _)| name).collect();
     shipped.sort_unstable();

@@ -1,12 +1,11 @@
-//! A study of boots that were recorded: nothing is run, each boot is a trial that has been.
+//! A study whose trials were recorded: nothing is run, each record is a trial that has been.
 
 use super::event::{Context, Event};
 use super::finished::{Finished, Unkept, seal};
 use assay_base::failure::{Failure, Outcome};
-use assay_kinds::work::boot::labels::Labels;
-use assay_kinds::work::boot::source::{self, Recorded, Source};
-use assay_kinds::work::boot::{Asked, Boot};
-use assay_study::plan::boots as planned;
+use assay_kinds::work::recorded::{Record, Recorded, Recording, Source};
+use assay_study::plan::recorded as planned;
+use assay_study::plan::recorded::Asked;
 use assay_study::results::bundle::Bundle;
 use assay_study::results::environment::{self, Environment};
 use assay_study::results::id::{self, entropy};
@@ -19,12 +18,12 @@ use assay_system::system::site::Site;
 use assay_system::system::{self, System};
 use std::path::{Path, PathBuf};
 
-/// What a machine's own boots stand on.
+/// What a machine's own trials stand on.
 const ROOT: &str = "/";
 
 /// What to read, and where to keep it.
 pub struct Wanted {
-    /// The study, whose work is boots.
+    /// The study, whose trials are recorded.
     pub study: Study,
     /// Where they are recorded.
     pub source: Source,
@@ -32,44 +31,48 @@ pub struct Wanted {
     pub results: Option<PathBuf>,
 }
 
-/// The boots of a study as they are read and grouped, with their labels, oldest first.
+/// What a study asks for whose trials are recorded.
 ///
 /// # Errors
-/// As [`source::read`]; the user's mistake where none of them is of a group that the study names.
+/// The user's mistake where they are not.
+pub fn asked(study: &Study) -> Outcome<Asked<'_>> {
+    let asked = planned::asked(study);
+    asked.ok_or_else(|| Failure::mistake("the trials of this study are not recorded by others"))
+}
+
+/// The trials of a study as they are read and grouped, with their labels, oldest first.
+///
+/// # Errors
+/// As the kind's; the user's mistake where none of them is of a group that the study names.
 pub fn read(
     system: &dyn System,
     study: Study,
     source: &Source,
     results: Option<&Path>,
-) -> Outcome<(Study, Asked, Recorded)> {
-    let asked = planned::asked(&study).cloned();
-    let asked = asked.ok_or_else(|| Failure::mistake("this study has no boots"))?;
-    let most = usize::try_from(asked.boots).unwrap_or(usize::MAX);
-    let mut found = source::read(system, source, most, asked.until.as_deref())?;
-    if let Some(results) = results {
-        Labels::read(system, results)?.apply(&mut found.boots);
-    }
-    let study = planned::grouped(study, &asked, &found.boots);
-    let there = found.boots.len();
-    found.boots = planned::of_groups(&study, &asked, found.boots);
-    if found.boots.is_empty() {
-        let levels = study.factors.get(asked.by.name()).cloned().unwrap_or_default();
+) -> Outcome<(Study, Recorded)> {
+    let records = asked(&study)?.records;
+    let (factor, many) = (records.factor(), records.recording().many);
+    let mut found = records.read(system, source, records.newest(), results)?;
+    let study = planned::grouped(study, factor, &found.records);
+    let there = found.records.len();
+    found.records = planned::of_groups(&study, factor, found.records);
+    if found.records.is_empty() {
+        let levels = study.factors.get(factor).cloned().unwrap_or_default();
         return Err(Failure::mistake(format!(
-            "none of the newest {there} boots has {} {}",
-            asked.by.name(),
+            "none of the newest {there} {many} has {factor} {}",
             levels.join(" or ")
         )));
     }
-    Ok((study, asked, found))
+    Ok((study, found))
 }
 
-/// Reads boots and keeps them as the trials of a study.
+/// Reads trials and keeps them as those of a study.
 ///
 /// # Errors
 /// As [`read`].
 pub fn run(system: &dyn System, wanted: Wanted, context: &mut Context<'_>) -> Outcome<Finished> {
     let Wanted { study, source, results } = wanted;
-    let (study, asked, found) = read(system, study, &source, results.as_deref())?;
+    let (study, found) = read(system, study, &source, results.as_deref())?;
     if found.faults > 0 {
         let text = format!(
             "{} entries of the journal could not be read and are passed over",
@@ -81,21 +84,22 @@ pub fn run(system: &dyn System, wanted: Wanted, context: &mut Context<'_>) -> Ou
     let seed = study.seed.unwrap_or_else(|| entropy(system));
     let id = id::of_study(system, results.as_deref(), &started);
     let target = target_of(&source);
-    let groups: Vec<String> = found.boots.iter().map(|boot| asked.by.group(boot)).collect();
-    let plan =
-        planned::plan(&study, (&asked, planned::primary(&found.boots)), &groups, (&target, seed));
-    let environment = environment_of(system, &target, found.is_own, started);
+    let groups: Vec<String> = found.records.iter().map(|record| record.group.clone()).collect();
+    let asked = asked(&study)?;
+    let recording = asked.records.recording();
+    let primary = asked.records.primary(&found.records);
+    let plan = planned::plan(&study, (asked, primary), &groups, (&target, seed));
+    let environment = environment_of(system, recording, (&target, found.is_own), started);
     let directory = results.as_ref().map(|results| results.join(&id));
     let (mut bundle, mut unkept) =
         begin(system, directory.as_deref(), &study, &plan, &environment, context);
     if let Some(bundle) = bundle.as_mut().filter(|_| source == Source::Own) {
         seal(context, bundle, &study, &plan, &environment);
     }
-    let mut trials: Vec<Trial> = Vec::with_capacity(found.boots.len());
-    for (planned, boot) in plan.trials.iter().zip(found.boots) {
-        let trial =
-            kept(&mut bundle, &mut unkept, planned::trial(planned, boot), trials.len(), context);
-        trials.push(trial);
+    let mut trials: Vec<Trial> = Vec::with_capacity(found.records.len());
+    for (planned, record) in plan.trials.iter().zip(found.records) {
+        let trial = planned::trial(planned, record, recording);
+        trials.push(kept(&mut bundle, &mut unkept, trial, trials.len(), context));
     }
     let directory = bundle.as_ref().map(|bundle| bundle.directory().to_owned());
     Ok(Finished {
@@ -113,7 +117,7 @@ pub fn run(system: &dyn System, wanted: Wanted, context: &mut Context<'_>) -> Ou
     })
 }
 
-/// What the boots are told to be of.
+/// What the trials are told to be of.
 fn target_of(source: &Source) -> String {
     match source {
         Source::Own => ROOT.to_owned(),
@@ -121,21 +125,22 @@ fn target_of(source: &Source) -> String {
     }
 }
 
-/// The machine that the boots are of, as far as it is here.
+/// The machine that the trials are of, as far as it is here.
 pub(super) fn environment_of(
     system: &dyn System,
-    target: &str,
-    is_own: bool,
+    recording: &Recording,
+    (target, is_own): (&str, bool),
     started: String,
 ) -> Environment {
     let here = || {
         system::resolve(system, ROOT).ok().map(|site| Site { target: target.to_owned(), ..site })
     };
-    let why = "the boots are another machine's: only its journal is here";
     let (machine, site) = if is_own {
         (machine::machine(system), here().unwrap_or_else(|| planned::elsewhere(target)))
     } else {
-        (Machine::elsewhere(why), planned::elsewhere(target))
+        let many = recording.many;
+        let why = format!("the {many} are another machine's: only its journal is here");
+        (Machine::elsewhere(&why), planned::elsewhere(target))
     };
     Environment {
         format: environment::FORMAT.to_owned(),
@@ -186,14 +191,13 @@ pub(super) fn kept(
     trial
 }
 
-/// The boots that are told of, for a look without keeping anything.
-pub fn groups(asked: &Asked, boots: &[Boot]) -> Vec<(String, usize)> {
+/// The groups that are told of, each with the number of its trials, for a look without keeping anything.
+pub fn groups(records: &[Record]) -> Vec<(String, usize)> {
     let mut found: Vec<(String, usize)> = Vec::new();
-    for boot in boots {
-        let group = asked.by.group(boot);
-        match found.iter_mut().find(|(name, _)| *name == group) {
+    for record in records {
+        match found.iter_mut().find(|(name, _)| *name == record.group) {
             Some((_, count)) => *count += 1,
-            None => found.push((group, 1)),
+            None => found.push((record.group.clone(), 1)),
         }
     }
     found

@@ -1,12 +1,11 @@
-//! The plan of a study whose trials are boots that were recorded: one trial a boot, in the order of time.
-//! Nothing of it is drawn, and its order says so.
+//! The plan of a study whose trials were recorded: one trial a record, in the order of time. Nothing of it is
+//! drawn, and its order says so.
 
 use std::collections::BTreeMap;
 
 use assay_base::presence::Presence;
-use assay_kinds::work::boot::{self, Asked, Boot};
 use assay_kinds::work::io::Engine;
-use assay_kinds::work::{Asks as _, Planned};
+use assay_kinds::work::recorded::{Record, Recording, Records};
 use assay_machine::probes::Evidence;
 use assay_system::system::site::{Site, TargetKind};
 
@@ -16,71 +15,67 @@ use crate::results::plan::{
     Area, Arm, EngineUse, FORMAT, Pilot, Plan, PlannedTrial, PlannedWorkload, Survey,
 };
 use crate::results::record::{Status, Trial, TrialRecord};
-use crate::study::{Order, Study};
+use crate::study::{Order, Study, Workload};
 
-/// Why nothing that this program reads around a trial is there.
-const NOT_WATCHED: &str = "the boot was recorded by the system's journal, not watched";
-/// Nanoseconds in which nothing ends a study of boots: it counts them.
+/// Nanoseconds in which nothing ends such a study: it counts its trials.
 const NO_DEADLINE_NS: u64 = u64::MAX / 2;
 
-/// What a study asks for whose trials are boots; none of any other study.
-pub fn asked(study: &Study) -> Option<&Asked> {
-    study.workload.iter().find_map(|workload| Asked::of(&workload.work))
+/// What a study asks for whose trials are recorded.
+#[derive(Clone, Copy)]
+pub struct Asked<'a> {
+    /// The workload.
+    pub workload: &'a Workload,
+    /// What reads its trials.
+    pub records: &'a dyn Records,
 }
 
-/// The study with its groups as levels, in the order in which they came; levels that it names itself
-/// stay, and boots of others are left out.
-pub fn grouped(mut study: Study, asked: &Asked, boots: &[Boot]) -> Study {
-    let by = asked.by.name();
-    if !study.factors.contains_key(by) {
+/// What a study asks for whose trials are recorded; none of any other study.
+pub fn asked(study: &Study) -> Option<Asked<'_>> {
+    let mut all = study.workload.iter();
+    all.find_map(|workload| Some(Asked { workload, records: workload.work.records()? }))
+}
+
+/// The study with the groups of its trials as levels of a factor, in the order in which they came; levels
+/// that it names itself stay, and trials of others are left out.
+pub fn grouped(mut study: Study, factor: &str, records: &[Record]) -> Study {
+    if !study.factors.contains_key(factor) {
         let mut levels: Vec<String> = Vec::new();
-        for level in boots.iter().map(|boot| asked.by.group(boot)) {
-            if !levels.contains(&level) {
-                levels.push(level);
+        for record in records {
+            if !levels.contains(&record.group) {
+                levels.push(record.group.clone());
             }
         }
-        study.factors.insert(by.to_owned(), levels);
+        study.factors.insert(factor.to_owned(), levels);
     }
     study
 }
 
-/// The boots that belong to a group of a grouped study.
-pub fn of_groups(study: &Study, asked: &Asked, boots: Vec<Boot>) -> Vec<Boot> {
-    let levels = study.factors.get(asked.by.name()).cloned().unwrap_or_default();
-    boots.into_iter().filter(|boot| levels.contains(&asked.by.group(boot))).collect()
+/// The trials that belong to a group of a grouped study.
+pub fn of_groups(study: &Study, factor: &str, records: Vec<Record>) -> Vec<Record> {
+    let levels = study.factors.get(factor).cloned().unwrap_or_default();
+    records.into_iter().filter(|record| levels.contains(&record.group)).collect()
 }
 
-/// The metric that boots are compared by: from the kernel on where any of them tells it; containers
-/// have userspace alone.
-pub fn primary(boots: &[Boot]) -> &'static str {
-    let whole = |boot: &Boot| boot.phases.from_kernel_us().value().is_some();
-    let userspace = |boot: &Boot| boot.phases.userspace_us.value().is_some();
-    let alone = !boots.iter().any(whole) && boots.iter().any(userspace);
-    if alone { boot::USERSPACE.name } else { boot::WHOLE.name }
-}
-
-/// The plan of boots of which the groups are known, one trial each.
+/// The plan of trials of which the groups are known, one each.
 pub fn plan(
     study: &Study,
-    (asked, primary): (&Asked, &str),
+    (asked, primary): (Asked<'_>, &str),
     groups: &[String],
     (target, seed): (&str, u64),
 ) -> Plan {
     let layout = Layout::of(study, &[target.to_owned()]);
     let mut design = layout.design.clone();
     (design.order, design.repeats) = (Order::Recorded, 0);
-    let by = asked.by.name();
-    let name = study.workload.iter().find(|own| Asked::of(&own.work).is_some());
-    let name = name.map_or("boot", |own| &own.name);
+    let by = asked.records.factor();
     design.primary = Some(study.primary.clone().unwrap_or_else(|| primary.to_owned()));
     let workload = |arm: &Arm| PlannedWorkload {
-        name: name.to_owned(),
+        name: asked.workload.name.clone(),
         arm: arm.clone(),
         control: false,
         target: 0,
-        work: Planned::from(boot::Planned { until: asked.until.clone() }),
+        work: asked.records.planned(),
         ramp_ns: 0,
-        time_ns: asked.time().map_or(0, |time| time.0),
+        time_ns: asked.workload.work.time().map_or(0, |time| time.0),
         note: None,
         background: None,
     };
@@ -153,15 +148,17 @@ pub fn elsewhere(target: &str) -> Site {
     site
 }
 
-/// A boot as the trial that it is. One that did not finish has failed, with its reason.
-pub fn trial(planned: &PlannedTrial, boot: Boot) -> Trial {
-    let started = boot.began_wall_us.and_then(|us| i64::try_from(us).ok());
+/// A record as the trial that it is. One without numbers has failed, with its reason.
+pub fn trial(planned: &PlannedTrial, record: Record, recording: &Recording) -> Trial {
+    let started = record.began_wall_us.and_then(|us| i64::try_from(us).ok());
     let started = started.and_then(|us| jiff::Timestamp::from_microsecond(us).ok());
     let started = started.unwrap_or(jiff::Timestamp::UNIX_EPOCH);
-    let (status, reason, measured) = match boot::measured(boot) {
+    let (status, reason, measured) = match record.measured {
         Ok(measured) => (Status::Ok, None, Some(measured)),
         Err(why) => (Status::Failed, Some(why), None),
     };
+    let not_watched =
+        format!("the {} was recorded by the system's journal, not watched", recording.one);
     let record = TrialRecord {
         order: planned.order,
         host: planned.host,
@@ -174,7 +171,7 @@ pub fn trial(planned: &PlannedTrial, boot: Boot) -> Trial {
         started: started.to_string(),
         measured,
         background: None,
-        evidence: Evidence::absent(NOT_WATCHED),
+        evidence: Evidence::absent(&not_watched),
         histograms: BTreeMap::new(),
         series: None,
         spent: None,

@@ -1,0 +1,89 @@
+//! Trials that are made by restarting the machine: `--reboots`, and how such a study goes on.
+
+use super::output;
+use super::running;
+use crate::runner::reboots::{self, Step};
+use crate::runner::{Context, Event};
+use crate::store;
+use crate::store::acting;
+use assay_base::failure::Outcome;
+use assay_study::results::vouch::Purpose;
+use assay_study::study::Study;
+use assay_system::system::{System, identity};
+
+/// Shows what restarting would do, and does it where that was said.
+///
+/// # Errors
+/// Refused where it cannot be done, with the reason.
+pub fn run(system: &dyn System, study: Study, boots: u32, is_sure: bool) -> Outcome<()> {
+    let stop = running::stop_on_signals(&running::PUTS_BACK)?;
+    let results = identity::results_directory(system)?;
+    let proposal = reboots::propose(system, study, boots, results)?;
+    let mut text = format!(
+        "restarts this machine {boots} times; each boot is recorded as it ends starting up, in the result {}\n\
+         until then this unit is there, as {}:\n\n{}\n",
+        proposal.id,
+        proposal.path().display(),
+        proposal.unit
+    );
+    text.extend(proposal.cautions.iter().flat_map(|caution| ["- ", caution, "\n"]));
+    text +=
+        "- it is gone after the last boot, after anything that goes wrong, and by assay restore\n";
+    output::text(&text);
+    if !is_sure {
+        output::text("nothing was changed: `assay run --help` says how it is done");
+        return Ok(());
+    }
+    let mut tell = |event| {
+        if let Event::Warning(text) = event {
+            output::message(&text);
+        }
+    };
+    let id = proposal.id.clone();
+    let mut context = Context { system, runs_as: None, stop: &stop, tell: &mut tell };
+    reboots::start(system, proposal, &mut context)?;
+    output::message(&format!("restarting; afterwards: assay show {id}"));
+    Ok(())
+}
+
+/// Goes on with a study of boots: takes in those since, and as the unit restarts for the next.
+///
+/// # Errors
+/// As the runner's; the unit is gone then.
+pub fn resume(
+    system: &dyn System,
+    id: Option<&str>,
+    after_boot: bool,
+    how: running::Printing,
+) -> Outcome<()> {
+    let stop = running::stop_on_signals(&running::PUTS_BACK)?;
+    let mut tell = |event| {
+        if let Event::Warning(text) = event {
+            output::message(&text);
+        }
+    };
+    let mut context = Context { system, runs_as: None, stop: &stop, tell: &mut tell };
+    let Some(id) = id.filter(|_| after_boot) else {
+        let acting = acting::open(system, id, Purpose::GoOn)?;
+        let recorded = reboots::record(system, acting, &mut context)?;
+        return running::conclude(system, recorded.into(), how);
+    };
+    let ready = store::find_kept(system, id)
+        .and_then(|directory| reboots::begin_boot(system, (id, &directory), &context))
+        .and_then(|()| acting::open(system, Some(id), Purpose::GoOn));
+    let acting = match ready {
+        Ok(acting) => acting,
+        Err(failure) => {
+            reboots::give_up(system, id)?;
+            return Err(failure);
+        }
+    };
+    match reboots::after_boot(system, acting, &mut context)? {
+        Step::Done(finished) => running::conclude(system, (*finished).into(), how),
+        Step::Ended(finished) => running::close(system, (*finished).into()),
+        Step::Restarts { recorded, of } => {
+            output::message(&format!("boot {recorded} of {of} is recorded; restarting"));
+            Ok(())
+        }
+    }
+}
