@@ -222,8 +222,13 @@ pub(super) fn notes(page: &Page<'_>) -> Vec<Remark> {
 /// A note of one of many comparisons, without the names of its arms, which its row has.
 fn unnamed(page: &Page<'_>, note: Option<&Note>, words: &str) -> String {
     let few = page.full() || page.primary().count() <= MOST_NAMED;
-    let note = note.filter(|_| !few);
-    note.map_or_else(|| words.to_owned(), |note| note_words(note, ["the baseline", "the setting"]))
+    let Some(note) = note.filter(|_| !few) else { return words.to_owned() };
+    let sides = match note {
+        // Of results of different days none is the baseline of a study.
+        Note::TrustOfResult { .. } => ["the earlier", "the later"],
+        _ => ["the baseline", "the setting"],
+    };
+    note_words(note, sides)
 }
 
 /// The rows that a remark is about: all of them in one word, many by their number.

@@ -1,3 +1,7 @@
+use std::time::Duration;
+
+use assay_system::system::System as _;
+
 use super::*;
 use crate::watch::sampler::{Sampler, disks};
 use crate::watch::testing::{expect, machine, nothing, state, state_untraced, tracing};
@@ -28,8 +32,11 @@ fn programs_are_said_to_be_those_of_the_looks_where_there_are_any() {
     assert!(before.contains("\nrsync ") && after.contains(SAID), "{text}");
     // Nobody moved anything: nothing is said of a list that is not there.
     let fake = machine();
-    let mut sampler =
-        Sampler::new(&fake, disks::choose(&fake, None).unwrap(), tracing(vec![Ok(nothing())]));
-    let text = printed(&State::begin(&mut sampler));
+    let disks = disks::choose(&fake, None).unwrap();
+    let mut sampler = Sampler::new(&fake, disks, tracing(vec![Ok(nothing())]));
+    let mut state = State::begin(&mut sampler);
+    fake.sleep(Duration::from_secs(10));
+    state.look(&mut sampler);
+    let text = printed(&state);
     assert!(!text.contains(SAID) && !text.contains("files open on"), "{text}");
 }
