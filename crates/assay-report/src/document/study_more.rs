@@ -247,11 +247,9 @@ fn shown(page: &Page<'_>, rows: Vec<String>, all: usize) -> Vec<String> {
 fn needed(page: &Page<'_>, open: Vec<(u32, String)>, all: usize) -> Option<Remark> {
     let counts = open.iter().map(|(count, _)| u64::from(*count));
     let (least, most) = counts.clone().min().zip(counts.max())?;
-    let margin = show::share(page.primary().find_map(|found| found.margin).unwrap_or_default());
-    let text = format!(
-        "inconclusive; {} replicates in all would resolve a difference of {margin}",
-        show::about_between(least, most)
-    );
+    let margin = page.primary().find_map(|found| found.margin).unwrap_or_default();
+    let needed = Needed::of(open.iter().map(|(count, _)| *count), margin)?;
+    let text = format!("inconclusive; {}", needed.words());
     let differ = show::about(least) != show::about(most);
     let rows = if differ && page.full() {
         let row =
