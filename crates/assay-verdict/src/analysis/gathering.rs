@@ -163,6 +163,7 @@ impl<'a> Gathering<'a> {
         told.extend(card::classes(plan, environment, &found));
         found.published = published::beside(&plan.design, found.environment.is_emulated());
         found.absent = absent;
+        verdicts::explain(&mut found.answers, &plan.design, &found.absent);
         found.members = self.members;
         found.probes = self.costs.told();
         found.surroundings = surroundings::facts(environment, self.surroundings);

@@ -56,7 +56,11 @@ const REFUSED: [(&str, &str, &str); 12] = [
         "assay check /small --area 47MiB",
     ),
     ("check --sustained", "takes all the free space", "assay check --sustained /media/card"),
-    ("check --capacity=full", "takes all the free space", "assay check --capacity=full /media/card"),
+    (
+        "check --capacity=full",
+        "takes all the free space",
+        "assay check --capacity=full /media/card",
+    ),
     (
         "plan schedulers /home/me",
         "scheduler alone is compared where it is",

@@ -24,6 +24,7 @@ pub(super) mod words;
 mod words_of_advice;
 
 pub(super) use advice::Stage;
+pub(super) use answers::explain;
 pub(super) use comparisons::{correct, word as verdict_word};
 pub(super) use load::judge_across;
 pub(super) use outliers::mark;
