@@ -11,7 +11,7 @@ use assay_base::quantity::units::show;
 use assay_kinds::work::metrics::noun;
 use assay_study::findings::notes::Note;
 use assay_study::findings::said::Said;
-use assay_study::findings::{AbsentCell, Comparison, Place, Rank, Verdict};
+use assay_study::findings::{AbsentCell, Comparison, Needed, Place, Rank, Verdict};
 use assay_study::results::plan::{Arm, arm_in_words};
 use assay_verdict::analysis::note_words;
 

@@ -199,7 +199,7 @@ impl GateAnswer {
             let Ended::NoStatement(reason) = &row.ended else { continue };
             match reasons.iter_mut().find(|(known, _)| *known == reason.as_str()) {
                 Some((_, names)) => names.push(&row.name),
-                None => reasons.push((reason, vec![&row.name])),
+                None => reasons.push((reason.as_str(), vec![row.name.as_str()])),
             }
         }
         let told = |(reason, names): &(&str, Vec<&str>)| format!("{}: {reason}", names.join(", "));

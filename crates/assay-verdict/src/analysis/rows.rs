@@ -96,8 +96,8 @@ impl<'a> Row<'a> {
         (self.trust.map(|_| worst), told)
     }
 
-    /// That an amount by which the row is known is what this machine is given, where its drive is lent: the rule
-    /// of that is about speed, and its note takes nothing away.
+    /// That an amount by which the row is known is what this machine is given, where its drive is lent: the
+    /// rule of that is about speed, and its note takes nothing away.
     pub fn as_given(&self, nature: Nature) -> Option<Because> {
         let (rule, remark) = self.remarks.iter().find(|(rule, _)| *rule == LENT)?;
         let apart = nature == Nature::Amount && !remark.is_about(rule, nature);

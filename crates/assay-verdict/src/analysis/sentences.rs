@@ -353,8 +353,8 @@ fn about(trust: Trust) -> Option<&'static str> {
     }
 }
 
-/// How a row stands and whether as given, by the number that pages count it by: that of the metric that matters,
-/// or else the first that was judged.
+/// How a row stands and whether as given, by the number that pages count it by: that of the metric that
+/// matters, or else the first that was judged.
 fn stands(found: &Findings, row: &Row<'_>) -> Option<(Trust, bool)> {
     let trust = row.trust?;
     let is_own = |cell: &&Cell| {

@@ -11,8 +11,8 @@ const BLAMED: [(&str, &str); 5] = [
     ("throttled", "the processors or the drive were slowed down"),
 ];
 
-/// One sentence where more than half of the trials were not alone, and what to do about it: so many replicates
-/// would tell what was left open, where the study may take them.
+/// One sentence where more than half of the trials were not alone, and what to do about it: so many
+/// replicates would tell what was left open, where the study may take them.
 pub(super) fn sentence(rows: &[Row<'_>], needed: Option<u32>) -> Option<String> {
     let all: usize = rows.iter().map(|row| row.unquiet.of).sum();
     let hit: usize = rows.iter().map(|row| row.unquiet.trials).sum();

@@ -7,8 +7,8 @@ use assay_study::results::design::{Design, Factor};
 use super::arms::Question;
 use super::words;
 
-/// A sentence a factor with main effects: what the study compares before where it does so. Factors whose levels
-/// are different work are no choice.
+/// A sentence a factor with main effects: what the study compares before where it does so. Factors whose
+/// levels are different work are no choice.
 pub(super) fn told(
     design: &Design,
     grid: &[&Question<'_>],
@@ -88,8 +88,8 @@ mod tests {
         );
         assert!(
             system.starts_with(
-                "Which filesystem, averaged over scheduler: none is shown to be better than ext4; btrfs \
-                 is worse than ext4; xfs cannot be told apart from ext4; "
+                "Which filesystem, averaged over scheduler: no other is shown to be better than ext4; \
+                 btrfs is worse than ext4; xfs cannot be told apart from ext4; "
             ),
             "{system}"
         );

@@ -138,7 +138,7 @@ impl<'a> Course<'a> {
         How { shell: true, ..How::silent(Some(READING), self.run.stop) }
     }
 
-    /// What a line prints that looks at what was written, which is called by `what`: nobody typed the line. Its
+    /// What a line prints that looks at what was written; messages call it by `what`, as nobody typed it. Its
     /// exit code tells whether that is all: shells complain of much that means nothing here, such as a locale
     /// that is not installed.
     fn looked_at(&mut self, text: &str, what: &str, how: &How<'_>) -> Result<Executed, Break> {

@@ -46,7 +46,7 @@ pub(in crate::analysis::verdicts) fn factor(
     let is_better = effects.iter().any(|one| one.verdict == Some(Verdict::Better));
     let is_told = !clauses.is_empty();
     if is_told && !is_better {
-        clauses.insert(0, format!("none is shown to be better than {base}"));
+        clauses.insert(0, format!("no other is shown to be better than {base}"));
     }
     if !open.is_empty() {
         let own: Vec<String> = open.iter().map(|level| level_words(name, level)).collect();
