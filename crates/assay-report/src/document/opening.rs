@@ -69,6 +69,7 @@ pub fn answer(findings: &Findings) -> Answer {
         .or_else(of_kind)
         .or_else(|| said(|said| matches!(said, Said::Emulated)))
         .or_else(|| advised(|kind| kind == AdviceKind::Use))
+        .or_else(|| said(|said| matches!(said, Said::Factor { .. })))
         .or_else(|| alike().map(of_sentence))
         .or_else(|| none_better(findings).map(Answer::of_nothing))
         .or_else(|| beside(findings))
@@ -102,6 +103,10 @@ fn about(findings: &Findings, said: &Said) -> Vec<(String, String)> {
         }
         Said::Bench { workload, metric } | Said::Rank { workload, metric } => {
             vec![(workload.clone(), metric.clone())]
+        }
+        Said::Factor { factor } => {
+            let own = findings.effects.iter().filter(|effect| effect.factor == *factor);
+            own.map(|effect| (effect.workload.clone(), effect.metric.clone())).collect()
         }
         Said::Classes { workload, .. } => vec![(workload.clone(), String::new())],
         Said::Comparison { id } => named(findings, id).into_iter().collect(),

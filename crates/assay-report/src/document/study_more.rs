@@ -11,7 +11,7 @@ use assay_base::quantity::units::show;
 use assay_kinds::work::metrics::noun;
 use assay_study::findings::notes::Note;
 use assay_study::findings::said::Said;
-use assay_study::findings::{AbsentCell, Comparison, Place, Rank, Verdict};
+use assay_study::findings::{AbsentCell, Comparison, Needed, Place, Rank, Verdict};
 use assay_study::results::plan::{Arm, arm_in_words};
 use assay_verdict::analysis::note_words;
 
@@ -222,8 +222,13 @@ pub(super) fn notes(page: &Page<'_>) -> Vec<Remark> {
 /// A note of one of many comparisons, without the names of its arms, which its row has.
 fn unnamed(page: &Page<'_>, note: Option<&Note>, words: &str) -> String {
     let few = page.full() || page.primary().count() <= MOST_NAMED;
-    let note = note.filter(|_| !few);
-    note.map_or_else(|| words.to_owned(), |note| note_words(note, ["the baseline", "the setting"]))
+    let Some(note) = note.filter(|_| !few) else { return words.to_owned() };
+    let sides = match note {
+        // Of results of different days none is the baseline of a study.
+        Note::TrustOfResult { .. } => ["the earlier", "the later"],
+        _ => ["the baseline", "the setting"],
+    };
+    note_words(note, sides)
 }
 
 /// The rows that a remark is about: all of them in one word, many by their number.
@@ -242,11 +247,9 @@ fn shown(page: &Page<'_>, rows: Vec<String>, all: usize) -> Vec<String> {
 fn needed(page: &Page<'_>, open: Vec<(u32, String)>, all: usize) -> Option<Remark> {
     let counts = open.iter().map(|(count, _)| u64::from(*count));
     let (least, most) = counts.clone().min().zip(counts.max())?;
-    let margin = show::share(page.primary().find_map(|found| found.margin).unwrap_or_default());
-    let text = format!(
-        "inconclusive; {} replicates in all would resolve a difference of {margin}",
-        show::about_between(least, most)
-    );
+    let margin = page.primary().find_map(|found| found.margin).unwrap_or_default();
+    let needed = Needed::of(open.iter().map(|(count, _)| *count), margin)?;
+    let text = format!("inconclusive; {}", needed.words());
     let differ = show::about(least) != show::about(most);
     let rows = if differ && page.full() {
         let row =

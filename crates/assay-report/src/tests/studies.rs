@@ -693,3 +693,25 @@ fn in_full_each_row_has_its_number_and_all_of_them_are_one_remark() {
     assert!(several.contains(&expected), "{several}");
     assert_eq!(told("study-two-arms").matches("would resolve").count(), 0);
 }
+
+#[test]
+fn numbers_of_two_results_are_called_the_earlier_and_the_later_however_many_rows_there_are() {
+    let page = |workloads: &[&'static str], trust: Trust| {
+        let mut before = open(workloads);
+        before.cells.iter_mut().for_each(|cell| cell.trust = Some(trust));
+        let mut after = before.clone();
+        "20270107-090000-p3xa".clone_into(&mut after.study.id);
+        let found = analysis::compare(&before, &[after], analysis::days::Days::default());
+        let page = super::rendered(&found, 80, false);
+        page.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let many = ["w-a", "w-b", "w-c", "w-d", "w-e", "w-f", "w-g"];
+    for workloads in [&many[..], &many[..2]] {
+        let told = page(workloads, Trust::Suspect);
+        for side in ["earlier", "later"] {
+            assert!(told.contains(&format!("the {side} number is suspect")), "{told}");
+        }
+        assert!(!told.contains("baseline number") && !told.contains("setting number"), "{told}");
+        assert!(!page(workloads, Trust::Trusted).contains("number is"));
+    }
+}

@@ -190,6 +190,35 @@ impl GateAnswer {
         format!("the gate of {}{metric} {how}{}", percent(self.allowed), after.unwrap_or_default())
     }
 
+    /// All rows, each in a sentence, but those that make no statement in one.
+    pub fn lines(&self) -> Vec<String> {
+        let decided = self.rows.iter().filter(|row| !row.is_silent()).map(Gated::text);
+        decided.chain(self.silence()).collect()
+    }
+
+    /// Which rows make no statement, each reason once.
+    fn silence(&self) -> Option<String> {
+        let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
+        for row in &self.rows {
+            let Ended::NoStatement(reason) = &row.ended else { continue };
+            match reasons.iter_mut().find(|(known, _)| *known == reason.as_str()) {
+                Some((_, names)) => names.push(&row.name),
+                None => reasons.push((reason.as_str(), vec![row.name.as_str()])),
+            }
+        }
+        let told = |(reason, names): &(&str, Vec<&str>)| format!("{}: {reason}", names.join(", "));
+        let silent = self.rows.iter().filter(|row| row.is_silent()).count();
+        match reasons.as_slice() {
+            [] => None,
+            [one] => Some(format!("no statement about {}", told(one))),
+            several => Some(format!(
+                "no statement about {silent} of {} rows: {}",
+                self.rows.len(),
+                several.iter().map(told).collect::<Vec<_>>().join("; ")
+            )),
+        }
+    }
+
     /// The rows that speak for how it ended, the first few.
     fn named(&self) -> String {
         let speaks = |row: &&Gated| match self.ended {
@@ -197,7 +226,12 @@ impl GateAnswer {
             GateEnd::NoStatement => row.is_silent(),
             GateEnd::Pass => true,
         };
-        let rows: Vec<String> = self.rows.iter().filter(speaks).map(Gated::text).collect();
+        // That it makes no statement is said of the gate, and not again of each row.
+        let told = |row: &Gated| match &row.ended {
+            Ended::NoStatement(reason) => format!("{}: {reason}", row.name),
+            Ended::Pass | Ended::Fail => row.text(),
+        };
+        let rows: Vec<String> = self.rows.iter().filter(speaks).map(told).collect();
         let named = rows.iter().take(NAMED).cloned().collect::<Vec<_>>().join("; ");
         match rows.len().saturating_sub(NAMED) {
             _ if rows.is_empty() => "nothing to compare".to_owned(),
@@ -274,6 +308,35 @@ mod tests {
         let told = GateAnswer::of((0.05, 0.3), false, Vec::new()).of_study(named, None);
         assert!(told.text.starts_with("the gate of 5 % on "), "{}", told.text);
         assert!(told.text.ends_with(" makes no statement: nothing to compare"), "{}", told.text);
+    }
+
+    #[test]
+    fn that_there_is_no_statement_is_said_once() {
+        let silent = |name: &str, why: &str| Gated::silent(name.to_owned(), why.to_owned());
+        let of = |rows: Vec<Gated>| GateAnswer::of((0.05, 0.3), false, rows);
+        let told = of(vec![
+            silent("a", "too few"),
+            row(Ended::Pass, 0.0, None),
+            silent("b", "too few"),
+            silent("c", "invalid"),
+        ]);
+        assert_eq!(
+            told.text,
+            "the gate of 5 % makes no statement: a: too few; b: too few; c: invalid"
+        );
+        assert_eq!(
+            told.lines(),
+            [
+                row(Ended::Pass, 0.0, None).text(),
+                "no statement about 3 of 4 rows: a, b: too few; c: invalid".to_owned(),
+            ]
+        );
+        assert_eq!(of(vec![blind()]).lines(), ["no statement about b: too few"]);
+        // Where all rows are decided nothing is said of others.
+        let decided = of(vec![row(Ended::Pass, 0.0, None), row(Ended::Fail, 0.2, None)]);
+        assert!(decided.lines().iter().all(|line| !line.contains("no statement")));
+        assert_eq!(decided.lines().len(), 2);
+        assert!(of(Vec::new()).lines().is_empty());
     }
 
     #[test]

@@ -6,6 +6,7 @@ mod cells;
 pub mod facts;
 pub mod gate;
 pub mod measurements;
+mod needed;
 pub mod notes;
 mod of_kinds;
 pub mod places;
@@ -27,6 +28,7 @@ use crate::results::record::{Repeats, Status};
 
 pub use cells::is_wide;
 pub use measurements::Measurements;
+pub use needed::Needed;
 pub use of_kinds::OfKinds;
 pub use surfaces::{Accesses, Band, Extremes, Spot, Surface};
 pub use trust::{Because, LENT, Trust};
@@ -400,6 +402,9 @@ pub struct Effect {
     pub ci95_family: Option<[f64; 2]>,
     /// Verdict, read from the family interval.
     pub verdict: Option<Verdict>,
+    /// Replicates that would tell a difference as large as the margin, for an inconclusive verdict.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replicates_needed: Option<u32>,
     /// One sentence.
     pub text: String,
 }

@@ -27,6 +27,10 @@ pub enum Said {
     Emulated,
     /// Nothing but the tool was measured.
     Simulated,
+    /// What a grid says of a factor as a whole.
+    Factor {
+        factor: String,
+    },
     /// Two identical arms look different.
     Bench {
         /// Workload where they do most.

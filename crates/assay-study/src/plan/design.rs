@@ -20,6 +20,8 @@ const CONTENT: &str = "content";
 /// What a study asks of the machine and of its places, before anybody knows what these are.
 #[derive(Clone)]
 pub struct Demands {
+    /// Name of the shipped study that it is, where it is one.
+    pub preset: Option<String>,
     /// Names of all factors that its arms, its baseline and its levels name, in that order.
     pub named: Vec<String>,
     /// What varies, by name.
@@ -143,6 +145,7 @@ impl Demands {
         let network = Network::of(study.links());
         let varied: Vec<Varied> = study.factors.iter().map(Varied::of).collect();
         Self {
+            preset: study.preset.clone(),
             named: named(study),
             kept: Kept::of(study, &ground, &network),
             made: Made::of(study),

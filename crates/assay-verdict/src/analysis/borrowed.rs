@@ -174,4 +174,34 @@ mod tests {
         let quiet = found(190, 100).summary.join(" ");
         assert!(quiet.contains("trusted as what this machine is given"), "{quiet}");
     }
+
+    #[test]
+    fn only_rows_of_the_lent_drive_are_as_given() {
+        let mut bench = Bench::new(&["/mnt/a", "/mnt/b"])
+            .row(0, "sequential-read", 1 << 20, &[100; 3])
+            .row(1, "sequential-read", 1 << 20, &[100; 3]);
+        for drive in &mut bench.environment.sites[0].drives {
+            drive.bus = Presence::Present("virtio".to_owned());
+            drive.link = Presence::absent("a virtual disk has no link of its own");
+        }
+        let told = bench.findings().summary.join(" ");
+        assert!(told.contains("Of 2 rows: 1 trusted, 1 trusted as given."), "{told}");
+    }
+
+    #[test]
+    fn an_amount_on_a_lent_drive_is_as_given_and_traffic_is_what_it_is() {
+        use assay_base::quantity::metric::Nature;
+        use assay_study::findings::LENT;
+        let bench = Bench::new(&["."]).row(0, "sequential-read", 1 << 20, &[100; 3]);
+        let mut row =
+            super::super::rows::bare(&bench.plan.workloads[0], &bench.plan, &bench.environment);
+        assert!(row.as_given(Nature::Amount).is_none(), "no rule saw a lent drive");
+        row.remarks = vec![(LENT, Remark::of(Trust::Suspect, "the host keeps them"))];
+        let note = row.as_given(Nature::Amount).unwrap();
+        assert_eq!((note.rule.as_str(), note.trust), (LENT, Trust::Trusted));
+        // Of what its rule is about, that says what there is to say.
+        for nature in [Nature::Speed, Nature::Traffic] {
+            assert!(row.as_given(nature).is_none());
+        }
+    }
 }

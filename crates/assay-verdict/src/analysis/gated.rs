@@ -334,7 +334,7 @@ fn question(answer: &GateAnswer) -> Answer {
         published: None,
         answer: sentence(&answer.head()),
         verdict,
-        because: answer.rows.iter().map(|row| format!("{}.", row.text())).collect(),
+        because: answer.lines().iter().map(|line| format!("{line}.")).collect(),
         evidence: answer.rows.iter().filter_map(|row| row.comparison.clone()).collect(),
     }
 }

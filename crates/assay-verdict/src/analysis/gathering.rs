@@ -18,7 +18,7 @@ use assay_study::results::plan::{Arm, Plan};
 use assay_study::results::record::Trial;
 
 use super::rows::{self, Row};
-use super::verdicts::words;
+use super::verdicts::{explain, words};
 use super::{
     borrowed, card, checks, classes, conversions, design, different, facts, gated, harm, judged,
     kinds, lines, memory, published, reserved, sentences, series, surfaces, surroundings,
@@ -163,6 +163,7 @@ impl<'a> Gathering<'a> {
         told.extend(card::classes(plan, environment, &found));
         found.published = published::beside(&plan.design, found.environment.is_emulated());
         found.absent = absent;
+        explain(&mut found.answers, &plan.design, &found.absent);
         found.members = self.members;
         found.probes = self.costs.told();
         found.surroundings = surroundings::facts(environment, self.surroundings);

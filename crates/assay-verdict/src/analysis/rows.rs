@@ -8,7 +8,7 @@ use assay_base::quantity::metric::{Nature, Side};
 use assay_kinds::work::OwnMetric;
 use assay_kinds::work::metrics::{is_told, nature, side};
 use assay_machine::probes::energy::Energy;
-use assay_study::findings::{Because, CellTrial, Trust};
+use assay_study::findings::{Because, CellTrial, LENT, Trust};
 use assay_study::results::environment::Environment;
 use assay_study::results::plan::{Arm, Plan, PlannedWorkload};
 use assay_study::results::record::{Trial, TrialRecord};
@@ -94,6 +94,14 @@ impl<'a> Row<'a> {
             .collect();
         let worst = told.iter().map(|because| because.trust).max().unwrap_or(Trust::Trusted);
         (self.trust.map(|_| worst), told)
+    }
+
+    /// That an amount by which the row is known is what this machine is given, where its drive is lent: the
+    /// rule of that is about speed, and its note takes nothing away.
+    pub fn as_given(&self, nature: Nature) -> Option<Because> {
+        let (rule, remark) = self.remarks.iter().find(|(rule, _)| *rule == LENT)?;
+        let apart = nature == Nature::Amount && !remark.is_about(rule, nature);
+        apart.then(|| Because { trust: Trust::Trusted, ..remark.because(rule) })
     }
 }
 

@@ -12,13 +12,14 @@ mod usual;
 use assay_base::quantity::units::show;
 use assay_study::findings::notes::Note;
 use assay_study::findings::said::{Said, Sentence};
-use assay_study::findings::{Cell, Comparison, Findings, Rank, Trust, Verdict};
+use assay_study::findings::{Cell, Comparison, Findings, Needed, Rank, Trust, Verdict};
 use assay_study::results::environment::Environment;
 use assay_study::results::plan::{Arm, arm_in_words, without_target};
 use assay_system::system::site::{Backing, TargetKind};
 
 use super::facts;
 use super::rows::Row;
+use super::verdicts::words::listed;
 use super::verdicts::{Stage, Verdicts, words};
 
 use usual::{Usual, usual};
@@ -87,13 +88,18 @@ pub(super) fn summary(story: &Story<'_>) -> Vec<Sentence> {
     let invalid = invalid.into_iter().take(MOST_INVALID);
     let mut told: Vec<Sentence> =
         invalid.map(|(_, text)| Sentence::new(Said::Invalid, text)).collect();
-    let unquiet = unquiet::sentence(story.rows, story.more_help);
+    // Where more than is told by its number would be needed, a quiet machine is all there is to ask for.
+    let needed = Needed::of_comparisons(&story.found.comparisons).and_then(Needed::for_all);
+    let unquiet = unquiet::sentence(story.rows, needed.filter(|_| story.more_help));
     let unquiet = unquiet.map(|text| Sentence::new(Said::NotAlone, text));
     told.splice(0..0, unquiet.iter().cloned());
+    // What a study was run for leads, with its trust in it.
+    let is_lead = |one: &&Sentence| matches!(one.said, Said::Factor { .. });
+    told.splice(0..0, story.told.iter().filter(is_lead).cloned());
     let emulated = emulated(story);
     told.splice(0..0, emulated.iter().cloned());
     if story.judged {
-        told.extend(story.told.iter().cloned());
+        told.extend(story.told.iter().filter(|one| !is_lead(one)).cloned());
         if simulated {
             told.push(Sentence::new(Said::Simulated, SIMULATED));
             return told;
@@ -136,7 +142,7 @@ const NOT_CONFIRMED: &str = "Not confirmed: the fresh trials do not show the set
 /// Where there is more to say than fits above the tables.
 const MORE: &str = "More workloads are judged in the tables below.";
 
-/// What comparing arms says: the bench first, then who ranks first in each workload.
+/// What comparing arms says: each factor of a grid first, the bench, then who ranks first in each workload.
 pub(super) fn of_verdicts(told: &Verdicts) -> Vec<Sentence> {
     let bench = told.noise_floor.iter().filter(|floor| floor.different);
     let bench = bench.map(|floor| {
@@ -193,7 +199,10 @@ pub(super) fn of_verdicts(told: &Verdicts) -> Vec<Sentence> {
     let none = told.ranks.is_empty() && undecided(&told.comparisons).len() == judged;
     let counts = counted(&told.comparisons).filter(|_| !none);
     sentences.extend(counts.map(|text| Sentence::new(Said::Counts, text)));
-    sentences
+    let factor = |(factor, text): &(String, String)| {
+        Sentence::new(Said::Factor { factor: factor.clone() }, text.as_str())
+    };
+    told.factors.iter().map(factor).chain(sentences).collect()
 }
 
 /// Comparisons of which each would say that more replicates are needed: from two on one sentence says it
@@ -280,14 +289,6 @@ fn row_name(row: &Row<'_>) -> String {
     }
 }
 
-fn listed(names: &[String]) -> String {
-    match names {
-        [] => String::new(),
-        [one] => one.clone(),
-        [first @ .., last] => format!("{} and {last}", first.join(", ")),
-    }
-}
-
 /// Workloads whose comparison says most, the first one first.
 const TELLING: [Usual; 4] =
     [Usual::RandomWrite, Usual::Commit, Usual::RandomRead, Usual::SequentialRead];
@@ -352,32 +353,49 @@ fn about(trust: Trust) -> Option<&'static str> {
     }
 }
 
+/// How a row stands and whether as given, by the number that pages count it by: that of the metric that
+/// matters, or else the first that was judged.
+fn stands(found: &Findings, row: &Row<'_>) -> Option<(Trust, bool)> {
+    let trust = row.trust?;
+    let is_own = |cell: &&Cell| {
+        (&cell.workload, &cell.arm, cell.control)
+            == (&row.workload.name, &row.arm, row.workload.control)
+            && cell.trust.is_some()
+    };
+    let own = || found.cells.iter().filter(is_own);
+    let cell = own().find(|cell| cell.primary).or_else(|| own().next());
+    Some(cell.map_or((trust, false), |cell| (cell.trust.unwrap_or(trust), cell.is_lent())))
+}
+
 /// How far the whole can be trusted.
 fn trust(story: &Story<'_>) -> String {
     let all = story.rows.len() + story.absent;
-    let of = |trust| story.rows.iter().filter(|row| row.trust == trust).count();
-    let trusted = of(Some(Trust::Trusted));
-    let absent = story.absent + of(None);
+    let stands: Vec<Option<(Trust, bool)>> =
+        story.rows.iter().map(|row| stands(story.found, row)).collect();
+    let of = |trust: Trust| stands.iter().flatten().filter(|(own, _)| *own == trust).count();
+    let trusted = of(Trust::Trusted);
+    let given = stands.iter().flatten().filter(|(_, is_lent)| *is_lent).count();
+    let absent = story.absent + stands.iter().filter(|own| own.is_none()).count();
     if all == absent {
         return "Nothing was measured.".to_owned();
     }
     if trusted == all {
         let rows = if all == 1 { "The row is".to_owned() } else { format!("{} are", every(all)) };
-        if story.rows.iter().any(Row::is_borrowed) {
+        if given == all {
             return format!(
                 "{rows} trusted as what this machine is given: no rule speaks against the numbers; what the \
                  host caches cannot be seen from here."
             );
         }
-        return format!("{rows} trusted: no rule speaks against the numbers.");
+        if given == 0 {
+            return format!("{rows} trusted: no rule speaks against the numbers.");
+        }
     }
-    let is_given = |row: &&Row<'_>| row.trust == Some(Trust::Trusted) && row.is_borrowed();
-    let given = story.rows.iter().filter(is_given).count();
     let counts = [
         (trusted - given, "trusted"),
         (given, "trusted as given"),
-        (of(Some(Trust::Suspect)), "suspect"),
-        (of(Some(Trust::Invalid)), "invalid"),
+        (of(Trust::Suspect), "suspect"),
+        (of(Trust::Invalid), "invalid"),
         (absent, "absent"),
     ];
     let told: Vec<(usize, &str)> = counts.into_iter().filter(|(count, _)| *count > 0).collect();

@@ -105,10 +105,12 @@ fn one(design: &Design, row: &Row<'_>, what: &What<'_>) -> Result<Series, String
         return Err(why);
     }
     let wanted = design.primary.as_deref().unwrap_or_else(|| primary(design, row));
-    let (trust, because) = row.judged((what.nature, what.side));
+    let (trust, mut because) = row.judged((what.nature, what.side));
+    let primary = what.metric == wanted;
+    because.extend(row.as_given(what.nature).filter(|_| primary));
     Ok(Series {
         control: row.workload.control,
-        primary: what.metric == wanted,
+        primary,
         trials,
         trust,
         because,

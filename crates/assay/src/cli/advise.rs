@@ -12,6 +12,7 @@ use crate::store;
 use assay_base::failure::{Failure, Outcome};
 use assay_report::document::{Stands, no_advice};
 use assay_study::findings::Findings;
+use assay_study::findings::said::Said;
 use assay_study::findings::{
     Advice, AdviceKind, AdviceStatus, Cell, Comparison, Effect, Trust, Verdict,
 };
@@ -101,9 +102,17 @@ fn advise(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
         text = format!(
             "{id} advises nothing: {why}; all of its comparisons: assay show --full {id}\n"
         );
+        // What a grid was run for is answered all the same.
+        text.extend(of_factors(&findings).map(|told| format!("{told}\n")));
     }
     output::text(&text);
     Ok(())
+}
+
+/// What a grid says of each of its factors.
+fn of_factors(findings: &Findings) -> impl Iterator<Item = &String> {
+    let told = findings.sentences().filter(|(said, _)| matches!(said, Said::Factor { .. }));
+    told.map(|(_, text)| text)
 }
 
 /// An advice with what it rests on.

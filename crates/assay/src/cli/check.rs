@@ -7,7 +7,6 @@ use super::{running, study_arguments};
 use crate::runner::{self, Consented};
 use assay_base::failure::{Failure, Outcome};
 use assay_kinds::work::Kind as _;
-use assay_kinds::work::check_option;
 use assay_kinds::work::io::{self, Mix};
 use assay_study::study::{Study, Workload};
 use assay_system::system::System;
@@ -59,10 +58,10 @@ pub struct Arguments {
 
 pub fn run(system: &dyn System, arguments: Arguments) -> Outcome<()> {
     if arguments.of_kinds.takes_all() && arguments.targets.is_empty() {
-        let name = check_option::taking_all().unwrap_or_default();
+        let typed = arguments.of_kinds.typed();
         return Err(Failure::mistake(format!(
-            "this takes all the free space of a directory, or all of a device: name which, such as: assay \
-             check --{name} /media/card"
+            "this takes all the free space of a directory, or all of a device: name which, as in \
+             `assay check {typed} /media/card`"
         )));
     }
     let request = runner::Request {
@@ -126,6 +125,7 @@ fn mixed(text: &str) -> Outcome<Workload> {
 
 #[cfg(test)]
 mod tests {
+    use assay_kinds::work::check_option;
     use clap::{Args as _, FromArgMatches as _};
 
     use super::*;

@@ -119,6 +119,11 @@ impl KindOptions {
         self.0.iter().any(|own| check_option::takes_all(own.kind))
     }
 
+    /// They, as they are typed.
+    pub(super) fn typed(&self) -> String {
+        self.0.iter().map(Given::typed).collect::<Vec<_>>().join(" ")
+    }
+
     /// The shipped study: that of speed, that of an option, or those of several in one, one after the other.
     pub(super) fn study(&self) -> Outcome<Study> {
         let Some((first, others)) = self.0.split_first() else { return presets::check() };
@@ -133,6 +138,16 @@ impl KindOptions {
 }
 
 impl Given {
+    /// It, as it is typed: without the value that is meant where none is given.
+    fn typed(&self) -> String {
+        let name = self.kind.about.name;
+        let usual = self.option.values.as_ref().map(Values::usual);
+        match self.value.as_deref().filter(|value| Some(*value) != usual) {
+            Some(value) => format!("--{name}={value}"),
+            None => format!("--{name}"),
+        }
+    }
+
     /// The study that it runs, with what its value says.
     fn study(&self) -> Outcome<Study> {
         let name = self.kind.about.name;
@@ -208,6 +223,20 @@ mod tests {
                 assert!(study.workload.iter().all(|own| own.work == work), "{name}={value}");
             }
         }
+    }
+
+    #[test]
+    fn options_are_told_as_they_were_typed_and_no_other() {
+        for (kind, option) in by_option() {
+            let bare = format!("--{}", kind.about.name);
+            assert_eq!(asked(&[&bare]).typed(), bare);
+            let Some(values) = &option.values else { continue };
+            for value in values.all().filter(|value| *value != values.usual()) {
+                let own = format!("{bare}={value}");
+                assert_eq!(asked(&[&own]).typed(), own);
+            }
+        }
+        assert_eq!(asked(&[]).typed(), "");
     }
 
     #[test]

@@ -178,9 +178,10 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     let mut found = compare_sides(&earlier, &later, arguments, (asked, days))?;
     if let Some(asked) = asked {
         let rows = rows(&earlier, &later, !arguments.against.is_empty(), asked);
-        found.checks.extend(rows.iter().map(|row| Check::new("gate", row.text())));
         let allow_missing = arguments.gating.allow_missing;
-        found.gate = Some(GateAnswer::of((asked.allowed, asked.sees), allow_missing, rows));
+        let answer = GateAnswer::of((asked.allowed, asked.sees), allow_missing, rows);
+        found.checks.extend(answer.lines().into_iter().map(|line| Check::new("gate", line)));
+        found.gate = Some(answer);
     }
     show(system, &found, arguments.json);
     let ended = found.gate.as_ref().map_or(Ok(()), gates::ended);

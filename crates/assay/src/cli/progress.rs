@@ -43,8 +43,8 @@ impl Progress {
                 self.planned(&format!(" left of {trials}"), *trials - *done, *expected_ns);
             }
             Event::Foreseen { text } => self.warn(text),
-            Event::Repeating { trials, expected_ns } => {
-                self.planned(" run again, because others were disturbed", *trials, *expected_ns);
+            Event::Repeating { trials, warm_ups, expected_ns } => {
+                self.planned(&again(*warm_ups), *trials, *expected_ns);
             }
             Event::TrialStarted { index, workload, target, turn, remaining_ns } => {
                 self.started(*index, workload, target, *turn, *remaining_ns);
@@ -135,6 +135,12 @@ fn of_them(warm_ups: usize) -> String {
     }
 }
 
+/// Why trials run that no plan had, with those of them that do not count.
+fn again(warm_ups: usize) -> String {
+    let comma = if warm_ups == 0 { "" } else { "," };
+    format!("{}{comma} run again, because others were disturbed", of_them(warm_ups))
+}
+
 /// Whole seconds below two minutes, larger units above.
 fn time(ns: u64) -> String {
     let seconds = ns.div_ceil(1_000_000_000);
@@ -157,5 +163,11 @@ mod tests {
     fn warm_ups_are_told_where_there_are_any() {
         let told = [0, 1, 30].map(of_them);
         assert_eq!(told, ["", ", 1 of them a warm-up", ", 30 of them warm-ups"]);
+    }
+
+    #[test]
+    fn what_runs_again_tells_its_warm_ups_apart_from_what_a_result_counts() {
+        assert_eq!(again(4), ", 4 of them warm-ups, run again, because others were disturbed");
+        assert_eq!(again(0), " run again, because others were disturbed");
     }
 }

@@ -39,7 +39,7 @@ fn is_command(line: &str) -> bool {
 }
 
 /// Lines that are refused, with what is said and the next command.
-const REFUSED: [(&str, &str, &str); 9] = [
+const REFUSED: [(&str, &str, &str); 12] = [
     ("check /proc", "which the kernel makes up", "assay check --quick /mnt/card"),
     ("plan depth /proc", "which the kernel makes up", "assay check --quick /mnt/card"),
     ("run /bin/tool", "is a program, not a study", "assay run --command /bin/tool"),
@@ -48,7 +48,18 @@ const REFUSED: [(&str, &str, &str); 9] = [
     (
         "run stream /small",
         "/small has 95 MiB free, less than the area of",
-        "assay run STUDY /small --area 47MiB",
+        "assay run stream /small --area 47MiB",
+    ),
+    (
+        "check /small --area 1GiB",
+        "/small has 95 MiB free, less than the area of",
+        "assay check /small --area 47MiB",
+    ),
+    ("check --sustained", "takes all the free space", "assay check --sustained /media/card"),
+    (
+        "check --capacity=full",
+        "takes all the free space",
+        "assay check --capacity=full /media/card",
     ),
     (
         "plan schedulers /home/me",
@@ -88,9 +99,8 @@ fn the_smaller_area_that_a_refusal_names_is_planned() {
     for (free, area) in [(100_000_000, "47MiB"), (20 << 20, "16MiB")] {
         fake.add(&format!("space /small {free} 200000000\n")).unwrap();
         let told = dispatched(&fake, PLAN).unwrap_err().message;
-        let next = format!("assay run STUDY /small --area {area}");
-        assert!(named(&told).contains(&next), "{told}");
-        let next = next.replace("assay run STUDY", "plan stream");
+        let next = format!("{PLAN} --area {area}");
+        assert!(named(&told).contains(&format!("assay {next}")), "{told}");
         dispatched(&fake, &next).unwrap_or_else(|failure| panic!("{next}: {}", failure.message));
     }
     // With room for its area the same study is planned as it is.

@@ -15,7 +15,7 @@ use assay_kinds::work::check_option;
 use assay_kinds::work::io::{self, Content, Engine, Mix, Pattern};
 use assay_study::plan::design::Uses;
 use assay_study::results::plan::{Area, DirectUse};
-use assay_study::study::SMALLEST_AREA_BYTES;
+use assay_study::study::{SMALLEST_AREA_BYTES, presets};
 use assay_system::system::site::{Site, TargetKind};
 use assay_system::system::{AreaFile, Caching, Consent, System};
 
@@ -233,18 +233,44 @@ fn unopened(site: &Site, error: &std::io::Error) -> Failure {
     Failure::refused(format!("{target} cannot be used: {error}; {advice}"))
 }
 
+/// The area that is asked for, and by which command: a refusal names that one.
+#[derive(Clone, Copy, Default)]
+pub struct Wanted<'s> {
+    /// Its size, where one is asked for.
+    pub size: Option<Bytes>,
+    /// The shipped study that asks, where it is one.
+    pub preset: Option<&'s str>,
+    /// Whether that is planned alone.
+    pub planned: bool,
+}
+
+impl Wanted<'_> {
+    /// The command that was typed, with an area that can be had.
+    fn again(self, target: &str, area: Bytes) -> String {
+        let study = self.preset.unwrap_or("STUDY");
+        let is_check = self.preset.is_some_and(presets::is_of_check);
+        let command = match (self.planned, is_check) {
+            (true, _) => format!("plan {study}"),
+            (false, true) => "check".to_owned(),
+            (false, false) => format!("run {study}"),
+        };
+        format!("assay {command} {target} --area {}", area.to_string().replace(' ', ""))
+    }
+}
+
 /// Bytes that the area of a target should have.
 pub fn asked_bytes(
     system: &dyn System,
     site: &Site,
     opened: &OpenTarget<'_>,
     consented: bool,
-    size: Option<Bytes>,
+    wanted: Wanted<'_>,
 ) -> Outcome<u64> {
+    let size = wanted.size;
     match site.kind {
         TargetKind::Simulated => Ok(size.map_or(USUAL_AREA_BYTES, |size| size.0)),
         TargetKind::Directory => {
-            directory_bytes(system, &site.path, &site.target, opened.first_byte(), size)
+            directory_bytes(system, &site.path, &site.target, opened.first_byte(), wanted)
         }
         TargetKind::File | TargetKind::Device => {
             let length = opened
@@ -302,7 +328,8 @@ pub fn whole_bytes(
             )));
         }
         TargetKind::Device => {
-            return Ok(asked_bytes(system, site, opened, false, Some(Bytes(most)))? / 4096 * 4096);
+            let wanted = Wanted { size: Some(Bytes(most)), ..Wanted::default() };
+            return Ok(asked_bytes(system, site, opened, false, wanted)? / 4096 * 4096);
         }
     };
     Ok(whole.min(most) / 4096 * 4096)
@@ -323,7 +350,7 @@ fn free_bytes(system: &dyn System, site: &Site, first_byte: u64) -> Outcome<u64>
         ))
     })?;
     // What is asked for is refused there as everywhere.
-    directory_bytes(system, &site.path, &site.target, first_byte, None)?;
+    directory_bytes(system, &site.path, &site.target, first_byte, Wanted::default())?;
     let free = space.available_bytes.saturating_sub(first_byte);
     let left = (free / LEFT_SHARE).clamp(LEAST_LEFT_BYTES, MOST_LEFT_BYTES);
     Ok(free.saturating_sub(left))
@@ -356,7 +383,7 @@ pub fn directory_bytes(
     path: &Path,
     target: &str,
     first_byte: u64,
-    size: Option<Bytes>,
+    wanted: Wanted<'_>,
 ) -> Outcome<u64> {
     let space = system.space(path).map_err(|error| {
         Failure::refused(format!(
@@ -376,12 +403,12 @@ pub fn directory_bytes(
             Bytes(SMALLEST_AREA_BYTES)
         )));
     }
-    match size {
+    match wanted.size {
         Some(size) if size.0 > free => Err(Failure::refused(format!(
             "{target} has {free} free, less than the area of {size}: make room there, or measure in less with \
-             --area, as in `assay run STUDY {target} --area {smaller}`",
+             --area, as in `{again}`",
+            again = wanted.again(target, smaller_area(free)),
             free = Bytes(free / MIB * MIB),
-            smaller = smaller_area(free).to_string().replace(' ', ""),
         ))),
         Some(size) => Ok(size.0 / MIB * MIB),
         None => Ok(usual_bytes(free)),
@@ -581,7 +608,22 @@ mod tests {
     fn had(free: u64, size: Option<u64>) -> Outcome<u64> {
         let fake = Fake::new();
         fake.add(&format!("dir /small\nspace /small {free} {free}")).unwrap();
-        directory_bytes(&fake, Path::new("/small"), "/small", 0, size.map(Bytes))
+        let wanted = Wanted { size: size.map(Bytes), ..Wanted::default() };
+        directory_bytes(&fake, Path::new("/small"), "/small", 0, wanted)
+    }
+
+    #[test]
+    fn the_command_that_was_typed_is_the_one_that_is_named() {
+        let again = |preset, planned| {
+            let wanted = Wanted { preset, planned, size: None };
+            wanted.again("/small", Bytes(47 * MIB))
+        };
+        let check = again(Some("check"), false);
+        assert_eq!(check, "assay check /small --area 47MiB");
+        assert_eq!(again(Some("stream"), false), "assay run stream /small --area 47MiB");
+        assert_eq!(again(Some("check"), true), "assay plan check /small --area 47MiB");
+        // A study of one's own has a name that is not known here.
+        assert_eq!(again(None, false), "assay run STUDY /small --area 47MiB");
     }
 
     #[test]

@@ -39,6 +39,11 @@ pub fn way_on(system: &dyn System, demands: &Demands) -> &'static str {
     }
 }
 
+/// A reason with what else can be done, which is said once.
+pub fn with_way_on(reason: String, way_on: &str) -> String {
+    if reason.ends_with(way_on) { reason } else { reason + way_on }
+}
+
 /// One sentence a change.
 pub fn changes(system: &dyn System, demands: &Demands, places: &[Place]) -> Vec<String> {
     let mut told = Vec::new();

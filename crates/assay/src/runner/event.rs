@@ -69,8 +69,10 @@ pub enum Event {
     },
     /// Trials are run again because others were disturbed.
     Repeating {
-        /// How many.
+        /// How many, lead-in included.
         trials: usize,
+        /// Those of them that are left out of the analysis by design.
+        warm_ups: usize,
         /// Nanoseconds that they are expected to take.
         expected_ns: u64,
     },

@@ -190,8 +190,10 @@ impl Session<'_> {
         let wanted = repeats::repeats(self.plan, &ran);
         let done = ran.iter().filter(|record| record.repeats.is_some()).count();
         if done < wanted.len() {
-            let expected_ns = self.left_ns(wanted[done..].iter().map(|(planned, _)| planned));
-            (context.tell)(Event::Repeating { trials: wanted.len() - done, expected_ns });
+            let left = || wanted[done..].iter().map(|(planned, _)| planned);
+            let warm_ups = left().filter(|planned| planned.is_lead_in()).count();
+            let (trials, expected_ns) = (wanted.len() - done, self.left_ns(left()));
+            (context.tell)(Event::Repeating { trials, warm_ups, expected_ns });
         }
         for (planned, repeated) in &wanted[done.min(wanted.len())..] {
             if self.is_over() || self.plan.budget_ns.is_some_and(|most| self.elapsed_ns() > most) {

@@ -205,8 +205,8 @@ pub(super) fn anything(system: &dyn System, demands: &Demands, plan: &Plan) -> O
     if !plan.workloads.is_empty() {
         return Ok(());
     }
-    let way_on = changes::way_on(system, demands);
-    Err(Failure::refused(format!("nothing of this study can be run here: {}{way_on}", why(plan))))
+    let why = changes::with_way_on(why(plan), changes::way_on(system, demands));
+    Err(Failure::refused(format!("nothing of this study can be run here: {why}")))
 }
 
 /// Why nothing can be compared where a study compares: of each work one arm is left, the baseline. None where
@@ -229,8 +229,8 @@ pub(super) fn nothing_to_compare(
         *first == work.arm && plan::arms::matches(&work.arm, baseline)
     });
     is_lone.then(|| {
-        let way_on = changes::way_on(system, demands);
-        format!("no level can be compared here: {}{way_on}{}", why(plan), alone(plan))
+        let why = changes::with_way_on(why(plan), changes::way_on(system, demands));
+        format!("no level can be compared here: {why}{}", alone(plan))
     })
 }
 
@@ -267,10 +267,11 @@ fn enough(system: &dyn System, demands: &Demands, plan: &Plan) -> Outcome<()> {
     }
     let own = plan.absent.iter().find(|absent| plan::arms::matches(&absent.arm, baseline));
     let reason = own.map_or_else(why, |absent| absent.reason.clone());
+    let way_on = changes::way_on(system, demands);
     Err(Failure::refused(format!(
-        "the baseline {} cannot be had here: {reason}; name another with --baseline{}",
+        "the baseline {} cannot be had here: {}; name another with --baseline",
         assay_study::results::plan::arm_words(baseline),
-        changes::way_on(system, demands)
+        changes::with_way_on(reason, way_on)
     )))
 }
 

@@ -4,7 +4,7 @@
 use std::cell::Cell;
 use std::fs::File;
 
-use super::area::{self, Fill, OpenTarget, Terms};
+use super::area::{self, Fill, OpenTarget, Terms, Wanted};
 use super::event::{Context, Event};
 use super::pilot;
 use super::places::Place;
@@ -95,7 +95,7 @@ pub fn make<'a>(
     let asked = if whole {
         area::whole_bytes(system, site, &opened, terms, size)?
     } else if demands.uses.area {
-        area::asked_bytes(system, site, &opened, consented, size)?
+        area::asked_bytes(system, site, &opened, consented, wanted(demands, false))?
     } else {
         0
     };
@@ -320,7 +320,7 @@ pub fn estimate(system: &dyn System, design: &Design<'_>, place: &Place) -> Outc
             let terms = Terms { consented, law: place.law };
             area::whole_bytes(&would, site, &opened, terms, size)?
         }
-        size => area::asked_bytes(&would, site, &opened, consented, size)?,
+        _ => area::asked_bytes(&would, site, &opened, consented, wanted(demands, true))?,
     };
     let asked = if demands.uses.area { asked } else { 0 };
     let written = site.kind == TargetKind::Directory || consented || place.law.is_some();
@@ -340,6 +340,11 @@ pub fn estimate(system: &dyn System, design: &Design<'_>, place: &Place) -> Outc
         read_twice: Presence::absent("not looked at"),
         refused: Vec::new(),
     })
+}
+
+/// The area that a study asks for, in a run or in the plan of one.
+fn wanted(demands: &Demands, planned: bool) -> Wanted<'_> {
+    Wanted { size: demands.area.size, preset: demands.preset.as_deref(), planned }
 }
 
 fn simulated_engine() -> EngineUse {

@@ -273,7 +273,8 @@ fn machine(text: &mut String, whole: &Span) {
 
 fn users(text: &mut String, state: &State) {
     let users = state.users();
-    if !users.is_empty() {
+    let are_there = !users.is_empty();
+    if are_there {
         let _ = writeln!(
             text,
             "\n{:<18}{:>9}{:>13}{:>13}  files open on",
@@ -290,6 +291,16 @@ fn users(text: &mut String, state: &State) {
             show::bytes(user.written_bytes),
         );
         let _ = writeln!(text, "{}", line.chars().take(80).collect::<String>());
+    }
+    if are_there {
+        wrapped(
+            text,
+            "",
+            &format!(
+                "programs are those that were seen moving bytes at a look, the busiest {MOST_USERS} of them: \
+                 what began and ended between two looks is not listed"
+            ),
+        );
     }
     if state.last.users.hidden > 0 {
         let hidden = state.last.users.hidden;

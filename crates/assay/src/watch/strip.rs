@@ -57,7 +57,7 @@ impl Strip {
                 (self.planned, self.done) = (*trials, *done);
                 self.left_s = Some(seconds(*expected_ns));
             }
-            Event::Repeating { trials, expected_ns } => {
+            Event::Repeating { trials, expected_ns, .. } => {
                 self.planned = self.done + trials;
                 self.left_s = Some(seconds(*expected_ns));
                 "running again what was disturbed".clone_into(&mut self.now);

@@ -94,7 +94,7 @@ pub fn share(share: f64) -> String {
 }
 
 /// Above so many the size of an estimate is of no use to anybody.
-const MANY: u64 = 1000;
+pub const MANY: u64 = 1000;
 
 /// A count that is an estimate: `about 14`.
 pub fn about(amount: u64) -> String {

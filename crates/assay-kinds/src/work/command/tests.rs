@@ -715,6 +715,25 @@ fn what_is_complained_of_while_a_file_is_read_does_not_matter_and_a_failure_does
     assert!(told.contains("exit code 1; it said: cannot change locale"), "{told}");
 }
 
+/// Nobody typed the line that reads it.
+#[test]
+fn what_cannot_be_hashed_is_told_in_the_words_that_were_typed() {
+    let at = |path: &str| Asked {
+        same_output: Some(Produced::At(path.to_owned())),
+        runs: Some(1),
+        ..Asked::new("work")
+    };
+    let fake = fake();
+    let failed = ended(Ending::Exited(1), "/dev/zero is no file");
+    fake.put_executions(&format!("sh -c {}", same::reading("/dev/zero")), [failed]);
+    assert_eq!(
+        trial(&fake, &at("/dev/zero"), 1000 * MS).unwrap_err(),
+        "reading /dev/zero for same-output ended with exit code 1; it said: /dev/zero is no file"
+    );
+    fake.put_executions(&format!("sh -c {}", same::reading("out")), [took(MS)]);
+    assert!(trial(&fake, &at("out"), 1000 * MS).is_ok());
+}
+
 #[test]
 fn levels_stand_in_the_names_of_what_is_written() {
     let mut asked = reading("/a::lower");

@@ -236,6 +236,10 @@ impl Recipe for Volume {
         Carried { programs: vec![(program, package)], modules: [&[*name], NAMES].concat() }
     }
 
+    fn lacks_kernel(&self, system: &dyn System) -> bool {
+        kernel_lacks(system, self.kind.name)
+    }
+
     fn missing(&self, system: &dyn System, below: &[u64]) -> Option<String> {
         let FileSystem { name, program, package, smallest, .. } = self.kind;
         if let Some(fault) = self.fault() {
@@ -251,7 +255,7 @@ impl Recipe for Volume {
         if bytes < smallest.0 {
             return Some(format!("{name} needs {smallest}, here are {}", Bytes(bytes)));
         }
-        kernel_lacks(system, name).then(|| format!("this kernel has no {name}"))
+        self.lacks_kernel(system).then(|| format!("this kernel has no {name}"))
     }
 
     fn room(&self, below: &[u64]) -> u64 {

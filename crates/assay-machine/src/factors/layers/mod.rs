@@ -214,6 +214,11 @@ pub trait Recipe {
     /// anything is.
     fn missing(&self, system: &dyn System, below: &[u64]) -> Option<String>;
 
+    /// Whether this kernel has no part for it, which another kernel may have.
+    fn lacks_kernel(&self, _system: &dyn System) -> bool {
+        false
+    }
+
     /// What is missing to make it beside a directory that is there, as far as can be told beforehand.
     fn missing_beside(&self, _system: &dyn System, _directory: &Path) -> Option<String> {
         None

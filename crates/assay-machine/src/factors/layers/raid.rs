@@ -487,11 +487,15 @@ impl Recipe for Array {
         Carried { programs, modules: vec!["md_mod", self.way.module] }
     }
 
+    fn lacks_kernel(&self, system: &dyn System) -> bool {
+        kernel_lacks(system, self.way.name, self.way.module)
+    }
+
     fn missing(&self, system: &dyn System, below: &[u64]) -> Option<String> {
         if let Some(fault) = self.fault() {
             return Some(fault);
         }
-        let Way { name, least, module, .. } = self.way;
+        let Way { name, least, .. } = self.way;
         if below.len() < *least {
             return Some(too_few(name, *least, below.len()));
         }
@@ -504,7 +508,7 @@ impl Recipe for Array {
             let (needed, smallest) = (Bytes(needed), Bytes(smallest));
             return Some(format!("{name} needs members of {needed}, one has {smallest}"));
         }
-        kernel_lacks(system, name, module).then(|| format!("this kernel has no {name} (md)"))
+        self.lacks_kernel(system).then(|| format!("this kernel has no {name} (md)"))
     }
 
     fn room(&self, below: &[u64]) -> u64 {

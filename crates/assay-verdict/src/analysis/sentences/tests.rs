@@ -243,3 +243,37 @@ fn others_work_during_most_trials_stands_first() {
     let told = bench(1).findings().summary;
     assert!(!told.iter().any(|sentence| sentence.contains("Not measured alone")), "{told:?}");
 }
+
+/// Two targets that nobody left alone, compared.
+fn compared(after: [u64; 6]) -> Findings {
+    let mut bench = Bench::new(&["/mnt/a", "/mnt/b"])
+        .row(0, "random-read-q1", 4096, &[2000, 2100, 1900, 2050, 1950, 2000])
+        .each(|trial| testing::processors(trial).steal = 50)
+        .row(1, "random-read-q1", 4096, &after)
+        .each(|trial| testing::processors(trial).steal = 50);
+    bench.plan.design.margin = Some(0.05);
+    bench.findings()
+}
+
+#[test]
+fn as_many_replicates_are_advised_as_are_said_to_tell() {
+    let found = compared([2010, 1890, 2080, 1960, 2040, 1930]);
+    let needed = found.comparisons.iter().filter_map(|one| one.replicates_needed).max().unwrap();
+    let told = &found.summary[0];
+    let wanted = format!("measure again, or take more replicates (--replicates {needed}).");
+    assert!(told.starts_with("Not measured alone") && told.ends_with(&wanted), "{told}");
+    let said = format!("about {needed} replicates in all would resolve a difference of 5 %");
+    assert!(found.summary.iter().any(|text| text.contains(&said)), "{:?}", found.summary);
+}
+
+#[test]
+fn no_replicates_are_advised_where_more_than_anybody_runs_would_be_needed_or_none() {
+    let quiet = "Quiet the machine and measure again.";
+    // More than 1,000; and what is decided needs none.
+    for (after, open) in [([3300, 1210, 3300, 1210, 3300, 1210], true), ([9000; 6], false)] {
+        let found = compared(after);
+        let needed = found.comparisons.iter().filter_map(|one| one.replicates_needed).max();
+        assert_eq!(needed.is_some_and(|count| count > 1000), open, "{needed:?}");
+        assert!(found.summary[0].ends_with(quiet), "{:?}", found.summary);
+    }
+}

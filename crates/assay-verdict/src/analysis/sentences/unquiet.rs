@@ -11,9 +11,9 @@ const BLAMED: [(&str, &str); 5] = [
     ("throttled", "the processors or the drive were slowed down"),
 ];
 
-/// One sentence where more than half of the trials were not alone, and what to do about it: more
-/// replicates help where the study may take them.
-pub(super) fn sentence(rows: &[Row<'_>], more_help: bool) -> Option<String> {
+/// One sentence where more than half of the trials were not alone, and what to do about it: so many
+/// replicates would tell what was left open, where the study may take them.
+pub(super) fn sentence(rows: &[Row<'_>], needed: Option<u32>) -> Option<String> {
     let all: usize = rows.iter().map(|row| row.unquiet.of).sum();
     let hit: usize = rows.iter().map(|row| row.unquiet.trials).sum();
     if 2 * hit <= all {
@@ -27,10 +27,9 @@ pub(super) fn sentence(rows: &[Row<'_>], more_help: bool) -> Option<String> {
         .collect();
     let told =
         if told.is_empty() { "something disturbed it".to_owned() } else { super::listed(&told) };
-    let replicates = rows.iter().map(|row| row.unquiet.of).max().unwrap_or(0);
-    let more = format!(", or take more replicates (--replicates {})", 2 * replicates);
+    let more = needed.map(|count| format!(", or take more replicates (--replicates {count})"));
     Some(format!(
         "Not measured alone: {told}, in {hit} of {all} trials. Quiet the machine and measure again{}.",
-        if more_help { &more } else { "" }
+        more.unwrap_or_default()
     ))
 }

@@ -9,7 +9,7 @@ use assay_kinds::work::metrics::is_of_speed;
 use assay_stats::Sample;
 use assay_study::findings::answers::{Answer, Claim};
 use assay_study::findings::measurements::Series;
-use assay_study::findings::{Comparison, Trust};
+use assay_study::findings::{AbsentCell, Comparison, Trust};
 use assay_study::results::design::{Ask, AskKind, Design, Factor};
 use assay_study::results::plan::{Arm, arm_in_words};
 use assay_study::results::record::Status;
@@ -135,6 +135,28 @@ pub(super) fn answers(
 ) -> Vec<Answer> {
     let asked = design.questions.iter().map(|ask| with_levels(design, ask));
     asked.map(|ask| answer(design, &ask, (questions, series, emulated), comparisons)).collect()
+}
+
+/// Says of answers without data why their level was left out, and what else can be done, as the plan has it.
+pub(in crate::analysis) fn explain(answers: &mut [Answer], design: &Design, absent: &[AbsentCell]) {
+    for (answer, ask) in answers.iter_mut().zip(&design.questions) {
+        if answer.verdict != Claim::NoData {
+            continue;
+        }
+        let ask = with_levels(design, ask);
+        let level = ask.factor.as_ref().zip(ask.level.as_ref());
+        let is_asked = |one: &&AbsentCell| {
+            let is_at = |(factor, level): (&String, &String)| one.arm.get(factor) == Some(level);
+            ask.workloads.contains(&one.workload) && level.is_none_or(is_at)
+        };
+        let mut reasons: Vec<&String> = Vec::new();
+        for reason in absent.iter().filter(is_asked).filter_map(|one| one.obstacle.as_ref()) {
+            if !reasons.contains(&reason) {
+                reasons.push(reason);
+            }
+        }
+        answer.because.extend(reasons.into_iter().map(|reason| words::left_out_because(reason)));
+    }
 }
 
 /// The claim with the levels that it leaves open: the second of the one factor that varies, over the

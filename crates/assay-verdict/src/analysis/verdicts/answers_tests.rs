@@ -4,10 +4,11 @@ use assay_base::quantity::Better;
 use assay_base::quantity::units::show;
 use assay_study::findings::answers::{Answer, Claim};
 use assay_study::findings::measurements::Series;
-use assay_study::findings::{AdviceKind, Trust, Verdict};
+use assay_study::findings::{AbsentCell, AdviceKind, Trust, Verdict};
 use assay_study::results::design::{Ask, AskKind, Order};
 use assay_study::results::record::Status;
 
+use super::answers::explain;
 use super::tests::{Study, arm};
 
 /// A little noise that is the same every time.
@@ -452,4 +453,35 @@ fn a_level_is_enough_where_it_has_as_much_as_the_best_within_the_margin() {
     assert!(found.because[0].contains("at 4 KiB, the smallest; 64 KiB has"), "{:?}", found.because);
     let names = curve(&[("a", 1.0), ("b", 1.0), ("c", 1.0)], 7);
     assert_eq!(answered(names, first(AskKind::Enough, "a")).verdict, Claim::NoData);
+}
+
+#[test]
+fn where_there_is_no_data_the_plan_says_why_and_what_else_can_be_done() {
+    let why = "this kernel has no dm-crypt; with --vm it has one";
+    let absent = |level: &str, obstacle: Option<&str>| AbsentCell {
+        workload: "work".to_owned(),
+        arm: arm(&[("setting", level)]),
+        metric: None,
+        reason: "not measured".to_owned(),
+        obstacle: obstacle.map(str::to_owned),
+    };
+    let told = |asked: &str, absent: &[AbsentCell]| {
+        let mut study = curve(&[("a", 100.0), ("b", 200.0)], 3);
+        study.measured.design.questions = vec![two(AskKind::Equal, asked, "a")];
+        let design = study.measured.design.clone();
+        let mut answers = study.findings().answers;
+        explain(&mut answers, &design, absent);
+        answers.remove(0)
+    };
+    // Two of the same reason are told once.
+    let answer = told("c", &[absent("c", Some(why)), absent("c", Some(why))]);
+    assert_eq!(answer.verdict, Claim::NoData);
+    let of_plan = answer.because.iter().filter(|text| text.contains("Left out here"));
+    assert_eq!(of_plan.collect::<Vec<_>>(), [&format!("Left out here: {why}.")]);
+    // Another level's reason, one that the plan does not have, and an answer with data.
+    for (asked, absent) in [("c", absent("d", Some(why))), ("c", absent("c", None))] {
+        assert!(told(asked, &[absent]).because.iter().all(|text| !text.contains("Left out")));
+    }
+    let answer = told("b", &[absent("b", Some(why))]);
+    assert!(answer.verdict != Claim::NoData && !answer.because.concat().contains(why));
 }

@@ -229,7 +229,8 @@ fn sign_flip_p(differences: &[f64], primary: bool) -> Option<f64> {
         .then(|| sign_flip(differences))?
 }
 
-fn replicates_needed(sample: &Sample, ruler: &Ruler) -> Option<u32> {
+/// Replicates that would tell a difference as large as the margin.
+pub(super) fn replicates_needed(sample: &Sample, ruler: &Ruler) -> Option<u32> {
     let needed = replicates_to_resolve(sample.sd?, sample.n, ruler.margin, ruler.family.alpha)?;
     u32::try_from(needed.max(sample.n + 1)).ok()
 }

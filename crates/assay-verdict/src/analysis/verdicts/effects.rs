@@ -6,12 +6,12 @@
 use assay_base::quantity::Scale;
 use assay_stats::{FEWEST_FOR_INTERVAL, Sample};
 use assay_study::findings::{Effect, Interaction, Verdict};
-use assay_study::results::design::{Design, Factor};
+use assay_study::results::design::{Design, Factor, Stopping};
 use assay_study::results::plan::Arm;
 
 use super::arms::{Question, Runs};
 use super::bound::{Bound, exp};
-use super::comparisons::{Ruler, word};
+use super::comparisons::{Ruler, replicates_needed, word};
 use super::pairs::together;
 use super::ranks::mean;
 use super::words;
@@ -110,7 +110,12 @@ fn of_factor(
             let differences = corners.by_replicate(|means| means[1] - means[0]);
             let sample =
                 Sample::of(&differences).filter(|sample| sample.n >= FEWEST_FOR_INTERVAL)?;
-            Some(effect(question, (factor, base, level), &sample, ruler))
+            let mut found = effect(question, (factor, base, level), &sample, ruler);
+            let is_open = matches!(design.stopping, Stopping::Open { .. });
+            if found.verdict == Some(Verdict::Inconclusive) && !is_open {
+                found.replicates_needed = replicates_needed(&sample, ruler);
+            }
+            Some(found)
         })
         .collect()
 }
@@ -135,6 +140,7 @@ fn effect(
         ci95: ci95.and_then(exp),
         ci95_family: family.and_then(exp),
         verdict: Some(judged.unwrap_or(Verdict::Inconclusive)),
+        replicates_needed: None,
         text: String::new(),
     };
     effect.text = words::effect(&effect);

@@ -9,6 +9,7 @@ mod checks;
 mod comparisons;
 mod contrasts;
 mod effects;
+mod factors;
 mod load;
 mod noise;
 mod notes;
@@ -23,6 +24,7 @@ pub(super) mod words;
 mod words_of_advice;
 
 pub(super) use advice::Stage;
+pub(super) use answers::explain;
 pub(super) use comparisons::{correct, word as verdict_word};
 pub(super) use load::judge_across;
 pub(super) use outliers::mark;
@@ -63,6 +65,8 @@ pub(super) fn error_of_family(design: &Design, comparisons: usize) -> f64 {
 pub(super) struct Verdicts {
     pub comparisons: Vec<Comparison>,
     pub effects: Vec<Effect>,
+    /// What a grid says of each of its factors, and in which words.
+    pub factors: Vec<(String, String)>,
     pub interactions: Vec<Interaction>,
     pub trends: Vec<Trend>,
     pub ranks: Vec<Rank>,
@@ -133,6 +137,7 @@ pub(super) fn verdicts(measured: &Measurements, stage: Stage, emulated: bool) ->
     let rank = |question: &&Question<'_>| ranks::rank(design, question, &primary, &comparisons);
     let ranks: Vec<Rank> = grid.iter().filter_map(rank).collect();
     let effects::Grid { effects, interactions } = effects::grid(design, several);
+    let factors = factors::told(design, several, &effects);
     let trends = grid.iter().flat_map(|question| trends::trends(design, question)).collect();
     let evidence = advice::Evidence {
         design,
@@ -148,6 +153,7 @@ pub(super) fn verdicts(measured: &Measurements, stage: Stage, emulated: bool) ->
     let mut told = Verdicts {
         comparisons,
         effects,
+        factors,
         interactions,
         trends,
         ranks,

@@ -298,7 +298,12 @@ fn bench(book: &mut Book) {
 }
 
 /// Two factors: `values` gives the mean of first and second level.
-fn grid(first: &[&str], second: &[&str], n: usize, values: impl Fn(usize, usize) -> f64) -> Study {
+pub(super) fn grid(
+    first: &[&str],
+    second: &[&str],
+    n: usize,
+    values: impl Fn(usize, usize) -> f64,
+) -> Study {
     let names: Vec<String> = (0..first.len() * second.len()).map(|arm| format!("l{arm}")).collect();
     let numbers: Vec<Vec<f64>> = (0..names.len())
         .map(|one| {

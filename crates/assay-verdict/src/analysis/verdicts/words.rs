@@ -1,10 +1,13 @@
 //! The sentences of comparisons. Each says what the numbers say and no more; each is a snapshot.
 
 mod answers;
+mod factors;
 mod notes;
 mod trends;
 
 pub(super) use answers::*;
+pub(super) use factors::factor;
+pub(in crate::analysis) use factors::listed;
 pub(in crate::analysis) use notes::load;
 pub use notes::note;
 pub(super) use notes::orders;
@@ -16,7 +19,7 @@ use assay_kinds::work::metrics::noun;
 use assay_stats::FEWEST_FOR_INTERVAL;
 use assay_study::findings::notes::Note;
 use assay_study::findings::{
-    Comparison, Effect, Interaction, Kind, NoiseFloor, Place, Rank, Verdict,
+    Comparison, Effect, Interaction, Kind, Needed, NoiseFloor, Place, Rank, Verdict,
 };
 use assay_study::results::design::{Design, LeadIn, Order, Stopping};
 use assay_study::results::plan::{Arm, arm_in_words, level_words};
@@ -160,14 +163,8 @@ fn small(found: &Comparison) -> String {
 }
 
 fn needed(found: &Comparison) -> String {
-    let margin = found.margin.map(percent).unwrap_or_default();
-    match found.replicates_needed {
-        Some(count) => {
-            let count = show::about(u64::from(count));
-            format!("; {count} replicates in all would resolve a difference of {margin}")
-        }
-        None => String::new(),
-    }
+    let needed = Needed::of(found.replicates_needed, found.margin.unwrap_or_default());
+    needed.map_or_else(String::new, |needed| format!("; {}", needed.words()))
 }
 
 /// Workloads that are named where the numbers of several tell nothing.
@@ -175,20 +172,17 @@ const MOST_WORKLOADS: usize = 4;
 
 /// Comparisons of which the numbers tell nothing yet, in one sentence; nothing where there is none.
 pub(in crate::analysis) fn undecided(found: &[&Comparison], all: usize) -> Option<String> {
-    let needed = || found.iter().filter_map(|one| one.replicates_needed).map(u64::from);
-    let (least, most) = needed().min().zip(needed().max())?;
-    let margin = found.first()?.margin.map(percent).unwrap_or_default();
+    let needed = Needed::of_comparisons(found.iter().copied())?;
     let mut workloads: Vec<&str> = found.iter().map(|one| one.workload.as_str()).collect();
     workloads.dedup();
     let more = workloads.len().saturating_sub(MOST_WORKLOADS);
     workloads.truncate(MOST_WORKLOADS);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    let many = show::about_between(least, most);
     Some(format!(
-        "{} of {all} comparisons are inconclusive ({}{more}): {many} replicates in all would \
-         resolve a difference of {margin}.",
+        "{} of {all} comparisons are inconclusive ({}{more}): {}.",
         found.len(),
-        workloads.join("; ")
+        workloads.join("; "),
+        needed.words()
     ))
 }
 

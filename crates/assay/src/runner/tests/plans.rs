@@ -76,6 +76,15 @@ fn silent_where_something_runs_and_where_no_virtual_machine_helps() {
     }
 }
 
+#[test]
+fn what_else_can_be_done_is_said_once() {
+    let way_on = changes::way_on(&machine(), &Demands::of(&in_lab("raid-chunk")));
+    let once = changes::with_way_on("no raid5".to_owned(), way_on);
+    assert_eq!(once.matches(WAY_ON).count(), 1, "{once}");
+    assert_eq!(changes::with_way_on(once.clone(), way_on), once);
+    assert_eq!(changes::with_way_on("no raid5".to_owned(), ""), "no raid5");
+}
+
 /// A machine with a blank drive beside its own, `/dev/sdd`.
 fn with_a_blank_drive(is_read_only: bool) -> Fake {
     let (fake, home) = (machine(), "/sys/devices/virtual/block/sdd");

@@ -80,7 +80,8 @@ impl<'a> Course<'a> {
                 )));
             }
             let how = How { heard_bytes: READ_BYTES, ..self.aside_how() };
-            let read = self.looked_at(&format!("cat -- {}", shell_words::quote(name)), &how)?;
+            let line = format!("cat -- {}", shell_words::quote(name));
+            let read = self.looked_at(&line, &format!("reading {shown}"), &how)?;
             texts.insert(Some(name.clone()), (plain(&read.heard.end), read.heard.bytes));
         }
         let numbers = self.numbers(&texts)?;
@@ -125,7 +126,8 @@ impl<'a> Course<'a> {
             Some(Produced::At(path)) => {
                 let path = line::filled(path, &self.levels);
                 let how = How { hashed: true, ..self.aside_how() };
-                self.looked_at(&same::reading(&path), &how)?.heard.sha256
+                let what = format!("reading {} for same-output", outside::spelled(&path));
+                self.looked_at(&same::reading(&path), &what, &how)?.heard.sha256
             }
         };
         Ok(sum.as_ref().map(hexadecimal))
@@ -136,12 +138,13 @@ impl<'a> Course<'a> {
         How { shell: true, ..How::silent(Some(READING), self.run.stop) }
     }
 
-    /// What a line prints that looks at what was written. Its exit code tells whether that is all: shells
-    /// complain of much that means nothing here, such as a locale that is not installed.
-    fn looked_at(&mut self, text: &str, how: &How<'_>) -> Result<Executed, Break> {
+    /// What a line prints that looks at what was written; messages call it by `what`, as nobody typed it. Its
+    /// exit code tells whether that is all: shells complain of much that means nothing here, such as a locale
+    /// that is not installed.
+    fn looked_at(&mut self, text: &str, what: &str, how: &How<'_>) -> Result<Executed, Break> {
         let executed = self.execute(text, how)?;
         self.tally.aside(&executed);
-        fine(&executed, &format!("reading what it wrote (`{text}`)"), false, how.timeout)?;
+        fine(&executed, what, false, how.timeout)?;
         Ok(executed)
     }
 }

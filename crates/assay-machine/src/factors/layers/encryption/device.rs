@@ -174,8 +174,12 @@ impl Recipe for Volume {
         Gives::Device
     }
 
+    fn lacks_kernel(&self, system: &dyn System) -> bool {
+        kernel_lacks(system, MODULE)
+    }
+
     fn missing(&self, system: &dyn System, below: &[u64]) -> Option<String> {
-        if kernel_lacks(system, MODULE) {
+        if self.lacks_kernel(system) {
             return Some(format!("this kernel has no {MODULE}"));
         }
         if system.program(PROGRAM).is_none() {

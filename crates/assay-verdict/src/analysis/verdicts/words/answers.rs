@@ -79,6 +79,11 @@ pub(in crate::analysis::verdicts) const FAILED: &str = "failed in every trial";
 pub(in crate::analysis::verdicts) const DISTURBED: &str =
     "has too few trials that were not disturbed";
 
+/// Why a level was left out by the plan.
+pub(in crate::analysis::verdicts) fn left_out_because(reason: &str) -> String {
+    format!("Left out here: {reason}.")
+}
+
 /// What has no number, and why.
 pub(in crate::analysis::verdicts) fn missing(name: &str, why: &str) -> String {
     format!("{name} {why}")

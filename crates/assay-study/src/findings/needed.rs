@@ -1,0 +1,71 @@
+//! How many replicates would tell what a study left open: the one place where that is said.
+
+use assay_base::quantity::units::show;
+
+use super::{Comparison, Verdict};
+
+/// Replicates in all, of one comparison or of several.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Needed {
+    least: u32,
+    most: u32,
+    /// The difference that they would resolve, as a share.
+    margin: f64,
+}
+
+impl Needed {
+    /// Of all of these; none where there are none.
+    pub fn of(counts: impl IntoIterator<Item = u32>, margin: f64) -> Option<Self> {
+        let mut found: Option<Self> = None;
+        for count in counts {
+            let known = found.get_or_insert(Self { least: count, most: count, margin });
+            (known.least, known.most) = (known.least.min(count), known.most.max(count));
+        }
+        found
+    }
+
+    /// Of the comparisons that verdicts are about and whose numbers decide nothing.
+    pub fn of_comparisons<'a>(all: impl IntoIterator<Item = &'a Comparison>) -> Option<Self> {
+        let is_open = |found: &&Comparison| {
+            found.primary && found.verdict == Some(Verdict::Inconclusive) && !found.withheld
+        };
+        let mut margin = 0.0;
+        let open = all.into_iter().filter(is_open).filter_map(|found| {
+            let count = found.replicates_needed?;
+            margin = found.margin.unwrap_or(margin);
+            Some(count)
+        });
+        let counts: Vec<u32> = open.collect();
+        Self::of(counts, margin)
+    }
+
+    /// `about 14 to 20 replicates in all would resolve a difference of 5 %`.
+    pub fn words(self) -> String {
+        format!(
+            "{} replicates in all would resolve a difference of {}",
+            show::about_between(u64::from(self.least), u64::from(self.most)),
+            show::share(self.margin)
+        )
+    }
+
+    /// How many would do for all; none where that is more than is told by its number.
+    pub fn for_all(self) -> Option<u32> {
+        (u64::from(self.most) <= show::MANY).then_some(self.most)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_number_is_told_and_typed_and_none_that_is_out_of_reach() {
+        let needed = |counts: &[u32]| Needed::of(counts.iter().copied(), 0.05);
+        let near = needed(&[20, 14, 16]).unwrap();
+        let told = "about 14 to 20 replicates in all would resolve a difference of 5 %";
+        assert_eq!((near.words().as_str(), near.for_all()), (told, Some(20)));
+        let far = needed(&[110, 4000]).unwrap();
+        assert!(far.words().starts_with("about 110 to more than 1,000 replicates in all"));
+        assert_eq!((far.for_all(), needed(&[])), (None, None));
+    }
+}

@@ -1,0 +1,88 @@
+//! The sentence of a factor of a grid.
+
+use assay_study::findings::{Effect, Needed, Verdict};
+use assay_study::results::design::Design;
+use assay_study::results::plan::level_words;
+
+/// Which level of a factor to take, by its main effects in all workloads; nothing where it has none.
+pub(in crate::analysis::verdicts) fn factor(
+    design: &Design,
+    name: &str,
+    effects: &[&Effect],
+) -> Option<String> {
+    let base = level_words(name, &effects.first()?.baseline);
+    let mut levels: Vec<&str> = Vec::new();
+    let mut workloads: Vec<&str> = Vec::new();
+    for effect in effects {
+        if !levels.contains(&effect.level.as_str()) {
+            levels.push(&effect.level);
+        }
+        if !workloads.contains(&effect.workload.as_str()) {
+            workloads.push(&effect.workload);
+        }
+    }
+    let all = workloads.len();
+    let count = |level: &str, verdict: Verdict| {
+        effects.iter().filter(|one| one.level == level && one.verdict == Some(verdict)).count()
+    };
+    let mut clauses: Vec<String> = Vec::new();
+    for (verdict, word) in SHOWN {
+        for shown in (1..=all).rev() {
+            let own = levels.iter().filter(|level| count(level, verdict) == shown);
+            let own: Vec<String> = own.map(|level| level_words(name, level)).collect();
+            if !own.is_empty() {
+                let verb = if own.len() == 1 { "is" } else { "are" };
+                let of = if all == 1 {
+                    String::new()
+                } else {
+                    format!(" in {shown} of {all} workloads")
+                };
+                clauses.push(format!("{} {verb} {word} {base}{of}", listed(&own)));
+            }
+        }
+    }
+    let open = |level: &&&str| SHOWN.iter().all(|(verdict, _)| count(level, *verdict) == 0);
+    let open: Vec<&str> = levels.iter().filter(open).copied().collect();
+    let is_better = effects.iter().any(|one| one.verdict == Some(Verdict::Better));
+    let is_told = !clauses.is_empty();
+    if is_told && !is_better {
+        clauses.insert(0, format!("no other is shown to be better than {base}"));
+    }
+    if !open.is_empty() {
+        let own: Vec<String> = open.iter().map(|level| level_words(name, level)).collect();
+        let of = if all == 1 { String::new() } else { format!(" in any of {all} workloads") };
+        clauses.push(format!("{} cannot be told apart from {base}{of}", listed(&own)));
+        clauses.push(would_tell(design, effects.iter().filter(|one| open.contains(&&*one.level))));
+    }
+    let others: Vec<String> =
+        design.varied().map(|own| own.name.clone()).filter(|own| own != name).collect();
+    let (others, clauses) = (listed(&others), clauses.join("; "));
+    Some(if is_told {
+        format!("Which {name}, averaged over {others}: {clauses}.")
+    } else {
+        format!("Which {name} is best cannot be told: averaged over {others}, {clauses}.")
+    })
+}
+
+/// What a level may be shown to be, with its words.
+const SHOWN: [(Verdict, &str); 3] = [
+    (Verdict::Better, "better than"),
+    (Verdict::Worse, "worse than"),
+    (Verdict::Equivalent, "equivalent to"),
+];
+
+/// What would tell levels apart of which nothing is shown.
+fn would_tell<'a>(design: &Design, open: impl Iterator<Item = &'a &'a Effect>) -> String {
+    let counts = open.filter_map(|effect| effect.replicates_needed);
+    let needed = Needed::of(counts, design.margin.unwrap_or_default());
+    needed.map_or_else(|| "trials that scatter less would tell".to_owned(), Needed::words)
+}
+
+/// Names in a row: `a, b and c`.
+pub(in crate::analysis) fn listed(names: &[String]) -> String {
+    match names {
+        [] => String::new(),
+        [one] => one.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
