@@ -15,6 +15,7 @@
 
 pub mod cli;
 pub mod real;
+pub mod revisions;
 pub mod runner;
 pub mod store;
 pub mod watch;
