@@ -27,13 +27,14 @@ pub(super) fn fetch(hands: &Hands<'_>, tree: &Path, modules: &[PathBuf]) -> Resu
         let known = modules.iter().map(|directory| directory.join(&own.name));
         let known: Vec<PathBuf> =
             known.filter(|path| hands.system.status(&path.join("HEAD")).is_ok()).collect();
-        let mut words = vec!["submodule", "--quiet", "update", "--init", "--", own.path.as_str()];
+        let mut words = Vec::new();
         if let Some(known) = known.first() {
             let key = format!("submodule.{}.url", own.name);
             hands.told(tree, &["config", &key, &address(known)], SHORT)?;
             // It is the user's own, named by us and not by the commit.
-            words.splice(0..0, ["-c", "protocol.file.allow=always"]);
+            words.extend(["-c", "protocol.file.allow=always"]);
         }
+        words.extend(["submodule", "--quiet", "update", "--init", "--", own.path.as_str()]);
         let executed = hands.git(tree, &words, SHORT)?;
         if ended(&executed).is_some() {
             return Err(Error::Refused(format!(

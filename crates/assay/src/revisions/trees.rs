@@ -9,7 +9,7 @@ use std::time::Duration;
 use assay_base::digest::{hexadecimal, sha256};
 use assay_base::outside;
 use assay_kinds::work::command::tree_name;
-use assay_system::system::{Executed, Hold, HoldError, System};
+use assay_system::system::{Executed, FileKind, Hold, HoldError, System};
 use serde::{Deserialize, Serialize};
 
 use super::git::{Hands, SHORT, ended, said};
@@ -26,6 +26,7 @@ const DIGITS: usize = 32;
 /// Says that a tree is whole. Its place belongs to git, so that it is no file of the commit.
 const MARK: &str = ".git/assay-tree.json";
 const MARK_FORMAT: &str = "assay-tree/1";
+const MOST_MARK_BYTES: u64 = 1 << 20;
 /// Bytes of what a build says that are kept, and its lines that are told.
 const BUILD_BYTES: u64 = 64 << 10;
 const LAST_LINES: usize = 20;
@@ -254,8 +255,14 @@ fn lock(name: &str) -> String {
     format!("tree-{name}")
 }
 
+/// The mark of a tree that is whole. Whoever runs commands may write there: what is no small file is none.
 fn mark(system: &dyn System, path: &Path) -> Option<Mark> {
-    let text = system.read_text(&path.join(MARK)).ok()?;
+    let path = path.join(MARK);
+    let status = system.status(&path).ok()?;
+    if status.kind != FileKind::File || status.size_bytes > MOST_MARK_BYTES {
+        return None;
+    }
+    let text = system.read_text(&path).ok()?;
     serde_json::from_str(&text).ok().filter(|mark: &Mark| mark.format == MARK_FORMAT)
 }
 

@@ -38,7 +38,7 @@ impl Sides {
     /// The words of a run of revisions of the repository.
     fn words<'a>(&'a self, revisions: &'a str, words: &[&'a str]) -> Vec<&'a str> {
         let path = self.repository.path().to_str().unwrap();
-        [&["run", path, "--rev", revisions], words, &SHORT[..]].concat()
+        [&["run", path, "--rev", revisions][..], words, &SHORT].concat()
     }
 
     fn trees(&self) -> Vec<PathBuf> {

@@ -61,7 +61,25 @@ pub fn is_commit(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Asked;
     use super::*;
+    use crate::work::Runs as _;
+
+    #[test]
+    fn a_side_is_the_commit_of_its_level_and_without_one_nothing_is_run() {
+        let commit = "0a".repeat(20);
+        let mut asked = Asked {
+            repository: Some("/r".to_owned()),
+            revisions: [("main".to_owned(), commit.clone())].into(),
+            ..Asked::new("true")
+        };
+        assert!(asked.planned().unwrap_err().contains("no commit of /r"));
+        asked.levels.insert(REVISION.to_owned(), "main".to_owned());
+        let planned = asked.planned().unwrap();
+        assert_eq!(planned.revision, Some(Revision::new("/r", None, &commit)));
+        assert!(planned.words().contains(&commit), "{}", planned.words());
+        assert_eq!(Asked::new("true").planned().unwrap().revision, None);
+    }
 
     #[test]
     fn a_tree_has_one_name_and_no_other_tree_has_it() {
