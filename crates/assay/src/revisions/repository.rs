@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicBool;
 use assay_base::outside;
 use assay_system::system::System;
 use assay_system::system::identity::Caller;
+use serde::{Deserialize, Serialize};
 
 use super::Error;
 use super::git::{Hands, LONG, SHORT, ended, said};
@@ -19,7 +20,7 @@ const FORMAT: &str = "--format=%H%x09%s";
 pub(super) const MODULES: &str = "modules";
 
 /// A commit.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Commit {
     /// Its whole name, 40 or 64 hexadecimal digits.
     pub id: String,
