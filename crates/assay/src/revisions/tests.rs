@@ -125,6 +125,10 @@ fn a_tree_is_built_once_and_the_repository_is_only_read() {
     fs::write(path.join("file"), "another").unwrap();
     assert_eq!(built(), (path.clone(), 2));
     assert_eq!(fs::read_to_string(path.join("file")).unwrap(), "1");
+    // Others of this process have it, too.
+    let kept = bench.trees(Some(&build));
+    assert_eq!(kept.tree(&commit).unwrap().path, built().0);
+    drop(kept);
     // Another line is another tree.
     let other = bench.trees(None).tree(&commit).unwrap();
     assert!(other.path != path && !other.path.join("made").exists());

@@ -129,10 +129,15 @@ impl<'s> Trees<'s> {
         if held.contains_key(&name) {
             return Ok(());
         }
+        let own = self.hands.system.user().process;
         loop {
             match self.hands.system.hold(&lock(&name)) {
                 Ok(hold) => {
                     held.insert(name, hold);
+                    return Ok(());
+                }
+                // Other trees of this process have it, and keep it.
+                Err(HoldError::Held { process: Some(process), .. }) if process == own => {
                     return Ok(());
                 }
                 Err(HoldError::Held { .. }) if self.hands.is_stopped() => {
