@@ -16,6 +16,7 @@
 pub mod bisect;
 pub mod cli;
 pub mod real;
+pub mod revisions;
 pub mod runner;
 pub mod store;
 pub mod watch;

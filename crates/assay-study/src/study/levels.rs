@@ -156,9 +156,10 @@ mod tests {
     }
 
     /// Factors whose levels are names or lines of which each letter counts.
-    const FREE: [&str; 16] = [
+    const FREE: [&str; 17] = [
         "command",
         "prepare",
+        "revision",
         "peer",
         "congestion",
         "interface",

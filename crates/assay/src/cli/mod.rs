@@ -47,6 +47,7 @@ mod remove;
 mod report;
 mod restore;
 mod resume;
+mod revisions;
 mod run;
 mod running;
 mod selftest;

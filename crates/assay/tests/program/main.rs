@@ -32,6 +32,7 @@ mod parcels;
 mod peer;
 mod places;
 mod resume;
+mod revisions;
 mod same_output;
 mod seal;
 mod serve;
