@@ -258,7 +258,10 @@ impl Asked {
     /// It is not known which commit that is.
     fn side(&self) -> Result<Option<Revision>, String> {
         let Some(repository) = &self.repository else { return Ok(None) };
-        let level = self.levels.get(REVISION).map_or("", String::as_str);
+        let level = self
+            .levels
+            .get(REVISION)
+            .ok_or_else(|| format!("it is not said which revision of {repository} it is run in"))?;
         let commit = self.revisions.get(level).ok_or_else(|| {
             format!("no commit of {repository} was found for {}", outside::spelled(level))
         })?;
