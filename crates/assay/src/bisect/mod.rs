@@ -39,8 +39,8 @@ pub struct Asked {
     pub build: Option<String>,
     /// The loss above which a commit is bad, as a share; half of what GOOD and BAD differ by where none was named.
     pub gate: Option<f64>,
-    /// All options that change what is measured, as they were typed: another line is another search.
-    pub typed: Vec<String>,
+    /// The options of the command, as they were understood: with others it is another search.
+    pub options: String,
 }
 
 /// What became of a commit.

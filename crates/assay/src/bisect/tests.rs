@@ -15,7 +15,7 @@ fn asked() -> Asked {
         command: "./bench".to_owned(),
         build: Some("make".to_owned()),
         gate: None,
-        typed: Vec::new(),
+        options: String::new(),
     }
 }
 

@@ -16,7 +16,7 @@ const COMMAND: &str = "command";
 const REPLICATES: u32 = 10;
 
 /// Commands to measure, in place of a study file.
-#[derive(Debug, Default, PartialEq, Eq, Args)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Args)]
 pub struct CommandArguments {
     /// A line to be timed (again to compare)
     ///
@@ -107,6 +107,35 @@ impl CommandArguments {
     /// Whether there are any.
     pub fn are_there(&self) -> bool {
         !self.lines.is_empty()
+    }
+
+    /// The only line, for a command that varies nothing but the commit.
+    ///
+    /// # Errors
+    /// The user's mistake where there is none, or something else varies.
+    pub fn one_line(&self, command: &str) -> Outcome<&str> {
+        let varied = [
+            ("-n", !self.names.is_empty()),
+            ("-L", !self.levels.is_empty()),
+            ("--env", !self.env.is_empty()),
+            ("--rev", self.revisions.is_some()),
+        ];
+        if let Some((option, _)) = varied.into_iter().find(|(_, is_there)| *is_there) {
+            return Err(Failure::mistake(format!(
+                "{option}: in {command} nothing varies but the commit: leave it out"
+            )));
+        }
+        match self.lines.as_slice() {
+            [one] => Ok(one),
+            [] => Err(Failure::mistake(format!("{command} measures a command: --command LINE"))),
+            _ => Err(Failure::mistake(format!("{command} measures one command: --command once"))),
+        }
+    }
+
+    /// The same in trees of two commits.
+    #[must_use]
+    pub fn of_revisions(&self, sides: [&str; 2]) -> Self {
+        Self { revisions: Some(sides.join(",")), ..self.clone() }
     }
 
     /// Whether they run in trees of commits.

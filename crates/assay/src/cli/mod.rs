@@ -4,6 +4,7 @@ mod add;
 mod advise;
 mod apply;
 mod articles;
+mod bisect;
 mod boots;
 mod build;
 mod bundle;
@@ -133,6 +134,7 @@ enum Command {
     Report(report::Arguments),
     Compare(compare::Arguments),
     Advise(advise::Arguments),
+    Bisect(bisect::Arguments),
     Selftest(selftest::Arguments),
     #[cfg(feature = "serve")]
     Serve(serve::Arguments),
@@ -259,6 +261,7 @@ fn dispatch(system: &dyn System, command: Command) -> Outcome<()> {
         Command::Restore(arguments) => restore::run(system, &arguments),
         Command::Compare(arguments) => compare::run(system, &arguments),
         Command::Advise(arguments) => advise::run(system, &arguments),
+        Command::Bisect(arguments) => bisect::run(system, &arguments),
         Command::Selftest(arguments) => selftest::run(system, arguments),
         Command::Show(arguments) => show::run(system, &arguments),
         Command::Report(arguments) => report::run(system, &arguments),

@@ -93,13 +93,23 @@ pub fn run(system: &dyn System, request: Request<'_>, quiet: bool) -> Outcome<Un
 /// The same, with somebody else who hears what happens.
 pub fn run_telling(
     system: &dyn System,
-    mut request: Request<'_>,
+    request: Request<'_>,
     tell: &mut dyn FnMut(Event),
 ) -> Outcome<Unended> {
     let stop = stop_on_signals(&PUTS_BACK)?;
-    let _trees = revisions::make(system, &mut request, &stop, tell)?;
+    run_stoppable(system, request, &stop, tell)
+}
+
+/// The same where the command has caught signals already, as one that runs several studies.
+pub(super) fn run_stoppable(
+    system: &dyn System,
+    mut request: Request<'_>,
+    stop: &AtomicBool,
+    tell: &mut dyn FnMut(Event),
+) -> Outcome<Unended> {
+    let _trees = revisions::make(system, &mut request, stop, tell)?;
     let request = Request { judge: Some(&enough), foresee: Some(&foreseen), ..request };
-    runner::run(system, request, &stop, tell).map(Unended)
+    runner::run(system, request, stop, tell).map(Unended)
 }
 
 /// The same with the page of `watch` on the terminal. The page has a thread of its own; when it is

@@ -134,6 +134,18 @@ impl<'s> Repository<'s> {
         self.listed(&["rev-list", "--topo-order", "--reverse", "--ancestry-path", FORMAT, &range])
     }
 
+    /// The commits that `bad` has and none of `goods` has: the one that parts them best first, as git bisect would
+    /// take it, and `bad` among them.
+    ///
+    /// # Errors
+    /// Git cannot list them.
+    pub fn halves(&self, bad: &Commit, goods: &[&Commit]) -> Result<Vec<Commit>, Error> {
+        let without: Vec<String> = goods.iter().map(|good| format!("^{}", good.id)).collect();
+        let words = ["rev-list", "--bisect-all", FORMAT, bad.id.as_str()];
+        let words = words.into_iter().chain(without.iter().map(String::as_str));
+        self.listed(&words.collect::<Vec<&str>>())
+    }
+
     /// Whether files that it knows were changed since its commit.
     ///
     /// # Errors

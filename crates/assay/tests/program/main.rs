@@ -8,6 +8,7 @@
 
 mod advice;
 mod articles;
+mod bisect;
 mod boots;
 mod bundles;
 mod calc;
