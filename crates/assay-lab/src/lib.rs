@@ -16,6 +16,7 @@
 pub mod browser;
 pub mod certain;
 pub mod clean;
+pub mod commits;
 pub mod crowd;
 pub mod expected;
 pub mod facts;

@@ -13,8 +13,10 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
 
+pub mod bisect;
 pub mod cli;
 pub mod real;
+pub mod revisions;
 pub mod runner;
 pub mod store;
 pub mod watch;

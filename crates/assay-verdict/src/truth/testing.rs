@@ -68,6 +68,7 @@ impl Bench {
             variables: BTreeMap::new(),
             same_output: None,
             reads: Vec::new(),
+            revision: None,
         }
         .into();
         bench.each(|trial| {

@@ -10,6 +10,9 @@ use assay_study::study::Study;
 use assay_study::study::file::Typed;
 use assay_system::system::{FileKind, System, machine};
 
+/// The option that trees of revisions take, too.
+const BUILD: &str = "--build";
+
 /// What is built, for studies that build a tree.
 #[derive(Debug, Default, PartialEq, Eq, Args)]
 pub struct BuildArguments {
@@ -17,6 +20,8 @@ pub struct BuildArguments {
     #[arg(long, value_name = "DIR")]
     source: Option<String>,
     /// A line for the shell instead of make: what is timed; {jobs} is the number of processors
+    ///
+    /// With --rev, what builds the tree of each revision, once and not timed.
     #[arg(long, value_name = "LINE")]
     build: Option<String>,
     /// A line before each build, in the copy, that takes away what was built; not timed
@@ -25,6 +30,11 @@ pub struct BuildArguments {
 }
 
 impl BuildArguments {
+    /// What builds trees of commits, and nothing else of them.
+    pub fn of_trees(build: Option<String>) -> Self {
+        Self { build, ..Self::default() }
+    }
+
     /// The study with what is to be built, and with the number of jobs where nobody said it.
     ///
     /// # Errors
@@ -33,7 +43,13 @@ impl BuildArguments {
         let works =
             study.workload.iter_mut().filter_map(|own| command::Asked::of_mut(&mut own.work));
         let works: Vec<&mut command::Asked> = works.collect();
-        if let Some(option) = self.first().filter(|_| !works.iter().any(|work| work.has_tree())) {
+        let takes = |option: &str| {
+            let own = |work: &&mut command::Asked| {
+                work.has_tree() || (work.repository.is_some() && option == BUILD)
+            };
+            works.iter().any(own)
+        };
+        if let Some(option) = self.used().find(|option| !takes(option)) {
             return Err(Failure::mistake(format!(
                 "{option} is for studies that build a tree, such as compile: this one does not"
             )));
@@ -43,6 +59,8 @@ impl BuildArguments {
         for work in works {
             if work.has_tree() {
                 self.change(work, source.as_ref());
+            } else if work.repository.is_some() {
+                work.build = self.build.clone().or_else(|| work.build.take());
             }
             if work.names_jobs() && !varied && work.jobs.is_none() {
                 work.jobs = Some(machine::usable_processors(system).value().copied().unwrap_or(1));
@@ -99,6 +117,7 @@ impl BuildArguments {
         let options = [
             ("--source", &self.source, "source"),
             ("--build", &self.build, "run"),
+            ("--build", &self.build, "build"),
             ("--clean", &self.clean, "prepare"),
         ];
         let typed = options.into_iter().filter_map(|(option, text, key)| {
@@ -108,9 +127,9 @@ impl BuildArguments {
         typed.collect()
     }
 
-    /// The first of the options that was used.
-    fn first(&self) -> Option<&'static str> {
-        let used = [("--source", &self.source), ("--build", &self.build), ("--clean", &self.clean)];
-        used.into_iter().find(|(_, value)| value.is_some()).map(|(name, _)| name)
+    /// The options that were used.
+    fn used(&self) -> impl Iterator<Item = &'static str> {
+        let used = [("--source", &self.source), (BUILD, &self.build), ("--clean", &self.clean)];
+        used.into_iter().filter(|(_, value)| value.is_some()).map(|(name, _)| name)
     }
 }

@@ -6,7 +6,7 @@ use clap::Args;
 use serde_json::{Map, Value, json};
 
 use assay_base::failure::{Failure, Outcome};
-use assay_kinds::work::command::{self, Produced, Reading};
+use assay_kinds::work::command::{self, Produced, REVISION, Reading};
 use assay_study::study::file::Typed;
 use assay_study::study::{self, Study};
 
@@ -16,7 +16,7 @@ const COMMAND: &str = "command";
 const REPLICATES: u32 = 10;
 
 /// Commands to measure, in place of a study file.
-#[derive(Debug, Default, PartialEq, Eq, Args)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Args)]
 pub struct CommandArguments {
     /// A line to be timed (again to compare)
     ///
@@ -36,6 +36,12 @@ pub struct CommandArguments {
     /// A factor of the study; again for more.
     #[arg(long, value_name = "NAME=LEVEL,LEVEL", requires = "lines")]
     env: Vec<String>,
+    /// Commits of git to compare, such as main,HEAD
+    ///
+    /// Of the repository of this directory, or of TARGET. A tree of each is made below ASSAY_HOME, --build LINE
+    /// builds it once, and the commands run in it; the repository is only read. The first is the baseline.
+    #[arg(long = "rev", value_name = "REV,REV", requires = "lines")]
+    revisions: Option<String>,
     /// A number that it prints: PATTERN:UNIT:higher, or a format
     ///
     /// The pattern is a regular expression whose groups are numbers: 'tps = ([0-9.]+):tps:higher', with
@@ -103,8 +109,45 @@ impl CommandArguments {
         !self.lines.is_empty()
     }
 
-    /// What `--baseline` means where it is one of the commands.
+    /// The only line, for a command that varies nothing but the commit.
+    ///
+    /// # Errors
+    /// The user's mistake where there is none, or something else varies.
+    pub fn one_line(&self, command: &str) -> Outcome<&str> {
+        let varied = [
+            ("-n", !self.names.is_empty()),
+            ("-L", !self.levels.is_empty()),
+            ("--env", !self.env.is_empty()),
+            ("--rev", self.revisions.is_some()),
+        ];
+        if let Some((option, _)) = varied.into_iter().find(|(_, is_there)| *is_there) {
+            return Err(Failure::mistake(format!(
+                "{option}: in {command} nothing varies but the commit: leave it out"
+            )));
+        }
+        match self.lines.as_slice() {
+            [one] => Ok(one),
+            [] => Err(Failure::mistake(format!("{command} measures a command: --command LINE"))),
+            _ => Err(Failure::mistake(format!("{command} measures one command: --command once"))),
+        }
+    }
+
+    /// The same in trees of two commits.
+    #[must_use]
+    pub fn of_revisions(&self, sides: [&str; 2]) -> Self {
+        Self { revisions: Some(sides.join(",")), ..self.clone() }
+    }
+
+    /// Whether they run in trees of commits.
+    pub fn have_revisions(&self) -> bool {
+        self.revisions.is_some()
+    }
+
+    /// What `--baseline` means where it is one of the commands, or of the revisions.
     pub fn baseline(&self, text: &str) -> Option<(String, String)> {
+        if self.levels_of_revisions().contains(&text) {
+            return Some((REVISION.to_owned(), text.to_owned()));
+        }
         let is_one = |index: &usize| self.lines[*index] == text || self.level(*index) == text;
         let index = (0..self.lines.len()).find(is_one).filter(|_| self.lines.len() > 1)?;
         Some((COMMAND.to_owned(), self.level(index).to_owned()))
@@ -113,6 +156,11 @@ impl CommandArguments {
     /// What a command is called: its name, or its line.
     fn level(&self, index: usize) -> &str {
         self.names.get(index).unwrap_or(&self.lines[index])
+    }
+
+    fn levels_of_revisions(&self) -> Vec<&str> {
+        let named = self.revisions.iter().flat_map(|text| text.split(','));
+        named.map(str::trim).collect()
     }
 
     fn called(&self) -> Vec<&str> {
@@ -178,10 +226,18 @@ impl CommandArguments {
             let name = text.split_once('=').map_or(text.as_str(), |(name, _)| name);
             Typed::new(format!("--env {text}"), format!("factors/{name}"))
         });
-        lines.chain(levels).chain(options).chain(reads).chain(variables).collect()
+        let revisions = self.revisions.as_ref();
+        let revisions = revisions
+            .map(|text| Typed::new(format!("--rev {text}"), format!("factors/{REVISION}")));
+        lines.chain(levels).chain(options).chain(reads).chain(variables).chain(revisions).collect()
     }
 
     fn title(&self) -> String {
+        let revisions = self.levels_of_revisions().len();
+        if revisions > 1 && self.lines.len() == 1 {
+            let best = if self.reads.is_empty() { "takes least time" } else { "is best" };
+            return format!("Which of {revisions} revisions {best}: {}", self.lines[0]);
+        }
         match (self.lines.as_slice(), self.reads.is_empty()) {
             ([one], true) => format!("How long does this take: {one}"),
             ([one], false) => format!("What does this tell of itself: {one}"),
@@ -255,6 +311,8 @@ impl CommandArguments {
             variables: self.variables()?.into_iter().map(|(name, _)| name.to_owned()).collect(),
             same_output,
             lines: self.named(),
+            // That of the directory in which the line is typed, unless it names another one.
+            repository: self.revisions.as_ref().map(|_| ".".to_owned()),
             reads: self.readings()?,
             prepare: self.prepare.clone(),
             cleanup: self.cleanup.clone(),
@@ -297,6 +355,11 @@ impl CommandArguments {
             if factors.insert(name.to_owned(), json!(levels)).is_some() {
                 return Err(Failure::mistake(format!("--env {name}: it is a factor already")));
             }
+        }
+        if let Some(text) = &self.revisions
+            && factors.insert(REVISION.to_owned(), json!(self.levels_of_revisions())).is_some()
+        {
+            return Err(Failure::mistake(format!("--rev {text}: {REVISION} is a factor already")));
         }
         Ok(factors)
     }

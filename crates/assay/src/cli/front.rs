@@ -12,7 +12,8 @@ const GROUPS: &[(&str, &[&str])] = &[
 ];
 
 /// Commands that are looked for by those who know of them: their names are enough.
-const FURTHER: &[&str] = &["articles", "calc", "collection", "completions", "peer", "selftest"];
+const FURTHER: &[&str] =
+    &["articles", "bisect", "calc", "collection", "completions", "peer", "selftest"];
 
 /// Columns before a summary: the indent, the longest name, and a gap.
 const INDENT: usize = 11;

@@ -93,6 +93,13 @@ pub struct GateArguments {
 }
 
 impl GateArguments {
+    /// A gate that allows this share, and nothing else of them.
+    pub fn of(share: f64) -> Self {
+        // As many digits as anybody can tell apart.
+        let gate = Some(format!("{:.4}%", 100.0 * share));
+        Self { gating: Gating { gate, ..Gating::default() }, ..Self::default() }
+    }
+
     /// Gives the gate to the comparison with an earlier result: the study has none of its own then.
     ///
     /// # Errors

@@ -4,6 +4,7 @@ mod add;
 mod advise;
 mod apply;
 mod articles;
+mod bisect;
 mod build;
 mod bundle;
 mod by_place;
@@ -48,6 +49,7 @@ mod remove;
 mod report;
 mod restore;
 mod resume;
+mod revisions;
 mod run;
 mod running;
 mod selftest;
@@ -133,6 +135,7 @@ enum Command {
     Report(report::Arguments),
     Compare(compare::Arguments),
     Advise(advise::Arguments),
+    Bisect(bisect::Arguments),
     Selftest(selftest::Arguments),
     #[cfg(feature = "serve")]
     Serve(serve::Arguments),
@@ -259,6 +262,7 @@ fn dispatch(system: &dyn System, command: Command) -> Outcome<()> {
         Command::Restore(arguments) => restore::run(system, &arguments),
         Command::Compare(arguments) => compare::run(system, &arguments),
         Command::Advise(arguments) => advise::run(system, &arguments),
+        Command::Bisect(arguments) => bisect::run(system, &arguments),
         Command::Selftest(arguments) => selftest::run(system, arguments),
         Command::Show(arguments) => show::run(system, &arguments),
         Command::Report(arguments) => report::run(system, &arguments),

@@ -112,6 +112,7 @@ const FIRST: Table = &[
             own("name", commands),
             first("levels", commands),
             own("env", commands),
+            own("rev", commands),
             own("reads", commands),
             own("reads-from", commands),
             own("same-output", commands),
@@ -127,7 +128,7 @@ const FIRST: Table = &[
             own("runs", commands),
         ],
     ),
-    ("Studies that build a tree", &[own("source", tree), own("build", tree), own("clean", tree)]),
+    ("Studies that build a tree", &[own("source", tree), own("build", builds), own("clean", tree)]),
 ];
 
 /// What stands behind them.
@@ -219,6 +220,10 @@ fn programs(of: &Subject) -> bool {
 
 fn tree(of: &Subject) -> bool {
     of.works().any(|work| command::Asked::of(work).is_some_and(command::Asked::has_tree))
+}
+
+fn builds(of: &Subject) -> bool {
+    tree(of) || commands(of)
 }
 
 fn virtual_machine(of: &Subject) -> bool {

@@ -3,17 +3,26 @@
 use clap::Args;
 
 use super::output;
+use crate::revisions::{self, Removal};
 use crate::store;
 use assay_base::failure::{Failure, Outcome};
-use assay_system::system::System;
+use assay_system::system::{System, identity};
 
 /// Remove results; there is no way back
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  assay remove 20261120-103107-a3f9")]
+#[command(after_help = "\
+Examples:
+  assay remove 20261120-103107-a3f9
+  assay remove --trees                what runs with --rev have built")]
 pub struct Arguments {
     /// Ids, or beginnings that fit one result only
-    #[arg(value_name = "ID", required = true)]
+    #[arg(value_name = "ID", required_unless_present = "trees")]
     results: Vec<String>,
+    /// The trees that runs with --rev have made
+    ///
+    /// They are built again by the next one; those that are in use stay.
+    #[arg(long)]
+    trees: bool,
 }
 
 /// Runs the command: every id is looked up before anything is removed.
@@ -26,5 +35,28 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
         })?;
         output::message(&format!("{} removed", directory.display()));
     }
-    Ok(())
+    if arguments.trees { trees(system) } else { Ok(()) }
+}
+
+/// Removes the trees of revisions that nobody has.
+fn trees(system: &dyn System) -> Outcome<()> {
+    let home = identity::state_directory(system)?;
+    let mut stays = Vec::new();
+    let whole = revisions::kept(system, &home);
+    for tree in whole.into_iter().chain(revisions::unfinished(system, &home)) {
+        let path = tree.path.display();
+        match revisions::remove(system, &tree) {
+            Removal::Removed => output::message(&format!("{path} removed")),
+            Removal::InUse => stays.push(format!("{path} is in use")),
+            Removal::Failed(why) => stays.push(format!("{path} cannot be removed: {why}")),
+        }
+    }
+    match stays.first() {
+        None => Ok(()),
+        Some(first) if stays.len() == 1 => Err(Failure::refused(first.clone())),
+        Some(first) => Err(Failure::refused(format!(
+            "{first}, and {} others are not removed",
+            stays.len() - 1
+        ))),
+    }
 }

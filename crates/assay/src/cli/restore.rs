@@ -7,6 +7,7 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 
 use super::{output, resume, undo};
+use crate::revisions::{self, Lying, Removal};
 use assay_base::failure::{Failure, Outcome};
 use assay_machine::factors::{guard, network};
 use assay_system::system::journal::{Busy, Journal, Journals, Undo, Unfinished};
@@ -103,6 +104,7 @@ fn put_back(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
         let gone = system.clear_groups().into_iter();
         told.done.extend(gone.map(|path| format!("remove the control group {path}")));
     }
+    trees(system, &home, arguments.dry_run, &mut told);
     told.tell(arguments);
     told.ending()
 }
@@ -162,6 +164,34 @@ fn network_spaces(
         }
     }
     told.failed.append(&mut found.busy);
+}
+
+/// Removes what is left of trees of revisions whose maker was killed.
+fn trees(system: &dyn System, home: &Path, dry_run: bool, told: &mut Restored) {
+    for tree in revisions::unfinished(system, home) {
+        let path = tree.path.display();
+        let what = format!("remove the unfinished tree {path}");
+        if dry_run {
+            told.done.push(what);
+            continue;
+        }
+        match removed(system, &tree) {
+            Removal::Removed => told.done.push(what),
+            Removal::InUse => told.running.push(format!("another assay makes the tree {path}")),
+            Removal::Failed(why) => told.failed.push(format!("{what}: {why}")),
+        }
+    }
+}
+
+/// What becomes of a tree, when who was killed just now has let go of it.
+fn removed(system: &dyn System, tree: &Lying) -> Removal {
+    for _ in 1..ATTEMPTS {
+        match revisions::remove(system, tree) {
+            Removal::InUse => system.sleep(PAUSE),
+            done => return done,
+        }
+    }
+    revisions::remove(system, tree)
 }
 
 /// The journals, when those that were killed just now have let go of theirs.
@@ -329,6 +359,30 @@ mod tests {
         let fake = left();
         assert_eq!(kind(&fake, false), None);
         assert!(!fake.files().contains_key(space));
+    }
+
+    #[test]
+    fn an_unfinished_tree_is_removed_and_one_that_is_whole_or_being_made_stays() {
+        let tree = |digit: &str| Path::new("/var/lib/assay/trees").join(digit.repeat(32));
+        let fake = machine();
+        for digit in ["1", "2", "3"] {
+            fake.put(tree(digit).join("file"), "x");
+        }
+        let mark =
+            r#"{"format":"assay-tree/1","repository":"/r","commit":"c","state":"","bytes":1}"#;
+        fake.put(tree("2").join(".git/assay-tree.json"), mark);
+        fake.put("/var/lib/assay/trees/mine/file", "x");
+        fake.set_holder(&format!("tree-{}", "3".repeat(32)), 4711, 0);
+        assert_eq!(kind(&fake, true), None);
+        assert!(fake.files().contains_key(&tree("1").join("file")), "a dry run changes nothing");
+        let (kind, told) = kind(&fake, false).unwrap();
+        assert_eq!(kind, Kind::Refused, "{told}");
+        assert!(told.contains(&"3".repeat(32)), "{told}");
+        let left: Vec<bool> = ["1", "2", "3"]
+            .map(|digit| fake.files().contains_key(&tree(digit).join("file")))
+            .into();
+        assert_eq!(left, [false, true, true]);
+        assert!(fake.files().contains_key(Path::new("/var/lib/assay/trees/mine/file")));
     }
 
     #[test]

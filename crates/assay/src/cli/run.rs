@@ -22,6 +22,7 @@ Examples:
   assay run depth --set depth=1,4,16     other levels, or another factor
   assay run depth --budget 10m --json    end with the replicate nearest to 10 min
   assay run depth --gate 5%              exit code 1 where a setting is worse
+  assay run --rev main,HEAD --command X  two commits, each in its own tree
   assay run depth --watch                with a live page of the device meanwhile
   assay run filesystems --vm             in a virtual machine: needs no root
 ";

@@ -9,7 +9,7 @@ use clap::Args;
 
 use super::watch::screen::{self, Screen};
 use super::watch::{self, Beside};
-use super::{gate, output, progress::Progress};
+use super::{gate, output, progress::Progress, revisions};
 use crate::runner::{self, Consented, Event, Finished, Request, trial};
 use crate::store;
 use crate::store::acting::Acting;
@@ -97,8 +97,19 @@ pub fn run_telling(
     tell: &mut dyn FnMut(Event),
 ) -> Outcome<Unended> {
     let stop = stop_on_signals(&PUTS_BACK)?;
+    run_stoppable(system, request, &stop, tell)
+}
+
+/// The same where the command has caught signals already, as one that runs several studies.
+pub(super) fn run_stoppable(
+    system: &dyn System,
+    mut request: Request<'_>,
+    stop: &AtomicBool,
+    tell: &mut dyn FnMut(Event),
+) -> Outcome<Unended> {
+    let _trees = revisions::make(system, &mut request, stop, tell)?;
     let request = Request { judge: Some(&enough), foresee: Some(&foreseen), ..request };
-    runner::run(system, request, &stop, tell).map(Unended)
+    runner::run(system, request, stop, tell).map(Unended)
 }
 
 /// The same with the page of `watch` on the terminal. The page has a thread of its own; when it is
@@ -106,7 +117,7 @@ pub fn run_telling(
 ///
 /// # Errors
 /// The user's mistake where there is no terminal.
-pub fn run_on_page(system: &dyn System, request: Request<'_>) -> Outcome<Unended> {
+pub fn run_on_page(system: &dyn System, mut request: Request<'_>) -> Outcome<Unended> {
     let stream = watch::stream(system, true).ok_or_else(|| {
         Failure::mistake(
             "--watch draws a page and needs a terminal: leave it out, or look from another terminal \
@@ -114,6 +125,10 @@ pub fn run_on_page(system: &dyn System, request: Request<'_>) -> Outcome<Unended
         )
     })?;
     let stop = stop_on_signals(&PUTS_BACK)?;
+    let mut before = Progress::new(false);
+    let made = revisions::make(system, &mut request, &stop, &mut |event| before.show(&event));
+    before.finish();
+    let _trees = made?;
     let strip = Mutex::new(Strip::own(&request.study.title));
     let (done, left) = (AtomicBool::new(false), AtomicBool::new(false));
     let targets = request.targets.clone();
@@ -164,7 +179,9 @@ pub fn resume(
     let mut progress = Progress::new(quiet);
     let judge = Some(&enough as &runner::Judge<'_>);
     let mut tell = |event| progress.show(&event);
-    let finished = runner::resume(system, acting, consented, judge, &stop, &mut tell);
+    let made = revisions::made(system, &acting.stored.study, consented.as_root, &stop, &mut tell);
+    let finished =
+        made.and_then(|_trees| runner::resume(system, acting, consented, judge, &stop, &mut tell));
     progress.finish();
     finished.map(Unended)
 }

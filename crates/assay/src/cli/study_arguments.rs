@@ -9,11 +9,11 @@ use super::build::BuildArguments;
 use super::commands::CommandArguments;
 use super::gate::{self, GateArguments};
 use super::like::LikeArguments;
-use super::{output, studies};
+use super::{output, revisions, studies};
 use crate::runner::Consented;
 use assay_base::failure::{Failure, Outcome};
 use assay_base::quantity::{Bytes, Percent, Time};
-use assay_kinds::work::{observe, recorded};
+use assay_kinds::work::{command, observe, recorded};
 use assay_machine::factors::{self, Role};
 use assay_machine::probes::energy::meter;
 use assay_study::plan::allocation::Quick;
@@ -61,6 +61,11 @@ pub struct Permitted {
 }
 
 impl Permitted {
+    /// Whether commands run as root under sudo.
+    pub const fn as_root(&self) -> bool {
+        self.as_root
+    }
+
     /// As they would be typed.
     pub fn words(&self) -> Vec<String> {
         let paths = self.settings.paths.iter();
@@ -197,16 +202,42 @@ const EXAMPLES: &[&str] = &["starvation", "tunable", "live"];
 const MOST_UNTIL_DECIDED: u32 = 100;
 
 impl StudyArguments {
+    /// Commands in trees of two commits of a repository, in so many replicates at most: all of them, or until the
+    /// gate is decided.
+    pub fn of_commits(
+        commands: CommandArguments,
+        repository: &Path,
+        build: BuildArguments,
+        gate: GateArguments,
+        replicates: u32,
+        ends_by_gate: bool,
+    ) -> Self {
+        Self {
+            study: Some(repository.display().to_string()),
+            until: ends_by_gate.then(|| "gate".to_owned()),
+            replicates: Some(replicates),
+            commands,
+            build,
+            gate,
+            ..Self::default()
+        }
+    }
+
     /// The study to run, and where.
     pub fn study(&self, system: &dyn System) -> Outcome<(Study, Vec<String>)> {
         let study = self.changed(self.placed(self.asked(system)?)?)?;
         let study = self.like.liked(system, self.build.built(system, study)?)?;
         let study = self.metered(system, self.sold_as(self.at_speed(study))?)?;
         let study = if self.lab { study.in_lab() } else { study };
+        let study = revisions::resolved(system, study)?;
         // What the command line made of it is read like a file, so that both know the same rules.
         let name = self.study.as_deref().unwrap_or("the commands");
         let study = file::changed(name, &study.settled(), &self.typed())?;
-        let targets = self.targets_of(&study);
+        let targets = if revisions::are_in(&study) {
+            vec![revisions::seen_from(system)?]
+        } else {
+            self.targets_of(&study)
+        };
         gate::check(&study, &targets)?;
         self.build.check(system, &targets)?;
         Ok((study, targets))
@@ -275,12 +306,40 @@ impl StudyArguments {
         match &self.study {
             Some(study) if self.partly => studies::load_partly(system, study),
             Some(study) if !self.commands.are_there() => studies::load(system, study),
-            _ => self.commands.study(),
+            _ => self.in_repository(self.commands.study()?),
         }
     }
 
-    /// The targets that the line names: with commands there is no study before them.
+    /// With the repository whose revisions are compared, where the line names it.
+    fn in_repository(&self, mut study: Study) -> Outcome<Study> {
+        if !self.commands.have_revisions() {
+            return Ok(study);
+        }
+        let named = match self.places().as_slice() {
+            [] => return Ok(study),
+            [one] => one.clone(),
+            _ => {
+                return Err(Failure::mistake(
+                    "--rev: TARGET is the repository of the revisions: name one, or none for that of this \
+                     directory",
+                ));
+            }
+        };
+        for own in &mut study.workload {
+            if let Some(work) = command::Asked::of_mut(&mut own.work) {
+                work.repository = Some(named.clone());
+            }
+        }
+        Ok(study)
+    }
+
+    /// The targets that the line names.
     fn targets(&self) -> Vec<String> {
+        if self.commands.have_revisions() { Vec::new() } else { self.places() }
+    }
+
+    /// The places that the line names: with commands there is no study before them.
+    fn places(&self) -> Vec<String> {
         let first = self.study.iter().filter(|_| self.commands.are_there());
         first.chain(&self.targets).cloned().collect()
     }
@@ -445,6 +504,11 @@ impl StudyArguments {
         if targets.is_empty() {
             return Ok(study);
         }
+        if revisions::are_in(&study) {
+            return Err(Failure::mistake(
+                "the work of this study runs in trees of commits: leave TARGET out",
+            ));
+        }
         if study.factors.contains_key(TARGET) {
             return Err(Failure::mistake(
                 "the study compares targets of its own: leave TARGET out, or say --set target=A,B",
@@ -490,6 +554,11 @@ fn rule(when: &str, has_gate: bool) -> Outcome<StopRule> {
 
 /// Refuses a study that cannot be taken to a loop device.
 fn in_lab(study: Study) -> Outcome<Study> {
+    if revisions::are_in(&study) {
+        return Err(Failure::mistake(
+            "--lab and --vm: trees of revisions lie on a drive of this machine: leave it out",
+        ));
+    }
     if study.factors.contains_key(TARGET) {
         return Err(Failure::mistake("--lab: the study compares targets of its own"));
     }

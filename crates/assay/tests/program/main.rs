@@ -8,6 +8,7 @@
 
 mod advice;
 mod articles;
+mod bisect;
 mod boots;
 mod bundles;
 mod calc;
@@ -34,6 +35,7 @@ mod parcels;
 mod peer;
 mod places;
 mod resume;
+mod revisions;
 mod same_output;
 mod seal;
 mod serve;

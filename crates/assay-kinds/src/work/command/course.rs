@@ -148,7 +148,18 @@ impl<'a> Course<'a> {
 
     /// Where lines are run.
     fn place(&self) -> PathBuf {
-        if self.is_in_tree { tree::place(self.run.path) } else { self.run.path.to_owned() }
+        match &self.planned.revision {
+            Some(own) => self.run.path.join(&own.tree),
+            None if self.is_in_tree => tree::place(self.run.path),
+            None => self.run.path.to_owned(),
+        }
+    }
+
+    /// Where the file lies that it reads: not in a tree that is made anew for each trial.
+    fn input(&self) -> Option<PathBuf> {
+        let input = self.planned.input.as_ref()?;
+        let commit = self.planned.revision.as_ref().map(|_| self.place());
+        Some(commit.unwrap_or_else(|| self.run.path.to_owned()).join(input))
     }
 
     fn elapsed_ns(&self) -> u64 {
@@ -320,7 +331,7 @@ impl<'a> Course<'a> {
         let words = line::words(&text, shell)?;
         let place = self.place();
         let padding = "x".repeat(self.padding.below(MOST_PADDING_BYTES) as usize);
-        let input = self.planned.input.as_ref().map(|input| self.run.path.join(input));
+        let input = self.input();
         let mut environment = vec![(PADDING.to_owned(), padding)];
         environment.extend(self.planned.variables.clone());
         let execution = Execution {

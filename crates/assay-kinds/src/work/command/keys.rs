@@ -3,7 +3,7 @@
 use assay_base::catalogue::keys::{Fields, Form, field};
 use assay_base::quantity::Time;
 
-use super::{Asked, READS};
+use super::{Asked, READS, REVISION};
 use crate::work::kind::OwnParameter;
 
 /// Runs of a trial at most, where they are counted.
@@ -134,6 +134,26 @@ pub static KEYS: Fields = Fields {
              PATTERN:UNIT:higher, /JSON/POINTER:UNIT:lower, or a table",
             "reads = \"fio-json\"",
         ),
+        field(
+            "repository",
+            Form::Text,
+            "a repository of git whose commits the levels of the factor revision are: lines run in a tree of \
+             each, made below ASSAY_HOME; it itself is only read",
+            "repository = \".\"",
+        ),
+        field(
+            "build",
+            Form::Text,
+            "a line that is run once in each of those trees, before the study; it is not measured",
+            "build = \"make -j4\"",
+        ),
+        field(
+            "revisions",
+            Form::Texts,
+            "the commits that those levels stand for, all digits of each; by default they are looked for when \
+             the study begins",
+            "revisions = { old = \"0b7c25e5a1f70ba1eab9ec2d0d5a4cb4f9a9ce53\" }",
+        ),
     ],
 };
 
@@ -201,8 +221,24 @@ const SHELL: Row = Row::new(
     },
 );
 
+/// `revision`: the commit whose tree it runs in, as a factor.
+const OF_COMMIT: Row = Row::new(
+    [
+        REVISION,
+        "the commit of the repository in whose tree it is run",
+        "Each level is what git calls a revision: a branch, a tag, a commit, HEAD~3. A tree of it is \
+         made below ASSAY_HOME and built there once; the repository of `repository` is only read.",
+    ],
+    "[\"main\", \"HEAD\"]",
+    false,
+    |own, text| {
+        own.levels.insert(REVISION.to_owned(), text.to_owned());
+        Ok(())
+    },
+);
+
 /// Those of a study's factors that are parameters of commands.
-pub(super) const PARAMETERS: &[OwnParameter<Asked>] = &[COMMAND, PREPARE, COLD, SHELL];
+pub(super) const PARAMETERS: &[OwnParameter<Asked>] = &[COMMAND, PREPARE, COLD, SHELL, OF_COMMIT];
 
 fn flag(text: &str) -> Result<bool, String> {
     text.parse().map_err(|_| format!("`{text}` is not known: say true or false"))

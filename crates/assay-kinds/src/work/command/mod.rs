@@ -6,6 +6,7 @@ mod keys;
 mod line;
 mod planned;
 mod reads;
+mod revision;
 mod same;
 mod tally;
 #[cfg(test)]
@@ -29,6 +30,7 @@ use super::place::{Offer, Run};
 pub use detail::{Detail, KEPT_BYTES, KEPT_RUNS, Written};
 pub use planned::Planned;
 pub use reads::{FORMATS, MOST_NUMBERS, Number, READS, ReadFormat, Reading, slug};
+pub use revision::{REVISION, Revision, tree_name};
 pub use same::Produced;
 
 use line::Levels;
@@ -114,6 +116,15 @@ pub struct Asked {
     /// Where numbers stand that it tells of itself.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reads: Vec<Reading>,
+    /// The repository whose commits the levels of the factor `revision` are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repository: Option<String>,
+    /// What is run once in the tree of each commit, before the study.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub build: Option<String>,
+    /// Commits by the names that levels of the factor `revision` have for them.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub revisions: BTreeMap<String, String>,
     /// Levels of the arm that it is run under.
     #[serde(skip)]
     pub levels: Levels,
@@ -221,6 +232,9 @@ impl Asked {
             same_output: None,
             lines: BTreeMap::new(),
             reads: Vec::new(),
+            repository: None,
+            build: None,
+            revisions: BTreeMap::new(),
             levels: Levels::new(),
         }
     }
@@ -236,6 +250,22 @@ impl Asked {
     fn set_line(&mut self, level: &str) {
         let line = self.lines.get(level).map_or(level, String::as_str);
         self.run = line.to_owned();
+    }
+
+    /// The commit that it runs in, where it runs in one.
+    ///
+    /// # Errors
+    /// It is not known which commit that is.
+    fn side(&self) -> Result<Option<Revision>, String> {
+        let Some(repository) = &self.repository else { return Ok(None) };
+        let level = self
+            .levels
+            .get(REVISION)
+            .ok_or_else(|| format!("it is not said which revision of {repository} it is run in"))?;
+        let commit = self.revisions.get(level).ok_or_else(|| {
+            format!("no commit of {repository} was found for {}", outside::spelled(level))
+        })?;
+        Ok(Some(Revision::new(repository, self.build.as_deref(), commit)))
     }
 
     /// Whether a line of it says how many jobs there are by the word for that.
@@ -343,6 +373,44 @@ impl Asked {
         }
     }
 
+    /// What must hold of revisions.
+    fn complain_of_revisions(&self, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
+        let levels = study.factors.get(REVISION);
+        if self.repository.is_none() {
+            let alone =
+                [("build", self.build.is_some()), ("revisions", !self.revisions.is_empty())];
+            let said = alone.into_iter().find(|(_, is_there)| *is_there).map(|(name, _)| name);
+            let named = said.map_or_else(|| path.to_owned(), |name| format!("{path}/{name}"));
+            // A word of lines may be called so, too.
+            if said.is_some() || (levels.is_some() && !kind::Asks::takes(self, REVISION, study)) {
+                let hint = "add repository = \".\"".to_owned();
+                let message = "it is not said whose revisions are meant".to_owned();
+                to.key(&named, message, Some(hint));
+            }
+            return;
+        }
+        let Some(levels) = levels else {
+            let hint = "add it below [factors]: revision = [\"main\", \"HEAD\"]".to_owned();
+            let message = "a repository is named, and no revision of it".to_owned();
+            to.key(&format!("{path}/repository"), message, Some(hint));
+            return;
+        };
+        if self.has_tree() {
+            let hint = "leave repository, or c-files and source, out".to_owned();
+            let message = "what the lines run in is said twice".to_owned();
+            to.key(&format!("{path}/repository"), message, Some(hint));
+        }
+        let is_wrong = |(name, commit): &(&String, &String)| {
+            !levels.contains(name) || !revision::is_commit(commit)
+        };
+        if let Some((name, _)) = self.revisions.iter().find(is_wrong) {
+            let hint = "leave revisions out: commits are looked for by the levels of revision";
+            let name = outside::spelled(name);
+            let message = format!("{name} is no level of the factor revision with a whole commit");
+            to.value(&format!("{path}/revisions"), message, Some(hint.to_owned()));
+        }
+    }
+
     /// What must hold between the keys of a tree.
     fn complain_of_tree(&self, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
         if self.c_files.is_some() && self.source.is_some() {
@@ -387,6 +455,7 @@ impl Asked {
             variables: self.given(),
             same_output: self.same_output.as_ref().map(|own| self.filled_product(own)),
             reads: self.reads.iter().map(|reading| self.filled_in(reading)).collect(),
+            revision: self.side()?,
         };
         planned.check()?;
         Ok(planned)
@@ -466,6 +535,7 @@ impl kind::Asks for Asked {
         self.complain_of_tree(path, study, to);
         self.complain_of_reads(path, to);
         self.complain_of_names(path, study, to);
+        self.complain_of_revisions(path, study, to);
     }
 
     fn programs(&self) -> Vec<&str> {

@@ -7,7 +7,7 @@ use assay_base::quantity::units::show;
 use serde::{Deserialize, Serialize};
 
 use super::tree::{self, Tree};
-use super::{DURATION, Produced, Reading, course, line};
+use super::{DURATION, Produced, Reading, Revision, course, line};
 use crate::work::kind::{ByHand, CommandLine, Runs, Touch};
 use crate::work::measured::Ran;
 use crate::work::place::Run;
@@ -66,6 +66,9 @@ pub struct Planned {
     /// Where numbers stand that it tells of itself.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reads: Vec<Reading>,
+    /// The commit in whose tree it runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub revision: Option<Revision>,
 }
 
 impl Planned {
@@ -118,8 +121,11 @@ impl Runs for Planned {
         let tree = self.tree.as_ref().map_or_else(String::new, |tree| {
             format!(" in {}, every file of which is read before", tree.words())
         });
+        let commit = self.revision.as_ref().map_or_else(String::new, Revision::words);
         let own = self.quoted();
-        format!("{own}{tree}{given}{setup}{before}{after}, {way}{cold}, {count}{told}{same}")
+        format!(
+            "{own}{tree}{commit}{given}{setup}{before}{after}, {way}{cold}, {count}{told}{same}"
+        )
     }
 
     fn touches(&self) -> Touch {
@@ -166,7 +172,10 @@ impl Runs for Planned {
         for (option, text) in options {
             words.extend(text.into_iter().flat_map(|text| [option.to_owned(), text]));
         }
-        let mut remarks = vec![format!("run it in {}", how.path)];
+        let mut remarks = vec![match &self.revision {
+            Some(own) => format!("run it in {}/{},{}", how.path, own.tree, own.words()),
+            None => format!("run it in {}", how.path),
+        }];
         for (name, level) in &self.variables {
             remarks.push(format!("set {name}={level} before it"));
         }

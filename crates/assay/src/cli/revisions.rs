@@ -1,0 +1,187 @@
+//! Revisions in a study: which commits they are, and a tree of each before the first trial.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+use super::output;
+use crate::revisions::{self, Repository, Trees};
+use crate::runner::{Event, Request};
+use assay_base::failure::{Failure, Outcome};
+use assay_kinds::work::command::{self, REVISION};
+use assay_study::plan::arms::TARGET;
+use assay_study::study::{Study, Target};
+use assay_system::system::{System, identity};
+
+/// Digits of a commit that are told.
+const SHORT: usize = 12;
+
+/// The work of a study that runs in trees of commits, each with its repository.
+fn works(study: &Study) -> impl Iterator<Item = (&command::Asked, &String)> {
+    let asked = study.workload.iter().filter_map(|own| command::Asked::of(&own.work));
+    asked.filter_map(|own| Some((own, own.repository.as_ref()?)))
+}
+
+/// Whether work of a study runs in trees of commits.
+pub fn are_in(study: &Study) -> bool {
+    works(study).next().is_some()
+}
+
+/// The study with the commits that its revisions are now. Its work runs in their trees, and nowhere else.
+///
+/// # Errors
+/// The user's mistake; refused where git cannot be asked.
+pub fn resolved(system: &dyn System, mut study: Study) -> Outcome<Study> {
+    if !are_in(&study) {
+        return Ok(study);
+    }
+    let place = place(system)?;
+    let other = match &study.target {
+        Some(Target::Directory(path)) if Path::new(path) == place => None,
+        None => study.factors.get(TARGET).map(|_| "the factor target"),
+        Some(_) => Some("its target"),
+    };
+    if let Some(other) = other {
+        return Err(Failure::mistake(format!(
+            "the work of this study runs in trees of commits, in {}: leave {other} out",
+            place.display()
+        )));
+    }
+    study.target = None;
+    let levels = study.factors.get(REVISION).cloned().unwrap_or_default();
+    for own in &mut study.workload {
+        if let Some(work) = command::Asked::of_mut(&mut own.work) {
+            find(system, work, &levels)?;
+        }
+    }
+    Ok(study)
+}
+
+/// Finds the commits of the levels that have none yet.
+fn find(system: &dyn System, work: &mut command::Asked, levels: &[String]) -> Outcome<()> {
+    let Some(named) = &work.repository else { return Ok(()) };
+    let repository = Repository::on(system, Path::new(named))?;
+    for level in levels {
+        if !work.revisions.contains_key(level) {
+            let commit = repository.resolve(level)?;
+            work.revisions.insert(level.clone(), commit.id);
+        }
+    }
+    if let Some([one, other]) = alike(&work.revisions) {
+        output::message(&format!("{one} and {other} are the same commit"));
+    }
+    let path = repository.path().display().to_string();
+    if repository.is_changed()? {
+        output::message(&format!(
+            "changes in {path} that are not committed are not measured: a revision is a commit"
+        ));
+    }
+    work.repository = Some(path);
+    Ok(())
+}
+
+/// Two names of one commit.
+fn alike(revisions: &BTreeMap<String, String>) -> Option<[&str; 2]> {
+    let mut known: BTreeMap<&str, &str> = BTreeMap::new();
+    revisions
+        .iter()
+        .find_map(|(name, commit)| known.insert(commit, name).map(|other| [other, name.as_str()]))
+}
+
+/// Where trees lie.
+fn place(system: &dyn System) -> Outcome<PathBuf> {
+    Ok(revisions::directory(&identity::state_directory(system)?))
+}
+
+/// The target of a study whose trees are not made yet: the nearest directory that is there.
+///
+/// # Errors
+/// No home is known.
+pub fn seen_from(system: &dyn System) -> Outcome<String> {
+    let place = place(system)?;
+    let there = place.ancestors().find(|path| system.status(path).is_ok());
+    Ok(there.unwrap_or(&place).display().to_string())
+}
+
+/// Makes the trees of a study that is to run, which it is then run in. Nobody removes them as long as what
+/// is given is there.
+///
+/// # Errors
+/// One cannot be made, or does not build.
+pub fn make<'s>(
+    system: &'s dyn System,
+    request: &mut Request<'_>,
+    stop: &'s AtomicBool,
+    tell: &mut dyn FnMut(Event),
+) -> Outcome<Vec<Trees<'s>>> {
+    let made = made(system, &request.study, request.consented.as_root, stop, tell)?;
+    if !made.is_empty() {
+        request.targets = vec![place(system)?.display().to_string()];
+    }
+    Ok(made)
+}
+
+/// The trees of a study: those that are there, and new ones for those that are not.
+///
+/// # Errors
+/// One cannot be made, or does not build.
+pub fn made<'s>(
+    system: &'s dyn System,
+    study: &Study,
+    as_root: bool,
+    stop: &'s AtomicBool,
+    tell: &mut dyn FnMut(Event),
+) -> Outcome<Vec<Trees<'s>>> {
+    let mut made = Vec::new();
+    let levels = study.factors.get(REVISION).map(Vec::as_slice).unwrap_or_default();
+    for (work, named) in works(study) {
+        let home = identity::state_directory(system)?;
+        let caller = if as_root { None } else { identity::caller(system) };
+        let repository = Repository::on(system, Path::new(named))?;
+        let repository = repository.run_by(caller).stopped_by(stop);
+        let trees = Trees::below(&home, &repository, work.build.as_deref());
+        // The baseline first, as it was named first.
+        for name in levels {
+            let Some(id) = work.revisions.get(name) else { continue };
+            let commit = repository.resolve(id)?;
+            if !trees.has(&commit) {
+                tell(Event::Waiting { text: told(name, id, work.build.as_deref()) });
+            }
+            trees.tree(&commit)?;
+        }
+        made.push(trees);
+    }
+    Ok(made)
+}
+
+/// What is waited for.
+fn told(name: &str, id: &str, build: Option<&str>) -> String {
+    let short = id.get(..SHORT).unwrap_or(id);
+    match build {
+        Some(line) => format!("{name} ({short}) is checked out and built by `{line}`"),
+        None => format!("{name} ({short}) is checked out"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_names_of_one_commit_are_found_and_two_commits_are_not() {
+        let of = |pairs: &[(&str, &str)]| -> BTreeMap<String, String> {
+            pairs.iter().map(|(name, id)| ((*name).to_owned(), (*id).to_owned())).collect()
+        };
+        assert_eq!(alike(&of(&[("HEAD", "1"), ("main", "1")])), Some(["HEAD", "main"]));
+        assert_eq!(alike(&of(&[("HEAD", "1"), ("main", "2")])), None);
+    }
+
+    #[test]
+    fn a_study_without_a_repository_stays_as_it_is() {
+        let study = super::super::commands::CommandArguments::of_lines(vec!["true".to_owned()]);
+        let study = study.study().unwrap();
+        let fake = assay_system::system::Fake::new();
+        assert_eq!(resolved(&fake, study.clone()).unwrap(), study);
+        assert!(fake.executed().is_empty(), "nobody asked git");
+    }
+}

@@ -1,0 +1,176 @@
+//! How git and builds are run: by whoever runs the commands of a study, with nobody to ask, and with no lock
+//! in a repository that is only read.
+
+use std::fmt;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use assay_base::digest::hexadecimal;
+use assay_base::outside;
+use assay_system::system::execute::{self, Ending};
+use assay_system::system::identity::{self, Caller};
+use assay_system::system::{Executed, Execution, System};
+
+use super::Error;
+
+/// Bytes of an answer that are kept.
+pub(super) const SHORT: u64 = 64 << 10;
+/// The same of a list of commits, or of files.
+pub(super) const LONG: u64 = 16 << 20;
+/// Words before those of each call: nothing runs beside it or after it, and no hook does.
+const BEFORE: [&str; 11] = [
+    "git",
+    "-c",
+    "core.fsmonitor=false",
+    "-c",
+    "core.hooksPath=/dev/null",
+    "-c",
+    "gc.auto=0",
+    "-c",
+    "maintenance.auto=false",
+    "-c",
+    "advice.detachedHead=false",
+];
+/// Not even the index is refreshed, and nobody is asked for a password.
+const ENVIRONMENT: [(&str, &str); 2] = [("GIT_OPTIONAL_LOCKS", "0"), ("GIT_TERMINAL_PROMPT", "0")];
+/// What says how git of this user works, beside the usual variables. Those that name a repository are not
+/// among them: a hook has such.
+const PASSED: [&str; 6] = [
+    "GIT_CONFIG_GLOBAL",
+    "GIT_CONFIG_NOSYSTEM",
+    "GIT_CONFIG_SYSTEM",
+    "SSH_AUTH_SOCK",
+    "SUDO_UID",
+    "XDG_CONFIG_HOME",
+];
+/// Lines of a complaint that are told.
+const LAST_LINES: usize = 6;
+
+static NEVER: AtomicBool = AtomicBool::new(false);
+
+/// Who does it: the machine, the user, and the wish to stop.
+#[derive(Clone, Copy)]
+pub(super) struct Hands<'s> {
+    pub(super) system: &'s dyn System,
+    pub(super) caller: Option<Caller>,
+    pub(super) stop: &'s AtomicBool,
+}
+
+impl fmt::Debug for Hands<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Hands").field("caller", &self.caller).finish_non_exhaustive()
+    }
+}
+
+impl<'s> Hands<'s> {
+    pub(super) fn new(system: &'s dyn System) -> Self {
+        Self { system, caller: identity::caller(system), stop: &NEVER }
+    }
+
+    pub(super) fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    /// Runs a program in a directory and keeps so many bytes of the end of what it prints.
+    pub(super) fn execute(
+        &self,
+        at: &Path,
+        words: &[String],
+        environment: &[(String, String)],
+        named: &[String],
+        heard_bytes: u64,
+    ) -> Result<Executed, Error> {
+        if self.is_stopped() {
+            return Err(Error::Stopped);
+        }
+        let passed = execute::passed(self.system, named);
+        let execution = Execution {
+            words,
+            directory: at,
+            passed: &passed,
+            environment,
+            caller: self.caller,
+            input: None,
+            timeout: None,
+            stop: self.stop,
+            memory: None,
+            heard_bytes,
+            hashed: true,
+        };
+        let executed = self.system.execute(&execution);
+        let executed = executed.map_err(|error| Error::Refused(error.to_string()))?;
+        match executed.ending {
+            Ending::Stopped => Err(Error::Stopped),
+            _ => Ok(executed),
+        }
+    }
+
+    /// Runs git in a directory, however it ends.
+    pub(super) fn git(&self, at: &Path, words: &[&str], heard: u64) -> Result<Executed, Error> {
+        let words: Vec<String> = BEFORE.iter().chain(words).map(|&word| word.to_owned()).collect();
+        let environment = ENVIRONMENT.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        self.execute(at, &words, &environment, &PASSED.map(str::to_owned), heard)
+    }
+
+    /// What git prints in a directory.
+    ///
+    /// # Errors
+    /// Its own words where it fails.
+    pub(super) fn told(&self, at: &Path, words: &[&str], heard: u64) -> Result<String, Error> {
+        let executed = self.done(at, words, heard)?;
+        if executed.heard.bytes > heard {
+            return Err(Error::Refused(format!(
+                "git {} tells more than {heard} bytes in {}: that is not taken in",
+                first(words),
+                at.display()
+            )));
+        }
+        Ok(executed.heard.text().into_owned())
+    }
+
+    /// A hash of what git prints in a directory, however long that is.
+    ///
+    /// # Errors
+    /// Its own words where it fails.
+    pub(super) fn hash(&self, at: &Path, words: &[&str]) -> Result<String, Error> {
+        let executed = self.done(at, words, 0)?;
+        Ok(executed.heard.sha256.as_ref().map(hexadecimal).unwrap_or_default())
+    }
+
+    /// Runs git in a directory, where it ends well.
+    fn done(&self, at: &Path, words: &[&str], heard: u64) -> Result<Executed, Error> {
+        let executed = self.git(at, words, heard)?;
+        if ended(&executed).is_none() {
+            return Ok(executed);
+        }
+        Err(Error::Refused(format!(
+            "git {} cannot be done in {}: {}",
+            first(words),
+            at.display(),
+            said(&executed)
+        )))
+    }
+}
+
+/// What git is to do.
+fn first<'w>(words: &[&'w str]) -> &'w str {
+    words.first().copied().unwrap_or_default()
+}
+
+/// How a program ended that did not end well.
+pub(super) fn ended(executed: &Executed) -> Option<String> {
+    match executed.ending {
+        Ending::Exited(0) => None,
+        Ending::Exited(code) => Some(format!("ended with exit code {code}")),
+        Ending::Signalled(signal) => Some(format!("was ended by signal {signal}")),
+        Ending::TimedOut | Ending::Stopped => Some("was ended".to_owned()),
+    }
+}
+
+/// What a program complained of, as one line.
+pub(super) fn said(executed: &Executed) -> String {
+    let lines = executed.complaint.lines().map(str::trim).filter(|line| !line.is_empty());
+    let lines: Vec<String> = lines.map(|line| outside::spelled(line).into_owned()).collect();
+    let last = lines[lines.len().saturating_sub(LAST_LINES)..].join("; ");
+    if last.is_empty() { ended(executed).unwrap_or_default() } else { last }
+}

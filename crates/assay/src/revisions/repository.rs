@@ -1,0 +1,170 @@
+//! A repository of the user's, which is only read.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+use assay_base::outside;
+use assay_system::system::System;
+use assay_system::system::identity::Caller;
+use serde::{Deserialize, Serialize};
+
+use super::Error;
+use super::git::{Hands, LONG, SHORT, ended, said};
+use crate::real::Real;
+
+static MACHINE: Real = Real::new();
+
+/// How a commit is told: its name, and its subject behind a tabulator.
+const FORMAT: &str = "--format=%H%x09%s";
+/// Where git keeps repositories of submodules.
+pub(super) const MODULES: &str = "modules";
+
+/// A commit.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Commit {
+    /// Its whole name, 40 or 64 hexadecimal digits.
+    pub id: String,
+    /// The first line of its message.
+    pub subject: String,
+}
+
+/// A repository.
+#[derive(Clone, Debug)]
+pub struct Repository<'s> {
+    pub(super) hands: Hands<'s>,
+    /// What it is called: its work tree, or itself where it has none.
+    path: PathBuf,
+    has_files: bool,
+    /// Where repositories of submodules lie that the user has.
+    pub(super) modules: Vec<PathBuf>,
+}
+
+impl Repository<'static> {
+    /// The repository that a directory of this machine lies in.
+    ///
+    /// # Errors
+    /// It lies in none that git reads, or there is no git.
+    pub fn at(directory: &Path) -> Result<Self, Error> {
+        Self::on(&MACHINE, directory)
+    }
+}
+
+impl<'s> Repository<'s> {
+    /// The same on some machine.
+    ///
+    /// # Errors
+    /// It lies in none that git reads, or there is no git.
+    pub fn on(system: &'s dyn System, directory: &Path) -> Result<Self, Error> {
+        let hands = Hands::new(system);
+        let none = |why: &dyn std::fmt::Display| {
+            let directory = directory.display();
+            Error::Mistake(format!("{directory} is in no repository that git reads: {why}"))
+        };
+        let place = system.canonical(directory).map_err(|error| none(&error))?;
+        let ask = ["rev-parse", "--is-inside-work-tree", "--absolute-git-dir", "--git-common-dir"];
+        let executed = hands.git(&place, &ask, SHORT)?;
+        if ended(&executed).is_some() {
+            return Err(none(&said(&executed)));
+        }
+        let text = executed.heard.text();
+        let mut lines = text.lines();
+        let has_files = lines.next() == Some("true");
+        // The second may be told as seen from the place.
+        let [own, common] = [(); 2].map(|()| place.join(lines.next().unwrap_or_default()));
+        let common = system.canonical(&common).map_err(|error| none(&error))?;
+        let path = if has_files {
+            let top = hands.told(&place, &["rev-parse", "--show-toplevel"], SHORT)?;
+            PathBuf::from(top.trim_end_matches('\n'))
+        } else {
+            common.clone()
+        };
+        let modules = [own, common].map(|directory| directory.join(MODULES)).into();
+        Ok(Self { hands, path, has_files, modules })
+    }
+
+    /// Run by this user instead of the one who called sudo; none is the user of this process.
+    #[must_use]
+    pub fn run_by(mut self, caller: Option<Caller>) -> Self {
+        self.hands.caller = caller;
+        self
+    }
+
+    /// Ended when this is raised.
+    #[must_use]
+    pub fn stopped_by(mut self, stop: &'s AtomicBool) -> Self {
+        self.hands.stop = stop;
+        self
+    }
+
+    /// What it is called: the top of its work tree, or itself where it has none.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The commit that a revision is: a branch, a tag, `HEAD~3`.
+    ///
+    /// # Errors
+    /// There is no such commit.
+    pub fn resolve(&self, rev: &str) -> Result<Commit, Error> {
+        let none = |why: &str| {
+            let (rev, path) = (outside::spelled(rev), self.path.display());
+            Error::Mistake(format!("{rev} is no commit of {path}: {why}"))
+        };
+        // Git takes it for an option, and no name begins so.
+        if rev.is_empty() || rev.starts_with('-') {
+            return Err(none("name a branch, a tag or a commit"));
+        }
+        let commit = format!("{rev}^{{commit}}");
+        let executed = self.hands.git(&self.path, &["rev-parse", "--verify", &commit], SHORT)?;
+        if ended(&executed).is_some() {
+            return Err(none(&said(&executed)));
+        }
+        let id = executed.heard.text().trim().to_owned();
+        let one = self.listed(&["rev-list", "--max-count=1", FORMAT, &id])?;
+        one.into_iter().next().ok_or_else(|| none("git does not list it"))
+    }
+
+    /// The commits that `bad` has and `good` does not, of those that come from `good`, the oldest first and `bad`
+    /// last; none where `bad` does not come from `good`.
+    ///
+    /// # Errors
+    /// Git cannot list them.
+    pub fn commits_between(&self, good: &Commit, bad: &Commit) -> Result<Vec<Commit>, Error> {
+        let range = format!("{}..{}", good.id, bad.id);
+        self.listed(&["rev-list", "--topo-order", "--reverse", "--ancestry-path", FORMAT, &range])
+    }
+
+    /// The commits that `bad` has and none of `goods` has: the one that parts them best first, as git bisect would
+    /// take it, and `bad` among them.
+    ///
+    /// # Errors
+    /// Git cannot list them.
+    pub fn halves(&self, bad: &Commit, goods: &[&Commit]) -> Result<Vec<Commit>, Error> {
+        let without: Vec<String> = goods.iter().map(|good| format!("^{}", good.id)).collect();
+        let words = ["rev-list", "--bisect-all", FORMAT, bad.id.as_str()];
+        let words = words.into_iter().chain(without.iter().map(String::as_str));
+        self.listed(&words.collect::<Vec<&str>>())
+    }
+
+    /// Whether files that it knows were changed since its commit.
+    ///
+    /// # Errors
+    /// Git cannot tell.
+    pub fn is_changed(&self) -> Result<bool, Error> {
+        if !self.has_files {
+            return Ok(false);
+        }
+        let ask = ["status", "--porcelain", "--untracked-files=no"];
+        self.hands.told(&self.path, &ask, LONG).map(|text| !text.is_empty())
+    }
+
+    fn listed(&self, words: &[&str]) -> Result<Vec<Commit>, Error> {
+        let text = self.hands.told(&self.path, words, LONG)?;
+        let commit = |line: &str| {
+            // Before each commit stands a line of its name alone.
+            let (id, subject) = line.split_once('\t')?;
+            Some(Commit { id: id.to_owned(), subject: outside::spelled(subject).into_owned() })
+        };
+        Ok(text.lines().filter_map(commit).collect())
+    }
+}

@@ -1,0 +1,91 @@
+//! Submodules of a commit, in its tree: from the repositories that the user has of them, where there are such, else
+//! from where they come from.
+
+use std::path::{Path, PathBuf};
+
+use super::Error;
+use super::git::{Hands, LONG, SHORT, ended, said};
+use super::repository::MODULES;
+
+const LISTED: &str = ".gitmodules";
+/// Between two answers that may hold line ends.
+const NUL: char = '\0';
+
+/// A submodule: what it is called, and where it lies in its tree.
+struct Submodule {
+    name: String,
+    path: String,
+}
+
+/// Fetches the submodules of a tree, and theirs; `modules` are directories in which the user has repositories of
+/// them.
+pub(super) fn fetch(hands: &Hands<'_>, tree: &Path, modules: &[PathBuf]) -> Result<(), Error> {
+    if hands.system.status(&tree.join(LISTED)).is_err() {
+        return Ok(());
+    }
+    for own in listed(hands, tree)? {
+        let known = modules.iter().map(|directory| directory.join(&own.name));
+        let known: Vec<PathBuf> =
+            known.filter(|path| hands.system.status(&path.join("HEAD")).is_ok()).collect();
+        let mut words = Vec::new();
+        if let Some(known) = known.first() {
+            let key = format!("submodule.{}.url", own.name);
+            hands.told(tree, &["config", &key, &address(known)], SHORT)?;
+            // It is the user's own, named by us and not by the commit.
+            words.extend(["-c", "protocol.file.allow=always"]);
+        }
+        words.extend(["submodule", "--quiet", "update", "--init", "--", own.path.as_str()]);
+        let executed = hands.git(tree, &words, SHORT)?;
+        if ended(&executed).is_some() {
+            return Err(Error::Refused(format!(
+                "the submodule {} cannot be fetched: {}; fetch it where the repository is: \
+                 git submodule update --init --recursive",
+                own.path,
+                said(&executed)
+            )));
+        }
+        let theirs: Vec<PathBuf> = known.iter().map(|path| path.join(MODULES)).collect();
+        fetch(hands, &tree.join(&own.path), &theirs)?;
+    }
+    Ok(())
+}
+
+/// The address of a repository on this machine by which it is read and nothing in it is linked to.
+fn address(path: &Path) -> String {
+    format!("file://{}", path.display().to_string().replace('%', "%25"))
+}
+
+/// Those that are listed and are part of the commit.
+fn listed(hands: &Hands<'_>, tree: &Path) -> Result<Vec<Submodule>, Error> {
+    let pattern = r"^submodule\..*\.path$";
+    let ask = ["config", "--file", LISTED, "--null", "--get-regexp", pattern];
+    let executed = hands.git(tree, &ask, LONG)?;
+    // It fails where none has a path.
+    if ended(&executed).is_some() {
+        return Ok(Vec::new());
+    }
+    let text = executed.heard.text().into_owned();
+    let named = text.split(NUL).filter_map(|pair| {
+        let (key, path) = pair.split_once('\n')?;
+        let name = key.strip_prefix("submodule.")?.strip_suffix(".path")?;
+        Some(Submodule { name: name.to_owned(), path: path.to_owned() })
+    });
+    let stages = hands.told(tree, &["ls-files", "--stage", "-z"], LONG)?;
+    let is_link = |own: &Submodule| {
+        stages.split(NUL).any(|entry| {
+            let parts = entry.split_once('\t');
+            parts.is_some_and(|(mode, path)| mode.starts_with("160000 ") && path == own.path)
+        })
+    };
+    Ok(named.filter(is_link).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_read_as_the_path_that_it_is_of() {
+        assert_eq!(address(Path::new("/a b/50%")), "file:///a b/50%25");
+    }
+}

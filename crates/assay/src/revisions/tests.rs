@@ -1,0 +1,229 @@
+#![allow(clippy::disallowed_methods, reason = "these tests make a repository and look at trees")]
+
+use std::fs;
+
+use assay_lab::Scratch;
+use assay_lab::commits::Repository as Lab;
+use assay_lab::needs::{Need, have, skip};
+
+use super::*;
+use crate::real::Real;
+
+/// A repository, a home, and no group of processes left behind.
+struct Bench {
+    scratch: Scratch,
+    lab: Lab,
+}
+
+impl Drop for Bench {
+    fn drop(&mut self) {
+        crate::real::leave();
+    }
+}
+
+impl Bench {
+    /// None where git cannot be tried, which is said.
+    fn new(name: &str) -> Option<Self> {
+        if !have(&[Need::Program("git")]) {
+            return None;
+        }
+        if std::env::var_os("SUDO_UID").is_some() {
+            skip(
+                "git would be run by the caller of sudo, who may not look into folders of this test",
+            );
+            return None;
+        }
+        let scratch = Scratch::new(name).unwrap();
+        let lab = Lab::new(&scratch.path().join("repository")).unwrap();
+        Some(Self { scratch, lab })
+    }
+
+    fn repository(&self) -> Repository<'static> {
+        Repository::at(self.lab.path()).unwrap()
+    }
+
+    fn trees(&self, build: Option<&str>) -> Trees<'static> {
+        Trees::below(&self.scratch.path().join("home"), &self.repository(), build)
+    }
+
+    fn names(&self) -> Vec<String> {
+        let home = self.scratch.path().join("home");
+        let entries = fs::read_dir(directory(&home)).into_iter().flatten();
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+    }
+}
+
+#[test]
+#[ignore = "needs git: cargo xtask test"]
+fn a_revision_is_what_git_calls_one_and_what_is_none_is_the_users_mistake() {
+    let Some(bench) = Bench::new("revisions-named") else { return };
+    let first = bench.lab.commit("file", "1").unwrap();
+    let second = bench.lab.commit("file", "2").unwrap();
+    bench.lab.git(&["tag", "v1", "HEAD~1"]).unwrap();
+    let repository = bench.repository();
+    for (rev, id) in [("main", &second), ("HEAD", &second), ("v1", &first), (&first[..9], &first)] {
+        assert_eq!(repository.resolve(rev).unwrap().id, *id, "{rev}");
+    }
+    assert_eq!(repository.resolve("v1").unwrap().subject, "file: 1");
+    for rev in ["nowhere", "", "--all", "HEAD:file", "main..v1", "a\0b"] {
+        let told = repository.resolve(rev).unwrap_err();
+        assert!(rev.contains('\0') || matches!(&told, Error::Mistake(_)), "{rev}: {told:?}");
+    }
+    let told = Repository::at(bench.scratch.path()).unwrap_err();
+    assert!(matches!(&told, Error::Mistake(text) if text.contains("no repository")), "{told:?}");
+}
+
+#[test]
+#[ignore = "needs git: cargo xtask test"]
+fn between_two_commits_lie_those_of_both_sides_of_a_merge() {
+    let Some(bench) = Bench::new("revisions-between") else { return };
+    let good = bench.lab.commit("file", "1").unwrap();
+    let own = bench.lab.commit("file", "2").unwrap();
+    bench.lab.git(&["checkout", "--quiet", "-b", "side", &good]).unwrap();
+    let side = bench.lab.commit("other", "1").unwrap();
+    bench.lab.git(&["checkout", "--quiet", "main"]).unwrap();
+    bench.lab.git(&["merge", "--quiet", "--no-edit", "side"]).unwrap();
+    let repository = bench.repository();
+    let [good, own, bad] =
+        [good.as_str(), own.as_str(), "main"].map(|rev| repository.resolve(rev).unwrap());
+    let ids = |from: &Commit, to: &Commit| -> Vec<String> {
+        let all = repository.commits_between(from, to).unwrap();
+        all.into_iter().map(|commit| commit.id).collect()
+    };
+    let mut all = ids(&good, &bad);
+    assert_eq!(all.pop().as_ref(), Some(&bad.id), "the newest comes last");
+    all.sort();
+    let mut wanted = vec![own.id.clone(), side];
+    wanted.sort();
+    assert_eq!(all, wanted);
+    assert_eq!(ids(&own, &bad), [bad.id.clone()]);
+    assert!(ids(&bad, &good).is_empty());
+}
+
+#[test]
+#[ignore = "needs git: cargo xtask test"]
+fn a_tree_is_built_once_and_the_repository_is_only_read() {
+    let Some(bench) = Bench::new("revisions-once") else { return };
+    bench.lab.commit("file", "1").unwrap();
+    fs::write(bench.lab.path().join("file"), "changed").unwrap();
+    bench.lab.git(&["stash"]).unwrap();
+    let before = bench.lab.everything().unwrap();
+    let count = bench.scratch.path().join("count");
+    let build = format!("cp file made && echo built >> {}", count.display());
+    let commit = bench.repository().resolve("HEAD").unwrap();
+    let built = || {
+        let trees = bench.trees(Some(&build));
+        let tree = trees.tree(&commit).unwrap();
+        // Asked again it is the same, also while somebody has it.
+        assert_eq!(trees.tree(&commit).unwrap(), tree);
+        (tree.path, fs::read_to_string(&count).unwrap().lines().count())
+    };
+    let (path, times) = built();
+    assert_eq!((fs::read_to_string(path.join("made")).unwrap().as_str(), times), ("1", 1));
+    assert_eq!(built(), (path.clone(), 1));
+    // What a command changed is not what was built.
+    fs::write(path.join("file"), "another").unwrap();
+    assert_eq!(built(), (path.clone(), 2));
+    assert_eq!(fs::read_to_string(path.join("file")).unwrap(), "1");
+    // Others of this process have it, too.
+    let kept = bench.trees(Some(&build));
+    assert_eq!(kept.tree(&commit).unwrap().path, built().0);
+    drop(kept);
+    // Another line is another tree.
+    let other = bench.trees(None).tree(&commit).unwrap();
+    assert!(other.path != path && !other.path.join("made").exists());
+    assert!(bench.lab.everything().unwrap() == before, "the repository was written to");
+}
+
+#[test]
+#[ignore = "needs git: cargo xtask test"]
+fn a_commit_that_does_not_build_is_told_with_its_last_lines_and_nothing_of_it_stays() {
+    let Some(bench) = Bench::new("revisions-broken") else { return };
+    let id = bench.lab.commit("file", "1").unwrap();
+    let commit = bench.repository().resolve("HEAD").unwrap();
+    let build = "seq 1 30; echo far too bad >&2; exit 3";
+    let told = bench.trees(Some(build)).tree(&commit).unwrap_err();
+    let Error::DoesNotBuild { commit: own, ending, lines, .. } = &told else {
+        panic!("{told:?}");
+    };
+    assert_eq!((own, ending.as_str()), (&commit, "ended with exit code 3"));
+    assert_eq!(lines.len(), 20);
+    assert_eq!((lines[0].as_str(), lines[19].as_str()), ("12", "far too bad"));
+    let text = told.to_string();
+    assert!(text.contains(&id) && text.contains("(file: 1)") && text.ends_with("far too bad"));
+    assert!(bench.names().is_empty());
+    assert!(bench.trees(Some("exit 0")).tree(&commit).is_ok());
+}
+
+#[test]
+#[ignore = "needs git: cargo xtask test"]
+fn changes_that_are_not_committed_are_seen() {
+    let Some(bench) = Bench::new("revisions-changed") else { return };
+    bench.lab.commit("file", "1").unwrap();
+    fs::write(bench.lab.path().join("new"), "of nobody").unwrap();
+    assert!(!bench.repository().is_changed().unwrap());
+    fs::write(bench.lab.path().join("file"), "two").unwrap();
+    assert!(bench.repository().is_changed().unwrap());
+}
+
+#[test]
+#[ignore = "needs git: cargo xtask test"]
+fn submodules_come_from_what_the_user_has_of_them_or_are_refused() {
+    let Some(bench) = Bench::new("revisions-submodules") else { return };
+    let origin = bench.scratch.path().join("origin");
+    Lab::new(&origin).unwrap().commit("inner", "of the submodule").unwrap();
+    let address = origin.display().to_string();
+    bench.lab.git(&["submodule", "--quiet", "add", "--name", "in", &address, "sub"]).unwrap();
+    bench.lab.commit("file", "1").unwrap();
+    let commit = bench.repository().resolve("HEAD").unwrap();
+    // Where they come from is not there any more.
+    fs::rename(&origin, bench.scratch.path().join("elsewhere")).unwrap();
+    let before = bench.lab.everything().unwrap();
+    let tree = bench.trees(None).tree(&commit).unwrap();
+    assert_eq!(fs::read_to_string(tree.path.join("sub/inner")).unwrap(), "of the submodule");
+    assert!(bench.lab.everything().unwrap() == before, "the repository was written to");
+    fs::remove_dir_all(bench.lab.path().join(".git/modules")).unwrap();
+    let told = bench.trees(Some("true")).tree(&commit).unwrap_err();
+    let is_told = |text: &str| text.contains("the submodule sub cannot be fetched");
+    assert!(matches!(&told, Error::Refused(text) if is_told(text)), "{told:?}");
+}
+
+#[test]
+#[ignore = "needs git: cargo xtask test"]
+fn few_trees_are_kept_and_those_in_use_stay() {
+    let Some(bench) = Bench::new("revisions-bound") else { return };
+    let ids: Vec<String> =
+        (0..11).map(|number| bench.lab.commit("file", &format!("{number}")).unwrap()).collect();
+    let repository = bench.repository();
+    let commits: Vec<Commit> = ids.iter().map(|id| repository.resolve(id).unwrap()).collect();
+    let used = bench.trees(None);
+    used.tree(&commits[0]).unwrap();
+    for commit in &commits[1..] {
+        bench.trees(None).tree(commit).unwrap();
+    }
+    let there: Vec<bool> = commits.iter().map(|commit| used.has(commit)).collect();
+    assert!(there[0] && !there[1] && !there[2], "{there:?}");
+    assert!(there[3..].iter().all(|is_there| *is_there), "{there:?}");
+}
+
+#[test]
+#[ignore = "needs git: cargo xtask test"]
+fn what_is_unfinished_is_known_from_what_is_whole() {
+    let Some(bench) = Bench::new("revisions-unfinished") else { return };
+    bench.lab.commit("file", "1").unwrap();
+    let commit = bench.repository().resolve("HEAD").unwrap();
+    let trees = bench.trees(None);
+    let tree = trees.tree(&commit).unwrap();
+    let home = bench.scratch.path().join("home");
+    let half = directory(&home).join("0".repeat(32));
+    fs::create_dir(&half).unwrap();
+    fs::create_dir(directory(&home).join("mine")).unwrap();
+    let paths = |all: Vec<Lying>| -> Vec<_> { all.into_iter().map(|one| one.path).collect() };
+    assert_eq!(paths(unfinished(&Real, &home)), [half]);
+    assert_eq!(paths(kept(&Real, &home)), [tree.path]);
+    assert_eq!(remove(&Real, &unfinished(&Real, &home)[0]), Removal::Removed);
+    assert_eq!(remove(&Real, &kept(&Real, &home)[0]), Removal::InUse);
+    drop(trees);
+    assert_eq!(remove(&Real, &kept(&Real, &home)[0]), Removal::Removed);
+    assert_eq!(bench.names(), ["mine"]);
+}

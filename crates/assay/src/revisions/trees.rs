@@ -1,0 +1,361 @@
+//! Trees of commits, below the tool's own directory: made and built once, kept for the next study, and bounded.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use assay_base::digest::{hexadecimal, sha256};
+use assay_base::outside;
+use assay_kinds::work::command::tree_name;
+use assay_system::system::{Executed, FileKind, Hold, HoldError, System};
+use serde::{Deserialize, Serialize};
+
+use super::git::{Hands, SHORT, ended, said};
+use super::repository::{Commit, Repository};
+use super::{Error, submodules};
+
+/// Where they lie, below the home.
+const TREES: &str = "trees";
+/// Trees that are kept at most, and their bytes: the oldest go first.
+const MOST_TREES: usize = 8;
+const MOST_BYTES: u64 = 2 << 30;
+/// Digits of a name of a tree.
+const DIGITS: usize = 32;
+/// Says that a tree is whole. Its place belongs to git, so that it is no file of the commit.
+const MARK: &str = ".git/assay-tree.json";
+const MARK_FORMAT: &str = "assay-tree/1";
+const MOST_MARK_BYTES: u64 = 1 << 20;
+/// Bytes of what a build says that are kept, and its lines that are told.
+const BUILD_BYTES: u64 = 64 << 10;
+const LAST_LINES: usize = 20;
+/// Lets a line say everything in one stream.
+const BUILD: &str = "exec 2>&1; exec sh -c \"$1\"";
+/// What was built goes to the drive before it is marked, and before anything is measured.
+const SYNC: &str = "sync -f . 2> /dev/null || sync";
+/// Between two looks whether somebody else is done with a tree.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// A tree of a commit, built.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tree {
+    /// Where it lies.
+    pub path: PathBuf,
+    /// What it is of.
+    pub commit: Commit,
+}
+
+/// What is known of a tree that is whole.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Mark {
+    format: String,
+    repository: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    build: Option<String>,
+    commit: String,
+    /// A hash of what git says of its files.
+    state: String,
+    bytes: u64,
+}
+
+/// Trees of one repository, built by one line. Nobody else removes those that it gave as long as it is there.
+pub struct Trees<'s> {
+    hands: Hands<'s>,
+    directory: PathBuf,
+    repository: PathBuf,
+    modules: Vec<PathBuf>,
+    build: Option<String>,
+    held: Mutex<BTreeMap<String, Hold>>,
+}
+
+impl fmt::Debug for Trees<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Trees").field("directory", &self.directory).finish_non_exhaustive()
+    }
+}
+
+/// Where trees lie.
+pub fn directory(home: &Path) -> PathBuf {
+    home.join(TREES)
+}
+
+impl<'s> Trees<'s> {
+    /// Those below a home, which is an absolute path, built by a line for the shell.
+    pub fn below(home: &Path, repository: &Repository<'s>, build: Option<&str>) -> Self {
+        Self {
+            hands: repository.hands,
+            directory: directory(home),
+            repository: repository.path().to_owned(),
+            modules: repository.modules.clone(),
+            build: build.map(str::to_owned),
+            held: Mutex::new(BTreeMap::new()),
+        }
+    }
+
+    /// Whether the tree of a commit is there already.
+    pub fn has(&self, commit: &Commit) -> bool {
+        mark(self.hands.system, &self.place(commit)).is_some()
+    }
+
+    /// The tree of a commit: that which is there, or a new one.
+    ///
+    /// # Errors
+    /// It cannot be made, it does not build, or the user wants to stop.
+    pub fn tree(&self, commit: &Commit) -> Result<Tree, Error> {
+        self.hold(commit)?;
+        let path = self.place(commit);
+        match self.as_made(&path, commit)? {
+            // Its time says when it was used last.
+            Some(mark) => self.put_mark(&path, &mark)?,
+            None => self.make(&path, commit)?,
+        }
+        Ok(Tree { path, commit: commit.clone() })
+    }
+
+    fn name(&self, commit: &Commit) -> String {
+        let repository = self.repository.display().to_string();
+        tree_name(&repository, self.build.as_deref(), &commit.id)
+    }
+
+    fn place(&self, commit: &Commit) -> PathBuf {
+        self.directory.join(self.name(commit))
+    }
+
+    /// Waits until nobody else makes or uses it, and keeps it.
+    fn hold(&self, commit: &Commit) -> Result<(), Error> {
+        let name = self.name(commit);
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        if held.contains_key(&name) {
+            return Ok(());
+        }
+        let own = self.hands.system.user().process;
+        loop {
+            match self.hands.system.hold(&lock(&name)) {
+                Ok(hold) => {
+                    held.insert(name, hold);
+                    return Ok(());
+                }
+                // Other trees of this process have it, and keep it.
+                Err(HoldError::Held { process: Some(process), .. }) if process == own => {
+                    return Ok(());
+                }
+                Err(HoldError::Held { .. }) if self.hands.is_stopped() => {
+                    return Err(Error::Stopped);
+                }
+                Err(HoldError::Held { .. }) => self.hands.system.sleep(PAUSE),
+                Err(HoldError::Failed(error)) => {
+                    return Err(Error::Refused(format!("{name} cannot be locked: {error}")));
+                }
+            }
+        }
+    }
+
+    /// The mark of a tree whose files are those that were made: a command may have changed some.
+    fn as_made(&self, path: &Path, commit: &Commit) -> Result<Option<Mark>, Error> {
+        let Some(mark) = mark(self.hands.system, path) else { return Ok(None) };
+        if mark.commit != commit.id {
+            return Ok(None);
+        }
+        match self.state(path) {
+            Ok(state) => Ok((state == mark.state).then_some(mark)),
+            Err(Error::Stopped) => Err(Error::Stopped),
+            // What git cannot read any more is made anew.
+            Err(_) => Ok(None),
+        }
+    }
+
+    /// A hash of what git says of the files of a tree: where they stand, and how they differ from the commit.
+    fn state(&self, path: &Path) -> Result<String, Error> {
+        let head = self.hands.told(path, &["rev-parse", "HEAD"], SHORT)?;
+        let ask = ["diff", "--no-ext-diff", "--no-textconv", "--binary", "HEAD"];
+        let differs = self.hands.hash(path, &ask)?;
+        Ok(hexadecimal(&sha256(head + &differs)))
+    }
+
+    fn make(&self, path: &Path, commit: &Commit) -> Result<(), Error> {
+        let system = self.hands.system;
+        cleared(system, path)?;
+        system.create_directory(&self.directory).map_err(|error| {
+            Error::Refused(format!("{} cannot be made: {error}", self.directory.display()))
+        })?;
+        let made = self.fill(path, commit);
+        if made.is_err() {
+            // The first reason is what matters; what stays is removed by the next one.
+            let _ = cleared(system, path);
+        } else {
+            bound(system, &self.directory);
+        }
+        made
+    }
+
+    fn fill(&self, path: &Path, commit: &Commit) -> Result<(), Error> {
+        let (from, to) = (self.repository.to_string_lossy(), path.to_string_lossy());
+        let clone =
+            ["clone", "--quiet", "--shared", "--no-checkout", "--template=", "--", &*from, &*to];
+        self.hands.told(&self.directory, &clone, SHORT)?;
+        self.hands.told(path, &["checkout", "--quiet", "--detach", &commit.id], SHORT)?;
+        submodules::fetch(&self.hands, path, &self.modules)?;
+        self.build(path, commit)?;
+        self.shell(path, &["-c", SYNC])?;
+        let mark = Mark {
+            format: MARK_FORMAT.to_owned(),
+            repository: from.into_owned(),
+            build: self.build.clone(),
+            commit: commit.id.clone(),
+            state: self.state(path)?,
+            bytes: self.bytes(path)?,
+        };
+        self.put_mark(path, &mark)
+    }
+
+    /// Runs the line, as commands are run.
+    fn build(&self, path: &Path, commit: &Commit) -> Result<(), Error> {
+        let Some(line) = &self.build else { return Ok(()) };
+        let executed = self.shell(path, &["-c", BUILD, "sh", line])?;
+        let Some(ending) = ended(&executed) else { return Ok(()) };
+        let text = executed.heard.text();
+        let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+        let last = &lines[lines.len().saturating_sub(LAST_LINES)..];
+        Err(Error::DoesNotBuild {
+            commit: commit.clone(),
+            build: line.clone(),
+            ending,
+            lines: last.iter().map(|line| outside::spelled(line).into_owned()).collect(),
+        })
+    }
+
+    fn shell(&self, path: &Path, words: &[&str]) -> Result<Executed, Error> {
+        let words: Vec<String> = ["sh"].iter().chain(words).map(|&word| word.to_owned()).collect();
+        self.hands.execute(path, &words, &[], &[], BUILD_BYTES)
+    }
+
+    /// Bytes that a tree takes.
+    fn bytes(&self, path: &Path) -> Result<u64, Error> {
+        let executed = self.shell(path, &["-c", "du -sk ."])?;
+        let text = executed.heard.text();
+        let kib = text.split_whitespace().next().and_then(|word| word.parse::<u64>().ok());
+        let kib = kib.ok_or_else(|| {
+            Error::Refused(format!(
+                "the size of {} is not known: {}",
+                path.display(),
+                said(&executed)
+            ))
+        })?;
+        Ok(kib.saturating_mul(1024))
+    }
+
+    fn put_mark(&self, path: &Path, mark: &Mark) -> Result<(), Error> {
+        let unwritten = |why: &dyn fmt::Display| {
+            Error::Refused(format!("{} cannot be marked: {why}", path.display()))
+        };
+        let text = serde_json::to_string_pretty(mark).map_err(|error| unwritten(&error))?;
+        let written = self.hands.system.write_whole(&path.join(MARK), (text + "\n").as_bytes());
+        written.map_err(|error| unwritten(&error))
+    }
+}
+
+/// What nobody may have who removes a tree.
+fn lock(name: &str) -> String {
+    format!("tree-{name}")
+}
+
+/// The mark of a tree that is whole. Whoever runs commands may write there: what is no small file is none.
+fn mark(system: &dyn System, path: &Path) -> Option<Mark> {
+    let path = path.join(MARK);
+    let status = system.status(&path).ok()?;
+    if status.kind != FileKind::File || status.size_bytes > MOST_MARK_BYTES {
+        return None;
+    }
+    let text = system.read_text(&path).ok()?;
+    serde_json::from_str(&text).ok().filter(|mark: &Mark| mark.format == MARK_FORMAT)
+}
+
+/// Removes what lies at the place of a tree.
+fn cleared(system: &dyn System, path: &Path) -> Result<(), Error> {
+    if system.status(path).is_err() {
+        return Ok(());
+    }
+    system
+        .remove_directory(path)
+        .map_err(|error| Error::Refused(format!("{} cannot be removed: {error}", path.display())))
+}
+
+/// Places of trees, whole or not: nothing else in that directory is ours.
+fn places(system: &dyn System, directory: &Path) -> Vec<(String, PathBuf)> {
+    let is_ours =
+        |name: &String| name.len() == DIGITS && name.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let names = system.list(directory).unwrap_or_default().into_iter().filter(is_ours);
+    names.map(|name| (name.clone(), directory.join(name))).collect()
+}
+
+/// Removes the trees that were not used for longest, until those that are left are few and small enough. One that
+/// somebody has stays.
+fn bound(system: &dyn System, directory: &Path) {
+    let used = |(name, path): (String, PathBuf)| {
+        let bytes = mark(system, &path)?.bytes;
+        let when = system.status(&path.join(MARK)).ok()?.modified_ns;
+        Some((when, bytes, name, path))
+    };
+    let mut all: Vec<_> = places(system, directory).into_iter().filter_map(used).collect();
+    all.sort_unstable();
+    let mut bytes: u64 = 0;
+    for (index, (_, own, name, path)) in all.iter().rev().enumerate() {
+        bytes = bytes.saturating_add(*own);
+        if index < MOST_TREES && bytes <= MOST_BYTES {
+            continue;
+        }
+        if let Ok(_hold) = system.hold(&lock(name)) {
+            // What stays is tried again by the next one.
+            let _ = cleared(system, path);
+        }
+    }
+}
+
+/// A tree that lies there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lying {
+    /// Where.
+    pub path: PathBuf,
+    /// The lock that its users have.
+    lock: String,
+}
+
+fn lying(system: &dyn System, home: &Path, is_whole: bool) -> Vec<Lying> {
+    let own = places(system, &directory(home)).into_iter();
+    let own = own.filter(|(_, path)| mark(system, path).is_some() == is_whole);
+    own.map(|(name, path)| Lying { path, lock: lock(&name) }).collect()
+}
+
+/// Trees that are whole.
+pub fn kept(system: &dyn System, home: &Path) -> Vec<Lying> {
+    lying(system, home, true)
+}
+
+/// What is left of trees whose maker is gone, or that somebody makes now.
+pub fn unfinished(system: &dyn System, home: &Path) -> Vec<Lying> {
+    lying(system, home, false)
+}
+
+/// What became of a tree that was to be removed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Removal {
+    /// It is gone.
+    Removed,
+    /// Somebody makes it or uses it.
+    InUse,
+    /// It is there, and why.
+    Failed(String),
+}
+
+/// Removes a tree that nobody has.
+pub fn remove(system: &dyn System, tree: &Lying) -> Removal {
+    match system.hold(&tree.lock) {
+        Err(HoldError::Held { .. }) => Removal::InUse,
+        Err(HoldError::Failed(error)) => Removal::Failed(error.to_string()),
+        Ok(_hold) => match cleared(system, &tree.path) {
+            Ok(()) => Removal::Removed,
+            Err(error) => Removal::Failed(error.to_string()),
+        },
+    }
+}

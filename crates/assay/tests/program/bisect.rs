@@ -1,0 +1,152 @@
+//! The first bad commit of a repository: found, kept, and the repository is only read.
+
+use std::fs;
+use std::path::PathBuf;
+
+use assay_lab::commits::Repository;
+use assay_lab::needs::{Need, have};
+use serde_json::Value;
+
+use crate::commands::Bench;
+
+/// It tells the number of its commit, and a little more or less.
+const TELLS: &str =
+    "echo \"n = $(( $(head -n 1 number) + $(od -An -N1 -tu1 /dev/urandom) / 32 ))\"";
+const READS: &str = "n = ([0-9]+):points:lower";
+
+/// A repository whose commits have numbers.
+struct History {
+    bench: Bench,
+    repository: Repository,
+    ids: Vec<String>,
+}
+
+impl History {
+    /// None where there is no git, which is said.
+    fn new(test: &str, numbers: &[&str]) -> Option<Self> {
+        if !have(&[Need::Program("git")]) {
+            return None;
+        }
+        let bench = Bench::new(test);
+        let repository = Repository::new(&bench.home.scratch.path().join("repository")).unwrap();
+        let numbers = numbers.iter().enumerate();
+        let commit = |(at, number): (usize, &&str)| {
+            repository.commit("number", &format!("{number}\n{at}\n")).unwrap()
+        };
+        let ids = numbers.map(commit).collect();
+        Some(Self { bench, repository, ids })
+    }
+
+    /// The words of a search from the first to the last commit.
+    fn words<'a>(&'a self, more: &[&'a str]) -> Vec<&'a str> {
+        let [good, bad] = [self.ids.first(), self.ids.last()].map(|id| id.unwrap().as_str());
+        let repository = self.repository.path().to_str().unwrap();
+        let words = ["bisect", good, bad, "--repository", repository, "--quiet", "--json"];
+        let measured = ["--command", TELLS, "--reads", READS, "--runs", "1"];
+        [&words[..], &measured, more].concat()
+    }
+
+    /// The search that is kept.
+    fn kept(&self) -> PathBuf {
+        let mut kept = fs::read_dir(self.bench.path("home/bisects")).unwrap();
+        kept.next().unwrap().unwrap().path()
+    }
+}
+
+fn fates(found: &Value) -> Vec<(&str, &str)> {
+    let steps = found["steps"].as_array().unwrap().iter();
+    steps
+        .map(|step| (step["commit"]["id"].as_str().unwrap(), step["fate"].as_str().unwrap()))
+        .collect()
+}
+
+#[test]
+#[ignore = "needs git: cargo xtask test"]
+fn the_first_bad_commit_is_found_whatever_does_not_build_and_goes_on_where_it_was_left() {
+    let numbers = ["1000", "1000", "1000", "broken", "1000", "1000", "1100", "1100", "1100"];
+    let Some(history) = History::new("bisect", &numbers) else { return };
+    let before = history.repository.everything().unwrap();
+    let words = history.words(&["--gate", "5%", "--build", "! grep broken number"]);
+    let found = history.bench.home.json(&words);
+    assert_eq!(found["format"], "assay-bisect/1");
+    assert_eq!(found["first_bad"]["id"], history.ids[6].as_str(), "{found:#}");
+    assert_eq!(found["once_more"]["before"]["id"], history.ids[5].as_str());
+    assert_eq!(found["once_more"]["step"]["fate"], "bad");
+    for (id, fate) in fates(&found) {
+        let at = history.ids.iter().position(|own| own == id).unwrap();
+        let expected = match at {
+            3 => "no-build",
+            0..=5 => "good",
+            _ => "bad",
+        };
+        assert_eq!(fate, expected, "{at}: {found:#}");
+    }
+    assert!(history.repository.everything().unwrap() == before, "the repository was written to");
+    // Once more: it is known.
+    let results = history.bench.results().len();
+    assert_eq!(history.bench.home.json(&words), found);
+    assert_eq!(history.bench.results().len(), results);
+    // As if it had been ended before its last step.
+    let kept = history.kept();
+    let mut cut: Value = serde_json::from_str(&fs::read_to_string(&kept).unwrap()).unwrap();
+    cut["steps"].as_array_mut().unwrap().pop();
+    cut.as_object_mut().unwrap().remove("once_more");
+    fs::write(&kept, cut.to_string()).unwrap();
+    let again = history.bench.home.json(&words);
+    assert_eq!((&again["first_bad"], fates(&again)), (&found["first_bad"], fates(&found)));
+    let more = history.bench.results().len() - results;
+    assert!((1..=2).contains(&more), "{more}");
+}
+
+#[test]
+#[ignore = "needs git: cargo xtask test"]
+fn without_a_gate_half_of_what_both_ends_differ_by_is_one() {
+    let Some(history) = History::new("bisect-half", &["1000", "1000", "1100", "1100"]) else {
+        return;
+    };
+    let found = history.bench.home.json(&history.words(&[]));
+    assert_eq!(found["first_bad"]["id"], history.ids[2].as_str(), "{found:#}");
+    let allowed = found["allowed"].as_f64().unwrap();
+    assert!((0.04..0.06).contains(&allowed), "{allowed}");
+    assert_eq!(found["ends"]["replicates"], 30);
+}
+
+#[test]
+#[ignore = "needs git: cargo xtask test"]
+fn where_nothing_became_worse_that_is_said_and_no_commit_is_blamed() {
+    let Some(history) = History::new("bisect-nothing", &["1000", "1000", "1000"]) else { return };
+    let ended = history.bench.home.run(&history.words(&["--gate", "5%"]));
+    assert_eq!(ended.code, 5, "{}", ended.stderr);
+    let found: Value = serde_json::from_str(&ended.stdout).unwrap();
+    let summary = found["summary"].as_str().unwrap();
+    assert!(summary.starts_with("Nothing to look for: BAD is not surely worse than GOOD"));
+    assert!(found["first_bad"].is_null() && found["steps"].as_array().unwrap().is_empty());
+    assert!(ended.stderr.contains("Nothing to look for"), "{}", ended.stderr);
+}
+
+#[test]
+#[ignore = "needs git: cargo xtask test"]
+fn what_cannot_be_looked_for_is_the_users_mistake() {
+    let Some(history) = History::new("bisect-mistakes", &["1000", "1100"]) else { return };
+    let repository = history.repository.path().to_str().unwrap();
+    let [good, bad] = [history.ids[0].as_str(), history.ids[1].as_str()];
+    let told = |ends: [&str; 2], words: &[&str]| {
+        let line = [&["bisect", ends[0], ends[1], "--repository", repository][..], words].concat();
+        history.bench.home.told(2, &line)
+    };
+    let one = ["--command", "true"];
+    for (ends, words, expected) in [
+        ([bad, good], &one[..], "does not come from"),
+        ([good, good], &one, "does not come from"),
+        ([good, "nowhere"], &one, "nowhere is no commit of"),
+        ([good, bad], &[], "--command LINE"),
+        ([good, bad], &["--command", "true", "--command", "false"], "--command once"),
+        ([good, bad], &["--command", "true", "--env", "A=1,2"], "--env: in assay bisect"),
+        ([good, bad], &["--command", "true", "--rev", "a,b"], "--rev: in assay bisect"),
+        ([good, bad], &["--command", "true", "--gate", "much"], "--gate: "),
+    ] {
+        let told = told(ends, words);
+        assert!(told.contains(expected), "{expected} is not in {told}");
+    }
+    assert!(history.bench.results().is_empty());
+}

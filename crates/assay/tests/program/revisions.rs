@@ -1,0 +1,224 @@
+//! A side per revision: trees of commits are built once, measured, and the user's repository is only read.
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use assay_lab::commits::Repository;
+use assay_lab::needs::{Need, have};
+use serde_json::Value;
+
+use crate::commands::Bench;
+
+const LIMIT: Duration = Duration::from_secs(100);
+const SHORT: [&str; 5] = ["--replicates", "3", "--runs", "1", "--quiet"];
+
+/// A repository of two commits: `old` sleeps for less time than `main`.
+struct Sides {
+    bench: Bench,
+    repository: Repository,
+    /// The commits, the older one first.
+    ids: [String; 2],
+}
+
+impl Sides {
+    /// None where there is no git, which is said.
+    fn new(test: &str) -> Option<Self> {
+        if !have(&[Need::Program("git")]) {
+            return None;
+        }
+        let bench = Bench::new(test);
+        let repository = Repository::new(&bench.home.scratch.path().join("repository")).unwrap();
+        let old = repository.commit("bench.sh", "sleep 0.02\n").unwrap();
+        repository.git(&["branch", "old"]).unwrap();
+        let new = repository.commit("bench.sh", "sleep 0.05\n").unwrap();
+        Some(Self { bench, repository, ids: [old, new] })
+    }
+
+    /// The words of a run of revisions of the repository.
+    fn words<'a>(&'a self, revisions: &'a str, words: &[&'a str]) -> Vec<&'a str> {
+        let path = self.repository.path().to_str().unwrap();
+        [&["run", path, "--rev", revisions][..], words, &SHORT].concat()
+    }
+
+    fn trees(&self) -> Vec<PathBuf> {
+        let entries = fs::read_dir(self.bench.path("home/trees")).into_iter().flatten();
+        entries.map(|entry| entry.unwrap().path()).collect()
+    }
+}
+
+/// The levels of `revision` that a metric has numbers for.
+fn measured(found: &Value) -> Vec<String> {
+    let cells = found["cells"].as_array().unwrap().iter();
+    let own = cells.filter(|cell| cell["metric"] == "duration_s");
+    let mut levels: Vec<String> =
+        own.map(|cell| cell["arm"]["revision"].as_str().unwrap().to_owned()).collect();
+    levels.sort();
+    levels
+}
+
+#[test]
+#[ignore = "needs git: cargo xtask test"]
+fn each_revision_is_built_once_and_measured_and_the_repository_is_as_it_was() {
+    let Some(sides) = Sides::new("revisions") else { return };
+    // What git keeps of the user's: a stash, another worktree, an index with something in it.
+    fs::write(sides.repository.path().join("bench.sh"), "exit 1\n").unwrap();
+    sides.repository.git(&["stash"]).unwrap();
+    let other = sides.bench.path("other");
+    sides.repository.git(&["worktree", "add", "--quiet", "--detach", &other]).unwrap();
+    fs::write(sides.repository.path().join("staged"), "x").unwrap();
+    sides.repository.git(&["add", "staged"]).unwrap();
+    fs::write(sides.repository.path().join("bench.sh"), "exit 2\n").unwrap();
+    let before = sides.repository.everything().unwrap();
+    let count = sides.bench.path("count");
+    let build = format!("cp bench.sh built; echo built >> {count}");
+    let line = ["--build", &build, "--command", "sh built", "--json"];
+    let words = sides.words("old,main", &line);
+    let ran = sides.bench.home.run(&words);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    // The tree is dirty, and that is told.
+    assert!(ran.stderr.contains("not committed are not measured"), "{}", ran.stderr);
+    let found: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(measured(&found), ["main", "old"]);
+    assert_eq!(found["comparisons"][0]["arm"]["revision"], "main", "{found:#}");
+    let workloads = found["workloads"].to_string();
+    assert!(sides.ids.iter().all(|id| workloads.contains(id)), "{workloads}");
+    assert_eq!(fs::read_to_string(&count).unwrap().lines().count(), 2);
+    // Once more: nothing is built.
+    assert_eq!(measured(&sides.bench.home.json(&words)), ["main", "old"]);
+    assert_eq!(fs::read_to_string(&count).unwrap().lines().count(), 2);
+    assert!(sides.repository.everything().unwrap() == before, "the repository was written to");
+    assert_eq!(sides.trees().len(), 2);
+    sides.bench.home.text(&["remove", "--trees"]);
+    assert!(sides.trees().is_empty());
+}
+
+#[test]
+#[ignore = "needs git: cargo xtask test"]
+fn a_tree_that_is_not_dirty_and_a_single_revision_are_no_news() {
+    let Some(sides) = Sides::new("revisions-clean") else { return };
+    let ran = sides.bench.home.run(&sides.words("old", &["--command", "sh bench.sh", "--json"]));
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    for told in ["not committed", "the same commit"] {
+        assert!(!ran.stderr.contains(told), "{}", ran.stderr);
+    }
+    let found: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(measured(&found), ["old"]);
+}
+
+#[test]
+#[ignore = "needs git: cargo xtask test"]
+fn a_revision_that_does_not_build_ends_it_before_anything_is_run() {
+    let Some(sides) = Sides::new("revisions-broken") else { return };
+    let before = sides.repository.everything().unwrap();
+    let ran = sides.bench.path("ran");
+    let line = format!("touch {ran}");
+    let build = "grep 0.02 bench.sh || { echo main.c:3: no such thing >&2; exit 7; }";
+    let words = sides.words("old,main", &["--build", build, "--command", &line]);
+    let told = sides.bench.home.told(3, &words);
+    for word in [sides.ids[1].as_str(), "does not build", "exit code 7", "main.c:3: no such thing"]
+    {
+        assert!(told.contains(word), "{word} is not in {told}");
+    }
+    assert!(fs::metadata(&ran).is_err() && sides.bench.results().is_empty());
+    assert!(sides.repository.everything().unwrap() == before, "the repository was written to");
+    // The side that did build is kept.
+    assert_eq!(sides.trees().len(), 1);
+}
+
+#[test]
+#[ignore = "needs git: cargo xtask test"]
+fn what_is_no_revision_or_no_repository_is_the_users_mistake() {
+    let Some(sides) = Sides::new("revisions-mistakes") else { return };
+    let refused = |words: &[&str]| sides.bench.home.refused(2, words);
+    let command = ["--command", "true"];
+    let told = refused(&sides.words("old,nowhere", &command));
+    assert!(told.contains("nowhere is no commit of"), "{told}");
+    let told = refused(&sides.words("old,old", &command));
+    assert!(told.contains("--rev old,old"), "{told}");
+    let folder = sides.bench.home.scratch.path().to_str().unwrap();
+    let told = refused(&["run", folder, "--rev", "old", "--command", "true"]);
+    assert!(told.contains("is in no repository"), "{told}");
+    let told = refused(&sides.words("old", &["--command", "true", "--lab"]));
+    assert!(told.contains("trees of revisions"), "{told}");
+    let path = sides.repository.path().to_str().unwrap();
+    let told = refused(&["run", path, "--command", "true", "--build", "true"]);
+    assert!(told.contains("--build is for studies that build a tree"), "{told}");
+    assert!(sides.trees().is_empty());
+}
+
+#[test]
+#[ignore = "needs git: cargo xtask test"]
+fn a_plan_builds_nothing() {
+    let Some(sides) = Sides::new("revisions-plan") else { return };
+    let before = sides.repository.everything().unwrap();
+    let path = sides.repository.path().to_str().unwrap();
+    let words =
+        ["plan", path, "--rev", "old,main", "--build", "exit 1", "--command", "sh bench.sh"];
+    let plan = sides.bench.home.text(&words);
+    assert!(sides.ids.iter().all(|id| plan.contains(id.as_str())), "{plan}");
+    assert!(sides.trees().is_empty());
+    assert!(sides.repository.everything().unwrap() == before, "the repository was written to");
+}
+
+#[test]
+#[ignore = "needs git: cargo xtask test"]
+fn a_submodule_is_part_of_its_revision() {
+    let Some(sides) = Sides::new("revisions-submodule") else { return };
+    let inner = Repository::new(&sides.bench.home.scratch.path().join("inner")).unwrap();
+    inner.commit("wait.sh", "sleep 0.01\n").unwrap();
+    let address = inner.path().to_str().unwrap();
+    sides.repository.git(&["submodule", "--quiet", "add", address, "sub"]).unwrap();
+    sides.repository.commit("bench.sh", "sh sub/wait.sh\n").unwrap();
+    let before = sides.repository.everything().unwrap();
+    let found =
+        sides.bench.home.json(&sides.words("HEAD", &["--command", "sh bench.sh", "--json"]));
+    assert_eq!(measured(&found), ["HEAD"]);
+    assert!(sides.repository.everything().unwrap() == before, "the repository was written to");
+}
+
+#[test]
+#[ignore = "needs git: cargo xtask test"]
+fn what_a_killed_build_leaves_is_removed_by_restore() {
+    let Some(sides) = Sides::new("revisions-killed") else { return };
+    let before = sides.repository.everything().unwrap();
+    let started = sides.bench.path("started");
+    let build = format!("touch {started}; sleep 5");
+    let words = sides.words("old,main", &["--build", &build, "--command", "true"]);
+    let mut running = sides.bench.home.assay.start(&words).unwrap();
+    running.until(LIMIT, || fs::metadata(&started).is_ok()).unwrap();
+    running.signal("KILL").unwrap();
+    assert_eq!(running.end(LIMIT).unwrap().code, 137);
+    assert_eq!(sides.trees().len(), 1);
+    let told = sides.bench.home.text(&["restore"]);
+    assert!(told.contains("remove the unfinished tree"), "{told}");
+    assert!(sides.trees().is_empty());
+    assert!(sides.repository.everything().unwrap() == before, "the repository was written to");
+    // Nothing is in the way of the next one.
+    let found = sides.bench.home.json(&sides.words("old", &["--command", "true", "--json"]));
+    assert_eq!(measured(&found), ["old"]);
+}
+
+#[test]
+#[ignore = "needs git: cargo xtask test"]
+fn a_study_goes_on_in_the_same_commits_though_the_branch_has_moved() {
+    let Some(sides) = Sides::new("revisions-resumed") else { return };
+    let words = sides.words("old,main", &["--command", "sh bench.sh; sleep 0.2"]);
+    let mut running = sides.bench.home.assay.start(&words).unwrap();
+    let has_begun = || {
+        let result =
+            sides.bench.results().first().map(|id| format!("home/results/{id}/trials.jsonl"));
+        let text = result.and_then(|name| fs::read_to_string(sides.bench.path(&name)).ok());
+        text.is_some_and(|text| text.lines().count() >= 2)
+    };
+    running.until(LIMIT, has_begun).unwrap();
+    running.signal("INT").unwrap();
+    assert_eq!(running.end(LIMIT).unwrap().code, 130);
+    sides.repository.commit("bench.sh", "exit 1\n").unwrap();
+    sides.bench.home.text(&["remove", "--trees"]);
+    assert!(sides.trees().is_empty());
+    let found = sides.bench.home.json(&["restore", "resume", "--json", "--quiet"]);
+    assert_eq!(measured(&found), ["main", "old"]);
+    let workloads = found["workloads"].to_string();
+    assert!(sides.ids.iter().all(|id| workloads.contains(id)), "{workloads}");
+}
