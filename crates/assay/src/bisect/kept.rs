@@ -3,10 +3,11 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use sha2::{Digest, Sha256};
+use serde::Deserialize;
 
+use assay_base::digest::{hexadecimal, sha256};
 use assay_base::failure::{Failure, Outcome};
-use assay_system::system::System;
+use assay_system::system::{FileKind, System};
 
 use super::{Asked, FORMAT, Search};
 
@@ -16,6 +17,15 @@ const FOLDER: &str = "bisects";
 /// Letters of a file's name, of the hash of what was asked.
 const LETTERS: usize = 16;
 
+/// Bytes of a search at most: one of a thousand steps, each with all that a build said, is smaller.
+const MOST_BYTES: u64 = 16 << 20;
+
+/// What files of all formats begin with.
+#[derive(Deserialize)]
+struct Head {
+    format: String,
+}
+
 /// Where a search lies that was asked for in these words.
 ///
 /// # Errors
@@ -23,7 +33,7 @@ const LETTERS: usize = 16;
 pub fn place(results: &Path, asked: &Asked) -> Outcome<PathBuf> {
     let text = serde_json::to_vec(asked)
         .map_err(|error| Failure::mistake(format!("the search cannot be kept: {error}")))?;
-    let hash: String = Sha256::digest(&text).iter().map(|byte| format!("{byte:02x}")).collect();
+    let hash = hexadecimal(&sha256(text));
     let home = results.parent().unwrap_or(results);
     Ok(home.join(FOLDER).join(format!("{}.json", &hash[..LETTERS])))
 }
@@ -31,18 +41,29 @@ pub fn place(results: &Path, asked: &Asked) -> Outcome<PathBuf> {
 /// The search that lies there; none where it was never begun.
 ///
 /// # Errors
-/// Refused where it cannot be read, or is one of a later program.
-pub fn read(system: &dyn System, place: &Path) -> Outcome<Option<Search>> {
+/// Refused where it cannot be read, is one of a later program, or of something else.
+pub fn read(system: &dyn System, place: &Path, asked: &Asked) -> Outcome<Option<Search>> {
     let refused = |why: String| {
         Failure::refused(format!("{}: {why}; --afresh begins again", place.display()))
     };
-    let text = match system.read_text(place) {
+    let status = match system.status(place) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        read => read.map_err(|error| refused(error.to_string()))?,
+        status => status.map_err(|error| refused(error.to_string()))?,
     };
-    let found: Search = serde_json::from_str(&text).map_err(|error| refused(error.to_string()))?;
-    if found.format != FORMAT {
-        return Err(refused(format!("it has the format {}, not {FORMAT}", found.format)));
+    // Under sudo it lies where the caller may write, who lets root neither wait at a pipe nor run git by options.
+    if status.kind != FileKind::File || status.size_bytes > MOST_BYTES {
+        return Err(refused("this is no search".to_owned()));
+    }
+    let text = system.read_text(place).map_err(|error| refused(error.to_string()))?;
+    let wrong = |error: serde_json::Error| refused(error.to_string());
+    let Head { format } = serde_json::from_str(&text).map_err(wrong)?;
+    if format != FORMAT {
+        return Err(refused(format!("it has the format {format}, not {FORMAT}")));
+    }
+    let found: Search = serde_json::from_str(&text).map_err(wrong)?;
+    let is_id = |id: &str| !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if found.asked != *asked || !found.steps.iter().all(|step| is_id(&step.commit.id)) {
+        return Err(refused("this is no search for what was asked".to_owned()));
     }
     Ok(Some(found))
 }

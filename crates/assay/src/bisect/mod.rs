@@ -55,6 +55,15 @@ pub enum Fate {
     Undecided(String),
     /// It has no tree to be measured in.
     NoBuild(String),
+    /// The command fails in its tree, and not in that of GOOD.
+    NoRun(String),
+}
+
+impl Fate {
+    /// Whether there is nothing of it to be measured.
+    pub const fn is_left_out(&self) -> bool {
+        matches!(self, Self::NoBuild(_) | Self::NoRun(_))
+    }
 }
 
 /// A commit that was looked at.
@@ -91,15 +100,15 @@ pub struct Search {
     /// Commits between them, in the order in which they were looked at.
     #[serde(default)]
     pub steps: Vec<Step>,
-    /// The first bad commit against the good one before it, in fresh replicates.
+    /// The first bad commit against the one before it, in fresh replicates.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub once_more: Option<OnceMore>,
 }
 
-/// The two neighbours at the end.
+/// The commit that is blamed, at the end.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OnceMore {
-    /// The good one of them.
+    /// What it was compared with: the one before it, or GOOD where that cannot be measured.
     pub before: Commit,
     pub step: Step,
 }
@@ -154,7 +163,7 @@ impl Step {
             Fate::Bad => format!("bad: {measured}"),
             Fate::Undecided(why) if measured.is_empty() => format!("undecided: {why}"),
             Fate::Undecided(why) => format!("undecided: {why} ({measured})"),
-            Fate::NoBuild(why) => format!("skipped: {why}"),
+            Fate::NoBuild(why) | Fate::NoRun(why) => format!("skipped: {why}"),
         }
     }
 }
@@ -203,7 +212,7 @@ impl Search {
         let is_unjudged = |commit: &&Commit| {
             let of = |step: &&Step| step.commit.id == commit.id;
             let step = self.steps.iter().find(of);
-            step.is_some_and(|step| matches!(step.fate, Fate::Undecided(_) | Fate::NoBuild(_)))
+            step.is_some_and(|step| !matches!(step.fate, Fate::Good | Fate::Bad))
         };
         candidates.iter().filter(is_unjudged).collect()
     }

@@ -67,12 +67,21 @@ fn what_nobody_could_judge_is_never_good_and_stays_suspected_beside_the_bad_one(
     assert_eq!(suspects, [commit(60), commit(61), commit(62), commit(63)]);
     // One that lies elsewhere is none.
     let (search, _) = searched(|at| match at {
-        63 => Fate::NoBuild("make: error".to_owned()),
+        64 => Fate::NoBuild("make: error".to_owned()),
         0..=99 => Fate::Good,
         _ => Fate::Bad,
     });
     assert_eq!(search.bad(), &commit(100));
+    assert!(search.steps.iter().any(|step| step.fate.is_left_out()));
     assert!(search.suspects(&candidates(&search)).is_empty());
+    // Where it fails it may be the first bad one.
+    let (search, _) = searched(|at| match at {
+        63 => Fate::NoRun("./bench: not found".to_owned()),
+        0..=62 => Fate::Good,
+        _ => Fate::Bad,
+    });
+    assert_eq!(search.bad(), &commit(64));
+    assert_eq!(search.suspects(&candidates(&search)), [&commit(63)]);
 }
 
 #[test]
@@ -109,23 +118,30 @@ fn a_search_is_kept_and_another_line_is_another_one() {
     let path = place(results, &asked()).unwrap();
     assert!(path.starts_with("/home/bisects"), "{path:?}");
     assert_ne!(path, place(results, &Asked { gate: Some(0.01), ..asked() }).unwrap());
-    assert_eq!(read(&fake, &path), Ok(None));
+    assert_eq!(read(&fake, &path, &asked()), Ok(None));
     let (search, _) = searched(|at| if at < 9 { Fate::Good } else { Fate::Bad });
     keep(&fake, &path, &search).unwrap();
-    assert_eq!(read(&fake, &path), Ok(Some(search)));
+    assert_eq!(read(&fake, &path, &asked()), Ok(Some(search.clone())));
     assert_eq!(forget(&fake, &path, asked()), Ok(Search::new(asked())));
-    assert_eq!(read(&fake, &path), Ok(Some(Search::new(asked()))));
-    for text in ["{", "{\"format\": \"assay-bisect/9\"}"] {
+    assert_eq!(read(&fake, &path, &asked()), Ok(Some(Search::new(asked()))));
+    let refused = |text: &str, why: &str| {
         fake.write_whole(&path, text.as_bytes()).unwrap();
-        let told = read(&fake, &path).unwrap_err().message;
-        assert!(told.ends_with("--afresh begins again"), "{told}");
-    }
+        let told = read(&fake, &path, &asked()).unwrap_err().message;
+        assert!(told.contains(why) && told.ends_with("--afresh begins again"), "{told}");
+    };
+    refused("{", "EOF");
+    refused("{\"format\": \"assay-bisect/9\"}", "it has the format assay-bisect/9");
+    let another = Search::new(Asked { good: commit(1), ..asked() });
+    refused(&serde_json::to_string(&another).unwrap(), "no search for what was asked");
+    let mut other = search;
+    other.steps[0].commit.id = "--output=/etc/passwd".to_owned();
+    refused(&serde_json::to_string(&other).unwrap(), "no search for what was asked");
 }
 
 #[test]
 fn the_page_has_every_step_with_its_evidence() {
     let (mut search, _) = searched(|at| match at {
-        63 => Fate::NoBuild("`make` ended with 2\nmake: error".to_owned()),
+        64 => Fate::NoBuild("`make` ended with 2\nmake: error".to_owned()),
         0..=99 => Fate::Good,
         _ => Fate::Bad,
     });
@@ -142,7 +158,7 @@ fn the_page_has_every_step_with_its_evidence() {
         "gate        1.5 %, half of what GOOD and BAD differ by",
         "skipped: `make` ended with 2\n",
         "at least 2 % worse, 44 replicates (assay show 20261126-0101)",
-        "\nonce more   ",
+        "\nonce more   000000000000 against 000000000000, the one before it\n",
     ] {
         assert!(page.contains(part), "{part}: {page}");
     }

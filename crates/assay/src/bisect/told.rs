@@ -36,12 +36,13 @@ impl Ending<'_> {
         match self {
             Self::Nothing => {
                 let why = search.ends.as_ref().map_or_else(String::new, Step::words);
-                format!("Nothing to look for: BAD is not surely worse than GOOD ({why}).")
+                format!(
+                    "Nothing to look for: BAD is not surely worse than GOOD ({why}). --afresh measures again."
+                )
             }
             Self::Found(commit) => format!("The first worse commit is {}.", named(commit)),
             Self::NotShownAgain(commit) => format!(
-                "The first worse commit seems to be {}, but compared once more with the one before it that \
-                 was not shown again.",
+                "The first worse commit seems to be {}, but compared once more that was not shown again.",
                 named(commit)
             ),
             Self::OneOf(commit, others) => {
@@ -75,7 +76,9 @@ pub fn text(search: &Search, ending: &Ending<'_>) -> String {
     }
     if let Some(once_more) = &search.once_more {
         let (commit, before) = (short(&once_more.step.commit), short(&once_more.before));
-        let what = format!("{commit} against {before}, the one before it");
+        let is_good = once_more.before.id == asked.good.id;
+        let whose = if is_good { "GOOD" } else { "the one before it" };
+        let what = format!("{commit} against {before}, {whose}");
         lines.extend([String::new(), line("once more", &what), evidence(&once_more.step)]);
     }
     lines.join("\n") + "\n"
@@ -91,7 +94,9 @@ fn evidence(step: &Step) -> String {
     let shown = step.study.as_ref().map(|id| format!(" (assay show {id})"));
     let words = match step.fate {
         // All that a build says is told when it fails.
-        Fate::NoBuild(_) => step.words().lines().next().unwrap_or_default().to_owned(),
+        Fate::NoBuild(_) | Fate::NoRun(_) => {
+            step.words().lines().next().unwrap_or_default().to_owned()
+        }
         _ => step.words(),
     };
     line("", &format!("{words}{}", shown.unwrap_or_default()))

@@ -31,8 +31,8 @@ const SHORT: usize = 12;
 ///
 /// Each commit in the middle, as git bisect names it, is compared with GOOD: both are built in trees of their own,
 /// take turns in one study, and that goes on until it is sure whether the commit is worse by more than
-/// the gate. What is never sure is not called good, and a commit that does not build is left out. At the end
-/// the first bad commit and the one before it are compared once more.
+/// the gate. What is never sure is not called good; a commit that does not build, or in which the command fails, is
+/// left out. At the end the first bad commit and the one before it are compared once more.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 The same line goes on where it was interrupted. Exit code 0 when one commit was found, 5 when not.
@@ -99,17 +99,26 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     let repository = repository.run_by(caller).stopped_by(&stop);
     let asked = arguments.asked(&repository, command)?;
     let place = bisect::place(&results, &asked)?;
-    let begun = if arguments.afresh { None } else { bisect::read(system, &place)? };
+    let begun = if arguments.afresh { None } else { bisect::read(system, &place, &asked)? };
     let search = match begun {
         Some(search) => search,
         None => bisect::forget(system, &place, asked)?,
     };
     let mut hunt = Hunt { system, arguments, repository, results, stop: &stop, place, search };
-    if !hunt.search.steps.is_empty() {
-        hunt.say(&format!("{} commits are judged already: going on", hunt.search.steps.len()));
+    let steps = hunt.search.steps.len();
+    if steps > 0 && hunt.search.once_more.is_none() {
+        hunt.say(&format!("going on after step {steps}"));
     }
-    let candidates = hunt.finish()?;
+    let candidates = hunt.finish().map_err(goes_on)?;
     tell(&hunt.search, &candidates, arguments.json)
+}
+
+/// An end from outside, with how the search goes on.
+fn goes_on(failure: Failure) -> Failure {
+    if failure.kind != Kind::Interrupted {
+        return failure;
+    }
+    Failure::interrupted(format!("{}; the same line goes on with the search", failure.message))
 }
 
 /// Shows what a search came to, and ends as it did.
@@ -179,7 +188,7 @@ struct Hunt<'h> {
     search: Search,
 }
 
-impl Hunt<'_> {
+impl<'h> Hunt<'h> {
     /// Goes on to the end; gives the commits that may be the first bad one, when nothing is left to be looked at.
     fn finish(&mut self) -> Outcome<Vec<Commit>> {
         let Asked { good, bad, gate, .. } = self.search.asked.clone();
@@ -199,7 +208,7 @@ impl Hunt<'_> {
             };
             let (short, left) = (short(&next), candidates.len() - 1);
             let number = self.search.steps.len() + 1;
-            self.say(&format!("step {number}: {short} {} ({left} commits left)", next.subject));
+            self.say(&format!("step {number}: {short} {} ({left} left)", next.subject));
             let step = self.step(&next)?;
             self.say(&step.words());
             self.search.steps.push(step);
@@ -212,18 +221,68 @@ impl Hunt<'_> {
         Ok(self.repository.halves(self.search.bad(), &self.search.goods())?)
     }
 
-    /// A commit against GOOD; one that does not build is left out.
+    /// A commit against GOOD; one of which nothing can be measured is left out.
     fn step(&self, commit: &Commit) -> Outcome<Step> {
+        let left_out = |fate: Fate| -> Outcome<Step> { Ok(Step::unmeasured(commit.clone(), fate)) };
+        if let Some(fate) = self.unbuilt(commit)? {
+            return left_out(fate);
+        }
+        match self.compared(&self.search.asked.good, commit, self.search.allowed()) {
+            Err(failure) if failure.kind == Kind::Refused => {
+                self.failing(commit)?.map_or(Err(failure), left_out)
+            }
+            ended => ended,
+        }
+    }
+
+    fn trees(&self) -> Outcome<Trees<'h>> {
         let home = identity::state_directory(self.system)?;
-        let trees = Trees::below(&home, &self.repository, self.arguments.build.as_deref());
-        match trees.tree(commit) {
+        Ok(Trees::below(&home, &self.repository, self.arguments.build.as_deref()))
+    }
+
+    /// Why a commit has no tree; none where it has one.
+    fn unbuilt(&self, commit: &Commit) -> Outcome<Option<Fate>> {
+        match self.trees()?.tree(commit) {
+            Ok(_) => Ok(None),
             Err(Error::DoesNotBuild { build, ending, lines, .. }) => {
                 let why = format!("`{build}` {ending}\n{}", lines.join("\n"));
-                return Ok(Step::unmeasured(commit.clone(), Fate::NoBuild(why)));
+                Ok(Some(Fate::NoBuild(why)))
             }
-            made => made?,
+            Err(other) => Err(other.into()),
+        }
+    }
+
+    /// How the command fails in the tree of a commit, where it does not in that of GOOD: whatever else is the
+    /// matter is none of the commit's.
+    fn failing(&self, commit: &Commit) -> Outcome<Option<Fate>> {
+        let (trees, commands) = (self.trees()?, &self.arguments.commands);
+        let Search { asked, .. } = &self.search;
+        let fails = |commit: &Commit| trees.failing(commit, &asked.command, commands.limit());
+        if commands.may_fail() {
+            return Ok(None);
+        }
+        let Some(why) = fails(commit)? else { return Ok(None) };
+        Ok(fails(&asked.good)?.is_none().then_some(Fate::NoRun(why)))
+    }
+
+    /// What the first bad commit is compared with once more: its first parent, or GOOD where there is nothing of that
+    /// to be measured.
+    fn before(&self, bad: &Commit) -> Outcome<Commit> {
+        let good = &self.search.asked.good;
+        let parent = match self.repository.resolve(&format!("{}^", bad.id)) {
+            Ok(parent) => parent,
+            Err(Error::Stopped) => return Err(Error::Stopped.into()),
+            // It was merged in with a history of its own.
+            Err(_) => return Ok(good.clone()),
         };
-        self.compared(&self.search.asked.good, commit, self.search.allowed())
+        let known = self.search.steps.iter().find(|step| step.commit.id == parent.id);
+        let is_left_out = match known {
+            Some(step) => step.fate.is_left_out(),
+            None if parent.id == good.id => false,
+            // Nobody looked at what lies before a good one.
+            None => self.unbuilt(&parent)?.is_some() || self.failing(&parent)?.is_some(),
+        };
+        Ok(if is_left_out { good.clone() } else { parent })
     }
 
     /// The first bad commit once more, against the one before it.
@@ -232,15 +291,9 @@ impl Hunt<'_> {
             return Ok(());
         }
         let bad = self.search.bad().clone();
-        // The first parent of what is bad is good, or nobody could judge it; a commit without one was merged in.
-        let parent = self.repository.resolve(&format!("{}^", bad.id));
-        let before = parent.unwrap_or_else(|_| self.search.asked.good.clone());
-        let unbuilt =
-            |step: &Step| step.commit.id == before.id && matches!(step.fate, Fate::NoBuild(_));
-        if self.search.steps.iter().any(unbuilt) {
-            return Ok(());
-        }
-        self.say("the first bad commit is compared once more, with the one before it");
+        let before = self.before(&bad)?;
+        let sides = (short(&bad), short(&before));
+        self.say(&format!("{} is compared once more, with {} before it", sides.0, sides.1));
         let step = self.compared(&before, &bad, self.search.allowed())?;
         self.search.once_more = Some(OnceMore { before, step });
         self.keep()

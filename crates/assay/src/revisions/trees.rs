@@ -9,6 +9,7 @@ use std::time::Duration;
 use assay_base::digest::{hexadecimal, sha256};
 use assay_base::outside;
 use assay_kinds::work::command::tree_name;
+use assay_machine::factors::guard;
 use assay_system::system::{Executed, FileKind, Hold, HoldError, System};
 use serde::{Deserialize, Serialize};
 
@@ -113,6 +114,27 @@ impl<'s> Trees<'s> {
         Ok(Tree { path, commit: commit.clone() })
     }
 
+    /// How a line fails in the tree of a commit that is run there once, for so long at most; none where it ends well.
+    ///
+    /// # Errors
+    /// There is no such tree, or the user wants to stop.
+    pub fn failing(
+        &self,
+        commit: &Commit,
+        line: &str,
+        limit: Option<Duration>,
+    ) -> Result<Option<String>, Error> {
+        let tree = self.tree(commit)?;
+        let words = ["sh", "-c", line].map(str::to_owned);
+        let executed = self.hands.execute(&tree.path, &words, &[], &[], SHORT, limit)?;
+        let told = |ending: String| {
+            let why = said(&executed);
+            let why = if why == ending { String::new() } else { format!(": {why}") };
+            format!("`{line}` {ending}{why}")
+        };
+        Ok(ended(&executed).map(told))
+    }
+
     fn name(&self, commit: &Commit) -> String {
         let repository = self.repository.display().to_string();
         tree_name(&repository, self.build.as_deref(), &commit.id)
@@ -176,7 +198,10 @@ impl<'s> Trees<'s> {
     fn make(&self, path: &Path, commit: &Commit) -> Result<(), Error> {
         let system = self.hands.system;
         cleared(system, path)?;
-        system.create_directory(&self.directory).map_err(|error| {
+        // The home itself stays root's where it is the machine's: the trees alone belong to who called sudo.
+        let home = self.directory.parent().unwrap_or(&self.directory);
+        let made = system.create_own_directory(&guard::journals(home));
+        made.and_then(|()| system.create_directory(&self.directory)).map_err(|error| {
             Error::Refused(format!("{} cannot be made: {error}", self.directory.display()))
         })?;
         let made = self.fill(path, commit);
@@ -227,7 +252,7 @@ impl<'s> Trees<'s> {
 
     fn shell(&self, path: &Path, words: &[&str]) -> Result<Executed, Error> {
         let words: Vec<String> = ["sh"].iter().chain(words).map(|&word| word.to_owned()).collect();
-        self.hands.execute(path, &words, &[], &[], BUILD_BYTES)
+        self.hands.execute(path, &words, &[], &[], BUILD_BYTES, None)
     }
 
     /// Bytes that a tree takes.
