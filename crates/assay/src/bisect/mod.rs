@@ -55,7 +55,7 @@ pub enum Fate {
     Undecided(String),
     /// It has no tree to be measured in.
     NoBuild(String),
-    /// The command fails in its tree, and not in that of GOOD.
+    /// A study of it and GOOD was refused, and one of GOOD alone was not: its command fails.
     NoRun(String),
 }
 

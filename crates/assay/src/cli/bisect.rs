@@ -10,6 +10,7 @@ use super::build::BuildArguments;
 use super::commands::CommandArguments;
 use super::gate::{self, GateArguments};
 use super::progress::Progress;
+use super::running::Unended;
 use super::study_arguments::{Permitted, StudyArguments};
 use super::{output, running};
 use crate::bisect::{self, Asked, Ending, Fate, OnceMore, Search, Step};
@@ -188,7 +189,7 @@ struct Hunt<'h> {
     search: Search,
 }
 
-impl<'h> Hunt<'h> {
+impl Hunt<'_> {
     /// Goes on to the end; gives the commits that may be the first bad one, when nothing is left to be looked at.
     fn finish(&mut self) -> Outcome<Vec<Commit>> {
         let Asked { good, bad, gate, .. } = self.search.asked.clone();
@@ -223,26 +224,23 @@ impl<'h> Hunt<'h> {
 
     /// A commit against GOOD; one of which nothing can be measured is left out.
     fn step(&self, commit: &Commit) -> Outcome<Step> {
-        let left_out = |fate: Fate| -> Outcome<Step> { Ok(Step::unmeasured(commit.clone(), fate)) };
+        let left_out = |fate: Fate| Ok(Step::unmeasured(commit.clone(), fate));
         if let Some(fate) = self.unbuilt(commit)? {
             return left_out(fate);
         }
         match self.compared(&self.search.asked.good, commit, self.search.allowed()) {
-            Err(failure) if failure.kind == Kind::Refused => {
-                self.failing(commit)?.map_or(Err(failure), left_out)
+            Err(failure) if failure.kind == Kind::Refused && self.is_good_measured()? => {
+                left_out(Fate::NoRun(failure.message))
             }
             ended => ended,
         }
     }
 
-    fn trees(&self) -> Outcome<Trees<'h>> {
-        let home = identity::state_directory(self.system)?;
-        Ok(Trees::below(&home, &self.repository, self.arguments.build.as_deref()))
-    }
-
     /// Why a commit has no tree; none where it has one.
     fn unbuilt(&self, commit: &Commit) -> Outcome<Option<Fate>> {
-        match self.trees()?.tree(commit) {
+        let home = identity::state_directory(self.system)?;
+        let trees = Trees::below(&home, &self.repository, self.arguments.build.as_deref());
+        match trees.tree(commit) {
             Ok(_) => Ok(None),
             Err(Error::DoesNotBuild { build, ending, lines, .. }) => {
                 let why = format!("`{build}` {ending}\n{}", lines.join("\n"));
@@ -252,21 +250,23 @@ impl<'h> Hunt<'h> {
         }
     }
 
-    /// How the command fails in the tree of a commit, where it does not in that of GOOD: whatever else is the
-    /// matter is none of the commit's.
-    fn failing(&self, commit: &Commit) -> Outcome<Option<Fate>> {
-        let (trees, commands) = (self.trees()?, &self.arguments.commands);
-        let Search { asked, .. } = &self.search;
-        let fails = |commit: &Commit| trees.failing(commit, &asked.command, commands.limit());
-        if commands.may_fail() {
-            return Ok(None);
+    /// Whether GOOD alone is measured: else what refused a study of it and another commit is none of that commit's.
+    fn is_good_measured(&self) -> Outcome<bool> {
+        self.say("GOOD is tried alone: is it the commit that cannot be measured?");
+        let line = self.line(&[&self.search.asked.good], GateArguments::default(), 1, false);
+        match self.ran(&line, None) {
+            Err(failure) if failure.kind == Kind::Refused => Ok(false),
+            Err(failure) => Err(failure),
+            Ok(ran) => match running::close(self.system, ran) {
+                // It is not kept, which nobody asked for.
+                Err(failure) if failure.kind != Kind::Partial => Err(failure),
+                _ => Ok(true),
+            },
         }
-        let Some(why) = fails(commit)? else { return Ok(None) };
-        Ok(fails(&asked.good)?.is_none().then_some(Fate::NoRun(why)))
     }
 
-    /// What the first bad commit is compared with once more: its first parent, or GOOD where there is nothing of that
-    /// to be measured.
+    /// What the first bad commit is compared with once more: its first parent, or GOOD where that has no tree or was
+    /// left out.
     fn before(&self, bad: &Commit) -> Outcome<Commit> {
         let good = &self.search.asked.good;
         let parent = match self.repository.resolve(&format!("{}^", bad.id)) {
@@ -278,9 +278,8 @@ impl<'h> Hunt<'h> {
         let known = self.search.steps.iter().find(|step| step.commit.id == parent.id);
         let is_left_out = match known {
             Some(step) => step.fate.is_left_out(),
-            None if parent.id == good.id => false,
             // Nobody looked at what lies before a good one.
-            None => self.unbuilt(&parent)?.is_some() || self.failing(&parent)?.is_some(),
+            None => parent.id != good.id && self.unbuilt(&parent)?.is_some(),
         };
         Ok(if is_left_out { good.clone() } else { parent })
     }
@@ -291,38 +290,31 @@ impl<'h> Hunt<'h> {
             return Ok(());
         }
         let bad = self.search.bad().clone();
-        let before = self.before(&bad)?;
+        let mut before = self.before(&bad)?;
+        let allowed = self.search.allowed();
         let sides = (short(&bad), short(&before));
         self.say(&format!("{} is compared once more, with {} before it", sides.0, sides.1));
-        let step = self.compared(&before, &bad, self.search.allowed())?;
-        self.search.once_more = Some(OnceMore { before, step });
+        let mut step = self.compared(&before, &bad, allowed);
+        let good = &self.search.asked.good;
+        // Whatever else is the matter refuses that, too.
+        if before.id != good.id && step.as_ref().is_err_and(|failure| failure.kind == Kind::Refused)
+        {
+            step = self.compared(good, &bad, allowed);
+            before = good.clone();
+        }
+        self.search.once_more = Some(OnceMore { before, step: step? });
         self.keep()
     }
 
     /// A study of two commits; without a gate, in a fixed number of replicates and by any loss that is sure.
     fn compared(&self, one: &Commit, other: &Commit, gate: Option<f64>) -> Outcome<Step> {
         let most = self.arguments.replicates.unwrap_or(MOST);
-        let line = StudyArguments::of_commits(
-            self.arguments.commands.of_revisions([short(one), short(other)]),
-            self.repository.path(),
-            BuildArguments::of_trees(self.arguments.build.clone()),
-            GateArguments::of(gate.unwrap_or_default()),
-            if gate.is_some() { most } else { most.min(OF_ENDS) },
-            gate.is_some(),
-        );
-        let (study, targets) = line.study(self.system)?;
-        let request = Request {
-            consented: self.arguments.permitted.consented(&[])?,
-            results: Some(self.results.clone()),
-            ..Request::bare(study, targets)
-        };
-        let mut progress = Progress::new(self.arguments.quiet);
-        let ran = running::run_stoppable(self.system, request, self.stop, &mut |event| {
-            progress.show(&event);
-        });
-        progress.finish();
+        let most = if gate.is_some() { most } else { most.min(OF_ENDS) };
+        let judge = GateArguments::of(gate.unwrap_or_default());
+        let line = self.line(&[one, other], judge, most, gate.is_some());
+        let ran = self.ran(&line, Some(self.results.clone()))?;
         let mut step = None;
-        let ended = running::end(self.system, ran?, |findings, _| {
+        let ended = running::end(self.system, ran, |findings, _| {
             step = judged(other, findings);
             Ok(())
         });
@@ -333,6 +325,38 @@ impl<'h> Hunt<'h> {
             (_, Err(failure)) => Err(failure),
             (None, Ok(())) => Err(Failure::partial("the study of two commits has no gate")),
         }
+    }
+
+    /// The study of some commits.
+    fn line(
+        &self,
+        sides: &[&Commit],
+        gate: GateArguments,
+        most: u32,
+        ends_by_gate: bool,
+    ) -> StudyArguments {
+        let sides: Vec<&str> = sides.iter().map(|commit| short(commit)).collect();
+        StudyArguments::of_commits(
+            self.arguments.commands.of_revisions(&sides),
+            self.repository.path(),
+            BuildArguments::of_trees(self.arguments.build.clone()),
+            gate,
+            most,
+            ends_by_gate,
+        )
+    }
+
+    /// Runs it, and keeps it where a directory for that is named.
+    fn ran(&self, line: &StudyArguments, results: Option<PathBuf>) -> Outcome<Unended> {
+        let (study, targets) = line.study(self.system)?;
+        let consented = self.arguments.permitted.consented(&[])?;
+        let request = Request { consented, results, ..Request::bare(study, targets) };
+        let mut progress = Progress::new(self.arguments.quiet);
+        let ran = running::run_stoppable(self.system, request, self.stop, &mut |event| {
+            progress.show(&event);
+        });
+        progress.finish();
+        ran
     }
 
     fn keep(&self) -> Outcome<()> {

@@ -1,13 +1,11 @@
 //! A study of commands that the command line names, without a file.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use clap::Args;
 use serde_json::{Map, Value, json};
 
 use assay_base::failure::{Failure, Outcome};
-use assay_base::quantity::Time;
 use assay_kinds::work::command::{self, Produced, REVISION, Reading};
 use assay_study::study::file::Typed;
 use assay_study::study::{self, Study};
@@ -134,20 +132,9 @@ impl CommandArguments {
         }
     }
 
-    /// Time after which a run is ended.
-    pub fn limit(&self) -> Option<Duration> {
-        let time: Time = self.timeout.as_deref()?.parse().ok()?;
-        Some(Duration::from_nanos(time.0))
-    }
-
-    /// Whether runs count that end with an error.
-    pub const fn may_fail(&self) -> bool {
-        self.ignore_failure
-    }
-
-    /// The same in trees of two commits.
+    /// The same in trees of commits.
     #[must_use]
-    pub fn of_revisions(&self, sides: [&str; 2]) -> Self {
+    pub fn of_revisions(&self, sides: &[&str]) -> Self {
         Self { revisions: Some(sides.join(",")), ..self.clone() }
     }
 

@@ -202,7 +202,7 @@ const EXAMPLES: &[&str] = &["starvation", "tunable", "live"];
 const MOST_UNTIL_DECIDED: u32 = 100;
 
 impl StudyArguments {
-    /// Commands in trees of two commits of a repository, in so many replicates at most: all of them, or until the
+    /// Commands in trees of commits of a repository, in so many replicates at most: all of them, or until the
     /// gate is decided.
     pub fn of_commits(
         commands: CommandArguments,

@@ -4,7 +4,6 @@
 use std::fmt;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 use assay_base::digest::hexadecimal;
 use assay_base::outside;
@@ -72,7 +71,7 @@ impl<'s> Hands<'s> {
         self.stop.load(Ordering::Relaxed)
     }
 
-    /// Runs a program in a directory, for so long at most, and keeps so many bytes of the end of what it prints.
+    /// Runs a program in a directory and keeps so many bytes of the end of what it prints.
     pub(super) fn execute(
         &self,
         at: &Path,
@@ -80,7 +79,6 @@ impl<'s> Hands<'s> {
         environment: &[(String, String)],
         named: &[String],
         heard_bytes: u64,
-        limit: Option<Duration>,
     ) -> Result<Executed, Error> {
         if self.is_stopped() {
             return Err(Error::Stopped);
@@ -93,7 +91,7 @@ impl<'s> Hands<'s> {
             environment,
             caller: self.caller,
             input: None,
-            timeout: limit,
+            timeout: None,
             stop: self.stop,
             memory: None,
             heard_bytes,
@@ -111,7 +109,7 @@ impl<'s> Hands<'s> {
     pub(super) fn git(&self, at: &Path, words: &[&str], heard: u64) -> Result<Executed, Error> {
         let words: Vec<String> = BEFORE.iter().chain(words).map(|&word| word.to_owned()).collect();
         let environment = ENVIRONMENT.map(|(name, value)| (name.to_owned(), value.to_owned()));
-        self.execute(at, &words, &environment, &PASSED.map(str::to_owned), heard, None)
+        self.execute(at, &words, &environment, &PASSED.map(str::to_owned), heard)
     }
 
     /// What git prints in a directory.
@@ -165,8 +163,7 @@ pub(super) fn ended(executed: &Executed) -> Option<String> {
         Ending::Exited(0) => None,
         Ending::Exited(code) => Some(format!("ended with exit code {code}")),
         Ending::Signalled(signal) => Some(format!("was ended by signal {signal}")),
-        Ending::TimedOut => Some("was ended when its time was over".to_owned()),
-        Ending::Stopped => Some("was ended".to_owned()),
+        Ending::TimedOut | Ending::Stopped => Some("was ended".to_owned()),
     }
 }
 

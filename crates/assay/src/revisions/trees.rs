@@ -114,27 +114,6 @@ impl<'s> Trees<'s> {
         Ok(Tree { path, commit: commit.clone() })
     }
 
-    /// How a line fails in the tree of a commit that is run there once, for so long at most; none where it ends well.
-    ///
-    /// # Errors
-    /// There is no such tree, or the user wants to stop.
-    pub fn failing(
-        &self,
-        commit: &Commit,
-        line: &str,
-        limit: Option<Duration>,
-    ) -> Result<Option<String>, Error> {
-        let tree = self.tree(commit)?;
-        let words = ["sh", "-c", line].map(str::to_owned);
-        let executed = self.hands.execute(&tree.path, &words, &[], &[], SHORT, limit)?;
-        let told = |ending: String| {
-            let why = said(&executed);
-            let why = if why == ending { String::new() } else { format!(": {why}") };
-            format!("`{line}` {ending}{why}")
-        };
-        Ok(ended(&executed).map(told))
-    }
-
     fn name(&self, commit: &Commit) -> String {
         let repository = self.repository.display().to_string();
         tree_name(&repository, self.build.as_deref(), &commit.id)
@@ -252,7 +231,7 @@ impl<'s> Trees<'s> {
 
     fn shell(&self, path: &Path, words: &[&str]) -> Result<Executed, Error> {
         let words: Vec<String> = ["sh"].iter().chain(words).map(|&word| word.to_owned()).collect();
-        self.hands.execute(path, &words, &[], &[], BUILD_BYTES, None)
+        self.hands.execute(path, &words, &[], &[], BUILD_BYTES)
     }
 
     /// Bytes that a tree takes.

@@ -129,7 +129,7 @@ fn a_commit_in_which_the_command_fails_is_left_out_and_stays_suspected() {
     let summary = found["summary"].as_str().unwrap();
     assert!(summary.contains("could not be judged") && summary.contains(&history.ids[1][..12]));
     assert_eq!(found["once_more"]["before"]["id"], history.ids[0].as_str());
-    // Where it fails in GOOD, too, the commit is not to blame.
+    // Where it fails in both ends there is nothing to look for.
     let words = history.words(&["--gate", "5%", "--cleanup", "exit 1"]);
     assert!(history.bench.home.told(3, &words).contains("exit code 1"));
 }
