@@ -300,7 +300,7 @@ impl Bench {
     fn simulate(&self) -> Done<bool> {
         let words = match self.tier {
             Tier::Long => &["--studies", "4000"][..],
-            _ => &["--studies", "1000", "--half", parts::half()][..],
+            _ => &["--studies", "1000", "--third", parts::third()][..],
         };
         if self.tier == Tier::Long {
             return quiet(&[&simulate::CALL[..], words].concat());
