@@ -296,7 +296,7 @@ impl Bench {
         Ok(count.well)
     }
 
-    /// As often as the bounds were chosen for, in full; else every second experiment, the others with another commit.
+    /// As often as the bounds were chosen for, in full; else every third experiment, the others with other commits.
     fn simulate(&self) -> Done<bool> {
         let words = match self.tier {
             Tier::Long => &["--studies", "4000"][..],
