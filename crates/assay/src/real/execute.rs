@@ -1,6 +1,7 @@
 //! Programs of the user's, run and measured: each with all that it starts, of which nothing is left.
 
 mod asked;
+mod counters;
 mod group;
 mod running;
 mod tree;
@@ -16,10 +17,11 @@ use rustix::process::{child_subreaper, getpid, set_child_subreaper};
 use assay_base::digest::Sum;
 use assay_base::presence::Presence;
 use assay_sys::{Launch, Launched, NotStarted, Owner, Step};
-use assay_system::system::execute::{Ending, Heard, KEPT_COMPLAINT_BYTES};
+use assay_system::system::execute::{Counted, Ending, Happened, Heard, KEPT_COMPLAINT_BYTES};
 use assay_system::system::{Executed, Execution};
 
 use asked::Asked;
+use counters::Counters;
 use group::{Group, Groups};
 use running::{Running, Stream};
 use tree::{Own, Tree};
@@ -62,6 +64,8 @@ fn not_started() -> Executed {
         peak_memory: Presence::absent(why),
         read_bytes: Presence::absent(why),
         write_bytes: Presence::absent(why),
+        happened: Happened::default(),
+        counted: Counted::absent(why),
         complaint: String::new(),
         left_running: 0,
         heard: Heard::default(),
@@ -84,6 +88,7 @@ pub(super) fn measure(execution: &Execution<'_>, group: Option<&Group>) -> io::R
         Stream::new(Some(hears), KEPT_COMPLAINT_BYTES, None),
         Stream::new(reads, execution.heard_bytes as usize, execution.hashed.then(Sum::default)),
     ];
+    let counters = Counters::open(execution.counted);
     // The clock runs from here on: what is done now is done beside the program.
     let ends =
         Ends { null: &null, terminal: terminal.as_ref(), says: &says, prints: prints.as_ref() };
@@ -91,7 +96,7 @@ pub(super) fn measure(execution: &Execution<'_>, group: Option<&Group>) -> io::R
     // Who reads sees the end once nobody else can write.
     drop((says, prints));
     let tree = Tree::new(own, launched.process, group);
-    Running::new(execution, launched, tree, streams).finish()
+    Running::new(execution, launched, tree, streams, counters).finish()
 }
 
 /// A pipe whose reader never waits.

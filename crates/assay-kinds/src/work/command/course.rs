@@ -51,6 +51,8 @@ struct How<'s> {
     heard_bytes: u64,
     /// Whether a hash is made of what it prints.
     hashed: bool,
+    /// Whether processors count what they do for it.
+    counted: bool,
     /// Through the shell, whatever the study says.
     shell: bool,
 }
@@ -58,7 +60,12 @@ struct How<'s> {
 impl<'s> How<'s> {
     /// What it prints is lost.
     fn silent(timeout: Option<Duration>, stop: &'s AtomicBool) -> Self {
-        Self { timeout, stop, heard_bytes: 0, hashed: false, shell: false }
+        Self { timeout, stop, heard_bytes: 0, hashed: false, counted: false, shell: false }
+    }
+
+    /// The same for what is measured.
+    fn counted(self) -> Self {
+        Self { counted: true, ..self }
     }
 }
 
@@ -253,7 +260,7 @@ impl<'a> Course<'a> {
 
     /// The shell with nothing to do.
     fn start_shell(&mut self) -> Result<(), Break> {
-        let executed = self.execute("", &How::silent(None, self.run.stop))?;
+        let executed = self.execute("", &How::silent(None, self.run.stop).counted())?;
         fine(&executed, "the shell alone", false, None)?;
         self.tally.shell.add(&executed);
         self.tally.aside(&executed);
@@ -289,7 +296,7 @@ impl<'a> Course<'a> {
         let planned = self.planned;
         let timeout = planned.timeout_ns.map(Duration::from_nanos);
         let before = self.stamps();
-        let how = self.heard(How::silent(timeout, self.run.stop));
+        let how = self.heard(How::silent(timeout, self.run.stop).counted());
         let executed = self.execute(&planned.run, &how)?;
         let what = format!("run {count} of {}", planned.quoted());
         fine(&executed, &what, planned.ignore_failure, timeout)?;
@@ -346,6 +353,7 @@ impl<'a> Course<'a> {
             memory: None,
             heard_bytes: how.heard_bytes,
             hashed: how.hashed,
+            counted: how.counted,
         };
         let executed = self.run.system.execute(&execution);
         executed.map_err(|error| Break::Failed(format!("`{text}`: {error}")))

@@ -12,9 +12,10 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 use assay_base::digest::Sum;
 use assay_base::presence::Presence;
 use assay_sys::Launched;
-use assay_system::system::execute::{Ending, Heard, PeakBy, PeakMemory};
+use assay_system::system::execute::{Ending, Happened, Heard, PeakBy, PeakMemory};
 use assay_system::system::{Executed, Execution};
 
+use super::counters::Counters;
 use super::group::Group;
 use super::tree::{Process, Tree};
 
@@ -49,6 +50,7 @@ pub struct Running<'a> {
     bytes: Option<File>,
     sampled: Option<u64>,
     spent: Spent,
+    counters: Counters,
 }
 
 /// What was used by those that were reaped.
@@ -57,6 +59,7 @@ struct Spent {
     user_ns: u64,
     system_ns: u64,
     largest_bytes: u64,
+    happened: Happened,
     /// Bytes read and written; none where the kernel did not tell of one of them.
     bytes: Option<(u64, u64)>,
 }
@@ -67,6 +70,7 @@ impl<'a> Running<'a> {
         launched: Launched,
         tree: Tree<'a>,
         streams: [Stream; 2],
+        counters: Counters,
     ) -> Self {
         let is_root = rustix::process::geteuid().is_root();
         let bytes = if is_root { None } else { File::open(bytes_of(launched.process)).ok() };
@@ -80,6 +84,7 @@ impl<'a> Running<'a> {
             is_reaped: false,
             sampled: None,
             spent: Spent { bytes: Some((0, 0)), ..Spent::default() },
+            counters,
         }
     }
 
@@ -115,6 +120,8 @@ impl<'a> Running<'a> {
             peak_memory,
             read_bytes: bytes(|(read, _)| read),
             write_bytes: bytes(|(_, written)| written),
+            happened: self.spent.happened,
+            counted: self.counters.counted(self.spent.user_ns + self.spent.system_ns),
             complaint,
             left_running,
             heard,
@@ -277,6 +284,12 @@ impl<'a> Running<'a> {
         spent.user_ns += usage.user_ns;
         spent.system_ns += usage.system_ns;
         spent.largest_bytes = spent.largest_bytes.max(usage.largest_bytes);
+        spent.happened = spent.happened.plus(Happened {
+            minor_faults: usage.minor_faults,
+            major_faults: usage.major_faults,
+            voluntary_switches: usage.voluntary_switches,
+            involuntary_switches: usage.involuntary_switches,
+        });
         let sum = spent.bytes.zip(bytes);
         spent.bytes = sum.map(|(old, new)| (old.0 + new.0, old.1 + new.1));
         Ok(())
