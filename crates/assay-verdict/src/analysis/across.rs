@@ -580,7 +580,8 @@ mod tests {
         let ok = |value: f64| (value, Status::Ok);
         let quiet = result([trials(&[ok(100.0); 4]), trials(&[ok(200.0); 4])]);
         assert_eq!(values(&quiet), [vec![100.0; 4], vec![200.0; 4], vec![2.0; 4]]);
-        // The third of the baseline was disturbed, so that both ran again: what the arm had first is in no row.
+        // The third of the baseline was disturbed, so that both ran again: what the arm had first is in no
+        // row.
         let disturbed = (50.0, Status::Disturbed);
         let base = repeated(&[ok(100.0), ok(100.0), disturbed, ok(100.0), ok(100.0)]);
         let arm = repeated(&[ok(200.0), ok(200.0), ok(300.0), ok(200.0), ok(200.0)]);
