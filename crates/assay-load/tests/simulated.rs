@@ -201,7 +201,7 @@ fn slices_follow_each_other() {
     assert!(unsliced.slice_ends_ns.is_empty());
 }
 
-/// A drive that becomes slow in the middle of a job does not keep it for as long as all of its slices take then.
+/// A drive that becomes slow in the middle of a job does not keep it for as long as all slices take then.
 #[test]
 fn no_slice_begins_after_its_time_and_the_last_one_is_whole() {
     // Eight are in flight, so that 27 have begun after the twentieth, and 32 after the twenty-fifth.

@@ -325,8 +325,8 @@ impl<'a> Book<'a> {
         }
         let arm = *self.baselines.get(&(&*cell.workload, &*cell.metric, &cell.arm))?;
         let baseline = self.cell(&row_of(cell, arm))?;
-        // Where the arm's first run was disturbed, its repeat stands beside that of the baseline, whose row has
-        // the first one.
+        // Where the arm's first run was disturbed, its repeat stands beside that of the baseline, whose row
+        // has the first one.
         let undisturbed = baseline.trials.iter().filter(|other| other.status == Status::Ok);
         let partners: Vec<&CellTrial> =
             baseline.counting().into_iter().chain(undisturbed).collect();
