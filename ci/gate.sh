@@ -147,7 +147,7 @@ fi
 if [ -n "${GITHUB_OUTPUT:-}" ]; then
     printf 'code=%s\n' "$code" >>"$GITHUB_OUTPUT" || say 'there is no output'
 fi
-if [ "$code" -eq 4 ] || is_left; then
+if [ "$code" -eq 4 ] || { [ -n "$made" ] && is_left; }; then
     say "settings are not as they were: put them back with ASSAY_HOME='$ASSAY_HOME' assay restore"
 elif [ -n "$made" ]; then
     rm -rf "$made" || say "$made cannot be removed"
