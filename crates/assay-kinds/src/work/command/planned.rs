@@ -136,6 +136,10 @@ impl Runs for Planned {
         course::run(self, run)
     }
 
+    fn ready_again(&self, run: &Run<'_>) -> Result<Option<String>, String> {
+        course::ready_again(self, run)
+    }
+
     fn primary(&self, _: &dyn Fn(&str) -> bool) -> &'static str {
         DURATION.name
     }
