@@ -512,7 +512,6 @@ mod tests {
     fn a_pipe_that_is_small_is_emptied_as_well() {
         let (reader, mut writer) = pipe().unwrap();
         let holds = fcntl_getpipe_size(&writer).unwrap();
-        assert!(holds < PIPE_BYTES, "{holds}");
         writer.write_all(&vec![b'x'; holds]).unwrap();
         let mut stream = Stream::new(Some(reader), KEPT, None);
         stream.drain();
