@@ -12,6 +12,7 @@ use std::os::fd::AsFd;
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use rustix::pipe::fcntl_setpipe_size;
 use rustix::process::{child_subreaper, getpid, set_child_subreaper};
 
 use assay_base::digest::Sum;
@@ -29,6 +30,10 @@ use tree::{Own, Tree};
 /// One program runs at a time: two would disturb each other's measure, and what one of them leaves
 /// behind could be either's.
 static TURN: Mutex<Groups> = Mutex::new(Groups::Unknown);
+
+/// What the pipe of an output is asked to hold: the most that the kernel gives to everybody, where nobody has
+/// changed that.
+const PIPE_BYTES: usize = 1 << 20;
 
 /// Waits until no program runs, and lets none start until what it gives is dropped.
 pub(super) fn turn() -> MutexGuard<'static, Groups> {
@@ -79,7 +84,7 @@ pub(super) fn measure(execution: &Execution<'_>, group: Option<&Group>) -> io::R
     let _orphans = Orphans::come_here()?;
     let (hears, says) = pipe()?;
     let is_heard = execution.heard_bytes > 0 || execution.hashed;
-    let (reads, prints) = is_heard.then(pipe).transpose()?.unzip();
+    let (reads, prints) = is_heard.then(wide_pipe).transpose()?.unzip();
     let null = File::options().read(true).write(true).open("/dev/null")?;
     // Nothing where this process has none.
     let terminal = File::open("/dev/tty").ok();
@@ -103,6 +108,15 @@ pub(super) fn measure(execution: &Execution<'_>, group: Option<&Group>) -> io::R
 fn pipe() -> io::Result<(PipeReader, PipeWriter)> {
     let (reader, writer) = io::pipe()?;
     rustix::io::ioctl_fionbio(&reader, true)?;
+    Ok((reader, writer))
+}
+
+/// The same for what may be much, so that who prints it seldom waits for who reads it. What lies in it is
+/// memory of the program: complaints, which nobody asked for, have no more room than ever.
+fn wide_pipe() -> io::Result<(PipeReader, PipeWriter)> {
+    let (reader, writer) = pipe()?;
+    // A user who has many of them is refused, and less is as right.
+    let _ = fcntl_setpipe_size(&writer, PIPE_BYTES);
     Ok((reader, writer))
 }
 

@@ -120,6 +120,23 @@ pub(super) fn once(planned: &Planned, run: &Run<'_>) -> Result<u64, String> {
     }
 }
 
+/// Runs the line that comes once before all runs once more; gives it, unless there is none or the user wants to
+/// stop.
+///
+/// # Errors
+/// Why it failed.
+pub(super) fn ready_again(planned: &Planned, run: &Run<'_>) -> Result<Option<String>, String> {
+    if planned.setup_once.is_none() {
+        return Ok(None);
+    }
+    let mut course = Course::new(planned, run)?;
+    match course.in_tree(Course::set_up_once) {
+        Ok(()) => Ok(planned.setup_once.clone()),
+        Err(Break::Stopped) => Ok(None),
+        Err(Break::Failed(reason)) => Err(reason),
+    }
+}
+
 struct Course<'a> {
     planned: &'a Planned,
     run: &'a Run<'a>,
@@ -226,11 +243,14 @@ impl<'a> Course<'a> {
 
     /// The first run of all, before the study.
     fn first(&mut self) -> Result<(), Break> {
-        if let Some(text) = &self.planned.setup_once {
-            self.aside(SETUP_ONCE, text, None, self.run.stop)?;
-        }
+        self.set_up_once()?;
         self.set_up()?;
         self.once()
+    }
+
+    fn set_up_once(&mut self) -> Result<(), Break> {
+        let Some(text) = &self.planned.setup_once else { return Ok(()) };
+        self.aside(SETUP_ONCE, text, None, self.run.stop)
     }
 
     fn set_up(&mut self) -> Result<(), Break> {

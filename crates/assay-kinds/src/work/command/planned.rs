@@ -140,6 +140,10 @@ impl Runs for Planned {
         measured.value(metric).or_else(|| events::untold(metric).map(Err))
     }
 
+    fn ready_again(&self, run: &Run<'_>) -> Result<Option<String>, String> {
+        course::ready_again(self, run)
+    }
+
     fn primary(&self, _: &dyn Fn(&str) -> bool) -> &'static str {
         DURATION.name
     }
