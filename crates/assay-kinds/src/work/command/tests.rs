@@ -778,3 +778,13 @@ fn a_trial_is_set_up_before_its_runs_and_lines_know_which_it_is() {
     let lines: Vec<String> = fake.executed().into_iter().filter(|line| line != "sh -c ").collect();
     assert_eq!(lines, ["sh -c echo 0", "sh -c work", "sh -c work"]);
 }
+
+#[test]
+fn a_command_with_a_name_is_its_line() {
+    let lines = BTreeMap::from([("old".to_owned(), "work".to_owned())]);
+    let mut asked: Work = Asked { lines, ..Asked::new("") }.into();
+    for (level, run) in [("old", "work"), ("other", "other")] {
+        asked.set("command", level).unwrap().unwrap();
+        assert_eq!(Asked::of(&asked).unwrap().run, run);
+    }
+}

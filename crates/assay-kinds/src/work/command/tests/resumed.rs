@@ -14,13 +14,3 @@ fn what_is_set_up_once_is_so_again_where_a_study_goes_on() {
     assert_eq!(again(&Asked::new("work")), Ok(None));
     assert_eq!(fake.executed(), ["sh -c before"]);
 }
-
-#[test]
-fn a_command_with_a_name_is_its_line() {
-    let lines = BTreeMap::from([("old".to_owned(), "work".to_owned())]);
-    let mut asked: Work = Asked { lines, ..Asked::new("") }.into();
-    for (level, run) in [("old", "work"), ("other", "other")] {
-        asked.set("command", level).unwrap().unwrap();
-        assert_eq!(Asked::of(&asked).unwrap().run, run);
-    }
-}
