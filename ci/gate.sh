@@ -36,17 +36,19 @@ made=
 
 # Some runners let everybody write to what is made, and root trusts no results in such a directory.
 [ "$(umask)" != 0000 ] || umask 022
-mkdir -p "$out"
+# What fails here must not end with 1: no gate failed.
+mkdir -p "$out" || refuse "$out cannot be made"
 # What an earlier job left says nothing of this one.
-rm -f "$out/comment.md" "$out/gate.xml" "$out/result.assay"
+rm -f "$out/comment.md" "$out/gate.xml" "$out/result.assay" || refuse "what is in $out cannot be removed"
 
 [ -n "$line" ] || mistake 'ASSAY_LINE is empty: run --command A --command B --gate 5%'
 [ -z "$given" ] || [ -z "$url" ] || mistake 'ASSAY_PROGRAM and ASSAY_URL: say one of them'
 [ -n "$given$url" ] || mistake 'no program: ASSAY_PROGRAM is its path, or ASSAY_URL where to download it'
 [ -z "$url" ] || [ -n "$sum" ] || mistake 'ASSAY_URL needs ASSAY_SHA256: a download is not run unseen'
 
-# Whoever writes the line writes the job, too; `*` is left to the commands in it, and line ends are blanks.
-line=$(printf '%s' "$line" | tr '\n' ' ')
+# Whoever writes the line writes the job, too; `*` is left to the commands in it, and line ends are blanks, with or
+# without a backslash before them.
+line=$(printf '%s\n' "$line" | sed 's/\\$//' | tr '\n' ' ')
 set -f
 eval "set -- $line"
 set +f
@@ -69,7 +71,7 @@ if [ -n "$url" ]; then
 fi
 [ -f "$given" ] || mistake "there is no file $given"
 if [ -n "$sum" ]; then
-    found=$(sha256sum <"$given")
+    found=$(sha256sum <"$given") || refuse "$given cannot be read"
     found=${found%% *}
     wanted=$(printf '%s' "$sum" | tr 'A-F' 'a-f')
     [ "$found" = "$wanted" ] || refuse "$given has the SHA-256 $found and not $wanted: it is not run"
@@ -78,8 +80,9 @@ fi
 case $given in
 *.tar.gz | *.tgz)
     rm -rf "$out/program"
-    mkdir "$out/program"
-    tar -xzf "$given" -C "$out/program" || refuse "$given could not be unpacked"
+    mkdir "$out/program" || refuse "$out/program cannot be made"
+    # By its content: tar takes a name with a colon for that of another machine.
+    tar -xzf - -C "$out/program" <"$given" || refuse "$given could not be unpacked"
     program=
     for each in "$out"/program/assay "$out"/program/*/assay; do
         if [ -f "$each" ]; then
@@ -91,7 +94,7 @@ case $given in
 *)
     program=$given
     if [ -n "$url" ]; then
-        chmod +x "$program"
+        chmod +x "$program" || refuse "$program cannot be made executable"
     fi
     ;;
 esac
@@ -103,7 +106,7 @@ esac
 
 if [ -z "$home" ]; then
     # Not in the checkout: it is gone when all of it that counts is kept.
-    made=$(mktemp -d "${TMPDIR:-/tmp}/assay-gate.XXXXXX")
+    made=$(mktemp -d "${TMPDIR:-/tmp}/assay-gate.XXXXXX") || refuse 'there is no place for results'
     home=$made
 fi
 export ASSAY_HOME="$home"
@@ -119,6 +122,16 @@ newest() {
     printf '%s' "$last"
 }
 
+# Whether a journal tells of what is not put back, also that of a program that was killed.
+is_left() {
+    for each in "$ASSAY_HOME"/journal/*.jsonl; do
+        if [ -e "$each" ]; then
+            return 0
+        fi
+    done
+    return 1
+}
+
 before=$(newest)
 code=0
 "$program" "$@" --junit "$out/gate.xml" || code=$?
@@ -129,14 +142,14 @@ if [ -n "$result" ] && [ "$result" != "$before" ]; then
     "$program" export "$result" --format bundle -o "$out/result.assay" >/dev/null || say 'the result is not kept'
 fi
 if [ -f "$out/comment.md" ] && [ -n "${GITHUB_STEP_SUMMARY:-}" ]; then
-    cat "$out/comment.md" >>"$GITHUB_STEP_SUMMARY"
+    cat "$out/comment.md" >>"$GITHUB_STEP_SUMMARY" || say 'there is no summary'
 fi
 if [ -n "${GITHUB_OUTPUT:-}" ]; then
-    printf 'code=%s\n' "$code" >>"$GITHUB_OUTPUT"
+    printf 'code=%s\n' "$code" >>"$GITHUB_OUTPUT" || say 'there is no output'
 fi
-if [ "$code" -eq 4 ]; then
-    say "settings are not as they were: put them back with ASSAY_HOME=$ASSAY_HOME assay restore"
+if [ "$code" -eq 4 ] || { [ -n "$made" ] && is_left; }; then
+    say "settings are not as they were: put them back with ASSAY_HOME='$ASSAY_HOME' assay restore"
 elif [ -n "$made" ]; then
-    rm -rf "$made"
+    rm -rf "$made" || say "$made cannot be removed"
 fi
 exit "$code"

@@ -97,6 +97,7 @@ impl Case {
             memory: None,
             heard_bytes: 0,
             hashed: false,
+            counted: true,
         });
         let executed = executed.map_err(|error| error.to_string())?;
         self.peak = match executed.peak_memory {

@@ -7,7 +7,7 @@ use crate::lab::Done;
 use crate::options::Options;
 
 /// Options with a word that are handed on.
-pub const WORDS: &[&str] = &["--studies", "--seed", "--only", "--half"];
+pub const WORDS: &[&str] = &["--studies", "--seed", "--only", "--third"];
 
 /// What cargo does for it; its own words follow.
 pub const CALL: [&str; 6] =

@@ -1,7 +1,7 @@
-//! What a kind of work keeps in its folder for tests of other crates, each as JSON: `rare.json` has work that no
-//! study is shipped with, `told.json` what findings have of its own, `spelled.json` which of its parameters have
-//! names as levels (each letter counts) and how amounts that no example has are written, and `journal.json` how
-//! a journal tells that a trial began and that it ended, where trials are recorded.
+//! What a kind of work keeps in its folder for tests of other crates, each as JSON: `rare.json` has work that
+//! no study is shipped with, `told.json` what findings have of its own, `spelled.json` which of its parameters
+//! have names as levels (each letter counts) and how amounts that no example has are written, and
+//! `journal.json` how a journal tells that a trial began and that it ended, where trials are recorded.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -66,12 +66,17 @@ fn check_spread(job: &Job) -> Result<(), LoadError> {
 /// Slices follow each other in one thread, and room for their times is made beforehand.
 fn check_slices(job: &Job) -> Result<(), LoadError> {
     let wrong = |text: &str| Err(LoadError::Invalid(text.to_owned()));
-    match (job.slice, job.operations) {
-        (Some(0), _) => wrong("a slice of 0 operations has no end"),
-        (Some(_), None) => wrong("slices need an operation count"),
-        (Some(_), _) if job.threads != 1 => wrong("slices are those of one thread"),
-        _ => Ok(()),
+    let Some(slices) = job.slices else { return Ok(()) };
+    if slices.operations == 0 {
+        return wrong("a slice of 0 operations has no end");
     }
+    if job.operations.is_none() {
+        return wrong("slices need an operation count");
+    }
+    if job.threads != 1 {
+        return wrong("slices are those of one thread");
+    }
+    Ok(())
 }
 
 fn check_area(job: &Job) -> Result<(), LoadError> {
@@ -101,6 +106,7 @@ pub(crate) mod tests {
     use std::time::Duration;
 
     use super::*;
+    use crate::Slices;
 
     /// A valid job to vary.
     pub(crate) fn job() -> Job {
@@ -112,6 +118,12 @@ pub(crate) mod tests {
 
     fn spread(samples: u64) -> Job {
         Job { pattern: Pattern::Spread, operations: Some(samples), ..job() }
+    }
+
+    /// A job of 20 operations in slices of so many.
+    fn sliced(operations: u64) -> Job {
+        let slices = Some(Slices { operations, begun_within: Duration::MAX });
+        Job { slices, operations: Some(20), ..job() }
     }
 
     fn refusal(job: &Job, name: &str) -> Option<String> {
@@ -126,7 +138,7 @@ pub(crate) mod tests {
         assert_eq!(refusal(&job(), "null"), None);
         assert_eq!(refusal(&spread(256), "null"), None);
         assert_eq!(refusal(&Job { mix: Mix::Rewrite, ..job() }, "null"), None);
-        assert_eq!(refusal(&Job { slice: Some(8), operations: Some(20), ..job() }, "null"), None);
+        assert_eq!(refusal(&sliced(8), "null"), None);
     }
 
     #[test]
@@ -146,9 +158,9 @@ pub(crate) mod tests {
             (Job { depth: 2, ..spread(2) }, "one thread and depth 1"),
             (Job { threads: 2, ..spread(2) }, "one thread and depth 1"),
             (Job { area: 0..8192, ..spread(3) }, "3 operations"),
-            (Job { slice: Some(0), operations: Some(20), ..job() }, "has no end"),
-            (Job { slice: Some(8), ..job() }, "slices need an operation count"),
-            (Job { slice: Some(8), operations: Some(20), threads: 2, ..job() }, "of one thread"),
+            (sliced(0), "has no end"),
+            (Job { operations: None, ..sliced(8) }, "slices need an operation count"),
+            (Job { threads: 2, ..sliced(8) }, "of one thread"),
         ];
         for (job, expected) in cases {
             let found = refusal(&job, "null").unwrap();

@@ -84,7 +84,8 @@ struct Drive<E> {
     filler: Filler,
     book: Book,
     size: u32,
-    /// Operations that may still be submitted.
+    /// Operations that may be submitted in all, and those that are left.
+    all: u64,
     left: u64,
     /// By slot.
     flights: Vec<Flight>,
@@ -100,6 +101,10 @@ impl<'a, E: Engine<'a>> Drive<E> {
     fn new(engine: E, worker: &Worker<'a>) -> Self {
         let (job, thread) = (worker.job, worker.thread);
         let depth = job.depth as usize;
+        let all = match job.operations {
+            Some(operations) => share(operations, job.threads, thread).1,
+            None => u64::MAX,
+        };
         Self {
             engine,
             walk: Walk::new(job, thread),
@@ -107,10 +112,8 @@ impl<'a, E: Engine<'a>> Drive<E> {
             filler: Filler::new(job, thread),
             book: Book::new(job),
             size: job.size_bytes,
-            left: match job.operations {
-                Some(operations) => share(operations, job.threads, thread).1,
-                None => u64::MAX,
-            },
+            all,
+            left: all,
             flights: vec![Flight::new(Class::Read, 0); depth],
             free: (0..job.depth).rev().collect(),
             halfway: Vec::with_capacity(depth),
@@ -128,6 +131,9 @@ impl<'a, E: Engine<'a>> Drive<E> {
         self.book.begin(start, first);
         let (last, stopped) = loop {
             let (stamp, ended) = self.reap()?;
+            if self.book.begins_no_slice(stamp) {
+                self.left = self.left.min(self.book.rest_of_slice(self.all - self.left));
+            }
             if self.left == 0 || (ended && self.book.is_over(stamp)) || self.fault.is_some() {
                 break (stamp, false);
             }

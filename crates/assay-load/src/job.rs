@@ -45,6 +45,15 @@ pub enum WriteSync {
     EachWrite,
 }
 
+/// Parts of a job that follow each other without a pause.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Slices {
+    /// Operations of each.
+    pub operations: u64,
+    /// None begins after so long from the first submission; the one that goes on then is ended.
+    pub begun_within: Duration,
+}
+
 /// One measured run. All sizes in bytes; the area is a byte range of the target.
 #[derive(Clone, Debug)]
 pub struct Job {
@@ -71,9 +80,8 @@ pub struct Job {
     pub time: Duration,
     /// End after this many operations in all, even if time is left; ramp and drain then count.
     pub operations: Option<u64>,
-    /// Note the time after each so many operations of the one thread; the operation count says how often
-    /// at most.
-    pub slice: Option<u64>,
+    /// Note the time after each slice of the one thread; the operation count says how many at most.
+    pub slices: Option<Slices>,
     /// Seed of offsets, mix, content and simulated latencies; different for every trial.
     pub seed: u64,
 }
@@ -101,7 +109,7 @@ impl Job {
             ramp: Duration::ZERO,
             time: Duration::ZERO,
             operations: None,
-            slice: None,
+            slices: None,
             seed,
         }
     }

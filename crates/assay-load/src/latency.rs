@@ -121,17 +121,16 @@ pub(crate) struct Book {
     samples_left: u64,
     /// Operations of a slice; 0 where none is noted.
     slice: u64,
-    /// Those of the slice that goes on.
+    /// From this stamp on none begins.
+    slices_end: u64,
+    /// Operations of the slice that goes on.
     of_slice: u64,
     slice_ends_ns: Vec<u64>,
 }
 
 /// How many slices a job has at most.
 fn slices(job: &Job) -> u64 {
-    match (job.slice, job.operations) {
-        (Some(slice @ 1..), Some(all)) => all / slice,
-        _ => 0,
-    }
+    job.operations.zip(job.slices).map_or(0, |(all, slices)| all / slices.operations.max(1))
 }
 
 /// Operations of which each latency is kept.
@@ -188,7 +187,8 @@ impl Book {
             series: Vec::with_capacity(rows as usize),
             samples: Vec::with_capacity(kept_samples(job) as usize),
             samples_left: kept_samples(job),
-            slice: job.slice.unwrap_or(0),
+            slice: job.slices.map_or(0, |slices| slices.operations),
+            slices_end: job.slices.map_or(u64::MAX, |slices| nanoseconds(slices.begun_within)),
             of_slice: 0,
             slice_ends_ns: Vec::with_capacity(slices(job) as usize),
         }
@@ -199,6 +199,7 @@ impl Book {
         self.start = start;
         self.ramp_end = self.ramp_end.saturating_add(start);
         self.end = self.end.saturating_add(start);
+        self.slices_end = self.slices_end.saturating_add(first);
         self.second_end = start.saturating_add(SECOND_NS);
         (self.first, self.opened, self.closed, self.last) = (first, first, first, first);
     }
@@ -207,6 +208,18 @@ impl Book {
     #[inline]
     pub(crate) fn is_over(&self, stamp: u64) -> bool {
         stamp >= self.end
+    }
+
+    /// Whether no slice begins any more at this stamp.
+    #[inline]
+    pub(crate) fn begins_no_slice(&self, stamp: u64) -> bool {
+        stamp >= self.slices_end
+    }
+
+    /// What is left to begin of the last slice, where so many operations were begun in all.
+    #[cold]
+    pub(crate) fn rest_of_slice(&self, begun: u64) -> u64 {
+        begun.next_multiple_of(self.slice.max(1)) - begun
     }
 
     /// The completions recorded from now on have this stamp.
@@ -333,6 +346,7 @@ impl Book {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Slices;
     use crate::check::tests::job;
 
     fn timed(ramp_ns: u64, time_ns: u64) -> Job {
@@ -461,13 +475,14 @@ mod tests {
 
     #[test]
     fn the_end_of_each_slice_is_noted_and_of_what_has_none_nothing() {
-        let ends = |slice| {
-            let job = Job { slice, operations: Some(5), ..timed(0, 100) };
+        let ends = |slices| {
+            let job = Job { slices, operations: Some(5), ..timed(0, 100) };
             found(&job, &[40, 90, 130, 130, 180]).slice_ends_ns
         };
-        assert_eq!(ends(Some(2)), [90, 130], "the last one is not whole");
-        assert_eq!(ends(Some(1)), [40, 90, 130, 130, 180]);
-        assert!(ends(Some(6)).is_empty() && ends(None).is_empty());
+        let of = |operations| Some(Slices { operations, begun_within: Duration::MAX });
+        assert_eq!(ends(of(2)), [90, 130], "the last one is not whole");
+        assert_eq!(ends(of(1)), [40, 90, 130, 130, 180]);
+        assert!(ends(of(6)).is_empty() && ends(None).is_empty());
     }
 
     #[test]

@@ -46,7 +46,7 @@ pub use engine::{EngineEntry, EngineKind};
 pub use engines::ENGINES;
 pub use error::LoadError;
 pub use files::{FileAct, FileJob, FileOutcome, FileSync, FileTree, Room};
-pub use job::{Job, Pattern, Target, WriteSync};
+pub use job::{Job, Pattern, Slices, Target, WriteSync};
 pub use law::{Law, LawShape};
 pub use micro::{Micro, MicroOutcome, repeat};
 pub use mix::Mix;

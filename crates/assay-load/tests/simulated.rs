@@ -5,7 +5,7 @@ mod common;
 
 use std::time::Duration;
 
-use assay_load::{Class, EngineKind, Job, Law, LawShape, Mix, Outcome, Pattern};
+use assay_load::{Class, EngineKind, Job, Law, LawShape, Mix, Outcome, Pattern, Slices};
 use common::{job, simulated};
 
 const MEAN_NS: f64 = 80_000.0;
@@ -193,10 +193,29 @@ fn samples_are_their_latencies_in_order_where_each_has_its_place() {
 /// operations do one after the other.
 #[test]
 fn slices_follow_each_other() {
-    let whole = Job { depth: 8, operations: Some(100), slice: Some(16), ..job() };
+    let whole = sliced(Duration::MAX);
     let found = simulated(&whole, &fixed(1000, 1));
     let ends: Vec<u64> = (1..=6).map(|slice| slice * 16 * 1000).collect();
     assert_eq!((found.slice_ends_ns, found.totals.elapsed_ns), (ends, 100_000));
-    let unsliced = simulated(&Job { slice: None, ..whole }, &fixed(1000, 1));
+    let unsliced = simulated(&Job { slices: None, ..whole }, &fixed(1000, 1));
     assert!(unsliced.slice_ends_ns.is_empty());
+}
+
+/// A drive that becomes slow in the middle of a job does not keep it for as long as all slices take then.
+#[test]
+fn no_slice_begins_after_its_time_and_the_last_one_is_whole() {
+    // Eight are in flight, so that 27 have begun after the twentieth, and 32 after the twenty-fifth.
+    for (within_ns, slices) in [(20_000, 2), (25_000, 2), (26_000, 3), (1, 1)] {
+        let found = simulated(&sliced(Duration::from_nanos(within_ns)), &fixed(1000, 1));
+        let ends: Vec<u64> = (1..=slices).map(|slice| slice * 16 * 1000).collect();
+        assert_eq!(found.totals.read_operations, slices * 16, "{within_ns} ns");
+        assert_eq!(found.slice_ends_ns, ends, "{within_ns} ns");
+        assert!(!found.stopped);
+    }
+}
+
+/// A hundred operations, eight in flight, in slices of 16 of which none begins after a time.
+fn sliced(begun_within: Duration) -> Job {
+    let slices = Some(Slices { operations: 16, begun_within });
+    Job { depth: 8, operations: Some(100), slices, ..job() }
 }

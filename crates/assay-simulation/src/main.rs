@@ -58,12 +58,12 @@ fn main() -> ExitCode {
     }
 }
 
-/// What may be said: `--studies N --seed S --only S3 --half 0 --page FILE`.
+/// What may be said: `--studies N --seed S --only S3 --third 0 --page FILE`.
 type Options = BTreeMap<String, String>;
 
 fn options() -> Done<Options> {
     let words: Vec<String> = std::env::args().skip(1).collect();
-    let known = ["--studies", "--seed", "--only", "--half", "--page"];
+    let known = ["--studies", "--seed", "--only", "--third", "--page"];
     let pair = |pair: &[String]| match pair {
         [name, value] if known.contains(&name.as_str()) => Ok((name.clone(), value.clone())),
         other => {
@@ -87,8 +87,8 @@ fn run(options: &Options) -> Done<bool> {
     let start = Instant::now();
     let mut chosen = chosen(options.get("--only").map(String::as_str))?;
     chosen.retain(|one| one.daily || studies >= STUDIES);
-    if let Some(half) = half(options.get("--half").map(String::as_str))? {
-        chosen = every_second(chosen, half);
+    if let Some(third) = third(options.get("--third").map(String::as_str))? {
+        chosen = every_third(chosen, third);
     }
     println!("{}", table::head());
     let mut rows: Vec<Row> = Vec::new();
@@ -116,19 +116,20 @@ fn run(options: &Options) -> Done<bool> {
     Ok(failed == 0)
 }
 
-/// Which of two halves is asked for.
-fn half(asked: Option<&str>) -> Done<Option<usize>> {
+/// Which of three thirds is asked for.
+fn third(asked: Option<&str>) -> Done<Option<usize>> {
     match asked {
         None => Ok(None),
         Some("0") => Ok(Some(0)),
         Some("1") => Ok(Some(1)),
-        Some(other) => Err(format!("--half {other}: there is 0 and 1")),
+        Some("2") => Ok(Some(2)),
+        Some(other) => Err(format!("--third {other}: there is 0, 1 and 2")),
     }
 }
 
-/// Every second one, beginning with `first`: neighbours are of one scenario, so each half has some of each.
-fn every_second<T>(all: Vec<T>, first: usize) -> Vec<T> {
-    all.into_iter().skip(first).step_by(2).collect()
+/// Every third one, beginning with `first`: neighbours are of one scenario, so each third has some of each.
+fn every_third<T>(all: Vec<T>, first: usize) -> Vec<T> {
+    all.into_iter().skip(first).step_by(3).collect()
 }
 
 fn all() -> Vec<Experiment> {
@@ -190,18 +191,18 @@ mod tests {
     }
 
     #[test]
-    fn two_halves_are_all_and_neither_is_asked_for_by_itself() {
+    fn three_thirds_are_all_and_none_is_asked_for_by_itself() {
         let purposes = |all: Vec<Experiment>| -> Vec<String> {
             all.into_iter().map(|one| one.purpose).collect()
         };
-        let mut both = purposes(every_second(all(), 0));
-        both.extend(purposes(every_second(all(), 1)));
-        both.sort();
+        let thirds = (0..3).flat_map(|first| purposes(every_third(all(), first)));
+        let mut thirds: Vec<String> = thirds.collect();
+        thirds.sort();
         let mut whole = purposes(all());
         whole.sort();
-        assert_eq!(both, whole);
-        assert_eq!((half(None), half(Some("1"))), (Ok(None), Ok(Some(1))));
-        assert!(half(Some("2")).is_err_and(|error| error.contains("0 and 1")));
+        assert_eq!(thirds, whole);
+        assert_eq!((third(None), third(Some("2"))), (Ok(None), Ok(Some(2))));
+        assert!(third(Some("3")).is_err_and(|error| error.contains("0, 1 and 2")));
     }
 
     #[test]

@@ -173,6 +173,14 @@ pub struct Usage {
     /// The most resident memory of the largest of them. No less than this process had when it started
     /// it: until then both had the same.
     pub largest_bytes: u64,
+    /// Page faults of all threads, of it and of those that it waited for, that nothing was read for.
+    pub minor_faults: u64,
+    /// Those that something was read from storage for.
+    pub major_faults: u64,
+    /// How often one of all those threads gave its processor up, to wait.
+    pub voluntary_switches: u64,
+    /// How often it was taken from one.
+    pub involuntary_switches: u64,
 }
 
 /// Takes a child away that has ended, with what it used; none while it runs.
@@ -191,7 +199,14 @@ struct RawUsage {
     user: [c_long; 2],
     system: [c_long; 2],
     largest_kib: c_long,
-    others: [c_long; 13],
+    /// Three sizes, which Linux does not keep.
+    sizes: [c_long; 3],
+    minor_faults: c_long,
+    major_faults: c_long,
+    /// Whole processes swapped, blocks, messages and signals.
+    others: [c_long; 6],
+    voluntary_switches: c_long,
+    involuntary_switches: c_long,
 }
 
 fn wait(process: Pid, options: c_int) -> io::Result<Option<Usage>> {
@@ -216,6 +231,10 @@ fn wait(process: Pid, options: c_int) -> io::Result<Option<Usage>> {
         user_ns: nanoseconds(usage.user),
         system_ns: nanoseconds(usage.system),
         largest_bytes: (usage.largest_kib as u64).saturating_mul(1024),
+        minor_faults: usage.minor_faults as u64,
+        major_faults: usage.major_faults as u64,
+        voluntary_switches: usage.voluntary_switches as u64,
+        involuntary_switches: usage.involuntary_switches as u64,
     }))
 }
 

@@ -5,8 +5,8 @@
 //! Here belongs a call that needs `unsafe`, and what the kernel answers. When it is made, and what follows from its answer,
 //! does not: that is `assay::real` and what stands above it.
 //!
-//! The types to know: [`BlockTrace`] and its [`BlockTotals`], [`Launch`] (a program that is started),
-//! [`LoopOptions`], [`MappedExtent`].
+//! The types to know: [`BlockTrace`] and its [`BlockTotals`], [`Launch`] (a program that is started), [`Counter`]
+//! (of such programs), [`LoopOptions`], [`MappedExtent`].
 
 #![warn(missing_docs)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
@@ -15,6 +15,7 @@ mod ata;
 mod block;
 mod block_latency;
 mod child;
+mod counter;
 mod cpuid;
 mod file_map;
 mod fscrypt;
@@ -37,6 +38,7 @@ pub use block_latency::{
     MOST_TRACED, TraceMeans, latency_bucket, latency_bucket_from_ns,
 };
 pub use child::{end_with_parent, in_own_session};
+pub use counter::{Count, CountedEvent, Counter};
 pub use cpuid::hypervisor_signatures;
 pub use file_map::{MappedExtent, file_extents};
 pub use fscrypt::{

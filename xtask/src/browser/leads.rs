@@ -151,7 +151,8 @@ fn leads(browser: &Browser, bench: &Bench) -> Done<()> {
     browser.at_own_width()
 }
 
-/// What reaches beyond MOST pixels, with all folds as they open, and with all of them open; nothing as a rule.
+/// What reaches beyond MOST pixels, with all folds as they open, and with all of them open; nothing as a
+/// rule.
 const BEYOND: &str = "
 const beyond = (when) => {
   const wide = document.documentElement.scrollWidth;

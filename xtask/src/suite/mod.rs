@@ -296,11 +296,11 @@ impl Bench {
         Ok(count.well)
     }
 
-    /// As often as the bounds were chosen for, in full; else every second experiment, the others with another commit.
+    /// As often as the bounds were chosen for, in full; else every third experiment, the others with other commits.
     fn simulate(&self) -> Done<bool> {
         let words = match self.tier {
             Tier::Long => &["--studies", "4000"][..],
-            _ => &["--studies", "1000", "--half", parts::half()][..],
+            _ => &["--studies", "1000", "--third", parts::third()][..],
         };
         if self.tier == Tier::Long {
             return quiet(&[&simulate::CALL[..], words].concat());

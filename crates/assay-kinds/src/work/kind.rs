@@ -375,6 +375,15 @@ pub trait Runs {
     /// Why it gave no number.
     fn run(&self, run: &Run<'_>) -> Result<Ran, String>;
 
+    /// Runs again what comes once before its first run of all, for a study that goes on after an interruption;
+    /// what that was, where there is something and nobody stopped it.
+    ///
+    /// # Errors
+    /// Why that failed.
+    fn ready_again(&self, _run: &Run<'_>) -> Result<Option<String>, String> {
+        Ok(None)
+    }
+
     /// What one of its own metrics was, from what was measured; none where it has no such metric.
     fn value(&self, metric: &str, measured: &Measured) -> Option<Result<f64, String>> {
         measured.value(metric)

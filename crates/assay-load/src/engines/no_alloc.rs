@@ -24,12 +24,15 @@ use crate::engine::{Completion, Engine, Request, Setup};
 use crate::gate::Control;
 use crate::spent::Spent;
 use crate::{
-    ENGINES, EngineKind, Job, Law, LawShape, LoadError, Mix, Pattern, QueueFacts, Target, WriteSync,
+    ENGINES, EngineKind, Job, Law, LawShape, LoadError, Mix, Pattern, QueueFacts, Slices, Target,
+    WriteSync,
 };
 
 /// More than any vector holds that begins with nothing and has grown only once.
 const DEEP: u32 = 64;
 const AREA_BYTES: u64 = 1 << 20;
+/// Slices of three operations, as many as there are.
+const THREES: Slices = Slices { operations: 3, begun_within: Duration::MAX };
 
 thread_local! {
     /// Whether this thread is in its measured loop.
@@ -179,7 +182,7 @@ fn jobs() -> Vec<Job> {
         Job { depth: DEEP, ..rewrites() },
         // More places than are kept one by one.
         Job { pattern: Pattern::Spread, size_bytes: 64, operations: Some(12_000), ..job() },
-        Job { pattern: Pattern::Sequential, depth: DEEP, slice: Some(3), ..job() },
+        Job { pattern: Pattern::Sequential, depth: DEEP, slices: Some(THREES), ..job() },
         Job {
             pattern: Pattern::Sequential,
             depth: DEEP,

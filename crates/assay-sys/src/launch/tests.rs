@@ -192,6 +192,22 @@ fn what_runs_is_not_reaped_and_what_ended_tells_what_it_used() {
     assert!(reap(launched.process).is_err(), "it is gone");
 }
 
+/// What a script used, with what it waited for.
+fn used(script: &str) -> Usage {
+    let launched = Given::shell(script).start().unwrap();
+    reap_when_ended(launched.process).unwrap().unwrap()
+}
+
+#[test]
+fn faults_and_switches_of_what_was_waited_for_are_counted() {
+    let (one, many) = (used(":"), used(&"/bin/true; ".repeat(40)));
+    assert!(one.minor_faults > 0, "{one:?}");
+    // A new program has pages of its own, and who waits for it gives the processor up.
+    assert!(many.minor_faults > 3 * one.minor_faults, "{one:?} {many:?}");
+    let waits = |usage: Usage| usage.voluntary_switches + usage.involuntary_switches;
+    assert!(waits(many) >= waits(one) + 20, "{one:?} {many:?}");
+}
+
 #[test]
 fn usage_is_as_large_as_the_kernels() {
     assert_eq!(size_of::<RawUsage>(), 18 * size_of::<c_long>());

@@ -83,6 +83,8 @@ pub struct Execution<'a> {
     pub heard_bytes: u64,
     /// Whether a hash is made of all that it prints.
     pub hashed: bool,
+    /// Whether processors are asked to count what they do for it.
+    pub counted: bool,
 }
 
 /// The memory that a program and all that it starts may have, kept by a control group.
@@ -129,6 +131,73 @@ pub struct PeakMemory {
     pub by: PeakBy,
 }
 
+/// What happened to a program and all that it started, threads included: as the kernel tells it to who
+/// waits for them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Happened {
+    /// Page faults that nothing was read for.
+    pub minor_faults: u64,
+    /// Page faults that something was read from storage for.
+    pub major_faults: u64,
+    /// How often one gave its processor up, to wait.
+    pub voluntary_switches: u64,
+    /// How often it was taken from one.
+    pub involuntary_switches: u64,
+}
+
+impl Happened {
+    /// Both together.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        Self {
+            minor_faults: self.minor_faults.saturating_add(other.minor_faults),
+            major_faults: self.major_faults.saturating_add(other.major_faults),
+            voluntary_switches: self.voluntary_switches.saturating_add(other.voluntary_switches),
+            involuntary_switches: self
+                .involuntary_switches
+                .saturating_add(other.involuntary_switches),
+        }
+    }
+}
+
+/// How processors counted.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Counting {
+    /// Whether what they did inside the kernel is in it.
+    pub in_kernel: bool,
+    /// The part of the processor time in which they counted, at most 1; counts are scaled up from it.
+    pub share: f64,
+}
+
+impl Counting {
+    /// What is sure of two.
+    #[must_use]
+    pub fn worse(self, other: Self) -> Self {
+        Self { in_kernel: self.in_kernel && other.in_kernel, share: self.share.min(other.share) }
+    }
+}
+
+/// What processors counted of a program and all that it started.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Counted {
+    /// Instructions that they completed.
+    pub instructions: Presence<u64>,
+    /// Their cycles.
+    pub cycles: Presence<u64>,
+    /// What their last cache, mostly, did not have.
+    pub cache_misses: Presence<u64>,
+    /// How that was had; none where nothing is there.
+    pub how: Option<Counting>,
+}
+
+impl Counted {
+    /// Nothing was counted, all of it for one reason.
+    pub fn absent(reason: &str) -> Self {
+        let absent = || Presence::absent(reason);
+        Self { instructions: absent(), cycles: absent(), cache_misses: absent(), how: None }
+    }
+}
+
 /// What was heard of what a program printed; nothing where nobody asked for it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Heard {
@@ -170,6 +239,10 @@ pub struct Executed {
     pub read_bytes: Presence<u64>,
     /// Bytes that went, or will go, to storage for it; not those of files that it deleted before.
     pub write_bytes: Presence<u64>,
+    /// Its page faults and switches.
+    pub happened: Happened,
+    /// What processors counted of it.
+    pub counted: Counted,
     /// The end of what it complained of (its standard error).
     pub complaint: String,
     /// Processes that it had left running when it ended by itself, and that were ended then.

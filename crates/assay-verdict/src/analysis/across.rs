@@ -19,6 +19,7 @@ use assay_study::findings::{
 use assay_study::plan::arms::settable;
 use assay_study::results::design::ALPHA;
 use assay_study::results::plan::{Arm, arm_words, pilot_key};
+use assay_study::results::record::Status;
 use assay_study::study::presets::workload_today;
 
 use super::classes;
@@ -324,7 +325,11 @@ impl<'a> Book<'a> {
         }
         let arm = *self.baselines.get(&(&*cell.workload, &*cell.metric, &cell.arm))?;
         let baseline = self.cell(&row_of(cell, arm))?;
-        let partners = baseline.counting();
+        // Where the arm's first run was disturbed, its repeat stands beside that of the baseline, whose row
+        // has the first one.
+        let undisturbed = baseline.trials.iter().filter(|other| other.status == Status::Ok);
+        let partners: Vec<&CellTrial> =
+            baseline.counting().into_iter().chain(undisturbed).collect();
         let difference = |trial: &CellTrial| {
             let partner = partners.iter().find(|other| other.replicate == trial.replicate)?;
             Some(level(trial)? - level(partner)?)
@@ -526,7 +531,7 @@ fn verdict(
 mod tests {
     use assay_study::findings::measurements::Series;
     use assay_study::results::design::Design;
-    use assay_study::results::record::{Repeats, Status};
+    use assay_study::results::record::Repeats;
 
     use super::super::cells::cells;
     use super::super::tests::Bench;
@@ -580,12 +585,18 @@ mod tests {
         let ok = |value: f64| (value, Status::Ok);
         let quiet = result([trials(&[ok(100.0); 4]), trials(&[ok(200.0); 4])]);
         assert_eq!(values(&quiet), [vec![100.0; 4], vec![200.0; 4], vec![2.0; 4]]);
-        // The third of the baseline was disturbed, so that both ran again: what the arm had first is in no row.
+        // The third of the baseline was disturbed, so that both ran again: what the arm had first is in no
+        // row.
         let disturbed = (50.0, Status::Disturbed);
         let base = repeated(&[ok(100.0), ok(100.0), disturbed, ok(100.0), ok(100.0)]);
         let arm = repeated(&[ok(200.0), ok(200.0), ok(300.0), ok(200.0), ok(200.0)]);
         let again = result([base, arm]);
         assert_eq!(values(&again), [vec![100.0; 4], vec![200.0; 4], vec![2.0; 4]]);
+        // The third of the arm was disturbed: its repeat is relative to that of the baseline.
+        let base = repeated(&[ok(100.0), ok(100.0), ok(130.0), ok(100.0), ok(100.0)]);
+        let arm = repeated(&[ok(200.0), ok(200.0), disturbed, ok(200.0), ok(200.0)]);
+        let own = vec![100.0, 100.0, 130.0, 100.0];
+        assert_eq!(values(&result([base, arm])), [own, vec![200.0; 4], vec![2.0; 4]]);
     }
 
     #[test]

@@ -14,7 +14,7 @@ use assay_study::findings::answers::{Answer, Claim};
 use assay_study::findings::gate::{Ended, FEWEST_TO_END, GateAnswer, GateEnd, Gated, percent};
 use assay_study::findings::notes::Note;
 use assay_study::findings::said::Said;
-use assay_study::findings::{AbsentCell, Cell, Comparison, Findings, Trust};
+use assay_study::findings::{AbsentCell, Cell, CellTrial, Comparison, Findings, Trust};
 use assay_study::plan::arms::matches;
 use assay_study::results::design::{Design, Gate, Stopping};
 use assay_study::results::plan::Arm;
@@ -105,7 +105,11 @@ impl Judge<'_> {
         };
         // What was left out of the ratio may be the worst of all: a pass needs all of it, a loss does not.
         let row = match row.ended {
-            Ended::Pass if has_zeros(one) => Gated::silent(row.name, ZEROS.to_owned()),
+            Ended::Pass if has_zeros(one) => {
+                // A zero stays: it will not pass, and what is surely within the gate will not fail.
+                let lasting = row.surely.is_some_and(|most| most < self.asked.allowed);
+                Gated { lasting, ..Gated::silent(row.name, ZEROS.to_owned()) }
+            }
             _ => row,
         };
         Gated {
@@ -170,8 +174,20 @@ impl Judge<'_> {
         !self.unfinished
             && (self.is_made_up(one)
                 || !self.design.order.tells_arms_from_time()
+                || one.difference.is_some()
                 || one.n == 0 && self.stays_away(&one.workload, &one.arm)
-                || self.replicates >= FEWEST_TO_END && is_invalid())
+                || self.replicates >= FEWEST_TO_END
+                    && (is_invalid() || self.is_zero_throughout(one)))
+    }
+
+    /// Whether every replicate had a value of zero on one of the two sides, so that none gave a ratio.
+    fn is_zero_throughout(&self, one: &Comparison) -> bool {
+        let is_zero = |trial: &&CellTrial| {
+            trial.status.counts() && trial.value.is_some_and(|value| value <= 0.0)
+        };
+        let trials = self.sides(one).flat_map(|(cell, _)| &cell.trials).filter(is_zero);
+        let zeros: BTreeSet<u32> = trials.map(|trial| trial.replicate).collect();
+        one.n == 0 && (1..=self.replicates).all(|replicate| zeros.contains(&replicate))
     }
 
     /// Whether the numbers are those of an emulator.

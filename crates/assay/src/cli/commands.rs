@@ -68,6 +68,8 @@ pub struct CommandArguments {
     #[arg(long, value_name = "LINE", requires = "lines")]
     setup: Option<String>,
     /// A line once for each command, before its first run of all
+    ///
+    /// And once more where the study is resumed: the machine may have been restarted meanwhile.
     #[arg(long, value_name = "LINE", requires = "lines")]
     setup_once: Option<String>,
     /// A line before each run, not measured

@@ -15,7 +15,7 @@ use assay_kinds::work::Entry;
 use assay_kinds::work::check_option::{CheckOption, Values, by_option, takes_all};
 use assay_study::results::bundle;
 use assay_study::study::{file, presets};
-use assay_system::system::execute::{Ending, Heard};
+use assay_system::system::execute::{Counted, Ending, Happened, Heard};
 use assay_system::system::{Executed, Fake, Faulty, System};
 
 /// Commands that run trials on a target.
@@ -281,6 +281,8 @@ fn took(wall_ns: u64, code: i32) -> Executed {
         peak_memory: Presence::absent("not here"),
         read_bytes: Presence::Present(0),
         write_bytes: Presence::Present(0),
+        happened: Happened::default(),
+        counted: Counted::absent("no counters"),
         complaint: String::new(),
         left_running: 0,
         heard: Heard::default(),

@@ -67,7 +67,15 @@ impl Junit {
                 "--junit -: standard output is for the result itself: name a file",
             ));
         }
-        output::may_be_written(system, path)
+        output::may_be_written(system, path)?;
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        if folder.is_some_and(|folder| system.status(folder).is_err()) {
+            return Err(Failure::mistake(format!(
+                "--junit {}: there is no directory for it",
+                path.display()
+            )));
+        }
+        Ok(())
     }
 
     /// Writes the gate of findings, where that is asked for.
@@ -293,6 +301,8 @@ mod tests {
         assert!(told("/here/new.xml", false).unwrap_err().contains("add --gate 5%"));
         assert!(told("-", true).unwrap_err().starts_with("--junit -: standard output"));
         assert!(told("/here", true).unwrap_err().contains("/here is no file"));
+        assert!(told("/nowhere/new.xml", true).unwrap_err().contains("there is no directory"));
+        assert_eq!(told("new.xml", true), Ok(()));
         assert_eq!(Junit::default().check(&fake, false), Ok(()));
     }
 

@@ -1,6 +1,7 @@
 //! Programs of the user's, run and measured: each with all that it starts, of which nothing is left.
 
 mod asked;
+mod counters;
 mod group;
 mod running;
 mod tree;
@@ -11,15 +12,17 @@ use std::os::fd::AsFd;
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use rustix::pipe::fcntl_setpipe_size;
 use rustix::process::{child_subreaper, getpid, set_child_subreaper};
 
 use assay_base::digest::Sum;
 use assay_base::presence::Presence;
 use assay_sys::{Launch, Launched, NotStarted, Owner, Step};
-use assay_system::system::execute::{Ending, Heard, KEPT_COMPLAINT_BYTES};
+use assay_system::system::execute::{Counted, Ending, Happened, Heard, KEPT_COMPLAINT_BYTES};
 use assay_system::system::{Executed, Execution};
 
 use asked::Asked;
+use counters::Counters;
 use group::{Group, Groups};
 use running::{Running, Stream};
 use tree::{Own, Tree};
@@ -27,6 +30,10 @@ use tree::{Own, Tree};
 /// One program runs at a time: two would disturb each other's measure, and what one of them leaves
 /// behind could be either's.
 static TURN: Mutex<Groups> = Mutex::new(Groups::Unknown);
+
+/// What the pipe of an output is asked to hold: the most that the kernel gives to everybody, where nobody has
+/// changed that.
+const PIPE_BYTES: usize = 1 << 20;
 
 /// Waits until no program runs, and lets none start until what it gives is dropped.
 pub(super) fn turn() -> MutexGuard<'static, Groups> {
@@ -62,6 +69,8 @@ fn not_started() -> Executed {
         peak_memory: Presence::absent(why),
         read_bytes: Presence::absent(why),
         write_bytes: Presence::absent(why),
+        happened: Happened::default(),
+        counted: Counted::absent(why),
         complaint: String::new(),
         left_running: 0,
         heard: Heard::default(),
@@ -75,7 +84,7 @@ pub(super) fn measure(execution: &Execution<'_>, group: Option<&Group>) -> io::R
     let _orphans = Orphans::come_here()?;
     let (hears, says) = pipe()?;
     let is_heard = execution.heard_bytes > 0 || execution.hashed;
-    let (reads, prints) = is_heard.then(pipe).transpose()?.unzip();
+    let (reads, prints) = is_heard.then(wide_pipe).transpose()?.unzip();
     let null = File::options().read(true).write(true).open("/dev/null")?;
     // Nothing where this process has none.
     let terminal = File::open("/dev/tty").ok();
@@ -84,6 +93,7 @@ pub(super) fn measure(execution: &Execution<'_>, group: Option<&Group>) -> io::R
         Stream::new(Some(hears), KEPT_COMPLAINT_BYTES, None),
         Stream::new(reads, execution.heard_bytes as usize, execution.hashed.then(Sum::default)),
     ];
+    let counters = Counters::open(execution.counted);
     // The clock runs from here on: what is done now is done beside the program.
     let ends =
         Ends { null: &null, terminal: terminal.as_ref(), says: &says, prints: prints.as_ref() };
@@ -91,13 +101,22 @@ pub(super) fn measure(execution: &Execution<'_>, group: Option<&Group>) -> io::R
     // Who reads sees the end once nobody else can write.
     drop((says, prints));
     let tree = Tree::new(own, launched.process, group);
-    Running::new(execution, launched, tree, streams).finish()
+    Running::new(execution, launched, tree, streams, counters).finish()
 }
 
 /// A pipe whose reader never waits.
 fn pipe() -> io::Result<(PipeReader, PipeWriter)> {
     let (reader, writer) = io::pipe()?;
     rustix::io::ioctl_fionbio(&reader, true)?;
+    Ok((reader, writer))
+}
+
+/// The same for what may be much, so that who prints it seldom waits for who reads it. What lies in it is
+/// memory of the program: complaints, which nobody asked for, have no more room than ever.
+fn wide_pipe() -> io::Result<(PipeReader, PipeWriter)> {
+    let (reader, writer) = pipe()?;
+    // A user who has many of them is refused, and less is as right.
+    let _ = fcntl_setpipe_size(&writer, PIPE_BYTES);
     Ok((reader, writer))
 }
 

@@ -96,6 +96,7 @@ impl<'s> Hands<'s> {
             memory: None,
             heard_bytes,
             hashed: true,
+            counted: false,
         };
         let executed = self.system.execute(&execution);
         let executed = executed.map_err(|error| Error::Refused(error.to_string()))?;

@@ -12,7 +12,7 @@ use assay_stats::Sample;
 
 use assay_base::outside;
 use assay_importers::importers;
-use assay_kinds::work::{Medium, Programs, Run, Work};
+use assay_kinds::work::{Medium, Planned, Programs, Run, Work};
 use assay_study::plan::design::Design;
 use assay_study::results::plan::{Pilot, PlannedWorkload, Scatter};
 use assay_study::study::Workload;
@@ -111,6 +111,26 @@ fn tried(work: &Work, bench: &Bench<'_>) -> Result<Option<u64>, String> {
         return Err(format!("not installed here: {}", missing.join(", ")));
     }
     bench.run((Duration::ZERO, bench.seed), |run| work.pilot(run))
+}
+
+/// Runs again what comes once before the first run of a study, which goes on after an interruption: the machine
+/// may have been restarted, and files be gone. Gives what was run.
+///
+/// # Errors
+/// Something of it failed.
+pub fn ready_again<'p>(
+    workloads: impl Iterator<Item = &'p PlannedWorkload>,
+    bench: &Bench<'_>,
+) -> Result<Vec<String>, String> {
+    let (mut known, mut ran): (Vec<&Planned>, Vec<String>) = (Vec::new(), Vec::new());
+    for PlannedWorkload { work, .. } in workloads {
+        // As before the first trial: what differs in nothing but settings of the machine is one.
+        if !known.contains(&work) {
+            known.push(work);
+            ran.extend(bench.run((Duration::ZERO, bench.seed), |run| work.ready_again(run))?);
+        }
+    }
+    Ok(ran)
 }
 
 /// What the programs that work needs say of their version, a line each, as far as they are here.

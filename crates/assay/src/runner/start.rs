@@ -13,7 +13,7 @@ use super::others::Others;
 use super::places::Place;
 use super::request::{Acting, Consented, Judge, Request};
 use super::session::{End, Session};
-use super::{changes, resolve, surroundings};
+use super::{changes, pilot, resolve, surroundings};
 use assay_base::failure::{Failure, Outcome};
 use assay_machine::factors::{self, Role};
 use assay_machine::probes::Probes;
@@ -319,11 +319,45 @@ pub fn resume(
     let text = format!("went on after {} finished trials", trials.len());
     // The log is for people; a study goes on without it.
     let _ = bundle.log(&Entry::new(system, "resumed", &text));
+    let lines = match ready_again(&context, &bed, &plan) {
+        Ok(lines) => lines,
+        Err(failure) => return Err(torn_down(bed, failure)),
+    };
+    for line in lines {
+        let _ = bundle.log(&Entry::new(system, "setup-once", &format!("`{line}` was run again")));
+    }
     let (bundle, unkept) = (Some(bundle), None);
     let demands = &demands;
     let begun =
         Begun { id, study, demands, plan, environment, bed, bundle, unkept, trials, began_ns };
     Ok(conduct(begun, judge, &mut context))
+}
+
+/// Runs again what comes once before the first run of a study, at each target that is open; gives what was run.
+/// What is made for the trials alone is made without that, as ever.
+fn ready_again(context: &Context<'_>, bed: &TestBed<'_>, plan: &Plan) -> Outcome<Vec<String>> {
+    let mut ran = Vec::new();
+    for index in 0..plan.surveys.len() {
+        let Some((site, surveyed)) = bed.at(index) else { continue };
+        let bench = pilot::Bench {
+            system: context.system,
+            medium: surveyed.medium(),
+            path: &site.path,
+            seed: plan.seed,
+            study_seed: plan.seed,
+            runs_as: context.runs_as,
+            stop: context.stop,
+        };
+        let own = plan.workloads.iter().filter(|workload| workload.target == index);
+        let lines = pilot::ready_again(own, &bench).map_err(|why| {
+            Failure::refused(format!(
+                "the study cannot go on: {why}; a study that is resumed runs that line again: clear its way, \
+                 then resume it once more"
+            ))
+        });
+        ran.extend(lines?);
+    }
+    Ok(ran)
 }
 
 /// Notes in the log that a study has ended, so that it is not gone on with.

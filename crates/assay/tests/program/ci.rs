@@ -53,6 +53,19 @@ fn read(folder: &Path, name: &str) -> String {
     fs::read_to_string(folder.join("assay-gate").join(name)).unwrap()
 }
 
+/// How many homes of results it made and left.
+fn homes(folder: &Path) -> usize {
+    let names = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name());
+    names.filter(|name| name.to_string_lossy().starts_with("assay-gate.")).count()
+}
+
+/// A program of this text. By a process of its own: a file that is open for writing, also in the child of another
+/// test, cannot be executed.
+fn program(home: &Home, path: &str, text: &str) {
+    home.file("assay.txt", text);
+    printed_by(home.scratch.path(), "install", &["-D", "-m", "755", "assay.txt", path]);
+}
+
 /// A study that is over in a moment, whose gate passes.
 fn quick_line(home: &Home) -> String {
     home.file("depth.toml", STUDY);
@@ -69,7 +82,7 @@ fn a_gate_ends_a_job_and_what_it_said_is_kept() {
         (1, "--set depth=1,4", "failed", "failures=\"1\" errors=\"0\" skipped=\"0\""),
         (
             5,
-            "--set depth=1,4\n--replicates 2",
+            "--set depth=1,4\n--replicates \\\n  2",
             "makes no statement",
             "failures=\"0\" errors=\"0\" skipped=\"1\"",
         ),
@@ -97,9 +110,7 @@ fn a_gate_ends_a_job_and_what_it_said_is_kept() {
     let whole = folder.join("assay-gate/result.assay").display().to_string();
     home.text(&["import", &whole]);
     assert_eq!(home.json(&["show", "--json"])["gate"]["ended"], "no-statement");
-    let names = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name());
-    let left = names.filter(|name| name.to_string_lossy().starts_with("assay-gate."));
-    assert_eq!(left.count(), 0, "homes of results that are kept");
+    assert_eq!(homes(folder), 0, "homes of results that are kept");
 }
 
 #[test]
@@ -144,13 +155,8 @@ type Given = fn(&Home) -> (String, String);
 /// A program that leaves a line and is then assay, in a folder as releases have it; small, so that its checksum
 /// takes no time. With its SHA-256.
 fn release(home: &Home) -> (String, String) {
-    let folder = home.scratch.path();
     let text = format!("#!/bin/sh\necho ran >>ran\nexec '{PROGRAM}' \"$@\"\n");
-    home.file("assay.txt", &text);
-    fs::create_dir(folder.join("release")).unwrap();
-    // By a process of its own: a file that is open for writing, also in the child of another test, cannot be
-    // executed.
-    printed_by(folder, "install", &["-m", "755", "assay.txt", "release/assay"]);
+    program(home, "release/assay", &text);
     ("release/assay".to_owned(), hexadecimal(&sha256(text.as_bytes())))
 }
 
@@ -247,6 +253,21 @@ fn a_release_is_downloaded_and_run_where_its_checksum_is_right() {
         assert_eq!(folder.join("ran").exists(), code == 0);
     }
     assert_eq!(kept(folder), KEPT);
+}
+
+#[test]
+fn results_stay_beside_a_journal_of_what_is_not_put_back() {
+    let home = home("ci-left");
+    let folder = home.scratch.path();
+    for (place, left) in [("other", 0), ("journal", 1)] {
+        let own = format!("\"$ASSAY_HOME\"/{place}");
+        let text = format!("#!/bin/sh\nmkdir {own} && : >{own}/a.jsonl && kill -KILL $$\n");
+        program(&home, place, &text);
+        let ran = gate(folder, &[("ASSAY_PROGRAM", place), ("ASSAY_LINE", "run depth --gate 5%")]);
+        assert_eq!(ran.code, 137, "{place}: {}{}", ran.stdout, ran.stderr);
+        assert_eq!(homes(folder), left, "{place}");
+        assert_eq!(ran.stderr.contains("assay restore"), left > 0, "{place}: {}", ran.stderr);
+    }
 }
 
 #[test]

@@ -3,8 +3,7 @@
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use assay_kinds::work::recorded;
 use assay_lab::home::Home;
@@ -85,6 +84,7 @@ fn a_whole_result_is_taken_in_as_it_is() {
     home.refused(2, &["export", &id]);
 }
 
+/// That of who interrupts it stands in the table of gates.
 #[test]
 fn every_exit_code_of_the_contract_is_reached() {
     let (home, fast) = with_result("exit-codes");
@@ -103,23 +103,6 @@ fn every_exit_code_of_the_contract_is_reached() {
     let nowhere = Assay::new(Path::new(env!("CARGO_BIN_EXE_assay")), Path::new("/proc/nowhere"));
     let ended = nowhere.run(&["check", DRIVE, "--quick", "--json"], LIMIT).unwrap();
     assert_eq!(ended.code, 5, "{}", ended.stderr);
-}
-
-#[test]
-fn who_ends_it_gets_130() {
-    let home = home("ended");
-    let began = home.scratch.path().join("began");
-    let prepare = format!("touch {}; sleep 1000", began.display());
-    let target = home.scratch.path().display().to_string();
-    let words = ["run", "--command", "true", "--prepare", &prepare, &target, "--quiet"];
-    let running = home.assay.start(&words).unwrap();
-    let since = Instant::now();
-    while !began.exists() && since.elapsed() < LIMIT {
-        thread::sleep(Duration::from_millis(20));
-    }
-    running.signal("INT").unwrap();
-    let ended = running.end(LIMIT).unwrap();
-    assert_eq!(ended.code, 130, "{}{}", ended.stdout, ended.stderr);
 }
 
 /// What is printed in so many columns.

@@ -247,20 +247,3 @@ fn a_command_against_itself_never_fails_and_a_longer_one_never_passes() {
     assert_eq!(found["gate"]["ended"], ended);
     assert_eq!(rows(&found)[0]["name"], "command (sleep 0.12)");
 }
-
-#[test]
-fn a_command_that_fails_leaves_no_statement() {
-    let _turn = crate::turn();
-    let home = home("gates-failing");
-    // The pilot is its first run.
-    let fails = "echo x >> count; sleep 0.01; test $(wc -l < count) -lt 2";
-    let (code, found, told) = commands(&home, ["sleep 0.01", fails], &SHORT);
-    assert_eq!(code, 5, "{told}");
-    assert_eq!(found["gate"]["ended"], "no-statement", "{}", found["gate"]);
-    let reason = rows(&found)[0]["reason"].as_str().unwrap();
-    assert!(reason.contains("every trial failed") && reason.contains("exit code 1"), "{reason}");
-    assert!(told.contains("makes no statement") && told.contains("trials failed"), "{told}");
-    std::fs::remove_file(home.scratch.path().join("count")).unwrap();
-    let skipped = [&SHORT[..], &["--exit-blind", "125"]].concat();
-    assert_eq!(commands(&home, ["sleep 0.01", fails], &skipped).0, 125);
-}

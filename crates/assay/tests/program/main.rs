@@ -19,6 +19,7 @@ mod collection;
 mod commands;
 mod compile;
 mod crowd;
+mod exit_codes;
 mod export;
 mod fio_examples;
 mod fio_jobs;

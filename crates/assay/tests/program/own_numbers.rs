@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use assay_lab::needs::{Need, have};
+use assay_lab::needs::{Need, count, have};
 use serde_json::Value;
 
 use crate::commands::Bench;
@@ -233,6 +233,22 @@ fn hostile_output_is_bounded() {
     let large = "echo '{\"a\": 1}'; head -c 9000000 /dev/zero | tr '\\0' ' '";
     let said = bench.refused(3, &["--command", large, "--reads", "/a::higher", "--runs", "1"]);
     assert!(said.contains("no more than 8 MiB can be read"), "{said}");
+}
+
+/// One without a line end, which in full is ten of them.
+#[test]
+fn gigabytes_are_read_to_their_end_and_not_kept() {
+    let bench = Bench::new("own-numbers-gigabytes");
+    let gigabytes = count(1, 10);
+    let line = format!("head -c {gigabytes}000000000 /dev/zero; echo; echo '12.5 ops/s'");
+    let words = ["--command", &line, "--reads", RATE, "--replicates", "2", "--runs", "1"];
+    let found = bench.json(&words);
+    assert_eq!(value(&found, "told_ops_per_s", None), 12.5);
+    let id = found["study"]["id"].as_str().unwrap();
+    let result = bench.home.scratch.path().join("home/results").join(id);
+    let kept = fs::read_to_string(result.join("trials.jsonl")).unwrap();
+    assert!(kept.len() < 4 << 20, "{} bytes", kept.len());
+    assert!(kept.contains("no more than the last 64 KiB"), "{}", kept.len());
 }
 
 #[test]

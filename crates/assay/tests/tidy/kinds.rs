@@ -83,7 +83,8 @@ fn names(kind: &Entry) -> BTreeSet<String> {
 /// Names of a kind that a program has as whole texts, and those of its modules and types.
 fn uses(kind: &str, names: &BTreeSet<String>, text: &str) -> BTreeSet<String> {
     let code = blanked(text);
-    let texts = literals(text).into_iter().map(|(_, text)| text);
+    // Each ends with its line.
+    let texts = literals(text).into_iter().map(|(_, text)| text.trim_end().to_owned());
     let mut found: BTreeSet<String> = texts.filter(|text| names.contains(text)).collect();
     if used_below(&code, "work::").iter().any(|used| used == kind) {
         found.insert(format!("work::{kind}"));

@@ -51,6 +51,8 @@ struct How<'s> {
     heard_bytes: u64,
     /// Whether a hash is made of what it prints.
     hashed: bool,
+    /// Whether processors count what they do for it.
+    counted: bool,
     /// Through the shell, whatever the study says.
     shell: bool,
 }
@@ -58,7 +60,12 @@ struct How<'s> {
 impl<'s> How<'s> {
     /// What it prints is lost.
     fn silent(timeout: Option<Duration>, stop: &'s AtomicBool) -> Self {
-        Self { timeout, stop, heard_bytes: 0, hashed: false, shell: false }
+        Self { timeout, stop, heard_bytes: 0, hashed: false, counted: false, shell: false }
+    }
+
+    /// The same for what is measured.
+    fn counted(self) -> Self {
+        Self { counted: true, ..self }
     }
 }
 
@@ -109,6 +116,23 @@ pub(super) fn once(planned: &Planned, run: &Run<'_>) -> Result<u64, String> {
     let mut course = Course::new(planned, run)?;
     match course.in_tree(Course::first) {
         Ok(()) | Err(Break::Stopped) => Ok(course.tally.wall_ns().max(1)),
+        Err(Break::Failed(reason)) => Err(reason),
+    }
+}
+
+/// Runs the line that comes once before all runs once more; gives it, unless there is none or the user wants to
+/// stop.
+///
+/// # Errors
+/// Why it failed.
+pub(super) fn ready_again(planned: &Planned, run: &Run<'_>) -> Result<Option<String>, String> {
+    if planned.setup_once.is_none() {
+        return Ok(None);
+    }
+    let mut course = Course::new(planned, run)?;
+    match course.in_tree(Course::set_up_once) {
+        Ok(()) => Ok(planned.setup_once.clone()),
+        Err(Break::Stopped) => Ok(None),
         Err(Break::Failed(reason)) => Err(reason),
     }
 }
@@ -219,11 +243,14 @@ impl<'a> Course<'a> {
 
     /// The first run of all, before the study.
     fn first(&mut self) -> Result<(), Break> {
-        if let Some(text) = &self.planned.setup_once {
-            self.aside(SETUP_ONCE, text, None, self.run.stop)?;
-        }
+        self.set_up_once()?;
         self.set_up()?;
         self.once()
+    }
+
+    fn set_up_once(&mut self) -> Result<(), Break> {
+        let Some(text) = &self.planned.setup_once else { return Ok(()) };
+        self.aside(SETUP_ONCE, text, None, self.run.stop)
     }
 
     fn set_up(&mut self) -> Result<(), Break> {
@@ -253,7 +280,7 @@ impl<'a> Course<'a> {
 
     /// The shell with nothing to do.
     fn start_shell(&mut self) -> Result<(), Break> {
-        let executed = self.execute("", &How::silent(None, self.run.stop))?;
+        let executed = self.execute("", &How::silent(None, self.run.stop).counted())?;
         fine(&executed, "the shell alone", false, None)?;
         self.tally.shell.add(&executed);
         self.tally.aside(&executed);
@@ -289,7 +316,7 @@ impl<'a> Course<'a> {
         let planned = self.planned;
         let timeout = planned.timeout_ns.map(Duration::from_nanos);
         let before = self.stamps();
-        let how = self.heard(How::silent(timeout, self.run.stop));
+        let how = self.heard(How::silent(timeout, self.run.stop).counted());
         let executed = self.execute(&planned.run, &how)?;
         let what = format!("run {count} of {}", planned.quoted());
         fine(&executed, &what, planned.ignore_failure, timeout)?;
@@ -346,6 +373,7 @@ impl<'a> Course<'a> {
             memory: None,
             heard_bytes: how.heard_bytes,
             hashed: how.hashed,
+            counted: how.counted,
         };
         let executed = self.run.system.execute(&execution);
         executed.map_err(|error| Break::Failed(format!("`{text}`: {error}")))

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use assay_base::quantity::units::show;
-use assay_system::system::execute::PeakBy;
+use assay_system::system::execute::{Counting, PeakBy};
 use serde::{Deserialize, Serialize};
 
 use super::reads::READ_BYTES;
@@ -69,6 +69,9 @@ pub struct Detail {
     /// How the peak of memory was had; that of the weakest where runs differ.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak_by: Option<PeakBy>,
+    /// How processors counted instructions, cycles and cache misses; none where they did not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counting: Option<Counting>,
     /// Bytes that each run read from storage at least and at most, where that could be seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read_span_bytes: Option<[u64; 2]>,

@@ -105,7 +105,8 @@ pub static KEYS: Fields = Fields {
         field(
             "setup-once",
             Form::Text,
-            "a line that is run once for each command, before its first run of all; it is not measured",
+            "a line that is run once for each command, before its first run of all, and once more where the \
+             study is resumed; it is not measured",
             "setup-once = \"./make-data\"",
         ),
         field(

@@ -2,6 +2,7 @@
 
 mod course;
 mod detail;
+mod events;
 mod keys;
 mod line;
 mod planned;
@@ -471,7 +472,9 @@ impl Kind for Asked {
                thrown away unless `reads` or `same-output` ask for it, and all that it started has ended \
                before the next run begins. Numbers that it tells of itself (`reads`) are metrics like \
                all others; their names begin with told_, and the first one is what verdicts are about. \
-               Of what they are read from the last 64 KiB of each trial are kept. `{replicate}` and \
+               Of what they are read from the last 64 KiB of each trial are kept. Page faults and switches \
+               are counted of each run, and instructions, cycles and cache misses where the kernel does \
+               that. `{replicate}` and \
                `{trial}` in its lines stand for the number of each. Under sudo \
                it runs as the user who called sudo, unless --as-root is said. Of the \
                environment it gets PATH, HOME, USER, LOGNAME, SHELL, MAIL, LANG, LANGUAGE, LC_*, TERM, \
@@ -482,8 +485,10 @@ impl Kind for Asked {
     const KEYS: &'static Fields = &keys::KEYS;
     const EXAMPLE: &'static str = "command = { run = \"tar xf archive.tar\" }";
     const PARAMETERS: &'static [OwnParameter<Self>] = keys::PARAMETERS;
-    const METRICS: &'static [&'static [Metric]] =
-        &[&[DURATION, SHORTEST, LONGEST, USER, SYSTEM, PEAK_MEMORY, READ, WRITTEN]];
+    const METRICS: &'static [&'static [Metric]] = &[
+        &[DURATION, SHORTEST, LONGEST, USER, SYSTEM, PEAK_MEMORY, READ, WRITTEN],
+        events::METRICS,
+    ];
     const JUDGED: &'static [Judged] = &[Judged::Machine];
     const RUNS_PROGRAMS: bool = true;
 

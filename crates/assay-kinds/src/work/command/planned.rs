@@ -7,9 +7,9 @@ use assay_base::quantity::units::show;
 use serde::{Deserialize, Serialize};
 
 use super::tree::{self, Tree};
-use super::{DURATION, Produced, Reading, Revision, course, line};
+use super::{DURATION, Produced, Reading, Revision, course, events, line};
 use crate::work::kind::{ByHand, CommandLine, Runs, Touch};
-use crate::work::measured::Ran;
+use crate::work::measured::{Measured, Ran};
 use crate::work::place::Run;
 use crate::work::{self};
 
@@ -134,6 +134,14 @@ impl Runs for Planned {
 
     fn run(&self, run: &Run<'_>) -> Result<Ran, String> {
         course::run(self, run)
+    }
+
+    fn value(&self, metric: &str, measured: &Measured) -> Option<Result<f64, String>> {
+        measured.value(metric).or_else(|| events::untold(metric).map(Err))
+    }
+
+    fn ready_again(&self, run: &Run<'_>) -> Result<Option<String>, String> {
+        course::ready_again(self, run)
     }
 
     fn primary(&self, _: &dyn Fn(&str) -> bool) -> &'static str {

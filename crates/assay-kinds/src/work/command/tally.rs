@@ -8,6 +8,7 @@ use assay_system::system::Executed;
 use assay_system::system::execute::{Ending, PeakBy, PeakMemory};
 
 use super::detail::{Detail, KEPT_RUNS, Written};
+use super::events::{self, Events, Sum};
 use super::planned::Planned;
 use super::reads::Number;
 use super::{DURATION, LONGEST, PEAK_MEMORY, READ, SHORTEST, SYSTEM, USER, WRITTEN};
@@ -26,6 +27,7 @@ pub(super) struct Starts {
     shortest_ns: Option<u64>,
     user_ns: u64,
     system_ns: u64,
+    events: Events,
 }
 
 impl Starts {
@@ -36,20 +38,13 @@ impl Starts {
         self.shortest_ns = Some(shortest_ns.min(executed.wall_ns));
         self.user_ns = self.user_ns.saturating_add(executed.user_ns);
         self.system_ns = self.system_ns.saturating_add(executed.system_ns);
+        self.events.add(executed);
     }
 
     /// Nanoseconds of one start, of a sum over all.
     fn each(&self, sum_ns: u64) -> f64 {
         sum_ns as f64 / self.count.max(1) as f64
     }
-}
-
-/// The sum of an amount over all runs; absent as soon as one run does not tell it.
-type Sum = Option<Presence<u64>>;
-
-fn added(sum: &mut Sum, amount: &Presence<u64>) {
-    let so_far = sum.take().unwrap_or(Presence::Present(0));
-    *sum = Some(so_far.both(amount, |sum, amount| sum.saturating_add(*amount)));
 }
 
 /// What is taken of a run beside what it took.
@@ -84,6 +79,7 @@ pub(super) struct Tally {
     peak: Option<Presence<PeakMemory>>,
     read: Sum,
     written: Sum,
+    events: Events,
     own: Vec<Own>,
 }
 
@@ -119,8 +115,9 @@ impl Tally {
         self.wall_ns = self.wall_ns.saturating_add(wall_ns);
         self.user_ns = self.user_ns.saturating_add(executed.user_ns);
         self.system_ns = self.system_ns.saturating_add(executed.system_ns);
-        added(&mut self.read, &executed.read_bytes);
-        added(&mut self.written, &executed.write_bytes);
+        events::add(&mut self.read, &executed.read_bytes);
+        events::add(&mut self.written, &executed.write_bytes);
+        self.events.add(executed);
         let own = &executed.peak_memory;
         self.peak =
             Some(self.peak.as_ref().map_or_else(
@@ -164,6 +161,7 @@ impl Tally {
         let start_ns = self.shell.shortest_ns.filter(|_| planned.shell);
         self.detail.shell_ns = start_ns.map(|ns| ns as f64);
         self.detail.peak_by = self.peak.as_ref().and_then(|peak| Some(peak.value()?.by));
+        self.detail.counting = self.events.how(&self.shell.events);
         let (mut values, mut absent) = self.values();
         for Own { metric, sum, runs } in mem::take(&mut self.own) {
             let mean = sum / runs as f64;
@@ -238,7 +236,7 @@ impl Tally {
         };
         let [shortest, longest] = self.detail.span_ns.map(|ns| self.alone(ns as f64));
         let peak = self.peak.clone().unwrap_or_else(|| Presence::absent("nothing was run"));
-        told([
+        let known = [
             (DURATION, self.seconds(self.duration_ns())),
             (SHORTEST, self.seconds(shortest)),
             (LONGEST, self.seconds(longest)),
@@ -247,7 +245,8 @@ impl Tally {
             (PEAK_MEMORY, peak.map(|peak| peak.bytes as f64)),
             (READ, each(&self.read)),
             (WRITTEN, each(&self.written)),
-        ])
+        ];
+        told(known.into_iter().chain(self.events.alone(&self.shell.events)))
     }
 
     /// What is worth telling, the same words for the same thing in every trial.
@@ -276,6 +275,7 @@ impl Tally {
         [short, left, aside_left, peak]
             .into_iter()
             .flatten()
+            .chain(events::notes(self.detail.counting))
             .map(str::to_owned)
             .chain(cut)
             .collect()
@@ -301,7 +301,7 @@ fn ending(ending: Ending) -> String {
 #[cfg(test)]
 mod tests {
     use assay_base::quantity::Better;
-    use assay_system::system::execute::Heard;
+    use assay_system::system::execute::{Counted, Happened, Heard};
 
     use super::*;
 
@@ -317,6 +317,8 @@ mod tests {
             peak_memory: Presence::Present(peak),
             read_bytes: Presence::Present(wall_ms * 10),
             write_bytes: Presence::Present(wall_ms * 100),
+            happened: Happened { minor_faults: wall_ms, ..Happened::default() },
+            counted: Counted::absent("no counters"),
             complaint: String::new(),
             left_running: 0,
             heard: Heard::default(),
@@ -356,10 +358,14 @@ mod tests {
             ("duration_max_s", 0.021),
             ("duration_min_s", 0.011),
             ("duration_s", 0.016),
+            ("involuntary_switches", 0.0),
+            ("major_faults", 0.0),
+            ("minor_faults", 15.0),
             ("peak_memory_bytes", 23.0),
             ("read_bytes", 180.0),
             ("system_s", 0.002),
             ("user_s", 0.006),
+            ("voluntary_switches", 0.0),
             ("write_bytes", 1800.0),
         ];
         assert_eq!(told(&ran), expected);
@@ -371,6 +377,8 @@ mod tests {
         let detail = Detail::of(&ran.measured).unwrap();
         assert_eq!(detail.read_span_bytes, Some([130, 230]));
         assert_eq!(detail.span_ns, [13 * MS, 23 * MS]);
+        assert_eq!(ran.measured.absent["cache_misses"], "no counters");
+        assert_eq!(detail.counting, None);
         assert_eq!(ran.measured.notes.len(), 1, "{:?}", ran.measured.notes);
         assert!(ran.measured.notes[0].contains("its control group"));
     }

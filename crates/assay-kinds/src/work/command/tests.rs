@@ -1,10 +1,13 @@
+mod counted;
+mod resumed;
+
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use assay_base::presence::Presence;
 use assay_load::Bystanders;
-use assay_system::system::execute::{Ending, Heard, PeakBy, PeakMemory};
+use assay_system::system::execute::{Counted, Ending, Happened, Heard, PeakBy, PeakMemory};
 use assay_system::system::{Executed, Fake, System};
 
 use super::*;
@@ -24,6 +27,8 @@ fn took(wall_ns: u64) -> Executed {
         peak_memory: Presence::Present(PeakMemory { bytes: 4096, by: PeakBy::Cgroup }),
         read_bytes: Presence::Present(0),
         write_bytes: Presence::Present(512),
+        happened: Happened::default(),
+        counted: Counted::absent("no counters"),
         complaint: String::new(),
         left_running: 0,
         heard: Heard::default(),

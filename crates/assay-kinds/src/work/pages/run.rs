@@ -111,6 +111,7 @@ fn told_of(job: &Job, run: &Run<'_>) -> Result<(Executed, Vec<Line>), String> {
         memory: job.pages.limit,
         heard_bytes: HEARD_BYTES,
         hashed: false,
+        counted: false,
     };
     let executed = run.system.execute(&execution);
     let executed = executed.map_err(|error| format!("no process can have the pages: {error}"))?;

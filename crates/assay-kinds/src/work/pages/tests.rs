@@ -2,7 +2,7 @@ use std::sync::atomic::AtomicBool;
 
 use assay_base::presence::Presence;
 use assay_load::Bystanders;
-use assay_system::system::execute::{Ending, Heard, MemoryLimit};
+use assay_system::system::execute::{Counted, Ending, Happened, Heard, MemoryLimit};
 use assay_system::system::{Executed, Fake, System};
 
 use super::child::{Counters, Done, Line, held};
@@ -59,6 +59,8 @@ fn executed(ending: Ending, lines: &[Line], kills: Presence<u64>) -> Executed {
         peak_memory: Presence::absent("not asked"),
         read_bytes: Presence::absent("not asked"),
         write_bytes: Presence::absent("not asked"),
+        happened: Happened::default(),
+        counted: Counted::absent("not asked"),
         complaint: "assay: no memory".to_owned(),
         left_running: 0,
         // The last line of who is killed may be a part of one.

@@ -46,8 +46,8 @@ pub struct Course {
     /// better than levels do, so that there is no place where it fell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sinks: Option<[Rated; 2]>,
-    /// What the drive rested between the slices, where that is more than 5 % of the time: a fall comes later
-    /// then, or not at all.
+    /// What the drive rested between the slices, where that is more than 5 % of the time: a fall may come
+    /// later then, or not at all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rests: Option<Rests>,
     /// What was seen of the places of the beginning when they were written once more.

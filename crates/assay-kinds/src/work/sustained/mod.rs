@@ -108,18 +108,18 @@ impl Kind for Asked {
         text: "Random data are written in one piece, a MiB at a time with eight in flight, from the \
                beginning of the target to its end and again from its beginning, until the time is over. The \
                time of each slice of equal size is kept, and where direct I/O is refused each is synced \
-               within its time. Slices follow each other without a break for about a second; what the drive \
-               rests between them is kept beside, and told above 5 % of the time (rule `rested`). Where the \
-               rate changes by a quarter or more, which is found by halving the series at its change points \
-               with allowance for slices that are like their neighbours, a level ends; the interval of the \
-               place is that of all splits that explain the series nearly as well. A rate is the bytes of \
-               its slices over their time, its interval that of the same ratio over ten batches. The \
-               sustained rate is that after the last change. Where the rate fell for good, the last seventh \
-               of the time goes into the places of the beginning: they are written once more at once, and \
-               after a rest. Only what is slow at once and fast again after the rest is called a fast \
-               cache; a disk is slow at its hub and a busy neighbour leaves when he likes. A device is \
-               overwritten, so it must be named with --destroy; in a directory a file of its own takes the \
-               free space but a fiftieth, and is removed.",
+               within its time. Where it is not, slices of 8 MiB and more follow each other without a break \
+               for about a second; what the drive rests between them is kept beside, and told above 5 % of \
+               the time (rule `rested`). Where the rate changes by a quarter or more, which is found by \
+               halving the series at its change points with allowance for slices that are like their \
+               neighbours, a level ends; the interval of the place is that of all splits that explain the \
+               series nearly as well. A rate is the bytes of its slices over their time, its interval that \
+               of the same ratio over ten batches. The sustained rate is that after the last change. Where \
+               the rate fell for good, the last seventh of the time goes into the places of the beginning: \
+               they are written once more at once, and after a rest. Only what is slow at once and fast \
+               again after the rest is called a fast cache; a disk is slow at its hub and a busy neighbour \
+               leaves when he likes. A device is overwritten, so it must be named with --destroy; in a \
+               directory a file of its own takes the free space but a fiftieth, and is removed.",
     };
     const KEYS: &'static Fields = &KEYS;
     const EXAMPLE: &'static str = "sustained = { time = \"5 min\" }";
@@ -203,7 +203,8 @@ pub struct Detail {
 }
 
 impl Detail {
-    /// Bytes that were written in each second, those of a slice spread evenly over its time.
+    /// Bytes that were written in each second of writing, those of a slice spread evenly over its time. Rests
+    /// between slices are none of these seconds: where they lay is not recorded.
     pub fn bytes_by_second(&self) -> Vec<u64> {
         let mut bytes: Vec<f64> = Vec::new();
         let mut from_ns = 0_u64;

@@ -1,7 +1,7 @@
 //! What the drive rested between the slices of a long write, and rule `rested`, which says so.
 //!
 //! Nobody rests on purpose: making threads and rings, syncing and keeping what was measured takes a moment
-//! between two jobs. Where slices are short, moments add up, and a drive makes room in them.
+//! between two jobs. Where slices are short, moments add up, and a drive may make room in them.
 
 use assay_base::catalogue::About;
 use assay_base::quantity::metric::Nature;
@@ -19,11 +19,11 @@ pub(super) const RESTED: OwnRule = OwnRule {
     about: About {
         name: "rested",
         summary: "a drive that was to be written to without a break rested for more than 5 % of the time",
-        text: "The time between the slices of a long write is kept beside that of the slices. A drive makes \
-               room in it, so that its rate falls later than under a write without a break, or not at all, \
-               and the rate of the slices alone is above that of the whole. Short slices rest most: give it \
-               a larger area, or a target that takes direct I/O, where slices need not be synced one by one. \
-               Results of versions that did not keep that time are not judged by it.",
+        text: "The time between the slices of a long write is kept beside that of the slices. A drive may \
+               make room in it, so that its rate falls later than under a write without a break, or not at \
+               all, and the rate of the slices alone is above that of the whole. Short slices rest most: \
+               give it a larger area, or a target that takes direct I/O, where slices need not be synced one \
+               by one. Results of versions that did not keep that time are not judged by it.",
     },
     looks_at: Judged::Machine,
     changes: &[Nature::Speed],
@@ -49,7 +49,8 @@ impl Rests {
 /// What the drive rested between the slices, where that is worth telling and was kept.
 pub(super) fn rests(detail: &Detail) -> Option<Rests> {
     let rests_ns = detail.rests_ns? as f64;
-    let whole_ns = rests_ns + detail.slices_ns.iter().sum::<u64>() as f64;
+    // A record may say anything, also what no sum of whole numbers holds.
+    let whole_ns = rests_ns + detail.slices_ns.iter().map(|ns| *ns as f64).sum::<f64>();
     let bytes = detail.slice_bytes as f64 * detail.slices_ns.len() as f64;
     let share = rests_ns / whole_ns;
     (share > TOLD).then(|| Rests { share, whole_bytes_per_s: bytes / (whole_ns / 1e9) })
@@ -62,7 +63,7 @@ fn doubt(_: &work::Planned, trials: &[&Measured]) -> Option<Doubt> {
     Some(Doubt {
         what: format!("the drive rested between its slices for {} of the time", most.percent()),
         trials: rested.len(),
-        why: "a fall of the rate shows later then, or not at all".to_owned(),
+        why: "a fall of the rate may show later then, or not at all".to_owned(),
     })
 }
 
@@ -104,6 +105,10 @@ mod tests {
         }
         assert!(rests(&detail(Some(22_000_000))).is_some());
         assert_eq!(rests(&Detail { rests_ns: Some(0), ..Detail::default() }), None);
+        assert_eq!(
+            rests(&Detail { slices_ns: vec![u64::MAX; 2], ..detail(Some(u64::MAX / 99)) }),
+            None
+        );
     }
 
     #[test]

@@ -139,8 +139,8 @@ const LEGEND: &str = "From: bytes written before the rate changed to this one; t
 
 /// How the line of rests is read.
 const OF_RESTS: &str = "With its rests: all bytes over the time of slices and rests together, where the drive \
-                        rested between its slices for more than 5 % of it; a fall comes later then, or not \
-                        at all.";
+                        rested between its slices for more than 5 % of it; a fall may come later then, or not \
+                        at all. In the figure of its seconds the slices follow each other without the rests.";
 
 impl Shows for Facts {
     const KEY: &'static str = "sustained";

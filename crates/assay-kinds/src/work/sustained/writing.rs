@@ -1,8 +1,8 @@
 //! Slice after slice, until the time is over: the time rules, never the amount.
 //!
 //! A drive that rests between slices has time to make room, and is told too fast. So slices follow each other
-//! in one job of about a second, in which the queue never runs dry; what lies between two jobs (threads and
-//! rings that are made, what is kept) is counted as rest.
+//! in one job of about a second, in which each write that ends is followed by another; what lies between two
+//! jobs (threads and rings that are made, what is kept) is counted as rest.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use assay_base::quantity::Bytes;
 use assay_base::quantity::units::show;
-use assay_load::{Job, Mix, Pattern};
+use assay_load::{Job, Mix, Pattern, Slices};
 
 use super::{Detail, Planned, Retried, course};
 use crate::work::io;
@@ -31,7 +31,7 @@ const LARGEST_SLICE: u64 = 1 << 30;
 const SLICES: u64 = 256;
 /// All that is in flight at once: of less, several slices would end at the same time.
 const SMALLEST_SLICE: u64 = DEPTH as u64 * MIB;
-/// Slices follow each other for about so long: what lies between two jobs is little of that.
+/// Slices begin one behind the other for so long: what lies between two jobs is little of that.
 const JOB_NS: u64 = 1_000_000_000;
 /// And they are so many at most.
 const MOST_IN_A_ROW: u64 = 4096;
@@ -70,12 +70,20 @@ impl Walk {
         if self.place + self.bytes > self.room {
             self.place = 0;
         }
-        let start = self.place;
-        let fits = ((self.room - start) / self.bytes).max(1);
+        let (start, fits) = (self.place, self.fits());
         let slices = if start == 0 { wanted } else { wanted.min(fits) };
-        let after = if start == 0 { slices % fits } else { slices };
-        self.place = start + after * self.bytes;
         (start..start + slices.min(fits) * self.bytes, slices)
+    }
+
+    /// How many lie between here and the end.
+    fn fits(&self) -> u64 {
+        ((self.room - self.place) / self.bytes).max(1)
+    }
+
+    /// Goes on behind the slices that were written of those.
+    fn pass(&mut self, written: u64) {
+        let after = if self.place == 0 { written % self.fits() } else { written };
+        self.place += after * self.bytes;
     }
 }
 
@@ -138,7 +146,7 @@ pub(super) fn run(planned: &Planned, run: &Run<'_>) -> Result<Ran, String> {
         let area = run.medium.area;
         let _ = assay_load::set_aside(file.as_fd(), &(area.start..area.start + room));
     }
-    let first = own.job(0..FIRST_BYTES, FIRST_BYTES, 1)?;
+    let first = own.job(0..FIRST_BYTES, FIRST_BYTES, 1, JOB_NS)?;
     if let Some(first_ns) = first.slices_ns.first() {
         let wanted = FIRST_BYTES as f64 * SLICE_NS as f64 / *first_ns as f64;
         own.detail.slice_bytes = in_pieces(wanted as u64).clamp(MIB, most_of_slice(room));
@@ -250,25 +258,34 @@ impl Writing<'_> {
 
     /// Writes slices one behind the other until about then, as many as one job takes.
     fn leg(&mut self, walk: &mut Walk, until_ns: u64) -> Result<Leg, String> {
-        let wanted = self.in_a_row(walk.bytes, until_ns);
-        let (part, slices) = walk.next(wanted);
-        self.job(part, walk.bytes, slices)
+        let within_ns = until_ns.saturating_sub(self.spent_ns()).min(JOB_NS);
+        let (part, slices) = walk.next(self.in_a_row(walk.bytes, within_ns));
+        let leg = self.job(part, walk.bytes, slices, within_ns)?;
+        walk.pass(leg.slices_ns.len() as u64);
+        Ok(leg)
     }
 
     /// How many slices go into one job. Each is one of its own where it is synced, and where several would
     /// be in flight together.
-    fn in_a_row(&self, bytes: u64, until_ns: u64) -> u64 {
+    fn in_a_row(&self, bytes: u64, within_ns: u64) -> u64 {
         if self.planned.synced || bytes < SMALLEST_SLICE {
             return 1;
         }
         let slice_ns = self.mib_ns.saturating_mul(bytes / MIB).max(1);
-        let left_ns = until_ns.saturating_sub(self.spent_ns()).min(JOB_NS);
-        left_ns.div_ceil(slice_ns).clamp(1, MOST_IN_A_ROW)
+        within_ns.div_ceil(slice_ns).clamp(1, MOST_IN_A_ROW)
     }
 
-    /// Writes so many slices of these bytes to a part of the area; those that were not cut off.
-    fn job(&mut self, part: Range<u64>, bytes: u64, slices: u64) -> Result<Leg, String> {
+    /// Writes up to so many slices of these bytes to a part of the area; those that were not cut off. None
+    /// begins after a time: where the rate falls meanwhile, all of them would take far longer than that.
+    fn job(
+        &mut self,
+        part: Range<u64>,
+        bytes: u64,
+        slices: u64,
+        within_ns: u64,
+    ) -> Result<Leg, String> {
         let run = self.run;
+        let of_slice = bytes / MIB;
         let start = run.medium.area.start;
         let left_ns = self.limit_ns.saturating_sub(self.spent_ns());
         let (area, seed) = (start + part.start..start + part.end, run.seed ^ self.bytes);
@@ -276,8 +293,11 @@ impl Writing<'_> {
             depth: DEPTH,
             // What is not whole by then says nothing of its rate.
             time: Duration::from_nanos(left_ns.max(1)),
-            operations: Some(slices * (bytes / MIB)),
-            slice: Some(bytes / MIB),
+            operations: Some(slices * of_slice),
+            slices: Some(Slices {
+                operations: of_slice,
+                begun_within: Duration::from_nanos(within_ns),
+            }),
             ..Job::base(Pattern::Sequential, Mix::WRITES, MIB as u32, area, seed)
         };
         let engine = self.planned.engine;
@@ -300,10 +320,10 @@ impl Writing<'_> {
         let is_simulated = run.medium.law.is_some();
         let passed_ns = if is_simulated { 0 } else { now_ns.saturating_sub(self.ended_ns) };
         self.ended_ns = now_ns;
-        let whole = slices_ns.len() as u64;
-        if whole < slices && !self.stopped {
-            let tail_ns = busy_ns - slices_ns.iter().sum::<u64>().min(busy_ns);
-            self.cut(written - whole * bytes, bytes, tail_ns, &slices_ns);
+        let cut_bytes = written - slices_ns.len() as u64 * bytes;
+        if cut_bytes > 0 && !self.stopped {
+            let cut_ns = busy_ns - slices_ns.iter().sum::<u64>().min(busy_ns);
+            self.cut(cut_bytes, bytes, cut_ns, &slices_ns);
         }
         Ok(Leg { slices_ns, rest_ns: passed_ns.saturating_sub(busy_ns) })
     }
@@ -462,14 +482,25 @@ mod tests {
     fn slices_follow_each_other_in_one_job_and_go_round() {
         let mut walk = Walk { room: 100, bytes: 8, place: 16 };
         // Ten fit behind the place, and what is left at the end is none.
-        assert_eq!(walk.next(4), (16..48, 4));
-        assert_eq!(walk.next(99), (48..96, 6));
+        let mut next = |wanted: u64, written: u64| {
+            let found = walk.next(wanted);
+            walk.pass(written);
+            found
+        };
+        assert_eq!(next(4, 4), (16..48, 4));
+        // It became slow: four of six were written.
+        assert_eq!(next(99, 4), (48..96, 6));
+        assert_eq!(next(99, 2), (80..96, 2));
         // Twelve fit into all of it: two laps and one more.
-        assert_eq!((walk.next(25), walk.place), ((0..96, 25), 8));
-        assert_eq!((walk.next(1), walk.place), ((8..16, 1), 16));
+        assert_eq!(next(25, 25), (0..96, 25));
+        assert_eq!(next(1, 1), (8..16, 1));
+        assert_eq!(walk.place, 16);
         let mut whole = Walk { room: 96, bytes: 8, place: 96 };
-        assert_eq!((whole.next(24), whole.place), ((0..96, 24), 0));
-        assert_eq!((whole.next(3), whole.place), ((0..24, 3), 24));
+        assert_eq!(whole.next(24), (0..96, 24));
+        whole.pass(24);
+        assert_eq!((whole.next(3), whole.place), ((0..24, 3), 0));
+        whole.pass(3);
+        assert_eq!(whole.place, 24);
         assert_eq!(lengths(&[5, 9, 9]), [5, 4, 1]);
         assert!(lengths(&[]).is_empty());
     }

@@ -1,5 +1,5 @@
-//! Evidence of trials that go through phases, for the figures that kinds of work draw of their seconds, and for
-//! one that is made up.
+//! Evidence of trials that go through phases, for the figures that kinds of work draw of their seconds, and
+//! for one that is made up.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-use assay_base::quantity::Better;
+use assay_base::quantity::{Better, Scale};
 use assay_study::findings::Because;
 use assay_study::results::design::{Factor, Order};
 use assay_study::results::plan::AbsentWorkload;
@@ -265,6 +265,55 @@ fn a_row_that_no_replicate_decides_is_not_waited_for() {
     let mut unfinished = lost();
     (unfinished.emulated, unfinished.measured.unfinished) = (true, true);
     assert_eq!(lasts(&until(unfinished, 0.1)), (false, None));
+}
+
+#[test]
+fn a_row_that_was_zero_in_each_replicate_is_not_waited_for() {
+    let stalled =
+        |values: &[f64]| until(Study::of(&[("old", &HIGH[..values.len()]), ("new", values)]), 0.1);
+    let all = stalled(&[0.0; 4]);
+    assert_eq!((silence(&all), lasts(&all)), (ZEROS, (true, Some(Enough::GatedBut))));
+    // Either side, each replicate on one of both.
+    let turns = [[520.0, 0.0, 510.0, 0.0], [0.0, 512.0, 0.0, 505.0]];
+    let in_turns = until(Study::of(&[("old", &turns[0]), ("new", &turns[1])]), 0.1);
+    assert_eq!(lasts(&in_turns), (true, Some(Enough::GatedBut)), "{}", row(&in_turns).text());
+    // Too few to tell, and a replicate that gave a ratio: others may come.
+    assert_eq!(lasts(&stalled(&[0.0; 3])), (false, None));
+    let once = stalled(&[0.0, 0.0, 512.0, 0.0, 0.0]);
+    assert_eq!((silence(&once), lasts(&once)), (ZEROS, (false, None)));
+}
+
+#[test]
+fn a_row_that_is_surely_within_but_for_a_zero_is_not_waited_for() {
+    let with_a_zero = |share: f64, allowed| {
+        let values = [520.0, 541.0, 0.0, 511.0, 530.0].map(|value| share * value);
+        until(
+            Study::of(&[("old", &[520.0, 540.0, 505.0, 510.0, 531.0]), ("new", &values)]),
+            allowed,
+        )
+    };
+    let within = with_a_zero(1.0, 0.1);
+    assert_eq!((silence(&within), lasts(&within)), (ZEROS, (true, Some(Enough::GatedBut))));
+    // A loss that is sure is told, and what is undecided is waited for.
+    let over = with_a_zero(0.5, 0.1);
+    assert_eq!((&row(&over).ended, lasts(&over)), (&Ended::Fail, (false, Some(Enough::Gated))));
+    let between = with_a_zero(0.9, 0.1);
+    assert_eq!(lasts(&between), (false, None), "{}", row(&between).text());
+    // A study of fixed length has shown no more than that it would have seen a loss.
+    let wild = [470.0, 540.0, 0.0, 530.0, 490.0];
+    let fixed = gated(Study::of(&[("old", &LOW), ("new", &wild)]), asked(0.05));
+    assert_eq!((silence(&fixed), row(&fixed).lasting), (ZEROS, false));
+}
+
+#[test]
+fn a_metric_that_may_be_zero_is_not_waited_for() {
+    let mut counts = lost();
+    for series in &mut counts.measured.series {
+        series.scale = Scale::Difference;
+    }
+    let found = until(counts, 0.1);
+    assert!(silence(&found).starts_with("a metric that may be zero"), "{}", silence(&found));
+    assert_eq!(lasts(&found), (true, Some(Enough::GatedBut)));
 }
 
 #[test]

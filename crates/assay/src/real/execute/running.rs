@@ -7,14 +7,17 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::pipe::fcntl_getpipe_size;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 
 use assay_base::digest::Sum;
 use assay_base::presence::Presence;
 use assay_sys::Launched;
-use assay_system::system::execute::{Ending, Heard, PeakBy, PeakMemory};
+use assay_system::system::execute::{Ending, Happened, Heard, PeakBy, PeakMemory};
 use assay_system::system::{Executed, Execution};
 
+use super::PIPE_BYTES;
+use super::counters::Counters;
 use super::group::Group;
 use super::tree::{Process, Tree};
 
@@ -32,8 +35,9 @@ const KILLED: Duration = Duration::from_secs(10);
 const SLICE: Duration = Duration::from_millis(5);
 /// Looks at the orphans for each look at all processes.
 const CHASES: u32 = 200;
+/// Bytes that are taken at a time: the end of a program is looked for between two of them, so that it does
+/// not seem to run for as long as all that it left in its pipe takes.
 const CHUNK: usize = 64 << 10;
-const MOST_CHUNKS: u32 = 16;
 
 /// A program that runs.
 pub struct Running<'a> {
@@ -49,6 +53,7 @@ pub struct Running<'a> {
     bytes: Option<File>,
     sampled: Option<u64>,
     spent: Spent,
+    counters: Counters,
 }
 
 /// What was used by those that were reaped.
@@ -57,6 +62,7 @@ struct Spent {
     user_ns: u64,
     system_ns: u64,
     largest_bytes: u64,
+    happened: Happened,
     /// Bytes read and written; none where the kernel did not tell of one of them.
     bytes: Option<(u64, u64)>,
 }
@@ -67,6 +73,7 @@ impl<'a> Running<'a> {
         launched: Launched,
         tree: Tree<'a>,
         streams: [Stream; 2],
+        counters: Counters,
     ) -> Self {
         let is_root = rustix::process::geteuid().is_root();
         let bytes = if is_root { None } else { File::open(bytes_of(launched.process)).ok() };
@@ -80,6 +87,7 @@ impl<'a> Running<'a> {
             is_reaped: false,
             sampled: None,
             spent: Spent { bytes: Some((0, 0)), ..Spent::default() },
+            counters,
         }
     }
 
@@ -90,7 +98,7 @@ impl<'a> Running<'a> {
         if forced.is_some() || left_running > 0 {
             self.end_all()?;
         }
-        // Who has it open from elsewhere may go on for ever; no pipe holds more than this.
+        // Who has it open from elsewhere may go on for ever: what the pipe can hold is taken.
         for stream in &mut self.streams {
             stream.drain();
         }
@@ -115,6 +123,8 @@ impl<'a> Running<'a> {
             peak_memory,
             read_bytes: bytes(|(read, _)| read),
             write_bytes: bytes(|(_, written)| written),
+            happened: self.spent.happened,
+            counted: self.counters.counted(self.spent.user_ns + self.spent.system_ns),
             complaint,
             left_running,
             heard,
@@ -277,6 +287,12 @@ impl<'a> Running<'a> {
         spent.user_ns += usage.user_ns;
         spent.system_ns += usage.system_ns;
         spent.largest_bytes = spent.largest_bytes.max(usage.largest_bytes);
+        spent.happened = spent.happened.plus(Happened {
+            minor_faults: usage.minor_faults,
+            major_faults: usage.major_faults,
+            voluntary_switches: usage.voluntary_switches,
+            involuntary_switches: usage.involuntary_switches,
+        });
         let sum = spent.bytes.zip(bytes);
         spent.bytes = sum.map(|(old, new)| (old.0 + new.0, old.1 + new.1));
         Ok(())
@@ -391,11 +407,10 @@ impl Stream {
 
     /// What still lies in the pipe.
     fn drain(&mut self) {
-        for _ in 0..MOST_CHUNKS {
-            if !self.hear() {
-                break;
-            }
-        }
+        // The program may have made it larger.
+        let size = self.pipe.as_ref().and_then(|pipe| fcntl_getpipe_size(pipe).ok());
+        let most = self.tail.bytes.saturating_add(size.unwrap_or(PIPE_BYTES) as u64);
+        while self.tail.bytes < most && self.hear() {}
     }
 
     fn text(&self) -> String {
@@ -455,8 +470,12 @@ impl Tail {
 
 #[cfg(test)]
 mod tests {
-    use assay_base::digest::sha256;
+    use std::io::Write;
 
+    use assay_base::digest::sha256;
+    use rustix::pipe::fcntl_setpipe_size;
+
+    use super::super::{pipe, wide_pipe};
     use super::*;
 
     const KEPT: usize = 4096;
@@ -480,6 +499,36 @@ mod tests {
         let mut tail = Tail::new(0, None);
         while tail.read(&mut [b'a'; 9].as_slice()).unwrap() && tail.bytes < 90 {}
         assert_eq!((tail.bytes, tail.last()), (90, [].as_slice()));
+    }
+
+    #[test]
+    fn all_that_a_pipe_holds_is_taken_and_nothing_is_waited_for() {
+        let (reader, mut writer) = wide_pipe().unwrap();
+        let holds = fcntl_getpipe_size(&writer).unwrap();
+        // A user may have so many pipes that this one stayed as it was.
+        let refused = fcntl_setpipe_size(&writer, PIPE_BYTES).is_err();
+        assert!(holds >= PIPE_BYTES || refused, "{holds}");
+        let mut stream = Stream::new(Some(reader), KEPT, None);
+        stream.drain();
+        assert_eq!(stream.tail.bytes, 0);
+        // Nobody reads meanwhile: a writer that had to wait would wait for ever.
+        writer.write_all(&vec![b'x'; holds]).unwrap();
+        stream.drain();
+        assert_eq!(stream.heard().bytes, holds as u64);
+        assert!(stream.pipe.is_some(), "who may still write is listened to");
+        drop(writer);
+        stream.drain();
+        assert!(stream.pipe.is_none());
+    }
+
+    #[test]
+    fn a_pipe_that_is_small_is_emptied_as_well() {
+        let (reader, mut writer) = pipe().unwrap();
+        let holds = fcntl_getpipe_size(&writer).unwrap();
+        writer.write_all(&vec![b'x'; holds]).unwrap();
+        let mut stream = Stream::new(Some(reader), KEPT, None);
+        stream.drain();
+        assert_eq!((stream.heard().bytes, stream.tail.last().len()), (holds as u64, KEPT));
     }
 
     #[test]

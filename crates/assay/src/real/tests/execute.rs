@@ -4,7 +4,9 @@ use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use assay_base::presence::Presence;
-use assay_system::system::execute::{self, Ending, KEPT_COMPLAINT_BYTES, PeakBy, PeakMemory};
+use assay_system::system::execute::{
+    self, Counted, Ending, KEPT_COMPLAINT_BYTES, PeakBy, PeakMemory,
+};
 use assay_system::system::identity::Caller;
 
 use super::*;
@@ -24,6 +26,7 @@ struct Run {
     stop: AtomicBool,
     heard_bytes: u64,
     hashed: bool,
+    counted: bool,
 }
 
 impl Run {
@@ -39,6 +42,7 @@ impl Run {
             stop: AtomicBool::new(false),
             heard_bytes: 0,
             hashed: false,
+            counted: false,
         }
     }
 
@@ -74,6 +78,7 @@ impl Run {
             memory: None,
             heard_bytes: self.heard_bytes,
             hashed: self.hashed,
+            counted: self.counted,
         }
     }
 
@@ -413,6 +418,40 @@ fn processor_time_of_all_below_is_counted() {
 }
 
 #[test]
+fn faults_and_switches_of_all_below_are_counted() {
+    let one = Run::new(&["true"]).done().happened;
+    let script = "i=0; while [ $i -lt 40 ]; do /bin/true; i=$((i+1)); done";
+    let many = Run::shell(script).done().happened;
+    // It has ended before the program does, and nobody waited for it but this process.
+    let orphan =
+        format!("(setsid sh -c '{script}; echo > over' &) ; until test -e over; do :; done");
+    let scratch = Scratch::new();
+    let orphan = Run::shell(&orphan).below(&scratch).done().happened;
+    assert!(one.minor_faults > 0, "{one:?}");
+    for all in [many, orphan] {
+        assert!(all.minor_faults > 3 * one.minor_faults, "{one:?} {all:?}");
+        assert!(all.voluntary_switches + all.involuntary_switches >= 20, "{one:?} {all:?}");
+    }
+}
+
+#[test]
+fn what_processors_count_is_there_or_says_why() {
+    let run = Run { counted: true, ..Run::shell(COMPUTES) };
+    let counted = run.done().counted;
+    let all = [&counted.instructions, &counted.cycles, &counted.cache_misses];
+    assert_eq!(counted.how.is_some(), all.iter().any(|one| one.value().is_some()), "{counted:?}");
+    match &counted.instructions {
+        Presence::Present(count) => assert!(*count > 1_000_000, "{counted:?}"),
+        Presence::Absent(why) => {
+            assert!(!why.contains("asked for"), "{why}");
+            assay_lab::needs::skip(&format!("instructions are not counted here: {why}"));
+        }
+    }
+    let not = Run::new(&["true"]).done().counted;
+    assert_eq!(not, Counted::absent("it was not asked for"));
+}
+
+#[test]
 fn bytes_that_go_to_storage_are_counted() {
     let folder = assay_lab::Scratch::on_drive("execute").unwrap();
     let script = "sh -c 'dd if=/dev/zero of=file bs=64k count=16 conv=fsync 2>/dev/null'; true";
@@ -472,7 +511,7 @@ fn nothing_is_left_open_of_a_run() {
     Run::new(&["true"]).done();
     let before = open();
     for _ in 0..50 {
-        Run::new(&["true"]).done();
+        Run { counted: true, ..Run::new(&["true"]) }.done();
         Run::new(&["./no-such"]).refused();
     }
     // Other tests open files meanwhile.

@@ -1,0 +1,53 @@
+//! What is counted of runs beside their times.
+
+use assay_system::system::execute::Counting;
+
+use super::*;
+
+#[test]
+fn faults_and_what_processors_count_are_told_without_the_shells() {
+    let fake = fake();
+    let how = Some(Counting { in_kernel: false, share: 1.0 });
+    let counts = |instructions, minor_faults, wall_ns| Executed {
+        happened: Happened { minor_faults, ..Happened::default() },
+        counted: Counted {
+            instructions: Presence::Present(instructions),
+            how,
+            ..Counted::absent("no such counter")
+        },
+        ..took(wall_ns)
+    };
+    fake.put_executions("sh -c ", [counts(100, 50, MS)]);
+    fake.put_executions("sh -c work", [counts(1000, 150, 11 * MS), counts(1200, 350, 11 * MS)]);
+    // What is only prepared does not count.
+    fake.put_executions("sh -c before", [counts(7000, 7000, MS)]);
+    let asked = Asked { runs: Some(2), prepare: Some("before".to_owned()), ..Asked::new("work") };
+    let ran = trial(&fake, &asked, 1000 * MS).unwrap();
+    assert_eq!((value(&ran, "instructions"), value(&ran, "minor_faults")), (1000.0, 200.0));
+    assert_eq!(ran.measured.absent["cycles"], "no such counter");
+    assert_eq!(Detail::of(&ran.measured).unwrap().counting, how);
+    assert!(ran.measured.notes.iter().any(|note| note.contains("outside the kernel")));
+    // Where nothing is counted there are faults all the same, and no words of counters.
+    let ran = trial(&super::fake(), &asked, 1000 * MS).unwrap();
+    assert_eq!(value(&ran, "minor_faults"), 0.0);
+    assert_eq!(ran.measured.absent["instructions"], "no counters");
+    assert_eq!(Detail::of(&ran.measured).unwrap().counting, None);
+    assert!(!ran.measured.notes.iter().any(|note| note.contains("instructions")));
+}
+
+#[test]
+fn results_of_older_versions_say_why_they_have_no_counts() {
+    let asked = Asked { runs: Some(1), ..Asked::new("work") };
+    let mut ran = trial(&fake(), &asked, 1000 * MS).unwrap();
+    let planned = asked.planned().unwrap();
+    assert_eq!(planned.value("minor_faults", &ran.measured), Some(Ok(0.0)));
+    ran.measured.values.remove("minor_faults");
+    let told = planned.value("minor_faults", &ran.measured).unwrap().unwrap_err();
+    assert!(told.contains("the version that measured it"), "{told}");
+    assert_eq!(planned.value("iops", &ran.measured), None);
+    // Their detail says nothing of it either.
+    let mut detail = serde_json::to_value(Detail::of(&ran.measured).unwrap()).unwrap();
+    assert!(detail.as_object_mut().unwrap().remove("counting").is_none());
+    let detail: Detail = serde_json::from_value(detail).unwrap();
+    assert_eq!(detail.counting, None);
+}

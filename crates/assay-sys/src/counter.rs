@@ -1,0 +1,184 @@
+//! Counters that the kernel keeps for the programs that a thread starts (`perf_event_open`): of what their
+//! processors do, and of what happens to them.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::{FromRawFd, OwnedFd, RawFd};
+
+use libc::{c_int, c_ulong};
+
+/// What is counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CountedEvent {
+    kind: u32,
+    config: u64,
+}
+
+/// Events of the processor that have one name on all of them.
+const HARDWARE: u32 = 0;
+
+impl CountedEvent {
+    /// Cycles of the processor, whatever its frequency is.
+    pub const CYCLES: Self = Self { kind: HARDWARE, config: 0 };
+    /// Instructions that were completed.
+    pub const INSTRUCTIONS: Self = Self { kind: HARDWARE, config: 1 };
+    /// What the last cache, mostly, did not have.
+    pub const CACHE_MISSES: Self = Self { kind: HARDWARE, config: 3 };
+}
+
+/// What a counter says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Count {
+    /// Events.
+    pub count: u64,
+    /// Processor time of what was to be counted, nanoseconds, all its threads together.
+    pub enabled_ns: u64,
+    /// The part of it in which the counter ran: there are fewer counters than may be asked for.
+    pub running_ns: u64,
+}
+
+/// A counter that is open.
+#[derive(Debug)]
+pub struct Counter(File);
+
+/// The kernel's `struct perf_event_attr` as its first version had it, which every kernel takes.
+#[repr(C)]
+#[derive(Debug, Default)]
+struct Attributes {
+    kind: u32,
+    own_bytes: u32,
+    config: u64,
+    sample_period: u64,
+    sample_kind: u64,
+    read_format: u64,
+    flags: u64,
+    wake_up_events: u32,
+    breakpoint_kind: u32,
+    breakpoint_address: u64,
+}
+
+const DISABLED: u64 = 1;
+const INHERIT: u64 = 1 << 1;
+const EXCLUDE_KERNEL: u64 = 1 << 5;
+const EXCLUDE_HYPERVISOR: u64 = 1 << 6;
+const ENABLE_ON_EXEC: u64 = 1 << 12;
+/// What stands behind the count when it is read.
+const TIME_ENABLED: u64 = 1;
+const TIME_RUNNING: u64 = 1 << 1;
+const CLOSE_ON_EXEC: c_ulong = 1 << 3;
+
+impl Counter {
+    /// Opens one for every program that this thread, and threads that it makes, start from now on, with
+    /// all threads and processes that come of it. It begins when the new process becomes the program; this
+    /// process itself is not counted. Nor is what begins as somebody else (a program that is set-user-ID).
+    pub fn open(event: CountedEvent, in_kernel: bool) -> io::Result<Self> {
+        let outside = if in_kernel { 0 } else { EXCLUDE_KERNEL };
+        let flags = DISABLED | INHERIT | ENABLE_ON_EXEC | EXCLUDE_HYPERVISOR | outside;
+        let mut attributes = Attributes {
+            kind: event.kind,
+            own_bytes: size_of::<Attributes>() as u32,
+            config: event.config,
+            read_format: TIME_ENABLED | TIME_RUNNING,
+            flags: as_bits(flags),
+            ..Attributes::default()
+        };
+        let (this_thread, any_processor, no_group): (c_int, c_int, c_int) = (0, -1, -1);
+        // SAFETY: the pointer is to a struct of this frame that says how many bytes it has; the kernel reads
+        // those, and writes at most its own idea of that number. All else are plain numbers.
+        let opened = unsafe {
+            libc::syscall(
+                libc::SYS_perf_event_open,
+                &raw mut attributes,
+                this_thread,
+                any_processor,
+                no_group,
+                CLOSE_ON_EXEC,
+            )
+        };
+        if opened < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: the kernel opened it for this call alone.
+        Ok(Self(File::from(unsafe { OwnedFd::from_raw_fd(opened as RawFd) })))
+    }
+
+    /// What was counted until now. Who has ended is in it without being waited for.
+    pub fn read(&self) -> io::Result<Count> {
+        let mut bytes = [0; 24];
+        (&self.0).read_exact(&mut bytes)?;
+        let word = |at: usize| u64::from_ne_bytes(std::array::from_fn(|byte| bytes[at * 8 + byte]));
+        Ok(Count { count: word(0), enabled_ns: word(1), running_ns: word(2) })
+    }
+}
+
+/// The kernel's flags are bit fields of C: the first one is the first bit in memory.
+const fn as_bits(flags: u64) -> u64 {
+    if cfg!(target_endian = "big") { flags.reverse_bits() } else { flags }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use assay_lab::needs::skip;
+
+    use super::*;
+
+    /// What the kernel counts itself, on every processor: page faults.
+    const PAGE_FAULTS: CountedEvent = CountedEvent { kind: 1, config: 2 };
+
+    /// A counter on the same way that events of processors take.
+    fn opened() -> Option<Counter> {
+        let opened = Counter::open(PAGE_FAULTS, true);
+        match opened.or_else(|_| Counter::open(PAGE_FAULTS, false)) {
+            Ok(counter) => Some(counter),
+            Err(error) => {
+                skip(&format!("no counter can be opened here: {error}"));
+                None
+            }
+        }
+    }
+
+    /// What is counted of so many programs, one after the other, below a shell.
+    fn faults(programs: usize) -> Option<Count> {
+        let counter = opened()?;
+        let script = "/bin/true; ".repeat(programs) + ":";
+        assert!(Command::new("/bin/sh").args(["-c", &script]).status().unwrap().success());
+        Some(counter.read().unwrap())
+    }
+
+    #[test]
+    fn the_struct_is_as_large_as_the_kernels_first() {
+        assert_eq!(size_of::<Attributes>(), 64);
+    }
+
+    #[test]
+    fn a_program_is_counted_with_all_that_it_starts() {
+        let Some((few, many)) = faults(1).zip(faults(40)) else { return };
+        assert!(few.count > 0 && few.running_ns > 0, "{few:?}");
+        assert!(few.running_ns <= few.enabled_ns, "{few:?}");
+        assert!(many.count > 3 * few.count, "{few:?} {many:?}");
+    }
+
+    #[test]
+    fn this_process_is_not_counted() {
+        let (go, gone) = std::sync::mpsc::channel::<()>();
+        let start =
+            move || gone.recv().is_ok() && Command::new("/bin/true").status().unwrap().success();
+        let other = std::thread::spawn(start);
+        let Some(counter) = opened() else { return };
+        let touched = vec![1_u8; 4 << 20];
+        assert_eq!(touched.iter().map(|byte| usize::from(*byte)).sum::<usize>(), 4 << 20);
+        let nothing = Count { count: 0, enabled_ns: 0, running_ns: 0 };
+        assert_eq!(counter.read().unwrap(), nothing);
+        // Nor is a program that a thread starts that was there before.
+        go.send(()).unwrap();
+        assert!(other.join().unwrap());
+        assert_eq!(counter.read().unwrap(), nothing);
+    }
+
+    #[test]
+    fn what_no_processor_knows_is_an_error() {
+        assert!(Counter::open(CountedEvent { kind: u32::MAX, config: 0 }, false).is_err());
+    }
+}

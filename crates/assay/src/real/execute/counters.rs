@@ -1,0 +1,198 @@
+//! What processors count of a program and of all that it starts.
+
+use std::io::{self, ErrorKind};
+
+use rustix::io::Errno;
+
+use assay_base::presence::Presence;
+use assay_sys::{Count, CountedEvent, Counter};
+use assay_system::system::execute::{Counted, Counting};
+
+/// In the order of [`Counted`].
+const EVENTS: [CountedEvent; 3] =
+    [CountedEvent::INSTRUCTIONS, CountedEvent::CYCLES, CountedEvent::CACHE_MISSES];
+/// From less than this part of the time nothing is told of the rest.
+const LEAST_SHARE: f64 = 0.5;
+/// Processor time that was not counted may be this part of all, or this long: until it becomes the program, a
+/// process is this one.
+const UNSEEN_SHARE: u64 = 10;
+const UNSEEN_NS: u64 = 5_000_000;
+
+/// Counters that begin with the next program that this thread starts.
+#[derive(Debug)]
+pub struct Counters {
+    opened: [Presence<Counter>; 3],
+    in_kernel: bool,
+}
+
+impl Counters {
+    /// None where they are not asked for: they make each switch between threads a little dearer.
+    pub fn open(asked: bool) -> Self {
+        if !asked {
+            let not = |_| Presence::absent("it was not asked for");
+            return Self { opened: EVENTS.map(not), in_kernel: false };
+        }
+        let all = EVENTS.map(|event| Counter::open(event, true));
+        if !all.iter().any(is_forbidden) {
+            return Self { opened: all.map(there), in_kernel: true };
+        }
+        // What is outside the kernel may be counted by more users.
+        let outside = EVENTS.map(|event| there(Counter::open(event, false)));
+        Self { opened: outside, in_kernel: false }
+    }
+
+    /// What they counted of a program that has ended and took so much processor time.
+    pub fn counted(&self, cpu_ns: u64) -> Counted {
+        let [instructions, cycles, cache_misses] = &self.opened;
+        let mut share = None::<f64>;
+        let mut told = |opened: &Presence<Counter>, never_zero: bool| {
+            let found = read(opened, cpu_ns, never_zero);
+            if let Presence::Present(found) = &found {
+                share = Some(share.map_or(found.share, |known| known.min(found.share)));
+            }
+            found.map(|found| found.count)
+        };
+        let [instructions, cycles, cache_misses] =
+            [told(instructions, true), told(cycles, true), told(cache_misses, false)];
+        let how = share.map(|share| Counting { in_kernel: self.in_kernel, share });
+        Counted { instructions, cycles, cache_misses, how }
+    }
+}
+
+fn is_forbidden(opened: &io::Result<Counter>) -> bool {
+    opened.as_ref().is_err_and(|error| error.kind() == ErrorKind::PermissionDenied)
+}
+
+fn there(opened: io::Result<Counter>) -> Presence<Counter> {
+    opened.map_or_else(|error| Presence::absent(why(&error)), Presence::Present)
+}
+
+/// Why there is no counter, and what helps.
+fn why(error: &io::Error) -> String {
+    match Errno::from_io_error(error) {
+        Some(Errno::NOENT | Errno::NODEV | Errno::OPNOTSUPP) => {
+            "the processor has no such counter here: virtual machines often have none".to_owned()
+        }
+        Some(Errno::ACCESS | Errno::PERM) => {
+            "the kernel does not count for this user: become root, or set kernel.perf_event_paranoid to 2; \
+             in a container it may be forbidden anyway"
+                .to_owned()
+        }
+        Some(Errno::NOSYS) => "this kernel has no counters (CONFIG_PERF_EVENTS)".to_owned(),
+        _ => format!("no counter could be opened: {error}"),
+    }
+}
+
+/// A count of the whole time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Whole {
+    count: u64,
+    /// The part of the time that it was counted in.
+    share: f64,
+}
+
+fn read(opened: &Presence<Counter>, cpu_ns: u64, never_zero: bool) -> Presence<Whole> {
+    match opened {
+        Presence::Absent(reason) => Presence::absent(reason.clone()),
+        Presence::Present(counter) => match counter.read() {
+            Ok(count) => whole(count, cpu_ns, never_zero),
+            Err(error) => Presence::absent(format!("the counter could not be read: {error}")),
+        },
+    }
+}
+
+/// What was counted, scaled up to the time in which the counter did not run; `never_zero` where every
+/// program has some.
+fn whole(read: Count, cpu_ns: u64, never_zero: bool) -> Presence<Whole> {
+    let Count { count, enabled_ns, running_ns } = read;
+    let unseen_ns = cpu_ns.saturating_sub(enabled_ns);
+    if unseen_ns > UNSEEN_NS.max(cpu_ns / UNSEEN_SHARE) {
+        return Presence::absent(
+            "a part of it was not counted: what runs as somebody else (set-user-ID programs) is not",
+        );
+    }
+    let share = running_ns as f64 / enabled_ns.max(1) as f64;
+    if running_ns == 0 || share < LEAST_SHARE {
+        return Presence::absent(
+            "the counter ran for less than half of its time: others use it, or it is on some of the \
+             processors only",
+        );
+    }
+    if never_zero && count == 0 {
+        return Presence::absent("the counter counts nothing here");
+    }
+    let scaled = u128::from(count) * u128::from(enabled_ns) / u128::from(running_ns);
+    let count = u64::try_from(scaled).unwrap_or(u64::MAX);
+    Presence::Present(Whole { count, share: share.min(1.0) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    fn told(count: u64, enabled_ms: u64, running_ms: u64) -> Presence<Whole> {
+        let read = Count { count, enabled_ns: enabled_ms * MS, running_ns: running_ms * MS };
+        whole(read, 100 * MS, true)
+    }
+
+    fn reason(found: &Presence<Whole>) -> &str {
+        found.reason().unwrap_or_default()
+    }
+
+    #[test]
+    fn what_was_counted_all_the_time_is_as_it_is() {
+        assert_eq!(told(7, 100, 100), Presence::Present(Whole { count: 7, share: 1.0 }));
+        assert_eq!(told(u64::MAX, 100, 100).map(|own| own.count), Presence::Present(u64::MAX));
+    }
+
+    #[test]
+    fn what_was_counted_for_a_part_is_scaled_up() {
+        assert_eq!(told(600, 120, 90), Presence::Present(Whole { count: 800, share: 0.75 }));
+        assert_eq!(told(u64::MAX, 120, 90).map(|own| own.count), Presence::Present(u64::MAX));
+    }
+
+    #[test]
+    fn a_counter_that_hardly_ran_says_nothing() {
+        for running_ms in [0, 1, 49] {
+            let found = told(600, 100, running_ms);
+            assert!(reason(&found).contains("less than half"), "{running_ms}: {found:?}");
+        }
+        assert!(told(600, 100, 50).value().is_some());
+        let never = Count { count: 0, enabled_ns: 0, running_ns: 0 };
+        assert!(reason(&whole(never, 0, false)).contains("less than half"));
+    }
+
+    #[test]
+    fn a_program_of_somebody_else_is_missed_and_a_start_is_not() {
+        assert!(reason(&told(600, 89, 89)).contains("set-user-ID"));
+        assert!(told(600, 90, 90).value().is_some());
+        let short = Count { count: 600, enabled_ns: MS, running_ns: MS };
+        assert!(whole(short, 6 * MS, true).value().is_some());
+        assert!(reason(&whole(short, 6 * MS + 1, true)).contains("set-user-ID"));
+    }
+
+    #[test]
+    fn a_program_without_instructions_was_not_counted_and_one_without_misses_may_be() {
+        assert!(reason(&told(0, 100, 100)).contains("counts nothing"));
+        let none = Count { count: 0, enabled_ns: MS, running_ns: MS };
+        assert_eq!(whole(none, MS, false), Presence::Present(Whole { count: 0, share: 1.0 }));
+    }
+
+    #[test]
+    fn who_may_not_count_is_told_what_helps() {
+        let of = |errno: Errno| why(&io::Error::from(errno));
+        assert!(of(Errno::ACCESS).contains("perf_event_paranoid"));
+        assert!(of(Errno::PERM).contains("perf_event_paranoid"));
+        assert!(of(Errno::NOENT).contains("virtual machines"));
+        assert!(of(Errno::NOSYS).contains("CONFIG_PERF_EVENTS"));
+        assert!(of(Errno::MFILE).starts_with("no counter could be opened: "));
+    }
+
+    #[test]
+    fn nothing_is_opened_where_nobody_asks() {
+        let counted = Counters::open(false).counted(0);
+        assert_eq!(counted, Counted::absent("it was not asked for"));
+    }
+}

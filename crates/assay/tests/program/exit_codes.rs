@@ -1,0 +1,259 @@
+//! What a gate ends with, line by line: commands that tell a number, so that no noise of the machine decides.
+
+use std::path::Path;
+use std::time::Duration;
+
+use assay_lab::process::Ended;
+
+use crate::commands::Bench;
+
+/// No line takes longer.
+const LIMIT: Duration = Duration::from_secs(100);
+/// The file that tells that a line may be interrupted.
+const HANGS: &str = "hangs";
+
+/// One way to end.
+struct Line {
+    /// What happens, as the page for CI says it.
+    what: &'static str,
+    /// The baseline and what is compared with it. What both say is read as a rate.
+    commands: [&'static str; 2],
+    more: &'static [&'static str],
+    code: i32,
+    /// A part of what is said.
+    says: &'static str,
+    keeps: Keeps,
+}
+
+/// What is kept of a line.
+#[derive(Clone, Copy, PartialEq)]
+enum Keeps {
+    Nothing,
+    /// The trials before it was interrupted.
+    Begun,
+    All,
+}
+
+/// The table, and a test of each line of it.
+macro_rules! table {
+    ($($test:ident: $line:expr,)+) => {
+        const TABLE: &[Line] = &[$($line),+];
+
+        $(#[test]
+        fn $test() {
+            check(&$line, stringify!($test));
+        })+
+    };
+}
+
+table! {
+    little_is_lost: Line {
+        what: "nothing is worse by more",
+        commands: ["echo 100 ops/s", "echo 98 ops/s"],
+        more: &[],
+        code: 0,
+        says: "The gate of 5 % passed: command (new): pass (worse by 2 %",
+        keeps: Keeps::All,
+    },
+    much_is_lost: Line {
+        what: "a setting is surely worse by more",
+        commands: ["echo 100 ops/s", "echo 80 ops/s"],
+        more: &[],
+        code: 1,
+        says: "the gate of 5 % failed: command (new): fail (worse by 20 %",
+        keeps: Keeps::All,
+    },
+    much_is_lost_and_so_is_a_trial: Line {
+        what: "the same, and a trial failed",
+        commands: ["echo 100 ops/s", "test {replicate} -ne 2 && echo 80 ops/s"],
+        more: &[],
+        code: 1,
+        says: "the gate of 5 % failed",
+        keeps: Keeps::All,
+    },
+    replicates_are_few: Line {
+        what: "the replicates are too few",
+        commands: ["echo 100 ops/s", "echo 80 ops/s"],
+        more: &["--replicates", "2"],
+        code: 5,
+        says: "undisturbed pairs with the baseline, and it takes 3",
+        keeps: Keeps::All,
+    },
+    trials_lie_apart: Line {
+        what: "the trials are too far apart",
+        commands: ["echo 100 ops/s", "echo $((50 + 100 * ({replicate} % 2))) ops/s"],
+        more: &[],
+        code: 5,
+        says: "would have been found, and --gate-sees asks for 30 %",
+        keeps: Keeps::All,
+    },
+    what_is_blind_may_have_a_code: Line {
+        what: "no statement, with `--exit-blind 125`",
+        commands: ["echo 100 ops/s", "echo 80 ops/s"],
+        more: &["--replicates", "2", "--exit-blind", "125"],
+        code: 125,
+        says: "the gate of 5 % makes no statement",
+        keeps: Keeps::All,
+    },
+    what_is_blind_may_pass: Line {
+        what: "no statement, with `--allow-missing`",
+        commands: ["echo 100 ops/s", "echo 80 ops/s"],
+        more: &["--replicates", "2", "--allow-missing"],
+        code: 0,
+        says: "The gate of 5 % passed",
+        keeps: Keeps::All,
+    },
+    zero_has_no_ratio: Line {
+        what: "a number is zero, with `--until gate`",
+        commands: ["echo 100 ops/s", "echo 0 ops/s"],
+        more: &["--until", "gate"],
+        code: 5,
+        says: "makes no statement after 4 replicates: command (new): values of zero have no ratio",
+        keeps: Keeps::All,
+    },
+    until_gate_ends_when_it_is_decided: Line {
+        what: "nothing is worse by more, with `--until gate`",
+        commands: ["echo 100 ops/s", "echo 98 ops/s"],
+        more: &["--until", "gate"],
+        code: 0,
+        says: "The gate of 5 % passed after",
+        keeps: Keeps::All,
+    },
+    a_side_is_missing: Line {
+        what: "a command is not there",
+        commands: ["echo 100 ops/s", "surely-not-there"],
+        more: &[],
+        code: 3,
+        says: "ended with exit code 127",
+        keeps: Keeps::Nothing,
+    },
+    a_side_fails_at_once: Line {
+        what: "a command fails at once",
+        commands: ["echo 100 ops/s", "echo far too bad >&2; exit 7"],
+        more: &[],
+        code: 3,
+        says: "ended with exit code 7; it said: far too bad",
+        keeps: Keeps::Nothing,
+    },
+    a_side_fails_in_every_trial: Line {
+        what: "a command fails in every trial",
+        commands: ["echo 100 ops/s", "echo 100 ops/s; test {replicate} -eq 0"],
+        more: &[],
+        code: 5,
+        says: "it has no number: every trial failed",
+        keeps: Keeps::All,
+    },
+    what_fails_may_have_a_code: Line {
+        what: "the same, with `--exit-blind 125`",
+        commands: ["echo 100 ops/s", "echo 100 ops/s; test {replicate} -eq 0"],
+        more: &["--exit-blind", "125"],
+        code: 125,
+        says: "it has no number: every trial failed",
+        keeps: Keeps::All,
+    },
+    outputs_differ: Line {
+        what: "with `--same-output`, and outputs differ",
+        commands: ["echo 100 ops/s", "echo 100 ops/s; echo other"],
+        more: &["--same-output"],
+        code: 5,
+        says: "is invalid",
+        keeps: Keeps::All,
+    },
+    outputs_are_the_same: Line {
+        what: "with `--same-output`, and outputs are the same",
+        commands: ["echo 100 ops/s", "echo 100 ops/s; true"],
+        more: &["--same-output"],
+        code: 0,
+        says: "The gate of 5 % passed",
+        keeps: Keeps::All,
+    },
+    a_number_is_never_there: Line {
+        what: "a number cannot be read",
+        commands: ["echo 100 ops/s", "echo none today"],
+        more: &[],
+        code: 3,
+        says: "its last line is",
+        keeps: Keeps::Nothing,
+    },
+    a_number_is_not_there_once: Line {
+        what: "a number cannot be read in one trial",
+        commands: ["echo 100 ops/s", "test {replicate} -eq 2 && echo none || echo 100 ops/s"],
+        more: &[],
+        code: 5,
+        says: "trials failed (the first: run 1 of",
+        keeps: Keeps::All,
+    },
+    the_line_is_wrong: Line {
+        what: "a mistake in the line",
+        commands: ["echo 100 ops/s", "echo 98 ops/s"],
+        more: &["--gate-metric", "told_other"],
+        code: 2,
+        says: "nothing in this study has the metric",
+        keeps: Keeps::Nothing,
+    },
+    somebody_interrupts_it: Line {
+        what: "it is interrupted",
+        commands: [
+            "echo 100 ops/s",
+            "if test {trial} -gt 2; then touch hangs; sleep 1000; fi; echo 100 ops/s",
+        ],
+        more: &[],
+        code: 130,
+        says: "finished trials are kept",
+        keeps: Keeps::Begun,
+    },
+}
+
+/// Runs a line as it would be typed, and interrupts it where it says that it hangs.
+fn ended(bench: &Bench, line: &Line) -> Ended {
+    let [old, new] = line.commands;
+    let sides = ["--command", old, "--command", new, "-n", "old", "-n", "new", "--runs", "1"];
+    let gate = ["--reads", "([0-9.]+) ops/s:ops/s:higher", "--gate", "5%"];
+    let is_said = line.more.iter().any(|word| ["--replicates", "--until"].contains(word));
+    let replicates: &[&str] = if is_said { &[] } else { &["--replicates", "6"] };
+    let words = bench.words(&[&sides[..], &gate, replicates, line.more].concat());
+    if line.keeps != Keeps::Begun {
+        return bench.home.run(&words);
+    }
+    let mut running = bench.home.assay.start(&words).unwrap();
+    let hangs = bench.path(HANGS);
+    running.until(LIMIT, || Path::new(&hangs).exists()).unwrap();
+    running.signal("INT").unwrap();
+    running.end(LIMIT).unwrap()
+}
+
+fn check(line: &Line, test: &str) {
+    let bench = Bench::new(&format!("exit-codes-{test}"));
+    let ended = ended(&bench, line);
+    let said = format!("{}\n{}", ended.stdout, ended.stderr);
+    assert_eq!(ended.code, line.code, "{}: {said}", line.what);
+    // Lines end where a page is full.
+    let words = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains(line.says), "{}: {said}", line.what);
+    let kept = bench.results().len();
+    assert_eq!(kept, usize::from(line.keeps != Keeps::Nothing), "{}: {said}", line.what);
+    // The result says the same of its gate, whatever it ended with.
+    if line.keeps == Keeps::All {
+        let found = bench.home.json(&["show", "--json"]);
+        let ended = found["gate"]["ended"].as_str().unwrap();
+        let expected: &[&str] = match line.code {
+            0 => &["pass"],
+            1 => &["fail"],
+            // Trials that are lost end with the same code, whatever became of the gate.
+            _ => &["no-statement", "pass"],
+        };
+        assert!(expected.contains(&ended), "{}: {}", line.what, found["gate"]);
+    }
+}
+
+/// The page has a line for each, and no others.
+#[test]
+fn the_page_for_ci_has_the_same_table() {
+    const HEAD: &str = "| what happens | exit code | what is said |\n|---|---|---|\n";
+    let page = include_str!("../../../../docs/ci.md");
+    let (_, table) = page.split_once(HEAD).unwrap();
+    let shown: Vec<&str> = table.lines().take_while(|row| row.starts_with('|')).collect();
+    let row = |line: &Line| format!("| {} | {} | `{}` |", line.what, line.code, line.says);
+    let expected: Vec<String> = TABLE.iter().map(row).collect();
+    assert_eq!(shown, expected);
+}
