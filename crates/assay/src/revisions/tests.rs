@@ -102,6 +102,29 @@ fn between_two_commits_lie_those_of_both_sides_of_a_merge() {
 
 #[test]
 #[ignore = "needs git: cargo xtask test"]
+fn the_commit_that_parts_the_others_best_comes_first_and_the_bad_one_last() {
+    let Some(bench) = Bench::new("revisions-halves") else { return };
+    let texts = ["0", "1", "\u{1b}[31m2", "3", "4"];
+    let ids = texts.map(|text| bench.lab.commit("file", text).unwrap());
+    let repository = bench.repository();
+    let all = ids.each_ref().map(|id| repository.resolve(id).unwrap());
+    let halves = |goods: &[&Commit]| -> Vec<String> {
+        let halves = repository.halves(&all[4], goods).unwrap();
+        halves.into_iter().map(|commit| commit.id).collect()
+    };
+    let found = halves(&[&all[0]]);
+    assert_eq!(found.len(), 4, "{found:?}");
+    assert_eq!((&found[0], &found[3]), (&ids[2], &ids[4]));
+    assert_eq!(halves(&[&all[0], &all[2]]), [ids[3].clone(), ids[4].clone()]);
+    assert_eq!(halves(&[&all[3]]), [ids[4].clone()]);
+    assert!(halves(&[&all[4]]).is_empty());
+    // What a terminal would obey is spelled out.
+    assert!(all[2].subject.contains("[31m2"), "{:?}", all[2].subject);
+    assert!(!all[2].subject.chars().any(char::is_control), "{:?}", all[2].subject);
+}
+
+#[test]
+#[ignore = "needs git: cargo xtask test"]
 fn a_tree_is_built_once_and_the_repository_is_only_read() {
     let Some(bench) = Bench::new("revisions-once") else { return };
     bench.lab.commit("file", "1").unwrap();
