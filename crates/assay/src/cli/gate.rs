@@ -245,6 +245,19 @@ mod tests {
     }
 
     #[test]
+    fn a_share_is_a_gate_and_none_at_all_is_one_too() {
+        for (share, allowed) in [(0.0, 0.0), (0.015, 1.5), (0.012_345_6, 1.2346)] {
+            let mut study = depth();
+            GateArguments::of(share).put(&mut study).unwrap();
+            let gate = study.gate.unwrap();
+            assert_eq!((gate.allowed, gate.sees, gate.metric), (Percent(allowed), None, None));
+        }
+        let mut study = depth();
+        GateArguments::default().put(&mut study).unwrap();
+        assert_eq!(study.gate, None);
+    }
+
+    #[test]
     fn what_is_no_gate_is_refused() {
         for words in [
             &["--gate", "5%", "--exit-blind", "0"][..],
