@@ -226,10 +226,13 @@ impl GateAnswer {
             GateEnd::NoStatement => row.is_silent(),
             GateEnd::Pass => true,
         };
-        // That it makes no statement is said of the gate, and not again of each row.
-        let told = |row: &Gated| match &row.ended {
-            Ended::NoStatement(reason) => format!("{}: {reason}", row.name),
-            Ended::Pass | Ended::Fail => row.text(),
+        // Where the gate makes no statement, that is not said again of each row; one that passes says which
+        // rows it passes without.
+        let told = |row: &Gated| match (&row.ended, self.ended) {
+            (Ended::NoStatement(reason), GateEnd::NoStatement) => {
+                format!("{}: {reason}", row.name)
+            }
+            _ => row.text(),
         };
         let rows: Vec<String> = self.rows.iter().filter(speaks).map(told).collect();
         let named = rows.iter().take(NAMED).cloned().collect::<Vec<_>>().join("; ");
@@ -332,6 +335,10 @@ mod tests {
             ]
         );
         assert_eq!(of(vec![blind()]).lines(), ["no statement about b: too few"]);
+        // A gate that passes all the same says of which rows it knows nothing.
+        let rows = vec![row(Ended::Pass, 0.0, None), blind()];
+        let passed = GateAnswer::of((0.05, 0.3), true, rows);
+        assert!(passed.text.ends_with("; b: no statement: too few"), "{}", passed.text);
         // Where all rows are decided nothing is said of others.
         let decided = of(vec![row(Ended::Pass, 0.0, None), row(Ended::Fail, 0.2, None)]);
         assert!(decided.lines().iter().all(|line| !line.contains("no statement")));

@@ -2,6 +2,7 @@
 
 use assay_base::quantity::units::show;
 
+use super::notes::Note;
 use super::{Comparison, Verdict};
 
 /// Replicates in all, of one comparison or of several.
@@ -24,10 +25,14 @@ impl Needed {
         found
     }
 
-    /// Of the comparisons that verdicts are about and whose numbers decide nothing.
+    /// Of the comparisons that verdicts are about and whose numbers decide nothing: where the order leaves
+    /// no verdict, more of them would not either.
     pub fn of_comparisons<'a>(all: impl IntoIterator<Item = &'a Comparison>) -> Option<Self> {
         let is_open = |found: &&Comparison| {
-            found.primary && found.verdict == Some(Verdict::Inconclusive) && !found.withheld
+            found.primary
+                && found.verdict == Some(Verdict::Inconclusive)
+                && !found.withheld
+                && !found.note_facts.iter().any(|note| matches!(note, Note::NoOrder { .. }))
         };
         let mut margin = 0.0;
         let open = all.into_iter().filter(is_open).filter_map(|found| {

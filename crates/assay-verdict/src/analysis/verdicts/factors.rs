@@ -5,15 +5,12 @@ use assay_study::findings::{Effect, Trust};
 use assay_study::results::design::{Design, Factor};
 
 use super::arms::Question;
+use super::effects::Grid;
 use super::words;
 
 /// A sentence a factor with main effects: what the study compares before where it does so. Factors whose
 /// levels are different work are no choice.
-pub(super) fn told(
-    design: &Design,
-    grid: &[&Question<'_>],
-    effects: &[Effect],
-) -> Vec<(String, String)> {
+pub(super) fn told(design: &Design, grid: &[&Question<'_>], found: &Grid) -> Vec<(String, String)> {
     let is_suspect = |workload: &str| {
         let own = grid.iter().filter(|question| question.workload == workload);
         own.flat_map(|question| &question.arms).any(|runs| runs.trust == Some(Trust::Suspect))
@@ -22,8 +19,9 @@ pub(super) fn told(
     let mut choices: Vec<&Factor> = choices.collect();
     choices.sort_by_key(|factor| !design.baseline.contains_key(&factor.name));
     let of_factor = |factor: &Factor| {
-        let own: Vec<&Effect> = effects.iter().filter(|one| one.factor == factor.name).collect();
-        let text = words::factor(design, &factor.name, &own)?;
+        let own = found.effects.iter().filter(|one| one.factor == factor.name);
+        let own: Vec<&Effect> = own.collect();
+        let text = words::factor(design, &factor.name, &own, &found.interactions)?;
         let doubted = own.iter().any(|effect| is_suspect(&effect.workload));
         let text = if doubted { words::from_suspect_numbers(&text) } else { text };
         Some((factor.name.clone(), text))
@@ -112,6 +110,22 @@ mod tests {
             "Which filesystem, averaged over scheduler: xfs is better than ext4; btrfs is worse than ext4."
         );
         assert!(told.iter().all(|text| !text.contains("suspect")), "{told:?}");
+    }
+
+    #[test]
+    fn where_it_depends_on_another_factor_that_is_told() {
+        let fast = |first: usize, second: usize| [[500.0, 500.0], [900.0, 700.0]][first][second];
+        let mut study = grid(&["ext4", "xfs"], &["none", "bfq"], 6, fast);
+        rename_second(&mut study, "scheduler");
+        let found = study.findings();
+        let told = sentences(&found);
+        let system = told.iter().find(|text| text.starts_with("Which filesystem")).unwrap();
+        assert_eq!(
+            *system,
+            "Which filesystem, averaged over scheduler: xfs is better than ext4; the effect of filesystem \
+             depends on scheduler."
+        );
+        assert_eq!(found.interactions.len(), 1);
     }
 
     #[test]

@@ -136,8 +136,9 @@ pub(super) fn verdicts(measured: &Measurements, stage: Stage, emulated: bool) ->
     let several = if design.varied().count() > 1 { grid } else { &[] };
     let rank = |question: &&Question<'_>| ranks::rank(design, question, &primary, &comparisons);
     let ranks: Vec<Rank> = grid.iter().filter_map(rank).collect();
-    let effects::Grid { effects, interactions } = effects::grid(design, several);
-    let factors = factors::told(design, several, &effects);
+    let of_factors = effects::grid(design, several);
+    let factors = factors::told(design, several, &of_factors);
+    let effects::Grid { effects, interactions } = of_factors;
     let trends = grid.iter().flat_map(|question| trends::trends(design, question)).collect();
     let evidence = advice::Evidence {
         design,

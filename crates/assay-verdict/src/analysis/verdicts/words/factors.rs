@@ -1,14 +1,16 @@
 //! The sentence of a factor of a grid.
 
-use assay_study::findings::{Effect, Needed, Verdict};
+use assay_study::findings::{Effect, Interaction, Needed, Verdict};
 use assay_study::results::design::Design;
 use assay_study::results::plan::level_words;
 
-/// Which level of a factor to take, by its main effects in all workloads; nothing where it has none.
+/// Which level of a factor to take, by its main effects in all workloads, and on which other factors that
+/// depends; nothing where it has no effects.
 pub(in crate::analysis::verdicts) fn factor(
     design: &Design,
     name: &str,
     effects: &[&Effect],
+    interactions: &[Interaction],
 ) -> Option<String> {
     let base = level_words(name, &effects.first()?.baseline);
     let mut levels: Vec<&str> = Vec::new();
@@ -32,11 +34,7 @@ pub(in crate::analysis::verdicts) fn factor(
             let own: Vec<String> = own.map(|level| level_words(name, level)).collect();
             if !own.is_empty() {
                 let verb = if own.len() == 1 { "is" } else { "are" };
-                let of = if all == 1 {
-                    String::new()
-                } else {
-                    format!(" in {shown} of {all} workloads")
-                };
+                let of = of_workloads(shown, all);
                 clauses.push(format!("{} {verb} {word} {base}{of}", listed(&own)));
             }
         }
@@ -54,6 +52,7 @@ pub(in crate::analysis::verdicts) fn factor(
         clauses.push(format!("{} cannot be told apart from {base}{of}", listed(&own)));
         clauses.push(would_tell(design, effects.iter().filter(|one| open.contains(&&*one.level))));
     }
+    clauses.extend(depends(name, all, interactions));
     let others: Vec<String> =
         design.varied().map(|own| own.name.clone()).filter(|own| own != name).collect();
     let (others, clauses) = (listed(&others), clauses.join("; "));
@@ -70,6 +69,31 @@ const SHOWN: [(Verdict, &str); 3] = [
     (Verdict::Worse, "worse than"),
     (Verdict::Equivalent, "equivalent to"),
 ];
+
+/// In how many workloads something is so; nothing where there is only one.
+fn of_workloads(shown: usize, all: usize) -> String {
+    if all == 1 { String::new() } else { format!(" in {shown} of {all} workloads") }
+}
+
+/// On which other factors the effect of one depends: what holds on average may not hold at each level of
+/// those.
+fn depends(name: &str, all: usize, interactions: &[Interaction]) -> Option<String> {
+    let mut found: Vec<(&str, usize)> = Vec::new();
+    for one in interactions {
+        let other = match &one.factors {
+            [first, second] if first == name => second.as_str(),
+            [first, second] if second == name => first.as_str(),
+            _ => continue,
+        };
+        match found.iter_mut().find(|(known, _)| *known == other) {
+            Some((_, shown)) => *shown += 1,
+            None => found.push((other, 1)),
+        }
+    }
+    let on = |(other, shown): &(&str, usize)| format!("on {other}{}", of_workloads(*shown, all));
+    let on: Vec<String> = found.iter().map(on).collect();
+    (!on.is_empty()).then(|| format!("the effect of {name} depends {}", listed(&on)))
+}
 
 /// What would tell levels apart of which nothing is shown.
 fn would_tell<'a>(design: &Design, open: impl Iterator<Item = &'a &'a Effect>) -> String {
