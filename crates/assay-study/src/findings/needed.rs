@@ -61,7 +61,12 @@ impl Needed {
 
 #[cfg(test)]
 mod tests {
+    use assay_base::quantity::Better;
+
+    use super::super::Kind;
     use super::*;
+    use crate::results::design::Order;
+    use crate::results::plan::Arm;
 
     #[test]
     fn one_number_is_told_and_typed_and_none_that_is_out_of_reach() {
@@ -72,5 +77,25 @@ mod tests {
         let far = needed(&[110, 4000]).unwrap();
         assert!(far.words().starts_with("about 110 to more than 1,000 replicates in all"));
         assert_eq!((far.for_all(), needed(&[])), (None, None));
+    }
+
+    #[test]
+    fn where_no_replicate_would_decide_none_is_needed() {
+        let arms = [Arm::new(), Arm::new()];
+        let mut open = Comparison::bare(Kind::Paired, ["work", "iops"], Better::Higher, arms);
+        (open.primary, open.verdict) = (true, Some(Verdict::Inconclusive));
+        (open.margin, open.replicates_needed) = (Some(0.05), Some(20));
+        assert_eq!(Needed::of_comparisons([&open]), Needed::of([20], 0.05));
+        let changes: [fn(&mut Comparison); 4] = [
+            |one| one.note_facts.push(Note::NoOrder { order: Order::Sequential }),
+            |one| one.withheld = true,
+            |one| one.primary = false,
+            |one| one.verdict = Some(Verdict::Better),
+        ];
+        for change in changes {
+            let mut other = open.clone();
+            change(&mut other);
+            assert_eq!(Needed::of_comparisons([&other]), None);
+        }
     }
 }
