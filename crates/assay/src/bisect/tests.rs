@@ -24,7 +24,7 @@ fn candidates(search: &Search) -> Vec<Commit> {
     let number = |commit: &Commit| usize::from_str_radix(&commit.id, 16).unwrap();
     let first = search.goods().into_iter().map(number).max().unwrap() + 1;
     let last = number(search.bad());
-    let middle = (first + last) / 2;
+    let middle = usize::midpoint(first, last);
     let mut all: Vec<usize> = (first..=last).collect();
     all.sort_by_key(|at| at.abs_diff(middle));
     all.into_iter().map(commit).collect()

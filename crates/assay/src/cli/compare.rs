@@ -80,8 +80,8 @@ impl Gating {
 #[derive(Clone, Debug, Default, Args)]
 pub struct Against {
     /// Compare with this earlier result, too
-    #[arg(long, value_name = "ID")]
-    against: Option<String>,
+    #[arg(id = "against", long = "against", value_name = "ID")]
+    earlier: Option<String>,
     /// The gate of the line, which is then that of this comparison and not the study's own.
     #[arg(skip)]
     gating: Gating,
@@ -96,7 +96,7 @@ impl Against {
     /// # Errors
     /// The user's mistake.
     pub fn check(&mut self, system: &dyn System, gate: &mut gates::GateArguments) -> Outcome<()> {
-        let Some(word) = &self.against else { return Ok(()) };
+        let Some(word) = &self.earlier else { return Ok(()) };
         self.gating = gate.give_away()?;
         self.gating.gate(Days::default())?;
         store::find(system, Some(word)).map(drop)
@@ -128,7 +128,7 @@ impl Against {
         is_kept: bool,
         how: running::Printing,
     ) -> Outcome<()> {
-        let compares = self.against.is_some() && is_kept;
+        let compares = self.earlier.is_some() && is_kept;
         if !(compares && how.json) {
             running::tell(system, findings, is_kept, how);
         }

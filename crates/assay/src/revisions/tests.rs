@@ -96,7 +96,7 @@ fn between_two_commits_lie_those_of_both_sides_of_a_merge() {
     let mut wanted = vec![own.id.clone(), side];
     wanted.sort();
     assert_eq!(all, wanted);
-    assert_eq!(ids(&own, &bad), [bad.id.clone()]);
+    assert_eq!(ids(&own, &bad), std::slice::from_ref(&bad.id));
     assert!(ids(&bad, &good).is_empty());
 }
 

@@ -456,7 +456,7 @@ impl Asked {
             variables: self.given(),
             same_output: self.same_output.as_ref().map(|own| self.filled_product(own)),
             reads: self.reads.iter().map(|reading| self.filled_in(reading)).collect(),
-            revision: self.side()?,
+            revision: self.side()?.map(Box::new),
         };
         planned.check()?;
         Ok(planned)

@@ -68,7 +68,7 @@ pub struct Planned {
     pub reads: Vec<Reading>,
     /// The commit in whose tree it runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub revision: Option<Revision>,
+    pub revision: Option<Box<Revision>>,
 }
 
 impl Planned {
@@ -121,7 +121,7 @@ impl Runs for Planned {
         let tree = self.tree.as_ref().map_or_else(String::new, |tree| {
             format!(" in {}, every file of which is read before", tree.words())
         });
-        let commit = self.revision.as_ref().map_or_else(String::new, Revision::words);
+        let commit = self.revision.as_ref().map_or_else(String::new, |own| own.words());
         let own = self.quoted();
         format!(
             "{own}{tree}{commit}{given}{setup}{before}{after}, {way}{cold}, {count}{told}{same}"

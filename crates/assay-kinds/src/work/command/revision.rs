@@ -78,7 +78,7 @@ mod tests {
         assert!(asked.planned().unwrap_err().contains("no commit of /r was found for other"));
         asked.levels.insert(REVISION.to_owned(), "main".to_owned());
         let planned = asked.planned().unwrap();
-        assert_eq!(planned.revision, Some(Revision::new("/r", None, &commit)));
+        assert_eq!(planned.revision, Some(Box::new(Revision::new("/r", None, &commit))));
         assert!(planned.words().contains(&commit), "{}", planned.words());
         assert_eq!(Asked::new("true").planned().unwrap().revision, None);
     }
