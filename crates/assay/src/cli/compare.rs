@@ -141,7 +141,7 @@ impl Against {
     }
 
     fn run(self, system: &dyn System, id: String, json: bool) -> Outcome<()> {
-        let Self { against, gating, junit } = self;
+        let Self { earlier: against, gating, junit } = self;
         let junit = if gating.gate.is_some() { junit } else { Junit::default() };
         let results = vec![id];
         let against = against.into_iter().collect();
