@@ -132,7 +132,10 @@ impl<'a, E: Engine<'a>> Drive<E> {
         let (last, stopped) = loop {
             let (stamp, ended) = self.reap()?;
             if self.book.begins_no_slice(stamp) {
-                self.left = self.left.min(self.book.rest_of_slice(self.all - self.left));
+                let rest = self.left.min(self.book.rest_of_slice(self.all - self.left));
+                // Nothing of the others is submitted any more, so that they are none of all.
+                self.all -= self.left - rest;
+                self.left = rest;
             }
             if self.left == 0 || (ended && self.book.is_over(stamp)) || self.fault.is_some() {
                 break (stamp, false);

@@ -41,7 +41,7 @@ The same line goes on where it was interrupted. Exit code 0 when one commit was 
 Examples:
   assay bisect v1.0 main --command ./bench --build 'make -j2'
   assay bisect v1.0 main --command ./bench --build 'make -j2' --gate 3%
-  assay bisect HEAD~50 HEAD --command ./bench --reads 'tps = ([0-9.]+):tps:higher'")]
+  assay bisect v1.0 main --command ./bench --reads 'tps=([0-9]+):tps:higher'")]
 pub struct Arguments {
     /// The commit that all others are compared with
     #[arg(value_name = "GOOD")]

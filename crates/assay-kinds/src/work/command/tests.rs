@@ -733,7 +733,8 @@ fn what_cannot_be_hashed_is_told_in_the_words_that_were_typed() {
     fake.put_executions(&format!("sh -c {}", same::reading("/dev/zero")), [failed]);
     assert_eq!(
         trial(&fake, &at("/dev/zero"), 1000 * MS).unwrap_err(),
-        "reading /dev/zero for same-output ended with exit code 1; it said: /dev/zero is no file"
+        "run 1 of `work`: reading /dev/zero for same-output ended with exit code 1; it said: /dev/zero is no \
+         file"
     );
     fake.put_executions(&format!("sh -c {}", same::reading("out")), [took(MS)]);
     assert!(trial(&fake, &at("out"), 1000 * MS).is_ok());
