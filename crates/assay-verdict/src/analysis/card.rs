@@ -221,6 +221,7 @@ fn sentences(row: &CardRow) -> Vec<String> {
 fn against_the_line(what: &str, one: &Beside, number: Option<&CardNumber>) -> String {
     let line = format!("the {} IOPS of a {LINE}", show::per_second(one.iops));
     let Some(number) = number else { return format!("{}: not measured.", upper(what)) };
+    let iops = show::per_second(number.value);
     let interval = match number.ci95 {
         Some([low, high]) => {
             let [low, high] = [low, high].map(show::per_second);
@@ -229,8 +230,8 @@ fn against_the_line(what: &str, one: &Beside, number: Option<&CardNumber>) -> St
         None => format!(" (too few trials for an interval{})", number.doubt()),
     };
     match one.place {
-        Standing::Above => format!("{}s are above {line}{interval}.", upper(what)),
-        Standing::Below => format!("{}s are below {line}{interval}.", upper(what)),
+        Standing::Above => format!("{}s: {iops} IOPS{interval}, above {line}.", upper(what)),
+        Standing::Below => format!("{}s: {iops} IOPS{interval}, below {line}.", upper(what)),
         Standing::Open if number.trust == Some(Trust::Invalid) => {
             format!(
                 "{}s: the number is invalid, so it cannot be compared with {line}.",
@@ -238,7 +239,10 @@ fn against_the_line(what: &str, one: &Beside, number: Option<&CardNumber>) -> St
             )
         }
         Standing::Open => {
-            format!("Whether {what}s reach {line} cannot be determined{interval}.")
+            format!(
+                "{}s: {iops} IOPS{interval}; whether they reach {line} cannot be determined.",
+                upper(what)
+            )
         }
     }
 }
@@ -295,7 +299,7 @@ mod tests {
         let text = against_the_line("random write", writes.unwrap(), Some(&write));
         assert_eq!(
             text,
-            "Random writes are below the 90 IOPS of a 5400 rpm laptop disk (95 % interval 19.2 to 19.9)."
+            "Random writes: 19.5 IOPS (95 % interval 19.2 to 19.9), below the 90 IOPS of a 5400 rpm laptop disk."
         );
     }
 }

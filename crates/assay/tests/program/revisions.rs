@@ -195,7 +195,7 @@ fn what_a_killed_build_leaves_is_removed_by_restore() {
     assert!(sides.trees().is_empty());
     assert!(sides.repository.everything().unwrap() == before, "the repository was written to");
     // Nothing is in the way of the next one.
-    let found = sides.bench.home.json(&sides.words("old", &["--command", "true", "--json"]));
+    let found = sides.bench.home.json(&sides.words("old", &["--command", "sh bench.sh", "--json"]));
     assert_eq!(measured(&found), ["old"]);
 }
 
