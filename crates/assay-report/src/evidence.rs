@@ -53,6 +53,8 @@ pub struct RanTrial {
     pub started: String,
     /// Nanoseconds of the ramp, which its series begins with and its numbers leave out.
     pub ramp_ns: u64,
+    /// Whether its numbers do not leave out the ramp: a long write counts from its first byte on.
+    pub ramp_counts: bool,
     /// What happened in each second, ramp included; empty where that was not kept.
     pub series: Vec<SeriesRow>,
     /// Nanoseconds that each run of a command took, the shell's own start taken off: as many as were
@@ -149,6 +151,7 @@ pub fn ran(
             arms.push(Arc::new(record.arm.clone()));
             Arc::clone(&arms[arms.len() - 1])
         });
+        let written = if series.is_empty() { written(record) } else { Vec::new() };
         RanTrial {
             order: record.order,
             replicate: record.replicate,
@@ -160,7 +163,8 @@ pub fn ran(
             repeats: record.repeats,
             started: record.started.clone(),
             ramp_ns: planned.ramp_ns,
-            series: if series.is_empty() { written(record) } else { series },
+            ramp_counts: !written.is_empty(),
+            series: if written.is_empty() { series } else { written },
             runs_ns: record.measured.as_ref().map_or_else(Vec::new, runs_ns),
         }
     });

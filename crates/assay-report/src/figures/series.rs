@@ -163,7 +163,7 @@ impl<'a> Run<'a> {
         let second = index * self.wide;
         let name = format!("trial {}, second {second}", trial.order);
         let told = point(at, unit, &name, value, None);
-        let ramp = second as f64 * 1e9 < trial.ramp_ns as f64;
+        let ramp = (second as f64) < left_out_s(trial);
         let told = match (trial.status, ramp) {
             (Status::Disturbed, _) => marked(told, Look::Solid, "disturbed"),
             (_, true) => marked(told, Look::Solid, "ramp, not counted"),
@@ -212,7 +212,12 @@ fn stretches(trial: &RanTrial, begin: f64, end: f64) -> Vec<Span> {
         _ => (SpanKind::Alternate, name.clone()),
     };
     let whole = Span { from: begin, to: end, kind, text, label: name.clone() };
-    with_ramp(whole, &name, trial.ramp_ns as f64 / 1e9)
+    with_ramp(whole, &name, left_out_s(trial))
+}
+
+/// Seconds at the beginning of a trial that its numbers leave out.
+fn left_out_s(trial: &RanTrial) -> f64 {
+    if trial.ramp_counts { 0.0 } else { trial.ramp_ns as f64 / 1e9 }
 }
 
 /// Nanoseconds that are counted in each trial; 0 where that is not known.

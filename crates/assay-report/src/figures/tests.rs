@@ -73,6 +73,7 @@ fn trial(order: u32, arm: Arm, slow: u64) -> RanTrial {
         repeats: None,
         started: "2026-11-20T10:31:12Z".to_owned(),
         ramp_ns: 1_500_000_000,
+        ramp_counts: false,
         series: (0..7).map(row).collect(),
     }
 }
@@ -354,6 +355,9 @@ fn only_the_ramp_is_called_so() {
         points.iter().filter(|point| point.text.ends_with("ramp, not counted")).count()
     };
     assert!(ramp(&evidence) > 0);
+    let mut counted = recorded();
+    counted.trials.iter_mut().for_each(|trial| trial.ramp_counts = true);
+    assert_eq!(ramp(&counted), 0);
     for trial in &mut evidence.trials {
         trial.series[..2].iter_mut().for_each(|row| row.latency_max_ns = 0);
     }

@@ -222,9 +222,23 @@ fn ended(bench: &Bench, line: &Line) -> Ended {
     running.end(LIMIT).unwrap()
 }
 
+/// How often a line is run at most: where others have the processors its gate makes no statement, as it should.
+const ATTEMPTS: u32 = 5;
+
 fn check(line: &Line, test: &str) {
-    let bench = Bench::new(&format!("exit-codes-{test}"));
-    let ended = ended(&bench, line);
+    for attempt in 1..=ATTEMPTS {
+        let bench = Bench::new(&format!("exit-codes-{test}-{attempt}"));
+        let ended = ended(&bench, line);
+        let is_said = |words: &str| ended.stdout.contains(words) || ended.stderr.contains(words);
+        let is_busy = is_said("starved") || is_said("undisturbed pairs");
+        if attempt == ATTEMPTS || ended.code == line.code || !(ended.code == 5 && is_busy) {
+            return judge(line, &bench, &ended);
+        }
+    }
+}
+
+/// Whether a line ended as the table has it.
+fn judge(line: &Line, bench: &Bench, ended: &Ended) {
     let said = format!("{}\n{}", ended.stdout, ended.stderr);
     assert_eq!(ended.code, line.code, "{}: {said}", line.what);
     // Lines end where a page is full.
