@@ -69,9 +69,11 @@ fn saw_classes(records: &[Value], device: &str, means: &str) {
             classes.values().map(|class| class[of].as_u64().unwrap()).sum()
         };
         let reads = record["workload"] == 0;
-        // Neighbours may be merged, so that there are fewer requests than operations.
+        // Neighbours may be merged, so that there are fewer requests than operations. What began before the first look
+        // or was told after the last one is in no class: on a busy machine one of some thousands.
+        let most = counted("bytes");
         assert!(
-            seen(if reads { "read" } else { "write" }, "bytes") >= counted("bytes"),
+            seen(if reads { "read" } else { "write" }, "bytes") >= most - most / 1000,
             "{record}"
         );
         // The journal writes what lies in it every five seconds, whoever works then.
