@@ -18,16 +18,8 @@ pub enum Ending<'s> {
     OneOf(&'s Commit, Vec<&'s Commit>),
 }
 
-/// Letters of a commit's id that are shown.
-const SHORT: usize = 12;
-
-/// A commit as it is named in lines.
-pub(super) fn short(commit: &Commit) -> &str {
-    commit.id.get(..SHORT).unwrap_or(&commit.id)
-}
-
 fn named(commit: &Commit) -> String {
-    format!("{} {}", short(commit), commit.subject)
+    format!("{} {}", commit.short(), commit.subject)
 }
 
 impl Ending<'_> {
@@ -75,7 +67,7 @@ pub fn text(search: &Search, ending: &Ending<'_>) -> String {
         lines.extend([String::new(), line(&number, &named(&step.commit)), evidence(step)]);
     }
     if let Some(once_more) = &search.once_more {
-        let (commit, before) = (short(&once_more.step.commit), short(&once_more.before));
+        let (commit, before) = (once_more.step.commit.short(), once_more.before.short());
         let is_good = once_more.before.id == asked.good.id;
         let whose = if is_good { "GOOD" } else { "the one before it" };
         let what = format!("{commit} against {before}, {whose}");

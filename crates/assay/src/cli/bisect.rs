@@ -25,8 +25,6 @@ use assay_system::system::{System, identity};
 const OF_ENDS: u32 = 30;
 /// Replicates of a step at most, where the line does not say.
 const MOST: u32 = 200;
-/// Digits of a commit that name a side.
-const SHORT: usize = 12;
 
 /// Find the first commit that is worse
 ///
@@ -207,7 +205,7 @@ impl Hunt<'_> {
                 self.compare_neighbours()?;
                 return Ok(candidates);
             };
-            let (short, left) = (short(&next), candidates.len() - 1);
+            let (short, left) = (next.short(), candidates.len() - 1);
             let number = self.search.steps.len() + 1;
             self.say(&format!("step {number}: {short} {} ({left} left)", next.subject));
             let step = self.step(&next)?;
@@ -292,7 +290,7 @@ impl Hunt<'_> {
         let bad = self.search.bad().clone();
         let mut before = self.before(&bad)?;
         let allowed = self.search.allowed();
-        let sides = (short(&bad), short(&before));
+        let sides = (bad.short(), before.short());
         self.say(&format!("{} is compared once more, with {} before it", sides.0, sides.1));
         let mut step = self.compared(&before, &bad, allowed);
         let good = &self.search.asked.good;
@@ -335,7 +333,7 @@ impl Hunt<'_> {
         most: u32,
         ends_by_gate: bool,
     ) -> StudyArguments {
-        let sides: Vec<&str> = sides.iter().map(|commit| short(commit)).collect();
+        let sides: Vec<&str> = sides.iter().map(|commit| commit.short()).collect();
         StudyArguments::of_commits(
             self.arguments.commands.of_revisions(&sides),
             self.repository.path(),
@@ -383,9 +381,4 @@ fn judged(commit: &Commit, found: &Findings) -> Option<Step> {
     let pairs = compared.map_or(0, |one| one.n as u32);
     let replicates = gate.replicates.unwrap_or(pairs);
     Some(Step::of_gate(commit.clone(), gate, replicates, found.study.id.clone()))
-}
-
-/// What a side is called.
-fn short(commit: &Commit) -> &str {
-    commit.id.get(..SHORT).unwrap_or(&commit.id)
 }

@@ -28,6 +28,16 @@ pub struct Commit {
     pub subject: String,
 }
 
+/// Digits by which a commit is named where people read.
+const TOLD_DIGITS: usize = 12;
+
+impl Commit {
+    /// Its name, as far as people read it; git takes it for the whole.
+    pub fn short(&self) -> &str {
+        self.id.get(..TOLD_DIGITS).unwrap_or(&self.id)
+    }
+}
+
 /// A repository.
 #[derive(Clone, Debug)]
 pub struct Repository<'s> {
