@@ -5,6 +5,7 @@
 
 mod architecture;
 mod bench;
+mod bisect;
 mod bpf;
 mod browser;
 mod build;
@@ -191,6 +192,15 @@ const COMMANDS: &[Command] = &[
         numbers: &[("--rounds", 10), ("--studies", 20)],
         words: &["--program"],
         run: Chore(commands::run),
+    },
+    Command {
+        name: "bench-bisect",
+        usage: "[--count N] [--commits N] [--seed S] [--busy] [--program FILE] [--write]",
+        summary: "how often `bisect` finds the right commit of histories whose truth is known, and `git bisect run` with a script; --busy: programs that work, in the place of ones that tell a time",
+        flags: &["--write", "--busy"],
+        numbers: &[("--count", 20), ("--commits", 128), ("--seed", 1)],
+        words: &["--program"],
+        run: Chore(bisect::run),
     },
     Command {
         name: "bpf",

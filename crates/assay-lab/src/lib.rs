@@ -22,6 +22,7 @@ pub mod expected;
 pub mod facts;
 pub mod fuzz;
 pub mod guest;
+pub mod history;
 pub mod home;
 pub mod hostile;
 pub mod journals;

@@ -33,6 +33,7 @@ use std::sync::LazyLock;
 
 use assay_base::catalogue::About;
 use assay_base::quantity::metric::{Nature, Side};
+use assay_kinds::work::metrics::nature;
 use assay_kinds::work::{Judged, KINDS, io};
 use assay_study::findings::{Because, Trust};
 use assay_study::results::plan::{PlannedWorkload, Survey};
@@ -141,6 +142,11 @@ pub trait TruthRule: Sync {
     fn disturbance(&self, _case: &Case<'_>, _trial: &TrialRecord) -> Option<String> {
         None
     }
+    /// For rules whose word leaves a gate without a statement: what of a trial does. Where a study has a
+    /// gate, that is a disturbance, so that one trial is left out and the gate is not blind.
+    fn blinds(&self, _case: &Case<'_>, _trial: &TrialRecord) -> Option<String> {
+        None
+    }
     /// Whether it minds that others use the machine: it says nothing of others' work.
     fn minds_others(&self) -> bool {
         false
@@ -241,9 +247,15 @@ pub fn unquiet(case: &Case<'_>) -> Unquiet {
     }
 }
 
-/// What disturbed a trial, if anything did.
-pub fn disturbance(case: &Case<'_>, trial: &TrialRecord) -> Option<String> {
-    let told: Vec<String> = rules(case).filter_map(|rule| rule.disturbance(case, trial)).collect();
+/// What disturbed a trial, if anything did. In a study with a gate, `gated` is the metric that it judges.
+pub fn disturbance(case: &Case<'_>, trial: &TrialRecord, gated: Option<&str>) -> Option<String> {
+    let blinds = |rule: &dyn TruthRule| {
+        let judged = gated.filter(|metric| rule.changes().contains(&nature(metric)));
+        judged.and_then(|_| rule.blinds(case, trial))
+    };
+    let of = |rule: &'static dyn TruthRule| rule.disturbance(case, trial).or_else(|| blinds(rule));
+    let told = rules(case).filter_map(of);
+    let told: Vec<String> = told.collect();
     (!told.is_empty()).then(|| told.join("; "))
 }
 
@@ -334,7 +346,7 @@ mod tests {
     fn clean_trials_are_trusted_and_undisturbed() {
         for bench in [Bench::read(), Bench::write(), Bench::mixed()] {
             assert_eq!(bench.with_case(judge), (Trust::Trusted, Vec::new()));
-            assert_eq!(bench.with_case(|case| disturbance(case, case.trials[0])), None);
+            assert_eq!(bench.with_case(|case| disturbance(case, case.trials[0], None)), None);
         }
     }
 

@@ -1,10 +1,13 @@
 //! `starved`: the measuring threads waited for a processor.
 
+use std::collections::BTreeSet;
+
 use assay_base::catalogue::About;
 use assay_base::quantity::metric::Nature;
 use assay_base::quantity::units::show;
 use assay_kinds::work::{Judged, Measured};
-use assay_study::results::record::TrialRecord;
+use assay_stats::FEWEST_FOR_INTERVAL;
+use assay_study::results::record::{Status, TrialRecord};
 
 use super::evidence::{in_trials, is_simulated, seconds};
 use super::{Case, Remark, SPEED, TruthRule};
@@ -39,7 +42,9 @@ static ABOUT: About = About {
            the tool's own threads wait for each other the number is one of the processors as \
            well: told, and no fault. Results without that record are judged by the pressure of \
            processors (/proc/pressure/cpu): above 50 % of the time, with others at work, and only \
-           where the work itself used a tenth of a processor: what sleeps waits for none.",
+           where the work itself used a tenth of a processor: what sleeps waits for none. A gate makes \
+           no statement by such numbers, so that in a study with a gate such a trial is disturbed: it is \
+           run again, and where enough others are left it counts for nothing.",
 };
 
 impl TruthRule for Starved {
@@ -60,33 +65,68 @@ impl TruthRule for Starved {
     }
 
     fn blames_others(&self, case: &Case<'_>, trial: &TrialRecord) -> bool {
-        let wait = Wait::of(case, trial).filter(|_| !is_simulated(case));
-        wait.is_some_and(|wait| wait.is_long() && wait.is_for_others())
+        starved(case, trial).is_some()
+    }
+
+    fn blinds(&self, case: &Case<'_>, trial: &TrialRecord) -> Option<String> {
+        let wait = starved(case, trial)?;
+        Some(told(&[wait], None))
     }
 
     fn judge(&self, case: &Case<'_>) -> Option<Remark> {
         if is_simulated(case) {
             return None;
         }
-        let waits = case.trials.iter().filter_map(|trial| Wait::of(case, trial));
-        let waits: Vec<Wait> = waits.filter(Wait::is_long).collect();
-        let (others, own): (Vec<&Wait>, Vec<&Wait>) =
-            waits.iter().partition(|wait| wait.is_for_others());
+        let long = |trial: &&TrialRecord| Wait::of(case, trial).filter(Wait::is_long);
+        let waits: Vec<(&TrialRecord, Wait)> =
+            case.trials.iter().filter_map(|trial| Some((*trial, long(trial)?))).collect();
+        let (others, own): (Vec<_>, Vec<_>) =
+            waits.into_iter().partition(|(_, wait)| wait.is_for_others());
         if others.is_empty() {
+            let own: Vec<Wait> = own.into_iter().map(|(_, wait)| wait).collect();
             let most = most(&own, |wait| wait.share)?;
             let waited = show::percent(100.0 * most);
             let text = format!("its own threads waited up to {waited} of the time for a processor");
             // Pressure alone may be anybody's.
             return own.iter().any(|wait| wait.is_own).then(|| Remark::note(text));
         }
-        Some(Remark::suspect(format!(
-            "{} waited up to {} of the time for a processor while others used up to {}{}",
-            if others.iter().any(|wait| wait.is_own) { "it" } else { "programs" },
-            show::percent(100.0 * most(&others, |wait| wait.share)?),
-            processors(most(&others, |wait| wait.others)?),
-            in_trials(others.len(), case)
-        )))
+        let are_left_out =
+            are_left_out(case) && others.iter().all(|(trial, _)| trial.status == Status::Disturbed);
+        let others: Vec<Wait> = others.into_iter().map(|(_, wait)| wait).collect();
+        let text = told(&others, Some(case));
+        if are_left_out {
+            let which = if others.len() == 1 { "which is" } else { "which are" };
+            return Some(Remark::note(format!("{text}, {which} left out")));
+        }
+        Some(Remark::suspect(text))
     }
+}
+
+/// Whether what was disturbed counts for nothing, as enough replicates have a trial that was not.
+fn are_left_out(case: &Case<'_>) -> bool {
+    let quiet = case.trials.iter().filter(|trial| trial.status == Status::Ok);
+    let replicate = |trial: &&TrialRecord| trial.repeats.map_or(trial.replicate, |of| of.replicate);
+    let standing: BTreeSet<u32> = quiet.map(replicate).collect();
+    standing.len() >= FEWEST_FOR_INTERVAL
+}
+
+/// How long a trial waited for others, where that was too long.
+fn starved(case: &Case<'_>, trial: &TrialRecord) -> Option<Wait> {
+    let wait = Wait::of(case, trial).filter(|_| !is_simulated(case));
+    wait.filter(|wait| wait.is_long() && wait.is_for_others())
+}
+
+/// What is said of trials that waited for others: of a case in how many of its trials.
+fn told(waits: &[Wait], of: Option<&Case<'_>>) -> String {
+    let up_to = if of.is_some() { "up to " } else { "" };
+    let share = |of: fn(&Wait) -> f64| most(waits, of).unwrap_or_default();
+    format!(
+        "{} waited {up_to}{} of the time for a processor while others used {up_to}{}{}",
+        if waits.iter().any(|wait| wait.is_own) { "it" } else { "programs" },
+        show::percent(100.0 * share(|wait| wait.share)),
+        processors(share(|wait| wait.others)),
+        of.map_or_else(String::new, |case| in_trials(waits.len(), case))
+    )
 }
 
 /// Waiting for a processor in one trial.
@@ -142,8 +182,8 @@ fn others(trial: &TrialRecord, measured: &Measured) -> Option<f64> {
     Some(seconds(others) / seconds(measured.elapsed_ns))
 }
 
-fn most(waits: &[&Wait], of: impl Fn(&Wait) -> f64) -> Option<f64> {
-    waits.iter().map(|wait| of(wait)).reduce(f64::max)
+fn most(waits: &[Wait], of: impl Fn(&Wait) -> f64) -> Option<f64> {
+    waits.iter().map(of).reduce(f64::max)
 }
 
 fn processors(count: f64) -> String {
@@ -155,8 +195,10 @@ mod tests {
     use assay_base::presence::Presence;
     use assay_machine::probes::pressure::{Pressure, Waited};
     use assay_study::findings::Trust;
+    use assay_study::results::record::Repeats;
     use assay_system::system::site::TargetKind;
 
+    use super::super::disturbance;
     use super::super::testing::{Bench, cpu, measured};
     use super::*;
 
@@ -208,6 +250,50 @@ mod tests {
         );
         assert_eq!(pressed(400, 1_950).judge(&Starved), None);
         assert_eq!(pressed(996, 150).judge(&Starved), None);
+    }
+
+    /// What disturbed the first trial, by a gate on a metric where there is one.
+    fn disturbed(bench: &Bench, gated: Option<&str>) -> Option<String> {
+        bench.with_case(|case| disturbance(case, case.trials[0], gated))
+    }
+
+    #[test]
+    fn in_a_study_with_a_gate_it_disturbs_the_trial() {
+        let bench = bench(1_950, Some(790));
+        assert_eq!(bench.disturbances(&Starved), [None, None, None]);
+        assert_eq!(disturbed(&bench, None), None);
+        let told = disturbed(&bench, Some("iops")).unwrap();
+        let said = "it waited 79 % of the time for a processor while others used 1.85 processors";
+        assert_eq!(told, said);
+        // What is held, and how much was written, does not hang on who waited.
+        assert_eq!(disturbed(&bench, Some("peak_memory_bytes")), None);
+        let quiet = bench.each(|trial| measured(trial).waited_ns = Some(100 * MS));
+        assert_eq!(disturbed(&quiet, Some("iops")), None);
+    }
+
+    #[test]
+    fn what_is_left_out_takes_nothing_from_the_number() {
+        // Its first trial was disturbed, and run again at the end.
+        let spoilt = |count: usize| {
+            Bench::read()
+                .each(|trial| cpu(trial).busy_ns = Presence::Present(1_950 * MS))
+                .each(|trial| measured(trial).waited_ns = Some(10 * MS))
+                .first(count, |trial| measured(trial).waited_ns = Some(790 * MS))
+                .first(count, |trial| trial.status = Status::Disturbed)
+        };
+        let few = spoilt(1);
+        assert_eq!(few.judge(&Starved).unwrap().trust, Trust::Suspect, "two are too few");
+        let mut repeated = spoilt(1);
+        let mut again = repeated.trials[1].clone();
+        (again.replicate, again.repeats) = (4, Some(Repeats { replicate: 1, order: 0 }));
+        repeated.trials.push(again);
+        let note = repeated.judge(&Starved).unwrap();
+        assert_eq!(note.trust, Trust::Trusted);
+        assert!(note.text.ends_with(", in 1 of 4 trials, which is left out"), "{}", note.text);
+        // One that nobody left out is one too many.
+        repeated.trials[1].status = Status::Ok;
+        measured(&mut repeated.trials[1]).waited_ns = Some(500 * MS);
+        assert_eq!(repeated.judge(&Starved).unwrap().trust, Trust::Suspect);
     }
 
     #[test]

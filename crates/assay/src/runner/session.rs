@@ -89,6 +89,11 @@ impl Session<'_> {
             if let Some(reason) = self.ends_before(index, trials) {
                 // Decided now: what is repeated afterwards must not decide it again.
                 self.log(ENDED, &reason);
+                let gate = self.plan.design.gate.as_ref();
+                if gate.is_some_and(|gate| gate.until_decided) {
+                    // What is decided needs nothing more, and more might leave it open again.
+                    return End::Early(reason);
+                }
                 return self.repeat_disturbed(trials, context).unwrap_or(End::Early(reason));
             }
             if let Some(reason) = self.others.is_over(self.plan) {

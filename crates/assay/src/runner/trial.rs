@@ -270,7 +270,12 @@ fn status(
         // No event: it takes no trial away.
         emulator: None,
     };
-    match truth::disturbance(&case, record) {
+    let design = &setting.plan.design;
+    let gated = design.gate.as_ref().map(|gate| {
+        let named = gate.metric.as_deref().or(design.primary.as_deref());
+        named.unwrap_or_else(|| workload.work.primary(&|_| false))
+    });
+    match truth::disturbance(&case, record, gated) {
         Some(reason) => (Status::Disturbed, Some(reason)),
         None => (Status::Ok, None),
     }
