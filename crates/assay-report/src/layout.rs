@@ -42,7 +42,7 @@ fn units_glued(text: &str) -> String {
 
 /// Wraps a text: the first line begins with `first`, the others with `indent` blanks. No line is
 /// longer than `width` unless one word alone is.
-pub(super) fn wrap(text: &str, first: &str, indent: usize, width: usize) -> Vec<String> {
+pub fn wrap(text: &str, first: &str, indent: usize, width: usize) -> Vec<String> {
     let mut lines = Vec::new();
     let mut line = clean(first);
     let mut blank = "";

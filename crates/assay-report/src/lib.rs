@@ -32,6 +32,7 @@ mod xml;
 use assay_study::findings::Findings;
 
 pub use document::Document;
+pub use layout::wrap;
 
 /// The findings as one pretty JSON document, `assay-findings/1`. Every number in it is finite: the
 /// analysis makes no other, and JSON has no word for them.

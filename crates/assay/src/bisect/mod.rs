@@ -39,7 +39,7 @@ pub struct Asked {
     pub build: Option<String>,
     /// The loss above which a commit is bad, as a share; half of what GOOD and BAD differ by where none was named.
     pub gate: Option<f64>,
-    /// The options of the command, as they were understood: with others it is another search.
+    /// The options of the command, as they would be typed: with others it is another search.
     pub options: String,
 }
 

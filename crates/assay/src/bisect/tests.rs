@@ -3,6 +3,9 @@ use assay_study::findings::gate::Gated;
 use assay_system::system::{Fake, System as _};
 use std::path::Path;
 
+/// As many columns as no line has.
+const WIDE: usize = 200;
+
 fn commit(at: usize) -> Commit {
     Commit { id: format!("{at:040x}"), subject: format!("Commit {at}") }
 }
@@ -152,7 +155,7 @@ fn the_page_has_every_step_with_its_evidence() {
     search.ends = Some(step(127));
     search.once_more = Some(OnceMore { before: commit(99), step: step(100) });
     let first = commit(100);
-    let page = text(&search, &Ending::Found(&first));
+    let page = text(&search, &Ending::Found(&first), WIDE);
     assert!(page.starts_with("The first worse commit is 000000000000 Commit 100."), "{page}");
     for part in [
         "gate        1.5 %, half of what GOOD and BAD differ by",
@@ -163,6 +166,15 @@ fn the_page_has_every_step_with_its_evidence() {
         assert!(page.contains(part), "{part}: {page}");
     }
     assert_eq!(page.matches(" Commit ").count(), 3 + search.steps.len(), "{page}");
+    // Below a narrow page's edge, and the same words.
+    let narrow = text(&search, &Ending::Found(&first), 60);
+    assert!(narrow.lines().all(|line| line.chars().count() <= 60), "{narrow}");
+    let words = |page: &str| page.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+    assert_eq!(words(&narrow), words(&page));
+    assert!(!page.contains("\noptions"), "{page}");
+    search.asked.options = "--runs 3".to_owned();
+    let with = text(&search, &Ending::Found(&first), WIDE);
+    assert!(with.contains("\noptions     --runs 3\n"), "{with}");
     let (hidden, doubtful) = (commit(99), Ending::NotShownAgain(&first));
     assert!(doubtful.sentence(&search).contains("not shown again"));
     let one_of = Ending::OneOf(&first, vec![&hidden]);

@@ -1,5 +1,6 @@
 //! A search as a page: what was asked, every step with its evidence, and what follows.
 
+use assay_report::wrap;
 use assay_study::findings::gate::percent;
 
 use super::{Fate, Search, Step};
@@ -49,12 +50,36 @@ impl Ending<'_> {
     }
 }
 
-/// All of it, a line or two each.
-pub fn text(search: &Search, ending: &Ending<'_>) -> String {
+/// All of it, a line or two each, as far as the width allows.
+pub fn text(search: &Search, ending: &Ending<'_>, width: usize) -> String {
+    let rows = rows(search).into_iter();
+    let rows = rows.flat_map(|Row { name, what }| {
+        // An empty line comes out as one.
+        wrap(&what, &format!("{name:<INDENT$}"), INDENT, width)
+    });
+    let mut lines = wrap(&ending.sentence(search), "", 0, width);
+    lines.push(String::new());
+    lines.extend(rows);
+    lines.join("\n") + "\n"
+}
+
+/// Where what stands behind a name begins.
+const INDENT: usize = 12;
+
+/// A line of the page before it is broken.
+struct Row {
+    name: String,
+    what: String,
+}
+
+/// All that is known, step by step.
+fn rows(search: &Search) -> Vec<Row> {
     let asked = &search.asked;
-    let mut lines = vec![ending.sentence(search), String::new()];
-    lines.push(line("command", &asked.command));
+    let mut lines = vec![line("command", &asked.command)];
     lines.extend(asked.build.iter().map(|build| line("build", build)));
+    lines.extend(
+        Some(&asked.options).filter(|text| !text.is_empty()).map(|text| line("options", text)),
+    );
     lines.push(line("GOOD", &named(&asked.good)));
     lines.push(line("BAD", &named(&asked.bad)));
     lines.extend(search.ends.iter().map(evidence));
@@ -64,25 +89,25 @@ pub fn text(search: &Search, ending: &Ending<'_>) -> String {
     }));
     for (index, step) in search.steps.iter().enumerate() {
         let number = format!("{}.", index + 1);
-        lines.extend([String::new(), line(&number, &named(&step.commit)), evidence(step)]);
+        lines.extend([line("", ""), line(&number, &named(&step.commit)), evidence(step)]);
     }
     if let Some(once_more) = &search.once_more {
         let (commit, before) = (once_more.step.commit.short(), once_more.before.short());
         let is_good = once_more.before.id == asked.good.id;
         let whose = if is_good { "GOOD" } else { "the one before it" };
         let what = format!("{commit} against {before}, {whose}");
-        lines.extend([String::new(), line("once more", &what), evidence(&once_more.step)]);
+        lines.extend([line("", ""), line("once more", &what), evidence(&once_more.step)]);
     }
-    lines.join("\n") + "\n"
+    lines
 }
 
 /// What something is, below a name.
-fn line(name: &str, what: &str) -> String {
-    format!("{name:<12}{what}")
+fn line(name: &str, what: &str) -> Row {
+    Row { name: name.to_owned(), what: what.to_owned() }
 }
 
 /// What is known of a commit, and where its evidence lies.
-fn evidence(step: &Step) -> String {
+fn evidence(step: &Step) -> Row {
     let shown = step.study.as_ref().map(|id| format!(" (assay show {id})"));
     let words = match step.fate {
         // All that a build says is told when it fails.

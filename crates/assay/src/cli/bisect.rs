@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use clap::Args;
+use clap::{Arg, Args};
 use serde::Serialize;
 
 use super::build::BuildArguments;
-use super::commands::CommandArguments;
+use super::commands::{CommandArguments, VARYING};
 use super::gate::{self, GateArguments};
 use super::progress::Progress;
 use super::running::Unended;
@@ -33,13 +33,16 @@ const MOST: u32 = 200;
 /// the gate. What is never sure is not called good; a commit that does not build, or in which the command fails, is
 /// left out. At the end the first bad commit and the one before it are compared once more.
 #[derive(Debug, Args)]
-#[command(after_help = "\
+#[command(
+    mut_args(of_one_command),
+    after_help = "\
 The same line goes on where it was interrupted. Exit code 0 when one commit was found, 5 when not.
 
 Examples:
   assay bisect v1.0 main --command ./bench --build 'make -j2'
   assay bisect v1.0 main --command ./bench --build 'make -j2' --gate 3%
-  assay bisect v1.0 main --command ./bench --reads 'tps=([0-9]+):tps:higher'")]
+  assay bisect v1.0 main --command ./bench --reads 'tps=([0-9]+):tps:higher'"
+)]
 pub struct Arguments {
     /// The commit that all others are compared with
     #[arg(value_name = "GOOD")]
@@ -76,6 +79,19 @@ pub struct Arguments {
     quiet: bool,
 }
 
+/// An option of commands as this command has it: it measures one of them, and what would vary something else is
+/// refused in its own words and not shown.
+fn of_one_command(option: Arg) -> Arg {
+    let long = option.get_long().map(str::to_owned);
+    match long.as_deref() {
+        Some("command") => option
+            .help("The line that is measured")
+            .long_help("The shell runs it in a tree of each commit, again and again."),
+        Some(name) if VARYING.contains(&name) => option.hide(true),
+        _ => option,
+    }
+}
+
 /// What `--json` tells.
 #[derive(Serialize)]
 struct Document<'s> {
@@ -109,7 +125,7 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
         hunt.say(&format!("going on after step {steps}"));
     }
     let candidates = hunt.finish().map_err(goes_on)?;
-    tell(&hunt.search, &candidates, arguments.json)
+    tell(system, &hunt.search, &candidates, arguments.json)
 }
 
 /// An end from outside, with how the search goes on.
@@ -121,7 +137,7 @@ fn goes_on(failure: Failure) -> Failure {
 }
 
 /// Shows what a search came to, and ends as it did.
-fn tell(search: &Search, candidates: &[Commit], as_json: bool) -> Outcome<()> {
+fn tell(system: &dyn System, search: &Search, candidates: &[Commit], as_json: bool) -> Outcome<()> {
     let ending = ending(search, candidates);
     let summary = ending.sentence(search);
     let found = match ending {
@@ -132,7 +148,7 @@ fn tell(search: &Search, candidates: &[Commit], as_json: bool) -> Outcome<()> {
         let allowed = search.allowed();
         output::json(&Document { search, allowed, first_bad: found, summary: summary.clone() });
     } else {
-        output::text(&bisect::text(search, &ending));
+        output::text(&bisect::text(search, &ending, output::columns(system)));
     }
     found.map(|_| ()).ok_or_else(|| Failure::partial(summary))
 }
@@ -171,7 +187,7 @@ impl Arguments {
             command: command.to_owned(),
             build: self.build.clone(),
             gate: gate.map(|gate| gate.0 / 100.0),
-            options: format!("{:?}", self.commands),
+            options: self.commands.options(),
         })
     }
 }

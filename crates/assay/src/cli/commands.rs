@@ -9,11 +9,15 @@ use assay_base::failure::{Failure, Outcome};
 use assay_kinds::work::command::{self, Produced, REVISION, Reading};
 use assay_study::study::file::Typed;
 use assay_study::study::{self, Study};
+use assay_system::system::quoted;
 
 /// The factor whose levels are commands.
 const COMMAND: &str = "command";
 /// Replicates where the line does not say.
 const REPLICATES: u32 = 10;
+
+/// The options that vary something.
+pub const VARYING: [&str; 4] = ["name", "levels", "env", "rev"];
 
 /// Commands to measure, in place of a study file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Args)]
@@ -132,6 +136,37 @@ impl CommandArguments {
             [] => Err(Failure::mistake(format!("{command} measures a command: --command LINE"))),
             _ => Err(Failure::mistake(format!("{command} measures one command: --command once"))),
         }
+    }
+
+    /// The options beside the line itself, and those that vary something, as they would be typed.
+    pub fn options(&self) -> String {
+        let reads = self.reads.iter().map(|text| ("--reads", Some(text)));
+        let one = [
+            ("--reads-from", self.reads_from.as_ref()),
+            ("--setup", self.setup.as_ref()),
+            ("--setup-once", self.setup_once.as_ref()),
+            ("--prepare", self.prepare.as_ref()),
+            ("--cleanup", self.cleanup.as_ref()),
+            ("--timeout", self.timeout.as_ref()),
+            ("--input", self.input.as_ref()),
+        ];
+        let mut words: Vec<String> = (reads.chain(one))
+            .filter_map(|(name, text)| Some(format!("{name} {}", quoted(text?))))
+            .collect();
+        words.extend(self.same_output.as_ref().map(|path| match path.as_str() {
+            "" => "--same-output".to_owned(),
+            path => format!("--same-output={}", quoted(path)),
+        }));
+        words.extend(self.runs.map(|count| format!("--runs {count}")));
+        let flags = [
+            ("--cold", self.cold),
+            ("--no-shell", self.no_shell),
+            ("--ignore-failure", self.ignore_failure),
+        ];
+        words.extend(
+            flags.into_iter().filter(|(_, is_set)| *is_set).map(|(name, _)| name.to_owned()),
+        );
+        words.join(" ")
     }
 
     /// The same in trees of commits.
