@@ -12,7 +12,7 @@ use super::gate::{self, GateArguments};
 use super::progress::Progress;
 use super::running::Unended;
 use super::study_arguments::{Permitted, StudyArguments};
-use super::{output, running};
+use super::{output, revisions, running};
 use crate::bisect::{self, Asked, Ending, Fate, OnceMore, Search, Step};
 use crate::revisions::{Commit, Error, Repository, Trees};
 use crate::runner::Request;
@@ -113,6 +113,9 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     let caller = if arguments.permitted.as_root() { None } else { identity::caller(system) };
     let repository = repository.run_by(caller).stopped_by(&stop);
     let asked = arguments.asked(&repository, command)?;
+    if !arguments.names_by_digits(&asked) && repository.is_changed()? {
+        revisions::say_what_is_not_committed(&asked.repository);
+    }
     let place = bisect::place(&results, &asked)?;
     let begun = if arguments.afresh { None } else { bisect::read(system, &place, &asked)? };
     let search = match begun {
@@ -169,6 +172,11 @@ fn ending<'s>(search: &'s Search, candidates: &'s [Commit]) -> Ending<'s> {
 }
 
 impl Arguments {
+    /// Whether both ends were named by the digits of their commits: who does so knows what is meant.
+    fn names_by_digits(&self, asked: &Asked) -> bool {
+        asked.good.id.starts_with(&self.good) && asked.bad.id.starts_with(&self.bad)
+    }
+
     /// What is looked for.
     fn asked(&self, repository: &Repository<'_>, command: &str) -> Outcome<Asked> {
         let [good, bad] = [&self.good, &self.bad].map(|name| repository.resolve(name));

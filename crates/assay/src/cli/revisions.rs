@@ -74,12 +74,17 @@ fn find(system: &dyn System, work: &mut command::Asked, levels: &[String]) -> Ou
     // Who names commits by their digits knows what is meant, and assay bisect does in each of its studies.
     let by_digits = |(level, id): (&String, &String)| id.starts_with(level.as_str());
     if !work.revisions.iter().all(by_digits) && repository.is_changed()? {
-        output::message(&format!(
-            "changes in {path} that are not committed are not measured: a revision is a commit"
-        ));
+        say_what_is_not_committed(&path);
     }
     work.repository = Some(path);
     Ok(())
+}
+
+/// Says that what was changed in a repository since its commit is no part of any study.
+pub fn say_what_is_not_committed(path: &str) {
+    output::message(&format!(
+        "changes in {path} that are not committed are not measured: a revision is a commit"
+    ));
 }
 
 /// Two names of one commit.

@@ -3,9 +3,12 @@
 use std::fs;
 use std::path::PathBuf;
 
+use assay_base::draws::Draws;
 use assay_lab::commits::Repository;
+use assay_lab::history::{History as Known, Plan, Work};
 use assay_lab::needs::{Need, have};
 use assay_lab::process::Ended;
+use assay_stats::normal_quantile;
 use serde_json::Value;
 
 use crate::commands::Bench;
@@ -59,13 +62,17 @@ const ATTEMPTS: u32 = 5;
 
 /// How a search ends that others did not keep from the processors.
 fn ended(history: &History, more: &[&str]) -> Ended {
-    let run =
-        |afresh: &[&str]| history.bench.home.run(&[&history.words(more)[..], afresh].concat());
+    ended_by(&history.bench, &history.words(more))
+}
+
+/// The same of a line.
+fn ended_by(bench: &Bench, words: &[&str]) -> Ended {
+    let run = |afresh: &[&str]| bench.home.run(&[words, afresh].concat());
     let mut ended = run(&[]);
     for _ in 1..ATTEMPTS {
-        if ended.code != 5
-            || !(ended.stdout.contains("starved") || ended.stderr.contains("starved"))
-        {
+        let told = format!("{}{}", ended.stdout, ended.stderr);
+        let is_kept_from_them = told.contains("starved") || told.contains("undisturbed pairs");
+        if ended.code != 5 || !is_kept_from_them {
             break;
         }
         ended = run(&["--afresh"]);
@@ -168,6 +175,122 @@ fn a_commit_in_which_the_command_fails_is_left_out_and_stays_suspected() {
     // Where it fails in both ends there is nothing to look for.
     let words = history.words(&["--gate", "5%", "--cleanup", "exit 1"]);
     assert!(history.bench.home.told(3, &words).contains("exit code 1"));
+}
+
+#[test]
+#[ignore = "needs git: cargo xtask test"]
+fn a_commit_of_a_branch_that_was_merged_is_found_and_compared_with_its_own_parent() {
+    let Some(mut history) = History::new("bisect-merge", &["1000"]) else { return };
+    let [before, worse, merged] = {
+        let repository = &history.repository;
+        let git = |words: &[&str]| repository.git(words).unwrap();
+        git(&["checkout", "--quiet", "-b", "side"]);
+        let before = repository.commit("note", "before\n").unwrap();
+        let worse = repository.commit("number", "1100\nside\n").unwrap();
+        repository.commit("note", "after\n").unwrap();
+        git(&["checkout", "--quiet", "main"]);
+        repository.commit("other", "meanwhile\n").unwrap();
+        git(&["merge", "--quiet", "--no-edit", "side"]);
+        [before, worse, git(&["rev-parse", "HEAD"]).trim().to_owned()]
+    };
+    history.ids.push(merged);
+    let found = found(&history, &["--gate", "5%"]);
+    assert_eq!(found["first_bad"]["id"], worse.as_str(), "{found:#}");
+    assert_eq!(found["once_more"]["before"]["id"], before.as_str());
+}
+
+#[test]
+#[ignore = "needs git: cargo xtask test"]
+fn a_submodule_that_became_worse_is_the_fault_of_the_commit_that_took_it_in() {
+    let Some(mut history) = History::new("bisect-submodule", &[]) else { return };
+    let inner = Repository::new(&history.bench.home.scratch.path().join("inner")).unwrap();
+    inner.commit("number", "1000\n").unwrap();
+    let repository = &history.repository;
+    let git = |words: &[&str]| repository.git(words).unwrap();
+    git(&["submodule", "--quiet", "add", inner.path().to_str().unwrap(), "sub"]);
+    let mut ids = vec![repository.commit("note", "0\n").unwrap()];
+    for (at, number) in ["1000\nagain\n", "1100\n"].into_iter().enumerate() {
+        inner.commit("number", number).unwrap();
+        git(&["submodule", "--quiet", "update", "--remote", "sub"]);
+        git(&["add", "sub"]);
+        ids.push(repository.commit("note", &format!("{}\n", at + 1)).unwrap());
+    }
+    ids.push(repository.commit("note", "3\n").unwrap());
+    let before = repository.everything().unwrap();
+    history.ids = ids;
+    let found = found(&history, &["--gate", "5%", "--build", "cp sub/number number"]);
+    assert_eq!(found["first_bad"]["id"], history.ids[2].as_str(), "{found:#}");
+    assert!(history.repository.everything().unwrap() == before, "the repository was written to");
+}
+
+#[test]
+#[ignore = "needs git: cargo xtask test"]
+fn what_is_not_committed_is_not_measured_and_that_is_said() {
+    let Some(history) = History::new("bisect-dirty", &["1000", "1100"]) else { return };
+    let changed = history.repository.path().join("number");
+    fs::write(&changed, "9000\n").unwrap();
+    let before = history.repository.everything().unwrap();
+    let mut words = history.words(&["--gate", "5%"]);
+    (words[1], words[2]) = ("main~1", "main");
+    let told = ended_by(&history.bench, &words);
+    assert_eq!(told.code, 0, "{}", told.stderr);
+    assert!(told.stderr.contains("not committed are not measured"), "{}", told.stderr);
+    let found: Value = serde_json::from_str(&told.stdout).unwrap();
+    assert_eq!(found["first_bad"]["id"], history.ids[1].as_str(), "{found:#}");
+    assert!(found["ends"]["loss"].as_f64().unwrap() < 0.2, "{found:#}");
+    assert!(history.repository.everything().unwrap() == before, "the repository was written to");
+    // It is known now, and nothing is to be said of a tree without changes.
+    history.repository.git(&["checkout", "--quiet", "--", "number"]).unwrap();
+    let told = history.bench.home.run(&words);
+    assert!(!told.stderr.contains("not committed"), "{}", told.stderr);
+}
+
+#[test]
+#[ignore = "needs git: cargo xtask test"]
+fn of_histories_whose_truth_is_known_the_right_commit_is_found() {
+    if !have(&[Need::Program("git")]) {
+        return;
+    }
+    let bench = Bench::new("bisect-histories");
+    // Two of sixteen commits; cargo xtask bench-bisect has twenty of 128.
+    for (seed, first_bad) in [(1, 5), (2, 12)] {
+        let plan = Plan { work: Work::Told, commits: 16, first_bad, step: 0.1, noise: 0.03 };
+        let folder = bench.home.scratch.path().join(seed.to_string());
+        let mut draws = Draws::new(seed, "a test");
+        let deviate = || {
+            let share = (draws.below(1 << 20) as f64 + 0.5) / f64::from(1_u32 << 20);
+            normal_quantile(share).unwrap()
+        };
+        let known = Known::new(&folder, plan, deviate).unwrap();
+        let [good, bad] = known.ends();
+        let repository = known.repository().path().to_str().unwrap();
+        let line = known.line();
+        let words = ["bisect", good, bad, "--repository", repository, "--command", line.as_str()];
+        // Of so short runs nobody says that they waited for a processor.
+        let reads = ["--reads", "took ([0-9]+) us:us:lower", "--runs", "4", "--gate", "5%"];
+        let ended = ended_by(&bench, &[&words[..], &reads, &["--quiet", "--json"]].concat());
+        assert_eq!(ended.code, 0, "{}{}", ended.stdout, ended.stderr);
+        let found: Value = serde_json::from_str(&ended.stdout).unwrap();
+        assert_eq!(found["first_bad"]["id"], known.first_bad(), "{found:#}");
+        assert_eq!(
+            found["asked"]["options"], "--reads 'took ([0-9]+) us:us:lower' --runs 4",
+            "{found:#}"
+        );
+    }
+}
+
+#[test]
+fn what_would_vary_something_else_is_not_shown() {
+    let home = crate::home("bisect-help");
+    let help = home.text(&["bisect", "--help"]);
+    for refused in ["--rev", "--name", "--levels", "--env", "again to compare"] {
+        assert!(!help.contains(refused), "{refused}: {help}");
+    }
+    for taken in ["--command <LINE>", "--reads <SPEC>", "--build <LINE>", "--setup <LINE>"] {
+        assert!(help.contains(taken), "{taken} is not in {help}");
+    }
+    // Studies of commands have them.
+    assert!(home.text(&["run", "--help"]).contains("--env"));
 }
 
 #[test]

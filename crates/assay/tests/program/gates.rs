@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use assay_lab::home::Home;
+use assay_lab::needs::{count, is_crowded};
 use serde_json::Value;
 
 use crate::{DRIVE, home};
@@ -234,16 +235,21 @@ fn commands(home: &Home, lines: [&str; 2], more: &[&str]) -> (i32, Value, String
 
 const SHORT: [&str; 4] = ["--replicates", "5", "--runs", "2"];
 
+/// `sleep 0.1` twenty times in full.
 #[test]
-fn a_command_against_itself_never_fails_and_a_longer_one_never_passes() {
+fn a_command_against_itself_never_fails_and_a_longer_one_always_does() {
     let _turn = crate::turn();
     let home = home("gates-commands");
-    let (code, found, told) = commands(&home, ["sleep 0.1", "sleep 0.10"], &SHORT);
-    // Where others have the processors, it may be blind.
-    assert!([0, 5].contains(&code), "{}: {told}", found["gate"]);
-    let (code, found, told) = commands(&home, ["sleep 0.1", "sleep 0.12"], &SHORT);
-    assert!([1, 5].contains(&code), "{}: {told}", found["gate"]);
-    let ended = if code == 1 { "fail" } else { "no-statement" };
-    assert_eq!(found["gate"]["ended"], ended);
-    assert_eq!(rows(&found)[0]["name"], "command (sleep 0.12)");
+    for round in 0..count(1, 20) {
+        let seed = round.to_string();
+        let more = [&SHORT[..], &["--seed", &seed]].concat();
+        let (code, found, told) = commands(&home, ["sleep 0.1", "sleep 0.10"], &more);
+        // Where others have the processors, it may be blind.
+        assert!([0, 5].contains(&code), "{round}: {}: {told}", found["gate"]);
+        let (code, found, told) = commands(&home, ["sleep 0.1", "sleep 0.12"], &more);
+        assert!(code == 1 || code == 5 && is_crowded(), "{round}: {}: {told}", found["gate"]);
+        let ended = if code == 1 { "fail" } else { "no-statement" };
+        assert_eq!(found["gate"]["ended"], ended);
+        assert_eq!(rows(&found)[0]["name"], "command (sleep 0.12)");
+    }
 }
