@@ -9,7 +9,7 @@ use assay_base::failure::Outcome;
 use assay_base::quantity::units::show;
 use assay_kinds::work::metrics::noun;
 use assay_machine::factors::layers::{SWAP, Stack, Wish, several, swaps_to_file};
-use assay_study::findings::gate::{FEWEST_TO_END, percent};
+use assay_study::findings::gate::{FEWEST_TO_END, allowance};
 use assay_study::results::plan::is_false;
 use assay_study::results::plan::{Plan, PlannedTrial, PlannedWorkload, Survey, arm_words};
 use assay_study::study::{Order, Study};
@@ -313,7 +313,7 @@ fn gate(plan: &Plan) -> Option<String> {
     });
     Some(format!(
         "exit code 1 where a setting is surely worse than the baseline by more than {}{}{}",
-        percent(own.allowed),
+        allowance(own.allowed, own.more),
         metric.unwrap_or_default(),
         ends.unwrap_or_default()
     ))

@@ -62,6 +62,7 @@ impl Case {
         let world = World { shift: metric.shift(loss) / POWER, ..World::null(arms, replicates) };
         let gate = Gate {
             allowed: ALLOWED,
+            more: None,
             sees: None,
             metric: None,
             until_decided: false,

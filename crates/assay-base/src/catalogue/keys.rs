@@ -77,6 +77,8 @@ pub enum Form {
     Share,
     /// Percent by which something is worse, of any size: a time may double.
     Loss,
+    /// The same, or of what may be zero so much more: `+10`.
+    LossOrAmount,
     /// A place on a device: percent of its size, or bytes with their unit.
     Start,
     /// Share of reads.

@@ -37,6 +37,8 @@ pub struct Metric {
     pub of: Of,
     /// What it depends on.
     pub nature: Nature,
+    /// How its values are compared.
+    pub scale: Scale,
     /// Which direction it is of.
     side: Side,
 }
@@ -52,6 +54,12 @@ impl Metric {
     #[must_use]
     pub const fn traffic(self) -> Self {
         Self { nature: Nature::Traffic, ..self }
+    }
+
+    /// The same, of what may be zero: it is compared by differences.
+    #[must_use]
+    pub const fn may_be_zero(self) -> Self {
+        Self { scale: Scale::Difference, ..self }
     }
 
     /// The same, of what reads alone.
@@ -149,7 +157,16 @@ pub const fn metric(
     noun: &'static str,
     summary: &'static str,
 ) -> Metric {
-    Metric { name, better, noun, summary, of: Of::Counts, nature: Nature::Speed, side: Side::Both }
+    Metric {
+        name,
+        better,
+        noun,
+        summary,
+        of: Of::Counts,
+        nature: Nature::Speed,
+        scale: Scale::Ratio,
+        side: Side::Both,
+    }
 }
 
 const fn of_latencies(

@@ -5,4 +5,4 @@ pub mod printed;
 pub mod units;
 
 pub use metric::{Better, Metric, Scale};
-pub use units::{Bytes, Percent, Time, level_number};
+pub use units::{Bytes, Loss, Percent, Time, level_number};

@@ -28,6 +28,13 @@ pub struct Time(pub u64);
 #[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
 pub struct Percent(pub f64);
 
+/// What may be lost: a share (`5 %`), or of what may be zero so much in its own unit (`+10`).
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
+pub enum Loss {
+    Share(Percent),
+    Amount(f64),
+}
+
 /// Why an amount could not be read: one line that says what to write instead.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnitError(pub String);
@@ -95,6 +102,22 @@ impl FromStr for Percent {
     }
 }
 
+impl FromStr for Loss {
+    type Err = UnitError;
+
+    fn from_str(text: &str) -> Result<Self, UnitError> {
+        let Some(amount) = text.trim().strip_prefix('+') else {
+            return text.parse().map(Self::Share);
+        };
+        let is_plain = |sign: char| sign.is_ascii_digit() || sign == '.';
+        let read = Some(amount).filter(|amount| amount.chars().all(is_plain));
+        let read = read.and_then(|amount| amount.parse::<f64>().ok());
+        read.filter(|amount| amount.is_finite()).map(Self::Amount).ok_or_else(|| {
+            UnitError(format!("`{text}` is no amount that may be lost: write for example +10"))
+        })
+    }
+}
+
 impl fmt::Display for Bytes {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.pad(&exact(self.0, &parse::BYTES, "B"))
@@ -110,6 +133,15 @@ impl fmt::Display for Time {
 impl fmt::Display for Percent {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.pad(&format!("{} %", self.0))
+    }
+}
+
+impl fmt::Display for Loss {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Share(share) => share.fmt(formatter),
+            Self::Amount(amount) => formatter.pad(&format!("+{amount}")),
+        }
     }
 }
 
@@ -144,7 +176,7 @@ macro_rules! serialised_as_text {
     )*};
 }
 
-serialised_as_text!(Bytes, Time, Percent);
+serialised_as_text!(Bytes, Time, Percent, Loss);
 
 #[cfg(test)]
 mod tests;

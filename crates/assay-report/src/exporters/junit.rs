@@ -55,9 +55,14 @@ fn of_gate(gate: &GateAnswer, findings: &Findings) -> Vec<(&'static str, String)
         ("study", findings.study.id.clone()),
         ("started", findings.study.started.clone()),
         ("gate", gate.head()),
-        ("allowed_loss_percent", percent(gate.allowed)),
-        ("wanted_detectable_loss_percent", percent(gate.sees)),
     ];
+    match gate.more {
+        Some(more) => own.push(("allowed_loss", brief(more))),
+        None => own.extend([
+            ("allowed_loss_percent", percent(gate.allowed)),
+            ("wanted_detectable_loss_percent", percent(gate.sees)),
+        ]),
+    }
     own.extend(gate.replicates.map(|count| ("replicates", count.to_string())));
     own
 }
@@ -88,6 +93,10 @@ fn of_numbers(row: &Gated, findings: &Findings) -> Vec<(&'static str, String)> {
         [("loss_percent", row.loss), (surely, row.surely), ("detectable_loss_percent", row.seen)];
     let mut own: Vec<(&'static str, String)> =
         losses.into_iter().filter_map(|(name, share)| Some((name, percent(share?)))).collect();
+    if let Some(amount) = row.amount {
+        let surely = if row.ended == Ended::Fail { "loss_at_least" } else { "loss_at_most" };
+        own.extend([("loss", brief(amount.loss)), (surely, brief(amount.surely))]);
+    }
     let is_its = |one: &&Comparison| Some(&one.id) == row.comparison.as_ref();
     if let Some(one) = findings.comparisons.iter().find(is_its) {
         own.extend(one.ratio.map(|ratio| ("ratio", brief(ratio))));

@@ -40,12 +40,24 @@ pub struct Gated {
     pub surely: Option<f64>,
     /// The loss that would have been found with 80 % power, as a share.
     pub seen: Option<f64>,
+    /// The same in the unit of its metric, where that may be zero and has no shares.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub amount: Option<Amount>,
     /// Why its numbers are suspect.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suspect: Option<String>,
     /// Id of the comparison that it rests on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub comparison: Option<String>,
+}
+
+/// By how much a row is worse, in the unit of its metric.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Amount {
+    /// By how much; below zero where it is better.
+    pub loss: f64,
+    /// What it surely is at least where it failed, and at most where it did not.
+    pub surely: f64,
 }
 
 /// How a gate ended.
@@ -65,6 +77,9 @@ pub enum GateEnd {
 pub struct GateAnswer {
     /// A loss up to this share is allowed.
     pub allowed: f64,
+    /// In the place of a share: so much in the unit of a metric that may be zero.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub more: Option<f64>,
     /// A row that would not have found a loss of this share makes no statement.
     pub sees: f64,
     /// The metric that is judged, where it is not the one that verdicts are about.
@@ -100,6 +115,7 @@ impl Gated {
             loss: None,
             surely: None,
             seen: None,
+            amount: None,
             suspect: None,
             comparison: None,
         }
@@ -129,9 +145,11 @@ impl Gated {
                 return format!("{}: no statement: {reason}", self.name);
             }
         };
-        let loss = self.loss.map_or_else(String::new, |loss| {
+        let share = self.loss.map(|loss| (loss, percent(loss.abs())));
+        let amount = self.amount.map(|own| (own.loss, show::three_digits(own.loss.abs())));
+        let loss = share.or(amount).map_or_else(String::new, |(loss, words)| {
             let way = if loss >= 0.0 { "worse" } else { "better" };
-            format!(" ({way} by {}{})", percent(loss.abs()), self.bound())
+            format!(" ({way} by {words}{})", self.bound())
         });
         let seen = self.seen.map_or_else(String::new, |seen| {
             format!("; a loss of {} would have been found", percent(seen))
@@ -143,10 +161,12 @@ impl Gated {
     /// The loss on the safe side of its interval.
     fn bound(&self) -> String {
         let end = if self.ended == Ended::Fail { "at least" } else { "at most" };
-        match self.surely {
+        let share = self.surely.map(|most| (most, percent(most)));
+        let amount = self.amount.map(|own| (own.surely, show::three_digits(own.surely)));
+        match share.or(amount) {
             None => String::new(),
-            Some(most) if most <= 0.0 => ", surely not worse".to_owned(),
-            Some(most) => format!(", {end} {} worse", percent(most)),
+            Some((most, _)) if most <= 0.0 => ", surely not worse".to_owned(),
+            Some((_, words)) => format!(", {end} {words} worse"),
         }
     }
 }
@@ -161,8 +181,8 @@ impl GateAnswer {
         } else {
             GateEnd::Pass
         };
-        let (metric, replicates, text) = (None, None, String::new());
-        Self { allowed, sees, metric, replicates, allow_missing, ended, text, rows }.told()
+        let (more, metric, replicates, text) = (None, None, None, String::new());
+        Self { allowed, more, sees, metric, replicates, allow_missing, ended, text, rows }.told()
     }
 
     /// The same inside of a study: the metric, where it was named, and the replicates of one that goes on
@@ -170,6 +190,26 @@ impl GateAnswer {
     #[must_use]
     pub fn of_study(self, metric: Option<String>, replicates: Option<u32>) -> Self {
         Self { metric, replicates, ..self }.told()
+    }
+
+    /// The same of a metric that may be zero, where so much more is allowed.
+    #[must_use]
+    pub fn of_amount(self, more: Option<f64>) -> Self {
+        Self { more, ..self }.told()
+    }
+
+    /// What is allowed, in words: `5 %`, or `10` in the unit of the metric.
+    pub fn allowance(&self) -> String {
+        allowance(self.allowed, self.more)
+    }
+
+    /// Whether a row passed and is surely within what is allowed.
+    pub fn is_within(&self, row: &Gated) -> bool {
+        let is_less = match (self.more, row.amount) {
+            (Some(more), Some(amount)) => amount.surely < more,
+            _ => row.surely.is_some_and(|most| most < self.allowed),
+        };
+        row.ended == Ended::Pass && is_less
     }
 
     fn told(mut self) -> Self {
@@ -187,7 +227,7 @@ impl GateAnswer {
             GateEnd::NoStatement => "makes no statement",
         };
         let after = self.replicates.map(|count| format!(" after {count} replicates"));
-        format!("the gate of {}{metric} {how}{}", percent(self.allowed), after.unwrap_or_default())
+        format!("the gate of {}{metric} {how}{}", self.allowance(), after.unwrap_or_default())
     }
 
     /// All rows, each in a sentence, but those that make no statement in one.
@@ -242,6 +282,11 @@ impl GateAnswer {
             more => format!("{named}; and {more} more"),
         }
     }
+}
+
+/// What a gate allows, in words: a share, or an amount in the unit of its metric.
+pub fn allowance(share: f64, more: Option<f64>) -> String {
+    more.map_or_else(|| percent(share), show::three_digits)
 }
 
 /// A share in percent, in tenths below ten: a gate of 2.5 % is none of 3 %.
@@ -311,6 +356,45 @@ mod tests {
         let told = GateAnswer::of((0.05, 0.3), false, Vec::new()).of_study(named, None);
         assert!(told.text.starts_with("the gate of 5 % on "), "{}", told.text);
         assert!(told.text.ends_with(" makes no statement: nothing to compare"), "{}", told.text);
+    }
+
+    #[test]
+    fn of_what_may_be_zero_an_amount_is_told() {
+        let of = |ended: Ended, loss: f64, surely: f64| Gated {
+            amount: Some(Amount { loss, surely }),
+            ..Gated::bare("it".to_owned(), ended)
+        };
+        let gate = |row: Gated| {
+            let named = Some("major_faults".to_owned());
+            GateAnswer::of((0.0, 0.3), false, vec![row]).of_amount(Some(10.0)).of_study(named, None)
+        };
+        let failed = gate(of(Ended::Fail, 40.0, 35.0));
+        assert_eq!(
+            failed.text,
+            "the gate of 10 on major page faults failed: it: fail (worse by 40, at least 35 worse)"
+        );
+        let passed = gate(of(Ended::Pass, 1.0, 2.5));
+        assert!(
+            passed.text.ends_with("it: pass (worse by 1, at most 2.5 worse)"),
+            "{}",
+            passed.text
+        );
+        assert!(passed.is_within(&passed.rows[0]) && !failed.is_within(&failed.rows[0]));
+        let equal = gate(of(Ended::Pass, 0.0, 0.0));
+        assert!(equal.text.ends_with("(worse by 0, surely not worse)"), "{}", equal.text);
+        let json = serde_json::to_value(&failed).unwrap();
+        assert_eq!(
+            (json["more"].as_f64(), json["rows"][0]["amount"]["loss"].as_f64()),
+            (Some(10.0), Some(40.0))
+        );
+        assert_eq!(serde_json::from_value::<GateAnswer>(json).unwrap(), failed);
+        // A gate of a share has none of it.
+        let share = GateAnswer::of((0.05, 0.3), false, vec![row(Ended::Pass, 0.0, Some(0.01))]);
+        assert!(
+            share.is_within(&share.rows[0]) && share.text.starts_with("the gate of 5 % passed")
+        );
+        let json = serde_json::to_value(&share).unwrap();
+        assert!(json.get("more").is_none() && json["rows"][0].get("amount").is_none());
     }
 
     #[test]

@@ -377,6 +377,9 @@ pub struct Difference {
     pub ci95: Option<[f64; 2]>,
     /// 95 % interval for the whole family.
     pub ci95_family: Option<[f64; 2]>,
+    /// Standard deviation of the differences of the pairs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sd: Option<f64>,
 }
 
 /// The main effect of one level of a factor: against the baseline's level, over all levels of the

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use assay_base::quantity::Loss;
 use assay_machine::factors::{self, Role, layers};
 
 use crate::results::design::{Design, Factor, Gate, Pointer, Stopping};
@@ -229,8 +230,13 @@ fn stopping(study: &Study) -> Stopping {
 
 fn gate(study: &Study) -> Option<Gate> {
     let own = study.gate.as_ref()?;
+    let (allowed, more) = match own.allowed {
+        Loss::Share(share) => (share.fraction(), None),
+        Loss::Amount(amount) => (0.0, Some(amount)),
+    };
     Some(Gate {
-        allowed: own.allowed.fraction(),
+        allowed,
+        more,
         sees: own.sees.map(assay_base::quantity::Percent::fraction),
         metric: own.metric.clone(),
         until_decided: study.stop.rule == StopRule::Gate,

@@ -71,6 +71,9 @@ impl Design {
 pub struct Gate {
     /// A loss up to this share is allowed.
     pub allowed: f64,
+    /// In the place of a share: so much in the unit of a metric that may be zero.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub more: Option<f64>,
     /// A row that would not have found a loss of this share makes no statement; none leaves it to what is
     /// usual.
     #[serde(default, skip_serializing_if = "Option::is_none")]

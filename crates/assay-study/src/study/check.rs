@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use assay_base::quantity::metric::CLASS_METRICS;
-use assay_base::quantity::{Bytes, units::show};
+use assay_base::quantity::{Bytes, Loss, Scale, units::show};
 use assay_kinds::work::{self, Complaints, InStudy, metrics};
 use assay_machine::factors::{self, layers};
 
@@ -11,7 +11,7 @@ use super::fields::TARGET_FACTOR;
 use super::file::mistakes::{Mistakes, Places};
 use super::file::reader;
 use super::levels::{self, filled, judged, same};
-use super::{DEFAULT_REPLICATES, Order, Stop, StopRule, Study, words};
+use super::{DEFAULT_REPLICATES, Gate, Order, Stop, StopRule, Study, words};
 
 /// The probe that looks at requests by class.
 const BLOCK_LATENCY: &str = "block-latency";
@@ -123,6 +123,34 @@ impl Checker<'_> {
         if let Some(name) = gate.metric.as_deref().filter(unknown) {
             let message = format!("nothing in this study has the metric \"{name}\"");
             self.value("gate/metric", message, Some(format!("it has {}", known.join(", "))));
+            return;
+        }
+        self.allowance(study, gate);
+    }
+
+    /// What may be zero has no share, and what is compared by ratios no amount.
+    fn allowance(&mut self, study: &Study, gate: &Gate) {
+        let named = gate.metric.as_deref().or(study.primary.as_deref());
+        let may_be_zero =
+            named.and_then(metrics::find).is_some_and(|metric| metric.scale == Scale::Difference);
+        let what = named.unwrap_or("what verdicts are about");
+        match (gate.allowed, may_be_zero) {
+            (Loss::Share(_), true) => {
+                let message = format!("{what} may be zero, and no share of it is a limit");
+                let hint = "name how much more is allowed, such as +10".to_owned();
+                self.value("gate/allowed", message, Some(hint));
+            }
+            (Loss::Amount(_), false) => {
+                let message = format!("{what} is compared by ratios");
+                let hint = "name a share that is allowed, such as 5 %".to_owned();
+                self.value("gate/allowed", message, Some(hint));
+            }
+            (Loss::Amount(_), true) if gate.sees.is_some() => {
+                let message = "a gate of an amount passes only what is surely within it";
+                let hint = "leave out what a row would have to find".to_owned();
+                self.value("gate/sees", message, Some(hint));
+            }
+            _ => {}
         }
     }
 

@@ -415,7 +415,12 @@ pub static STOP: Fields = Fields {
 pub static GATE: Fields = Fields {
     label: "gate",
     rows: &[
-        needed("allowed", Form::Loss, "a loss up to this is allowed", "allowed = \"5 %\""),
+        needed(
+            "allowed",
+            Form::LossOrAmount,
+            "a loss up to this is allowed: a share, or of a count that may be zero so many more",
+            "allowed = \"5 %\"",
+        ),
         field(
             "sees",
             Form::Loss,

@@ -1,6 +1,6 @@
 //! A gate inside of a study: how much worse than the baseline an arm may be, and what is made of the answer.
 
-use assay_base::quantity::Percent;
+use assay_base::quantity::{Loss, Percent};
 use serde::{Deserialize, Serialize};
 
 use super::is_no;
@@ -10,7 +10,7 @@ use super::is_no;
 #[serde(deny_unknown_fields)]
 pub struct Gate {
     /// A loss up to this is allowed.
-    pub allowed: Percent,
+    pub allowed: Loss,
     /// A row that would not have found a loss of this makes no statement.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sees: Option<Percent>,

@@ -12,6 +12,7 @@ const SIZE: &str = r"^\s*([0-9]+\.?[0-9]*|\.[0-9]+)\s*[A-Za-z]+\s*$";
 const TIME: &str =
     "^\\s*((0+\\.?0*|\\.0+)|([0-9]+\\.?[0-9]*|\\.[0-9]+)\\s*[A-Za-z\u{b5}\u{3bc}]+)\\s*$";
 const SHARE: &str = r"^\s*([0-9]+\.?[0-9]*|\.[0-9]+)\s*(%|percent)\s*$";
+const MORE: &str = r"^\s*\+([0-9]+\.?[0-9]*|\.[0-9]+)\s*$";
 const MIX: &str = r"^(read|write|rewrite|\s*[0-9]{1,3}\s*/\s*[0-9]{1,3}\s*)$";
 const CONTENT: &str = r"^(random|zero|[1-9][0-9]?\s*%)$";
 const AMOUNT: &str = r"^\s*([0-9]+\.?[0-9]*|\.[0-9]+)\s*\S+\s*$";
@@ -105,6 +106,7 @@ fn of_form(form: &Form) -> Value {
         Form::Size { .. } => text(SIZE),
         Form::Time { .. } => text(TIME),
         Form::Share | Form::Loss => text(SHARE),
+        Form::LossOrAmount => json!({ "anyOf": [text(SHARE), text(MORE)] }),
         Form::Start => json!({ "anyOf": [text(SIZE), text(SHARE)] }),
         Form::Mix => text(MIX),
         Form::Content => text(CONTENT),

@@ -183,6 +183,10 @@ fn judged(
 /// Why a row makes no statement whose trials are too few, or allow no logarithm.
 pub(super) const NO_INTERVAL: &str = "its trials allow no interval";
 
+/// Why a row makes no statement whose interval holds what is allowed.
+pub(super) const UNDECIDED: &str =
+    "it is neither surely worse by more than is allowed nor surely not";
+
 /// What a gate allows of a metric, as logarithms of which more is worse.
 pub(super) struct Allowed {
     better: Better,
@@ -243,9 +247,7 @@ impl Allowed {
         let ended = match green {
             _ if worse - bound > self.most => Ended::Fail,
             Green::Within if worse + bound < self.most => Ended::Pass,
-            Green::Within => Ended::NoStatement(
-                "it is neither surely worse by more than is allowed nor surely not".to_owned(),
-            ),
+            Green::Within => Ended::NoStatement(UNDECIDED.to_owned()),
             Green::Sees(sees) if seen > sees => blind(seen, sees),
             Green::Sees(_) => Ended::Pass,
         };

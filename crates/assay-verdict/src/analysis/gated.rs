@@ -8,10 +8,11 @@
 
 use std::collections::BTreeSet;
 
+use assay_base::quantity::Better;
 use assay_kinds::work::metrics::{is_of_speed, noun};
 use assay_stats::{FEWEST_FOR_INTERVAL, MIXTURE_G, confidence_sequence_half_width, t_quantile};
 use assay_study::findings::answers::{Answer, Claim};
-use assay_study::findings::gate::{Ended, FEWEST_TO_END, GateAnswer, GateEnd, Gated, percent};
+use assay_study::findings::gate::{Amount, Ended, FEWEST_TO_END, GateAnswer, GateEnd, Gated};
 use assay_study::findings::notes::Note;
 use assay_study::findings::said::Said;
 use assay_study::findings::{AbsentCell, Cell, CellTrial, Comparison, Findings, Trust};
@@ -20,7 +21,7 @@ use assay_study::results::design::{Design, Gate, Stopping};
 use assay_study::results::plan::Arm;
 
 use super::days::POWER;
-use super::gate::{self, Allowed, Green, NO_INTERVAL, blinded};
+use super::gate::{self, Allowed, Green, NO_INTERVAL, UNDECIDED, blinded};
 use super::verdicts::error_of_family;
 
 /// A workload under an arm.
@@ -73,6 +74,7 @@ fn answer(
     let rows = judged.chain(missing.into_iter().map(|own| judge.missing(own))).collect();
     let replicates = asked.until_decided.then_some(replicates);
     GateAnswer::of((asked.allowed, sees), asked.allow_missing, rows)
+        .of_amount(asked.more)
         .of_study(asked.metric.clone(), replicates)
 }
 
@@ -153,8 +155,8 @@ impl Judge<'_> {
         if one.note_facts.iter().any(|note| matches!(note, Note::UnequalLoad { .. })) {
             return Some("the load was not the same, and may explain a difference".to_owned());
         }
-        if one.difference.is_some() {
-            return Some("a metric that may be zero has no ratio to be judged by".to_owned());
+        if let Some(why) = self.misfit(one) {
+            return Some(why.to_owned());
         }
         match one.n {
             n if n >= FEWEST_FOR_INTERVAL => None,
@@ -167,6 +169,20 @@ impl Judge<'_> {
         }
     }
 
+    /// Why what is allowed says nothing of how a metric is compared.
+    fn misfit(&self, one: &Comparison) -> Option<&'static str> {
+        match self.asked.more {
+            None if one.difference.is_some() => Some(
+                "a metric that may be zero has no ratio to be judged by: name how much more is allowed, \
+                 such as --gate +10",
+            ),
+            Some(_) if one.ratio.is_some() => {
+                Some("it is compared by its ratio: name a share that is allowed, such as --gate 5%")
+            }
+            _ => None,
+        }
+    }
+
     /// Whether more replicates would not change that a comparison makes no statement. What a few trials say
     /// may be luck, so that they are not believed before any gate may end its study.
     fn is_lasting(&self, one: &Comparison) -> bool {
@@ -174,7 +190,7 @@ impl Judge<'_> {
         !self.unfinished
             && (self.is_made_up(one)
                 || !self.design.order.tells_arms_from_time()
-                || one.difference.is_some()
+                || self.misfit(one).is_some()
                 || one.n == 0 && self.stays_away(&one.workload, &one.arm)
                 || self.replicates >= FEWEST_TO_END
                     && (is_invalid() || self.is_zero_throughout(one)))
@@ -221,19 +237,48 @@ impl Judge<'_> {
     }
 
     fn judged(&self, name: String, one: &Comparison) -> Gated {
+        if let Some(more) = self.asked.more {
+            return self.judged_by(more, name, one);
+        }
         let difference = one.ratio.map(f64::ln);
         let reach = one.sd_log.and_then(|sd| self.reach(one.n, sd));
         let Some((difference, reach)) = difference.zip(reach) else {
             return Gated::silent(name, NO_INTERVAL.to_owned());
         };
         let allowed = Allowed::new(one.better, self.asked.allowed);
-        if let Some(why) = split(&allowed, one) {
+        if let Some(why) = split(|ratio| allowed.is_passed_by(ratio.ln()), one) {
             return Gated::silent(name, why);
         }
         let green = if self.asked.until_decided { Green::Within } else { Green::Sees(self.sees) };
         let row = allowed.judge(name, difference, reach, green);
         let bound = if row.ended == Ended::Fail { -reach[0] } else { reach[0] };
         Gated { surely: Some(allowed.share(allowed.worse(difference) + bound)), ..row }
+    }
+
+    /// The same of a metric that may be zero (R3): by the differences of its pairs, in its own unit. A share of
+    /// nothing is no measure of what would have been found, so that such a row passes by its bound alone.
+    fn judged_by(&self, more: f64, name: String, one: &Comparison) -> Gated {
+        let worse = |difference: f64| match one.better {
+            Better::Higher => -difference,
+            Better::Lower => difference,
+        };
+        let own = one.difference.as_ref();
+        let bound = own.and_then(|own| Some(self.reach(one.n, own.sd?)?[0]));
+        let Some((loss, bound)) = own.map(|own| worse(own.value)).zip(bound) else {
+            return Gated::silent(name, NO_INTERVAL.to_owned());
+        };
+        if let Some(why) = split(|difference| worse(difference) > more, one) {
+            return Gated::silent(name, why);
+        }
+        let ended = if loss - bound > more {
+            Ended::Fail
+        } else if loss + bound < more || loss + bound <= 0.0 {
+            Ended::Pass
+        } else {
+            Ended::NoStatement(UNDECIDED.to_owned())
+        };
+        let surely = if ended == Ended::Fail { loss - bound } else { loss + bound };
+        Gated { amount: Some(Amount { loss, surely }), ..Gated::bare(name, ended) }
     }
 
     /// How far a mean of so many pairs with a standard deviation must be from what is allowed to be surely
@@ -306,12 +351,12 @@ fn has_zeros(one: &Comparison) -> bool {
 
 /// Why two arms make no statement of which one changes what runs after it: by the one order the gate failed,
 /// and by the other it did not (R2d). Where both say the same, that stands.
-fn split(allowed: &Allowed, one: &Comparison) -> Option<String> {
+fn split(is_passed_by: impl Fn(f64) -> bool, one: &Comparison) -> Option<String> {
     let orders = one.note_facts.iter().find_map(|note| match note {
         Note::TwoOrders { first, second, .. } => Some([*first, *second]),
         _ => None,
     })?;
-    let place = match orders.map(|ratio| allowed.is_passed_by(ratio.ln())) {
+    let place = match orders.map(is_passed_by) {
         [true, false] => "first",
         [false, true] => "second",
         _ => return None,
@@ -331,17 +376,15 @@ fn sentence(text: &str) -> String {
 
 /// The gate as a question. That it passed shows the claim only where each row is surely within it.
 fn question(answer: &GateAnswer) -> Answer {
-    let is_within = |row: &Gated| {
-        row.ended == Ended::Pass && row.surely.is_some_and(|most| most < answer.allowed)
-    };
+    let has_none = |row: &Gated| row.loss.is_none() && row.amount.is_none();
     let verdict = match answer.ended {
         GateEnd::Fail => Claim::Contradicted,
-        GateEnd::Pass if answer.rows.iter().all(is_within) => Claim::Supported,
-        _ if answer.rows.iter().all(|row| row.loss.is_none()) => Claim::NoData,
+        GateEnd::Pass if answer.rows.iter().all(|row| answer.is_within(row)) => Claim::Supported,
+        _ if answer.rows.iter().all(has_none) => Claim::NoData,
         GateEnd::Pass | GateEnd::NoStatement => Claim::NotShown,
     };
     let of = answer.metric.as_deref().map(|name| format!(" by its {}", noun(name)));
-    let allowed = percent(answer.allowed);
+    let allowed = answer.allowance();
     Answer {
         ask: format!(
             "Is every setting at most {allowed} worse than the baseline{}?",

@@ -1,7 +1,7 @@
 //! Rows of measured trials as series: one metric of one row, trial by trial.
 
 use assay_base::quantity::metric::{Nature, Side};
-use assay_base::quantity::{Better, Metric};
+use assay_base::quantity::{Better, Metric, Scale};
 use assay_kinds::work::{self, OwnMetric};
 use assay_study::findings::measurements::Series;
 use assay_study::findings::{AbsentCell, CellTrial};
@@ -16,20 +16,22 @@ struct What<'m> {
     metric: &'m str,
     better: Better,
     nature: Nature,
+    scale: Scale,
     side: Side,
 }
 
 impl<'m> What<'m> {
     /// A metric of ours.
     fn known(metric: &'static Metric) -> Self {
-        let Metric { name, better, nature, .. } = *metric;
-        Self { metric: name, better, nature, side: metric.side() }
+        let Metric { name, better, nature, scale, .. } = *metric;
+        Self { metric: name, better, nature, scale, side: metric.side() }
     }
 
     /// What a program told of itself.
     fn told(own: &'m OwnMetric) -> Self {
         let (nature, side) = (work::metrics::nature(&own.name), work::metrics::side(&own.name));
-        Self { metric: &own.name, better: own.better, nature, side }
+        let (metric, better, scale) = (own.name.as_str(), own.better, Scale::Ratio);
+        Self { metric, better, nature, scale, side }
     }
 }
 
@@ -110,6 +112,7 @@ fn one(design: &Design, row: &Row<'_>, what: &What<'_>) -> Result<Series, String
     because.extend(row.as_given(what.nature).filter(|_| primary));
     Ok(Series {
         control: row.workload.control,
+        scale: what.scale,
         primary,
         trials,
         trust,

@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::{export, output};
 use assay_base::failure::{Failure, Outcome};
-use assay_base::quantity::Percent;
+use assay_base::quantity::{Loss, Percent};
 use assay_report::exporters::JUNIT;
 use assay_study::findings::Findings;
 use assay_study::findings::gate::{GateAnswer, GateEnd};
@@ -21,7 +21,8 @@ pub struct Gating {
     /// Exit code 1 where a row is surely worse by more than this
     ///
     /// And 5 where none is, but a row makes no statement. Each setting of a study is judged against the
-    /// baseline of the same study; with --against the later result against the earlier one.
+    /// baseline of the same study; with --against the later result against the earlier one. Of a count that
+    /// may be zero, such as --gate-metric major_faults, an amount: +10 allows ten more.
     #[arg(long, value_name = "SHARE")]
     pub gate: Option<String>,
     /// A row that would not have found a loss of this makes no statement (default: 30%, and as far
@@ -129,7 +130,9 @@ impl GateArguments {
         let Some(text) = &self.gating.gate else { return Ok(()) };
         let sees = self.gating.gate_sees.as_deref();
         study.gate = Some(study::Gate {
-            allowed: percent("--gate", text)?,
+            allowed: text
+                .parse::<Loss>()
+                .map_err(|error| Failure::mistake(format!("--gate: {error}")))?,
             sees: sees.map(|text| percent("--gate-sees", text)).transpose()?,
             metric: self.gate_metric.clone(),
             allow_missing: self.gating.allow_missing,
@@ -236,7 +239,7 @@ mod tests {
         let mut study = depth();
         line(&[&words[..], &more].concat()).unwrap().put(&mut study).unwrap();
         let gate = study.gate.unwrap();
-        assert_eq!((gate.allowed, gate.sees), (Percent(2.5), Some(Percent(150.0))));
+        assert_eq!((gate.allowed, gate.sees), (Loss::Share(Percent(2.5)), Some(Percent(150.0))));
         assert_eq!((gate.metric.as_deref(), gate.exit_blind), (Some("iops"), Some(125)));
         assert!(gate.allow_missing);
         let mut study = depth();
@@ -250,7 +253,8 @@ mod tests {
             let mut study = depth();
             GateArguments::of(share).put(&mut study).unwrap();
             let gate = study.gate.unwrap();
-            assert_eq!((gate.allowed, gate.sees, gate.metric), (Percent(allowed), None, None));
+            let share = Loss::Share(Percent(allowed));
+            assert_eq!((gate.allowed, gate.sees, gate.metric), (share, None, None));
         }
         let mut study = depth();
         GateArguments::default().put(&mut study).unwrap();
@@ -268,6 +272,11 @@ mod tests {
         ] {
             assert!(line(words).is_err(), "{words:?}");
         }
+        let mut counted = depth();
+        line(&["--gate", "+10"]).unwrap().put(&mut counted).unwrap();
+        assert_eq!(counted.gate.unwrap().allowed, Loss::Amount(10.0));
+        let told = line(&["--gate", "+much"]).unwrap().put(&mut depth()).unwrap_err();
+        assert!(told.message.starts_with("--gate: `+much` is no amount"), "{told}");
         let told = line(&["--gate", "much"]).unwrap().put(&mut depth()).unwrap_err();
         assert!(told.message.starts_with("--gate: "), "{told}");
     }

@@ -606,6 +606,7 @@ mod tests {
     use clap::Parser;
 
     use super::*;
+    use assay_base::quantity::Loss;
     use assay_system::system::Fake;
 
     #[derive(Parser)]
@@ -693,7 +694,8 @@ mod tests {
     #[test]
     fn a_gate_of_the_line_is_one_of_the_study_and_may_end_it() {
         let gated = study(&["depth", "--gate", "5%"]).unwrap();
-        assert_eq!((gated.gate.unwrap().allowed, gated.stop.rule), (Percent(5.0), StopRule::Fixed));
+        let allowed = Loss::Share(Percent(5.0));
+        assert_eq!((gated.gate.unwrap().allowed, gated.stop.rule), (allowed, StopRule::Fixed));
         let ended = study(&["depth", "--gate", "5%", "--until", "gate"]).unwrap();
         assert_eq!((ended.stop.rule, ended.replicates), (StopRule::Gate, MOST_UNTIL_DECIDED));
         assert_eq!(study(&["depth"]).unwrap().gate, None);
@@ -747,6 +749,26 @@ mod tests {
         assert_eq!(own.metric.as_deref(), Some("told_ops_per_s"));
         let message = of("told_tps").unwrap_err().message;
         assert!(message.contains("nothing in this study has the metric"), "{message}");
+    }
+
+    #[test]
+    fn a_count_that_may_be_zero_has_a_gate_of_an_amount_and_nothing_else_has() {
+        let of = |gate: &str, metric: &str, more: &[&str]| {
+            let two = ["--command", "true", "--command", "false"];
+            let gate = ["--gate", gate, "--gate-metric", metric];
+            study(&[&two[..], &gate, more].concat())
+        };
+        let own = of("+10", "major_faults", &["--until", "gate"]).unwrap().gate.unwrap();
+        assert_eq!(own.allowed, Loss::Amount(10.0));
+        assert!(of("5%", "minor_faults", &[]).is_ok());
+        for (gate, metric, more, told) in [
+            ("5%", "major_faults", &[][..], "--gate 5%: major_faults may be zero"),
+            ("+10", "minor_faults", &[], "--gate +10: minor_faults is compared by ratios"),
+            ("+10", "major_faults", &["--gate-sees", "9%"], "--gate-sees 9%: a gate of an amount"),
+        ] {
+            let message = of(gate, metric, more).unwrap_err().message;
+            assert!(message.starts_with(told), "{message}");
+        }
     }
 
     #[test]

@@ -253,3 +253,34 @@ fn a_command_against_itself_never_fails_and_a_longer_one_always_does() {
         assert_eq!(rows(&found)[0]["name"], "command (sleep 0.12)");
     }
 }
+
+/// Counts that may be zero have an amount as their gate, and are seen.
+#[test]
+fn a_gate_of_a_count_that_may_be_zero_is_not_blind() {
+    let _turn = crate::turn();
+    let home = home("gates-counts");
+    let folder = home.scratch.path().to_str().unwrap();
+    let ended = |lines: [&str; 2], gate: &[&str]| {
+        let lines = ["--command", lines[0], "--command", lines[1]];
+        let ended =
+            home.run(&[&["run", folder, "--quiet", "--json"], &lines[..], gate, &SHORT].concat());
+        (ended.code, ended.stdout, ended.stderr)
+    };
+    // Neither reads anything from storage.
+    let faults = ["--gate", "+10", "--gate-metric", "major_faults"];
+    let (code, found, told) = ended(["sleep 0.01", "sleep 0.010"], &faults);
+    assert!(code == 0 || code == 5 && is_crowded(), "{found}{told}");
+    let found: Value = serde_json::from_str(&found).unwrap();
+    assert_eq!(found["gate"]["more"], 10.0, "{}", found["gate"]);
+    assert!(code == 5 || found["gate"]["rows"][0]["amount"]["surely"].as_f64() < Some(10.0));
+    // Who starts sixty programs waits for each of them.
+    let switches = ["--gate", "+20", "--gate-metric", "voluntary_switches"];
+    let many = "for each in $(seq 60); do sleep 0.001; done";
+    let (code, found, told) = ended(["sleep 0.01", many], &switches);
+    assert!(code == 1 || code == 5 && is_crowded(), "{found}{told}");
+    assert!(code == 5 || told.contains("the gate of 20 on voluntary switches failed"), "{told}");
+    let (code, _, told) =
+        ended(["true", "true "], &["--gate", "5%", "--gate-metric", "major_faults"]);
+    assert_eq!(code, 2, "{told}");
+    assert!(told.contains("major_faults may be zero"), "{told}");
+}

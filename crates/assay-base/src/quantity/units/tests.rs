@@ -16,6 +16,23 @@ fn percent(text: &str) -> Result<f64, String> {
 }
 
 #[test]
+fn a_loss_is_a_share_or_an_amount() {
+    let read = |text: &str| text.parse::<Loss>().map_err(|error| error.0);
+    assert_eq!(read("5 %"), Ok(Loss::Share(Percent(5.0))));
+    for (text, amount) in [("+10", 10.0), (" +0 ", 0.0), ("+.5", 0.5), ("+2.", 2.0)] {
+        assert_eq!(read(text), Ok(Loss::Amount(amount)), "{text}");
+    }
+    for wrong in ["+", "+-1", "+1e3", "+inf", "+nan", "+10 %", "+ 1", "10", "-10", "+1.2.3"] {
+        assert!(read(wrong).is_err(), "{wrong}");
+    }
+    for loss in [Loss::Share(Percent(2.5)), Loss::Amount(12.0)] {
+        assert_eq!(read(&loss.to_string()), Ok(loss));
+        let text = serde_json::to_string(&loss).unwrap();
+        assert_eq!(serde_json::from_str::<Loss>(&text).unwrap(), loss);
+    }
+}
+
+#[test]
 fn sizes_are_read_as_people_write_them() {
     for (text, expected) in [
         ("4k", 4096),

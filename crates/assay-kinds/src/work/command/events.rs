@@ -26,7 +26,8 @@ const MAJOR_FAULTS: Metric = metric(
     "page faults of a run, with all that it started, that something was read from storage for, \
      mean of a trial's runs; the shell's own are taken off",
 )
-.traffic();
+.traffic()
+.may_be_zero();
 
 // Who has to wait, and who is interrupted, depends on speeds and on others; so do cycles and misses.
 const VOLUNTARY: Metric = metric(
@@ -35,7 +36,8 @@ const VOLUNTARY: Metric = metric(
     "voluntary switches",
     "how often a thread of a run, or of what it started, gave its processor up to wait, mean of \
      a trial's runs; the shell's own are taken off",
-);
+)
+.may_be_zero();
 
 const INVOLUNTARY: Metric = metric(
     "involuntary_switches",
@@ -43,7 +45,8 @@ const INVOLUNTARY: Metric = metric(
     "involuntary switches",
     "how often the processor was taken from a thread of a run, or of what it started, mean of a \
      trial's runs; the shell's own are taken off",
-);
+)
+.may_be_zero();
 
 const INSTRUCTIONS: Metric = metric(
     "instructions",

@@ -603,7 +603,7 @@ fn stand_in(field: &Field) -> Value {
         Form::Metric => json!(metrics::names().first()),
         Form::Size { .. } => json!("4 KiB"),
         Form::Time { .. } => json!("10 s"),
-        Form::Share | Form::Loss | Form::Start => json!("5 %"),
+        Form::Share | Form::Loss | Form::LossOrAmount | Form::Start => json!("5 %"),
         Form::Mix => json!("read"),
         Form::Content => json!("random"),
         Form::Table(fields) => table_stand_in(fields),

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use assay_base::catalogue::keys::{Field, Form};
 use assay_base::quantity::units::show;
-use assay_base::quantity::{Bytes, Percent, Time, units::UnitError};
+use assay_base::quantity::{Bytes, Loss, Percent, Time, units::UnitError};
 use assay_kinds::work::io::{Content, Mix};
 use assay_kinds::work::metrics;
 use serde_json::{Value, json};
@@ -45,6 +45,10 @@ pub fn read(field: &Field, value: &DeValue<'_>) -> Result<Value, Complaint> {
         Form::Time { least } => amount(field, value, &(*least..=Time(u64::MAX))),
         Form::Share => share(field, value),
         Form::Loss => loss(field, value),
+        Form::LossOrAmount => with_unit(field, value)?
+            .parse::<Loss>()
+            .map(|loss| json!(loss))
+            .map_err(|error| Complaint::plain(format!("{}: {}", field.name, quoted(&error.0)))),
         Form::Word(choices) => word(field, &choices(), value),
         Form::Mix => text(field, value)?
             .parse::<Mix>()

@@ -1,4 +1,4 @@
-use assay_base::quantity::{Bytes, Percent, Time};
+use assay_base::quantity::{Bytes, Loss, Percent, Time};
 use assay_kinds::work::io::{Asked, AskedEngine, Content, Mix, Pattern, WriteSync};
 use assay_kinds::work::{Asks as _, KINDS, Kind as _};
 use proptest::prelude::*;
@@ -41,7 +41,7 @@ fn full() -> Study {
     study.stop.looks = vec![6, 12];
     study.stop.half_width = Some(Percent(3.0));
     study.gate = Some(Gate {
-        allowed: Percent(120.0),
+        allowed: Loss::Share(Percent(120.0)),
         sees: Some(Percent(300.0)),
         metric: Some("latency_p99_ns".to_owned()),
         allow_missing: true,

@@ -14,7 +14,14 @@ const LOW: [f64; 5] = [500.0, 512.0, 495.0, 505.0, 498.0];
 const HIGH: [f64; 5] = [520.0, 540.0, 510.0, 531.0, 515.0];
 
 fn asked(allowed: f64) -> Gate {
-    Gate { allowed, sees: None, metric: None, until_decided: false, allow_missing: false }
+    Gate {
+        allowed,
+        more: None,
+        sees: None,
+        metric: None,
+        until_decided: false,
+        allow_missing: false,
+    }
 }
 
 fn gated(mut study: Study, gate: Gate) -> Findings {
@@ -120,8 +127,14 @@ fn numbers_that_do_not_count_make_no_statement() {
     let suspect = gated(because("foreign", Trust::Suspect), asked(0.02));
     assert_eq!(row(&suspect).ended, Ended::Fail);
     assert!(told(&suspect).text.contains("is suspect (foreign)"), "{}", told(&suspect).text);
-    let trusted = gated(because("foreign", Trust::Trusted), asked(0.02));
-    assert!(!told(&trusted).text.contains("suspect"));
+    // Nor does a note: what waited for processors was left out.
+    for rule in ["foreign", "starved"] {
+        let trusted = gated(because(rule, Trust::Trusted), asked(0.02));
+        assert_eq!(row(&trusted).ended, Ended::Fail);
+        assert!(!told(&trusted).text.contains("suspect"));
+    }
+    let starved = gated(because("starved", Trust::Suspect), asked(0.02));
+    assert!(silence(&starved).ends_with("is starved: why"), "{}", silence(&starved));
 }
 
 #[test]
@@ -314,6 +327,65 @@ fn a_metric_that_may_be_zero_is_not_waited_for() {
     let found = until(counts, 0.1);
     assert!(silence(&found).starts_with("a metric that may be zero"), "{}", silence(&found));
     assert_eq!(lasts(&found), (true, Some(Enough::GatedBut)));
+}
+
+/// Counts of a metric that may be zero, with a gate of so much more.
+fn counted(sides: [&[f64]; 2], more: f64, until_decided: bool) -> Findings {
+    let mut study = Study::of(&[("old", sides[0]), ("new", sides[1])]);
+    for series in &mut study.measured.series {
+        (series.metric, series.better) = ("major_faults".to_owned(), Better::Lower);
+        series.scale = Scale::Difference;
+    }
+    if until_decided {
+        study.measured.design.stopping = Stopping::Open { half_width: None };
+    }
+    gated(study, Gate { more: Some(more), until_decided, ..asked(0.0) })
+}
+
+#[test]
+fn a_count_is_judged_by_its_differences() {
+    // Differences 8, 12, 10, 9, 11: mean 10, sd 1.581139, and t(0.95, 4) = 2.131847.
+    let old = [0.0, 3.0, 0.0, 1.0, 0.0];
+    let new = [8.0, 15.0, 10.0, 10.0, 11.0];
+    let near = |told: f64, wanted: f64| assert!((told - wanted).abs() < 1e-4, "{told}");
+    let over = counted([&old, &new], 5.0, false);
+    assert_eq!(row(&over).ended, Ended::Fail);
+    let amount = row(&over).amount.unwrap();
+    near(amount.loss, 10.0);
+    near(amount.surely, 8.492_555);
+    assert!(row(&over).loss.is_none() && row(&over).seen.is_none());
+    assert!(told(&over).text.starts_with("the gate of 5 failed: "), "{}", told(&over).text);
+    assert_eq!(over.answers[0].verdict, Claim::Contradicted);
+    let within = counted([&old, &new], 12.0, false);
+    assert_eq!((&row(&within).ended, within.answers[0].verdict), (&Ended::Pass, Claim::Supported));
+    near(row(&within).amount.unwrap().surely, 11.507_445);
+    // It passes by its bound alone, and nothing is said where that holds what is allowed.
+    let between = counted([&old, &new], 10.0, false);
+    assert_eq!(silence(&between), super::UNDECIDED);
+    // The other way round it gained.
+    assert_eq!(row(&counted([&new, &old], 0.0, false)).ended, Ended::Pass);
+}
+
+#[test]
+fn counts_that_are_zero_on_both_sides_pass_and_end_a_study() {
+    let none = [0.0; 4];
+    for more in [0.0, 10.0] {
+        let found = counted([&none, &none], more, true);
+        assert_eq!(row(&found).ended, Ended::Pass, "{more}: {}", row(&found).text());
+        assert_eq!(lasts(&found), (false, Some(Enough::Gated)));
+    }
+    let worse = counted([&none, &[40.0, 41.0, 39.0, 40.0]], 10.0, true);
+    assert_eq!((&row(&worse).ended, lasts(&worse).1), (&Ended::Fail, Some(Enough::Gated)));
+    // Below four pairs the sequence has no end.
+    let few = counted([&none[..3], &none[..3]], 10.0, true);
+    assert_eq!((silence(&few), lasts(&few)), (NO_INTERVAL, (false, None)));
+}
+
+#[test]
+fn an_amount_says_nothing_of_what_is_compared_by_ratios() {
+    let found = gated(lost(), Gate { more: Some(10.0), ..asked(0.0) });
+    assert!(silence(&found).starts_with("it is compared by its ratio"), "{}", silence(&found));
+    assert!(row(&found).lasting);
 }
 
 #[test]

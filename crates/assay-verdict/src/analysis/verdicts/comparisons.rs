@@ -147,6 +147,7 @@ fn comparison(
             value: sample.mean,
             ci95,
             ci95_family: family.filter(|_| question.primary),
+            sd: sample.sd,
         }),
         sd_log: sample.filter(|_| ratios).and_then(|sample| sample.sd),
         p_holm: sample.as_ref().and_then(|sample| sample.p_value(0.0)).filter(|_| fixed),

@@ -314,6 +314,7 @@ mod tests {
             study.measured.design.margin = margin;
             study.measured.design.gate = Some(Gate {
                 allowed: 0.1,
+                more: None,
                 sees,
                 metric,
                 until_decided: false,

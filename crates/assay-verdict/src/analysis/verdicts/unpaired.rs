@@ -41,6 +41,6 @@ pub(super) fn put(
     } else {
         let (value, ci95, ci95_family) = (test.difference, single, family);
         found.means = Some([second.mean, first.mean]);
-        found.difference = Some(Difference { value, ci95, ci95_family });
+        found.difference = Some(Difference { value, ci95, ci95_family, sd: None });
     }
 }
