@@ -5,7 +5,7 @@ use std::process::Command;
 use crate::lab::{Done, has, is_root};
 
 /// Package, and a program by which it is recognised, or what dpkg keeps of one that has none.
-const NEEDED: [(&str, &str); 33] = [
+const NEEDED: [(&str, &str); 36] = [
     ("bonnie++", "bonnie++"),
     ("btrfs-progs", "mkfs.btrfs"),
     ("busybox-static", "busybox"),
@@ -25,6 +25,7 @@ const NEEDED: [(&str, &str); 33] = [
     ("fuse3", "fusermount3"),
     ("gocryptfs", "gocryptfs"),
     ("hyperfine", "hyperfine"),
+    ("iperf3", "iperf3"),
     ("jq", "jq"),
     ("kmod", "depmod"),
     ("llvm", "llvm-strip"),
@@ -33,7 +34,9 @@ const NEEDED: [(&str, &str); 33] = [
     ("python3", "python3"),
     ("qemu-system-x86", "qemu-system-x86_64"),
     ("qemu-user-static", "qemu-aarch64-static"),
+    ("sqlite3", "sqlite3"),
     ("strace", "strace"),
+    ("sysbench", "sysbench"),
     ("sysstat", "sar"),
     ("tmux", "tmux"),
     ("util-linux", "losetup"),

@@ -23,6 +23,7 @@ mod exit_codes;
 mod export;
 mod fio_examples;
 mod fio_jobs;
+mod foreign;
 mod front_door;
 mod gates;
 mod hostile;

@@ -1,0 +1,255 @@
+//! Benchmarks of others whose own number becomes the metric of a study: as the guide shows them, by what they print
+//! on paper and, where they are installed, for real.
+//!
+//! Of the texts that are read, those of `sqlite3` and fio are recordings. The others have the form that each program
+//! of Debian 12 gives its output, written by hand; pgbench's is that of its manual, and speedtest1, which SQLite's
+//! source has and Debian has not, is only read on paper.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use assay_lab::needs::{Need, have, skip};
+use assay_lab::process::{NOBODY, Running};
+use assay_lab::{call, is_root};
+use serde_json::Value;
+
+use crate::commands::Bench;
+
+const GUIDE: &str = include_str!("../../../../docs/guide.md");
+
+/// A program with what reads its number.
+struct Foreign {
+    /// What the guide shows of it.
+    line: &'static str,
+    reads: &'static str,
+    metric: &'static str,
+    /// A file below `tests`, and the number that stands in it.
+    printed: &'static str,
+    number: f64,
+}
+
+const PGBENCH: Foreign = Foreign {
+    line: "pgbench -T 10 bench",
+    reads: "tps = ([0-9.]+):tps:higher",
+    metric: "told_tps",
+    printed: "foreign/pgbench.txt",
+    number: 896.967_014,
+};
+const SYSBENCH: Foreign = Foreign {
+    line: "sysbench cpu --time=5 run",
+    reads: "events per second: +([0-9.]+):events/s:higher",
+    metric: "told_events_per_s",
+    printed: "foreign/sysbench.txt",
+    number: 1037.42,
+};
+const SPEEDTEST1: Foreign = Foreign {
+    line: "./speedtest1 --memdb",
+    reads: "TOTAL[. ]+([0-9.]+)s:s:lower",
+    metric: "told_s",
+    printed: "foreign/speedtest1.txt",
+    number: 5.309,
+};
+/// Of several statements the last one counts.
+const SQLITE3: Foreign = Foreign {
+    line: "sqlite3 bench.db < timed.sql",
+    reads: "real ([0-9.]+):s:lower",
+    metric: "told_s",
+    printed: "foreign/sqlite3.txt",
+    number: 0.552,
+};
+const IPERF3: Foreign = Foreign {
+    line: "iperf3 -c host -t 5 -J",
+    reads: "/end/sum_received/bits_per_second:bits/s:higher",
+    metric: "told_bits_per_s",
+    printed: "foreign/iperf3.json",
+    number: 35_009_808_525.561_02,
+};
+const FIO: Foreign = Foreign {
+    line: "fio --name=a --size=64M --rw=randread --output-format=json",
+    reads: "fio-json",
+    metric: "told_iops",
+    printed: "importers/fio-json/randread-d4-1.json",
+    number: 10_605.660_377,
+};
+
+const ALL: [&Foreign; 6] = [&PGBENCH, &SYSBENCH, &SPEEDTEST1, &SQLITE3, &IPERF3, &FIO];
+
+/// What each trial of a line told, beside the text that was printed in it.
+fn measured(bench: &Bench, line: &str, own: &Foreign) -> Vec<(f64, String)> {
+    let words = ["--command", line, "--reads", own.reads, "--replicates", "2", "--runs", "1"];
+    let found = bench.json(&words);
+    let id = found["study"]["id"].as_str().unwrap();
+    let result = bench.home.scratch.path().join("home/results").join(id);
+    let trials = fs::read_to_string(result.join("trials.jsonl")).unwrap();
+    let read = |line: &str| {
+        let trial: Value = serde_json::from_str(line).unwrap();
+        let measured = &trial["measured"];
+        let text = measured["detail"]["command"]["written"][0]["text"].as_str().unwrap().to_owned();
+        (measured["values"][own.metric].as_f64().unwrap_or_else(|| panic!("{trial:#}")), text)
+    };
+    let told: Vec<(f64, String)> = trials.lines().map(read).collect();
+    assert!(told.len() >= 2, "{trials}");
+    told
+}
+
+/// Runs a line, and holds what was told against what stands between two texts of what it printed.
+fn hold(bench: &Bench, line: &str, own: &Foreign, [before, after]: [&str; 2]) {
+    for (told, text) in measured(bench, line, own) {
+        let (_, rest) = text.rsplit_once(before).unwrap_or_else(|| panic!("{text}"));
+        let (number, _) = rest.split_once(after).unwrap_or_else(|| panic!("{text}"));
+        let number: f64 = number.trim().parse().unwrap_or_else(|_| panic!("{number}"));
+        assert_eq!(told, number, "{text}");
+    }
+}
+
+#[test]
+fn numbers_of_benchmarks_are_those_that_they_print_and_the_guide_shows_how() {
+    let bench = Bench::new("foreign");
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
+    for own in ALL {
+        let line = format!("cat {}", tests.join(own.printed).display());
+        for (told, text) in measured(&bench, &line, own) {
+            assert_eq!(told, own.number, "{}: {text}", own.line);
+        }
+    }
+    for own in ALL {
+        let shown = GUIDE.lines().find(|line| line.contains(own.line));
+        let shown = shown.unwrap_or_else(|| panic!("the guide does not show {}", own.line));
+        assert!(shown.contains(own.reads), "{shown}");
+    }
+}
+
+#[test]
+fn what_is_no_output_of_theirs_has_no_number() {
+    let bench = Bench::new("foreign-silent");
+    for own in ALL.into_iter().filter(|own| own.reads != FIO.reads) {
+        // What a program says that could not begin.
+        let line = "echo 'error: connection to server failed: Connection refused'";
+        let words = ["--command", line, "--reads", own.reads, "--replicates", "2", "--runs", "1"];
+        let told = bench.refused(3, &words);
+        assert!(told.contains("Connection refused"), "{}: {told}", own.line);
+    }
+}
+
+#[test]
+#[ignore = "needs sysbench: cargo xtask test"]
+fn sysbench_here_tells_what_it_prints() {
+    if !have(&[Need::Program("sysbench")]) {
+        return;
+    }
+    let bench = Bench::new("foreign-sysbench");
+    hold(&bench, "sysbench cpu --time=1 run", &SYSBENCH, ["events per second:", "\n"]);
+}
+
+#[test]
+#[ignore = "needs sqlite3: cargo xtask test"]
+fn sqlite3_here_tells_what_it_prints() {
+    if !have(&[Need::Program("sqlite3")]) {
+        return;
+    }
+    let bench = Bench::new("foreign-sqlite3");
+    let numbers =
+        "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c WHERE x < 200000)";
+    let script =
+        format!(".timer on\n{numbers} SELECT sum(x) FROM c;\n{numbers} SELECT max(x) FROM c;\n");
+    fs::write(bench.path("timed.sql"), script).unwrap();
+    hold(&bench, "sqlite3 bench.db < timed.sql", &SQLITE3, ["real ", " user"]);
+}
+
+#[test]
+#[ignore = "needs iperf3: cargo xtask test"]
+fn iperf3_here_tells_what_it_prints() {
+    if !have(&[Need::Program("iperf3")]) {
+        return;
+    }
+    let bench = Bench::new("foreign-iperf3");
+    // One that is free: it is not held, so that another may take it before the server does.
+    let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port().to_string();
+    let mut command = Command::new("iperf3");
+    command.args(["-s", "--forceflush", "--bind", "127.0.0.1", "--port", &free]);
+    // Ended when it is dropped, and its output is open as long.
+    let (_server, output) = Running::start_reading(&mut command).unwrap();
+    let mut lines = BufReader::new(output).lines().map_while(Result::ok);
+    assert!(lines.any(|line| line.contains("Server listening")), "port {free}");
+    let line = format!("iperf3 -c 127.0.0.1 -p {free} -t 1 -J");
+    for (told, text) in measured(&bench, &line, &IPERF3) {
+        let own: Value = serde_json::from_str(&text).unwrap_or_else(|_| panic!("{text}"));
+        let printed = own.pointer("/end/sum_received/bits_per_second").unwrap().as_f64().unwrap();
+        assert!(printed > 0.0 && told == printed, "{text}");
+    }
+}
+
+/// A server of PostgreSQL of a user's own, in a folder of this test.
+struct Server {
+    folder: PathBuf,
+    programs: PathBuf,
+}
+
+impl Server {
+    /// One with an empty database `bench`; none where its programs are not installed, which is said.
+    fn start(folder: PathBuf) -> Option<Self> {
+        let versions = fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
+        let programs = versions.map(|version| version.path().join("bin"));
+        let programs = programs.filter(|folder| folder.join("initdb").exists()).max();
+        let Some(programs) = programs else {
+            skip("needs a server of PostgreSQL that a user can start (/usr/lib/postgresql)");
+            return None;
+        };
+        let server = Self { folder, programs };
+        let [data, log] = [server.path("data"), server.path("log")];
+        server.run(
+            "initdb",
+            &["-D", &data, "-A", "trust", "-U", "tester", "--no-locale", "--no-sync"],
+        );
+        let place = server.folder.display();
+        let options = format!("-k {place} -c listen_addresses='' -c fsync=off");
+        server.run("pg_ctl", &["-D", &data, "-l", &log, "-o", &options, "-w", "start"]);
+        server.run("createdb", &["-h", &place.to_string(), "-U", "tester", "bench"]);
+        Some(server)
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.folder.join(name).display().to_string()
+    }
+
+    /// One of its programs, as a user: it refuses to be root's.
+    fn run(&self, program: &str, words: &[&str]) {
+        self.ran(program, words).unwrap_or_else(|why| panic!("{program}: {why}"));
+    }
+
+    fn ran(&self, program: &str, words: &[&str]) -> Result<String, String> {
+        let program = self.programs.join(program).display().to_string();
+        if !is_root() {
+            return call(&program, words);
+        }
+        let user = NOBODY.to_string();
+        let as_user = ["--reuid", &user, "--regid", &user, "--clear-groups", &program];
+        call("setpriv", &[&as_user[..], words].concat())
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // Whatever it says, its folder is removed.
+        let _ = self.ran("pg_ctl", &["-D", &self.path("data"), "-m", "immediate", "-w", "stop"]);
+    }
+}
+
+#[test]
+#[ignore = "needs pgbench and a server: cargo xtask test"]
+fn pgbench_here_tells_what_it_prints() {
+    if !have(&[Need::Program("pgbench"), Need::Program("setpriv")]) {
+        return;
+    }
+    let bench = Bench::new("foreign-pgbench");
+    let owner = is_root().then_some(NOBODY);
+    let folder = bench.home.scratch.folder("server", 0o755, owner).unwrap();
+    let Some(server) = Server::start(folder) else { return };
+    let place = server.folder.display().to_string();
+    call("pgbench", &["-h", &place, "-U", "tester", "-i", "-q", "bench"]).unwrap();
+    let line = format!("pgbench -h {place} -U tester -T 1 bench");
+    hold(&bench, &line, &PGBENCH, ["tps = ", " ("]);
+}
