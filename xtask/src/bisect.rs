@@ -204,8 +204,8 @@ impl Asked {
         running.end(LIMIT)
     }
 
-    /// Whether `git bisect run` is right, with the mean of three runs and a threshold in the middle between such means
-    /// of both ends; none where there is no hyperfine that could take the time of what works.
+    /// Whether `git bisect run` is right, with the mean of three runs and a threshold in the middle between such
+    /// means of both ends; none where there is no hyperfine that could take the time of what works.
     fn by_git(&self, history: &History) -> Done<Option<bool>> {
         let line = history.line();
         let mean = match self.work {
@@ -264,13 +264,14 @@ impl Asked {
                 "what the program says",
             ),
             Work::Busy => (
-                "The program goes round a loop of a tenth of a second or more, and the product times it.".to_owned(),
+                "The program goes round a loop of a tenth of a second or more, which the product times."
+                    .to_owned(),
                 "`hyperfine --warmup 1`",
             ),
         };
         format!(
             "Histories of {} commits, of which all from one on that was drawn are {step:.0} % slower. Each run scatters \
-             by {noise:.0} % (normal, drawn from the seed; the same for both). {what} Beside it the same history by \
+             by {noise:.0} % (normal, drawn from the seed, one list for both). {what} Beside it the same history by \
              `git bisect run` with a script as people write it: a commit is bad where the mean of {SCRIPT_RUNS} runs \
              ({mean}) is above the middle between the means of {SCRIPT_RUNS} runs of the first commit and of \
              {SCRIPT_RUNS} of the last.\n\n",

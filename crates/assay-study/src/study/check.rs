@@ -130,6 +130,9 @@ impl Checker<'_> {
 
     /// What may be zero has no share, and what is compared by ratios no amount.
     fn allowance(&mut self, study: &Study, gate: &Gate) {
+        if ["gate/allowed", "gate/metric"].iter().any(|path| self.mistakes.is_wrong(path)) {
+            return;
+        }
         let named = gate.metric.as_deref().or(study.primary.as_deref());
         let may_be_zero =
             named.and_then(metrics::find).is_some_and(|metric| metric.scale == Scale::Difference);

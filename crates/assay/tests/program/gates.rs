@@ -279,8 +279,7 @@ fn a_gate_of_a_count_that_may_be_zero_is_not_blind() {
     let (code, found, told) = ended(["sleep 0.01", many], &switches);
     assert!(code == 1 || code == 5 && is_crowded(), "{found}{told}");
     assert!(code == 5 || told.contains("the gate of 20 on voluntary switches failed"), "{told}");
-    let (code, _, told) =
-        ended(["true", ":"], &["--gate", "5%", "--gate-metric", "major_faults"]);
+    let (code, _, told) = ended(["true", ":"], &["--gate", "5%", "--gate-metric", "major_faults"]);
     assert_eq!(code, 2, "{told}");
     assert!(told.contains("major_faults may be zero"), "{told}");
 }
