@@ -176,6 +176,39 @@ fn busy_processors_are_told_first() {
     assert!(first.contains("other programs had the processors"), "{first}");
 }
 
+/// Where a study has a gate they disturb a trial, which is left out, and without one they make its number suspect.
+#[test]
+#[ignore = "needs root: cargo xtask test"]
+fn busy_processors_disturb_the_trials_of_a_gate() {
+    if !has(&[Need::Volume(Filesystem::Ext4)]) {
+        return;
+    }
+    let volume = Volume::new(Filesystem::Ext4, 256).unwrap();
+    let _hogs = Neighbour::computing(8);
+    let file = word(&volume.scratch().path().join("depths.toml"));
+    let io = "pattern = \"random\", mix = \"read\", size = \"4 KiB\", time = \"400 ms\"";
+    let text = format!(
+        "format = \"assay-study/1\"\ntitle = \"a test\"\nreplicates = 3\narea = {{ size = \"64 MiB\" }}\n\
+         [factors]\ndepth = [1, 2]\n[[workload]]\nname = \"it\"\nio = {{ {io} }}\n"
+    );
+    fs::write(&file, text).unwrap();
+    let target = word(volume.directory());
+    let statuses = |more: &[&str]| {
+        let words = [&["run", &file, &target, "--json", "--quiet"], more].concat();
+        let document = assay(&volume).run(&words, LIMIT).unwrap().json().unwrap();
+        let trials = cells(&document).iter().flat_map(|cell| cell["trials"].as_array().unwrap());
+        let mut found: Vec<String> =
+            trials.map(|trial| trial["status"].as_str().unwrap().to_owned()).collect();
+        found.sort_unstable();
+        found.dedup();
+        (found, document)
+    };
+    let (with, document) = statuses(&["--gate", "50%"]);
+    assert!(with.contains(&"disturbed".to_owned()), "{with:?} {}", told(&document));
+    let (without, document) = statuses(&[]);
+    assert!(!without.contains(&"disturbed".to_owned()), "{without:?} {}", told(&document));
+}
+
 #[test]
 #[ignore = "needs root: cargo xtask test"]
 fn a_file_system_that_is_frozen_stalls() {
