@@ -193,20 +193,16 @@ fn busy_processors_disturb_the_trials_of_a_gate() {
     );
     fs::write(&file, text).unwrap();
     let target = word(volume.directory());
-    let statuses = |more: &[&str]| {
+    // Of trials that something disturbed, what that was: others may have the hypervisor's attention, too.
+    let is_starved = |more: &[&str]| {
         let words = [&["run", &file, &target, "--json", "--quiet"], more].concat();
         let document = assay(&volume).run(&words, LIMIT).unwrap().json().unwrap();
         let trials = cells(&document).iter().flat_map(|cell| cell["trials"].as_array().unwrap());
-        let mut found: Vec<String> =
-            trials.map(|trial| trial["status"].as_str().unwrap().to_owned()).collect();
-        found.sort_unstable();
-        found.dedup();
-        (found, document)
+        let mut disturbed = trials.filter(|trial| trial["status"] == "disturbed");
+        disturbed.any(|trial| trial["reason"].to_string().contains("for a processor"))
     };
-    let (with, document) = statuses(&["--gate", "50%"]);
-    assert!(with.contains(&"disturbed".to_owned()), "{with:?} {}", told(&document));
-    let (without, document) = statuses(&[]);
-    assert!(!without.contains(&"disturbed".to_owned()), "{without:?} {}", told(&document));
+    assert!(is_starved(&["--gate", "50%"]));
+    assert!(!is_starved(&[]));
 }
 
 #[test]
