@@ -255,7 +255,7 @@ fn of_histories_whose_truth_is_known_the_right_commit_is_found() {
     }
     let bench = Bench::new("bisect-histories");
     // One of sixteen commits, and another in full; cargo xtask bench-bisect has twenty of 128.
-    for (seed, first_bad) in [(1, 5), (2, 12)].into_iter().take(count(1, 2) as usize) {
+    for (seed, first_bad) in [(1_u64, 5), (2, 12)].into_iter().take(count(1, 2) as usize) {
         let plan = Plan { work: Work::Told, commits: 16, first_bad, step: 0.1, noise: 0.03 };
         let folder = bench.home.scratch.path().join(seed.to_string());
         let mut draws = Draws::new(seed, "a test");
