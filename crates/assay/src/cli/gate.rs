@@ -21,8 +21,7 @@ pub struct Gating {
     /// Exit code 1 where a row is surely worse by more than this
     ///
     /// And 5 where none is, but a row makes no statement. Each setting of a study is judged against the
-    /// baseline of the same study; with --against the later result against the earlier one. Of a count that
-    /// may be zero, such as --gate-metric major_faults, an amount: +10 allows ten more.
+    /// baseline of the same study; with --against the later result against the earlier one.
     #[arg(long, value_name = "SHARE")]
     pub gate: Option<String>,
     /// A row that would not have found a loss of this makes no statement (default: 30%, and as far
@@ -96,7 +95,8 @@ pub struct GateArguments {
     gating: Gating,
     /// The metric that the gate judges, such as peak_memory_bytes
     ///
-    /// By default the one that verdicts are about.
+    /// By default the one that verdicts are about. A count that may be zero, such as major_faults, has an
+    /// amount as its gate: --gate +10 allows ten more.
     #[arg(long, value_name = "METRIC", requires = "gate")]
     gate_metric: Option<String>,
 }

@@ -761,10 +761,11 @@ mod tests {
         let own = of("+10", "major_faults", &["--until", "gate"]).unwrap().gate.unwrap();
         assert_eq!(own.allowed, Loss::Amount(10.0));
         assert!(of("5%", "minor_faults", &[]).is_ok());
+        let sees = ["--gate-sees", "9%"];
         for (gate, metric, more, told) in [
-            ("5%", "major_faults", &[][..], "--gate 5%: major_faults may be zero"),
+            ("+10", "major_faults", &sees[..], "--gate-sees 9%: a gate of an amount"),
+            ("5%", "major_faults", &[], "--gate 5%: major_faults may be zero"),
             ("+10", "minor_faults", &[], "--gate +10: minor_faults is compared by ratios"),
-            ("+10", "major_faults", &["--gate-sees", "9%"], "--gate-sees 9%: a gate of an amount"),
         ] {
             let message = of(gate, metric, more).unwrap_err().message;
             assert!(message.starts_with(told), "{message}");
