@@ -226,8 +226,10 @@ impl Server {
             return call(&program, words);
         }
         let user = NOBODY.to_string();
-        let as_user = ["--reuid", &user, "--regid", &user, "--clear-groups", &program];
-        call("setpriv", &[&as_user[..], words].concat())
+        let as_user = ["--reuid", &user, "--regid", &user, "--clear-groups"];
+        // It goes back to where it was started, which may be no place for a user.
+        let there = ["sh", "-c", "cd / && exec \"$@\"", "sh", &program];
+        call("setpriv", &[&as_user[..], &there, words].concat())
     }
 }
 
