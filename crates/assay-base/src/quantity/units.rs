@@ -139,7 +139,7 @@ impl fmt::Display for Percent {
 impl fmt::Display for Loss {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Share(share) => share.fmt(formatter),
+            Self::Share(share) => fmt::Display::fmt(share, formatter),
             Self::Amount(amount) => formatter.pad(&format!("+{amount}")),
         }
     }
