@@ -89,6 +89,10 @@ impl Default for LatencyTotals {
     }
 }
 
+/// Bytes of the kernel's memory for requests that are handed out: some 400,000 of them, which is as many as end
+/// in a second where a reader comes once a second.
+const ROOM_BYTES: u32 = 16 << 20;
+
 /// Devices that a program in the kernel has room for.
 pub const MOST_TRACED: usize = 64;
 
@@ -114,8 +118,56 @@ pub struct ClassTotals {
 pub enum TraceMeans {
     /// Counted by a program in the kernel: needs BTF, and the right to load programs.
     Bpf,
+    /// The same, and each request is handed out as well ([`BlockTrace::requests`]).
+    BpfRequests,
     /// Read from the kernel's trace, event by event: needs tracefs, and the right to read it.
     Tracefs,
+}
+
+/// One request that ended, as it was handed out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BlockRequest {
+    /// Index among the devices that were asked for.
+    pub device: u16,
+    /// What it asked for.
+    pub class: BlockClass,
+    /// When it arrived in the block layer, nanoseconds of the monotonic clock; none where nobody saw it.
+    pub arrived_ns: Option<u64>,
+    /// When it was handed to the driver for the last time; none of bio-based devices, and where nobody saw it.
+    pub issued_ns: Option<u64>,
+    /// When its last bytes had ended.
+    pub ended_ns: u64,
+    /// Bytes from the start of the whole disk; 0 where neither its arrival nor its hand-over was seen.
+    pub offset_bytes: u64,
+    /// Bytes asked for (of a discard: given back); of a flush none.
+    pub bytes: u32,
+    /// What else was asked for, and how it ended.
+    pub flags: RequestFlags,
+}
+
+/// What else was asked for with a request, and how it ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RequestFlags(
+    /// The bits below.
+    pub u8,
+);
+
+impl RequestFlags {
+    /// Somebody waits for it (`REQ_SYNC`).
+    pub const SYNC: u8 = 1;
+    /// It is about metadata (`REQ_META`).
+    pub const META: u8 = 2;
+    /// A flush goes before it (`REQ_PREFLUSH`).
+    pub const PREFLUSH: u8 = 4;
+    /// It is read ahead of who may want it (`REQ_RAHEAD`).
+    pub const READ_AHEAD: u8 = 8;
+    /// It failed.
+    pub const FAILED: u8 = 16;
+
+    /// Whether one of these bits is set.
+    pub const fn has(self, bits: u8) -> bool {
+        self.0 & bits != 0
+    }
 }
 
 /// What was counted on one device: one entry a class of [`BlockClass::ALL`].
@@ -129,6 +181,8 @@ pub struct BlockTotals {
     /// Requests of which nobody saw the beginning: they had begun before the tracing, or the room
     /// for beginnings was shared. They are counted, with the time since they were made a request.
     pub unseen_beginnings: u64,
+    /// Requests that were counted and not handed out, because there was no room for them.
+    pub unrecorded: u64,
     /// Events that were lost; where there are any, no count is whole.
     pub lost_events: u64,
     /// What is not in the latencies here, a sentence each.
@@ -154,7 +208,8 @@ impl BlockTrace {
     pub fn begin(devices: &[(u32, u32)], means: TraceMeans) -> io::Result<Self> {
         tracefs::remove_stale();
         match means {
-            TraceMeans::Bpf => begin_bpf(devices),
+            TraceMeans::Bpf => begin_bpf(devices, None),
+            TraceMeans::BpfRequests => begin_bpf(devices, Some(ROOM_BYTES)),
             TraceMeans::Tracefs => {
                 tracefs::Trace::begin(devices).map(|it| Self(Means::Tracefs(it)))
             }
@@ -173,6 +228,21 @@ impl BlockTrace {
         }
     }
 
+    /// Tells each request that ended since it was last asked, in the order in which they ended.
+    ///
+    /// # Errors
+    /// The means hand out no requests ([`TraceMeans::BpfRequests`] does).
+    pub fn requests(&mut self, each: &mut dyn FnMut(BlockRequest)) -> io::Result<()> {
+        match &mut self.0 {
+            #[cfg(all(feature = "bpf", target_pointer_width = "64"))]
+            Means::Bpf(trace) => trace.requests(each),
+            Means::Tracefs(_) => {
+                let _ = each;
+                Err(io::Error::from(io::ErrorKind::Unsupported))
+            }
+        }
+    }
+
     /// What each program in the kernel ran, and how long: name, runs, nanoseconds; all 0 unless the
     /// kernel counts it (`kernel.bpf_stats_enabled`), and empty by other means.
     pub fn program_costs(&self) -> Vec<(String, u64, u64)> {
@@ -185,12 +255,12 @@ impl BlockTrace {
 }
 
 #[cfg(all(feature = "bpf", target_pointer_width = "64"))]
-fn begin_bpf(devices: &[(u32, u32)]) -> io::Result<BlockTrace> {
-    bpf::Trace::begin(devices).map(|trace| BlockTrace(Means::Bpf(Box::new(trace))))
+fn begin_bpf(devices: &[(u32, u32)], room: Option<u32>) -> io::Result<BlockTrace> {
+    bpf::Trace::begin(devices, room).map(|trace| BlockTrace(Means::Bpf(Box::new(trace))))
 }
 
 #[cfg(not(all(feature = "bpf", target_pointer_width = "64")))]
-fn begin_bpf(_: &[(u32, u32)]) -> io::Result<BlockTrace> {
+fn begin_bpf(_: &[(u32, u32)], _: Option<u32>) -> io::Result<BlockTrace> {
     // Why, of two reasons: what was asked for when it was built, or what the machine is.
     let text = if cfg!(feature = "bpf") {
         "this build has no program for the kernel: there is one for 64-bit machines only"

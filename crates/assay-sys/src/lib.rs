@@ -34,8 +34,8 @@ mod test_support;
 pub use ata::{AtaQuestion, ask_ata};
 pub use block::{block_device_bytes, discard};
 pub use block_latency::{
-    BlockClass, BlockTotals, BlockTrace, ClassTotals, DeviceTotals, LATENCY_BUCKETS, LatencyTotals,
-    MOST_TRACED, TraceMeans, latency_bucket, latency_bucket_from_ns,
+    BlockClass, BlockRequest, BlockTotals, BlockTrace, ClassTotals, DeviceTotals, LATENCY_BUCKETS,
+    LatencyTotals, MOST_TRACED, RequestFlags, TraceMeans, latency_bucket, latency_bucket_from_ns,
 };
 pub use child::{end_with_parent, in_own_session};
 pub use counter::{Count, CountedEvent, Counter};

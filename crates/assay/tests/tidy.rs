@@ -27,9 +27,10 @@ const SHOWING: (&str, &str) = ("assay-report", "report");
 /// What they would touch it with.
 const TOUCHING: [&str; 6] = ["clap", "nix", "rustix", "signal-hook", "tokio", "ureq"];
 /// What they may use of the raw calls: the counters of the kernel, and files in memory.
-const COUNTERS: [&str; 14] = [
+const COUNTERS: [&str; 16] = [
     "AtaQuestion",
     "BlockClass",
+    "BlockRequest",
     "BlockTotals",
     "ClassTotals",
     "DirectoryPolicy",
@@ -37,6 +38,7 @@ const COUNTERS: [&str; 14] = [
     "LATENCY_BUCKETS",
     "LatencyTotals",
     "MOST_TRACED",
+    "RequestFlags",
     "TraceMeans",
     "latency_bucket",
     "latency_bucket_from_ns",

@@ -75,7 +75,7 @@ fn watch(fake: &Fake) -> Outcome<()> {
         state.look(&mut sampler);
         let directory = Path::new(RESULTS).join(name);
         let wish = Wish { directory, title: name.to_owned() };
-        record::write(fake, &wish, &state, &Rows::default())?;
+        record::write(fake, &wish, &state, &Rows::default(), None)?;
     }
     Ok(())
 }

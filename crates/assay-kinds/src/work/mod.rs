@@ -33,7 +33,7 @@ pub use measured::{Claims, Count, Counts, Histograms, Measured, OwnMetric, Ran, 
 pub use place::{Area, DirectUse, EngineUse, Medium, Offer, Programs, Run};
 
 kinds! {
-    io = Io,
+    io = Io tells Facts,
     command = Command,
     observe = Observe,
     stacks = Stacks,

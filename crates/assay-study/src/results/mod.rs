@@ -14,6 +14,7 @@ pub mod imported;
 pub mod log;
 pub mod plan;
 pub mod record;
+pub mod requests;
 pub mod seal;
 pub mod series;
 pub mod surroundings;

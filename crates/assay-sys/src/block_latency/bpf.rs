@@ -5,16 +5,20 @@ use std::fs;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
 
-use aya::maps::{MapData, PerCpuArray};
+use aya::maps::{MapData, PerCpuArray, RingBuf};
 use aya::programs::{BtfTracePoint, FExit, Program};
 use aya::{Btf, Ebpf, EbpfLoader};
 
 use super::{
-    BlockTotals, ClassTotals, DeviceTotals, LATENCY_BUCKETS, LatencyTotals, MOST_TRACED, btf,
+    BlockClass, BlockRequest, BlockTotals, ClassTotals, DeviceTotals, LATENCY_BUCKETS,
+    LatencyTotals, MOST_TRACED, RequestFlags, btf,
 };
 
 /// The built program; a test holds it against its source.
 static OBJECT: &[u8] = aya::include_bytes_aligned!("../bpf/block_latency.bpf.o");
+
+/// What the kernel counts places in.
+const SECTOR_BYTES: u64 = 512;
 
 /// Where the kernel keeps its type information.
 const KERNEL_TYPES: &str = "/sys/kernel/btf/vmlinux";
@@ -44,6 +48,7 @@ struct Totals {
     failed: u64,
     bytes: u64,
     unseen: u64,
+    unrecorded: u64,
     queued: Latencies,
     issued: Latencies,
 }
@@ -58,20 +63,35 @@ struct Latencies {
 // SAFETY: nothing but numbers of 64 bits: no padding, and every pattern of bits is a value.
 unsafe impl aya::Pod for Totals {}
 
+/// Bytes of one request as the kernel hands it out (`struct ended`).
+const RECORD_BYTES: usize = 40;
+
 /// A loaded program; it stops counting when dropped.
 #[derive(Debug)]
 pub struct Trace {
     loaded: Ebpf,
     devices: usize,
     notes: Vec<String>,
+    /// Where requests are handed out, if they are.
+    ring: Option<Ring>,
+}
+
+/// A ring of the kernel, which cannot be shown.
+struct Ring(RingBuf<MapData>);
+
+impl std::fmt::Debug for Ring {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("Ring")
+    }
 }
 
 impl Trace {
-    /// Begins to count on these whole disks.
+    /// Begins to count on these whole disks, and hands out each request where there is room for some: bytes
+    /// of memory in the kernel.
     ///
     /// # Errors
     /// Why this kernel or this user cannot.
-    pub fn begin(devices: &[(u32, u32)]) -> io::Result<Self> {
+    pub fn begin(devices: &[(u32, u32)], room: Option<u32>) -> io::Result<Self> {
         if devices.len() > MOST_TRACED {
             let many = format!("{} devices are more than {MOST_TRACED}", devices.len());
             return Err(io::Error::other(many));
@@ -82,9 +102,10 @@ impl Trace {
         })?;
         let types = Btf::from_sys_fs().map_err(|error| plain(&error))?;
         let traced = btf::enumerator(&content, "BIO_TRACE_COMPLETION").filter(|bit| *bit < 16);
-        let mut loaded = load(devices, traced, &types)?;
+        let mut loaded = load(devices, traced, room, &types)?;
+        let ring = room.map(|_| ring(&mut loaded)).transpose()?;
         let notes = attach(&mut loaded, &types, traced.is_some())?;
-        Ok(Self { loaded, devices: devices.len(), notes })
+        Ok(Self { loaded, devices: devices.len(), notes, ring })
     }
 
     /// Everything that was counted so far.
@@ -96,13 +117,29 @@ impl Trace {
         let totals = PerCpuArray::<_, Totals>::try_from(map).map_err(|error| plain(&error))?;
         let mut found = BlockTotals { notes: self.notes.clone(), ..BlockTotals::default() };
         for device in 0..self.devices {
-            let counted = device_totals(&totals, device, &mut found.unseen_beginnings)?;
+            let counted = device_totals(&totals, device, &mut found)?;
             found.devices.push(counted);
         }
         for name in COUNTING {
             found.lost_events += fact(&self.loaded, name, "recursion_misses").unwrap_or_default();
         }
         Ok(found)
+    }
+
+    /// Tells each request that ended since it was last asked, in the order in which they ended.
+    ///
+    /// # Errors
+    /// Nothing is handed out, or what is handed out has another shape.
+    pub fn requests(&mut self, each: &mut dyn FnMut(BlockRequest)) -> io::Result<()> {
+        let Some(Ring(ring)) = &mut self.ring else {
+            return Err(io::Error::from(io::ErrorKind::Unsupported));
+        };
+        while let Some(record) = ring.next() {
+            let record: &[u8; RECORD_BYTES] =
+                record[..].try_into().map_err(|_| io::ErrorKind::InvalidData)?;
+            each(request(record).ok_or(io::ErrorKind::InvalidData)?);
+        }
+        Ok(())
     }
 
     /// What each program ran, and how long: name, runs, nanoseconds. All 0 unless the kernel counts
@@ -116,7 +153,35 @@ impl Trace {
     }
 }
 
-fn load(devices: &[(u32, u32)], traced: Option<u32>, types: &Btf) -> io::Result<Ebpf> {
+/// One request as the kernel writes it.
+fn request(record: &[u8; RECORD_BYTES]) -> Option<BlockRequest> {
+    let (words, _) = record.as_chunks::<8>();
+    let word = |at: usize| u64::from_ne_bytes(words[at]);
+    let seen = |at: usize| Some(word(at)).filter(|ns| *ns > 0);
+    let [b0, b1, b2, b3, d0, d1, class, flags] = words[4];
+    Some(BlockRequest {
+        device: u16::from_ne_bytes([d0, d1]),
+        class: *BlockClass::ALL.get(usize::from(class))?,
+        arrived_ns: seen(0),
+        issued_ns: seen(1),
+        ended_ns: word(2),
+        offset_bytes: word(3).saturating_mul(SECTOR_BYTES),
+        bytes: u32::from_ne_bytes([b0, b1, b2, b3]),
+        flags: RequestFlags(flags),
+    })
+}
+
+fn ring(loaded: &mut Ebpf) -> io::Result<Ring> {
+    let map = loaded.take_map("requests").ok_or(io::ErrorKind::NotFound)?;
+    RingBuf::try_from(map).map(Ring).map_err(|error| plain(&error))
+}
+
+fn load(
+    devices: &[(u32, u32)],
+    traced: Option<u32>,
+    room: Option<u32>,
+    types: &Btf,
+) -> io::Result<Ebpf> {
     let count = u32::try_from(devices.len()).map_err(io::Error::other)?;
     let classes = u32::try_from(super::BlockClass::ALL.len()).map_err(io::Error::other)?;
     let mut numbers = [0_u32; MOST_TRACED];
@@ -124,11 +189,17 @@ fn load(devices: &[(u32, u32)], traced: Option<u32>, types: &Btf) -> io::Result<
         *place = major << 20 | minor;
     }
     let flag = traced.map_or(0, |bit| 1_u32 << bit);
-    EbpfLoader::new()
+    let recording = u32::from(room.is_some());
+    let mut loader = EbpfLoader::new();
+    if let Some(bytes) = room {
+        loader.map_max_entries("requests", bytes);
+    }
+    loader
         .btf(Some(types))
         .override_global("device_count", &count, true)
         .override_global("device_numbers", numbers.as_slice(), true)
         .override_global("traced_flag", &flag, true)
+        .override_global("recording", &recording, true)
         .map_max_entries("totals", classes * count.max(1))
         .load(OBJECT)
         .map_err(|error| plain(&error))
@@ -179,7 +250,7 @@ where
 fn device_totals(
     totals: &PerCpuArray<&MapData, Totals>,
     device: usize,
-    unseen: &mut u64,
+    all: &mut BlockTotals,
 ) -> io::Result<DeviceTotals> {
     let mut found = DeviceTotals::default();
     for (class, into) in found.iter_mut().enumerate() {
@@ -188,7 +259,8 @@ fn device_totals(
         let values = totals.get(&entry, 0).map_err(|error| plain(&error))?;
         for value in values.iter() {
             add(into, value);
-            *unseen += value.unseen;
+            all.unseen_beginnings += value.unseen;
+            all.unrecorded += value.unrecorded;
         }
     }
     Ok(found)

@@ -222,6 +222,54 @@ fn a_program_counts_what_was_done_to_a_loop_device() {
     counts_are_exact(&disk, &mut trace);
 }
 
+#[test]
+#[ignore = "needs root: cargo xtask test"]
+fn a_program_hands_out_every_request_with_its_place() {
+    let Some(_turn) = turn() else { return };
+    let disk = Disk::new("requests");
+    let mut trace = match BlockTrace::begin(&[disk.number()], TraceMeans::BpfRequests) {
+        Ok(trace) => trace,
+        Err(error) if Path::new("/sys/kernel/btf/vmlinux").exists() => panic!("{error}"),
+        Err(error) => return skip(&error.to_string()),
+    };
+    known_work(&disk.device, 7);
+    let mut found = Vec::new();
+    trace.requests(&mut |request| found.push(request)).unwrap();
+    let counted = trace.read().unwrap();
+    assert_eq!((counted.unrecorded, counted.lost_events), (0, 0));
+    let of = |class: BlockClass| found.iter().filter(move |one| one.class == class);
+    for (at, class) in BlockClass::ALL.into_iter().enumerate() {
+        let bytes: u64 = of(class).map(|one| u64::from(one.bytes)).sum();
+        let counted = &counted.devices[0][at];
+        assert_eq!(
+            (of(class).count() as u64, bytes),
+            (counted.requests, counted.bytes),
+            "{class:?}"
+        );
+    }
+    for (class, count) in [(BlockClass::Write, 23), (BlockClass::Read, 41)] {
+        let places: Vec<u64> = of(class).map(|one| one.offset_bytes).collect();
+        let expected: Vec<u64> = (0..count).map(|at| at * BLOCK as u64).collect();
+        assert_eq!(places, expected, "{class:?}");
+    }
+    let discards: Vec<(u64, u32)> =
+        of(BlockClass::Discard).map(|one| (one.offset_bytes, one.bytes)).collect();
+    let expected: Vec<(u64, u32)> = (0..5).map(|at| ((1 << 20) + (at << 16), 1 << 16)).collect();
+    assert_eq!(discards, expected);
+    for one in &found {
+        let seen = [one.arrived_ns, one.issued_ns].into_iter().flatten();
+        assert!(seen.clone().all(|ns| ns <= one.ended_ns), "{one:?}");
+        assert!(one.issued_ns.is_some() && !one.flags.has(RequestFlags::FAILED), "{one:?}");
+    }
+    assert!(found.is_sorted_by_key(|one| one.ended_ns), "one after the other");
+    found.clear();
+    trace.requests(&mut |request| found.push(request)).unwrap();
+    assert!(found.is_empty(), "each is told once");
+    // Who did not ask for them is told none.
+    let mut plain = BlockTrace::begin(&[disk.number()], TraceMeans::Bpf).unwrap();
+    assert!(plain.requests(&mut |_| {}).is_err());
+}
+
 /// The trace of one that is read from tracefs.
 fn read(trace: &BlockTrace) -> &tracefs::Trace {
     match &trace.0 {

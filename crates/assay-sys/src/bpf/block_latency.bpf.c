@@ -18,10 +18,14 @@
 //   device_count, device_numbers   whole disks that are watched: major << 20 | minor
 //   traced_flag                    the bit of bio.bi_flags that says that block_bio_queue has seen it
 //                                  (BIO_TRACE_COMPLETION, which has no name that can be relocated)
+//   recording                      1: each request that ends is handed out as well, by the map `requests`
 //
 // Maps
 //   totals   per-CPU array, entry device * 6 + class: struct totals, cumulative. Classes: 0 read, 1 write,
 //            2 flush, 3 discard (and secure erase), 4 write zeroes, 5 FUA write
+//   requests ring buffer of struct ended, in the order in which requests ended; what found no room is counted
+//            as `unrecorded` of its class. Sectors and bytes of a request are those of its last hand-over to the
+//            driver, of a bio those of its arrival.
 //   .bss     stamps: two tables without locks or lists. An address has one place; who finds another's
 //            address there has lost its stamp, and is counted as unseen. Addresses are cut by 6 bits, so that
 //            neighbours (requests of a queue, bios of a slab) never meet.
@@ -73,11 +77,14 @@ struct request {
 	u32 __data_len;
 	struct bio *bio;
 	u64 start_time_ns;
+	u64 __sector;
 };
 #pragma clang attribute pop
 
 static u64 (*const now_ns)(void) = (void *)5;
 static void *(*const look_up)(void *map, const void *key) = (void *)1;
+static void *(*const reserve)(void *ring, u64 bytes, u64 flags) = (void *)131;
+static void (*const submit)(void *record, u64 flags) = (void *)132;
 
 enum { READ, WRITE, FLUSH, DISCARD, WRITE_ZEROES, FUA, CLASSES, NO_CLASS };
 
@@ -89,12 +96,17 @@ enum { READ, WRITE, FLUSH, DISCARD, WRITE_ZEROES, FUA, CLASSES, NO_CLASS };
 #define OP_SECURE_ERASE 5
 #define OP_ZONE_APPEND 7
 #define OP_WRITE_ZEROES 9
+#define FLAG_SYNC (1u << 11)
+#define FLAG_META (1u << 12)
 #define FLAG_FUA (1u << 17)
+#define FLAG_PREFLUSH (1u << 18)
+#define FLAG_READ_AHEAD (1u << 19)
 
 #define MOST_DEVICES 64
 const volatile u32 device_count = 1;
 const volatile u32 device_numbers[MOST_DEVICES] = {};
 const volatile u32 traced_flag = 0;
+const volatile u32 recording = 0;
 
 struct latencies {
 	u64 sum_ns;
@@ -106,6 +118,7 @@ struct totals {
 	u64 failed;
 	u64 bytes;
 	u64 unseen;
+	u64 unrecorded;
 	struct latencies queued;
 	struct latencies issued;
 };
@@ -117,6 +130,28 @@ struct {
 	__type(value, struct totals);
 } totals SEC(".maps");
 
+// One request that ended; stamps of the monotonic clock, 0 where nobody saw it.
+struct ended {
+	u64 arrived_ns;
+	u64 issued_ns;
+	u64 ended_ns;
+	u64 sector; // of 512 bytes, from the start of the whole disk
+	u32 bytes;
+	u16 device;
+	u8 class;
+	u8 flags;
+};
+
+enum { SYNC = 1, META = 2, PREFLUSH = 4, READ_AHEAD = 8, FAILED = 16 };
+
+// Nobody is woken for a record: who reads comes by himself.
+#define NO_WAKE_UP 1
+
+struct {
+	__uint(type, 27); // ring buffer
+	__uint(max_entries, 4096);
+} requests SEC(".maps");
+
 #define STAMPS (1u << 16)
 
 struct arrival {
@@ -124,12 +159,15 @@ struct arrival {
 	u64 ns;
 	u32 bytes;
 	u32 early; // stamped before block_bio_queue, which is still to come for it
-	u64 sector; // tells an early stamp from that of a bio that never came to block_bio_queue
+	u64 sector; // also tells an early stamp from that of a bio that never came to block_bio_queue
 };
 
 struct issue {
 	u64 key;
 	u64 ns;
+	u64 sector;
+	u32 bytes;
+	u32 unused;
 };
 
 struct arrival arrivals[STAMPS];
@@ -147,10 +185,11 @@ INLINE u32 place_of(u64 key)
 	return low >> 6 & (STAMPS - 1);
 }
 
-INLINE void stamp(struct arrival *place, u64 key, u64 ns, u32 bytes)
+INLINE void stamp(struct arrival *place, u64 key, u64 ns, u32 bytes, u64 sector)
 {
 	place->ns = ns;
 	place->bytes = bytes;
+	place->sector = sector;
 	place->early = 0;
 	ORDERED();
 	place->key = key;
@@ -167,7 +206,7 @@ int bio_queued(u64 *ctx)
 		place->early = 0;
 		return 0;
 	}
-	stamp(place, key, now_ns(), bio->bi_iter.bi_size);
+	stamp(place, key, now_ns(), bio->bi_iter.bi_size, bio->bi_iter.bi_sector);
 	return 0;
 }
 
@@ -178,8 +217,7 @@ INLINE void stamp_early(struct bio *bio)
 	// What is cut or stacked comes again, but never again to block_bio_queue: its stamp stays.
 	if (bio->bi_flags & traced_flag)
 		return;
-	stamp(place, (u64)bio, now_ns(), bio->bi_iter.bi_size);
-	place->sector = bio->bi_iter.bi_sector;
+	stamp(place, (u64)bio, now_ns(), bio->bi_iter.bi_size, bio->bi_iter.bi_sector);
 	place->early = 1;
 }
 
@@ -214,6 +252,9 @@ int part_cut(u64 *ctx)
 	if (whole && from->key == whole) {
 		ns = from->ns;
 		from->bytes -= bytes;
+		// An early stamp is known by where its bio began.
+		if (!from->early)
+			from->sector += bytes >> 9;
 	} else if (part->bi_bdev->bd_queue->mq_ops) {
 		ns = now_ns();
 	} else {
@@ -222,7 +263,7 @@ int part_cut(u64 *ctx)
 			place->bytes = bytes;
 		return 0;
 	}
-	stamp(place, key, ns, bytes);
+	stamp(place, key, ns, bytes, part->bi_iter.bi_sector);
 	return 0;
 }
 
@@ -230,9 +271,14 @@ SEC("tp_btf/block_rq_issue")
 int request_issued(u64 *ctx)
 {
 	u64 key = ctx[0];
+	struct request *request = (void *)ctx[0];
 	struct issue *place = &issues[place_of(key)];
 
 	place->ns = now_ns();
+	if (recording) {
+		place->sector = request->__sector;
+		place->bytes = request->__data_len;
+	}
 	ORDERED();
 	place->key = key;
 	return 0;
@@ -295,11 +341,35 @@ INLINE u64 arrived(u64 key, u32 *bytes)
 	return key && place->key == key ? ns : 0;
 }
 
+INLINE u8 flags_of(u32 flags, u8 failed)
+{
+	return (flags & FLAG_SYNC ? SYNC : 0) | (flags & FLAG_META ? META : 0) |
+	       (flags & FLAG_PREFLUSH ? PREFLUSH : 0) | (flags & FLAG_READ_AHEAD ? READ_AHEAD : 0) |
+	       (failed ? FAILED : 0);
+}
+
+// Hands a request out, or counts that there was no room for it.
+INLINE void hand_out(struct totals *to, const struct ended *one)
+{
+	struct ended *record;
+
+	if (!recording)
+		return;
+	record = reserve(&requests, sizeof(*record), 0);
+	if (!record) {
+		to->unrecorded += 1;
+		return;
+	}
+	*record = *one;
+	submit(record, NO_WAKE_UP);
+}
+
 SEC("tp_btf/block_rq_complete")
 int request_ended(u64 *ctx)
 {
 	struct request *request = (void *)ctx[0];
 	u32 bytes = ctx[2], ignored, class = class_of(request->cmd_flags), device;
+	struct ended one = {};
 	struct totals *to;
 	struct issue *place;
 	u64 now, from;
@@ -319,6 +389,7 @@ int request_ended(u64 *ctx)
 	to->requests += 1;
 	to->failed += (u8)ctx[1] != 0;
 	from = arrived((u64)request->bio, &ignored);
+	one.arrived_ns = from <= now ? from : 0;
 	if (!from || from > now) {
 		from = request->start_time_ns;
 		if (class != FLUSH)
@@ -326,11 +397,22 @@ int request_ended(u64 *ctx)
 	}
 	if (from && from <= now)
 		add(&to->queued, now - from);
+	one.sector = request->__sector;
+	one.bytes = request->__data_len;
 	place = &issues[place_of(ctx[0])];
 	from = place->ns;
 	ORDERED();
-	if (place->key == ctx[0] && from <= now)
+	if (place->key == ctx[0] && from <= now) {
 		add(&to->issued, now - from);
+		one.issued_ns = from;
+		one.sector = place->sector;
+		one.bytes = place->bytes;
+	}
+	one.ended_ns = now;
+	one.device = device;
+	one.class = class;
+	one.flags = flags_of(request->cmd_flags, (u8)ctx[1]);
+	hand_out(to, &one);
 	return 0;
 }
 
@@ -340,6 +422,7 @@ int bio_ended(u64 *ctx)
 	struct request_queue *queue = (void *)ctx[0];
 	struct bio *bio = (void *)ctx[1];
 	u32 bytes, class, device;
+	struct ended one = {};
 	struct totals *to;
 	u64 now, from;
 
@@ -359,12 +442,22 @@ int bio_ended(u64 *ctx)
 	now = now_ns();
 	to->requests += 1;
 	to->failed += bio->bi_status != 0;
+	one.ended_ns = now;
+	one.device = device;
+	one.class = class;
+	one.flags = flags_of(bio->bi_opf, bio->bi_status);
 	if (!from || from > now) {
 		to->unseen += 1;
+		// Where it lay is not known any more: its own count has moved on.
+		hand_out(to, &one);
 		return 0;
 	}
 	to->bytes += bytes;
 	add(&to->queued, now - from);
+	one.arrived_ns = from;
+	one.sector = arrivals[place_of((u64)bio)].sector;
+	one.bytes = bytes;
+	hand_out(to, &one);
 	return 0;
 }
 

@@ -45,7 +45,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 pub use act::{ADD_ZRAM, Act, REMOVE_ZRAM, quoted};
-pub use assay_sys::{AtaQuestion, BlockTotals, DirectoryPolicy, MOST_TRACED, TraceMeans};
+pub use assay_sys::{
+    AtaQuestion, BlockClass, BlockRequest, BlockTotals, DirectoryPolicy, MOST_TRACED, RequestFlags,
+    TraceMeans,
+};
 pub use dry_run::DryRun;
 pub use errno::Errno;
 pub use execute::{Executed, Execution};
@@ -340,6 +343,15 @@ pub trait BlockTracer: Send {
     /// # Errors
     /// When it cannot be told any more: the right to read was lost, the trace is gone.
     fn read(&mut self) -> io::Result<BlockTotals>;
+
+    /// Tells each request that ended since it was last asked, in the order in which they ended.
+    ///
+    /// # Errors
+    /// Its means hand out no requests ([`TraceMeans::BpfRequests`] does), or it was lost.
+    fn requests(&mut self, each: &mut dyn FnMut(BlockRequest)) -> io::Result<()> {
+        let _ = each;
+        Err(io::Error::from(io::ErrorKind::Unsupported))
+    }
 }
 
 /// A second process that puts everything back should this one die; it goes away when this is dropped.

@@ -381,6 +381,7 @@ pub fn trial(workload: &PlannedWorkload, replicate: u32) -> TrialRecord {
                 looked_at: 1_000,
                 already_complete: 10,
                 sample_latencies_ns: Vec::new(),
+                requests: None,
             }
             .into(),
         }),

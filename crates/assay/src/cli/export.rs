@@ -1,13 +1,15 @@
 //! `assay export`: a result in the format of another tool, or all of it as one file.
 
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 
 use super::{bundle, output};
-use crate::store::{self, parcel};
+use crate::store::{self, FORMATS_OF_FILES, iolog, parcel};
 use assay_base::failure::{Failure, Outcome};
+use assay_base::quantity::units::show;
 use assay_report::exporters::{self, EXPORTERS, Exporter, Writes};
 use assay_study::findings::Findings;
 use assay_system::system::System;
@@ -25,6 +27,8 @@ Examples:
   assay export --format benchstat -o new.txt      then benchstat new.txt
   assay export --format junit -o gate.xml         the gate of a study, for CI
   assay export --format parquet -o data.parquet   for data frames
+  assay export busy --format fio-iolog -o busy.log
+                                                  recorded requests, for fio --read_iolog
   assay export 20261120-1031 -o card.assay        all of it, for another assay")]
 pub struct Arguments {
     /// Id, the beginning of one, or the path of a bundle; the newest by default
@@ -39,7 +43,7 @@ pub struct Arguments {
 }
 
 fn names() -> PossibleValuesParser {
-    let all = EXPORTERS.iter().map(|exporter| exporter.about).chain([parcel::ENTRY]);
+    let all = EXPORTERS.iter().map(|exporter| exporter.about).chain(FORMATS_OF_FILES);
     PossibleValuesParser::new(all.map(|about| about.name))
 }
 
@@ -61,12 +65,46 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
         let (result, output) = (arguments.result.clone(), arguments.output.clone());
         return bundle::run(system, &bundle::Arguments { result, output });
     }
+    if format == iolog::ENTRY.name {
+        return requests(system, arguments);
+    }
     let exporter = exporters::find(format)
         .ok_or_else(|| Failure::mistake(format!("there is no format {format}")))?;
     let directory = store::find(system, arguments.result.as_deref())?;
     let findings = store::findings_at(system, &directory)?;
     let to = arguments.output.as_deref().filter(|path| *path != Path::new("-"));
     write(system, exporter, &findings, to)
+}
+
+/// Writes the requests that a result recorded, as they are read.
+fn requests(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
+    let directory = store::find(system, arguments.result.as_deref())?;
+    let mut log = iolog::Iolog::open(system, &directory)?;
+    let failed =
+        |error: io::Error| Failure::refused(format!("the recording cannot be told: {error}"));
+    match arguments.output.as_deref().filter(|path| *path != Path::new("-")) {
+        Some(path) => {
+            output::may_be_written(system, path)?;
+            system.write_stream(path, &mut log).map_err(failed)?;
+        }
+        None => {
+            let mut piece = vec![0; 1 << 16];
+            loop {
+                let count = log.read(&mut piece).map_err(failed)?;
+                if count == 0 {
+                    break;
+                }
+                output::bytes(&piece[..count]);
+            }
+        }
+    }
+    if log.left_out > 0 {
+        output::message(&format!(
+            "{} requests have no line: fio has no word for zeroing, and some were not seen to arrive",
+            show::count(log.left_out)
+        ));
+    }
+    Ok(())
 }
 
 /// Writes findings in a format, to standard output where no file is named. What the format leaves out of them is

@@ -4,7 +4,7 @@ use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 
 use super::{inventory, output};
-use crate::store::parcel;
+use crate::store::{FORMATS_OF_FILES, parcel};
 use assay_base::catalogue::About;
 use assay_base::catalogue::words::WORDS;
 use assay_base::failure::Outcome;
@@ -236,7 +236,7 @@ fn importers() -> Listing {
 }
 
 fn exporters() -> Listing {
-    let abouts = EXPORTERS.iter().map(|exporter| exporter.about).chain([parcel::ENTRY]);
+    let abouts = EXPORTERS.iter().map(|exporter| exporter.about).chain(FORMATS_OF_FILES);
     entries("exporters", ["exporter", "what it writes"], abouts)
 }
 

@@ -21,7 +21,7 @@ use assay_study::study::{file, fio_job, presets, schema};
 use assay_verdict::analysis::COMPARED;
 use assay_verdict::truth;
 
-use crate::store::parcel;
+use crate::store::FORMATS_OF_FILES;
 
 const MADE: &str = "<!-- made by `cargo xtask pages`; change the source, not this page -->\n\n";
 
@@ -94,7 +94,7 @@ fn formats() -> String {
     entries(
         &mut page,
         "Writes",
-        &mut EXPORTERS.iter().map(|exporter| exporter.about).chain([parcel::ENTRY]),
+        &mut EXPORTERS.iter().map(|exporter| exporter.about).chain(FORMATS_OF_FILES),
     );
     page.push_str(
         "\n## Job files of fio: `assay run JOBS.fio`\n\nThe study that a job file comes to is shown \

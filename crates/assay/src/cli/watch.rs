@@ -12,6 +12,7 @@ use clap::Args;
 
 use super::{output, running};
 use crate::watch::record::{self, Rows, Wish};
+use crate::watch::requests::Recording;
 use crate::watch::sampler::{Sampler, Tracing, disks};
 use crate::watch::{State, document, printed};
 use assay_base::failure::{Failure, Outcome};
@@ -39,6 +40,8 @@ Examples:
   assay watch nvme0n1 --for 60s      a minute, then histograms and a table
   assay watch sda --for 1min --record before
                                      the same, kept: change something, watch again, then compare
+  assay watch sda --for 5min --record-requests busy
+                                     the same, and every request with its time, place and size
   assay watch sda --for 10s --json   for scripts
   assay watch sda | tee watch.txt    a line each second")]
 pub struct Arguments {
@@ -54,6 +57,9 @@ pub struct Arguments {
     /// Keep what was seen as a result with this title, or in this directory (with a /)
     #[arg(long, value_name = "DIR|NAME")]
     record: Option<String>,
+    /// The same, with every request of the device: time, class, place and size, no contents (root)
+    #[arg(long, value_name = "DIR|NAME", requires = "device", conflicts_with = "record")]
+    record_requests: Option<String>,
     /// One JSON document at the end instead of the text
     #[arg(long)]
     json: bool,
@@ -65,10 +71,19 @@ pub struct Arguments {
 pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     let every = interval("--every", &arguments.every)?;
     let time = arguments.time.as_deref().map(|text| interval("--for", text)).transpose()?;
-    let wish = arguments.record.as_deref().map(|to| wish(system, to)).transpose()?;
+    let to = arguments.record.as_deref().or(arguments.record_requests.as_deref());
+    let wish = to.map(|to| wish(system, to)).transpose()?;
     let disks = disks::choose(system, arguments.device.as_deref())?;
     let stop = running::stop_on_signals(&running::LOOKS)?;
-    let tracing = Tracing::begin(system, &disks);
+    let each = arguments.record_requests.is_some();
+    let tracing =
+        if each { Tracing::record(system, &disks)? } else { Tracing::begin(system, &disks) };
+    let at_end = arguments.json || time.is_some() || arguments.quiet;
+    let stream = stream(system, at_end).filter(|_| !arguments.quiet);
+    let screen = stream.map(|stream| Screen::open(stream, looks(system))).transpose()?;
+    let into = wish.as_ref().filter(|_| each);
+    let recording = into.map(|wish| Recording::begin(system, &wish.directory, &disks));
+    let mut recording = recording.transpose()?;
     let mut sampler = Sampler::new(system, disks, tracing);
     let mut state = State::begin(&mut sampler);
     let mut rows = Rows::default();
@@ -80,15 +95,22 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
         until_ns: time.map(|time| system.monotonic_ns().saturating_add(time.ns())),
         stop: &|| stop.load(Ordering::Relaxed),
         rows: (wish.is_some() && every == Time(1_000_000_000)).then_some(&mut rows),
+        requests: recording.as_mut(),
     };
-    let at_end = arguments.json || time.is_some() || arguments.quiet;
-    match stream(system, at_end).filter(|_| !arguments.quiet) {
-        Some(stream) => session.on_page(&mut Screen::open(stream, looks(system))?),
+    match screen {
+        Some(mut screen) => session.on_page(&mut screen),
         None if at_end => session.silently(),
         None => session.in_lines(),
     }
+    let (requests, cut) = recording.map(|own| own.finish(&mut sampler)).unzip();
     conclude(arguments, &state)?;
-    wish.map_or(Ok(()), |wish| keep(system, &wish, arguments.quiet, &state, &rows))
+    let Some(wish) = wish else { return Ok(()) };
+    record::write(system, &wish, &state, &rows, requests)?;
+    told(system, &wish, arguments.quiet);
+    match cut.flatten() {
+        None => Ok(()),
+        Some(why) => Err(Failure::partial(format!("the recording of requests is cut: {why}"))),
+    }
 }
 
 /// Tells what was seen.
@@ -101,15 +123,14 @@ fn conclude(arguments: &Arguments, state: &State) -> Outcome<()> {
     output::kept()
 }
 
-fn keep(system: &dyn System, wish: &Wish, quiet: bool, state: &State, rows: &Rows) -> Outcome<()> {
-    record::write(system, wish, state, rows)?;
+/// Tells where it was kept.
+fn told(system: &dyn System, wish: &Wish, quiet: bool) {
     if quiet {
-        return Ok(());
+        return;
     }
     let id = wish.directory.file_name().map(|name| name.to_string_lossy().into_owned());
     let shown = if is_kept(system, wish) { id.unwrap_or_default() } else { directory_of(wish) };
     output::message(&format!("kept as {shown}; show it again with: assay show {shown}"));
-    Ok(())
 }
 
 /// Whether a bundle lies among the results, where its id is enough.

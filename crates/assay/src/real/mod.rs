@@ -34,10 +34,10 @@ use rustix::time::{ClockId, clock_gettime};
 use assay_system::system::journal::Warrant;
 use assay_system::system::network::{LinkJob, LinkRun};
 use assay_system::system::{
-    Act, AreaFile, AtaQuestion, BlockTotals, BlockTracer, CachedPages, Caching, Consent,
-    DeviceNumber, DirectAlignment, DirectoryPolicy, Errno, Executed, Execution, Extent, FileKind,
-    Hold, HoldError, KernelLog, Leftover, Locking, OwnFile, ProgramOutput, Space, Status, System,
-    TraceMeans, User, Watchdog, WorkDirectory, identity,
+    Act, AreaFile, AtaQuestion, BlockRequest, BlockTotals, BlockTracer, CachedPages, Caching,
+    Consent, DeviceNumber, DirectAlignment, DirectoryPolicy, Errno, Executed, Execution, Extent,
+    FileKind, Hold, HoldError, KernelLog, Leftover, Locking, OwnFile, ProgramOutput, Space, Status,
+    System, TraceMeans, User, Watchdog, WorkDirectory, identity,
 };
 
 /// The machine that this process runs on.
@@ -401,6 +401,10 @@ struct Tracer(assay_sys::BlockTrace);
 impl BlockTracer for Tracer {
     fn read(&mut self) -> io::Result<BlockTotals> {
         self.0.read()
+    }
+
+    fn requests(&mut self, each: &mut dyn FnMut(BlockRequest)) -> io::Result<()> {
+        self.0.requests(each)
     }
 }
 

@@ -5,6 +5,7 @@ pub mod collection;
 pub mod commands;
 pub mod days;
 mod evidence;
+pub mod iolog;
 pub mod parcel;
 mod places;
 pub mod progress;
@@ -12,6 +13,7 @@ pub mod progress;
 use std::path::{Path, PathBuf};
 
 use crate::runner::Finished;
+use assay_base::catalogue::About;
 use assay_base::failure::{Failure, Outcome};
 use assay_base::outside;
 use assay_importers::importers::{self, Brought, Imported};
@@ -29,6 +31,9 @@ use assay_verdict::analysis::days::Days;
 
 pub use evidence::{every_trial, evidence_at};
 pub use places::brought;
+
+/// Formats of results that are made of their files, and not of what was found of them.
+pub const FORMATS_OF_FILES: [About; 2] = [parcel::ENTRY, iolog::ENTRY];
 
 /// The directory of a result: a path, an id, the beginning of one, or the newest.
 pub fn find(system: &dyn System, wanted: Option<&str>) -> Outcome<PathBuf> {

@@ -8,6 +8,7 @@ use super::State;
 use super::sampler::Span;
 use assay_base::failure::{Failure, Outcome};
 use assay_base::presence::Presence;
+use assay_kinds::work::io::requests::Recorded;
 use assay_kinds::work::{Claims, Measured, io};
 use assay_machine::probes::block_latency;
 use assay_machine::probes::block_latency::counts::{BlockLatency, ClassSpan};
@@ -108,7 +109,13 @@ fn merge(known: &mut SeriesRow, row: &SeriesRow) {
 ///
 /// # Errors
 /// Refused where it cannot be written.
-pub fn write(system: &dyn System, wish: &Wish, state: &State, rows: &Rows) -> Outcome<()> {
+pub fn write(
+    system: &dyn System,
+    wish: &Wish,
+    state: &State,
+    rows: &Rows,
+    requests: Option<Recorded>,
+) -> Outcome<()> {
     let started = state.started();
     let names: Vec<String> =
         state.active().iter().map(|at| state.disks[*at].name.clone()).collect();
@@ -123,7 +130,7 @@ pub fn write(system: &dyn System, wish: &Wish, state: &State, rows: &Rows) -> Ou
         surroundings: Surroundings::default(),
         observer: None,
     };
-    let mut record = record(started, state, &names);
+    let mut record = record(started, state, &names, requests);
     let refused = |error: std::io::Error| {
         Failure::refused(format!("{} cannot be written: {error}", wish.directory.display()))
     };
@@ -229,8 +236,14 @@ fn workload(span_ns: u64) -> PlannedWorkload {
     }
 }
 
-fn record(started: &str, state: &State, names: &[String]) -> TrialRecord {
+fn record(
+    started: &str,
+    state: &State,
+    names: &[String],
+    requests: Option<Recorded>,
+) -> TrialRecord {
     let span_ns = state.whole.span_ns;
+    let requests = requests.map(Box::new);
     TrialRecord {
         order: 1,
         host: 0,
@@ -250,7 +263,7 @@ fn record(started: &str, state: &State, names: &[String]) -> TrialRecord {
             values: BTreeMap::new(),
             absent: BTreeMap::new(),
             notes: Vec::new(),
-            detail: io::Detail { submitting_ns: span_ns, ..io::Detail::default() }.into(),
+            detail: io::Detail { submitting_ns: span_ns, requests, ..io::Detail::default() }.into(),
         }),
         background: None,
         evidence: Evidence {

@@ -388,3 +388,70 @@ fn what_was_written_is_what_was_watched() {
     }
     assert_eq!(counters["writes"], device["classes"]["write"]["count"]);
 }
+
+/// Every request of the recording is in the log that fio plays, and what they come to is shown; a run without it has
+/// neither.
+#[test]
+#[ignore = "needs root: cargo xtask test"]
+fn requests_are_recorded_one_by_one_and_fio_plays_them() {
+    if !has(&[LOSETUP]) {
+        return;
+    }
+    if !Path::new("/sys/kernel/btf/vmlinux").exists() {
+        return skip("this kernel has no BTF");
+    }
+    let bench = Bench::new("requests");
+    let busy = bench.busy();
+    let words = ["watch", bench.name(), "--for", "2s", "--json", "--record-requests", "every one"];
+    let seen = bench.assay.run(&words, LIMIT).unwrap();
+    assert_eq!(seen.code, 0, "{}", seen.stderr);
+    drop(busy);
+    let counts = &seen.json().unwrap()["devices"][0]["classes"];
+    let count = |class: &str| counts[class]["count"].as_u64().unwrap();
+    let shown = bench.assay.run(&["show", "every one", "--json"], LIMIT).unwrap().json().unwrap();
+    let recorded = &shown["requests"][0]["recorded"];
+    assert_eq!(recorded["unrecorded"], 0, "{recorded}");
+    let classes = &recorded["devices"][bench.name()]["classes"];
+    // The last reading of the page comes a moment before the last one of the recording.
+    for class in ["read", "write"] {
+        let kept = classes[class]["requests"].as_u64().unwrap();
+        assert!(kept >= count(class), "{class}: {kept} of {}", count(class));
+        assert_eq!(classes[class]["sizes"]["4096"].as_u64(), Some(kept), "{class}: {classes}");
+    }
+    let order = |class: &str| {
+        let of = |key: &str| classes[class][key].as_f64().unwrap();
+        of("in_order") / of("requests")
+    };
+    assert!(order("read") > 0.9 && order("write") > 0.9, "{classes}");
+    let text = bench.assay.run(&["show", "every one"], LIMIT).unwrap().stdout;
+    assert!(text.contains("requests of") && text.contains("in order"), "{text}");
+
+    let log = bench.scratch.path().join("log");
+    let export = ["export", "every one", "--format", "fio-iolog", "-o", &word(&log)];
+    assert_eq!(bench.assay.run(&export, LIMIT).unwrap().code, 0);
+    let lines = fs::read_to_string(&log).unwrap();
+    let reads = lines.lines().filter(|line| line.contains(" read ")).count() as u64;
+    assert_eq!(Some(reads), classes["read"]["requests"].as_u64());
+    if has(&[Need::Program("fio")]) {
+        let image = bench.scratch.path().join("copy");
+        fs::File::create(&image).unwrap().set_len(64 << 20).unwrap();
+        let words = [
+            "--name=again",
+            &format!("--read_iolog={}", log.display()),
+            &format!("--replay_redirect={}", image.display()),
+            "--replay_no_stall=1",
+            "--output-format=json",
+        ];
+        let told: Value = serde_json::from_str(&call("fio", &words).unwrap()).unwrap();
+        assert_eq!(told["jobs"][0]["read"]["total_ios"].as_u64(), Some(reads), "{told}");
+    }
+
+    let plain = ["watch", bench.name(), "--for", "300ms", "--quiet", "--record", "plain"];
+    assert_eq!(bench.assay.run(&plain, LIMIT).unwrap().code, 0);
+    let shown = bench.assay.run(&["show", "plain", "--json"], LIMIT).unwrap().json().unwrap();
+    assert!(shown.get("requests").is_none(), "{shown}");
+    let export = bench.assay.run(&["export", "plain", "--format", "fio-iolog"], LIMIT).unwrap();
+    assert!(export.code == 2 && export.stderr.contains("--record-requests"), "{}", export.stderr);
+    let none = bench.assay.run(&["watch", "--record-requests", "all"], LIMIT).unwrap();
+    assert_eq!(none.code, 2, "{}", none.stderr);
+}

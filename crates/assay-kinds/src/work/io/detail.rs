@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::requests::Recorded;
 use crate::work::measured::{Count, Counts};
 
 /// What only reads and writes count.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Detail {
     /// By class (`read`, `write`, `rewrite`), inside the window.
     pub classes: BTreeMap<String, Count>,
@@ -27,6 +28,9 @@ pub struct Detail {
     /// thousand at most. Their offsets follow from the plan ([`super::sample_offset`]).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sample_latencies_ns: Vec<u64>,
+    /// Of what was watched with its requests recorded: what the recording comes to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requests: Option<Box<Recorded>>,
 }
 
 impl Detail {

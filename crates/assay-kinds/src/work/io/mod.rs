@@ -10,6 +10,7 @@ pub mod keys;
 mod parameters;
 mod pilot;
 mod planned;
+pub mod requests;
 mod run;
 
 use assay_base::catalogue::About;
@@ -27,6 +28,7 @@ use super::{Work, kind};
 pub use detail::Detail;
 pub use parameters::Asked;
 pub use planned::{Engine, Planned, plan, random_offsets, sample_offset};
+pub use requests::Facts;
 pub use run::{class_name, run_job};
 
 /// Time of a trial where neither the workload nor a budget sets one.

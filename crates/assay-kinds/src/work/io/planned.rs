@@ -18,6 +18,7 @@ use super::{
 use crate::work::kind::{ByHand, CommandLine, Runs, Touch};
 use crate::work::measured::{Measured, Ran};
 use crate::work::place::{Area, DirectUse, Offer, Run};
+use crate::work::tell::Tells;
 use crate::work::{self};
 
 /// From this operation size on, bandwidth is the primary metric (amendment to R5).
@@ -262,6 +263,10 @@ impl Runs for Planned {
 
     fn is_only_watched(&self) -> bool {
         self.engine == Engine::None
+    }
+
+    fn tells(&self) -> Option<&dyn Tells> {
+        self.is_only_watched().then_some(self)
     }
 }
 

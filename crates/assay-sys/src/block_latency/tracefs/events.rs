@@ -219,6 +219,7 @@ impl Matcher {
         BlockTotals {
             devices: self.totals.clone(),
             unseen_beginnings: self.unseen,
+            unrecorded: 0,
             lost_events: self.lost,
             notes: vec![whole.to_owned()],
         }

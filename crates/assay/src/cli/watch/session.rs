@@ -12,6 +12,7 @@ use assay_system::system::System;
 use crate::real::signals;
 use crate::watch::page::{Page, View};
 use crate::watch::record::Rows;
+use crate::watch::requests::Recording;
 use crate::watch::sampler::{Sampler, Tracing, disks};
 use crate::watch::{State, Strip, words};
 
@@ -42,6 +43,8 @@ pub struct Session<'a, 'b> {
     pub stop: &'b dyn Fn() -> bool,
     /// Rows to keep, where they are wanted.
     pub rows: Option<&'b mut Rows>,
+    /// Where each request is recorded, where that is wanted.
+    pub requests: Option<&'b mut Recording<'a>>,
 }
 
 /// Why a page was left.
@@ -130,6 +133,8 @@ impl Session<'_, '_> {
                 view.paused = !view.paused;
                 *still = view.paused.then(|| self.state.clone());
             }
+            // A recording begins once.
+            Key::Reset if self.requests.is_some() => {}
             Key::Reset => {
                 self.reset();
                 *still = view.paused.then(|| self.state.clone());
@@ -225,6 +230,9 @@ impl Session<'_, '_> {
         if let Some(rows) = &mut self.rows {
             rows.add(self.state);
         }
+        if let Some(requests) = &mut self.requests {
+            requests.take(self.sampler);
+        }
     }
 
     /// What happened since the last reading belongs to the whole, too.
@@ -266,6 +274,7 @@ pub fn beside(system: &dyn System, beside: &Beside<'_>, mut screen: Screen) {
             until_ns: None,
             stop: &stop,
             rows: None,
+            requests: None,
         };
         let mut strip = |_: &dyn System| Some(lock(beside.strip).clone());
         match session.draw_until_end(&mut screen, &mut strip) {
@@ -330,6 +339,7 @@ mod tests {
             until_ns: None,
             stop: &|| false,
             rows: Some(&mut rows),
+            requests: None,
         };
         let (mut view, mut still) = (View::default(), None);
         session.follow(Key::Pause, &mut view, &mut still);

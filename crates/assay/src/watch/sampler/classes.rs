@@ -3,10 +3,13 @@
 use std::io;
 
 use super::Disk;
+use assay_base::failure::{Failure, Outcome};
 use assay_base::presence::Presence;
 use assay_machine::probes::block_latency;
 use assay_machine::probes::block_latency::counts::Means;
-use assay_system::system::{BlockTotals, BlockTracer, DeviceNumber, System, TraceMeans, sysfs};
+use assay_system::system::{
+    BlockRequest, BlockTotals, BlockTracer, DeviceNumber, System, TraceMeans, sysfs,
+};
 
 /// The tracing of some disks, or why there is none.
 pub enum Tracing {
@@ -43,6 +46,35 @@ impl Tracing {
             }
         }
         Self::Off(reasons.join("; "))
+    }
+
+    /// Begins it by the means that tell each request.
+    ///
+    /// # Errors
+    /// Refused where there are none here.
+    pub fn record(system: &dyn System, disks: &[Disk]) -> Outcome<Self> {
+        if let Some(reason) = disks.iter().find_map(|disk| disk.unseen.as_deref()) {
+            return Err(Failure::refused(format!("--record-requests: {reason}")));
+        }
+        let numbers: Vec<DeviceNumber> = disks.iter().map(|disk| disk.number).collect();
+        match system.trace_block(&numbers, TraceMeans::BpfRequests) {
+            Ok(tracer) => Ok(Self::On { tracer, means: Means::Bpf, instead: None }),
+            Err(error) => Err(Failure::refused(format!(
+                "--record-requests takes a program in the kernel, and {}",
+                reason(&error)
+            ))),
+        }
+    }
+
+    /// Tells each request that ended since it was last asked.
+    ///
+    /// # Errors
+    /// It was not begun by [`Tracing::record`], or was lost.
+    pub fn requests(&mut self, each: &mut dyn FnMut(BlockRequest)) -> io::Result<()> {
+        match self {
+            Self::On { tracer, .. } => tracer.requests(each),
+            Self::Off(reason) => Err(io::Error::other(reason.clone())),
+        }
     }
 
     pub fn means(&self) -> Option<Means> {

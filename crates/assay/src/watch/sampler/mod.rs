@@ -6,13 +6,14 @@ mod machine;
 mod users;
 
 use std::collections::BTreeMap;
+use std::io;
 
 use assay_base::presence::Presence;
 use assay_machine::probes::block_latency::counts::{self, ClassSpan, Means};
 use assay_machine::probes::ticks::Ticks;
 use assay_machine::probes::{block_latency, load, memory, pressure, processors};
 use assay_system::system::devices::{self, Counters};
-use assay_system::system::{BlockTotals, System};
+use assay_system::system::{BlockRequest, BlockTotals, System};
 
 use super::members::{self, Array};
 pub use classes::Tracing;
@@ -129,6 +130,19 @@ impl<'a> Sampler<'a> {
             memory: memory::machine(system),
             users: self.others.look(system),
         }
+    }
+
+    /// Tells each request that ended since it was last asked, where they are recorded.
+    ///
+    /// # Errors
+    /// They are not, or the tracing was lost.
+    pub fn requests(&mut self, each: &mut dyn FnMut(BlockRequest)) -> io::Result<()> {
+        self.tracing.requests(each)
+    }
+
+    /// Requests that were counted so far and not told, because there was no room for them.
+    pub fn unrecorded(&mut self) -> u64 {
+        self.tracing.read().value().map_or(0, |totals| totals.unrecorded)
     }
 
     /// What happened between two readings.

@@ -1,0 +1,288 @@
+//! Counts requests as they come.
+
+use std::collections::BTreeMap;
+
+use super::{OfClass, OfDevice, Recorded, Request};
+
+/// Units of a device that are told apart at most: 2^26 bits are 8 MiB.
+const MOST_UNITS: u64 = 1 << 26;
+/// The smallest unit.
+const SMALLEST_UNIT_BYTES: u64 = 4096;
+/// Ends of requests that are remembered: several streams, and a queue that is served out of order.
+const REMEMBERED: usize = 64;
+const BIN_NS: u64 = 100_000_000;
+/// Bins that are kept: a week.
+const MOST_BINS: usize = 7 * 86_400 * 10;
+/// Bins below which nothing is said of bursts.
+const FEWEST_BINS: usize = 10;
+
+/// Counts requests of some devices.
+#[derive(Debug)]
+pub struct Counter {
+    names: Vec<String>,
+    devices: Vec<Device>,
+    requests: u64,
+}
+
+#[derive(Debug)]
+struct Device {
+    bytes: u64,
+    unit_bytes: u64,
+    classes: BTreeMap<&'static str, Class>,
+}
+
+#[derive(Debug)]
+struct Class {
+    counted: OfClass,
+    /// A bit a unit, made as far as they are touched.
+    touched: Vec<u64>,
+    /// Where the last ones ended, the newest at `newest`.
+    ends: Vec<u64>,
+    newest: usize,
+    /// How many arrived in each bin.
+    bins: Vec<u32>,
+}
+
+impl Counter {
+    /// For devices with these names and sizes.
+    pub fn new(devices: impl IntoIterator<Item = (String, u64)>) -> Self {
+        let device = |bytes: u64| {
+            let unit_bytes =
+                bytes.div_ceil(MOST_UNITS).next_power_of_two().max(SMALLEST_UNIT_BYTES);
+            Device { bytes, unit_bytes, classes: BTreeMap::new() }
+        };
+        let (names, devices) =
+            devices.into_iter().map(|(name, bytes)| (name, device(bytes))).unzip();
+        Self { names, devices, requests: 0 }
+    }
+
+    /// Counts one more.
+    pub fn add(&mut self, request: &Request) {
+        let Some(device) = self.devices.get_mut(request.device) else { return };
+        self.requests += 1;
+        let (bytes, unit_bytes) = (device.bytes, device.unit_bytes);
+        device
+            .classes
+            .entry(request.class)
+            .or_insert_with(Class::new)
+            .add(request, bytes, unit_bytes);
+    }
+
+    /// What was counted, of a recording of so long.
+    pub fn finish(self, span_ns: u64, unrecorded: u64, file_bytes: u64) -> Recorded {
+        let finish = |device: Device| {
+            let Device { bytes, unit_bytes, classes } = device;
+            let classes = classes.into_iter();
+            let classes =
+                classes.map(|(name, class)| (name.to_owned(), class.finish(unit_bytes, span_ns)));
+            OfDevice { bytes, unit_bytes, classes: classes.collect() }
+        };
+        let devices = self.names.into_iter().zip(self.devices.into_iter().map(finish)).collect();
+        Recorded { span_ns, requests: self.requests, unrecorded, file_bytes, devices }
+    }
+}
+
+/// The largest power of two that is not above a number; 0 of 0.
+fn floor_power(number: u64) -> u64 {
+    number.checked_ilog2().map_or(0, |bit| 1 << bit)
+}
+
+impl Class {
+    fn new() -> Self {
+        Self {
+            counted: OfClass::default(),
+            touched: Vec::new(),
+            ends: Vec::with_capacity(REMEMBERED),
+            newest: 0,
+            bins: Vec::new(),
+        }
+    }
+
+    fn add(&mut self, request: &Request, device_bytes: u64, unit_bytes: u64) {
+        let counted = &mut self.counted;
+        counted.requests += 1;
+        counted.bytes = counted.bytes.saturating_add(request.bytes);
+        counted.failed += u64::from(request.failed);
+        counted.sync += u64::from(request.sync);
+        counted.meta += u64::from(request.meta);
+        counted.read_ahead += u64::from(request.read_ahead);
+        *counted.sizes.entry(floor_power(request.bytes)).or_default() += 1;
+        if let Some(arrived_ns) = request.arrived_ns {
+            let queued_ns = request.ended_ns.saturating_sub(arrived_ns);
+            counted.queued_ns = counted.queued_ns.saturating_add(queued_ns);
+            self.arrive(arrived_ns);
+        }
+        if let Some(offset) = request.offset_bytes.filter(|offset| *offset < device_bytes) {
+            self.place(offset, request.bytes);
+            self.touch(offset, request.bytes.min(device_bytes - offset), unit_bytes);
+        }
+    }
+
+    fn arrive(&mut self, arrived_ns: u64) {
+        let bin = usize::try_from(arrived_ns / BIN_NS).unwrap_or(usize::MAX);
+        if bin >= MOST_BINS {
+            return;
+        }
+        if bin >= self.bins.len() {
+            self.bins.resize(bin + 1, 0);
+        }
+        self.bins[bin] = self.bins[bin].saturating_add(1);
+    }
+
+    fn place(&mut self, offset: u64, bytes: u64) {
+        if let Some(last) = self.ends.get(self.newest) {
+            let distance = floor_power(last.abs_diff(offset));
+            *self.counted.distances.entry(distance).or_default() += 1;
+        }
+        let end = offset.saturating_add(bytes);
+        // What goes on takes the place of what it follows, so that a stream is remembered once.
+        if let Some(at) = self.ends.iter().position(|known| *known == offset) {
+            self.counted.in_order += 1;
+            self.ends[at] = end;
+            self.newest = at;
+        } else if self.ends.len() < REMEMBERED {
+            self.newest = self.ends.len();
+            self.ends.push(end);
+        } else {
+            self.newest = (self.newest + 1) % REMEMBERED;
+            self.ends[self.newest] = end;
+        }
+    }
+
+    fn touch(&mut self, offset: u64, bytes: u64, unit_bytes: u64) {
+        let (first, last) =
+            (offset / unit_bytes, offset.saturating_add(bytes.max(1) - 1) / unit_bytes);
+        let words = usize::try_from(last / 64).unwrap_or(usize::MAX).saturating_add(1);
+        if words > self.touched.len() {
+            self.touched.resize(words, 0);
+        }
+        let bit = |unit: u64| ((unit / 64) as usize, 1_u64 << (unit % 64));
+        let (word, mask) = bit(first);
+        if self.touched[word] & mask != 0 {
+            self.counted.again_bytes = self.counted.again_bytes.saturating_add(bytes);
+        }
+        for unit in first..=last {
+            let (word, mask) = bit(unit);
+            self.touched[word] |= mask;
+        }
+    }
+
+    fn finish(mut self, unit_bytes: u64, span_ns: u64) -> OfClass {
+        let units: u64 = self.touched.iter().map(|word| u64::from(word.count_ones())).sum();
+        self.counted.touched_bytes = units.saturating_mul(unit_bytes);
+        self.counted.most_in_100_ms =
+            self.bins.iter().max().copied().map(u64::from).unwrap_or_default();
+        let whole = usize::try_from(span_ns / BIN_NS).unwrap_or(usize::MAX).min(MOST_BINS);
+        self.counted.dispersion = dispersion(&self.bins, whole);
+        self.counted
+    }
+}
+
+/// Variance over mean of the counts of so many bins; bins behind the last one that has something count as empty.
+fn dispersion(bins: &[u32], whole: usize) -> Option<f64> {
+    if whole < FEWEST_BINS {
+        return None;
+    }
+    let counts = || bins.iter().take(whole).map(|count| f64::from(*count));
+    let mean = counts().sum::<f64>() / whole as f64;
+    let empty = whole.saturating_sub(bins.len()) as f64;
+    let squares = counts().map(|count| (count - mean).powi(2)).sum::<f64>() + empty * mean * mean;
+    (mean > 0.0).then(|| squares / (whole - 1) as f64 / mean)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MIB: u64 = 1 << 20;
+
+    fn request(ended_ns: u64, offset: u64, bytes: u64) -> Request {
+        Request {
+            device: 0,
+            class: "read",
+            arrived_ns: Some(ended_ns.saturating_sub(50_000)),
+            ended_ns,
+            offset_bytes: Some(offset),
+            bytes,
+            sync: false,
+            meta: false,
+            read_ahead: false,
+            failed: false,
+        }
+    }
+
+    fn counted(requests: impl IntoIterator<Item = Request>, span_ns: u64) -> OfClass {
+        let mut counter = Counter::new([("sda".to_owned(), 64 * MIB)]);
+        for request in requests {
+            counter.add(&request);
+        }
+        let mut found = counter.finish(span_ns, 0, 0);
+        assert_eq!(found.devices["sda"].unit_bytes, 4096);
+        found.devices.get_mut("sda").unwrap().classes.remove("read").unwrap()
+    }
+
+    #[test]
+    fn a_walk_is_in_order_and_touches_everything_once() {
+        let walk = (0..256).map(|at| request(1_000_000 * (at + 1), 65_536 * at, 65_536));
+        let found = counted(walk, 256_000_000);
+        assert_eq!((found.requests, found.bytes, found.in_order), (256, 16 * MIB, 255));
+        assert_eq!((found.touched_bytes, found.again_bytes), (16 * MIB, 0));
+        assert_eq!(found.distances, BTreeMap::from([(0, 255)]));
+        assert_eq!(found.sizes, BTreeMap::from([(65_536, 256)]));
+        assert_eq!((found.median_size(), found.dispersion), (Some(65_536), None));
+        assert!((found.mean_in_flight(256_000_000) - 0.05).abs() < 1e-12);
+    }
+
+    #[test]
+    fn two_streams_that_take_turns_are_in_order_each() {
+        let turns = (0..100_u64).map(|at| {
+            let (stream, step) = (at % 2, at / 2);
+            request(1_000_000 * (at + 1), stream * 32 * MIB + step * 4096, 4096)
+        });
+        let found = counted(turns, 1_000_000_000);
+        assert_eq!(found.in_order, 98);
+        assert_eq!(found.distances.keys().copied().max(), Some(32 * MIB));
+    }
+
+    #[test]
+    fn what_is_read_again_is_touched_once() {
+        let again = (0..10).map(|at| request(1_000_000 * (at + 1), 4096 * (at % 2) * 100, 4096));
+        let found = counted(again, 1_000_000_000);
+        assert_eq!((found.touched_bytes, found.again_bytes, found.in_order), (8192, 8 * 4096, 0));
+    }
+
+    #[test]
+    fn bursts_are_told_from_what_comes_evenly() {
+        let evenly = (0..1000).map(|at| request(10_000_000 * (at + 1), 4096 * at, 4096));
+        let even = counted(evenly, 10_000_000_000);
+        let in_bursts = (0..1000).map(|at| request(1_000_000_000 * (at / 100) + 100_000, 0, 4096));
+        let bursts = counted(in_bursts, 10_000_000_000);
+        assert!(even.dispersion.unwrap() < 0.1, "{:?}", even.dispersion);
+        assert!((bursts.dispersion.unwrap() - 90.9).abs() < 0.1, "{:?}", bursts.dispersion);
+        assert_eq!((even.most_in_100_ms, bursts.most_in_100_ms), (10, 100));
+    }
+
+    #[test]
+    fn what_lies_outside_of_the_device_or_nowhere_has_no_place() {
+        let outside =
+            [request(1, 64 * MIB, 4096), Request { offset_bytes: None, ..request(2, 0, 0) }];
+        let found = counted(outside, 1_000_000_000);
+        assert_eq!((found.requests, found.touched_bytes), (2, 0));
+        assert!(found.distances.is_empty());
+        let mut counter = Counter::new([]);
+        counter.add(&request(1, 0, 1));
+        assert_eq!(counter.finish(1, 0, 0), Recorded { span_ns: 1, ..Recorded::default() });
+    }
+
+    #[test]
+    fn of_a_large_device_units_are_larger_and_the_end_of_it_has_one() {
+        let mut counter = Counter::new([("nvme0n1".to_owned(), 16 << 40)]);
+        counter.add(&request(1, (16 << 40) - 4096, 1 << 30));
+        let found = counter.finish(1, 3, 9);
+        let device = &found.devices["nvme0n1"];
+        assert_eq!(device.unit_bytes, 1 << 18);
+        assert_eq!(device.classes["read"].touched_bytes, 1 << 18);
+        assert!((found.missing() - 0.75).abs() < 1e-12);
+        assert_eq!(Recorded::default().missing(), 0.0);
+    }
+}

@@ -1,0 +1,116 @@
+//! What a recording of requests comes to: how many of which class, how large, where, how random, how bursty, how
+//! much of the device they touch and how much of it again. Counted as they come, in memory that does not grow with
+//! their number, and kept in the result beside the recording itself.
+
+mod count;
+mod shown;
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+pub use count::Counter;
+pub use shown::Facts;
+
+/// A request, as far as it is counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// Index among the devices.
+    pub device: usize,
+    /// `read`, `write`, `flush`, `discard`, `write-zeroes` or `fua`.
+    pub class: &'static str,
+    /// When it arrived, nanoseconds since the recording began; none where nobody saw it.
+    pub arrived_ns: Option<u64>,
+    /// When it ended, on the same clock.
+    pub ended_ns: u64,
+    /// Where it began, bytes; none where nobody saw it, and of a flush.
+    pub offset_bytes: Option<u64>,
+    pub bytes: u64,
+    /// Somebody waits for it.
+    pub sync: bool,
+    /// It is about metadata.
+    pub meta: bool,
+    /// It is read ahead of who may want it.
+    pub read_ahead: bool,
+    pub failed: bool,
+}
+
+/// What a recording comes to.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Recorded {
+    /// Nanoseconds that were recorded.
+    pub span_ns: u64,
+    /// Requests that stand in it.
+    pub requests: u64,
+    /// Requests that were counted and are not in it, because there was no room for them.
+    pub unrecorded: u64,
+    /// Bytes of the file.
+    pub file_bytes: u64,
+    /// By kernel name.
+    pub devices: BTreeMap<String, OfDevice>,
+}
+
+impl Recorded {
+    /// The part of all requests that is missing.
+    pub fn missing(&self) -> f64 {
+        let all = self.requests.saturating_add(self.unrecorded);
+        if all == 0 { 0.0 } else { self.unrecorded as f64 / all as f64 }
+    }
+}
+
+/// Requests of one device.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct OfDevice {
+    /// Its size.
+    pub bytes: u64,
+    /// The units in which what was touched is counted, bytes.
+    pub unit_bytes: u64,
+    pub classes: BTreeMap<String, OfClass>,
+}
+
+/// Requests of one class on one device.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct OfClass {
+    pub requests: u64,
+    pub failed: u64,
+    pub bytes: u64,
+    pub sync: u64,
+    pub meta: u64,
+    pub read_ahead: u64,
+    /// Sizes: the largest power of two that is not above it, and how many.
+    pub sizes: BTreeMap<u64, u64>,
+    /// Those that begin where one of the last requests of the class ended.
+    pub in_order: u64,
+    /// How far it is from the end of the request before it to its beginning, in either direction: the largest power of
+    /// two that is not above it (0: none), and how many.
+    pub distances: BTreeMap<u64, u64>,
+    /// Bytes of the units that were touched.
+    pub touched_bytes: u64,
+    /// Bytes of requests that began in a unit that was touched before.
+    pub again_bytes: u64,
+    /// Nanoseconds from arrival to end, summed over those whose arrival was seen.
+    pub queued_ns: u64,
+    /// Variance over mean of how many arrive in a tenth of a second: 1 of a Poisson process, more where they come in
+    /// bursts; none of fewer than ten tenths.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dispersion: Option<f64>,
+    /// The most that arrived within a tenth of a second.
+    pub most_in_100_ms: u64,
+}
+
+impl OfClass {
+    /// The size that half of them do not exceed, as the power of two that is not above it.
+    pub fn median_size(&self) -> Option<u64> {
+        let all: u64 = self.sizes.values().sum();
+        let mut below = 0;
+        self.sizes.iter().find_map(|(size, many)| {
+            below += many;
+            (2 * below >= all).then_some(*size)
+        })
+    }
+
+    /// How many were under way, on average over the span: the law of Little.
+    pub fn mean_in_flight(&self, span_ns: u64) -> f64 {
+        self.queued_ns as f64 / span_ns.max(1) as f64
+    }
+}

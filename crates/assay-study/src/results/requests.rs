@@ -1,0 +1,173 @@
+//! Requests of block devices one by one, as they were recorded (`requests.bin`, `assay-requests/1`).
+//!
+//! The file is a gzip stream of several members, so that it can be written piece by piece and read by any
+//! unpacker. Unpacked it is one line of JSON, the [`Header`], and then the requests in the order in which they
+//! ended, each as [`code`] says. It has no names and no contents: times, classes, places and sizes.
+
+pub mod code;
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::path::{Path, PathBuf};
+
+use assay_system::system::{BlockRequest, Caching, System};
+use flate2::Compression;
+use flate2::bufread::MultiGzDecoder;
+use flate2::write::GzEncoder;
+use serde::{Deserialize, Serialize};
+
+use code::{Coder, Fault};
+
+/// What the first line says.
+pub const FORMAT: &str = "assay-requests/1";
+/// Its name in a bundle.
+pub const FILE: &str = "requests.bin";
+/// Bytes that are packed and appended at once: some 100,000 requests.
+const PIECE_BYTES: usize = 1 << 20;
+/// Bytes of the first line at most.
+const LONGEST_HEADER_BYTES: u64 = 1 << 16;
+/// Devices that a header may name.
+const MOST_DEVICES: usize = assay_system::system::MOST_TRACED;
+
+/// What stands before the requests.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Header {
+    /// [`FORMAT`].
+    pub format: String,
+    /// When the recording began, RFC 3339.
+    pub started: String,
+    /// The same moment, nanoseconds of the monotonic clock of that machine: times of requests count from it.
+    pub begun_ns: u64,
+    /// The devices, in the order in which requests name them.
+    pub devices: Vec<RecordedDevice>,
+}
+
+/// A whole disk whose requests were recorded.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RecordedDevice {
+    /// Kernel name.
+    pub name: String,
+    /// Its size.
+    pub bytes: u64,
+}
+
+/// Writes a recording piece by piece: what has come so far is on the disk, but for the last piece.
+pub struct Writer<'s> {
+    system: &'s dyn System,
+    path: PathBuf,
+    coder: Coder,
+    piece: Vec<u8>,
+    written_bytes: u64,
+}
+
+impl<'s> Writer<'s> {
+    /// Begins a recording in a directory.
+    ///
+    /// # Errors
+    /// It cannot be written there.
+    pub fn create(system: &'s dyn System, directory: &Path, header: &Header) -> io::Result<Self> {
+        let mut piece = serde_json::to_vec(header).map_err(io::Error::other)?;
+        piece.push(b'\n');
+        let coder = Coder::new(header.begun_ns, header.devices.len());
+        let path = directory.join(FILE);
+        let mut writer = Self { system, path, coder, piece, written_bytes: 0 };
+        writer.append()?;
+        Ok(writer)
+    }
+
+    /// Adds a request.
+    ///
+    /// # Errors
+    /// What came before it cannot be written.
+    pub fn add(&mut self, request: &BlockRequest) -> io::Result<()> {
+        self.coder.encode(request, &mut self.piece);
+        if self.piece.len() < PIECE_BYTES { Ok(()) } else { self.append() }
+    }
+
+    /// Writes what is left, and tells the bytes of the file.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn finish(mut self) -> io::Result<u64> {
+        if !self.piece.is_empty() {
+            self.append()?;
+        }
+        Ok(self.written_bytes)
+    }
+
+    fn append(&mut self) -> io::Result<()> {
+        let mut packer = GzEncoder::new(Vec::new(), Compression::fast());
+        packer.write_all(&self.piece)?;
+        let packed = packer.finish()?;
+        self.system.append(&self.path, &packed)?;
+        self.written_bytes += packed.len() as u64;
+        self.piece.clear();
+        Ok(())
+    }
+}
+
+/// The bytes of an open file, read through the system.
+struct Source<'s> {
+    system: &'s dyn System,
+    file: File,
+    at: u64,
+}
+
+impl Read for Source<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let count = self.system.read_at(&self.file, self.at, into)?;
+        self.at += count as u64;
+        Ok(count)
+    }
+}
+
+/// Reads a recording; memory does not grow with its length.
+pub struct Reader<'s> {
+    /// What stands first.
+    pub header: Header,
+    unpacked: BufReader<MultiGzDecoder<BufReader<Source<'s>>>>,
+    coder: Coder,
+}
+
+impl<'s> Reader<'s> {
+    /// Opens that of a bundle.
+    ///
+    /// # Errors
+    /// There is none, or it is none of this format.
+    pub fn open(system: &'s dyn System, directory: &Path) -> io::Result<Self> {
+        let file = system.open_for_reading(&directory.join(FILE), Caching::Buffered)?;
+        let source = BufReader::with_capacity(1 << 16, Source { system, file, at: 0 });
+        let mut unpacked = BufReader::with_capacity(1 << 16, MultiGzDecoder::new(source));
+        let mut line = Vec::new();
+        (&mut unpacked).take(LONGEST_HEADER_BYTES).read_until(b'\n', &mut line)?;
+        let header: Header = serde_json::from_slice(&line).map_err(|error| bad(&error))?;
+        if header.format != FORMAT {
+            return Err(bad(&format!("its format is {:?} and not {FORMAT}", header.format)));
+        }
+        if header.devices.is_empty() || header.devices.len() > MOST_DEVICES {
+            return Err(bad(&format!("it names {} devices", header.devices.len())));
+        }
+        let coder = Coder::new(header.begun_ns, header.devices.len());
+        Ok(Self { header, unpacked, coder })
+    }
+}
+
+impl Iterator for Reader<'_> {
+    type Item = io::Result<BlockRequest>;
+
+    /// The next request; what is damaged ends it with an error.
+    fn next(&mut self) -> Option<Self::Item> {
+        match self.coder.decode(&mut self.unpacked) {
+            Ok(request) => request.map(Ok),
+            Err(Fault::Read(error)) => Some(Err(error)),
+            Err(Fault::Not(what)) => Some(Err(bad(&what))),
+        }
+    }
+}
+
+fn bad(why: &dyn std::fmt::Display) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, format!("it is no recording of requests: {why}"))
+}
+
+#[cfg(test)]
+mod tests;

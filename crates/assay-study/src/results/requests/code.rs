@@ -1,0 +1,199 @@
+//! How one request is written: two bytes, then whole numbers, small ones short.
+//!
+//! | field | form |
+//! |---|---|
+//! | class (bits 0 to 2), what was seen (bit 3: its arrival, bit 4: its hand-over) | byte |
+//! | flags | byte |
+//! | device | number |
+//! | its end since that of the request before it (of the first: since the beginning), nanoseconds | signed |
+//! | from its arrival to its end, where the arrival was seen, nanoseconds | number |
+//! | from its hand-over to its end, where that was seen, nanoseconds | number |
+//! | bytes | number |
+//! | where it began since the end of the one before it on its device, sectors of 512 bytes, where one was seen | signed |
+//!
+//! A number has seven bits a byte, the lowest first, and the eighth bit says that more follow (LEB128). A signed
+//! one is a number whose lowest bit is its sign (zigzag).
+
+use std::io::{self, Read};
+
+use assay_system::system::{BlockClass, BlockRequest, RequestFlags};
+
+const SECTOR_BYTES: u64 = 512;
+const CLASS: u8 = 0b111;
+const ARRIVED: u8 = 1 << 3;
+const ISSUED: u8 = 1 << 4;
+/// Bytes of the longest number.
+const LONGEST: u32 = 10;
+
+/// Why no request could be read.
+#[derive(Debug)]
+pub enum Fault {
+    /// What holds it cannot be read, or ends in the middle of one.
+    Read(io::Error),
+    /// It is none.
+    Not(&'static str),
+}
+
+impl From<io::Error> for Fault {
+    fn from(error: io::Error) -> Self {
+        Self::Read(error)
+    }
+}
+
+/// What the next request is written against: the same on both sides.
+#[derive(Clone, Debug)]
+pub struct Coder {
+    last_ended_ns: u64,
+    /// By device the sector behind its last request.
+    next_sectors: Vec<u64>,
+}
+
+impl Coder {
+    /// At the beginning of a recording.
+    pub fn new(begun_ns: u64, devices: usize) -> Self {
+        Self { last_ended_ns: begun_ns, next_sectors: vec![0; devices] }
+    }
+
+    /// Adds a request; nothing of a device that is none.
+    pub fn encode(&mut self, request: &BlockRequest, into: &mut Vec<u8>) {
+        let device = usize::from(request.device);
+        let Some(next) = self.next_sectors.get_mut(device) else { return };
+        let class = BlockClass::ALL.iter().position(|class| *class == request.class);
+        let head = class.unwrap_or_default() as u8
+            | if request.arrived_ns.is_some() { ARRIVED } else { 0 }
+            | if request.issued_ns.is_some() { ISSUED } else { 0 };
+        into.extend([head, request.flags.0]);
+        number(device as u64, into);
+        signed(request.ended_ns.wrapping_sub(self.last_ended_ns) as i64, into);
+        self.last_ended_ns = request.ended_ns;
+        for seen in [request.arrived_ns, request.issued_ns].into_iter().flatten() {
+            number(request.ended_ns.saturating_sub(seen), into);
+        }
+        number(u64::from(request.bytes), into);
+        if head & (ARRIVED | ISSUED) != 0 {
+            let sector = request.offset_bytes / SECTOR_BYTES;
+            signed(sector.wrapping_sub(*next) as i64, into);
+            *next = sector.wrapping_add(u64::from(request.bytes) / SECTOR_BYTES);
+        }
+    }
+
+    /// The next request; none at the end.
+    ///
+    /// # Errors
+    /// What stands there is none.
+    pub fn decode(&mut self, from: &mut impl Read) -> Result<Option<BlockRequest>, Fault> {
+        let Some(head) = first_byte(from)? else { return Ok(None) };
+        let class = *BlockClass::ALL.get(usize::from(head & CLASS)).ok_or(Fault::Not("a class"))?;
+        if head & !(CLASS | ARRIVED | ISSUED) != 0 {
+            return Err(Fault::Not("a first byte"));
+        }
+        let flags = RequestFlags(byte(from)?);
+        let device = u16::try_from(read_number(from)?).map_err(|_| Fault::Not("a device"))?;
+        let next = self.next_sectors.get_mut(usize::from(device)).ok_or(Fault::Not("a device"))?;
+        let ended_ns = self.last_ended_ns.wrapping_add(read_signed(from)? as u64);
+        let mut seen = |bit: u8| -> Result<Option<u64>, Fault> {
+            if head & bit == 0 {
+                return Ok(None);
+            }
+            let before = ended_ns.checked_sub(read_number(from)?);
+            before.map(Some).ok_or(Fault::Not("a time"))
+        };
+        let (arrived_ns, issued_ns) = (seen(ARRIVED)?, seen(ISSUED)?);
+        let bytes = u32::try_from(read_number(from)?).map_err(|_| Fault::Not("a size"))?;
+        let mut offset_bytes = 0;
+        if head & (ARRIVED | ISSUED) != 0 {
+            let sector = next.wrapping_add(read_signed(from)? as u64);
+            offset_bytes = sector.checked_mul(SECTOR_BYTES).ok_or(Fault::Not("a place"))?;
+            *next = sector.wrapping_add(u64::from(bytes) / SECTOR_BYTES);
+        }
+        self.last_ended_ns = ended_ns;
+        Ok(Some(BlockRequest {
+            device,
+            class,
+            arrived_ns,
+            issued_ns,
+            ended_ns,
+            offset_bytes,
+            bytes,
+            flags,
+        }))
+    }
+}
+
+fn number(mut value: u64, into: &mut Vec<u8>) {
+    while value >= 0x80 {
+        into.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    into.push(value as u8);
+}
+
+fn signed(value: i64, into: &mut Vec<u8>) {
+    number(((value << 1) ^ (value >> 63)) as u64, into);
+}
+
+/// The next byte; none at the end.
+fn first_byte(from: &mut impl Read) -> io::Result<Option<u8>> {
+    let mut one = [0];
+    loop {
+        return match from.read(&mut one) {
+            Ok(0) => Ok(None),
+            Ok(_) => Ok(Some(one[0])),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => Err(error),
+        };
+    }
+}
+
+fn byte(from: &mut impl Read) -> io::Result<u8> {
+    first_byte(from)?.ok_or_else(|| io::Error::from(io::ErrorKind::UnexpectedEof))
+}
+
+fn read_number(from: &mut impl Read) -> Result<u64, Fault> {
+    let mut value = 0_u64;
+    for at in 0..LONGEST {
+        let one = byte(from)?;
+        let bits = u64::from(one & 0x7f);
+        if at == LONGEST - 1 && bits > 1 {
+            break;
+        }
+        value |= bits << (7 * at);
+        if one & 0x80 == 0 {
+            return Ok(value);
+        }
+    }
+    Err(Fault::Not("a number"))
+}
+
+fn read_signed(from: &mut impl Read) -> Result<i64, Fault> {
+    let value = read_number(from)?;
+    Ok((value >> 1) as i64 ^ -((value & 1) as i64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_short_and_come_back() {
+        let values = [0, 1, 127, 128, 300, 1 << 20, u64::from(u32::MAX), u64::MAX];
+        for value in values {
+            let mut written = Vec::new();
+            number(value, &mut written);
+            assert_eq!(read_number(&mut &written[..]).unwrap(), value);
+            assert_eq!(written.len(), (64 - value.leading_zeros()).div_ceil(7).max(1) as usize);
+        }
+        for value in [0, -1, 1, -64, 63, 64, i64::MIN, i64::MAX] {
+            let mut written = Vec::new();
+            signed(value, &mut written);
+            assert_eq!(read_signed(&mut &written[..]).unwrap(), value);
+        }
+    }
+
+    #[test]
+    fn what_is_no_number_is_refused() {
+        let endless = [0xff_u8; 16];
+        assert!(matches!(read_number(&mut &endless[..]), Err(Fault::Not("a number"))));
+        assert!(matches!(read_number(&mut &[0x80_u8][..]), Err(Fault::Read(_))));
+    }
+}

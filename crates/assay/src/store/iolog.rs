@@ -1,0 +1,264 @@
+//! Recorded requests as a log that fio plays (`fio --read_iolog`, version 3): a line a request, in the order in which
+//! they arrived, made as it is read.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::io::{self, Read, Write};
+use std::path::Path;
+
+use assay_base::catalogue::About;
+use assay_base::failure::{Failure, Outcome};
+use assay_study::results::requests::{FILE, Reader};
+use assay_system::system::{BlockClass, BlockRequest, System};
+
+/// It as a format that results are exported in.
+pub const ENTRY: About = About {
+    name: "fio-iolog",
+    summary: "recorded requests as a log that fio plays (read_iolog, version 3)",
+    text: "Of what `assay watch --record-requests` kept: a line a request with its time in microseconds, device, \
+           action (read, write, trim, datasync of a flush), offset and size. fio gives each its time again, and \
+           writes what it likes where the log says write: --replay_redirect=FILE plays it elsewhere. What sets \
+           bytes to zero without sending them, and what nobody saw arrive, has no line.",
+};
+
+/// The first line.
+const FIRST: &str = "fio version 3 iolog\n";
+/// Requests are recorded as they end: one that took longer than this stands behind some that arrived after it.
+const WINDOW_NS: u64 = 10_000_000_000;
+/// Requests that wait for their turn at most: some 50 MB.
+const MOST_WAITING: usize = 1 << 20;
+/// Text that is made at once.
+const PIECE_BYTES: usize = 1 << 16;
+
+/// Nanoseconds since the beginning, a running number, device, what to do, where, and how much.
+type Line = (u64, u64, u16, &'static str, u64, u32);
+
+/// The log of a recording.
+pub struct Iolog<'s> {
+    reader: Reader<'s>,
+    waiting: BinaryHeap<Reverse<Line>>,
+    count: u64,
+    latest_ns: u64,
+    last_us: u64,
+    text: Vec<u8>,
+    at: usize,
+    over: bool,
+    /// Requests that have no line.
+    pub left_out: u64,
+}
+
+impl<'s> Iolog<'s> {
+    /// That of a result.
+    ///
+    /// # Errors
+    /// The user's mistake where it has no recording; refused where that cannot be read.
+    pub fn open(system: &'s dyn System, directory: &Path) -> Outcome<Self> {
+        let reader = Reader::open(system, directory).map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => Failure::mistake(
+                "the result has no recorded requests: assay watch DEVICE --record-requests NAME keeps some",
+            ),
+            _ => Failure::refused(format!("{FILE} cannot be read: {error}")),
+        })?;
+        let mut text = FIRST.as_bytes().to_vec();
+        for device in &reader.header.devices {
+            let name = file_of(&device.name);
+            for act in ["add", "open"] {
+                text.extend(format!("0 {name} {act}\n").as_bytes());
+            }
+        }
+        let waiting = BinaryHeap::new();
+        Ok(Self {
+            reader,
+            waiting,
+            count: 0,
+            latest_ns: 0,
+            last_us: 0,
+            text,
+            at: 0,
+            over: false,
+            left_out: 0,
+        })
+    }
+
+    fn fill(&mut self) -> io::Result<()> {
+        self.text.clear();
+        self.at = 0;
+        while self.text.len() < PIECE_BYTES && !self.over {
+            if self.is_ready() {
+                self.put_first()?;
+                continue;
+            }
+            match self.reader.next() {
+                Some(request) => self.take(&request?),
+                None => self.end()?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether nothing that is still to come can have arrived before the first that waits.
+    fn is_ready(&self) -> bool {
+        let first = self.waiting.peek();
+        self.waiting.len() >= MOST_WAITING
+            || first.is_some_and(|Reverse(line)| line.0.saturating_add(WINDOW_NS) <= self.latest_ns)
+    }
+
+    fn take(&mut self, request: &BlockRequest) {
+        let since = |ns: u64| ns.saturating_sub(self.reader.header.begun_ns);
+        self.latest_ns = self.latest_ns.max(since(request.ended_ns));
+        let arrived = request.arrived_ns.or(request.issued_ns).map(since);
+        let (Some(arrived_ns), Some(act)) = (arrived, act(request.class)) else {
+            self.left_out += 1;
+            return;
+        };
+        let of_bytes = request.class != BlockClass::Flush;
+        let (offset, bytes) = if of_bytes { (request.offset_bytes, request.bytes) } else { (0, 0) };
+        self.count += 1;
+        self.waiting.push(Reverse((arrived_ns, self.count, request.device, act, offset, bytes)));
+    }
+
+    fn put_first(&mut self) -> io::Result<()> {
+        let Some(Reverse((arrived_ns, _, device, act, offset, bytes))) = self.waiting.pop() else {
+            return Ok(());
+        };
+        self.last_us = self.last_us.max(arrived_ns / 1000);
+        let name =
+            self.reader.header.devices.get(usize::from(device)).map(|one| file_of(&one.name));
+        let name = name.unwrap_or_default();
+        writeln!(self.text, "{} {name} {act} {offset} {bytes}", self.last_us)
+    }
+
+    fn end(&mut self) -> io::Result<()> {
+        while !self.waiting.is_empty() {
+            self.put_first()?;
+        }
+        for device in &self.reader.header.devices {
+            writeln!(self.text, "{} {} close", self.last_us, file_of(&device.name))?;
+        }
+        self.over = true;
+        Ok(())
+    }
+}
+
+impl Read for Iolog<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        if self.at == self.text.len() {
+            self.fill()?;
+        }
+        let count = into.len().min(self.text.len() - self.at);
+        into[..count].copy_from_slice(&self.text[self.at..self.at + count]);
+        self.at += count;
+        Ok(count)
+    }
+}
+
+/// What fio is to do; none where it has no word for it.
+fn act(class: BlockClass) -> Option<&'static str> {
+    match class {
+        BlockClass::Read => Some("read"),
+        BlockClass::Write | BlockClass::Fua => Some("write"),
+        BlockClass::Flush => Some("datasync"),
+        BlockClass::Discard => Some("trim"),
+        BlockClass::WriteZeroes => None,
+    }
+}
+
+/// A path without blanks, whatever a recording from elsewhere calls its devices.
+fn file_of(name: &str) -> String {
+    let sign = |letter: char| if letter.is_ascii_alphanumeric() { letter } else { '_' };
+    format!("/dev/{}", name.chars().map(sign).collect::<String>())
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_study::results::requests::{FORMAT, Header, RecordedDevice, Writer};
+    use assay_system::system::{Fake, RequestFlags};
+
+    use super::*;
+
+    fn kept(requests: &[BlockRequest]) -> Fake {
+        let fake = Fake::new();
+        fake.create_directory(Path::new("/results/one")).unwrap();
+        let header = Header {
+            format: FORMAT.to_owned(),
+            started: String::new(),
+            begun_ns: 5_000,
+            devices: vec![RecordedDevice { name: "sd a".to_owned(), bytes: 1 << 30 }],
+        };
+        let mut writer = Writer::create(&fake, Path::new("/results/one"), &header).unwrap();
+        for request in requests {
+            writer.add(request).unwrap();
+        }
+        writer.finish().unwrap();
+        fake
+    }
+
+    fn request(class: BlockClass, arrived_us: u64, took_us: u64) -> BlockRequest {
+        BlockRequest {
+            device: 0,
+            class,
+            arrived_ns: Some(5_000 + arrived_us * 1000),
+            issued_ns: None,
+            ended_ns: 5_000 + (arrived_us + took_us) * 1000,
+            offset_bytes: 8192 * arrived_us,
+            bytes: 4096,
+            flags: RequestFlags::default(),
+        }
+    }
+
+    fn log(requests: &[BlockRequest]) -> (String, u64) {
+        let fake = kept(requests);
+        let mut log = Iolog::open(&fake, Path::new("/results/one")).unwrap();
+        let mut text = String::new();
+        log.read_to_string(&mut text).unwrap();
+        (text, log.left_out)
+    }
+
+    #[test]
+    fn requests_stand_in_the_order_in_which_they_arrived() {
+        let unseen = BlockRequest { arrived_ns: None, ..request(BlockClass::Read, 9, 1) };
+        let all = [
+            request(BlockClass::Write, 20, 5),
+            request(BlockClass::Read, 10, 50),
+            request(BlockClass::WriteZeroes, 61, 1),
+            unseen,
+            request(BlockClass::Flush, 30, 90),
+            request(BlockClass::Discard, 40, 100),
+            request(BlockClass::Fua, 50, 101),
+        ];
+        let (text, left_out) = log(&all);
+        let expected = "fio version 3 iolog\n\
+                        0 /dev/sd_a add\n\
+                        0 /dev/sd_a open\n\
+                        10 /dev/sd_a read 81920 4096\n\
+                        20 /dev/sd_a write 163840 4096\n\
+                        30 /dev/sd_a datasync 0 0\n\
+                        40 /dev/sd_a trim 327680 4096\n\
+                        50 /dev/sd_a write 409600 4096\n\
+                        50 /dev/sd_a close\n";
+        assert_eq!((text.as_str(), left_out), (expected, 2));
+    }
+
+    #[test]
+    fn a_long_recording_is_made_piece_by_piece_and_one_that_took_very_long_keeps_the_order() {
+        let mut all: Vec<BlockRequest> =
+            (0..20_000).map(|at| request(BlockClass::Read, 1000 * at, 10)).collect();
+        all.push(request(BlockClass::Write, 1, 20_000_000));
+        let (text, left_out) = log(&all);
+        let times: Vec<u64> = text
+            .lines()
+            .skip(1)
+            .map(|line| line.split(' ').next().unwrap().parse().unwrap())
+            .collect();
+        assert!(times.is_sorted() && left_out == 0);
+        assert_eq!(times.len(), 20_001 + 3);
+    }
+
+    #[test]
+    fn a_result_without_a_recording_says_how_one_is_made() {
+        let fake = Fake::new();
+        fake.create_directory(Path::new("/results/one")).unwrap();
+        let failure = Iolog::open(&fake, Path::new("/results/one")).map(|_| ()).unwrap_err();
+        assert!(failure.message.contains("--record-requests"), "{}", failure.message);
+    }
+}

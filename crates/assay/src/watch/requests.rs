@@ -1,0 +1,110 @@
+//! Every request of the watched disks, one by one: taken from the kernel at each reading, written into the bundle
+//! that is to be, and counted on the way. Memory does not grow with the time that it takes.
+
+use std::path::Path;
+
+use assay_base::failure::{Failure, Outcome};
+use assay_kinds::work::io::requests::{Counter, Recorded, Request};
+use assay_study::results::requests::{FORMAT, Header, RecordedDevice, Writer};
+use assay_system::system::{BlockClass, BlockRequest, RequestFlags, System, devices};
+
+use super::sampler::{Disk, Sampler};
+
+/// A recording that goes on.
+pub struct Recording<'s> {
+    system: &'s dyn System,
+    begun_ns: u64,
+    writer: Writer<'s>,
+    counter: Counter,
+    /// Why nothing is written any more, and how many requests came after that.
+    cut: Option<(String, u64)>,
+}
+
+impl<'s> Recording<'s> {
+    /// Begins one in a directory, which it makes.
+    ///
+    /// # Errors
+    /// Refused where it cannot be written.
+    pub fn begin(system: &'s dyn System, directory: &Path, disks: &[Disk]) -> Outcome<Self> {
+        let of = |disk: &Disk| RecordedDevice {
+            name: disk.name.clone(),
+            bytes: devices::drive(system, &disk.name).size_bytes,
+        };
+        let header = Header {
+            format: FORMAT.to_owned(),
+            started: system.now(),
+            begun_ns: system.monotonic_ns(),
+            devices: disks.iter().map(of).collect(),
+        };
+        let there = system.status(directory).is_ok();
+        let writer = system
+            .create_directory(directory)
+            .and_then(|()| Writer::create(system, directory, &header));
+        let writer = writer.map_err(|error| {
+            if !there {
+                // The first error is the one to tell.
+                let _ = system.remove_directory(directory);
+            }
+            Failure::refused(format!("{} cannot be written: {error}", directory.display()))
+        })?;
+        let begun_ns = header.begun_ns;
+        let named = header.devices.into_iter().map(|device| (device.name, device.bytes));
+        Ok(Self { system, begun_ns, writer, counter: Counter::new(named), cut: None })
+    }
+
+    /// Takes what ended since the last time.
+    pub fn take(&mut self, sampler: &mut Sampler<'_>) {
+        let (begun_ns, writer, counter, cut) =
+            (self.begun_ns, &mut self.writer, &mut self.counter, &mut self.cut);
+        let taken = sampler.requests(&mut |request| {
+            if let Some((_, missing)) = cut {
+                *missing += 1;
+            } else if let Err(error) = writer.add(&request) {
+                *cut = Some((format!("it could not be written: {error}"), 1));
+            } else {
+                counter.add(&counted(&request, begun_ns));
+            }
+        });
+        if let Err(error) = taken
+            && self.cut.is_none()
+        {
+            self.cut = Some((format!("requests are not told any more: {error}"), 0));
+        }
+    }
+
+    /// Ends it: what it comes to, and why it is cut, where it is.
+    pub fn finish(mut self, sampler: &mut Sampler<'_>) -> (Recorded, Option<String>) {
+        self.take(sampler);
+        let span_ns = self.system.monotonic_ns().saturating_sub(self.begun_ns);
+        let written = self.writer.finish();
+        let (mut why, after) = self.cut.take().map_or((None, 0), |(why, after)| (Some(why), after));
+        let file_bytes = written.unwrap_or_else(|error| {
+            why.get_or_insert_with(|| format!("its end could not be written: {error}"));
+            0
+        });
+        let unrecorded = sampler.unrecorded().saturating_add(after);
+        (self.counter.finish(span_ns, unrecorded, file_bytes), why)
+    }
+}
+
+/// A request as it is counted.
+fn counted(request: &BlockRequest, begun_ns: u64) -> Request {
+    let seen = request.arrived_ns.or(request.issued_ns).is_some();
+    let has_place = seen && request.class != BlockClass::Flush;
+    let has = |bits: u8| request.flags.has(bits);
+    Request {
+        device: usize::from(request.device),
+        class: request.class.name(),
+        arrived_ns: request.arrived_ns.map(|ns| ns.saturating_sub(begun_ns)),
+        ended_ns: request.ended_ns.saturating_sub(begun_ns),
+        offset_bytes: has_place.then_some(request.offset_bytes),
+        bytes: u64::from(request.bytes),
+        sync: has(RequestFlags::SYNC),
+        meta: has(RequestFlags::META),
+        read_ahead: has(RequestFlags::READ_AHEAD),
+        failed: has(RequestFlags::FAILED),
+    }
+}
+
+#[cfg(test)]
+mod tests;

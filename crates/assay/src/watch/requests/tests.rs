@@ -1,0 +1,137 @@
+use std::collections::VecDeque;
+use std::io;
+use std::path::PathBuf;
+
+use super::*;
+use crate::store;
+use crate::watch::State;
+use crate::watch::record::{self, Rows, Wish};
+use crate::watch::sampler::{Tracing, disks};
+use crate::watch::testing::{article, machine, nothing, ten_seconds, tracing};
+use assay_kinds::work::Detail;
+use assay_machine::probes::block_latency::counts::Means;
+use assay_study::results::bundle;
+use assay_study::results::requests::Reader;
+use assay_system::system::{BlockTotals, BlockTracer, TraceMeans};
+
+/// Tells some requests each time it is asked, and of some that they found no room.
+struct Each {
+    requests: VecDeque<Vec<BlockRequest>>,
+    unrecorded: u64,
+}
+
+impl BlockTracer for Each {
+    fn read(&mut self) -> io::Result<BlockTotals> {
+        Ok(BlockTotals { unrecorded: self.unrecorded, ..article() })
+    }
+
+    fn requests(&mut self, each: &mut dyn FnMut(BlockRequest)) -> io::Result<()> {
+        self.requests.pop_front().unwrap_or_default().into_iter().for_each(each);
+        Ok(())
+    }
+}
+
+fn request(at: u64) -> BlockRequest {
+    BlockRequest {
+        device: 0,
+        class: if at % 4 == 0 { BlockClass::Write } else { BlockClass::Read },
+        arrived_ns: Some(1_000_000 * at + 1),
+        issued_ns: Some(1_000_000 * at + 2),
+        ended_ns: 1_000_000 * at + 400_000,
+        offset_bytes: 4096 * at,
+        bytes: 4096,
+        flags: RequestFlags(RequestFlags::SYNC),
+    }
+}
+
+fn told(requests: Vec<Vec<BlockRequest>>, unrecorded: u64) -> Tracing {
+    let tracer = Box::new(Each { requests: requests.into(), unrecorded });
+    Tracing::On { tracer, means: Means::Bpf, instead: None }
+}
+
+fn place() -> PathBuf {
+    PathBuf::from("/results/one")
+}
+
+#[test]
+fn every_request_is_kept_and_what_they_come_to_is_shown() {
+    let fake = machine();
+    let disks = disks::choose(&fake, Some("loop3")).unwrap();
+    let all: Vec<BlockRequest> = (1..101).map(request).collect();
+    let (first, last) = all.split_at(60);
+    let tracing = told(vec![first.to_vec(), last.to_vec()], 7);
+    let mut recording = Recording::begin(&fake, &place(), &disks).unwrap();
+    let mut sampler = Sampler::new(&fake, disks, tracing);
+    let mut state = State::begin(&mut sampler);
+    ten_seconds(&fake);
+    state.look(&mut sampler);
+    recording.take(&mut sampler);
+    let (recorded, cut) = recording.finish(&mut sampler);
+    assert_eq!((recorded.requests, recorded.unrecorded, cut), (100, 7, None));
+    assert_eq!(recorded.devices["loop3"].classes["write"].requests, 25);
+
+    let wish = Wish { directory: place(), title: "busy".to_owned() };
+    record::write(&fake, &wish, &state, &Rows::default(), Some(recorded.clone())).unwrap();
+    let kept: Vec<BlockRequest> =
+        Reader::open(&fake, &place()).unwrap().collect::<io::Result<_>>().unwrap();
+    assert_eq!(kept, all);
+    let stored = bundle::read(&fake, &place()).unwrap();
+    let measured = stored.trials[0].record.measured.as_ref().unwrap();
+    let Detail::Io(detail) = &measured.detail else { panic!("it is of reads and writes") };
+    assert_eq!(detail.requests.as_deref(), Some(&recorded));
+    let findings = store::findings_at(&fake, &place()).unwrap();
+    let text = serde_json::to_string(&findings).unwrap();
+    assert!(text.contains("Recorded 100 requests of loop3"), "{text}");
+}
+
+#[test]
+fn without_a_recording_nothing_is_told_of_one() {
+    let fake = machine();
+    let mut sampler = Sampler::new(
+        &fake,
+        disks::choose(&fake, Some("loop3")).unwrap(),
+        tracing(vec![Ok(nothing()), Ok(article())]),
+    );
+    let mut state = State::begin(&mut sampler);
+    ten_seconds(&fake);
+    state.look(&mut sampler);
+    let wish = Wish { directory: place(), title: "quiet".to_owned() };
+    record::write(&fake, &wish, &state, &Rows::default(), None).unwrap();
+    let text = serde_json::to_string(&store::findings_at(&fake, &place()).unwrap()).unwrap();
+    assert!(!text.contains("Recorded ") && Reader::open(&fake, &place()).is_err());
+    // Its means tell no requests: the recording is cut and says why.
+    let disks = disks::choose(&fake, Some("loop3")).unwrap();
+    let mut recording = Recording::begin(&fake, Path::new("/results/two"), &disks).unwrap();
+    recording.take(&mut sampler);
+    let (recorded, cut) = recording.finish(&mut sampler);
+    assert_eq!(recorded.requests, 0);
+    assert!(cut.unwrap().starts_with("requests are not told any more"));
+}
+
+#[test]
+fn what_cannot_be_written_is_counted_and_said() {
+    let fake = machine();
+    let disks = disks::choose(&fake, Some("loop3")).unwrap();
+    // So many that a piece is full, and none can be appended any more.
+    let many: Vec<BlockRequest> = (1..300_000).map(request).collect();
+    let mut sampler = Sampler::new(&fake, disks.clone(), told(vec![many], 0));
+    let mut recording = Recording::begin(&fake, &place(), &disks).unwrap();
+    fake.remove_directory(&place()).unwrap();
+    recording.take(&mut sampler);
+    let (recorded, cut) = recording.finish(&mut sampler);
+    let why = cut.unwrap();
+    assert!(why.contains("could not be written"), "{why}");
+    assert_eq!(recorded.requests + recorded.unrecorded, 299_999);
+    assert!(recorded.unrecorded > 0);
+}
+
+#[test]
+fn a_machine_that_tells_no_requests_refuses_and_leaves_nothing() {
+    let fake = machine();
+    let disks = disks::choose(&fake, Some("loop3")).unwrap();
+    fake.traces(TraceMeans::BpfRequests, Err("this kernel has no BTF".to_owned()));
+    let refusal = Tracing::record(&fake, &disks).map(|_| ()).unwrap_err();
+    assert!(refusal.message.contains("this kernel has no BTF"), "{}", refusal.message);
+    fake.traces(TraceMeans::Bpf, Ok(vec![Ok(nothing())]));
+    assert!(Tracing::record(&machine(), &disks).is_err());
+}
