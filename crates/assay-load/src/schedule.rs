@@ -92,12 +92,12 @@ impl Pace {
 
     /// Both together.
     #[must_use]
-    pub(crate) fn plus(self, other: Self) -> Self {
+    pub fn plus(self, other: Self) -> Self {
         Self {
-            scheduled: self.scheduled + other.scheduled,
-            issued: self.issued + other.issued,
-            late: self.late + other.late,
-            full: self.full + other.full,
+            scheduled: self.scheduled.saturating_add(other.scheduled),
+            issued: self.issued.saturating_add(other.issued),
+            late: self.late.saturating_add(other.late),
+            full: self.full.saturating_add(other.full),
             most_behind_ns: self.most_behind_ns.max(other.most_behind_ns),
         }
     }

@@ -83,7 +83,10 @@ impl Levels {
     fn of(findings: &Findings, factor: &str) -> Self {
         let cells: Vec<&Cell> = findings.cells.iter().collect();
         let written = bars::levels(findings, &cells, factor);
-        let bytes = written.iter().any(|level| level.parse::<f64>().is_err());
+        let is_plain = |level: &&String| {
+            level.strip_suffix("/s").unwrap_or(level.as_str()).parse::<f64>().is_ok()
+        };
+        let bytes = !written.iter().all(|level| is_plain(&level));
         let unit = if bytes { Unit::Bytes } else { Unit::Number };
         let mut numbers: Vec<f64> =
             written.iter().filter_map(|level| level_number(level)).collect();
