@@ -157,7 +157,8 @@ impl Starts {
                 mean_ns: SECOND_NS as f64 * threads as f64 / rate as f64,
             },
         };
-        let length = u64::try_from((job.ramp + job.time).as_nanos()).unwrap_or(u64::MAX);
+        let length =
+            u64::try_from(job.ramp.saturating_add(job.time).as_nanos()).unwrap_or(u64::MAX);
         let next = gaps.next();
         Some(Self { gaps, start: 0, length, next })
     }
@@ -244,9 +245,9 @@ mod tests {
         sample.iter().enumerate().map(apart).fold(0.0, f64::max)
     }
 
-    /// The distance that one sample in a thousand exceeds.
+    /// The distance that one sample in eight thousand exceeds.
     fn critical(n: usize) -> f64 {
-        1.95 / (n as f64).sqrt()
+        2.2 / (n as f64).sqrt()
     }
 
     #[test]
