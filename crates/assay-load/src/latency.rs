@@ -6,10 +6,11 @@
 //! by window has no bias of first order (Wald), however slow the device is against the window; and
 //! the operation that was waited for when the time ran out, which may be the slowest of all, counts.
 //!
-//! In an open loop operations belong to the window by their intended start, between the ends of ramp and time:
-//! these are given by the clock and know nothing of the drive. All of them count, those too that end long after
-//! the window; what was meant to start before it counts nowhere, however late it was. The rate is theirs by the
-//! time until the last of them has ended, so that a drive that falls behind does not have the rate it was asked.
+//! In an open loop operations belong to the window by their intended start, between the ends of ramp and
+//! time: these are given by the clock and know nothing of the drive. All of them count, those too that end
+//! long after the window; what was meant to start before it counts nowhere, however late it was. The rate is
+//! theirs by the time until the last of them has ended: a drive that falls behind does not have the rate
+//! that it was asked for.
 
 use std::time::Duration;
 

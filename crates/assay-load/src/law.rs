@@ -18,8 +18,8 @@ pub enum LawShape {
         /// 99 % quantile in nanoseconds: from 1 to about 14.97 times the mean.
         p99_ns: f64,
     },
-    /// Exponential service times: with Poisson arrivals and one server what is simulated is M/M/1, of which every
-    /// quantile is known.
+    /// Exponential service times: with Poisson arrivals and one server what is simulated is M/M/1, of
+    /// which every quantile is known.
     Exponential {
         /// Mean in nanoseconds.
         mean_ns: f64,

@@ -2,10 +2,9 @@
 //!
 //! A [`Job`] says what to do, a [`Target`] where, an [`EngineKind`] how; [`run`] does it and
 //! returns an [`Outcome`]: counts, one latency histogram per operation class, one row per second,
-//! and what the engine knows about its own doing; of an open loop ([`Schedule`]) also the response times and
-//! how far the schedule was held. A [`FileTree`] is gone through below a directory that
-//! it is handed. The crate knows no study, opens nothing else, prints nothing, and its measured path
-//! allocates nothing.
+//! and what the engine knows about its own doing; of an open loop ([`Schedule`]) also the response times
+//! and how far the schedule was held. A [`FileTree`] is gone through below a directory that it is handed. The
+//! crate knows no study, opens nothing else, prints nothing, and its measured path allocates nothing.
 //!
 //! Here belongs what runs in the measured time, and the shapes of jobs and outcomes. What a study asks for and what
 //! its numbers mean does not: that is `assay-kinds`. `unsafe` is allowed.

@@ -151,7 +151,7 @@ impl kind::Asks for Asked {
         self.time = match (self.operations, self.time) {
             // What counts its operations ends by itself: the time only bounds it.
             (Some(_), own) => Some(own.map_or(QUICK_BOUND, |own| own.min(QUICK_BOUND))),
-            (None, _) => Some(QUICK),
+            (None, _) => Some(self.rate.map_or(QUICK, quick_at)),
         };
         self.ramp = Some(QUICK_RAMP).filter(|_| self.ends_by_time());
         if let (Some(area), Pattern::Sequential, Some(count)) =
@@ -174,6 +174,12 @@ impl kind::Asks for Asked {
     fn costs_like(&self, other: &Work) -> bool {
         Self::of(other).is_some_and(|other| pilot::costs_like(self, other))
     }
+}
+
+/// Time of a quick look by the clock: with fewer operations there is no p99 that it could be compared by.
+fn quick_at(rate: Rate) -> Time {
+    const ENOUGH: u64 = 1_200;
+    Time((ENOUGH * 1_000_000_000 / rate.per_s()).clamp(QUICK.0, QUICK_BOUND.0))
 }
 
 /// What is told of parameters that no sentence has a place for.

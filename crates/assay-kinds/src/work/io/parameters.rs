@@ -182,12 +182,13 @@ parameters! {
         example: "rate = \"5000/s\"",
         background: {},
         factor: work(
-            "So many operations are meant to start per second, whether or not earlier ones have ended; `depth` is \
-             the most that each thread may have in flight. Latency is then told twice: *response* from the \
-             intended start, as a user sees it, and *service* from submission, as `latency`. What is still to be \
-             issued at the end of the time is issued for at most a quarter of the time; what is left then counts \
-             as never issued, with the time that it had waited. A thread waits asleep, and awake from 50 us \
-             before a start: from 20,000 starts per second and thread on it takes a whole processor.",
+            "So many operations are meant to start per second, whether or not earlier ones have ended; \
+             `depth` is the most that each thread may have in flight. Latency is then told twice: \
+             *response* from the intended start, as a user sees it, and *service* from submission, as \
+             `latency`. What is still to be issued at the end of the time is issued for at most a \
+             quarter of the time; what is left then counts as never issued, with the time that it had \
+             waited. A thread waits asleep, and awake from 50 us before a start: from 20,000 starts per \
+             second and thread on it takes a whole processor.",
             "[\"1000/s\", \"2000/s\", \"4000/s\"]",
             rate::set,
         )
@@ -310,7 +311,7 @@ mod tests {
     fn an_engine_is_told_of_every_level() {
         let area = Area { start: 0, length: 1 << 30, asked: 1 << 30, written: true, fill_ns: 0 };
         let jobs = all_the_same(|planned| format!("{:?}", planned.job(&area, (1, 2), 3)));
-        // How the file is opened, the engine itself, and how the starts of a rate are spread where there is none.
+        // How the file is opened, the engine itself, and how starts are spread where there is no rate.
         assert_eq!(jobs, ["direct", "engine", "arrivals"]);
     }
 

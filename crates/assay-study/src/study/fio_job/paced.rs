@@ -55,8 +55,8 @@ impl Paced {
         }
         if rate.is_some() {
             told.remark(format!(
-                "[{}]: fio's latencies count from submission; here that is the service time, and the response \
-                 time from the intended start stands beside it",
+                "[{}]: fio's latencies count from submission; here that is the service time, and the \
+                 response time from the intended start stands beside it",
                 job.name
             ));
         }
@@ -109,8 +109,8 @@ fn rate(job: &Job, reads: u64, told: &mut Told) -> Option<u64> {
         told.refuse_key(
             setting.line,
             format!(
-                "rate_iops={}: of reads and writes that are mixed fio limits each; here a rate is that of both, \
-                 so that this can be done only where the two rates have the share of the mix",
+                "rate_iops={}: of reads and writes that are mixed fio limits each; here a rate is that of \
+                 both, so that this can be done only where the two rates have the share of the mix",
                 setting.value
             ),
         );
@@ -133,8 +133,8 @@ fn think(job: &Job, depth: u64, told: &mut Told) -> Option<u64> {
     let why = if blocks != 1 {
         "a pause after several operations; only after each can be done"
     } else if depth > 1 {
-        "with several operations in flight fio pauses the whole job; here each place in flight pauses by itself, \
-         so that this can be done with iodepth=1 alone"
+        "with several operations in flight fio pauses the whole job; here each place in flight pauses \
+         by itself, so that this can be done with iodepth=1 alone"
     } else if ns < 1000 {
         "less than a microsecond cannot be done"
     } else {
