@@ -213,7 +213,9 @@ fn a_queue_has_the_response_times_that_theory_says_whatever_the_depth() {
         for share in [0.5, 0.9, 0.99] {
             let value = responses.value_at_quantile(share) as f64;
             let expected = response_ns(rate, share);
-            assert!((value / expected - 1.0).abs() < 0.05, "{rate}/s, {share}: {value}");
+            // A queue that is nearly full remembers for long: 1.6 million of it say less than fewer of others.
+            let allowed = if rate > 3_000 { 0.1 } else { 0.05 };
+            assert!((value / expected - 1.0).abs() < allowed, "{rate}/s, {share}: {value}");
         }
         let mean = responses.mean() * (5_000.0 - rate as f64) / 1e9;
         assert!((mean - 1.0).abs() < 0.04, "{rate}/s: {mean}");
@@ -231,12 +233,12 @@ fn a_queue_has_the_response_times_that_theory_says_whatever_the_depth() {
 /// The interval of six trials holds the p99 of the theory as often as it says.
 #[test]
 fn intervals_of_studies_hold_the_response_time_of_theory() {
-    const STUDIES: u64 = 400;
+    const STUDIES: u64 = 600;
     const T_975_5: f64 = 2.570_581_836;
     let truth = response_ns(2_500, 0.99).ln();
     let holds = |study: &u64| {
         let log = |trial: u64| {
-            let found = queue(2_500, 1_000 + 6 * study + trial, 16, Duration::from_secs(3));
+            let found = queue(2_500, 1_000 + 6 * study + trial, 16, Duration::from_secs(4));
             let responses = found.classes[0].response_ns.as_ref().unwrap();
             (responses.value_at_quantile(0.99) as f64).ln()
         };

@@ -307,7 +307,8 @@ mod tests {
         close(responses.value_at_quantile(0.99), 6 * SECOND + 51 * SERVICE - 4100 * MS);
         let pace = found.pace.unwrap();
         assert_eq!((pace.scheduled, pace.issued), (5000, 5000));
-        // Of 2 s and what it takes to catch up all but the first and the last few are late, for want of a slot.
+        // Of 2 s and what it takes to catch up all but the first and the last few are late, for want of a
+        // slot.
         assert_eq!(pace.late, pace.full);
         assert!((1320..=1340).contains(&pace.late), "{pace:?}");
         assert!(pace.most_behind_ns > 19 * SECOND / 10);

@@ -16,14 +16,14 @@ pub struct Behind;
 static ABOUT: About = About {
     name: "behind",
     summary: "operations were not issued when they were meant to start",
-    text: "In an open loop operations start by the clock. Where more than 0.5 % of them were handed over \
-           more than 1 ms late it is told, and why. All places in flight were taken: the drive was behind, the \
-           response times show it, and it is no reason to distrust them. A place was free: this machine was \
-           behind, its own delay is in the response times, and they are suspect. Where more than 0.5 % of \
-           what was scheduled was not issued at all until a quarter of the time after its end, response times \
-           are suspect too: what was never issued stands among them with the time that it had waited, which is \
-           less than what it would have taken. 1 ms, because a thread that sleeps wakes up within a tenth of \
-           that on a machine that has a processor for it.",
+    text: "In an open loop operations start by the clock. Where more than 0.5 % of them were handed \
+           over more than 1 ms late it is told, and why. All places in flight were taken: the drive was \
+           behind, the response times show it, and it is no reason to distrust them. A place was free: \
+           this machine was behind, its own delay is in the response times, and they are suspect. Where \
+           more than 0.5 % of what was scheduled was not issued at all until a quarter of the time after \
+           its end, response times are suspect too: what was never issued stands among them with the \
+           time that it had waited, which is less than what it would have taken. 1 ms, because a thread \
+           that sleeps wakes up within a tenth of that on a machine that has a processor for it.",
 };
 
 impl TruthRule for Behind {

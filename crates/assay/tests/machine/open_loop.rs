@@ -1,5 +1,5 @@
-//! 500 writes a second on a file system that stands still for two seconds: what a user waited is in the response
-//! times, on each engine and for each law of arrivals.
+//! 500 writes a second on a file system that stands still for two seconds: what a user waited is in the
+//! response times, on each engine and for each law of arrivals.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
@@ -41,7 +41,8 @@ impl Place {
     }
 }
 
-/// Freezes a directory from 4 s on for 2 s; how long that was, from the middle of one call to that of the other.
+/// Freezes a directory from 4 s on for 2 s; how long that was, from the middle of one call to that of the
+/// other.
 fn freeze(directory: &Path) -> Duration {
     let directory = word(directory);
     thread::sleep(Duration::from_secs(4));
@@ -75,8 +76,8 @@ fn paced(file: &File, engine: &EngineKind, arrivals: Arrivals, depth: u32) -> Ou
     run(&job, engine, &target, &AtomicBool::new(false)).unwrap()
 }
 
-/// Of the operations of the whole time the slowest hundredth are those that were meant to start first while it
-/// stood still: the one after them began so much later.
+/// Of the operations of the whole time the slowest hundredth are those that were meant to start first while
+/// it stood still: the one after them began so much later.
 fn truth(frozen: Duration) -> f64 {
     let slowest = (RATE_PER_S * SECONDS) as f64 / 100.0;
     frozen.as_secs_f64() - slowest / RATE_PER_S as f64

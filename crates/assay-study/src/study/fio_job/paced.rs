@@ -84,8 +84,8 @@ impl Paced {
     }
 }
 
-/// Operations per second of a thread. In fio a rate is that of a direction: of reads and writes that are mixed
-/// one number limits each of them.
+/// Operations per second of a thread. In fio a rate is that of a direction: of reads and writes that are
+/// mixed one number limits each of them.
 fn rate(job: &Job, reads: u64, told: &mut Told) -> Option<u64> {
     let setting = job.settings.get("rate_iops")?;
     let is_mixed = reads > 0 && reads < 100;
