@@ -1,6 +1,9 @@
 //! Which jobs can be run at all.
 
+use std::time::Duration;
+
 use crate::pattern::blocks;
+use crate::schedule::MOST_PER_S;
 use crate::{EngineEntry, EngineKind, Job, LoadError, Mix, Pattern, Target};
 
 /// The kernel moves no more than 2 GiB less a page at once; half of that is plenty.
@@ -28,6 +31,7 @@ pub(crate) fn check(
     }
     check_spread(job)?;
     check_slices(job)?;
+    check_schedule(job)?;
     check_area(job)?;
     if let EngineKind::Simulated(law) = engine {
         law.sampler(0, 0)?;
@@ -79,6 +83,35 @@ fn check_slices(job: &Job) -> Result<(), LoadError> {
     Ok(())
 }
 
+/// A schedule says when operations start, so that nothing else may say it too.
+fn check_schedule(job: &Job) -> Result<(), LoadError> {
+    let wrong = |text: &str| Err(LoadError::Invalid(text.to_owned()));
+    if job.think != Duration::ZERO && job.slices.is_some() {
+        return wrong("slices follow each other without a rest, so that there is no time to think");
+    }
+    let Some(schedule) = job.schedule else { return Ok(()) };
+    if !(1..=MOST_PER_S).contains(&schedule.rate_per_s) {
+        return Err(LoadError::Invalid(format!(
+            "a rate is 1 to {MOST_PER_S} operations per second, not {}",
+            schedule.rate_per_s
+        )));
+    }
+    if job.slices.is_some() {
+        return wrong("slices follow each other as fast as they can, so that there is no rate");
+    }
+    if job.pattern == Pattern::Spread {
+        return wrong(
+            "a spread pattern goes on as soon as it is answered, so that there is no rate",
+        );
+    }
+    if job.think != Duration::ZERO {
+        return wrong(
+            "with a rate operations start by the clock, so that there is no time to think",
+        );
+    }
+    Ok(())
+}
+
 fn check_area(job: &Job) -> Result<(), LoadError> {
     let needed = match job.pattern {
         Pattern::Sequential => u64::from(job.threads),
@@ -103,10 +136,8 @@ fn check_area(job: &Job) -> Result<(), LoadError> {
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use std::time::Duration;
-
     use super::*;
-    use crate::Slices;
+    use crate::{Arrivals, Schedule, Slices};
 
     /// A valid job to vary.
     pub(crate) fn job() -> Job {
@@ -126,6 +157,12 @@ pub(crate) mod tests {
         Job { slices, operations: Some(20), ..job() }
     }
 
+    /// A job of so many operations per second.
+    fn paced(rate_per_s: u64) -> Job {
+        let schedule = Some(Schedule { rate_per_s, arrivals: Arrivals::Fixed });
+        Job { schedule, ..job() }
+    }
+
     fn refusal(job: &Job, name: &str) -> Option<String> {
         let entry = crate::ENGINES.iter().find(|e| e.name == name).unwrap();
         let target = Target { file: None, memory_alignment: 512 };
@@ -139,11 +176,16 @@ pub(crate) mod tests {
         assert_eq!(refusal(&spread(256), "null"), None);
         assert_eq!(refusal(&Job { mix: Mix::Rewrite, ..job() }, "null"), None);
         assert_eq!(refusal(&sliced(8), "null"), None);
+        assert_eq!(refusal(&paced(500), "null"), None);
+        assert_eq!(refusal(&Job { operations: Some(9), depth: 4, ..paced(500) }, "null"), None);
+        let think = Duration::from_millis(1);
+        assert_eq!(refusal(&Job { think, ..job() }, "null"), None);
     }
 
     #[test]
     #[rustfmt::skip]
     fn impossible_jobs_are_refused_with_the_reason() {
+        let think = Duration::from_millis(1);
         let cases = [
             (Job { mix: Mix::Shares { read_percent: 101 }, ..job() }, "more than all"),
             (Job { size_bytes: 0, ..job() }, "size in bytes is 1 to"),
@@ -161,6 +203,12 @@ pub(crate) mod tests {
             (sliced(0), "has no end"),
             (Job { operations: None, ..sliced(8) }, "slices need an operation count"),
             (Job { threads: 2, ..sliced(8) }, "of one thread"),
+            (Job { think, ..sliced(8) }, "without a rest"),
+            (paced(0), "a rate is 1 to 10000000 operations per second, not 0"),
+            (paced(MOST_PER_S + 1), "not 10000001"),
+            (Job { schedule: paced(1).schedule, ..sliced(8) }, "no rate"),
+            (Job { schedule: paced(1).schedule, ..spread(8) }, "no rate"),
+            (Job { think, ..paced(1) }, "no time to think"),
         ];
         for (job, expected) in cases {
             let found = refusal(&job, "null").unwrap();

@@ -1,6 +1,13 @@
 //! The real clocks of a measuring thread.
 
+use std::num::NonZeroU64;
+
+use rustix::thread::{clock_nanosleep_absolute, set_current_timer_slack};
 use rustix::time::{ClockId, Timespec, clock_gettime};
+
+/// A thread that waits for a stamp sleeps until so long before it and looks at the clock from there on:
+/// waking up takes some tens of microseconds, which would be in every response time.
+pub(crate) const SPIN_NS: u64 = 50_000;
 
 fn nanoseconds(time: Timespec) -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
@@ -10,6 +17,41 @@ fn nanoseconds(time: Timespec) -> u64 {
 #[inline]
 pub(crate) fn monotonic_ns() -> u64 {
     nanoseconds(clock_gettime(ClockId::Monotonic))
+}
+
+/// Waits until a stamp: asleep, and at the end awake.
+pub(crate) fn wait_until(stamp: u64) {
+    sleep_until(stamp.saturating_sub(SPIN_NS));
+    while monotonic_ns() < stamp {
+        std::hint::spin_loop();
+    }
+}
+
+/// Sleeps until a stamp that is still to come.
+fn sleep_until(stamp: u64) {
+    if monotonic_ns() >= stamp {
+        return;
+    }
+    let until =
+        Timespec { tv_sec: (stamp / 1_000_000_000) as _, tv_nsec: (stamp % 1_000_000_000) as _ };
+    // A signal may end it early: whoever waits looks at the clock all the same.
+    while clock_nanosleep_absolute(ClockId::Monotonic, &until) == Err(rustix::io::Errno::INTR) {}
+}
+
+/// Lets the kernel wake the calling thread on time: as a rule it may do so 50 us later than asked.
+pub(crate) fn wake_on_time() {
+    // Refused it only wakes later, which is counted.
+    let _ = set_current_timer_slack(NonZeroU64::new(1));
+}
+
+/// What an engine that waits so says of it.
+pub(crate) fn note() -> String {
+    format!(
+        "starts are waited for asleep until {} us before them and awake from there on, which takes \
+         processor time: a whole processor a thread from {} starts per second on.",
+        SPIN_NS / 1000,
+        1_000_000_000 / SPIN_NS
+    )
 }
 
 /// Processor time of all threads of this process so far in nanoseconds, ended ones included.

@@ -1,5 +1,8 @@
 //! The hot loop of one thread: one for all engines, compiled for each of them.
 
+mod paced;
+
+use std::collections::VecDeque;
 use std::io;
 
 use crate::content::Filler;
@@ -7,8 +10,9 @@ use crate::engine::{Completion, Engine, EngineKind, Move, Request, Setup};
 use crate::gate::Control;
 use crate::latency::{Book, Found};
 use crate::pattern::{Classes, Walk, share};
+use crate::schedule::Starts;
 use crate::spent::Spent;
-use crate::{Class, Job, LoadError, QueueFacts, Target};
+use crate::{Class, Job, LoadError, Pace, QueueFacts, Target, clock};
 
 /// One thread of one run.
 pub(crate) struct Worker<'a> {
@@ -30,6 +34,8 @@ pub(crate) struct Part {
     /// Over the run; of the process since the first thread began.
     pub(crate) spent: Spent,
     pub(crate) stopped: bool,
+    /// How far the schedule was held, of an open loop.
+    pub(crate) pace: Option<Pace>,
 }
 
 /// The whole life of a thread: build, wait for the others, run, sum up. None if there was nothing
@@ -41,15 +47,25 @@ pub(crate) fn work<'a, E: Engine<'a>>(worker: &Worker<'a>) -> Result<Option<Part
     if !worker.control.all_ready() || worker.control.stop_asked() || drive.left == 0 {
         return Ok(None);
     }
+    if worker.job.waits() {
+        clock::wake_on_time();
+    }
     let mut before = drive.engine.spent();
     before.process_ns = worker.control.process_start(before.process_ns);
-    let (submitted_ns, stopped) = drive.run(worker.control)?;
+    let (submitted_ns, stopped) = if drive.starts.is_some() {
+        drive.run_open(worker.control)?
+    } else if drive.think_ns > 0 {
+        drive.run_resting(worker.control)?
+    } else {
+        drive.run(worker.control)?
+    };
     Ok(Some(Part {
         submitted_ns,
         queue: drive.engine.queue(),
         notes: drive.engine.notes(),
         spent: drive.engine.spent().since(&before),
         stopped,
+        pace: drive.starts.as_ref().map(|_| drive.pace),
         found: drive.book.finish(),
     }))
 }
@@ -62,12 +78,14 @@ struct Flight {
     way: Move,
     offset: u64,
     submitted: u64,
+    /// When it was meant to start, in an open loop.
+    intended: u64,
 }
 
 impl Flight {
     fn new(class: Class, offset: u64) -> Self {
         let way = if class == Class::Write { Move::Write } else { Move::Read };
-        Self { class, way, offset, submitted: 0 }
+        Self { class, way, offset, submitted: 0, intended: 0 }
     }
 
     /// Whether the write of what is being read is still to come.
@@ -95,6 +113,14 @@ struct Drive<E> {
     batch: Vec<Request>,
     done: Vec<Completion>,
     fault: Option<LoadError>,
+    /// Of an open loop.
+    starts: Option<Starts>,
+    pace: Pace,
+    /// Whatever was meant to start up to here may have found all slots in flight.
+    full_until: u64,
+    /// Nanoseconds that a slot rests after its operation, and those that do, the first to wake in front.
+    think_ns: u64,
+    resting: VecDeque<(u64, u32)>,
 }
 
 impl<'a, E: Engine<'a>> Drive<E> {
@@ -120,6 +146,11 @@ impl<'a, E: Engine<'a>> Drive<E> {
             batch: Vec::with_capacity(depth),
             done: Vec::with_capacity(depth),
             fault: None,
+            starts: Starts::new(job, thread),
+            pace: Pace::default(),
+            full_until: 0,
+            think_ns: u64::try_from(job.think.as_nanos()).unwrap_or(u64::MAX),
+            resting: VecDeque::with_capacity(depth),
         }
     }
 
@@ -162,10 +193,7 @@ impl<'a, E: Engine<'a>> Drive<E> {
     #[inline]
     fn submit(&mut self) -> Result<u64, LoadError> {
         self.batch.clear();
-        while let Some(slot) = self.halfway.pop() {
-            self.flights[slot as usize].way = Move::Write;
-            self.prepare(slot);
-        }
+        self.write_back();
         let old = self.batch.len();
         while self.left > 0 {
             let Some(slot) = self.free.pop() else { break };
@@ -173,6 +201,22 @@ impl<'a, E: Engine<'a>> Drive<E> {
             self.flights[slot as usize] = Flight::new(self.classes.next(), self.walk.next());
             self.prepare(slot);
         }
+        self.hand_over(old)
+    }
+
+    /// Puts the writes of what was read into the batch.
+    #[inline]
+    fn write_back(&mut self) {
+        while let Some(slot) = self.halfway.pop() {
+            self.flights[slot as usize].way = Move::Write;
+            self.prepare(slot);
+        }
+    }
+
+    /// Starts the batch, whose first so many transfers go on with an operation; gives the stamp taken just
+    /// before.
+    #[inline]
+    fn hand_over(&mut self, old: usize) -> Result<u64, LoadError> {
         let stamp = self.engine.now_ns();
         for request in &self.batch[old..] {
             self.flights[request.slot as usize].submitted = stamp;
@@ -204,6 +248,13 @@ impl<'a, E: Engine<'a>> Drive<E> {
         self.engine
             .complete(1, &mut self.done)
             .map_err(|source| LoadError::Engine { what: "wait for completions", source })?;
+        Ok(self.settle::<false>())
+    }
+
+    /// Notes the completions that are there. `PACED` where operations have a time to start at: the closed
+    /// loop pays nothing for it.
+    #[inline]
+    fn settle<const PACED: bool>(&mut self) -> (u64, bool) {
         let stamp = self.engine.now_ns();
         let ended = self.done.iter().any(|done| !self.flights[done.slot as usize].goes_on());
         if ended {
@@ -216,15 +267,23 @@ impl<'a, E: Engine<'a>> Drive<E> {
                 self.halfway.push(done.slot);
                 continue;
             }
-            self.free.push(done.slot);
+            if PACED && self.think_ns > 0 && self.left > 0 {
+                self.resting.push_back((stamp.saturating_add(self.think_ns), done.slot));
+            } else {
+                self.free.push(done.slot);
+            }
             if moved {
                 let latency = stamp.saturating_sub(flight.submitted);
+                if PACED && self.starts.is_some() {
+                    self.book.choose(flight.intended);
+                    self.book.respond(flight.class, stamp.saturating_sub(flight.intended));
+                }
                 self.book.record(flight.class, latency);
             } else if self.fault.is_none() {
                 self.fault = Some(fault(flight, self.size, done.result));
             }
         }
-        Ok((stamp, ended))
+        (stamp, ended)
     }
 }
 

@@ -86,6 +86,9 @@ pub(crate) struct Setup<'a> {
 /// Contract: after [`open`](Engine::open) nothing here allocates. Every submitted request gives
 /// exactly one completion. Dropping an engine first waits for what is in flight.
 pub(crate) trait Engine<'a>: Sized {
+    /// Whether the requests of a submission are served one after the other while it lasts.
+    const ONE_AT_A_TIME: bool = false;
+
     /// An engine with its buffer, ready to go.
     fn open(setup: &Setup<'a>) -> Result<Self, LoadError>;
 
@@ -98,6 +101,10 @@ pub(crate) trait Engine<'a>: Sized {
     /// Appends what is complete, and waits until that is at least `at_least`, which is no more
     /// than there is in flight.
     fn complete(&mut self, at_least: usize, into: &mut Vec<Completion>) -> io::Result<()>;
+
+    /// As [`complete`](Engine::complete) with 1, but gives up at a stamp of its clock, and then appends
+    /// nothing. With nothing in flight it waits until then.
+    fn complete_by(&mut self, deadline_ns: u64, into: &mut Vec<Completion>) -> io::Result<()>;
 
     /// What was seen of the queue so far.
     fn queue(&self) -> QueueFacts;

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::content::Content;
 use crate::mix::Mix;
+use crate::schedule::Schedule;
 
 /// Where the next offset comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -82,6 +83,11 @@ pub struct Job {
     pub operations: Option<u64>,
     /// Note the time after each slice of the one thread; the operation count says how many at most.
     pub slices: Option<Slices>,
+    /// When operations are meant to start, whether or not earlier ones have ended: an open loop, of which the
+    /// depth is the most that may be in flight. None is the closed loop: all slots are kept in flight.
+    pub schedule: Option<Schedule>,
+    /// In a closed loop a slot rests so long between the end of its operation and the start of the next.
+    pub think: Duration,
     /// Seed of offsets, mix, content and simulated latencies; different for every trial.
     pub seed: u64,
 }
@@ -110,8 +116,15 @@ impl Job {
             time: Duration::ZERO,
             operations: None,
             slices: None,
+            schedule: None,
+            think: Duration::ZERO,
             seed,
         }
+    }
+
+    /// Whether operations wait for a time to start at.
+    pub(crate) fn waits(&self) -> bool {
+        self.schedule.is_some() || self.think > Duration::ZERO
     }
 }
 

@@ -5,6 +5,12 @@
 //! end of the time. Both are stopping times of the process that is measured, so operations divided
 //! by window has no bias of first order (Wald), however slow the device is against the window; and
 //! the operation that was waited for when the time ran out, which may be the slowest of all, counts.
+//!
+//! In an open loop operations belong to the window by their intended start, between the ends of ramp and
+//! time: these are given by the clock and know nothing of the drive. All of them count, those too that end
+//! long after the window; what was meant to start before it counts nowhere, however late it was. The rate is
+//! theirs by the time until the last of them has ended: a drive that falls behind does not have the rate
+//! that it was asked for.
 
 use std::time::Duration;
 
@@ -35,6 +41,8 @@ enum Phase {
     Closed,
     /// The job has an operation count: each of them counts, from the first to the last.
     Everything,
+    /// An open loop: what counts is decided by intended starts.
+    Intended,
 }
 
 #[derive(Debug)]
@@ -43,19 +51,36 @@ struct ClassBook {
     counted: Histogram<u64>,
     /// Ramp and drain: what is reported if the window caught nothing.
     rest: Histogram<u64>,
+    /// The same from intended starts, in an open loop.
+    responses: Option<Responses>,
     row: SecondRow,
     operations: u64,
 }
 
+#[derive(Debug)]
+struct Responses {
+    counted: Histogram<u64>,
+    rest: Histogram<u64>,
+}
+
 impl ClassBook {
-    fn new(class: Class, used: bool) -> Self {
+    fn new(class: Class, used: bool, open: bool) -> Self {
+        let responses =
+            || Responses { counted: touched_histogram(used), rest: touched_histogram(used) };
         Self {
             class,
+            responses: open.then(responses),
             counted: touched_histogram(used),
             rest: touched_histogram(used),
             row: empty_row(class),
             operations: 0,
         }
+    }
+
+    /// Whether anything of it belongs to the window.
+    fn caught(&self) -> bool {
+        let waited = self.responses.as_ref().is_some_and(|own| !own.counted.is_empty());
+        waited || !self.counted.is_empty()
     }
 }
 
@@ -172,6 +197,7 @@ impl Book {
             end: ramp.saturating_add(nanoseconds(job.time)),
             phase: match job.operations {
                 Some(_) => Phase::Everything,
+                None if job.schedule.is_some() => Phase::Intended,
                 None if ramp == 0 => Phase::Open,
                 None => Phase::Ramp,
             },
@@ -183,7 +209,7 @@ impl Book {
             second: 0,
             second_end: SECOND_NS,
             classes: [Class::Read, Class::Write, Class::Rewrite]
-                .map(|class| ClassBook::new(class, uses(job, class))),
+                .map(|class| ClassBook::new(class, uses(job, class), job.schedule.is_some())),
             series: Vec::with_capacity(rows as usize),
             samples: Vec::with_capacity(kept_samples(job) as usize),
             samples_left: kept_samples(job),
@@ -202,6 +228,45 @@ impl Book {
         self.slices_end = self.slices_end.saturating_add(first);
         self.second_end = start.saturating_add(SECOND_NS);
         (self.first, self.opened, self.closed, self.last) = (first, first, first, first);
+        if self.phase == Phase::Intended {
+            (self.opened, self.closed) = (self.ramp_end, self.ramp_end);
+        }
+    }
+
+    /// Whether an operation belongs to what is counted, by its intended start.
+    #[inline]
+    pub(crate) fn holds(&self, intended: u64) -> bool {
+        self.phase == Phase::Everything || (self.ramp_end..self.end).contains(&intended)
+    }
+
+    /// Of an open loop: what is noted next was meant to start then.
+    #[inline]
+    pub(crate) fn choose(&mut self, intended: u64) {
+        self.counting = self.holds(intended);
+        if self.counting {
+            self.closed = self.closed.max(self.last);
+        }
+    }
+
+    /// Notes the response time of the operation that was chosen.
+    #[inline]
+    pub(crate) fn respond(&mut self, class: Class, response_ns: u64) {
+        let counting = self.counting;
+        if let Some(responses) = &mut self.classes[class as usize].responses {
+            let to = if counting { &mut responses.counted } else { &mut responses.rest };
+            to.saturating_record(response_ns);
+        }
+    }
+
+    /// Notes that an operation which belongs to the window was never issued, and how long it had waited.
+    pub(crate) fn respond_at_least(&mut self, class: Class, waited_ns: u64) {
+        self.counting = true;
+        self.respond(class, waited_ns);
+    }
+
+    /// Of an open loop: nothing is meant to start from a stamp on.
+    pub(crate) fn cut(&mut self, stamp: u64) {
+        self.end = self.end.min(stamp);
     }
 
     /// Whether the time is over at this stamp.
@@ -243,6 +308,7 @@ impl Book {
                 self.phase = self.open_until_end(stamp);
             }
             Phase::Closed => self.counting = false,
+            Phase::Intended => {}
             Phase::Everything => {
                 self.counting = true;
                 self.closed = stamp;
@@ -284,7 +350,7 @@ impl Book {
 
     /// Ends the window early: what completes from now on is drain.
     pub(crate) fn close(&mut self) {
-        if self.phase != Phase::Everything {
+        if !matches!(self.phase, Phase::Everything | Phase::Intended) {
             self.phase = Phase::Closed;
         }
     }
@@ -308,7 +374,10 @@ impl Book {
     /// Sums up.
     pub(crate) fn finish(mut self) -> Found {
         self.turn_page(self.last);
-        let caught = self.classes.iter().any(|book| !book.counted.is_empty());
+        let caught = self.classes.iter().any(ClassBook::caught);
+        if self.phase == Phase::Intended {
+            self.closed = self.closed.max(self.end);
+        }
         let window_ns = if caught { self.closed - self.opened } else { self.last - self.first };
         let [reads, writes, rewrites] = self.classes.each_ref().map(|book| book.operations);
         let (reads, writes) = (reads + rewrites, writes + rewrites);
@@ -322,12 +391,16 @@ impl Book {
         let size = self.size;
         let classes = self.classes.into_iter().filter_map(|book| {
             let latency_ns = if caught { book.counted } else { book.rest };
+            let responses = book.responses;
+            let response_ns = responses.map(|own| if caught { own.counted } else { own.rest });
             let operations = latency_ns.len();
-            (operations > 0).then_some(ClassOutcome {
+            let waited = response_ns.as_ref().is_some_and(|own| !own.is_empty());
+            (operations > 0 || waited).then_some(ClassOutcome {
                 class: book.class,
                 operations,
                 bytes: operations * size,
                 latency_ns,
+                response_ns,
             })
         });
         Found {
@@ -346,8 +419,8 @@ impl Book {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Slices;
     use crate::check::tests::job;
+    use crate::{Arrivals, Schedule, Slices};
 
     fn timed(ramp_ns: u64, time_ns: u64) -> Job {
         Job { ramp: Duration::from_nanos(ramp_ns), time: Duration::from_nanos(time_ns), ..job() }
@@ -421,6 +494,62 @@ mod tests {
         book.record(Class::Read, 7);
         let found = book.finish();
         assert_eq!((counted(&found), found.window_ns), (2, 200));
+    }
+
+    /// An open loop of reads, each with its intended start and its end after a start at 1000.
+    fn answered(job: &Job, operations: &[(u64, u64)]) -> Found {
+        let schedule = Some(Schedule { rate_per_s: 1, arrivals: Arrivals::Fixed });
+        let mut book = Book::new(&Job { schedule, ..job.clone() });
+        book.begin(1000, 1000);
+        for (intended, end) in operations {
+            book.stamp(1000 + end);
+            book.choose(1000 + intended);
+            book.respond(Class::Read, end - intended);
+            book.record(Class::Read, 7);
+        }
+        book.finish()
+    }
+
+    #[test]
+    fn an_open_loop_counts_by_intended_starts_and_all_of_them() {
+        let all = [(0, 40), (99, 310), (100, 320), (299, 900), (300, 910)];
+        let found = answered(&timed(100, 200), &all);
+        // Meant to start from 100 on and before 300, and the window lasts until the last of them ended.
+        assert_eq!((counted(&found), found.window_ns), (2, 800));
+        let responses = found.classes[0].response_ns.as_ref().unwrap();
+        assert_eq!((responses.len(), responses.min(), responses.max()), (2, 220, 601));
+        assert_eq!(found.totals.read_operations, 5);
+        // A drive that holds the rate has a window of the time that was asked for.
+        assert_eq!(answered(&timed(100, 200), &[(100, 120), (290, 295)]).window_ns, 200);
+    }
+
+    #[test]
+    fn a_schedule_without_a_start_in_the_window_counts_everything() {
+        let found = answered(&timed(100, 200), &[(0, 40), (50, 90)]);
+        assert_eq!((counted(&found), found.window_ns), (2, 90));
+        assert_eq!(found.classes[0].response_ns.as_ref().unwrap().len(), 2);
+    }
+
+    #[test]
+    fn what_was_never_issued_stands_among_the_responses_and_is_no_operation() {
+        let schedule = Some(Schedule { rate_per_s: 1, arrivals: Arrivals::Fixed });
+        let mut book = Book::new(&Job { schedule, ..timed(0, 100) });
+        book.begin(0, 0);
+        book.stamp(50);
+        book.choose(10);
+        book.respond(Class::Read, 40);
+        book.record(Class::Read, 7);
+        book.respond_at_least(Class::Read, 90);
+        let found = book.finish();
+        let class = &found.classes[0];
+        assert_eq!((class.operations, class.latency_ns.len()), (1, 1));
+        assert_eq!(class.response_ns.as_ref().unwrap().len(), 2);
+    }
+
+    #[test]
+    fn a_closed_loop_has_no_response_times() {
+        let found = found(&timed(0, 100), &[40, 90]);
+        assert!(found.classes.iter().all(|class| class.response_ns.is_none()));
     }
 
     #[test]

@@ -18,6 +18,12 @@ pub enum LawShape {
         /// 99 % quantile in nanoseconds: from 1 to about 14.97 times the mean.
         p99_ns: f64,
     },
+    /// Exponential service times: with Poisson arrivals and one server what is simulated is M/M/1, of
+    /// which every quantile is known.
+    Exponential {
+        /// Mean in nanoseconds.
+        mean_ns: f64,
+    },
     /// Always the same service time.
     Fixed {
         /// Nanoseconds, at least 1.
@@ -62,6 +68,10 @@ impl Law {
             }
             LawShape::Fixed { ns } => Form::Fixed(ns),
             LawShape::Lognormal { mean_ns, p99_ns } => lognormal(mean_ns, p99_ns)?,
+            LawShape::Exponential { mean_ns } if mean_ns >= 1.0 && mean_ns.is_finite() => {
+                Form::Exponential { mean_ns }
+            }
+            LawShape::Exponential { mean_ns } => return Err(no_mean(mean_ns)),
         };
         Ok(Sampler { key: key(seed, thread, Purpose::Latency), form })
     }
@@ -72,9 +82,7 @@ impl Law {
 /// for its smaller root: the other one has a median far below any device's.
 fn lognormal(mean_ns: f64, p99_ns: f64) -> Result<Form, LoadError> {
     if !(mean_ns >= 1.0 && mean_ns.is_finite() && p99_ns.is_finite()) {
-        return Err(LoadError::Invalid(format!(
-            "a simulated mean latency is a number of at least 1 ns, not {mean_ns}"
-        )));
+        return Err(no_mean(mean_ns));
     }
     let discriminant = Z99 * Z99 - 2.0 * (p99_ns / mean_ns).ln();
     if !(p99_ns >= mean_ns && discriminant >= 0.0) {
@@ -89,9 +97,16 @@ fn lognormal(mean_ns: f64, p99_ns: f64) -> Result<Form, LoadError> {
     Ok(Form::Lognormal { mu, sigma })
 }
 
+fn no_mean(mean_ns: f64) -> LoadError {
+    LoadError::Invalid(format!(
+        "a simulated mean latency is a number of at least 1 ns, not {mean_ns}"
+    ))
+}
+
 #[derive(Clone, Copy, Debug)]
 enum Form {
     Fixed(u64),
+    Exponential { mean_ns: f64 },
     Lognormal { mu: f64, sigma: f64 },
 }
 
@@ -107,6 +122,10 @@ impl Sampler {
     pub(crate) fn service_ns(&self, index: u64) -> u64 {
         match self.form {
             Form::Fixed(ns) => ns,
+            Form::Exponential { mean_ns } => {
+                let share = 1.0 - unit(at(self.key, index)); // in (0, 1]: its logarithm is finite
+                ((-share.ln() * mean_ns).round() as u64).max(1)
+            }
             Form::Lognormal { mu, sigma } => {
                 let ns = (mu + sigma * self.normal(index)).exp().round();
                 (ns as u64).max(1)
@@ -116,11 +135,15 @@ impl Sampler {
 
     /// Standard normal draw by the method of Box and Muller, which is exact.
     fn normal(&self, index: u64) -> f64 {
-        let unit = |bits: u64| (bits >> 11) as f64 / (1_u64 << 53) as f64;
         let radius = 1.0 - unit(at(self.key, 2 * index)); // in (0, 1]: its logarithm is finite
         let turn = unit(at(self.key, 2 * index + 1));
         (-2.0 * radius.ln()).sqrt() * (TAU * turn).cos()
     }
+}
+
+/// Uniform in 0 up to 1.
+fn unit(bits: u64) -> f64 {
+    (bits >> 11) as f64 / (1_u64 << 53) as f64
 }
 
 #[cfg(test)]
@@ -139,6 +162,9 @@ mod tests {
         assert!(text(shape(f64::NAN, 99.0), 1).contains("at least 1 ns"));
         assert!(text(shape(100.0, f64::INFINITY), 1).contains("at least 1 ns"));
         assert!(text(LawShape::Fixed { ns: 0 }, 1).contains("at least 1 ns"));
+        for mean_ns in [0.5, f64::NAN, f64::INFINITY] {
+            assert!(text(LawShape::Exponential { mean_ns }, 1).contains("at least 1 ns"));
+        }
         assert!(text(LawShape::Fixed { ns: 1 }, 0).contains("servers"));
     }
 
@@ -156,6 +182,22 @@ mod tests {
         assert!(((mu + sigma * sigma / 2.0).exp() / 80_000.0 - 1.0).abs() < 1e-12);
         assert!(((mu + Z99 * sigma).exp() / 400_000.0 - 1.0).abs() < 1e-12);
         assert!(sigma < Z99);
+    }
+
+    #[test]
+    fn exponential_draws_have_the_moments_and_the_tail_of_their_law() {
+        let sampler =
+            Law::new(LawShape::Exponential { mean_ns: 1e6 }, 1).unwrap().sampler(3, 0).unwrap();
+        let n = 200_000_u64;
+        let draws: Vec<f64> = (0..n).map(|index| sampler.service_ns(index) as f64 / 1e6).collect();
+        let mean = draws.iter().sum::<f64>() / n as f64;
+        let square = draws.iter().map(|draw| draw * draw).sum::<f64>() / n as f64;
+        // Four standard errors: sqrt(1/n), sqrt(20/n).
+        assert!((mean - 1.0).abs() < 4.0 / (n as f64).sqrt(), "{mean}");
+        assert!((square - 2.0).abs() < 4.0 * (20.0 / n as f64).sqrt(), "{square}");
+        let beyond = draws.iter().filter(|draw| **draw > 100_f64.ln()).count() as f64;
+        let expected = n as f64 / 100.0;
+        assert!((beyond - expected).abs() < 4.0 * expected.sqrt(), "{beyond}");
     }
 
     #[test]

@@ -2,9 +2,9 @@
 //!
 //! A [`Job`] says what to do, a [`Target`] where, an [`EngineKind`] how; [`run`] does it and
 //! returns an [`Outcome`]: counts, one latency histogram per operation class, one row per second,
-//! and what the engine knows about its own doing. A [`FileTree`] is gone through below a directory that
-//! it is handed. The crate knows no study, opens nothing else, prints nothing, and its measured path
-//! allocates nothing.
+//! and what the engine knows about its own doing; of an open loop ([`Schedule`]) also the response times
+//! and how far the schedule was held. A [`FileTree`] is gone through below a directory that it is handed. The
+//! crate knows no study, opens nothing else, prints nothing, and its measured path allocates nothing.
 //!
 //! Here belongs what runs in the measured time, and the shapes of jobs and outcomes. What a study asks for and what
 //! its numbers mean does not: that is `assay-kinds`. `unsafe` is allowed.
@@ -35,6 +35,7 @@ mod pages;
 mod pattern;
 mod random;
 mod run;
+mod schedule;
 mod spent;
 
 pub use capacity::{
@@ -57,4 +58,5 @@ pub use outcome::{
 pub use pages::{PageJob, PageOutcome, PageSet};
 pub use pattern::{random_offsets, spread_offset};
 pub use run::{run, run_beside};
+pub use schedule::{Arrivals, LATE_NS, MOST_PER_S, OVERTIME_PART, Pace, Schedule};
 pub use spent::Bystanders;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::drive::Part;
-use crate::{ClassOutcome, EngineFacts, Job, Outcome, QueueFacts, SecondRow, Totals};
+use crate::{ClassOutcome, EngineFacts, Job, Outcome, Pace, QueueFacts, SecondRow, Totals};
 
 /// One outcome out of the parts of the threads; `stopped` if a stop kept all of them from starting.
 /// What bystanders took meanwhile is none of the run's.
@@ -27,6 +27,7 @@ pub(crate) fn merge(
         process_cpu_ns: process_cpu_ns(&parts, bystanders_ns),
         waited_ns: parts.iter().map(|part| part.spent.waited_ns).sum(),
         stopped,
+        pace: parts.iter().filter_map(|part| part.pace).reduce(Pace::plus),
     };
     for part in parts {
         outcome.queue.looked_at += part.queue.looked_at;
@@ -65,6 +66,10 @@ fn add_class(classes: &mut Vec<ClassOutcome>, new: ClassOutcome) {
     // Both have the same constant bounds, so there is no value that does not fit.
     let added = sum.latency_ns.add(&new.latency_ns);
     debug_assert!(added.is_ok(), "{added:?}");
+    if let Some((sum, new)) = sum.response_ns.as_mut().zip(new.response_ns) {
+        let added = sum.add(&new);
+        debug_assert!(added.is_ok(), "{added:?}");
+    }
 }
 
 /// The window for which operations / window is the sum of the threads' own rates. Each thread's
@@ -72,7 +77,8 @@ fn add_class(classes: &mut Vec<ClassOutcome>, new: ClassOutcome) {
 /// too low a rate, a common one from clock time to clock time would cut operations in two.
 ///
 /// A job with an operation count is different: its threads end at different times, and the time
-/// that the whole took is what counts.
+/// that the whole took is what counts. So it is of an open loop, whose windows open at one time and close with
+/// the last operation that belongs to them.
 fn window_ns(job: &Job, parts: &[Part]) -> u64 {
     let counts = parts.iter().map(|part| {
         let classes = part.found.classes.iter();
@@ -84,6 +90,9 @@ fn window_ns(job: &Job, parts: &[Part]) -> u64 {
     if job.operations.is_some() {
         let (first, last) = span(parts);
         return if parts.is_empty() { 0 } else { (last - first).max(1) };
+    }
+    if job.schedule.is_some() {
+        return parts.iter().map(|part| part.found.window_ns).max().unwrap_or(0);
     }
     if let [_] = parts {
         return counts.map(|(_, window)| window).sum();

@@ -2,6 +2,8 @@
 
 use hdrhistogram::Histogram;
 
+use crate::Pace;
+
 /// Class of an operation: each class has its own histogram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Class {
@@ -18,12 +20,15 @@ pub enum Class {
 pub struct ClassOutcome {
     /// The class.
     pub class: Class,
-    /// Operations completed inside the window.
+    /// Operations completed inside the window; of an open loop those that were meant to start in it.
     pub operations: u64,
     /// Bytes of their blocks.
     pub bytes: u64,
     /// Service time in nanoseconds of each of them, from submission to completion.
     pub latency_ns: Histogram<u64>,
+    /// Of an open loop the response time in nanoseconds of each of them, from its intended start to its
+    /// completion; and of those that were never issued the time that they had waited in the end.
+    pub response_ns: Option<Histogram<u64>>,
 }
 
 /// Buckets of a second's latencies: two to each doubling, from [`FIRST_BUCKET_NS`] up.
@@ -113,7 +118,8 @@ pub struct EngineFacts {
 pub struct Outcome {
     /// One entry per class that completed at least one operation.
     pub classes: Vec<ClassOutcome>,
-    /// Length of the window in nanoseconds: rate = operations / window.
+    /// Length of the window in nanoseconds: rate = operations / window. Of an open loop it reaches from the end
+    /// of the ramp to the end of the time, or to the last completion of what was meant to start in it.
     pub window_ns: u64,
     /// Rows per second and class, in time order.
     pub series: Vec<SecondRow>,
@@ -138,6 +144,8 @@ pub struct Outcome {
     pub waited_ns: Option<u64>,
     /// Whether a stop was asked for before the time was over.
     pub stopped: bool,
+    /// Of an open loop how far its schedule was held.
+    pub pace: Option<Pace>,
 }
 
 /// An empty latency histogram with the bounds used everywhere: 1 ns to 1 h, 3 significant digits.

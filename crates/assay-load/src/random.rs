@@ -14,6 +14,7 @@ pub(crate) enum Purpose {
     Content = 3,
     Latency = 4,
     Names = 5,
+    Arrivals = 16,
 }
 
 /// The finaliser of SplitMix64 (Steele, Lea and Flood 2014): a bijection that mixes all bits.

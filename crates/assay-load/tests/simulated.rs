@@ -5,7 +5,9 @@ mod common;
 
 use std::time::Duration;
 
-use assay_load::{Class, EngineKind, Job, Law, LawShape, Mix, Outcome, Pattern, Slices};
+use assay_load::{
+    Arrivals, Class, EngineKind, Job, Law, LawShape, Mix, Outcome, Pattern, Schedule, Slices,
+};
 use common::{job, simulated};
 
 const MEAN_NS: f64 = 80_000.0;
@@ -187,6 +189,88 @@ fn samples_are_their_latencies_in_order_where_each_has_its_place() {
     assert_eq!(simulated(&random, &lognormal(1)).sample_latencies_ns.len(), 50);
     let deep = Job { depth: 4, ..random };
     assert!(simulated(&deep, &lognormal(1)).sample_latencies_ns.is_empty());
+}
+
+/// Poisson arrivals before one server with exponential service, 5,000 a second: M/M/1.
+fn queue(rate_per_s: u64, seed: u64, depth: u32, time: Duration) -> Outcome {
+    let schedule = Some(Schedule { rate_per_s, arrivals: Arrivals::Poisson });
+    let ramp = Duration::from_secs(1);
+    let law = Law::new(LawShape::Exponential { mean_ns: 200_000.0 }, 1).unwrap();
+    simulated(&Job { schedule, seed, depth, ramp, time, ..job() }, &EngineKind::Simulated(law))
+}
+
+/// Its response times are exponential: P(longer than t) = exp(-(mu - lambda) t).
+fn response_ns(rate_per_s: u64, share: f64) -> f64 {
+    -(1.0 - share).ln() / (5_000.0 - rate_per_s as f64) * 1e9
+}
+
+#[test]
+fn a_queue_has_the_response_times_that_theory_says_whatever_the_depth() {
+    for (rate, depth) in [(500, 1), (2_500, 1), (2_500, 4096), (4_000, 64)] {
+        let found = queue(rate, 1, depth, Duration::from_secs(400));
+        let class = &found.classes[0];
+        let responses = class.response_ns.as_ref().unwrap();
+        for share in [0.5, 0.9, 0.99] {
+            let value = responses.value_at_quantile(share) as f64;
+            let expected = response_ns(rate, share);
+            // A queue that is nearly full remembers for long: 1.6 million of it say less than fewer of others.
+            let allowed = if rate > 3_000 { 0.1 } else { 0.05 };
+            assert!((value / expected - 1.0).abs() < allowed, "{rate}/s, {share}: {value}");
+        }
+        let mean = responses.mean() * (5_000.0 - rate as f64) / 1e9;
+        assert!((mean - 1.0).abs() < 0.04, "{rate}/s: {mean}");
+        // Service times are those of the server alone where it is handed one at a time.
+        if depth == 1 {
+            close(class.latency_ns.mean(), 200_000.0, "service time");
+        }
+        let pace = found.pace.unwrap();
+        assert_eq!((pace.unissued(), pace.issued), (0, class.operations));
+        let expected = 400.0 * rate as f64;
+        assert!((pace.scheduled as f64 - expected).abs() < 5.0 * expected.sqrt(), "{pace:?}");
+    }
+}
+
+/// The interval of six trials holds the p99 of the theory as often as it says.
+#[test]
+fn intervals_of_studies_hold_the_response_time_of_theory() {
+    const STUDIES: u64 = 600;
+    const T_975_5: f64 = 2.570_581_836;
+    let truth = response_ns(2_500, 0.99).ln();
+    let holds = |study: &u64| {
+        let log = |trial: u64| {
+            let found = queue(2_500, 1_000 + 6 * study + trial, 16, Duration::from_secs(4));
+            let responses = found.classes[0].response_ns.as_ref().unwrap();
+            (responses.value_at_quantile(0.99) as f64).ln()
+        };
+        let logs: Vec<f64> = (0..6).map(log).collect();
+        let mean = logs.iter().sum::<f64>() / 6.0;
+        let variance = logs.iter().map(|log| (log - mean).powi(2)).sum::<f64>() / 5.0;
+        (mean - truth).abs() <= T_975_5 * (variance / 6.0).sqrt()
+    };
+    let held = (0..STUDIES).filter(holds).count() as f64 / STUDIES as f64;
+    assert!(held >= 0.93, "{held}");
+}
+
+#[test]
+fn threads_share_one_rate() {
+    for arrivals in [Arrivals::Fixed, Arrivals::Poisson] {
+        let schedule = Some(Schedule { rate_per_s: 1_000, arrivals });
+        let job = Job { schedule, threads: 4, depth: 8, time: Duration::from_secs(20), ..job() };
+        let found = simulated(&job, &fixed(100_000, 8));
+        let pace = found.pace.unwrap();
+        assert_eq!((pace.issued, pace.late), (pace.scheduled, 0));
+        assert!((pace.scheduled as f64 - 20_000.0).abs() < 5.0 * 20_000_f64.sqrt());
+        if arrivals == Arrivals::Fixed {
+            assert_eq!((pace.scheduled, found.window_ns), (20_000, 20_000_000_000));
+        }
+        assert_eq!(found.classes[0].response_ns.as_ref().unwrap().len(), pace.scheduled);
+    }
+}
+
+#[test]
+fn a_closed_loop_has_neither_pace_nor_response_times() {
+    let found = simulated(&Job { operations: Some(10), ..job() }, &fixed(1000, 1));
+    assert!(found.pace.is_none() && found.classes[0].response_ns.is_none());
 }
 
 /// Slices follow each other without a rest: together they take as long as the whole, and each as long as its

@@ -20,6 +20,7 @@ mod micro;
 mod named;
 pub(super) mod numbers;
 mod opening;
+mod pace;
 pub(super) mod places;
 mod probes;
 pub(crate) mod published;

@@ -62,14 +62,14 @@ pub struct RanTrial {
     pub runs_ns: Vec<f64>,
 }
 
-/// Service times of one class of operations of one workload under one arm.
+/// Service times of one class of operations of one workload under one arm, or their response times.
 #[derive(Clone, Debug)]
 pub struct Latencies {
     pub workload: String,
     pub arm: Arm,
     /// The second copy of the baseline.
     pub control: bool,
-    /// `read`, `write` or `rewrite`.
+    /// `read`, `write` or `rewrite`; with `-response` where they are response times.
     pub class: String,
     /// Trials that were added up.
     pub trials: usize,

@@ -85,6 +85,8 @@ pub enum Form {
     Mix,
     /// Which bytes are written.
     Content,
+    /// A text that the owner of the key reads.
+    Own(&'static OwnForm),
     /// The law of a simulated drive, as text or as a table of these keys.
     Law(&'static Fields),
     /// A list of whole numbers, each above the one before.
@@ -121,6 +123,18 @@ pub enum Form {
     Texts,
     /// Where a program's numbers stand: a text or a table of these keys, or a list of such.
     Reads(&'static Fields),
+}
+
+/// A form that one key alone has: who owns the key says how its text is read, and nobody else has to know.
+pub struct OwnForm {
+    /// The text as it is kept; else what is wrong and what to write, its words in backquotes.
+    pub read: fn(&str) -> Result<String, String>,
+    /// What the text looks like, as a regular expression.
+    pub pattern: &'static str,
+    /// A good value.
+    pub example: &'static str,
+    /// The least and the largest bare whole number, where one may stand in its place.
+    pub number: Option<[u64; 2]>,
 }
 
 impl Fields {

@@ -159,6 +159,13 @@ pub static WORDS: &[Word] = &[
         "Settings are compared inside a replicate, and replicates tell how far to trust the result.",
     ),
     word(
+        "response time",
+        &[],
+        "from the moment at which an operation was meant to start until it is complete",
+        "Of work by the clock (`rate`): what a user waits for, the time included in which it found no \
+         place to be handed over. Without a rate operations start when others have ended, and there is none.",
+    ),
+    word(
         "rolled back",
         &[],
         "a level that harmed the work that went on, and was undone early",

@@ -236,6 +236,50 @@ pub const LATENCY: &[Metric] = &[
     ),
 ];
 
+/// What an open loop is compared by where the study does not say.
+pub const RESPONSE_P99: &str = "response_p99_ns";
+
+/// Of work whose operations are meant to start by the clock: what a user waits for, the time included that an
+/// operation stood in line before it was handed over.
+pub const RESPONSE: &[Metric] = &[
+    of_latencies(
+        "response_mean_ns",
+        Better::Lower,
+        "mean response",
+        "mean time from the moment at which an operation was meant to start to its end",
+    ),
+    of_latencies(
+        "response_p50_ns",
+        Better::Lower,
+        "median response",
+        "time from its intended start that half of the operations stay below",
+    ),
+    of_latencies(
+        "response_p90_ns",
+        Better::Lower,
+        "p90 response",
+        "time from its intended start that 90 % of the operations stay below",
+    ),
+    of_latencies(
+        RESPONSE_P99,
+        Better::Lower,
+        "p99 response",
+        "time from its intended start that 99 % of the operations stay below",
+    ),
+    of_latencies(
+        "response_p999_ns",
+        Better::Lower,
+        "p99.9 response",
+        "time from its intended start that 99.9 % of the operations stay below",
+    ),
+    of_latencies(
+        "response_max_ns",
+        Better::Lower,
+        "longest response",
+        "time from its intended start of the slowest operation",
+    ),
+];
+
 /// Metrics of all work, told by probes of what it claims to have moved.
 pub static SHARED: &[Metric] = &[
     metric(

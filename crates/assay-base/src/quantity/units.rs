@@ -53,10 +53,12 @@ impl From<UnitError> for String {
     }
 }
 
-/// A level as a number: a plain one, or an amount of bytes. Whatever has to order or to draw levels asks this.
+/// A level as a number: a plain one, an amount of bytes, or so many per second (`5000/s`). Whatever has to order or to draw levels asks this.
 pub fn level_number(level: &str) -> Option<f64> {
     let plain = level.parse::<f64>().ok().filter(|number| number.is_finite());
-    plain.or_else(|| level.parse::<Bytes>().ok().map(|bytes| bytes.0 as f64))
+    let bytes = || level.parse::<Bytes>().ok().map(|bytes| bytes.0 as f64);
+    let per_s = || level.strip_suffix("/s")?.parse::<u64>().ok().map(|rate| rate as f64);
+    plain.or_else(bytes).or_else(per_s)
 }
 
 impl Time {

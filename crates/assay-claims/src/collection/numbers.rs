@@ -101,7 +101,8 @@ pub fn find(name: &str) -> Option<&'static Kind> {
 
 /// The kind that a workload measures.
 pub fn of(io: &IoFacts, depth: u32) -> Option<&'static Kind> {
-    NUMBERS.iter().find(|kind| (kind.fits)(io, depth))
+    // What starts by a clock or rests in between tells nothing of what a device can.
+    NUMBERS.iter().find(|kind| !io.held_back && (kind.fits)(io, depth))
 }
 
 #[cfg(test)]
@@ -130,9 +131,10 @@ mod tests {
             (linear, writes, 4096, true, 1, "sync_write_iops"),
             (random, writes, 8192, true, 1, ""),
         ] {
-            let io = IoFacts { pattern, mix, size_bytes, data_sync };
+            let io = IoFacts { pattern, mix, size_bytes, data_sync, held_back: false };
             let found = of(&io, depth).map_or("", |kind| kind.name);
             assert_eq!(found, name, "{io:?} {depth}");
+            assert!(of(&IoFacts { held_back: true, ..io }, depth).is_none());
         }
         for kind in &NUMBERS {
             assert!(std::ptr::eq(find(kind.name).unwrap(), kind));

@@ -158,7 +158,8 @@ pub trait Counts {
     }
 }
 
-/// Histograms of service times in nanoseconds, by class of operations.
+/// Histograms of service times in nanoseconds, by class of operations; those of response times stand beside
+/// them, under names of their own (`io::of_response`).
 pub type Histograms = BTreeMap<String, Histogram<u64>>;
 
 /// One class of operations in one second, as it is stored.

@@ -3,16 +3,18 @@
 use std::io;
 use std::mem::ManuallyDrop;
 use std::os::fd::{AsRawFd, BorrowedFd};
+use std::time::Duration;
 
 use io_uring::squeue::Flags;
 use io_uring::types::{Fd, FsyncFlags};
-use io_uring::{Builder, Probe, cqueue, opcode, squeue};
+use io_uring::{Builder, Probe, cqueue, opcode, squeue, types};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::{buffer, file};
 use crate::buffer::Buffer;
 use crate::drive::{Part, Worker, work as drive};
 use crate::engine::{Completion, Engine, Move, Request, Setup};
-use crate::{EngineEntry, EngineKind, Job, LoadError, QueueFacts, WriteSync};
+use crate::{EngineEntry, EngineKind, Job, LoadError, QueueFacts, WriteSync, clock};
 
 pub(super) const ENTRY: EngineEntry = EngineEntry {
     name: "io_uring",
@@ -221,6 +223,36 @@ impl IoUring<'_> {
         }
     }
 
+    /// Hands new entries to the kernel and waits for a completion entry, for so long at most: where that is no
+    /// time at all what is complete is found all the same.
+    fn enter_within(&mut self, left_ns: u64) -> io::Result<()> {
+        let left = Duration::from_nanos(left_ns);
+        let result = if self.ring.params().is_feature_ext_arg() {
+            let left = types::Timespec::from(left);
+            let arguments = types::SubmitArgs::new().timespec(&left);
+            self.ring.submitter().submit_with_args(1, &arguments).map(drop)
+        } else {
+            self.poll(left)
+        };
+        match result {
+            Err(error) if matches!(error.raw_os_error(), Some(libc::ETIME | libc::EINTR)) => Ok(()),
+            other => other,
+        }
+    }
+
+    /// The same by the descriptor of the ring, for kernels that cannot be told how long to wait (before
+    /// 5.11): they have no deferred completions either, so that nothing has to be asked for.
+    #[cold]
+    fn poll(&mut self, left: Duration) -> io::Result<()> {
+        self.ring.submit()?;
+        let left = Timespec { tv_sec: left.as_secs() as _, tv_nsec: left.subsec_nanos().into() };
+        // SAFETY: the descriptor is that of the ring, which is open for as long as it is borrowed here.
+        let ring = unsafe { BorrowedFd::borrow_raw(self.ring.as_raw_fd()) };
+        let mut waited = [PollFd::from_borrowed_fd(ring, PollFlags::IN)];
+        poll(&mut waited, Some(&left))?;
+        Ok(())
+    }
+
     /// Takes over what the completion queue holds.
     #[inline]
     fn collect(&mut self, into: &mut Vec<Completion>) {
@@ -296,7 +328,11 @@ impl<'a> Engine<'a> for IoUring<'a> {
             batches: 0,
             portions: 0,
             queue: QueueFacts::default(),
-            notes: note.map(str::to_owned).into_iter().collect(),
+            notes: note
+                .map(str::to_owned)
+                .into_iter()
+                .chain(job.waits().then(clock::note))
+                .collect(),
         };
         engine.register();
         Ok(engine)
@@ -340,6 +376,29 @@ impl<'a> Engine<'a> for IoUring<'a> {
                 false => 1,
             };
             self.enter(wait)?;
+            self.collect(into);
+        }
+    }
+
+    fn complete_by(&mut self, deadline_ns: u64, into: &mut Vec<Completion>) -> io::Result<()> {
+        let had = into.len();
+        into.append(&mut self.ready);
+        let asleep_until = deadline_ns.saturating_sub(clock::SPIN_NS);
+        loop {
+            if into.len() > had && self.ring.submission().is_empty() {
+                return Ok(());
+            }
+            if self.outstanding == 0 {
+                clock::wait_until(deadline_ns);
+                return Ok(());
+            }
+            let now = clock::monotonic_ns();
+            if now >= deadline_ns && self.ring.submission().is_empty() {
+                return Ok(());
+            }
+            // Awake at the end, and where there is something to hand out: then it only looks.
+            let asleep_ns = if into.len() > had { 0 } else { asleep_until.saturating_sub(now) };
+            self.enter_within(asleep_ns)?;
             self.collect(into);
         }
     }

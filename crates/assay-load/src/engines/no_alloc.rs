@@ -24,8 +24,8 @@ use crate::engine::{Completion, Engine, Request, Setup};
 use crate::gate::Control;
 use crate::spent::Spent;
 use crate::{
-    ENGINES, EngineKind, Job, Law, LawShape, LoadError, Mix, Pattern, QueueFacts, Slices, Target,
-    WriteSync,
+    Arrivals, ENGINES, EngineKind, Job, Law, LawShape, LoadError, Mix, Pattern, QueueFacts,
+    Schedule, Slices, Target, WriteSync,
 };
 
 /// More than any vector holds that begins with nothing and has grown only once.
@@ -87,6 +87,8 @@ struct Watched<E> {
 }
 
 impl<'a, E: Engine<'a>> Engine<'a> for Watched<E> {
+    const ONE_AT_A_TIME: bool = E::ONE_AT_A_TIME;
+
     fn open(setup: &Setup<'a>) -> Result<Self, LoadError> {
         Ok(Self { engine: E::open(setup)?, begun: Cell::new(false) })
     }
@@ -101,6 +103,10 @@ impl<'a, E: Engine<'a>> Engine<'a> for Watched<E> {
 
     fn complete(&mut self, at_least: usize, into: &mut Vec<Completion>) -> io::Result<()> {
         self.engine.complete(at_least, into)
+    }
+
+    fn complete_by(&mut self, deadline_ns: u64, into: &mut Vec<Completion>) -> io::Result<()> {
+        self.engine.complete_by(deadline_ns, into)
     }
 
     fn queue(&self) -> QueueFacts {
@@ -191,7 +197,18 @@ fn jobs() -> Vec<Job> {
             operations: None,
             ..job()
         },
+        paced(1, Arrivals::Fixed),
+        paced(DEEP, Arrivals::Poisson),
+        Job { mix: Mix::Rewrite, ..paced(DEEP, Arrivals::Poisson) },
+        Job { sync: WriteSync::EachWrite, operations: None, ..paced(DEEP, Arrivals::Fixed) },
+        Job { think: Duration::from_micros(20), depth: DEEP, ..job() },
     ]
+}
+
+/// As fast as it can, for 20 ms: with one slot most of it is late, and some of it is never issued.
+fn paced(depth: u32, arrivals: Arrivals) -> Job {
+    let schedule = Some(Schedule { rate_per_s: 200_000, arrivals });
+    Job { schedule, depth, time: Duration::from_millis(20), ..job() }
 }
 
 fn allocates_nothing(name: &str, kind: &EngineKind, job: &Job, file: &File) -> Part {
@@ -254,6 +271,10 @@ impl Engine<'_> for Growing {
 
     fn complete(&mut self, at_least: usize, into: &mut Vec<Completion>) -> io::Result<()> {
         self.0.complete(at_least, into)
+    }
+
+    fn complete_by(&mut self, deadline_ns: u64, into: &mut Vec<Completion>) -> io::Result<()> {
+        self.0.complete_by(deadline_ns, into)
     }
 
     fn queue(&self) -> QueueFacts {

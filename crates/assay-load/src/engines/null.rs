@@ -6,7 +6,7 @@ use super::buffer;
 use crate::buffer::Buffer;
 use crate::drive::{Part, Worker, work as drive};
 use crate::engine::{Completion, Engine, Request, Setup};
-use crate::{EngineEntry, EngineKind, LoadError, QueueFacts};
+use crate::{EngineEntry, EngineKind, LoadError, QueueFacts, clock};
 
 pub(super) const ENTRY: EngineEntry = EngineEntry {
     name: "null",
@@ -53,6 +53,13 @@ impl Engine<'_> for Null {
     fn complete(&mut self, _: usize, into: &mut Vec<Completion>) -> io::Result<()> {
         into.append(&mut self.ready);
         Ok(())
+    }
+
+    fn complete_by(&mut self, deadline_ns: u64, into: &mut Vec<Completion>) -> io::Result<()> {
+        if self.ready.is_empty() {
+            clock::wait_until(deadline_ns);
+        }
+        self.complete(1, into)
     }
 
     fn queue(&self) -> QueueFacts {

@@ -9,7 +9,7 @@ use super::{buffer, file};
 use crate::buffer::Buffer;
 use crate::drive::{Part, Worker, work as drive};
 use crate::engine::{Completion, Engine, Move, Request, Setup};
-use crate::{EngineEntry, EngineKind, LoadError, QueueFacts, WriteSync};
+use crate::{EngineEntry, EngineKind, LoadError, QueueFacts, WriteSync, clock};
 
 pub(super) const ENTRY: EngineEntry = EngineEntry {
     name: "psync",
@@ -29,6 +29,7 @@ pub(super) struct Psync<'a> {
     buffer: Buffer,
     sync: bool,
     depth: u32,
+    waits: bool,
     ready: Vec<Completion>,
     submitted: u64,
 }
@@ -52,12 +53,15 @@ impl Psync<'_> {
 }
 
 impl<'a> Engine<'a> for Psync<'a> {
+    const ONE_AT_A_TIME: bool = true;
+
     fn open(setup: &Setup<'a>) -> Result<Self, LoadError> {
         Ok(Self {
             file: file(setup)?,
             buffer: buffer(setup)?,
             sync: setup.job.sync == WriteSync::EachWrite,
             depth: setup.job.depth,
+            waits: setup.job.waits(),
             ready: Vec::with_capacity(setup.job.depth as usize),
             submitted: 0,
         })
@@ -87,18 +91,26 @@ impl<'a> Engine<'a> for Psync<'a> {
         Ok(())
     }
 
+    #[inline]
+    fn complete_by(&mut self, deadline_ns: u64, into: &mut Vec<Completion>) -> io::Result<()> {
+        if self.ready.is_empty() {
+            clock::wait_until(deadline_ns);
+        }
+        self.complete(1, into)
+    }
+
     fn queue(&self) -> QueueFacts {
         QueueFacts { looked_at: self.submitted, already_complete: self.submitted }
     }
 
     fn notes(&self) -> Vec<String> {
-        if self.depth == 1 {
-            return Vec::new();
-        }
-        vec![format!(
-            "psync serves one operation at a time: of the depth of {} asked for, 1 per thread \
-             reaches the device.",
-            self.depth
-        )]
+        let shallow = (self.depth > 1).then(|| {
+            format!(
+                "psync serves one operation at a time: of the depth of {} asked for, 1 per thread \
+                 reaches the device.",
+                self.depth
+            )
+        });
+        shallow.into_iter().chain(self.waits.then(clock::note)).collect()
     }
 }

@@ -105,6 +105,28 @@ fn complete_waits_for_as_many_as_asked<'a>(mut engine: impl Engine<'a>, _: &File
     assert_eq!(done.len(), DEPTH as usize);
 }
 
+fn waiting_for_a_stamp_ends_there_and_hands_out_what_is_complete<'a>(
+    mut engine: impl Engine<'a>,
+    _: &File,
+) {
+    let mut done = Vec::new();
+    let stamp = engine.now_ns() + 300_000;
+    engine.complete_by(stamp, &mut done).unwrap();
+    assert!(engine.now_ns() >= stamp && done.is_empty());
+    engine.submit(&all(Move::Read)).unwrap();
+    while done.len() < DEPTH as usize {
+        // Long enough for a file, and short enough where an engine would wait in vain.
+        let soon = engine.now_ns() + 100_000_000;
+        engine.complete_by(soon, &mut done).unwrap();
+    }
+    let mut slots: Vec<u32> = done.iter().map(|done| done.slot).collect();
+    slots.sort_unstable();
+    assert_eq!(slots, (0..DEPTH).collect::<Vec<u32>>());
+    // A stamp that is past is no reason to wait, nor one not to look.
+    engine.complete_by(stamp, &mut done).unwrap();
+    assert_eq!(done.len(), DEPTH as usize);
+}
+
 #[cfg(target_pointer_width = "64")]
 fn a_slot_in_flight_is_neither_lent_nor_reused<'a>(mut engine: impl Engine<'a>, _: &File) {
     use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -143,6 +165,7 @@ macro_rules! suite {
             short_reads_are_passed_on
             the_first_batch_is_looked_at
             complete_waits_for_as_many_as_asked
+            waiting_for_a_stamp_ends_there_and_hands_out_what_is_complete
         );
     };
 }

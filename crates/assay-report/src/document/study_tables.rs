@@ -2,6 +2,7 @@
 
 use super::load;
 use super::numbers::{self, below, heading, under_heading};
+use super::pace;
 use super::study::Page;
 use super::{Block, Cell, NONE, Row, Section, Table, depth_note, find, grid, result, spread};
 use crate::table::Column;
@@ -28,6 +29,15 @@ fn quantiles(metric: &str) -> Vec<(&'static str, &'static str)> {
         _ if metric == TAIL => Vec::new(),
         _ => vec![("p99", TAIL)],
     }
+}
+
+/// Those of a workload: of work by the clock response and service stand side by side.
+fn beside(findings: &Findings, workload: &Workload<'_>) -> Vec<(&'static str, &'static str)> {
+    let own = |cell: &Measured| cell.workload == workload.name && pace::is_response(&cell.metric);
+    if findings.cells.iter().any(own) {
+        return pace::quantiles(workload.metric);
+    }
+    quantiles(workload.metric)
 }
 
 /// A workload with its arms, baselines before what is compared with them.
@@ -138,7 +148,7 @@ pub(super) fn table(
         page,
         workload,
         judged: page.primary().any(|found| found.verdict.is_some()),
-        quantiles: quantiles(workload.metric)
+        quantiles: beside(findings, workload)
             .into_iter()
             .filter(|(_, metric)| {
                 let own =
@@ -236,10 +246,12 @@ impl Columns<'_> {
         }
         cells.extend(self.trust.then(|| Cell::trust_of(line.cell)));
         let depth = depth_note(findings, self.workload.name, arm);
+        let pace = pace::note(findings, self.workload.name, arm);
+        let of_arm = depth.into_iter().chain(pace).filter(|_| !control);
         Row {
             name: if control { "control".to_owned() } else { arm_name(arm) },
             cells,
-            notes: depth.filter(|_| !control).into_iter().chain(self.against(line)).collect(),
+            notes: of_arm.chain(self.against(line)).collect(),
         }
     }
 }
@@ -313,6 +325,7 @@ pub(super) fn legend(page: &Page<'_>) -> Vec<String> {
     if findings.cells.iter().any(|cell| cell.metric == TAIL) {
         told.push("p99: service time that 99 % of a typical trial's operations stay below.".into());
     }
+    told.extend(pace::is_told(findings).then(|| pace::LEGEND.to_owned()));
     let classes = page.primary().any(|found| found.class_of.is_some());
     let ramp =
         if findings.workloads.iter().any(|own| own.io.is_some()) { ", ramp included" } else { "" };

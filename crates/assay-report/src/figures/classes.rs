@@ -8,6 +8,7 @@ use crate::evidence::{Evidence, Latencies};
 use crate::figure::{Axis, Figure, Layout, Marks, Point, Scale, Series, Unit, id_of};
 use assay_base::catalogue::About;
 use assay_base::quantity::units::show;
+use assay_kinds::work::io;
 use assay_study::results::plan::Arm;
 use assay_study::results::tally::Tally;
 
@@ -52,7 +53,11 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
             // The name of a class of others' work says already what it is of.
             beside(&format!("{name}: latencies"), sides, &old, &new)
         } else {
-            named(&format!("{name}: latencies of {class} operations"), sides, &old, &new)
+            let what = match io::of_response(&before.class) {
+                Some(class) => format!("{name}: responses of {} operations", short(class)),
+                None => format!("{name}: latencies of {class} operations"),
+            };
+            named(&what, sides, &old, &new)
         });
     }
     at_most(figures, MOST_FIGURES, "class of operation")

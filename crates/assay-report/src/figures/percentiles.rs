@@ -6,6 +6,7 @@ use super::{Drawing, at_most, left_out};
 use crate::evidence::{Evidence, Latencies};
 use crate::figure::{Axis, Figure, Marks, Point, Scale, Series, Unit, id_of};
 use assay_base::catalogue::About;
+use assay_kinds::work::io;
 
 pub static PERCENTILES: Drawing = Drawing {
     about: About {
@@ -56,7 +57,7 @@ fn together(evidence: &Evidence) -> Vec<Figure> {
     let own: Vec<&Latencies> = evidence.latencies.iter().filter(|one| !one.control).collect();
     let named = |one: &Latencies| {
         let several = own.iter().filter(|other| other.workload == one.workload).count() > 1;
-        let class = if several { format!(", {}", short(&one.class)) } else { String::new() };
+        let class = if several { format!(", {}", kind(one)) } else { String::new() };
         format!("{}{class}", short(&one.workload))
     };
     let lines = own.iter().take(MOST_TOGETHER).map(|one| (named(one), *one));
@@ -85,11 +86,10 @@ fn by_workload(evidence: &Evidence, names: &Names) -> Vec<Figure> {
         let kept: Vec<&&Latencies> = all.iter().filter(|one| arms.contains(&one.arm)).collect();
         let note = left_out(all.len() - kept.len(), "setting");
         let drawn = "Drawn are the baseline, the best and the worst.";
-        let ending = if class == "flush" { "es" } else { "s" };
         let title = format!(
-            "{}: latency of {}{ending} over the share of them that stay below it, all trials pooled",
+            "{}: {} over the share of them that stay below it, all trials pooled",
             short(workload),
-            short(class)
+            times(evidence, workload, class)
         );
         Some(Figure {
             id: id_of(&["percentiles", workload, class]),
@@ -100,6 +100,28 @@ fn by_workload(evidence: &Evidence, names: &Names) -> Vec<Figure> {
         })
     });
     drawn.collect()
+}
+
+/// What a line is of, in a legend.
+fn kind(one: &Latencies) -> String {
+    match io::of_response(&one.class) {
+        Some(class) => format!("{}, response", short(class)),
+        None => short(&one.class),
+    }
+}
+
+/// What times the ones of a class are; where there are two kinds of them, which.
+fn times(evidence: &Evidence, workload: &str, class: &str) -> String {
+    let ending = if class == "flush" { "es" } else { "s" };
+    if let Some(class) = io::of_response(class) {
+        return format!("response of {}s from their intended start", short(class));
+    }
+    let responds =
+        |one: &Latencies| one.workload == workload && io::of_response(&one.class) == Some(class);
+    if evidence.latencies.iter().any(responds) {
+        return format!("service of {}s from their submission", short(class));
+    }
+    format!("latency of {}{ending}", short(class))
 }
 
 fn figure<'a>(lines: impl Iterator<Item = (String, &'a Latencies)>) -> Option<Figure> {

@@ -83,7 +83,9 @@ impl Levels {
     fn of(findings: &Findings, factor: &str) -> Self {
         let cells: Vec<&Cell> = findings.cells.iter().collect();
         let written = bars::levels(findings, &cells, factor);
-        let bytes = written.iter().any(|level| level.parse::<f64>().is_err());
+        // Of so many per second the axis is one of plain numbers.
+        let plain = |level: &str| level.strip_suffix("/s").unwrap_or(level).parse::<f64>().is_ok();
+        let bytes = !written.iter().all(|level| plain(level));
         let unit = if bytes { Unit::Bytes } else { Unit::Number };
         let mut numbers: Vec<f64> =
             written.iter().filter_map(|level| level_number(level)).collect();

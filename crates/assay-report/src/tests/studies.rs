@@ -227,6 +227,7 @@ impl Bench {
                     ramp_ns: 2_000_000_000,
                     note: None,
                     io: None,
+                    pace: None,
                     lasting: Vec::new(),
                 },
             ));

@@ -22,6 +22,9 @@ pub struct IoFacts {
     /// An `fdatasync` after each write.
     #[serde(default, skip_serializing_if = "is_false")]
     pub data_sync: bool,
+    /// Started by a clock or with pauses between: how many there are per second is not what the drive can.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub held_back: bool,
 }
 
 impl IoFacts {

@@ -17,6 +17,7 @@ mod trust;
 pub mod windows;
 
 use assay_base::quantity::{Better, Scale};
+use assay_kinds::work::io::Pace;
 use serde::{Deserialize, Serialize};
 
 use self::facts::{FilesystemFacts, IoFacts, Ordered, PlaceFacts, PlaceSort, Unknown};
@@ -238,6 +239,9 @@ pub struct WorkloadFacts {
     /// What it reads and writes; absent where only others' work was watched.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub io: Option<IoFacts>,
+    /// Of an open loop how far its schedule was held, over all trials that count.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pace: Option<Pace>,
     /// What one would type to have what it was run under for keeps, where nothing else says so.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lasting: Vec<String>,

@@ -272,7 +272,7 @@ pub static LAW: Fields = Fields {
     rows: &[
         needed(
             "law",
-            Form::Word(|| vec!["lognormal", "fixed"]),
+            Form::Word(|| vec!["lognormal", "exponential", "fixed"]),
             "how service times are spread",
             "law = \"lognormal\"",
         ),

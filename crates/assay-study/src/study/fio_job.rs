@@ -2,6 +2,7 @@
 //! named with its line, and nothing of it is ever executed.
 
 mod keys;
+mod paced;
 mod sections;
 mod together;
 mod values;
@@ -15,6 +16,7 @@ use assay_base::failure::{Failure, Outcome};
 use assay_base::quantity::{Bytes, Time};
 
 use super::{FORMAT, SMALLEST_AREA_BYTES};
+use paced::Paced;
 use values::{alike, amount, duration, number, percent, plain_name, quoted};
 
 /// What a job file comes to.
@@ -75,6 +77,7 @@ struct Work {
     time: Option<u64>,
     ramp: u64,
     operations: Option<u64>,
+    paced: Paced,
     /// As much as a study takes of the device, where nothing is said.
     area: Option<u64>,
     place: String,
@@ -253,6 +256,7 @@ fn work(job: &Job, told: &mut Told) -> Work {
         let line = line_of(job, "fdatasync");
         told.refuse(line, "fdatasync: only after each write (1) or not at all; it cannot be done");
     }
+    let paced = Paced::of(job, (share_of_reads(&mix), time), (depth, threads), told);
     let mut ramp = duration(job, "ramp_time", told).unwrap_or(0);
     if ramp > 0 && operations.is_some() {
         told.refuse_key(
@@ -277,8 +281,18 @@ fn work(job: &Job, told: &mut Told) -> Work {
         time,
         ramp,
         operations,
+        paced,
         area,
         place,
+    }
+}
+
+/// Per cent of a mix that reads.
+fn share_of_reads(mix: &str) -> u64 {
+    match mix {
+        "read" => 100,
+        "write" => 0,
+        mixed => mixed.split('/').next().and_then(|read| read.parse().ok()).unwrap_or(50),
     }
 }
 
@@ -605,6 +619,7 @@ fn words(work: &Work) -> String {
         // Writing to a String cannot fail.
         let _ = write!(text, ", content = {}", quoted(content));
     }
+    text.push_str(&work.paced.words());
     text
 }
 

@@ -114,11 +114,11 @@ fn spellings(name: &str, text: &str) -> Vec<String> {
         Some(format!("{bytes}/s"))
     };
     let all = [
+        own.and_then(|written| written(bare)),
         bare.parse::<u64>().ok().map(|number| number.to_string()),
         bare.parse::<Bytes>().ok().map(|bytes| bytes.to_string()),
         bare.parse::<Time>().ok().map(|time| time.to_string()),
         bare.parse::<Percent>().ok().map(|share| share.to_string()),
-        own.and_then(|written| written(bare)),
         per_s(bare),
         Some(bare.to_owned()),
     ];

@@ -110,7 +110,15 @@ fn of_form(form: &Form) -> Value {
         Form::Start => json!({ "anyOf": [text(SIZE), text(SHARE)] }),
         Form::Mix => text(MIX),
         Form::Content => text(CONTENT),
-        Form::Law(fields) => json!({ "anyOf": [text("^(lognormal|fixed),"), table(fields)] }),
+        Form::Own(own) => match own.number {
+            None => text(own.pattern),
+            Some([least, most]) => json!({
+                "anyOf": [text(own.pattern), { "type": "integer", "minimum": least, "maximum": most }],
+            }),
+        },
+        Form::Law(fields) => {
+            json!({ "anyOf": [text("^(lognormal|exponential|fixed),"), table(fields)] })
+        }
         Form::Rising { least, most } => json!({
             "type": "array",
             "uniqueItems": true,

@@ -34,8 +34,12 @@ pub fn law(text: &str) -> Outcome<Law> {
         ("fixed", None) => LawShape::Fixed { ns: mean_ns as u64 },
         ("lognormal", Some(p99_ns)) => LawShape::Lognormal { mean_ns, p99_ns },
         ("lognormal", None) => return Err(mistake(text, "p99 is missing")),
+        ("exponential", None) => LawShape::Exponential { mean_ns },
+        ("exponential", Some(_)) => {
+            return Err(mistake(text, "the p99 of an exponential latency follows from its mean"));
+        }
         ("fixed", Some(_)) => return Err(mistake(text, "a fixed latency has no p99")),
-        _ => return Err(mistake(text, "the law is lognormal or fixed")),
+        _ => return Err(mistake(text, "the law is lognormal, exponential or fixed")),
     };
     let store = match (size, holds, lie) {
         (None, None, None) => None,
@@ -82,6 +86,13 @@ mod tests {
     }
 
     #[test]
+    fn an_exponential_law_has_a_mean_alone() {
+        let law = law("exponential,mean=200us").unwrap();
+        assert_eq!(law.shape, LawShape::Exponential { mean_ns: 200_000.0 });
+        assert_eq!(law.servers, 1);
+    }
+
+    #[test]
     fn a_card_may_say_more_than_it_holds() {
         let store = |text: &str| law(&format!("fixed,mean=1ms,{text}")).unwrap().store.unwrap();
         let lying = store("size=64GB,holds=8GB,lie=drops");
@@ -100,6 +111,8 @@ mod tests {
             "lognormal,mean=1us",
             "lognormal,mean=x,p99=2us",
             "fixed,mean=1us,p99=2us",
+            "exponential",
+            "exponential,mean=1us,p99=2us",
             "lognormal,mean=100us,p99=400us,servers=0",
             "lognormal,mean=4us,p99=1us",
             "fixed,mean=1ms,holds=8GB",

@@ -1,7 +1,7 @@
 //! The machine, the targets and the workloads in words.
 
 use assay_base::presence::Presence;
-use assay_kinds::work::io::{self, WriteSync};
+use assay_kinds::work::io::{self, Pace, WriteSync};
 use assay_study::findings::facts::{FilesystemFacts, IoFacts, PlaceFacts, PlaceSort, Unknown};
 use assay_study::findings::{EnvironmentFacts, TargetFacts};
 use assay_study::results::environment::Environment;
@@ -9,6 +9,8 @@ use assay_study::results::plan::{Plan, PlannedWorkload, Survey};
 use assay_system::system::machine::Machine;
 use assay_system::system::place::PlaceKind;
 use assay_system::system::site::{Backing, Drive, Mount, Site, TargetKind};
+
+use super::rows::Row;
 
 /// Mount options that change what is measured: whole words, or beginnings that end in `=`.
 const TELLING_OPTIONS: &[&str] = &[
@@ -242,7 +244,15 @@ pub(super) fn io(workload: &PlannedWorkload) -> Option<IoFacts> {
         mix: io.mix,
         size_bytes: io.size.0,
         data_sync: io.sync == WriteSync::EachWrite,
+        held_back: io.is_held_back(),
     })
+}
+
+/// How far the schedule of an open loop was held in the trials of a row that count.
+pub(super) fn pace(row: &Row<'_>) -> Option<Pace> {
+    let counted = row.counting().filter_map(|trial| trial.record.measured.as_ref());
+    let own = counted.filter_map(|measured| io::Detail::of(measured)?.pace);
+    own.reduce(Pace::plus)
 }
 
 /// What an owner calls the thing: card, stick or drive.

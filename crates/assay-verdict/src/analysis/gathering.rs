@@ -239,6 +239,7 @@ fn workload_facts(row: &Row<'_>) -> WorkloadFacts {
         ramp_ns: row.workload.ramp_ns,
         note: row.workload.note.clone(),
         io: facts::io(row.workload),
+        pace: facts::pace(row),
         lasting: row.workload.work.lasting(),
     }
 }

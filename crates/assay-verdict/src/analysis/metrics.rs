@@ -1,7 +1,7 @@
 //! The value of one metric in one trial, or why there is none.
 
 use assay_base::presence::Presence;
-use assay_base::quantity::metric::SHARED;
+use assay_base::quantity::metric::{RESPONSE, RESPONSE_P99, SHARED};
 use assay_base::quantity::units::show;
 use assay_kinds::work::metrics::{ENERGY, is_told};
 use assay_kinds::work::{self, Judged, io};
@@ -10,6 +10,7 @@ use assay_machine::probes::is_not_recorded;
 use assay_stats::{observations_needed, percentile_is_supported};
 use assay_study::results::record::{DeviceEvidence, Traffic, TrialRecord};
 use assay_study::results::surroundings::is_not_watched;
+use assay_study::results::tally::Tally;
 use assay_system::system::site::{MD_MAJOR, Site};
 
 use super::kinds;
@@ -18,12 +19,27 @@ use super::rows::{Measured, Row};
 const GIB: f64 = (1_u64 << 30) as f64;
 
 /// Quantiles by the name of their metric.
-const QUANTILES: [(&str, f64); 4] = [
+const QUANTILES: [(&str, f64); 8] = [
     ("latency_p50_ns", 0.5),
     ("latency_p90_ns", 0.9),
     ("latency_p99_ns", 0.99),
     ("latency_p999_ns", 0.999),
+    ("response_p50_ns", 0.5),
+    ("response_p90_ns", 0.9),
+    (RESPONSE_P99, 0.99),
+    ("response_p999_ns", 0.999),
 ];
+
+/// Whether a metric is of response times: there are some in an open loop alone.
+fn is_response(metric: &str) -> bool {
+    RESPONSE.iter().any(|own| own.name == metric)
+}
+
+/// The times that a metric is taken from: service or response.
+fn times<'t>(metric: &str, trial: &'t Measured<'_>) -> Option<&'t Tally> {
+    let own = if is_response(metric) { &trial.response_ns } else { &trial.latency_ns };
+    own.as_deref()
+}
 
 /// Whether a metric means anything for a row.
 pub(super) fn applies(metric: &str, row: &Row<'_>) -> bool {
@@ -34,6 +50,9 @@ pub(super) fn applies(metric: &str, row: &Row<'_>) -> bool {
     if is_sync(metric) {
         let told = |trial: &Measured<'_>| !is_not_recorded(&trial.record.evidence.array_sync);
         return row.trials.iter().any(told);
+    }
+    if is_response(metric) {
+        return io::Planned::of(&row.workload.work).is_some_and(|io| io.rate.is_some());
     }
     let kind = row.workload.work.kind();
     let is_own = || kind.metrics.iter().copied().flatten().any(|own| own.name == metric);
@@ -235,10 +254,10 @@ fn above_idle(own: &Energy, idle: &Presence<Energy>) -> Result<f64, String> {
 }
 
 fn latency(metric: &str, trial: &Measured<'_>) -> Result<f64, String> {
-    let latencies = trial.latency_ns.as_deref().ok_or("no operation was finished in the window")?;
+    let latencies = times(metric, trial).ok_or("no operation was finished in the window")?;
     match metric {
-        "latency_mean_ns" => Ok(latencies.mean_ns()),
-        "latency_max_ns" => Ok(latencies.max_ns() as f64),
+        "latency_mean_ns" | "response_mean_ns" => Ok(latencies.mean_ns()),
+        "latency_max_ns" | "response_max_ns" => Ok(latencies.max_ns() as f64),
         _ => {
             let quantile = QUANTILES.iter().find(|(name, _)| *name == metric);
             let (_, q) = quantile.ok_or_else(|| format!("`{metric}` is not known here"))?;
@@ -256,7 +275,7 @@ fn too_few(q: f64, had: u64) -> String {
 /// Why a percentile is not told of a row: the trial with the fewest operations decides.
 pub(super) fn unsupported(metric: &str, row: &Row<'_>) -> Option<String> {
     let (_, q) = QUANTILES.iter().find(|(name, _)| *name == metric)?;
-    let operations = |trial: &Measured<'_>| trial.latency_ns.as_ref().map_or(0, |all| all.len());
+    let operations = |trial: &Measured<'_>| times(metric, trial).map_or(0, Tally::len);
     let fewest = row.counting().map(operations).min()?;
     (!percentile_is_supported(fewest, *q)).then(|| too_few(*q, fewest))
 }

@@ -103,7 +103,7 @@ pub fn trial_value(
 pub fn counting(trials: &[&TrialRecord]) -> Vec<usize> {
     let told = |record: &&TrialRecord| {
         let value = record.measured.as_ref().map(|_| 1.0);
-        series::cell_trial(&rows::Measured { record, latency_ns: None }, value)
+        series::cell_trial(&rows::Measured { record, latency_ns: None, response_ns: None }, value)
     };
     cells::counting(&trials.iter().map(told).collect::<Vec<_>>())
 }

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use assay_base::presence::Presence;
 use assay_base::quantity::metric::{Nature, Side};
-use assay_kinds::work::OwnMetric;
 use assay_kinds::work::metrics::{is_told, nature, side};
+use assay_kinds::work::{OwnMetric, io};
 use assay_machine::probes::energy::Energy;
 use assay_study::findings::{Because, CellTrial, LENT, Trust};
 use assay_study::results::environment::Environment;
@@ -46,6 +46,19 @@ pub(super) struct Measured<'a> {
     pub record: &'a TrialRecord,
     /// Service times in nanoseconds.
     pub latency_ns: Option<Cow<'a, Tally>>,
+    /// Of an open loop response times in nanoseconds, from intended starts.
+    pub response_ns: Option<Cow<'a, Tally>>,
+}
+
+impl<'a> Measured<'a> {
+    pub fn of(trial: &'a Trial) -> Self {
+        let is_response = |class: &str| io::of_response(class).is_some();
+        Self {
+            record: &trial.record,
+            latency_ns: merged(&trial.latency_ns, |class| !is_response(class)),
+            response_ns: merged(&trial.latency_ns, is_response),
+        }
+    }
 }
 
 impl Measured<'_> {
@@ -115,10 +128,7 @@ pub(super) fn row<'a>(
     let mut own = trials.to_vec();
     // Sums of floating point numbers depend on their order; the order of the plan decides it.
     own.sort_by_key(|trial| (trial.record.order, trial.record.replicate));
-    let measured: Vec<Measured<'_>> = own
-        .into_iter()
-        .map(|trial| Measured { record: &trial.record, latency_ns: merged(&trial.latency_ns) })
-        .collect();
+    let measured: Vec<Measured<'_>> = own.into_iter().map(Measured::of).collect();
     let site = environment.sites.get(workload.target);
     let judged = judged(workload, plan, (site, &environment.machine), &measured);
     let mut row = bare(workload, plan, environment);
@@ -163,7 +173,7 @@ pub(super) fn one<'a>(plan: &'a Plan, environment: &'a Environment, trial: &'a T
         arm: trial.record.arm.clone(),
         site: environment.sites.get(workload.target),
         idle: &environment.surroundings.idle,
-        trials: vec![Measured { record: &trial.record, latency_ns: merged(&trial.latency_ns) }],
+        trials: vec![Measured::of(trial)],
         remarks: Vec::new(),
         unquiet: Unquiet::default(),
         trust: None,
@@ -207,8 +217,11 @@ pub(super) fn arm(plan: &Plan, target: usize) -> Arm {
 }
 
 /// Latencies of all classes of a trial together.
-fn merged(classes: &BTreeMap<String, Tally>) -> Option<Cow<'_, Tally>> {
-    let mut classes = classes.values();
+fn merged(
+    classes: &BTreeMap<String, Tally>,
+    is_own: impl Fn(&str) -> bool,
+) -> Option<Cow<'_, Tally>> {
+    let mut classes = classes.iter().filter(|(class, _)| is_own(class)).map(|(_, own)| own);
     let mut sum = Cow::Borrowed(classes.next()?);
     for other in classes {
         sum.to_mut().add(other).ok()?;

@@ -46,7 +46,9 @@ impl TruthRule for Depth {
 
     fn judge(&self, case: &Case<'_>) -> Option<Remark> {
         let asked = expected(case);
-        if asked <= 1 || is_simulated(case) {
+        // By a clock or after a pause as many are in flight as it comes: the depth is a limit.
+        let held_back = case.io().is_some_and(|io| io.is_held_back());
+        if asked <= 1 || held_back || is_simulated(case) {
             return None;
         }
         shallow(case, asked).or_else(|| finished_at_once(case, asked))
@@ -171,6 +173,8 @@ mod tests {
         assert_eq!(one.judge(&Depth), None);
         let short = weighted(5).each(|trial| counted(trial).submitting_ns = 49_000_000);
         assert_eq!(short.judge(&Depth), None);
+        let paced = weighted(5).io(|io| io.rate = Some("500/s".parse().unwrap()));
+        assert_eq!(paced.judge(&Depth), None);
         let simulated = weighted(0).site(|site| site.kind = TargetKind::Simulated);
         assert_eq!(simulated.judge(&Depth), None);
     }

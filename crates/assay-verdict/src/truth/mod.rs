@@ -1,6 +1,7 @@
 //! Is the number what it says it is? One rule a file; each is a pure function of what the runner
 //! recorded, so that an old bundle can be judged again by a newer rule.
 
+mod behind;
 mod cache_state;
 mod cached;
 mod clock;
@@ -174,6 +175,7 @@ static OF_WORK: &[&dyn TruthRule] = &[
     &link_ceiling::LinkCeiling,
     &host_cache::HostCache,
     &depth::Depth,
+    &behind::Behind,
     &compressed::Compressed,
     &too_small::TooSmall,
 ];

@@ -355,7 +355,9 @@ impl Watched {
         if record.measured.is_none() {
             return "-".to_owned();
         }
-        let primary = self.plan.design.primary.as_deref();
+        let workload = self.plan.workloads.get(record.workload);
+        let own = || workload.map(|workload| workload.work.primary(&|_| false));
+        let primary = self.plan.design.primary.as_deref().or_else(own);
         let latencies =
             primary.and_then(metrics::find).is_some_and(|metric| metric.of == Of::Latencies);
         let trial = if latencies {

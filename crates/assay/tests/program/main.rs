@@ -30,6 +30,7 @@ mod hostile;
 mod import;
 mod import_command;
 mod importers;
+mod open_loop;
 mod own_numbers;
 mod own_words;
 mod papers;

@@ -4,7 +4,7 @@ use assay_base::quantity::Bytes;
 use assay_base::quantity::units::show;
 
 use super::parameters::MOST_SAMPLES;
-use super::{Asked, Pattern};
+use super::{Arrivals, Asked, Pattern};
 use crate::work::kind::{Complaints, InStudy};
 
 /// Tells what does not hold.
@@ -12,6 +12,7 @@ pub(super) fn complain(io: &Asked, path: &str, study: &InStudy<'_>, to: &mut dyn
     ramp(io, path, study, to);
     count(io, path, study, to);
     size(io, path, study, to);
+    paced(io, path, study, to);
 }
 
 /// A ramp belongs to a time of its own.
@@ -69,6 +70,41 @@ fn spread(io: &Asked, path: &str, to: &mut dyn Complaints) {
                 format!("{key}: the pattern spread goes from one place to the next, with 1");
             to.value(&path, message, Some(format!("leave {key} out")));
         }
+    }
+}
+
+/// A rate says when operations start, so that nothing else does.
+fn paced(io: &Asked, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
+    let varied = |key: &str| study.factors.contains_key(key);
+    let has = |key: &str, own: bool| (own || varied(key)) && !to.is_wrong(&format!("{path}/{key}"));
+    let (rate, think) = (has("rate", io.rate.is_some()), has("think", io.think.is_some()));
+    let arrivals = has("arrivals", io.arrivals != Arrivals::Fixed);
+    let spread = goes_spread(io, study);
+    // What a factor supplies is told where the other key stands.
+    let at = |key: &str| {
+        if varied(key) { format!("factors/{key}/0") } else { format!("{path}/{key}") }
+    };
+    if rate && think {
+        let message =
+            "think with a rate: operations start by the clock, so that nothing rests".to_owned();
+        to.value(&at("think"), message, Some("leave one of them out".to_owned()));
+    }
+    if rate && spread {
+        let message =
+            "a rate with the pattern spread: it goes on as soon as it is answered".to_owned();
+        to.value(&at("rate"), message, Some("take pattern = \"random\"".to_owned()));
+    }
+    if arrivals && !rate {
+        let message = "arrivals without a rate: nothing is scheduled".to_owned();
+        to.value(&at("arrivals"), message, Some("add rate = \"5000/s\"".to_owned()));
+    }
+    if let (Some(think), Some(time)) = (io.think, io.time)
+        && think >= time
+        && !to.is_wrong(&format!("{path}/think"))
+    {
+        let message =
+            format!("think: a pause of {think} is as long as the trial, which lasts {time}");
+        to.value(&format!("{path}/think"), message, None);
     }
 }
 

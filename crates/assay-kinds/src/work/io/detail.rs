@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::requests::Recorded;
+use super::Pace;
 use crate::work::measured::{Count, Counts};
 
 /// What only reads and writes count.
@@ -24,6 +25,9 @@ pub struct Detail {
     pub looked_at: u64,
     /// Those of them that were complete already.
     pub already_complete: u64,
+    /// Of an open loop how far its schedule was held.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pace: Option<Pace>,
     /// For the pattern `spread`: service time in nanoseconds of each operation in order, ten
     /// thousand at most. Their offsets follow from the plan ([`super::sample_offset`]).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -1,6 +1,6 @@
 //! A planned workload as a command line of fio: what fio would have to be told to do the same work.
 
-use super::{Asked, Content, Engine, Mix, Pattern, Planned, WriteSync, parameters};
+use super::{Arrivals, Asked, Content, Engine, Mix, Pattern, Planned, WriteSync, parameters};
 use crate::work::kind::{ByHand, CommandLine};
 use crate::work::place::Area;
 
@@ -163,6 +163,30 @@ pub(super) fn sync(io: &Asked) -> Vec<String> {
     each.then(|| "--fdatasync=1".to_owned()).into_iter().collect()
 }
 
+/// So many operations per second, of each thread and direction.
+pub(super) fn rate(io: &Asked) -> Vec<String> {
+    let Some(rate) = io.rate else { return Vec::new() };
+    let each = rate.per_s().div_ceil(u64::from(io.threads).max(1));
+    let reads = u64::from(io.mix.read_percent());
+    let number = if io.mix.reads() && io.mix.writes() {
+        let read = (each * reads).div_ceil(100).max(1);
+        format!("{read},{}", each.saturating_sub(read).max(1))
+    } else {
+        each.to_string()
+    };
+    let law = match io.arrivals {
+        Arrivals::Fixed => "linear",
+        Arrivals::Poisson => "poisson",
+    };
+    vec![format!("--rate_iops={number}"), format!("--rate_process={law}")]
+}
+
+/// A pause after each operation.
+pub(super) fn think(io: &Asked) -> Vec<String> {
+    let pause = io.think.map(|think| format!("--thinktime={}us", think.0.div_ceil(1000)));
+    pause.into_iter().collect()
+}
+
 fn remarks(io: &Planned, engine: Engine, note: Option<&str>) -> Vec<String> {
     let mut remarks = Vec::new();
     let mut add = |applies: bool, text: &str| {
@@ -187,6 +211,19 @@ fn remarks(io: &Planned, engine: Engine, note: Option<&str>) -> Vec<String> {
     add(
         io.mix.writes() && io.sync == WriteSync::EachWrite,
         "Assay counts the fdatasync into the latency of its write; fio reports it apart",
+    );
+    add(
+        io.rate.is_some(),
+        "fio's latencies count from submission, as service times do here: what waited for a slot while the \
+         drive stood still is not in them",
+    );
+    add(
+        io.rate.is_some_and(|rate| !rate.per_s().is_multiple_of(u64::from(io.threads).max(1))),
+        "fio's rate is that of a thread, in whole operations: all together come to a few more",
+    );
+    add(
+        io.think.is_some() && io.depth > 1,
+        "fio pauses the whole thread after each operation; Assay pauses the one place in flight",
     );
     remarks.extend(note.map(str::to_owned));
     remarks
@@ -295,6 +332,34 @@ mod tests {
         assert!(text.contains("--rw=read:3m "), "{text}");
         assert!(text.contains("--size=64m --runtime=10s --io_size=16m --group"), "{text}");
         assert!(found.remarks[0].contains("steps of one length"), "{:?}", found.remarks);
+    }
+
+    #[test]
+    fn a_rate_is_that_of_a_thread_and_of_a_direction() {
+        let rate = |threads: u32, mix: Mix, arrivals: Arrivals| {
+            line(
+                &io(|io| {
+                    io.rate = Some("5000/s".parse().unwrap());
+                    (io.threads, io.mix, io.arrivals) = (threads, mix, arrivals);
+                }),
+                &how("a"),
+            )
+        };
+        let found = rate(2, Mix::READS, Arrivals::Fixed);
+        let text = found.words.join(" ");
+        assert!(text.contains("--rate_iops=2500 --rate_process=linear"), "{text}");
+        assert_eq!(found.remarks.len(), 1, "{:?}", found.remarks);
+        assert!(found.remarks[0].contains("count from submission"));
+        let found = rate(3, Mix::Shares { read_percent: 70 }, Arrivals::Poisson);
+        let text = found.words.join(" ");
+        assert!(text.contains("--rate_iops=1167,500 --rate_process=poisson"), "{text}");
+        assert!(found.remarks[1].contains("a few more"), "{:?}", found.remarks);
+        let rests =
+            io(|io| (io.depth, io.think) = (1, Some(assay_base::quantity::Time(1_500_000))));
+        let found = line(&rests, &how("a"));
+        assert!(found.words.contains(&"--thinktime=1500us".to_owned()) && found.remarks.is_empty());
+        let plain = line(&reads(), &how("a")).words.join(" ");
+        assert!(!plain.contains("rate_iops") && !plain.contains("think"), "{plain}");
     }
 
     #[test]

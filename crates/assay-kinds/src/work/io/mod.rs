@@ -11,15 +11,16 @@ mod parameters;
 mod pilot;
 mod planned;
 pub mod requests;
+mod rate;
 mod run;
 
 use assay_base::catalogue::About;
 use assay_base::catalogue::keys::Fields;
-use assay_base::quantity::metric::{BANDWIDTH, IOPS, LATENCY};
+use assay_base::quantity::metric::{BANDWIDTH, IOPS, LATENCY, RESPONSE};
 use assay_base::quantity::{Bytes, Metric, Time};
 use serde::{Deserialize, Serialize};
 
-pub use assay_load::{Compressible, Content, Mix, Pattern, WriteSync};
+pub use assay_load::{Arrivals, Compressible, Content, Mix, Pace, Pattern, WriteSync};
 
 use super::kind::{Complaints, InStudy, Judged, Kind, Needs, OwnParameter, Touch};
 use super::place::{Offer, Run};
@@ -29,7 +30,8 @@ pub use detail::Detail;
 pub use parameters::Asked;
 pub use planned::{Engine, Planned, plan, random_offsets, sample_offset};
 pub use requests::Facts;
-pub use run::{class_name, run_job};
+pub use rate::{Rate, tolerance};
+pub use run::{class_name, of_response, run_job};
 
 /// Time of a trial where neither the workload nor a budget sets one.
 const TRIAL: Time = Time(5_000_000_000);
@@ -63,6 +65,12 @@ impl Asked {
         self.depth.saturating_mul(self.threads)
     }
 
+    /// Whether operations start by a clock or after a pause: how many there are per second, and how many are in
+    /// flight, is then not what the drive can.
+    pub fn is_held_back(&self) -> bool {
+        self.rate.is_some() || self.think.is_some()
+    }
+
     /// Bytes of one operation, as engines take them: none has more than a GiB.
     pub fn size_bytes(&self) -> u32 {
         self.size.0 as u32
@@ -79,7 +87,7 @@ impl Kind for Asked {
     const KEYS: &'static Fields = &keys::KEYS;
     const EXAMPLE: &'static str = "io = { pattern = \"random\", mix = \"read\", size = \"4 KiB\" }";
     const PARAMETERS: &'static [OwnParameter<Self>] = parameters::FACTORS;
-    const METRICS: &'static [&'static [Metric]] = &[&[IOPS, BANDWIDTH], LATENCY];
+    const METRICS: &'static [&'static [Metric]] = &[&[IOPS, BANDWIDTH], LATENCY, RESPONSE];
     const JUDGED: &'static [Judged] =
         &[Judged::Machine, Judged::Bytes, Judged::Medium, Judged::Operations];
 
@@ -96,9 +104,10 @@ impl kind::Asks for Asked {
             WriteSync::None => "",
         };
         format!(
-            "{pattern} {mix} of {}{}, {} in flight{sync}{}",
+            "{pattern} {mix} of {}{}, {}{} in flight{sync}{}",
             self.size,
             content_words(self.content),
+            most_words(self),
             self.in_flight(),
             told(self)
         )
@@ -144,7 +153,7 @@ impl kind::Asks for Asked {
         self.time = match (self.operations, self.time) {
             // What counts its operations ends by itself: the time only bounds it.
             (Some(_), own) => Some(own.map_or(QUICK_BOUND, |own| own.min(QUICK_BOUND))),
-            (None, _) => Some(QUICK),
+            (None, _) => Some(self.rate.map_or(QUICK, quick_at)),
         };
         self.ramp = Some(QUICK_RAMP).filter(|_| self.ends_by_time());
         if let (Some(area), Pattern::Sequential, Some(count)) =
@@ -169,10 +178,21 @@ impl kind::Asks for Asked {
     }
 }
 
+/// Time of a quick look by the clock: with fewer operations there is no p99 that it could be compared by.
+fn quick_at(rate: Rate) -> Time {
+    const ENOUGH: u64 = 1_200;
+    Time((ENOUGH * 1_000_000_000 / rate.per_s()).clamp(QUICK.0, QUICK_BOUND.0))
+}
+
 /// What is told of parameters that no sentence has a place for.
 fn told(io: &Asked) -> String {
     let told = parameters::TOLD.iter().filter_map(|words| words(io));
     told.fold(String::new(), |all, words| all + ", " + &words)
+}
+
+/// What stands before the number in flight: in an open loop it is a limit.
+fn most_words(io: &Asked) -> &'static str {
+    if io.rate.is_some() { "at most " } else { "" }
 }
 
 /// What is told of a content in a list of what is run; nothing of the one that is usual.

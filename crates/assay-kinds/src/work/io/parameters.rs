@@ -2,14 +2,17 @@
 
 #![allow(clippy::unit_arg, reason = "a factor sets one field or says why not, in one line")]
 
+use std::time::Duration;
+
 use assay_base::catalogue::keys::{Field, Form, Need, field};
 use assay_base::quantity::units::show;
 use assay_base::quantity::{Bytes, Time};
 use assay_load::Job;
 use serde::{Deserialize, Serialize};
 
+use super::rate::{self, Rate};
 use super::table::is_usual;
-use super::{AskedEngine, Content, Engine, Mix, Pattern, Planned, WriteSync, fio_line};
+use super::{Arrivals, AskedEngine, Content, Engine, Mix, Pattern, Planned, WriteSync, fio_line};
 use crate::work::kind::OwnParameter;
 use crate::work::table::{Factor, asked, choice, whole, word, work};
 
@@ -171,6 +174,66 @@ parameters! {
         ),
     }
 
+    /// Operations per second over all threads, by the clock; none in a closed loop.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    rate: Option<Rate> = None => {
+        words: "operations per second over all threads, by the clock: an open loop",
+        form: Form::Own(&rate::FORM),
+        example: "rate = \"5000/s\"",
+        background: {},
+        factor: work(
+            "So many operations are meant to start per second, whether or not earlier ones have ended; \
+             `depth` is the most that each thread may have in flight. Latency is then told twice: \
+             *response* from the intended start, as a user sees it, and *service* from submission, as \
+             `latency`. What is still to be issued at the end of the time is issued for at most a \
+             quarter of the time; what is left then counts as never issued, with the time that it had \
+             waited. A thread waits asleep, and awake from 50 us before a start: from 20,000 starts per \
+             second and thread on it takes a whole processor.",
+            "[\"1000/s\", \"2000/s\", \"4000/s\"]",
+            rate::set,
+        )
+        .written(rate::written),
+        job: rate::tell,
+        told: rate::told,
+        fio: fio_line::rate,
+        kept: rate,
+    }
+
+    /// How the intended starts of a rate are spread.
+    #[serde(default, skip_serializing_if = "is_usual")]
+    arrivals: Arrivals = Arrivals::Fixed => {
+        words: "how the starts of a rate are spread; fixed by default",
+        form: Form::Word(|| vec!["fixed", "poisson"]),
+        example: "arrivals = \"poisson\"",
+        background: {},
+        factor: work(
+            "`fixed`: at even distances; `poisson`: at random ones, as of many users who do not know of each \
+             other. For work with a `rate`.",
+            "[\"fixed\", \"poisson\"]",
+            |io, text| Ok(io.arrivals = word(text, "fixed or poisson")?),
+        ),
+        kept: arrivals,
+    }
+
+    /// Time that a slot rests between its operations, in a closed loop.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    think: Option<Time> = None => {
+        words: "pause between the end of an operation and the start of the next one in its place",
+        form: Form::Time { least: Time(1000) },
+        example: "think = \"1 ms\"",
+        background: {},
+        factor: work(
+            "A time with its unit: each of the operations in flight is followed by the next one so much later. \
+             It is no part of a latency.",
+            "[\"100 us\", \"1 ms\"]",
+            |io, text| Ok(io.think = Some(text.parse()?)),
+        ),
+        job: |io, job| job.think = Duration::from_nanos(io.think.map_or(0, |think| think.0)),
+        told: |io| io.think.map(|think| format!("{think} after each")),
+        fio: fio_line::think,
+        kept: think,
+    }
+
     /// Time that is counted; a share of the budget where it is missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     time: Option<Time> = None => {
@@ -248,8 +311,8 @@ mod tests {
     fn an_engine_is_told_of_every_level() {
         let area = Area { start: 0, length: 1 << 30, asked: 1 << 30, written: true, fill_ns: 0 };
         let jobs = all_the_same(|planned| format!("{:?}", planned.job(&area, (1, 2), 3)));
-        // How the file is opened, and the engine itself.
-        assert_eq!(jobs, ["direct", "engine"]);
+        // How the file is opened, the engine itself, and how starts are spread where there is no rate.
+        assert_eq!(jobs, ["direct", "engine", "arrivals"]);
     }
 
     #[test]
@@ -280,6 +343,9 @@ mod tests {
             ("direct", "maybe"),
             ("engine", "libaio"),
             ("content", "text"),
+            ("rate", "fast"),
+            ("arrivals", "bursts"),
+            ("think", "5"),
         ] {
             let mut asked = Asked::some();
             let message = (find(name).set)(&mut asked, text).unwrap_err();

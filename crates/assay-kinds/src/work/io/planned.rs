@@ -6,14 +6,15 @@ use std::time::Duration;
 
 use assay_base::presence::Presence;
 use assay_base::quantity::Bytes;
-use assay_base::quantity::metric::{BANDWIDTH, IOPS};
+use assay_base::quantity::metric::{BANDWIDTH, IOPS, RESPONSE_P99};
 use assay_base::quantity::units::show;
 use assay_load::{EngineKind, Job};
 use serde::{Deserialize, Serialize};
 
 use super::parameters::{self, Stored};
 use super::{
-    Asked, AskedEngine, Mix, Pattern, WriteSync, content_words, fio_line, run, told, touch,
+    Asked, AskedEngine, Mix, Pattern, WriteSync, content_words, fio_line, most_words, run, told,
+    touch,
 };
 use crate::work::kind::{ByHand, CommandLine, Runs, Touch};
 use crate::work::measured::{Measured, Ran};
@@ -165,9 +166,10 @@ impl Runs for Planned {
         let content = content_words(self.content);
         let way = if self.direct { "direct" } else { "through the page cache" };
         format!(
-            "{} {mix} of {}{sync}{content}, {} in flight{}, {}, {way}",
+            "{} {mix} of {}{sync}{content}, {}{} in flight{}, {}, {way}",
             self.pattern.name(),
             self.size,
+            most_words(self),
             show::count(u64::from(self.in_flight())),
             told(self),
             self.engine
@@ -194,6 +196,10 @@ impl Runs for Planned {
     }
 
     fn primary(&self, varies: &dyn Fn(&str) -> bool) -> &'static str {
+        if self.rate.is_some() {
+            // How many there are per second was asked for: what is found out is how long they take.
+            return RESPONSE_P99;
+        }
         let large = varies("size") || self.size >= LARGE;
         if large { BANDWIDTH.name } else { IOPS.name }
     }
@@ -258,7 +264,8 @@ impl Runs for Planned {
 
     fn can_be_cut(&self) -> bool {
         // Work that ends by itself, or has a cache to be prepared, is not cut in pieces.
-        self.operations.is_none() && self.direct
+        // So is a tail, which a short piece has too few operations for.
+        self.operations.is_none() && self.rate.is_none() && self.direct
     }
 
     fn is_only_watched(&self) -> bool {

@@ -43,6 +43,15 @@ pub const fn class_name(class: Class) -> &'static str {
     }
 }
 
+/// What the name of a class ends with whose histogram holds response times.
+const RESPONSE: &str = "-response";
+
+/// The class of operations of which a histogram of this name holds the response times, from their intended
+/// starts; none where it holds service times.
+pub fn of_response(name: &str) -> Option<&str> {
+    name.strip_suffix(RESPONSE)
+}
+
 /// What came of a run.
 pub(super) fn ran(outcome: &Outcome) -> Ran {
     Ran {
@@ -82,6 +91,7 @@ fn detail(outcome: &Outcome) -> Detail {
         still_s: still_s(outcome),
         looked_at: outcome.queue.looked_at,
         already_complete: outcome.queue.already_complete,
+        pace: outcome.pace,
         sample_latencies_ns: outcome.sample_latencies_ns.clone(),
         requests: None,
     }
@@ -108,8 +118,14 @@ fn workers(outcome: &Outcome) -> Option<String> {
 }
 
 fn histograms(outcome: &Outcome) -> Histograms {
-    let of = |class: &ClassOutcome| (class_name(class.class).to_owned(), class.latency_ns.clone());
-    outcome.classes.iter().map(of).collect()
+    let of = |class: &ClassOutcome| {
+        let name = class_name(class.class);
+        let service =
+            (!class.latency_ns.is_empty()).then(|| (name.to_owned(), class.latency_ns.clone()));
+        let response = class.response_ns.clone().map(|own| (format!("{name}{RESPONSE}"), own));
+        service.into_iter().chain(response)
+    };
+    outcome.classes.iter().flat_map(of).collect()
 }
 
 /// Buckets with something in them: index and count.

@@ -606,6 +606,7 @@ fn stand_in(field: &Field) -> Value {
         Form::Share | Form::Loss | Form::LossOrAmount | Form::Start => json!("5 %"),
         Form::Mix => json!("read"),
         Form::Content => json!("random"),
+        Form::Own(own) => json!(own.example),
         Form::Table(fields) => table_stand_in(fields),
         Form::Amount => json!("90 IOPS"),
         Form::Price => json!("1 EUR"),

@@ -58,6 +58,12 @@ pub fn read(field: &Field, value: &DeValue<'_>) -> Result<Value, Complaint> {
             .parse::<Content>()
             .map(|content| json!(content))
             .map_err(|error| Complaint::plain(format!("{}: {}", field.name, quoted(&error)))),
+        Form::Own(own) => {
+            let bare = own.number.and_then(|_| value.as_integer()).map(decimal);
+            let text = bare.map_or_else(|| text(field, value).map(str::to_owned), Ok)?;
+            let told = |error: String| format!("{}: {}", field.name, quoted(&error));
+            (own.read)(&text).map(|kept| json!(kept)).map_err(|error| Complaint::plain(told(error)))
+        }
         Form::Start => text(field, value)?
             .parse::<Start>()
             .map(|start| json!(start))

@@ -34,7 +34,7 @@ pub(super) fn usual(key: &str) -> &str {
 pub(super) const WAITS: [&str; 2] = ["stonewall", "wait_for_previous"];
 
 /// What is translated.
-pub const CORE: [&str; 24] = [
+pub const CORE: [&str; 28] = [
     "rw",
     "bs",
     "ioengine",
@@ -59,6 +59,10 @@ pub const CORE: [&str; 24] = [
     "buffer_compress_percentage",
     "zero_buffers",
     "wait_for",
+    "rate_iops",
+    "rate_process",
+    "thinktime",
+    "thinktime_blocks",
 ];
 
 /// What this engine does anyway.
@@ -77,7 +81,7 @@ pub const SAME: [&str; 11] = [
 ];
 
 /// What these keys are where nobody says them, or what is done here anyway: that changes nothing.
-const USUAL: [(&str, &[&str]); 20] = [
+const USUAL: [(&str, &[&str]); 19] = [
     ("verify", &["0", "none"]),
     ("do_verify", &["0"]),
     ("offset", &["0", "0%"]),
@@ -87,7 +91,6 @@ const USUAL: [(&str, &[&str]); 20] = [
     ("fsync", &["0"]),
     ("end_fsync", &["0"]),
     ("sync", &["0", "none"]),
-    ("thinktime", &["0"]),
     ("percentage_random", &["100"]),
     ("random_distribution", &["random"]),
     ("iodepth_batch", &["1"]),
@@ -165,11 +168,7 @@ pub(super) const MEANINGS: &[(&str, &str)] = &[
     ("random_distribution", "some blocks are visited more often than others"),
     ("percentage_random", "only a share of the operations goes to random places"),
     ("rate", "at most so many bytes a second"),
-    ("rate_iops", "at most so many operations a second"),
     ("rate_min", "the job fails below so many bytes a second"),
-    ("rate_process", "how the pauses of a limited rate are drawn"),
-    ("thinktime", "a pause between operations"),
-    ("thinktime_blocks", "operations between two pauses"),
     ("offset", "the job begins at a later place of its file"),
     ("offset_increment", "each further job begins so much later"),
     ("startdelay", "the job begins so much later"),

@@ -67,6 +67,15 @@ fn every_core_key_has_its_place_in_the_study() {
         ("rw=write\nbuffer_compress_percentage=30", "content = \"30 %\""),
         ("rw=write\nbuffer_compress_percentage=100", "content = \"zero\""),
         ("rw=write\nzero_buffers", "content = \"zero\""),
+        ("rate_iops=500", "rate = \"500/s\""),
+        ("rate_iops=500\nnumjobs=3", "rate = \"1500/s\""),
+        ("rate_iops=500\nrate_process=poisson", "rate = \"500/s\", arrivals = \"poisson\""),
+        ("rate_iops=500,200", "rate = \"500/s\""),
+        ("rw=randwrite\nrate_iops=500,200", "rate = \"200/s\""),
+        ("rw=randrw\nrate_iops=500", "rate = \"1000/s\""),
+        ("rw=randrw\nrwmixread=70\nrate_iops=700,300", "rate = \"1000/s\""),
+        ("thinktime=500", "think = \"500 us\""),
+        ("thinktime=2ms\nthinktime_blocks=1", "think = \"2 ms\""),
     ] {
         let text = format!("{JOB}{key}\n");
         let found = line(&text, 0);
@@ -390,4 +399,39 @@ fn engines_that_reach_no_storage_are_named_for_what_they_do() {
         let told = refused(&format!("[a]\nsize=64m\nioengine={engine}\n"));
         assert!(told.starts_with(&format!("jobs.fio:3:1: ioengine={engine}: {does}")), "{told}");
     }
+}
+
+#[test]
+fn rates_and_pauses_that_mean_something_else_are_told() {
+    for (text, part) in [
+        ("rw=randrw\nrwmixread=70\nrate_iops=500", "fio limits each"),
+        ("rw=randrw\nrate_iops=700,300", "the share of the mix"),
+        ("rate_iops=fast", "rate_iops=fast"),
+        ("rate_iops=500\nrate_process=bursts", "there are linear and poisson"),
+        ("rate_iops=500\nthinktime=500", "cannot be done together"),
+        ("ioengine=io_uring\niodepth=4\nthinktime=500", "with iodepth=1 alone"),
+        ("thinktime=500\nthinktime_blocks=8", "only after each"),
+        ("thinktime=long", "this is no time"),
+        ("thinktime=10s", "as long as the whole job"),
+        ("rate_iops=9000000\nnumjobs=2", "at most 10,000,000 a second"),
+    ] {
+        let found = refused(&format!("{JOB}{text}\n"));
+        assert!(found.contains(part), "{text}: {found}");
+    }
+}
+
+#[test]
+fn what_is_no_rate_and_no_pause_leaves_nothing_in_the_study() {
+    for text in ["rate_iops=0", "thinktime=0", "rate_process=linear", "rate_process=poisson"] {
+        let found = line(&format!("{JOB}{text}\n"), 0);
+        assert!(["rate", "arrivals", "think"].iter().all(|key| !found.contains(key)), "{found}");
+    }
+}
+
+#[test]
+fn jobs_that_run_at_once_by_one_law_add_up_their_rates() {
+    let three = "[global]\nsize=64m\nruntime=10\ntime_based\nrate_iops=100\n[a]\n[b]\n[c]\n";
+    let found = line(three, 0);
+    assert!(found.contains("threads = 3") && found.contains("rate = \"300/s\""), "{found}");
+    studied(three);
 }

@@ -92,7 +92,9 @@ impl Work {
             (pattern, engine, own.size, own.depth, own.direct, own.time, own.ramp)
         };
         let writes = |own: &Self| (own.each_write, own.content.clone());
-        work(self) == work(other) && writes(self) == writes(other)
+        work(self) == work(other)
+            && writes(self) == writes(other)
+            && self.paced.is_like(&other.paced)
     }
 
     /// Takes over the threads of another one.
@@ -113,15 +115,12 @@ impl Work {
         self.threads = threads;
         self.operations =
             self.operations.zip(other.operations).map(|(own, other)| own.saturating_add(other));
+        self.paced.join(&other.paced);
         self.area = self.area.zip(other.area).map(|(own, other)| own.saturating_add(other));
     }
 
     /// Per cent of it that reads.
     fn reads(&self) -> u64 {
-        match self.mix.as_str() {
-            "read" => 100,
-            "write" => 0,
-            mixed => mixed.split('/').next().and_then(|read| read.parse().ok()).unwrap_or(50),
-        }
+        super::share_of_reads(&self.mix)
     }
 }

@@ -1,0 +1,323 @@
+//! When operations of an open loop are meant to start, whatever the drive does meanwhile.
+
+use serde::{Deserialize, Serialize};
+
+use crate::Job;
+use crate::random::{Purpose, at, key};
+
+const SECOND_NS: u64 = 1_000_000_000;
+
+/// Operations per second at most, over all threads: a nanosecond is the finest step of the clock, and no
+/// thread issues one operation in less than a tenth of a microsecond.
+pub const MOST_PER_S: u64 = 10_000_000;
+
+/// An operation that was handed over later than this after its intended start is late. Far above what a
+/// sleeping thread needs to wake up, and far below what anybody waits for on purpose.
+pub const LATE_NS: u64 = 1_000_000;
+
+/// What was scheduled within the time is still issued for so long after it: the time divided by this.
+pub const OVERTIME_PART: u64 = 4;
+
+/// Law of the gaps between intended starts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Arrivals {
+    /// Always the same gap.
+    #[default]
+    Fixed,
+    /// Gaps of an exponential law: users who do not know of each other.
+    Poisson,
+}
+
+impl Arrivals {
+    /// As it is written.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Fixed => "fixed",
+            Self::Poisson => "poisson",
+        }
+    }
+}
+
+/// The open loop of a job, shared by its threads: of fixed arrivals thread k of n has k, k + n, ... of the
+/// one clock; of Poisson ones each thread a process of its own with the n-th part of the rate, whose sum
+/// is Poisson again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Schedule {
+    /// Intended starts per second, over all threads.
+    pub rate_per_s: u64,
+    /// Their law.
+    pub arrivals: Arrivals,
+}
+
+/// How far a schedule was held, of the operations whose intended start lies in the window.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pace {
+    /// Intended starts.
+    pub scheduled: u64,
+    /// Those that were issued, be it late. The rest had no slot until the limit.
+    pub issued: u64,
+    /// Issued ones that were handed over more than [`LATE_NS`] after their intended start.
+    pub late: u64,
+    /// Late ones that found all slots in flight: the drive, and not this machine, was behind.
+    pub full: u64,
+    /// The longest time between an intended start and its submission, nanoseconds; of one that was never
+    /// issued how long it had waited in the end.
+    pub most_behind_ns: u64,
+}
+
+impl Pace {
+    /// Operations that were never issued.
+    pub const fn unissued(&self) -> u64 {
+        self.scheduled.saturating_sub(self.issued)
+    }
+
+    /// Notes one that was issued so long after its intended start.
+    #[inline]
+    pub(crate) fn issue(&mut self, behind_ns: u64, full: bool) {
+        self.scheduled += 1;
+        self.issued += 1;
+        self.most_behind_ns = self.most_behind_ns.max(behind_ns);
+        if behind_ns > LATE_NS {
+            self.late += 1;
+            self.full += u64::from(full);
+        }
+    }
+
+    /// Notes one that was never issued, and had waited so long.
+    pub(crate) fn forgo(&mut self, waited_ns: u64) {
+        self.scheduled += 1;
+        self.most_behind_ns = self.most_behind_ns.max(waited_ns);
+    }
+
+    /// Both together.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        Self {
+            scheduled: self.scheduled.saturating_add(other.scheduled),
+            issued: self.issued.saturating_add(other.issued),
+            late: self.late.saturating_add(other.late),
+            full: self.full.saturating_add(other.full),
+            most_behind_ns: self.most_behind_ns.max(other.most_behind_ns),
+        }
+    }
+}
+
+/// The intended starts of one thread in their order, up to the end of the time.
+#[derive(Debug)]
+pub(crate) struct Starts {
+    gaps: Gaps,
+    /// Stamp of the common start.
+    start: u64,
+    /// Nanoseconds of the schedule; from then on nothing is meant to start.
+    length: u64,
+    next: u64,
+}
+
+#[derive(Debug)]
+enum Gaps {
+    /// Arrival `index` of the one clock, and every `step`-th after it.
+    Fixed { index: u64, step: u64, rate: u64 },
+    /// Draws by their number; the sum is kept in nanoseconds with its fraction, so that none is lost.
+    Poisson { key: u64, drawn: u64, at_ns: f64, mean_ns: f64 },
+}
+
+impl Gaps {
+    /// Nanoseconds from the start to the next arrival.
+    #[inline]
+    fn next(&mut self) -> u64 {
+        match self {
+            Self::Fixed { index, step, rate } => {
+                // Seconds and their rest apart: no product is too large, and no error adds up.
+                let (whole, rest) = (*index / *rate, *index % *rate);
+                *index += *step;
+                whole * SECOND_NS + rest * SECOND_NS / *rate
+            }
+            Self::Poisson { key, drawn, at_ns, mean_ns } => {
+                let unit = (at(*key, *drawn) >> 11) as f64 / (1_u64 << 53) as f64;
+                *drawn += 1;
+                *at_ns -= (1.0 - unit).ln() * *mean_ns; // of (0, 1]: the logarithm is finite
+                *at_ns as u64
+            }
+        }
+    }
+}
+
+impl Starts {
+    /// Those of one thread of a job; none of a closed loop.
+    pub(crate) fn new(job: &Job, thread: u32) -> Option<Self> {
+        let schedule = job.schedule?;
+        let (rate, threads) = (schedule.rate_per_s.max(1), u64::from(job.threads.max(1)));
+        let mut gaps = match schedule.arrivals {
+            Arrivals::Fixed => Gaps::Fixed { index: u64::from(thread), step: threads, rate },
+            Arrivals::Poisson => Gaps::Poisson {
+                key: key(job.seed, thread, Purpose::Arrivals),
+                drawn: 0,
+                at_ns: 0.0,
+                mean_ns: SECOND_NS as f64 * threads as f64 / rate as f64,
+            },
+        };
+        let length =
+            u64::try_from(job.ramp.saturating_add(job.time).as_nanos()).unwrap_or(u64::MAX);
+        let next = gaps.next();
+        Some(Self { gaps, start: 0, length, next })
+    }
+
+    /// Tells the start common to all threads.
+    pub(crate) fn begin(&mut self, start: u64) {
+        self.start = start;
+    }
+
+    /// Stamp of the next intended start; none where the time is over by then.
+    #[inline]
+    pub(crate) fn next(&self) -> Option<u64> {
+        (self.next < self.length).then(|| self.start.saturating_add(self.next))
+    }
+
+    /// Goes to the one after it.
+    #[inline]
+    pub(crate) fn advance(&mut self) {
+        self.next = self.gaps.next();
+    }
+
+    /// Stamp from which on nothing is issued any more, be it scheduled.
+    pub(crate) fn limit(&self) -> u64 {
+        self.start.saturating_add(self.length).saturating_add(self.length / OVERTIME_PART)
+    }
+
+    /// Ends the schedule at a stamp: nothing is meant to start from there on.
+    pub(crate) fn cut(&mut self, stamp: u64) {
+        self.length = self.length.min(stamp.saturating_sub(self.start));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::check::tests::job;
+
+    fn scheduled(rate_per_s: u64, arrivals: Arrivals, threads: u32) -> Job {
+        let schedule = Some(Schedule { rate_per_s, arrivals });
+        Job { schedule, threads, time: Duration::from_secs(10), ..job() }
+    }
+
+    /// All intended starts of a thread.
+    fn starts(job: &Job, thread: u32) -> Vec<u64> {
+        let mut starts = Starts::new(job, thread).unwrap();
+        let mut all = Vec::new();
+        while let Some(next) = starts.next() {
+            all.push(next);
+            starts.advance();
+        }
+        all
+    }
+
+    #[test]
+    fn fixed_arrivals_are_those_of_one_clock_whatever_the_threads() {
+        for rate in [1, 3, 7, 100, 4_999, 100_000] {
+            let alone = starts(&scheduled(rate, Arrivals::Fixed, 1), 0);
+            let exact = |index: usize| (index as u128 * 1_000_000_000 / u128::from(rate)) as u64;
+            assert_eq!(alone.len() as u64, 10 * rate);
+            assert!(alone.iter().enumerate().all(|(index, at)| *at == exact(index)), "{rate}");
+            for threads in [2, 3, 8] {
+                let job = scheduled(rate, Arrivals::Fixed, threads);
+                let own = |thread: u32| starts(&job, thread);
+                for thread in 0..threads {
+                    let picked = alone.iter().copied();
+                    let picked: Vec<u64> =
+                        picked.skip(thread as usize).step_by(threads as usize).collect();
+                    assert_eq!(own(thread), picked, "{rate}, thread {thread} of {threads}");
+                }
+            }
+        }
+    }
+
+    /// Kolmogorov and Smirnov's distance of a sample from a law.
+    fn distance(mut sample: Vec<f64>, law: impl Fn(f64) -> f64) -> f64 {
+        sample.sort_by(f64::total_cmp);
+        let n = sample.len() as f64;
+        let apart = |(index, value): (usize, &f64)| {
+            let (below, here) = (index as f64 / n, (index + 1) as f64 / n);
+            (law(*value) - below).abs().max((here - law(*value)).abs())
+        };
+        sample.iter().enumerate().map(apart).fold(0.0, f64::max)
+    }
+
+    /// The distance that one sample in eight thousand exceeds.
+    fn critical(n: usize) -> f64 {
+        2.2 / (n as f64).sqrt()
+    }
+
+    #[test]
+    fn gaps_of_poisson_arrivals_are_exponential_at_every_rate() {
+        for rate in [100, 1_000, 10_000, 100_000] {
+            for seed in 0..5 {
+                let job = Job { seed, ..scheduled(rate, Arrivals::Poisson, 1) };
+                let all = starts(&job, 0);
+                let gaps: Vec<f64> =
+                    all.windows(2).map(|pair| (pair[1] - pair[0]) as f64).collect();
+                let (n, mean) = (gaps.len(), 1e9 / rate as f64);
+                // Stamps are whole nanoseconds, which shift a gap of 10 us by a ten-thousandth at most.
+                let found = distance(gaps, |gap| 1.0 - (-gap / mean).exp());
+                assert!(found < critical(n) + 1e-4, "{rate}/s, seed {seed}: {found}");
+                // The number in ten seconds is Poisson: five standard deviations.
+                let expected = 10.0 * rate as f64;
+                assert!((all.len() as f64 - expected).abs() < 5.0 * expected.sqrt());
+            }
+        }
+    }
+
+    #[test]
+    fn threads_add_up_to_one_poisson_process_and_differ() {
+        let job = scheduled(2_000, Arrivals::Poisson, 4);
+        let each: Vec<Vec<u64>> = (0..4).map(|thread| starts(&job, thread)).collect();
+        assert!(each.iter().enumerate().all(|(at, one)| !each[at + 1..].contains(one)));
+        let mut all = each.concat();
+        all.sort_unstable();
+        let gaps: Vec<f64> = all.windows(2).map(|pair| (pair[1] - pair[0]) as f64).collect();
+        let n = gaps.len();
+        assert!(distance(gaps, |gap| 1.0 - (-gap / 500_000.0).exp()) < critical(n));
+    }
+
+    #[test]
+    fn arrivals_of_another_law_are_told_apart_by_that_test() {
+        let all = starts(&scheduled(1_000, Arrivals::Fixed, 1), 0);
+        let gaps: Vec<f64> = all.windows(2).map(|pair| (pair[1] - pair[0]) as f64).collect();
+        let n = gaps.len();
+        assert!(distance(gaps, |gap| 1.0 - (-gap / 1e6).exp()) > 10.0 * critical(n));
+    }
+
+    #[test]
+    fn seeds_decide_and_a_closed_loop_has_no_starts() {
+        let at = |seed| starts(&Job { seed, ..scheduled(100, Arrivals::Poisson, 1) }, 0);
+        assert_eq!(at(1), at(1));
+        assert_ne!(at(1), at(2));
+        assert!(Starts::new(&job(), 0).is_none());
+    }
+
+    #[test]
+    fn a_schedule_that_is_cut_ends_there() {
+        let mut own = Starts::new(&scheduled(10, Arrivals::Fixed, 1), 0).unwrap();
+        own.begin(5_000);
+        assert_eq!((own.next(), own.limit()), (Some(5_000), 12_500_005_000));
+        own.advance();
+        assert_eq!(own.next(), Some(100_005_000));
+        own.cut(100_005_000);
+        assert_eq!(own.next(), None);
+    }
+
+    #[test]
+    fn what_is_late_and_why_is_counted() {
+        let mut pace = Pace::default();
+        pace.issue(LATE_NS, true);
+        pace.issue(LATE_NS + 1, true);
+        pace.issue(LATE_NS + 7, false);
+        pace.forgo(5);
+        let one = Pace { scheduled: 4, issued: 3, late: 2, full: 1, most_behind_ns: LATE_NS + 7 };
+        assert_eq!((pace, pace.unissued()), (one, 1));
+        let both = pace.plus(Pace { scheduled: 1, most_behind_ns: 9, ..Pace::default() });
+        assert_eq!((both.scheduled, both.unissued(), both.most_behind_ns), (5, 2, LATE_NS + 7));
+    }
+}

@@ -1,0 +1,49 @@
+//! Work by the clock: how far its schedule was held, and which of its times is which.
+
+use assay_base::quantity::metric::{RESPONSE, RESPONSE_P99};
+use assay_base::quantity::units::show;
+use assay_study::findings::Findings;
+use assay_study::results::plan::Arm;
+
+/// How the times of such work are to be read.
+pub(super) const LEGEND: &str = "Response: from the moment at which an operation was meant to start to its \
+     end, what a user waits for. Service (p99 where nothing else is said): from its submission to its end.";
+
+/// Quantiles that stand beside a metric of work by the clock, with their headings.
+pub(super) fn quantiles(metric: &str) -> Vec<(&'static str, &'static str)> {
+    const ALL: [(&str, &str); 3] = [
+        ("response p50", "response_p50_ns"),
+        ("response p99", RESPONSE_P99),
+        ("service p99", "latency_p99_ns"),
+    ];
+    ALL.into_iter().filter(|(_, own)| *own != metric).collect()
+}
+
+/// Whether anything of a study is of response times.
+pub(super) fn is_told(findings: &Findings) -> bool {
+    findings.cells.iter().any(|cell| is_response(&cell.metric))
+}
+
+pub(super) fn is_response(metric: &str) -> bool {
+    RESPONSE.iter().any(|own| own.name == metric)
+}
+
+/// How far the schedule of a workload was held under an arm.
+pub(super) fn note(findings: &Findings, workload: &str, arm: &Arm) -> Option<String> {
+    let pace = findings.workload(workload, arm)?.pace?;
+    let share = |part: u64| {
+        let share = 100.0 * part as f64 / pace.scheduled.max(1) as f64;
+        format!("{} ({})", show::count(part), show::percent(share))
+    };
+    let issued = match pace.unissued() {
+        0 => "all issued".to_owned(),
+        missing => format!("{} never issued", share(missing)),
+    };
+    let late = match pace.late {
+        0 => "none late".to_owned(),
+        late => {
+            format!("{} late, at most {}", share(late), show::duration(pace.most_behind_ns as f64))
+        }
+    };
+    Some(format!("{} operations scheduled: {issued}, {late}", show::count(pace.scheduled)))
+}

@@ -1,0 +1,145 @@
+//! Work by the clock and work with pauses: what fio's rates and pauses come to here.
+
+use assay_base::quantity::Time;
+use assay_base::quantity::units::show;
+use assay_load::MOST_PER_S;
+
+use super::values::number;
+use super::{Job, Told, line_of};
+
+/// When operations of a work start.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Paced {
+    /// Operations per second over all threads.
+    pub rate: Option<u64>,
+    /// At random distances.
+    pub poisson: bool,
+    /// Nanoseconds between the end of an operation and the next one.
+    pub think_ns: Option<u64>,
+}
+
+impl Paced {
+    /// Of a job that reads in so many per cent of its operations and lasts so long.
+    pub fn of(
+        job: &Job,
+        (reads, time_ns): (u64, Option<u64>),
+        (depth, threads): (u64, u64),
+        told: &mut Told,
+    ) -> Self {
+        let rate = rate(job, reads, told).map(|rate| rate.saturating_mul(threads));
+        if rate.is_some_and(|rate| rate > MOST_PER_S) {
+            let text =
+                format!("rate_iops: at most {} a second over all threads", show::count(MOST_PER_S));
+            told.refuse(line_of(job, "rate_iops"), text);
+        }
+        let law = job.settings.get("rate_process");
+        let poisson = match law.map(|setting| setting.value.as_str()) {
+            None | Some("linear") => false,
+            Some("poisson") => true,
+            Some(other) => {
+                let text = format!("rate_process={other}: there are linear and poisson");
+                told.refuse(line_of(job, "rate_process"), text);
+                false
+            }
+        };
+        let think_ns = think(job, depth, told);
+        if think_ns.zip(time_ns).is_some_and(|(think, time)| think >= time) {
+            told.refuse(line_of(job, "thinktime"), "thinktime: a pause as long as the whole job");
+        }
+        if rate.is_some() && think_ns.is_some() {
+            told.refuse_key(
+                line_of(job, "thinktime"),
+                "thinktime: with a rate operations start by the clock here; this cannot be done together",
+            );
+            return Self { rate, poisson, think_ns: None };
+        }
+        if rate.is_some() {
+            told.remark(format!(
+                "[{}]: fio's latencies count from submission; here that is the service time, and the \
+                 response time from the intended start stands beside it",
+                job.name
+            ));
+        }
+        Self { rate, poisson: poisson && rate.is_some(), think_ns }
+    }
+
+    /// As a study has it.
+    pub fn words(&self) -> String {
+        let rate = self.rate.map(|rate| format!(", rate = \"{rate}/s\""));
+        let arrivals = self.poisson.then(|| ", arrivals = \"poisson\"".to_owned());
+        let think = self.think_ns.map(|ns| format!(", think = \"{}\"", Time(ns)));
+        [rate, arrivals, think].into_iter().flatten().collect()
+    }
+
+    /// That of the threads of both together.
+    pub fn join(&mut self, other: &Self) {
+        self.rate =
+            self.rate.zip(other.rate).map(|(own, other)| own.saturating_add(other).min(MOST_PER_S));
+    }
+
+    /// Whether both start their operations by the same law, at whatever rate.
+    pub fn is_like(&self, other: &Self) -> bool {
+        let law = |own: &Self| (own.rate.is_some(), own.poisson, own.think_ns);
+        law(self) == law(other)
+    }
+}
+
+/// Operations per second of a thread. In fio a rate is that of a direction: of reads and writes that are
+/// mixed one number limits each of them.
+fn rate(job: &Job, reads: u64, told: &mut Told) -> Option<u64> {
+    let setting = job.settings.get("rate_iops")?;
+    let is_mixed = reads > 0 && reads < 100;
+    let numbers: Option<Vec<u64>> =
+        setting.value.split(',').map(|part| part.trim().parse().ok()).collect();
+    let own = match numbers.as_deref() {
+        Some([0]) => return None,
+        Some([one]) if !is_mixed => Some(*one),
+        Some([one]) if reads == 50 => Some(one.saturating_mul(2)),
+        Some([read, ..]) if reads == 100 => Some(*read),
+        Some([_, write, ..]) if reads == 0 => Some(*write),
+        Some([read, write]) => {
+            let all = read.saturating_add(*write);
+            // What is limited to a whole number may be apart by less than one operation.
+            let meant = all.saturating_mul(reads);
+            (meant.abs_diff(read.saturating_mul(100)) <= 100).then_some(all)
+        }
+        _ => None,
+    };
+    if own.is_none_or(|own| own == 0) {
+        told.refuse_key(
+            setting.line,
+            format!(
+                "rate_iops={}: of reads and writes that are mixed fio limits each; here a rate is that of \
+                 both, so that this can be done only where the two rates have the share of the mix",
+                setting.value
+            ),
+        );
+    }
+    own.filter(|own| *own > 0)
+}
+
+/// The pause between two operations; fio has microseconds where no unit stands.
+fn think(job: &Job, depth: u64, told: &mut Told) -> Option<u64> {
+    let setting = job.settings.get("thinktime")?;
+    let bare = setting.value.parse::<u64>().ok().and_then(|us| us.checked_mul(1000));
+    let Some(ns) = bare.or_else(|| super::values::ns(&setting.value)) else {
+        told.refuse(setting.line, format!("thinktime={}: this is no time", setting.value));
+        return None;
+    };
+    if ns == 0 {
+        return None;
+    }
+    let blocks = number(job, "thinktime_blocks", told).unwrap_or(1);
+    let why = if blocks != 1 {
+        "a pause after several operations; only after each can be done"
+    } else if depth > 1 {
+        "with several operations in flight fio pauses the whole job; here each place in flight pauses \
+         by itself, so that this can be done with iodepth=1 alone"
+    } else if ns < 1000 {
+        "less than a microsecond cannot be done"
+    } else {
+        return Some(ns);
+    };
+    told.refuse_key(setting.line, format!("thinktime: {why}"));
+    None
+}

@@ -1,0 +1,145 @@
+//! `behind`: an open loop did not hold its schedule.
+
+use assay_base::catalogue::About;
+use assay_base::quantity::metric::Nature;
+use assay_base::quantity::units::show;
+use assay_kinds::work::io::{Pace, tolerance};
+use assay_kinds::work::{Judged, io};
+
+use super::{Case, Remark, SPEED, TruthRule};
+
+/// Share of the scheduled operations that may be late or missing.
+const HELD: f64 = 0.005;
+
+pub struct Behind;
+
+static ABOUT: About = About {
+    name: "behind",
+    summary: "operations were not issued when they were meant to start",
+    text: "In an open loop operations start by the clock. Where more than 0.5 % of them were handed \
+           over more than 1 ms late it is told, and why. All places in flight were taken: the drive was \
+           behind, the response times show it, and it is no reason to distrust them. A place was free: \
+           this machine was behind, its own delay is in the response times, and they are suspect. Where \
+           more than 0.5 % of what was scheduled was not issued at all until a quarter of the time after \
+           its end, response times are suspect too: what was never issued stands among them with the \
+           time that it had waited, which is less than what it would have taken. 1 ms, because a thread \
+           that sleeps wakes up within a tenth of that on a machine that has a processor for it.",
+};
+
+impl TruthRule for Behind {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn looks_at(&self) -> Judged {
+        Judged::Operations
+    }
+
+    fn changes(&self) -> &'static [Nature] {
+        SPEED
+    }
+
+    fn judge(&self, case: &Case<'_>) -> Option<Remark> {
+        let own =
+            case.trials.iter().filter_map(|trial| io::Detail::of(trial.measured.as_ref()?)?.pace);
+        let pace = own.reduce(Pace::plus)?;
+        unissued(&pace).or_else(|| late(&pace))
+    }
+}
+
+/// What of so many was more than may be.
+fn share(part: u64, pace: &Pace) -> Option<String> {
+    let share = part as f64 / pace.scheduled.max(1) as f64;
+    (share > HELD).then(|| show::percent(100.0 * share))
+}
+
+fn unissued(pace: &Pace) -> Option<Remark> {
+    let missing = share(pace.unissued(), pace)?;
+    Some(Remark::suspect(format!(
+        "of {} operations that were scheduled {} ({missing}) were never issued: the rate is more than was \
+         carried, and response times are at least what is shown",
+        show::count(pace.scheduled),
+        show::count(pace.unissued())
+    )))
+}
+
+fn late(pace: &Pace) -> Option<Remark> {
+    let late = share(pace.late, pace)?;
+    let what = format!(
+        "of {} operations that were scheduled {} ({late}) were issued more than {} late, at most {}",
+        show::count(pace.scheduled),
+        show::count(pace.late),
+        tolerance(),
+        show::duration(pace.most_behind_ns as f64)
+    );
+    // What had a place waited for this machine.
+    let idle = pace.late.saturating_sub(pace.full);
+    Some(match share(idle, pace) {
+        None => Remark::note(format!(
+            "{what}, as all places in flight were taken: response times count that, service times do not"
+        )),
+        Some(idle) => Remark::suspect(format!(
+            "{what}, {idle} although a place was free: this machine did not keep up, and its delay is in the \
+             response times"
+        )),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_study::findings::Trust;
+
+    use super::super::testing::{Bench, counted};
+    use super::*;
+
+    /// Three trials of an open loop, each of 1,000 operations.
+    fn paced(change: impl Fn(&mut Pace)) -> Option<Remark> {
+        let bench = Bench::write().each(move |trial| {
+            let mut pace = Pace { scheduled: 1_000, issued: 1_000, ..Pace::default() };
+            change(&mut pace);
+            counted(trial).pace = Some(pace);
+        });
+        bench.judge(&Behind)
+    }
+
+    #[test]
+    fn silent_in_a_closed_loop_and_where_the_schedule_was_held() {
+        assert_eq!(Bench::write().judge(&Behind), None);
+        assert_eq!(Bench::read().without_trials().judge(&Behind), None);
+        assert_eq!(paced(|_| {}), None);
+        // 0.5 % is held.
+        assert_eq!(paced(|pace| (pace.late, pace.most_behind_ns) = (5, 9_000_000)), None);
+        assert_eq!(paced(|pace| pace.issued = 995), None);
+    }
+
+    #[test]
+    fn a_drive_that_is_behind_is_told_and_keeps_its_trust() {
+        let late =
+            |pace: &mut Pace| (pace.late, pace.full, pace.most_behind_ns) = (200, 200, 2 << 30);
+        let remark = paced(late).unwrap();
+        assert_eq!(remark.trust, Trust::Trusted);
+        assert_eq!(
+            remark.text,
+            "of 3,000 operations that were scheduled 600 (20 %) were issued more than 1 ms late, at most \
+             2.15 s, as all places in flight were taken: response times count that, service times do not"
+        );
+    }
+
+    #[test]
+    fn a_machine_that_is_behind_takes_trust_away() {
+        let remark = paced(|pace| (pace.late, pace.full) = (200, 100)).unwrap();
+        assert_eq!(remark.trust, Trust::Suspect);
+        assert!(remark.text.contains("10 % although a place was free"), "{}", remark.text);
+    }
+
+    #[test]
+    fn what_was_never_issued_takes_trust_away() {
+        let remark = paced(|pace| pace.issued = 900).unwrap();
+        assert_eq!(remark.trust, Trust::Suspect);
+        assert_eq!(
+            remark.text,
+            "of 3,000 operations that were scheduled 300 (10 %) were never issued: the rate is more than was \
+             carried, and response times are at least what is shown"
+        );
+    }
+}

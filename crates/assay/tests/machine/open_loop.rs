@@ -1,0 +1,173 @@
+//! 500 writes a second on a file system that stands still for two seconds: what a user waited is in the
+//! response times, on each engine and for each law of arrivals.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::Write;
+use std::os::fd::AsFd;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use assay_lab::call;
+use assay_lab::volume::{Filesystem, Volume};
+use assay_load::{
+    Arrivals, ENGINES, EngineKind, Job, Mix, Outcome, Pattern, Schedule, Target, run,
+};
+
+use crate::turn::{Need, has, skip, word};
+
+const AREA_BYTES: u64 = 32 << 20;
+const RATE_PER_S: u64 = 500;
+const SECONDS: u64 = 10;
+
+/// A file on a file system of its own, all of it written.
+struct Place {
+    file: File,
+    path: PathBuf,
+    volume: Volume,
+}
+
+impl Place {
+    fn new() -> Self {
+        let volume = Volume::new(Filesystem::Ext4, 128).unwrap();
+        let path = volume.directory().join("area");
+        fs::write(&path, vec![0x5a; AREA_BYTES as usize]).unwrap();
+        call("sync", &["--file-system", &word(&path)]).unwrap();
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).custom_flags(rustix::fs::OFlags::DIRECT.bits() as i32);
+        Self { file: options.open(&path).unwrap(), path, volume }
+    }
+}
+
+/// Freezes a directory from 4 s on for 2 s; how long that was, from the middle of one call to that of the
+/// other.
+fn freeze(directory: &Path) -> Duration {
+    let directory = word(directory);
+    thread::sleep(Duration::from_secs(4));
+    let began = Instant::now();
+    call("fsfreeze", &["--freeze", &directory]).unwrap();
+    let frozen = began + began.elapsed() / 2;
+    thread::sleep(Duration::from_secs(2));
+    let ending = Instant::now();
+    call("fsfreeze", &["--unfreeze", &directory]).unwrap();
+    (ending + ending.elapsed() / 2).duration_since(frozen)
+}
+
+/// What work found while its file system stood still, and for how long that was.
+fn beside_a_freeze<T: Send>(place: &Place, work: impl FnOnce() -> T + Send) -> (T, Duration) {
+    thread::scope(|scope| {
+        let working = scope.spawn(work);
+        let frozen = freeze(place.volume.directory());
+        (working.join().unwrap(), frozen)
+    })
+}
+
+fn paced(file: &File, engine: &EngineKind, arrivals: Arrivals, depth: u32) -> Outcome {
+    let schedule = Some(Schedule { rate_per_s: RATE_PER_S, arrivals });
+    let job = Job {
+        schedule,
+        depth,
+        time: Duration::from_secs(SECONDS),
+        ..Job::base(Pattern::Random, Mix::WRITES, 4096, 0..AREA_BYTES, 7)
+    };
+    let target = Target { file: Some(file.as_fd()), memory_alignment: 4096 };
+    run(&job, engine, &target, &AtomicBool::new(false)).unwrap()
+}
+
+/// Of the operations of the whole time the slowest hundredth are those that were meant to start first while
+/// it stood still: the one after them began so much later.
+fn truth(frozen: Duration) -> f64 {
+    let slowest = (RATE_PER_S * SECONDS) as f64 / 100.0;
+    frozen.as_secs_f64() - slowest / RATE_PER_S as f64
+}
+
+fn holds(name: &str, found: &Outcome, frozen: Duration) {
+    let class = &found.classes[0];
+    let responses = class.response_ns.as_ref().unwrap();
+    let p99 = responses.value_at_quantile(0.99) as f64 / 1e9;
+    let service = class.latency_ns.value_at_quantile(0.99) as f64 / 1e9;
+    let truth = truth(frozen);
+    tell(&format!(
+        "{name}: response p99 {p99:.3} s, by arithmetic {truth:.3} s, service p99 {service:.4} s"
+    ));
+    assert!((p99 / truth - 1.0).abs() < 0.1, "{name}: {p99} s for {truth} s");
+    let pace = found.pace.unwrap();
+    assert_eq!((pace.unissued(), responses.len()), (0, pace.scheduled), "{name}: {pace:?}");
+    let expected = (RATE_PER_S * SECONDS) as f64;
+    assert!((pace.scheduled as f64 - expected).abs() < 5.0 * expected.sqrt(), "{name}: {pace:?}");
+}
+
+/// Past the capture of the harness, so that the numbers stand in the log.
+fn tell(text: &str) {
+    let _ = writeln!(std::io::stderr(), "{text}");
+}
+
+#[test]
+#[ignore = "needs root: cargo xtask test"]
+fn a_file_system_that_stands_still_is_in_the_response_times() {
+    if !has(&[Need::Volume(Filesystem::Ext4), Need::Program("fsfreeze")]) {
+        return;
+    }
+    let engines = ENGINES.iter().filter(|entry| entry.needs_file);
+    let mut cases = Vec::new();
+    for entry in engines {
+        if let Err(reason) = (entry.available)() {
+            skip(&reason);
+            continue;
+        }
+        let depth = if entry.standard == EngineKind::Psync { 1 } else { 64 };
+        for arrivals in [Arrivals::Fixed, Arrivals::Poisson] {
+            let name = format!("{}, {}", entry.name, arrivals.name());
+            cases.push((name, entry.standard, arrivals, depth));
+        }
+    }
+    // Each has a file system of its own, so that all can wait at once.
+    let measure = |case: &(String, EngineKind, Arrivals, u32)| {
+        let (name, engine, arrivals, depth) = case;
+        let place = Place::new();
+        let file = &place.file;
+        let work = || paced(file, engine, *arrivals, *depth);
+        let (found, frozen) = beside_a_freeze(&place, work);
+        (name.clone(), found, frozen)
+    };
+    let all = thread::scope(|scope| {
+        let running: Vec<_> = cases.iter().map(|case| scope.spawn(move || measure(case))).collect();
+        running.into_iter().map(|one| one.join().unwrap()).collect::<Vec<_>>()
+    });
+    for (name, found, frozen) in &all {
+        holds(name, found, *frozen);
+    }
+}
+
+/// What fio says of the same, for comparison; nothing is asserted of it.
+#[test]
+#[ignore = "needs root: cargo xtask test"]
+fn what_fio_says_of_the_same_is_told_beside() {
+    if !has(&[Need::Volume(Filesystem::Ext4), Need::Program("fsfreeze"), Need::Program("fio")]) {
+        return;
+    }
+    let place = Place::new();
+    let file = format!("--filename={}", word(&place.path));
+    let size = format!("--size={AREA_BYTES}");
+    let words = [
+        "--name=frozen",
+        &file,
+        &size,
+        "--rw=randwrite",
+        "--bs=4k",
+        "--direct=1",
+        "--ioengine=psync",
+        "--rate_iops=500",
+        "--runtime=10",
+        "--time_based",
+        "--output-format=json",
+    ];
+    let (said, frozen) = beside_a_freeze(&place, || call("fio", &words).unwrap());
+    let start = said.find('{').unwrap();
+    let document: serde_json::Value = serde_json::from_str(&said[start..]).unwrap();
+    let p99 = &document["jobs"][0]["write"]["clat_ns"]["percentile"]["99.000000"];
+    assert!(p99.as_f64().is_some_and(|ns| ns > 0.0), "fio told no p99: {p99}");
+    tell(&format!("fio, psync, fixed: p99 {p99} ns, by arithmetic {:.3} s", truth(frozen)));
+}
