@@ -65,6 +65,7 @@ pub fn answer(findings: &Findings) -> Answer {
     let leads = |said: &Said| matches!(said, Said::OfKind { kind } if findings.leads(kind));
     let of_kind = || findings.sentences().find(|(said, _)| leads(said)).map(of_sentence);
     said(|said| *said == Said::Gate)
+        .or_else(|| said(|said| *said == Said::MostLoad))
         .or_else(|| said(|said| matches!(said, Said::Reserved { .. })))
         .or_else(of_kind)
         .or_else(|| said(|said| matches!(said, Said::Emulated)))

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use assay_machine::factors::{self, Role, layers};
 
+use super::most_load;
 use crate::results::design::{Design, Factor, Gate, Pointer, Stopping};
 use crate::results::plan::{Arm, Survey};
 use crate::study::{StopRule, Study};
@@ -47,7 +48,11 @@ pub struct Layout {
 impl Layout {
     /// That of a study at targets of these names.
     pub fn of(study: &Study, targets: &[String]) -> Self {
-        let factors = factors(study, targets);
+        let limit = most_load::limit(study);
+        let factors = match limit {
+            Some(_) => vec![most_load::factor()],
+            None => factors(study, targets),
+        };
         let arms = if study.arms.is_empty() { grid(&factors) } else { study.arms.clone() };
         let baseline = if study.baseline.is_empty() {
             arms.first().map(settable).unwrap_or_default()
@@ -55,13 +60,13 @@ impl Layout {
             study.baseline.clone()
         };
         let wanted = study.margin.is_some() && arms.len() >= ARMS_FOR_CONTROL;
-        let control = study.control.unwrap_or(wanted) && arms.len() > 1;
+        let control = study.control.unwrap_or(wanted) && arms.len() > 1 && limit.is_none();
         let replicates = replicates(study);
         let design = Design {
             factors,
             baseline,
             margin: study.margin.map(assay_base::quantity::Percent::fraction),
-            primary: study.primary.clone(),
+            primary: limit.map(|own| own.metric().to_owned()).or_else(|| study.primary.clone()),
             order: study.order,
             lead_in: study.lead_in,
             stopping: stopping(study),
@@ -69,7 +74,8 @@ impl Layout {
             questions: study.question.clone(),
             published: published(study),
             card: study.card.clone(),
-            repeats: if study.repeat_disturbed { replicates / 3 } else { 0 },
+            // What is looked for at which rate hangs on the trials in their order.
+            repeats: if study.repeat_disturbed && limit.is_none() { replicates / 3 } else { 0 },
             fresh: study.fresh,
         };
         let bases = bases(&arms);

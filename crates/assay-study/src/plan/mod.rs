@@ -4,6 +4,7 @@ pub mod allocation;
 pub mod arms;
 pub mod budget;
 pub mod design;
+pub mod most_load;
 pub mod order;
 pub mod pace;
 pub mod recorded;
@@ -33,7 +34,13 @@ pub fn make(study: &Study, surveys: Vec<Survey>, seed: u64) -> Plan {
     let replicates = layout.replicates;
     let turns = budget::Turns { rules, groups: &groups, replicates };
     let timed = budget::timed(study, &surveys, workloads, &turns);
-    let trials = trials(&turns, &timed.workloads, seed);
+    let trials = match most_load::limit(study) {
+        // Of work that cannot be done here there is nothing to look for.
+        Some(_) if !timed.workloads.is_empty() => {
+            most_load::trials(rules, replicates as usize, &timed.workloads, seed)
+        }
+        _ => trials(&turns, &timed.workloads, seed),
+    };
     let mut plan = Plan {
         format: FORMAT.to_owned(),
         sha256: String::new(),

@@ -19,8 +19,9 @@ use assay_machine::probes::energy::meter;
 use assay_study::plan::allocation::Quick;
 use assay_study::plan::arms::TARGET;
 use assay_study::study::file::{self, Typed};
+use assay_study::study::limit::Limit;
 use assay_study::study::{
-    Card, SMALLEST_AREA_BYTES, Stop, StopRule, Study, fields::SMALLEST_BUDGET,
+    AskKind, Card, SMALLEST_AREA_BYTES, Stop, StopRule, Study, fields::SMALLEST_BUDGET,
 };
 use assay_system::system::System;
 
@@ -148,9 +149,12 @@ pub struct StudyArguments {
     /// Again for another factor.
     #[arg(long, value_name = "NAME=LEVEL")]
     baseline: Vec<String>,
-    /// Memory that the work may have, such as 384MiB
-    #[arg(long, value_name = "SIZE")]
-    limit: Option<Bytes>,
+    /// What may not be exceeded: 384MiB, or 'p99 < 2ms'
+    ///
+    /// The memory that the work may have; of load-limit, what a percentile of the response stays below (p50,
+    /// p99, p99.9), counted from the intended start of each operation.
+    #[arg(long, value_name = "LIMIT")]
+    limit: Option<String>,
     /// What counts as equivalent, such as 5%
     #[arg(long, value_name = "SHARE")]
     margin: Option<String>,
@@ -269,11 +273,8 @@ impl StudyArguments {
             ("--budget", self.budget.clone(), "budget"),
             ("--area", self.area.clone(), "area/size"),
             ("--time", self.time.clone(), "workload/*/*/time"),
-            (
-                "--limit",
-                self.limit.map(|size| size.to_string().replace(' ', "")),
-                "workload/*/*/memory-limit",
-            ),
+            ("--limit", self.limit.clone(), "workload/*/*/memory-limit"),
+            ("--limit", self.limit.clone(), "question/*/limit"),
             ("--harm", self.harm.clone(), "workload/*/*/harm"),
             ("--until", self.until.clone(), "stop"),
             ("--claimed", self.claimed.clone(), "card/claimed"),
@@ -421,14 +422,8 @@ impl StudyArguments {
             study.factors.insert(name, levels);
             study.arms.clear();
         }
-        if let Some(limit) = self.limit {
-            let limited = study.workload.iter_mut().map(|own| own.work.limit_memory(limit));
-            if limited.filter(|limited| *limited).count() == 0 {
-                return Err(Failure::mistake(
-                    "--limit: nothing in this study has a limit of memory: it is for work of the kind \
-                     pages, as in small-memory",
-                ));
-            }
+        if let Some(text) = &self.limit {
+            limited(&mut study, text)?;
         }
         if !self.baseline.is_empty() {
             let named = self.baseline.iter().map(|text| match self.commands.baseline(text) {
@@ -572,6 +567,25 @@ fn assignment(option: &str, text: &str, example: &str) -> Outcome<(String, Strin
         Failure::mistake(format!("{option} {text}: write it like {option} {example}"))
     })?;
     Ok((name.trim().to_owned(), rest.trim().to_owned()))
+}
+
+/// Gives a study its limit: that of the response where it looks for the most load, else that of memory.
+fn limited(study: &mut Study, text: &str) -> Outcome<()> {
+    let asks = study.question.iter_mut().find(|ask| ask.kind == AskKind::MostLoad);
+    if let Some(ask) = asks {
+        let limit: Limit = read("--limit", text)?;
+        ask.limit = Some(limit.to_string());
+        return Ok(());
+    }
+    let most: Bytes = read("--limit", text)?;
+    let limited = study.workload.iter_mut().map(|own| own.work.limit_memory(most));
+    if limited.filter(|limited| *limited).count() == 0 {
+        return Err(Failure::mistake(
+            "--limit: nothing in this study has a limit: memory has one in work of the kind pages, as in \
+             small-memory, and the response in load-limit",
+        ));
+    }
+    Ok(())
 }
 
 fn read<T: std::str::FromStr<Err: std::fmt::Display>>(option: &str, text: &str) -> Outcome<T> {

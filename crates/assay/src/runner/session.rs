@@ -7,7 +7,7 @@ use super::bed::TestBed;
 use super::event::{Context, Event};
 use super::finished::Unkept;
 use super::others::Others;
-use super::request::Judge;
+use super::request::{Judge, Reader};
 use super::setting::Setting;
 use super::trial;
 use assay_base::failure::Outcome;
@@ -16,6 +16,7 @@ use assay_study::plan::pace::Pace;
 use assay_study::plan::repeats;
 use assay_study::plan::repeats::Ran;
 use assay_study::results::bundle::Bundle;
+use assay_study::results::course;
 use assay_study::results::design::Stopping;
 use assay_study::results::environment::Environment;
 use assay_study::results::log::{ENDED, Entry};
@@ -47,6 +48,8 @@ pub struct Session<'a> {
     pub unkept: Option<Unkept>,
     /// Says at the end of a replicate whether that is enough.
     pub judge: Option<&'a Judge<'a>>,
+    /// Reads what the course of the study follows from.
+    pub read: Option<&'a Reader<'a>>,
     /// How long trials take, as they have so far.
     pub pace: Pace,
     /// Up to when the time is told by trials.
@@ -95,8 +98,15 @@ impl Session<'_> {
                 self.log(ENDED, &reason);
                 return End::Early(reason);
             }
-            (context.tell)(self.starting(index, planned));
-            if let Some(end) = self.step(planned, None, trials, context) {
+            let planned = match self.turned(planned, trials) {
+                Ok(turned) => turned,
+                Err(reason) => {
+                    self.log(ENDED, &reason);
+                    return End::Early(reason);
+                }
+            };
+            (context.tell)(self.starting(index, &planned));
+            if let Some(end) = self.step(&planned, None, trials, context) {
                 return end;
             }
         }
@@ -259,7 +269,8 @@ impl Session<'_> {
         if trials.is_empty() || next.is_lead_in() || simulated {
             return;
         }
-        let planned = &PlannedTrial { lead_in: true, ..before.clone() };
+        let Ok(before) = self.turned(before, &trials[..trials.len() - 1]) else { return };
+        let planned = &PlannedTrial { lead_in: true, ..before };
         let done = self.run_one(planned, context);
         let operations = result_of(&done.trial).map_or_else(|why| why, |count| count.to_string());
         self.log(
@@ -304,7 +315,13 @@ impl Session<'_> {
             let reason = format!("not run: its level was {reason}");
             return self.lost(planned, &reason, context);
         }
-        if let Err(reason) = self.bed.bring(context, self.plan, planned) {
+        let (whole, system) = (self.plan, self.system);
+        let plan = match course::of_trial(whole, planned) {
+            Ok(plan) => plan,
+            Err(reason) => return self.lost(planned, &reason, context),
+        };
+        let plan = plan.as_ref();
+        if let Err(reason) = self.bed.bring(context, plan, planned) {
             return self.lost(planned, &reason, context);
         }
         let made_ns = self.bed.made_ns();
@@ -312,7 +329,7 @@ impl Session<'_> {
         let Some((site, surveyed)) = self.bed.at(target) else {
             return self.lost(planned, "its target is not open", context);
         };
-        let (system, plan, prepare) = (self.system, self.plan, self.prepare);
+        let prepare = self.prepare;
         let readings_ns = self.readings_ns;
         let runs_as = context.runs_as;
         // What is as it was found is nobody's level: whatever hurts there, taking it back is no help.
@@ -339,7 +356,7 @@ impl Session<'_> {
         if hurt {
             return done;
         }
-        if let Some(how) = self.bed.strayed(self.plan, planned) {
+        if let Some(how) = self.bed.strayed(plan, planned) {
             let record = &mut done.trial.record;
             (record.status, record.reason) = trial::failed(planned, &how);
             (record.measured, record.background) = (None, None);

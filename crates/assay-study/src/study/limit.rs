@@ -1,0 +1,94 @@
+//! What a response is to stay below: `p99 < 2 ms`; and which rates hold it by their trials.
+
+pub mod bracket;
+
+use std::fmt;
+use std::str::FromStr;
+
+use assay_base::quantity::Time;
+
+/// Percentiles as they are written, with the metric that tells each of the time from the intended start of an
+/// operation to its end.
+const PERCENTILES: [(&str, &str); 3] =
+    [("p50", "response_p50_ns"), ("p99", "response_p99_ns"), ("p99.9", "response_p999_ns")];
+
+/// A percentile of the response, and the time that it is to stay below.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limit {
+    /// The percentile as it is written, and its metric.
+    percentile: (&'static str, &'static str),
+    below: Time,
+}
+
+impl Limit {
+    /// The percentile as it is written: `p99`.
+    pub const fn percentile(self) -> &'static str {
+        self.percentile.0
+    }
+
+    /// The metric that it is a bound of.
+    pub const fn metric(self) -> &'static str {
+        self.percentile.1
+    }
+
+    /// Nanoseconds that it is to stay below.
+    pub const fn below_ns(self) -> u64 {
+        self.below.0
+    }
+}
+
+impl fmt::Display for Limit {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{} < {}", self.percentile.0, self.below)
+    }
+}
+
+impl FromStr for Limit {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || {
+            let names = PERCENTILES.map(|(name, _)| name).join(", ");
+            format!(
+                "`{}` is no limit of a response: write it like p99 < 2 ms ({names})",
+                text.trim()
+            )
+        };
+        let (name, below) = text.split_once('<').ok_or_else(wrong)?;
+        let known = PERCENTILES.into_iter().find(|(known, _)| *known == name.trim());
+        let percentile = known.ok_or_else(wrong)?;
+        let below: Time = below.trim().parse().map_err(|_| wrong())?;
+        if below.0 == 0 {
+            return Err(wrong());
+        }
+        Ok(Self { percentile, below })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_is_a_percentile_and_a_time() {
+        for (text, metric, below_ns, words) in [
+            ("p99 < 2 ms", "response_p99_ns", 2_000_000, "p99 < 2 ms"),
+            ("p99<2ms", "response_p99_ns", 2_000_000, "p99 < 2 ms"),
+            (" p50 <  500 us ", "response_p50_ns", 500_000, "p50 < 500 us"),
+            ("p99.9 < 1 s", "response_p999_ns", 1_000_000_000, "p99.9 < 1 s"),
+        ] {
+            let limit: Limit = text.parse().unwrap();
+            assert_eq!((limit.metric(), limit.below_ns()), (metric, below_ns), "{text}");
+            assert_eq!(limit.to_string(), words);
+            assert_eq!(limit.to_string().parse::<Limit>(), Ok(limit));
+        }
+    }
+
+    #[test]
+    fn what_is_none_says_how_one_is_written() {
+        for text in ["", "p99", "< 2 ms", "p98 < 2 ms", "p99 < 2", "p99 < 0 ms", "p99 > 2 ms", "384MiB"] {
+            let message = text.parse::<Limit>().unwrap_err();
+            assert!(message.contains("p99 < 2 ms") && !message.contains('\n'), "{message}");
+        }
+    }
+}
