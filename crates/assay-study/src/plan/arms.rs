@@ -65,7 +65,11 @@ impl Layout {
         let design = Design {
             factors,
             baseline,
-            margin: study.margin.map(assay_base::quantity::Percent::fraction),
+            // Rates are no choice of which one is better: each is compared with the limit.
+            margin: study
+                .margin
+                .filter(|_| limit.is_none())
+                .map(assay_base::quantity::Percent::fraction),
             primary: limit.map(|own| own.metric().to_owned()).or_else(|| study.primary.clone()),
             order: study.order,
             lead_in: study.lead_in,

@@ -9,7 +9,10 @@ mod tests;
 use std::fmt;
 
 use assay_base::draws::Draws;
+use assay_base::quantity::Time;
+use assay_stats::observations_needed;
 
+use super::allocation::Quick;
 use super::order::{self, Rules};
 use crate::results::course::{self, FIRST, SEARCHES, STEPS};
 use crate::results::design::{Ask, AskKind, Design, Factor};
@@ -27,6 +30,14 @@ const LOWER: f64 = 0.88;
 const HIGHER: f64 = 1.12;
 /// The search begins between the highest rate and this share of it.
 const LOWEST_SHARE: f64 = 1.0 / 32.0;
+/// A trial of a quick look, and what of it is not counted.
+const QUICK: Time = Time(1_000_000_000);
+const QUICK_RAMP: Time = Time(100_000_000);
+/// Rates below which shares of them are not told apart: rates are whole numbers.
+const SLOWEST: f64 = 20.0;
+/// The lowest rate that may be tried, as a share of the lowest to which the search goes: the first of five, and
+/// three lower ones.
+const DOWN_TO: f64 = 0.5;
 /// Operations that a closed loop completes in a second.
 pub const RATE_METRIC: &str = "iops";
 
@@ -46,6 +57,16 @@ pub fn limit(study: &Study) -> Option<Limit> {
 pub fn factor() -> Factor {
     let levels = (0..STEPS).filter_map(|step| course::step(step).remove(course::FACTOR));
     Factor { name: course::FACTOR.to_owned(), levels: levels.collect() }
+}
+
+/// A quick look: the whole course, in short trials.
+#[must_use]
+pub fn quick(mut study: Study, quick: Quick) -> Study {
+    for own in &mut study.workload {
+        own.work.set_span(Some(QUICK), Some(QUICK_RAMP));
+    }
+    study.replicates = quick.replicates.unwrap_or(study.replicates);
+    study
 }
 
 /// Every trial that there may be, in order: the closed loop, those that search, replicates of the first steps,
@@ -105,10 +126,12 @@ impl Ran {
 }
 
 /// Why the study ends before a trial.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum End {
     /// The closed loop gave no rate.
     NoRate,
+    /// So few operations per second are too few for what is asked of a trial.
+    TooSlow { per_s: f64, percentile: &'static str },
     /// Both sides of the limit were found, at so many rates.
     Whole { rates: usize },
 }
@@ -120,6 +143,11 @@ impl fmt::Display for End {
                 out,
                 "ended after its first trial: without a rate of the closed loop there is nowhere to look"
             ),
+            Self::TooSlow { per_s, percentile } => write!(
+                out,
+                "ended after its first trial: {per_s:.0} operations per second are too few for a {percentile} in \
+                 trials of this length; --time makes them longer"
+            ),
             Self::Whole { rates } => {
                 write!(out, "ended after {rates} rates: what holds and what fails was found")
             }
@@ -127,38 +155,65 @@ impl fmt::Display for End {
     }
 }
 
+/// What is looked for, and in how long a trial.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Aim {
+    pub limit: Limit,
+    /// Nanoseconds of a trial that count.
+    pub time_ns: u64,
+}
+
+impl Aim {
+    fn limit_ns(self) -> f64 {
+        self.limit.below_ns() as f64
+    }
+
+    /// The lowest rate at which a trial has enough operations for the percentile.
+    fn slowest(self) -> f64 {
+        let needed = observations_needed(self.limit.share()).unwrap_or(u64::MAX);
+        needed as f64 / (self.time_ns.max(1) as f64 / 1e9)
+    }
+}
+
 /// Operations per second of a trial, none for the closed loop; or why the study ends before it.
-pub fn rate(ran: &[Ran], trial: &PlannedTrial, limit: Limit) -> Result<Option<f64>, End> {
-    let limit_ns = limit.below_ns() as f64;
+pub fn rate(ran: &[Ran], trial: &PlannedTrial, aim: Aim) -> Result<Option<f64>, End> {
     match (trial.replicate, trial.order.checked_sub(1)) {
         (0, None) => Ok(None),
-        (0, Some(number)) => searched(ran, number, limit_ns).map(Some),
-        _ => step(ran, trial.workload, limit_ns).map(Some),
+        (0, Some(number)) => searched(ran, number, aim).map(Some),
+        _ => step(ran, trial.workload, aim).map(Some),
     }
 }
 
 /// Where the search is before one of its trials, from 0: each halves what is left, in the logarithm.
-fn searched(ran: &[Ran], number: u32, limit_ns: f64) -> Result<f64, End> {
+fn searched(ran: &[Ran], number: u32, aim: Aim) -> Result<f64, End> {
     let first = |order: u32| ran.iter().find(|one| one.order == order && one.replicate == 0);
     let most = first(0).and_then(|one| one.seen.done_per_s).filter(|most| *most > 0.0);
     let most = most.ok_or(End::NoRate)?;
-    let (mut low, mut high) = (most * LOWEST_SHARE, most);
+    let low = (most * LOWEST_SHARE).max(aim.slowest().max(SLOWEST) / DOWN_TO);
+    if low >= most {
+        return Err(End::TooSlow { per_s: most, percentile: aim.limit.percentile() });
+    }
+    let (mut low, mut high) = (low, most);
     for before in 0..number {
         let rate = rounded((low * high).sqrt());
-        let passes = first(before + 1).is_some_and(|one| one.seen.passes(rate, limit_ns));
-        if passes { low = rate } else { high = rate }
+        let passes = first(before + 1).is_some_and(|one| one.seen.passes(rate, aim.limit_ns()));
+        if passes {
+            low = rate;
+        } else {
+            high = rate;
+        }
     }
     Ok(rounded((low * high).sqrt()))
 }
 
 /// The rate of a step, from 0, by the steps before it.
-fn step(ran: &[Ran], number: usize, limit_ns: f64) -> Result<f64, End> {
-    let middle = searched(ran, SEARCHES, limit_ns)?;
+fn step(ran: &[Ran], number: usize, aim: Aim) -> Result<f64, End> {
+    let middle = searched(ran, SEARCHES, aim)?;
     let mut rates: Vec<f64> = AROUND.map(|share| rounded(middle * share)).to_vec();
     // One way and the other in turn where both are missing.
     let mut last_was_lower = false;
     while rates.len() <= number {
-        let bracket = Bracket::of(&standings(ran, &rates, limit_ns));
+        let bracket = Bracket::of(&standings(ran, &rates, aim.limit_ns()));
         if bracket.is_whole() {
             return Err(End::Whole { rates: rates.len() });
         }
@@ -192,7 +247,8 @@ fn rounded(per_s: f64) -> f64 {
 /// A trial of a plan with the setting that it runs under; or why the study ends before it. Trials of other
 /// studies are as they were drawn.
 pub fn turned(plan: &Plan, ran: &[Ran], trial: &PlannedTrial) -> Result<PlannedTrial, End> {
-    let Some((_, limit)) = asked(&plan.design) else { return Ok(trial.clone()) };
-    let arm = rate(ran, trial, limit)?.map_or_else(|| trial.arm.clone(), course::at_rate);
+    let own = plan.workloads.first().map(|own| own.time_ns);
+    let Some(((_, limit), time_ns)) = asked(&plan.design).zip(own) else { return Ok(trial.clone()) };
+    let arm = rate(ran, trial, Aim { limit, time_ns })?.map_or_else(|| trial.arm.clone(), course::at_rate);
     Ok(PlannedTrial { arm, ..trial.clone() })
 }

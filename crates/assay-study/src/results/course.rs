@@ -52,15 +52,10 @@ fn drawn_arm(level: String) -> Arm {
     Arm::from([(FACTOR.to_owned(), level)])
 }
 
-/// A rate as a level, in three digits.
+/// A rate as a level: a whole number, in three digits.
 pub fn level(per_s: f64) -> String {
-    let digits = match per_s {
-        small if small < 10.0 => 2,
-        small if small < 100.0 => 1,
-        _ => 0,
-    };
     let unit = 10_f64.powi(per_s.max(1.0).log10().floor() as i32 - 2).max(1.0);
-    format!("{:.digits$}/s", if digits > 0 { per_s } else { (per_s / unit).round() * unit })
+    format!("{:.0}/s", ((per_s / unit).round() * unit).max(1.0))
 }
 
 /// The rate of a setting; none where it is not known.

@@ -513,7 +513,7 @@ pub static QUESTION: Fields = Fields {
             "limit",
             Form::Text,
             "of the most load (most-load): what the response stays below, from the intended start of an \
-             operation; p50, p99 or p99.9 and a time",
+             operation; p50, p90, p99 or p99.9 and a time",
             "limit = \"p99 < 2 ms\"",
         ),
     ],

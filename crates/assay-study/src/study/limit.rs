@@ -7,16 +7,20 @@ use std::str::FromStr;
 
 use assay_base::quantity::Time;
 
-/// Percentiles as they are written, with the metric that tells each of the time from the intended start of an
-/// operation to its end.
-const PERCENTILES: [(&str, &str); 3] =
-    [("p50", "response_p50_ns"), ("p99", "response_p99_ns"), ("p99.9", "response_p999_ns")];
+/// Percentiles as they are written, as shares, and with the metric that tells each of the time from the intended
+/// start of an operation to its end.
+const PERCENTILES: [(&str, f64, &str); 4] = [
+    ("p50", 0.5, "response_p50_ns"),
+    ("p90", 0.9, "response_p90_ns"),
+    ("p99", 0.99, "response_p99_ns"),
+    ("p99.9", 0.999, "response_p999_ns"),
+];
 
 /// A percentile of the response, and the time that it is to stay below.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limit {
-    /// The percentile as it is written, and its metric.
-    percentile: (&'static str, &'static str),
+    /// One of those that are known.
+    percentile: (&'static str, f64, &'static str),
     below: Time,
 }
 
@@ -26,9 +30,14 @@ impl Limit {
         self.percentile.0
     }
 
+    /// The percentile as a share: 0.99.
+    pub const fn share(self) -> f64 {
+        self.percentile.1
+    }
+
     /// The metric that it is a bound of.
     pub const fn metric(self) -> &'static str {
-        self.percentile.1
+        self.percentile.2
     }
 
     /// Nanoseconds that it is to stay below.
@@ -48,14 +57,14 @@ impl FromStr for Limit {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong = || {
-            let names = PERCENTILES.map(|(name, _)| name).join(", ");
+            let names = PERCENTILES.map(|(name, ..)| name).join(", ");
             format!(
                 "`{}` is no limit of a response: write it like p99 < 2 ms ({names})",
                 text.trim()
             )
         };
         let (name, below) = text.split_once('<').ok_or_else(wrong)?;
-        let known = PERCENTILES.into_iter().find(|(known, _)| *known == name.trim());
+        let known = PERCENTILES.into_iter().find(|(known, ..)| *known == name.trim());
         let percentile = known.ok_or_else(wrong)?;
         let below: Time = below.trim().parse().map_err(|_| wrong())?;
         if below.0 == 0 {

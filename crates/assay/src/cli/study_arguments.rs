@@ -152,7 +152,7 @@ pub struct StudyArguments {
     /// What may not be exceeded: 384MiB, or 'p99 < 2ms'
     ///
     /// The memory that the work may have; of load-limit, what a percentile of the response stays below (p50,
-    /// p99, p99.9), counted from the intended start of each operation.
+    /// p90, p99, p99.9), counted from the intended start of each operation.
     #[arg(long, value_name = "LIMIT")]
     limit: Option<String>,
     /// What counts as equivalent, such as 5%

@@ -29,6 +29,7 @@ mod hostile;
 mod import;
 mod import_command;
 mod importers;
+mod most_load;
 mod own_numbers;
 mod own_words;
 mod papers;
