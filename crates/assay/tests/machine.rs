@@ -30,6 +30,8 @@ mod findings;
 mod full;
 #[path = "machine/locks.rs"]
 mod locks;
+#[path = "machine/most_load.rs"]
+mod most_load;
 #[path = "machine/probes.rs"]
 mod probes;
 #[path = "machine/refusals.rs"]

@@ -37,7 +37,7 @@ pub fn make(study: &Study, surveys: Vec<Survey>, seed: u64) -> Plan {
     let trials = match most_load::limit(study) {
         // Of work that cannot be done here there is nothing to look for.
         Some(_) if !timed.workloads.is_empty() => {
-            most_load::trials(rules, replicates as usize, &timed.workloads, seed)
+            most_load::trials(rules, replicates as usize, seed)
         }
         _ => trials(&turns, &timed.workloads, seed),
     };

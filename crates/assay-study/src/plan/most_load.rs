@@ -16,7 +16,7 @@ use super::allocation::Quick;
 use super::order::{self, Rules};
 use crate::results::course::{self, FIRST, SEARCHES, STEPS};
 use crate::results::design::{Ask, AskKind, Design, Factor};
-use crate::results::plan::{Arm, Plan, PlannedTrial, PlannedWorkload};
+use crate::results::plan::{Arm, Plan, PlannedTrial};
 use crate::results::record::{Status, TrialRecord};
 use crate::study::Study;
 use crate::study::limit::Limit;
@@ -71,12 +71,7 @@ pub fn quick(mut study: Study, quick: Quick) -> Study {
 
 /// Every trial that there may be, in order: the closed loop, those that search, replicates of the first steps,
 /// and of each further step by itself.
-pub fn trials(
-    rules: Rules,
-    replicates: usize,
-    workloads: &[PlannedWorkload],
-    seed: u64,
-) -> Vec<PlannedTrial> {
+pub fn trials(rules: Rules, replicates: usize, seed: u64) -> Vec<PlannedTrial> {
     let mut seeds = Draws::new(seed, "trials");
     let draws = &mut Draws::new(seed, "order");
     let searching = std::iter::once(None).chain((0..SEARCHES).map(Some));
@@ -90,7 +85,7 @@ pub fn trials(
     let more = (FIRST..STEPS).map(|step| (alone, vec![step]));
     for (rules, steps) in std::iter::once((rules, (0..FIRST).collect::<Vec<usize>>())).chain(more) {
         let drawn = order::turns(rules, &[steps], replicates, draws);
-        turns.extend(drawn.into_iter().map(|turn| (turn, workloads[turn.item].arm.clone())));
+        turns.extend(drawn.into_iter().map(|turn| (turn, course::step(turn.item))));
     }
     let trial = |(order, (turn, arm)): (u32, (order::Turn, Arm))| PlannedTrial {
         order,
@@ -218,9 +213,9 @@ fn step(ran: &[Ran], number: usize, aim: Aim) -> Result<f64, End> {
             return Err(End::Whole { rates: rates.len() });
         }
         let is_lower = bracket.holds.is_none() && (bracket.fails.is_some() || !last_was_lower);
-        let (lowest, highest) = rates.iter().fold((f64::INFINITY, 0.0_f64), |(low, high), rate| {
-            (low.min(*rate), high.max(*rate))
-        });
+        let (lowest, highest) = rates
+            .iter()
+            .fold((f64::INFINITY, 0.0_f64), |(low, high), rate| (low.min(*rate), high.max(*rate)));
         rates.push(rounded(if is_lower { lowest * LOWER } else { highest * HIGHER }));
         last_was_lower = is_lower;
     }
@@ -248,7 +243,10 @@ fn rounded(per_s: f64) -> f64 {
 /// studies are as they were drawn.
 pub fn turned(plan: &Plan, ran: &[Ran], trial: &PlannedTrial) -> Result<PlannedTrial, End> {
     let own = plan.workloads.first().map(|own| own.time_ns);
-    let Some(((_, limit), time_ns)) = asked(&plan.design).zip(own) else { return Ok(trial.clone()) };
-    let arm = rate(ran, trial, Aim { limit, time_ns })?.map_or_else(|| trial.arm.clone(), course::at_rate);
+    let Some(((_, limit), time_ns)) = asked(&plan.design).zip(own) else {
+        return Ok(trial.clone());
+    };
+    let arm = rate(ran, trial, Aim { limit, time_ns })?
+        .map_or_else(|| trial.arm.clone(), course::at_rate);
     Ok(PlannedTrial { arm, ..trial.clone() })
 }

@@ -95,7 +95,9 @@ mod tests {
 
     #[test]
     fn what_is_none_says_how_one_is_written() {
-        for text in ["", "p99", "< 2 ms", "p98 < 2 ms", "p99 < 2", "p99 < 0 ms", "p99 > 2 ms", "384MiB"] {
+        for text in
+            ["", "p99", "< 2 ms", "p98 < 2 ms", "p99 < 2", "p99 < 0 ms", "p99 > 2 ms", "384MiB"]
+        {
             let message = text.parse::<Limit>().unwrap_err();
             assert!(message.contains("p99 < 2 ms") && !message.contains('\n'), "{message}");
         }

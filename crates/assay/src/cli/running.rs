@@ -191,8 +191,9 @@ pub fn resume(
     let read = Some(&analysis::trial_metric as &runner::Reader<'_>);
     let mut tell = |event| progress.show(&event);
     let made = revisions::made(system, &acting.stored.study, consented.as_root, &stop, &mut tell);
-    let finished =
-        made.and_then(|_trees| runner::resume(system, acting, consented, (judge, read), &stop, &mut tell));
+    let finished = made.and_then(|_trees| {
+        runner::resume(system, acting, consented, (judge, read), &stop, &mut tell)
+    });
     progress.finish();
     finished.map(Unended)
 }

@@ -127,11 +127,7 @@ struct Begun<'a> {
 }
 
 /// Runs the trials that are left, puts the machine back, and tells how it ended.
-fn conduct(
-    begun: Begun<'_>,
-    (judge, read): Lookers<'_>,
-    context: &mut Context<'_>,
-) -> Finished {
+fn conduct(begun: Begun<'_>, (judge, read): Lookers<'_>, context: &mut Context<'_>) -> Finished {
     let system = context.system;
     let Begun { id, study, demands, plan, environment, bed, .. } = begun;
     let Begun { bundle, unkept, mut trials, began_ns, .. } = begun;

@@ -86,7 +86,8 @@ fn found(findings: &Findings) -> &MostLoad {
 
 #[test]
 fn the_bracket_is_about_what_a_queue_can_take() {
-    let finished = runner::run(&machine(), request("p99 < 4 ms"), &AtomicBool::new(false), &mut |_| {});
+    let finished =
+        runner::run(&machine(), request("p99 < 4 ms"), &AtomicBool::new(false), &mut |_| {});
     let finished = finished.unwrap();
     let told = findings(&finished);
     let load = found(&told);
@@ -144,7 +145,8 @@ fn a_study_that_is_not_done_says_nothing_of_its_limit() {
 #[test]
 fn a_limit_that_no_rate_holds_is_said_so() {
     let finished =
-        runner::run(&machine(), request("p99 < 10 us"), &AtomicBool::new(false), &mut |_| {}).unwrap();
+        runner::run(&machine(), request("p99 < 10 us"), &AtomicBool::new(false), &mut |_| {})
+            .unwrap();
     let told = findings(&finished);
     let load = found(&told);
     assert_eq!(load.holds, None);

@@ -282,6 +282,9 @@ fn rates_are_whole_numbers_of_three_digits() {
         (1_234_567.0, "1230000/s"),
     ] {
         assert_eq!(course::level(per_s), level);
-        assert_eq!(course::rate(&course::at_rate(per_s)).map(course::level).as_deref(), Some(level));
+        assert_eq!(
+            course::rate(&course::at_rate(per_s)).map(course::level).as_deref(),
+            Some(level)
+        );
     }
 }

@@ -109,7 +109,9 @@ pub(super) fn verdicts(measured: &Measurements, stage: Stage, emulated: bool) ->
         Some(asked) if !measured.unfinished => {
             vec![most_load::answer(asked, &measured.series, emulated)]
         }
-        None if told => answers::answers(design, (&sound, emulated), &measured.series, &comparisons),
+        None if told => {
+            answers::answers(design, (&sound, emulated), &measured.series, &comparisons)
+        }
         _ => Vec::new(),
     };
     let knees = answers::knees(design, &sound, &measured.series);

@@ -86,12 +86,7 @@ fn rates(workload: &str, limit: Limit, series: &[Series]) -> Vec<Rate> {
 }
 
 /// One rate, by the percentiles and by the operations per second of its trials.
-fn rate(
-    arm: &Arm,
-    per_s: f64,
-    limit: Limit,
-    [percentiles, done]: [Option<&Series>; 2],
-) -> Rate {
+fn rate(arm: &Arm, per_s: f64, limit: Limit, [percentiles, done]: [Option<&Series>; 2]) -> Rate {
     let both = [percentiles, done].into_iter().flatten();
     let trust = both.filter_map(|one| one.trust).max();
     let mut replicates: Vec<u32> = Vec::new();
