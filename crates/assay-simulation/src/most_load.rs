@@ -71,8 +71,7 @@ fn study(chance: &mut Chance, limit_ms: u32, scatter: f64) -> Done<Said> {
     let (trials, searched) = run_course(chance, limit, scatter)?;
     let found = judged(limit, &trials)?;
     let truth = SERVICE - 100.0_f64.ln() / (f64::from(limit_ms) / 1e3);
-    let per_s = |name: &Option<String>| name.as_deref().and_then(level_number);
-    let (holds, fails) = (per_s(&found.holds), per_s(&found.fails));
+    let [holds, fails] = [&found.holds, &found.fails].map(|name| level_number(name.as_deref()?));
     let counted = trials.iter().filter(|trial| trial.status == Status::Ok).count();
     Ok(vec![
         holds.is_some_and(|rate| rate > truth),

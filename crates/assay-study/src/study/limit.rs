@@ -93,6 +93,44 @@ mod tests {
         }
     }
 
+    /// A study that asks for the most load, with a line of its own at the top, of its work and of its question.
+    fn asking([top, work, ask]: [&str; 3]) -> Result<crate::study::Study, String> {
+        let text = format!(
+            "format = \"assay-study/1\"\ntitle = \"t\"\n{top}\n[[workload]]\nname = \"w\"\n{work}\n\
+             [[question]]\nkind = \"most-load\"\nask = \"how much?\"\nworkloads = [\"w\"]\n{ask}\n"
+        );
+        crate::study::file::parse("test", &text).map_err(|failure| failure.message)
+    }
+
+    const IO: &str =
+        "io = { pattern = \"random\", mix = \"read\", size = \"4 KiB\", time = \"4 s\" }";
+    const BELOW: &str = "limit = \"p99 < 2 ms\"";
+
+    #[test]
+    fn a_study_that_asks_for_the_most_load_asks_and_varies_nothing_else() {
+        let good = asking(["", IO, BELOW]).unwrap();
+        assert_eq!(good.question[0].limit.as_deref(), Some("p99 < 2 ms"));
+        let second = format!("{IO}\n[[workload]]\nname = \"v\"\n{IO}");
+        let other = format!(
+            "{BELOW}\n[[question]]\nkind = \"flat\"\nask = \"?\"\nworkloads = [\"w\"]\n\
+             factor = \"target\""
+        );
+        for (lines, told) in [
+            (["", IO, ""], "needs limit"),
+            (["", IO, "limit = \"64 MiB\""], "is no limit of a response"),
+            (["", &second, BELOW], "a study with one workload"),
+            (["", "command = { run = \"true\" }", BELOW], "work of the kind io"),
+            (["", IO, &other], "asks nothing else"),
+            (["replicates = 2", IO, BELOW], "3 replicates at least"),
+            (["stop = { rule = \"open\" }", IO, BELOW], "ends by itself"),
+            (["order = \"sequential\"", IO, BELOW], "replicates that follow each other"),
+            (["factors = { depth = [1, 2] }", IO, BELOW], "varies the rate alone"),
+        ] {
+            let message = asking(lines).unwrap_err();
+            assert!(message.contains(told), "{lines:?}: {message}");
+        }
+    }
+
     #[test]
     fn what_is_none_says_how_one_is_written() {
         for text in

@@ -9,7 +9,7 @@ use super::build::BuildArguments;
 use super::commands::CommandArguments;
 use super::gate::{self, GateArguments};
 use super::like::LikeArguments;
-use super::{output, revisions, studies};
+use super::{limit, output, revisions, studies};
 use crate::runner::Consented;
 use assay_base::failure::{Failure, Outcome};
 use assay_base::quantity::{Bytes, Percent, Time};
@@ -19,9 +19,8 @@ use assay_machine::probes::energy::meter;
 use assay_study::plan::allocation::Quick;
 use assay_study::plan::arms::TARGET;
 use assay_study::study::file::{self, Typed};
-use assay_study::study::limit::Limit;
 use assay_study::study::{
-    AskKind, Card, SMALLEST_AREA_BYTES, Stop, StopRule, Study, fields::SMALLEST_BUDGET,
+    Card, SMALLEST_AREA_BYTES, Stop, StopRule, Study, fields::SMALLEST_BUDGET,
 };
 use assay_system::system::System;
 
@@ -273,8 +272,7 @@ impl StudyArguments {
             ("--budget", self.budget.clone(), "budget"),
             ("--area", self.area.clone(), "area/size"),
             ("--time", self.time.clone(), "workload/*/*/time"),
-            ("--limit", self.limit.clone(), "workload/*/*/memory-limit"),
-            ("--limit", self.limit.clone(), "question/*/limit"),
+            ("--limit", self.limit.clone(), limit::key(self.limit.as_deref())),
             ("--harm", self.harm.clone(), "workload/*/*/harm"),
             ("--until", self.until.clone(), "stop"),
             ("--claimed", self.claimed.clone(), "card/claimed"),
@@ -423,7 +421,7 @@ impl StudyArguments {
             study.arms.clear();
         }
         if let Some(text) = &self.limit {
-            limited(&mut study, text)?;
+            limit::put(&mut study, text)?;
         }
         if !self.baseline.is_empty() {
             let named = self.baseline.iter().map(|text| match self.commands.baseline(text) {
@@ -567,25 +565,6 @@ fn assignment(option: &str, text: &str, example: &str) -> Outcome<(String, Strin
         Failure::mistake(format!("{option} {text}: write it like {option} {example}"))
     })?;
     Ok((name.trim().to_owned(), rest.trim().to_owned()))
-}
-
-/// Gives a study its limit: that of the response where it looks for the most load, else that of memory.
-fn limited(study: &mut Study, text: &str) -> Outcome<()> {
-    let asks = study.question.iter_mut().find(|ask| ask.kind == AskKind::MostLoad);
-    if let Some(ask) = asks {
-        let limit: Limit = read("--limit", text)?;
-        ask.limit = Some(limit.to_string());
-        return Ok(());
-    }
-    let most: Bytes = read("--limit", text)?;
-    let limited = study.workload.iter_mut().map(|own| own.work.limit_memory(most));
-    if limited.filter(|limited| *limited).count() == 0 {
-        return Err(Failure::mistake(
-            "--limit: nothing in this study has a limit: memory has one in work of the kind pages, as in \
-             small-memory, and the response in load-limit",
-        ));
-    }
-    Ok(())
 }
 
 fn read<T: std::str::FromStr<Err: std::fmt::Display>>(option: &str, text: &str) -> Outcome<T> {

@@ -91,11 +91,8 @@ fn the_bracket_is_about_what_a_queue_can_take() {
     let finished = finished.unwrap();
     let told = findings(&finished);
     let load = found(&told);
-    let per_s = |name: &Option<String>| {
-        let number = name.as_deref().and_then(|name| name.strip_suffix("/s"));
-        number.and_then(|number| number.parse::<f64>().ok())
-    };
-    let (holds, fails) = (per_s(&load.holds).unwrap(), per_s(&load.fails).unwrap());
+    let per_s = |name: Option<&str>| name.unwrap().trim_end_matches("/s").parse::<f64>().unwrap();
+    let [holds, fails] = [&load.holds, &load.fails].map(|name| per_s(name.as_deref()));
     // Starts at even distances wait less than those of a Poisson process, whose limit lies at 3,849.
     assert!(holds > 2500.0 && holds < fails && fails < 5300.0, "{holds} {fails}");
     assert!(load.rates.iter().all(|rate| rate.trials == 6), "{load:?}");

@@ -29,8 +29,7 @@ pub(in crate::analysis::verdicts) fn suspect(found: &MostLoad, limit: Limit) -> 
 }
 
 fn head(found: &MostLoad, limit: Limit) -> String {
-    let named = |name: &Option<String>| name.as_ref().and_then(|name| found.rate(name));
-    let (holds, fails) = (named(&found.holds), named(&found.fails));
+    let [holds, fails] = [&found.holds, &found.fails].map(|name| found.rate(name.as_deref()?));
     let at = |own: Option<&Rate>| own.map(|own| with_numbers(own, limit)).unwrap_or_default();
     let lowest = at(found.rates.first());
     let highest = at(found.rates.last());
