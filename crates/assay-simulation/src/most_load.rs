@@ -2,7 +2,7 @@
 //! trial; the truth is where a hundredth of the requests of the mean server waits longer than the limit. The
 //! course and the judge are the product's, and each trial is a queue of its own.
 
-use assay_base::quantity::{Better, level_number};
+use assay_base::quantity::Better;
 use assay_lab::Done;
 use assay_study::findings::CellTrial;
 use assay_study::findings::measurements::{Measurements, Series};
@@ -71,7 +71,7 @@ fn study(chance: &mut Chance, limit_ms: u32, scatter: f64) -> Done<Said> {
     let (trials, searched) = run_course(chance, limit, scatter)?;
     let found = judged(limit, &trials)?;
     let truth = SERVICE - 100.0_f64.ln() / (f64::from(limit_ms) / 1e3);
-    let [holds, fails] = [&found.holds, &found.fails].map(|name| level_number(name.as_deref()?));
+    let [holds, fails] = [&found.holds, &found.fails].map(|name| course::per_s(name.as_deref()?));
     let counted = trials.iter().filter(|trial| trial.status == Status::Ok).count();
     Ok(vec![
         holds.is_some_and(|rate| rate > truth),

@@ -46,11 +46,9 @@ impl From<UnitError> for String {
     }
 }
 
-/// A level as a number: a plain one, a rate (`5000/s`), or an amount of bytes. Whatever has to order or to draw
-/// levels asks this.
+/// A level as a number: a plain one, or an amount of bytes. Whatever has to order or to draw levels asks this.
 pub fn level_number(level: &str) -> Option<f64> {
-    let plain = level.strip_suffix("/s").unwrap_or(level).parse::<f64>();
-    let plain = plain.ok().filter(|number| number.is_finite());
+    let plain = level.parse::<f64>().ok().filter(|number| number.is_finite());
     plain.or_else(|| level.parse::<Bytes>().ok().map(|bytes| bytes.0 as f64))
 }
 

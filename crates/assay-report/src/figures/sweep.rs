@@ -83,9 +83,7 @@ impl Levels {
     fn of(findings: &Findings, factor: &str) -> Self {
         let cells: Vec<&Cell> = findings.cells.iter().collect();
         let written = bars::levels(findings, &cells, factor);
-        // Rates are plain numbers, too: the name of their factor says what they count.
-        let is_bytes = |level: &String| level.parse::<f64>().is_err() && !level.ends_with("/s");
-        let bytes = written.iter().any(is_bytes);
+        let bytes = written.iter().any(|level| level.parse::<f64>().is_err());
         let unit = if bytes { Unit::Bytes } else { Unit::Number };
         let mut numbers: Vec<f64> =
             written.iter().filter_map(|level| level_number(level)).collect();

@@ -10,7 +10,6 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use assay_base::quantity::level_number;
 use assay_kinds::work::Planned;
 
 use super::design::{AskKind, Factor};
@@ -58,9 +57,15 @@ pub fn level(per_s: f64) -> String {
     format!("{:.0}/s", ((per_s / unit).round() * unit).max(1.0))
 }
 
+/// A level as a rate: `5000/s`.
+pub fn per_s(level: &str) -> Option<f64> {
+    let number = level.strip_suffix("/s")?.parse::<f64>().ok()?;
+    (number.is_finite() && number > 0.0).then_some(number)
+}
+
 /// The rate of a setting; none where it is not known.
 pub fn rate(arm: &Arm) -> Option<f64> {
-    level_number(arm.get(RATE)?).filter(|rate| *rate > 0.0)
+    per_s(arm.get(RATE)?)
 }
 
 /// The setting of a rate.

@@ -252,14 +252,9 @@ fn estimates_that_are_told_alike_are_told_once() {
 
 #[test]
 fn a_level_is_a_number_where_it_counts_something_that_ends() {
-    for (text, expected) in [
-        ("8", 8.0),
-        ("0.5", 0.5),
-        ("-1", -1.0),
-        ("1e3", 1000.0),
-        ("4 KiB", 4096.0),
-        ("5000/s", 5000.0),
-    ] {
+    for (text, expected) in
+        [("8", 8.0), ("0.5", 0.5), ("-1", -1.0), ("1e3", 1000.0), ("4 KiB", 4096.0)]
+    {
         assert_eq!(level_number(text), Some(expected), "{text}");
     }
     for text in ["", "none", "inf", "nan", "1e999", "80 %", "10 ms", "4 KiB/s", "4 Kb"] {

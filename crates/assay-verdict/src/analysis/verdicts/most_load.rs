@@ -1,12 +1,11 @@
 //! How much load there can be below a limit (R16): read from the trials of each rate, whatever found the rates.
 
-use assay_base::quantity::level_number;
 use assay_study::findings::answers::{Answer, Claim};
 use assay_study::findings::measurements::Series;
 use assay_study::findings::most_load::{MostLoad, Rate};
 use assay_study::findings::{CellTrial, Trust};
 use assay_study::plan::most_load::{self, RATE_METRIC};
-use assay_study::results::course::RATE;
+use assay_study::results::course::{self, RATE};
 use assay_study::results::design::{Ask, Design};
 use assay_study::results::plan::Arm;
 use assay_study::results::record::Status;
@@ -14,6 +13,9 @@ use assay_study::study::limit::Limit;
 use assay_study::study::limit::bracket::{self, Bracket, Seen, Standing};
 
 use super::words::most_load as words;
+
+/// The rule of schedules that were not held.
+const BEHIND: &str = "behind";
 
 /// The question of a study that looks for the most load.
 pub(super) fn asked(design: &Design) -> Option<(&Ask, Limit)> {
@@ -72,7 +74,7 @@ fn rates(workload: &str, limit: Limit, series: &[Series]) -> Vec<Rate> {
     let own = || series.iter().filter(move |one| one.workload == workload && !one.control);
     let mut known: Vec<(f64, &Arm)> = Vec::new();
     for one in own() {
-        let Some(per_s) = one.arm.get(RATE).and_then(|level| level_number(level)) else { continue };
+        let Some(per_s) = course::rate(&one.arm) else { continue };
         if known.iter().all(|(_, arm)| **arm != one.arm) {
             known.push((per_s, &one.arm));
         }
@@ -87,8 +89,6 @@ fn rates(workload: &str, limit: Limit, series: &[Series]) -> Vec<Rate> {
 
 /// One rate, by the percentiles and by the operations per second of its trials.
 fn rate(arm: &Arm, per_s: f64, limit: Limit, [percentiles, done]: [Option<&Series>; 2]) -> Rate {
-    let both = [percentiles, done].into_iter().flatten();
-    let trust = both.filter_map(|one| one.trust).max();
     let mut replicates: Vec<u32> = Vec::new();
     for trial in [percentiles, done].into_iter().flatten().flat_map(counting) {
         if !replicates.contains(&trial.replicate) {
@@ -104,6 +104,9 @@ fn rate(arm: &Arm, per_s: f64, limit: Limit, [percentiles, done]: [Option<&Serie
     });
     let seen: Vec<Seen> = seen.collect();
     let judged = bracket::judge(&seen, per_s, limit.below_ns() as f64);
+    let fails = judged.standing == Standing::Fails;
+    let both = [percentiles, done].into_iter().flatten();
+    let trust = both.filter_map(|one| trust(one, fails)).max();
     // Numbers that are not what they say they are hold nothing and fail nothing.
     let is_sound = trust != Some(Trust::Invalid);
     let whole = |ns: f64| ns.round() as u64;
@@ -116,6 +119,15 @@ fn rate(arm: &Arm, per_s: f64, limit: Limit, [percentiles, done]: [Option<&Serie
         bounds_ns: judged.ends_ns.map(|ends| ends.map(whole)),
         trust,
     }
+}
+
+/// How far the numbers of a rate can be trusted. That operations were not issued on time is no reason to doubt that
+/// it fails: it is why.
+fn trust(series: &Series, fails: bool) -> Option<Trust> {
+    let others = series.because.iter().filter(|because| because.rule != BEHIND);
+    let doubt = others.clone().map(|because| because.trust).max().unwrap_or(Trust::Trusted);
+    let is_behind = others.count() < series.because.len();
+    if fails && is_behind { series.trust.map(|_| doubt) } else { series.trust }
 }
 
 /// Trials whose number counts, the undisturbed ones.

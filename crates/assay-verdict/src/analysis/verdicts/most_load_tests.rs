@@ -5,7 +5,7 @@ use assay_study::findings::answers::{Answer, Claim};
 use assay_study::findings::measurements::Series;
 use assay_study::findings::most_load::MostLoad;
 use assay_study::findings::said::Said;
-use assay_study::findings::{CellTrial, Trust};
+use assay_study::findings::{Because, CellTrial, Trust};
 use assay_study::plan::most_load::RATE_METRIC;
 use assay_study::results::course;
 use assay_study::results::design::{AskKind, Factor};
@@ -140,6 +140,27 @@ fn numbers_that_are_not_trusted_decide_nothing() {
     let invalid = with(Trust::Invalid);
     assert_eq!(load(&invalid).holds.as_deref(), Some("3000/s"));
     assert!(invalid.because[1].contains("invalid numbers"), "{:?}", invalid.because);
+}
+
+/// The rule of schedules makes numbers suspect where a drive falls behind, which is what it is to fail.
+#[test]
+fn a_rate_that_fails_because_it_fell_behind_is_not_doubted_for_that() {
+    let with = |rate: f64, rule: &str| {
+        let mut study = study(&CURVE);
+        let own = study.measured.series.iter_mut();
+        for series in own.filter(|one| one.arm == course::at_rate(rate)) {
+            series.trust = Some(Trust::Suspect);
+            series.because = vec![Because {
+                rule: rule.to_owned(),
+                trust: Trust::Suspect,
+                text: "something".to_owned(),
+            }];
+        }
+        answered(study).verdict
+    };
+    assert_eq!(with(4800.0, "behind"), Claim::Supported);
+    assert_eq!(with(4800.0, "foreign"), Claim::NotShown);
+    assert_eq!(with(4000.0, "behind"), Claim::NotShown);
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! The sentences on how much load there can be below a limit.
 
-use assay_base::quantity::level_number;
 use assay_base::quantity::units::show;
 use assay_study::findings::Trust;
 use assay_study::findings::most_load::{MostLoad, Rate};
+use assay_study::results::course;
 use assay_study::study::limit::Limit;
 use assay_study::study::limit::bracket::Standing;
 
@@ -67,7 +67,7 @@ pub(in crate::analysis::verdicts) fn rate(own: &Rate, limit: Limit) -> String {
 
 /// `41,000/s (p99 1.6 ms, 1.4 ms to 1.8 ms)`.
 fn with_numbers(own: &Rate, limit: Limit) -> String {
-    let per_s = level_number(&own.rate).map_or_else(|| own.rate.clone(), show::per_second);
+    let per_s = course::per_s(&own.rate).map_or_else(|| own.rate.clone(), show::per_second);
     let time = |ns: u64| show::duration(ns as f64);
     let numbers = match (own.middle_ns, own.bounds_ns) {
         (Some(middle), Some([low, high])) => {
