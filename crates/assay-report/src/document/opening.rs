@@ -65,9 +65,9 @@ pub fn answer(findings: &Findings) -> Answer {
     let leads = |said: &Said| matches!(said, Said::OfKind { kind } if findings.leads(kind));
     let of_kind = || findings.sentences().find(|(said, _)| leads(said)).map(of_sentence);
     said(|said| *said == Said::Gate)
-        .or_else(|| said(|said| *said == Said::MostLoad))
         .or_else(|| said(|said| matches!(said, Said::Reserved { .. })))
         .or_else(of_kind)
+        .or_else(|| said(|said| *said == Said::MostLoad))
         .or_else(|| said(|said| matches!(said, Said::Emulated)))
         .or_else(|| advised(|kind| kind == AdviceKind::Use))
         .or_else(|| said(|said| matches!(said, Said::Factor { .. })))

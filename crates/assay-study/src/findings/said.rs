@@ -12,8 +12,6 @@ use super::{Comparison, Findings, Kind, Verdict};
 pub enum Said {
     /// How the gate of the study ended.
     Gate,
-    /// The most load below a limit.
-    MostLoad,
     /// Others were at work during most of the trials.
     NotAlone,
     /// Rows that are invalid.
@@ -58,6 +56,8 @@ pub enum Said {
     Memory {
         workload: String,
     },
+    /// The most load below a limit.
+    MostLoad,
     /// A level that was taken back because it hurt others' work.
     TakenBack {
         workload: String,

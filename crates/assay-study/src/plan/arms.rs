@@ -60,7 +60,7 @@ impl Layout {
             study.baseline.clone()
         };
         let wanted = study.margin.is_some() && arms.len() >= ARMS_FOR_CONTROL;
-        let control = study.control.unwrap_or(wanted) && arms.len() > 1 && limit.is_none();
+        let control = study.control.unwrap_or(wanted) && arms.len() > 1;
         let replicates = replicates(study);
         let design = Design {
             factors,
@@ -83,7 +83,8 @@ impl Layout {
             fresh: study.fresh,
         };
         let bases = bases(&arms);
-        Self { design, replicates, arms, bases, control }
+        // Steps have no copy: they are told apart by what their rates come to.
+        Self { design, replicates, arms, bases, control: control && limit.is_none() }
     }
 
     /// The arms where they were surveyed, the baseline's second copy last.

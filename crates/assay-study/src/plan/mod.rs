@@ -34,13 +34,7 @@ pub fn make(study: &Study, surveys: Vec<Survey>, seed: u64) -> Plan {
     let replicates = layout.replicates;
     let turns = budget::Turns { rules, groups: &groups, replicates };
     let timed = budget::timed(study, &surveys, workloads, &turns);
-    let trials = match most_load::limit(study) {
-        // Of work that cannot be done here there is nothing to look for.
-        Some(_) if !timed.workloads.is_empty() => {
-            most_load::trials(rules, replicates as usize, seed)
-        }
-        _ => trials(&turns, &timed.workloads, seed),
-    };
+    let trials = trials(&turns, &timed.workloads, seed);
     let mut plan = Plan {
         format: FORMAT.to_owned(),
         sha256: String::new(),
@@ -207,6 +201,9 @@ fn trials(
     workloads: &[PlannedWorkload],
     seed: u64,
 ) -> Vec<PlannedTrial> {
+    if most_load::has_steps(workloads) {
+        return most_load::trials(turns.rules, turns.replicates as usize, seed);
+    }
     let mut seeds = Draws::new(seed, "trials");
     let (replicates, order) = (turns.replicates as usize, &mut Draws::new(seed, "order"));
     let turns = order::turns(turns.rules, turns.groups, replicates, order);

@@ -16,7 +16,7 @@ use super::allocation::Quick;
 use super::order::{self, Rules};
 use crate::results::course::{self, FIRST, SEARCHES, STEPS};
 use crate::results::design::{Ask, AskKind, Design, Factor};
-use crate::results::plan::{Arm, Plan, PlannedTrial};
+use crate::results::plan::{Arm, Plan, PlannedTrial, PlannedWorkload};
 use crate::results::record::{Status, TrialRecord};
 use crate::study::Study;
 use crate::study::limit::Limit;
@@ -57,6 +57,11 @@ pub fn limit(study: &Study) -> Option<Limit> {
 pub fn factor() -> Factor {
     let levels = (0..STEPS).filter_map(|step| course::step(step).remove(course::FACTOR));
     Factor { name: course::FACTOR.to_owned(), levels: levels.collect() }
+}
+
+/// Whether work is that of steps, whose rates are not known.
+pub fn has_steps(workloads: &[PlannedWorkload]) -> bool {
+    workloads.first().is_some_and(|own| own.arm == course::step(0))
 }
 
 /// A quick look: the whole course, in short trials.

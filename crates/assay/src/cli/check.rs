@@ -76,10 +76,10 @@ pub fn run(system: &dyn System, arguments: Arguments) -> Outcome<()> {
             .with(Consented { destroy: arguments.destroy, ..Consented::default() }),
         results: running::results_directory(system)?,
         judge: None,
-        read: None,
         observer: None,
         quick: None,
         foresee: None,
+        read: None,
     };
     let first = request.targets.first().cloned().unwrap_or_default();
     let ran = running::run(system, request, arguments.how.quiet)?;

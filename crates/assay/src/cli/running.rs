@@ -10,7 +10,7 @@ use clap::Args;
 use super::watch::screen::{self, Screen};
 use super::watch::{self, Beside};
 use super::{gate, output, progress::Progress, revisions};
-use crate::runner::{self, Consented, Event, Finished, Request, trial};
+use crate::runner::{self, Consented, Event, Finished, Looks, Request, trial};
 use crate::store;
 use crate::store::acting::Acting;
 use assay_base::failure::{Failure, Kind, Outcome};
@@ -108,12 +108,7 @@ pub(super) fn run_stoppable(
     tell: &mut dyn FnMut(Event),
 ) -> Outcome<Unended> {
     let _trees = revisions::make(system, &mut request, stop, tell)?;
-    let request = Request {
-        judge: Some(&enough),
-        read: Some(&analysis::trial_metric),
-        foresee: Some(&foreseen),
-        ..request
-    };
+    let request = Request { judge: Some(&enough), foresee: Some(&foreseen), ..request };
     runner::run(system, request, stop, tell).map(Unended)
 }
 
@@ -144,13 +139,8 @@ pub fn run_on_page(system: &dyn System, mut request: Request<'_>) -> Outcome<Une
         let _end = Raised(&done);
         scope.spawn(|| watch::beside(system, &beside, screen));
         let observer = Some(WITH_PAGE.to_owned());
-        let request = Request {
-            judge: Some(&enough),
-            read: Some(&analysis::trial_metric),
-            foresee: Some(&foreseen),
-            observer,
-            ..request
-        };
+        let request =
+            Request { judge: Some(&enough), foresee: Some(&foreseen), observer, ..request };
         runner::run(system, request, &stop, &mut |event| {
             strip.lock().unwrap_or_else(PoisonError::into_inner).take(&event);
             if left.load(Ordering::SeqCst) {
@@ -187,13 +177,11 @@ pub fn resume(
 ) -> Outcome<Unended> {
     let stop = stop_on_signals(&PUTS_BACK)?;
     let mut progress = Progress::new(quiet);
-    let judge = Some(&enough as &runner::Judge<'_>);
-    let read = Some(&analysis::trial_metric as &runner::Reader<'_>);
+    let looks = Looks { judge: Some(&enough), read: Some(analysis::trial_metric) };
     let mut tell = |event| progress.show(&event);
     let made = revisions::made(system, &acting.stored.study, consented.as_root, &stop, &mut tell);
-    let finished = made.and_then(|_trees| {
-        runner::resume(system, acting, consented, (judge, read), &stop, &mut tell)
-    });
+    let finished =
+        made.and_then(|_trees| runner::resume(system, acting, consented, looks, &stop, &mut tell));
     progress.finish();
     finished.map(Unended)
 }

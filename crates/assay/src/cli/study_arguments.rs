@@ -9,7 +9,7 @@ use super::build::BuildArguments;
 use super::commands::CommandArguments;
 use super::gate::{self, GateArguments};
 use super::like::LikeArguments;
-use super::{limit, output, revisions, studies};
+use super::{output, revisions, studies};
 use crate::runner::Consented;
 use assay_base::failure::{Failure, Outcome};
 use assay_base::quantity::{Bytes, Percent, Time};
@@ -272,7 +272,7 @@ impl StudyArguments {
             ("--budget", self.budget.clone(), "budget"),
             ("--area", self.area.clone(), "area/size"),
             ("--time", self.time.clone(), "workload/*/*/time"),
-            ("--limit", self.limit.clone(), limit::key(self.limit.as_deref())),
+            ("--limit", self.limit.clone(), super::limit::key(self.limit.as_deref())),
             ("--harm", self.harm.clone(), "workload/*/*/harm"),
             ("--until", self.until.clone(), "stop"),
             ("--claimed", self.claimed.clone(), "card/claimed"),
@@ -421,7 +421,7 @@ impl StudyArguments {
             study.arms.clear();
         }
         if let Some(text) = &self.limit {
-            limit::put(&mut study, text)?;
+            super::limit::put(&mut study, text)?;
         }
         if !self.baseline.is_empty() {
             let named = self.baseline.iter().map(|text| match self.commands.baseline(text) {

@@ -7,7 +7,7 @@ use super::bed::TestBed;
 use super::event::{Context, Event};
 use super::finished::Unkept;
 use super::others::Others;
-use super::request::{Judge, Reader};
+use super::request::Judge;
 use super::setting::Setting;
 use super::trial;
 use assay_base::failure::Outcome;
@@ -48,8 +48,6 @@ pub struct Session<'a> {
     pub unkept: Option<Unkept>,
     /// Says at the end of a replicate whether that is enough.
     pub judge: Option<&'a Judge<'a>>,
-    /// Reads what the course of the study follows from.
-    pub read: Option<&'a Reader<'a>>,
     /// How long trials take, as they have so far.
     pub pace: Pace,
     /// Up to when the time is told by trials.
@@ -60,6 +58,8 @@ pub struct Session<'a> {
     pub others: Others,
     /// Processes that ran a study beside this one.
     pub beside: BTreeSet<u32>,
+    /// Reads what the course of the study follows from.
+    pub read: Option<super::request::NumberOf>,
 }
 
 /// How a session ended.
@@ -89,6 +89,13 @@ impl Session<'_> {
         }
         self.lead_in_again(trials, context);
         for (index, planned) in self.plan.trials.iter().enumerate().skip(done) {
+            let planned = &match self.turned(planned, trials) {
+                Ok(turned) => turned,
+                Err(reason) => {
+                    self.log(ENDED, &reason);
+                    return End::Early(reason);
+                }
+            };
             if let Some(reason) = self.ends_before(index, trials) {
                 // Decided now: what is repeated afterwards must not decide it again.
                 self.log(ENDED, &reason);
@@ -98,15 +105,8 @@ impl Session<'_> {
                 self.log(ENDED, &reason);
                 return End::Early(reason);
             }
-            let planned = match self.turned(planned, trials) {
-                Ok(turned) => turned,
-                Err(reason) => {
-                    self.log(ENDED, &reason);
-                    return End::Early(reason);
-                }
-            };
-            (context.tell)(self.starting(index, &planned));
-            if let Some(end) = self.step(&planned, None, trials, context) {
+            (context.tell)(self.starting(index, planned));
+            if let Some(end) = self.step(planned, None, trials, context) {
                 return end;
             }
         }
@@ -264,13 +264,15 @@ impl Session<'_> {
         let all = planned.chain(repeats.iter().map(|(planned, _)| planned));
         let mut next = all.skip(ran.len().saturating_sub(1));
         let (Some(before), Some(next)) = (next.next(), next.next()) else { return };
+        let earlier = &trials[..trials.len().saturating_sub(1)];
+        let Ok(turned) = self.turned(before, earlier) else { return };
+        let before = &turned;
         let target = self.plan.workloads[before.workload].target;
         let simulated = self.environment.sites[target].kind == TargetKind::Simulated;
         if trials.is_empty() || next.is_lead_in() || simulated {
             return;
         }
-        let Ok(before) = self.turned(before, &trials[..trials.len() - 1]) else { return };
-        let planned = &PlannedTrial { lead_in: true, ..before };
+        let planned = &PlannedTrial { lead_in: true, ..before.clone() };
         let done = self.run_one(planned, context);
         let operations = result_of(&done.trial).map_or_else(|why| why, |count| count.to_string());
         self.log(

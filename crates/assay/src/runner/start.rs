@@ -11,7 +11,7 @@ use super::event::{Context, Event};
 use super::finished::{Finished, Unkept, seal};
 use super::others::Others;
 use super::places::Place;
-use super::request::{Acting, Consented, Judge, Reader, Request};
+use super::request::{Acting, Consented, Looks, Request};
 use super::session::{End, Session};
 use super::{changes, pilot, resolve, surroundings};
 use assay_base::failure::{Failure, Outcome};
@@ -105,11 +105,8 @@ pub fn run(
     let demands = &demands;
     let begun =
         Begun { id, study, demands, plan, environment, bed, bundle, unkept, trials, began_ns };
-    Ok(conduct(begun, (judge, read), &mut context))
+    Ok(conduct(begun, Looks { judge, read }, &mut context))
 }
-
-/// Who looks at trials while a study goes on.
-pub type Lookers<'a> = (Option<&'a Judge<'a>>, Option<&'a Reader<'a>>);
 
 /// A study that is about to run: from its first trial, or from where it was interrupted.
 struct Begun<'a> {
@@ -127,7 +124,7 @@ struct Begun<'a> {
 }
 
 /// Runs the trials that are left, puts the machine back, and tells how it ended.
-fn conduct(begun: Begun<'_>, (judge, read): Lookers<'_>, context: &mut Context<'_>) -> Finished {
+fn conduct(begun: Begun<'_>, looks: Looks<'_>, context: &mut Context<'_>) -> Finished {
     let system = context.system;
     let Begun { id, study, demands, plan, environment, bed, .. } = begun;
     let Begun { bundle, unkept, mut trials, began_ns, .. } = begun;
@@ -141,13 +138,13 @@ fn conduct(begun: Begun<'_>, (judge, read): Lookers<'_>, context: &mut Context<'
         probes: Probes::default(),
         bundle,
         unkept,
-        judge,
-        read,
+        judge: looks.judge,
         pace: Pace::default(),
         told_ns: began_ns,
         readings_ns: 0,
         others: Others::default(),
         beside: BTreeSet::new(),
+        read: looks.read,
     };
     session.count_spent(&trials);
     let end = session.run(&mut trials, context);
@@ -291,7 +288,7 @@ pub fn resume(
     system: &dyn System,
     acting: Acting,
     consented: &Consented,
-    (judge, read): Lookers<'_>,
+    looks: Looks<'_>,
     stop: &AtomicBool,
     tell: &mut dyn FnMut(Event),
 ) -> Outcome<Finished> {
@@ -341,7 +338,7 @@ pub fn resume(
     let demands = &demands;
     let begun =
         Begun { id, study, demands, plan, environment, bed, bundle, unkept, trials, began_ns };
-    Ok(conduct(begun, (judge, read), &mut context))
+    Ok(conduct(begun, looks, &mut context))
 }
 
 /// Runs again what comes once before the first run of a study, at each target that is open; gives what was run.

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use assay::runner::{self, Acting, Consented, Event, Finished, Reader, Request};
+use assay::runner::{self, Acting, Consented, Event, Finished, Looks, Request};
 use assay_study::findings::most_load::MostLoad;
 use assay_study::findings::{Findings, StudyFacts};
 use assay_study::results::bundle;
@@ -30,7 +30,7 @@ fn study(limit: &str) -> String {
 fn request(limit: &str) -> Request<'static> {
     Request {
         results: Some(PathBuf::from("/results")),
-        read: Some(&analysis::trial_metric),
+        read: Some(analysis::trial_metric),
         ..Request::bare(
             file::parse("test", &study(limit)).unwrap().settled(),
             vec![DRIVE.to_owned()],
@@ -75,9 +75,9 @@ fn resumed(fake: &Fake, id: &str) -> Finished {
     let directory = Path::new("/results").join(id);
     let (stored, voucher) = vouch(fake, &directory, Purpose::GoOn).unwrap();
     let acting = Acting { stored, voucher, directory };
-    let read = Some(&analysis::trial_metric as &Reader<'_>);
+    let looks = Looks { judge: None, read: Some(analysis::trial_metric) };
     let (nothing, going) = (Consented::default(), AtomicBool::new(false));
-    runner::resume(fake, acting, &nothing, (None, read), &going, &mut |_| {}).unwrap()
+    runner::resume(fake, acting, &nothing, looks, &going, &mut |_| {}).unwrap()
 }
 
 fn found(findings: &Findings) -> &MostLoad {
