@@ -322,7 +322,7 @@ impl Session<'_> {
             Ok(plan) => plan,
             Err(reason) => return self.lost(planned, &reason, context),
         };
-        let plan = plan.as_ref();
+        let plan: &Plan = &plan;
         if let Err(reason) = self.bed.bring(context, plan, planned) {
             return self.lost(planned, &reason, context);
         }

@@ -264,7 +264,7 @@ fn silent_for_every_other_study() {
     assert!(!course::is_of(&plan) && limit(&study).is_none() && asked(&plan.design).is_none());
     for trial in &plan.trials {
         assert_eq!(turned(&plan, &[], trial).as_ref(), Ok(trial));
-        assert_eq!(course::of_trial(&plan, trial).unwrap().as_ref(), &plan);
+        assert_eq!(*course::of_trial(&plan, trial).unwrap(), plan);
     }
     let records: Vec<TrialRecord> = (0..3).map(|step| record(step, Status::Ok)).collect();
     let ran = records.iter().map(|one| (one.workload, one.replicate, &one.arm));
