@@ -380,6 +380,7 @@ fn questions_and_the_card_stand_on_every_page() {
             verdict: Claim::NotShown,
             because: vec!["random-read: best operations per second at 8.".to_owned()],
             evidence: Vec::new(),
+            load: None,
         }];
         found.cards = vec![CardRow {
             device: "SD16G, mmc".to_owned(),

@@ -27,6 +27,7 @@ mod gates;
 mod grids;
 mod invariance;
 mod looks;
+mod most_load;
 mod null;
 mod returning;
 mod seam;
@@ -140,6 +141,7 @@ fn all() -> Vec<Experiment> {
     all.push(invariance::experiment());
     all.extend(grids::experiments());
     all.extend(days::experiments());
+    all.extend(most_load::experiments());
     all.extend(two_arms::experiments());
     all.extend(gates::experiments());
     // By scenario, those of the suite first; the sort keeps the order within one.

@@ -32,6 +32,8 @@ mod full;
 mod locks;
 #[path = "machine/open_loop.rs"]
 mod open_loop;
+#[path = "machine/most_load.rs"]
+mod most_load;
 #[path = "machine/probes.rs"]
 mod probes;
 #[path = "machine/refusals.rs"]

@@ -135,6 +135,13 @@ pub static WORDS: &[Word] = &[
         "5 % unless the study or `--margin` says otherwise.",
     ),
     word(
+        "most load",
+        &[],
+        "the highest rate of operations at which a percentile of the response surely stays below a limit",
+        "Beside it stands the lowest rate at which it surely does not; of what lies between the two nothing \
+         is known. `load-limit` looks for both.",
+    ),
+    word(
         "noise floor",
         &[],
         "how far apart two identical settings came out here",

@@ -181,6 +181,7 @@ fn answer(judged: &Judged) -> Answer {
         verdict: judged.verdict,
         because: Vec::new(),
         evidence: Vec::new(),
+        load: None,
     }
 }
 

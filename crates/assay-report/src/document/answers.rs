@@ -29,6 +29,10 @@ fn item(answer: &Answer) -> String {
         answer.published.iter().map(|text| format!(" Published: {}.", text.trim_end_matches('.')));
     let because = answer.because.iter().map(|text| format!(" {text}"));
     let rest: String = because.chain(published).collect();
+    if answer.load.is_some() {
+        // Not a claim that is shown or not: what there is, is told.
+        return format!("{} {}{rest}", answer.ask, answer.answer);
+    }
     format!("{} {}: {}{rest}", answer.ask, word.to_uppercase(), answer.answer)
 }
 

@@ -67,6 +67,7 @@ pub fn answer(findings: &Findings) -> Answer {
     said(|said| *said == Said::Gate)
         .or_else(|| said(|said| matches!(said, Said::Reserved { .. })))
         .or_else(of_kind)
+        .or_else(|| said(|said| *said == Said::MostLoad))
         .or_else(|| said(|said| matches!(said, Said::Emulated)))
         .or_else(|| advised(|kind| kind == AdviceKind::Use))
         .or_else(|| said(|said| matches!(said, Said::Factor { .. })))

@@ -228,6 +228,7 @@ fn answer() -> Answer {
         verdict: Claim::Contradicted,
         because: Vec::new(),
         evidence: Vec::new(),
+        load: None,
     }
 }
 

@@ -224,6 +224,7 @@ fn questions() -> Vec<Ask> {
         between: vec!["2".to_owned(), "2".to_owned()],
         least: (kind == AskKind::Reaches).then(|| "100 IOPS".parse().unwrap()),
         most: None,
+        limit: None,
     };
     let both = kinds.into_iter().flat_map(|kind| [ask(kind, "read"), ask(kind, "build")]);
     both.filter(|ask| ask.kind != AskKind::Reaches || ask.workloads == ["read"]).collect()

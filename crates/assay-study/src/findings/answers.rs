@@ -4,6 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Trust;
+use super::most_load::MostLoad;
 use crate::results::plan::is_false;
 
 /// What the numbers say of a claim.
@@ -21,6 +22,9 @@ pub struct Answer {
     pub because: Vec<String>,
     /// Ids of comparisons of the same arms.
     pub evidence: Vec<String>,
+    /// Where it is asked how much load there can be: the rates, and what became of each.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub load: Option<MostLoad>,
 }
 
 /// What becomes of a claim.

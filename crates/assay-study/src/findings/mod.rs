@@ -6,6 +6,7 @@ mod cells;
 pub mod facts;
 pub mod gate;
 pub mod measurements;
+pub mod most_load;
 mod needed;
 pub mod notes;
 mod of_kinds;

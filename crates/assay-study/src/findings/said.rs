@@ -56,6 +56,8 @@ pub enum Said {
     Memory {
         workload: String,
     },
+    /// The most load below a limit.
+    MostLoad,
     /// A level that was taken back because it hurt others' work.
     TakenBack {
         workload: String,

@@ -47,6 +47,9 @@ pub fn settle(study: Study, quick: Quick, surveys: &[Survey]) -> Study {
     if study.budget.is_some() || study.stop.rule != StopRule::Fixed || study.needs_whole() {
         return study;
     }
+    if super::most_load::limit(&study).is_some() {
+        return super::most_load::quick(study, quick);
+    }
     let time = time_of(&study);
     let of = |replicates: u32| divided(&study, replicates, time, surveys);
     if let Some(replicates) = quick.replicates {

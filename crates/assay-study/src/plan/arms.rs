@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use assay_base::quantity::Loss;
 use assay_machine::factors::{self, Role, layers};
 
+use super::most_load;
 use crate::results::design::{Design, Factor, Gate, Pointer, Stopping};
 use crate::results::plan::{Arm, Survey};
 use crate::study::{StopRule, Study};
@@ -48,7 +49,11 @@ pub struct Layout {
 impl Layout {
     /// That of a study at targets of these names.
     pub fn of(study: &Study, targets: &[String]) -> Self {
-        let factors = factors(study, targets);
+        let limit = most_load::limit(study);
+        let factors = match limit {
+            Some(_) => vec![most_load::factor()],
+            None => factors(study, targets),
+        };
         let arms = if study.arms.is_empty() { grid(&factors) } else { study.arms.clone() };
         let baseline = if study.baseline.is_empty() {
             arms.first().map(settable).unwrap_or_default()
@@ -61,8 +66,12 @@ impl Layout {
         let design = Design {
             factors,
             baseline,
-            margin: study.margin.map(assay_base::quantity::Percent::fraction),
-            primary: study.primary.clone(),
+            // Rates are no choice of which one is better: each is compared with the limit.
+            margin: study
+                .margin
+                .filter(|_| limit.is_none())
+                .map(assay_base::quantity::Percent::fraction),
+            primary: limit.map(|own| own.metric().to_owned()).or_else(|| study.primary.clone()),
             order: study.order,
             lead_in: study.lead_in,
             stopping: stopping(study),
@@ -70,11 +79,13 @@ impl Layout {
             questions: study.question.clone(),
             published: published(study),
             card: study.card.clone(),
-            repeats: if study.repeat_disturbed { replicates / 3 } else { 0 },
+            // What is looked for at which rate hangs on the trials in their order.
+            repeats: if study.repeat_disturbed && limit.is_none() { replicates / 3 } else { 0 },
             fresh: study.fresh,
         };
         let bases = bases(&arms);
-        Self { design, replicates, arms, bases, control }
+        // Steps have no copy: they are told apart by what their rates come to.
+        Self { design, replicates, arms, bases, control: control && limit.is_none() }
     }
 
     /// The arms where they were surveyed, the baseline's second copy last.

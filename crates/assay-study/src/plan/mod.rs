@@ -4,6 +4,7 @@ pub mod allocation;
 pub mod arms;
 pub mod budget;
 pub mod design;
+pub mod most_load;
 pub mod order;
 pub mod pace;
 pub mod recorded;
@@ -200,6 +201,9 @@ fn trials(
     workloads: &[PlannedWorkload],
     seed: u64,
 ) -> Vec<PlannedTrial> {
+    if most_load::has_steps(workloads) {
+        return most_load::trials(turns.rules, turns.replicates as usize, seed);
+    }
     let mut seeds = Draws::new(seed, "trials");
     let (replicates, order) = (turns.replicates as usize, &mut Draws::new(seed, "order"));
     let turns = order::turns(turns.rules, turns.groups, replicates, order);

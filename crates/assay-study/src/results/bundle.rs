@@ -19,6 +19,7 @@ use assay_system::system::{FileKind, HoldError, Locking, OwnFile, System, machin
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Serialize};
 
+use super::course;
 use super::cut;
 use super::environment::Environment;
 use super::foreign;
@@ -387,7 +388,11 @@ pub(super) fn id_of(directory: &Path) -> String {
 /// Reads the bundle of a study. A last line that was cut off by a crash is passed over: its trial
 /// never finished.
 pub fn read(system: &dyn System, directory: &Path) -> Outcome<Stored> {
-    read_seen(system, directory, &mut None)
+    let stored = read_seen(system, directory, &mut None)?;
+    let records = stored.trials.iter().map(|trial| &trial.record);
+    let ran = records.map(|record| (record.workload, record.replicate, &record.arm));
+    let plan = course::as_run(stored.plan, ran, stored.ended.is_some());
+    Ok(Stored { plan, ..stored })
 }
 
 /// The same, and the hashes of what was read, where somebody wants them: what is judged by them is
@@ -404,7 +409,18 @@ pub(super) fn read_seen(
 
 /// A bundle without its trials.
 pub fn frame(system: &dyn System, directory: &Path) -> Outcome<Stored> {
-    frame_seen(system, directory, &mut None)
+    let stored = frame_seen(system, directory, &mut None)?;
+    if !course::is_of(&stored.plan) {
+        return Ok(stored);
+    }
+    let mut ran: Vec<(usize, u32, Arm)> = Vec::new();
+    Trials::open(system, directory, &stored.plan)?.each_record(&mut |record| {
+        ran.push((record.workload, record.replicate, record.arm));
+        Ok(())
+    })?;
+    let ran = ran.iter().map(|(workload, replicate, arm)| (*workload, *replicate, arm));
+    let plan = course::as_run(stored.plan, ran, stored.ended.is_some());
+    Ok(Stored { plan, ..stored })
 }
 
 fn frame_seen(

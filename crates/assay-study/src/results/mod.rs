@@ -3,6 +3,7 @@
 
 mod buckets;
 pub mod bundle;
+pub mod course;
 pub mod cut;
 pub mod design;
 pub mod environment;

@@ -46,6 +46,9 @@ pub struct Ask {
     /// At most this much.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub most: Option<Amount>,
+    /// What the response stays below, as it was written: see [`Limit`](super::limit::Limit).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<String>,
 }
 
 impl Ask {
@@ -83,13 +86,25 @@ pub enum AskKind {
     Knee,
     /// One level has as much as the best of all, within the margin.
     Enough,
+    /// The highest rate at which the response stays below a limit (R16).
+    MostLoad,
 }
 
 impl AskKind {
     /// The words that study files use.
-    pub const WORDS: [&'static str; 11] = [
-        "peak", "linear", "flat", "first", "last", "beats", "equal", "reaches", "ratio", "knee",
+    pub const WORDS: [&'static str; 12] = [
+        "peak",
+        "linear",
+        "flat",
+        "first",
+        "last",
+        "beats",
+        "equal",
+        "reaches",
+        "ratio",
+        "knee",
         "enough",
+        "most-load",
     ];
 
     /// The keys that a claim of this kind needs.
@@ -99,6 +114,7 @@ impl AskKind {
             Self::Linear | Self::Flat => &["factor"],
             Self::First | Self::Last | Self::Knee | Self::Enough => &["factor", "level"],
             Self::Beats | Self::Equal => &["factor", "level", "over"],
+            Self::MostLoad => &["limit"],
             Self::Reaches | Self::Ratio => &[],
         }
     }
@@ -125,6 +141,7 @@ impl Ask {
             "factor" => self.factor.is_some(),
             "level" => self.level.is_some(),
             "over" => self.over.is_some(),
+            "limit" => self.limit.is_some(),
             _ => self.between.len() == 2,
         };
         let bound = self.least.is_some() || self.most.is_some();
@@ -310,7 +327,7 @@ mod tests {
     fn every_word_is_a_kind() {
         for word in AskKind::WORDS {
             let kind: AskKind = serde_json::from_value(serde_json::json!(word)).unwrap();
-            let known = ["factor", "level", "over", "between"];
+            let known = ["factor", "level", "over", "between", "limit"];
             assert!(kind.needs().iter().all(|key| known.contains(key)));
         }
     }

@@ -1,17 +1,18 @@
 //! What must hold of the questions of a study. Levels are left to the findings: the command line may
 //! name others.
 
-use assay_kinds::work::metrics;
+use assay_kinds::work::{io, metrics};
 
 use super::fields::TARGET_FACTOR;
 use super::file::mistakes::{Mistakes, Places};
-use super::{Ask, AskKind, Study, words};
+use super::limit::Limit;
+use super::{Ask, AskKind, Order, StopRule, Study, Workload, words};
 
 /// Judges all questions.
 pub fn check(study: &Study, places: &Places, mistakes: &mut Mistakes) {
     for (index, ask) in study.question.iter().enumerate() {
         let path = format!("question/{index}");
-        if ["kind", "workloads", "least", "most"]
+        if ["kind", "workloads", "least", "most", "limit"]
             .iter()
             .any(|key| mistakes.is_wrong(&format!("{path}/{key}")))
         {
@@ -50,6 +51,9 @@ fn mistake(study: &Study, ask: &Ask) -> Option<(&'static str, String, Option<Str
         let key = if ask.at.contains_key(name) { "at" } else { "factor" };
         return Some((key, format!("{name} is no factor of this study"), None));
     }
+    if ask.kind == AskKind::MostLoad {
+        return most_load(study, ask);
+    }
     let amount = ask.least.as_ref().or(ask.most.as_ref())?;
     if amount.is_ratio() != (ask.kind == AskKind::Ratio) {
         let key = if ask.least.is_some() { "least" } else { "most" };
@@ -72,6 +76,47 @@ fn mistake(study: &Study, ask: &Ask) -> Option<(&'static str, String, Option<Str
         let key = if ask.least.is_some() { "least" } else { "most" };
         (key, format!("{} is no amount of {metric}", amount.text), None)
     })
+}
+
+/// What keeps a study from looking for the most load: it chooses its rates itself, one trial after the other,
+/// and all of its trials are about that.
+fn most_load(study: &Study, ask: &Ask) -> Option<(&'static str, String, Option<String>)> {
+    if let Some(Err(message)) = ask.limit.as_ref().map(|limit| limit.parse::<Limit>()) {
+        return Some(("limit", message, None));
+    }
+    let [own] = study.workload.as_slice() else {
+        let message = "the most load is asked of a study with one workload".to_owned();
+        return Some(("kind", message, Some("make a study of each".to_owned())));
+    };
+    let obstacles = [
+        (io::Asked::of(&own.work).is_none(), "the most load is asked of work of the kind io"),
+        (has_rate(own), "the study finds the rate itself: leave rate out"),
+        (study.question.len() > 1, "a study that asks for the most load asks nothing else"),
+        (
+            !study.factors.is_empty() || !study.arms.is_empty(),
+            "a study that asks for the most load varies the rate alone: leave factors out",
+        ),
+        (
+            matches!(study.order, Order::Crd | Order::Sequential),
+            "the most load needs replicates that follow each other: leave order out",
+        ),
+        (
+            study.stop.rule != StopRule::Fixed || study.gate.is_some(),
+            "a study that asks for the most load ends by itself: leave stop and gate out",
+        ),
+        (study.replicates < FEWEST_REPLICATES, "the most load needs 3 replicates at least"),
+    ];
+    let (_, message) = obstacles.into_iter().find(|(is_there, _)| *is_there)?;
+    Some(("kind", message.to_owned(), None))
+}
+
+/// Replicates below which a rate has no bounds.
+const FEWEST_REPLICATES: u32 = 3;
+
+/// Whether a workload has a rate of its own.
+fn has_rate(own: &Workload) -> bool {
+    let written = serde_json::to_value(&own.work).ok();
+    written.is_some_and(|work| work.pointer("/io/rate").is_some_and(|rate| !rate.is_null()))
 }
 
 fn example(key: &str) -> Option<&'static str> {

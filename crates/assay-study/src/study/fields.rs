@@ -457,8 +457,9 @@ pub static QUESTION: Fields = Fields {
             "kind",
             Form::Word(|| super::AskKind::WORDS.to_vec()),
             "what is claimed: where the metric peaks, how it changes with a factor, which level is \
-             first, last, better than, equal to or so many times another, how much is reached, or \
-             whether a level is enough: as good as the best within the margin",
+             first, last, better than, equal to or so many times another, how much is reached, \
+             whether a level is enough: as good as the best within the margin, or how much load there can be \
+             below a limit",
             "kind = \"peak\"",
         ),
         needed(
@@ -513,6 +514,13 @@ pub static QUESTION: Fields = Fields {
             "least = \"90 IOPS\"",
         ),
         field("most", Form::Amount, "at most so much", "most = \"100 us\""),
+        field(
+            "limit",
+            Form::Text,
+            "of the most load (most-load): what the response stays below, from the intended start of an \
+             operation; p50, p90, p99 or p99.9 and a time",
+            "limit = \"p99 < 2 ms\"",
+        ),
     ],
 };
 

@@ -10,6 +10,7 @@ pub mod fio_job;
 mod gate;
 pub mod lead;
 mod levels;
+pub mod limit;
 mod order;
 mod prepare;
 pub mod presets;

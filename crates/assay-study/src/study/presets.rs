@@ -30,6 +30,8 @@ presets! {
     "check",
     "capacity",
     "sustained",
+    "load-limit",
+    "load-curve",
     "depth",
     "block-size",
     "flash",

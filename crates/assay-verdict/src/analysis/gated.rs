@@ -395,6 +395,7 @@ fn question(answer: &GateAnswer) -> Answer {
         verdict,
         because: answer.lines().iter().map(|line| format!("{line}.")).collect(),
         evidence: answer.rows.iter().filter_map(|row| row.comparison.clone()).collect(),
+        load: None,
     }
 }
 

@@ -12,6 +12,7 @@ use assay_study::findings::said::Sentence;
 use assay_study::findings::{
     AbsentCell, Accesses, Comparison, Findings, Member, StudyFacts, Surface, WorkloadFacts,
 };
+use assay_study::results::course;
 use assay_study::results::design::{Design, Stopping};
 use assay_study::results::environment::Environment;
 use assay_study::results::plan::{Arm, Plan};
@@ -85,6 +86,12 @@ impl<'a> Gathering<'a> {
             let seen = trial.record.evidence.processors.value().and_then(|own| own.ticks.value());
             self.ticks = self.ticks.and(seen.copied().unwrap_or_default());
         }
+        // What only found where to look is told of by nothing but its number.
+        let reported = course::is_of(plan).then(|| {
+            let own = trials.iter().filter(|trial| !course::is_search(&trial.record));
+            own.copied().collect::<Vec<&Trial>>()
+        });
+        let trials = reported.as_deref().unwrap_or(trials);
         let row = rows::row(workload, plan, environment, trials);
         let (series, absent) = series::series(&self.design, &row);
         self.borrowed.look(self.rows.len(), &row, &series);

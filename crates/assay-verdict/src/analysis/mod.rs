@@ -99,6 +99,18 @@ pub fn trial_value(
     (metric.to_owned(), value)
 }
 
+/// The value of one metric in one trial, or why there is none. The trial's workload is one of the plan's.
+pub fn trial_metric(
+    plan: &Plan,
+    environment: &Environment,
+    trial: &Trial,
+    metric: &str,
+) -> Result<f64, String> {
+    let row = rows::one(plan, environment, trial);
+    let measured = row.trials.first().ok_or("nothing was measured")?;
+    metrics::value(metric, &row, measured)
+}
+
 /// Where those trials of a workload under an arm stand that the numbers of its row sum up.
 pub fn counting(trials: &[&TrialRecord]) -> Vec<usize> {
     let told = |record: &&TrialRecord| {

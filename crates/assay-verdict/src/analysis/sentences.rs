@@ -77,8 +77,11 @@ pub(super) fn summary(story: &Story<'_>) -> Vec<Sentence> {
         let told = emulated.into_iter().chain(of_kinds).chain(story.told.iter().cloned());
         return told.chain(Some(last).filter(|_| !recorded)).collect();
     }
+    // What a study was run for leads, with its trust in it.
+    let is_lead = |one: &&Sentence| matches!(one.said, Said::Factor { .. } | Said::MostLoad);
     if simulated && !story.judged {
-        return vec![Sentence::new(Said::Simulated, SIMULATED)];
+        let lead = story.told.iter().filter(is_lead).cloned();
+        return lead.chain([Sentence::new(Said::Simulated, SIMULATED)]).collect();
     }
     let invalid = invalid(story);
     // Where every row is invalid for one reason, that says how far the whole can be trusted.
@@ -93,8 +96,6 @@ pub(super) fn summary(story: &Story<'_>) -> Vec<Sentence> {
     let unquiet = unquiet::sentence(story.rows, needed.filter(|_| story.more_help));
     let unquiet = unquiet.map(|text| Sentence::new(Said::NotAlone, text));
     told.splice(0..0, unquiet.iter().cloned());
-    // What a study was run for leads, with its trust in it.
-    let is_lead = |one: &&Sentence| matches!(one.said, Said::Factor { .. });
     told.splice(0..0, story.told.iter().filter(is_lead).cloned());
     let emulated = emulated(story);
     told.splice(0..0, emulated.iter().cloned());
@@ -202,7 +203,9 @@ pub(super) fn of_verdicts(told: &Verdicts) -> Vec<Sentence> {
     let factor = |(factor, text): &(String, String)| {
         Sentence::new(Said::Factor { factor: factor.clone() }, text.as_str())
     };
-    told.factors.iter().map(factor).chain(sentences).collect()
+    let load = told.answers.iter().filter(|answer| answer.load.is_some());
+    let load = load.map(|answer| Sentence::new(Said::MostLoad, answer.answer.as_str()));
+    load.chain(told.factors.iter().map(factor)).chain(sentences).collect()
 }
 
 /// Comparisons of which each would say that more replicates are needed: from two on one sentence says it

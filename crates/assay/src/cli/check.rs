@@ -79,6 +79,7 @@ pub fn run(system: &dyn System, arguments: Arguments) -> Outcome<()> {
         observer: None,
         quick: None,
         foresee: None,
+        read: None,
     };
     let first = request.targets.first().cloned().unwrap_or_default();
     let ran = running::run(system, request, arguments.how.quiet)?;

@@ -379,6 +379,7 @@ fn a_study_that_is_gone_on_with_ends_by_its_gate() {
         observer: None,
         quick: None,
         foresee: None,
+        read: None,
     };
     let stop = AtomicBool::new(false);
     let ran = runner::run(&fake, request, &stop, &mut |event| {

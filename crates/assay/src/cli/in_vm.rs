@@ -12,6 +12,7 @@ use crate::runner::{Event, Request};
 use assay_base::failure::{Failure, Outcome};
 use assay_study::plan::allocation::Quick;
 use assay_system::system::{System, virtual_machine};
+use assay_verdict::analysis;
 
 /// Name of the command.
 pub const COMMAND: &str = "in-vm";
@@ -76,6 +77,7 @@ fn study(system: &dyn System, arguments: &Arguments) -> Outcome<Ending> {
         consented: arguments.permitted.consented(&[])?,
         results: running::results_directory(system)?,
         quick: arguments.quick.then_some(Quick { replicates: arguments.replicates }),
+        read: Some(analysis::trial_metric),
         ..Request::bare(study, vec![word.unwrap_or_else(|| ".".to_owned())])
     };
     let ran = running::run_telling(system, request, &mut |event| say(&Said::Event(event)))?;

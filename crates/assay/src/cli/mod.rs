@@ -31,6 +31,7 @@ mod in_vm;
 mod inventory;
 mod label;
 mod like;
+mod limit;
 mod list;
 mod meant;
 mod micro;

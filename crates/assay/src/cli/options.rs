@@ -8,7 +8,7 @@ use assay_base::quantity::{Bytes, Time};
 use assay_kinds::work::{Needs, Work, command, io, observe, recorded};
 use assay_machine::factors::{self, Role};
 use assay_study::plan;
-use assay_study::study::Study;
+use assay_study::study::{AskKind, Study};
 
 /// What a command line is about, where it says so: a study, and whether commands on the line make it.
 pub(super) struct Subject {
@@ -73,7 +73,7 @@ const FIRST: Table = &[
             first("baseline", every),
             first("primary", every),
             first("margin", every),
-            own("limit", memory),
+            own("limit", limited),
             own("harm", others),
             own("like", content),
             own("claimed", card),
@@ -180,8 +180,10 @@ fn commands(of: &Subject) -> bool {
     of.of_commands
 }
 
-fn memory(of: &Subject) -> bool {
-    of.works().any(|work| work.clone().limit_memory(Bytes(1)))
+/// Whether something in it has a limit: its memory, or the response that it looks for the most load of.
+fn limited(of: &Subject) -> bool {
+    let looks = of.study.question.iter().any(|ask| ask.kind == AskKind::MostLoad);
+    looks || of.works().any(|work| work.clone().limit_memory(Bytes(1)))
 }
 
 fn others(of: &Subject) -> bool {
@@ -353,6 +355,7 @@ mod tests {
         // Each with a study that it is for, and one that it is not for.
         for (option, study, other) in [
             ("limit", "small-memory", "depth"),
+            ("limit", "load-limit", "depth"),
             ("harm", "live", "depth"),
             ("time", "depth", "stack-limit"),
             ("source", "compile", "depth"),

@@ -12,6 +12,7 @@ use assay_base::failure::{Failure, Outcome};
 use assay_kinds::work::check_option::Example;
 use assay_kinds::work::recorded::kind;
 use assay_system::system::System;
+use assay_verdict::analysis;
 
 /// The examples of the help; that of recorded work stands among them.
 const FIRST: &str = "\
@@ -99,6 +100,7 @@ pub fn run(system: &dyn System, mut arguments: Arguments) -> Outcome<()> {
         observer: None,
         quick,
         foresee: None,
+        read: Some(analysis::trial_metric),
     };
     let ran = if arguments.watch {
         running::run_on_page(system, request)?

@@ -10,7 +10,7 @@ use clap::Args;
 use super::watch::screen::{self, Screen};
 use super::watch::{self, Beside};
 use super::{gate, output, progress::Progress, revisions};
-use crate::runner::{self, Consented, Event, Finished, Request, trial};
+use crate::runner::{self, Consented, Event, Finished, Looks, Request, trial};
 use crate::store;
 use crate::store::acting::Acting;
 use assay_base::failure::{Failure, Kind, Outcome};
@@ -177,11 +177,11 @@ pub fn resume(
 ) -> Outcome<Unended> {
     let stop = stop_on_signals(&PUTS_BACK)?;
     let mut progress = Progress::new(quiet);
-    let judge = Some(&enough as &runner::Judge<'_>);
+    let looks = Looks { judge: Some(&enough), read: Some(analysis::trial_metric) };
     let mut tell = |event| progress.show(&event);
     let made = revisions::made(system, &acting.stored.study, consented.as_root, &stop, &mut tell);
     let finished =
-        made.and_then(|_trees| runner::resume(system, acting, consented, judge, &stop, &mut tell));
+        made.and_then(|_trees| runner::resume(system, acting, consented, looks, &stop, &mut tell));
     progress.finish();
     finished.map(Unended)
 }

@@ -148,9 +148,12 @@ pub struct StudyArguments {
     /// Again for another factor.
     #[arg(long, value_name = "NAME=LEVEL")]
     baseline: Vec<String>,
-    /// Memory that the work may have, such as 384MiB
-    #[arg(long, value_name = "SIZE")]
-    limit: Option<Bytes>,
+    /// What may not be exceeded: 384MiB, or 'p99 < 2ms'
+    ///
+    /// The memory that the work may have; of load-limit, what a percentile of the response stays below (p50,
+    /// p90, p99, p99.9), counted from the intended start of each operation.
+    #[arg(long, value_name = "LIMIT")]
+    limit: Option<String>,
     /// What counts as equivalent, such as 5%
     #[arg(long, value_name = "SHARE")]
     margin: Option<String>,
@@ -269,11 +272,7 @@ impl StudyArguments {
             ("--budget", self.budget.clone(), "budget"),
             ("--area", self.area.clone(), "area/size"),
             ("--time", self.time.clone(), "workload/*/*/time"),
-            (
-                "--limit",
-                self.limit.map(|size| size.to_string().replace(' ', "")),
-                "workload/*/*/memory-limit",
-            ),
+            ("--limit", self.limit.clone(), super::limit::key(self.limit.as_deref())),
             ("--harm", self.harm.clone(), "workload/*/*/harm"),
             ("--until", self.until.clone(), "stop"),
             ("--claimed", self.claimed.clone(), "card/claimed"),
@@ -421,14 +420,8 @@ impl StudyArguments {
             study.factors.insert(name, levels);
             study.arms.clear();
         }
-        if let Some(limit) = self.limit {
-            let limited = study.workload.iter_mut().map(|own| own.work.limit_memory(limit));
-            if limited.filter(|limited| *limited).count() == 0 {
-                return Err(Failure::mistake(
-                    "--limit: nothing in this study has a limit of memory: it is for work of the kind \
-                     pages, as in small-memory",
-                ));
-            }
+        if let Some(text) = &self.limit {
+            super::limit::put(&mut study, text)?;
         }
         if !self.baseline.is_empty() {
             let named = self.baseline.iter().map(|text| match self.commands.baseline(text) {

@@ -7,6 +7,7 @@ pub mod bed;
 mod changes;
 pub mod event;
 pub mod finished;
+mod growing;
 mod holds;
 mod links;
 mod lookout;
@@ -32,7 +33,7 @@ mod twice;
 pub use event::{Context, Event};
 pub use finished::{Finished, Unkept};
 pub use preview::{Preview, preview, preview_in_vm};
-pub use request::{Acting, Consented, Judge, Request};
+pub use request::{Acting, Consented, Judge, Looks, NumberOf, Request};
 pub use start::{resume, run};
 
 #[cfg(test)]

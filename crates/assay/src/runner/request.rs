@@ -36,6 +36,18 @@ impl Consented {
 /// What a judge makes of the trials so far: whether that is enough, and why.
 pub type Judge<'a> = dyn Fn(&Plan, &Environment, &[Trial]) -> Option<String> + 'a;
 
+/// Reads a metric off a trial: its value, or why there is none.
+pub type NumberOf = fn(&Plan, &Environment, &Trial, &str) -> Result<f64, String>;
+
+/// Who looks at trials while a study runs.
+#[derive(Clone, Copy, Default)]
+pub struct Looks<'a> {
+    /// At the end of a replicate.
+    pub judge: Option<&'a Judge<'a>>,
+    /// At each trial of a study whose course follows from its numbers.
+    pub read: Option<NumberOf>,
+}
+
 /// Says, in a sentence a workload, what a plan will be able to see.
 pub type Foresee<'a> = dyn Fn(&Plan) -> Vec<String> + 'a;
 
@@ -57,6 +69,8 @@ pub struct Request<'a> {
     pub quick: Option<Quick>,
     /// Says what a plan will be able to see.
     pub foresee: Option<&'a Foresee<'a>>,
+    /// Reads numbers of trials where the course of the study follows from them.
+    pub read: Option<NumberOf>,
 }
 
 impl Request<'_> {
@@ -71,6 +85,7 @@ impl Request<'_> {
             observer: None,
             quick: None,
             foresee: None,
+            read: None,
         }
     }
 }

@@ -16,6 +16,7 @@ use assay_study::plan::pace::Pace;
 use assay_study::plan::repeats;
 use assay_study::plan::repeats::Ran;
 use assay_study::results::bundle::Bundle;
+use assay_study::results::course;
 use assay_study::results::design::Stopping;
 use assay_study::results::environment::Environment;
 use assay_study::results::log::{ENDED, Entry};
@@ -57,6 +58,8 @@ pub struct Session<'a> {
     pub others: Others,
     /// Processes that ran a study beside this one.
     pub beside: BTreeSet<u32>,
+    /// Reads what the course of the study follows from.
+    pub read: Option<super::request::NumberOf>,
 }
 
 /// How a session ended.
@@ -86,6 +89,13 @@ impl Session<'_> {
         }
         self.lead_in_again(trials, context);
         for (index, planned) in self.plan.trials.iter().enumerate().skip(done) {
+            let planned = &match self.turned(planned, trials) {
+                Ok(turned) => turned,
+                Err(reason) => {
+                    self.log(ENDED, &reason);
+                    return End::Early(reason);
+                }
+            };
             if let Some(reason) = self.ends_before(index, trials) {
                 // Decided now: what is repeated afterwards must not decide it again.
                 self.log(ENDED, &reason);
@@ -259,6 +269,9 @@ impl Session<'_> {
         let all = planned.chain(repeats.iter().map(|(planned, _)| planned));
         let mut next = all.skip(ran.len().saturating_sub(1));
         let (Some(before), Some(next)) = (next.next(), next.next()) else { return };
+        let earlier = &trials[..trials.len().saturating_sub(1)];
+        let Ok(turned) = self.turned(before, earlier) else { return };
+        let before = &turned;
         let target = self.plan.workloads[before.workload].target;
         let simulated = self.environment.sites[target].kind == TargetKind::Simulated;
         if trials.is_empty() || next.is_lead_in() || simulated {
@@ -309,7 +322,13 @@ impl Session<'_> {
             let reason = format!("not run: its level was {reason}");
             return self.lost(planned, &reason, context);
         }
-        if let Err(reason) = self.bed.bring(context, self.plan, planned) {
+        let (whole, system) = (self.plan, self.system);
+        let plan = match course::of_trial(whole, planned) {
+            Ok(plan) => plan,
+            Err(reason) => return self.lost(planned, &reason, context),
+        };
+        let plan: &Plan = &plan;
+        if let Err(reason) = self.bed.bring(context, plan, planned) {
             return self.lost(planned, &reason, context);
         }
         let made_ns = self.bed.made_ns();
@@ -317,7 +336,7 @@ impl Session<'_> {
         let Some((site, surveyed)) = self.bed.at(target) else {
             return self.lost(planned, "its target is not open", context);
         };
-        let (system, plan, prepare) = (self.system, self.plan, self.prepare);
+        let prepare = self.prepare;
         let readings_ns = self.readings_ns;
         let runs_as = context.runs_as;
         // What is as it was found is nobody's level: whatever hurts there, taking it back is no help.
@@ -344,7 +363,7 @@ impl Session<'_> {
         if hurt {
             return done;
         }
-        if let Some(how) = self.bed.strayed(self.plan, planned) {
+        if let Some(how) = self.bed.strayed(plan, planned) {
             let record = &mut done.trial.record;
             (record.status, record.reason) = trial::failed(planned, &how);
             (record.measured, record.background) = (None, None);

@@ -11,7 +11,7 @@ use super::event::{Context, Event};
 use super::finished::{Finished, Unkept, seal};
 use super::others::Others;
 use super::places::Place;
-use super::request::{Acting, Consented, Judge, Request};
+use super::request::{Acting, Consented, Looks, Request};
 use super::session::{End, Session};
 use super::{changes, pilot, resolve, surroundings};
 use assay_base::failure::{Failure, Outcome};
@@ -22,6 +22,7 @@ use assay_study::plan::allocation;
 use assay_study::plan::design::Demands;
 use assay_study::plan::pace::Pace;
 use assay_study::results::bundle::{Bundle, Stored};
+use assay_study::results::course;
 use assay_study::results::design::Factor;
 use assay_study::results::environment::{self, Environment};
 use assay_study::results::id::{self, entropy};
@@ -99,12 +100,12 @@ pub fn run(
     if let Some(bundle) = &mut bundle {
         seal(&mut context, bundle, &request.study, &plan, &environment);
     }
-    let Request { study, judge, .. } = request;
+    let Request { study, judge, read, .. } = request;
     let trials = Vec::with_capacity(plan.trials.len());
     let demands = &demands;
     let begun =
         Begun { id, study, demands, plan, environment, bed, bundle, unkept, trials, began_ns };
-    Ok(conduct(begun, judge, &mut context))
+    Ok(conduct(begun, Looks { judge, read }, &mut context))
 }
 
 /// A study that is about to run: from its first trial, or from where it was interrupted.
@@ -123,7 +124,7 @@ struct Begun<'a> {
 }
 
 /// Runs the trials that are left, puts the machine back, and tells how it ended.
-fn conduct(begun: Begun<'_>, judge: Option<&Judge<'_>>, context: &mut Context<'_>) -> Finished {
+fn conduct(begun: Begun<'_>, looks: Looks<'_>, context: &mut Context<'_>) -> Finished {
     let system = context.system;
     let Begun { id, study, demands, plan, environment, bed, .. } = begun;
     let Begun { bundle, unkept, mut trials, began_ns, .. } = begun;
@@ -137,12 +138,13 @@ fn conduct(begun: Begun<'_>, judge: Option<&Judge<'_>>, context: &mut Context<'_
         probes: Probes::default(),
         bundle,
         unkept,
-        judge,
+        judge: looks.judge,
         pace: Pace::default(),
         told_ns: began_ns,
         readings_ns: 0,
         others: Others::default(),
         beside: BTreeSet::new(),
+        read: looks.read,
     };
     session.count_spent(&trials);
     let end = session.run(&mut trials, context);
@@ -166,6 +168,9 @@ fn conduct(begun: Begun<'_>, judge: Option<&Judge<'_>>, context: &mut Context<'_
         End::Complete => (false, None, None),
         End::Early(reason) => (false, Some(reason), None),
     };
+    let ran = trials.iter().map(|trial| &trial.record);
+    let ran = ran.map(|record| (record.workload, record.replicate, &record.arm));
+    let plan = course::as_run(plan, ran, ended.is_some());
     Finished {
         id,
         directory,
@@ -202,6 +207,9 @@ fn why(plan: &Plan) -> String {
 
 /// Refuses a study of which nothing can be run.
 pub(super) fn anything(system: &dyn System, demands: &Demands, plan: &Plan) -> Outcome<()> {
+    if course::is_of(plan) && plan.surveys.len() > 1 {
+        return Err(Failure::mistake("the most load is asked of one target at a time: name one"));
+    }
     if !plan.workloads.is_empty() {
         return Ok(());
     }
@@ -280,7 +288,7 @@ pub fn resume(
     system: &dyn System,
     acting: Acting,
     consented: &Consented,
-    judge: Option<&Judge<'_>>,
+    looks: Looks<'_>,
     stop: &AtomicBool,
     tell: &mut dyn FnMut(Event),
 ) -> Outcome<Finished> {
@@ -330,7 +338,7 @@ pub fn resume(
     let demands = &demands;
     let begun =
         Begun { id, study, demands, plan, environment, bed, bundle, unkept, trials, began_ns };
-    Ok(conduct(begun, judge, &mut context))
+    Ok(conduct(begun, looks, &mut context))
 }
 
 /// Runs again what comes once before the first run of a study, at each target that is open; gives what was run.

@@ -209,7 +209,7 @@ fn a_result_without_trials_that_cannot_be_removed_can_be_gone_on_with() {
     let (stored, voucher) = vouch(&fake, &directory, Purpose::GoOn).unwrap();
     assert_eq!(stored.trials.len(), 0);
     let (acting, nothing) = (Acting { stored, voucher, directory }, Consented::default());
-    let resumed = resume(&fake, acting, &nothing, None, &going(), &mut |_| {}).unwrap();
+    let resumed = resume(&fake, acting, &nothing, Looks::default(), &going(), &mut |_| {}).unwrap();
     assert_eq!(resumed.trials.len(), resumed.plan.trials.len());
 }
 
@@ -696,8 +696,10 @@ fn every_preset_dry_runs() {
         let short = placed(study.clone().quick().settled());
         for (study, quick) in [(placed(study), None), (short, quick)] {
             let fake = able();
-            let cells =
-                study.factors.values().map(Vec::len).product::<usize>() * study.workload.len();
+            let looks = assay_study::plan::most_load::limit(&study).is_some();
+            let arms = study.factors.values().map(Vec::len).product::<usize>();
+            let arms = if looks { assay_study::results::course::STEPS } else { arms };
+            let cells = arms * study.workload.len();
             let Preview { study, plan, .. } =
                 preview(&fake, study, &[".".to_owned()], &Consented::default(), quick).unwrap();
             let replicates = study.replicates as usize;

@@ -31,6 +31,7 @@ mod import;
 mod import_command;
 mod importers;
 mod open_loop;
+mod most_load;
 mod own_numbers;
 mod own_words;
 mod papers;

@@ -104,6 +104,13 @@ impl Planned {
         Self::new(nothing, Engine::None)
     }
 
+    /// The same with one parameter at another level; none where there is no such parameter.
+    pub fn at(&self, parameter: &str, level: &str) -> Option<Result<Self, String>> {
+        let mut own = self.clone();
+        let set = work::set(&mut own.granted, parameter, level)?;
+        Some(set.map(|()| own))
+    }
+
     /// The job of one run in an area of its own.
     pub fn job(&self, area: &Area, (ramp_ns, time_ns): (u64, u64), seed: u64) -> Job {
         let mut job = Job {

@@ -62,6 +62,7 @@ fn full() -> Study {
     (ask.level, ask.over) = (Some("4 KiB".to_owned()), Some("1 MiB".to_owned()));
     ask.between = vec!["4 KiB".to_owned(), "1 MiB".to_owned()];
     ask.most = "100 IOPS".parse().ok();
+    ask.limit = Some("p99 < 2 ms".to_owned());
     study.question[1].workloads = vec!["random-write-q1".to_owned()];
     study.articles = vec!["Intel SSD 520 Goodness".to_owned()];
     study.published = vec![crate::study::Pointer {

@@ -216,6 +216,7 @@ fn answer(
         verdict,
         because: words::because(verdict, &cases),
         evidence: evidence.map(|found| found.id.clone()).collect(),
+        load: None,
     }
 }
 
@@ -311,6 +312,8 @@ fn case(design: &Design, ask: &Ask, place: &Place<'_, '_>, cases: usize) -> Case
         AskKind::Ratio => ratio(design, ask, place, &curve, how),
         AskKind::Knee => knee(ask, place, &curve, &name),
         AskKind::Enough => enough(design, ask, place, &curve, how),
+        // Such a study asks nothing else, and is answered by itself.
+        AskKind::MostLoad => no_data(words::missing(&name, words::UNMEASURED)),
     }
 }
 

@@ -51,6 +51,7 @@ pub(super) fn claim(kind: AskKind, change: impl FnOnce(&mut Ask)) -> Ask {
         between: Vec::new(),
         least: None,
         most: None,
+        limit: None,
     };
     change(&mut ask);
     ask

@@ -11,6 +11,9 @@ mod contrasts;
 mod effects;
 mod factors;
 mod load;
+mod most_load;
+#[cfg(test)]
+mod most_load_tests;
 mod noise;
 mod notes;
 mod orders;
@@ -101,10 +104,15 @@ pub(super) fn verdicts(measured: &Measurements, stage: Stage, emulated: bool) ->
     let sound = measured.series.iter().filter(|one| one.trust != Some(Trust::Invalid));
     let sound: Vec<Question<'_>> = arms::questions(sound, &measured.live);
     let told = judged && !measured.unfinished;
-    let answers = if told {
-        answers::answers(design, (&sound, emulated), &measured.series, &comparisons)
-    } else {
-        Vec::new()
+    let answers = match most_load::asked(design) {
+        // A look that was not declared would be one before its end.
+        Some(asked) if !measured.unfinished => {
+            vec![most_load::answer(asked, &measured.series, emulated)]
+        }
+        None if told => {
+            answers::answers(design, (&sound, emulated), &measured.series, &comparisons)
+        }
+        _ => Vec::new(),
     };
     let knees = answers::knees(design, &sound, &measured.series);
     let unequal: Vec<String> = comparisons

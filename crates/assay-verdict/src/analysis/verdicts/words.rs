@@ -2,6 +2,7 @@
 
 mod answers;
 mod factors;
+pub(super) mod most_load;
 mod notes;
 mod trends;
 

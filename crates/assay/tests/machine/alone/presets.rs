@@ -55,6 +55,7 @@ reduced! {
         depth: "depth" &["--set", "depth=1,8"];
         encryption: "encryption" &["--set", "encryption=none,fscrypt,gocryptfs"];
         filesystems: "filesystems" &["--set", "threads=1,8"];
+        load_curve: "load-curve" &["--set", "rate=8000/s,16000/s", "--baseline", "rate=8000/s"];
         fill_level: "fill-level" &["--set", "filesystem=ext4", "--set", "fill=none,80 %"];
         power: "power" &[];
         raid_profile: "raid-profile" &[];
@@ -74,9 +75,18 @@ reduced! {
 #[test]
 fn every_shipped_study_is_known_here() {
     // They run beside their own tests: `live` wants work that goes on, work that is recorded a journal, and the
-    // two that build a compiler. `raid-chunk` and `raid-sync` want md: see `xtask lab`. `small-memory`, those that
-    // `check` runs by an option and those that load links have tests of their own.
-    let others = ["check", "compile", "live", "place", "raid-chunk", "raid-sync", "small-memory"];
+    // two that build a compiler. `raid-chunk` and `raid-sync` want md: see `xtask lab`. `small-memory`, `load-limit`,
+    // those that `check` runs by an option and those that load links have tests of their own.
+    let others = [
+        "check",
+        "compile",
+        "live",
+        "load-limit",
+        "place",
+        "raid-chunk",
+        "raid-sync",
+        "small-memory",
+    ];
     let recorded = recorded::kind().map(|(kind, _)| kind.about.name);
     let by_option = check_option::by_option().map(|(kind, _)| kind.about.name);
     let loads = |(_, study): &(&str, Outcome<Study>)| study.as_ref().is_ok_and(Study::loads_links);

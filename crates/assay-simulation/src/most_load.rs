@@ -1,0 +1,222 @@
+//! S15: the most load under a limit (R16). A queue with one server whose service rate differs from trial to
+//! trial; the truth is where a hundredth of the requests of the mean server waits longer than the limit. The
+//! course and the judge are the product's, and each trial is a queue of its own.
+
+use assay_base::quantity::Better;
+use assay_lab::Done;
+use assay_study::findings::CellTrial;
+use assay_study::findings::measurements::{Measurements, Series};
+use assay_study::findings::most_load::MostLoad;
+use assay_study::plan::most_load::{self, Aim, End, RATE_METRIC, Ran};
+use assay_study::plan::order::Rules;
+use assay_study::results::course;
+use assay_study::results::design::{Ask, AskKind, Design, Factor};
+use assay_study::results::plan::{Arm, PlannedTrial};
+use assay_study::results::record::Status;
+use assay_study::study::limit::Limit;
+use assay_study::study::limit::bracket::Seen;
+use assay_study::study::{LeadIn, Order};
+
+use crate::chance::Chance;
+use crate::experiment::{Bound, Count, Experiment, Said};
+use crate::seam;
+
+/// Requests that the mean server carries out in a second.
+const SERVICE: f64 = 5000.0;
+const TRIAL_S: f64 = 4.0;
+const REPLICATES: usize = 6;
+/// Trials of a study at most, without the closed loop and lead-ins.
+const MOST_TRIALS: usize = 54;
+/// Limits in milliseconds: 54, 77 and 91 % of the service rate.
+const LIMITS_MS: [u32; 3] = [2, 4, 10];
+/// Standard deviations of the service rate between trials, in percent.
+const SCATTERS: [u32; 3] = [0, 1, 3];
+const WORKLOAD: &str = "read";
+
+const COUNTS: [Count; 4] = [
+    Count { what: "the rate that holds is too high", bound: Bound::at_most(5.0) },
+    Count { what: "the rate that fails is too low", bound: Bound::at_most(5.0) },
+    Count { what: "both sides are found", bound: Bound::at_least(95.0) },
+    Count { what: "more than 54 trials", bound: Bound::at_most(0.0) },
+];
+
+pub fn experiments() -> Vec<Experiment> {
+    let cases = LIMITS_MS.into_iter().flat_map(|limit| SCATTERS.map(|scatter| (limit, scatter)));
+    let experiment = |(limit_ms, scatter): (u32, u32)| Experiment {
+        // Each study is some forty queues of some ten thousand requests.
+        one_in: 20,
+        most: 200,
+        ..Experiment::new(
+            "S15",
+            format!("load {limit_ms} ms {scatter} pc"),
+            format!("M/M/1, p99 below {limit_ms} ms, sd of the service rate {scatter} %"),
+            COUNTS.to_vec(),
+            move |chance| study(chance, limit_ms, f64::from(scatter) / 100.0),
+        )
+    };
+    cases.map(experiment).collect()
+}
+
+/// A trial at a rate, as the judge sees it.
+struct Trial {
+    replicate: u32,
+    order: u32,
+    rate: f64,
+    status: Status,
+    seen: Seen,
+}
+
+fn study(chance: &mut Chance, limit_ms: u32, scatter: f64) -> Done<Said> {
+    let limit: Limit = format!("p99 < {limit_ms} ms").parse()?;
+    let (trials, searched) = run_course(chance, limit, scatter)?;
+    let found = judged(limit, &trials)?;
+    let truth = SERVICE - 100.0_f64.ln() / (f64::from(limit_ms) / 1e3);
+    let [holds, fails] = [&found.holds, &found.fails].map(|name| course::per_s(name.as_deref()?));
+    let counted = trials.iter().filter(|trial| trial.status == Status::Ok).count();
+    Ok(vec![
+        holds.is_some_and(|rate| rate > truth),
+        fails.is_some_and(|rate| rate < truth),
+        holds.is_some() && fails.is_some(),
+        counted + searched > MOST_TRIALS,
+    ])
+}
+
+/// Goes through the course: the trials at rates that are reported, and how many searched.
+fn run_course(chance: &mut Chance, limit: Limit, scatter: f64) -> Done<(Vec<Trial>, usize)> {
+    let aim = Aim { limit, time_ns: (TRIAL_S * 1e9) as u64 };
+    let rules = Rules { order: Order::Random, lead_in: LeadIn::Half, compared: true };
+    let (mut ran, mut trials): (Vec<Ran>, Vec<Trial>) = (Vec::new(), Vec::new());
+    let mut searched = 0;
+    for planned in most_load::trials(rules, REPLICATES, chance.bits()) {
+        let rate = match most_load::rate(&ran, &planned, aim) {
+            Ok(rate) => rate,
+            Err(End::Whole { .. }) => break,
+            Err(end) => return Err(end.to_string()),
+        };
+        let PlannedTrial { order, replicate, workload, lead_in, .. } = planned;
+        let service = SERVICE * (scatter * chance.normal()).exp();
+        let seen = match rate {
+            None => Seen { percentile_ns: None, done_per_s: Some(service) },
+            // It leaves nothing behind here.
+            Some(_) if lead_in => Seen::default(),
+            Some(rate) => queue(chance, rate, service),
+        };
+        ran.push(Ran { order, replicate, workload, counts: !planned.is_lead_in(), seen });
+        let status = if lead_in { Status::LeadIn } else { Status::Ok };
+        match rate {
+            Some(rate) if replicate > 0 => {
+                trials.push(Trial { replicate, order, rate, status, seen });
+            }
+            Some(_) => searched += 1,
+            None => {}
+        }
+    }
+    Ok((trials, searched))
+}
+
+/// A queue that begins empty (Lindley's recursion): the response of each request that arrives in the time of the
+/// trial, and those that were done by its end.
+fn queue(chance: &mut Chance, rate: f64, service: f64) -> Seen {
+    let (mut now, mut free) = (0.0_f64, 0.0_f64);
+    let (mut responses, mut done) = (Vec::with_capacity((rate * TRIAL_S * 1.1) as usize), 0_u32);
+    loop {
+        now -= chance.uniform().ln() / rate;
+        if now >= TRIAL_S {
+            break;
+        }
+        free = now.max(free) - chance.uniform().ln() / service;
+        done += u32::from(free <= TRIAL_S);
+        responses.push(free - now);
+    }
+    responses.sort_by(f64::total_cmp);
+    let at = (0.99 * responses.len() as f64).ceil() as usize;
+    let percentile = at.checked_sub(1).and_then(|at| responses.get(at));
+    Seen {
+        percentile_ns: percentile.map(|seconds| seconds * 1e9),
+        done_per_s: Some(f64::from(done) / TRIAL_S),
+    }
+}
+
+/// What the product says of the trials.
+fn judged(limit: Limit, trials: &[Trial]) -> Done<MostLoad> {
+    let mut rates: Vec<f64> = Vec::new();
+    for trial in trials {
+        if !rates.contains(&trial.rate) {
+            rates.push(trial.rate);
+        }
+    }
+    rates.sort_by(f64::total_cmp);
+    let of = |rate: f64, metric: &str, better: Better, value: fn(&Seen) -> Option<f64>| {
+        let own = trials.iter().filter(|trial| trial.rate == rate);
+        let cell = |own: &Trial| {
+            CellTrial::bare(own.replicate, Some(own.order), value(&own.seen), own.status)
+        };
+        Series {
+            primary: metric == limit.metric(),
+            trials: own.map(cell).collect(),
+            ..Series::bare(WORKLOAD, course::at_rate(rate), metric, better)
+        }
+    };
+    let series = rates.iter().flat_map(|rate| {
+        [
+            of(*rate, limit.metric(), Better::Lower, |seen| seen.percentile_ns),
+            of(*rate, RATE_METRIC, Better::Higher, |seen| seen.done_per_s),
+        ]
+    });
+    let measured = Measurements {
+        series: series.collect(),
+        design: design(limit, &rates),
+        unfinished: false,
+        live: Vec::new(),
+    };
+    let found = seam::judge(measured);
+    let answer = found.answers.into_iter().next();
+    answer.and_then(|answer| answer.load).ok_or_else(|| "it was not answered".to_owned())
+}
+
+fn design(limit: Limit, rates: &[f64]) -> Design {
+    let ask = Ask {
+        kind: AskKind::MostLoad,
+        ask: "How much can it take?".to_owned(),
+        published: None,
+        workloads: vec![WORKLOAD.to_owned()],
+        metric: None,
+        factor: None,
+        at: Arm::new(),
+        level: None,
+        over: None,
+        between: Vec::new(),
+        least: None,
+        most: None,
+        limit: Some(limit.to_string()),
+    };
+    let levels = rates.iter().map(|rate| course::level(*rate)).collect();
+    Design {
+        factors: vec![Factor { name: course::RATE.to_owned(), levels }],
+        baseline: rates.first().map(|rate| course::at_rate(*rate)).unwrap_or_default(),
+        primary: Some(limit.metric().to_owned()),
+        order: Order::Random,
+        questions: vec![ask],
+        ..Design::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A hundredth waits longer than ln 100 over what is left of the service rate.
+    #[test]
+    fn a_long_queue_waits_as_theory_says() {
+        let mut chance = Chance::new(1, 0, "queue").unwrap_or_else(|error| panic!("{error}"));
+        for rate in [2000.0, 3500.0] {
+            let logs = (0..20).filter_map(|_| queue(&mut chance, rate, SERVICE).percentile_ns);
+            let logs: Vec<f64> = logs.map(f64::ln).collect();
+            let middle = (logs.iter().sum::<f64>() / logs.len() as f64).exp() / 1e9;
+            let theory = 100.0_f64.ln() / (SERVICE - rate);
+            assert!((middle / theory - 1.0).abs() < 0.05, "{rate}: {middle} {theory}");
+        }
+        let over = queue(&mut chance, 2.0 * SERVICE, SERVICE);
+        assert!(over.is_late(2.0 * SERVICE) && !over.is_late(SERVICE));
+    }
+}

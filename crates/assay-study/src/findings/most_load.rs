@@ -1,0 +1,59 @@
+//! How much load there can be below a limit: part of an answer.
+
+use serde::{Deserialize, Serialize};
+
+use super::Trust;
+use crate::study::limit::bracket::Standing;
+
+/// What a study found that looked for the most load (R16).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MostLoad {
+    pub workload: String,
+    /// The metric that has the limit.
+    pub metric: String,
+    /// `p99 < 2 ms`.
+    pub limit: String,
+    pub limit_ns: u64,
+    /// The highest rate up to which every rate holds; none where no rate that was tried does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub holds: Option<String>,
+    /// The lowest rate from which on every rate fails; none where no rate that was tried does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fails: Option<String>,
+    /// Every rate that was tried, the lowest first; what only found where to look is none of them.
+    pub rates: Vec<Rate>,
+}
+
+/// One rate that was tried.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rate {
+    /// As its setting is written: `41000/s`.
+    pub rate: String,
+    pub standing: Standing,
+    /// Trials that count.
+    pub trials: usize,
+    /// Those of them that could not issue their operations on time.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub late: usize,
+    /// Geometric mean of the percentile, nanoseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub middle_ns: Option<u64>,
+    /// Its bounds, each one-sided at 5 % over all rates at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bounds_ns: Option<[u64; 2]>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trust: Option<Trust>,
+}
+
+// The signature is serde's.
+#[allow(clippy::trivially_copy_pass_by_ref)]
+fn is_none(count: &usize) -> bool {
+    *count == 0
+}
+
+impl MostLoad {
+    /// A rate by its name.
+    pub fn rate(&self, name: &str) -> Option<&Rate> {
+        self.rates.iter().find(|own| own.rate == name)
+    }
+}

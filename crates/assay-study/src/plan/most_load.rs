@@ -1,0 +1,257 @@
+//! The most load under a limit (R16): trials that find where to look, five rates around it, and more where one
+//! side of the limit is missing. What is drawn stands in the plan before the first trial; at what rate a trial
+//! runs, and whether the study goes on, follows from the plan and the trials before it and from nothing else,
+//! so that a study that was interrupted goes on with the same course.
+
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+
+use assay_base::draws::Draws;
+use assay_base::quantity::Time;
+use assay_stats::observations_needed;
+
+use super::allocation::Quick;
+use super::order::{self, Rules};
+use crate::results::course::{self, FIRST, SEARCHES, STEPS};
+use crate::results::design::{Ask, AskKind, Design, Factor};
+use crate::results::plan::{Arm, Plan, PlannedTrial, PlannedWorkload};
+use crate::results::record::{Status, TrialRecord};
+use crate::study::Study;
+use crate::study::limit::Limit;
+use crate::study::limit::bracket::{self, Bracket, Seen, Standing};
+
+/// The first five rates, as shares of where the search ended.
+const AROUND: [f64; FIRST] = [0.78, 0.87, 0.95, 1.04, 1.14];
+/// The next lower rate, as a share of the lowest.
+const LOWER: f64 = 0.88;
+/// The next higher rate, as a share of the highest.
+const HIGHER: f64 = 1.12;
+/// The search begins between the highest rate and this share of it.
+const LOWEST_SHARE: f64 = 1.0 / 32.0;
+/// A trial of a quick look, and what of it is not counted.
+const QUICK: Time = Time(1_000_000_000);
+const QUICK_RAMP: Time = Time(100_000_000);
+/// Rates below which shares of them are not told apart: rates are whole numbers.
+const SLOWEST: f64 = 20.0;
+/// The lowest rate that may be tried, as a share of the lowest to which the search goes: the first of five, and
+/// three lower ones.
+const DOWN_TO: f64 = 0.5;
+/// Operations that a closed loop completes in a second.
+pub const RATE_METRIC: &str = "iops";
+
+/// The question of a study that looks for the most load.
+pub fn asked(design: &Design) -> Option<(&Ask, Limit)> {
+    let ask = design.questions.iter().find(|ask| ask.kind == AskKind::MostLoad)?;
+    Some((ask, ask.limit.as_deref()?.parse().ok()?))
+}
+
+/// The same of a study file.
+pub fn limit(study: &Study) -> Option<Limit> {
+    let ask = study.question.iter().find(|ask| ask.kind == AskKind::MostLoad)?;
+    ask.limit.as_deref()?.parse().ok()
+}
+
+/// The one thing that varies, before its rates are known.
+pub fn factor() -> Factor {
+    let levels = (0..STEPS).filter_map(|step| course::step(step).remove(course::FACTOR));
+    Factor { name: course::FACTOR.to_owned(), levels: levels.collect() }
+}
+
+/// Whether work is that of steps, whose rates are not known.
+pub fn has_steps(workloads: &[PlannedWorkload]) -> bool {
+    workloads.first().is_some_and(|own| own.arm == course::step(0))
+}
+
+/// A quick look: the whole course, in short trials.
+#[must_use]
+pub fn quick(mut study: Study, quick: Quick) -> Study {
+    for own in &mut study.workload {
+        own.work.set_span(Some(QUICK), Some(QUICK_RAMP));
+    }
+    study.replicates = quick.replicates.unwrap_or(study.replicates);
+    study
+}
+
+/// Every trial that there may be, in order: the closed loop, those that search, replicates of the first steps,
+/// and of each further step by itself.
+pub fn trials(rules: Rules, replicates: usize, seed: u64) -> Vec<PlannedTrial> {
+    let mut seeds = Draws::new(seed, "trials");
+    let draws = &mut Draws::new(seed, "order");
+    let searching = std::iter::once(None).chain((0..SEARCHES).map(Some));
+    let mut turns: Vec<(order::Turn, Arm)> = searching
+        .map(|search| {
+            (order::Turn { replicate: 0, item: 0, lead_in: false }, course::search(search))
+        })
+        .collect();
+    // One step alone follows itself: a lead-in before its first trial is enough.
+    let alone = Rules { compared: false, ..rules };
+    let more = (FIRST..STEPS).map(|step| (alone, vec![step]));
+    for (rules, steps) in std::iter::once((rules, (0..FIRST).collect::<Vec<usize>>())).chain(more) {
+        let drawn = order::turns(rules, &[steps], replicates, draws);
+        turns.extend(drawn.into_iter().map(|turn| (turn, course::step(turn.item))));
+    }
+    let trial = |(order, (turn, arm)): (u32, (order::Turn, Arm))| PlannedTrial {
+        order,
+        host: 0,
+        replicate: turn.replicate,
+        lead_in: turn.lead_in,
+        workload: turn.item,
+        arm,
+        seed: seeds.bits(),
+    };
+    (0..).zip(turns).map(trial).collect()
+}
+
+/// A trial that ran, as far as the course depends on it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ran {
+    /// Its position in the plan.
+    pub order: u32,
+    pub replicate: u32,
+    /// Its step.
+    pub workload: usize,
+    /// Whether its number counts: undisturbed, and no lead-in.
+    pub counts: bool,
+    pub seen: Seen,
+}
+
+impl Ran {
+    /// That of a record, of which somebody else has read the numbers.
+    pub fn of(record: &TrialRecord, seen: Seen) -> Self {
+        let TrialRecord { order, replicate, workload, status, .. } = *record;
+        Self { order, replicate, workload, counts: status == Status::Ok, seen }
+    }
+}
+
+/// Why the study ends before a trial.
+#[derive(Clone, Debug, PartialEq)]
+pub enum End {
+    /// The closed loop gave no rate.
+    NoRate,
+    /// So few operations per second are too few for what is asked of a trial.
+    TooSlow { per_s: f64, percentile: &'static str },
+    /// Both sides of the limit were found, at so many rates.
+    Whole { rates: usize },
+}
+
+impl fmt::Display for End {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoRate => write!(
+                out,
+                "ended after its first trial: without a rate of the closed loop there is nowhere to look"
+            ),
+            Self::TooSlow { per_s, percentile } => write!(
+                out,
+                "ended after its first trial: {per_s:.0} operations per second are too few for a {percentile} in \
+                 trials of this length; --time makes them longer"
+            ),
+            Self::Whole { rates } => {
+                write!(out, "ended after {rates} rates: what holds and what fails was found")
+            }
+        }
+    }
+}
+
+/// What is looked for, and in how long a trial.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Aim {
+    pub limit: Limit,
+    /// Nanoseconds of a trial that count.
+    pub time_ns: u64,
+}
+
+impl Aim {
+    fn limit_ns(self) -> f64 {
+        self.limit.below_ns() as f64
+    }
+
+    /// The lowest rate at which a trial has enough operations for the percentile.
+    fn slowest(self) -> f64 {
+        let needed = observations_needed(self.limit.share()).unwrap_or(u64::MAX);
+        needed as f64 / (self.time_ns.max(1) as f64 / 1e9)
+    }
+}
+
+/// Operations per second of a trial, none for the closed loop; or why the study ends before it.
+pub fn rate(ran: &[Ran], trial: &PlannedTrial, aim: Aim) -> Result<Option<f64>, End> {
+    match (trial.replicate, trial.order.checked_sub(1)) {
+        (0, None) => Ok(None),
+        (0, Some(number)) => searched(ran, number, aim).map(Some),
+        _ => step(ran, trial.workload, aim).map(Some),
+    }
+}
+
+/// Where the search is before one of its trials, from 0: each halves what is left, in the logarithm.
+fn searched(ran: &[Ran], number: u32, aim: Aim) -> Result<f64, End> {
+    let first = |order: u32| ran.iter().find(|one| one.order == order && one.replicate == 0);
+    let most = first(0).and_then(|one| one.seen.done_per_s).filter(|most| *most > 0.0);
+    let most = most.ok_or(End::NoRate)?;
+    let low = (most * LOWEST_SHARE).max(aim.slowest().max(SLOWEST) / DOWN_TO);
+    if low >= most {
+        return Err(End::TooSlow { per_s: most, percentile: aim.limit.percentile() });
+    }
+    let (mut low, mut high) = (low, most);
+    for before in 0..number {
+        let rate = rounded((low * high).sqrt());
+        let passes = first(before + 1).is_some_and(|one| one.seen.passes(rate, aim.limit_ns()));
+        if passes {
+            low = rate;
+        } else {
+            high = rate;
+        }
+    }
+    Ok(rounded((low * high).sqrt()))
+}
+
+/// The rate of a step, from 0, by the steps before it.
+fn step(ran: &[Ran], number: usize, aim: Aim) -> Result<f64, End> {
+    let middle = searched(ran, SEARCHES, aim)?;
+    let mut rates: Vec<f64> = AROUND.map(|share| rounded(middle * share)).to_vec();
+    // One way and the other in turn where both are missing.
+    let mut last_was_lower = false;
+    while rates.len() <= number {
+        let bracket = Bracket::of(&standings(ran, &rates, aim.limit_ns()));
+        if bracket.is_whole() {
+            return Err(End::Whole { rates: rates.len() });
+        }
+        let is_lower = bracket.holds.is_none() && (bracket.fails.is_some() || !last_was_lower);
+        let (lowest, highest) = rates
+            .iter()
+            .fold((f64::INFINITY, 0.0_f64), |(low, high), rate| (low.min(*rate), high.max(*rate)));
+        rates.push(rounded(if is_lower { lowest * LOWER } else { highest * HIGHER }));
+        last_was_lower = is_lower;
+    }
+    Ok(rates[number])
+}
+
+/// What the trials of the first steps say of each rate, the lowest first.
+fn standings(ran: &[Ran], rates: &[f64], limit_ns: f64) -> Vec<Standing> {
+    let of = |(step, rate): (usize, &f64)| {
+        let own = ran.iter().filter(|one| one.replicate > 0 && one.workload == step && one.counts);
+        let seen: Vec<Seen> = own.map(|one| one.seen).collect();
+        (*rate, bracket::judge(&seen, *rate, limit_ns).standing)
+    };
+    let mut found: Vec<(f64, Standing)> = rates.iter().enumerate().map(of).collect();
+    found.sort_by(|one, other| one.0.total_cmp(&other.0));
+    found.into_iter().map(|(_, standing)| standing).collect()
+}
+
+/// A rate as it is asked for and recorded.
+fn rounded(per_s: f64) -> f64 {
+    course::rate(&course::at_rate(per_s)).unwrap_or(per_s)
+}
+
+/// A trial of a plan with the setting that it runs under; or why the study ends before it. Trials of other
+/// studies are as they were drawn.
+pub fn turned(plan: &Plan, ran: &[Ran], trial: &PlannedTrial) -> Result<PlannedTrial, End> {
+    let own = plan.workloads.first().map(|own| own.time_ns);
+    let Some(((_, limit), time_ns)) = asked(&plan.design).zip(own) else {
+        return Ok(trial.clone());
+    };
+    let arm = rate(ran, trial, Aim { limit, time_ns })?
+        .map_or_else(|| trial.arm.clone(), course::at_rate);
+    Ok(PlannedTrial { arm, ..trial.clone() })
+}

@@ -1,0 +1,154 @@
+//! A plan that is drawn whole though it does not know all of its work: the study that looks for the most load
+//! (R16) finds its rates one after the other.
+//!
+//! Everything that is drawn stands in the plan before its first trial: how many trials there may be, in which
+//! order, and their seeds; its settings are steps, `load=step 1`. At what rate a step runs follows from the
+//! plan and the trials before it (`plan::most_load`), and each record says it: `rate=41000/s`. So the plan is
+//! hashed as ever, a study that was interrupted goes on with the same course, and who reads the result finds
+//! the rates in the records.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use assay_kinds::work::Planned;
+
+use super::design::{AskKind, Factor};
+use super::plan::{Arm, Plan, PlannedTrial};
+use super::record::TrialRecord;
+
+/// What the settings of a plan are called before their rates are known.
+pub const FACTOR: &str = "load";
+/// What they are called when they are.
+pub const RATE: &str = "rate";
+/// The setting of the first trial, which shows the highest rate.
+pub const CLOSED: &str = "closed loop";
+/// Trials that only find where to look.
+pub const SEARCHES: u32 = 6;
+/// Steps around what they find.
+pub const FIRST: usize = 5;
+/// Steps more where one side of the limit was not found. R16 allows four, and 54 trials in all: six that search
+/// and six of each of eight rates.
+pub const MORE: usize = 3;
+/// All of them.
+pub const STEPS: usize = FIRST + MORE;
+
+/// Whether the rates of a plan are found by its trials.
+pub fn is_of(plan: &Plan) -> bool {
+    plan.design.questions.iter().any(|ask| ask.kind == AskKind::MostLoad)
+}
+
+/// The setting of a step, from 0, whose rate is not known.
+pub fn step(step: usize) -> Arm {
+    drawn_arm(format!("step {}", step + 1))
+}
+
+/// The setting of a trial that searches, from 0; that of the closed loop before it.
+pub fn search(search: Option<u32>) -> Arm {
+    drawn_arm(search.map_or_else(|| CLOSED.to_owned(), |number| format!("search {}", number + 1)))
+}
+
+fn drawn_arm(level: String) -> Arm {
+    Arm::from([(FACTOR.to_owned(), level)])
+}
+
+/// A rate as a level: a whole number, in three digits.
+pub fn level(per_s: f64) -> String {
+    let unit = 10_f64.powi(per_s.max(1.0).log10().floor() as i32 - 2).max(1.0);
+    format!("{:.0}/s", ((per_s / unit).round() * unit).max(1.0))
+}
+
+/// A level as a rate: `5000/s`.
+pub fn per_s(level: &str) -> Option<f64> {
+    let number = level.strip_suffix("/s")?.parse::<f64>().ok()?;
+    (number.is_finite() && number > 0.0).then_some(number)
+}
+
+/// The rate of a setting; none where it is not known.
+pub fn rate(arm: &Arm) -> Option<f64> {
+    per_s(arm.get(RATE)?)
+}
+
+/// The setting of a rate.
+pub fn at_rate(per_s: f64) -> Arm {
+    Arm::from([(RATE.to_owned(), level(per_s))])
+}
+
+/// Whether a trial of such a plan only found where to look: nothing of it is reported.
+pub fn is_search(record: &TrialRecord) -> bool {
+    record.replicate == 0
+}
+
+/// The plan of one trial, whose setting says its rate; as it was drawn for the closed loop and for every other
+/// study.
+///
+/// # Errors
+/// Its work has no rate.
+pub fn of_trial<'p>(plan: &'p Plan, trial: &PlannedTrial) -> Result<Cow<'p, Plan>, String> {
+    let Some(level) = trial.arm.get(RATE).filter(|_| is_of(plan)) else {
+        return Ok(Cow::Borrowed(plan));
+    };
+    let mut own = plan.clone();
+    let workload = own.workloads.get_mut(trial.workload).ok_or("it is no trial of this plan")?;
+    workload.work = work_at(&workload.work, level)?;
+    workload.arm.clone_from(&trial.arm);
+    Ok(Cow::Owned(own))
+}
+
+/// The one place where a rate becomes work.
+fn work_at(work: &Planned, level: &str) -> Result<Planned, String> {
+    let Planned::Io(own) = work else { return Err("this work has no rate".to_owned()) };
+    let at = own.at(RATE, level).ok_or("reads and writes have no rate here")?;
+    at.map(Into::into)
+}
+
+/// A plan as it ran: its steps have the rates that their records say. Steps that were not needed are left out of
+/// a study that has `ended`.
+#[must_use]
+pub fn as_run<'r>(
+    mut plan: Plan,
+    records: impl IntoIterator<Item = (usize, u32, &'r Arm)>,
+    ended: bool,
+) -> Plan {
+    if !is_of(&plan) {
+        return plan;
+    }
+    let mut rates: BTreeMap<usize, Arm> = BTreeMap::new();
+    for (workload, replicate, arm) in records {
+        // Nobody knows what a stranger's record says: what is no rate is none.
+        let known = rate(arm).map(at_rate).filter(|_| replicate > 0);
+        if let Some(own) = known.filter(|_| workload < plan.workloads.len()) {
+            rates.entry(workload).or_insert(own);
+        }
+    }
+    if ended {
+        // What searched is of the first step, which is there in any case.
+        let ran = rates.keys().next_back().map_or(1, |last| last + 1);
+        plan.workloads.truncate(ran);
+        plan.trials.retain(|trial| trial.workload < ran);
+    }
+    for (index, workload) in plan.workloads.iter_mut().enumerate() {
+        let Some(arm) = rates.get(&index) else { continue };
+        if let Ok(work) = work_at(&workload.work, &arm[RATE]) {
+            workload.work = work;
+        }
+        workload.arm.clone_from(arm);
+    }
+    for trial in plan.trials.iter_mut().filter(|trial| trial.replicate > 0) {
+        if let Some(arm) = rates.get(&trial.workload) {
+            trial.arm.clone_from(arm);
+        }
+    }
+    if let Some(first) = rates.get(&0) {
+        plan.design.baseline.clone_from(first);
+        plan.design.factors = vec![Factor { name: RATE.to_owned(), levels: levels(&rates) }];
+    }
+    plan
+}
+
+/// The levels of some settings, the lowest rate first, each once.
+fn levels(rates: &BTreeMap<usize, Arm>) -> Vec<String> {
+    let mut found: Vec<f64> = rates.values().filter_map(rate).collect();
+    found.sort_by(f64::total_cmp);
+    found.dedup();
+    found.into_iter().map(level).collect()
+}

@@ -1,0 +1,143 @@
+//! What a response is to stay below: `p99 < 2 ms`; and which rates hold it by their trials.
+
+pub mod bracket;
+
+use std::fmt;
+use std::str::FromStr;
+
+use assay_base::quantity::Time;
+
+/// Percentiles as they are written, as shares, and with the metric that tells each of the time from the intended
+/// start of an operation to its end.
+const PERCENTILES: [(&str, f64, &str); 4] = [
+    ("p50", 0.5, "response_p50_ns"),
+    ("p90", 0.9, "response_p90_ns"),
+    ("p99", 0.99, "response_p99_ns"),
+    ("p99.9", 0.999, "response_p999_ns"),
+];
+
+/// A percentile of the response, and the time that it is to stay below.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Limit {
+    /// One of those that are known.
+    percentile: (&'static str, f64, &'static str),
+    below: Time,
+}
+
+impl Limit {
+    /// The percentile as it is written: `p99`.
+    pub const fn percentile(self) -> &'static str {
+        self.percentile.0
+    }
+
+    /// The percentile as a share: 0.99.
+    pub const fn share(self) -> f64 {
+        self.percentile.1
+    }
+
+    /// The metric that it is a bound of.
+    pub const fn metric(self) -> &'static str {
+        self.percentile.2
+    }
+
+    /// Nanoseconds that it is to stay below.
+    pub const fn below_ns(self) -> u64 {
+        self.below.0
+    }
+}
+
+impl fmt::Display for Limit {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{} < {}", self.percentile.0, self.below)
+    }
+}
+
+impl FromStr for Limit {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || {
+            let names = PERCENTILES.map(|(name, ..)| name).join(", ");
+            format!(
+                "`{}` is no limit of a response: write it like p99 < 2 ms ({names})",
+                text.trim()
+            )
+        };
+        let (name, below) = text.split_once('<').ok_or_else(wrong)?;
+        let known = PERCENTILES.into_iter().find(|(known, ..)| *known == name.trim());
+        let percentile = known.ok_or_else(wrong)?;
+        let below: Time = below.trim().parse().map_err(|_| wrong())?;
+        if below.0 == 0 {
+            return Err(wrong());
+        }
+        Ok(Self { percentile, below })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_is_a_percentile_and_a_time() {
+        for (text, metric, below_ns, words) in [
+            ("p99 < 2 ms", "response_p99_ns", 2_000_000, "p99 < 2 ms"),
+            ("p99<2ms", "response_p99_ns", 2_000_000, "p99 < 2 ms"),
+            (" p50 <  500 us ", "response_p50_ns", 500_000, "p50 < 500 us"),
+            ("p99.9 < 1 s", "response_p999_ns", 1_000_000_000, "p99.9 < 1 s"),
+        ] {
+            let limit: Limit = text.parse().unwrap();
+            assert_eq!((limit.metric(), limit.below_ns()), (metric, below_ns), "{text}");
+            assert_eq!(limit.to_string(), words);
+            assert_eq!(limit.to_string().parse::<Limit>(), Ok(limit));
+        }
+    }
+
+    /// A study that asks for the most load, with a line of its own at the top, of its work and of its question.
+    fn asking([top, work, ask]: [&str; 3]) -> Result<crate::study::Study, String> {
+        let text = format!(
+            "format = \"assay-study/1\"\ntitle = \"t\"\n{top}\n[[workload]]\nname = \"w\"\n{work}\n\
+             [[question]]\nkind = \"most-load\"\nask = \"how much?\"\nworkloads = [\"w\"]\n{ask}\n"
+        );
+        crate::study::file::parse("test", &text).map_err(|failure| failure.message)
+    }
+
+    const IO: &str =
+        "io = { pattern = \"random\", mix = \"read\", size = \"4 KiB\", time = \"4 s\" }";
+    const BELOW: &str = "limit = \"p99 < 2 ms\"";
+
+    #[test]
+    fn a_study_that_asks_for_the_most_load_asks_and_varies_nothing_else() {
+        let good = asking(["", IO, BELOW]).unwrap();
+        assert_eq!(good.question[0].limit.as_deref(), Some("p99 < 2 ms"));
+        let second = format!("{IO}\n[[workload]]\nname = \"v\"\n{IO}");
+        let other = format!(
+            "{BELOW}\n[[question]]\nkind = \"flat\"\nask = \"?\"\nworkloads = [\"w\"]\n\
+             factor = \"target\""
+        );
+        for (lines, told) in [
+            (["", IO, ""], "needs limit"),
+            (["", IO, "limit = \"64 MiB\""], "is no limit of a response"),
+            (["", &second, BELOW], "a study with one workload"),
+            (["", "command = { run = \"true\" }", BELOW], "work of the kind io"),
+            (["", IO, &other], "asks nothing else"),
+            (["replicates = 2", IO, BELOW], "3 replicates at least"),
+            (["stop = { rule = \"open\" }", IO, BELOW], "ends by itself"),
+            (["order = \"sequential\"", IO, BELOW], "replicates that follow each other"),
+            (["factors = { depth = [1, 2] }", IO, BELOW], "varies the rate alone"),
+        ] {
+            let message = asking(lines).unwrap_err();
+            assert!(message.contains(told), "{lines:?}: {message}");
+        }
+    }
+
+    #[test]
+    fn what_is_none_says_how_one_is_written() {
+        for text in
+            ["", "p99", "< 2 ms", "p98 < 2 ms", "p99 < 2", "p99 < 0 ms", "p99 > 2 ms", "384MiB"]
+        {
+            let message = text.parse::<Limit>().unwrap_err();
+            assert!(message.contains("p99 < 2 ms") && !message.contains('\n'), "{message}");
+        }
+    }
+}

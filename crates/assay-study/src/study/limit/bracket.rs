@@ -1,0 +1,179 @@
+//! What trials at several rates say of a limit (R16): up to which rate it surely holds, and from which on it
+//! surely does not. Both the study that is under way and the one that is told ask this.
+
+use assay_stats::Sample;
+use serde::{Deserialize, Serialize};
+
+/// Rates that share the error: as many as R16 tries at most.
+const RATES: f64 = 9.0;
+/// Error of all bounds of one side together.
+const ALPHA: f64 = 0.05;
+/// A trial that completed less than this share of what was asked for did not issue its operations on time.
+/// What falls behind by less waits, and waiting is part of the response.
+const ON_TIME: f64 = 0.9;
+
+/// What is known of a rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Standing {
+    /// The response is surely below the limit.
+    Holds,
+    /// It is surely above, or operations could not be issued on time.
+    Fails,
+    /// The numbers are inconclusive.
+    Between,
+}
+
+/// A rate as its trials judge it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Judged {
+    pub standing: Standing,
+    /// Geometric mean of the trials' percentiles, nanoseconds.
+    pub middle_ns: Option<f64>,
+    /// The lower and the upper bound of it, each one-sided.
+    pub ends_ns: Option<[f64; 2]>,
+}
+
+/// What one trial at a rate came to.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Seen {
+    /// The percentile of its response, nanoseconds.
+    pub percentile_ns: Option<f64>,
+    /// Operations that it completed in a second.
+    pub done_per_s: Option<f64>,
+}
+
+impl Seen {
+    /// Whether it could not issue its operations on time.
+    pub fn is_late(&self, per_s: f64) -> bool {
+        self.done_per_s.is_some_and(|done| done < ON_TIME * per_s)
+    }
+
+    /// Whether it alone speaks for the limit: it says where to look, and nothing else.
+    pub fn passes(&self, per_s: f64, limit_ns: f64) -> bool {
+        !self.is_late(per_s) && self.percentile_ns.is_some_and(|value| value < limit_ns)
+    }
+}
+
+/// Judges a rate by the logarithms of its trials' percentiles. One trial that could not issue its operations on
+/// time fails it: that is what is asked.
+pub fn judge(trials: &[Seen], per_s: f64, limit_ns: f64) -> Judged {
+    let values = trials.iter().filter_map(|one| one.percentile_ns);
+    let logs: Vec<f64> = values.filter(|value| *value > 0.0).map(f64::ln).collect();
+    let sample = Sample::of(&logs);
+    // Two bounds of one side each are the ends of an interval with twice the error.
+    let ends = sample.and_then(|sample| sample.interval(2.0 * ALPHA / RATES));
+    let limit = limit_ns.ln();
+    let standing = match ends {
+        _ if trials.iter().any(|one| one.is_late(per_s)) => Standing::Fails,
+        Some([_, high]) if high < limit => Standing::Holds,
+        Some([low, _]) if low > limit => Standing::Fails,
+        _ => Standing::Between,
+    };
+    Judged {
+        standing,
+        middle_ns: sample.map(|sample| sample.mean.exp()),
+        ends_ns: ends.map(|ends| ends.map(f64::exp)),
+    }
+}
+
+/// Places among rates in rising order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Bracket {
+    /// The highest up to which every rate holds.
+    pub holds: Option<usize>,
+    /// The lowest from which on every rate fails.
+    pub fails: Option<usize>,
+}
+
+impl Bracket {
+    /// That of rates in rising order.
+    pub fn of(standings: &[Standing]) -> Self {
+        let holding = standings.iter().take_while(|own| **own == Standing::Holds).count();
+        let failing = standings.iter().rev().take_while(|own| **own == Standing::Fails).count();
+        Self {
+            holds: holding.checked_sub(1),
+            fails: (failing > 0).then(|| standings.len() - failing),
+        }
+    }
+
+    /// Whether both sides of the limit were found.
+    pub const fn is_whole(self) -> bool {
+        self.holds.is_some() && self.fails.is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIMIT_NS: f64 = 2e6;
+
+    fn trials(values_ms: &[f64]) -> Vec<Seen> {
+        let of = |ms: &f64| Seen { percentile_ns: Some(ms * 1e6), done_per_s: Some(1000.0) };
+        values_ms.iter().map(of).collect()
+    }
+
+    fn standing(values_ms: &[f64]) -> Standing {
+        judge(&trials(values_ms), 1000.0, LIMIT_NS).standing
+    }
+
+    /// The quantile 1 - .05/9 of t is 3.92633 by its closed form for five degrees of freedom. The logs below have
+    /// mean ln 1.6 and sd 0.1.
+    #[test]
+    fn bounds_are_those_of_a_t_of_five_ninths_of_a_percent() {
+        let deviation = 0.1 / (6.0_f64 / 5.0).sqrt();
+        let signs = [1.0, -1.0, 1.0, -1.0, 1.0, -1.0];
+        let values = signs.map(|sign: f64| 1.6 * (sign * deviation).exp());
+        let found = judge(&trials(&values), 1000.0, LIMIT_NS);
+        let half = 3.92633 * 0.1 / 6.0_f64.sqrt();
+        let [low, high] = found.ends_ns.unwrap().map(|end| (end / 1.6e6).ln());
+        assert!((low + half).abs() < 2e-6 && (high - half).abs() < 2e-6, "{low} {high} {half}");
+        assert!((found.middle_ns.unwrap() / 1.6e6 - 1.0).abs() < 1e-9);
+        assert_eq!(found.standing, Standing::Holds);
+    }
+
+    #[test]
+    fn a_rate_holds_fails_or_is_between() {
+        let around = |middle: f64| [0.97, 1.02, 1.0, 0.99, 1.03, 0.99].map(|by| middle * by);
+        assert_eq!(standing(&around(1.5)), Standing::Holds);
+        assert_eq!(standing(&around(2.0)), Standing::Between);
+        assert_eq!(standing(&around(2.5)), Standing::Fails);
+        // Too few trials say nothing, and none nothing either.
+        assert_eq!(standing(&[1.0, 1.0]), Standing::Between);
+        assert_eq!(standing(&[]), Standing::Between);
+        // What never differs is sure of itself.
+        assert_eq!(standing(&[1.9; 6]), Standing::Holds);
+    }
+
+    #[test]
+    fn one_trial_that_could_not_issue_on_time_fails_its_rate() {
+        let mut late = trials(&[1.0; 6]);
+        late[4].done_per_s = Some(899.0);
+        assert_eq!(judge(&late, 1000.0, LIMIT_NS).standing, Standing::Fails);
+        late[4].done_per_s = Some(901.0);
+        assert_eq!(judge(&late, 1000.0, LIMIT_NS).standing, Standing::Holds);
+        late[4].done_per_s = None;
+        assert_eq!(judge(&late, 1000.0, LIMIT_NS).standing, Standing::Holds);
+        assert!(!Seen { done_per_s: Some(10.0), ..late[0] }.passes(1000.0, LIMIT_NS));
+        assert!(late[0].passes(1000.0, LIMIT_NS) && !late[0].passes(1000.0, 1e5));
+    }
+
+    #[test]
+    fn a_bracket_is_of_what_holds_from_below_and_fails_from_above() {
+        use Standing::{Between, Fails, Holds};
+        let of = |all: &[Standing]| {
+            let Bracket { holds, fails } = Bracket::of(all);
+            (holds, fails)
+        };
+        assert_eq!(of(&[Holds, Holds, Between, Fails, Fails]), (Some(1), Some(3)));
+        assert_eq!(of(&[Holds, Fails]), (Some(0), Some(1)));
+        // What holds above a rate that does not is no rate up to which all hold.
+        assert_eq!(of(&[Holds, Fails, Holds, Fails]), (Some(0), Some(3)));
+        assert_eq!(of(&[Between, Holds, Fails]), (None, Some(2)));
+        assert_eq!(of(&[Fails, Fails]), (None, Some(0)));
+        assert_eq!(of(&[Holds, Holds]), (Some(1), None));
+        assert_eq!(of(&[]), (None, None));
+        assert!(!Bracket::of(&[Holds]).is_whole() && Bracket::of(&[Holds, Fails]).is_whole());
+    }
+}

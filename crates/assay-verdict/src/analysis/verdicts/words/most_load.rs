@@ -1,0 +1,86 @@
+//! The sentences on how much load there can be below a limit.
+
+use assay_base::quantity::units::show;
+use assay_study::findings::Trust;
+use assay_study::findings::most_load::{MostLoad, Rate};
+use assay_study::results::course;
+use assay_study::study::limit::Limit;
+use assay_study::study::limit::bracket::Standing;
+
+use super::{SUSPECT, counted};
+
+/// No rate was reached at all.
+pub(in crate::analysis::verdicts) const NOTHING: &str =
+    "No rate was tried: there are no trials that could tell.";
+
+/// Where a program makes the machine up.
+pub(in crate::analysis::verdicts) const EMULATED: &str =
+    "No verdict: on an emulated machine times and rates say nothing of hardware.";
+
+/// `p99 < 2 ms: holds at 41,000/s (p99 1.6 ms, 1.4 ms to 1.8 ms), fails at 48,000/s (...); between them this
+/// study cannot tell.`
+pub(in crate::analysis::verdicts) fn answer(found: &MostLoad, limit: Limit) -> String {
+    format!("{}.", head(found, limit))
+}
+
+/// The same from numbers of which some are suspect.
+pub(in crate::analysis::verdicts) fn suspect(found: &MostLoad, limit: Limit) -> String {
+    format!("{}, {SUSPECT}.", head(found, limit))
+}
+
+fn head(found: &MostLoad, limit: Limit) -> String {
+    let [holds, fails] = [&found.holds, &found.fails].map(|name| found.rate(name.as_deref()?));
+    let at = |own: Option<&Rate>| own.map(|own| with_numbers(own, limit)).unwrap_or_default();
+    let lowest = at(found.rates.first());
+    let highest = at(found.rates.last());
+    let told = match (holds, fails) {
+        (Some(_), Some(_)) => format!(
+            "holds at {}, fails at {}; between them this study cannot tell",
+            at(holds),
+            at(fails)
+        ),
+        (Some(_), None) => format!(
+            "holds at {}, fails at no rate that was tried; the highest was {highest}",
+            at(holds)
+        ),
+        (None, Some(_)) => format!(
+            "holds at no rate that was tried, the lowest was {lowest}; fails at {}",
+            at(fails)
+        ),
+        (None, None) => format!(
+            "neither holds nor fails at any rate that was tried, from {lowest} to {highest}"
+        ),
+    };
+    format!("{limit}: {told}")
+}
+
+/// What became of one rate.
+pub(in crate::analysis::verdicts) fn rate(own: &Rate, limit: Limit) -> String {
+    let standing = match own.standing {
+        Standing::Holds => "holds",
+        Standing::Fails => "fails",
+        Standing::Between if own.trust == Some(Trust::Invalid) => "has invalid numbers",
+        Standing::Between => "is inconclusive",
+    };
+    format!("{} {standing}, {}.", with_numbers(own, limit), counted(own.trials, "trial"))
+}
+
+/// `41,000/s (p99 1.6 ms, 1.4 ms to 1.8 ms)`.
+fn with_numbers(own: &Rate, limit: Limit) -> String {
+    let per_s = course::per_s(&own.rate).map_or_else(|| own.rate.clone(), show::per_second);
+    let time = |ns: u64| show::duration(ns as f64);
+    let numbers = match (own.middle_ns, own.bounds_ns) {
+        (Some(middle), Some([low, high])) => {
+            format!("{} {}, {} to {}", limit.percentile(), time(middle), time(low), time(high))
+        }
+        (Some(middle), None) => format!("{} {}, no interval", limit.percentile(), time(middle)),
+        (None, _) => format!("no {}", limit.percentile()),
+    };
+    match own.late {
+        0 => format!("{per_s}/s ({numbers})"),
+        late => format!(
+            "{per_s}/s ({numbers}; {late} of {} could not issue their operations on time)",
+            counted(own.trials, "trial")
+        ),
+    }
+}

@@ -1,0 +1,65 @@
+//! How much a device can take that a control group allows so much and no more: the truth is the group's.
+
+mod in_full {
+    use std::time::Duration;
+
+    use assay_lab::slow::SlowLane;
+    use assay_lab::volume::{Filesystem, Volume};
+    use serde_json::Value;
+
+    use crate::findings;
+    use crate::turn::{Need, assay, has, skip, word};
+
+    /// Reads per second that the group allows.
+    const ALLOWED: u32 = 2000;
+    /// Above and below that by what a group gives away at the edges of its slices.
+    const NEAR: f64 = 0.05;
+    const LIMIT: Duration = Duration::from_secs(600);
+
+    #[test]
+    #[ignore = "needs root, 180 s: cargo xtask test long"]
+    fn the_bracket_holds_what_the_group_allows() {
+        if !has(&[Need::Volume(Filesystem::Ext4)]) {
+            return;
+        }
+        let volume = Volume::new(Filesystem::Ext4, 512).unwrap();
+        let number = volume.device().unwrap().number().unwrap();
+        let lane = match SlowLane::limited(&number, "read_iops_device", ALLOWED) {
+            Ok(lane) => lane,
+            Err(reason) => return skip(&reason),
+        };
+        let through = lane.through();
+        let through: Vec<&str> = through.iter().map(String::as_str).collect();
+        let target = word(volume.directory());
+        let words = [
+            "run",
+            "load-limit",
+            "--limit",
+            "p99 < 50ms",
+            "--time",
+            "2s",
+            "--area",
+            "64MiB",
+            "--json",
+            "--quiet",
+            &target,
+        ];
+        let ended = assay(&volume).through(&through).run(&words, LIMIT).unwrap();
+        let document = findings::of(&ended);
+        let load = &document["answers"][0]["load"];
+        let [holds, fails] = ["holds", "fails"].map(|side| per_s(&load[side], load));
+        let allowed = f64::from(ALLOWED);
+        assert!(holds < fails, "{load}");
+        assert!(holds <= allowed * (1.0 + NEAR), "more than is allowed holds: {load}");
+        assert!(fails >= allowed * (1.0 - NEAR), "what is allowed fails: {load}");
+        assert!(fails / holds < 1.6, "{load}");
+        let first = document["summary"][0].as_str().unwrap();
+        assert!(first.starts_with("p99 < 50 ms: holds at"), "{first}");
+        assert!(volume.names().unwrap().is_empty(), "left: {:?}", volume.names());
+    }
+
+    fn per_s(side: &Value, load: &Value) -> f64 {
+        let text = side.as_str().unwrap_or_else(|| panic!("one side is missing: {load}"));
+        text.trim_end_matches("/s").parse().unwrap()
+    }
+}

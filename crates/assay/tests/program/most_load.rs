@@ -1,0 +1,152 @@
+//! The most load under a limit, on the simulated drive: a queue with one server, of which the truth is known.
+//! What is drawn, what is found, and that an interruption changes nothing of either.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use assay::runner::{self, Acting, Consented, Event, Finished, Looks, Request};
+use assay_study::findings::most_load::MostLoad;
+use assay_study::findings::{Findings, StudyFacts};
+use assay_study::results::bundle;
+use assay_study::results::course::{self, SEARCHES, STEPS};
+use assay_study::results::vouch::{Purpose, vouch};
+use assay_study::study::file;
+use assay_study::study::limit::bracket::Standing;
+use assay_system::system::Fake;
+use assay_verdict::analysis;
+
+/// 5,000 operations per second, each as long as the law draws it.
+const DRIVE: &str = "simulated:exponential,mean=200us,servers=1";
+
+fn study(limit: &str) -> String {
+    format!(
+        "format = \"assay-study/1\"\ntitle = \"How much?\"\nseed = 11\n[[workload]]\nname = \"read\"\n\
+         io = {{ pattern = \"random\", mix = \"read\", size = \"4 KiB\", depth = 1024, time = \"2 s\" }}\n\
+         [[question]]\nkind = \"most-load\"\nask = \"How much can it take?\"\nworkloads = [\"read\"]\n\
+         limit = \"{limit}\"\n"
+    )
+}
+
+fn request(limit: &str) -> Request<'static> {
+    Request {
+        results: Some(PathBuf::from("/results")),
+        read: Some(analysis::trial_metric),
+        ..Request::bare(
+            file::parse("test", &study(limit)).unwrap().settled(),
+            vec![DRIVE.to_owned()],
+        )
+    }
+}
+
+fn machine() -> Fake {
+    Fake::recorded(include_str!("../../../assay-system/tests/fixtures/machines/sata-ssd.txt"))
+        .unwrap()
+}
+
+/// Findings without what tells one run from another.
+fn findings(finished: &Finished) -> Findings {
+    let facts = StudyFacts {
+        id: String::new(),
+        title: finished.study.title.clone(),
+        kind: "study".to_owned(),
+        plan_sha256: finished.plan.sha256.clone(),
+        started: String::new(),
+        seed: finished.plan.seed,
+        notes: Vec::new(),
+        confirms: None,
+        lead: None,
+        ended: finished.ended.clone(),
+    };
+    analysis::findings(facts, &finished.plan, &finished.environment, &finished.trials)
+}
+
+/// Runs until so many trials have ended, then stops.
+fn interrupted_after(fake: &Fake, limit: &str, last: usize) -> Finished {
+    let stop = AtomicBool::new(false);
+    runner::run(fake, request(limit), &stop, &mut |event| {
+        if matches!(event, Event::TrialEnded { index, .. } if index == last) {
+            stop.store(true, Ordering::Relaxed);
+        }
+    })
+    .unwrap()
+}
+
+fn resumed(fake: &Fake, id: &str) -> Finished {
+    let directory = Path::new("/results").join(id);
+    let (stored, voucher) = vouch(fake, &directory, Purpose::GoOn).unwrap();
+    let acting = Acting { stored, voucher, directory };
+    let looks = Looks { judge: None, read: Some(analysis::trial_metric) };
+    let (nothing, going) = (Consented::default(), AtomicBool::new(false));
+    runner::resume(fake, acting, &nothing, looks, &going, &mut |_| {}).unwrap()
+}
+
+fn found(findings: &Findings) -> &MostLoad {
+    findings.answers[0].load.as_ref().unwrap()
+}
+
+#[test]
+fn the_bracket_is_about_what_a_queue_can_take() {
+    let finished =
+        runner::run(&machine(), request("p99 < 4 ms"), &AtomicBool::new(false), &mut |_| {});
+    let finished = finished.unwrap();
+    let told = findings(&finished);
+    let load = found(&told);
+    let per_s = |name: Option<&str>| name.unwrap().trim_end_matches("/s").parse::<f64>().unwrap();
+    let [holds, fails] = [&load.holds, &load.fails].map(|name| per_s(name.as_deref()));
+    // Starts at even distances wait less than those of a Poisson process, whose limit lies at 3,849.
+    assert!(holds > 2500.0 && holds < fails && fails < 5300.0, "{holds} {fails}");
+    assert!(load.rates.iter().all(|rate| rate.trials == 6), "{load:?}");
+    // What searched is no setting, no cell, and nothing that is told.
+    let rates: Vec<&str> = load.rates.iter().map(|rate| rate.rate.as_str()).collect();
+    assert!(told.cells.iter().all(|cell| rates.contains(&cell.arm[course::RATE].as_str())));
+    let mut trials = told.cells.iter().flat_map(|cell| &cell.trials);
+    assert!(trials.all(|one| one.replicate > 0), "a trial that searched stands in a cell");
+    assert_eq!(told.factors[0].levels, rates);
+    assert!(told.summary[0].contains("p99 < 4 ms: holds at"), "{:?}", told.summary);
+    assert!(told.comparisons.iter().all(|one| one.verdict.is_none()), "rates are no choice");
+    let searched = finished.trials.iter().filter(|trial| trial.record.replicate == 0).count();
+    assert_eq!(searched, 1 + SEARCHES as usize);
+    assert!(finished.plan.workloads.len() <= STEPS);
+}
+
+#[test]
+fn wherever_it_was_interrupted_the_course_is_the_same() {
+    let limit = "p99 < 4 ms";
+    let whole =
+        runner::run(&machine(), request(limit), &AtomicBool::new(false), &mut |_| {}).unwrap();
+    let expected = serde_json::to_string(&findings(&whole)).unwrap();
+    let trials = whole.trials.len();
+    // In the closed loop, in the search, at its end, in a replicate, and before the last trial.
+    for last in [0, 3, 6, 7, 20, trials - 2] {
+        let fake = machine();
+        let begun = interrupted_after(&fake, limit, last);
+        assert!(begun.interrupted);
+        let finished = resumed(&fake, &begun.id);
+        assert_eq!(finished.plan, whole.plan, "after {last}");
+        assert_eq!(serde_json::to_string(&findings(&finished)).unwrap(), expected, "after {last}");
+        // Who reads the result finds the same plan; the one that is kept is the one that was drawn.
+        let stored = bundle::read(&fake, &Path::new("/results").join(&begun.id)).unwrap();
+        assert_eq!((&stored.plan, stored.ended), (&whole.plan, whole.ended.clone()));
+        let frame = bundle::frame(&fake, &Path::new("/results").join(&begun.id)).unwrap();
+        assert_eq!(frame.plan, whole.plan);
+    }
+}
+
+#[test]
+fn a_study_that_is_not_done_says_nothing_of_its_limit() {
+    let begun = interrupted_after(&machine(), "p99 < 4 ms", 20);
+    let told = findings(&begun);
+    assert!(told.answers.is_empty() && !told.summary.iter().any(|text| text.contains("holds at")));
+}
+
+#[test]
+fn a_limit_that_no_rate_holds_is_said_so() {
+    let finished =
+        runner::run(&machine(), request("p99 < 10 us"), &AtomicBool::new(false), &mut |_| {})
+            .unwrap();
+    let told = findings(&finished);
+    let load = found(&told);
+    assert_eq!(load.holds, None);
+    assert!(load.rates.iter().all(|rate| rate.standing == Standing::Fails), "{load:?}");
+    assert!(told.summary[0].contains("holds at no rate that was tried"), "{:?}", told.summary);
+}
