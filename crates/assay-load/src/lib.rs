@@ -13,11 +13,13 @@
 #![warn(missing_docs)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
 
+mod access;
 mod buffer;
 mod capacity;
 mod check;
 mod clock;
 mod content;
+mod distribution;
 mod drive;
 mod engine;
 mod engines;
@@ -35,8 +37,11 @@ mod pages;
 mod pattern;
 mod random;
 mod run;
+mod scatter;
+mod sizes;
 mod spent;
 
+pub use access::{Access, Thousandths};
 pub use capacity::{
     BLOCK_BYTES, CapacityJob, CapacityOutcome, CapacityShape, Lie, SMALL_BYTES, Seen, SeenCounts,
     Store, WrongBlock, capacity, capacity_costs, set_aside,
@@ -46,7 +51,7 @@ pub use engine::{EngineEntry, EngineKind};
 pub use engines::ENGINES;
 pub use error::LoadError;
 pub use files::{FileAct, FileJob, FileOutcome, FileSync, FileTree, Room};
-pub use job::{Job, Pattern, Slices, Target, WriteSync};
+pub use job::{Apart, Job, Pattern, Slices, Target, WriteSync};
 pub use law::{Law, LawShape};
 pub use micro::{Micro, MicroOutcome, repeat};
 pub use mix::Mix;
@@ -57,4 +62,5 @@ pub use outcome::{
 pub use pages::{PageJob, PageOutcome, PageSet};
 pub use pattern::{random_offsets, spread_offset};
 pub use run::{run, run_beside};
+pub use sizes::{SizeShare, Sizes};
 pub use spent::Bystanders;
