@@ -99,9 +99,9 @@ pub fn find(name: &str) -> Option<&'static Kind> {
     NUMBERS.iter().find(|kind| kind.name == name)
 }
 
-/// The kind that a workload measures.
+/// The kind that a workload measures; none of several sizes or of a law of places.
 pub fn of(io: &IoFacts, depth: u32) -> Option<&'static Kind> {
-    NUMBERS.iter().find(|kind| (kind.fits)(io, depth))
+    NUMBERS.iter().find(|kind| !io.shaped && (kind.fits)(io, depth))
 }
 
 #[cfg(test)]
@@ -130,9 +130,10 @@ mod tests {
             (linear, writes, 4096, true, 1, "sync_write_iops"),
             (random, writes, 8192, true, 1, ""),
         ] {
-            let io = IoFacts { pattern, mix, size_bytes, data_sync };
+            let io = IoFacts { pattern, mix, size_bytes, data_sync, shaped: false };
             let found = of(&io, depth).map_or("", |kind| kind.name);
             assert_eq!(found, name, "{io:?} {depth}");
+            assert!(of(&IoFacts { shaped: true, ..io }, depth).is_none());
         }
         for kind in &NUMBERS {
             assert!(std::ptr::eq(find(kind.name).unwrap(), kind));

@@ -22,6 +22,10 @@ pub struct IoFacts {
     /// An `fdatasync` after each write.
     #[serde(default, skip_serializing_if = "is_false")]
     pub data_sync: bool,
+    /// Several sizes, of which `size_bytes` is the largest, or places that are not met alike or one after the
+    /// other: a number of it is none of the usual ones of a drive.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub shaped: bool,
 }
 
 impl IoFacts {

@@ -105,7 +105,7 @@ fn measures(
 ) -> Option<(&'static str, &'static str)> {
     let small = io.size_bytes() == SMALL_BYTES;
     let name = match (io.pattern, reads, writes, io.depth * io.threads) {
-        _ if synced || (io.pattern == Pattern::Random && !small) => return None,
+        _ if synced || io.is_shaped() || (io.pattern == Pattern::Random && !small) => return None,
         (Pattern::Sequential, true, false, _) => "read_mb_s",
         (Pattern::Sequential, false, true, _) => "write_mb_s",
         (Pattern::Random, true, false, 1) => "read_iops",

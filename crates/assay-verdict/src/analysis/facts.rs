@@ -240,8 +240,9 @@ pub(super) fn io(workload: &PlannedWorkload) -> Option<IoFacts> {
     Some(IoFacts {
         pattern: io.pattern,
         mix: io.mix,
-        size_bytes: io.size.0,
+        size_bytes: io.size.largest().0,
         data_sync: io.sync == WriteSync::EachWrite,
+        shaped: io.is_shaped(),
     })
 }
 
