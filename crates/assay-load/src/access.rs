@@ -66,8 +66,8 @@ const STEEPEST: u32 = 10;
 
 impl Access {
     /// What to write, for who wrote something else.
-    const ADVICE: &'static str = "say uniform, zipf 1.2 (above 0, below 10), pareto 0.2 (above 0, below 1), or \
-         hot 20 % 80 %: 80 % of the operations go to the first 20 % of the area";
+    const ADVICE: &'static str = "say uniform, zipf 1.2 (above 0, below 10), pareto 0.2 (above 0, below 1), \
+         or hot 20 % 80 %: 80 % of the operations go to the first 20 % of the area";
 
     /// What it looks like, as a regular expression for editors.
     pub const LOOKS: &'static str = concat!(

@@ -64,8 +64,8 @@ fn unit(rng: &mut Xoshiro256PlusPlus) -> f64 {
     (rng.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
 }
 
-/// Ranks by Zipf's law, by rejection inversion (Hörmann and Derflinger 1996, "Rejection-inversion to generate
-/// variates from monotone discrete distributions"), in the form of Apache Commons
+/// Ranks by Zipf's law, by rejection inversion (Hörmann and Derflinger 1996, "Rejection-inversion to
+/// generate variates from monotone discrete distributions"), in the form of Apache Commons
 /// `RejectionInversionZipfSampler`, which holds near and at an exponent of 1. Fewer than 1.2 rounds a draw.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Zipf {

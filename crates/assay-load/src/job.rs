@@ -21,8 +21,8 @@ pub enum Pattern {
     /// Every aligned block of the area, drawn with replacement by the job's [`Access`].
     Random,
     /// As sequential, but from the start of one block to that of the next it is
-    /// [`stride_bytes`](Job::stride_bytes). At the end it begins anew one block (of the smallest size) further
-    /// than the last time, so that every block is met before one is met again.
+    /// [`stride_bytes`](Job::stride_bytes). At the end it begins anew one block (of the smallest size)
+    /// further than the last time, so that every block is met before one is met again.
     Stride,
     /// Operation i of the job's operation count goes to the i-th of as many evenly spaced blocks,
     /// in rising order: see [`spread_offset`](crate::spread_offset). One thread, depth 1.

@@ -84,8 +84,8 @@ impl Kind for Asked {
     const ABOUT: About = About {
         name: "io",
         summary: "reads and writes of blocks",
-        text: "Blocks of one size, or of several with a share each, are read, written or rewritten in an area \
-               of the target, in an order and with as many operations in flight as the workload says. Of \
+        text: "Blocks of one size, or of several with a share each, are read, written or rewritten in an \
+               area of the target, in an order and with as many operations in flight as the workload says. Of \
                several sizes a rate counts the bytes that each operation moved, and the latencies of all are \
                one distribution.",
     };

@@ -34,7 +34,7 @@ pub(super) fn usual(key: &str) -> &str {
 pub(super) const WAITS: [&str; 2] = ["stonewall", "wait_for_previous"];
 
 /// What is translated.
-pub const CORE: [&str; 24] = [
+pub const CORE: [&str; 26] = [
     "rw",
     "bs",
     "ioengine",
@@ -59,6 +59,8 @@ pub const CORE: [&str; 24] = [
     "buffer_compress_percentage",
     "zero_buffers",
     "wait_for",
+    "bssplit",
+    "random_distribution",
 ];
 
 /// What this engine does anyway.
@@ -77,7 +79,7 @@ pub const SAME: [&str; 11] = [
 ];
 
 /// What these keys are where nobody says them, or what is done here anyway: that changes nothing.
-const USUAL: [(&str, &[&str]); 20] = [
+const USUAL: [(&str, &[&str]); 19] = [
     ("verify", &["0", "none"]),
     ("do_verify", &["0"]),
     ("offset", &["0", "0%"]),
@@ -89,7 +91,6 @@ const USUAL: [(&str, &[&str]); 20] = [
     ("sync", &["0", "none"]),
     ("thinktime", &["0"]),
     ("percentage_random", &["100"]),
-    ("random_distribution", &["random"]),
     ("iodepth_batch", &["1"]),
     ("iodepth_batch_complete_min", &["1"]),
     ("hipri", &["0"]),
@@ -161,8 +162,6 @@ pub(super) const MEANINGS: &[(&str, &str)] = &[
     ("do_verify", "a pass that reads again what was written"),
     ("verify_pattern", "what blocks are filled with, and compared with"),
     ("verify_fatal", "the first block that differs ends the job"),
-    ("bssplit", "several block sizes, each with a share"),
-    ("random_distribution", "some blocks are visited more often than others"),
     ("percentage_random", "only a share of the operations goes to random places"),
     ("rate", "at most so many bytes a second"),
     ("rate_iops", "at most so many operations a second"),
