@@ -18,13 +18,49 @@ pub enum Access {
     /// By fio's Pareto law: to the share `x` of the blocks that are met most, `x^(ln(1-h)/ln h)` of the
     /// operations, so that the share `h` of the blocks has `1-h` of them. Ranks as for Zipf's law.
     Pareto(Thousandths),
-    /// Two parts of the area, each with a share of the operations, which goes to its blocks alike.
-    Hot {
-        /// The part at the start of the area, in percent of it: 1 to 99.
-        area_percent: u8,
-        /// Its operations in percent of all: 1 to 99.
-        operations_percent: u8,
-    },
+    /// Parts of the area, one after the other, each with a share of the operations that goes to its blocks
+    /// alike. Of two the first is the hot spot.
+    Zones(Zones),
+}
+
+/// Parts of an area at most.
+pub(crate) const MOST_ZONES: usize = 6;
+
+/// A part of an area.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Zone {
+    /// In percent of the area.
+    pub area_percent: u8,
+    /// Its operations in percent of all.
+    pub operations_percent: u8,
+}
+
+/// Parts that are the whole of an area together, at least two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Zones {
+    all: [Zone; MOST_ZONES],
+    count: usize,
+}
+
+impl Zones {
+    /// From the start of the area to its end.
+    pub fn all(&self) -> &[Zone] {
+        &self.all[..self.count]
+    }
+
+    /// None where shares do not add up to all, or one is nothing.
+    fn new(zones: &[Zone]) -> Option<Self> {
+        let sum = |of: fn(&Zone) -> u8| zones.iter().map(|zone| u32::from(of(zone))).sum::<u32>();
+        let is_all =
+            sum(|zone| zone.area_percent) == 100 && sum(|zone| zone.operations_percent) == 100;
+        let is_some = |zone: &Zone| zone.area_percent > 0 && zone.operations_percent > 0;
+        let fits = is_all && zones.iter().all(is_some) && (2..=MOST_ZONES).contains(&zones.len());
+        let mut all = [Zone::default(); MOST_ZONES];
+        fits.then(|| {
+            all[..zones.len()].copy_from_slice(zones);
+            Self { all, count: zones.len() }
+        })
+    }
 }
 
 /// A number above 0 with three digits behind the point.
@@ -67,12 +103,13 @@ const STEEPEST: u32 = 10;
 impl Access {
     /// What to write, for who wrote something else.
     const ADVICE: &'static str = "say uniform, zipf 1.2 (above 0, below 10), pareto 0.2 (above 0, below 1), \
-         or hot 20 % 80 %: 80 % of the operations go to the first 20 % of the area";
+         hot 20 % 80 %: 80 % of the operations go to the first 20 % of the area, or such parts one after the \
+         other: zones 5 % 50 %, 15 % 30 %, 80 % 20 %";
 
     /// What it looks like, as a regular expression for editors.
     pub const LOOKS: &'static str = concat!(
         r"^\s*(uniform|(zipf|pareto)\s+[0-9]+(\.[0-9]{1,3})?",
-        r"|hot\s+[1-9][0-9]?\s*%\s*[1-9][0-9]?\s*%)\s*$"
+        r"|(hot|zones)\s+[1-9][0-9]?\s*%\s*[1-9][0-9]?\s*%(\s*,[0-9% ]+)*)\s*$"
     );
 
     /// Whether all blocks are met alike.
@@ -86,8 +123,19 @@ impl Access {
             Self::Uniform => None,
             Self::Zipf(theta) => Some(format!("blocks by Zipf's law of {theta}, scattered")),
             Self::Pareto(share) => Some(format!("blocks by a Pareto law of {share}, scattered")),
-            Self::Hot { area_percent: area, operations_percent: operations } => {
-                Some(format!("{operations} % of them in the first {area} % of the area"))
+            Self::Zones(zones) => {
+                let (first, rest) = zones.all().split_first()?;
+                let words = |zone: &Zone| {
+                    format!(", {} % in the next {} %", zone.operations_percent, zone.area_percent)
+                };
+                // Of two the rest says itself.
+                let rest: Vec<String> = rest.iter().filter(|_| rest.len() > 1).map(words).collect();
+                Some(format!(
+                    "{} % of them in the first {} % of the area{}",
+                    first.operations_percent,
+                    first.area_percent,
+                    rest.concat()
+                ))
             }
         }
     }
@@ -99,8 +147,16 @@ impl fmt::Display for Access {
             Self::Uniform => formatter.write_str("uniform"),
             Self::Zipf(theta) => write!(formatter, "zipf {theta}"),
             Self::Pareto(share) => write!(formatter, "pareto {share}"),
-            Self::Hot { area_percent, operations_percent } => {
-                write!(formatter, "hot {area_percent} % {operations_percent} %")
+            Self::Zones(zones) => {
+                let word =
+                    |zone: &Zone| format!("{} % {} %", zone.area_percent, zone.operations_percent);
+                match zones.all() {
+                    [first, _] => write!(formatter, "hot {}", word(first)),
+                    all => {
+                        let all: Vec<String> = all.iter().map(word).collect();
+                        write!(formatter, "zones {}", all.join(", "))
+                    }
+                }
             }
         }
     }
@@ -116,18 +172,29 @@ impl FromStr for Access {
             ("uniform", "") => Some(Self::Uniform),
             ("zipf", theta) => Thousandths::read(theta, STEEPEST).map(Self::Zipf),
             ("pareto", share) => Thousandths::read(share, 1).map(Self::Pareto),
-            ("hot", shares) => hot(shares),
+            ("hot", shares) => zone(shares).and_then(hot),
+            ("zones", all) => {
+                let all: Option<Vec<Zone>> = all.split(',').map(zone).collect();
+                all.and_then(|all| Zones::new(&all)).map(Self::Zones)
+            }
             _ => None,
         };
         found.ok_or_else(|| format!("`{text}` is no access: {}", Self::ADVICE))
     }
 }
 
+/// A zone and the rest of the area.
+fn hot(Zone { area_percent: area, operations_percent: operations }: Zone) -> Option<Access> {
+    let rest = Zone { area_percent: 100 - area, operations_percent: 100 - operations };
+    let first = Zone { area_percent: area, operations_percent: operations };
+    Zones::new(&[first, rest]).map(Access::Zones)
+}
+
 /// `20 % 80 %`.
-fn hot(shares: &str) -> Option<Access> {
+fn zone(shares: &str) -> Option<Zone> {
     let percent = |text: &str| text.trim().parse::<u8>().ok().filter(|one| (1..=99).contains(one));
-    let (area, operations) = shares.strip_suffix('%')?.split_once('%')?;
-    Some(Access::Hot { area_percent: percent(area)?, operations_percent: percent(operations)? })
+    let (area, operations) = shares.trim().strip_suffix('%')?.split_once('%')?;
+    Some(Zone { area_percent: percent(area)?, operations_percent: percent(operations)? })
 }
 
 impl TryFrom<String> for Access {
@@ -150,7 +217,15 @@ mod tests {
 
     #[test]
     fn an_access_is_written_as_it_is_read() {
-        for text in ["uniform", "zipf 1.2", "zipf 1", "zipf 0.001", "pareto 0.2", "hot 20 % 80 %"] {
+        for text in [
+            "uniform",
+            "zipf 1.2",
+            "zipf 1",
+            "zipf 0.001",
+            "pareto 0.2",
+            "hot 20 % 80 %",
+            "zones 5 % 50 %, 15 % 30 %, 80 % 20 %",
+        ] {
             let access: Access = text.parse().unwrap();
             assert_eq!(access.to_string(), text);
             assert_eq!(Access::try_from(String::from(access)), Ok(access));
@@ -160,6 +235,7 @@ mod tests {
             (" zipf  01.0 ", "zipf 1"),
             ("hot 5% 95%", "hot 5 % 95 %"),
             ("hot 20%80%", "hot 20 % 80 %"),
+            ("zones 20 % 80 %,80%20%", "hot 20 % 80 %"),
         ] {
             assert_eq!(text.parse::<Access>().unwrap().to_string(), spelled);
         }
@@ -183,6 +259,9 @@ mod tests {
             "hot 0 % 80 %",
             "hot 20 % 100 %",
             "hot 20 80",
+            "zones 20 % 80 %",
+            "zones 20 % 80 %, 70 % 20 %",
+            "zones 20 % 80 %, 80 % 30 %",
             "uniform 1",
         ] {
             let told = text.parse::<Access>().unwrap_err();
@@ -196,5 +275,9 @@ mod tests {
         assert_eq!(words("uniform"), None);
         assert_eq!(words("zipf 1.20").unwrap(), "blocks by Zipf's law of 1.2, scattered");
         assert_eq!(words("hot 20 % 80 %").unwrap(), "80 % of them in the first 20 % of the area");
+        assert_eq!(
+            words("zones 5 % 50 %, 15 % 30 %, 80 % 20 %").unwrap(),
+            "50 % of them in the first 5 % of the area, 30 % in the next 15 %, 20 % in the next 80 %"
+        );
     }
 }

@@ -3,9 +3,10 @@
 use rand_core::Rng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use crate::Access;
+use crate::access::MOST_ZONES;
 use crate::random::below;
 use crate::scatter::Scatter;
+use crate::{Access, Zones};
 
 /// Draws numbers below a number of places.
 #[derive(Clone, Copy, Debug)]
@@ -13,7 +14,32 @@ pub(crate) enum Draw {
     Uniform { places: u64 },
     Zipf { law: Zipf, scatter: Scatter },
     Pareto { places: u64, power: f64, scatter: Scatter },
-    Hot { places: u64, hot: u64, percent: u64 },
+    Zones { places: u64, zones: [Part; MOST_ZONES], count: usize },
+}
+
+/// A zone: draws of percent below this, and not below the one before, go to its places.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Part {
+    below: u64,
+    first: u64,
+    /// None where there are fewer places than zones.
+    places: u64,
+}
+
+/// The parts of so many places: each has one at least, where there are enough.
+fn parts(zones: &Zones, places: u64) -> [Part; MOST_ZONES] {
+    let mut parts = [Part::default(); MOST_ZONES];
+    let count = zones.all().len() as u64;
+    let (mut below, mut area, mut first) = (0, 0, 0);
+    for ((index, zone), part) in (0..).zip(zones.all()).zip(&mut parts) {
+        below += u64::from(zone.operations_percent);
+        area += u128::from(zone.area_percent);
+        let end = (u128::from(places) * area / 100) as u64;
+        let end = end.max(index + 1).min(places.saturating_sub(count - 1 - index)).max(first);
+        *part = Part { below, first, places: end - first };
+        first = end;
+    }
+    parts
 }
 
 impl Draw {
@@ -28,11 +54,9 @@ impl Draw {
                 let share = share.value();
                 Self::Pareto { places, power: share.ln() / (-share).ln_1p(), scatter }
             }
-            Access::Hot { area_percent, operations_percent } => {
-                let hot = u128::from(places) * u128::from(area_percent) / 100;
-                // With two places and more, each part has one.
-                let hot = (hot as u64).clamp(1, (places - 1).max(1));
-                Self::Hot { places, hot, percent: u64::from(operations_percent) }
+            Access::Zones(zones) => {
+                let count = zones.all().len();
+                Self::Zones { places, zones: parts(&zones, places), count }
             }
         }
     }
@@ -47,12 +71,12 @@ impl Draw {
                 let rank = (*places as f64 * unit(rng).powf(*power)) as u64;
                 scatter.at(rank.min(places - 1))
             }
-            Self::Hot { places, hot, percent } => {
-                let rest = places - hot;
-                if rest == 0 || below(rng, 100) < *percent {
-                    below(rng, *hot)
-                } else {
-                    hot + below(rng, rest)
+            Self::Zones { places, zones, count } => {
+                let drawn = below(rng, 100);
+                let zone = zones[..*count].iter().find(|zone| drawn < zone.below);
+                match zone.filter(|zone| zone.places > 0) {
+                    Some(zone) => zone.first + below(rng, zone.places),
+                    None => below(rng, *places),
                 }
             }
         }
@@ -141,6 +165,7 @@ mod tests {
     use crate::random::{Purpose, generator};
 
     const DRAWS: u64 = 200_000;
+    const ZONES: &str = "zones 1 % 50 %, 98 % 30 %, 1 % 20 %";
 
     fn draw(access: &str, places: u64) -> Draw {
         Draw::new(access.parse().unwrap(), places, 5)
@@ -234,9 +259,22 @@ mod tests {
     }
 
     #[test]
+    fn zones_follow_each_other_and_have_their_shares() {
+        let found = counts("zones 5 % 50 %, 15 % 30 %, 80 % 20 %", 1000);
+        let exact = |place: u64| match place {
+            0..50 => 0.5 / 50.0,
+            50..200 => 0.3 / 150.0,
+            _ => 0.2 / 800.0,
+        };
+        let exact: Vec<f64> = (0..1000).map(exact).collect();
+        let off = off(&found, &exact);
+        assert!(off < 4.5, "{off}");
+    }
+
+    #[test]
     fn few_places_are_drawn_too() {
         for access in
-            ["uniform", "zipf 1.2", "zipf 1", "pareto 0.2", "hot 1 % 99 %", "hot 99 % 1 %"]
+            ["uniform", "zipf 1.2", "zipf 1", "pareto 0.2", "hot 1 % 99 %", "hot 99 % 1 %", ZONES]
         {
             assert_eq!(counts(access, 1), [DRAWS], "{access}");
             assert!(counts(access, 2).iter().all(|count| *count > 0), "{access}");

@@ -41,7 +41,7 @@ mod scatter;
 mod sizes;
 mod spent;
 
-pub use access::{Access, Thousandths};
+pub use access::{Access, Thousandths, Zone, Zones};
 pub use capacity::{
     BLOCK_BYTES, CapacityJob, CapacityOutcome, CapacityShape, Lie, SMALL_BYTES, Seen, SeenCounts,
     Store, WrongBlock, capacity, capacity_costs, set_aside,

@@ -1,5 +1,7 @@
 //! A planned workload as a command line of fio: what fio would have to be told to do the same work.
 
+use assay_load::Zone;
+
 use super::{Access, Apart, Asked, Content, Engine, Mix, Pattern, Planned, WriteSync, parameters};
 use crate::work::kind::{ByHand, CommandLine};
 use crate::work::place::Area;
@@ -156,8 +158,9 @@ pub(super) fn access(io: &Asked) -> Vec<String> {
         Access::Uniform => return Vec::new(),
         Access::Zipf(theta) => format!("zipf:{theta}"),
         Access::Pareto(share) => format!("pareto:{share}"),
-        Access::Hot { area_percent: area, operations_percent: operations } => {
-            format!("zoned:{operations}/{area}:{}/{}", 100 - operations, 100 - area)
+        Access::Zones(zones) => {
+            let zone = |zone: &Zone| format!("{}/{}", zone.operations_percent, zone.area_percent);
+            format!("zoned:{}", zones.all().iter().map(zone).collect::<Vec<_>>().join(":"))
         }
     };
     vec![format!("--random_distribution={law}")]

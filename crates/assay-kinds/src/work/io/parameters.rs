@@ -220,7 +220,8 @@ parameters! {
         factor: work::<Asked>(
             "`uniform`: each alike; `zipf 1.2`: the block of rank k in proportion to 1/k^1.2; `pareto 0.2`: \
              80 % of the operations to 20 % of the blocks, and so on within these, by the law of fio; \
-             `hot 20 % 80 %`: 80 % of the operations to the first 20 % of the area, alike within each part. \
+             `hot 20 % 80 %`: 80 % of the operations to the first 20 % of the area, alike within each part, and \
+             `zones 5 % 50 %, 15 % 30 %, 80 % 20 %` the same of parts one after the other. \
              By zipf and pareto the ranks lie scattered over the area, each trial has others, and no block \
              is left out.",
             "[\"uniform\", \"zipf 1.2\", \"hot 20 % 80 %\"]",

@@ -161,7 +161,7 @@ pub(super) fn access(job: &Job, pattern: &str, told: &mut Told) -> Option<String
             setting.line,
             format!(
                 "random_distribution={}: some blocks are visited more often than others; zipf, pareto, and \
-                 zoned with two zones can be done here",
+                 zoned with whole shares that add up to 100 can be done here",
                 setting.value
             ),
         );
@@ -177,14 +177,16 @@ pub(super) fn access(job: &Job, pattern: &str, told: &mut Told) -> Option<String
     Some(found.to_string())
 }
 
-/// `80/20:20/80`: shares of the operations and of the area, one zone after the other.
+/// `50/5:30/15:20/80`: shares of the operations and of the area, one zone after the other; where the last
+/// area is missing, it is what is left.
 fn zones(text: &str) -> Option<String> {
-    let (first, second) = text.split_once(':')?;
-    let zone = |text: &str| -> Option<(u64, u64)> {
+    let mut left = 100_u64;
+    let mut zone = |text: &str| -> Option<String> {
         let (operations, area) = text.split_once('/')?;
-        Some((operations.parse().ok()?, area.parse().ok()?))
+        let area = if area.is_empty() { left } else { area.parse().ok()? };
+        left = left.checked_sub(area)?;
+        Some(format!("{area} % {} %", operations.parse::<u64>().ok()?))
     };
-    let ((operations, area), (others, rest)) = (zone(first)?, zone(second)?);
-    let is_all = operations.checked_add(others) == Some(100) && area.checked_add(rest) == Some(100);
-    is_all.then(|| format!("hot {area} % {operations} %"))
+    let all: Vec<String> = text.split(':').map(&mut zone).collect::<Option<_>>()?;
+    Some(format!("zones {}", all.join(", ")))
 }
