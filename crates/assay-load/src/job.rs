@@ -89,6 +89,9 @@ pub struct Job {
     pub sizes: Sizes,
     /// Which blocks random operations go to more often than to others.
     pub access: Access,
+    /// What random offsets are multiples of instead, counted from the start of the area; 0 where nothing is
+    /// said.
+    pub align_bytes: u64,
     /// Bytes from the start of one block to that of the next, for [`Pattern::Stride`].
     pub stride_bytes: u64,
     /// What reads and writes share of their places.
@@ -133,6 +136,7 @@ impl Job {
             size_bytes,
             sizes: Sizes::ONE,
             access: Access::Uniform,
+            align_bytes: 0,
             stride_bytes: 0,
             apart: Apart::Nothing,
             depth: 1,

@@ -104,7 +104,9 @@ pub(crate) fn parts(job: &Job) -> [Range<u64>; 2] {
 impl Track {
     fn new(job: &Job, thread: u32, area: &Range<u64>, purpose: Purpose) -> Self {
         let size = u64::from(job.size_bytes);
-        let unit = u64::from(job.sizes.smallest(job.size_bytes));
+        let smallest = u64::from(job.sizes.smallest(job.size_bytes));
+        let is_aligned = job.pattern == Pattern::Random && job.align_bytes > 0;
+        let unit = if is_aligned { job.align_bytes } else { smallest };
         let bytes = area.end.saturating_sub(area.start);
         let of_thread = || {
             let (first, count) = share(bytes / size, job.threads, thread);
@@ -368,6 +370,23 @@ mod tests {
                     assert!(class == Class::Read || bytes == 8192);
                 }
             }
+        }
+    }
+
+    #[test]
+    fn random_operations_begin_at_multiples_of_what_is_said() {
+        for align_bytes in [512, 16_384] {
+            let job = Job { align_bytes, ..mixed(Pattern::Random) };
+            let places = places(&job, Class::Read, 5000);
+            let offsets = places.iter().map(|place| place.offset - job.area.start);
+            assert!(offsets.clone().all(|offset| offset % align_bytes == 0));
+            assert!(offsets.clone().any(|offset| offset % (2 * align_bytes) != 0));
+            let ends = places.iter().map(|place| place.offset + u64::from(place.bytes));
+            assert!(ends.max().unwrap() <= job.area.end);
+            // Such as begin at the first place and at the last one.
+            let last = ((1 << 20) - 65_536) / align_bytes * align_bytes;
+            assert!(offsets.clone().all(|offset| offset <= last));
+            assert!(align_bytes == 512 || offsets.max() == Some(last));
         }
     }
 

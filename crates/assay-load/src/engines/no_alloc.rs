@@ -191,6 +191,7 @@ fn jobs() -> Vec<Job> {
         Job { access: "zipf 1.2".parse().unwrap(), ..job() },
         Job { access: "zipf 1".parse().unwrap(), depth: DEEP, sizes: sizes(), ..job() },
         Job { access: "pareto 0.2".parse().unwrap(), apart: Apart::Halves, ..job() },
+        Job { align_bytes: 512, size_bytes: 1024, ..job() },
         Job { access: "hot 20 % 80 %".parse().unwrap(), ..job() },
         // More places than are kept one by one.
         Job { pattern: Pattern::Spread, size_bytes: 64, operations: Some(12_000), ..job() },

@@ -69,6 +69,8 @@ struct Work {
     size: Size,
     /// Which blocks are met more often, where some are.
     access: Option<String>,
+    /// What random places are multiples of, where that is said.
+    align: Option<u64>,
     /// From one block to the next, where something is left out between them.
     stride: Option<u64>,
     /// Whether reads and writes have a position each.
@@ -227,6 +229,7 @@ fn work(job: &Job, told: &mut Told) -> Work {
     let writes = mix != "read";
     let sized = places::sizes(job, reads(&mix), told);
     let access = places::access(job, pattern, told);
+    let align = places::align(job, pattern, &sized, told);
     let stride = gap.and_then(|gap| places::stride(job, gap, &sized, told));
     if stride.is_some() {
         pattern = "stride";
@@ -283,6 +286,7 @@ fn work(job: &Job, told: &mut Told) -> Work {
         mix,
         size: sized.size,
         access,
+        align,
         stride,
         depth,
         threads,
@@ -625,6 +629,9 @@ fn words(work: &Work) -> String {
     // Writing to a String cannot fail.
     if let Some(access) = &work.access {
         let _ = write!(text, ", access = {}", quoted(access));
+    }
+    if let Some(align) = work.align {
+        let _ = write!(text, ", align = \"{}\"", Bytes(align));
     }
     if let Some(stride) = work.stride {
         let _ = write!(text, ", stride = \"{}\"", Bytes(stride));

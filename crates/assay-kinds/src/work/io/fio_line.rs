@@ -166,6 +166,11 @@ pub(super) fn access(io: &Asked) -> Vec<String> {
     vec![format!("--random_distribution={law}")]
 }
 
+/// What places are multiples of.
+pub(super) fn align(io: &Asked) -> Vec<String> {
+    io.align.map(|bytes| format!("--blockalign={}", size(bytes.0))).into_iter().collect()
+}
+
 /// What is written.
 pub(super) fn content(io: &Asked) -> Vec<String> {
     match io.content {
@@ -349,13 +354,16 @@ mod tests {
         let mixed = io(|io| {
             io.size = "4 KiB 70 %, 64 KiB 30 %".parse().unwrap();
             io.access = "zipf 1.2".parse().unwrap();
-            io.operations = Some(1000);
+            (io.align, io.operations) = (Some(Bytes(8192)), Some(1000));
         });
         let found = line(&mixed, &how("a"));
         let words = found.words.join(" ");
-        for part in
-            ["--bssplit=4k/70:64k/30", "--random_distribution=zipf:1.2", "--number_ios=1000"]
-        {
+        for part in [
+            "--bssplit=4k/70:64k/30",
+            "--random_distribution=zipf:1.2",
+            "--number_ios=1000",
+            "--blockalign=8k",
+        ] {
             assert!(words.contains(part), "{part}: {words}");
         }
         assert!(

@@ -6,7 +6,7 @@ use super::{Apart, Asked, Mix, Pattern, parameters};
 use crate::work::kind::{Complaints, InStudy};
 
 /// Factors that these rules look at.
-const LOOKED_AT: [&str; 6] = ["pattern", "mix", "size", "access", "stride", "apart"];
+const LOOKED_AT: [&str; 7] = ["pattern", "mix", "size", "access", "align", "stride", "apart"];
 /// Arms that are looked at: more differ in nothing that is new.
 const MOST_ARMS: usize = 4096;
 
@@ -121,6 +121,9 @@ pub(super) fn complain(io: &Asked, path: &str, study: &InStudy<'_>, to: &mut dyn
     if io.stride.is_some() && arms.iter().all(|(arm, _)| arm.pattern != Pattern::Stride) {
         idle("stride", "stride: only the pattern stride has one");
     }
+    if io.align.is_some() && arms.iter().all(|(arm, _)| arm.pattern != Pattern::Random) {
+        idle("align", "align: only random places are drawn");
+    }
     let is_mixed = |(arm, _): &Arm<'_>| arm.mix.reads() && arm.mix.writes();
     if io.apart != Apart::Nothing && !arms.iter().any(is_mixed) {
         idle("apart", "apart: there is no mix of reads and writes");
@@ -200,6 +203,10 @@ mod tests {
         one(|io| io.pattern = Pattern::Stride, &[], "io/pattern", "needs the way");
         one(|io| io.stride = Some(Bytes(1 << 20)), &[], "io/stride", "only the pattern stride");
         one(|io| io.apart = Apart::Halves, &[], "io/apart", "no mix");
+        let aligned: fn(&mut Asked) = |io| {
+            (io.pattern, io.align) = (Pattern::Sequential, Some(Bytes(8192)));
+        };
+        one(aligned, &[], "io/align", "only random places");
         let rewrite: fn(&mut Asked) = |io| (io.mix, io.apart) = (Mix::Rewrite, Apart::Halves);
         one(rewrite, &[], "io/apart", "a rewrite");
         let stride: fn(&mut Asked) = |io| {

@@ -75,6 +75,7 @@ impl Asked {
     pub fn is_shaped(&self) -> bool {
         self.size.one().is_none()
             || !self.access.is_uniform()
+            || self.align.is_some()
             || self.pattern == Pattern::Stride
             || self.apart != Apart::Nothing
     }

@@ -234,6 +234,24 @@ parameters! {
         kept: access,
     }
 
+    /// What random places are multiples of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    align: Option<Bytes> = None => {
+        words: "what random places are multiples of; the smallest size where nothing is said",
+        form: Form::Size { least: Bytes(1), most: size::LARGEST },
+        example: "align = \"4 KiB\"",
+        background: {},
+        factor: work(
+            "An amount with its unit: `4 KiB`, counted from the start of the area.",
+            "[\"4 KiB\", \"64 KiB\"]",
+            |io, text| Ok(io.align = Some(text.parse()?)),
+        ),
+        job: |io, job| job.align_bytes = io.align.unwrap_or_default().0,
+        told: |io| io.align.map(|bytes| format!("at multiples of {bytes}")),
+        fio: fio_line::align,
+        kept: align,
+    }
+
     /// From one block to the next of the pattern `stride`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     stride: Option<Bytes> = None => {
@@ -354,6 +372,7 @@ mod tests {
             ("size", "4 KiB 70 %, 8 KiB 20 %"),
             ("access", "zipf"),
             ("stride", "far"),
+            ("align", "near"),
             ("apart", "true"),
             ("depth", "0"),
             ("threads", "many"),

@@ -34,7 +34,7 @@ pub(super) fn usual(key: &str) -> &str {
 pub(super) const WAITS: [&str; 2] = ["stonewall", "wait_for_previous"];
 
 /// What is translated.
-pub const CORE: [&str; 26] = [
+pub const CORE: [&str; 27] = [
     "rw",
     "bs",
     "ioengine",
@@ -61,6 +61,7 @@ pub const CORE: [&str; 26] = [
     "wait_for",
     "bssplit",
     "random_distribution",
+    "ba",
 ];
 
 /// What this engine does anyway.
@@ -204,7 +205,6 @@ pub(super) const MEANINGS: &[(&str, &str)] = &[
     ("unlink", "the file is removed afterwards, as Assay always does with its own"),
     ("ioscheduler", "the scheduler is changed; a study does that as a factor: scheduler"),
     ("atomic", "a write that a power cut cannot tear"),
-    ("ba", "what offsets are a multiple of"),
     ("buffer_pattern", "what blocks are filled with"),
     ("buffer_compress_chunk", "pieces of a block of which a share is zeros; only 4k can be done"),
     ("scramble_buffers", "whether blocks that are written differ from each other"),

@@ -141,6 +141,12 @@ pub(super) fn stride(job: &Job, gap: u64, sized: &Sized, told: &mut Told) -> Opt
     one.0.checked_add(gap)
 }
 
+/// What random places are multiples of, where that is not the smallest size anyway.
+pub(super) fn align(job: &Job, pattern: &str, sized: &Sized, told: &mut Told) -> Option<u64> {
+    let align = amount(job, "ba", told)?;
+    (pattern == "random" && align != sized.size.smallest().0).then_some(align)
+}
+
 /// Which blocks random operations meet more often; none where all alike.
 pub(super) fn access(job: &Job, pattern: &str, told: &mut Told) -> Option<String> {
     let setting = job.settings.get("random_distribution")?;

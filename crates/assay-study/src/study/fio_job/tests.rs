@@ -84,6 +84,7 @@ fn every_core_key_has_its_place_in_the_study() {
             "rw=randread\nrandom_distribution=zoned:50/5:30/15:20/",
             "access = \"zones 5 % 50 %, 15 % 30 %, 80 % 20 %\"",
         ),
+        ("rw=randread\nblockalign=8k", "align = \"8 KiB\""),
         ("rw=read:8k", "pattern = \"stride\", mix = \"read\", size = \"4 KiB\""),
         ("rw=write:60k", "stride = \"64 KiB\""),
         ("rw=rw\nrwmixread=70", "apart = \"positions\""),
@@ -194,7 +195,11 @@ fn sizes_and_places_that_cannot_be_done_are_refused_by_name() {
     assert_eq!(line(&format!("{JOB}random_distribution=zipf:1.2\n"), 0), plain);
     let random = format!("{JOB}rw=randread\n");
     assert_eq!(line(&format!("{random}random_distribution=random\n"), 0), line(&random, 0));
-    for key in ["access", "stride", "apart"] {
+    for same in ["ba=4k", "blockalign=4k"] {
+        assert_eq!(line(&format!("{random}{same}\n"), 0), line(&random, 0));
+    }
+    assert_eq!(line(&format!("{JOB}ba=64k\n"), 0), plain, "only random places are drawn");
+    for key in ["access", "align", "stride", "apart"] {
         assert!(!plain.contains(key), "{plain}");
     }
 }

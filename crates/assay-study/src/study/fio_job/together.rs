@@ -91,8 +91,8 @@ impl Work {
             let (pattern, engine) = (own.pattern, own.engine);
             (pattern, engine, own.depth, own.direct, own.time, own.ramp)
         };
-        let is_placed_alike =
-            self.size == other.size && self.access == other.access && self.stride == other.stride;
+        let place = |own: &Self| (own.access.clone(), own.align, own.stride);
+        let is_placed_alike = self.size == other.size && place(self) == place(other);
         let writes = |own: &Self| (own.each_write, own.content.clone());
         is_placed_alike && work(self) == work(other) && writes(self) == writes(other)
     }
