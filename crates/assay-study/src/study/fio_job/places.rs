@@ -15,13 +15,13 @@ const USUAL_PARETO: &str = "0.2";
 type Shares = Vec<(u64, u64)>;
 
 /// How large operations are.
-pub(super) struct Sized {
+pub(super) struct Sizing {
     pub(super) size: Size,
     /// The mean of them.
     pub(super) mean: u64,
 }
 
-impl Sized {
+impl Sizing {
     /// Those of reads and of writes, of which so many per cent read.
     fn of([reads, writes]: &[Shares; 2], read_percent: u64) -> Result<Self, String> {
         let words = |shares: &Shares| {
@@ -45,16 +45,16 @@ fn one(bytes: u64) -> Shares {
 }
 
 /// The sizes of a job of which so many per cent read.
-pub(super) fn sizes(job: &Job, read_percent: u64, told: &mut Told) -> Sized {
+pub(super) fn sizes(job: &Job, read_percent: u64, told: &mut Told) -> Sizing {
     let all = split(job, told).unwrap_or_else(|| {
         let both = range(job, told).map(|size| [size, size]).or_else(|| listed(job));
         let both = both.or_else(|| amount(job, "bs", told).map(|size| [size, size]));
         both.unwrap_or([USUAL_BYTES; 2]).map(one)
     });
-    Sized::of(&all, read_percent).unwrap_or_else(|why| {
+    Sizing::of(&all, read_percent).unwrap_or_else(|why| {
         let key = if job.settings.contains_key("bssplit") { "bssplit" } else { "bs" };
         told.refuse(super::line_of(job, key), format!("{key}: {}", why.replace('`', "\"")));
-        Sized { size: assay_base::quantity::Bytes(USUAL_BYTES).into(), mean: USUAL_BYTES }
+        Sizing { size: assay_base::quantity::Bytes(USUAL_BYTES).into(), mean: USUAL_BYTES }
     })
 }
 
@@ -127,7 +127,7 @@ fn shares(text: &str) -> Option<Shares> {
 }
 
 /// From the start of one block to that of the next.
-pub(super) fn stride(job: &Job, gap: u64, sized: &Sized, told: &mut Told) -> Option<u64> {
+pub(super) fn stride(job: &Job, gap: u64, sized: &Sizing, told: &mut Told) -> Option<u64> {
     let Some(one) = sized.size.one() else {
         let text = "rw: steps can be done with blocks of one size";
         told.refuse(super::line_of(job, "rw"), text);
@@ -142,7 +142,7 @@ pub(super) fn stride(job: &Job, gap: u64, sized: &Sized, told: &mut Told) -> Opt
 }
 
 /// What random places are multiples of, where that is not the smallest size anyway.
-pub(super) fn align(job: &Job, pattern: &str, sized: &Sized, told: &mut Told) -> Option<u64> {
+pub(super) fn align(job: &Job, pattern: &str, sized: &Sizing, told: &mut Told) -> Option<u64> {
     let align = amount(job, "ba", told)?;
     (pattern == "random" && align != sized.size.smallest().0).then_some(align)
 }
