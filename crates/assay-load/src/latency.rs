@@ -145,7 +145,7 @@ fn kept_samples(job: &Job) -> u64 {
         Pattern::Random if job.threads == 1 && job.depth == 1 => {
             job.operations.filter(|all| *all <= MOST_RANDOM_SAMPLES).unwrap_or(0)
         }
-        Pattern::Sequential | Pattern::Random => 0,
+        Pattern::Sequential | Pattern::Random | Pattern::Stride => 0,
     }
 }
 

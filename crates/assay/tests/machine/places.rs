@@ -121,7 +121,9 @@ fn is_near(found: f64, expected: f64) -> bool {
 /// The three trials have other blocks that are met most, so that of each the most frequent one counts.
 fn most(seen: &Seen) -> f64 {
     let mut counts = std::collections::BTreeMap::new();
-    seen.reads.iter().for_each(|(at, _)| *counts.entry(*at).or_insert(0_u64) += 1);
+    for (at, _) in &seen.reads {
+        *counts.entry(*at).or_insert(0_u64) += 1;
+    }
     let mut counts: Vec<u64> = counts.into_values().collect();
     counts.sort_unstable_by(|one, other| other.cmp(one));
     counts[..3].iter().sum::<u64>() as f64 / READS as f64

@@ -33,10 +33,13 @@ impl Sizing {
             100 => words(reads),
             _ => format!("read {}; write {}", words(reads), words(writes)),
         };
-        let sum =
-            |shares: &Shares| shares.iter().map(|(bytes, percent)| bytes * percent).sum::<u64>();
-        let mean = (sum(reads) * read_percent + sum(writes) * (100 - read_percent)) / 10_000;
-        Ok(Self { size: text.parse()?, mean: mean.max(1) })
+        let size = text.parse()?;
+        let sum = |shares: &Shares, percent: u64| -> u128 {
+            let each = shares.iter().map(|(bytes, share)| u128::from(*bytes) * u128::from(*share));
+            each.sum::<u128>() * u128::from(percent)
+        };
+        let mean = (sum(reads, read_percent) + sum(writes, 100 - read_percent)) / 10_000;
+        Ok(Self { size, mean: u64::try_from(mean).unwrap_or(u64::MAX).max(1) })
     }
 }
 
@@ -52,8 +55,11 @@ pub(super) fn sizes(job: &Job, read_percent: u64, told: &mut Told) -> Sizing {
         both.unwrap_or([USUAL_BYTES; 2]).map(one)
     });
     Sizing::of(&all, read_percent).unwrap_or_else(|why| {
-        let key = if job.settings.contains_key("bssplit") { "bssplit" } else { "bs" };
-        told.refuse(super::line_of(job, key), format!("{key}: {}", why.replace('`', "\"")));
+        let setting =
+            ["bssplit", "bs", "bsrange"].into_iter().find_map(|key| job.settings.get(key));
+        let (line, written) =
+            setting.map_or((job.line, "bs"), |setting| (setting.line, setting.written.as_str()));
+        told.refuse(line, format!("{written}: {}", why.replace('`', "\"")));
         Sizing { size: assay_base::quantity::Bytes(USUAL_BYTES).into(), mean: USUAL_BYTES }
     })
 }
@@ -129,8 +135,9 @@ fn shares(text: &str) -> Option<Shares> {
 /// From the start of one block to that of the next.
 pub(super) fn stride(job: &Job, gap: u64, sized: &Sizing, told: &mut Told) -> Option<u64> {
     let Some(one) = sized.size.one() else {
-        let text = "rw: steps can be done with blocks of one size";
-        told.refuse(super::line_of(job, "rw"), text);
+        let setting = job.settings.get("rw")?;
+        let written = &setting.written;
+        told.refuse(setting.line, format!("{written}: steps can be done with blocks of one size"));
         return None;
     };
     told.remark(format!(
