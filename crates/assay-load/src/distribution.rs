@@ -90,7 +90,8 @@ fn unit(rng: &mut Xoshiro256PlusPlus) -> f64 {
 
 /// Ranks by Zipf's law, by rejection inversion (Hörmann and Derflinger 1996, "Rejection-inversion to
 /// generate variates from monotone discrete distributions"), in the form of Apache Commons
-/// `RejectionInversionZipfSampler`, which holds near and at an exponent of 1. Fewer than 1.2 rounds a draw.
+/// `RejectionInversionZipfSampler`, which holds near and at an exponent of 1. A draw takes little more than one
+/// round.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Zipf {
     places: f64,

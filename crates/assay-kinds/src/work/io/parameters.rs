@@ -77,8 +77,8 @@ parameters! {
         factor: choice::<Asked>(
             "An amount with its unit: `4 KiB`; sizes with their shares of the operations: `4 KiB 70 %, \
              64 KiB 30 %`; or such for reads and writes: `read 4 KiB; write 64 KiB`. Of several sizes the \
-             smallest is what places are multiples of, latencies are those of all, and rates count the bytes \
-             that each moved.",
+             smallest is what places are multiples of, latencies are those of all, and rates count the \
+             bytes that each moved.",
             "[\"4 KiB\", \"64 KiB\", \"1 MiB\"]",
             |io, text| Ok(io.size = text.parse()?),
         )
@@ -220,10 +220,10 @@ parameters! {
         factor: work::<Asked>(
             "`uniform`: each alike; `zipf 1.2`: the block of rank k in proportion to 1/k^1.2; `pareto 0.2`: \
              80 % of the operations to 20 % of the blocks, and so on within these, by the law of fio; \
-             `hot 20 % 80 %`: 80 % of the operations to the first 20 % of the area, alike within each part, and \
-             `zones 5 % 50 %, 15 % 30 %, 80 % 20 %` the same of parts one after the other. \
-             By zipf and pareto the ranks lie scattered over the area, each trial has others, and no block \
-             is left out.",
+             `hot 20 % 80 %`: 80 % of the operations to the first 20 % of the area, alike within each part; \
+             `zones 5 % 50 %, 15 % 30 %, 80 % 20 %`: the same of several parts one after the other. By zipf \
+             and pareto the ranks lie scattered over the area, each trial has others, and no block is left \
+             out.",
             "[\"uniform\", \"zipf 1.2\", \"hot 20 % 80 %\"]",
             |io, text| Ok(io.access = text.parse()?),
         )
