@@ -219,8 +219,8 @@ mod tests {
             assert_eq!(Size::try_from(String::from(size(text))), Ok(size(text)));
         }
         assert_eq!(size("4KiB 70%,65536 B  30 %").to_string(), "4 KiB 70 %, 64 KiB 30 %");
-        assert_eq!(size("read 4 KiB; write 4 KiB"), Bytes(4096).into());
-        assert_eq!(size("4 KiB 100 %"), Bytes(4096).into());
+        assert_eq!(size("read 4 KiB; write 4 KiB"), Size::from(Bytes(4096)));
+        assert_eq!(size("4 KiB 100 %"), Size::from(Bytes(4096)));
     }
 
     #[test]
