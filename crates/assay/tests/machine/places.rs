@@ -102,7 +102,11 @@ impl Seen {
         };
         let reads: Vec<(u64, u64)> = trace.reads().into_iter().filter(inside).collect();
         let count = reads.len() as u64;
-        assert!((READS..READS + OPERATIONS + OTHERS).contains(&count), "{io}: {count}: {}", ended.stderr);
+        assert!(
+            (READS..READS + OPERATIONS + OTHERS).contains(&count),
+            "{io}: {count}: {}",
+            ended.stderr
+        );
         Ok(Self { reads, start })
     }
 
