@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::pattern::blocks;
 use crate::schedule::MOST_PER_S;
-use crate::{EngineEntry, EngineKind, Job, LoadError, Mix, Pattern, Target};
+use crate::{Apart, EngineEntry, EngineKind, Job, LoadError, Mix, Pattern, Target};
 
 /// The kernel moves no more than 2 GiB less a page at once; half of that is plenty.
 const LARGEST_SIZE: u32 = 1 << 30;
@@ -30,6 +30,7 @@ pub(crate) fn check(
         return wrong("an operation count of 0 leaves nothing to measure".to_owned());
     }
     check_spread(job)?;
+    check_places(job)?;
     check_slices(job)?;
     check_schedule(job)?;
     check_area(job)?;
@@ -65,6 +66,27 @@ fn check_spread(job: &Job) -> Result<(), LoadError> {
         }
         _ => Ok(()),
     }
+}
+
+/// What is said of sizes and places fits together.
+fn check_places(job: &Job) -> Result<(), LoadError> {
+    let wrong = |text: &str| Err(LoadError::Invalid(text.to_owned()));
+    if let Some(fault) = job.sizes.fault(job.size_bytes) {
+        return Err(LoadError::Invalid(fault));
+    }
+    if job.pattern == Pattern::Spread && job.sizes.differ(job.size_bytes) {
+        return wrong("a spread pattern has operations of one size");
+    }
+    if job.pattern != Pattern::Random && !job.access.is_uniform() {
+        return wrong("only random operations go to some blocks more often");
+    }
+    if job.mix == Mix::Rewrite && (job.apart != Apart::Nothing || !job.sizes.writes.is_empty()) {
+        return wrong("a rewrite reads and writes one block, of one size");
+    }
+    if job.pattern == Pattern::Stride && job.stride_bytes < u64::from(job.size_bytes) {
+        return wrong("a stride is as long as an operation at least");
+    }
+    Ok(())
 }
 
 /// Slices follow each other in one thread, and room for their times is made beforehand.
@@ -113,11 +135,13 @@ fn check_schedule(job: &Job) -> Result<(), LoadError> {
 }
 
 fn check_area(job: &Job) -> Result<(), LoadError> {
-    let needed = match job.pattern {
-        Pattern::Sequential => u64::from(job.threads),
-        Pattern::Random => 1,
-        Pattern::Spread => job.operations.unwrap_or(1),
-    };
+    let parts = if job.apart == Apart::Halves { 2 } else { 1 };
+    let needed = parts
+        * match job.pattern {
+            Pattern::Sequential | Pattern::Stride => u64::from(job.threads),
+            Pattern::Random => 1,
+            Pattern::Spread => job.operations.unwrap_or(1),
+        };
     if blocks(job) < needed {
         return Err(LoadError::Invalid(format!(
             "an area of {} bytes is too small: {needed} operations of {} bytes must fit",
@@ -137,7 +161,7 @@ fn check_area(job: &Job) -> Result<(), LoadError> {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::{Arrivals, Schedule, Slices};
+    use crate::{Access, Arrivals, Schedule, SizeShare, Sizes, Slices};
 
     /// A valid job to vary.
     pub(crate) fn job() -> Job {
@@ -163,6 +187,14 @@ pub(crate) mod tests {
         Job { schedule, ..job() }
     }
 
+    fn sizes(percent: u8) -> Sizes {
+        Sizes { reads: vec![SizeShare { bytes: 512, percent }], writes: Vec::new() }
+    }
+
+    fn zipf() -> Access {
+        "zipf 1.2".parse().unwrap()
+    }
+
     fn refusal(job: &Job, name: &str) -> Option<String> {
         let entry = crate::ENGINES.iter().find(|e| e.name == name).unwrap();
         let target = Target { file: None, memory_alignment: 512 };
@@ -180,6 +212,9 @@ pub(crate) mod tests {
         assert_eq!(refusal(&Job { operations: Some(9), depth: 4, ..paced(500) }, "null"), None);
         let think = Duration::from_millis(1);
         assert_eq!(refusal(&Job { think, ..job() }, "null"), None);
+        assert_eq!(refusal(&Job { sizes: sizes(100), access: zipf(), ..job() }, "null"), None);
+        let stride = Job { pattern: Pattern::Stride, stride_bytes: 4096, ..job() };
+        assert_eq!(refusal(&Job { apart: Apart::Halves, ..stride }, "null"), None);
     }
 
     #[test]
@@ -200,6 +235,12 @@ pub(crate) mod tests {
             (Job { depth: 2, ..spread(2) }, "one thread and depth 1"),
             (Job { threads: 2, ..spread(2) }, "one thread and depth 1"),
             (Job { area: 0..8192, ..spread(3) }, "3 operations"),
+            (Job { apart: Apart::Halves, area: 0..4096, ..job() }, "2 operations"),
+            (Job { apart: Apart::Halves, mix: Mix::Rewrite, ..job() }, "one block"),
+            (Job { sizes: sizes(50), ..job() }, "add up to 100 %"),
+            (Job { sizes: sizes(100), ..spread(2) }, "operations of one size"),
+            (Job { pattern: Pattern::Stride, stride_bytes: 4095, ..job() }, "as long as"),
+            (Job { access: zipf(), pattern: Pattern::Sequential, ..job() }, "only random"),
             (sliced(0), "has no end"),
             (Job { operations: None, ..sliced(8) }, "slices need an operation count"),
             (Job { threads: 2, ..sliced(8) }, "of one thread"),

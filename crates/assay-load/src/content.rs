@@ -100,7 +100,8 @@ pub(crate) enum Filler {
     Zero,
     /// Fresh pseudo-random bytes.
     Random(Xoshiro256PlusPlus),
-    /// So many of them in each piece; the rest is zero, and put back where reads share the buffer.
+    /// So many of them in each piece; the rest is zero, and put back where reads share the buffer, or where
+    /// an operation of another size put its pieces there.
     Partly { rng: Xoshiro256PlusPlus, random: usize, is_shared: bool },
     /// What was read, with a few bytes of each sector changed.
     Change(Xoshiro256PlusPlus),
@@ -117,7 +118,7 @@ impl Filler {
             (Mix::Shares { .. }, Content::Partly(Compressible(percent))) => Self::Partly {
                 rng,
                 random: PIECE - PIECE * usize::from(percent) / 100,
-                is_shared: job.mix != Mix::WRITES,
+                is_shared: job.mix != Mix::WRITES || job.sizes.differ(job.size_bytes),
             },
         }
     }

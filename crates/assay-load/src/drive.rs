@@ -9,7 +9,7 @@ use crate::content::Filler;
 use crate::engine::{Completion, Engine, EngineKind, Move, Request, Setup};
 use crate::gate::Control;
 use crate::latency::{Book, Found};
-use crate::pattern::{Classes, Walk, share};
+use crate::pattern::{Classes, Place, Walk, share};
 use crate::schedule::Starts;
 use crate::spent::Spent;
 use crate::{Class, Job, LoadError, Pace, QueueFacts, Target, clock};
@@ -77,15 +77,17 @@ struct Flight {
     /// Its transfer that is under way: a rewrite reads first.
     way: Move,
     offset: u64,
+    /// What it is whole with.
+    bytes: u32,
     submitted: u64,
     /// When it was meant to start, in an open loop.
     intended: u64,
 }
 
 impl Flight {
-    fn new(class: Class, offset: u64) -> Self {
+    fn new(class: Class, Place { offset, bytes }: Place) -> Self {
         let way = if class == Class::Write { Move::Write } else { Move::Read };
-        Self { class, way, offset, submitted: 0, intended: 0 }
+        Self { class, way, offset, bytes, submitted: 0, intended: 0 }
     }
 
     /// Whether the write of what is being read is still to come.
@@ -101,7 +103,6 @@ struct Drive<E> {
     classes: Classes,
     filler: Filler,
     book: Book,
-    size: u32,
     /// Operations that may be submitted in all, and those that are left.
     all: u64,
     left: u64,
@@ -137,10 +138,9 @@ impl<'a, E: Engine<'a>> Drive<E> {
             classes: Classes::new(job, thread),
             filler: Filler::new(job, thread),
             book: Book::new(job),
-            size: job.size_bytes,
             all,
             left: all,
-            flights: vec![Flight::new(Class::Read, 0); depth],
+            flights: vec![Flight::new(Class::Read, Place { offset: 0, bytes: 0 }); depth],
             free: (0..job.depth).rev().collect(),
             halfway: Vec::with_capacity(depth),
             batch: Vec::with_capacity(depth),
@@ -198,7 +198,8 @@ impl<'a, E: Engine<'a>> Drive<E> {
         while self.left > 0 {
             let Some(slot) = self.free.pop() else { break };
             self.left -= 1;
-            self.flights[slot as usize] = Flight::new(self.classes.next(), self.walk.next());
+            let class = self.classes.next();
+            self.flights[slot as usize] = Flight::new(class, self.walk.next(class));
             self.prepare(slot);
         }
         self.hand_over(old)
@@ -233,11 +234,14 @@ impl<'a, E: Engine<'a>> Drive<E> {
     /// Puts the next transfer of a slot's operation into the batch.
     #[inline]
     fn prepare(&mut self, slot: u32) {
-        let Flight { way, offset, .. } = self.flights[slot as usize];
+        let Flight { way, offset, bytes, .. } = self.flights[slot as usize];
         if way == Move::Write {
-            self.filler.fill(self.engine.slot_mut(slot));
+            // Where no bytes are moved a slot is empty.
+            let slot = self.engine.slot_mut(slot);
+            let whole = slot.len().min(bytes as usize);
+            self.filler.fill(&mut slot[..whole]);
         }
-        self.batch.push(Request { way, slot, offset });
+        self.batch.push(Request { way, slot, offset, bytes });
     }
 
     /// Waits for a completion and notes all that are there; gives the stamp taken just after, and
@@ -262,7 +266,7 @@ impl<'a, E: Engine<'a>> Drive<E> {
         }
         for done in &self.done {
             let flight = self.flights[done.slot as usize];
-            let moved = done.result == self.size as i32;
+            let moved = done.result == flight.bytes as i32;
             if moved && flight.goes_on() {
                 self.halfway.push(done.slot);
                 continue;
@@ -278,9 +282,9 @@ impl<'a, E: Engine<'a>> Drive<E> {
                     self.book.choose(flight.intended);
                     self.book.respond(flight.class, stamp.saturating_sub(flight.intended));
                 }
-                self.book.record(flight.class, latency);
+                self.book.record(flight.class, flight.bytes, latency);
             } else if self.fault.is_none() {
-                self.fault = Some(fault(flight, self.size, done.result));
+                self.fault = Some(fault(flight, done.result));
             }
         }
         (stamp, ended)
@@ -288,7 +292,8 @@ impl<'a, E: Engine<'a>> Drive<E> {
 }
 
 #[cold]
-fn fault(flight: Flight, asked: u32, result: i32) -> LoadError {
+fn fault(flight: Flight, result: i32) -> LoadError {
+    let asked = flight.bytes;
     let (class, offset) = match flight.way {
         Move::Read => (Class::Read, flight.offset),
         Move::Write => (Class::Write, flight.offset),

@@ -56,13 +56,15 @@ pub(crate) enum Move {
     Write,
 }
 
-/// One transfer to start. Its size is the job's.
+/// One transfer to start.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Request {
     pub(crate) way: Move,
     /// Buffer to use, below the job's depth and not in flight.
     pub(crate) slot: u32,
     pub(crate) offset: u64,
+    /// At most the job's size, which is that of a slot.
+    pub(crate) bytes: u32,
 }
 
 /// One transfer that ended.

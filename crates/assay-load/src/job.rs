@@ -6,9 +6,11 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::access::Access;
 use crate::content::Content;
 use crate::mix::Mix;
 use crate::schedule::Schedule;
+use crate::sizes::Sizes;
 
 /// Where the next offset comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -17,8 +19,12 @@ pub enum Pattern {
     /// One block after the other, from the start again at the end. With several threads each one
     /// walks its own equal slice of the area.
     Sequential,
-    /// Every aligned block of the area with equal probability, drawn with replacement.
+    /// Every aligned block of the area, drawn with replacement by the job's [`Access`].
     Random,
+    /// As sequential, but from the start of one block to that of the next it is
+    /// [`stride_bytes`](Job::stride_bytes). At the end it begins anew one block (of the smallest size)
+    /// further than the last time, so that every block is met before one is met again.
+    Stride,
     /// Operation i of the job's operation count goes to the i-th of as many evenly spaced blocks,
     /// in rising order: see [`spread_offset`](crate::spread_offset). One thread, depth 1.
     Spread,
@@ -30,9 +36,24 @@ impl Pattern {
         match self {
             Self::Sequential => "sequential",
             Self::Random => "random",
+            Self::Stride => "stride",
             Self::Spread => "spread",
         }
     }
+}
+
+/// What reads and writes of one job share of their places.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Apart {
+    /// Area and position: the next operation goes on where the one before it ended, whatever both are.
+    #[default]
+    Nothing,
+    /// The area; reads have a position of their own in it, and so have writes. Random places are drawn from
+    /// streams of their own.
+    Positions,
+    /// Nothing: reads have the first half of the area, and writes the second.
+    Halves,
 }
 
 /// What makes a write count as done.
@@ -62,8 +83,20 @@ pub struct Job {
     pub pattern: Pattern,
     /// What an operation does.
     pub mix: Mix,
-    /// Bytes of one operation; a rewrite moves as many in each direction.
+    /// Bytes of one operation; a rewrite moves as many in each direction. Where sizes differ, the largest.
     pub size_bytes: u32,
+    /// The sizes, where there are several. Offsets are multiples of the smallest one, counted from the start
+    /// of the area.
+    pub sizes: Sizes,
+    /// Which blocks random operations go to more often than to others.
+    pub access: Access,
+    /// What random offsets are multiples of instead, counted from the start of the area; 0 where nothing is
+    /// said.
+    pub align_bytes: u64,
+    /// Bytes from the start of one block to that of the next, for [`Pattern::Stride`].
+    pub stride_bytes: u64,
+    /// What reads and writes share of their places.
+    pub apart: Apart,
     /// Operations in flight per thread.
     pub depth: u32,
     /// Threads, each with an engine of its own.
@@ -107,6 +140,11 @@ impl Job {
             pattern,
             mix,
             size_bytes,
+            sizes: Sizes::ONE,
+            access: Access::Uniform,
+            align_bytes: 0,
+            stride_bytes: 0,
+            apart: Apart::Nothing,
             depth: 1,
             threads: 1,
             sync: WriteSync::None,

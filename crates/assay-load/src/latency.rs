@@ -55,6 +55,9 @@ struct ClassBook {
     responses: Option<Responses>,
     row: SecondRow,
     operations: u64,
+    /// Bytes of all of them, and of those that were counted.
+    bytes: u64,
+    counted_bytes: u64,
 }
 
 #[derive(Debug)]
@@ -74,6 +77,8 @@ impl ClassBook {
             rest: touched_histogram(used),
             row: empty_row(class),
             operations: 0,
+            bytes: 0,
+            counted_bytes: 0,
         }
     }
 
@@ -126,7 +131,6 @@ pub(crate) struct Found {
 /// The notes of one thread. Stamps are those of the engine's clock and never go back.
 #[derive(Debug)]
 pub(crate) struct Book {
-    size: u64,
     start: u64,
     ramp_end: u64,
     end: u64,
@@ -166,7 +170,7 @@ fn kept_samples(job: &Job) -> u64 {
         Pattern::Random if job.threads == 1 && job.depth == 1 => {
             job.operations.filter(|all| *all <= MOST_RANDOM_SAMPLES).unwrap_or(0)
         }
-        Pattern::Sequential | Pattern::Random => 0,
+        Pattern::Sequential | Pattern::Random | Pattern::Stride => 0,
     }
 }
 
@@ -191,7 +195,6 @@ impl Book {
         let seconds = ramp.saturating_add(nanoseconds(job.time)) / SECOND_NS;
         let rows = 2 * (seconds + SPARE_SECONDS).min(MOST_SECONDS);
         Self {
-            size: u64::from(job.size_bytes),
             start: 0,
             ramp_end: ramp,
             end: ramp.saturating_add(nanoseconds(job.time)),
@@ -323,15 +326,19 @@ impl Book {
 
     /// Notes one operation that ended at the last stamp.
     #[inline]
-    pub(crate) fn record(&mut self, class: Class, latency_ns: u64) {
+    pub(crate) fn record(&mut self, class: Class, bytes: u32, latency_ns: u64) {
         let book = &mut self.classes[class as usize];
+        let bytes = u64::from(bytes);
         if self.counting {
             book.counted.saturating_record(latency_ns);
+            book.counted_bytes += bytes;
         } else {
             book.rest.saturating_record(latency_ns);
         }
         book.operations += 1;
+        book.bytes += bytes;
         book.row.operations += 1;
+        book.row.bytes += bytes;
         book.row.latency_sum_ns = book.row.latency_sum_ns.saturating_add(latency_ns);
         book.row.latency_max_ns = book.row.latency_max_ns.max(latency_ns);
         book.row.latency_buckets[latency_bucket(latency_ns)] += 1;
@@ -361,7 +368,6 @@ impl Book {
         for book in &mut self.classes {
             if book.row.operations > 0 {
                 book.row.second = self.second;
-                book.row.bytes = book.row.operations * self.size;
                 self.series.push(book.row.clone());
                 book.row = empty_row(book.class);
             }
@@ -379,18 +385,18 @@ impl Book {
             self.closed = self.closed.max(self.end);
         }
         let window_ns = if caught { self.closed - self.opened } else { self.last - self.first };
-        let [reads, writes, rewrites] = self.classes.each_ref().map(|book| book.operations);
-        let (reads, writes) = (reads + rewrites, writes + rewrites);
+        let [reads, writes, rewrites] =
+            self.classes.each_ref().map(|book| (book.operations, book.bytes));
         let totals = Totals {
-            read_operations: reads,
-            read_bytes: reads * self.size,
-            write_operations: writes,
-            write_bytes: writes * self.size,
+            read_operations: reads.0 + rewrites.0,
+            read_bytes: reads.1 + rewrites.1,
+            write_operations: writes.0 + rewrites.0,
+            write_bytes: writes.1 + rewrites.1,
             ..Totals::default()
         };
-        let size = self.size;
         let classes = self.classes.into_iter().filter_map(|book| {
-            let latency_ns = if caught { book.counted } else { book.rest };
+            let (latency_ns, bytes) =
+                if caught { (book.counted, book.counted_bytes) } else { (book.rest, book.bytes) };
             let responses = book.responses;
             let response_ns = responses.map(|own| if caught { own.counted } else { own.rest });
             let operations = latency_ns.len();
@@ -398,7 +404,7 @@ impl Book {
             (operations > 0 || waited).then_some(ClassOutcome {
                 class: book.class,
                 operations,
-                bytes: operations * size,
+                bytes,
                 latency_ns,
                 response_ns,
             })
@@ -432,7 +438,7 @@ mod tests {
         book.begin(1000, 1000);
         for stamp in stamps {
             book.stamp(1000 + stamp);
-            book.record(Class::Read, 7);
+            book.record(Class::Read, 4096, 7);
         }
         book.finish()
     }
@@ -456,7 +462,7 @@ mod tests {
         book.begin(0, 0);
         for (stamp, operations) in [(150, 3), (200, 2), (300, 4), (310, 5)] {
             book.stamp(stamp);
-            (0..operations).for_each(|_| book.record(Class::Read, 7));
+            (0..operations).for_each(|_| book.record(Class::Read, 4096, 7));
         }
         let found = book.finish();
         assert_eq!((counted(&found), found.window_ns), (6, 150));
@@ -487,11 +493,11 @@ mod tests {
         book.begin(0, 0);
         for stamp in [100, 200] {
             book.stamp(stamp);
-            book.record(Class::Read, 7);
+            book.record(Class::Read, 4096, 7);
         }
         book.close();
         book.stamp(300);
-        book.record(Class::Read, 7);
+        book.record(Class::Read, 4096, 7);
         let found = book.finish();
         assert_eq!((counted(&found), found.window_ns), (2, 200));
     }
@@ -564,7 +570,7 @@ mod tests {
             (3 * SECOND_NS, Class::Write, 9),
         ] {
             book.stamp(50 + stamp);
-            book.record(class, latency);
+            book.record(class, 4096, latency);
         }
         let row = |second, class, operations, latency_sum_ns, latency_max_ns| SecondRow {
             second,
@@ -593,13 +599,28 @@ mod tests {
         book.begin(0, 0);
         for stamp in [60, 120] {
             book.stamp(stamp);
-            book.record(Class::Rewrite, 60);
+            book.record(Class::Rewrite, 4096, 60);
         }
         let found = book.finish();
         assert_eq!((counted(&found), found.classes[0].bytes), (2, 2 * 4096));
         let totals = found.totals;
         assert_eq!((totals.read_bytes, totals.write_bytes), (2 * 4096, 2 * 4096));
         assert_eq!((totals.read_operations, totals.write_operations), (2, 2));
+    }
+
+    #[test]
+    fn bytes_are_those_of_each_operation_in_window_rows_and_totals() {
+        let mut book = Book::new(&timed(100, 200));
+        book.begin(0, 0);
+        for (stamp, bytes) in [(50, 512), (150, 4096), (200, 8192), (310, 65_536), (320, 1 << 20)] {
+            book.stamp(stamp);
+            book.record(Class::Read, bytes, 7);
+        }
+        let found = book.finish();
+        // Opens at 150, which is not counted, and closes at 310, which is.
+        assert_eq!((counted(&found), found.classes[0].bytes), (2, 8192 + 65_536));
+        let all = 512 + 4096 + 8192 + 65_536 + (1 << 20);
+        assert_eq!((found.totals.read_bytes, found.series[0].bytes), (all, all));
     }
 
     #[test]

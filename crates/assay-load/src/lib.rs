@@ -13,11 +13,13 @@
 #![warn(missing_docs)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
 
+mod access;
 mod buffer;
 mod capacity;
 mod check;
 mod clock;
 mod content;
+mod distribution;
 mod drive;
 mod engine;
 mod engines;
@@ -35,9 +37,12 @@ mod pages;
 mod pattern;
 mod random;
 mod run;
+mod scatter;
 mod schedule;
+mod sizes;
 mod spent;
 
+pub use access::{Access, Thousandths, Zone, Zones};
 pub use capacity::{
     BLOCK_BYTES, CapacityJob, CapacityOutcome, CapacityShape, Lie, SMALL_BYTES, Seen, SeenCounts,
     Store, WrongBlock, capacity, capacity_costs, set_aside,
@@ -47,7 +52,7 @@ pub use engine::{EngineEntry, EngineKind};
 pub use engines::ENGINES;
 pub use error::LoadError;
 pub use files::{FileAct, FileJob, FileOutcome, FileSync, FileTree, Room};
-pub use job::{Job, Pattern, Slices, Target, WriteSync};
+pub use job::{Apart, Job, Pattern, Slices, Target, WriteSync};
 pub use law::{Law, LawShape};
 pub use micro::{Micro, MicroOutcome, repeat};
 pub use mix::Mix;
@@ -59,4 +64,5 @@ pub use pages::{PageJob, PageOutcome, PageSet};
 pub use pattern::{random_offsets, spread_offset};
 pub use run::{run, run_beside};
 pub use schedule::{Arrivals, LATE_NS, MOST_PER_S, OVERTIME_PART, Pace, Schedule};
+pub use sizes::{SizeShare, Sizes};
 pub use spent::Bystanders;

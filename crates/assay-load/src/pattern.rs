@@ -1,11 +1,13 @@
-//! Where the next operation goes and which class it has.
+//! Where the next operation goes, how large it is and which class it has.
 
 use std::ops::Range;
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 
+use crate::distribution::Draw;
 use crate::random::{Purpose, below, generator};
-use crate::{Class, Job, Mix, Pattern};
+use crate::sizes::{SizeDraws, is_of_reads};
+use crate::{Apart, Class, Job, Mix, Pattern};
 
 /// What falls to one thread when `total` things are shared out: `(first, count)`. Shares differ by
 /// one at most and cover everything, so that a fill with several threads leaves no gap.
@@ -30,8 +32,8 @@ pub fn spread_offset(area: &Range<u64>, size_bytes: u32, samples: u64, index: u6
     area.start + spread_block(blocks, samples, index) * size
 }
 
-/// Where the operations of the first thread go under [`Pattern::Random`], without end: bytes from the
-/// start of the target.
+/// Where the operations of the first thread go under [`Pattern::Random`] where they have one size and all
+/// places are met alike, without end: bytes from the start of the target.
 pub fn random_offsets(
     area: &Range<u64>,
     size_bytes: u32,
@@ -48,60 +50,141 @@ fn spread_block(blocks: u64, samples: u64, index: u64) -> u64 {
     (u128::from(index) * u128::from(blocks) / u128::from(samples.max(1))) as u64
 }
 
-/// The offsets of one thread, without end.
+/// Where an operation goes, and how large it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    /// Bytes from the start of the target.
+    pub(crate) offset: u64,
+    pub(crate) bytes: u32,
+}
+
+/// The places of one thread's operations, without end.
 #[derive(Debug)]
 pub(crate) struct Walk {
+    sizes: SizeDraws,
+    /// Of reads, and of all else where that has one of its own.
+    tracks: [Track; 2],
+    is_apart: bool,
+}
+
+/// One sequence of offsets.
+#[derive(Debug)]
+struct Track {
     start: u64,
-    size: u64,
-    blocks: u64,
+    /// Bytes that one thread goes over.
+    length: u64,
+    /// What offsets are multiples of, from the start on.
+    unit: u64,
     order: Order,
 }
 
+/// Positions are bytes from the start of the track.
 #[derive(Debug)]
 enum Order {
     Sequential { next: u64 },
-    Random(Xoshiro256PlusPlus),
-    Spread { next: u64, samples: u64 },
+    Stride { next: u64, step: u64, phase: u64 },
+    Random { draw: Draw, rng: Xoshiro256PlusPlus },
+    Spread { next: u64, samples: u64, blocks: u64 },
+}
+
+/// Which part of the area reads have, and which one writes.
+pub(crate) fn parts(job: &Job) -> [Range<u64>; 2] {
+    if job.apart != Apart::Halves {
+        return [job.area.clone(), job.area.clone()];
+    }
+    // Each a whole number of the largest operations.
+    let size = u64::from(job.size_bytes);
+    [0, 1].map(|part| {
+        let (first, count) = share(blocks(job), 2, part);
+        let start = job.area.start + first * size;
+        start..start + count * size
+    })
+}
+
+impl Track {
+    fn new(job: &Job, thread: u32, area: &Range<u64>, purpose: Purpose) -> Self {
+        let size = u64::from(job.size_bytes);
+        let smallest = u64::from(job.sizes.smallest(job.size_bytes));
+        let is_aligned = job.pattern == Pattern::Random && job.align_bytes > 0;
+        let unit = if is_aligned { job.align_bytes } else { smallest };
+        let bytes = area.end.saturating_sub(area.start);
+        let of_thread = || {
+            let (first, count) = share(bytes / size, job.threads, thread);
+            (area.start + first * size, count * size)
+        };
+        let whole = || (area.start, bytes);
+        let ((start, length), order) = match job.pattern {
+            Pattern::Sequential => (of_thread(), Order::Sequential { next: 0 }),
+            Pattern::Stride => {
+                (of_thread(), Order::Stride { next: 0, step: job.stride_bytes, phase: 0 })
+            }
+            Pattern::Random => {
+                // Any size fits where the largest does, so that the law does not depend on the size.
+                let places = bytes.saturating_sub(size) / unit + 1;
+                let draw = Draw::new(job.access, places, job.seed);
+                (whole(), Order::Random { draw, rng: generator(job.seed, thread, purpose) })
+            }
+            Pattern::Spread => {
+                let samples = job.operations.unwrap_or(1);
+                (whole(), Order::Spread { next: 0, samples, blocks: bytes / size })
+            }
+        };
+        Self { start, length, unit, order }
+    }
+
+    #[inline]
+    fn next(&mut self, bytes: u32) -> u64 {
+        let (bytes, length) = (u64::from(bytes), self.length);
+        let fits = |at: u64| at + bytes <= length;
+        let at = match &mut self.order {
+            Order::Sequential { next } => {
+                let at = if fits(*next) { *next } else { 0 };
+                *next = at + bytes;
+                at
+            }
+            Order::Stride { next, step, phase } => {
+                if !fits(*next) {
+                    *phase += self.unit;
+                    if *phase >= *step || !fits(*phase) {
+                        *phase = 0;
+                    }
+                    *next = *phase;
+                }
+                let at = *next;
+                *next = at + *step;
+                at
+            }
+            Order::Random { draw, rng } => draw.next(rng) * self.unit,
+            Order::Spread { next, samples, blocks } => {
+                let index = *next;
+                *next = if index + 1 < *samples { index + 1 } else { 0 };
+                spread_block(*blocks, *samples, index) * self.unit
+            }
+        };
+        self.start + at
+    }
 }
 
 impl Walk {
-    /// Walk of one thread over an area that holds at least one block per sequential thread.
+    /// Walk of one thread over an area that holds at least one block per thread and part.
     pub(crate) fn new(job: &Job, thread: u32) -> Self {
-        let size = u64::from(job.size_bytes);
-        let all = blocks(job);
-        let (first, blocks, order) = match job.pattern {
-            Pattern::Sequential => {
-                let (first, count) = share(all, job.threads, thread);
-                (first, count, Order::Sequential { next: 0 })
-            }
-            Pattern::Random => {
-                let rng = generator(job.seed, thread, Purpose::Offsets);
-                (0, all, Order::Random(rng))
-            }
-            Pattern::Spread => {
-                (0, all, Order::Spread { next: 0, samples: job.operations.unwrap_or(1) })
-            }
-        };
-        Self { start: job.area.start + first * size, size, blocks, order }
+        let [reads, writes] = parts(job);
+        Self {
+            sizes: SizeDraws::new(job, thread),
+            tracks: [
+                Track::new(job, thread, &reads, Purpose::Offsets),
+                Track::new(job, thread, &writes, Purpose::Apart),
+            ],
+            is_apart: job.apart != Apart::Nothing,
+        }
     }
 
-    /// The next offset in bytes from the start of the target.
+    /// The place of the next operation, which is of this class.
     #[inline]
-    pub(crate) fn next(&mut self) -> u64 {
-        let block = match &mut self.order {
-            Order::Sequential { next } => {
-                let block = *next;
-                *next = if block + 1 < self.blocks { block + 1 } else { 0 };
-                block
-            }
-            Order::Random(rng) => below(rng, self.blocks),
-            Order::Spread { next, samples } => {
-                let index = *next;
-                *next = if index + 1 < *samples { index + 1 } else { 0 };
-                spread_block(self.blocks, *samples, index)
-            }
-        };
-        self.start + block * self.size
+    pub(crate) fn next(&mut self, class: Class) -> Place {
+        let bytes = self.sizes.next(class);
+        let track = usize::from(self.is_apart && !is_of_reads(class));
+        Place { offset: self.tracks[track].next(bytes), bytes }
     }
 }
 
@@ -145,6 +228,8 @@ impl Classes {
 mod tests {
     use super::*;
     use crate::check::tests::job;
+    use crate::scatter::Scatter;
+    use crate::{SizeShare, Sizes};
 
     #[test]
     fn shares_cover_everything_once() {
@@ -172,7 +257,7 @@ mod tests {
         };
         let offsets = |thread| {
             let mut walk = Walk::new(&job, thread);
-            (0..4).map(|_| (walk.next() - 1024) / 512).collect::<Vec<_>>()
+            (0..4).map(|_| (walk.next(Class::Read).offset - 1024) / 512).collect::<Vec<_>>()
         };
         assert_eq!(offsets(0), [0, 1, 2, 0]);
         assert_eq!(offsets(1), [3, 4, 3, 4]);
@@ -191,7 +276,7 @@ mod tests {
                 ..job()
             };
             let mut walk = Walk::new(&job, 0);
-            let offsets: Vec<u64> = (0..samples).map(|_| walk.next()).collect();
+            let offsets: Vec<u64> = (0..samples).map(|_| walk.next(Class::Read).offset).collect();
             for (index, offset) in (0..).zip(&offsets) {
                 assert_eq!(*offset, spread_offset(&area, job.size_bytes, samples, index));
                 assert!((offset - start) % size == 0 && offset + size <= area.end);
@@ -216,7 +301,7 @@ mod tests {
         let mut walk = Walk::new(&job, 0);
         let mut counts = [0_u32; BLOCKS];
         for _ in 0..DRAWS {
-            let offset = walk.next();
+            let offset = walk.next(Class::Read).offset;
             assert_eq!(offset % 512, 0);
             counts[(offset / 512 - 1) as usize] += 1;
         }
@@ -225,6 +310,164 @@ mod tests {
             counts.iter().map(|&n| (f64::from(n) - expected).powi(2) / expected).sum();
         // 96 degrees of freedom: mean 96, standard deviation 13.9.
         assert!((40.0..165.0).contains(&chi_square), "{chi_square}");
+    }
+
+    #[test]
+    fn what_has_none_of_the_newer_keys_goes_where_it_always_went() {
+        let job = Job { area: 8192..8192 + (1 << 30), seed: 7, ..job() };
+        let mut rng = generator(7, 0, Purpose::Offsets);
+        let mut walk = Walk::new(&job, 0);
+        for known in random_offsets(&job.area, 4096, 7).take(1000) {
+            let drawn = 8192 + below(&mut rng, (1 << 30) / 4096) * 4096;
+            assert_eq!(walk.next(Class::Write), Place { offset: drawn, bytes: 4096 });
+            assert_eq!(known, drawn);
+        }
+        // Results of these blocks are kept since the first version.
+        let known = [84_203, 83_320, 1237, 80_834, 103_032, 109_299, 160_282, 22_787];
+        let first = random_offsets(&job.area, 4096, 7).map(|offset| (offset - 8192) / 4096);
+        assert_eq!(first.take(known.len()).collect::<Vec<u64>>(), known);
+    }
+
+    /// The places of so many operations of a class.
+    fn places(job: &Job, class: Class, count: usize) -> Vec<Place> {
+        let mut walk = Walk::new(job, 0);
+        (0..count).map(|_| walk.next(class)).collect()
+    }
+
+    fn mixed(pattern: Pattern) -> Job {
+        let share = |bytes, percent| SizeShare { bytes, percent };
+        let reads = vec![share(4096, 70), share(65_536, 30)];
+        let sizes = Sizes { reads, writes: vec![share(8192, 100)] };
+        Job { pattern, sizes, size_bytes: 65_536, area: 4096..4096 + (1 << 20), ..job() }
+    }
+
+    #[test]
+    fn sequential_operations_of_several_sizes_leave_no_gap_and_stay_inside() {
+        let job = mixed(Pattern::Sequential);
+        let places = places(&job, Class::Read, 10_000);
+        let mut wraps = 0;
+        for pair in places.windows(2) {
+            let end = pair[0].offset + u64::from(pair[0].bytes);
+            assert!(end <= job.area.end && pair[0].offset >= job.area.start);
+            if pair[1].offset != end {
+                // From the start again, as the next one did not fit.
+                assert_eq!(pair[1].offset, job.area.start);
+                assert!(end + u64::from(pair[1].bytes) > job.area.end, "{pair:?}");
+                wraps += 1;
+            }
+        }
+        assert!(wraps > 100, "{wraps}");
+    }
+
+    #[test]
+    fn random_operations_of_several_sizes_are_multiples_of_the_smallest_and_stay_inside() {
+        for access in ["uniform", "zipf 1.2", "pareto 0.2", "hot 20 % 80 %"] {
+            let job = Job { access: access.parse().unwrap(), ..mixed(Pattern::Random) };
+            for class in [Class::Read, Class::Write] {
+                for Place { offset, bytes } in places(&job, class, 10_000) {
+                    assert_eq!((offset - job.area.start) % 4096, 0);
+                    assert!(offset + u64::from(bytes) <= job.area.end, "{access}");
+                    assert!(class == Class::Read || bytes == 8192);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn random_operations_begin_at_multiples_of_what_is_said() {
+        for align_bytes in [512, 16_384] {
+            let job = Job { align_bytes, ..mixed(Pattern::Random) };
+            let places = places(&job, Class::Read, 5000);
+            let offsets = places.iter().map(|place| place.offset - job.area.start);
+            assert!(offsets.clone().all(|offset| offset % align_bytes == 0));
+            assert!(offsets.clone().any(|offset| offset % (2 * align_bytes) != 0));
+            let ends = places.iter().map(|place| place.offset + u64::from(place.bytes));
+            assert!(ends.max().unwrap() <= job.area.end);
+            // Such as begin at the first place and at the last one.
+            let last = ((1 << 20) - 65_536) / align_bytes * align_bytes;
+            assert!(offsets.clone().all(|offset| offset <= last));
+            assert!(align_bytes == 512 || offsets.max() == Some(last));
+        }
+    }
+
+    #[test]
+    fn threads_agree_about_what_is_hot() {
+        let job = Job { access: "zipf 2".parse().unwrap(), threads: 2, ..job() };
+        let most = |thread| {
+            let mut walk = Walk::new(&job, thread);
+            let mut met = std::collections::BTreeMap::new();
+            (0..1000).for_each(|_| *met.entry(walk.next(Class::Read).offset).or_insert(0) += 1);
+            met.into_iter().max_by_key(|(_, times)| *times).unwrap().0
+        };
+        assert_eq!(most(0), most(1));
+        let other = Job { seed: 2, ..job.clone() };
+        let first = |job: &Job| Scatter::new(256, job.seed).at(0) * 4096;
+        assert_eq!(most(0), first(&job));
+        assert_ne!(first(&job), first(&other));
+    }
+
+    #[test]
+    fn a_stride_leaves_gaps_and_meets_every_block_before_one_again() {
+        let job = Job {
+            pattern: Pattern::Stride,
+            size_bytes: 4096,
+            stride_bytes: 4 * 4096,
+            area: 4096..4096 + 10 * 4096 + 5,
+            ..job()
+        };
+        let blocks: Vec<u64> = places(&job, Class::Read, 13)
+            .iter()
+            .map(|place| (place.offset - 4096) / 4096)
+            .collect();
+        assert_eq!(blocks, [0, 4, 8, 1, 5, 9, 2, 6, 3, 7, 0, 4, 8]);
+        // A stride that is no multiple of the size meets every byte all the same.
+        let odd = Job { stride_bytes: 3 * 4096 + 512, ..job };
+        let mut met = [false; 10 * 8];
+        for place in places(&odd, Class::Read, 16) {
+            let first = (place.offset - 4096) as usize / 512;
+            met[first..first + 8].fill(true);
+        }
+        assert!(met[..4 * 8].iter().all(|met| *met), "{met:?}");
+    }
+
+    #[test]
+    fn reads_and_writes_apart_never_meet() {
+        for pattern in [Pattern::Sequential, Pattern::Random, Pattern::Stride] {
+            for threads in [1, 3] {
+                let job = Job {
+                    apart: Apart::Halves,
+                    threads,
+                    stride_bytes: 128 << 10,
+                    ..mixed(pattern)
+                };
+                let middle = parts(&job)[1].start;
+                assert_eq!(middle, job.area.start + (1 << 19));
+                for thread in 0..threads {
+                    let mut walk = Walk::new(&job, thread);
+                    for _ in 0..2000 {
+                        let read = walk.next(Class::Read);
+                        assert!(read.offset >= job.area.start);
+                        assert!(read.offset + u64::from(read.bytes) <= middle, "{pattern:?}");
+                        let write = walk.next(Class::Write);
+                        assert!(write.offset >= middle);
+                        assert!(write.offset + u64::from(write.bytes) <= job.area.end);
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn each_has_its_own_position_where_positions_are_apart_and_else_they_share_one() {
+        let offsets = |apart| {
+            let job = Job { pattern: Pattern::Sequential, apart, area: 0..1 << 20, ..job() };
+            let mut walk = Walk::new(&job, 0);
+            [Class::Read, Class::Write, Class::Write, Class::Read]
+                .map(|class| walk.next(class).offset / 4096)
+        };
+        assert_eq!(offsets(Apart::Nothing), [0, 1, 2, 3]);
+        assert_eq!(offsets(Apart::Positions), [0, 0, 1, 1]);
+        assert_eq!(offsets(Apart::Halves), [0, 128, 129, 1]);
     }
 
     #[test]

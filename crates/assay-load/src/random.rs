@@ -14,7 +14,14 @@ pub(crate) enum Purpose {
     Content = 3,
     Latency = 4,
     Names = 5,
-    Arrivals = 16,
+    /// Which size an operation has.
+    Sizes = 16,
+    /// Which block has which rank.
+    Scatter = 17,
+    /// Offsets of writes, where they are apart from those of reads.
+    Apart = 18,
+    /// When operations start.
+    Arrivals = 19,
 }
 
 /// The finaliser of SplitMix64 (Steele, Lea and Flood 2014): a bijection that mixes all bits.

@@ -34,6 +34,8 @@ mod locks;
 mod open_loop;
 #[path = "machine/most_load.rs"]
 mod most_load;
+#[path = "machine/places.rs"]
+mod places;
 #[path = "machine/probes.rs"]
 mod probes;
 #[path = "machine/refusals.rs"]

@@ -68,6 +68,22 @@ pub enum Form {
         /// The largest.
         most: Bytes,
     },
+    /// Bytes with their unit, or sizes of operations with the share that each has.
+    Sizes {
+        /// The smallest.
+        least: Bytes,
+        /// The largest.
+        most: Bytes,
+    },
+    /// Text with rules of its own.
+    Spelled {
+        /// The one spelling of it, or in one line what to write instead.
+        read: fn(&str) -> Result<String, String>,
+        /// What it looks like, as a regular expression for editors.
+        looks: &'static str,
+        /// Some of it.
+        some: &'static str,
+    },
     /// A time with its unit.
     Time {
         /// The shortest.

@@ -99,10 +99,10 @@ pub fn find(name: &str) -> Option<&'static Kind> {
     NUMBERS.iter().find(|kind| kind.name == name)
 }
 
-/// The kind that a workload measures.
+/// The kind that a workload measures; none of several sizes or of a law of places.
 pub fn of(io: &IoFacts, depth: u32) -> Option<&'static Kind> {
     // What starts by a clock or rests in between tells nothing of what a device can.
-    NUMBERS.iter().find(|kind| !io.held_back && (kind.fits)(io, depth))
+    NUMBERS.iter().find(|kind| !io.held_back && !io.shaped && (kind.fits)(io, depth))
 }
 
 #[cfg(test)]
@@ -131,10 +131,12 @@ mod tests {
             (linear, writes, 4096, true, 1, "sync_write_iops"),
             (random, writes, 8192, true, 1, ""),
         ] {
-            let io = IoFacts { pattern, mix, size_bytes, data_sync, held_back: false };
+            let (held_back, shaped) = (false, false);
+            let io = IoFacts { pattern, mix, size_bytes, data_sync, held_back, shaped };
             let found = of(&io, depth).map_or("", |kind| kind.name);
             assert_eq!(found, name, "{io:?} {depth}");
             assert!(of(&IoFacts { held_back: true, ..io }, depth).is_none());
+            assert!(of(&IoFacts { shaped: true, ..io }, depth).is_none());
         }
         for kind in &NUMBERS {
             assert!(std::ptr::eq(find(kind.name).unwrap(), kind));

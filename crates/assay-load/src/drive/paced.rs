@@ -108,7 +108,8 @@ impl<'a, E: Engine<'a>> Drive<E> {
             let Some(slot) = self.free.pop() else { break };
             starts.advance();
             self.left -= 1;
-            let flight = Flight::new(self.classes.next(), self.walk.next());
+            let class = self.classes.next();
+            let flight = Flight::new(class, self.walk.next(class));
             self.flights[slot as usize] = Flight { intended, ..flight };
             self.prepare(slot);
         }

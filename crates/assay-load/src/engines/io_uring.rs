@@ -95,6 +95,8 @@ fn ring(entries: u32) -> io::Result<(io_uring::IoUring, Option<&'static str>)> {
 struct Slot {
     /// Completion entries still to come; 0 when the slot is free.
     pending: u8,
+    /// Bytes that the transfer is whole with.
+    bytes: u32,
     /// Bytes moved or negated errno of the transfer.
     transfer: i32,
     /// Negated errno of the `fdatasync`, if any.
@@ -164,7 +166,7 @@ impl IoUring<'_> {
     fn transfer(&self, request: &Request) -> squeue::Entry {
         let (fd, flags) = self.address();
         let (start, size, slot) =
-            (self.buffer.pointer(request.slot), self.size, request.slot as u16);
+            (self.buffer.pointer(request.slot), request.bytes, request.slot as u16);
         let at = request.offset;
         let entry = match (request.way, self.fixed_buffers) {
             (Move::Read, true) => opcode::ReadFixed::new(fd, start, size, slot).offset(at).build(),
@@ -206,8 +208,12 @@ impl IoUring<'_> {
         pushed.map_err(|_| io::Error::other("the submission queue is full"))?;
         let entries = 1 + u8::from(synced);
         self.outstanding += usize::from(entries);
-        self.slots[request.slot as usize] =
-            Slot { pending: entries, portion: self.portions, ..Slot::default() };
+        self.slots[request.slot as usize] = Slot {
+            pending: entries,
+            bytes: request.bytes,
+            portion: self.portions,
+            ..Slot::default()
+        };
         Ok(())
     }
 
@@ -258,7 +264,7 @@ impl IoUring<'_> {
     fn collect(&mut self, into: &mut Vec<Completion>) {
         for entry in self.ring.completion() {
             self.outstanding -= 1;
-            if let Some(completion) = settle(&mut self.slots, &entry, self.size) {
+            if let Some(completion) = settle(&mut self.slots, &entry) {
                 into.push(completion);
             }
         }
@@ -281,7 +287,7 @@ impl IoUring<'_> {
 
 /// Notes one completion entry; gives the operation's completion when it was the last of its slot.
 #[inline]
-fn settle(slots: &mut [Slot], entry: &cqueue::Entry, size: u32) -> Option<Completion> {
+fn settle(slots: &mut [Slot], entry: &cqueue::Entry) -> Option<Completion> {
     let index = entry.user_data() as u32;
     let slot = slots.get_mut(index as usize)?;
     if entry.user_data() & SYNC_BIT == 0 {
@@ -294,7 +300,7 @@ fn settle(slots: &mut [Slot], entry: &cqueue::Entry, size: u32) -> Option<Comple
         return None;
     }
     // A failed or short write cancels its `fdatasync`: the write's own result is the cause.
-    let written = slot.transfer == size as i32;
+    let written = slot.transfer == slot.bytes as i32;
     let result = if written && slot.sync < 0 { slot.sync } else { slot.transfer };
     Some(Completion { slot: index, result })
 }

@@ -24,8 +24,8 @@ use crate::engine::{Completion, Engine, Request, Setup};
 use crate::gate::Control;
 use crate::spent::Spent;
 use crate::{
-    Arrivals, ENGINES, EngineKind, Job, Law, LawShape, LoadError, Mix, Pattern, QueueFacts,
-    Schedule, Slices, Target, WriteSync,
+    Apart, Arrivals, ENGINES, EngineKind, Job, Law, LawShape, LoadError, Mix, Pattern, QueueFacts,
+    Schedule, SizeShare, Sizes, Slices, Target, WriteSync,
 };
 
 /// More than any vector holds that begins with nothing and has grown only once.
@@ -177,6 +177,11 @@ fn job() -> Job {
     }
 }
 
+fn sizes() -> Sizes {
+    let share = |bytes, percent| SizeShare { bytes, percent };
+    Sizes { reads: vec![share(512, 30), share(4096, 70)], writes: vec![share(1024, 100)] }
+}
+
 /// One job for each way through the loop.
 fn jobs() -> Vec<Job> {
     let rewrites = || Job { mix: Mix::Rewrite, ..job() };
@@ -186,6 +191,14 @@ fn jobs() -> Vec<Job> {
         Job { depth: DEEP, sync: WriteSync::EachWrite, ..job() },
         rewrites(),
         Job { depth: DEEP, ..rewrites() },
+        Job { depth: DEEP, sizes: sizes(), ..job() },
+        Job { pattern: Pattern::Sequential, sizes: sizes(), apart: Apart::Positions, ..job() },
+        Job { pattern: Pattern::Stride, stride_bytes: 16 << 10, apart: Apart::Halves, ..job() },
+        Job { access: "zipf 1.2".parse().unwrap(), ..job() },
+        Job { access: "zipf 1".parse().unwrap(), depth: DEEP, sizes: sizes(), ..job() },
+        Job { access: "pareto 0.2".parse().unwrap(), apart: Apart::Halves, ..job() },
+        Job { align_bytes: 512, size_bytes: 1024, ..job() },
+        Job { access: "hot 20 % 80 %".parse().unwrap(), ..job() },
         // More places than are kept one by one.
         Job { pattern: Pattern::Spread, size_bytes: 64, operations: Some(12_000), ..job() },
         Job { pattern: Pattern::Sequential, depth: DEEP, slices: Some(THREES), ..job() },

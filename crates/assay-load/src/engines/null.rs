@@ -24,7 +24,6 @@ fn work(worker: &Worker<'_>) -> Result<Option<Part>, LoadError> {
 pub(super) struct Null {
     /// Content is made for it too: that is part of the cost.
     buffer: Buffer,
-    size: i32,
     ready: Vec<Completion>,
     submitted: u64,
 }
@@ -33,7 +32,6 @@ impl Engine<'_> for Null {
     fn open(setup: &Setup<'_>) -> Result<Self, LoadError> {
         Ok(Self {
             buffer: buffer(setup)?,
-            size: setup.job.size_bytes as i32,
             ready: Vec::with_capacity(setup.job.depth as usize),
             submitted: 0,
         })
@@ -45,8 +43,11 @@ impl Engine<'_> for Null {
 
     fn submit(&mut self, requests: &[Request]) -> io::Result<()> {
         self.submitted += requests.len() as u64;
-        let result = self.size;
-        self.ready.extend(requests.iter().map(|request| Completion { slot: request.slot, result }));
+        self.ready.extend(
+            requests
+                .iter()
+                .map(|request| Completion { slot: request.slot, result: request.bytes as i32 }),
+        );
         Ok(())
     }
 

@@ -38,7 +38,7 @@ impl Psync<'_> {
     #[inline]
     fn execute(&mut self, request: &Request) -> Result<usize, Errno> {
         let (file, sync) = (self.file, self.sync);
-        let bytes = self.buffer.slot_mut(request.slot);
+        let bytes = &mut self.buffer.slot_mut(request.slot)[..request.bytes as usize];
         match request.way {
             Move::Read => retry_on_intr(|| pread(file, &mut *bytes, request.offset)),
             Move::Write => {

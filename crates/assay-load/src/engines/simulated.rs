@@ -1,4 +1,5 @@
-//! A first-come queue before equal servers, with seeded service times under a virtual clock.
+//! A first-come queue before equal servers, with seeded service times under a virtual clock; an operation
+//! takes as long whatever its size and place.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -29,14 +30,13 @@ fn work(worker: &Worker<'_>) -> Result<Option<Part>, LoadError> {
 
 pub(super) struct Simulated {
     sampler: Sampler,
-    size: i32,
     /// Virtual time in nanoseconds; it moves only where completions are waited for.
     now: u64,
     submitted: u64,
     /// When each server is free again, earliest first.
     servers: BinaryHeap<Reverse<u64>>,
-    /// End, index and slot of what is in flight, earliest end first.
-    in_flight: BinaryHeap<Reverse<(u64, u64, u32)>>,
+    /// End, index, slot and bytes of what is in flight, earliest end first.
+    in_flight: BinaryHeap<Reverse<(u64, u64, u32, u32)>>,
 }
 
 impl Simulated {
@@ -47,7 +47,7 @@ impl Simulated {
             end = server.0.max(self.now).saturating_add(service);
             server.0 = end;
         }
-        self.in_flight.push(Reverse((end, self.submitted, request.slot)));
+        self.in_flight.push(Reverse((end, self.submitted, request.slot, request.bytes)));
         self.submitted += 1;
     }
 }
@@ -59,7 +59,6 @@ impl Engine<'_> for Simulated {
         };
         Ok(Self {
             sampler: law.sampler(setup.job.seed, setup.thread)?,
-            size: setup.job.size_bytes as i32,
             now: 0,
             submitted: 0,
             servers: (0..law.servers).map(|_| Reverse(0)).collect(),
@@ -80,14 +79,14 @@ impl Engine<'_> for Simulated {
 
     fn complete(&mut self, at_least: usize, into: &mut Vec<Completion>) -> io::Result<()> {
         let mut done = 0;
-        while let Some(Reverse((end, _, slot))) = self.in_flight.peek().copied() {
+        while let Some(Reverse((end, _, slot, bytes))) = self.in_flight.peek().copied() {
             if done >= at_least && end > self.now {
                 break;
             }
             self.in_flight.pop();
             self.now = self.now.max(end);
             done += 1;
-            into.push(Completion { slot, result: self.size });
+            into.push(Completion { slot, result: bytes as i32 });
         }
         Ok(())
     }

@@ -47,7 +47,7 @@ pub(super) fn works(kind: &EngineKind) -> bool {
 }
 
 fn request(way: Move, slot: u32) -> Request {
-    Request { way, slot, offset: u64::from(slot) * u64::from(SIZE) }
+    Request { way, slot, offset: u64::from(slot) * u64::from(SIZE), bytes: SIZE }
 }
 
 fn all(way: Move) -> Vec<Request> {
@@ -80,6 +80,27 @@ fn what_is_written_is_read_back<'a>(mut engine: impl Engine<'a>, _: &File) {
     finish(&mut engine, &all(Move::Read));
     for slot in 0..DEPTH {
         assert_eq!(engine.slot_mut(slot), [b'a' + slot as u8; SIZE as usize]);
+    }
+}
+
+fn each_moves_its_own_bytes<'a>(mut engine: impl Engine<'a>, file: &File) {
+    use std::os::unix::fs::FileExt;
+    for slot in 0..DEPTH {
+        engine.slot_mut(slot).fill(b'a');
+    }
+    let requests: Vec<Request> = (0..DEPTH)
+        .map(|slot| Request { bytes: 512 * (slot + 1), ..request(Move::Write, slot) })
+        .collect();
+    for (slot, done) in (0..).zip(finish(&mut engine, &requests)) {
+        let bytes = 512 * (slot + 1);
+        assert_eq!((done.slot, done.result), (slot, bytes as i32));
+        let mut there = [0; SIZE as usize];
+        file.read_exact_at(&mut there, u64::from(slot * SIZE)).unwrap();
+        let (own, rest) = there.split_at(bytes as usize);
+        assert!(
+            own.iter().all(|byte| *byte == b'a') && rest.iter().all(|byte| *byte == 0),
+            "{slot}"
+        );
     }
 }
 
@@ -162,6 +183,7 @@ macro_rules! suite {
     ($kind:expr, $engine:ty) => {
         suite!($kind, $engine:
             what_is_written_is_read_back
+            each_moves_its_own_bytes
             short_reads_are_passed_on
             the_first_batch_is_looked_at
             complete_waits_for_as_many_as_asked

@@ -175,6 +175,7 @@ fn trees_that_cannot_be_are_refused() {
         (FileJob { depth: 0, ..job() }, "depth"),
         (FileJob { size_bytes: u32::MAX, ..job() }, "small file"),
         (FileJob { pattern: Pattern::Spread, ..job() }, "evenly spaced"),
+        (FileJob { pattern: Pattern::Stride, ..job() }, "evenly spaced"),
     ] {
         let error = FileTree::make(&wrong, here.as_fd()).err().unwrap().to_string();
         assert!(error.contains(told), "{error}");

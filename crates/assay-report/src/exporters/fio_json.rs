@@ -80,7 +80,10 @@ fn job(
     options.insert("name".to_owned(), json!(workload));
     if let Some(io) = io {
         options.insert("rw".to_owned(), json!(kind(io)));
-        options.insert("bs".to_owned(), json!(io.size_bytes.to_string()));
+        // Of several sizes there is not one to be told.
+        if !io.shaped {
+            options.insert("bs".to_owned(), json!(io.size_bytes.to_string()));
+        }
     }
     for (name, level) in arm {
         options.insert(name.clone(), json!(level));

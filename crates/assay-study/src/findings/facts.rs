@@ -25,6 +25,10 @@ pub struct IoFacts {
     /// Started by a clock or with pauses between: how many there are per second is not what the drive can.
     #[serde(default, skip_serializing_if = "is_false")]
     pub held_back: bool,
+    /// Several sizes, of which `size_bytes` is the largest, or places that are not met alike or one after the
+    /// other: a number of it is none of the usual ones of a drive.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub shaped: bool,
 }
 
 impl IoFacts {

@@ -384,7 +384,7 @@ impl Checker<'_> {
             workload.work.complain(&path, &around, self);
             self.others(study, index);
             let background = workload.background.as_ref();
-            let needed = background.map(|io| io.size.0 * u64::from(io.threads));
+            let needed = background.map(|io| io.size.largest().0 * u64::from(io.threads));
             if let Some((needed, area)) =
                 needed.zip(area).filter(|(needed, area)| *needed > area.0 / 2)
             {

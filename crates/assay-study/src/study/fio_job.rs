@@ -3,6 +3,7 @@
 
 mod keys;
 mod paced;
+mod places;
 mod sections;
 mod together;
 mod values;
@@ -14,10 +15,11 @@ use std::fmt::Write as _;
 
 use assay_base::failure::{Failure, Outcome};
 use assay_base::quantity::{Bytes, Time};
+use assay_kinds::work::io::Size;
 
 use super::{FORMAT, SMALLEST_AREA_BYTES};
 use paced::Paced;
-use values::{alike, amount, duration, number, percent, plain_name, quoted};
+use values::{amount, duration, number, percent, plain_name, quoted};
 
 /// What a job file comes to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,7 +68,15 @@ struct Work {
     line: usize,
     pattern: &'static str,
     mix: String,
-    size: u64,
+    size: Size,
+    /// Which blocks are met more often, where some are.
+    access: Option<String>,
+    /// What random places are multiples of, where that is said.
+    align: Option<u64>,
+    /// From one block to the next, where something is left out between them.
+    stride: Option<u64>,
+    /// Whether reads and writes have a position each.
+    apart: bool,
     depth: u64,
     threads: u64,
     direct: bool,
@@ -218,9 +228,15 @@ fn work_in_place<'j>(
 
 fn work(job: &Job, told: &mut Told) -> Work {
     let text = |key: &str| job.settings.get(key).map(|setting| setting.value.as_str());
-    let (pattern, mix) = direction(job, told);
+    let Direction { mut pattern, mix, gap } = direction(job, told);
     let writes = mix != "read";
-    let size = block(job, told);
+    let sized = places::sizes(job, reads(&mix), told);
+    let access = places::access(job, pattern, told);
+    let align = places::align(job, pattern, &sized, told);
+    let stride = gap.and_then(|gap| places::stride(job, gap, &sized, told));
+    if stride.is_some() {
+        pattern = "stride";
+    }
     let engine = engine(job, told);
     let mut depth = number(job, "iodepth", told).unwrap_or(1).max(1);
     if engine == "psync" && depth > 1 {
@@ -239,7 +255,7 @@ fn work(job: &Job, told: &mut Told) -> Work {
     let (place, own_files) = place(job, writes, told);
     let is_device = place.starts_with("device");
     let span = span(job, is_device, told);
-    let once = Once { bytes: amount(job, "io_size", told).or(span), size, time };
+    let once = Once { bytes: amount(job, "io_size", told).or(span), size: sized.mean, time };
     let drops_cache = !direct && mix != "write";
     let operations = operations(job, once, drops_cache, told)
         .map(|operations| operations.saturating_mul(threads));
@@ -250,13 +266,13 @@ fn work(job: &Job, told: &mut Told) -> Work {
     let content = if writes || !is_device { content(job, told) } else { None };
     let files = if own_files { threads } else { 1 };
     let area = span.map(|span| span.saturating_mul(files));
-    tell_differences(job, pattern, threads, own_files, told);
+    tell_differences(job, (pattern, access.is_none()), threads, own_files, told);
     let each_write = number(job, "fdatasync", told).unwrap_or(0);
     if each_write > 1 {
         let line = line_of(job, "fdatasync");
         told.refuse(line, "fdatasync: only after each write (1) or not at all; it cannot be done");
     }
-    let paced = Paced::of(job, (share_of_reads(&mix), time), (depth, threads), told);
+    let paced = Paced::of(job, (reads(&mix), time), (depth, threads), told);
     let mut ramp = duration(job, "ramp_time", told).unwrap_or(0);
     if ramp > 0 && operations.is_some() {
         told.refuse_key(
@@ -270,8 +286,12 @@ fn work(job: &Job, told: &mut Told) -> Work {
         name: plain_name(&job.name),
         line: job.line,
         pattern,
+        apart: pattern != "random" && mix.contains('/'),
         mix,
-        size,
+        size: sized.size,
+        access,
+        align,
+        stride,
         depth,
         threads,
         direct,
@@ -287,32 +307,6 @@ fn work(job: &Job, told: &mut Told) -> Work {
     }
 }
 
-/// Per cent of a mix that reads.
-fn share_of_reads(mix: &str) -> u64 {
-    match mix {
-        "read" => 100,
-        "write" => 0,
-        mixed => mixed.split('/').next().and_then(|read| read.parse().ok()).unwrap_or(50),
-    }
-}
-
-/// Bytes of one operation.
-fn block(job: &Job, told: &mut Told) -> u64 {
-    if let Some(range) = job.settings.get("bsrange") {
-        if let Some(size) = alike(&range.value, &['-', ',']) {
-            return size;
-        }
-        let written = &range.written;
-        told.refuse_key(
-            range.line,
-            format!("{written}: block sizes between two bounds; this cannot be done here"),
-        );
-    }
-    // Sizes of reads, of writes and of trims that are one.
-    let one = job.settings.get("bs").and_then(|setting| alike(&setting.value, &[',']));
-    one.or_else(|| amount(job, "bs", told)).unwrap_or(4096)
-}
-
 /// Bytes that a job goes over; none where that is all of a device.
 fn span(job: &Job, is_device: bool, told: &mut Told) -> Option<u64> {
     let is_whole = job.settings.get("size").is_some_and(|setting| setting.value == "100%");
@@ -326,7 +320,7 @@ fn span(job: &Job, is_device: bool, told: &mut Told) -> Option<u64> {
 #[derive(Clone, Copy)]
 struct Once {
     bytes: Option<u64>,
-    /// Bytes of one operation.
+    /// Bytes of one operation, as a mean.
     size: u64,
     time: Option<u64>,
 }
@@ -413,21 +407,21 @@ fn unsized_area(job: &Job, is_device: bool, told: &mut Told) {
     );
 }
 
-fn tell_differences(job: &Job, pattern: &str, threads: u64, own_files: bool, told: &mut Told) {
-    if pattern == "random" && !job.settings.contains_key("norandommap") {
+fn tell_differences(
+    job: &Job,
+    (pattern, is_uniform): (&str, bool),
+    threads: u64,
+    own_files: bool,
+    told: &mut Told,
+) {
+    // Where some blocks are met more often, fio keeps no map of them either.
+    if pattern == "random" && is_uniform && !job.settings.contains_key("norandommap") {
         told.remark(
             "fio visits each block once before it returns to one; here offsets are drawn anew each \
              time, as with norandommap",
         );
     }
-    let mixed = job.settings.get("rw").is_some_and(|rw| ["rw", "readwrite"].contains(&&*rw.value));
-    if mixed {
-        told.remark(format!(
-            "[{}]: in fio reads and writes have a sequence of offsets each; here they share one",
-            job.name
-        ));
-    }
-    if threads > 1 && pattern == "sequential" {
+    if threads > 1 && pattern != "random" {
         let fio = if own_files { "a file of its own" } else { "the same offsets" };
         told.remark(format!(
             "[{}]: fio gives each of the {threads} jobs {fio}; here each has a slice of the area",
@@ -436,13 +430,32 @@ fn tell_differences(job: &Job, pattern: &str, threads: u64, own_files: bool, tol
     }
 }
 
+/// In which order, and what is done.
+struct Direction {
+    pattern: &'static str,
+    mix: String,
+    /// Bytes between two blocks.
+    gap: Option<u64>,
+}
+
+/// Per cent of a mix that reads.
+fn reads(mix: &str) -> u64 {
+    match mix {
+        "read" => 100,
+        "write" => 0,
+        mixed => mixed.split('/').next().and_then(|read| read.parse().ok()).unwrap_or(50),
+    }
+}
+
 /// Pattern and mix.
-fn direction(job: &Job, told: &mut Told) -> (&'static str, String) {
+fn direction(job: &Job, told: &mut Told) -> Direction {
     let setting = job.settings.get("rw");
-    let word = setting.map_or("read", |setting| setting.value.as_str());
+    let whole = setting.map_or("read", |setting| setting.value.as_str());
+    let parted = whole.split_once(':').map(|(word, step)| (word, Some(step)));
+    let (word, step) = parted.unwrap_or((whole, None));
     let (read, write) = (percent(job, "rwmixread", told), percent(job, "rwmixwrite", told));
     let share = || mix_of(read.or(write.map(|write| 100 - write)).unwrap_or(50));
-    match word {
+    let (pattern, mix) = match word {
         "read" => ("sequential", "read".to_owned()),
         "write" => ("sequential", "write".to_owned()),
         "randread" => ("random", "read".to_owned()),
@@ -455,13 +468,25 @@ fn direction(job: &Job, told: &mut Told) -> (&'static str, String) {
             told.refuse(
                 line,
                 format!(
-                    "{written}={other}: there are read, write, randread, randwrite, rw and randrw; trims, \
-                     and steps behind a colon, cannot be done here"
+                    "{written}={other}: there are read, write, randread, randwrite, rw and randrw; trims \
+                     cannot be done here"
                 ),
             );
             ("sequential", "read".to_owned())
         }
+    };
+    let gap = step.and_then(values::bytes).filter(|_| pattern == "sequential");
+    if let (Some(_), None, Some(setting)) = (step, gap, setting) {
+        let written = &setting.written;
+        told.refuse(
+            setting.line,
+            format!(
+                "{written}={whole}: behind the colon of read, write and rw there can be bytes that are left \
+                 out, such as read:8k; no steps back, and no counts behind those of randread"
+            ),
+        );
     }
+    Direction { pattern, mix, gap }
 }
 
 /// So many per cent read.
@@ -591,7 +616,7 @@ fn area(all: &[&Work], told: &mut Told) -> String {
     let Some(asked) = asked.filter(|_| all.iter().all(|work| work.area.is_some())) else {
         return String::new();
     };
-    let largest = all.iter().map(|work| work.size).max().unwrap_or(1);
+    let largest = all.iter().map(|work| work.size.largest().0).max().unwrap_or(1);
     let area = asked.max(SMALLEST_AREA_BYTES).next_multiple_of(largest);
     if area != asked {
         told.remark(format!("the area is {}, where fio would use {}", Bytes(area), Bytes(asked)));
@@ -604,19 +629,25 @@ fn words(work: &Work) -> String {
     let mut text = format!(
         "pattern = \"{}\", mix = \"{}\", size = \"{}\", depth = {}, threads = {}, direct = {}, \
          engine = \"{}\"",
-        work.pattern,
-        work.mix,
-        Bytes(work.size),
-        work.depth,
-        work.threads,
-        work.direct,
-        work.engine
+        work.pattern, work.mix, work.size, work.depth, work.threads, work.direct, work.engine
     );
+    // Writing to a String cannot fail.
+    if let Some(access) = &work.access {
+        let _ = write!(text, ", access = {}", quoted(access));
+    }
+    if let Some(align) = work.align {
+        let _ = write!(text, ", align = \"{}\"", Bytes(align));
+    }
+    if let Some(stride) = work.stride {
+        let _ = write!(text, ", stride = \"{}\"", Bytes(stride));
+    }
+    if work.apart {
+        text.push_str(", apart = \"positions\"");
+    }
     if work.each_write {
         text.push_str(", sync = \"each-write\"");
     }
     if let Some(content) = &work.content {
-        // Writing to a String cannot fail.
         let _ = write!(text, ", content = {}", quoted(content));
     }
     text.push_str(&work.paced.words());

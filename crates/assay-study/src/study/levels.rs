@@ -1,7 +1,7 @@
 //! Levels of factors as they are written: which of them are some, which are the same, and how each is
 //! spelled wherever a result names it.
 
-use assay_base::catalogue::keys::{Field, Form};
+use assay_base::catalogue::keys::Form;
 use assay_base::quantity::{Bytes, Percent, Time};
 use assay_kinds::work;
 use assay_machine::factors;
@@ -33,7 +33,7 @@ pub(super) fn judged(name: &str, level: &str) -> Result<(), (String, Option<Stri
         return other.map_err(|message| (format!("{name}: {}", quoted(&message)), None));
     };
     let size = match work::key(name).map(|key| &key.form) {
-        Some(Form::Size { least, most }) => Some(*least..=*most),
+        Some(Form::Size { least, most } | Form::Sizes { least, most }) => Some(*least..=*most),
         _ => None,
     };
     if let Err(message) = told {
@@ -65,7 +65,7 @@ fn near(name: &str, level: &str) -> Option<String> {
 
 fn is_number(name: &str) -> bool {
     let form = work::key(name).map(|key| &key.form);
-    matches!(form, Some(Form::Whole { .. } | Form::Size { .. }))
+    matches!(form, Some(Form::Whole { .. } | Form::Size { .. } | Form::Sizes { .. }))
 }
 
 /// Whether two texts are one level of a factor.
@@ -80,7 +80,8 @@ pub(super) fn same(name: &str, one: &str, other: &str) -> bool {
         let bare = || format!("{text} B").parse::<Bytes>();
         text.parse().or_else(|_| bare()).ok()
     };
-    let is_size = matches!(work::key(name), Some(Field { form: Form::Size { .. }, .. }));
+    let form = work::key(name).map(|key| &key.form);
+    let is_size = matches!(form, Some(Form::Size { .. } | Form::Sizes { .. }));
     let sizes = is_size.then(|| bytes(one).zip(bytes(other))).flatten();
     let set = |text: &str| work::KINDS.iter().find_map(|kind| work::at_level(kind, name, text));
     let alike = || Some(set(one)?.ok()? == set(other)?.ok()?);
@@ -237,6 +238,10 @@ mod tests {
         for (name, one, other) in [
             ("size", "96KiB", "96 KiB"),
             ("size", "98304 B", "96 KiB"),
+            ("size", "4KiB 70%, 98304 B 30%", "4 KiB 70 %, 96 KiB 30 %"),
+            ("access", "zipf 0.90", "zipf 0.9"),
+            ("access", "hot 5% 95%", "hot 5 % 95 %"),
+            ("stride", "98304 B", "96 KiB"),
             ("writeback-throttle", "76ms", "76 ms"),
             ("writeback-throttle", "0.076 s", "76 ms"),
             ("read-ahead", "192KiB", "192 KiB"),

@@ -2,6 +2,7 @@
 //! complete and check TOML. What must hold between keys is left to the reader.
 
 use assay_base::catalogue::keys::{Field, Fields, Form, Need};
+use assay_kinds::work::io::Size;
 use assay_kinds::work::{self, metrics};
 use assay_machine::factors;
 use serde_json::{Map, Value, json};
@@ -104,6 +105,8 @@ fn of_form(form: &Form) -> Value {
         Form::FlagOrPath => json!({ "anyOf": [{ "type": "boolean" }, text(NOT_EMPTY)] }),
         Form::Metric => json!({ "anyOf": [{ "enum": metrics::names() }, text(TOLD)] }),
         Form::Size { .. } => text(SIZE),
+        Form::Sizes { .. } => text(Size::LOOKS),
+        Form::Spelled { looks, .. } => text(looks),
         Form::Time { .. } => text(TIME),
         Form::Share | Form::Loss => text(SHARE),
         Form::LossOrAmount => json!({ "anyOf": [text(SHARE), text(MORE)] }),

@@ -105,8 +105,8 @@ fn measures(
 ) -> Option<(&'static str, &'static str)> {
     let small = io.size_bytes() == SMALL_BYTES;
     let name = match (io.pattern, reads, writes, io.depth * io.threads) {
-        // What starts by a clock or rests has not the rate of the drive.
-        _ if io.is_held_back() => return None,
+        // What starts by a clock or rests has not the rate of the drive, nor have several sizes.
+        _ if io.is_held_back() || io.is_shaped() => return None,
         _ if synced || (io.pattern == Pattern::Random && !small) => return None,
         (Pattern::Sequential, true, false, _) => "read_mb_s",
         (Pattern::Sequential, false, true, _) => "write_mb_s",

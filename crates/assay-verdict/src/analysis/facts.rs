@@ -242,9 +242,10 @@ pub(super) fn io(workload: &PlannedWorkload) -> Option<IoFacts> {
     Some(IoFacts {
         pattern: io.pattern,
         mix: io.mix,
-        size_bytes: io.size.0,
+        size_bytes: io.size.largest().0,
         data_sync: io.sync == WriteSync::EachWrite,
         held_back: io.is_held_back(),
+        shaped: io.is_shaped(),
     })
 }
 

@@ -167,7 +167,7 @@ fn rate(io: &io::Planned, area: &Area, trial: &Measured<'_>, band: u64) -> Optio
         sample_offset(io, area, *index).is_some_and(|at| band_of(area, at) == band)
     });
     let (samples, ns) = own.fold((0, 0_u64), |(count, sum), (_, ns)| (count + 1, sum + ns));
-    let bytes = samples * io.size.0;
+    let bytes = samples * io.size.largest().0;
     (ns > 0).then(|| bytes as f64 / (ns as f64 / 1e9))
 }
 

@@ -76,7 +76,7 @@ impl Bench {
         let mut workload = testing::workload(name, if name.contains("read") { 100 } else { 0 });
         workload.target = target;
         let io = testing::io_of(&mut workload);
-        io.size = Bytes(u64::from(size));
+        io.size = Bytes(u64::from(size)).into();
         if name.contains("sync") {
             io.sync = WriteSync::EachWrite;
         }
@@ -169,7 +169,7 @@ fn trial(
     rate: u64,
 ) -> Trial {
     let mut record = testing::trial(workload, replicate);
-    let size = io::Planned::of(&workload.work).unwrap().size.0;
+    let size = io::Planned::of(&workload.work).unwrap().size.largest().0;
     let moved = Count { operations: rate, bytes: rate * size };
     let measured = testing::measured(&mut record);
     measured.window_ns = 1_000_000_000;

@@ -113,12 +113,13 @@ fn from_counters(case: &Case<'_>) -> Option<Remark> {
 /// Whether each read needs a page of its own: small ones in random order through the page cache,
 /// which fetches whole pages.
 fn is_scattered(case: &Case<'_>) -> bool {
-    case.io().is_some_and(|io| !io.direct && io.pattern == Pattern::Random && io.size.0 < PAGE)
+    case.io()
+        .is_some_and(|io| !io.direct && io.pattern == Pattern::Random && io.size.largest().0 < PAGE)
 }
 
 /// Bytes that a device must read for what was read where no memory helps.
 fn fetched(case: &Case<'_>, claimed: u64) -> u64 {
-    let size = case.io().map_or(1, |io| io.size.0).max(1);
+    let size = case.io().map_or(1, |io| io.size.largest().0).max(1);
     if is_scattered(case) { claimed / size * PAGE } else { claimed }
 }
 
@@ -207,7 +208,7 @@ mod tests {
     fn small_reads_in_random_order_count_as_pages() {
         // Each read of 512 bytes that misses fetches 4 KiB: 22 % of them did.
         let bench = Bench::read()
-            .io(|io| (io.direct, io.size) = (false, Bytes(512)))
+            .io(|io| (io.direct, io.size) = (false, Bytes(512).into()))
             .each(|trial| device(trial).run.read_bytes = MOVED * 8 * 22 / 100);
         assert_eq!(
             bench.judge(&Cached).unwrap().text,

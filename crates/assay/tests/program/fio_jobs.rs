@@ -78,9 +78,10 @@ fn thread(text: &str, size: u64, direct: bool) -> Thread {
 }
 
 /// A key with the lines that show it, and the size of its blocks.
-const TRACED: [(&str, &str, u64); 14] = [
+const TRACED: [(&str, &str, u64); 15] = [
     ("rw", "rw=read\nbs=256k\nsize=16m\n", 256 << 10),
     ("rw", "rw=write\nbs=1m\nsize=16m\n", 1 << 20),
+    ("rw", "rw=read:192k\nbs=64k\nsize=16m\nio_size=4m\n", 64 << 10),
     ("rw", "rw=randread\nbs=64k\nsize=16m\nnorandommap\n", 64 << 10),
     ("bs", "rw=randwrite\nblocksize=128k\nsize=16m\nnorandommap\n", 128 << 10),
     ("ioengine", "rw=read\nbs=64k\nsize=16m\nioengine=psync\n", 64 << 10),
@@ -122,6 +123,10 @@ fn a_run_makes_the_calls_that_fio_makes() {
             let one = |thread: &Thread| -> Vec<u64> {
                 thread.operations.iter().map(|(_, offset, _)| *offset).collect()
             };
+            let of = |thread: &Thread, writes: bool| -> Vec<u64> {
+                let own = thread.operations.iter().filter(|operation| operation.0 == writes);
+                own.map(|(_, offset, _)| *offset).collect()
+            };
             let (theirs, ours) = (one(&fio[0]), one(trial));
             if job.contains("rand") {
                 let end = theirs.iter().max().unwrap();
@@ -130,7 +135,13 @@ fn a_run_makes_the_calls_that_fio_makes() {
             } else if jobs == 1 && !job.contains("rw=rw") {
                 assert_eq!(ours, theirs, "{key}: {job}");
             } else {
-                assert!(ours.windows(2).all(|pair| pair[0] < pair[1]), "{key}: {job}");
+                // Each direction has a sequence of its own.
+                for writes in [false, true] {
+                    let (theirs, ours) = (of(&fio[0], writes), of(trial, writes));
+                    assert!(ours.windows(2).all(|pair| pair[0] < pair[1]), "{key}: {job}");
+                    let alike = ours.iter().zip(&theirs).all(|(own, other)| own == other);
+                    assert!(jobs > 1 || alike, "{key}: {job}");
+                }
             }
             let share = |thread: &Thread| {
                 let writes = thread.operations.iter().filter(|one| one.0).count();

@@ -49,8 +49,11 @@ impl Asked {
 
     /// Why no such tree can be.
     fn obstacle(&self) -> Option<String> {
-        if self.pattern == Pattern::Spread {
-            return Some("files are accessed in sequential or random order, not spread".to_owned());
+        if matches!(self.pattern, Pattern::Spread | Pattern::Stride) {
+            return Some(format!(
+                "files are accessed in sequential or random order, not {}",
+                self.pattern.name()
+            ));
         }
         let least = [(self.threads, "threads"), (self.directories, "directories")];
         least

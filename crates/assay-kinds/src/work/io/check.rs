@@ -4,7 +4,7 @@ use assay_base::quantity::Bytes;
 use assay_base::quantity::units::show;
 
 use super::parameters::MOST_SAMPLES;
-use super::{Arrivals, Asked, Pattern};
+use super::{Arrivals, Asked, Pattern, Size, fits};
 use crate::work::kind::{Complaints, InStudy};
 
 /// Tells what does not hold.
@@ -13,6 +13,7 @@ pub(super) fn complain(io: &Asked, path: &str, study: &InStudy<'_>, to: &mut dyn
     count(io, path, study, to);
     size(io, path, study, to);
     paced(io, path, study, to);
+    fits::complain(io, path, study, to);
 }
 
 /// A ramp belongs to a time of its own.
@@ -115,11 +116,13 @@ fn size(io: &Asked, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
         |size: Bytes| format!("an operation of {size} does not fit into an area of {area}");
     let levels = study.factors.get("size");
     for (index, level) in levels.into_iter().flatten().enumerate() {
-        if let Some(size) = level.parse::<Bytes>().ok().filter(|size| *size > area) {
+        let largest = level.parse::<Size>().ok().map(|size| size.largest());
+        if let Some(size) = largest.filter(|size| *size > area) {
             to.value(&format!("factors/size/{index}"), message(size), None);
         }
     }
-    if levels.is_none() && io.size > area {
-        to.value(&format!("{path}/size"), message(io.size), None);
+    let largest = io.size.largest();
+    if levels.is_none() && largest > area {
+        to.value(&format!("{path}/size"), message(largest), None);
     }
 }

@@ -1,6 +1,10 @@
 //! A planned workload as a command line of fio: what fio would have to be told to do the same work.
 
-use super::{Arrivals, Asked, Content, Engine, Mix, Pattern, Planned, WriteSync, parameters};
+use assay_load::Zone;
+
+use super::{
+    Access, Apart, Arrivals, Asked, Content, Engine, Mix, Pattern, Planned, WriteSync, parameters,
+};
 use crate::work::kind::{ByHand, CommandLine};
 use crate::work::place::Area;
 
@@ -47,7 +51,7 @@ fn job(io: &Planned, how: &ByHand<'_>) -> CommandLine {
         words.push(format!("--rwmixread={}", io.mix.read_percent()));
     }
     words.extend([
-        format!("--bs={}", size(io.size.0)),
+        io.size.fio(size),
         format!("--iodepth={}", io.depth),
         format!("--numjobs={}", io.threads),
     ]);
@@ -90,13 +94,17 @@ fn is_random(io: &Asked) -> bool {
     io.pattern == Pattern::Random
 }
 
-/// What fio leaves out between two of the evenly spaced places, in whole pages.
+/// What fio leaves out between two places: those of a stride, or the evenly spaced ones, in whole pages.
 fn step(io: &Planned, area: &Area) -> String {
+    if let (Pattern::Stride, Some(stride)) = (io.pattern, io.stride) {
+        let gap = stride.0.saturating_sub(io.size.largest().0);
+        return if gap == 0 { String::new() } else { format!(":{}", size(gap)) };
+    }
     let Some(places) = io.operations.filter(|_| io.pattern == Pattern::Spread) else {
         return String::new();
     };
     let step = area.length / places.max(1) / PAGE * PAGE;
-    let gap = step.saturating_sub(io.size.0);
+    let gap = step.saturating_sub(io.size.largest().0);
     if gap == 0 { String::new() } else { format!(":{}", size(gap)) }
 }
 
@@ -108,8 +116,11 @@ fn end(io: &Planned, how: &ByHand<'_>) -> Vec<String> {
         None => vec![runtime, "--time_based".to_owned(), ramp],
         Some(operations) => {
             let each = operations.div_ceil(u64::from(io.threads).max(1));
-            let bytes = each.saturating_mul(io.size.0);
-            vec![runtime, format!("--io_size={}", size(bytes))]
+            let end = match io.size.one() {
+                Some(one) => format!("--io_size={}", size(each.saturating_mul(one.0))),
+                None => format!("--number_ios={each}"),
+            };
+            vec![runtime, end]
         }
     }
 }
@@ -120,9 +131,9 @@ fn span(io: &Planned, area: &Area) -> Vec<String> {
     if area.start > 0 {
         words.push(format!("--offset={}", size(area.start)));
     }
-    let block = io.size.0.max(1);
+    let block = io.size.largest().0.max(1);
     let threads = u64::from(io.threads).max(1);
-    if io.pattern == Pattern::Sequential && threads > 1 {
+    if matches!(io.pattern, Pattern::Sequential | Pattern::Stride) && threads > 1 {
         let slice = area.length / block / threads * block;
         words.push(format!("--size={}", size(slice)));
         words.push(format!("--offset_increment={}", size(slice)));
@@ -141,6 +152,25 @@ fn details(io: &Planned) -> Vec<String> {
 pub(super) fn random(io: &Asked) -> Vec<String> {
     let drawn: &[&str] = if is_random(io) { &["--norandommap", "--randrepeat=0"] } else { &[] };
     drawn.iter().copied().map(str::to_owned).collect()
+}
+
+/// Which blocks are met more often.
+pub(super) fn access(io: &Asked) -> Vec<String> {
+    let law = match io.access {
+        Access::Uniform => return Vec::new(),
+        Access::Zipf(theta) => format!("zipf:{theta}"),
+        Access::Pareto(share) => format!("pareto:{share}"),
+        Access::Zones(zones) => {
+            let zone = |zone: &Zone| format!("{}/{}", zone.operations_percent, zone.area_percent);
+            format!("zoned:{}", zones.all().iter().map(zone).collect::<Vec<_>>().join(":"))
+        }
+    };
+    vec![format!("--random_distribution={law}")]
+}
+
+/// What places are multiples of.
+pub(super) fn align(io: &Asked) -> Vec<String> {
+    io.align.map(|bytes| format!("--blockalign={}", size(bytes.0))).into_iter().collect()
 }
 
 /// What is written.
@@ -207,6 +237,19 @@ fn remarks(io: &Planned, engine: Engine, note: Option<&str>) -> Vec<String> {
     add(
         io.pattern == Pattern::Spread,
         "fio takes steps of one length; Assay goes to the nearest block before each place",
+    );
+    add(
+        io.pattern == Pattern::Stride,
+        "fio meets the same blocks again after each pass; Assay begins each pass one block further",
+    );
+    add(
+        matches!(io.access, Access::Zipf(_) | Access::Pareto(_)),
+        "fio scatters ranks by a hash, so that some blocks have several and some have none; in Assay each \
+         block has one",
+    );
+    add(
+        io.apart == Apart::Halves,
+        "fio reads and writes all of the file in one job: two jobs with an offset each have a half each",
     );
     add(
         io.mix.writes() && io.sync == WriteSync::EachWrite,
@@ -299,7 +342,7 @@ mod tests {
         let writers = io(|io| {
             io.pattern = Pattern::Sequential;
             io.mix = Mix::Shares { read_percent: 30 };
-            io.size = Bytes(1 << 20);
+            io.size = Bytes(1 << 20).into();
             (io.threads, io.depth) = (3, 1);
             io.engine = Engine::Psync;
             io.sync = WriteSync::EachWrite;
@@ -325,7 +368,8 @@ mod tests {
         assert!(found.words.join(" ").contains("--rw=rw --rwmixread=50"), "{:?}", found.words);
         assert!(found.remarks[0].contains("fio knows no rewrite"), "{:?}", found.remarks);
         let spread = io(|io| {
-            (io.pattern, io.size, io.operations) = (Pattern::Spread, Bytes(1 << 20), Some(16));
+            (io.pattern, io.size, io.operations) =
+                (Pattern::Spread, Bytes(1 << 20).into(), Some(16));
         });
         let found = line(&spread, &how("a"));
         let text = found.words.join(" ");
@@ -370,6 +414,49 @@ mod tests {
         assert!(remarks[0].contains("one operation in flight") && remarks[1].contains("32 of 64"));
         let simulated = io(|io| io.engine = Engine::Simulated);
         assert!(line(&simulated, &how("FILE")).remarks[0].contains("no simulated drive"));
+    }
+
+    #[test]
+    fn sizes_laws_and_strides_are_told_in_the_words_of_fio() {
+        let mixed = io(|io| {
+            io.size = "4 KiB 70 %, 64 KiB 30 %".parse().unwrap();
+            io.access = "zipf 1.2".parse().unwrap();
+            (io.align, io.operations) = (Some(Bytes(8192)), Some(1000));
+        });
+        let found = line(&mixed, &how("a"));
+        let words = found.words.join(" ");
+        for part in [
+            "--bssplit=4k/70:64k/30",
+            "--random_distribution=zipf:1.2",
+            "--number_ios=1000",
+            "--blockalign=8k",
+        ] {
+            assert!(words.contains(part), "{part}: {words}");
+        }
+        assert!(
+            found.remarks.iter().any(|remark| remark.contains("by a hash")),
+            "{:?}",
+            found.remarks
+        );
+        let hot = io(|io| io.access = "hot 20 % 80 %".parse().unwrap());
+        assert!(text(&hot).contains("--random_distribution=zoned:80/20:20/80"));
+        let stride = io(|io| {
+            (io.pattern, io.stride, io.threads) = (Pattern::Stride, Some(Bytes(64 << 10)), 2);
+        });
+        let found = line(&stride, &how("a"));
+        let words = found.words.join(" ");
+        assert!(words.contains("--rw=read:60k "), "{words}");
+        assert!(words.contains("--size=32m --offset_increment=32m"), "{words}");
+        assert!(found.remarks.iter().any(|remark| remark.contains("one block further")));
+        let apart = io(|io| {
+            io.size = "read 4 KiB; write 8 KiB".parse().unwrap();
+            (io.mix, io.apart) = (Mix::Shares { read_percent: 50 }, Apart::Halves);
+        });
+        let found = line(&apart, &how("a"));
+        assert!(found.words.contains(&"--bs=4k,8k".to_owned()), "{:?}", found.words);
+        assert!(found.remarks.iter().any(|remark| remark.contains("a half each")));
+        // What has none of it is told as ever.
+        assert!(line(&reads(), &how("a")).remarks.is_empty());
     }
 
     #[test]

@@ -6,6 +6,7 @@ mod table;
 mod check;
 mod detail;
 mod fio_line;
+mod fits;
 pub mod keys;
 mod parameters;
 mod pilot;
@@ -13,6 +14,7 @@ mod planned;
 pub mod requests;
 mod rate;
 mod run;
+pub mod size;
 
 use assay_base::catalogue::About;
 use assay_base::catalogue::keys::Fields;
@@ -20,7 +22,9 @@ use assay_base::quantity::metric::{BANDWIDTH, IOPS, LATENCY, RESPONSE};
 use assay_base::quantity::{Bytes, Metric, Time};
 use serde::{Deserialize, Serialize};
 
-pub use assay_load::{Arrivals, Compressible, Content, Mix, Pace, Pattern, WriteSync};
+pub use assay_load::{
+    Access, Apart, Arrivals, Compressible, Content, Mix, Pace, Pattern, WriteSync,
+};
 
 use super::kind::{Complaints, InStudy, Judged, Kind, Needs, OwnParameter, Touch};
 use super::place::{Offer, Run};
@@ -29,9 +33,10 @@ use super::{Work, kind};
 pub use detail::Detail;
 pub use parameters::Asked;
 pub use planned::{Engine, Planned, plan, random_offsets, sample_offset};
-pub use requests::Facts;
 pub use rate::{Rate, tolerance};
+pub use requests::Facts;
 pub use run::{class_name, of_response, run_job};
+pub use size::Size;
 
 /// Time of a trial where neither the workload nor a budget sets one.
 const TRIAL: Time = Time(5_000_000_000);
@@ -71,9 +76,20 @@ impl Asked {
         self.rate.is_some() || self.think.is_some()
     }
 
-    /// Bytes of one operation, as engines take them: none has more than a GiB.
+    /// Bytes of one operation, as engines take them: none has more than a GiB. Of several sizes the
+    /// largest.
     pub fn size_bytes(&self) -> u32 {
-        self.size.0 as u32
+        self.size.largest().0 as u32
+    }
+
+    /// Whether places and sizes are none that a usual number of a drive has: several sizes, blocks that are
+    /// met more often than others, gaps, or places of reads apart from those of writes.
+    pub fn is_shaped(&self) -> bool {
+        self.size.one().is_none()
+            || !self.access.is_uniform()
+            || self.align.is_some()
+            || self.pattern == Pattern::Stride
+            || self.apart != Apart::Nothing
     }
 }
 
@@ -81,8 +97,10 @@ impl Kind for Asked {
     const ABOUT: About = About {
         name: "io",
         summary: "reads and writes of blocks",
-        text: "Blocks of one size are read, written or rewritten in an area of the target, in an order \
-               and with as many operations in flight as the workload says.",
+        text: "Blocks of one size, or of several with a share each, are read, written or rewritten in an \
+               area of the target, in an order and with as many operations in flight as the workload says. Of \
+               several sizes a rate counts the bytes that each operation moved, and the latencies of all are \
+               one distribution.",
     };
     const KEYS: &'static Fields = &keys::KEYS;
     const EXAMPLE: &'static str = "io = { pattern = \"random\", mix = \"read\", size = \"4 KiB\" }";
@@ -160,7 +178,7 @@ impl kind::Asks for Asked {
             (area, self.pattern, self.operations)
         {
             // One pass over the smaller area, as over the larger one.
-            self.operations = Some(count.min(area.0 / self.size.0.max(1)).max(1));
+            self.operations = Some(count.min(area.0 / self.size.largest().0.max(1)).max(1));
         }
     }
 

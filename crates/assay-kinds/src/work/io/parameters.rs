@@ -12,12 +12,13 @@ use serde::{Deserialize, Serialize};
 
 use super::rate::{self, Rate};
 use super::table::is_usual;
-use super::{Arrivals, AskedEngine, Content, Engine, Mix, Pattern, Planned, WriteSync, fio_line};
+use super::{
+    Access, Apart, Arrivals, AskedEngine, Content, Engine, Mix, Pattern, Planned, Size, WriteSync,
+    fio_line, size,
+};
 use crate::work::kind::OwnParameter;
 use crate::work::table::{Factor, asked, choice, whole, word, work};
 
-/// Bytes of one operation at most.
-const LARGEST_OPERATION: Bytes = Bytes(1 << 30);
 /// Operations of a trial at most, where they are counted.
 const MOST_OPERATIONS: u64 = 1_000_000_000;
 /// Places of the pattern `spread` at most: the service time of each is kept.
@@ -31,19 +32,21 @@ parameters! {
     /// Order of the offsets.
     pattern: Pattern = Pattern::Random => {
         words: "order of the offsets",
-        form: Form::Word(|| vec!["sequential", "random", "spread"]),
+        form: Form::Word(|| vec!["sequential", "random", "stride", "spread"]),
         need: Need::UnlessFactor,
         example: "pattern = \"random\"",
         background: {
             need: Need::Always,
-            form: Form::Word(|| vec!["sequential", "random"]),
+            form: Form::Word(|| vec!["sequential", "random", "stride"]),
             summary: "order of the blocks",
         },
         factor: work(
-            "`sequential`, `random`, or `spread`: as many evenly spaced blocks as `operations` \
-             says, in rising order.",
+            "`sequential`; `random`, with the places that `access` says; `stride`: sequential with gaps, \
+             from the start of one block to that of the next as far as the key `stride` says, and at the end \
+             anew one block further, so that every block is met; or `spread`: as many evenly spaced blocks \
+             as `operations` says, in rising order.",
             "[\"sequential\", \"random\"]",
-            |io, text| Ok(io.pattern = word(text, "sequential, random or spread")?),
+            |io, text| Ok(io.pattern = word(text, "sequential, random, stride or spread")?),
         ),
         fio: fio_line::random,
     }
@@ -67,18 +70,23 @@ parameters! {
         ),
     }
 
-    /// Bytes of one operation.
-    size: Bytes = Bytes(4096) => {
-        words: "bytes of one operation",
-        form: Form::Size { least: Bytes(1), most: LARGEST_OPERATION },
+    /// Bytes of one operation, or sizes with the share that each has.
+    size: Size = Bytes(4096).into() => {
+        words: "bytes of one operation, or sizes with the share of operations that each has",
+        form: Form::Sizes { least: Bytes(1), most: size::LARGEST },
         need: Need::UnlessFactor,
         example: "size = \"4 KiB\"",
         background: { need: Need::Always, example: "size = \"1 MiB\"", },
-        factor: choice(
-            "An amount with its unit: `4 KiB`.",
+        factor: choice::<Asked>(
+            "An amount with its unit: `4 KiB`; sizes with their shares of the operations: `4 KiB 70 %, \
+             64 KiB 30 %`; or such for reads and writes: `read 4 KiB; write 64 KiB`. Of several sizes the \
+             smallest is what places are multiples of, latencies are those of all, and rates count the \
+             bytes that each moved.",
             "[\"4 KiB\", \"64 KiB\", \"1 MiB\"]",
             |io, text| Ok(io.size = text.parse()?),
-        ),
+        )
+        .written(|text| text.parse::<Size>().ok().map(String::from)),
+        job: |io, job| job.sizes = io.size.sizes(),
     }
 
     /// Operations in flight per thread.
@@ -260,6 +268,92 @@ parameters! {
         told: |io| io.operations.map(|count| format!("{} operations", show::count(count))),
         kept: operations,
     }
+
+    /// Which blocks random operations go to more often.
+    #[serde(default, skip_serializing_if = "is_usual")]
+    access: Access = Access::Uniform => {
+        words: "which blocks random operations go to more often than to others",
+        form: Form::Spelled {
+            read: |text| text.parse::<Access>().map(String::from),
+            looks: Access::LOOKS,
+            some: "uniform",
+        },
+        example: "access = \"zipf 1.2\"",
+        background: {},
+        factor: work::<Asked>(
+            "`uniform`: each alike; `zipf 1.2`: the block of rank k in proportion to 1/k^1.2; `pareto 0.2`: \
+             80 % of the operations to 20 % of the blocks, and so on within these, by the law of fio; \
+             `hot 20 % 80 %`: 80 % of the operations to the first 20 % of the area, alike within each part; \
+             `zones 5 % 50 %, 15 % 30 %, 80 % 20 %`: the same of several parts one after the other. By zipf \
+             and pareto the ranks lie scattered over the area, each trial has others, and no block is left \
+             out.",
+            "[\"uniform\", \"zipf 1.2\", \"hot 20 % 80 %\"]",
+            |io, text| Ok(io.access = text.parse()?),
+        )
+        .written(|text| text.parse::<Access>().ok().map(String::from)),
+        job: |io, job| job.access = io.access,
+        told: |io| io.access.words(),
+        fio: fio_line::access,
+        kept: access,
+    }
+
+    /// What random places are multiples of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    align: Option<Bytes> = None => {
+        words: "what random places are multiples of; the smallest size where nothing is said",
+        form: Form::Size { least: Bytes(1), most: size::LARGEST },
+        example: "align = \"4 KiB\"",
+        background: {},
+        factor: work(
+            "An amount with its unit: `4 KiB`, counted from the start of the area.",
+            "[\"4 KiB\", \"64 KiB\"]",
+            |io, text| Ok(io.align = Some(text.parse()?)),
+        ),
+        job: |io, job| job.align_bytes = io.align.unwrap_or_default().0,
+        told: |io| io.align.map(|bytes| format!("at multiples of {bytes}")),
+        fio: fio_line::align,
+        kept: align,
+    }
+
+    /// From one block to the next of the pattern `stride`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    stride: Option<Bytes> = None => {
+        words: "bytes from the start of one block to that of the next; needed for pattern stride",
+        form: Form::Size { least: Bytes(1), most: Bytes(1 << 40) },
+        example: "stride = \"1 MiB\"",
+        background: {},
+        factor: work(
+            "An amount with its unit, at least that of an operation: `1 MiB`.",
+            "[\"128 KiB\", \"1 MiB\"]",
+            |io, text| Ok(io.stride = Some(text.parse()?)),
+        ),
+        job: |io, job| job.stride_bytes = io.stride.unwrap_or_default().0,
+        told: |io| io.stride.map(|bytes| format!("a block each {bytes}")),
+        kept: stride,
+    }
+
+    /// What reads and writes share of their places.
+    #[serde(default, skip_serializing_if = "is_usual")]
+    apart: Apart = Apart::Nothing => {
+        words: "what reads and writes of a mix have each for itself",
+        form: Form::Word(|| vec!["nothing", "positions", "halves"]),
+        example: "apart = \"halves\"",
+        background: {},
+        factor: work(
+            "`nothing`: the next operation goes on where the one before it ended, whatever both are; \
+             `positions`: in the same area reads have a position of their own and so have writes, as in fio; \
+             `halves`: reads have the first half of the area and writes the second.",
+            "[\"nothing\", \"halves\"]",
+            |io, text| Ok(io.apart = word(text, "nothing, positions or halves")?),
+        ),
+        job: |io, job| job.apart = io.apart,
+        told: |io| match io.apart {
+            Apart::Nothing => None,
+            Apart::Positions => Some("reads and writes each in their own sequence".to_owned()),
+            Apart::Halves => Some("reads in the first half of the area, writes in the second".to_owned()),
+        },
+        kept: apart,
+    }
 }
 
 const fn one() -> u32 {
@@ -338,6 +432,11 @@ mod tests {
             ("pattern", "zigzag"),
             ("mix", "70/40"),
             ("size", "4 XB"),
+            ("size", "4 KiB 70 %, 8 KiB 20 %"),
+            ("access", "zipf"),
+            ("stride", "far"),
+            ("align", "near"),
+            ("apart", "true"),
             ("depth", "0"),
             ("threads", "many"),
             ("direct", "maybe"),
@@ -369,7 +468,17 @@ mod tests {
         }
         let planned = read(TEXT);
         assert_eq!((planned.engine, planned.asked_depth), (Engine::IoUring, 64));
-        assert_eq!((planned.size, planned.size_bytes()), (Bytes(8192), 8192));
+        assert_eq!((planned.size.one(), planned.size_bytes()), (Some(Bytes(8192)), 8192));
+    }
+
+    #[test]
+    fn what_newer_keys_say_stands_behind_what_plans_always_had() {
+        let newer = ",\"operations\":100,\"access\":\"zipf 1.2\",\"stride\":\"64 KiB\",\
+             \"apart\":\"halves\",\"sizes\":\"4 KiB 70 %, 8 KiB 30 %\"}";
+        let text = TEXT.replace(",\"operations\":100}", newer);
+        let planned = read(&text);
+        assert_eq!(serde_json::to_string(&planned).unwrap(), text);
+        assert_eq!((planned.size.one(), planned.size_bytes()), (None, 8192));
     }
 
     #[test]

@@ -33,17 +33,22 @@ pub(super) fn costs_like(one: &Asked, other: &Asked) -> bool {
         && one.sync == other.sync
 }
 
-/// Any place costs what the places of a spread do.
+/// Any place costs what the places of a spread do, and about what those behind a gap do.
 fn pattern(io: &Asked) -> Pattern {
-    if io.pattern == Pattern::Spread { Pattern::Random } else { io.pattern }
+    match io.pattern {
+        Pattern::Spread | Pattern::Stride => Pattern::Random,
+        other => other,
+    }
 }
 
 fn job(io: &Asked, area: &Area, seed: u64) -> Option<Job> {
-    let possible = io.size.0 <= area.length && (!io.mix.writes() || area.written);
-    let length = area.length / io.size.0.max(1) * io.size.0;
+    let size = io.size.largest().0;
+    let possible = size <= area.length && (!io.mix.writes() || area.written);
+    let length = area.length / size.max(1) * size;
     possible.then(|| Job {
         sync: io.sync,
         content: io.content,
+        sizes: io.size.sizes(),
         time: Duration::from_millis(PILOT_MS),
         operations: Some(PILOT_OPERATIONS),
         ..Job::base(pattern(io), io.mix, io.size_bytes(), area.start..area.start + length, seed)

@@ -13,8 +13,8 @@ use serde::{Deserialize, Serialize};
 
 use super::parameters::{self, Stored};
 use super::{
-    Asked, AskedEngine, Mix, Pattern, WriteSync, content_words, fio_line, most_words, run, told,
-    touch,
+    Apart, Asked, AskedEngine, Mix, Pattern, WriteSync, content_words, fio_line, fits, most_words,
+    run, told, touch,
 };
 use crate::work::kind::{ByHand, CommandLine, Runs, Touch};
 use crate::work::measured::{Measured, Ran};
@@ -100,7 +100,7 @@ impl Planned {
     /// Nothing was run: others' work was looked at.
     pub fn watched() -> Self {
         let nothing =
-            Asked { size: Bytes(0), depth: 0, threads: 0, direct: false, ..Asked::some() };
+            Asked { size: Bytes(0).into(), depth: 0, threads: 0, direct: false, ..Asked::some() };
         Self::new(nothing, Engine::None)
     }
 
@@ -127,7 +127,7 @@ impl Planned {
     /// The bytes of an area that hold whole operations. A plan can be a stranger's: its area may end where no
     /// number reaches.
     fn whole_blocks(&self, area: &Area) -> Range<u64> {
-        let unit = self.size.0.max(1);
+        let unit = self.size.largest().0.max(1);
         area.start..area.start.saturating_add(area.length / unit * unit)
     }
 }
@@ -149,7 +149,8 @@ pub fn random_offsets(
     seed: u64,
 ) -> Option<impl Iterator<Item = u64> + use<>> {
     let alone = planned.threads == 1 && planned.depth == 1;
-    let drawn = planned.pattern == Pattern::Random && planned.operations.is_some();
+    let drawn =
+        planned.pattern == Pattern::Random && !planned.is_shaped() && planned.operations.is_some();
     let area = planned.whole_blocks(area);
     (alone && drawn).then(|| assay_load::random_offsets(&area, planned.size_bytes(), seed))
 }
@@ -207,7 +208,7 @@ impl Runs for Planned {
             // How many there are per second was asked for: what is found out is how long they take.
             return RESPONSE_P99;
         }
-        let large = varies("size") || self.size >= LARGE;
+        let large = varies("size") || self.size.smallest() >= LARGE;
         if large { BANDWIDTH.name } else { IOPS.name }
     }
 
@@ -315,7 +316,8 @@ fn obstacle(io: &Asked, offer: &Offer<'_>) -> Option<String> {
     if io.mix.writes() && !offer.area.written {
         return Some("this target is only read; name a directory to measure writes".to_owned());
     }
-    let needed = io.size.0 * u64::from(io.threads);
+    let parts = if io.apart == Apart::Halves { 2 } else { 1 };
+    let needed = io.size.largest().0 * u64::from(io.threads) * parts;
     if offer.area.length < needed {
         return Some(format!(
             "the area of {} is smaller than one operation of {}",
@@ -323,15 +325,26 @@ fn obstacle(io: &Asked, offer: &Offer<'_>) -> Option<String> {
             Bytes(needed)
         ));
     }
-    no_spread(io, offer.area.length).or_else(|| unaligned(io, offer.direct))
+    no_spread(io, offer.area.length)
+        .or_else(|| fits::obstacle(io).map(|unfit| unfit.message))
+        .or_else(|| fits::too_long(io, offer.area.length / parts))
+        .or_else(|| unaligned(io, offer.direct))
 }
 
 /// Why direct I/O of this size cannot be done.
 fn unaligned(io: &Asked, direct: &Presence<DirectUse>) -> Option<String> {
     let unit = direct.value().map_or(1, |direct| u64::from(direct.offset_alignment));
-    (io.direct && !io.size.0.is_multiple_of(unit)).then(|| {
-        format!("direct I/O here needs multiples of {}, the operation has {}", Bytes(unit), io.size)
-    })
+    if !io.direct {
+        return None;
+    }
+    let needs = format!("direct I/O here needs multiples of {}", Bytes(unit));
+    if !io.size.is_multiple_of(unit) {
+        return Some(format!("{needs}, the operation has {}", io.size));
+    }
+    let stride = io.stride.filter(|_| io.pattern == Pattern::Stride).map(|own| ("stride", own));
+    let align = io.align.filter(|_| io.pattern == Pattern::Random).map(|own| ("key align", own));
+    let (name, own) = stride.or(align).filter(|(_, bytes)| !bytes.0.is_multiple_of(unit))?;
+    Some(format!("{needs}, the {name} has {own}"))
 }
 
 /// Why evenly spaced places cannot be gone to one after another.
@@ -345,7 +358,7 @@ fn no_spread(io: &Asked, area_bytes: u64) -> Option<String> {
     if io.in_flight() > 1 {
         return Some("the pattern spread takes one operation after the other".to_owned());
     }
-    let blocks = area_bytes / io.size.0.max(1);
+    let blocks = area_bytes / io.size.largest().0.max(1);
     (blocks < places).then(|| {
         format!(
             "the area of {} has {} blocks of {}, too few for {} places",

@@ -83,6 +83,9 @@ macro_rules! parameters {
             content: Content,
             direct: bool,
             $($(#[serde(default, skip_serializing_if = "is_usual")] $kept: $type,)?)+
+            /// Where there are several, of which `size_bytes` is the largest.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            sizes: Option<Size>,
         }
 
         impl From<Planned> for Stored {
@@ -99,16 +102,18 @@ macro_rules! parameters {
                     content: planned.content,
                     direct: planned.direct,
                     $($($kept: planned.$kept,)?)+
+                    sizes: planned.size.one().is_none().then(|| planned.size.clone()),
                 }
             }
         }
 
         impl From<Stored> for Planned {
             fn from(own: Stored) -> Self {
+                let one = Bytes(u64::from(own.size_bytes));
                 let granted = Asked {
                     pattern: own.pattern,
                     mix: own.mix,
-                    size: Bytes(u64::from(own.size_bytes)),
+                    size: own.sizes.unwrap_or_else(|| one.into()),
                     depth: own.depth,
                     threads: own.threads,
                     sync: own.sync,

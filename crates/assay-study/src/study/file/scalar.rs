@@ -6,7 +6,7 @@ use std::str::FromStr;
 use assay_base::catalogue::keys::{Field, Form};
 use assay_base::quantity::units::show;
 use assay_base::quantity::{Bytes, Loss, Percent, Time, units::UnitError};
-use assay_kinds::work::io::{Content, Mix};
+use assay_kinds::work::io::{Content, Mix, Size, size};
 use assay_kinds::work::metrics;
 use serde_json::{Value, json};
 use toml::de::{DeInteger, DeValue};
@@ -42,6 +42,16 @@ pub fn read(field: &Field, value: &DeValue<'_>) -> Result<Value, Complaint> {
         Form::FlagOrPath if value.as_bool().is_some() => flag(field, value),
         Form::Metric => metric(field, value),
         Form::Size { least, most } => amount(field, value, &(*least..=*most)),
+        Form::Sizes { least, most } => match value.as_str().filter(|text| size::is_mix(text)) {
+            Some(text) => text
+                .parse::<Size>()
+                .map(|size| json!(size))
+                .map_err(|error| Complaint::plain(format!("{}: {}", field.name, quoted(&error)))),
+            None => amount(field, value, &(*least..=*most)),
+        },
+        Form::Spelled { read, .. } => read(text(field, value)?)
+            .map(|spelled| json!(spelled))
+            .map_err(|error| Complaint::plain(format!("{}: {}", field.name, quoted(&error)))),
         Form::Time { least } => amount(field, value, &(*least..=Time(u64::MAX))),
         Form::Share => share(field, value),
         Form::Loss => loss(field, value),
@@ -284,7 +294,7 @@ fn with_unit<'v>(field: &Field, value: &'v DeValue<'_>) -> Result<&'v str, Compl
     let (name, message) = (field.name, format!("{} has no unit", field.name));
     Err(match (&field.form, bare.parse::<u64>()) {
         // Who writes 4096 means bytes.
-        (Form::Size { .. }, Ok(bytes)) if bytes >= 512 => Complaint::new(
+        (Form::Size { .. } | Form::Sizes { .. }, Ok(bytes)) if bytes >= 512 => Complaint::new(
             message,
             format!("if bytes are meant, write {name} = \"{}\"", Bytes(bytes)),
         ),

@@ -172,7 +172,7 @@ fn levels_of_the_baseline_become_the_words_of_the_factor() {
     assert_eq!(study.baseline["size"], "4 KiB");
     assert_eq!(study.baseline["depth"], "8");
     let io = assay_kinds::work::io::Asked::of(&study.workload[0].work).unwrap();
-    assert_eq!(io.size, Bytes(1 << 20), "the first level fills what is missing");
+    assert_eq!(io.size.one(), Some(Bytes(1 << 20)), "the first level fills what is missing");
 }
 
 #[test]

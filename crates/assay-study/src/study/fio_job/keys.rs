@@ -34,7 +34,7 @@ pub(super) fn usual(key: &str) -> &str {
 pub(super) const WAITS: [&str; 2] = ["stonewall", "wait_for_previous"];
 
 /// What is translated.
-pub const CORE: [&str; 28] = [
+pub const CORE: [&str; 31] = [
     "rw",
     "bs",
     "ioengine",
@@ -63,6 +63,9 @@ pub const CORE: [&str; 28] = [
     "rate_process",
     "thinktime",
     "thinktime_blocks",
+    "bssplit",
+    "random_distribution",
+    "ba",
 ];
 
 /// What this engine does anyway.
@@ -92,7 +95,6 @@ const USUAL: [(&str, &[&str]); 19] = [
     ("end_fsync", &["0"]),
     ("sync", &["0", "none"]),
     ("percentage_random", &["100"]),
-    ("random_distribution", &["random"]),
     ("iodepth_batch", &["1"]),
     ("iodepth_batch_complete_min", &["1"]),
     ("hipri", &["0"]),
@@ -164,8 +166,6 @@ pub(super) const MEANINGS: &[(&str, &str)] = &[
     ("do_verify", "a pass that reads again what was written"),
     ("verify_pattern", "what blocks are filled with, and compared with"),
     ("verify_fatal", "the first block that differs ends the job"),
-    ("bssplit", "several block sizes, each with a share"),
-    ("random_distribution", "some blocks are visited more often than others"),
     ("percentage_random", "only a share of the operations goes to random places"),
     ("rate", "at most so many bytes a second"),
     ("rate_min", "the job fails below so many bytes a second"),
@@ -204,7 +204,6 @@ pub(super) const MEANINGS: &[(&str, &str)] = &[
     ("unlink", "the file is removed afterwards, as Assay always does with its own"),
     ("ioscheduler", "the scheduler is changed; a study does that as a factor: scheduler"),
     ("atomic", "a write that a power cut cannot tear"),
-    ("ba", "what offsets are a multiple of"),
     ("buffer_pattern", "what blocks are filled with"),
     ("buffer_compress_chunk", "pieces of a block of which a share is zeros; only 4k can be done"),
     ("scramble_buffers", "whether blocks that are written differ from each other"),

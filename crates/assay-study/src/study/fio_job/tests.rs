@@ -64,6 +64,30 @@ fn every_core_key_has_its_place_in_the_study() {
         ("timeout=7", "time = \"7 s\""),
         ("bsrange=8k-8k", "size = \"8 KiB\""),
         ("bs=16k,16k", "size = \"16 KiB\""),
+        ("bs=4k,8k", "size = \"4 KiB\""),
+        ("rw=write\nbs=4k,8k", "size = \"8 KiB\""),
+        ("rw=randrw\nbs=4k,8k", "size = \"read 4 KiB; write 8 KiB\""),
+        ("rw=randrw\nbs=,8k", "size = \"read 4 KiB; write 8 KiB\""),
+        ("bssplit=4k/70:64k/30", "size = \"4 KiB 70 %, 64 KiB 30 %\""),
+        ("bssplit=4k/50:1k:32k", "size = \"4 KiB 50 %, 1 KiB 25 %, 32 KiB 25 %\""),
+        ("bssplit=4k/100:64k/0", "size = \"4 KiB\""),
+        (
+            "rw=randrw\nbssplit=4k/70:8k/30,64k",
+            "size = \"read 4 KiB 70 %, 8 KiB 30 %; write 64 KiB\"",
+        ),
+        ("time_based=0\nbssplit=4k/50:12k/50", "operations = 8192"),
+        ("rw=randread\nrandom_distribution=zipf:0.9", "access = \"zipf 0.9\""),
+        ("rw=randread\nrandom_distribution=zipf", "access = \"zipf 1.1\""),
+        ("rw=randread\nrandom_distribution=pareto:0.2", "access = \"pareto 0.2\""),
+        ("rw=randread\nrandom_distribution=zoned:80/20:20/80", "access = \"hot 20 % 80 %\""),
+        (
+            "rw=randread\nrandom_distribution=zoned:50/5:30/15:20/",
+            "access = \"zones 5 % 50 %, 15 % 30 %, 80 % 20 %\"",
+        ),
+        ("rw=randread\nblockalign=8k", "align = \"8 KiB\""),
+        ("rw=read:8k", "pattern = \"stride\", mix = \"read\", size = \"4 KiB\""),
+        ("rw=write:60k", "stride = \"64 KiB\""),
+        ("rw=rw\nrwmixread=70", "apart = \"positions\""),
         ("rw=write\nbuffer_compress_percentage=30", "content = \"30 %\""),
         ("rw=write\nbuffer_compress_percentage=100", "content = \"zero\""),
         ("rw=write\nzero_buffers", "content = \"zero\""),
@@ -123,13 +147,13 @@ fn jobs_follow_each_other_or_are_the_load_beside() {
 #[test]
 fn each_refusal_names_line_and_key() {
     let told = refused(
-        "[a]\nsize=64m\nexec_prerun=rm -rf /\nverify=crc32c\nbssplit=4k/50:8k/50\nrw=trim\nioengine=rdma\nfilename=${OTHER}\nbs=4k-8k\nodd_key=1\ninclude other.fio\n",
+        "[a]\nsize=64m\nexec_prerun=rm -rf /\nverify=crc32c\npercentage_random=50\nrw=trim\nioengine=rdma\nfilename=${OTHER}\nbs=4k-8k\nodd_key=1\ninclude other.fio\n",
     );
     let lines: Vec<&str> = told.lines().collect();
     for (line, key) in [
         (3, "exec_prerun: a program"),
         (4, "verify: each block"),
-        (5, "bssplit: several"),
+        (5, "percentage_random: only a share"),
         (6, "rw=trim: there are"),
         (7, "ioengine=rdma: bytes are"),
         (8, "filename: the variable OTHER is not set here; set it (OTHER=VALUE"),
@@ -153,6 +177,40 @@ fn each_refusal_names_line_and_key() {
     }
     let places = refused("[a]\nsize=64m\ndirectory=/x\n[b]\nstonewall\nsize=64m\ndirectory=/y\n");
     assert!(places.starts_with("jobs.fio:7:1: [b]: its place"), "{places}");
+}
+
+#[test]
+fn sizes_and_places_that_cannot_be_done_are_refused_by_name() {
+    for (text, told) in [
+        ("bssplit=4k/70:64k/20", "bssplit=4k/70:64k/20: sizes with whole shares"),
+        ("bssplit=4k/70:4k/30", "bssplit: "),
+        ("bssplit=4k:8k:16k", "whole shares"),
+        ("bs=4k,x", "bs=4k,x: one amount"),
+        (
+            "rw=randread\nrandom_distribution=normal:50",
+            "random_distribution=normal:50: some blocks",
+        ),
+        ("rw=randread\nrandom_distribution=zipf:1.2:0.5", "zipf:1.2:0.5"),
+        ("rw=randread\nrandom_distribution=zoned:60/10:30/20:10/60", "add up to 100"),
+        ("rw=read:-4k", "rw=read:-4k: behind the colon"),
+        ("rw=randread:8", "no counts"),
+        ("rw=read:8k\nbssplit=4k/50:8k/50", "rw: steps can be done with blocks of one size"),
+    ] {
+        let found = refused(&format!("{JOB}{text}\n"));
+        assert!(found.starts_with("jobs.fio:") && found.contains(told), "{text}: {found}");
+    }
+    // Of a job in order fio does not draw, and what is usual is not said.
+    let plain = line(JOB, 0);
+    assert_eq!(line(&format!("{JOB}random_distribution=zipf:1.2\n"), 0), plain);
+    let random = format!("{JOB}rw=randread\n");
+    assert_eq!(line(&format!("{random}random_distribution=random\n"), 0), line(&random, 0));
+    for same in ["ba=4k", "blockalign=4k"] {
+        assert_eq!(line(&format!("{random}{same}\n"), 0), line(&random, 0));
+    }
+    assert_eq!(line(&format!("{JOB}ba=64k\n"), 0), plain, "only random places are drawn");
+    for key in ["access", "align", "stride", "apart"] {
+        assert!(!plain.contains(key), "{plain}");
+    }
 }
 
 #[test]

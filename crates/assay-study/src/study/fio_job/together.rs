@@ -2,7 +2,7 @@
 //! that do the same are one work with the threads of all, and those that differ in nothing but whether they
 //! read or write are one mixed work.
 
-use super::{Job, Told, Work};
+use super::{Job, Told, Work, reads};
 
 /// Jobs that begin together.
 struct Group<'j> {
@@ -89,10 +89,13 @@ impl Work {
     fn is_like(&self, other: &Self) -> bool {
         let work = |own: &Self| {
             let (pattern, engine) = (own.pattern, own.engine);
-            (pattern, engine, own.size, own.depth, own.direct, own.time, own.ramp)
+            (pattern, engine, own.depth, own.direct, own.time, own.ramp)
         };
+        let place = |own: &Self| (own.access.clone(), own.align, own.stride);
+        let is_placed_alike = self.size == other.size && place(self) == place(other);
         let writes = |own: &Self| (own.each_write, own.content.clone());
-        work(self) == work(other)
+        is_placed_alike
+            && work(self) == work(other)
             && writes(self) == writes(other)
             && self.paced.is_like(&other.paced)
     }
@@ -100,11 +103,12 @@ impl Work {
     /// Takes over the threads of another one.
     fn join(&mut self, other: &Self, told: &mut Told) {
         let threads = self.threads + other.threads;
-        let reads = self.reads() * self.threads + other.reads() * other.threads;
+        let reads = reads(&self.mix) * self.threads + reads(&other.mix) * other.threads;
         let share = (reads + threads / 2) / threads;
         let is_mixed = self.mix != other.mix;
         if is_mixed {
             self.mix = super::mix_of(share);
+            self.apart = self.pattern != "random" && self.mix.contains('/');
         }
         told.remark(format!(
             "[{}] runs at once with [{}]: both are one work of {threads} threads{}",
@@ -117,10 +121,5 @@ impl Work {
             self.operations.zip(other.operations).map(|(own, other)| own.saturating_add(other));
         self.paced.join(&other.paced);
         self.area = self.area.zip(other.area).map(|(own, other)| own.saturating_add(other));
-    }
-
-    /// Per cent of it that reads.
-    fn reads(&self) -> u64 {
-        super::share_of_reads(&self.mix)
     }
 }

@@ -38,9 +38,11 @@ pub(super) fn answer((ask, limit): (&Ask, Limit), series: &[Series], emulated: b
         fails: name(fails),
         rates,
     };
-    let ends = [&found.holds, &found.fails].into_iter().flatten();
-    let mut ends = ends.filter_map(|name| found.rate(name));
-    let is_suspect = ends.any(|own| own.trust == Some(Trust::Suspect));
+    let is_suspect = [&found.holds, &found.fails]
+        .into_iter()
+        .flatten()
+        .filter_map(|name| found.rate(name))
+        .any(|own| own.trust == Some(Trust::Suspect));
     let (verdict, answer) = match () {
         () if found.rates.is_empty() => (Claim::NoData, words::NOTHING.to_owned()),
         () if emulated => (Claim::NotShown, words::EMULATED.to_owned()),

@@ -1,0 +1,244 @@
+//! What of places and sizes fits together: before a study begins arm by arm, and when a target is planned.
+
+use assay_base::quantity::Bytes;
+
+use super::{Apart, Asked, Mix, Pattern, parameters};
+use crate::work::kind::{Complaints, InStudy};
+
+/// Factors that these rules look at.
+const LOOKED_AT: [&str; 7] = ["pattern", "mix", "size", "access", "align", "stride", "apart"];
+/// Arms that are looked at: more differ in nothing that is new.
+const MOST_ARMS: usize = 4096;
+
+/// What does not fit.
+pub(super) struct Unfit {
+    /// The key that is to be changed.
+    key: &'static str,
+    pub(super) message: String,
+    hint: Option<&'static str>,
+}
+
+fn unfit(key: &'static str, message: impl Into<String>, hint: Option<&'static str>) -> Unfit {
+    Unfit { key, message: message.into(), hint }
+}
+
+/// Why these reads and writes cannot be done anywhere.
+pub(super) fn obstacle(io: &Asked) -> Option<Unfit> {
+    if io.pattern != Pattern::Random && !io.access.is_uniform() {
+        let message = format!(
+            "access: only random operations go to some blocks more often, and these are {}",
+            io.pattern.name()
+        );
+        let hint = "leave access out, or say pattern = \"random\"";
+        return Some(unfit("access", message, Some(hint)));
+    }
+    if io.pattern == Pattern::Spread && io.size.one().is_none() {
+        return Some(unfit("size", "size: the pattern spread has operations of one size", None));
+    }
+    if io.mix == Mix::Rewrite && io.size.is_by_direction() {
+        let message = "size: a rewrite reads and writes one block, of one size";
+        return Some(unfit("size", message, None));
+    }
+    if io.mix == Mix::Rewrite && io.apart != Apart::Nothing {
+        let message = "apart: a rewrite reads and writes one block";
+        return Some(unfit("apart", message, Some("leave apart out")));
+    }
+    no_stride(io)
+}
+
+fn no_stride(io: &Asked) -> Option<Unfit> {
+    if io.pattern != Pattern::Stride {
+        return None;
+    }
+    let Some(stride) = io.stride else {
+        let message = "the pattern stride needs the way from one block to the next";
+        return Some(unfit("pattern", message, Some("add stride = \"1 MiB\"")));
+    };
+    if stride >= io.size.largest() {
+        return None;
+    }
+    let message = format!("stride: {stride} is shorter than an operation of {}", io.size);
+    Some(unfit("stride", message, None))
+}
+
+/// Why a stride does not fit into what each thread goes over.
+pub(super) fn too_long(io: &Asked, area_bytes: u64) -> Option<String> {
+    let stride = io.stride.filter(|_| io.pattern == Pattern::Stride)?;
+    let own = area_bytes / u64::from(io.threads).max(1);
+    (stride.0 > own).then(|| {
+        format!("a stride of {stride} is longer than the {} that each thread goes over", Bytes(own))
+    })
+}
+
+/// An arm, and which level of which factor it has.
+type Arm<'a> = (Asked, Vec<(&'a str, usize)>);
+
+/// The work under each arm, as far as these rules look at it. Levels that are none are told elsewhere.
+fn arms<'a>(io: &Asked, study: &'a InStudy<'_>) -> Vec<Arm<'a>> {
+    let mut arms: Vec<Arm<'a>> = vec![(io.clone(), Vec::new())];
+    let looked_at = |own: &&str| LOOKED_AT.contains(own);
+    for name in study.factors.keys().map(String::as_str).filter(looked_at) {
+        let own = parameters::FACTORS.iter().find(|own| own.about.about.name == name);
+        let (Some(own), Some(levels)) = (own, study.factors.get(name)) else { continue };
+        let mut next = Vec::new();
+        for (arm, at) in &arms {
+            for (index, level) in levels.iter().enumerate() {
+                let mut arm = arm.clone();
+                if (own.set)(&mut arm, level).is_ok() {
+                    let at = at.iter().copied().chain([(name, index)]).collect();
+                    next.push((arm, at));
+                }
+            }
+        }
+        next.truncate(MOST_ARMS);
+        arms = next;
+    }
+    arms
+}
+
+/// Tells what does not fit under some arm, each thing once, and what is said for no arm at all.
+pub(super) fn complain(io: &Asked, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
+    let is_wrong = |key: &&str| to.is_wrong(&format!("{path}/{key}"));
+    if LOOKED_AT.iter().any(is_wrong) {
+        return;
+    }
+    let arms = arms(io, study);
+    for (arm, at) in &arms {
+        let Some(Unfit { key, message, hint }) = obstacle(arm) else { continue };
+        let level = at.iter().find(|(name, _)| *name == key);
+        let path = level.map_or_else(
+            || format!("{path}/{key}"),
+            |(name, index)| format!("factors/{name}/{index}"),
+        );
+        if !to.is_wrong(&path) {
+            to.value(&path, message, hint.map(str::to_owned));
+        }
+    }
+    let mut idle = |key: &str, message: &str| {
+        let hint = Some(format!("leave {key} out"));
+        to.key(&format!("{path}/{key}"), message.to_owned(), hint);
+    };
+    if io.stride.is_some() && arms.iter().all(|(arm, _)| arm.pattern != Pattern::Stride) {
+        idle("stride", "stride: only the pattern stride has one");
+    }
+    if io.align.is_some() && arms.iter().all(|(arm, _)| arm.pattern != Pattern::Random) {
+        idle("align", "align: only random places are drawn");
+    }
+    let is_mixed = |(arm, _): &Arm<'_>| arm.mix.reads() && arm.mix.writes();
+    if io.apart != Apart::Nothing && !arms.iter().any(is_mixed) {
+        idle("apart", "apart: there is no mix of reads and writes");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    #[derive(Default)]
+    struct Told(Vec<(String, String)>);
+
+    impl Complaints for Told {
+        fn value(&mut self, path: &str, message: String, _: Option<String>) {
+            self.0.push((path.to_owned(), message));
+        }
+
+        fn key(&mut self, path: &str, message: String, _: Option<String>) {
+            self.0.push((path.to_owned(), message));
+        }
+
+        fn is_wrong(&self, path: &str) -> bool {
+            self.0.iter().any(|(own, _)| own == path)
+        }
+    }
+
+    fn told(change: impl FnOnce(&mut Asked), factors: &[(&str, &[&str])]) -> Vec<(String, String)> {
+        let mut io = Asked::some();
+        change(&mut io);
+        let level = |text: &&str| (*text).to_owned();
+        let factors: BTreeMap<String, Vec<String>> = factors
+            .iter()
+            .map(|(name, levels)| ((*name).to_owned(), levels.iter().map(level).collect()))
+            .collect();
+        let mut told = Told::default();
+        complain(&io, "io", &InStudy::of(&factors), &mut told);
+        told.0
+    }
+
+    fn zipf(io: &mut Asked) {
+        io.access = "zipf 1.2".parse().unwrap();
+    }
+
+    #[test]
+    fn what_fits_is_not_told() {
+        assert!(told(|_| {}, &[]).is_empty());
+        assert!(told(zipf, &[("depth", &["1", "8"])]).is_empty());
+        let stride = |io: &mut Asked| {
+            (io.pattern, io.stride) = (Pattern::Stride, Some(Bytes(65_536)));
+            io.size = "4 KiB 50 %, 64 KiB 50 %".parse().unwrap();
+        };
+        assert!(told(stride, &[]).is_empty());
+        assert!(told(stride, &[("pattern", &["sequential", "stride"])]).is_empty());
+        let apart = |io: &mut Asked| io.apart = Apart::Halves;
+        assert!(told(apart, &[("mix", &["read", "70/30"])]).is_empty());
+        assert!(told(|_| {}, &[("access", &["uniform", "zipf 1"])]).is_empty());
+    }
+
+    #[test]
+    fn what_does_not_fit_is_told_where_it_stands() {
+        let one = |change: fn(&mut Asked), factors: &[(&str, &[&str])], path: &str, text: &str| {
+            let told = told(change, factors);
+            assert_eq!(told.len(), 1, "{told:?}");
+            assert!(told[0].0 == path && told[0].1.contains(text), "{told:?}");
+        };
+        one(zipf, &[("pattern", &["random", "sequential"])], "io/access", "these are sequential");
+        let sequential: fn(&mut Asked) = |io| io.pattern = Pattern::Sequential;
+        one(
+            sequential,
+            &[("access", &["uniform", "pareto 0.2"])],
+            "factors/access/1",
+            "only random",
+        );
+        one(|io| io.pattern = Pattern::Stride, &[], "io/pattern", "needs the way");
+        one(|io| io.stride = Some(Bytes(1 << 20)), &[], "io/stride", "only the pattern stride");
+        one(|io| io.apart = Apart::Halves, &[], "io/apart", "no mix");
+        let aligned: fn(&mut Asked) = |io| {
+            (io.pattern, io.align) = (Pattern::Sequential, Some(Bytes(8192)));
+        };
+        one(aligned, &[], "io/align", "only random places");
+        let rewrite: fn(&mut Asked) = |io| (io.mix, io.apart) = (Mix::Rewrite, Apart::Halves);
+        one(rewrite, &[], "io/apart", "a rewrite");
+        let stride: fn(&mut Asked) = |io| {
+            (io.pattern, io.stride) = (Pattern::Stride, Some(Bytes(512)));
+        };
+        one(stride, &[], "io/stride", "512 B is shorter");
+        let spread: fn(&mut Asked) = |io| {
+            (io.pattern, io.operations) = (Pattern::Spread, Some(10));
+        };
+        one(
+            spread,
+            &[("size", &["4 KiB", "4 KiB 50 %, 8 KiB 50 %"])],
+            "factors/size/1",
+            "one size",
+        );
+        let directions: fn(&mut Asked) = |io| {
+            (io.mix, io.size) = (Mix::Rewrite, "read 4 KiB; write 8 KiB".parse().unwrap());
+        };
+        one(directions, &[], "io/size", "one block");
+    }
+
+    #[test]
+    fn a_stride_fits_into_the_area_of_a_thread() {
+        let io = Asked {
+            pattern: Pattern::Stride,
+            stride: Some(Bytes(1 << 20)),
+            threads: 4,
+            ..Asked::some()
+        };
+        assert!(too_long(&io, 4 << 20).is_none());
+        let told = too_long(&io, 3 << 20).unwrap();
+        assert!(told.contains("longer than the 768 KiB"), "{told}");
+        assert!(too_long(&Asked { pattern: Pattern::Sequential, ..io }, 1).is_none());
+    }
+}

@@ -1,0 +1,283 @@
+//! Which blocks of an area random operations go to more often than to others.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+/// How often random operations go to each block of the area.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum Access {
+    /// To each alike.
+    #[default]
+    Uniform,
+    /// By Zipf's law: to the block of rank k, from 1 on, in proportion to k to the power of -theta. Which
+    /// block has which rank is drawn for each job.
+    Zipf(Thousandths),
+    /// By fio's Pareto law: to the share `x` of the blocks that are met most, `x^(ln(1-h)/ln h)` of the
+    /// operations, so that the share `h` of the blocks has `1-h` of them. Ranks as for Zipf's law.
+    Pareto(Thousandths),
+    /// Parts of the area, one after the other, each with a share of the operations that goes to its blocks
+    /// alike. Of two the first is the hot spot.
+    Zones(Zones),
+}
+
+/// Parts of an area at most.
+pub(crate) const MOST_ZONES: usize = 6;
+
+/// A part of an area.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Zone {
+    /// In percent of the area.
+    pub area_percent: u8,
+    /// Its operations in percent of all.
+    pub operations_percent: u8,
+}
+
+/// Parts that are the whole of an area together, at least two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Zones {
+    all: [Zone; MOST_ZONES],
+    count: usize,
+}
+
+impl Zones {
+    /// From the start of the area to its end.
+    pub fn all(&self) -> &[Zone] {
+        &self.all[..self.count]
+    }
+
+    /// None where shares do not add up to all, or one is nothing.
+    fn new(zones: &[Zone]) -> Option<Self> {
+        let sum = |of: fn(&Zone) -> u8| zones.iter().map(|zone| u32::from(of(zone))).sum::<u32>();
+        let is_all =
+            sum(|zone| zone.area_percent) == 100 && sum(|zone| zone.operations_percent) == 100;
+        let is_some = |zone: &Zone| zone.area_percent > 0 && zone.operations_percent > 0;
+        let fits = is_all && zones.iter().all(is_some) && (2..=MOST_ZONES).contains(&zones.len());
+        let mut all = [Zone::default(); MOST_ZONES];
+        fits.then(|| {
+            all[..zones.len()].copy_from_slice(zones);
+            Self { all, count: zones.len() }
+        })
+    }
+}
+
+/// A number above 0 with three digits behind the point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Thousandths(u32);
+
+impl Thousandths {
+    /// As a number.
+    pub fn value(self) -> f64 {
+        f64::from(self.0) / 1000.0
+    }
+
+    /// Below a bound, which is a whole number.
+    fn read(text: &str, below: u32) -> Option<Self> {
+        let (whole, part) = text.split_once('.').unwrap_or((text, "0"));
+        let digits =
+            |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        if !digits(whole) || !digits(part) || part.len() > 3 {
+            return None;
+        }
+        let part = format!("{part:0<3}").parse::<u32>().ok()?;
+        let all = whole.parse::<u32>().ok()?.checked_mul(1000)?.checked_add(part)?;
+        (1..below * 1000).contains(&all).then_some(Self(all))
+    }
+}
+
+impl fmt::Display for Thousandths {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let part = format!("{:03}", self.0 % 1000);
+        match part.trim_end_matches('0') {
+            "" => write!(formatter, "{}", self.0 / 1000),
+            part => write!(formatter, "{}.{part}", self.0 / 1000),
+        }
+    }
+}
+
+/// No drive has a load that is steeper.
+const STEEPEST: u32 = 10;
+
+impl Access {
+    /// What to write, for who wrote something else.
+    const ADVICE: &'static str = "say uniform, zipf 1.2 (above 0, below 10), pareto 0.2 (above 0, below 1), \
+         hot 20 % 80 %: 80 % of the operations go to the first 20 % of the area, or such parts one after the \
+         other: zones 5 % 50 %, 15 % 30 %, 80 % 20 %";
+
+    /// What it looks like, as a regular expression for editors.
+    pub const LOOKS: &'static str = concat!(
+        r"^\s*(uniform|(zipf|pareto)\s+[0-9]+(\.[0-9]{1,3})?",
+        r"|(hot|zones)\s+[1-9][0-9]?\s*%\s*[1-9][0-9]?\s*%(\s*,[0-9% ]+)*)\s*$"
+    );
+
+    /// Whether all blocks are met alike.
+    pub fn is_uniform(self) -> bool {
+        self == Self::Uniform
+    }
+
+    /// Where operations go, for a list of what is run; nothing where they go everywhere alike.
+    pub fn words(self) -> Option<String> {
+        match self {
+            Self::Uniform => None,
+            Self::Zipf(theta) => Some(format!("blocks by Zipf's law of {theta}, scattered")),
+            Self::Pareto(share) => Some(format!("blocks by a Pareto law of {share}, scattered")),
+            Self::Zones(zones) => {
+                let (first, rest) = zones.all().split_first()?;
+                let words = |zone: &Zone| {
+                    format!(", {} % in the next {} %", zone.operations_percent, zone.area_percent)
+                };
+                // Of two the rest says itself.
+                let rest: Vec<String> = rest.iter().filter(|_| rest.len() > 1).map(words).collect();
+                Some(format!(
+                    "{} % of them in the first {} % of the area{}",
+                    first.operations_percent,
+                    first.area_percent,
+                    rest.concat()
+                ))
+            }
+        }
+    }
+}
+
+impl fmt::Display for Access {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Uniform => formatter.write_str("uniform"),
+            Self::Zipf(theta) => write!(formatter, "zipf {theta}"),
+            Self::Pareto(share) => write!(formatter, "pareto {share}"),
+            Self::Zones(zones) => {
+                let word =
+                    |zone: &Zone| format!("{} % {} %", zone.area_percent, zone.operations_percent);
+                match zones.all() {
+                    [first, _] => write!(formatter, "hot {}", word(first)),
+                    all => {
+                        let all: Vec<String> = all.iter().map(word).collect();
+                        write!(formatter, "zones {}", all.join(", "))
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl FromStr for Access {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let trimmed = text.trim();
+        let (law, rest) = trimmed.split_once(char::is_whitespace).unwrap_or((trimmed, ""));
+        let found = match (law, rest.trim()) {
+            ("uniform", "") => Some(Self::Uniform),
+            ("zipf", theta) => Thousandths::read(theta, STEEPEST).map(Self::Zipf),
+            ("pareto", share) => Thousandths::read(share, 1).map(Self::Pareto),
+            ("hot", shares) => zone(shares).and_then(hot),
+            ("zones", all) => {
+                let all: Option<Vec<Zone>> = all.split(',').map(zone).collect();
+                all.and_then(|all| Zones::new(&all)).map(Self::Zones)
+            }
+            _ => None,
+        };
+        found.ok_or_else(|| format!("`{text}` is no access: {}", Self::ADVICE))
+    }
+}
+
+/// A zone and the rest of the area.
+fn hot(Zone { area_percent: area, operations_percent: operations }: Zone) -> Option<Access> {
+    let rest = Zone { area_percent: 100 - area, operations_percent: 100 - operations };
+    let first = Zone { area_percent: area, operations_percent: operations };
+    Zones::new(&[first, rest]).map(Access::Zones)
+}
+
+/// `20 % 80 %`.
+fn zone(shares: &str) -> Option<Zone> {
+    let percent = |text: &str| text.trim().parse::<u8>().ok().filter(|one| (1..=99).contains(one));
+    let (area, operations) = shares.trim().strip_suffix('%')?.split_once('%')?;
+    Some(Zone { area_percent: percent(area)?, operations_percent: percent(operations)? })
+}
+
+impl TryFrom<String> for Access {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+impl From<Access> for String {
+    fn from(access: Access) -> Self {
+        access.to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_access_is_written_as_it_is_read() {
+        for text in [
+            "uniform",
+            "zipf 1.2",
+            "zipf 1",
+            "zipf 0.001",
+            "pareto 0.2",
+            "hot 20 % 80 %",
+            "zones 5 % 50 %, 15 % 30 %, 80 % 20 %",
+        ] {
+            let access: Access = text.parse().unwrap();
+            assert_eq!(access.to_string(), text);
+            assert_eq!(Access::try_from(String::from(access)), Ok(access));
+        }
+        for (text, spelled) in [
+            ("zipf 1.20", "zipf 1.2"),
+            (" zipf  01.0 ", "zipf 1"),
+            ("hot 5% 95%", "hot 5 % 95 %"),
+            ("hot 20%80%", "hot 20 % 80 %"),
+            ("zones 20 % 80 %,80%20%", "hot 20 % 80 %"),
+        ] {
+            assert_eq!(text.parse::<Access>().unwrap().to_string(), spelled);
+        }
+    }
+
+    #[test]
+    fn what_is_no_access_says_what_to_write() {
+        for text in [
+            "",
+            "random",
+            "zipf",
+            "zipf 0",
+            "zipf 10",
+            "zipf -1",
+            "zipf 1.2345",
+            "zipf 1e3",
+            "zipf .5",
+            "pareto 1",
+            "pareto 0",
+            "hot 20 %",
+            "hot 0 % 80 %",
+            "hot 20 % 100 %",
+            "hot 20 80",
+            "zones 20 % 80 %",
+            "zones 20 % 80 %, 70 % 20 %",
+            "zones 20 % 80 %, 80 % 30 %",
+            "uniform 1",
+        ] {
+            let told = text.parse::<Access>().unwrap_err();
+            assert!(told.contains("zipf 1.2") && told.starts_with(&format!("`{text}`")), "{told}");
+        }
+    }
+
+    #[test]
+    fn only_what_is_not_uniform_is_told() {
+        let words = |text: &str| text.parse::<Access>().unwrap().words();
+        assert_eq!(words("uniform"), None);
+        assert_eq!(words("zipf 1.20").unwrap(), "blocks by Zipf's law of 1.2, scattered");
+        assert_eq!(words("hot 20 % 80 %").unwrap(), "80 % of them in the first 20 % of the area");
+        assert_eq!(
+            words("zones 5 % 50 %, 15 % 30 %, 80 % 20 %").unwrap(),
+            "50 % of them in the first 5 % of the area, 30 % in the next 15 %, 20 % in the next 80 %"
+        );
+    }
+}

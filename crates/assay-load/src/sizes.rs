@@ -1,0 +1,172 @@
+//! Operations of several sizes, each with its share.
+
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use crate::random::{Purpose, below, generator};
+use crate::{Class, Job};
+
+/// A size of operations and how many of them have it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SizeShare {
+    /// Bytes of an operation.
+    pub bytes: u32,
+    /// Operations of this size in percent.
+    pub percent: u8,
+}
+
+/// The sizes of a job's operations: of what only reads, rewrites among it, and of what writes. Where one of
+/// them has none, [`Job::size_bytes`] is its only one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Sizes {
+    /// Of reads and rewrites.
+    pub reads: Vec<SizeShare>,
+    /// Of all else.
+    pub writes: Vec<SizeShare>,
+}
+
+impl Sizes {
+    /// All operations have the size of the job.
+    pub const ONE: Self = Self { reads: Vec::new(), writes: Vec::new() };
+
+    /// Every size with its share, of reads and of writes.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &SizeShare> {
+        self.reads.iter().chain(&self.writes)
+    }
+
+    /// Whether operations of one job may differ in size.
+    pub(crate) fn differ(&self, job_bytes: u32) -> bool {
+        self.all().any(|one| one.bytes != job_bytes)
+    }
+
+    /// The smallest size: what offsets are a multiple of.
+    pub(crate) fn smallest(&self, job_bytes: u32) -> u32 {
+        self.all().map(|one| one.bytes).fold(job_bytes, u32::min)
+    }
+
+    /// What is wrong with them.
+    pub(crate) fn fault(&self, job_bytes: u32) -> Option<String> {
+        for shares in [&self.reads, &self.writes].into_iter().filter(|shares| !shares.is_empty()) {
+            let sum: u32 = shares.iter().map(|one| u32::from(one.percent)).sum();
+            if sum != 100 || shares.iter().any(|one| one.percent == 0) {
+                return Some(format!("shares of sizes add up to 100 % and none is 0, not {sum} %"));
+            }
+        }
+        let unfit = self.all().find(|one| one.bytes == 0 || one.bytes > job_bytes);
+        unfit.map(|one| {
+            format!("an operation of {} bytes does not fit into one of {job_bytes}", one.bytes)
+        })
+    }
+}
+
+/// Whether operations of a class have the sizes of reads.
+pub(crate) const fn is_of_reads(class: Class) -> bool {
+    matches!(class, Class::Read | Class::Rewrite)
+}
+
+/// The sizes of one thread's operations, without end, from a stream of their own.
+#[derive(Debug)]
+pub(crate) struct SizeDraws {
+    rng: Xoshiro256PlusPlus,
+    reads: Vec<Step>,
+    writes: Vec<Step>,
+}
+
+/// Draws below this, and not below the one before, are of so many bytes.
+#[derive(Clone, Copy, Debug)]
+struct Step {
+    below: u64,
+    bytes: u32,
+}
+
+/// Never empty; the last one is reached by every draw.
+fn steps(shares: &[SizeShare], job_bytes: u32) -> Vec<Step> {
+    if shares.is_empty() {
+        return vec![Step { below: 100, bytes: job_bytes }];
+    }
+    let mut sum = 0;
+    let step = |one: &SizeShare| {
+        sum += u64::from(one.percent);
+        Step { below: sum, bytes: one.bytes }
+    };
+    shares.iter().map(step).collect()
+}
+
+impl SizeDraws {
+    pub(crate) fn new(job: &Job, thread: u32) -> Self {
+        Self {
+            rng: generator(job.seed, thread, Purpose::Sizes),
+            reads: steps(&job.sizes.reads, job.size_bytes),
+            writes: steps(&job.sizes.writes, job.size_bytes),
+        }
+    }
+
+    /// Bytes of the next operation; nothing is drawn where there is one size.
+    #[inline]
+    pub(crate) fn next(&mut self, class: Class) -> u32 {
+        let steps = if is_of_reads(class) { &self.reads } else { &self.writes };
+        let (last, others) = match steps.as_slice() {
+            [only] => return only.bytes,
+            [others @ .., last] => (last, others),
+            [] => return 0,
+        };
+        let drawn = below(&mut self.rng, 100);
+        others.iter().find(|step| drawn < step.below).unwrap_or(last).bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check::tests::job;
+
+    fn shares(all: &[(u32, u8)]) -> Vec<SizeShare> {
+        all.iter().map(|(bytes, percent)| SizeShare { bytes: *bytes, percent: *percent }).collect()
+    }
+
+    fn mixed() -> Job {
+        let sizes = Sizes {
+            reads: shares(&[(4096, 70), (65_536, 29), (512, 1)]),
+            writes: shares(&[(8192, 100)]),
+        };
+        Job { sizes, size_bytes: 65_536, ..job() }
+    }
+
+    #[test]
+    fn shares_of_sizes_are_those_that_are_asked_for() {
+        const DRAWS: usize = 200_000;
+        let mut draws = SizeDraws::new(&mixed(), 0);
+        let found: Vec<u32> = (0..DRAWS).map(|_| draws.next(Class::Read)).collect();
+        let mut chi_square = 0.0;
+        for (bytes, percent) in [(4096, 70.0), (65_536, 29.0), (512, 1.0)] {
+            let count = found.iter().filter(|one| **one == bytes).count() as f64;
+            let expected = DRAWS as f64 * percent / 100.0;
+            chi_square += (count - expected).powi(2) / expected;
+        }
+        // Two degrees of freedom: above 18.4 in one of ten thousand.
+        assert!(chi_square < 18.4, "{chi_square}");
+        assert!((0..100).all(|_| draws.next(Class::Write) == 8192));
+    }
+
+    #[test]
+    fn one_size_draws_nothing() {
+        let mut draws = SizeDraws::new(&job(), 0);
+        let before = format!("{:?}", draws.rng);
+        assert_eq!([draws.next(Class::Read), draws.next(Class::Write)], [4096, 4096]);
+        assert_eq!(format!("{:?}", draws.rng), before);
+        assert!(!Sizes::ONE.differ(4096));
+        assert!(mixed().sizes.differ(65_536));
+        assert_eq!((Sizes::ONE.smallest(4096), mixed().sizes.smallest(65_536)), (4096, 512));
+    }
+
+    #[test]
+    fn what_does_not_add_up_or_fit_is_told() {
+        let fault = |reads: &[(u32, u8)]| {
+            Sizes { reads: shares(reads), writes: Vec::new() }.fault(8192).unwrap_or_default()
+        };
+        assert_eq!(fault(&[(4096, 60), (8192, 40)]), "");
+        assert!(fault(&[(4096, 60), (8192, 30)]).contains("not 90 %"));
+        assert!(fault(&[(4096, 0), (8192, 100)]).contains("none is 0"));
+        assert!(fault(&[(4096, 60), (16_384, 40)]).contains("16384 bytes does not fit"));
+        assert!(fault(&[(0, 60), (8192, 40)]).contains("0 bytes does not fit"));
+    }
+}

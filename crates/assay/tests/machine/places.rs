@@ -1,0 +1,183 @@
+//! Sizes and places of operations, measured back from what reached a device: each request that a loop device
+//! was given, by the kernel's trace of block requests.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use assay_lab::process::Assay;
+use assay_lab::{LoopDevice, Mounted, Scratch};
+use serde_json::Value;
+
+use crate::turn::{LIMIT, has, skip, word};
+
+const AREA_BYTES: u64 = 64 << 20;
+const SECTOR: u64 = 512;
+const OPERATIONS: u64 = 4000;
+/// Of two replicates; a warm-up is half a trial.
+const READS: u64 = 2 * OPERATIONS;
+/// Reads of the pilot and of the survey, which go anywhere, at most.
+const OTHERS: u64 = 300;
+
+/// A trace of our own of the requests that are issued to one device; it goes away by itself.
+struct Trace(PathBuf);
+
+impl Trace {
+    /// Of the device with this number, `MAJOR:MINOR`.
+    fn begin(tracing: &Path, number: &str) -> std::io::Result<Self> {
+        let name = format!("assay-places-{}", std::process::id());
+        let folder = tracing.join("instances").join(name);
+        fs::create_dir(&folder)?;
+        let trace = Self(folder);
+        let (major, minor) = number.split_once(':').unwrap();
+        let [major, minor] = [major, minor].map(|part| part.parse::<u64>().unwrap());
+        let event = trace.0.join("events/block/block_rq_issue");
+        fs::write(trace.0.join("buffer_size_kb"), "4096")?;
+        fs::write(event.join("filter"), format!("dev == {}", major << 20 | minor))?;
+        fs::write(event.join("enable"), "1")?;
+        Ok(trace)
+    }
+
+    /// Offset and bytes of each read so far, in their order.
+    fn reads(&self) -> Vec<(u64, u64)> {
+        let text = fs::read_to_string(self.0.join("trace")).unwrap();
+        text.lines().filter_map(read).collect()
+    }
+}
+
+impl Drop for Trace {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir(&self.0);
+    }
+}
+
+/// `... block_rq_issue: 7,0 R 4096 () 1234 + 8 [load-0]`, with more behind it in newer kernels.
+fn read(line: &str) -> Option<(u64, u64)> {
+    let (_, event) = line.split_once("block_rq_issue: ")?;
+    let mut words = event.split_whitespace().skip(1);
+    if !words.next()?.starts_with('R') {
+        return None;
+    }
+    let mut numbers = words.skip_while(|word| *word != "()").skip(1);
+    let sector: u64 = numbers.next()?.parse().ok()?;
+    let sectors: u64 = numbers.nth(1)?.parse().ok()?;
+    Some((sector * SECTOR, sectors * SECTOR))
+}
+
+/// What a study is run on, and seen by.
+struct Bench {
+    disk: LoopDevice,
+    tracing: Mounted,
+    scratch: Scratch,
+}
+
+/// What a device was given by a study with one workload, and where its area begins.
+struct Seen {
+    reads: Vec<(u64, u64)>,
+    start: u64,
+}
+
+impl Seen {
+    /// Reads from inside of the area, of one of these sizes.
+    fn of(bench: &Bench, name: &str, io: &str) -> std::io::Result<Self> {
+        let home = bench.scratch.folder(&format!("home-{name}"), 0o755, None).unwrap();
+        let study = bench.scratch.path().join("study.toml");
+        fs::write(
+            &study,
+            format!(
+                "format = \"assay-study/1\"\ntitle = \"Places\"\nreplicates = 2\n\
+                 repeat_disturbed = false\narea = {{ size = \"64 MiB\" }}\n\
+                 [[workload]]\nname = \"read\"\nio = {{ mix = \"read\", engine = \"psync\", \
+                 operations = {OPERATIONS}, time = \"60 s\", {io} }}\n"
+            ),
+        )
+        .unwrap();
+        let trace = Trace::begin(bench.tracing.point(), &bench.disk.number().unwrap())?;
+        let assay = Assay::new(Path::new(env!("CARGO_BIN_EXE_assay")), &home);
+        let words = ["run", &word(&study), bench.disk.device(), "--json"];
+        let ended = assay.run(&words, LIMIT).unwrap();
+        let plan = plan(&home).unwrap_or_else(|| panic!("no plan: {}", ended.stderr));
+        let start = plan["surveys"][0]["area"]["start"].as_u64().unwrap();
+        let inside = |(at, bytes): &(u64, u64)| {
+            (start..start + AREA_BYTES).contains(at) && [4096, 65_536].contains(bytes)
+        };
+        let reads: Vec<(u64, u64)> = trace.reads().into_iter().filter(inside).collect();
+        let count = reads.len() as u64;
+        assert!(
+            (READS..READS + OPERATIONS + OTHERS).contains(&count),
+            "{io}: {count}: {}",
+            ended.stderr
+        );
+        Ok(Self { reads, start })
+    }
+
+    /// Share of the reads that are such.
+    fn share(&self, is_such: impl Fn(u64, u64) -> bool) -> f64 {
+        let such = self.reads.iter().filter(|(at, bytes)| is_such(at - self.start, *bytes));
+        such.count() as f64 / self.reads.len() as f64
+    }
+}
+
+/// The one plan below a home.
+fn plan(home: &Path) -> Option<Value> {
+    let folders = [home.to_owned(), home.join("results")];
+    let entries = folders.iter().filter_map(|folder| fs::read_dir(folder).ok()).flatten().flatten();
+    let path = entries.map(|entry| entry.path().join("plan.json")).find(|path| path.exists())?;
+    serde_json::from_str(&fs::read_to_string(path).ok()?).ok()
+}
+
+/// Within what the draws of some ten thousand and the reads of the pilot move it.
+fn is_near(found: f64, expected: f64) -> bool {
+    (found - expected).abs() < 0.04
+}
+
+/// The two trials have other blocks that are met most, so that of each the most frequent one counts.
+fn most(seen: &Seen) -> f64 {
+    let mut counts = std::collections::BTreeMap::new();
+    for (at, _) in &seen.reads {
+        *counts.entry(*at).or_insert(0_u64) += 1;
+    }
+    let mut counts: Vec<u64> = counts.into_values().collect();
+    counts.sort_unstable_by(|one, other| other.cmp(one));
+    counts[..2].iter().sum::<u64>() as f64 / READS as f64
+}
+
+#[test]
+#[ignore = "needs root: cargo xtask test"]
+fn sizes_and_places_reach_the_device_as_they_were_asked_for() {
+    if !has(&[]) {
+        return;
+    }
+    let scratch = Scratch::new("places").unwrap();
+    let point = scratch.folder("tracing", 0o755, None).unwrap();
+    let tracing = match Mounted::new(&["-t", "tracefs", "none"], &point) {
+        Ok(tracing) => tracing,
+        Err(error) => return skip(&format!("needs tracefs: {error}")),
+    };
+    let image = scratch.path().join("image");
+    fs::write(&image, vec![1; 96 << 20]).unwrap();
+    let bench = Bench { disk: LoopDevice::over(image).unwrap(), tracing, scratch };
+    let fifth = AREA_BYTES / 5;
+    let in_first = |at: u64, _: u64| at < fifth;
+    let random = "pattern = \"random\", size = \"4 KiB\"";
+    let uniform = match Seen::of(&bench, "uniform", random) {
+        Ok(seen) => seen,
+        Err(error) => return skip(&format!("no trace of block requests: {error}")),
+    };
+    let seen = |name: &str, io: &str| Seen::of(&bench, name, io).unwrap();
+    // What has none of the laws has none of their marks.
+    assert!(is_near(uniform.share(in_first), 0.2), "{}", uniform.share(in_first));
+    assert!(most(&uniform) < 0.01, "{}", most(&uniform));
+    let hot = seen("hot", &format!("{random}, access = \"hot 20 % 80 %\""));
+    assert!(is_near(hot.share(in_first), 0.8), "{}", hot.share(in_first));
+    let zipf = seen("zipf", &format!("{random}, access = \"zipf 1.2\""));
+    let blocks = AREA_BYTES / 4096;
+    let sum: f64 = (1..=blocks).map(|rank| (rank as f64).powf(-1.2)).sum();
+    assert!(is_near(most(&zipf), 1.0 / sum), "{} of {}", most(&zipf), 1.0 / sum);
+    let mixed = seen("mixed", "pattern = \"random\", size = \"4 KiB 70 %, 64 KiB 30 %\"");
+    let large = mixed.share(|_, bytes| bytes == 65_536);
+    assert!(is_near(large, 0.3), "{large}");
+    let stride = seen("stride", "pattern = \"stride\", stride = \"64 KiB\", size = \"4 KiB\"");
+    let steps = stride.reads.windows(2).filter(|pair| pair[1].0.wrapping_sub(pair[0].0) == 65_536);
+    let share = steps.count() as f64 / stride.reads.len() as f64;
+    assert!(share > 0.95, "{share}");
+}
