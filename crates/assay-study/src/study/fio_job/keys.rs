@@ -84,7 +84,7 @@ pub const SAME: [&str; 11] = [
 ];
 
 /// What these keys are where nobody says them, or what is done here anyway: that changes nothing.
-const USUAL: [(&str, &[&str]); 19] = [
+const USUAL: [(&str, &[&str]); 18] = [
     ("verify", &["0", "none"]),
     ("do_verify", &["0"]),
     ("offset", &["0", "0%"]),
