@@ -8,6 +8,7 @@ use crate::gate::Control;
 use crate::latency::{Book, Found};
 use crate::pattern::{Classes, Walk, share};
 use crate::spent::Spent;
+use crate::sync::Syncs;
 use crate::{Class, Job, LoadError, QueueFacts, Target};
 
 /// One thread of one run.
@@ -66,7 +67,12 @@ struct Flight {
 
 impl Flight {
     fn new(class: Class, offset: u64) -> Self {
-        let way = if class == Class::Write { Move::Write } else { Move::Read };
+        let way = match class {
+            Class::Read | Class::Rewrite => Move::Read,
+            Class::Write => Move::Write,
+            Class::Trim => Move::Trim,
+            Class::Zero => Move::Zero,
+        };
         Self { class, way, offset, submitted: 0 }
     }
 
@@ -82,6 +88,7 @@ struct Drive<E> {
     walk: Walk,
     classes: Classes,
     filler: Filler,
+    syncs: Syncs,
     book: Book,
     size: u32,
     /// Operations that may be submitted in all, and those that are left.
@@ -110,6 +117,7 @@ impl<'a, E: Engine<'a>> Drive<E> {
             walk: Walk::new(job, thread),
             classes: Classes::new(job, thread),
             filler: Filler::new(job, thread),
+            syncs: Syncs::new(job),
             book: Book::new(job),
             size: job.size_bytes,
             all,
@@ -190,10 +198,12 @@ impl<'a, E: Engine<'a>> Drive<E> {
     #[inline]
     fn prepare(&mut self, slot: u32) {
         let Flight { way, offset, .. } = self.flights[slot as usize];
+        let mut synced = false;
         if way == Move::Write {
             self.filler.fill(self.engine.slot_mut(slot));
+            synced = self.syncs.next();
         }
-        self.batch.push(Request { way, slot, offset });
+        self.batch.push(Request { way, synced, slot, offset });
     }
 
     /// Waits for a completion and notes all that are there; gives the stamp taken just after, and
@@ -233,6 +243,8 @@ fn fault(flight: Flight, asked: u32, result: i32) -> LoadError {
     let (class, offset) = match flight.way {
         Move::Read => (Class::Read, flight.offset),
         Move::Write => (Class::Write, flight.offset),
+        Move::Trim => (Class::Trim, flight.offset),
+        Move::Zero => (Class::Zero, flight.offset),
     };
     match u32::try_from(result) {
         Ok(got) => LoadError::Short { class, offset, asked, got },

@@ -7,7 +7,9 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::content::Content;
+use crate::duplicates::Duplicates;
 use crate::mix::Mix;
+use crate::sync::WriteSync;
 
 /// Where the next offset comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -32,17 +34,6 @@ impl Pattern {
             Self::Spread => "spread",
         }
     }
-}
-
-/// What makes a write count as done.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum WriteSync {
-    /// The write's own completion.
-    #[default]
-    None,
-    /// The completion of an `fdatasync` that follows each write; latency covers both.
-    EachWrite,
 }
 
 /// Parts of a job that follow each other without a pause.
@@ -71,6 +62,8 @@ pub struct Job {
     pub sync: WriteSync,
     /// What is written.
     pub content: Content,
+    /// How much of it is copies of each other; nothing of a rewrite and of zeros.
+    pub duplicates: Duplicates,
     /// The bytes of the target that may be touched; start and length are multiples of the size
     /// that direct I/O needs.
     pub area: Range<u64>,
@@ -105,6 +98,7 @@ impl Job {
             threads: 1,
             sync: WriteSync::None,
             content: Content::Random,
+            duplicates: Duplicates::NONE,
             area,
             ramp: Duration::ZERO,
             time: Duration::ZERO,

@@ -19,10 +19,12 @@ mod check;
 mod clock;
 mod content;
 mod drive;
+mod duplicates;
 mod engine;
 mod engines;
 mod error;
 mod files;
+mod fresh;
 mod gate;
 mod job;
 mod latency;
@@ -36,20 +38,22 @@ mod pattern;
 mod random;
 mod run;
 mod spent;
+mod sync;
 
 pub use capacity::{
     BLOCK_BYTES, CapacityJob, CapacityOutcome, CapacityShape, Lie, SMALL_BYTES, Seen, SeenCounts,
     Store, WrongBlock, capacity, capacity_costs, set_aside,
 };
 pub use content::{Compressible, Content};
+pub use duplicates::Duplicates;
 pub use engine::{EngineEntry, EngineKind};
 pub use engines::ENGINES;
 pub use error::LoadError;
 pub use files::{FileAct, FileJob, FileOutcome, FileSync, FileTree, Room};
-pub use job::{Job, Pattern, Slices, Target, WriteSync};
+pub use job::{Job, Pattern, Slices, Target};
 pub use law::{Law, LawShape};
 pub use micro::{Micro, MicroOutcome, repeat};
-pub use mix::Mix;
+pub use mix::{Mix, Parts};
 pub use outcome::{
     Class, ClassOutcome, EngineFacts, LATENCY_BUCKETS, Outcome, QueueFacts, SecondRow, Totals,
     latency_bucket, latency_bucket_from_ns, new_histogram,
@@ -58,3 +62,4 @@ pub use pages::{PageJob, PageOutcome, PageSet};
 pub use pattern::{random_offsets, spread_offset};
 pub use run::{run, run_beside};
 pub use spent::Bystanders;
+pub use sync::WriteSync;

@@ -14,6 +14,12 @@ pub(crate) enum Purpose {
     Content = 3,
     Latency = 4,
     Names = 5,
+    /// What the words of a pool are changed by, piece by piece.
+    Changes = 16,
+    /// Blocks of which copies are written, what they are changed by, and which of them come when.
+    Copies = 17,
+    CopyChanges = 18,
+    CopyDraws = 19,
 }
 
 /// The finaliser of SplitMix64 (Steele, Lea and Flood 2014): a bijection that mixes all bits.
