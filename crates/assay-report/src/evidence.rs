@@ -69,7 +69,7 @@ pub struct Latencies {
     pub arm: Arm,
     /// The second copy of the baseline.
     pub control: bool,
-    /// `read`, `write` or `rewrite`.
+    /// `read`, `write`, `rewrite`, `trim` or `zero`.
     pub class: String,
     /// Trials that were added up.
     pub trials: usize,

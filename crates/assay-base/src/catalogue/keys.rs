@@ -79,10 +79,14 @@ pub enum Form {
     Loss,
     /// A place on a device: percent of its size, or bytes with their unit.
     Start,
-    /// Share of reads.
+    /// What operations do, in shares.
     Mix,
     /// Which bytes are written.
     Content,
+    /// Which writes are synced.
+    Sync,
+    /// Share of what is written that is copies.
+    Duplicates,
     /// The law of a simulated drive, as text or as a table of these keys.
     Law(&'static Fields),
     /// A list of whole numbers, each above the one before.

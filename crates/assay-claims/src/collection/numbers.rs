@@ -25,11 +25,15 @@ const SMALL_BYTES: u64 = 4 << 10;
 const MB: f64 = 1e6;
 
 fn linear(io: &IoFacts) -> bool {
-    io.pattern == Pattern::Sequential && io.size_bytes >= LEAST_LINEAR_BYTES && !io.data_sync
+    io.pattern == Pattern::Sequential && io.size_bytes >= LEAST_LINEAR_BYTES && is_unsynced(io)
 }
 
 fn random(io: &IoFacts) -> bool {
-    io.pattern == Pattern::Random && io.size_bytes == SMALL_BYTES && !io.data_sync
+    io.pattern == Pattern::Random && io.size_bytes == SMALL_BYTES && is_unsynced(io)
+}
+
+fn is_unsynced(io: &IoFacts) -> bool {
+    !io.data_sync && !io.partly_synced
 }
 
 /// All of them, in the order of columns.
@@ -130,9 +134,20 @@ mod tests {
             (linear, writes, 4096, true, 1, "sync_write_iops"),
             (random, writes, 8192, true, 1, ""),
         ] {
-            let io = IoFacts { pattern, mix, size_bytes, data_sync };
+            let io = IoFacts { pattern, mix, size_bytes, data_sync, partly_synced: false };
             let found = of(&io, depth).map_or("", |kind| kind.name);
             assert_eq!(found, name, "{io:?} {depth}");
+        }
+        let trims = "trim".parse().unwrap();
+        for (mix, partly_synced) in [(trims, false), (writes, true)] {
+            let io = IoFacts {
+                pattern: random,
+                mix,
+                size_bytes: 4096,
+                data_sync: false,
+                partly_synced,
+            };
+            assert!(of(&io, 1).is_none(), "{io:?}");
         }
         for kind in &NUMBERS {
             assert!(std::ptr::eq(find(kind.name).unwrap(), kind));

@@ -22,6 +22,9 @@ pub struct IoFacts {
     /// An `fdatasync` after each write.
     #[serde(default, skip_serializing_if = "is_false")]
     pub data_sync: bool,
+    /// An `fdatasync` after some of them.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub partly_synced: bool,
 }
 
 impl IoFacts {
@@ -30,9 +33,9 @@ impl IoFacts {
         !self.mix.writes()
     }
 
-    /// Whether it only writes.
+    /// Whether it only writes; trims and zeroing are no writes.
     pub fn only_writes(&self) -> bool {
-        self.mix.read_percent() == 0
+        self.mix == Mix::WRITES
     }
 }
 

@@ -12,8 +12,14 @@ const SIZE: &str = r"^\s*([0-9]+\.?[0-9]*|\.[0-9]+)\s*[A-Za-z]+\s*$";
 const TIME: &str =
     "^\\s*((0+\\.?0*|\\.0+)|([0-9]+\\.?[0-9]*|\\.[0-9]+)\\s*[A-Za-z\u{b5}\u{3bc}]+)\\s*$";
 const SHARE: &str = r"^\s*([0-9]+\.?[0-9]*|\.[0-9]+)\s*(%|percent)\s*$";
-const MIX: &str = r"^(read|write|rewrite|\s*[0-9]{1,3}\s*/\s*[0-9]{1,3}\s*)$";
+const MIX: &str = concat!(
+    r"^(read|write|rewrite|trim|zero|\s*[0-9]{1,3}\s*/\s*[0-9]{1,3}\s*",
+    r"|\s*[0-9]{1,3}\s*%\s*(read|write|trim|zero)\s*",
+    r"(,\s*[0-9]{1,3}\s*%\s*(read|write|trim|zero)\s*){0,3})$",
+);
 const CONTENT: &str = r"^(random|zero|[1-9][0-9]?\s*%)$";
+const SYNC: &str = "^(none|each-write|each-[1-9][0-9]{0,6}-writes)$";
+const DUPLICATES: &str = r"^[0-9]{1,3}\s*%$";
 const AMOUNT: &str = r"^\s*([0-9]+\.?[0-9]*|\.[0-9]+)\s*\S+\s*$";
 const PRICE: &str = r"^\s*[0-9]+(\.[0-9]+)?\s+[A-Z]{3}\s*$";
 const TUNABLE: &str = "^tunable:/(sys|proc/sys)/";
@@ -108,6 +114,8 @@ fn of_form(form: &Form) -> Value {
         Form::Start => json!({ "anyOf": [text(SIZE), text(SHARE)] }),
         Form::Mix => text(MIX),
         Form::Content => text(CONTENT),
+        Form::Sync => text(SYNC),
+        Form::Duplicates => text(DUPLICATES),
         Form::Law(fields) => json!({ "anyOf": [text("^(lognormal|fixed),"), table(fields)] }),
         Form::Rising { least, most } => json!({
             "type": "array",

@@ -82,7 +82,7 @@ fn numbers(plan: &Plan, found: &Findings, target: usize) -> Numbers {
     let own = |work: &&PlannedWorkload| work.target == target && !work.control;
     for work in plan.workloads.iter().filter(own) {
         let Some((name, metric)) = io::Planned::of(&work.work).and_then(|io| {
-            measures(io, io.sync == WriteSync::EachWrite, [work.reads(), work.writes()])
+            measures(io, io.sync != WriteSync::None, [work.reads(), work.writes()])
         }) else {
             continue;
         };
@@ -105,7 +105,7 @@ fn measures(
 ) -> Option<(&'static str, &'static str)> {
     let small = io.size_bytes() == SMALL_BYTES;
     let name = match (io.pattern, reads, writes, io.depth * io.threads) {
-        _ if synced || (io.pattern == Pattern::Random && !small) => return None,
+        _ if synced || io.mix.clears() || (io.pattern == Pattern::Random && !small) => return None,
         (Pattern::Sequential, true, false, _) => "read_mb_s",
         (Pattern::Sequential, false, true, _) => "write_mb_s",
         (Pattern::Random, true, false, 1) => "read_iops",

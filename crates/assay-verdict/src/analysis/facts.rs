@@ -242,6 +242,7 @@ pub(super) fn io(workload: &PlannedWorkload) -> Option<IoFacts> {
         mix: io.mix,
         size_bytes: io.size.0,
         data_sync: io.sync == WriteSync::EachWrite,
+        partly_synced: matches!(io.sync, WriteSync::EachNth(_)),
     })
 }
 

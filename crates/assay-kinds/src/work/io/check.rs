@@ -4,7 +4,7 @@ use assay_base::quantity::Bytes;
 use assay_base::quantity::units::show;
 
 use super::parameters::MOST_SAMPLES;
-use super::{Asked, Pattern};
+use super::{Asked, Pattern, operations};
 use crate::work::kind::{Complaints, InStudy};
 
 /// Tells what does not hold.
@@ -12,6 +12,7 @@ pub(super) fn complain(io: &Asked, path: &str, study: &InStudy<'_>, to: &mut dyn
     ramp(io, path, study, to);
     count(io, path, study, to);
     size(io, path, study, to);
+    operations::complain(io, path, study, to);
 }
 
 /// A ramp belongs to a time of its own.

@@ -9,7 +9,7 @@ use crate::work::measured::{Count, Counts};
 /// What only reads and writes count.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Detail {
-    /// By class (`read`, `write`, `rewrite`), inside the window.
+    /// By class (`read`, `write`, `rewrite`, `trim`, `zero`), inside the window.
     pub classes: BTreeMap<String, Count>,
     /// Nanoseconds during which new operations were submitted.
     pub submitting_ns: u64,

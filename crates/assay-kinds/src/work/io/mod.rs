@@ -7,6 +7,7 @@ mod check;
 mod detail;
 mod fio_line;
 pub mod keys;
+mod operations;
 mod parameters;
 mod pilot;
 mod planned;
@@ -18,7 +19,7 @@ use assay_base::quantity::metric::{BANDWIDTH, IOPS, LATENCY};
 use assay_base::quantity::{Bytes, Metric, Time};
 use serde::{Deserialize, Serialize};
 
-pub use assay_load::{Compressible, Content, Mix, Pattern, WriteSync};
+pub use assay_load::{Class, Compressible, Content, Duplicates, Mix, Pattern, WriteSync};
 
 use super::kind::{Complaints, InStudy, Judged, Kind, Needs, OwnParameter, Touch};
 use super::place::{Offer, Run};
@@ -71,7 +72,7 @@ impl Kind for Asked {
     const ABOUT: About = About {
         name: "io",
         summary: "reads and writes of blocks",
-        text: "Blocks of one size are read, written or rewritten in an area of the target, in an order \
+        text: "Blocks of one size are read, written, rewritten, trimmed or zeroed in an area of the target, in an order \
                and with as many operations in flight as the workload says.",
     };
     const KEYS: &'static Fields = &keys::KEYS;
@@ -89,10 +90,7 @@ impl Kind for Asked {
 impl kind::Asks for Asked {
     fn words(&self) -> String {
         let (pattern, mix) = (self.pattern.name(), self.mix.words());
-        let sync = match self.sync {
-            WriteSync::EachWrite => ", an fdatasync after each",
-            WriteSync::None => "",
-        };
+        let sync = operations::sync_words(self.sync, ",");
         format!(
             "{pattern} {mix} of {}{}, {} in flight{sync}{}",
             self.size,
@@ -184,6 +182,8 @@ fn content_words(content: Content) -> String {
 
 /// What blocks that are read and written so do to the target.
 fn touch(mix: Mix, content: Content, direct: bool) -> Touch {
-    let (writes, finds) = (mix.writes().then_some(content), mix.reads().then_some(content));
-    Touch { reads: mix.reads(), writes, finds, direct }
+    let clears = mix.clears();
+    // What is taken away must be there, or there is nothing to do.
+    let finds = (mix.reads() || clears).then_some(content);
+    Touch { reads: mix.reads(), writes: mix.writes().then_some(content), finds, clears, direct }
 }

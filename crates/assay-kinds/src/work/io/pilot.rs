@@ -44,6 +44,7 @@ fn job(io: &Asked, area: &Area, seed: u64) -> Option<Job> {
     possible.then(|| Job {
         sync: io.sync,
         content: io.content,
+        duplicates: io.duplicates,
         time: Duration::from_millis(PILOT_MS),
         operations: Some(PILOT_OPERATIONS),
         ..Job::base(pattern(io), io.mix, io.size_bytes(), area.start..area.start + length, seed)

@@ -606,6 +606,8 @@ fn stand_in(field: &Field) -> Value {
         Form::Share | Form::Loss | Form::Start => json!("5 %"),
         Form::Mix => json!("read"),
         Form::Content => json!("random"),
+        Form::Sync => json!("none"),
+        Form::Duplicates => json!("0 %"),
         Form::Table(fields) => table_stand_in(fields),
         Form::Amount => json!("90 IOPS"),
         Form::Price => json!("1 EUR"),

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use assay_base::catalogue::keys::{Field, Form};
 use assay_base::quantity::units::show;
 use assay_base::quantity::{Bytes, Percent, Time, units::UnitError};
-use assay_kinds::work::io::{Content, Mix};
+use assay_kinds::work::io::{Content, Duplicates, Mix, WriteSync};
 use assay_kinds::work::metrics;
 use serde_json::{Value, json};
 use toml::de::{DeInteger, DeValue};
@@ -53,6 +53,14 @@ pub fn read(field: &Field, value: &DeValue<'_>) -> Result<Value, Complaint> {
         Form::Content => text(field, value)?
             .parse::<Content>()
             .map(|content| json!(content))
+            .map_err(|error| Complaint::plain(format!("{}: {}", field.name, quoted(&error)))),
+        Form::Sync => text(field, value)?
+            .parse::<WriteSync>()
+            .map(|sync| json!(sync))
+            .map_err(|error| Complaint::plain(format!("{}: {}", field.name, quoted(&error)))),
+        Form::Duplicates => text(field, value)?
+            .parse::<Duplicates>()
+            .map(|duplicates| json!(duplicates))
             .map_err(|error| Complaint::plain(format!("{}: {}", field.name, quoted(&error)))),
         Form::Start => text(field, value)?
             .parse::<Start>()
