@@ -30,6 +30,8 @@ mod findings;
 mod full;
 #[path = "machine/locks.rs"]
 mod locks;
+#[path = "machine/operations.rs"]
+mod operations;
 #[path = "machine/probes.rs"]
 mod probes;
 #[path = "machine/refusals.rs"]

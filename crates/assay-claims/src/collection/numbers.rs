@@ -140,13 +140,8 @@ mod tests {
         }
         let trims = "trim".parse().unwrap();
         for (mix, partly_synced) in [(trims, false), (writes, true)] {
-            let io = IoFacts {
-                pattern: random,
-                mix,
-                size_bytes: 4096,
-                data_sync: false,
-                partly_synced,
-            };
+            let io =
+                IoFacts { pattern: random, mix, size_bytes: 4096, data_sync: false, partly_synced };
             assert!(of(&io, 1).is_none(), "{io:?}");
         }
         for kind in &NUMBERS {

@@ -46,7 +46,9 @@ impl Clears {
 
     fn of_files(filesystem: &str) -> Self {
         let lacks = |known: &[&str], what: &str| {
-            let words = format!("a file on {filesystem} cannot be {what}: measure on a device, or elsewhere");
+            let words = format!(
+                "a file on {filesystem} cannot be {what}: measure on a device, or elsewhere"
+            );
             known.contains(&filesystem).then_some(words)
         };
         let no_trim = lacks(&NO_HOLES, "trimmed, as it has no holes");

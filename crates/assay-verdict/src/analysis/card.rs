@@ -81,9 +81,9 @@ fn numbers(plan: &Plan, found: &Findings, target: usize) -> Numbers {
     let mut numbers = Numbers::new();
     let own = |work: &&PlannedWorkload| work.target == target && !work.control;
     for work in plan.workloads.iter().filter(own) {
-        let Some((name, metric)) = io::Planned::of(&work.work).and_then(|io| {
-            measures(io, io.sync != WriteSync::None, [work.reads(), work.writes()])
-        }) else {
+        let Some((name, metric)) = io::Planned::of(&work.work)
+            .and_then(|io| measures(io, io.sync != WriteSync::None, [work.reads(), work.writes()]))
+        else {
             continue;
         };
         let same = |one: &&Cell| {

@@ -33,9 +33,7 @@ pub(super) fn obstacle(io: &Asked, offer: &Offer<'_>) -> Option<String> {
     if !io.mix.clears() {
         return None;
     }
-    let of = |class, reason: &Option<String>| {
-        reason.clone().filter(|_| io.mix.percent(class) > 0)
-    };
+    let of = |class, reason: &Option<String>| reason.clone().filter(|_| io.mix.percent(class) > 0);
     of(Class::Trim, &offer.clears.no_trim)
         .or_else(|| of(Class::Zero, &offer.clears.no_zeroing))
         .or_else(|| {

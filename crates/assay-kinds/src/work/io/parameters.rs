@@ -10,7 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use super::table::is_usual;
 use super::{
-    AskedEngine, Content, Duplicates, Engine, Mix, Pattern, Planned, WriteSync, fio_line, operations,
+    AskedEngine, Content, Duplicates, Engine, Mix, Pattern, Planned, WriteSync, fio_line,
+    operations,
 };
 use crate::work::kind::OwnParameter;
 use crate::work::table::{Factor, asked, choice, whole, word, work};

@@ -12,9 +12,7 @@ use assay_load::{EngineKind, Job};
 use serde::{Deserialize, Serialize};
 
 use super::parameters::{self, Stored};
-use super::{
-    Asked, AskedEngine, Pattern, content_words, fio_line, operations, run, told, touch,
-};
+use super::{Asked, AskedEngine, Pattern, content_words, fio_line, operations, run, told, touch};
 use crate::work::kind::{ByHand, CommandLine, Runs, Touch};
 use crate::work::measured::{Measured, Ran};
 use crate::work::place::{Area, DirectUse, Offer, Run};

@@ -91,7 +91,10 @@ impl Work {
             let (pattern, engine) = (own.pattern, own.engine);
             (pattern, engine, own.size, own.depth, own.direct, own.time, own.ramp)
         };
-        let writes = |own: &Self| (own.each_write, own.content.clone());
+        let writes = |own: &Self| {
+            let trims = own.mix == super::TRIM;
+            (own.sync_every, own.content.clone(), own.duplicates, trims)
+        };
         work(self) == work(other) && writes(self) == writes(other)
     }
 
