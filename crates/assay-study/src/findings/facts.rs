@@ -1,7 +1,7 @@
 //! What stands behind the words of findings: a workload, a file system, an order of trials.
 
 use assay_base::quantity::units::show;
-use assay_kinds::work::io::{Mix, Pattern};
+use assay_kinds::work::io::{Class, Mix, Pattern};
 use serde::{Deserialize, Serialize};
 
 use super::{EnvironmentFacts, FORMAT, Findings, OfKinds, StudyFacts, TargetFacts, WorkloadFacts};
@@ -36,6 +36,11 @@ impl IoFacts {
     /// Whether it only writes; trims and zeroing are no writes.
     pub fn only_writes(&self) -> bool {
         self.mix == Mix::WRITES
+    }
+
+    /// Whether it only trims.
+    pub fn only_trims(&self) -> bool {
+        self.mix.percent(Class::Trim) == 100
     }
 }
 

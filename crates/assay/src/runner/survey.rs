@@ -72,9 +72,11 @@ impl Surveyed<'_> {
         Ok(())
     }
 
-    /// Takes note of what a workload wrote to the area.
+    /// Takes note of what a workload wrote to the area, or took away.
     pub fn wrote(&self, workload: &PlannedWorkload) {
-        let other = |touch: Touch| touch.writes.is_some_and(|own| Some(own) != self.holds.get());
+        let other = |touch: Touch| {
+            touch.clears || touch.writes.is_some_and(|own| Some(own) != self.holds.get())
+        };
         if workload.touches().any(other) {
             self.holds.set(None);
         }
