@@ -27,8 +27,8 @@ static ABOUT: About = About {
     text: "The counters of the topmost block devices, and of the drives below the file of a \
            loop device, are compared with the bytes of the operations. Under 90 % the number is invalid, unless compression explains it: \
            then the rule `compressed` speaks, or the content is stated to hold duplicates: so much less is \
-           asked of it. Of a device that is trimmed the discards are counted alike. Writes must have arrived when the clock \
-           stopped. More bytes than asked for are write amplification: told, and no fault. \
+           asked of it. Of a device that is trimmed the discards are counted alike. Writes must have \
+           arrived when the clock stopped. More bytes than asked for are write amplification: told, and no fault. \
            On NFS and SMB the bytes that crossed the network are compared with them; what the server \
            keeps in its memory does not show. Where no counter exists (other networks, some FUSE \
            programs) the number is suspect. A tenth is what a few blocks in the drive's own queue, or in the last moment of a \

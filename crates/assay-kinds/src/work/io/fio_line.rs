@@ -222,7 +222,7 @@ fn remarks(io: &Planned, engine: Engine, note: Option<&str>) -> Vec<String> {
         "Assay counts the fdatasync into the latency of its write; fio reports it apart",
     );
     add(
-        io.duplicates != Duplicates::NONE,
+        io.mix.carries() && io.duplicates != Duplicates::NONE,
         "fio repeats a buffer that it wrote before; Assay copies pieces of 4 KiB of 256 blocks",
     );
     remarks.extend(unmixed(io.mix).map(str::to_owned));

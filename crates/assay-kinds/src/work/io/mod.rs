@@ -72,8 +72,8 @@ impl Kind for Asked {
     const ABOUT: About = About {
         name: "io",
         summary: "reads and writes of blocks",
-        text: "Blocks of one size are read, written, rewritten, trimmed or zeroed in an area of the target, in an order \
-               and with as many operations in flight as the workload says.",
+        text: "Blocks of one size are read, written, rewritten, trimmed or zeroed in an area of the \
+               target, in an order and with as many operations in flight as the workload says.",
     };
     const KEYS: &'static Fields = &keys::KEYS;
     const EXAMPLE: &'static str = "io = { pattern = \"random\", mix = \"read\", size = \"4 KiB\" }";
