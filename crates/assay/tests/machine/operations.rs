@@ -201,4 +201,13 @@ fn a_study_of_trims_and_syncs_runs_on_a_file_system() {
     for name in ["trims", "synced"] {
         assert!(rate(&document, name).is_some(), "{name}: {document}");
     }
+    // What is written anew before each trial that trims is told beforehand.
+    let planned = |text: &str| {
+        fs::write(&study, text).unwrap();
+        let words = ["plan", &word(&study), &word(volume.directory()), "--json"];
+        of(&assay(&volume).run(&words, LIMIT).unwrap())["area_bytes"].as_u64().unwrap()
+    };
+    let without = TRIMS.replace("30 % write, 10 % trim", "40 % write");
+    assert_eq!(planned(&without), 16 << 20);
+    assert!(planned(TRIMS) >= 3 * (16 << 20));
 }
