@@ -7,14 +7,16 @@ use rand_core::Rng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::{Deserialize, Serialize};
 
+use crate::fresh::Fresh;
 use crate::random::{Purpose, generator};
-use crate::{Job, Mix};
+use crate::{Class, Job, Mix};
 
 /// Which bytes are written; a rewrite writes what it read, with its change.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Content {
-    /// Fresh pseudo-random bytes for every write: neither compressible nor duplicated.
+    /// Fresh pseudo-random bytes for every write: not compressible, and not duplicated but where the
+    /// job asks for [`Duplicates`](crate::Duplicates).
     #[default]
     Random,
     /// Of every [`PIECE`] so many percent are zeros, at its end, and the rest fresh pseudo-random
@@ -98,28 +100,23 @@ pub(crate) enum Filler {
     Nothing,
     /// Reads share the buffers, so zeros must be put back.
     Zero,
-    /// Fresh pseudo-random bytes.
-    Random(Xoshiro256PlusPlus),
-    /// So many of them in each piece; the rest is zero, and put back where reads share the buffer, or where
-    /// an operation of another size put its pieces there.
-    Partly { rng: Xoshiro256PlusPlus, random: usize, is_shared: bool },
+    /// Fresh pseudo-random bytes, in each piece as many as do not compress.
+    Fresh(Fresh),
     /// What was read, with a few bytes of each sector changed.
     Change(Xoshiro256PlusPlus),
 }
 
 impl Filler {
     pub(crate) fn new(job: &Job, thread: u32) -> Self {
-        let rng = generator(job.seed, thread, Purpose::Content);
-        match (job.mix, job.content) {
-            (Mix::Rewrite, _) => Self::Change(rng),
-            (Mix::READS, _) | (Mix::WRITES, Content::Zero) => Self::Nothing,
-            (Mix::Shares { .. }, Content::Random) => Self::Random(rng),
-            (Mix::Shares { .. }, Content::Zero) => Self::Zero,
-            (Mix::Shares { .. }, Content::Partly(Compressible(percent))) => Self::Partly {
-                rng,
-                random: PIECE - PIECE * usize::from(percent) / 100,
-                is_shared: job.mix != Mix::WRITES || job.sizes.differ(job.size_bytes),
-            },
+        let of = |class| job.mix.percent(class);
+        match job.content {
+            _ if job.mix == Mix::Rewrite => {
+                Self::Change(generator(job.seed, thread, Purpose::Content))
+            }
+            _ if of(Class::Write) == 0 => Self::Nothing,
+            Content::Zero if of(Class::Read) == 0 => Self::Nothing,
+            Content::Zero => Self::Zero,
+            Content::Random | Content::Partly(_) => Self::Fresh(Fresh::new(job, thread)),
         }
     }
 
@@ -129,18 +126,7 @@ impl Filler {
         match self {
             Self::Nothing => {}
             Self::Zero => bytes.fill(0),
-            Self::Random(rng) => fill_random(rng, bytes),
-            Self::Partly { rng, random, is_shared } => {
-                for piece in bytes.chunks_mut(PIECE) {
-                    // Of a shorter piece the same share.
-                    let random = *random * piece.len() / PIECE;
-                    let (random, zeros) = piece.split_at_mut(random);
-                    fill_random(rng, random);
-                    if *is_shared {
-                        zeros.fill(0);
-                    }
-                }
-            }
+            Self::Fresh(fresh) => fresh.fill(bytes),
             Self::Change(rng) => change(rng, bytes),
         }
     }
@@ -255,6 +241,22 @@ mod tests {
         }
         let percents = ["random", "30 %", "zero"].map(|text| text.parse::<Content>().unwrap());
         assert_eq!(percents.map(Content::compressible_percent), [0, 30, 100]);
+    }
+
+    #[test]
+    fn what_trims_and_zeroing_stand_beside_is_filled_as_without_them() {
+        let filled = |mix: &str, content| {
+            let mut bytes = [7_u8; 16];
+            let job = Job { mix: mix.parse().unwrap(), content, ..job() };
+            Filler::new(&job, 0).fill(&mut bytes);
+            bytes
+        };
+        for mix in ["trim", "zero", "50 % read, 50 % trim"] {
+            assert_eq!(filled(mix, Content::Random), [7; 16], "{mix}: nothing is written");
+        }
+        assert_ne!(filled("50 % write, 50 % trim", Content::Random), [7; 16]);
+        assert_eq!(filled("50 % write, 50 % zero", Content::Zero), [7; 16]);
+        assert_eq!(filled("50 % read, 40 % write, 10 % trim", Content::Zero), [0; 16]);
     }
 
     #[test]

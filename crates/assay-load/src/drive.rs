@@ -12,6 +12,7 @@ use crate::latency::{Book, Found};
 use crate::pattern::{Classes, Place, Walk, share};
 use crate::schedule::Starts;
 use crate::spent::Spent;
+use crate::sync::Syncs;
 use crate::{Class, Job, LoadError, Pace, QueueFacts, Target, clock};
 
 /// One thread of one run.
@@ -86,7 +87,12 @@ struct Flight {
 
 impl Flight {
     fn new(class: Class, Place { offset, bytes }: Place) -> Self {
-        let way = if class == Class::Write { Move::Write } else { Move::Read };
+        let way = match class {
+            Class::Read | Class::Rewrite => Move::Read,
+            Class::Write => Move::Write,
+            Class::Trim => Move::Trim,
+            Class::Zero => Move::Zero,
+        };
         Self { class, way, offset, bytes, submitted: 0, intended: 0 }
     }
 
@@ -102,6 +108,7 @@ struct Drive<E> {
     walk: Walk,
     classes: Classes,
     filler: Filler,
+    syncs: Syncs,
     book: Book,
     /// Operations that may be submitted in all, and those that are left.
     all: u64,
@@ -137,6 +144,7 @@ impl<'a, E: Engine<'a>> Drive<E> {
             walk: Walk::new(job, thread),
             classes: Classes::new(job, thread),
             filler: Filler::new(job, thread),
+            syncs: Syncs::new(job),
             book: Book::new(job),
             all,
             left: all,
@@ -235,13 +243,15 @@ impl<'a, E: Engine<'a>> Drive<E> {
     #[inline]
     fn prepare(&mut self, slot: u32) {
         let Flight { way, offset, bytes, .. } = self.flights[slot as usize];
+        let mut synced = false;
         if way == Move::Write {
             // Where no bytes are moved a slot is empty.
             let slot = self.engine.slot_mut(slot);
             let whole = slot.len().min(bytes as usize);
             self.filler.fill(&mut slot[..whole]);
+            synced = self.syncs.next();
         }
-        self.batch.push(Request { way, slot, offset, bytes });
+        self.batch.push(Request { way, synced, slot, offset, bytes });
     }
 
     /// Waits for a completion and notes all that are there; gives the stamp taken just after, and
@@ -297,6 +307,8 @@ fn fault(flight: Flight, result: i32) -> LoadError {
     let (class, offset) = match flight.way {
         Move::Read => (Class::Read, flight.offset),
         Move::Write => (Class::Write, flight.offset),
+        Move::Trim => (Class::Trim, flight.offset),
+        Move::Zero => (Class::Zero, flight.offset),
     };
     match u32::try_from(result) {
         Ok(got) => LoadError::Short { class, offset, asked, got },

@@ -48,18 +48,23 @@ pub struct EngineEntry {
     pub(crate) work: fn(&Worker<'_>) -> Result<Option<Part>, LoadError>,
 }
 
-/// Which way bytes go.
+/// Which way bytes go, or that they go away.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Move {
     Read,
-    /// With an `fdatasync` where the job asks for it.
     Write,
+    /// What is stored is given up; nothing is carried.
+    Trim,
+    /// What is stored becomes zeros; nothing is carried.
+    Zero,
 }
 
 /// One transfer to start.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Request {
     pub(crate) way: Move,
+    /// Whether an `fdatasync` follows, which is only done after a write.
+    pub(crate) synced: bool,
     /// Buffer to use, below the job's depth and not in flight.
     pub(crate) slot: u32,
     pub(crate) offset: u64,
@@ -71,7 +76,7 @@ pub(crate) struct Request {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Completion {
     pub(crate) slot: u32,
-    /// Bytes moved, or a negated errno.
+    /// Bytes moved, trimmed or zeroed, or a negated errno.
     pub(crate) result: i32,
 }
 

@@ -33,7 +33,7 @@ pub enum LoadError {
     },
     /// The target refused an operation.
     Operation {
-        /// Read or write; of a rewrite the half that it was.
+        /// Read, write, trim or zeroing; of a rewrite the half that it was.
         class: Class,
         /// Its offset in bytes from the start of the target.
         offset: u64,
@@ -79,6 +79,8 @@ impl fmt::Display for Class {
             Class::Read => "read",
             Class::Write => "write",
             Class::Rewrite => "rewrite",
+            Class::Trim => "trim",
+            Class::Zero => "zeroing",
         })
     }
 }
@@ -93,7 +95,13 @@ impl fmt::Display for LoadError {
             Self::Setup { what, source } => write!(f, "cannot set up {what}: {source}"),
             Self::Engine { what, source } => write!(f, "cannot {what}: {source}"),
             Self::Operation { class, offset, source } => {
-                write!(f, "{class} at offset {offset} failed: {source}")
+                write!(f, "{class} at offset {offset} failed: {source}")?;
+                let is_lacking = source.raw_os_error() == Some(libc::EOPNOTSUPP);
+                match class {
+                    Class::Trim if is_lacking => f.write_str("; this target knows no trims"),
+                    Class::Zero if is_lacking => f.write_str("; this target knows no zeroing"),
+                    _ => Ok(()),
+                }
             }
             Self::Short { class, offset, asked, got } => {
                 write!(f, "{class} at offset {offset} moved {got} of {asked} bytes asked for")
@@ -140,5 +148,14 @@ mod tests {
             refused.to_string(),
             "write at offset 0 failed: Bad file descriptor (os error 9)"
         );
+        let lacking = |class, code| {
+            let source = io::Error::from_raw_os_error(code);
+            LoadError::Operation { class, offset: 512, source }.to_string()
+        };
+        let told = "; this target knows no trims";
+        assert!(lacking(Class::Trim, libc::EOPNOTSUPP).ends_with(told));
+        assert!(!lacking(Class::Trim, libc::EIO).contains(told));
+        assert!(lacking(Class::Zero, libc::EOPNOTSUPP).ends_with("knows no zeroing"));
+        assert!(!lacking(Class::Write, libc::EOPNOTSUPP).contains("knows no"));
     }
 }

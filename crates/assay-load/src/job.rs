@@ -8,9 +8,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::access::Access;
 use crate::content::Content;
+use crate::duplicates::Duplicates;
 use crate::mix::Mix;
 use crate::schedule::Schedule;
 use crate::sizes::Sizes;
+use crate::sync::WriteSync;
 
 /// Where the next offset comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -56,17 +58,6 @@ pub enum Apart {
     Halves,
 }
 
-/// What makes a write count as done.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum WriteSync {
-    /// The write's own completion.
-    #[default]
-    None,
-    /// The completion of an `fdatasync` that follows each write; latency covers both.
-    EachWrite,
-}
-
 /// Parts of a job that follow each other without a pause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slices {
@@ -105,6 +96,8 @@ pub struct Job {
     pub sync: WriteSync,
     /// What is written.
     pub content: Content,
+    /// How much of it is copies of each other; nothing of a rewrite and of zeros.
+    pub duplicates: Duplicates,
     /// The bytes of the target that may be touched; start and length are multiples of the size
     /// that direct I/O needs.
     pub area: Range<u64>,
@@ -149,6 +142,7 @@ impl Job {
             threads: 1,
             sync: WriteSync::None,
             content: Content::Random,
+            duplicates: Duplicates::NONE,
             area,
             ramp: Duration::ZERO,
             time: Duration::ZERO,

@@ -17,7 +17,7 @@ use std::time::Duration;
 use hdrhistogram::Histogram;
 
 use crate::outcome::{LATENCY_BUCKETS, latency_bucket};
-use crate::{Class, ClassOutcome, Job, Mix, Pattern, SecondRow, Totals, new_histogram};
+use crate::{Class, ClassOutcome, Job, Pattern, SecondRow, Totals, new_histogram};
 
 const SECOND_NS: u64 = 1_000_000_000;
 
@@ -143,7 +143,7 @@ pub(crate) struct Book {
     /// The current second and the stamp at which it ends.
     second: u32,
     second_end: u64,
-    classes: [ClassBook; 3],
+    classes: [ClassBook; Class::ALL.len()],
     series: Vec<SecondRow>,
     /// Latencies of the first so many operations in their order.
     samples: Vec<u64>,
@@ -176,12 +176,7 @@ fn kept_samples(job: &Job) -> u64 {
 
 /// Whether a job has operations of a class.
 fn uses(job: &Job, class: Class) -> bool {
-    match (job.mix, class) {
-        (Mix::Shares { read_percent }, Class::Read) => read_percent > 0,
-        (Mix::Shares { read_percent }, Class::Write) => read_percent < 100,
-        (Mix::Rewrite, Class::Rewrite) => true,
-        _ => false,
-    }
+    job.mix.percent(class) > 0
 }
 
 fn nanoseconds(duration: Duration) -> u64 {
@@ -193,7 +188,8 @@ impl Book {
     pub(crate) fn new(job: &Job) -> Self {
         let ramp = nanoseconds(job.ramp);
         let seconds = ramp.saturating_add(nanoseconds(job.time)) / SECOND_NS;
-        let rows = 2 * (seconds + SPARE_SECONDS).min(MOST_SECONDS);
+        let used = Class::ALL.into_iter().filter(|class| uses(job, *class)).count() as u64;
+        let rows = used.max(2) * (seconds + SPARE_SECONDS).min(MOST_SECONDS);
         Self {
             start: 0,
             ramp_end: ramp,
@@ -211,7 +207,7 @@ impl Book {
             last: 0,
             second: 0,
             second_end: SECOND_NS,
-            classes: [Class::Read, Class::Write, Class::Rewrite]
+            classes: Class::ALL
                 .map(|class| ClassBook::new(class, uses(job, class), job.schedule.is_some())),
             series: Vec::with_capacity(rows as usize),
             samples: Vec::with_capacity(kept_samples(job) as usize),
@@ -385,13 +381,17 @@ impl Book {
             self.closed = self.closed.max(self.end);
         }
         let window_ns = if caught { self.closed - self.opened } else { self.last - self.first };
-        let [reads, writes, rewrites] =
+        let [reads, writes, rewrites, trims, zeroings] =
             self.classes.each_ref().map(|book| (book.operations, book.bytes));
         let totals = Totals {
             read_operations: reads.0 + rewrites.0,
             read_bytes: reads.1 + rewrites.1,
             write_operations: writes.0 + rewrites.0,
             write_bytes: writes.1 + rewrites.1,
+            trim_operations: trims.0,
+            trim_bytes: trims.1,
+            zero_operations: zeroings.0,
+            zero_bytes: zeroings.1,
             ..Totals::default()
         };
         let classes = self.classes.into_iter().filter_map(|book| {
@@ -426,7 +426,7 @@ impl Book {
 mod tests {
     use super::*;
     use crate::check::tests::job;
-    use crate::{Arrivals, Schedule, Slices};
+    use crate::{Arrivals, Mix, Schedule, Slices};
 
     fn timed(ramp_ns: u64, time_ns: u64) -> Job {
         Job { ramp: Duration::from_nanos(ramp_ns), time: Duration::from_nanos(time_ns), ..job() }
@@ -621,6 +621,25 @@ mod tests {
         assert_eq!((counted(&found), found.classes[0].bytes), (2, 8192 + 65_536));
         let all = 512 + 4096 + 8192 + 65_536 + (1 << 20);
         assert_eq!((found.totals.read_bytes, found.series[0].bytes), (all, all));
+    }
+
+    #[test]
+    fn trims_and_zeroing_are_counted_apart_and_move_nothing() {
+        let mix = "20 % read, 40 % trim, 40 % zero".parse().unwrap();
+        let mut book = Book::new(&Job { mix, ..timed(0, 100) });
+        book.begin(0, 0);
+        for (stamp, class) in [(10, Class::Trim), (20, Class::Zero), (120, Class::Trim)] {
+            book.stamp(stamp);
+            book.record(class, 4096, stamp);
+        }
+        let found = book.finish();
+        let counts: Vec<_> =
+            found.classes.iter().map(|own| (own.class, own.operations, own.bytes)).collect();
+        assert_eq!(counts, [(Class::Trim, 2, 2 * 4096), (Class::Zero, 1, 4096)]);
+        let totals = found.totals;
+        assert_eq!((totals.trim_operations, totals.trim_bytes), (2, 2 * 4096));
+        assert_eq!((totals.zero_operations, totals.zero_bytes), (1, 4096));
+        assert_eq!((totals.read_bytes, totals.write_bytes), (0, 0));
     }
 
     #[test]

@@ -21,10 +21,12 @@ mod clock;
 mod content;
 mod distribution;
 mod drive;
+mod duplicates;
 mod engine;
 mod engines;
 mod error;
 mod files;
+mod fresh;
 mod gate;
 mod job;
 mod latency;
@@ -41,6 +43,7 @@ mod scatter;
 mod schedule;
 mod sizes;
 mod spent;
+mod sync;
 
 pub use access::{Access, Thousandths, Zone, Zones};
 pub use capacity::{
@@ -48,14 +51,15 @@ pub use capacity::{
     Store, WrongBlock, capacity, capacity_costs, set_aside,
 };
 pub use content::{Compressible, Content};
+pub use duplicates::Duplicates;
 pub use engine::{EngineEntry, EngineKind};
 pub use engines::ENGINES;
 pub use error::LoadError;
 pub use files::{FileAct, FileJob, FileOutcome, FileSync, FileTree, Room};
-pub use job::{Apart, Job, Pattern, Slices, Target, WriteSync};
+pub use job::{Apart, Job, Pattern, Slices, Target};
 pub use law::{Law, LawShape};
 pub use micro::{Micro, MicroOutcome, repeat};
-pub use mix::Mix;
+pub use mix::{Mix, Parts};
 pub use outcome::{
     Class, ClassOutcome, EngineFacts, LATENCY_BUCKETS, Outcome, QueueFacts, SecondRow, Totals,
     latency_bucket, latency_bucket_from_ns, new_histogram,
@@ -66,3 +70,4 @@ pub use run::{run, run_beside};
 pub use schedule::{Arrivals, LATE_NS, MOST_PER_S, OVERTIME_PART, Pace, Schedule};
 pub use sizes::{SizeShare, Sizes};
 pub use spent::Bystanders;
+pub use sync::WriteSync;

@@ -122,6 +122,10 @@ fn totals(parts: &[Part]) -> Totals {
         sum.read_bytes += found.totals.read_bytes;
         sum.write_operations += found.totals.write_operations;
         sum.write_bytes += found.totals.write_bytes;
+        sum.trim_operations += found.totals.trim_operations;
+        sum.trim_bytes += found.totals.trim_bytes;
+        sum.zero_operations += found.totals.zero_operations;
+        sum.zero_bytes += found.totals.zero_bytes;
     }
     sum
 }

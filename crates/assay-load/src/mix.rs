@@ -1,6 +1,10 @@
 //! What operations do to their blocks.
 
+use std::str::FromStr;
+
 use serde::{Deserialize, Serialize};
+
+use crate::Class;
 
 /// What operations do to their blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -13,6 +17,33 @@ pub enum Mix {
     },
     /// Each reads its block, changes some bytes of each sector, and writes it back: one operation.
     Rewrite,
+    /// Each is drawn by shares of which some take away what is stored.
+    Parts(Parts),
+}
+
+/// Shares of operations in percent, which add up to 100. Some trim their block or zero it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Parts {
+    read: u8,
+    write: u8,
+    trim: u8,
+    zero: u8,
+}
+
+/// Words of shares with their classes, in the order in which they are written.
+const WORDS: [(&str, Class); 4] =
+    [("read", Class::Read), ("write", Class::Write), ("trim", Class::Trim), ("zero", Class::Zero)];
+
+impl Parts {
+    const fn percent(self, class: Class) -> u8 {
+        match class {
+            Class::Read => self.read,
+            Class::Write => self.write,
+            Class::Trim => self.trim,
+            Class::Zero => self.zero,
+            Class::Rewrite => 0,
+        }
+    }
 }
 
 impl Mix {
@@ -21,11 +52,22 @@ impl Mix {
     /// Nothing but writes.
     pub const WRITES: Self = Self::Shares { read_percent: 0 };
 
-    /// Bytes read in percent of all bytes that are moved.
+    /// Operations of a class in percent of all operations.
+    pub const fn percent(self, class: Class) -> u8 {
+        match (self, class) {
+            (Self::Shares { read_percent }, Class::Read) => read_percent,
+            (Self::Shares { read_percent }, Class::Write) => 100_u8.saturating_sub(read_percent),
+            (Self::Rewrite, Class::Rewrite) => 100,
+            (Self::Parts(parts), class) => parts.percent(class),
+            _ => 0,
+        }
+    }
+
+    /// Bytes read in percent of the bytes of all operations.
     pub const fn read_percent(self) -> u8 {
         match self {
-            Self::Shares { read_percent } => read_percent,
             Self::Rewrite => 50,
+            Self::Shares { .. } | Self::Parts(_) => self.percent(Class::Read),
         }
     }
 
@@ -34,21 +76,36 @@ impl Mix {
         self.read_percent() > 0
     }
 
-    /// Whether anything is written.
+    /// Whether anything that is stored does not stay as it is: it is written, trimmed or zeroed.
     pub const fn writes(self) -> bool {
         self.read_percent() < 100
     }
 
+    /// Whether bytes are carried to the target, so that what they are matters.
+    pub const fn carries(self) -> bool {
+        self.percent(Class::Write) > 0 || self.percent(Class::Rewrite) > 0
+    }
+
+    /// Whether anything that is stored is taken away: trimmed or zeroed.
+    pub const fn clears(self) -> bool {
+        self.percent(Class::Trim) > 0 || self.percent(Class::Zero) > 0
+    }
+
     /// What the operations are called: `reads`, `70 % reads, 30 % writes`, `rewrites`.
     pub fn words(self) -> String {
-        match self {
-            Self::Shares { read_percent: 100 } => "reads".to_owned(),
-            Self::Shares { read_percent: 0 } => "writes".to_owned(),
-            Self::Shares { read_percent: reads } => {
-                format!("{reads} % reads, {} % writes", 100 - reads)
-            }
-            Self::Rewrite => "rewrites".to_owned(),
-        }
+        let noun = |class| match class {
+            Class::Read => "reads",
+            Class::Write => "writes",
+            Class::Rewrite => "rewrites",
+            Class::Trim => "trims",
+            Class::Zero => "zeroing",
+        };
+        let shares = Class::ALL.into_iter().filter_map(|class| match self.percent(class) {
+            0 => None,
+            100 => Some(noun(class).to_owned()),
+            percent => Some(format!("{percent} % {}", noun(class))),
+        });
+        shares.collect::<Vec<String>>().join(", ")
     }
 }
 
@@ -60,31 +117,62 @@ impl TryFrom<String> for Mix {
     }
 }
 
-impl std::str::FromStr for Mix {
+impl FromStr for Mix {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let advice = || {
+        let found = match text {
+            "rewrite" => Some(Self::Rewrite),
+            _ => alone(text).or_else(|| two(text)).or_else(|| shares(text)),
+        };
+        found.ok_or_else(|| {
             format!(
-                "`{text}` is no mix: say read, write, rewrite, or two percentages that add up to 100, such as 70/30"
+                "`{text}` is no mix: say read, write, rewrite, trim, zero, two percentages that add up to \
+                 100, such as 70/30, or shares with their words, such as 60 % read, 30 % write, 10 % trim"
             )
-        };
-        let read_percent = match text {
-            "rewrite" => return Ok(Self::Rewrite),
-            "read" => 100,
-            "write" => 0,
-            _ => {
-                let (reads, writes) = text.split_once('/').ok_or_else(advice)?;
-                let reads: u8 = reads.trim().parse().map_err(|_| advice())?;
-                let writes: u8 = writes.trim().parse().map_err(|_| advice())?;
-                if u32::from(reads) + u32::from(writes) != 100 {
-                    return Err(advice());
-                }
-                reads
-            }
-        };
-        Ok(Self::Shares { read_percent })
+        })
     }
+}
+
+/// All operations of one class.
+fn alone(text: &str) -> Option<Mix> {
+    let (_, class) = WORDS.into_iter().find(|(word, _)| *word == text)?;
+    of_shares(&[(class, 100)])
+}
+
+/// `70/30`.
+fn two(text: &str) -> Option<Mix> {
+    let (reads, writes) = text.split_once('/')?;
+    let share = |text: &str| text.trim().parse::<u8>().ok();
+    of_shares(&[(Class::Read, share(reads)?), (Class::Write, share(writes)?)])
+}
+
+/// `60 % read, 30 % write, 10 % trim`.
+fn shares(text: &str) -> Option<Mix> {
+    let share = |one: &str| {
+        let (percent, word) = one.split_once('%')?;
+        let (_, class) = WORDS.into_iter().find(|(known, _)| *known == word.trim())?;
+        Some((class, percent.trim().parse::<u8>().ok()?))
+    };
+    let shares: Option<Vec<(Class, u8)>> = text.split(',').map(share).collect();
+    of_shares(&shares?)
+}
+
+/// Shares of classes, none of them twice, that add up to 100.
+fn of_shares(shares: &[(Class, u8)]) -> Option<Mix> {
+    let of = |class| {
+        let mut own = shares.iter().filter(|(known, _)| *known == class).map(|(_, share)| *share);
+        let share = own.next().unwrap_or(0);
+        own.next().is_none().then_some(share)
+    };
+    let (read, write) = (of(Class::Read)?, of(Class::Write)?);
+    let (trim, zero) = (of(Class::Trim)?, of(Class::Zero)?);
+    let sum: u32 = [read, write, trim, zero].into_iter().map(u32::from).sum();
+    let mix = match (trim, zero) {
+        (0, 0) => Mix::Shares { read_percent: read },
+        _ => Mix::Parts(Parts { read, write, trim, zero }),
+    };
+    (sum == 100).then_some(mix)
 }
 
 impl From<Mix> for String {
@@ -92,8 +180,19 @@ impl From<Mix> for String {
         match mix {
             Mix::Shares { read_percent: 100 } => "read".to_owned(),
             Mix::Shares { read_percent: 0 } => "write".to_owned(),
-            Mix::Shares { read_percent: reads } => format!("{reads}/{}", 100 - reads),
+            Mix::Shares { read_percent: reads } => {
+                format!("{reads}/{}", 100_u8.saturating_sub(reads))
+            }
             Mix::Rewrite => "rewrite".to_owned(),
+            Mix::Parts(parts) => {
+                let shares =
+                    WORDS.into_iter().filter_map(|(word, class)| match parts.percent(class) {
+                        0 => None,
+                        100 => Some(word.to_owned()),
+                        percent => Some(format!("{percent} % {word}")),
+                    });
+                shares.collect::<Vec<String>>().join(", ")
+            }
         }
     }
 }
@@ -104,7 +203,17 @@ mod tests {
 
     #[test]
     fn a_mix_reads_as_it_is_written() {
-        for text in ["read", "write", "rewrite", "70/30", "5/95"] {
+        for text in [
+            "read",
+            "write",
+            "rewrite",
+            "70/30",
+            "5/95",
+            "trim",
+            "zero",
+            "60 % read, 30 % write, 10 % trim",
+            "97 % write, 1 % trim, 2 % zero",
+        ] {
             let mix: Mix = text.parse().unwrap();
             assert_eq!(String::from(mix), text);
         }
@@ -112,9 +221,71 @@ mod tests {
     }
 
     #[test]
+    fn one_mix_is_written_in_one_way() {
+        let of = |text: &str| text.parse::<Mix>().unwrap();
+        for (text, usual) in [
+            ("60 % read, 40 % write", "60/40"),
+            ("40% write,60% read", "60/40"),
+            ("100 % trim", "trim"),
+            ("100 % write", "write"),
+            ("10 % trim, 90 % read", "90 % read, 10 % trim"),
+        ] {
+            assert_eq!((of(text), String::from(of(text)).as_str()), (of(usual), usual));
+        }
+    }
+
+    #[test]
     fn a_mix_that_is_none_says_what_to_write() {
-        for text in ["", "70", "70/40", "a/b", "-5/105", "300/-200"] {
-            assert!(text.parse::<Mix>().unwrap_err().contains("such as 70/30"), "{text}");
+        for text in [
+            "",
+            "70",
+            "70/40",
+            "a/b",
+            "-5/105",
+            "300/-200",
+            "60 % read",
+            "60 % read, 50 % write",
+            "60 % read, 40 % read",
+            "50 % rewrite, 50 % read",
+            "60 read, 40 write",
+            "trim, zero",
+        ] {
+            let told = text.parse::<Mix>().unwrap_err();
+            assert!(told.contains("such as 70/30") && told.contains("10 % trim"), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_takes_bytes_away_needs_what_writing_needs() {
+        for (text, reads, writes, carries, clears) in [
+            ("read", true, false, false, false),
+            ("write", false, true, true, false),
+            ("rewrite", true, true, true, false),
+            ("70/30", true, true, true, false),
+            ("trim", false, true, false, true),
+            ("zero", false, true, false, true),
+            ("99 % read, 1 % trim", true, true, false, true),
+            ("50 % write, 50 % zero", false, true, true, true),
+        ] {
+            let mix: Mix = text.parse().unwrap();
+            let found = (mix.reads(), mix.writes(), mix.carries(), mix.clears());
+            assert_eq!(found, (reads, writes, carries, clears), "{text}");
+            let all: u32 = Class::ALL.map(|class| u32::from(mix.percent(class))).iter().sum();
+            assert_eq!(all, 100, "{text}");
+        }
+    }
+
+    #[test]
+    fn mixes_have_their_words() {
+        for (text, words) in [
+            ("read", "reads"),
+            ("70/30", "70 % reads, 30 % writes"),
+            ("rewrite", "rewrites"),
+            ("trim", "trims"),
+            ("60 % read, 30 % write, 10 % trim", "60 % reads, 30 % writes, 10 % trims"),
+            ("90 % write, 10 % zero", "90 % writes, 10 % zeroing"),
+        ] {
+            assert_eq!(text.parse::<Mix>().unwrap().words(), words);
         }
     }
 }

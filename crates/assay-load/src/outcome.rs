@@ -13,6 +13,15 @@ pub enum Class {
     Write,
     /// A read and a write of the same block, counted once, with the `fdatasync` of the write.
     Rewrite,
+    /// A device, or a file system, is told that a block holds nothing any more.
+    Trim,
+    /// A block is made zeros without carrying any.
+    Zero,
+}
+
+impl Class {
+    /// All of them, in their order.
+    pub const ALL: [Self; 5] = [Self::Read, Self::Write, Self::Rewrite, Self::Trim, Self::Zero];
 }
 
 /// Counted operations of one class.
@@ -88,6 +97,14 @@ pub struct Totals {
     pub write_operations: u64,
     /// Bytes written.
     pub write_bytes: u64,
+    /// Trims completed.
+    pub trim_operations: u64,
+    /// Bytes trimmed.
+    pub trim_bytes: u64,
+    /// Zeroings completed.
+    pub zero_operations: u64,
+    /// Bytes zeroed.
+    pub zero_bytes: u64,
     /// Nanoseconds from the first submission to the last completion.
     pub elapsed_ns: u64,
     /// Nanoseconds from the first submission until nothing new was submitted.

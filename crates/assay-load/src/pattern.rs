@@ -7,7 +7,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use crate::distribution::Draw;
 use crate::random::{Purpose, below, generator};
 use crate::sizes::{SizeDraws, is_of_reads};
-use crate::{Apart, Class, Job, Mix, Pattern};
+use crate::{Apart, Class, Job, Pattern};
 
 /// What falls to one thread when `total` things are shared out: `(first, count)`. Shares differ by
 /// one at most and cover everything, so that a fill with several threads leaves no gap.
@@ -192,19 +192,25 @@ impl Walk {
 #[derive(Debug)]
 pub(crate) enum Classes {
     Only(Class),
-    Drawn { read_percent: u64, rng: Xoshiro256PlusPlus },
+    /// Of a hundred draws those below the first bound are reads, those below the next one writes, and
+    /// so on; what is left is zeroing.
+    Drawn {
+        bounds: [u64; 3],
+        rng: Xoshiro256PlusPlus,
+    },
 }
 
 impl Classes {
     pub(crate) fn new(job: &Job, thread: u32) -> Self {
-        match job.mix {
-            Mix::Rewrite => Self::Only(Class::Rewrite),
-            Mix::WRITES => Self::Only(Class::Write),
-            Mix::Shares { read_percent: 100.. } => Self::Only(Class::Read),
-            Mix::Shares { read_percent } => Self::Drawn {
-                read_percent: u64::from(read_percent),
-                rng: generator(job.seed, thread, Purpose::Mix),
-            },
+        let share = |class| u64::from(job.mix.percent(class));
+        if let Some(only) = Class::ALL.into_iter().find(|class| share(*class) >= 100) {
+            return Self::Only(only);
+        }
+        let reads = share(Class::Read);
+        let writes = reads + share(Class::Write);
+        Self::Drawn {
+            bounds: [reads, writes, writes + share(Class::Trim)],
+            rng: generator(job.seed, thread, Purpose::Mix),
         }
     }
 
@@ -213,13 +219,12 @@ impl Classes {
     pub(crate) fn next(&mut self) -> Class {
         match self {
             Self::Only(class) => *class,
-            Self::Drawn { read_percent, rng } => {
-                if below(rng, 100) < *read_percent {
-                    Class::Read
-                } else {
-                    Class::Write
-                }
-            }
+            Self::Drawn { bounds: [reads, writes, trims], rng } => match below(rng, 100) {
+                drawn if drawn < *reads => Class::Read,
+                drawn if drawn < *writes => Class::Write,
+                drawn if drawn < *trims => Class::Trim,
+                _ => Class::Zero,
+            },
         }
     }
 }
@@ -227,6 +232,7 @@ impl Classes {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Mix;
     use crate::check::tests::job;
     use crate::scatter::Scatter;
     use crate::{SizeShare, Sizes};
@@ -479,5 +485,46 @@ mod tests {
         let mut mix = of(Mix::Shares { read_percent: 30 });
         let reads = (0..100_000).filter(|_| mix.next() == Class::Read).count();
         assert!((29_200..30_800).contains(&reads), "{reads}");
+        assert!(matches!(of("trim".parse().unwrap()), Classes::Only(Class::Trim)));
+        assert!(matches!(of("zero".parse().unwrap()), Classes::Only(Class::Zero)));
+    }
+
+    /// What was drawn for a mix of reads and writes by older versions, so that its operations are the same.
+    #[test]
+    fn reads_and_writes_are_drawn_as_ever() {
+        let job = Job { mix: Mix::Shares { read_percent: 30 }, ..job() };
+        let mut rng = generator(job.seed, 0, Purpose::Mix);
+        let mut classes = Classes::new(&job, 0);
+        for _ in 0..1000 {
+            let drawn = if below(&mut rng, 100) < 30 { Class::Read } else { Class::Write };
+            assert_eq!(classes.next(), drawn);
+        }
+    }
+
+    #[test]
+    fn each_class_of_a_mix_has_its_share() {
+        const DRAWS: u32 = 100_000;
+        for text in
+            ["60 % read, 30 % write, 10 % trim", "5 % read, 80 % write, 1 % trim, 14 % zero"]
+        {
+            let job = Job { mix: text.parse().unwrap(), ..job() };
+            let mut classes = Classes::new(&job, 0);
+            let mut counts = [0_u32; Class::ALL.len()];
+            for _ in 0..DRAWS {
+                counts[classes.next() as usize] += 1;
+            }
+            let mut chi_square = 0.0;
+            for class in Class::ALL {
+                let (found, share) = (counts[class as usize], job.mix.percent(class));
+                if share == 0 {
+                    assert_eq!(found, 0, "{text}: {class}");
+                    continue;
+                }
+                let expected = f64::from(DRAWS) * f64::from(share) / 100.0;
+                chi_square += (f64::from(found) - expected).powi(2) / expected;
+            }
+            // At most 3 degrees of freedom: above 21.1 once in ten thousand seeds, and this is one.
+            assert!(chi_square < 21.1, "{text}: {chi_square}");
+        }
     }
 }

@@ -15,13 +15,19 @@ pub(crate) enum Purpose {
     Latency = 4,
     Names = 5,
     /// Which size an operation has.
-    Sizes = 16,
+    Sizes = 6,
     /// Which block has which rank.
-    Scatter = 17,
+    Scatter = 7,
     /// Offsets of writes, where they are apart from those of reads.
-    Apart = 18,
+    Apart = 8,
     /// When operations start.
-    Arrivals = 19,
+    Arrivals = 9,
+    /// What the words of a pool are changed by, piece by piece.
+    Changes = 10,
+    /// Blocks of which copies are written, what they are changed by, and which of them come when.
+    Copies = 11,
+    CopyChanges = 12,
+    CopyDraws = 13,
 }
 
 /// The finaliser of SplitMix64 (Steele, Lea and Flood 2014): a bijection that mixes all bits.

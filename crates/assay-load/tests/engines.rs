@@ -3,6 +3,7 @@
 
 mod common;
 
+use std::collections::BTreeMap;
 use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -43,6 +44,70 @@ fn a_fill_writes_every_block_once_and_nothing_else() {
             assert_eq!(operations(&found, Class::Write), blocks);
             check_fill(&scratch.bytes(), blocks);
         }
+    }
+}
+
+/// What a device that looks for copies would find: measured in the file, whatever the engine.
+#[test]
+fn copies_and_zeros_reach_the_file_in_their_shares() {
+    const BLOCKS: u64 = 8192;
+    for (engine, direct) in engines_with_a_file() {
+        let scratch = Scratch::filled(BLOCKS * SIZE, 0xaa, direct);
+        let fill = Job {
+            pattern: Pattern::Sequential,
+            mix: Mix::WRITES,
+            content: "25 %".parse().unwrap(),
+            duplicates: "30 %".parse().unwrap(),
+            size_bytes: 4 * SIZE as u32,
+            depth: 8,
+            threads: 2,
+            area: 0..BLOCKS * SIZE,
+            operations: Some(BLOCKS / 4),
+            ..job()
+        };
+        outcome(&fill, &engine, &scratch);
+        let bytes = scratch.bytes();
+        let mut counts: BTreeMap<&[u8], u32> = BTreeMap::new();
+        for block in bytes.chunks(SIZE as usize) {
+            assert!(block[3072..].iter().all(|byte| *byte == 0));
+            *counts.entry(&block[..3072]).or_default() += 1;
+        }
+        let copies: Vec<u32> = counts.into_values().filter(|count| *count > 1).collect();
+        assert!(copies.len() <= 256, "{} blocks are copied", copies.len());
+        let share = f64::from(copies.iter().sum::<u32>()) / BLOCKS as f64;
+        // Five standard deviations of a share of 8192.
+        assert!((share - 0.3).abs() < 0.026, "{}: {share}", engine.name());
+    }
+}
+
+#[test]
+fn trims_are_done_to_their_blocks_alone_and_counted() {
+    for (engine, direct) in engines_with_a_file() {
+        let blocks = 64;
+        let scratch = Scratch::filled(2 * MARGIN + blocks * SIZE, 0xaa, direct);
+        let trims = Job {
+            pattern: Pattern::Sequential,
+            mix: "trim".parse().unwrap(),
+            depth: 4,
+            area: MARGIN..MARGIN + blocks * SIZE,
+            operations: Some(blocks),
+            ..job()
+        };
+        let found = match run(&trims, &engine, &scratch.target(), &AtomicBool::new(false)) {
+            Ok(found) => found,
+            Err(error) if error.to_string().contains("knows no trims") => {
+                assay_lab::needs::skip(&error.to_string());
+                continue;
+            }
+            Err(error) => panic!("{error}"),
+        };
+        assert_eq!(operations(&found, Class::Trim), blocks);
+        assert_eq!((found.totals.trim_bytes, found.totals.write_bytes), (blocks * SIZE, 0));
+        let bytes = scratch.bytes();
+        let (before, rest) = bytes.split_at(MARGIN as usize);
+        let (area, behind) = rest.split_at((blocks * SIZE) as usize);
+        assert!(area.iter().all(|byte| *byte == 0), "{}", engine.name());
+        assert!(before.iter().chain(behind).all(|byte| *byte == 0xaa), "{}", engine.name());
     }
 }
 

@@ -69,7 +69,7 @@ pub struct Latencies {
     pub arm: Arm,
     /// The second copy of the baseline.
     pub control: bool,
-    /// `read`, `write` or `rewrite`; with `-response` where they are response times.
+    /// `read`, `write`, `rewrite`, `trim` or `zero`; with `-response` where they are response times.
     pub class: String,
     /// Trials that were added up.
     pub trials: usize,

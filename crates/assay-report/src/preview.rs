@@ -205,7 +205,9 @@ pub fn make(
             && plan.workloads.iter().any(|workload| workload.work.operations().is_some()),
         runs: programs(plan),
         open_ended,
-        area_bytes: made.map(|(_, survey)| survey.area.length).sum::<u64>() + remade,
+        area_bytes: made.map(|(_, survey)| survey.area.length).sum::<u64>()
+            + remade
+            + refilled(plan, sites),
         made: makes.iter().filter(|one| one.what == FILE_SYSTEM).map(|one| one.times).sum(),
         makes,
         writing_s: writing_ns as f64 / 1e9,
@@ -284,6 +286,32 @@ fn change((site, survey): (&Site, &Survey)) -> Option<String> {
         ),
         _ => format!("{target}: nothing, it is only read"),
     })
+}
+
+/// Bytes that are written again before trials, as trims and zeroing took away what work is to find.
+fn refilled(plan: &Plan, sites: &[Site]) -> u64 {
+    let clears = |one: &PlannedWorkload| one.touches().any(|touch| touch.clears);
+    if !plan.workloads.iter().any(clears) {
+        return 0;
+    }
+    let (mut whole, mut bytes) = (BTreeSet::new(), 0_u64);
+    for (index, trial) in plan.trials.iter().enumerate() {
+        let workload = &plan.workloads[trial.workload];
+        let target = workload.target;
+        let is_simulated = sites.get(target).is_some_and(|site| site.kind == TargetKind::Simulated);
+        let own = plan.surveys.get(target).filter(|survey| survey.area.written && !is_simulated);
+        if plan.is_remade_before(index) {
+            whole.insert(target);
+        }
+        let finds = workload.touches().any(|touch| touch.finds.is_some());
+        if finds && whole.insert(target) {
+            bytes = bytes.saturating_add(own.map_or(0, |survey| survey.area.length));
+        }
+        if clears(workload) {
+            whole.remove(&target);
+        }
+    }
+    bytes
 }
 
 /// Whether nothing but the end of its runs ends a trial.

@@ -36,6 +36,8 @@ mod open_loop;
 mod most_load;
 #[path = "machine/places.rs"]
 mod places;
+#[path = "machine/operations.rs"]
+mod operations;
 #[path = "machine/probes.rs"]
 mod probes;
 #[path = "machine/refusals.rs"]

@@ -97,12 +97,16 @@ pub enum Form {
     LossOrAmount,
     /// A place on a device: percent of its size, or bytes with their unit.
     Start,
-    /// Share of reads.
+    /// What operations do, in shares.
     Mix,
     /// Which bytes are written.
     Content,
     /// A text that the owner of the key reads.
     Own(&'static OwnForm),
+    /// Which writes are synced.
+    Sync,
+    /// Share of what is written that is copies.
+    Duplicates,
     /// The law of a simulated drive, as text or as a table of these keys.
     Law(&'static Fields),
     /// A list of whole numbers, each above the one before.

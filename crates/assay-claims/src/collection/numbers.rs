@@ -25,11 +25,15 @@ const SMALL_BYTES: u64 = 4 << 10;
 const MB: f64 = 1e6;
 
 fn linear(io: &IoFacts) -> bool {
-    io.pattern == Pattern::Sequential && io.size_bytes >= LEAST_LINEAR_BYTES && !io.data_sync
+    io.pattern == Pattern::Sequential && io.size_bytes >= LEAST_LINEAR_BYTES && is_unsynced(io)
 }
 
 fn random(io: &IoFacts) -> bool {
-    io.pattern == Pattern::Random && io.size_bytes == SMALL_BYTES && !io.data_sync
+    io.pattern == Pattern::Random && io.size_bytes == SMALL_BYTES && is_unsynced(io)
+}
+
+fn is_unsynced(io: &IoFacts) -> bool {
+    !io.data_sync && !io.partly_synced
 }
 
 /// All of them, in the order of columns.
@@ -115,6 +119,15 @@ mod tests {
     fn each_work_is_one_number_and_its_neighbour_is_none() {
         let (linear, random) = (Pattern::Sequential, Pattern::Random);
         let (reads, writes) = (Mix::READS, Mix::WRITES);
+        let plain = IoFacts {
+            pattern: random,
+            mix: reads,
+            size_bytes: 4096,
+            data_sync: false,
+            held_back: false,
+            shaped: false,
+            partly_synced: false,
+        };
         for (pattern, mix, size_bytes, data_sync, depth, name) in [
             (linear, reads, 128 << 10, false, 1, "read_mb_s"),
             (linear, reads, 1 << 20, false, 32, "read_mb_s"),
@@ -131,12 +144,16 @@ mod tests {
             (linear, writes, 4096, true, 1, "sync_write_iops"),
             (random, writes, 8192, true, 1, ""),
         ] {
-            let (held_back, shaped) = (false, false);
-            let io = IoFacts { pattern, mix, size_bytes, data_sync, held_back, shaped };
+            let io = IoFacts { pattern, mix, size_bytes, data_sync, ..plain };
             let found = of(&io, depth).map_or("", |kind| kind.name);
             assert_eq!(found, name, "{io:?} {depth}");
             assert!(of(&IoFacts { held_back: true, ..io }, depth).is_none());
             assert!(of(&IoFacts { shaped: true, ..io }, depth).is_none());
+        }
+        let trims = "trim".parse().unwrap();
+        for (mix, partly_synced) in [(trims, false), (writes, true)] {
+            let io = IoFacts { pattern: random, mix, partly_synced, ..plain };
+            assert!(of(&io, 1).is_none(), "{io:?}");
         }
         for kind in &NUMBERS {
             assert!(std::ptr::eq(find(kind.name).unwrap(), kind));

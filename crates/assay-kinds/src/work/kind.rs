@@ -180,8 +180,10 @@ pub struct Touch {
     pub reads: bool,
     /// What it writes to its area, where it does.
     pub writes: Option<Content>,
-    /// What its reads of the area are to find there, where the tool wrote that.
+    /// What its reads of the area, and what takes it away, are to find there, where the tool wrote that.
     pub finds: Option<Content>,
+    /// Takes away what is stored there: trims or zeroes it. It writes as well then.
+    pub clears: bool,
     /// Goes past the page cache.
     pub direct: bool,
 }

@@ -38,16 +38,27 @@ pub struct Claims {
     /// Written.
     #[serde(default, skip_serializing_if = "Count::is_nothing")]
     pub write: Count,
+    /// Given up, by discards of a device or holes in a file: nothing was moved for it.
+    #[serde(default, skip_serializing_if = "Count::is_nothing")]
+    pub trim: Count,
+    /// Made zeros, which a device may count as written and a file system may only note.
+    #[serde(default, skip_serializing_if = "Count::is_nothing")]
+    pub zero: Count,
 }
 
 impl Claims {
-    /// Both together.
+    /// Those of two works together.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
-        Self { read: self.read.plus(other.read), write: self.write.plus(other.write) }
+        Self {
+            read: self.read.plus(other.read),
+            write: self.write.plus(other.write),
+            trim: self.trim.plus(other.trim),
+            zero: self.zero.plus(other.zero),
+        }
     }
 
-    /// Operations in both directions.
+    /// Operations that move bytes, in both directions.
     pub fn operations(&self) -> u64 {
         self.read.plus(self.write).operations
     }
@@ -167,7 +178,7 @@ pub type Histograms = BTreeMap<String, Histogram<u64>>;
 pub struct SeriesRow {
     /// Second from the start of the run, ramp included.
     pub second: u32,
-    /// Class of operations: `read`, `write` or `rewrite`.
+    /// Class of operations: `read`, `write`, `rewrite`, `trim` or `zero`.
     pub class: String,
     /// Operations completed in it.
     pub operations: u64,

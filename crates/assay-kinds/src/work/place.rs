@@ -8,6 +8,7 @@ use assay_base::presence::Presence;
 use assay_load::{Bystanders, Law};
 use assay_system::system::System;
 use assay_system::system::between::Between;
+use assay_system::system::clears::Clears;
 use assay_system::system::identity::Caller;
 use serde::{Deserialize, Serialize};
 
@@ -79,6 +80,8 @@ pub struct Offer<'a> {
     pub engine: &'a EngineUse,
     /// What may answer for the medium, where that is known.
     pub between: Option<&'a Between>,
+    /// Why nothing can be trimmed or zeroed there, where that is known.
+    pub clears: &'a Clears,
 }
 
 /// An open target.

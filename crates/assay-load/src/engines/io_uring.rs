@@ -10,11 +10,12 @@ use io_uring::types::{Fd, FsyncFlags};
 use io_uring::{Builder, Probe, cqueue, opcode, squeue, types};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
+use super::clear::{self, Clearing};
 use super::{buffer, file};
 use crate::buffer::Buffer;
 use crate::drive::{Part, Worker, work as drive};
 use crate::engine::{Completion, Engine, Move, Request, Setup};
-use crate::{EngineEntry, EngineKind, Job, LoadError, QueueFacts, WriteSync, clock};
+use crate::{EngineEntry, EngineKind, Job, LoadError, QueueFacts, clock};
 
 pub(super) const ENTRY: EngineEntry = EngineEntry {
     name: "io_uring",
@@ -33,6 +34,9 @@ const LOOK_EVERY: u64 = 64;
 /// on the first while the next are made: handed over at once, batches end at once, too, and the
 /// device idles in between (about a tenth fewer operations per second at depth 32 on virtio).
 const PORTION: usize = 4;
+
+/// Command of a ring for the discard of a block device (`BLOCK_URING_CMD_DISCARD`), from Linux 6.12 on.
+const COMMAND_DISCARD: u32 = 0x1200;
 
 /// Bit of the user data that marks the `fdatasync` behind a write.
 const SYNC_BIT: u64 = 1 << 32;
@@ -97,6 +101,8 @@ struct Slot {
     pending: u8,
     /// Bytes that the transfer is whole with.
     bytes: u32,
+    /// Whether it carries nothing, so that the kernel tells 0 for all of it.
+    clears: bool,
     /// Bytes moved or negated errno of the transfer.
     transfer: i32,
     /// Negated errno of the `fdatasync`, if any.
@@ -116,7 +122,9 @@ pub(super) struct IoUring<'a> {
     fixed_file: bool,
     fixed_buffers: bool,
     size: u32,
-    sync: bool,
+    clearing: Clearing,
+    /// Whether the ring discards; else the thread does, and waits for it.
+    commands: bool,
     /// Completion entries still to come for all slots together.
     outstanding: usize,
     batches: u64,
@@ -175,6 +183,11 @@ impl IoUring<'_> {
                 opcode::WriteFixed::new(fd, start, size, slot).offset(at).build()
             }
             (Move::Write, false) => opcode::Write::new(fd, start, size).offset(at).build(),
+            (Move::Trim, _) if self.clearing.discards() => discard(fd, at, u64::from(size)),
+            (Move::Trim | Move::Zero, _) => {
+                let mode = clear::flags(request.way).bits() as i32;
+                opcode::Fallocate::new(fd, u64::from(size)).offset(at).mode(mode).build()
+            }
         };
         entry.flags(flags).user_data(u64::from(request.slot))
     }
@@ -195,8 +208,12 @@ impl IoUring<'_> {
             "slot {} is in flight",
             request.slot
         );
+        if request.way == Move::Trim && self.clearing.discards() && !self.commands {
+            self.discard_now(request);
+            return Ok(());
+        }
         let transfer = self.transfer(request);
-        let synced = self.sync && request.way == Move::Write;
+        let synced = request.synced && request.way == Move::Write;
         let pushed = if synced {
             let pair = [transfer.flags(Flags::IO_LINK), self.data_sync(request.slot)];
             // SAFETY: the slot is mapped until its completion was seen and used by no one else.
@@ -211,10 +228,57 @@ impl IoUring<'_> {
         self.slots[request.slot as usize] = Slot {
             pending: entries,
             bytes: request.bytes,
+            clears: matches!(request.way, Move::Trim | Move::Zero),
             portion: self.portions,
             ..Slot::default()
         };
         Ok(())
+    }
+
+    /// Discards without the ring.
+    fn discard_now(&mut self, request: &Request) {
+        let bytes = u64::from(request.bytes);
+        let result = match self.clearing.run(self.file, Move::Trim, request.offset, bytes) {
+            Ok(()) => request.bytes as i32,
+            Err(errno) => -errno.raw_os_error(),
+        };
+        self.slots[request.slot as usize] = Slot { portion: self.portions, ..Slot::default() };
+        self.ready.push(Completion { slot: request.slot, result });
+    }
+
+    /// Whether the ring discards on this device: one of no bytes is refused as such, and by a kernel that
+    /// knows none as unknown. A device without discard is told by its first one.
+    fn knows_discards(&mut self) -> bool {
+        let mut probe = Probe::new();
+        let is_told = self.ring.submitter().register_probe(&mut probe).is_ok();
+        if !is_told || !probe.is_supported(opcode::UringCmd16::CODE) {
+            return false;
+        }
+        let (fd, flags) = self.address();
+        let nothing = discard(fd, 0, 0).flags(flags);
+        // SAFETY: the entry names no memory.
+        if unsafe { self.ring.submission().push(&nothing) }.is_err() || self.enter(1).is_err() {
+            return false;
+        }
+        let answer = self.ring.completion().next();
+        answer.is_some_and(|answer| answer.result() == -libc::EINVAL)
+    }
+
+    /// What is told of trims and zeroing.
+    fn note_clearing(&mut self) {
+        self.commands = self.clearing.discards() && self.knows_discards();
+        let discards = if self.commands {
+            "discard commands (BLOCK_URING_CMD_DISCARD)"
+        } else {
+            "BLKDISCARD calls, one after another, as the ring knows none (Linux 6.12),"
+        };
+        self.notes.extend(self.clearing.notes(discards));
+        if self.clearing.allocates() {
+            self.notes.push(
+                "io_uring hands each fallocate to a worker of the kernel, which waits for it."
+                    .to_owned(),
+            );
+        }
     }
 
     /// Hands new entries to the kernel and waits for `wait` completion entries.
@@ -285,13 +349,22 @@ impl IoUring<'_> {
     }
 }
 
+/// A discard of a block device.
+#[inline]
+fn discard(fd: Fd, offset: u64, bytes: u64) -> squeue::Entry {
+    let mut command = [0; 16];
+    command[..8].copy_from_slice(&bytes.to_ne_bytes());
+    opcode::UringCmd16::new(fd, COMMAND_DISCARD).addr(Some(offset)).cmd(command).build()
+}
+
 /// Notes one completion entry; gives the operation's completion when it was the last of its slot.
 #[inline]
 fn settle(slots: &mut [Slot], entry: &cqueue::Entry) -> Option<Completion> {
     let index = entry.user_data() as u32;
     let slot = slots.get_mut(index as usize)?;
     if entry.user_data() & SYNC_BIT == 0 {
-        slot.transfer = entry.result();
+        let is_all = slot.clears && entry.result() == 0;
+        slot.transfer = if is_all { size as i32 } else { entry.result() };
     } else {
         slot.sync = entry.result();
     }
@@ -306,17 +379,16 @@ fn settle(slots: &mut [Slot], entry: &cqueue::Entry) -> Option<Completion> {
 }
 
 fn entries(job: &Job) -> u32 {
-    let per_operation = match job.sync {
-        WriteSync::EachWrite => 2,
-        WriteSync::None => 1,
-    };
-    job.depth * per_operation
+    // All that is in flight may be handed over at once, and each of so many writes brings two.
+    let syncs = job.sync.every().map_or(0, |every| job.depth.div_ceil(every.max(1)));
+    job.depth + syncs
 }
 
 impl<'a> Engine<'a> for IoUring<'a> {
     fn open(setup: &Setup<'a>) -> Result<Self, LoadError> {
         let job = setup.job;
         let file = file(setup)?;
+        let clearing = Clearing::of(job, file)?;
         let buffer = buffer(setup)?;
         let (ring, note) = ring(entries(job))
             .map_err(|source| LoadError::Setup { what: "an io_uring", source })?;
@@ -329,7 +401,8 @@ impl<'a> Engine<'a> for IoUring<'a> {
             fixed_file: false,
             fixed_buffers: false,
             size: job.size_bytes,
-            sync: job.sync == WriteSync::EachWrite,
+            clearing,
+            commands: false,
             outstanding: 0,
             batches: 0,
             portions: 0,
@@ -341,6 +414,7 @@ impl<'a> Engine<'a> for IoUring<'a> {
                 .collect(),
         };
         engine.register();
+        engine.note_clearing();
         Ok(engine)
     }
 

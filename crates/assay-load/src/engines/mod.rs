@@ -1,5 +1,8 @@
 //! The engines, one per file, and the table of them.
 
+mod clear;
+#[cfg(test)]
+mod handed;
 // The crate io-uring knows 64-bit machines only; elsewhere its place says so.
 #[cfg_attr(not(target_pointer_width = "64"), path = "io_uring_absent.rs")]
 mod io_uring;

@@ -199,6 +199,9 @@ fn jobs() -> Vec<Job> {
         Job { access: "pareto 0.2".parse().unwrap(), apart: Apart::Halves, ..job() },
         Job { align_bytes: 512, size_bytes: 1024, ..job() },
         Job { access: "hot 20 % 80 %".parse().unwrap(), ..job() },
+        Job { depth: DEEP, sync: WriteSync::EachNth(3), ..job() },
+        Job { depth: DEEP, mix: "40 % read, 40 % write, 20 % trim".parse().unwrap(), ..job() },
+        Job { content: "30 %".parse().unwrap(), duplicates: "50 %".parse().unwrap(), ..job() },
         // More places than are kept one by one.
         Job { pattern: Pattern::Spread, size_bytes: 64, operations: Some(12_000), ..job() },
         Job { pattern: Pattern::Sequential, depth: DEEP, slices: Some(THREES), ..job() },
@@ -246,8 +249,9 @@ fn the_loop_of_every_engine_allocates_nothing() {
 fn what_is_complete_at_once_allocates_nothing() {
     let with_a_file = ENGINES.iter().filter(|entry| entry.needs_file);
     for entry in with_a_file.filter(|entry| works(&entry.standard)) {
-        // There is nothing to sync.
-        for job in jobs().iter().filter(|job| job.sync == WriteSync::None) {
+        // There is nothing to sync or to trim.
+        let takes = |job: &&Job| job.sync == WriteSync::None && !job.mix.clears();
+        for job in jobs().iter().filter(takes) {
             let part = allocates_nothing(entry.name, &entry.standard, job, &zeros());
             assert!(part.queue.already_complete > 0, "{}: nothing was at once", entry.name);
         }
@@ -263,6 +267,17 @@ fn an_hour_of_seconds_that_end_allocates_nothing() {
     let rows = part.found.series.len();
     // Four operations in a second: in seven of eight seconds there are reads and writes.
     assert!(rows > 6_000, "{rows} rows");
+}
+
+/// Files in memory cannot be zeroed, so the engines without one stand for all.
+#[test]
+fn zeroing_allocates_nothing() {
+    let mix = "30 % read, 30 % write, 20 % trim, 20 % zero".parse().unwrap();
+    for entry in ENGINES.iter().filter(|entry| !entry.needs_file) {
+        let job = Job { depth: DEEP, mix, ..job() };
+        let part = allocates_nothing(entry.name, &entry.standard, &job, &memory());
+        assert!(part.found.totals.zero_operations > 0 && part.found.totals.trim_operations > 0);
+    }
 }
 
 /// The null engine with a list that grows from nothing.

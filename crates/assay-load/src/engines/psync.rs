@@ -5,11 +5,12 @@ use std::os::fd::BorrowedFd;
 
 use rustix::io::{Errno, pread, pwrite, retry_on_intr};
 
+use super::clear::Clearing;
 use super::{buffer, file};
 use crate::buffer::Buffer;
 use crate::drive::{Part, Worker, work as drive};
 use crate::engine::{Completion, Engine, Move, Request, Setup};
-use crate::{EngineEntry, EngineKind, LoadError, QueueFacts, WriteSync, clock};
+use crate::{EngineEntry, EngineKind, LoadError, QueueFacts, clock};
 
 pub(super) const ENTRY: EngineEntry = EngineEntry {
     name: "psync",
@@ -27,7 +28,7 @@ fn work(worker: &Worker<'_>) -> Result<Option<Part>, LoadError> {
 pub(super) struct Psync<'a> {
     file: BorrowedFd<'a>,
     buffer: Buffer,
-    sync: bool,
+    clearing: Clearing,
     depth: u32,
     waits: bool,
     ready: Vec<Completion>,
@@ -37,16 +38,21 @@ pub(super) struct Psync<'a> {
 impl Psync<'_> {
     #[inline]
     fn execute(&mut self, request: &Request) -> Result<usize, Errno> {
-        let (file, sync) = (self.file, self.sync);
+        let file = self.file;
         let bytes = &mut self.buffer.slot_mut(request.slot)[..request.bytes as usize];
         match request.way {
             Move::Read => retry_on_intr(|| pread(file, &mut *bytes, request.offset)),
             Move::Write => {
                 let written = retry_on_intr(|| pwrite(file, bytes, request.offset))?;
-                if sync && written == bytes.len() {
+                if request.synced && written == bytes.len() {
                     retry_on_intr(|| rustix::fs::fdatasync(file))?;
                 }
                 Ok(written)
+            }
+            Move::Trim | Move::Zero => {
+                let all = bytes.len();
+                self.clearing.run(file, request.way, request.offset, all as u64)?;
+                Ok(all)
             }
         }
     }
@@ -56,10 +62,11 @@ impl<'a> Engine<'a> for Psync<'a> {
     const ONE_AT_A_TIME: bool = true;
 
     fn open(setup: &Setup<'a>) -> Result<Self, LoadError> {
+        let file = file(setup)?;
         Ok(Self {
-            file: file(setup)?,
+            file,
             buffer: buffer(setup)?,
-            sync: setup.job.sync == WriteSync::EachWrite,
+            clearing: Clearing::of(setup.job, file)?,
             depth: setup.job.depth,
             waits: setup.job.waits(),
             ready: Vec::with_capacity(setup.job.depth as usize),
@@ -104,13 +111,15 @@ impl<'a> Engine<'a> for Psync<'a> {
     }
 
     fn notes(&self) -> Vec<String> {
-        let shallow = (self.depth > 1).then(|| {
-            format!(
+        let mut notes = self.clearing.notes("BLKDISCARD calls");
+        if self.depth > 1 {
+            notes.push(format!(
                 "psync serves one operation at a time: of the depth of {} asked for, 1 per thread \
                  reaches the device.",
                 self.depth
-            )
-        });
-        shallow.into_iter().chain(self.waits.then(clock::note)).collect()
+            ));
+        }
+        notes.extend(self.waits.then(clock::note));
+        notes
     }
 }

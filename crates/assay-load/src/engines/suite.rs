@@ -47,11 +47,19 @@ pub(super) fn works(kind: &EngineKind) -> bool {
 }
 
 fn request(way: Move, slot: u32) -> Request {
-    Request { way, slot, offset: u64::from(slot) * u64::from(SIZE), bytes: SIZE }
+    let offset = u64::from(slot) * u64::from(SIZE);
+    Request { way, synced: false, slot, offset, bytes: SIZE }
 }
 
 fn all(way: Move) -> Vec<Request> {
     (0..DEPTH).map(|slot| request(way, slot)).collect()
+}
+
+/// Writes, all of them synced, or those of every second slot, or none.
+fn writes(sync: WriteSync) -> Vec<Request> {
+    let is_synced = |slot: u32| sync.every().is_some_and(|every| (slot + 1).is_multiple_of(every));
+    let write = |slot| Request { synced: is_synced(slot), ..request(Move::Write, slot) };
+    (0..DEPTH).map(write).collect()
 }
 
 /// Submits and waits for all; the completions by slot.
@@ -67,11 +75,11 @@ fn finish<'a>(engine: &mut impl Engine<'a>, requests: &[Request]) -> Vec<Complet
     done
 }
 
-fn what_is_written_is_read_back<'a>(mut engine: impl Engine<'a>, _: &File) {
+fn what_is_written_is_read_back<'a>(mut engine: impl Engine<'a>, _: &File, sync: WriteSync) {
     for slot in 0..DEPTH {
         engine.slot_mut(slot).fill(b'a' + slot as u8);
     }
-    for (slot, done) in finish(&mut engine, &all(Move::Write)).iter().enumerate() {
+    for (slot, done) in finish(&mut engine, &writes(sync)).iter().enumerate() {
         assert_eq!((done.slot, done.result), (slot as u32, SIZE as i32));
     }
     for slot in 0..DEPTH {
@@ -83,7 +91,7 @@ fn what_is_written_is_read_back<'a>(mut engine: impl Engine<'a>, _: &File) {
     }
 }
 
-fn each_moves_its_own_bytes<'a>(mut engine: impl Engine<'a>, file: &File) {
+fn each_moves_its_own_bytes<'a>(mut engine: impl Engine<'a>, file: &File, _: WriteSync) {
     use std::os::unix::fs::FileExt;
     for slot in 0..DEPTH {
         engine.slot_mut(slot).fill(b'a');
@@ -104,22 +112,22 @@ fn each_moves_its_own_bytes<'a>(mut engine: impl Engine<'a>, file: &File) {
     }
 }
 
-fn short_reads_are_passed_on<'a>(mut engine: impl Engine<'a>, file: &File) {
+fn short_reads_are_passed_on<'a>(mut engine: impl Engine<'a>, file: &File, _: WriteSync) {
     file.set_len(u64::from(SIZE) + 100).unwrap();
     let done = finish(&mut engine, &all(Move::Read)[..3]);
     let results: Vec<_> = done.iter().map(|done| done.result).collect();
     assert_eq!(results, [SIZE as i32, 100, 0]);
 }
 
-fn the_first_batch_is_looked_at<'a>(mut engine: impl Engine<'a>, _: &File) {
-    engine.submit(&all(Move::Write)).unwrap();
+fn the_first_batch_is_looked_at<'a>(mut engine: impl Engine<'a>, _: &File, sync: WriteSync) {
+    engine.submit(&writes(sync)).unwrap();
     let facts = engine.queue();
     assert!((1..=u64::from(DEPTH)).contains(&facts.looked_at));
     assert!(facts.already_complete <= facts.looked_at);
     // Dropped with operations in flight: the file must not be written to after this.
 }
 
-fn complete_waits_for_as_many_as_asked<'a>(mut engine: impl Engine<'a>, _: &File) {
+fn complete_waits_for_as_many_as_asked<'a>(mut engine: impl Engine<'a>, _: &File, _: WriteSync) {
     let mut done = Vec::new();
     engine.submit(&all(Move::Read)).unwrap();
     engine.complete(DEPTH as usize, &mut done).unwrap();
@@ -129,6 +137,7 @@ fn complete_waits_for_as_many_as_asked<'a>(mut engine: impl Engine<'a>, _: &File
 fn waiting_for_a_stamp_ends_there_and_hands_out_what_is_complete<'a>(
     mut engine: impl Engine<'a>,
     _: &File,
+    _: WriteSync,
 ) {
     let mut done = Vec::new();
     let stamp = engine.now_ns() + 300_000;
@@ -148,8 +157,37 @@ fn waiting_for_a_stamp_ends_there_and_hands_out_what_is_complete<'a>(
     assert_eq!(done.len(), DEPTH as usize);
 }
 
+/// Every second block is trimmed, then zeroed: those alone are zeros.
+fn what_is_cleared_reads_as_zeros<'a>(mut engine: impl Engine<'a>, _: &File, _: WriteSync) {
+    for way in [Move::Trim, Move::Zero] {
+        for slot in 0..DEPTH {
+            engine.slot_mut(slot).fill(7);
+        }
+        finish(&mut engine, &all(Move::Write));
+        let every_second = all(way).into_iter().step_by(2).collect::<Vec<_>>();
+        let done = finish(&mut engine, &every_second);
+        if done[0].result == -libc::EOPNOTSUPP {
+            assay_lab::needs::skip(&format!(
+                "{way:?}: the file system of temporary files has none"
+            ));
+            continue;
+        }
+        assert!(done.iter().all(|done| done.result == SIZE as i32), "{way:?}: {done:?}");
+        finish(&mut engine, &all(Move::Read));
+        for slot in 0..DEPTH {
+            let byte = if slot % 2 == 0 { 0 } else { 7 };
+            assert_eq!(engine.slot_mut(slot), [byte; SIZE as usize], "{way:?}, slot {slot}");
+        }
+    }
+    assert!(engine.notes().iter().any(|note| note.contains("PUNCH_HOLE")), "{:?}", engine.notes());
+}
+
 #[cfg(target_pointer_width = "64")]
-fn a_slot_in_flight_is_neither_lent_nor_reused<'a>(mut engine: impl Engine<'a>, _: &File) {
+fn a_slot_in_flight_is_neither_lent_nor_reused<'a>(
+    mut engine: impl Engine<'a>,
+    _: &File,
+    _: WriteSync,
+) {
     use std::panic::{AssertUnwindSafe, catch_unwind};
     // Past the first batch nothing is collected before `complete`.
     finish(&mut engine, &all(Move::Read));
@@ -168,15 +206,16 @@ macro_rules! suite {
             if !works(&$kind) {
                 return;
             }
-            for sync in [WriteSync::None, WriteSync::EachWrite] {
+            for sync in [WriteSync::None, WriteSync::EachWrite, WriteSync::EachNth(2)] {
                 let scratch = Scratch::new(u64::from(DEPTH * SIZE));
                 let target = Target {
                     file: Some(scratch.1.as_fd()),
                     memory_alignment: 4096,
                 };
-                let job = Job { size_bytes: SIZE, depth: DEPTH, sync, ..job() };
+                let mix = "40 % read, 40 % write, 10 % trim, 10 % zero".parse().unwrap();
+                let job = Job { mix, size_bytes: SIZE, depth: DEPTH, sync, ..job() };
                 let setup = Setup { job: &job, kind: &$kind, target: &target, thread: 0 };
-                super::$check(<$engine>::open(&setup).unwrap(), &scratch.1);
+                super::$check(<$engine>::open(&setup).unwrap(), &scratch.1, sync);
             }
         }
     )*};
@@ -188,6 +227,7 @@ macro_rules! suite {
             the_first_batch_is_looked_at
             complete_waits_for_as_many_as_asked
             waiting_for_a_stamp_ends_there_and_hands_out_what_is_complete
+            what_is_cleared_reads_as_zeros
         );
     };
 }

@@ -88,15 +88,19 @@ fn job(
     for (name, level) in arm {
         options.insert(name.clone(), json!(level));
     }
-    let writes = io.is_some_and(|io| io.only_writes());
-    let (own, other) = if writes { ("write", "read") } else { ("read", "write") };
+    let (own, others) = match io {
+        Some(io) if io.only_writes() => ("write", ["read", "trim"]),
+        Some(io) if io.only_trims() => ("trim", ["read", "write"]),
+        _ => ("read", ["write", "trim"]),
+    };
     let mut job = json!({
         "jobname": workload, "groupid": at, "error": 0, "eta": 0, "elapsed": 0,
         "job options": options, "assay": { "workload": workload, "arm": arm },
     });
     job[own] = direction(values);
-    job[other] = empty();
-    job["trim"] = empty();
+    for other in others {
+        job[other] = empty();
+    }
     job
 }
 
@@ -106,6 +110,7 @@ fn kind(io: IoFacts) -> String {
     let mix = match () {
         () if io.only_reads() => "read",
         () if io.only_writes() => "write",
+        () if io.only_trims() => "trim",
         () => "rw",
     };
     format!("{random}{mix}")
@@ -146,4 +151,37 @@ fn empty() -> Value {
         "io_bytes": 0, "io_kbytes": 0, "bw_bytes": 0, "bw": 0, "iops": 0.0, "runtime": 0,
         "total_ios": 0, "short_ios": 0, "drop_ios": 0, "clat_ns": latency, "lat_ns": latency,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_kind_of_access_has_the_name_that_fio_has_for_it() {
+        for (mix, name) in [
+            ("read", "randread"),
+            ("write", "randwrite"),
+            ("trim", "randtrim"),
+            ("70/30", "randrw"),
+            ("50 % write, 50 % trim", "randrw"),
+        ] {
+            let io = IoFacts {
+                pattern: Pattern::Random,
+                mix: mix.parse().unwrap(),
+                size_bytes: 4096,
+                data_sync: false,
+                partly_synced: false,
+            };
+            assert_eq!(kind(io), name);
+            let job = job(0, "it", &BTreeMap::new(), &Values::new(), Some(io));
+            let fields = ["read", "write", "trim"].map(|field| job[field]["runtime"] == 1000);
+            let expected = match name {
+                "randtrim" => [false, false, true],
+                "randwrite" => [false, true, false],
+                _ => [true, false, false],
+            };
+            assert_eq!(fields, expected, "{name}");
+        }
+    }
 }

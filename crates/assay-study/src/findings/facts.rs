@@ -1,7 +1,7 @@
 //! What stands behind the words of findings: a workload, a file system, an order of trials.
 
 use assay_base::quantity::units::show;
-use assay_kinds::work::io::{Mix, Pattern};
+use assay_kinds::work::io::{Class, Mix, Pattern};
 use serde::{Deserialize, Serialize};
 
 use super::{EnvironmentFacts, FORMAT, Findings, OfKinds, StudyFacts, TargetFacts, WorkloadFacts};
@@ -29,6 +29,9 @@ pub struct IoFacts {
     /// other: a number of it is none of the usual ones of a drive.
     #[serde(default, skip_serializing_if = "is_false")]
     pub shaped: bool,
+    /// An `fdatasync` after some of them.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub partly_synced: bool,
 }
 
 impl IoFacts {
@@ -37,9 +40,14 @@ impl IoFacts {
         !self.mix.writes()
     }
 
-    /// Whether it only writes.
+    /// Whether it only writes; trims and zeroing are no writes.
     pub fn only_writes(&self) -> bool {
-        self.mix.read_percent() == 0
+        self.mix == Mix::WRITES
+    }
+
+    /// Whether it only trims.
+    pub fn only_trims(&self) -> bool {
+        self.mix.percent(Class::Trim) == 100
     }
 }
 

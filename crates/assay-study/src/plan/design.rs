@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use assay_base::quantity::Bytes;
-use assay_kinds::work::io::Content;
+use assay_kinds::work::io::{Content, Mix};
 use assay_kinds::work::{LinkNeeds, Needs, Touch, Work};
 use assay_machine::factors::layers::{self, Layer};
 use assay_machine::factors::{self, Factor, Role};
@@ -16,6 +16,8 @@ use crate::study::{AreaRequest, Fresh, Prepare, Study, Target, Workload};
 
 /// Parameter of work that says what it writes.
 const CONTENT: &str = "content";
+/// The one that says what its operations do.
+const MIX: &str = "mix";
 
 /// What a study asks of the machine and of its places, before anybody knows what these are.
 #[derive(Clone)]
@@ -114,6 +116,8 @@ pub struct Filled {
     pub content: Content,
     /// Whether all that any work writes to it is the same.
     pub stays: bool,
+    /// Whether any work trims or zeroes it.
+    pub clears: bool,
 }
 
 /// What a study asks of the network.
@@ -270,8 +274,11 @@ impl Filled {
         let written = || touches().find_map(|touch| touch.writes);
         let content = found.or_else(written).unwrap_or_default();
         let same = |touch: Touch| touch.writes.is_none_or(|own| own == content);
-        let stays = !study.factors.contains_key(CONTENT) && touches().all(same);
-        Self { content, stays }
+        let is_level = |level: &String| level.parse::<Mix>().is_ok_and(Mix::clears);
+        let clears = touches().any(|touch| touch.clears)
+            || study.factors.get(MIX).is_some_and(|levels| levels.iter().any(is_level));
+        let stays = !clears && !study.factors.contains_key(CONTENT) && touches().all(same);
+        Self { content, stays, clears }
     }
 }
 
@@ -434,6 +441,10 @@ mod tests {
         let mut varied = check;
         varied.factors.insert(CONTENT.to_owned(), vec!["zero".to_owned()]);
         assert_eq!(Demands::of(&varied).filled, Filled { stays: false, ..filled });
+        let mut trimmed = preset("check");
+        trimmed.factors.insert(MIX.to_owned(), vec!["read".to_owned(), "trim".to_owned()]);
+        let found = Demands::of(&trimmed).filled;
+        assert_eq!(found, Filled { stays: false, clears: true, ..filled });
     }
 
     #[test]

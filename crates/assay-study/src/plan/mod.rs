@@ -149,6 +149,7 @@ fn planned_workload(
         direct: &survey.direct,
         engine: &survey.engine,
         between: survey.between.as_ref(),
+        clears: &survey.clears,
     };
     let area = survey.area.measured(workload.background.is_some());
     let (work, note) = own.work.plan(&offer(area))?;

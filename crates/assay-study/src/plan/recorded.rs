@@ -7,6 +7,7 @@ use assay_base::presence::Presence;
 use assay_kinds::work::io::Engine;
 use assay_kinds::work::recorded::{Record, Recording, Records};
 use assay_machine::probes::Evidence;
+use assay_system::system::clears::Clears;
 use assay_system::system::site::{Site, TargetKind};
 
 use super::arms::Layout;
@@ -130,6 +131,7 @@ fn survey(target: &str) -> Survey {
         coverage: Presence::absent("nothing is read or written"),
         notes: Vec::new(),
         between: None,
+        clears: Clears::default(),
         under: Arm::new(),
         made_ns: 0,
         read_twice: Presence::absent("nothing is read or written"),

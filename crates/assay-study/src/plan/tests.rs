@@ -2,6 +2,7 @@ use assay_base::presence::Presence;
 use assay_base::quantity::Bytes;
 use assay_base::quantity::Time;
 use assay_kinds::work::io::{Asked, Engine, Mix, Pattern};
+use assay_system::system::clears::Clears;
 
 use super::*;
 use crate::results::plan::{Area, DirectUse, EngineUse, Pilot};
@@ -26,6 +27,7 @@ pub(super) fn survey(target: &str, operation_ns: u64) -> Survey {
         coverage: Presence::absent("not looked at"),
         notes: Vec::new(),
         between: None,
+        clears: Clears::default(),
         under: crate::results::plan::Arm::new(),
         made_ns: 0,
         read_twice: Presence::absent("not looked at"),

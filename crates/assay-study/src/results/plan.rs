@@ -9,6 +9,7 @@ use assay_base::presence::Presence;
 use assay_kinds::work::{Background, Planned, Runs as _, Touch};
 use assay_machine::probes::block_latency;
 use assay_system::system::between::Between;
+use assay_system::system::clears::Clears;
 use assay_system::system::site::TargetKind;
 use assay_system::system::virtual_machine::VirtualMachine;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -48,6 +49,9 @@ pub struct Survey {
     /// What may answer for the medium; not recorded by older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub between: Option<Between>,
+    /// Why what the study trims or zeroes cannot be, as far as that was known.
+    #[serde(default, skip_serializing_if = "Clears::is_open")]
+    pub clears: Clears,
     /// Levels of the factors that made what it was taken on: a file system on the target.
     #[serde(default, skip_serializing_if = "Arm::is_empty")]
     pub under: Arm,

@@ -2,6 +2,7 @@
 //! named with its line, and nothing of it is ever executed.
 
 mod keys;
+mod operations;
 mod paced;
 mod places;
 mod sections;
@@ -52,6 +53,9 @@ struct Setting {
 
 type Settings = BTreeMap<String, Setting>;
 
+/// A job that trims, in words of fio and of a study.
+const TRIM: &str = "trim";
+
 /// One job with the settings of the global section.
 #[derive(Debug)]
 struct Job {
@@ -81,9 +85,12 @@ struct Work {
     threads: u64,
     direct: bool,
     engine: &'static str,
-    each_write: bool,
+    /// After how many writes one is synced; 0 where none is.
+    sync_every: u64,
     /// What is written, where some of it compresses.
     content: Option<String>,
+    /// Per cent of what is written that is copies.
+    duplicates: u64,
     time: Option<u64>,
     ramp: u64,
     operations: Option<u64>,
@@ -267,11 +274,10 @@ fn work(job: &Job, told: &mut Told) -> Work {
     let files = if own_files { threads } else { 1 };
     let area = span.map(|span| span.saturating_mul(files));
     tell_differences(job, (pattern, access.is_none()), threads, own_files, told);
-    let each_write = number(job, "fdatasync", told).unwrap_or(0);
-    if each_write > 1 {
-        let line = line_of(job, "fdatasync");
-        told.refuse(line, "fdatasync: only after each write (1) or not at all; it cannot be done");
-    }
+    let carries = writes && mix != TRIM;
+    let sync_every = operations::sync_every(job, carries, told);
+    let is_fresh = carries && content.as_deref() != Some("zero");
+    let duplicates = operations::duplicates(job, is_fresh, told);
     let paced = Paced::of(job, (reads(&mix), time), (depth, threads), told);
     let mut ramp = duration(job, "ramp_time", told).unwrap_or(0);
     if ramp > 0 && operations.is_some() {
@@ -296,8 +302,9 @@ fn work(job: &Job, told: &mut Told) -> Work {
         threads,
         direct,
         engine,
-        each_write: each_write == 1 && writes,
+        sync_every,
         content,
+        duplicates,
         time,
         ramp,
         operations,
@@ -462,16 +469,19 @@ fn direction(job: &Job, told: &mut Told) -> Direction {
         "randwrite" => ("random", "write".to_owned()),
         "rw" | "readwrite" => ("sequential", share()),
         "randrw" => ("random", share()),
+        "trim" if operations::is_on_device(job) => ("sequential", TRIM.to_owned()),
+        "randtrim" if operations::is_on_device(job) => ("random", TRIM.to_owned()),
         other => {
             let (line, written) = setting
                 .map_or((job.line, "rw"), |setting| (setting.line, setting.written.as_str()));
-            told.refuse(
-                line,
-                format!(
-                    "{written}={other}: there are read, write, randread, randwrite, rw and randrw; trims \
-                     cannot be done here"
-                ),
-            );
+            let why = match other {
+                TRIM | "randtrim" => "fio trims block devices alone, and no files",
+                _ => {
+                    "there are read, write, trim, randread, randwrite, randtrim, rw and randrw; a trim of \
+                     each block before its write cannot be done here"
+                }
+            };
+            told.refuse(line, format!("{written}={other}: {why}"));
             ("sequential", "read".to_owned())
         }
     };
@@ -644,13 +654,14 @@ fn words(work: &Work) -> String {
     if work.apart {
         text.push_str(", apart = \"positions\"");
     }
-    if work.each_write {
-        text.push_str(", sync = \"each-write\"");
-    }
+    text.push_str(&operations::sync_words(work.sync_every));
     if let Some(content) = &work.content {
         let _ = write!(text, ", content = {}", quoted(content));
     }
     text.push_str(&work.paced.words());
+    if work.duplicates > 0 {
+        let _ = write!(text, ", duplicates = \"{} %\"", work.duplicates);
+    }
     text
 }
 

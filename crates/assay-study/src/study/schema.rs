@@ -14,8 +14,14 @@ const TIME: &str =
     "^\\s*((0+\\.?0*|\\.0+)|([0-9]+\\.?[0-9]*|\\.[0-9]+)\\s*[A-Za-z\u{b5}\u{3bc}]+)\\s*$";
 const SHARE: &str = r"^\s*([0-9]+\.?[0-9]*|\.[0-9]+)\s*(%|percent)\s*$";
 const MORE: &str = r"^\s*\+([0-9]+\.?[0-9]*|\.[0-9]+)\s*$";
-const MIX: &str = r"^(read|write|rewrite|\s*[0-9]{1,3}\s*/\s*[0-9]{1,3}\s*)$";
+const MIX: &str = concat!(
+    r"^(read|write|rewrite|trim|zero|\s*[0-9]{1,3}\s*/\s*[0-9]{1,3}\s*",
+    r"|\s*[0-9]{1,3}\s*%\s*(read|write|trim|zero)\s*",
+    r"(,\s*[0-9]{1,3}\s*%\s*(read|write|trim|zero)\s*){0,3})$",
+);
 const CONTENT: &str = r"^(random|zero|[1-9][0-9]?\s*%)$";
+const SYNC: &str = "^(none|each-write|each-[1-9][0-9]{0,6}-writes)$";
+const DUPLICATES: &str = r"^[0-9]{1,3}\s*%$";
 const AMOUNT: &str = r"^\s*([0-9]+\.?[0-9]*|\.[0-9]+)\s*\S+\s*$";
 const PRICE: &str = r"^\s*[0-9]+(\.[0-9]+)?\s+[A-Z]{3}\s*$";
 const TUNABLE: &str = "^tunable:/(sys|proc/sys)/";
@@ -119,6 +125,8 @@ fn of_form(form: &Form) -> Value {
                 "anyOf": [text(own.pattern), { "type": "integer", "minimum": least, "maximum": most }],
             }),
         },
+        Form::Sync => text(SYNC),
+        Form::Duplicates => text(DUPLICATES),
         Form::Law(fields) => {
             json!({ "anyOf": [text("^(lognormal|exponential|fixed),"), table(fields)] })
         }

@@ -11,6 +11,7 @@ use assay_kinds::work::{
     Area, ByHand, Complaints, DirectUse, EngineUse, Entry, InStudy, KINDS, Offer, Planned, Work,
     at_level,
 };
+use assay_system::system::clears::Clears;
 use serde_json::{Value, to_value};
 
 use super::file::reader::factor_names;
@@ -186,7 +187,8 @@ fn offered(work: &Work, page: &mut Page) {
         ("planned on a simulation", &direct, Engine::Simulated),
     ] {
         let engine = EngineUse { name: engine, note: None };
-        match work.plan(&Offer { area, direct, engine: &engine, between: None }) {
+        let clears = &Clears::default();
+        match work.plan(&Offer { area, direct, engine: &engine, between: None, clears }) {
             Err(why) => page.tell(&format!("not {name}"), why),
             Ok((planned, note)) => {
                 let written = to_value(&planned).unwrap();

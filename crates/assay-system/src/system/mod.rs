@@ -21,6 +21,7 @@ mod key;
 
 pub mod beside;
 pub mod between;
+pub mod clears;
 pub mod devices;
 pub mod graphics;
 pub mod identity;

@@ -81,9 +81,9 @@ fn numbers(plan: &Plan, found: &Findings, target: usize) -> Numbers {
     let mut numbers = Numbers::new();
     let own = |work: &&PlannedWorkload| work.target == target && !work.control;
     for work in plan.workloads.iter().filter(own) {
-        let Some((name, metric)) = io::Planned::of(&work.work).and_then(|io| {
-            measures(io, io.sync == WriteSync::EachWrite, [work.reads(), work.writes()])
-        }) else {
+        let Some((name, metric)) = io::Planned::of(&work.work)
+            .and_then(|io| measures(io, io.sync != WriteSync::None, [work.reads(), work.writes()]))
+        else {
             continue;
         };
         let same = |one: &&Cell| {
@@ -105,8 +105,8 @@ fn measures(
 ) -> Option<(&'static str, &'static str)> {
     let small = io.size_bytes() == SMALL_BYTES;
     let name = match (io.pattern, reads, writes, io.depth * io.threads) {
-        // What starts by a clock or rests has not the rate of the drive, nor have several sizes.
-        _ if io.is_held_back() || io.is_shaped() => return None,
+        // What starts by a clock or rests has not the rate of the drive, nor have several sizes or trims.
+        _ if io.is_held_back() || io.is_shaped() || io.mix.clears() => return None,
         _ if synced || (io.pattern == Pattern::Random && !small) => return None,
         (Pattern::Sequential, true, false, _) => "read_mb_s",
         (Pattern::Sequential, false, true, _) => "write_mb_s",

@@ -246,6 +246,7 @@ pub(super) fn io(workload: &PlannedWorkload) -> Option<IoFacts> {
         data_sync: io.sync == WriteSync::EachWrite,
         held_back: io.is_held_back(),
         shaped: io.is_shaped(),
+        partly_synced: matches!(io.sync, WriteSync::EachNth(_)),
     })
 }
 

@@ -557,7 +557,8 @@ fn rewrites() -> Bench {
     let moved = Count { operations: 1000, bytes: 1000 * (64 << 10) };
     for trial in &mut bench.trials {
         testing::counted(&mut trial.record).classes = [("rewrite".to_owned(), moved)].into();
-        testing::measured(&mut trial.record).claims = Claims { read: moved, write: moved };
+        testing::measured(&mut trial.record).claims =
+            Claims { read: moved, write: moved, ..Claims::default() };
         let run = &mut testing::device(&mut trial.record).run;
         (run.read_bytes, run.write_bytes) = (moved.bytes, 2 * moved.bytes);
         let latencies = trial.latency_ns.pop_last().unwrap().1;

@@ -11,7 +11,7 @@ use assay_system::system::site::{Backing, LOOP_IN_MEMORY};
 
 use super::evidence::{Share, compression, in_trials, is_simulated, mover, witnessed};
 use super::host_cache::ReadAgain;
-use super::{Case, MOVED, Remark, TruthRule};
+use super::{Case, MOVED, Remark, TruthRule, emptied};
 
 /// Share of the claimed reads below which memory must have answered the rest.
 const LEAST_SHARE: f64 = 0.5;
@@ -92,6 +92,10 @@ fn from_the_host(case: &Case<'_>) -> Option<Remark> {
 }
 
 fn from_counters(case: &Case<'_>) -> Option<Remark> {
+    // Of blocks that it took away itself `emptied` says it better.
+    if emptied::clears(case) {
+        return None;
+    }
     let limit = if compression(case).is_some() { LEAST_SHARE_COMPRESSED } else { LEAST_SHARE };
     let trials = witnessed(case);
     let reads =

@@ -4,9 +4,10 @@ use assay_base::catalogue::About;
 use assay_base::quantity::metric::Nature;
 use assay_base::quantity::units::show;
 use assay_kinds::work::{Judged, io};
+use assay_system::system::site::TargetKind;
 
 use super::evidence::{counted_devices, in_trials, is_simulated};
-use super::{Case, Remark, SPEED, TruthRule};
+use super::{Case, Remark, SPEED, TruthRule, emptied};
 
 /// Share of the asked depth that the device must have had on average.
 const LEAST_SHARE: f64 = 0.5;
@@ -68,6 +69,10 @@ fn shallow(case: &Case<'_>, asked: u32) -> Option<Remark> {
         // The device's queue holds others' work as well.
         return None;
     }
+    if emptied::clears(case) && case.site.kind != TargetKind::Device {
+        // A file system does much of that without a device.
+        return None;
+    }
     let (mut weighted_ms, mut submitting_ms) = (0.0, 0.0);
     for trial in case.trials {
         let Some(counted) = trial.measured.as_ref().and_then(io::Detail::of) else { continue };
@@ -110,7 +115,6 @@ mod tests {
     use assay_base::presence::Presence;
     use assay_kinds::work::Background;
     use assay_study::findings::Trust;
-    use assay_system::system::site::TargetKind;
 
     use super::super::testing::{Bench, counted, device};
     use super::*;
@@ -126,6 +130,16 @@ mod tests {
         let other = Some(Background { work, note: None });
         let bench = bench.workload(|workload| workload.background = other);
         assert_eq!(bench.judge(&Depth), None);
+    }
+
+    #[test]
+    fn what_a_file_system_does_without_a_device_is_not_held_against_its_queue() {
+        let trims = |kind| {
+            let bench = weighted(500).site(move |site| site.kind = kind);
+            bench.io(|io| io.mix = "50 % write, 50 % trim".parse().unwrap()).judge(&Depth)
+        };
+        assert_eq!(trims(TargetKind::Directory), None);
+        assert!(trims(TargetKind::Device).is_some());
     }
 
     #[test]

@@ -5,12 +5,13 @@ use assay_base::quantity::metric::Nature;
 use assay_base::quantity::units::show;
 use assay_kinds::work::Judged;
 use assay_study::findings::Trust;
-use assay_system::system::site::Backing;
+use assay_study::results::record::Traffic;
+use assay_system::system::site::{Backing, TargetKind};
 
 use super::evidence::{
     Mover, Share, Witnessed, compression, in_trials, is_simulated, mover, witnessed,
 };
-use super::{Case, MOVED, Remark, TruthRule, cached};
+use super::{Case, MOVED, Remark, TruthRule, cached, emptied};
 
 /// Share of the claim that the device must have moved.
 const LEAST_SHARE: f64 = 0.9;
@@ -25,8 +26,9 @@ static ABOUT: About = About {
     summary: "the device moved fewer bytes than are claimed, or nothing tells how many it moved",
     text: "The counters of the topmost block devices, and of the drives below the file of a \
            loop device, are compared with the bytes of the operations. Under 90 % the number is invalid, unless compression explains it: \
-           then the rule `compressed` speaks. Writes must have arrived when the clock \
-           stopped. More bytes than asked for are write amplification: told, and no fault. \
+           then the rule `compressed` speaks, or the content is stated to hold duplicates: so much less is \
+           asked of it. Of a device that is trimmed the discards are counted alike. Writes must have \
+           arrived when the clock stopped. More bytes than asked for are write amplification: told, and no fault. \
            On NFS and SMB the bytes that crossed the network are compared with them; what the server \
            keeps in its memory does not show. Where no counter exists (other networks, some FUSE \
            programs) the number is suspect. A tenth is what a few blocks in the drive's own queue, or in the last moment of a \
@@ -61,6 +63,7 @@ impl TruthRule for DeviceBytes {
         let found = [
             short_reads(case, &trials),
             short_writes(case, &trials),
+            short_trims(case, &trials),
             amplified(&trials),
             served(case, &trials),
         ];
@@ -77,8 +80,8 @@ fn is_cached(case: &Case<'_>) -> bool {
 }
 
 fn short_reads(case: &Case<'_>, trials: &[Witnessed]) -> Option<Remark> {
-    // Where memory answered, `cached` says it better.
-    if compression(case).is_some() || is_cached(case) {
+    // Where memory answered, `cached` says it better, and of blocks that are gone `emptied`.
+    if compression(case).is_some() || emptied::clears(case) || is_cached(case) {
         return None;
     }
     let reads = trials.iter().map(|t| (t.device.run.read_bytes, t.claims.read.bytes));
@@ -95,10 +98,13 @@ fn short_writes(case: &Case<'_>, trials: &[Witnessed]) -> Option<Remark> {
     let in_time = |t: &Witnessed| t.device.run.write_bytes;
     let in_all = |t: &Witnessed| in_time(t) + t.device.settle.write_bytes;
     let claimed = |t: &Witnessed| t.claims.write.bytes;
-    let arrived = |t: &&Witnessed| in_all(t) as f64 >= LEAST_SHARE * claimed(t) as f64;
+    // What is stated to be a copy may be spared, as what is stated to compress.
+    let copies = case.io().map_or(0.0, |io| f64::from(io.duplicates.percent()) / 100.0);
+    let limit = LEAST_SHARE * (1.0 - copies);
+    let arrived = |t: &&Witnessed| in_all(t) as f64 >= limit * claimed(t) as f64;
 
     let late = trials.iter().filter(arrived).map(|t| (in_time(t), claimed(t)));
-    if let Some(late) = Share::below(LEAST_SHARE, late) {
+    if let Some(late) = Share::below(limit, late) {
         return Some(Remark::invalid(format!(
             "{} of the bytes were still in memory when the clock stopped{}",
             show::percent(100.0 - late.percent()),
@@ -108,12 +114,30 @@ fn short_writes(case: &Case<'_>, trials: &[Witnessed]) -> Option<Remark> {
     if compression(case).is_some() {
         return None;
     }
-    let lost = Share::below(LEAST_SHARE, trials.iter().map(|t| (in_all(t), claimed(t))))?;
+    let lost = Share::below(limit, trials.iter().map(|t| (in_all(t), claimed(t))))?;
     Some(Remark::invalid(format!(
         "{} took only {} of the bytes that were written, even after a sync{}",
         mover(trials),
         show::percent(lost.percent()),
         in_trials(lost.trials, case)
+    )))
+}
+
+/// A file system may keep trims to itself; those of a device are its own discards, or zeros that it writes.
+fn short_trims(case: &Case<'_>, trials: &[Witnessed]) -> Option<Remark> {
+    if case.site.kind != TargetKind::Device {
+        return None;
+    }
+    let told = |t: &Witnessed| {
+        let both = |one: &Traffic| one.discard_bytes + one.write_bytes;
+        both(&t.device.run) + both(&t.device.settle)
+    };
+    let short = Share::below(LEAST_SHARE, trials.iter().map(|t| (told(t), t.claims.trim.bytes)))?;
+    Some(Remark::invalid(format!(
+        "{} was told of only {} of the trims{}",
+        mover(trials),
+        show::percent(short.percent()),
+        in_trials(short.trials, case)
     )))
 }
 
@@ -131,7 +155,9 @@ fn served(case: &Case<'_>, trials: &[Witnessed]) -> Option<Remark> {
 fn amplified(trials: &[Witnessed]) -> Option<Remark> {
     let written: u64 =
         trials.iter().map(|t| t.device.run.write_bytes + t.device.settle.write_bytes).sum();
-    let claimed: u64 = trials.iter().map(|t| t.claims.write.bytes).sum();
+    // Devices count what is zeroed as written; where a file system only notes it, that is no more than room.
+    let claimed: u64 =
+        trials.iter().map(|t| t.claims.write.bytes.saturating_add(t.claims.zero.bytes)).sum();
     let factor = written as f64 / claimed as f64;
     (claimed > 0 && factor > AMPLIFIED).then(|| {
         let (who, times) = (mover(trials), show::times(factor));
@@ -142,6 +168,7 @@ fn amplified(trials: &[Witnessed]) -> Option<Remark> {
 #[cfg(test)]
 mod tests {
     use assay_base::presence::Presence;
+    use assay_kinds::work::Count;
 
     use super::super::testing::{Bench, MOVED, device, measured};
     use super::*;
@@ -180,6 +207,47 @@ mod tests {
         assert_eq!(remark.trust, Trust::Invalid);
         assert_eq!(remark.text, "the device delivered only 70 % of the bytes that were read");
         assert_eq!(reads(MOVED / 10).judge(&DeviceBytes), None);
+    }
+
+    #[test]
+    fn speaks_of_trims_that_a_device_was_not_told_of_and_of_a_file_not() {
+        let trimmed = |kind, discarded: u64| {
+            let bench = Bench::write().site(move |site| site.kind = kind).io(|io| {
+                io.mix = "50 % write, 50 % trim".parse().unwrap();
+            });
+            let bench = bench.each(move |trial| {
+                measured(trial).claims.trim = Count { operations: 1000, bytes: 2 * MOVED };
+                device(trial).run.discard_bytes = discarded;
+            });
+            bench.judge(&DeviceBytes)
+        };
+        let told = trimmed(TargetKind::Device, 0).unwrap();
+        assert_eq!(told.trust, Trust::Invalid);
+        assert_eq!(told.text, "the device was told of only 50 % of the trims");
+        assert_eq!(trimmed(TargetKind::Device, 2 * MOVED), None);
+        assert_eq!(trimmed(TargetKind::Directory, 0), None);
+    }
+
+    #[test]
+    fn stated_copies_may_be_spared_and_no_more() {
+        let took = |share: u64| {
+            let bench = writes(MOVED * share / 100, 0);
+            bench.io(|io| io.duplicates = "30 %".parse().unwrap()).judge(&DeviceBytes)
+        };
+        assert_eq!(took(70), None);
+        assert!(took(50).unwrap().text.starts_with("the device took only 50 %"));
+    }
+
+    #[test]
+    fn what_is_zeroed_is_no_amplification() {
+        let zeroed = |bytes| {
+            let bench = writes(3 * MOVED, 0).each(move |trial| {
+                measured(trial).claims.zero = Count { operations: 1, bytes };
+            });
+            bench.judge(&DeviceBytes)
+        };
+        assert!(zeroed(0).unwrap().text.contains("3 times as much"));
+        assert_eq!(zeroed(2 * MOVED), None);
     }
 
     #[test]

@@ -124,7 +124,7 @@ impl Writing {
     fn of(workload: &PlannedWorkload, trial: &TrialRecord) -> Option<Self> {
         let only_writes = workload.writes() && !workload.reads();
         let io = io::Planned::of(&workload.work).filter(|_| only_writes)?;
-        let flush_ns = trial.flush_ns.filter(|_| io.sync == WriteSync::None)?;
+        let flush_ns = trial.flush_ns.filter(|_| io.sync != WriteSync::EachWrite)?;
         let measured = trial.measured.as_ref()?;
         let bytes = measured.claims.write.bytes;
         (bytes >= LEAST_BYTES && measured.elapsed_ns > 0).then(|| Self {

@@ -72,8 +72,10 @@ fn fastest_direction(measured: &Measured) -> f64 {
     if measured.window_ns == 0 {
         return 0.0;
     }
-    let classes = io::Detail::of(measured).map(|counted| counted.classes.values());
-    let most = classes.into_iter().flatten().map(|count| count.bytes).max().unwrap_or(0);
+    let classes = io::Detail::of(measured).into_iter().flat_map(|counted| &counted.classes);
+    // What is trimmed or zeroed crosses no link.
+    let crossing = classes.filter(|(name, _)| !["trim", "zero"].contains(&name.as_str()));
+    let most = crossing.map(|(_, count)| count.bytes).max().unwrap_or(0);
     most as f64 / seconds(measured.window_ns)
 }
 
@@ -87,6 +89,7 @@ fn link_words(case: &Case<'_>) -> String {
 #[cfg(test)]
 mod tests {
     use assay_base::presence::Presence;
+    use assay_kinds::work::Count;
     use assay_study::findings::Trust;
 
     use super::super::testing::{Bench, counted, drive, measured};
@@ -97,6 +100,18 @@ mod tests {
             measured(trial).window_ns = 1_000_000_000;
             counted(trial).classes.get_mut("read").unwrap().bytes = bytes_per_s;
         })
+    }
+
+    #[test]
+    fn what_is_trimmed_crosses_no_link() {
+        let fast = |class: &'static str| {
+            Bench::read().each(move |trial| {
+                let count = Count { operations: 1, bytes: 10_000_000_000 };
+                counted(trial).classes.insert(class.to_owned(), count);
+            })
+        };
+        assert!(fast("write").judge(&LinkCeiling).is_some());
+        assert_eq!(fast("trim").judge(&LinkCeiling), None);
     }
 
     #[test]

@@ -9,6 +9,7 @@ mod compressed;
 mod depth;
 mod device_bytes;
 mod different_work;
+mod emptied;
 mod emulated;
 mod evidence;
 mod foreign;
@@ -168,6 +169,7 @@ pub static RULES: LazyLock<Vec<&'static dyn TruthRule>> = LazyLock::new(|| {
 static OF_WORK: &[&dyn TruthRule] = &[
     &emulated::Emulated,
     &unwritten::Unwritten,
+    &emptied::Emptied,
     &cached::Cached,
     &cache_state::CacheState,
     &different_work::DifferentWork,

@@ -13,6 +13,7 @@ use assay_study::results::plan::{
 use assay_study::results::record::{
     DeviceEvidence, Evidence, OwnTraffic, ProcessorTicks, Status, Traffic, TrialRecord,
 };
+use assay_system::system::clears::Clears;
 use assay_system::system::site::{Backing, Drive, Layer, Link, Mount, Site, TargetKind};
 use assay_system::system::{CachedPages, DeviceNumber};
 
@@ -310,6 +311,7 @@ pub fn survey() -> Survey {
         }),
         notes: Vec::new(),
         between: None,
+        clears: Clears::default(),
         under: assay_study::results::plan::Arm::new(),
         made_ns: 0,
         read_twice: Presence::absent("not looked at"),
@@ -369,6 +371,7 @@ pub fn trial(workload: &PlannedWorkload, replicate: u32) -> TrialRecord {
             claims: Claims {
                 read: if workload.reads() { one } else { Count::default() },
                 write: if workload.writes() { one } else { Count::default() },
+                ..Claims::default()
             },
             values: BTreeMap::new(),
             absent: BTreeMap::new(),

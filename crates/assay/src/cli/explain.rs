@@ -21,6 +21,7 @@ use assay_study::results::plan::{
     AbsentWorkload, Area, Arm, DirectUse, EngineUse, Pilot, Plan, Survey, pilot_key,
 };
 use assay_study::study::{Study, Target, fields::TARGET_FACTOR, presets, simulated};
+use assay_system::system::clears::Clears;
 use assay_system::system::site::Site;
 use assay_system::system::{FileKind, System, quoted};
 
@@ -179,6 +180,7 @@ fn survey(system: &dyn System, study: &Study, target: &str, base: &Arm) -> Surve
         coverage: Presence::absent("not looked at"),
         notes: Vec::new(),
         between: None,
+        clears: Clears::default(),
         under: base.clone(),
         made_ns: 0,
         read_twice: Presence::absent("not looked at"),

@@ -18,6 +18,7 @@ use assay_study::plan::budget;
 use assay_study::plan::design::{Demands, Design};
 use assay_study::results::plan::{Area, Arm, Coverage, EngineUse, Pilot, PlannedWorkload, Survey};
 use assay_system::system::between::Between;
+use assay_system::system::clears::Clears;
 use assay_system::system::site::{Site, TargetKind};
 use assay_system::system::{DryRun, System, devices};
 
@@ -71,9 +72,11 @@ impl Surveyed<'_> {
         Ok(())
     }
 
-    /// Takes note of what a workload wrote to the area.
+    /// Takes note of what a workload wrote to the area, or took away.
     pub fn wrote(&self, workload: &PlannedWorkload) {
-        let other = |touch: Touch| touch.writes.is_some_and(|own| Some(own) != self.holds.get());
+        let other = |touch: Touch| {
+            touch.clears || touch.writes.is_some_and(|own| Some(own) != self.holds.get())
+        };
         if workload.touches().any(other) {
             self.holds.set(None);
         }
@@ -148,6 +151,7 @@ pub fn make<'a>(
         coverage: coverage(system, opened.file(), &area, seed),
         notes: std::mem::take(&mut opened.notes),
         between: Some(Between::of(system, site, opened.direct.reason())),
+        clears: clears(system, site, demands),
         under: Arm::new(),
         made_ns: 0,
         read_twice,
@@ -335,11 +339,17 @@ pub fn estimate(system: &dyn System, design: &Design<'_>, place: &Place) -> Outc
         notes: Vec::new(),
         // What is not opened has not been tried past the page cache.
         between: None,
+        clears: clears(system, site, demands),
         under: Arm::new(),
         made_ns: 0,
         read_twice: Presence::absent("not looked at"),
         refused: Vec::new(),
     })
+}
+
+/// Whether what a study trims and zeroes can be, where it does; nothing is recorded of any other.
+fn clears(system: &dyn System, site: &Site, demands: &Demands) -> Clears {
+    if demands.filled.clears { Clears::of(system, site) } else { Clears::default() }
 }
 
 /// The area that a study asks for, in a run or in the plan of one.

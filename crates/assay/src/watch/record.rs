@@ -27,6 +27,7 @@ use assay_study::results::record::{DeviceEvidence, Evidence, Status, Traffic, Tr
 use assay_study::results::series::{self, SeriesRow};
 use assay_study::results::surroundings::Surroundings;
 use assay_study::study::{self, Study};
+use assay_system::system::clears::Clears;
 use assay_system::system::devices;
 use assay_system::system::site::Site;
 use assay_system::system::{System, machine, resolve};
@@ -215,6 +216,7 @@ fn survey(target: &str) -> Survey {
         coverage: Presence::absent(NOTHING_RUN),
         notes: Vec::new(),
         between: None,
+        clears: Clears::default(),
         under: Arm::new(),
         made_ns: 0,
         read_twice: Presence::absent(NOTHING_RUN),

@@ -161,7 +161,7 @@ impl Kind for Asked {
 
 /// What the passes do to the target.
 const TOUCH: Touch =
-    Touch { reads: true, writes: Some(Content::Random), finds: None, direct: true };
+    Touch { reads: true, writes: Some(Content::Random), finds: None, clears: false, direct: true };
 
 impl kind::Asks for Asked {
     fn words(&self) -> String {

@@ -194,7 +194,7 @@ fn ran(planned: &Planned, detail: Detail) -> Ran {
             elapsed_ns,
             cpu_ns: 0,
             waited_ns: None,
-            claims: Claims { read: count(read), write: count(written) },
+            claims: Claims { read: count(read), write: count(written), ..Claims::default() },
             values,
             absent,
             notes: outcome.note.iter().cloned().collect(),

@@ -4,7 +4,7 @@ use assay_base::quantity::Bytes;
 use assay_base::quantity::units::show;
 
 use super::parameters::MOST_SAMPLES;
-use super::{Arrivals, Asked, Pattern, Size, fits};
+use super::{Arrivals, Asked, Pattern, Size, fits, operations};
 use crate::work::kind::{Complaints, InStudy};
 
 /// Tells what does not hold.
@@ -14,6 +14,7 @@ pub(super) fn complain(io: &Asked, path: &str, study: &InStudy<'_>, to: &mut dyn
     size(io, path, study, to);
     paced(io, path, study, to);
     fits::complain(io, path, study, to);
+    operations::complain(io, path, study, to);
 }
 
 /// A ramp belongs to a time of its own.

@@ -11,7 +11,7 @@ use crate::work::measured::{Count, Counts};
 /// What only reads and writes count.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Detail {
-    /// By class (`read`, `write`, `rewrite`), inside the window.
+    /// By class (`read`, `write`, `rewrite`, `trim`, `zero`), inside the window.
     pub classes: BTreeMap<String, Count>,
     /// Nanoseconds during which new operations were submitted.
     pub submitting_ns: u64,

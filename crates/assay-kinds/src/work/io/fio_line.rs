@@ -1,9 +1,10 @@
 //! A planned workload as a command line of fio: what fio would have to be told to do the same work.
 
-use assay_load::Zone;
+use assay_load::{Class, Zone};
 
 use super::{
-    Access, Apart, Arrivals, Asked, Content, Engine, Mix, Pattern, Planned, WriteSync, parameters,
+    Access, Apart, Arrivals, Asked, Content, Duplicates, Engine, Mix, Pattern, Planned, WriteSync,
+    parameters,
 };
 use crate::work::kind::{ByHand, CommandLine};
 use crate::work::place::Area;
@@ -47,8 +48,8 @@ fn job(io: &Planned, how: &ByHand<'_>) -> CommandLine {
         format!("--filename={}", how.path.replace(':', "\\:")),
         format!("--rw={}{}", pattern(io), step(io, area)),
     ];
-    if io.mix.reads() && io.mix.writes() {
-        words.push(format!("--rwmixread={}", io.mix.read_percent()));
+    if io.mix.reads() && io.mix.carries() {
+        words.push(format!("--rwmixread={}", read_percent(io.mix)));
     }
     words.extend([
         io.size.fio(size),
@@ -82,12 +83,35 @@ fn name(name: &str) -> String {
 
 fn pattern(io: &Planned) -> String {
     let random = if is_random(io) { "rand" } else { "" };
-    let mix = match (io.mix.reads(), io.mix.writes()) {
+    let mix = match (io.mix.reads(), io.mix.carries()) {
         (true, true) => "rw",
         (true, false) => "read",
-        _ => "write",
+        (false, true) => "write",
+        (false, false) if io.mix.percent(Class::Trim) > 0 => "trim",
+        (false, false) => "write",
     };
     format!("{random}{mix}")
+}
+
+/// Reads in percent of what fio mixes: reads and writes alone.
+fn read_percent(mix: Mix) -> u32 {
+    let [reads, writes] = [Class::Read, Class::Write].map(|class| u32::from(mix.percent(class)));
+    let both = reads + writes;
+    if both == 0 { u32::from(mix.read_percent()) } else { (100 * reads + both / 2) / both }
+}
+
+/// What there is no word for in fio.
+fn unmixed(mix: Mix) -> Option<&'static str> {
+    let [trims, zeroes] = [Class::Trim, Class::Zero].map(|class| mix.percent(class));
+    match (trims, zeroes) {
+        (0, 0) => None,
+        (100, 0) => Some("fio trims block devices alone, and no files"),
+        (0, 100) => Some("fio knows no zeroing: this line writes zeros, and carries them"),
+        _ => Some(
+            "fio mixes no trims and no zeroing with other operations: of the mix this line has the \
+             reads and writes alone, or its trims where there are none",
+        ),
+    }
 }
 
 fn is_random(io: &Asked) -> bool {
@@ -176,7 +200,8 @@ pub(super) fn align(io: &Asked) -> Vec<String> {
 /// What is written.
 pub(super) fn content(io: &Asked) -> Vec<String> {
     match io.content {
-        _ if !io.mix.writes() => Vec::new(),
+        _ if io.mix.percent(Class::Zero) == 100 => vec!["--zero_buffers".to_owned()],
+        _ if !io.mix.carries() => Vec::new(),
         Content::Zero => vec!["--zero_buffers".to_owned()],
         Content::Random => vec!["--refill_buffers".to_owned()],
         Content::Partly(_) => vec![
@@ -189,8 +214,15 @@ pub(super) fn content(io: &Asked) -> Vec<String> {
 
 /// When a write is done.
 pub(super) fn sync(io: &Asked) -> Vec<String> {
-    let each = io.mix.writes() && io.sync == WriteSync::EachWrite;
-    each.then(|| "--fdatasync=1".to_owned()).into_iter().collect()
+    let every = io.sync.every().filter(|_| io.mix.carries());
+    every.map(|every| format!("--fdatasync={every}")).into_iter().collect()
+}
+
+/// How much of it is copies.
+pub(super) fn duplicates(io: &Asked) -> Vec<String> {
+    let has_some = io.mix.carries() && io.duplicates != Duplicates::NONE;
+    let share = has_some.then(|| format!("--dedupe_percentage={}", io.duplicates.percent()));
+    share.into_iter().collect()
 }
 
 /// So many operations per second, of each thread and direction.
@@ -252,7 +284,7 @@ fn remarks(io: &Planned, engine: Engine, note: Option<&str>) -> Vec<String> {
         "fio reads and writes all of the file in one job: two jobs with an offset each have a half each",
     );
     add(
-        io.mix.writes() && io.sync == WriteSync::EachWrite,
+        io.mix.carries() && io.sync != WriteSync::None,
         "Assay counts the fdatasync into the latency of its write; fio reports it apart",
     );
     add(
@@ -268,6 +300,11 @@ fn remarks(io: &Planned, engine: Engine, note: Option<&str>) -> Vec<String> {
         io.think.is_some() && io.depth > 1,
         "fio pauses the whole thread after each operation; Assay pauses the one place in flight",
     );
+    add(
+        io.mix.carries() && io.duplicates != Duplicates::NONE,
+        "fio repeats a buffer that it wrote before; Assay copies pieces of 4 KiB of 256 blocks",
+    );
+    remarks.extend(unmixed(io.mix).map(str::to_owned));
     remarks.extend(note.map(str::to_owned));
     remarks
 }
@@ -404,6 +441,35 @@ mod tests {
         assert!(found.words.contains(&"--thinktime=1500us".to_owned()) && found.remarks.is_empty());
         let plain = line(&reads(), &how("a")).words.join(" ");
         assert!(!plain.contains("rate_iops") && !plain.contains("think"), "{plain}");
+    }
+
+    #[test]
+    fn trims_and_copies_and_every_nth_sync_have_their_words() {
+        let line_of = |mix: &str| {
+            let own = io(|io| {
+                (io.mix, io.sync) = (mix.parse().unwrap(), WriteSync::EachNth(8));
+                io.duplicates = "30 %".parse().unwrap();
+            });
+            let found = line(&own, &how("/dev/sdx"));
+            (found.words.join(" "), found.remarks.join("; "))
+        };
+        let (words, remarks) = line_of("write");
+        assert!(words.contains("--refill_buffers --dedupe_percentage=30 --fdatasync=8"), "{words}");
+        assert!(remarks.contains("256 blocks") && remarks.contains("fdatasync"), "{remarks}");
+        let (words, remarks) = line_of("trim");
+        assert!(words.contains("--rw=randtrim ") && remarks.contains("devices alone"), "{words}");
+        assert!(!words.contains("fdatasync") && !words.contains("buffers"), "{words}");
+        let (words, remarks) = line_of("zero");
+        assert!(words.contains("--rw=randwrite ") && words.contains("--zero_buffers"), "{words}");
+        assert!(remarks.contains("no zeroing"), "{remarks}");
+        let (words, remarks) = line_of("60 % read, 30 % write, 10 % trim");
+        assert!(words.contains("--rw=randrw --rwmixread=67 "), "{words}");
+        assert!(remarks.contains("mixes no trims"), "{remarks}");
+        assert!(!remarks_of_reads().contains("trims"));
+    }
+
+    fn remarks_of_reads() -> String {
+        line(&reads(), &how("a")).remarks.join("; ")
     }
 
     #[test]

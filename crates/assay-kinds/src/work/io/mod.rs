@@ -8,6 +8,7 @@ mod detail;
 mod fio_line;
 mod fits;
 pub mod keys;
+mod operations;
 mod parameters;
 mod pilot;
 mod planned;
@@ -23,7 +24,7 @@ use assay_base::quantity::{Bytes, Metric, Time};
 use serde::{Deserialize, Serialize};
 
 pub use assay_load::{
-    Access, Apart, Arrivals, Compressible, Content, Mix, Pace, Pattern, WriteSync,
+    Access, Apart, Arrivals, Class, Compressible, Content, Duplicates, Mix, Pace, Pattern, WriteSync,
 };
 
 use super::kind::{Complaints, InStudy, Judged, Kind, Needs, OwnParameter, Touch};
@@ -97,10 +98,10 @@ impl Kind for Asked {
     const ABOUT: About = About {
         name: "io",
         summary: "reads and writes of blocks",
-        text: "Blocks of one size, or of several with a share each, are read, written or rewritten in an \
-               area of the target, in an order and with as many operations in flight as the workload says. Of \
-               several sizes a rate counts the bytes that each operation moved, and the latencies of all are \
-               one distribution.",
+        text: "Blocks of one size, or of several with a share each, are read, written, rewritten, trimmed or \
+               zeroed in an area of the target, in an order and with as many operations in flight as the \
+               workload says. Of several sizes a rate counts the bytes that each operation moved, and the \
+               latencies of all are one distribution.",
     };
     const KEYS: &'static Fields = &keys::KEYS;
     const EXAMPLE: &'static str = "io = { pattern = \"random\", mix = \"read\", size = \"4 KiB\" }";
@@ -117,10 +118,7 @@ impl Kind for Asked {
 impl kind::Asks for Asked {
     fn words(&self) -> String {
         let (pattern, mix) = (self.pattern.name(), self.mix.words());
-        let sync = match self.sync {
-            WriteSync::EachWrite => ", an fdatasync after each",
-            WriteSync::None => "",
-        };
+        let sync = operations::sync_words(self.sync, ",");
         format!(
             "{pattern} {mix} of {}{}, {}{} in flight{sync}{}",
             self.size,
@@ -224,6 +222,8 @@ fn content_words(content: Content) -> String {
 
 /// What blocks that are read and written so do to the target.
 fn touch(mix: Mix, content: Content, direct: bool) -> Touch {
-    let (writes, finds) = (mix.writes().then_some(content), mix.reads().then_some(content));
-    Touch { reads: mix.reads(), writes, finds, direct }
+    let clears = mix.clears();
+    // What is taken away must be there, or there is nothing to do.
+    let finds = (mix.reads() || clears).then_some(content);
+    Touch { reads: mix.reads(), writes: mix.writes().then_some(content), finds, clears, direct }
 }

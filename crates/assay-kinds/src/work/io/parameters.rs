@@ -13,8 +13,8 @@ use serde::{Deserialize, Serialize};
 use super::rate::{self, Rate};
 use super::table::is_usual;
 use super::{
-    Access, Apart, Arrivals, AskedEngine, Content, Engine, Mix, Pattern, Planned, Size, WriteSync,
-    fio_line, size,
+    Access, Apart, Arrivals, AskedEngine, Content, Duplicates, Engine, Mix, Pattern, Planned, Size,
+    WriteSync, fio_line, operations, size,
 };
 use crate::work::kind::OwnParameter;
 use crate::work::table::{Factor, asked, choice, whole, word, work};
@@ -51,9 +51,10 @@ parameters! {
         fio: fio_line::random,
     }
 
-    /// `read`, `write`, reads and writes in percent (`70/30`), or `rewrite`.
+    /// `read`, `write`, reads and writes in percent (`70/30`), `rewrite`, `trim`, `zero`, or shares of reads,
+    /// writes, trims and zeroing.
     mix: Mix = Mix::READS => {
-        words: "share of reads and writes, or rewrite",
+        words: "what operations do: shares of reads, writes, trims and zeroing, or rewrite",
         form: Form::Mix,
         need: Need::UnlessFactor,
         example: "mix = \"70/30\"",
@@ -64,7 +65,11 @@ parameters! {
         },
         factor: work(
             "`read`, `write`, two percentages that add up to 100 (`70/30`), or `rewrite`: each \
-             block is read, changed and written back, and counts once.",
+             block is read, changed and written back, and counts once. `trim` tells a device that a \
+             block holds nothing any more, and punches a hole into a file; `zero` makes zeros without \
+             carrying any. Both destroy what was there, and ask for what writes ask for; the area is \
+             written anew before each trial of them. `60 % read, 30 % write, 10 % trim` mixes them: \
+             what an operation does is drawn by these shares.",
             "[\"read\", \"write\", \"70/30\"]",
             |io, text| Ok(io.mix = text.parse()?),
         ),
@@ -152,17 +157,41 @@ parameters! {
         fio: fio_line::content,
     }
 
+    /// How much of what is written is copies of each other.
+    #[serde(default, skip_serializing_if = "is_usual")]
+    duplicates: Duplicates = Duplicates::NONE => {
+        words: "share of the written blocks that are copies of each other",
+        form: Form::Duplicates,
+        example: "duplicates = \"30 %\"",
+        background: {},
+        factor: work(
+            "Whole percent: each written block of 4 KiB is with this probability a copy of one of 256 \
+             blocks, which all threads of a trial share and no other trial has; each of them is as \
+             likely. Every other block is there once. The content says how much of a block compresses, \
+             of copies as of others. What reads find has no copies.",
+            "[\"0 %\", \"30 %\"]",
+            |io, text| Ok(io.duplicates = text.parse()?),
+        ),
+        job: |io, job| job.duplicates = io.duplicates,
+        told: operations::told,
+        fio: fio_line::duplicates,
+        kept: duplicates,
+    }
+
     /// When a write counts as done.
     #[serde(default)]
     sync: WriteSync = WriteSync::None => {
         words: "when a write counts as done",
-        form: Form::Word(|| vec!["none", "each-write"]),
+        form: Form::Sync,
         example: "sync = \"each-write\"",
         background: {},
         factor: work(
-            "`none`: when the kernel says it is written; `each-write`: after an fdatasync of its own.",
-            "[\"none\", \"each-write\"]",
-            |io, text| Ok(io.sync = word(text, "none or each-write")?),
+            "`none`: when the kernel says it is written; `each-write`: after an fdatasync of its own; \
+             `each-8-writes`: the same for every eighth write of a thread, whose latency covers both \
+             (2 to 1000000). With several in flight that fdatasync covers the writes that have ended \
+             by then, and its own.",
+            "[\"none\", \"each-write\", \"each-8-writes\"]",
+            |io, text| Ok(io.sync = text.parse()?),
         ),
         job: |io, job| job.sync = io.sync,
         fio: fio_line::sync,
@@ -445,6 +474,9 @@ mod tests {
             ("rate", "fast"),
             ("arrivals", "bursts"),
             ("think", "5"),
+            ("duplicates", "130 %"),
+            ("sync", "each-1-writes"),
+            ("mix", "60 % read, 30 % trim"),
         ] {
             let mut asked = Asked::some();
             let message = (find(name).set)(&mut asked, text).unwrap_err();
@@ -455,6 +487,20 @@ mod tests {
     const TEXT: &str = "{\"engine\":\"io_uring\",\"pattern\":\"spread\",\"mix\":\"70/30\",\
          \"size_bytes\":8192,\"depth\":16,\"threads\":2,\"asked_depth\":64,\"sync\":\"each-write\",\
          \"content\":\"50 %\",\"direct\":false,\"operations\":100}";
+
+    #[test]
+    fn what_older_plans_do_not_have_is_kept_behind_what_they_have() {
+        let mix = "60 % read, 30 % write, 10 % trim";
+        let newer = TEXT
+            .replace("70/30", mix)
+            .replace("each-write", "each-8-writes")
+            .replace("\"operations\":100", "\"duplicates\":\"30 %\",\"operations\":100");
+        let planned = read(&newer);
+        assert_eq!(serde_json::to_string(&planned).unwrap(), newer);
+        assert_eq!((planned.mix, planned.sync), (mix.parse().unwrap(), WriteSync::EachNth(8)));
+        assert_eq!(planned.duplicates.percent(), 30);
+        assert_eq!(read(TEXT).duplicates, Duplicates::NONE);
+    }
 
     fn read(text: &str) -> Planned {
         serde_json::from_str(text).unwrap()

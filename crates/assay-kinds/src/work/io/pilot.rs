@@ -12,6 +12,8 @@ use crate::work::place::{Area, Run};
 const PILOT_MS: u64 = 25;
 /// Operations that tell enough, where they are done sooner.
 const PILOT_OPERATIONS: u64 = 64;
+/// Of what takes bytes away no more than one in so many blocks of the area: others are to find the rest.
+const PILOT_SHARE: u64 = 100;
 
 /// Nanoseconds of one operation; none where it does not fit the target.
 ///
@@ -41,6 +43,13 @@ fn pattern(io: &Asked) -> Pattern {
     }
 }
 
+/// How many operations are tried on so many bytes.
+fn operations(io: &Asked, length: u64) -> u64 {
+    let blocks = length / io.size.0.max(1);
+    let most = if io.mix.clears() { (blocks / PILOT_SHARE).max(1) } else { PILOT_OPERATIONS };
+    most.min(PILOT_OPERATIONS)
+}
+
 fn job(io: &Asked, area: &Area, seed: u64) -> Option<Job> {
     let size = io.size.largest().0;
     let possible = size <= area.length && (!io.mix.writes() || area.written);
@@ -49,8 +58,26 @@ fn job(io: &Asked, area: &Area, seed: u64) -> Option<Job> {
         sync: io.sync,
         content: io.content,
         sizes: io.size.sizes(),
+        duplicates: io.duplicates,
         time: Duration::from_millis(PILOT_MS),
-        operations: Some(PILOT_OPERATIONS),
+        operations: Some(operations(io, length)),
         ..Job::base(pattern(io), io.mix, io.size_bytes(), area.start..area.start + length, seed)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pilot_takes_little_of_the_area_away() {
+        let of = |mix: &str, length| {
+            let io = Asked { mix: mix.parse().unwrap(), ..Asked::some() };
+            operations(&io, length)
+        };
+        assert_eq!(of("trim", 1 << 20), 2);
+        assert_eq!(of("90 % read, 10 % zero", 4096), 1);
+        assert_eq!(of("trim", 1 << 30), PILOT_OPERATIONS);
+        assert_eq!(of("write", 1 << 20), PILOT_OPERATIONS);
+    }
 }

@@ -13,8 +13,8 @@ use serde::{Deserialize, Serialize};
 
 use super::parameters::{self, Stored};
 use super::{
-    Apart, Asked, AskedEngine, Mix, Pattern, WriteSync, content_words, fio_line, fits, most_words,
-    run, told, touch,
+    Apart, Asked, AskedEngine, Pattern, content_words, fio_line, fits, most_words, operations, run,
+    told, touch,
 };
 use crate::work::kind::{ByHand, CommandLine, Runs, Touch};
 use crate::work::measured::{Measured, Ran};
@@ -161,16 +161,8 @@ impl Runs for Planned {
         if self.is_only_watched() {
             return "nothing was run: others' work was watched".to_owned();
         }
-        let mix = match self.mix {
-            Mix::Rewrite => "rewrites".to_owned(),
-            Mix::Shares { read_percent: 100 } => "reads".to_owned(),
-            Mix::Shares { read_percent: 0 } => "writes".to_owned(),
-            Mix::Shares { read_percent: reads } => {
-                format!("{reads} % reads and {} % writes", 100 - reads.min(100))
-            }
-        };
-        let synced = self.sync == WriteSync::EachWrite;
-        let sync = if synced { " with an fdatasync after each" } else { "" };
+        let mix = operations::planned_words(self.mix);
+        let sync = operations::sync_words(self.sync, " with");
         let content = content_words(self.content);
         let way = if self.direct { "direct" } else { "through the page cache" };
         format!(
@@ -329,6 +321,7 @@ fn obstacle(io: &Asked, offer: &Offer<'_>) -> Option<String> {
         .or_else(|| fits::obstacle(io).map(|unfit| unfit.message))
         .or_else(|| fits::too_long(io, offer.area.length / parts))
         .or_else(|| unaligned(io, offer.direct))
+        .or_else(|| operations::obstacle(io, offer))
 }
 
 /// Why direct I/O of this size cannot be done.

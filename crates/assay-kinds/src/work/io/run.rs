@@ -40,6 +40,8 @@ pub const fn class_name(class: Class) -> &'static str {
         Class::Read => "read",
         Class::Write => "write",
         Class::Rewrite => "rewrite",
+        Class::Trim => "trim",
+        Class::Zero => "zero",
     }
 }
 
@@ -73,6 +75,8 @@ fn measured(outcome: &Outcome) -> Measured {
         claims: Claims {
             read: Count { operations: totals.read_operations, bytes: totals.read_bytes },
             write: Count { operations: totals.write_operations, bytes: totals.write_bytes },
+            trim: Count { operations: totals.trim_operations, bytes: totals.trim_bytes },
+            zero: Count { operations: totals.zero_operations, bytes: totals.zero_bytes },
         },
         values: BTreeMap::new(),
         absent: BTreeMap::new(),

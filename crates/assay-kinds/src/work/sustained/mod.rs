@@ -136,7 +136,7 @@ impl Kind for Asked {
 
 /// What it does to the target.
 const TOUCH: Touch =
-    Touch { reads: false, writes: Some(Content::Random), finds: None, direct: true };
+    Touch { reads: false, writes: Some(Content::Random), finds: None, clears: false, direct: true };
 
 impl kind::Asks for Asked {
     fn words(&self) -> String {

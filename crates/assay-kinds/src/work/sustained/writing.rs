@@ -360,7 +360,7 @@ impl Writing<'_> {
             elapsed_ns: self.elapsed_ns,
             cpu_ns: self.cpu_ns,
             waited_ns: None,
-            claims: Claims { read: Count::default(), write },
+            claims: Claims { write, ..Claims::default() },
             values: BTreeMap::new(),
             absent: BTreeMap::new(),
             notes: detail.ended.iter().cloned().collect(),

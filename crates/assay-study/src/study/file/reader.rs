@@ -608,6 +608,8 @@ fn stand_in(field: &Field) -> Value {
         Form::Mix => json!("read"),
         Form::Content => json!("random"),
         Form::Own(own) => json!(own.example),
+        Form::Sync => json!("none"),
+        Form::Duplicates => json!("0 %"),
         Form::Table(fields) => table_stand_in(fields),
         Form::Amount => json!("90 IOPS"),
         Form::Price => json!("1 EUR"),

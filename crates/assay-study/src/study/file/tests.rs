@@ -89,6 +89,12 @@ fn full() -> Study {
         Asked { direct: false, ..timed.clone() },
         Asked { content: Content::Zero, ..timed.clone() },
         Asked { sync: WriteSync::EachWrite, ..timed.clone() },
+        Asked {
+            mix: Mix::WRITES,
+            sync: WriteSync::EachNth(8),
+            duplicates: "30 %".parse().unwrap(),
+            ..timed.clone()
+        },
         Asked { mix: Mix::Rewrite, ..timed.clone() },
         Asked { pattern: Pattern::Spread, operations: Some(100), ..Asked::sample() },
         timed,

@@ -34,7 +34,7 @@ pub(super) fn usual(key: &str) -> &str {
 pub(super) const WAITS: [&str; 2] = ["stonewall", "wait_for_previous"];
 
 /// What is translated.
-pub const CORE: [&str; 31] = [
+pub const CORE: [&str; 33] = [
     "rw",
     "bs",
     "ioengine",
@@ -53,10 +53,12 @@ pub const CORE: [&str; 31] = [
     "rwmixwrite",
     "ramp_time",
     "fdatasync",
+    "fsync",
     "bsrange",
     "loops",
     "number_ios",
     "buffer_compress_percentage",
+    "dedupe_percentage",
     "zero_buffers",
     "wait_for",
     "rate_iops",
@@ -84,14 +86,13 @@ pub const SAME: [&str; 11] = [
 ];
 
 /// What these keys are where nobody says them, or what is done here anyway: that changes nothing.
-const USUAL: [(&str, &[&str]); 18] = [
+const USUAL: [(&str, &[&str]); 17] = [
     ("verify", &["0", "none"]),
     ("do_verify", &["0"]),
     ("offset", &["0", "0%"]),
     ("offset_increment", &["0"]),
     ("startdelay", &["0"]),
     ("nrfiles", &["1"]),
-    ("fsync", &["0"]),
     ("end_fsync", &["0"]),
     ("sync", &["0", "none"]),
     ("percentage_random", &["100"]),
@@ -173,7 +174,6 @@ pub(super) const MEANINGS: &[(&str, &str)] = &[
     ("offset_increment", "each further job begins so much later"),
     ("startdelay", "the job begins so much later"),
     ("nrfiles", "several files for each job"),
-    ("fsync", "an fsync after so many writes; only fdatasync=1 can be done"),
     ("end_fsync", "an fsync at the end of the job"),
     ("sync", "the file is opened so that each write waits for the drive"),
     ("cpus_allowed", "processors that the job may use"),
@@ -188,7 +188,6 @@ pub(super) const MEANINGS: &[(&str, &str)] = &[
     ("iodepth_low", "the queue is filled again only below so many"),
     ("latency_target", "the queue is shortened until latencies are below this"),
     ("steadystate", "the job ends when its rate no longer changes"),
-    ("dedupe_percentage", "how many of the written blocks are alike"),
     ("hipri", "completions are polled for"),
     ("sqthread_poll", "a thread of the kernel takes the requests"),
     ("create_only", "files are made and nothing else is done"),

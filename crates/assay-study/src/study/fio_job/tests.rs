@@ -147,14 +147,14 @@ fn jobs_follow_each_other_or_are_the_load_beside() {
 #[test]
 fn each_refusal_names_line_and_key() {
     let told = refused(
-        "[a]\nsize=64m\nexec_prerun=rm -rf /\nverify=crc32c\npercentage_random=50\nrw=trim\nioengine=rdma\nfilename=${OTHER}\nbs=4k-8k\nodd_key=1\ninclude other.fio\n",
+        "[a]\nsize=64m\nexec_prerun=rm -rf /\nverify=crc32c\npercentage_random=50\nrw=trimwrite\nioengine=rdma\nfilename=${OTHER}\nbs=4k-8k\nodd_key=1\ninclude other.fio\n",
     );
     let lines: Vec<&str> = told.lines().collect();
     for (line, key) in [
         (3, "exec_prerun: a program"),
         (4, "verify: each block"),
         (5, "percentage_random: only a share"),
-        (6, "rw=trim: there are"),
+        (6, "rw=trimwrite: there are"),
         (7, "ioengine=rdma: bytes are"),
         (8, "filename: the variable OTHER is not set here; set it (OTHER=VALUE"),
         (9, "bs=4k-8k: one amount"),

@@ -93,7 +93,10 @@ impl Work {
         };
         let place = |own: &Self| (own.access.clone(), own.align, own.stride);
         let is_placed_alike = self.size == other.size && place(self) == place(other);
-        let writes = |own: &Self| (own.each_write, own.content.clone());
+        let writes = |own: &Self| {
+            let trims = own.mix == super::TRIM;
+            (own.sync_every, own.content.clone(), own.duplicates, trims)
+        };
         is_placed_alike
             && work(self) == work(other)
             && writes(self) == writes(other)

@@ -1,0 +1,158 @@
+//! How a target is told to give bytes up, or to make them zeros.
+//!
+//! A file is told by `fallocate`: `PUNCH_HOLE` for a trim, `ZERO_RANGE` for zeroing, and its size stays.
+//! A block device is zeroed in the same way, but its `PUNCH_HOLE` makes zeros and is no discard: a trim
+//! of a device is `BLKDISCARD`, or the command of the same work that io_uring has from Linux 6.12 on.
+
+use std::io;
+use std::os::fd::BorrowedFd;
+
+use rustix::fs::{FallocateFlags, FileType, fallocate, fstat};
+use rustix::io::{Errno, retry_on_intr};
+use rustix::ioctl::{self, Opcode, Setter, opcode};
+
+use crate::engine::Move;
+use crate::{Class, Job, LoadError};
+
+/// How the trims and the zeroing of a job are done.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Clearing {
+    /// Whether the target is a block device.
+    is_device: bool,
+    trims: bool,
+    zeroes: bool,
+}
+
+/// Flags of `fallocate` for what takes bytes of a file away.
+pub(super) fn flags(way: Move) -> FallocateFlags {
+    let what = match way {
+        Move::Zero => FallocateFlags::ZERO_RANGE,
+        Move::Read | Move::Write | Move::Trim => FallocateFlags::PUNCH_HOLE,
+    };
+    what | FallocateFlags::KEEP_SIZE
+}
+
+impl Clearing {
+    /// Looks at the target of a job that clears anything.
+    ///
+    /// # Errors
+    /// The target cannot be asked what it is.
+    pub(super) fn of(job: &Job, file: BorrowedFd<'_>) -> Result<Self, LoadError> {
+        let [trims, zeroes] = [Class::Trim, Class::Zero].map(|class| job.mix.percent(class) > 0);
+        let is_device = if trims || zeroes {
+            let asked = fstat(file).map_err(|errno| LoadError::Setup {
+                what: "trims and zeroing",
+                source: io::Error::from(errno),
+            })?;
+            FileType::from_raw_mode(asked.st_mode) == FileType::BlockDevice
+        } else {
+            false
+        };
+        Ok(Self { is_device, trims, zeroes })
+    }
+
+    /// Whether trims are discards of a device.
+    pub(super) const fn discards(self) -> bool {
+        self.trims && self.is_device
+    }
+
+    /// Whether anything goes by `fallocate`, which a ring hands on.
+    #[cfg(any(test, target_pointer_width = "64"))]
+    pub(super) const fn allocates(self) -> bool {
+        self.zeroes || (self.trims && !self.is_device)
+    }
+
+    /// Does it, and waits for it.
+    #[inline]
+    pub(super) fn run(
+        self,
+        file: BorrowedFd<'_>,
+        way: Move,
+        offset: u64,
+        bytes: u64,
+    ) -> Result<(), Errno> {
+        if way == Move::Trim && self.is_device {
+            return discard(file, [offset, bytes]);
+        }
+        retry_on_intr(|| fallocate(file, flags(way), offset, bytes))
+    }
+
+    /// What a reader of the numbers should know; `discard` says how a device is told.
+    pub(super) fn notes(self, discard: &str) -> Vec<String> {
+        let told = [
+            (self.discards(), format!("trims are {discard} of the device.")),
+            (
+                self.trims && !self.is_device,
+                "trims punch holes into the file (fallocate, PUNCH_HOLE); what the file system tells \
+                 the drive of them, it decides."
+                    .to_owned(),
+            ),
+            (
+                self.zeroes && self.is_device,
+                "zeroing is fallocate (ZERO_RANGE) on the device: what cannot zero by itself is \
+                 written zeros by the kernel."
+                    .to_owned(),
+            ),
+            (
+                self.zeroes && !self.is_device,
+                "zeroing is fallocate (ZERO_RANGE) on the file: a file system may note that the \
+                 blocks are zeros and write none."
+                    .to_owned(),
+            ),
+        ];
+        told.into_iter().filter_map(|(applies, note)| applies.then_some(note)).collect()
+    }
+}
+
+/// Tells a block device that a range, start and bytes, holds nothing any more.
+#[inline]
+fn discard(device: BorrowedFd<'_>, range: [u64; 2]) -> Result<(), Errno> {
+    const BLKDISCARD: Opcode = opcode::none(0x12, 119);
+    // SAFETY: the request is BLKDISCARD, whose argument is two u64, only read.
+    unsafe {
+        let request = Setter::<BLKDISCARD, [u64; 2]>::new(range);
+        ioctl::ioctl(device, request)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+    use std::os::fd::AsFd;
+
+    use rustix::fs::{MemfdFlags, memfd_create};
+
+    use super::*;
+    use crate::check::tests::job;
+
+    fn memory() -> File {
+        File::from(memfd_create("assay-load-clear", MemfdFlags::CLOEXEC).unwrap())
+    }
+
+    fn of(mix: &str) -> Clearing {
+        let job = Job { mix: mix.parse().unwrap(), ..job() };
+        Clearing::of(&job, memory().as_fd()).unwrap()
+    }
+
+    #[test]
+    fn what_was_used_is_told_and_nothing_of_what_does_not_clear() {
+        assert!(of("70/30").notes("discards").is_empty());
+        assert!(!of("70/30").allocates() && !of("trim").discards());
+        let told = of("50 % trim, 50 % zero").notes("discards");
+        assert!(
+            told.len() == 2 && told[0].contains("PUNCH_HOLE") && told[1].contains("ZERO_RANGE")
+        );
+        let device = Clearing { is_device: true, ..of("50 % trim, 50 % zero") };
+        let told = device.notes("BLKDISCARD calls");
+        assert!(
+            told[0].starts_with("trims are BLKDISCARD calls") && told[1].contains("written zeros")
+        );
+        assert!(device.discards() && device.allocates());
+    }
+
+    #[test]
+    fn a_device_alone_takes_a_discard() {
+        let errno = discard(memory().as_fd(), [0, 4096]).unwrap_err();
+        assert_eq!(errno, Errno::NOTTY);
+    }
+}

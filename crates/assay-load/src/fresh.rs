@@ -1,0 +1,247 @@
+//! Fresh bytes for writes, made of a pool that is there before the start.
+//!
+//! A pool is 64 KiB of pseudo-random words. A piece of 4 KiB is one of its sixteen windows, each word of
+//! it changed by one word that belongs to the number of the piece: an exclusive or, which takes about
+//! an eighth of the instructions of drawing every word. Numbers rise, and no two of them have the same
+//! word, so that two pieces of one window differ in every word; and as the word covers all bytes, no
+//! compressor finds in one piece what it saw in another, whatever its window is. That is why so small
+//! a pool is enough: it stays in the second cache beside the buffers.
+
+use rand_core::Rng;
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use crate::content::PIECE;
+use crate::random::{Purpose, at, below, generator, key};
+use crate::{Class, Job};
+
+/// Words of a piece.
+const WORDS: usize = PIECE / 8;
+/// Pieces of a pool.
+const WINDOWS: usize = 16;
+/// Blocks of which copies are made.
+const COPIES: u64 = 256;
+
+/// Random words of which pieces are made.
+#[derive(Debug)]
+struct Pool {
+    words: Vec<u64>,
+    changes: u64,
+}
+
+impl Pool {
+    fn new(seed: u64, thread: u32, [words, changes]: [Purpose; 2]) -> Self {
+        let mut rng = generator(seed, thread, words);
+        Self {
+            words: (0..WINDOWS * WORDS).map(|_| rng.next_u64()).collect(),
+            changes: key(seed, thread, changes),
+        }
+    }
+
+    /// Makes `piece`, which is no longer than [`PIECE`], that of a number.
+    #[inline]
+    fn write(&self, number: u64, piece: &mut [u8]) {
+        let change = at(self.changes, number);
+        let start = number as usize % WINDOWS * WORDS;
+        let window = &self.words[start..start + WORDS];
+        let (words, rest) = piece.as_chunks_mut::<8>();
+        for (word, own) in words.iter_mut().zip(window) {
+            *word = (own ^ change).to_le_bytes();
+        }
+        if let Some(own) = window.get(words.len()) {
+            let last = (own ^ change).to_le_bytes();
+            rest.copy_from_slice(&last[..rest.len()]);
+        }
+    }
+}
+
+/// Copies among the pieces.
+#[derive(Debug)]
+struct Copies {
+    pool: Pool,
+    percent: u64,
+    rng: Xoshiro256PlusPlus,
+}
+
+impl Copies {
+    fn new(job: &Job, thread: u32) -> Option<Self> {
+        let percent = u64::from(job.duplicates.percent());
+        (percent > 0).then(|| Self {
+            // All threads copy the same blocks.
+            pool: Pool::new(job.seed, 0, [Purpose::Copies, Purpose::CopyChanges]),
+            percent,
+            rng: generator(job.seed, thread, Purpose::CopyDraws),
+        })
+    }
+
+    /// The block of which the next piece is a copy; none where it is none.
+    #[inline]
+    fn next(&mut self) -> Option<u64> {
+        let is_copy = below(&mut self.rng, 100) < self.percent;
+        is_copy.then(|| below(&mut self.rng, COPIES))
+    }
+}
+
+/// The fresh bytes of one thread's writes.
+#[derive(Debug)]
+pub(crate) struct Fresh {
+    pool: Pool,
+    /// Number of the next piece that is no copy.
+    next: u64,
+    /// Bytes of a piece before its zeros.
+    random: usize,
+    /// Whether the zeros must be put back, as reads, or operations of other sizes, share the buffers.
+    is_shared: bool,
+    copies: Option<Copies>,
+}
+
+impl Fresh {
+    pub(crate) fn new(job: &Job, thread: u32) -> Self {
+        Self {
+            pool: Pool::new(job.seed, thread, [Purpose::Content, Purpose::Changes]),
+            next: 0,
+            random: PIECE - PIECE * usize::from(job.content.compressible_percent()) / 100,
+            is_shared: job.mix.percent(Class::Read) > 0 || job.sizes.differ(job.size_bytes),
+            copies: Copies::new(job, thread),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn fill(&mut self, bytes: &mut [u8]) {
+        for piece in bytes.chunks_mut(PIECE) {
+            // Of a shorter piece the same share.
+            let random = self.random * piece.len() / PIECE;
+            let (random, zeros) = piece.split_at_mut(random);
+            let copy = self.copies.as_mut().and_then(|own| Some((own.next()?, &own.pool)));
+            if let Some((block, pool)) = copy {
+                pool.write(block, random);
+            } else {
+                self.pool.write(self.next, random);
+                self.next = self.next.wrapping_add(1);
+            }
+            if self.is_shared {
+                zeros.fill(0);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{BTreeMap, HashSet};
+
+    use super::*;
+    use crate::Mix;
+    use crate::check::tests::job;
+
+    fn fresh(duplicates: &str, thread: u32) -> Fresh {
+        let duplicates = duplicates.parse().unwrap();
+        Fresh::new(&Job { mix: Mix::WRITES, duplicates, ..job() }, thread)
+    }
+
+    /// A hash of all bytes, of which no two of a million pieces share one by chance.
+    fn hash(piece: &[u8]) -> u128 {
+        let words = piece.as_chunks::<8>().0.iter().map(|word| u64::from_le_bytes(*word));
+        words.fold(0, |hash: u128, word| {
+            (hash ^ u128::from(word)).wrapping_mul(0x0123_4567_89ab_cdef_fedc_ba98_7654_3211)
+        })
+    }
+
+    #[test]
+    fn no_block_comes_twice_in_a_hundred_thousand_writes_of_two_threads() {
+        let mut seen = HashSet::new();
+        for thread in [0, 1] {
+            let (mut fresh, mut block) = (fresh("0 %", thread), vec![0; PIECE]);
+            for write in 0..50_000 {
+                fresh.fill(&mut block);
+                assert!(seen.insert(hash(&block)), "write {write} of thread {thread}");
+            }
+        }
+    }
+
+    /// What a compressor looks for, in more than the pool holds: eight bytes that were there before.
+    #[test]
+    fn no_eight_bytes_come_twice_in_what_follows_each_other() {
+        let mut bytes = vec![0; 80 * PIECE];
+        fresh("0 %", 0).fill(&mut bytes);
+        let mut seen = HashSet::new();
+        assert!(bytes.windows(8).all(|eight| seen.insert(eight)));
+    }
+
+    #[test]
+    fn all_byte_values_are_as_likely() {
+        let mut bytes = vec![0; 256 * PIECE];
+        fresh("0 %", 3).fill(&mut bytes);
+        let mut counts = [0_u32; 256];
+        for byte in &bytes {
+            counts[usize::from(*byte)] += 1;
+        }
+        let expected = bytes.len() as f64 / 256.0;
+        let chi_square: f64 =
+            counts.iter().map(|&n| (f64::from(n) - expected).powi(2) / expected).sum();
+        // 255 degrees of freedom: mean 255, standard deviation 22.6. Pieces of one window are not
+        // independent, which widens it.
+        assert!(chi_square < 600.0, "{chi_square}");
+    }
+
+    /// Share of the pieces that are there more than once, and how many different ones these are.
+    fn measured(duplicates: &str) -> (f64, usize) {
+        const WRITES: usize = 20_000;
+        let mut counts: BTreeMap<u128, u32> = BTreeMap::new();
+        for thread in [0, 1] {
+            let (mut fresh, mut block) = (fresh(duplicates, thread), vec![0; PIECE]);
+            for _ in 0..WRITES / 2 {
+                fresh.fill(&mut block);
+                *counts.entry(hash(&block)).or_default() += 1;
+            }
+        }
+        let copies: Vec<u32> = counts.into_values().filter(|count| *count > 1).collect();
+        let all: u32 = copies.iter().sum();
+        (f64::from(all) / WRITES as f64, copies.len())
+    }
+
+    #[test]
+    fn as_many_pieces_are_copies_as_was_asked_for() {
+        for (asked, share) in [("30 %", 0.3), ("50 %", 0.5)] {
+            let (found, blocks) = measured(asked);
+            // Five standard deviations of a share of 20,000.
+            let tolerance = 5.0 * (share * (1.0 - share) / 20_000.0_f64).sqrt();
+            assert!((found - share).abs() < tolerance, "{asked}: {found}");
+            assert_eq!(blocks as u64, COPIES, "{asked}");
+        }
+        assert_eq!(measured("100 %"), (1.0, COPIES as usize));
+        assert_eq!(measured("0 %"), (0.0, 0));
+    }
+
+    #[test]
+    fn of_each_copy_the_stated_share_compresses_as_well() {
+        let job = Job {
+            mix: Mix::WRITES,
+            content: "25 %".parse().unwrap(),
+            duplicates: "50 %".parse().unwrap(),
+            ..job()
+        };
+        let mut bytes = vec![0; 200 * PIECE];
+        Fresh::new(&job, 0).fill(&mut bytes);
+        for piece in bytes.chunks(PIECE) {
+            let (random, zeros) = piece.split_at(3072);
+            assert!(zeros.iter().all(|byte| *byte == 0));
+            let words = random.as_chunks::<8>().0;
+            assert!(words.iter().all(|word| *word != [0; 8]));
+        }
+    }
+
+    #[test]
+    fn odd_lengths_are_filled_to_their_end() {
+        for length in [1, 7, 8, 9, 511, 4095, 4097, 4100] {
+            let mut bytes = vec![0; length];
+            let mut fresh = fresh("50 %", 0);
+            // A byte may be zero by chance, but not in each of thirty rounds.
+            let mut last = 0;
+            for _ in 0..30 {
+                fresh.fill(&mut bytes);
+                last |= bytes[length - 1];
+            }
+            assert_ne!(last, 0, "{length}");
+        }
+    }
+}

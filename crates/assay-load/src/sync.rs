@@ -1,0 +1,153 @@
+//! When a write counts as done.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::Job;
+
+/// Writes of which one is synced at most.
+const MOST_WRITES: u32 = 1_000_000;
+
+/// What makes a write count as done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum WriteSync {
+    /// The write's own completion.
+    #[default]
+    None,
+    /// The completion of an `fdatasync` that follows each write; latency covers both.
+    EachWrite,
+    /// The same for every so many-th write of a thread, two at least; the completion of the write itself
+    /// for the others.
+    EachNth(u32),
+}
+
+impl WriteSync {
+    /// Every which write of a thread is synced; none where no write is.
+    pub const fn every(self) -> Option<u32> {
+        match self {
+            Self::None => None,
+            Self::EachWrite => Some(1),
+            Self::EachNth(every) => Some(every),
+        }
+    }
+}
+
+impl fmt::Display for WriteSync {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::None => formatter.write_str("none"),
+            Self::EachWrite => formatter.write_str("each-write"),
+            Self::EachNth(every) => write!(formatter, "each-{every}-writes"),
+        }
+    }
+}
+
+impl FromStr for WriteSync {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let every = || text.strip_prefix("each-")?.strip_suffix("-writes")?.parse::<u32>().ok();
+        match text {
+            "none" => Ok(Self::None),
+            "each-write" => Ok(Self::EachWrite),
+            _ => match every() {
+                Some(every @ 2..=MOST_WRITES) => Ok(Self::EachNth(every)),
+                Some(1) => Err(format!("`{text}`: that of each write is each-write")),
+                Some(_) => Err(format!("`{text}`: the number of writes is 2 to {MOST_WRITES}")),
+                None => Err(format!(
+                    "`{text}` is not known: say none, each-write, or each-8-writes for an fdatasync \
+                     after every eighth write of a thread"
+                )),
+            },
+        }
+    }
+}
+
+impl TryFrom<String> for WriteSync {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+impl From<WriteSync> for String {
+    fn from(sync: WriteSync) -> Self {
+        sync.to_string()
+    }
+}
+
+/// Which writes of one thread are synced.
+#[derive(Debug)]
+pub(crate) struct Syncs {
+    /// 0 where none is.
+    every: u32,
+    /// Writes until the next one that is, itself included.
+    left: u32,
+}
+
+impl Syncs {
+    pub(crate) fn new(job: &Job) -> Self {
+        let every = job.sync.every().unwrap_or(0);
+        Self { every, left: every }
+    }
+
+    /// Whether the next write is.
+    #[inline]
+    pub(crate) fn next(&mut self) -> bool {
+        if self.every == 0 {
+            return false;
+        }
+        self.left -= 1;
+        let is_synced = self.left == 0;
+        if is_synced {
+            self.left = self.every;
+        }
+        is_synced
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check::tests::job;
+
+    #[test]
+    fn a_sync_is_written_as_it_is_read() {
+        for (text, every) in [
+            ("none", None),
+            ("each-write", Some(1)),
+            ("each-2-writes", Some(2)),
+            ("each-1000000-writes", Some(1_000_000)),
+        ] {
+            let sync: WriteSync = text.parse().unwrap();
+            assert_eq!((String::from(sync), sync.every()), (text.to_owned(), every));
+        }
+        for (text, told) in [
+            ("each-1-writes", "each-write"),
+            ("each-0-writes", "2 to 1000000"),
+            ("each-1000001-writes", "2 to 1000000"),
+            ("each--3-writes", "each-8-writes"),
+            ("each-8-write", "each-8-writes"),
+            ("", "each-8-writes"),
+        ] {
+            let error = text.parse::<WriteSync>().unwrap_err();
+            assert!(error.contains(told), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn every_nth_write_is_synced_and_no_other() {
+        let of = |sync| {
+            let mut syncs = Syncs::new(&Job { sync, ..job() });
+            (1..=9).filter(|_| syncs.next()).collect::<Vec<u32>>()
+        };
+        assert_eq!(of(WriteSync::EachNth(3)), [3, 6, 9]);
+        assert!(of(WriteSync::EachNth(10)).is_empty());
+        assert_eq!(of(WriteSync::EachWrite).len(), 9);
+        assert!(of(WriteSync::None).is_empty());
+    }
+}

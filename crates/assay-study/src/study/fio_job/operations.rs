@@ -1,0 +1,153 @@
+//! What a job file says of trims, of syncs and of copies.
+
+use super::values::{number, percent};
+use super::{Job, Told, line_of};
+
+/// Writes of which one is synced at most, as studies have it.
+const MOST_WRITES: u64 = 1_000_000;
+
+/// Whether a job is done to a block device.
+pub(super) fn is_on_device(job: &Job) -> bool {
+    job.settings.get("filename").is_some_and(|file| file.value.starts_with("/dev/"))
+}
+
+/// After how many writes of a thread one is synced; 0 where none is.
+pub(super) fn sync_every(job: &Job, writes: bool, told: &mut Told) -> u64 {
+    let data = number(job, "fdatasync", told).unwrap_or(0);
+    let mut whole = number(job, "fsync", told).unwrap_or(0);
+    if whole > 0 && !is_on_device(job) {
+        told.refuse_key(
+            line_of(job, "fsync"),
+            "fsync: of a file it writes more than the fdatasync that can be done here; say fdatasync, or \
+             name a device, of which both write the same",
+        );
+        whole = 0;
+    }
+    if whole > 0 && data > 0 {
+        told.refuse_key(
+            line_of(job, "fsync"),
+            "fsync: fdatasync stands beside it; say one of them",
+        );
+        whole = 0;
+    }
+    let (every, key) = if whole > 0 { (whole, "fsync") } else { (data, "fdatasync") };
+    if every > MOST_WRITES {
+        told.refuse_key(
+            line_of(job, key),
+            format!("{key}: after {MOST_WRITES} writes at most; this cannot be done here"),
+        );
+        return 0;
+    }
+    if every > 1 && writes {
+        told.remark(format!(
+            "[{}]: the fdatasync belongs to the latency of its write, which fio tells apart",
+            job.name
+        ));
+    }
+    if writes { every } else { 0 }
+}
+
+/// As a study has it; nothing where no write is synced.
+pub(super) fn sync_words(every: u64) -> String {
+    match every {
+        0 => String::new(),
+        1 => ", sync = \"each-write\"".to_owned(),
+        every => format!(", sync = \"each-{every}-writes\""),
+    }
+}
+
+/// Per cent of what is written that is copies; 0 where nothing fresh is written beside them.
+pub(super) fn duplicates(job: &Job, is_fresh: bool, told: &mut Told) -> u64 {
+    let share = percent(job, "dedupe_percentage", told).unwrap_or(0);
+    if share == 0 || !is_fresh {
+        return 0;
+    }
+    told.remark(format!(
+        "[{}]: {share} % of the written blocks of 4 KiB are copies of 256 others, where fio repeats whole \
+         buffers that it wrote before",
+        job.name
+    ));
+    share
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Translated, Way, translate};
+
+    const DEVICE: &str = "[a]\nfilename=/dev/sdx\nruntime=5\n";
+    const FILE: &str = "[a]\nsize=64m\nruntime=5\n";
+
+    fn of(text: &str) -> Result<Translated, String> {
+        let way = Way { partly: false, variable: &|_| None };
+        translate("jobs.fio", text, way).map_err(|failure| failure.message)
+    }
+
+    fn study(text: &str) -> String {
+        of(text).unwrap_or_else(|told| panic!("{text}: {told}")).study
+    }
+
+    fn refused(text: &str) -> String {
+        of(text).unwrap_err()
+    }
+
+    #[test]
+    fn trims_of_devices_are_trims_and_fio_knows_no_others() {
+        for (rw, part) in [
+            ("trim", "pattern = \"sequential\", mix = \"trim\""),
+            ("randtrim", "pattern = \"random\", mix = \"trim\""),
+        ] {
+            let found = of(&format!("{DEVICE}rw={rw}\n")).unwrap();
+            assert!(found.study.contains(part), "{}", found.study);
+            let is_told = |remark: &String| remark.contains("would be overwritten");
+            assert!(found.remarks.iter().any(is_told), "{:?}", found.remarks);
+            assert!(refused(&format!("{FILE}rw={rw}\n")).contains("trims block devices alone"));
+        }
+        let told = refused(&format!("{DEVICE}rw=trimwrite\n"));
+        assert!(told.contains("rw=trimwrite: there are"), "{told}");
+    }
+
+    #[test]
+    fn syncs_of_so_many_writes_are_those_of_the_study() {
+        for (text, part) in [
+            (format!("{FILE}rw=write\nfdatasync=1\n"), "sync = \"each-write\""),
+            (format!("{FILE}rw=randrw\nfdatasync=32\n"), "sync = \"each-32-writes\""),
+            (format!("{DEVICE}rw=write\nfsync=8\n"), "sync = \"each-8-writes\""),
+        ] {
+            assert!(study(&text).contains(part), "{text}");
+        }
+        for text in [
+            format!("{FILE}rw=read\nfdatasync=8\n"),
+            format!("{FILE}rw=write\nfdatasync=0\nfsync=0\n"),
+            format!("{DEVICE}rw=trim\nfdatasync=8\n"),
+        ] {
+            assert!(!study(&text).contains("sync ="), "{text}");
+        }
+        let whole = refused(&format!("{FILE}rw=write\nfsync=1\n"));
+        assert!(whole.starts_with("jobs.fio:5:1: fsync: of a file"), "{whole}");
+        let both = refused(&format!("{DEVICE}rw=write\nfsync=1\nfdatasync=2\n"));
+        assert!(both.contains("fsync: fdatasync stands beside it"), "{both}");
+        let many = refused(&format!("{FILE}rw=write\nfdatasync=2000000\n"));
+        assert!(many.contains("fdatasync: after 1000000 writes at most"), "{many}");
+    }
+
+    #[test]
+    fn copies_are_duplicates_where_anything_fresh_is_written() {
+        let found = study(&format!("{FILE}rw=randwrite\ndedupe_percentage=30\n"));
+        assert!(found.contains("duplicates = \"30 %\""), "{found}");
+        for more in ["rw=randread", "rw=randwrite\nzero_buffers"] {
+            let found = study(&format!("{FILE}{more}\ndedupe_percentage=30\n"));
+            assert!(!found.contains("duplicates"), "{more}: {found}");
+        }
+        assert!(
+            refused(&format!("{FILE}rw=write\ndedupe_percentage=130\n")).contains("more than 100")
+        );
+    }
+
+    /// Two kinds of work at most run at once; trims are none of what is mixed of reads and writes.
+    #[test]
+    fn trims_are_not_mixed_with_reads_and_writes() {
+        let jobs = "[global]\nfilename=/dev/sdx\nruntime=5\n[a]\nrw=randread\n[b]\nrw=randwrite\n[c]\nrw=randtrim\n";
+        let found = study(jobs);
+        assert!(found.contains("mix = \"50/50\"") && found.contains("mix = \"trim\""), "{found}");
+    }
+}

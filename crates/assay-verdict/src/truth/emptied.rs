@@ -1,0 +1,146 @@
+//! `emptied`: work found blocks that its own trims or zeroing had taken away.
+
+use assay_base::catalogue::About;
+use assay_base::quantity::metric::Nature;
+use assay_base::quantity::units::show;
+use assay_kinds::work::Judged;
+use assay_kinds::work::io::Class;
+use assay_study::results::record::TrialRecord;
+
+use super::evidence::{Share, in_trials, is_simulated, mover, witnessed};
+use super::{Case, MOVED, Remark, TruthRule};
+
+/// Share of the bytes read that the device must have delivered.
+const LEAST_SHARE: f64 = 0.9;
+
+pub struct Emptied;
+
+static ABOUT: About = About {
+    name: "emptied",
+    summary: "its own trims or zeroing took away what the work was to find",
+    text: "Before each trial that trims or zeroes the area is written anew. Where a trial without writes takes \
+           away more bytes than its area holds, the later of its trims find nothing, and what is gone \
+           already costs less to take away; and where its reads come back to blocks that are gone, the \
+           device is not asked for them: from a tenth of the bytes on, as with other bytes that a device \
+           did not deliver. Either way the number is suspect: a larger area, or a number of operations \
+           that the area has room for, is what helps.",
+};
+
+impl TruthRule for Emptied {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn looks_at(&self) -> Judged {
+        Judged::Bytes
+    }
+
+    fn changes(&self) -> &'static [Nature] {
+        MOVED
+    }
+
+    fn judge(&self, case: &Case<'_>) -> Option<Remark> {
+        if !clears(case) || is_simulated(case) {
+            return None;
+        }
+        nothing_left(case).or_else(|| holes_read(case))
+    }
+}
+
+/// Whether the work takes away what is stored.
+pub(super) fn clears(case: &Case<'_>) -> bool {
+    case.io().is_some_and(|io| io.mix.clears())
+}
+
+/// Trims that went over all of the area, and again.
+fn nothing_left(case: &Case<'_>) -> Option<Remark> {
+    let area = case.survey.area.measured(case.workload.background.is_some()).length;
+    let fills = case.io().is_some_and(|io| io.mix.percent(Class::Write) > 0);
+    if fills || area == 0 {
+        return None;
+    }
+    let rounds = |trial: &&TrialRecord| {
+        let claims = trial.measured.as_ref()?.claims;
+        let taken = claims.trim.bytes.saturating_add(claims.zero.bytes);
+        (taken > area).then_some(taken as f64 / area as f64)
+    };
+    let above: Vec<f64> = case.trials.iter().filter_map(rounds).collect();
+    let most = above.iter().copied().reduce(f64::max)?;
+    Some(Remark::suspect(format!(
+        "its trims and zeroing took away up to {} times what the area holds{}: the later ones found nothing",
+        show::times(most),
+        in_trials(above.len(), case)
+    )))
+}
+
+/// Reads of blocks that are gone.
+fn holes_read(case: &Case<'_>) -> Option<Remark> {
+    let trials = witnessed(case);
+    let reads = trials.iter().map(|t| (t.device.run.read_bytes, t.claims.read.bytes));
+    let short = Share::below(LEAST_SHARE, reads)?;
+    Some(Remark::suspect(format!(
+        "{} delivered {} of the bytes that were read{}: of blocks that its trims and zeroing took away \
+         nothing is asked of a drive",
+        mover(&trials),
+        show::percent(short.percent()),
+        in_trials(short.trials, case)
+    )))
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_kinds::work::Count;
+    use assay_study::findings::Trust;
+
+    use super::super::cached::Cached;
+    use super::super::device_bytes::DeviceBytes;
+    use super::super::testing::{Bench, MOVED, device, measured};
+    use super::*;
+
+    fn of(mix: &str) -> Bench {
+        let mix = mix.parse().unwrap();
+        Bench::read().io(|io| io.mix = mix)
+    }
+
+    /// The area holds 1 GiB.
+    fn taken(mix: &str, bytes: u64) -> Bench {
+        of(mix).first(2, move |trial| {
+            measured(trial).claims.trim = Count { operations: bytes / 4096, bytes };
+        })
+    }
+
+    #[test]
+    fn speaks_of_trims_that_found_nothing() {
+        let remark = taken("50 % read, 50 % trim", 3 << 30).judge(&Emptied).unwrap();
+        assert_eq!(remark.trust, Trust::Suspect);
+        assert_eq!(
+            remark.text,
+            "its trims and zeroing took away up to 3 times what the area holds, in 2 of 3 trials: the \
+             later ones found nothing"
+        );
+    }
+
+    #[test]
+    fn speaks_of_reads_of_what_is_gone_and_leaves_it_to_no_other_rule() {
+        let read = |mix: &str| of(mix).each(|trial| device(trial).run.read_bytes = MOVED / 4);
+        let remark = read("50 % read, 50 % trim").judge(&Emptied).unwrap();
+        assert_eq!(remark.trust, Trust::Suspect);
+        assert!(
+            remark.text.starts_with("the device delivered 25 % of the bytes that were read:"),
+            "{}",
+            remark.text
+        );
+        for rule in [&Cached as &dyn TruthRule, &DeviceBytes] {
+            assert_eq!(read("50 % read, 50 % trim").judge(rule), None);
+        }
+        assert!(read("read").judge(&Cached).is_some());
+    }
+
+    #[test]
+    fn silent_where_the_area_has_room_or_is_written_again_or_nothing_is_taken_away() {
+        assert_eq!(taken("50 % read, 50 % trim", 1 << 30).judge(&Emptied), None);
+        assert_eq!(taken("80 % write, 20 % trim", 3 << 30).judge(&Emptied), None);
+        assert_eq!(taken("read", 3 << 30).judge(&Emptied), None);
+        assert_eq!(of("50 % read, 50 % zero").judge(&Emptied), None);
+    }
+}
