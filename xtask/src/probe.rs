@@ -124,7 +124,7 @@ impl Case {
 
     const fn name(&self) -> &'static str {
         match self.means {
-            TraceMeans::Bpf => "BPF",
+            TraceMeans::Bpf | TraceMeans::BpfRequests => "BPF",
             TraceMeans::Tracefs => "tracefs",
         }
     }

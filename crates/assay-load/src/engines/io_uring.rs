@@ -364,7 +364,7 @@ fn settle(slots: &mut [Slot], entry: &cqueue::Entry) -> Option<Completion> {
     let slot = slots.get_mut(index as usize)?;
     if entry.user_data() & SYNC_BIT == 0 {
         let is_all = slot.clears && entry.result() == 0;
-        slot.transfer = if is_all { size as i32 } else { entry.result() };
+        slot.transfer = if is_all { slot.bytes as i32 } else { entry.result() };
     } else {
         slot.sync = entry.result();
     }

@@ -37,7 +37,7 @@ pub(super) fn obstacle(io: &Asked, offer: &Offer<'_>) -> Option<String> {
     of(Class::Trim, &offer.clears.no_trim)
         .or_else(|| of(Class::Zero, &offer.clears.no_zeroing))
         .or_else(|| {
-            let is_whole = io.size.0.is_multiple_of(SECTOR);
+            let is_whole = io.size.is_multiple_of(SECTOR);
             (!is_whole).then(|| {
                 format!("trims and zeroing need multiples of 512 B, the operation has {}", io.size)
             })

@@ -45,7 +45,7 @@ fn pattern(io: &Asked) -> Pattern {
 
 /// How many operations are tried on so many bytes.
 fn operations(io: &Asked, length: u64) -> u64 {
-    let blocks = length / io.size.0.max(1);
+    let blocks = length / io.size.largest().0.max(1);
     let most = if io.mix.clears() { (blocks / PILOT_SHARE).max(1) } else { PILOT_OPERATIONS };
     most.min(PILOT_OPERATIONS)
 }
