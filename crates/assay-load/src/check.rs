@@ -1,7 +1,8 @@
 //! Which jobs can be run at all.
 
 use crate::pattern::blocks;
-use crate::{EngineEntry, EngineKind, Job, LoadError, Mix, Pattern, Target};
+use crate::verify::SECTOR;
+use crate::{Content, EngineEntry, EngineKind, Job, LoadError, Mix, Pattern, Target};
 
 /// The kernel moves no more than 2 GiB less a page at once; half of that is plenty.
 const LARGEST_SIZE: u32 = 1 << 30;
@@ -29,6 +30,7 @@ pub(crate) fn check(
     check_spread(job)?;
     check_slices(job)?;
     check_area(job)?;
+    check_stamps(job)?;
     if let EngineKind::Simulated(law) = engine {
         law.sampler(0, 0)?;
     }
@@ -75,6 +77,24 @@ fn check_slices(job: &Job) -> Result<(), LoadError> {
     }
     if job.threads != 1 {
         return wrong("slices are those of one thread");
+    }
+    Ok(())
+}
+
+/// A stamp belongs to a sector, and the rest of it is random.
+fn check_stamps(job: &Job) -> Result<(), LoadError> {
+    if job.verify.is_none() {
+        return Ok(());
+    }
+    let sector = SECTOR as u64;
+    let is_whole = |bytes: u64| bytes.is_multiple_of(sector);
+    if !is_whole(u64::from(job.size_bytes)) || !is_whole(job.area.start) {
+        return Err(LoadError::Invalid(format!(
+            "what is verified is written in whole sectors of {sector} bytes"
+        )));
+    }
+    if job.content != Content::Random {
+        return Err(LoadError::Invalid("what is verified has random content".to_owned()));
     }
     Ok(())
 }
@@ -131,6 +151,21 @@ pub(crate) mod tests {
         let target = Target { file: None, memory_alignment: 512 };
         let result = check(job, &entry.standard, entry, &target);
         result.err().map(|error| error.to_string())
+    }
+
+    #[test]
+    fn what_is_verified_is_whole_sectors_of_random_content() {
+        let stamped = || Job { verify: Some(1), mix: Mix::WRITES, ..job() };
+        assert_eq!(refusal(&stamped(), "null"), None);
+        for (wrong, told) in [
+            (Job { size_bytes: 1000, ..stamped() }, "whole sectors"),
+            (Job { area: 100..1 << 20, ..stamped() }, "whole sectors"),
+            (Job { content: Content::Zero, ..stamped() }, "random content"),
+        ] {
+            assert!(refusal(&wrong, "null").unwrap().contains(told), "{wrong:?}");
+            // Nobody minds where nothing is stamped.
+            assert_eq!(refusal(&Job { verify: None, ..wrong }, "null"), None);
+        }
     }
 
     #[test]

@@ -8,6 +8,7 @@ use crate::gate::Control;
 use crate::latency::{Book, Found};
 use crate::pattern::{Classes, Walk, share};
 use crate::spent::Spent;
+use crate::verify::{Stamper, ThreadMarks};
 use crate::{Class, Job, LoadError, QueueFacts, Target};
 
 /// One thread of one run.
@@ -30,6 +31,8 @@ pub(crate) struct Part {
     /// Over the run; of the process since the first thread began.
     pub(crate) spent: Spent,
     pub(crate) stopped: bool,
+    /// What is known of the order of its writes, where they carry stamps.
+    pub(crate) marks: Option<ThreadMarks>,
 }
 
 /// The whole life of a thread: build, wait for the others, run, sum up. None if there was nothing
@@ -50,6 +53,7 @@ pub(crate) fn work<'a, E: Engine<'a>>(worker: &Worker<'a>) -> Result<Option<Part
         notes: drive.engine.notes(),
         spent: drive.engine.spent().since(&before),
         stopped,
+        marks: drive.stamper.map(Stamper::finish),
         found: drive.book.finish(),
     }))
 }
@@ -82,6 +86,8 @@ struct Drive<E> {
     walk: Walk,
     classes: Classes,
     filler: Filler,
+    /// In the place of the filler, where what is written can be verified.
+    stamper: Option<Stamper>,
     book: Book,
     size: u32,
     /// Operations that may be submitted in all, and those that are left.
@@ -110,6 +116,7 @@ impl<'a, E: Engine<'a>> Drive<E> {
             walk: Walk::new(job, thread),
             classes: Classes::new(job, thread),
             filler: Filler::new(job, thread),
+            stamper: Stamper::new(job, thread),
             book: Book::new(job),
             size: job.size_bytes,
             all,
@@ -171,6 +178,9 @@ impl<'a, E: Engine<'a>> Drive<E> {
             let Some(slot) = self.free.pop() else { break };
             self.left -= 1;
             self.flights[slot as usize] = Flight::new(self.classes.next(), self.walk.next());
+            if let Some(stamper) = &mut self.stamper {
+                stamper.begin(slot);
+            }
             self.prepare(slot);
         }
         let stamp = self.engine.now_ns();
@@ -191,7 +201,11 @@ impl<'a, E: Engine<'a>> Drive<E> {
     fn prepare(&mut self, slot: u32) {
         let Flight { way, offset, .. } = self.flights[slot as usize];
         if way == Move::Write {
-            self.filler.fill(self.engine.slot_mut(slot));
+            let bytes = self.engine.slot_mut(slot);
+            match &self.stamper {
+                Some(stamper) => stamper.fill(slot, offset, bytes),
+                None => self.filler.fill(bytes),
+            }
         }
         self.batch.push(Request { way, slot, offset });
     }
@@ -217,12 +231,18 @@ impl<'a, E: Engine<'a>> Drive<E> {
                 continue;
             }
             self.free.push(done.slot);
+            if let Some(stamper) = &mut self.stamper {
+                stamper.end(done.slot);
+            }
             if moved {
                 let latency = stamp.saturating_sub(flight.submitted);
                 self.book.record(flight.class, latency);
             } else if self.fault.is_none() {
                 self.fault = Some(fault(flight, self.size, done.result));
             }
+        }
+        if let Some(stamper) = &mut self.stamper {
+            stamper.look(stamp);
         }
         Ok((stamp, ended))
     }

@@ -82,6 +82,9 @@ pub struct Job {
     pub operations: Option<u64>,
     /// Note the time after each slice of the one thread; the operation count says how many at most.
     pub slices: Option<Slices>,
+    /// Stamp each sector that is written with this number of the run, so that [`verify`](crate::verify()) can
+    /// tell whether it stands; what is written is random then, and a rewrite changes all of its block.
+    pub verify: Option<u64>,
     /// Seed of offsets, mix, content and simulated latencies; different for every trial.
     pub seed: u64,
 }
@@ -110,6 +113,7 @@ impl Job {
             time: Duration::ZERO,
             operations: None,
             slices: None,
+            verify: None,
             seed,
         }
     }

@@ -36,6 +36,7 @@ mod pattern;
 mod random;
 mod run;
 mod spent;
+mod verify;
 
 pub use capacity::{
     BLOCK_BYTES, CapacityJob, CapacityOutcome, CapacityShape, Lie, SMALL_BYTES, Seen, SeenCounts,
@@ -58,3 +59,7 @@ pub use pages::{PageJob, PageOutcome, PageSet};
 pub use pattern::{random_offsets, spread_offset};
 pub use run::{run, run_beside};
 pub use spent::Bystanders;
+pub use verify::{
+    Fault, FaultCounts, FoundRun, Inspected, Mark, Stood, ThreadMarks, Verified, Written,
+    WrongData, inspect, verify,
+};
