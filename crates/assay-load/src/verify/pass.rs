@@ -14,8 +14,10 @@ use super::judge::{Block, Fault, Judge, Stood, WrongData};
 use super::marks::Written;
 use super::standing::Standing;
 use crate::buffer::Buffer;
+use crate::check::check;
 use crate::pattern::blocks;
-use crate::{Job, LoadError, Target, clock};
+use crate::run::entry;
+use crate::{EngineKind, Job, LoadError, Target, clock};
 
 /// Bytes of one read, where an operation had fewer.
 const READ_BYTES: u64 = 1 << 20;
@@ -197,6 +199,9 @@ pub fn verify(
     if job.verify.is_none() {
         return Err(LoadError::Invalid("what was written carries no stamps".to_owned()));
     }
+    // A job may come out of a stranger's result.
+    let engine = EngineKind::Psync;
+    check(job, &engine, entry(&engine)?, target)?;
     let began_ns = clock::monotonic_ns();
     let size = u64::from(job.size_bytes);
     let (start, all) = (job.area.start, blocks(job));

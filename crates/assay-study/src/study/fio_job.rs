@@ -13,6 +13,7 @@ use std::fmt::Write as _;
 
 use assay_base::failure::{Failure, Outcome};
 use assay_base::quantity::{Bytes, Time};
+use assay_kinds::work::io::verify::SECTOR_BYTES;
 
 use super::{FORMAT, SMALLEST_AREA_BYTES};
 use values::{alike, amount, duration, number, percent, plain_name, quoted};
@@ -72,6 +73,8 @@ struct Work {
     each_write: bool,
     /// What is written, where some of it compresses.
     content: Option<String>,
+    /// What is written is read again.
+    verify: bool,
     time: Option<u64>,
     ramp: u64,
     operations: Option<u64>,
@@ -247,6 +250,7 @@ fn work(job: &Job, told: &mut Told) -> Work {
     let content = if writes || !is_device { content(job, told) } else { None };
     let files = if own_files { threads } else { 1 };
     let area = span.map(|span| span.saturating_mul(files));
+    let verify = verify(job, writes, content.as_deref(), size, told);
     tell_differences(job, pattern, threads, own_files, told);
     let each_write = number(job, "fdatasync", told).unwrap_or(0);
     if each_write > 1 {
@@ -274,6 +278,7 @@ fn work(job: &Job, told: &mut Told) -> Work {
         engine,
         each_write: each_write == 1 && writes,
         content,
+        verify,
         time,
         ramp,
         operations,
@@ -375,6 +380,31 @@ fn content(job: &Job, told: &mut Told) -> Option<String> {
             Some(format!("{share} %"))
         }
     }
+}
+
+/// Whether what is written is read again.
+fn verify(job: &Job, writes: bool, content: Option<&str>, size: u64, told: &mut Told) -> bool {
+    let asked = job.settings.get("verify").filter(|own| !["0", "none"].contains(&&*own.value));
+    let reads_again = job.settings.get("do_verify").is_none_or(|own| own.value != "0");
+    let Some(asked) = asked.filter(|_| reads_again) else { return false };
+    let why = if !writes {
+        "each block that is read is compared with what another job wrote"
+    } else if asked.value == "pattern" || asked.value == "pattern_hdr" {
+        "each block is compared with a pattern that the file says"
+    } else if content.is_some() {
+        "each block has a header beside what compresses"
+    } else if !size.is_multiple_of(SECTOR_BYTES) {
+        "each block has a header, and these are no whole sectors of 512 bytes"
+    } else {
+        told.remark(format!(
+            "[{}]: verify={}: what is written carries a header and a checksum of Assay's own in each sector, \
+             and is read again after each trial, outside of its time",
+            job.name, asked.value
+        ));
+        return true;
+    };
+    told.refuse_key(asked.line, format!("{}: {why}; this cannot be done here", asked.written));
+    false
 }
 
 /// Without a size fio takes a whole device, and no file.
@@ -553,6 +583,9 @@ fn study(name: &str, works: &[Vec<Work>], told: &mut Told) -> String {
         if let Some(operations) = work.operations {
             let _ = write!(text, ", operations = {operations}");
         }
+        if work.verify {
+            text.push_str(", verify = true");
+        }
         text.push_str(" }\n");
         if let Some(beside) = group.get(1) {
             let _ = writeln!(text, "background = {{ {} }}", words(beside));
@@ -561,6 +594,9 @@ fn study(name: &str, works: &[Vec<Work>], told: &mut Told) -> String {
                  what it reaches is not told",
                 beside.name, work.name
             ));
+            if beside.verify {
+                told.remark(format!("[{}]: a load beside is not read again", beside.name));
+            }
         }
         names.push(name);
     }

@@ -380,7 +380,7 @@ pub fn trial(workload: &PlannedWorkload, replicate: u32) -> TrialRecord {
                 still_s: Some(0),
                 looked_at: 1_000,
                 already_complete: 10,
-                sample_latencies_ns: Vec::new(),
+                ..io::Detail::default()
             }
             .into(),
         }),

@@ -4,7 +4,8 @@ use assay_base::quantity::Bytes;
 use assay_base::quantity::units::show;
 
 use super::parameters::MOST_SAMPLES;
-use super::{Asked, Pattern};
+use super::verify::SECTOR_BYTES;
+use super::{Asked, Content, Mix, Pattern};
 use crate::work::kind::{Complaints, InStudy};
 
 /// Tells what does not hold.
@@ -12,6 +13,42 @@ pub(super) fn complain(io: &Asked, path: &str, study: &InStudy<'_>, to: &mut dyn
     ramp(io, path, study, to);
     count(io, path, study, to);
     size(io, path, study, to);
+    verify(io, path, study, to);
+}
+
+/// What is verified is written, in whole sectors of random bytes; what a factor brings about is looked at
+/// level by level.
+fn verify(io: &Asked, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
+    let path = format!("{path}/verify");
+    if !io.verify || to.is_wrong(&path) {
+        return;
+    }
+    let levels =
+        |name: &str, own: String| study.factors.get(name).cloned().unwrap_or_else(|| vec![own]);
+    let writes = |level: &String| level.parse::<Mix>().is_ok_and(Mix::writes);
+    if !levels("mix", io.mix.into()).iter().any(writes) {
+        let hint = "leave verify out, or say mix = \"write\"".to_owned();
+        to.value(&path, "verify: nothing is written".to_owned(), Some(hint));
+        return;
+    }
+    let random = Content::Random.to_string();
+    if let Some(other) =
+        levels("content", io.content.to_string()).iter().find(|own| **own != random)
+    {
+        let message = format!("verify: what is verified has random content, and this is {other}");
+        to.value(&path, message, Some("leave content out".to_owned()));
+        return;
+    }
+    let is_cut = |level: &&String| {
+        level.parse::<Bytes>().is_ok_and(|size| !size.0.is_multiple_of(SECTOR_BYTES))
+    };
+    if let Some(size) = levels("size", io.size.to_string()).iter().find(is_cut) {
+        let message = format!(
+            "verify: what is verified is written in whole sectors of {}, and an operation has {size}",
+            Bytes(SECTOR_BYTES)
+        );
+        to.value(&path, message, None);
+    }
 }
 
 /// A ramp belongs to a time of its own.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use assay_load::{Verified, Written};
 use serde::{Deserialize, Serialize};
 
 use crate::work::measured::{Count, Counts};
@@ -27,6 +28,15 @@ pub struct Detail {
     /// thousand at most. Their offsets follow from the plan ([`super::sample_offset`]).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sample_latencies_ns: Vec<u64>,
+    /// Where what was written is verified: what is known of the order of the writes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub written: Option<Written>,
+    /// What was found when it was read again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verified: Option<Verified>,
+    /// Why it could not be read again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unverified: Option<String>,
 }
 
 impl Detail {

@@ -163,6 +163,12 @@ pub(super) fn sync(io: &Asked) -> Vec<String> {
     each.then(|| "--fdatasync=1".to_owned()).into_iter().collect()
 }
 
+/// What is read again.
+pub(super) fn verified(io: &Asked) -> Vec<String> {
+    let told: &[&str] = if io.verify && io.mix.writes() { &["--verify=crc32c"] } else { &[] };
+    told.iter().copied().map(str::to_owned).collect()
+}
+
 fn remarks(io: &Planned, engine: Engine, note: Option<&str>) -> Vec<String> {
     let mut remarks = Vec::new();
     let mut add = |applies: bool, text: &str| {
@@ -187,6 +193,10 @@ fn remarks(io: &Planned, engine: Engine, note: Option<&str>) -> Vec<String> {
     add(
         io.mix.writes() && io.sync == WriteSync::EachWrite,
         "Assay counts the fdatasync into the latency of its write; fio reports it apart",
+    );
+    add(
+        io.verify && io.mix.writes(),
+        "fio has a header of its own in each block, and no verdict where two writes of a block were in flight",
     );
     remarks.extend(note.map(str::to_owned));
     remarks

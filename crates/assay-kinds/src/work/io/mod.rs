@@ -11,6 +11,7 @@ mod parameters;
 mod pilot;
 mod planned;
 mod run;
+pub mod verify;
 
 use assay_base::catalogue::About;
 use assay_base::catalogue::keys::Fields;

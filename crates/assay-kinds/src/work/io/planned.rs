@@ -13,7 +13,8 @@ use serde::{Deserialize, Serialize};
 
 use super::parameters::{self, Stored};
 use super::{
-    Asked, AskedEngine, Mix, Pattern, WriteSync, content_words, fio_line, run, told, touch,
+    Asked, AskedEngine, Content, Mix, Pattern, WriteSync, content_words, fio_line, run, told,
+    touch, verify,
 };
 use crate::work::kind::{ByHand, CommandLine, Runs, Touch};
 use crate::work::measured::{Measured, Ran};
@@ -179,6 +180,7 @@ impl Runs for Planned {
 
     fn run(&self, run: &Run<'_>) -> Result<Ran, String> {
         let job = self.job(&run.medium.area, (run.ramp_ns, run.time_ns), run.seed);
+        let job = Job { verify: verify::number(self, run.system), ..job };
         let ran = run::run_job(self.engine, &job, &run.medium, run.bystanders, run.stop);
         ran.map(|outcome| run::ran(&outcome)).map_err(|error| error.to_string())
     }
@@ -304,7 +306,30 @@ fn obstacle(io: &Asked, offer: &Offer<'_>) -> Option<String> {
             Bytes(needed)
         ));
     }
-    no_spread(io, offer.area.length).or_else(|| unaligned(io, offer.direct))
+    no_spread(io, offer.area.length)
+        .or_else(|| unaligned(io, offer.direct))
+        .or_else(|| unverifiable(io, offer))
+}
+
+/// Why what is written cannot be compared with what is read.
+fn unverifiable(io: &Asked, offer: &Offer<'_>) -> Option<String> {
+    if !io.verify || !io.mix.writes() {
+        return None;
+    }
+    if offer.engine.name == Engine::Simulated {
+        return Some("a simulated drive keeps nothing that could be read again".to_owned());
+    }
+    if io.content != Content::Random {
+        return Some(format!("what is verified has random content, and this is {}", io.content));
+    }
+    let is_whole = |bytes: u64| bytes.is_multiple_of(verify::SECTOR_BYTES);
+    (!is_whole(io.size.0) || !is_whole(offer.area.start)).then(|| {
+        format!(
+            "what is verified is written in whole sectors of {}, and the operation has {}",
+            Bytes(verify::SECTOR_BYTES),
+            io.size
+        )
+    })
 }
 
 /// Why direct I/O of this size cannot be done.

@@ -83,6 +83,9 @@ fn detail(outcome: &Outcome) -> Detail {
         looked_at: outcome.queue.looked_at,
         already_complete: outcome.queue.already_complete,
         sample_latencies_ns: outcome.sample_latencies_ns.clone(),
+        written: outcome.written.clone(),
+        verified: None,
+        unverified: None,
     }
 }
 
