@@ -12,7 +12,8 @@ use crate::{LoadError, Target, clock};
 
 /// Bytes of one read.
 const PIECE_BYTES: u64 = 1 << 20;
-/// Runs that are told apart; of what more there are the sectors are counted.
+const PAGE_BYTES: u64 = 4096;
+/// Runs that are told apart: the newest, by their start.
 const MOST_RUNS: usize = 64;
 
 /// A run of which stamps were found.
@@ -62,16 +63,14 @@ pub fn inspect(
             break;
         }
         let length = PIECE_BYTES.min(range.end - at);
-        match reader.read(at, length as usize) {
-            Ok(bytes) => piece(bytes, at, &mut found, &mut runs),
-            Err(_) => {
-                // A page at a time: no drive loses less.
-                for page in (at..at + length).step_by(PAGE_BYTES as usize) {
-                    let own = PAGE_BYTES.min(at + length - page);
-                    match reader.read(page, own as usize) {
-                        Ok(bytes) => piece(bytes, page, &mut found, &mut runs),
-                        Err(_) => found.blame(blamed(page, Fault::Unreadable, None)),
-                    }
+        let whole = reader.read(at, length as usize);
+        if whole.map(|bytes| piece(bytes, at, &mut found, &mut runs)).is_err() {
+            // A page at a time: no drive loses less.
+            for page in (at..at + length).step_by(PAGE_BYTES as usize) {
+                let own = PAGE_BYTES.min(at + length - page);
+                let part = reader.read(page, own as usize);
+                if part.map(|bytes| piece(bytes, page, &mut found, &mut runs)).is_err() {
+                    found.blame(blamed(page, Fault::Unreadable, None));
                 }
             }
         }
@@ -86,17 +85,16 @@ pub fn inspect(
     Ok(Inspected { verified: found, runs: runs.into_iter().map(told).collect() })
 }
 
-const PAGE_BYTES: u64 = 4096;
-
 fn piece(bytes: &[u8], start: u64, found: &mut Verified, runs: &mut BTreeMap<(u64, u64), Run>) {
     for (sector, at) in bytes.chunks_exact(SECTOR).zip((start..).step_by(SECTOR)) {
         found.read += 1;
         let Holds::Stamped { stamp, wrong_bits } = look(sector) else { continue };
         let key = (stamp.run, stamp.seed);
-        if runs.len() < MOST_RUNS || runs.contains_key(&key) {
-            let run = runs.entry(key).or_default();
-            run.sectors += 1;
-            run.marks.add(&stamp);
+        let run = runs.entry(key).or_default();
+        run.sectors += 1;
+        run.marks.add(&stamp);
+        if runs.len() > MOST_RUNS {
+            runs.pop_first();
         }
         match fault(&stamp, at, wrong_bits) {
             None => found.sound += 1,

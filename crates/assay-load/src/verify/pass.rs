@@ -216,7 +216,8 @@ pub fn verify(
     let mut first = 0;
     'parts: while first < all {
         let end = all.min(first + MOST_BLOCKS);
-        let standing = Standing::of(job, written, &(start + first * size..start + end * size));
+        let part = start + first * size..start + end * size;
+        let standing = Standing::of(job, written, &part, stop);
         let judge = Judge { written, seed: job.seed, standing: &standing };
         while first < end {
             if stop.load(Ordering::Relaxed) {

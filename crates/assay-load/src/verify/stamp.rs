@@ -1,9 +1,9 @@
 //! What each sector that is written says of itself.
 //!
 //! A sector begins with a head of eight words, and the rest follows from the head: to look at one is to make
-//! its bytes again. So a turned bit is found wherever it is, and what two writes left in one sector, too. What
-//! a head says is hidden under a mask that its checksum draws, so that no word of a sector is like another:
-//! nothing of it compresses.
+//! its bytes again. So a turned bit is found wherever it is, and what two writes left in one sector, too.
+//! What a head says is hidden under a mask that its checksum draws, so that no word of a sector is like
+//! another: nothing of it compresses.
 
 use crate::random::{at, mix64};
 

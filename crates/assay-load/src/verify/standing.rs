@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::marks::{ThreadMarks, Written};
 use super::stamp::Generation;
@@ -29,10 +30,22 @@ const fn leaves_a_stamp(class: Class) -> bool {
     }
 }
 
-/// The settled writes of one thread in their order: which, and where.
-fn replay(job: &Job, marks: &ThreadMarks, mut each: impl FnMut(Generation, u64)) {
+/// Operations between two looks at the wish to stop.
+const LOOK_EVERY: u64 = 1 << 16;
+
+/// The settled writes of one thread in their order: which, and where. How many there are may be a stranger's
+/// word, so that a stop ends it.
+fn replay(
+    job: &Job,
+    marks: &ThreadMarks,
+    stop: &AtomicBool,
+    mut each: impl FnMut(Generation, u64),
+) {
     let (mut walk, mut classes) = (Walk::new(job, marks.thread), Classes::new(job, marks.thread));
     for index in 0..marks.settled {
+        if index.is_multiple_of(LOOK_EVERY) && stop.load(Ordering::Relaxed) {
+            return;
+        }
         let (class, offset) = (classes.next(), walk.next());
         if leaves_a_stamp(class) {
             each(Generation { thread: marks.thread, index }, offset);
@@ -42,13 +55,15 @@ fn replay(job: &Job, marks: &ThreadMarks, mut each: impl FnMut(Generation, u64))
 
 impl Standing {
     /// What may stand in a part that begins and ends with a block.
-    pub fn of(job: &Job, written: &Written, part: &Range<u64>) -> Self {
+    pub fn of(job: &Job, written: &Written, part: &Range<u64>, stop: &AtomicBool) -> Self {
         let block = u64::from(job.size_bytes);
         let blocks = ((part.end - part.start) / block) as usize;
         let mut standing =
             Self { start: part.start, block, one: vec![0; blocks], several: BTreeMap::new() };
         for marks in &written.threads {
-            replay(job, marks, |generation, offset| standing.write(written, generation, offset));
+            replay(job, marks, stop, |generation, offset| {
+                standing.write(written, generation, offset)
+            });
         }
         standing
     }
@@ -122,6 +137,10 @@ mod tests {
         Written { run: 1, ended: true, threads: vec![ThreadMarks { thread: 0, settled, rows }] }
     }
 
+    fn go() -> AtomicBool {
+        AtomicBool::new(false)
+    }
+
     fn of(index: u64) -> Generation {
         Generation { thread: 0, index }
     }
@@ -129,7 +148,7 @@ mod tests {
     #[test]
     fn the_last_write_of_a_block_stands() {
         // Four blocks, six writes: the first two are written twice.
-        let standing = Standing::of(&writes(), &written(6, 0), &(512..512 * 5));
+        let standing = Standing::of(&writes(), &written(6, 0), &(512..512 * 5), &go());
         let found: Vec<_> = (1..5).map(|block| standing.expected(block * 512)).collect();
         assert_eq!(found, [4, 5, 2, 3].map(|index| Some(of(index))));
         assert!(standing.may_stand(512, of(4)) && !standing.may_stand(512, of(0)));
@@ -139,25 +158,25 @@ mod tests {
 
     #[test]
     fn of_two_in_flight_at_once_either_may_stand() {
-        let standing = Standing::of(&writes(), &written(6, 4), &(512..512 * 5));
+        let standing = Standing::of(&writes(), &written(6, 4), &(512..512 * 5), &go());
         assert!(standing.is_open(512) && !standing.is_open(512 * 3));
         for index in [0, 4] {
             assert!(standing.may_stand(512, of(index)), "{index}");
         }
         assert!(!standing.may_stand(512, of(1)) && !standing.may_stand(512 * 3, of(6)));
         // One fewer ahead, and the first had ended.
-        let standing = Standing::of(&writes(), &written(6, 3), &(512..512 * 5));
+        let standing = Standing::of(&writes(), &written(6, 3), &(512..512 * 5), &go());
         assert!(!standing.is_open(512) && !standing.may_stand(512, of(0)));
     }
 
     #[test]
     fn reads_leave_nothing_and_a_part_has_its_own_blocks() {
         let mixed = Job { mix: Mix::Shares { read_percent: 50 }, ..writes() };
-        let standing = Standing::of(&mixed, &written(4, 0), &(512 * 2..512 * 5));
+        let standing = Standing::of(&mixed, &written(4, 0), &(512 * 2..512 * 5), &go());
         let stands = (2..5).filter(|block| standing.expected(block * 512).is_some()).count();
         assert!(stands < 3, "of as many reads as writes");
         let reads = Job { mix: Mix::READS, ..writes() };
-        let standing = Standing::of(&reads, &written(4, 0), &(512..512 * 5));
+        let standing = Standing::of(&reads, &written(4, 0), &(512..512 * 5), &go());
         assert!((1..5).all(|block| standing.expected(block * 512).is_none()));
     }
 }

@@ -341,7 +341,7 @@ fn interleaved(seed: u64) -> Job {
 
 /// Judges an image block by block.
 fn judged(job: &Job, written: &Written, bytes: &[u8]) -> Vec<(Block, bool)> {
-    let standing = Standing::of(job, written, &job.area);
+    let standing = Standing::of(job, written, &job.area, &AtomicBool::new(false));
     let judge = Judge { written, seed: job.seed, standing: &standing };
     let size = job.size_bytes as usize;
     let blocks = bytes.chunks_exact(size).zip((0..).step_by(size));
@@ -380,7 +380,7 @@ fn an_older_write_is_told_wherever_it_is_certain() {
         while medium.step() {
             steps += 1;
             if steps == 150 {
-                before = medium.bytes.clone();
+                before.clone_from(&medium.bytes);
             }
         }
         let (job, bytes, written) = medium.finish();

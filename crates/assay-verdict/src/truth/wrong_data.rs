@@ -17,10 +17,10 @@ pub struct WrongData;
 static ABOUT: About = About {
     name: NAME,
     summary: "blocks that were written did not hold what was written into them",
-    text: "Speaks of work with verify = true, whose blocks are read again after each trial. Where one of them \
-           is torn, stale, misplaced, zeroed, has turned bits, cannot be read or holds what no write of the \
-           trial put there, nothing of the trial counts, however fast it was: invalid, and the command ends \
-           with exit code 1. What could not be read again at all is suspect, and what the pass could not tell \
+    text: "Speaks of work with verify = true, whose blocks are read again after each trial. Where one of \
+           them is torn, stale, misplaced, zeroed, has turned bits, cannot be read or holds what no write of the \
+           trial put there, nothing of the trial counts, however fast it was: invalid, and the command \
+           ends with exit code 1. What could not be read again at all is suspect, and what the pass could not tell \
            is a note. Silent where every block is as it was written.",
 };
 
@@ -53,7 +53,7 @@ fn wrong(case: &Case<'_>, details: &[&Detail]) -> Option<Remark> {
     let bad: Vec<_> = found.filter(|own| own.wrong.all() > 0).collect();
     let first = bad.first()?;
     let sum = |count: fn(&verify::Verified) -> u64| {
-        show::count(bad.iter().fold(0, |sum, own| sum.saturating_add(count(own))))
+        show::count(bad.iter().fold(0_u64, |sum, own| sum.saturating_add(count(own))))
     };
     let example = first.first.first().map(|own| format!(": {}", verify::example(own)));
     Some(Remark::invalid(format!(

@@ -17,7 +17,7 @@ use assay_system::system::{FileKind, System};
 /// Whether what was written with verify = true is still there
 ///
 /// Reads what the last trial of a result wrote to its device and compares it with what the plan says, also
-/// where the study was killed in the middle of it; a file or device alone is read by the stamps that it holds.
+/// where the study was killed in the middle of it. A file or device alone is read by the stamps on it.
 /// Nothing is written. What lay in a directory is gone with its run: each trial reads again what it wrote.
 /// Exit code 1 where blocks are torn, stale, misplaced, zeroed, flipped, foreign or cannot be read, 5 where
 /// nothing can be told, 3 where it cannot be read.
