@@ -2,6 +2,7 @@
 //! alone. Nothing is written.
 
 use std::fs::File;
+use std::ops::Range;
 use std::os::fd::AsFd;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -106,7 +107,8 @@ pub fn of_area(system: &dyn System, path: &Path, stop: &AtomicBool) -> Outcome<R
     let _holds = hold(system, &site)?;
     let (file, is_direct) = open(system, &site)?;
     let length = system.length(&file).map_err(|error| unread(&target, &error))?;
-    let found = inspect(&file, 0..length / verify::SECTOR_BYTES * verify::SECTOR_BYTES, stop)
+    let whole = 0..length / verify::SECTOR_BYTES * verify::SECTOR_BYTES;
+    let found = inspect(&file, &whole, stop)
         .map_err(|error| Failure::refused(format!("{target}: {error}")))?;
     let mut untold = verify::untold(&found.verified, is_direct);
     untold.push(
@@ -118,13 +120,9 @@ pub fn of_area(system: &dyn System, path: &Path, stop: &AtomicBool) -> Outcome<R
     Ok(Report { format: FORMAT, target, of: None, verified: found.verified, runs, untold })
 }
 
-fn inspect(
-    file: &File,
-    range: std::ops::Range<u64>,
-    stop: &AtomicBool,
-) -> Result<Inspected, String> {
+fn inspect(file: &File, range: &Range<u64>, stop: &AtomicBool) -> Result<Inspected, String> {
     let target = assay_load::Target { file: Some(file.as_fd()), memory_alignment: ALIGNMENT };
-    assay_load::inspect(&range, &target, stop).map_err(|error| error.to_string())
+    assay_load::inspect(range, &target, stop).map_err(|error| error.to_string())
 }
 
 fn stamps(runs: &[FoundRun]) -> Vec<FoundStamps> {
@@ -154,7 +152,7 @@ pub fn of_result(
     let (file, is_direct) = open(system, site)?;
     let area = stored.plan.surveys[place].area;
     let range = area.start..area.start.saturating_add(area.length);
-    let seen = inspect(&file, range, stop)
+    let seen = inspect(&file, &range, stop)
         .map_err(|error| Failure::refused(format!("{}: {error}", site.target)))?;
     let runs = stamps(&seen.runs);
     let newest = seen.runs.iter().max_by_key(|own| own.written.run);
@@ -321,7 +319,11 @@ fn unread(target: &str, error: &std::io::Error) -> Failure {
 }
 
 /// Keeps studies off what is read: what they write meanwhile would look like lost data.
+/// A file of the user's is none of theirs.
 fn hold(system: &dyn System, site: &Site) -> Outcome<Vec<Hold>> {
+    if site.kind != TargetKind::Device {
+        return Ok(Vec::new());
+    }
     let one = |name: String| match system.hold(&name) {
         Ok(hold) => Ok(hold),
         Err(HoldError::Held { .. }) => Err(Failure::refused(format!(
