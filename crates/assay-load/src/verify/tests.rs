@@ -222,7 +222,7 @@ fn engines_with_depth_threads_and_mixes_leave_nothing_wrong() {
             assert!(rows(&written) <= 256, "{} rows", rows(&written));
             // A stop in the middle leaves as much as there is, all of it sound.
             let stop = AtomicBool::new(false);
-            let hours = Job { operations: None, ..job };
+            let hours = Job { operations: None, verify: Some(RUN + 1), ..job };
             let outcome = std::thread::scope(|scope| {
                 let running = scope.spawn(|| crate::run(&hours, engine, &target(&file), &stop));
                 std::thread::sleep(Duration::from_millis(5));

@@ -393,15 +393,15 @@ fn verify(job: &Job, writes: bool, content: Option<&str>, size: u64, told: &mut 
         "each block is compared with a pattern that the file says"
     } else if content.is_some() {
         "each block has a header beside what compresses"
-    } else if !size.is_multiple_of(SECTOR_BYTES) {
-        "each block has a header, and these are no whole sectors of 512 bytes"
-    } else {
+    } else if size.is_multiple_of(SECTOR_BYTES) {
         told.remark(format!(
             "[{}]: verify={}: what is written carries a header and a checksum of Assay's own in each sector, \
              and is read again after each trial, outside of its time",
             job.name, asked.value
         ));
         return true;
+    } else {
+        "each block has a header, and these are no whole sectors of 512 bytes"
     };
     told.refuse_key(asked.line, format!("{}: {why}; this cannot be done here", asked.written));
     false
