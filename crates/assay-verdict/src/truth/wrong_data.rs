@@ -18,10 +18,10 @@ static ABOUT: About = About {
     name: NAME,
     summary: "blocks that were written did not hold what was written into them",
     text: "Speaks of work with verify = true, whose blocks are read again after each trial. Where one of \
-           them is torn, stale, misplaced, zeroed, has turned bits, cannot be read or holds what no write of the \
-           trial put there, nothing of the trial counts, however fast it was: invalid, and the command \
-           ends with exit code 1. What could not be read again at all is suspect, and what the pass could not tell \
-           is a note. Silent where every block is as it was written.",
+           them is torn, stale, misplaced, zeroed, has turned bits, cannot be read or holds what no \
+           write of the trial put there, nothing of the trial counts, however fast it was: invalid, and \
+           the command ends with exit code 1. What could not be read again at all is suspect, and what \
+           the pass could not tell is a note. Silent where every block is as it was written.",
 };
 
 impl TruthRule for WrongData {

@@ -17,6 +17,7 @@ use assay_kinds::work::{Area, Medium, io};
 use assay_study::results::bundle::Stored;
 use assay_study::results::plan::{PlannedTrial, PlannedWorkload};
 use assay_study::results::trials::Trials;
+use assay_study::study::Target;
 use assay_system::system::site::{Site, TargetKind};
 use assay_system::system::{Caching, FileKind, Hold, HoldError, System, lock_names, resolve};
 
@@ -200,10 +201,12 @@ fn place(stored: &Stored) -> Outcome<usize> {
             stored.id
         )));
     };
+    let is_made = matches!(stored.study.target, Some(Target::Loop(_)));
     let lasts = |own: &&&PlannedWorkload| {
         let site = stored.environment.sites.get(own.target);
         let survey = stored.plan.surveys.get(own.target);
-        site.is_some_and(|site| site.kind == TargetKind::Device)
+        !is_made
+            && site.is_some_and(|site| site.kind == TargetKind::Device)
             && survey.is_some_and(|survey| survey.under.is_empty())
     };
     let Some(own) = stamped.iter().find(lasts) else {

@@ -196,7 +196,7 @@ fn remarks(io: &Planned, engine: Engine, note: Option<&str>) -> Vec<String> {
     );
     add(
         io.verify && io.mix.writes(),
-        "fio has a header of its own in each block; where two writes of one were in flight Assay takes either",
+        "fio has a header of its own in each block; where two writes were in flight Assay takes either",
     );
     remarks.extend(note.map(str::to_owned));
     remarks
