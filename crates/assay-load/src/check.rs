@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use crate::pattern::blocks;
 use crate::schedule::MOST_PER_S;
-use crate::{Apart, EngineEntry, EngineKind, Job, LoadError, Mix, Pattern, Target};
+use crate::verify::SECTOR;
+use crate::{Apart, Content, Duplicates, EngineEntry, EngineKind, Job, LoadError, Mix, Pattern, Target};
 
 /// The kernel moves no more than 2 GiB less a page at once; half of that is plenty.
 const LARGEST_SIZE: u32 = 1 << 30;
@@ -34,6 +35,7 @@ pub(crate) fn check(
     check_slices(job)?;
     check_schedule(job)?;
     check_area(job)?;
+    check_stamps(job)?;
     if let EngineKind::Simulated(law) = engine {
         law.sampler(0, 0)?;
     }
@@ -134,6 +136,34 @@ fn check_schedule(job: &Job) -> Result<(), LoadError> {
     Ok(())
 }
 
+/// A stamp belongs to a sector, and the rest of it is random.
+fn check_stamps(job: &Job) -> Result<(), LoadError> {
+    if job.verify.is_none() {
+        return Ok(());
+    }
+    let sector = SECTOR as u64;
+    let is_whole = |bytes: u64| bytes.is_multiple_of(sector);
+    if !is_whole(u64::from(job.size_bytes)) || !is_whole(job.area.start) {
+        return Err(LoadError::Invalid(format!(
+            "what is verified is written in whole sectors of {sector} bytes"
+        )));
+    }
+    if job.content != Content::Random || job.duplicates != Duplicates::NONE {
+        return Err(LoadError::Invalid("what is verified has random content".to_owned()));
+    }
+    if job.mix.clears() {
+        return Err(LoadError::Invalid("what is trimmed or zeroed carries no stamp".to_owned()));
+    }
+    let size = u64::from(job.size_bytes);
+    let is_on_blocks = job.align_bytes.is_multiple_of(size) && job.stride_bytes.is_multiple_of(size);
+    if job.sizes.differ(job.size_bytes) || !is_on_blocks {
+        return Err(LoadError::Invalid(
+            "what is verified is written in blocks of one size, none of which reaches into another".to_owned(),
+        ));
+    }
+    Ok(())
+}
+
 fn check_area(job: &Job) -> Result<(), LoadError> {
     let parts = if job.apart == Apart::Halves { 2 } else { 1 };
     let needed = parts
@@ -200,6 +230,21 @@ pub(crate) mod tests {
         let target = Target { file: None, memory_alignment: 512 };
         let result = check(job, &entry.standard, entry, &target);
         result.err().map(|error| error.to_string())
+    }
+
+    #[test]
+    fn what_is_verified_is_whole_sectors_of_random_content() {
+        let stamped = || Job { verify: Some(1), mix: Mix::WRITES, ..job() };
+        assert_eq!(refusal(&stamped(), "null"), None);
+        for (wrong, told) in [
+            (Job { size_bytes: 1000, ..stamped() }, "whole sectors"),
+            (Job { area: 100..1 << 20, ..stamped() }, "whole sectors"),
+            (Job { content: Content::Zero, ..stamped() }, "random content"),
+        ] {
+            assert!(refusal(&wrong, "null").unwrap().contains(told), "{wrong:?}");
+            // Nobody minds where nothing is stamped.
+            assert_eq!(refusal(&Job { verify: None, ..wrong }, "null"), None);
+        }
     }
 
     #[test]

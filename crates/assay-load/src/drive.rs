@@ -13,6 +13,7 @@ use crate::pattern::{Classes, Place, Walk, share};
 use crate::schedule::Starts;
 use crate::spent::Spent;
 use crate::sync::Syncs;
+use crate::verify::{Stamper, ThreadMarks};
 use crate::{Class, Job, LoadError, Pace, QueueFacts, Target, clock};
 
 /// One thread of one run.
@@ -37,6 +38,8 @@ pub(crate) struct Part {
     pub(crate) stopped: bool,
     /// How far the schedule was held, of an open loop.
     pub(crate) pace: Option<Pace>,
+    /// What is known of the order of its writes, where they carry stamps.
+    pub(crate) marks: Option<ThreadMarks>,
 }
 
 /// The whole life of a thread: build, wait for the others, run, sum up. None if there was nothing
@@ -67,6 +70,7 @@ pub(crate) fn work<'a, E: Engine<'a>>(worker: &Worker<'a>) -> Result<Option<Part
         spent: drive.engine.spent().since(&before),
         stopped,
         pace: drive.starts.as_ref().map(|_| drive.pace),
+        marks: drive.stamper.map(Stamper::finish),
         found: drive.book.finish(),
     }))
 }
@@ -109,6 +113,8 @@ struct Drive<E> {
     classes: Classes,
     filler: Filler,
     syncs: Syncs,
+    /// In the place of the filler, where what is written can be verified.
+    stamper: Option<Stamper>,
     book: Book,
     /// Operations that may be submitted in all, and those that are left.
     all: u64,
@@ -145,6 +151,7 @@ impl<'a, E: Engine<'a>> Drive<E> {
             classes: Classes::new(job, thread),
             filler: Filler::new(job, thread),
             syncs: Syncs::new(job),
+            stamper: Stamper::new(job, thread),
             book: Book::new(job),
             all,
             left: all,
@@ -207,10 +214,20 @@ impl<'a, E: Engine<'a>> Drive<E> {
             let Some(slot) = self.free.pop() else { break };
             self.left -= 1;
             let class = self.classes.next();
-            self.flights[slot as usize] = Flight::new(class, self.walk.next(class));
+            let flight = Flight::new(class, self.walk.next(class));
+            self.begin(slot, flight);
             self.prepare(slot);
         }
         self.hand_over(old)
+    }
+
+    /// Puts an operation that begins into its slot.
+    #[inline]
+    fn begin(&mut self, slot: u32, flight: Flight) {
+        self.flights[slot as usize] = flight;
+        if let Some(stamper) = &mut self.stamper {
+            stamper.begin(slot);
+        }
     }
 
     /// Puts the writes of what was read into the batch.
@@ -246,9 +263,12 @@ impl<'a, E: Engine<'a>> Drive<E> {
         let mut synced = false;
         if way == Move::Write {
             // Where no bytes are moved a slot is empty.
-            let slot = self.engine.slot_mut(slot);
-            let whole = slot.len().min(bytes as usize);
-            self.filler.fill(&mut slot[..whole]);
+            let there = self.engine.slot_mut(slot);
+            let whole = there.len().min(bytes as usize);
+            match &self.stamper {
+                Some(stamper) => stamper.fill(slot, offset, &mut there[..whole]),
+                None => self.filler.fill(&mut there[..whole]),
+            }
             synced = self.syncs.next();
         }
         self.batch.push(Request { way, synced, slot, offset, bytes });
@@ -286,6 +306,9 @@ impl<'a, E: Engine<'a>> Drive<E> {
             } else {
                 self.free.push(done.slot);
             }
+            if let Some(stamper) = &mut self.stamper {
+                stamper.end(done.slot);
+            }
             if moved {
                 let latency = stamp.saturating_sub(flight.submitted);
                 if PACED && self.starts.is_some() {
@@ -296,6 +319,9 @@ impl<'a, E: Engine<'a>> Drive<E> {
             } else if self.fault.is_none() {
                 self.fault = Some(fault(flight, done.result));
             }
+        }
+        if let Some(stamper) = &mut self.stamper {
+            stamper.look(stamp);
         }
         (stamp, ended)
     }

@@ -114,6 +114,9 @@ pub struct Job {
     pub schedule: Option<Schedule>,
     /// In a closed loop a slot rests so long between the end of its operation and the start of the next.
     pub think: Duration,
+    /// Stamp each sector that is written with this number of the run, so that [`verify`](crate::verify()) can
+    /// tell whether it stands; what is written is random then, and a rewrite changes all of its block.
+    pub verify: Option<u64>,
     /// Seed of offsets, mix, content and simulated latencies; different for every trial.
     pub seed: u64,
 }
@@ -150,6 +153,7 @@ impl Job {
             slices: None,
             schedule: None,
             think: Duration::ZERO,
+            verify: None,
             seed,
         }
     }

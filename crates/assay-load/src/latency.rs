@@ -511,7 +511,7 @@ mod tests {
             book.stamp(1000 + end);
             book.choose(1000 + intended);
             book.respond(Class::Read, end - intended);
-            book.record(Class::Read, 7);
+            book.record(Class::Read, 4096, 7);
         }
         book.finish()
     }
@@ -544,7 +544,7 @@ mod tests {
         book.stamp(50);
         book.choose(10);
         book.respond(Class::Read, 40);
-        book.record(Class::Read, 7);
+        book.record(Class::Read, 4096, 7);
         book.respond_at_least(Class::Read, 90);
         let found = book.finish();
         let class = &found.classes[0];

@@ -44,6 +44,7 @@ mod schedule;
 mod sizes;
 mod spent;
 mod sync;
+mod verify;
 
 pub use access::{Access, Thousandths, Zone, Zones};
 pub use capacity::{
@@ -71,3 +72,7 @@ pub use schedule::{Arrivals, LATE_NS, MOST_PER_S, OVERTIME_PART, Pace, Schedule}
 pub use sizes::{SizeShare, Sizes};
 pub use spent::Bystanders;
 pub use sync::WriteSync;
+pub use verify::{
+    Fault, FaultCounts, FoundRun, Inspected, Mark, Stood, ThreadMarks, Verified, Written,
+    WrongData, inspect, verify,
+};

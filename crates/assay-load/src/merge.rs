@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::drive::Part;
+use crate::verify::Written;
 use crate::{ClassOutcome, EngineFacts, Job, Outcome, Pace, QueueFacts, SecondRow, Totals};
 
 /// One outcome out of the parts of the threads; `stopped` if a stop kept all of them from starting.
@@ -21,6 +22,7 @@ pub(crate) fn merge(
         totals: totals(&parts),
         sample_latencies_ns: Vec::new(),
         slice_ends_ns: Vec::new(),
+        written: None,
         queue: QueueFacts::default(),
         engine: EngineFacts { name: name.to_owned(), notes: Vec::new() },
         cpu_ns: parts.iter().map(|part| part.spent.thread_ns).sum(),
@@ -29,7 +31,9 @@ pub(crate) fn merge(
         stopped,
         pace: parts.iter().filter_map(|part| part.pace).reduce(Pace::plus),
     };
+    let mut marks = Vec::new();
     for part in parts {
+        marks.extend(part.marks);
         outcome.queue.looked_at += part.queue.looked_at;
         outcome.queue.already_complete += part.queue.already_complete;
         outcome.stopped |= part.stopped;
@@ -45,6 +49,7 @@ pub(crate) fn merge(
         }
     }
     outcome.classes.sort_by_key(|class| class.class);
+    outcome.written = job.verify.map(|run| Written::of(run, marks));
     outcome
 }
 

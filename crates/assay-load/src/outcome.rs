@@ -4,6 +4,8 @@ use hdrhistogram::Histogram;
 
 use crate::Pace;
 
+use crate::verify::Written;
+
 /// Class of an operation: each class has its own histogram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Class {
@@ -147,6 +149,8 @@ pub struct Outcome {
     pub sample_latencies_ns: Vec<u64>,
     /// For a job with slices the nanoseconds from the first submission to the end of each, in their order.
     pub slice_ends_ns: Vec<u64>,
+    /// What is known of the order of the writes, where they carry stamps: what a pass over them needs.
+    pub written: Option<Written>,
     /// The queue as the engine saw it.
     pub queue: QueueFacts,
     /// The engine.

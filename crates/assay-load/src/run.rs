@@ -79,7 +79,7 @@ pub fn run_beside(
     Ok(merge(job, entry.name, parts, bystanders_ns, stopped))
 }
 
-fn entry(engine: &EngineKind) -> Result<&'static EngineEntry, LoadError> {
+pub(crate) fn entry(engine: &EngineKind) -> Result<&'static EngineEntry, LoadError> {
     let name = engine.name();
     ENGINES.iter().find(|entry| entry.name == name).ok_or_else(|| LoadError::Unavailable {
         engine: name,

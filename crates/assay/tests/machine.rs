@@ -50,5 +50,7 @@ mod slow_device;
 mod studies;
 #[path = "machine/turn.rs"]
 mod turn;
+#[path = "machine/verify.rs"]
+mod verify;
 #[path = "machine/watch.rs"]
 mod watch;

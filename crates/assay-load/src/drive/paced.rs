@@ -110,7 +110,7 @@ impl<'a, E: Engine<'a>> Drive<E> {
             self.left -= 1;
             let class = self.classes.next();
             let flight = Flight::new(class, self.walk.next(class));
-            self.flights[slot as usize] = Flight { intended, ..flight };
+            self.begin(slot, Flight { intended, ..flight });
             self.prepare(slot);
         }
         if self.batch.is_empty() {

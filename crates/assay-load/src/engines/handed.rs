@@ -53,6 +53,10 @@ impl Engine<'_> for Handed {
         self.null.complete(at_least, into)
     }
 
+    fn complete_by(&mut self, deadline_ns: u64, into: &mut Vec<Completion>) -> io::Result<()> {
+        self.null.complete_by(deadline_ns, into)
+    }
+
     fn queue(&self) -> QueueFacts {
         self.null.queue()
     }

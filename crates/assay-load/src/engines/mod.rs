@@ -12,7 +12,7 @@ mod null;
 mod psync;
 mod simulated;
 #[cfg(test)]
-mod suite;
+pub(crate) mod suite;
 
 use std::os::fd::BorrowedFd;
 

@@ -202,6 +202,10 @@ fn jobs() -> Vec<Job> {
         Job { depth: DEEP, sync: WriteSync::EachNth(3), ..job() },
         Job { depth: DEEP, mix: "40 % read, 40 % write, 20 % trim".parse().unwrap(), ..job() },
         Job { content: "30 %".parse().unwrap(), duplicates: "50 %".parse().unwrap(), ..job() },
+        // More operations than rows are kept of their order.
+        Job { verify: Some(1), ..job() },
+        Job { verify: Some(1), depth: DEEP, ..job() },
+        Job { verify: Some(1), depth: DEEP, ..rewrites() },
         // More places than are kept one by one.
         Job { pattern: Pattern::Spread, size_bytes: 64, operations: Some(12_000), ..job() },
         Job { pattern: Pattern::Sequential, depth: DEEP, slices: Some(THREES), ..job() },

@@ -37,7 +37,7 @@ impl Drop for Scratch {
 }
 
 /// Whether an engine can work here; where it cannot, the test that skips it says why.
-pub(super) fn works(kind: &EngineKind) -> bool {
+pub(crate) fn works(kind: &EngineKind) -> bool {
     let entry = ENGINES.iter().find(|entry| entry.name == kind.name());
     let Err(reason) = (entry.unwrap().available)() else {
         return true;

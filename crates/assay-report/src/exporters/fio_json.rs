@@ -171,6 +171,8 @@ mod tests {
                 mix: mix.parse().unwrap(),
                 size_bytes: 4096,
                 data_sync: false,
+                held_back: false,
+                shaped: false,
                 partly_synced: false,
             };
             assert_eq!(kind(io), name);

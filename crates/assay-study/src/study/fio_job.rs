@@ -17,6 +17,7 @@ use std::fmt::Write as _;
 use assay_base::failure::{Failure, Outcome};
 use assay_base::quantity::{Bytes, Time};
 use assay_kinds::work::io::Size;
+use assay_kinds::work::io::verify::SECTOR_BYTES;
 
 use super::{FORMAT, SMALLEST_AREA_BYTES};
 use paced::Paced;
@@ -91,6 +92,8 @@ struct Work {
     content: Option<String>,
     /// Per cent of what is written that is copies.
     duplicates: u64,
+    /// What is written is read again.
+    verify: bool,
     time: Option<u64>,
     ramp: u64,
     operations: Option<u64>,
@@ -275,6 +278,7 @@ fn work(job: &Job, told: &mut Told) -> Work {
     let area = span.map(|span| span.saturating_mul(files));
     tell_differences(job, (pattern, access.is_none()), threads, own_files, told);
     let carries = writes && mix != TRIM;
+    let verify = verify(job, carries, content.as_deref(), sized.size.one(), told);
     let sync_every = operations::sync_every(job, carries, told);
     let is_fresh = carries && content.as_deref() != Some("zero");
     let duplicates = operations::duplicates(job, is_fresh, told);
@@ -305,6 +309,7 @@ fn work(job: &Job, told: &mut Told) -> Work {
         sync_every,
         content,
         duplicates,
+        verify,
         time,
         ramp,
         operations,
@@ -390,6 +395,31 @@ fn content(job: &Job, told: &mut Told) -> Option<String> {
             Some(format!("{share} %"))
         }
     }
+}
+
+/// Whether what is written is read again.
+fn verify(job: &Job, writes: bool, content: Option<&str>, size: Option<Bytes>, told: &mut Told) -> bool {
+    let asked = job.settings.get("verify").filter(|own| !["0", "none"].contains(&&*own.value));
+    let reads_again = job.settings.get("do_verify").is_none_or(|own| own.value != "0");
+    let Some(asked) = asked.filter(|_| reads_again) else { return false };
+    let why = if !writes {
+        "each block that is read is compared with what another job wrote"
+    } else if asked.value == "pattern" || asked.value == "pattern_hdr" {
+        "each block is compared with a pattern that the file says"
+    } else if content.is_some() {
+        "each block has a header beside what compresses"
+    } else if size.is_some_and(|size| size.0.is_multiple_of(SECTOR_BYTES)) {
+        told.remark(format!(
+            "[{}]: verify={}: what is written carries a header and a checksum of Assay's own in each sector, \
+             and is read again after each trial, outside of its time",
+            job.name, asked.value
+        ));
+        return true;
+    } else {
+        "each block has a header, and these are not all of one size, in whole sectors of 512 bytes"
+    };
+    told.refuse_key(asked.line, format!("{}: {why}; this cannot be done here", asked.written));
+    false
 }
 
 /// Without a size fio takes a whole device, and no file.
@@ -602,6 +632,9 @@ fn study(name: &str, works: &[Vec<Work>], told: &mut Told) -> String {
         if let Some(operations) = work.operations {
             let _ = write!(text, ", operations = {operations}");
         }
+        if work.verify {
+            text.push_str(", verify = true");
+        }
         text.push_str(" }\n");
         if let Some(beside) = group.get(1) {
             let _ = writeln!(text, "background = {{ {} }}", words(beside));
@@ -610,6 +643,9 @@ fn study(name: &str, works: &[Vec<Work>], told: &mut Told) -> String {
                  what it reaches is not told",
                 beside.name, work.name
             ));
+            if beside.verify {
+                told.remark(format!("[{}]: a load beside is not read again", beside.name));
+            }
         }
         names.push(name);
     }

@@ -21,6 +21,7 @@ use super::facts;
 use super::rows::Row;
 use super::verdicts::words::listed;
 use super::verdicts::{Stage, Verdicts, words};
+use crate::truth::WRONG_DATA;
 
 use usual::{Usual, usual};
 
@@ -99,6 +100,8 @@ pub(super) fn summary(story: &Story<'_>) -> Vec<Sentence> {
     told.splice(0..0, story.told.iter().filter(is_lead).cloned());
     let emulated = emulated(story);
     told.splice(0..0, emulated.iter().cloned());
+    let wrong_data = wrong_data(story);
+    told.splice(0..0, wrong_data.iter().cloned());
     if story.judged {
         told.extend(story.told.iter().filter(|one| !is_lead(one)).cloned());
         if simulated {
@@ -110,7 +113,7 @@ pub(super) fn summary(story: &Story<'_>) -> Vec<Sentence> {
     }
     if !story.judged {
         // Those of verdicts are few already, and say where there is more.
-        let first = usize::from(unquiet.is_some()) + usize::from(emulated.is_some());
+        let first = [&unquiet, &emulated, &wrong_data].into_iter().flatten().count();
         told.truncate(MOST - 1 + first);
     }
     if !said {
@@ -240,10 +243,22 @@ fn counted(comparisons: &[Comparison]) -> Option<String> {
     (all > 2).then(|| format!("Of {all} comparisons with the baseline: {}.", told.join(", ")))
 }
 
+/// What comes before all numbers: that data were lost or changed.
+fn wrong_data(story: &Story<'_>) -> Option<Sentence> {
+    let rows: Vec<&Row<'_>> = story.rows.iter().filter(|row| has_wrong_data(row)).collect();
+    let text = || invalid_sentence(WRONG_DATA, &rows, story.rows.len());
+    (!rows.is_empty()).then(|| Sentence::new(Said::Invalid, text()))
+}
+
+fn has_wrong_data(row: &Row<'_>) -> bool {
+    let says = |rule: &str, trust| rule == WRONG_DATA && trust == Trust::Invalid;
+    row.remarks.iter().any(|(rule, remark)| says(rule, remark.trust))
+}
+
 /// One sentence a rule that made rows invalid, with how many: what those rows measure instead.
 fn invalid(story: &Story<'_>) -> Vec<(usize, String)> {
     let mut by_rule: Vec<(&str, Vec<&Row<'_>>)> = Vec::new();
-    for row in story.rows {
+    for row in story.rows.iter().filter(|row| !has_wrong_data(row)) {
         let speaking = row.remarks.iter().find(|(_, remark)| remark.trust == Trust::Invalid);
         let Some((rule, _)) = speaking else { continue };
         match by_rule.iter_mut().find(|(known, _)| known == rule) {
@@ -271,6 +286,8 @@ fn invalid_sentence(rule: &str, rows: &[&Row<'_>], all: usize) -> String {
         ("cached", false) => "it measures the memory of this computer, not the drive",
         ("unwritten", true) => "they measure reads of blocks that were never written",
         ("unwritten", false) => "it measures reads of blocks that were never written",
+        (WRONG_DATA, true) => "data that they wrote were lost or changed, whatever their speed",
+        (WRONG_DATA, false) => "data that it wrote were lost or changed, whatever its speed",
         ("device-bytes", _) => "not all of the bytes went through the device in that time",
         ("link-ceiling", true) => "they are faster than the link to the drive",
         ("link-ceiling", false) => "it is faster than the link to the drive",

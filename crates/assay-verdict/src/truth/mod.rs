@@ -30,6 +30,7 @@ mod throttled;
 mod too_small;
 pub(crate) mod unstable;
 mod unwritten;
+mod wrong_data;
 
 use std::sync::LazyLock;
 
@@ -45,6 +46,7 @@ use assay_system::system::site::Site;
 pub use different_work::{NAME as DIFFERENT_WORK, Worked, between};
 pub use host_cache::{HostCache, IdleFlush, hides_its_cache};
 pub use link_ceiling::is_above_link;
+pub use wrong_data::NAME as WRONG_DATA;
 
 /// Everything that a rule may look at: one workload at one target, with the trials that count.
 #[derive(Clone, Copy, Debug)]
@@ -168,6 +170,7 @@ pub static RULES: LazyLock<Vec<&'static dyn TruthRule>> = LazyLock::new(|| {
 
 static OF_WORK: &[&dyn TruthRule] = &[
     &emulated::Emulated,
+    &wrong_data::WrongData,
     &unwritten::Unwritten,
     &emptied::Emptied,
     &cached::Cached,

@@ -383,9 +383,7 @@ pub fn trial(workload: &PlannedWorkload, replicate: u32) -> TrialRecord {
                 still_s: Some(0),
                 looked_at: 1_000,
                 already_complete: 10,
-                pace: None,
-                sample_latencies_ns: Vec::new(),
-                requests: None,
+                ..io::Detail::default()
             }
             .into(),
         }),

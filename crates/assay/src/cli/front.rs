@@ -13,7 +13,7 @@ const GROUPS: &[(&str, &[&str])] = &[
 
 /// Commands that are looked for by those who know of them: their names are enough.
 const FURTHER: &[&str] =
-    &["articles", "bisect", "calc", "collection", "completions", "peer", "selftest"];
+    &["articles", "bisect", "calc", "collection", "completions", "peer", "selftest", "verify"];
 
 /// Columns before a summary: the indent, the longest name, and a gap.
 const INDENT: usize = 11;
@@ -22,8 +22,8 @@ const INDENT: usize = 11;
 const NARROW: usize = 30;
 
 /// The end of the page.
-pub(super) const CODES: &str = "Exit codes: 0 done, 1 a gate failed, 2 a mistake in the command, 3 the machine \
-                     refused, 4 not put back, 5 trials were lost or a gate is blind, 130 interrupted.";
+pub(super) const CODES: &str = "Exit codes: 0 done, 1 a gate failed or data are wrong, 2 a mistake in the \
+                     command, 3 the machine refused, 4 not put back, 5 trials were lost or a gate is blind, 130 interrupted.";
 
 /// The page in this width, of the commands that this build has.
 pub(super) fn page(definition: &Command, width: usize) -> String {

@@ -63,6 +63,7 @@ mod study_arguments;
 mod study_help;
 mod tree;
 mod undo;
+mod verify;
 mod vm;
 mod watch;
 mod watchdog;
@@ -141,6 +142,7 @@ enum Command {
     #[cfg(feature = "serve")]
     Serve(serve::Arguments),
     Watch(watch::Arguments),
+    Verify(verify::Arguments),
     List(list::Arguments),
     Note(label::NoteArguments),
     Remove(remove::Arguments),
@@ -270,6 +272,7 @@ fn dispatch(system: &dyn System, command: Command) -> Outcome<()> {
         #[cfg(feature = "serve")]
         Command::Serve(arguments) => serve::run(system, &arguments),
         Command::Watch(arguments) => watch::run(system, &arguments),
+        Command::Verify(arguments) => verify::run(system, &arguments),
         Command::List(arguments) => list::run(system, &arguments),
         Command::Note(arguments) => label::note(system, arguments),
         Command::Remove(arguments) => remove::run(system, &arguments),

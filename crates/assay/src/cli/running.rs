@@ -16,13 +16,14 @@ use crate::store::acting::Acting;
 use assay_base::failure::{Failure, Kind, Outcome};
 use assay_base::quantity::Time;
 use assay_base::quantity::units::show;
-use assay_study::findings::{Findings, StudyFacts};
+use assay_study::findings::{Findings, StudyFacts, Trust};
 use assay_study::results::environment::Environment;
 use assay_study::results::headline;
 use assay_study::results::plan::Plan;
 use assay_study::results::record::{Status, Trial};
 use assay_system::system::{System, identity};
 use assay_verdict::analysis::{self, Enough};
+use assay_verdict::truth::WRONG_DATA;
 
 use crate::real::signals;
 use crate::watch::Strip;
@@ -224,10 +225,18 @@ pub fn end(
         let findings = kept(system, finished);
         let shown = show(&findings, is_kept).err();
         let gate = findings.gate.as_ref().and_then(|gate| gate::ended(gate).err());
+        let wrong = wrong_data(&findings);
         // Of two that are as grave, what was lost is told last, since it says what is kept.
-        matters.splice(0..0, shown.into_iter().chain(gate));
+        matters.splice(0..0, shown.into_iter().chain(gate).chain(wrong));
     }
     gravest(matters).map_err(|failure| failure.blind_by(blind))
+}
+
+/// Fails where what trials wrote was not what they read again (exit code 1).
+fn wrong_data(findings: &Findings) -> Option<Failure> {
+    let mut said = findings.cells.iter().flat_map(|cell| &cell.because);
+    let found = said.find(|own| own.rule == WRONG_DATA && own.trust == Trust::Invalid)?;
+    Some(Failure::gate(format!("data that were written are wrong: {}", found.text)))
 }
 
 /// Ends with the gravest of what is the matter; the others are told before it.

@@ -29,6 +29,7 @@ mod surroundings;
 pub mod survey;
 pub mod trial;
 mod twice;
+pub mod verify;
 
 pub use event::{Context, Event};
 pub use finished::{Finished, Unkept};

@@ -12,8 +12,8 @@ use super::prepare::prepare;
 use super::setting::Setting;
 use assay_base::quantity::units::show;
 use assay_importers::importers;
-use assay_kinds::work::observe;
 use assay_kinds::work::{Background, Measured, Medium, Programs, Ran, Run, background};
+use assay_kinds::work::{io, observe};
 use assay_machine::probes::{Evidence, Moment, Probes};
 use assay_study::results::bundle::Histograms;
 use assay_study::results::plan::{PlannedTrial, PlannedWorkload};
@@ -86,7 +86,8 @@ pub fn run(
     let flush_ns = flushed.as_ref().ok().copied().flatten();
     let result = result.and_then(|done| flushed.map(|_| done));
     let (ran, background, failure) = match result {
-        Ok((ran, background)) => {
+        Ok((mut ran, background)) => {
+            verify(setting, workload, planned, &mut ran, stop);
             let taken_back = taken_back(&ran.measured);
             (Some(ran), background, taken_back)
         }
@@ -160,6 +161,20 @@ fn measure(
         },
     };
     background::run(&workload.work, &run, background)
+}
+
+/// Reads what a trial wrote again, where its work is to be verified: behind everything that is read of it, so
+/// that nothing of this counts.
+fn verify(
+    setting: &Setting<'_>,
+    workload: &PlannedWorkload,
+    planned: &PlannedTrial,
+    ran: &mut Ran,
+    stop: &AtomicBool,
+) {
+    let area = workload.own_part(&setting.surveyed.survey.area);
+    let medium = Medium { area, ..setting.surveyed.medium() };
+    io::verify::after(&workload.work, &medium, planned.seed, &mut ran.measured, stop);
 }
 
 /// Looks at others' work for a period; the probes read when what counts begins.

@@ -47,6 +47,7 @@ mod stacks;
 mod strangers;
 mod studies;
 mod study_commands;
+mod verify;
 
 use std::fs::File;
 use std::path::Path;

@@ -4,7 +4,7 @@ use assay_base::quantity::Bytes;
 use assay_base::quantity::units::show;
 
 use super::parameters::MOST_SAMPLES;
-use super::{Arrivals, Asked, Pattern, Size, fits, operations};
+use super::{Arrivals, Asked, Mix, Pattern, Size, fits, operations, verify as verifying};
 use crate::work::kind::{Complaints, InStudy};
 
 /// Tells what does not hold.
@@ -15,6 +15,28 @@ pub(super) fn complain(io: &Asked, path: &str, study: &InStudy<'_>, to: &mut dyn
     paced(io, path, study, to);
     fits::complain(io, path, study, to);
     operations::complain(io, path, study, to);
+    verify(io, path, study, to);
+}
+
+/// What is verified is written, in whole sectors of random bytes, each block in one place; what a factor
+/// brings about is looked at where its level is planned.
+fn verify(io: &Asked, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
+    let path = format!("{path}/verify");
+    if !io.verify || to.is_wrong(&path) {
+        return;
+    }
+    let own = vec![String::from(io.mix)];
+    let mixes = study.factors.get("mix").unwrap_or(&own);
+    if !mixes.iter().any(|level| level.parse::<Mix>().is_ok_and(Mix::carries)) {
+        let hint = "leave verify out, or say mix = \"write\"".to_owned();
+        to.value(&path, "verify: nothing is written".to_owned(), Some(hint));
+        return;
+    }
+    let varied = |name: &str| study.factors.contains_key(name);
+    if let Some(unfit) = verifying::unfit(io).filter(|unfit| !varied(unfit.key)) {
+        let hint = format!("leave {} out", unfit.key);
+        to.value(&path, format!("verify: {}", unfit.message), Some(hint));
+    }
 }
 
 /// A ramp belongs to a time of its own.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use assay_load::{Verified, Written};
 use serde::{Deserialize, Serialize};
 
 use super::requests::Recorded;
@@ -35,6 +36,15 @@ pub struct Detail {
     /// Of what was watched with its requests recorded: what the recording comes to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requests: Option<Box<Recorded>>,
+    /// Where what was written is verified: what is known of the order of the writes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub written: Option<Written>,
+    /// What was found when it was read again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verified: Option<Verified>,
+    /// Why it could not be read again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unverified: Option<String>,
 }
 
 impl Detail {

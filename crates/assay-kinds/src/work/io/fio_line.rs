@@ -249,6 +249,12 @@ pub(super) fn think(io: &Asked) -> Vec<String> {
     pause.into_iter().collect()
 }
 
+/// What is read again.
+pub(super) fn verified(io: &Asked) -> Vec<String> {
+    let told: &[&str] = if io.verify && io.mix.writes() { &["--verify=crc32c"] } else { &[] };
+    told.iter().copied().map(str::to_owned).collect()
+}
+
 fn remarks(io: &Planned, engine: Engine, note: Option<&str>) -> Vec<String> {
     let mut remarks = Vec::new();
     let mut add = |applies: bool, text: &str| {
@@ -303,6 +309,10 @@ fn remarks(io: &Planned, engine: Engine, note: Option<&str>) -> Vec<String> {
     add(
         io.mix.carries() && io.duplicates != Duplicates::NONE,
         "fio repeats a buffer that it wrote before; Assay copies pieces of 4 KiB of 256 blocks",
+    );
+    add(
+        io.verify && io.mix.writes(),
+        "fio has a header of its own in each block; where two writes were in flight Assay takes either",
     );
     remarks.extend(unmixed(io.mix).map(str::to_owned));
     remarks.extend(note.map(str::to_owned));

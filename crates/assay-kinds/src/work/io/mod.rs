@@ -16,6 +16,7 @@ pub mod requests;
 mod rate;
 mod run;
 pub mod size;
+pub mod verify;
 
 use assay_base::catalogue::About;
 use assay_base::catalogue::keys::Fields;

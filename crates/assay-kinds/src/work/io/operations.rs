@@ -108,12 +108,12 @@ mod tests {
         ] {
             assert_eq!(planned(&io(mix), true, &lacking), Err(told.to_owned()));
             assert_eq!(planned(&io(mix), true, &open), Ok(()));
-            let odd = Asked { size: Bytes(1000), ..io(mix) };
+            let odd = Asked { size: Bytes(1000).into(), ..io(mix) };
             assert!(planned(&odd, true, &open).unwrap_err().contains("multiples of 512 B"));
         }
         for mix in ["read", "70/30", "rewrite"] {
             assert_eq!(planned(&io(mix), true, &lacking), Ok(()));
-            assert_eq!(planned(&Asked { size: Bytes(1000), ..io(mix) }, true, &open), Ok(()));
+            assert_eq!(planned(&Asked { size: Bytes(1000).into(), ..io(mix) }, true, &open), Ok(()));
         }
     }
 

@@ -383,6 +383,17 @@ parameters! {
         },
         kept: apart,
     }
+
+    /// Whether what was written is read again and compared.
+    #[serde(default, skip_serializing_if = "is_usual")]
+    verify: bool = false => {
+        words: "after each trial, outside of its time, all that it wrote is read again and compared",
+        form: Form::Flag,
+        example: "verify = true",
+        told: |io| (io.verify && io.mix.writes()).then(|| "verified".to_owned()),
+        fio: fio_line::verified,
+        kept: verify,
+    }
 }
 
 const fn one() -> u32 {
@@ -446,9 +457,9 @@ mod tests {
     }
 
     #[test]
-    fn a_background_load_has_no_end_of_its_own() {
+    fn a_background_load_has_no_end_of_its_own_and_is_not_verified() {
         let names = |fields: &[Field]| fields.iter().map(|one| one.name).collect::<Vec<_>>();
-        let ends = ["time", "ramp", "operations"];
+        let ends = ["time", "ramp", "operations", "verify"];
         let without: Vec<&str> =
             names(KEYS).into_iter().filter(|name| !ends.contains(name)).collect();
         assert_eq!(names(BACKGROUND), without);

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::parameters::{self, Stored};
 use super::{
     Apart, Asked, AskedEngine, Pattern, content_words, fio_line, fits, most_words, operations, run,
-    told, touch,
+    told, touch, verify,
 };
 use crate::work::kind::{ByHand, CommandLine, Runs, Touch};
 use crate::work::measured::{Measured, Ran};
@@ -182,6 +182,7 @@ impl Runs for Planned {
 
     fn run(&self, run: &Run<'_>) -> Result<Ran, String> {
         let job = self.job(&run.medium.area, (run.ramp_ns, run.time_ns), run.seed);
+        let job = Job { verify: verify::number(self, run.system), ..job };
         let ran = run::run_job(self.engine, &job, &run.medium, run.bystanders, run.stop);
         ran.map(|outcome| run::ran(&outcome)).map_err(|error| error.to_string())
     }
@@ -322,6 +323,24 @@ fn obstacle(io: &Asked, offer: &Offer<'_>) -> Option<String> {
         .or_else(|| fits::too_long(io, offer.area.length / parts))
         .or_else(|| unaligned(io, offer.direct))
         .or_else(|| operations::obstacle(io, offer))
+        .or_else(|| unverifiable(io, offer))
+}
+
+/// Why what is written cannot be compared with what is read.
+fn unverifiable(io: &Asked, offer: &Offer<'_>) -> Option<String> {
+    if !io.verify || !io.mix.carries() {
+        return None;
+    }
+    if offer.engine.name == Engine::Simulated {
+        return Some("a simulated drive keeps nothing that could be read again".to_owned());
+    }
+    if !offer.area.start.is_multiple_of(verify::SECTOR_BYTES) {
+        return Some(format!(
+            "what is verified is written in whole sectors of {}, and the area begins in the middle of one",
+            Bytes(verify::SECTOR_BYTES)
+        ));
+    }
+    verify::unfit(io).map(|unfit| unfit.message)
 }
 
 /// Why direct I/O of this size cannot be done.

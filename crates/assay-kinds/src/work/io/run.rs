@@ -98,6 +98,9 @@ fn detail(outcome: &Outcome) -> Detail {
         pace: outcome.pace,
         sample_latencies_ns: outcome.sample_latencies_ns.clone(),
         requests: None,
+        written: outcome.written.clone(),
+        verified: None,
+        unverified: None,
     }
 }
 

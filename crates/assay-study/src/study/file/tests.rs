@@ -201,6 +201,40 @@ fn the_background_load_is_read_by_its_older_name() {
     assert!(message.contains("beside is the older name of background"), "{message}");
 }
 
+#[test]
+fn what_is_verified_is_written_in_whole_sectors_of_random_bytes() {
+    let text = |factors: &str, io: &str| {
+        format!(
+            "format = \"assay-study/1\"\ntitle = \"t\"\nreplicates = 3\n{factors}\n[[workload]]\n\
+             name = \"w\"\nio = {{ pattern = \"random\", {io}, verify = true }}\n"
+        )
+    };
+    let told = |factors: &str, io: &str| parse("f", &text(factors, io)).unwrap_err().message;
+    let (mixes, sizes) =
+        ("[factors]\nmix = [\"read\", \"write\"]", "[factors]\nsize = [\"4 KiB\", \"700 B\"]");
+    for (factors, io, part) in [
+        ("", "mix = \"read\", size = \"4 KiB\"", "verify: nothing is written"),
+        (
+            "",
+            "mix = \"write\", size = \"4 KiB\", content = \"zero\"",
+            "verify: what is verified has random",
+        ),
+        ("", "mix = \"write\", size = \"1000 B\"", "whole sectors of 512 B"),
+        (sizes, "mix = \"write\"", "an operation has 700 B"),
+    ] {
+        let told = told(factors, io);
+        assert!(told.contains(part), "{io}: {told}");
+    }
+    // Silent where some level writes, and where nothing is asked for.
+    for (factors, io) in [(mixes, "size = \"4 KiB\""), ("", "mix = \"rewrite\", size = \"512 B\"")]
+    {
+        parse("f", &text(factors, io)).unwrap();
+    }
+    let without = text("", "mix = \"read\", size = \"1000 B\"").replace(", verify = true", "");
+    let study = parse("f", &without).unwrap();
+    assert!(!write(&study).unwrap().contains("verify"));
+}
+
 const SEEDS: [&str; 3] = [
     include_str!("../../../../../studies/check.toml"),
     EXAMPLE,

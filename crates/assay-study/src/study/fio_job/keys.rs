@@ -34,7 +34,7 @@ pub(super) fn usual(key: &str) -> &str {
 pub(super) const WAITS: [&str; 2] = ["stonewall", "wait_for_previous"];
 
 /// What is translated.
-pub const CORE: [&str; 33] = [
+pub const CORE: [&str; 35] = [
     "rw",
     "bs",
     "ioengine",
@@ -68,6 +68,8 @@ pub const CORE: [&str; 33] = [
     "bssplit",
     "random_distribution",
     "ba",
+    "verify",
+    "do_verify",
 ];
 
 /// What this engine does anyway.
@@ -86,9 +88,7 @@ pub const SAME: [&str; 11] = [
 ];
 
 /// What these keys are where nobody says them, or what is done here anyway: that changes nothing.
-const USUAL: [(&str, &[&str]); 17] = [
-    ("verify", &["0", "none"]),
-    ("do_verify", &["0"]),
+const USUAL: [(&str, &[&str]); 15] = [
     ("offset", &["0", "0%"]),
     ("offset_increment", &["0"]),
     ("startdelay", &["0"]),
@@ -163,8 +163,6 @@ pub const ONLY_TOLD: [&str; 44] = [
 pub(super) const MEANINGS: &[(&str, &str)] = &[
     ("exec_prerun", "a program that is run before the job; nothing of a job file is ever executed"),
     ("exec_postrun", "a program that is run after the job; nothing of a job file is ever executed"),
-    ("verify", "each block is read again and its checksum compared"),
-    ("do_verify", "a pass that reads again what was written"),
     ("verify_pattern", "what blocks are filled with, and compared with"),
     ("verify_fatal", "the first block that differs ends the job"),
     ("percentage_random", "only a share of the operations goes to random places"),

@@ -100,11 +100,29 @@ fn every_core_key_has_its_place_in_the_study() {
         ("rw=randrw\nrwmixread=70\nrate_iops=700,300", "rate = \"1000/s\""),
         ("thinktime=500", "think = \"500 us\""),
         ("thinktime=2ms\nthinktime_blocks=1", "think = \"2 ms\""),
+        ("rw=write\nverify=crc32c", "verify = true"),
+        ("rw=randrw\nverify=md5\ndo_verify=1", "verify = true"),
     ] {
         let text = format!("{JOB}{key}\n");
         let found = line(&text, 0);
         assert!(found.contains(part), "{key}: {found}");
         studied(&text);
+    }
+}
+
+#[test]
+fn what_is_verified_is_what_a_job_writes_itself() {
+    let refusal = |text: &str| refused(&format!("{JOB}{text}\n"));
+    for (text, told) in [
+        ("rw=read\nverify=crc32c", "verify: each block that is read"),
+        ("rw=write\nverify=pattern", "verify: each block is compared with a pattern"),
+        ("rw=write\nverify=crc32c\nzero_buffers", "verify: each block has a header beside"),
+        ("rw=write\nverify=crc32c\nbs=700", "verify: each block has a header, and these"),
+    ] {
+        assert!(refusal(text).contains(told), "{text}");
+    }
+    for text in ["verify=0", "verify=none", "do_verify=0", "rw=write\nverify=crc32c\ndo_verify=0"] {
+        assert!(!line(&format!("{JOB}{text}\n"), 0).contains("verify"), "{text}");
     }
 }
 
@@ -147,12 +165,12 @@ fn jobs_follow_each_other_or_are_the_load_beside() {
 #[test]
 fn each_refusal_names_line_and_key() {
     let told = refused(
-        "[a]\nsize=64m\nexec_prerun=rm -rf /\nverify=crc32c\npercentage_random=50\nrw=trimwrite\nioengine=rdma\nfilename=${OTHER}\nbs=4k-8k\nodd_key=1\ninclude other.fio\n",
+        "[a]\nsize=64m\nexec_prerun=rm -rf /\nverify_fatal=1\npercentage_random=50\nrw=trimwrite\nioengine=rdma\nfilename=${OTHER}\nbs=4k-8k\nodd_key=1\ninclude other.fio\n",
     );
     let lines: Vec<&str> = told.lines().collect();
     for (line, key) in [
         (3, "exec_prerun: a program"),
-        (4, "verify: each block"),
+        (4, "verify_fatal: the first block"),
         (5, "percentage_random: only a share"),
         (6, "rw=trimwrite: there are"),
         (7, "ioengine=rdma: bytes are"),

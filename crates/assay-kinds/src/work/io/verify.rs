@@ -1,0 +1,225 @@
+//! What a trial wrote is read again after it, and compared: a step of its own, outside of its time.
+
+use std::os::fd::AsFd;
+use std::sync::atomic::AtomicBool;
+
+use assay_base::quantity::Bytes;
+use assay_base::quantity::units::show;
+use assay_load::{Fault, Job, Stood, Target, WrongData};
+pub use assay_load::{Verified, Written};
+use assay_system::system::System;
+
+use super::{Asked, Content, Detail, Duplicates, Planned};
+use crate::work::measured::Measured;
+use crate::work::place::{Area, Medium};
+
+/// Bytes that carry a stamp of their own.
+pub const SECTOR_BYTES: u64 = 512;
+
+/// What cannot be verified of some work.
+pub(super) struct Unfit {
+    /// The key that says so.
+    pub key: &'static str,
+    pub message: String,
+}
+
+/// Why what is written so cannot be verified: its blocks are random, of whole sectors, and none reaches into
+/// another; and everything else that changes a block would have to carry a stamp as well.
+pub(super) fn unfit(io: &Asked) -> Option<Unfit> {
+    let told = |key, message| Some(Unfit { key, message });
+    if io.content != Content::Random {
+        let text = format!("what is verified has random content, and this is {}", io.content);
+        return told("content", text);
+    }
+    if io.duplicates != Duplicates::NONE {
+        return told("duplicates", "of what is verified no block is a copy of another".to_owned());
+    }
+    if io.mix.clears() {
+        return told("mix", "what is trimmed or zeroed carries no stamp".to_owned());
+    }
+    let Some(size) = io.size.one() else {
+        return told("size", "what is verified is written in blocks of one size".to_owned());
+    };
+    if !size.0.is_multiple_of(SECTOR_BYTES) {
+        let sector = Bytes(SECTOR_BYTES);
+        let text = format!(
+            "what is verified is written in whole sectors of {sector}, and the operation has {size}"
+        );
+        return told("size", text);
+    }
+    let steps = [("align", io.align), ("stride", io.stride)];
+    let reaches = |step: Option<Bytes>| step.is_some_and(|step| !step.0.is_multiple_of(size.0));
+    let (key, _) = steps.into_iter().find(|(_, step)| reaches(*step))?;
+    let text = format!("of what is verified no block reaches into another, and {key} is no multiple of {size}");
+    told(key, text)
+}
+
+/// What a run stamps into what it writes: when it began; none where nothing is verified.
+pub(super) fn number(planned: &Planned, system: &dyn System) -> Option<u64> {
+    (planned.verify && planned.mix.writes()).then(|| system.wall_ns().max(1))
+}
+
+/// The job of a run that wrote so, as its pass needs it: how long it went on does not matter.
+pub fn job(planned: &Planned, area: &Area, seed: u64, written: &Written) -> Job {
+    Job { verify: Some(written.run), ..planned.job(area, (0, 0), seed) }
+}
+
+/// Reads what a trial wrote, and notes what was found beside what was measured; nothing where its work is not
+/// to be verified.
+pub fn after(
+    work: &crate::work::Planned,
+    medium: &Medium<'_>,
+    seed: u64,
+    measured: &mut Measured,
+    stop: &AtomicBool,
+) {
+    let Some(planned) = Planned::of(work) else { return };
+    let Some(detail) = Detail::of_mut(measured) else { return };
+    let Some(written) = &detail.written else { return };
+    match pass(planned, medium, seed, written, stop) {
+        Ok(found) => detail.verified = Some(found),
+        Err(reason) => detail.unverified = Some(reason),
+    }
+}
+
+/// Reads what a run wrote on a medium.
+///
+/// # Errors
+/// Why it could not be read at all.
+pub fn pass(
+    planned: &Planned,
+    medium: &Medium<'_>,
+    seed: u64,
+    written: &Written,
+    stop: &AtomicBool,
+) -> Result<Verified, String> {
+    let job = job(planned, &medium.area, seed, written);
+    let target =
+        Target { file: medium.file.map(AsFd::as_fd), memory_alignment: medium.memory_alignment };
+    assay_load::verify(&job, written, &target, stop).map_err(|error| error.to_string())
+}
+
+/// The wrong blocks in words: `3 torn, 1 stale`.
+pub fn faults(found: &Verified) -> String {
+    let told = Fault::ALL.iter().filter(|fault| found.wrong.of(**fault) > 0);
+    let words =
+        told.map(|fault| format!("{} {}", show::count(found.wrong.of(*fault)), fault.name()));
+    words.collect::<Vec<_>>().join(", ")
+}
+
+/// A wrong block in words: where, what is wrong, what should stand there and what does.
+pub fn example(wrong: &WrongData) -> String {
+    let what = match (wrong.fault, wrong.bits) {
+        (Fault::Flipped, Some(bits)) => format!("{bits} bits are turned"),
+        (fault, _) => fault_words(fault).to_owned(),
+    };
+    let write = |own: &Stood| {
+        format!("write {} of thread {}", show::count(own.operation + 1), own.thread + 1)
+    };
+    let expected = wrong.expected.as_ref().map(|own| format!("; {} belongs there", write(own)));
+    let found = wrong.found.as_ref().map(|own| {
+        let is_astray = own.of_bytes != wrong.at_bytes;
+        let place = if is_astray {
+            format!(", which belongs to byte {}", show::count(own.of_bytes))
+        } else {
+            String::new()
+        };
+        format!("; {} lies there{place}", write(own))
+    });
+    format!(
+        "at byte {} {what}{}{}",
+        show::count(wrong.at_bytes),
+        expected.unwrap_or_default(),
+        found.unwrap_or_default()
+    )
+}
+
+/// What is wrong, after a place.
+const fn fault_words(fault: Fault) -> &'static str {
+    match fault {
+        Fault::Torn => "parts of different writes lie in one block",
+        Fault::Stale => "an older write lies there, and the last one is lost",
+        Fault::Misplaced => "what belongs elsewhere lies there",
+        Fault::Zeroed => "there are zeros",
+        Fault::Flipped => "bits are turned",
+        Fault::Foreign => "there is what no write of the run put there",
+        Fault::Unreadable => "nothing can be read",
+    }
+}
+
+/// What a pass could not tell; each a clause.
+pub fn untold(found: &Verified, is_direct: bool) -> Vec<String> {
+    let mut told = Vec::new();
+    if found.cut_short {
+        told.push(format!("it was ended after {} blocks", show::count(found.read)));
+    }
+    if found.either > 0 {
+        told.push(format!(
+            "of {} blocks one write or another may stand, because both were in flight at once: either was \
+             taken",
+            show::count(found.either)
+        ));
+    }
+    if let Some(settled) = found.settled {
+        told.push(format!(
+            "the run was ended from outside: it is known of {} operations that they had been carried out, \
+             and what came behind them may stand or not; {} blocks hold some of it",
+            show::count(settled),
+            show::count(found.late)
+        ));
+    }
+    if !is_direct {
+        told.push(
+            "the page cache was asked to forget and may have answered: what lies on the medium is not known"
+                .to_owned(),
+        );
+    }
+    told
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_load::FaultCounts;
+
+    use super::*;
+
+    fn wrong(fault: Fault) -> WrongData {
+        let stood = |operation, of_bytes| Some(Stood { thread: 0, operation, of_bytes });
+        WrongData {
+            at_bytes: 8192,
+            fault,
+            expected: stood(4_999, 8192),
+            found: stood(11, 8192),
+            bits: (fault == Fault::Flipped).then_some(3),
+        }
+    }
+
+    #[test]
+    fn a_wrong_block_is_one_sentence() {
+        assert_eq!(
+            example(&wrong(Fault::Stale)),
+            "at byte 8,192 an older write lies there, and the last one is lost; write 5,000 of thread 1 \
+             belongs there; write 12 of thread 1 lies there"
+        );
+        let found = Some(Stood { thread: 1, operation: 0, of_bytes: 4096 });
+        let told = example(&WrongData { found, ..wrong(Fault::Misplaced) });
+        assert!(
+            told.ends_with("write 1 of thread 2 lies there, which belongs to byte 4,096"),
+            "{told}"
+        );
+        let bare = WrongData { expected: None, found: None, ..wrong(Fault::Flipped) };
+        assert_eq!(example(&bare), "at byte 8,192 3 bits are turned");
+    }
+
+    #[test]
+    fn faults_are_counted_by_name_and_what_is_not_there_is_not_told() {
+        let mut found = Verified::default();
+        assert_eq!(faults(&found), "");
+        found.wrong = FaultCounts { torn: 3, zeroed: 1, ..FaultCounts::default() };
+        assert_eq!(faults(&found), "3 torn, 1 zeroed");
+        assert_eq!(untold(&found, true), Vec::<String>::new());
+        assert_eq!(untold(&found, false).len(), 1);
+        let found = Verified { either: 2, settled: Some(7), cut_short: true, ..found };
+        assert_eq!(untold(&found, true).len(), 3);
+    }
+}

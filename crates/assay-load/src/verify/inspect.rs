@@ -1,0 +1,125 @@
+//! What the stamps on a medium tell by themselves, of whichever runs they are.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::judge::{Fault, Stood, WrongData};
+use super::marks::{FoundMarks, Written};
+use super::pass::{Reader, Verified};
+use super::stamp::{Holds, MOST_FLIPPED, SECTOR, Stamp, look};
+use crate::{LoadError, Target, clock};
+
+/// Bytes of one read.
+const PIECE_BYTES: u64 = 1 << 20;
+const PAGE_BYTES: u64 = 4096;
+/// Runs that are told apart: the newest, by their start.
+const MOST_RUNS: usize = 64;
+
+/// A run of which stamps were found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FoundRun {
+    /// The seed of its job.
+    pub seed: u64,
+    /// Sectors of 512 bytes with its stamp.
+    pub sectors: u64,
+    /// What its stamps tell of the order of its writes.
+    pub written: Written,
+}
+
+/// What was found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Inspected {
+    /// Sector by sector: those that hold a stamp are sound or wrong, the others are only read.
+    pub verified: Verified,
+    /// The runs, by their start.
+    pub runs: Vec<FoundRun>,
+}
+
+#[derive(Default)]
+struct Run {
+    sectors: u64,
+    marks: FoundMarks,
+}
+
+/// Reads a range of a target and tells which stamps there are, and which of them do not fit their place or
+/// the bytes behind them. An older write in the place of a newer one, or one that is gone, is not seen.
+///
+/// # Errors
+/// There is no file, or no memory for the pass.
+pub fn inspect(
+    range: &Range<u64>,
+    target: &Target<'_>,
+    stop: &AtomicBool,
+) -> Result<Inspected, LoadError> {
+    let began_ns = clock::monotonic_ns();
+    let mut reader = Reader::new(target, PIECE_BYTES, range)?;
+    let mut found = Verified { block_bytes: SECTOR as u64, ..Verified::default() };
+    let mut runs: BTreeMap<(u64, u64), Run> = BTreeMap::new();
+    let mut at = range.start;
+    while at < range.end {
+        if stop.load(Ordering::Relaxed) {
+            found.cut_short = true;
+            break;
+        }
+        let length = PIECE_BYTES.min(range.end - at);
+        let whole = reader.read(at, length as usize);
+        if whole.map(|bytes| piece(bytes, at, &mut found, &mut runs)).is_err() {
+            // A page at a time: no drive loses less.
+            for page in (at..at + length).step_by(PAGE_BYTES as usize) {
+                let own = PAGE_BYTES.min(at + length - page);
+                let part = reader.read(page, own as usize);
+                if part.map(|bytes| piece(bytes, page, &mut found, &mut runs)).is_err() {
+                    found.blame(blamed(page, Fault::Unreadable, None));
+                }
+            }
+        }
+        at += length;
+    }
+    found.elapsed_ns = clock::monotonic_ns().saturating_sub(began_ns);
+    let told = |((run, seed), own): ((u64, u64), Run)| FoundRun {
+        seed,
+        sectors: own.sectors,
+        written: own.marks.finish(run),
+    };
+    Ok(Inspected { verified: found, runs: runs.into_iter().map(told).collect() })
+}
+
+fn piece(bytes: &[u8], start: u64, found: &mut Verified, runs: &mut BTreeMap<(u64, u64), Run>) {
+    for (sector, at) in bytes.chunks_exact(SECTOR).zip((start..).step_by(SECTOR)) {
+        found.read += 1;
+        let Holds::Stamped { stamp, wrong_bits } = look(sector) else { continue };
+        let key = (stamp.run, stamp.seed);
+        let run = runs.entry(key).or_default();
+        run.sectors += 1;
+        run.marks.add(&stamp);
+        if runs.len() > MOST_RUNS {
+            runs.pop_first();
+        }
+        match fault(&stamp, at, wrong_bits) {
+            None => found.sound += 1,
+            Some(fault) => {
+                let wrong = blamed(at, fault, Some(&stamp));
+                let bits = (fault == Fault::Flipped).then_some(wrong_bits);
+                found.blame(WrongData { bits, ..wrong });
+            }
+        }
+    }
+}
+
+/// What a stamp says against its own sector.
+fn fault(stamp: &Stamp, at: u64, wrong_bits: u32) -> Option<Fault> {
+    if stamp.address != at {
+        return Some(Fault::Misplaced);
+    }
+    match wrong_bits {
+        0 => None,
+        1..=MOST_FLIPPED => Some(Fault::Flipped),
+        _ => Some(Fault::Torn),
+    }
+}
+
+fn blamed(at_bytes: u64, fault: Fault, stamp: Option<&Stamp>) -> WrongData {
+    let found = stamp.map(|stamp| Stood::of(stamp.generation, stamp.address));
+    WrongData { at_bytes, fault, expected: None, found, bits: None }
+}

@@ -1,0 +1,217 @@
+//! What a block holds against what may stand in it.
+
+use serde::{Deserialize, Serialize};
+
+use super::marks::Written;
+use super::stamp::{Generation, Holds, MOST_FLIPPED, SECTOR, Stamp, look, turned};
+use super::standing::Standing;
+
+/// What is wrong with a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Fault {
+    /// What belongs elsewhere lies there.
+    Misplaced,
+    /// Parts of different writes, of which one was over.
+    Torn,
+    /// Zeros, in all of it or in part.
+    Zeroed,
+    /// Some bits were turned.
+    Flipped,
+    /// An older write stands there: the last one was lost.
+    Stale,
+    /// What no write of the run put there: what lay there before, or what another wrote.
+    Foreign,
+    /// It could not be read.
+    Unreadable,
+}
+
+impl Fault {
+    /// All of them, in the order in which they are told.
+    pub const ALL: [Self; 7] = [
+        Self::Torn,
+        Self::Stale,
+        Self::Misplaced,
+        Self::Zeroed,
+        Self::Flipped,
+        Self::Foreign,
+        Self::Unreadable,
+    ];
+
+    /// As it is written.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Misplaced => "misplaced",
+            Self::Torn => "torn",
+            Self::Zeroed => "zeroed",
+            Self::Flipped => "flipped",
+            Self::Stale => "stale",
+            Self::Foreign => "foreign",
+            Self::Unreadable => "unreadable",
+        }
+    }
+}
+
+/// A write, as its stamp names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stood {
+    /// Thread that wrote it.
+    pub thread: u32,
+    /// Number of the operation in the stream of the thread, from 0.
+    pub operation: u64,
+    /// Where it belongs, bytes from the start of the target.
+    pub of_bytes: u64,
+}
+
+impl Stood {
+    pub(super) fn of(generation: Generation, of_bytes: u64) -> Self {
+        Self { thread: generation.thread, operation: generation.index, of_bytes }
+    }
+}
+
+/// A block that is not as it was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WrongData {
+    /// The first wrong sector of it, bytes from the start of the target.
+    pub at_bytes: u64,
+    /// What is wrong.
+    pub fault: Fault,
+    /// What should stand there; none where nothing of the run need.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected: Option<Stood>,
+    /// What does, where it says so itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub found: Option<Stood>,
+    /// Bits that are turned, at least, where that is all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bits: Option<u32>,
+}
+
+/// What a block is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Block {
+    /// Nothing of the run need stand there, and nothing wrong does.
+    Untouched,
+    /// As it was written.
+    Sound,
+    /// By a write of which it is not known that it had ended.
+    Late,
+    Wrong(WrongData),
+}
+
+/// What a sector is, the worst last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Sector {
+    Untouched,
+    Right,
+    Late,
+    /// Whole, and of a write that is over, or of none that is known here.
+    Foreign,
+    Stale,
+    Flipped(u32),
+    Zero,
+    Torn,
+    Misplaced,
+}
+
+/// Looks at blocks of one run.
+pub(super) struct Judge<'a> {
+    pub written: &'a Written,
+    pub seed: u64,
+    pub standing: &'a Standing,
+}
+
+impl Judge<'_> {
+    /// What a block is that begins at an address.
+    pub fn block(&self, bytes: &[u8], address: u64) -> Block {
+        let expected = self.standing.expected(address);
+        let mut worst = Sector::Untouched;
+        let (mut is_right, mut bits) = (false, 0);
+        let mut first: Option<(u64, Option<Stood>)> = None;
+        for (sector, at) in bytes.chunks_exact(SECTOR).zip((address..).step_by(SECTOR)) {
+            let (seen, stood) = self.sector(sector, at, address, expected);
+            is_right |= matches!(seen, Sector::Right | Sector::Late);
+            if let Sector::Flipped(own) = seen {
+                bits += own;
+            }
+            if seen > Sector::Late && (first.is_none() || seen > worst) {
+                first = Some((at, stood));
+            }
+            worst = worst.max(seen);
+        }
+        let fault = match worst {
+            Sector::Untouched => return Block::Untouched,
+            Sector::Right => return Block::Sound,
+            Sector::Late => return Block::Late,
+            Sector::Misplaced => Fault::Misplaced,
+            Sector::Torn => Fault::Torn,
+            Sector::Zero => Fault::Zeroed,
+            Sector::Flipped(_) => Fault::Flipped,
+            Sector::Stale | Sector::Foreign if is_right => Fault::Torn,
+            Sector::Stale => Fault::Stale,
+            Sector::Foreign => Fault::Foreign,
+        };
+        let (at_bytes, found) = first.unwrap_or((address, None));
+        Block::Wrong(WrongData {
+            at_bytes,
+            fault,
+            expected: expected.map(|own| Stood::of(own, address)),
+            found,
+            bits: (fault == Fault::Flipped).then_some(bits),
+        })
+    }
+
+    fn sector(
+        &self,
+        sector: &[u8],
+        at: u64,
+        block: u64,
+        expected: Option<Generation>,
+    ) -> (Sector, Option<Stood>) {
+        let Holds::Stamped { stamp, wrong_bits } = look(sector) else {
+            return (self.bare(sector, at, expected), None);
+        };
+        let is_own = (stamp.run, stamp.seed) == (self.written.run, self.seed);
+        if !is_own {
+            // Of an earlier run: what lies where nothing was written need not be whole.
+            let seen = if expected.is_some() { Sector::Stale } else { Sector::Untouched };
+            return (seen, None);
+        }
+        let stood = Some(Stood::of(stamp.generation, stamp.address));
+        if stamp.address != at {
+            return (Sector::Misplaced, stood);
+        }
+        if wrong_bits > MOST_FLIPPED {
+            return (Sector::Torn, stood);
+        }
+        if wrong_bits > 0 {
+            return (Sector::Flipped(wrong_bits), stood);
+        }
+        (self.whole(&stamp, block, expected), stood)
+    }
+
+    /// A sector of the run at its own place.
+    fn whole(&self, stamp: &Stamp, block: u64, expected: Option<Generation>) -> Sector {
+        if self.standing.may_stand(block, stamp.generation) {
+            return Sector::Right;
+        }
+        if self.written.may_be_late(stamp.generation) {
+            return Sector::Late;
+        }
+        if expected.is_some() { Sector::Stale } else { Sector::Foreign }
+    }
+
+    /// A sector without a whole head.
+    fn bare(&self, sector: &[u8], at: u64, expected: Option<Generation>) -> Sector {
+        if expected.is_none() {
+            return Sector::Untouched;
+        }
+        if sector.iter().all(|byte| *byte == 0) {
+            return Sector::Zero;
+        }
+        match turned(sector, self.written.run, self.seed, at) {
+            Some(bits) => Sector::Flipped(bits),
+            None => Sector::Foreign,
+        }
+    }
+}

@@ -1,0 +1,383 @@
+//! What is known of the order in which writes came: enough to say which of them may stand, and no more than
+//! a measured loop can note without making room.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::stamp::{self, Generation, Stamp};
+use crate::Job;
+
+/// Rows that a thread keeps; where there would be more, two become one.
+const MOST_ROWS: usize = 128;
+/// Rows that the threads of a run keep together in its record.
+const MOST_KEPT: usize = 256;
+
+/// What held when an operation was begun, and for those that follow up to the next row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "[u64; 4]", into = "[u64; 4]")]
+pub struct Mark {
+    /// Its number in the stream of its thread.
+    pub index: u64,
+    /// All with a lower number than this had ended.
+    pub low: u64,
+    /// When they had, nanoseconds of the engine's clock.
+    pub since_ns: u64,
+    /// The most by which, from here to the next row, the number of one that was begun was ahead of the
+    /// oldest that had not ended.
+    pub ahead: u64,
+}
+
+impl From<[u64; 4]> for Mark {
+    fn from([index, low, since_ns, ahead]: [u64; 4]) -> Self {
+        Self { index, low, since_ns, ahead }
+    }
+}
+
+impl From<Mark> for [u64; 4] {
+    fn from(mark: Mark) -> Self {
+        [mark.index, mark.low, mark.since_ns, mark.ahead]
+    }
+}
+
+/// What one thread is known to have done.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ThreadMarks {
+    /// Its index.
+    pub thread: u32,
+    /// All of its operations with a lower number than this had ended.
+    pub settled: u64,
+    /// By rising number.
+    pub rows: Vec<Mark>,
+}
+
+impl ThreadMarks {
+    fn row(&self, index: u64) -> Option<&Mark> {
+        let after = self.rows.partition_point(|row| row.index <= index);
+        self.rows[..after].last()
+    }
+
+    /// All operations with a lower number than this had ended when that of this number was begun.
+    fn low(&self, index: u64) -> u64 {
+        self.row(index).map_or(0, |row| row.low.max(index.saturating_sub(row.ahead)))
+    }
+
+    /// A time before which the operation was not begun.
+    fn begun_ns(&self, index: u64) -> u64 {
+        self.row(index).map_or(0, |row| row.since_ns)
+    }
+
+    /// A time at which the operation had ended, where one is known.
+    fn ended_ns(&self, index: u64) -> Option<u64> {
+        let first = self.rows.partition_point(|row| row.low <= index);
+        self.rows.get(first).map(|row| row.since_ns)
+    }
+
+    /// Fewer rows, which say less and nothing that is wrong.
+    fn thin(&mut self, most: usize) {
+        while self.rows.len() > most.max(1) {
+            halve(&mut self.rows);
+        }
+    }
+}
+
+/// Makes one row of two, in place.
+fn halve(rows: &mut Vec<Mark>) {
+    let kept = rows.len().div_ceil(2);
+    for index in 0..kept {
+        let first = rows[2 * index];
+        let ahead = rows.get(2 * index + 1).map_or(first.ahead, |next| next.ahead.max(first.ahead));
+        rows[index] = Mark { ahead, ..first };
+    }
+    rows.truncate(kept);
+}
+
+/// What a run wrote with stamps: enough to go over it again.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Written {
+    /// Which run: nanoseconds since 1970 at its start.
+    pub run: u64,
+    /// Whether all that was begun had ended.
+    pub ended: bool,
+    /// By thread.
+    pub threads: Vec<ThreadMarks>,
+}
+
+impl Written {
+    /// That of a run that ended, of the marks of its threads.
+    pub(crate) fn of(run: u64, mut threads: Vec<ThreadMarks>) -> Self {
+        let most = MOST_KEPT / threads.len().max(1);
+        threads.iter_mut().for_each(|thread| thread.thin(most));
+        Self { run, ended: true, threads }
+    }
+
+    fn thread(&self, thread: u32) -> Option<&ThreadMarks> {
+        self.threads.iter().find(|own| own.thread == thread)
+    }
+
+    /// Operations that are known to have ended, over all threads.
+    pub fn settled(&self) -> u64 {
+        self.threads.iter().fold(0, |sum, thread| sum.saturating_add(thread.settled))
+    }
+
+    /// Whether what the one write left can stand no more, because the other was begun after it had ended.
+    pub(super) fn is_over(&self, earlier: Generation, later: Generation) -> bool {
+        let Some(marks) = self.thread(later.thread) else { return false };
+        if later.thread == earlier.thread {
+            return earlier.index < marks.low(later.index);
+        }
+        let ended = self.thread(earlier.thread).and_then(|own| own.ended_ns(earlier.index));
+        ended.is_some_and(|ended| ended < marks.begun_ns(later.index))
+    }
+
+    /// Whether a write may stand of which it is not known that it had ended: where the run was killed.
+    pub(super) fn may_be_late(&self, generation: Generation) -> bool {
+        let settled = self.thread(generation.thread).map_or(0, |own| own.settled);
+        !self.ended && generation.index >= settled
+    }
+}
+
+/// An operation in a slot.
+#[derive(Clone, Copy, Debug)]
+struct Begun {
+    index: u64,
+    low: u64,
+    since_ns: u64,
+}
+
+/// No operation.
+const FREE: u64 = u64::MAX;
+
+/// Stamps the writes of one thread, and notes their order.
+#[derive(Debug)]
+pub(crate) struct Stamper {
+    run: u64,
+    seed: u64,
+    thread: u32,
+    /// Operations that were begun.
+    begun: u64,
+    /// All with a lower number had ended at the last look.
+    low: u64,
+    /// The last look.
+    since_ns: u64,
+    /// By slot.
+    slots: Vec<Begun>,
+    rows: Vec<Mark>,
+    /// Operations from one row to the next.
+    every: u64,
+}
+
+impl Stamper {
+    /// That of a thread, where its job asks for one.
+    pub fn new(job: &Job, thread: u32) -> Option<Self> {
+        let run = job.verify?;
+        let free = Begun { index: FREE, low: 0, since_ns: 0 };
+        Some(Self {
+            run,
+            seed: job.seed,
+            thread,
+            begun: 0,
+            low: 0,
+            since_ns: 0,
+            slots: vec![free; job.depth as usize],
+            rows: Vec::with_capacity(MOST_ROWS),
+            every: 1,
+        })
+    }
+
+    /// An operation is begun in a slot: of whatever class, they are counted as they are drawn.
+    #[inline]
+    pub fn begin(&mut self, slot: u32) {
+        let (index, low, since_ns) = (self.begun, self.low, self.since_ns);
+        self.begun += 1;
+        self.slots[slot as usize] = Begun { index, low, since_ns };
+        if index.is_multiple_of(self.every) {
+            if self.rows.len() == MOST_ROWS {
+                halve(&mut self.rows);
+                self.every *= 2;
+            }
+            // The rows that are left begin at multiples of twice the step, as this number does.
+            self.rows.push(Mark { index, low, since_ns, ahead: index - low });
+        } else if let Some(row) = self.rows.last_mut() {
+            row.ahead = row.ahead.max(index - low);
+        }
+    }
+
+    /// Makes the bytes of a slot what its write carries.
+    #[inline]
+    pub fn fill(&self, slot: u32, address: u64, bytes: &mut [u8]) {
+        let Begun { index, low, since_ns } = self.slots[slot as usize];
+        let generation = Generation { thread: self.thread, index };
+        let Self { run, seed, .. } = *self;
+        stamp::fill(bytes, &Stamp { run, seed, address, generation, low, since_ns });
+    }
+
+    /// The operation in a slot has ended.
+    #[inline]
+    pub fn end(&mut self, slot: u32) {
+        self.slots[slot as usize].index = FREE;
+    }
+
+    /// All that has ended by this time was told.
+    #[inline]
+    pub fn look(&mut self, stamp_ns: u64) {
+        let oldest = self.slots.iter().map(|slot| slot.index).min();
+        self.low = oldest.unwrap_or(FREE).min(self.begun);
+        self.since_ns = stamp_ns;
+    }
+
+    /// What is known of a thread whose operations have all ended.
+    pub fn finish(self) -> ThreadMarks {
+        ThreadMarks { thread: self.thread, settled: self.begun, rows: self.rows }
+    }
+}
+
+/// Marks that one thread keeps of what is read back; where there would be more, every second one goes.
+const MOST_FOUND: usize = 1 << 16;
+
+/// What the stamps of one run tell that were found on a medium: each was true when it was written, wherever
+/// it stands now.
+#[derive(Debug, Default)]
+pub(super) struct FoundMarks {
+    threads: BTreeMap<u32, ThreadMarks>,
+}
+
+impl FoundMarks {
+    pub fn add(&mut self, stamp: &Stamp) {
+        let Generation { thread, index } = stamp.generation;
+        let marks = self.threads.entry(thread).or_default();
+        marks.thread = thread;
+        marks.settled = marks.settled.max(stamp.low);
+        if marks.rows.last().is_some_and(|row| row.index == index) {
+            return; // the next sector of the same write
+        }
+        if marks.rows.len() == MOST_FOUND {
+            sort(&mut marks.rows);
+            let mut is_kept = false;
+            marks.rows.retain(|_| {
+                is_kept = !is_kept;
+                is_kept
+            });
+        }
+        let Stamp { low, since_ns, .. } = *stamp;
+        // How far others were ahead is not known.
+        marks.rows.push(Mark { index, low, since_ns, ahead: u64::MAX });
+    }
+
+    pub fn finish(self, run: u64) -> Written {
+        let sorted = |mut marks: ThreadMarks| {
+            sort(&mut marks.rows);
+            marks
+        };
+        let threads = self.threads.into_values().map(sorted).collect();
+        Written { run, ended: false, threads }
+    }
+}
+
+fn sort(rows: &mut Vec<Mark>) {
+    rows.sort_unstable_by_key(|row| row.index);
+    rows.dedup_by_key(|row| row.index);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check::tests::job;
+
+    const fn of(thread: u32, index: u64) -> Generation {
+        Generation { thread, index }
+    }
+
+    fn stamper(depth: u32) -> Stamper {
+        Stamper::new(&Job { verify: Some(9), depth, ..job() }, 0).unwrap()
+    }
+
+    fn written(stamper: Stamper) -> Written {
+        Written { run: 9, ended: true, threads: vec![stamper.finish()] }
+    }
+
+    #[test]
+    fn one_after_the_other_each_is_over_the_one_before() {
+        let mut one = stamper(1);
+        for index in 0..10_000 {
+            one.begin(0);
+            one.end(0);
+            one.look(index * 10);
+        }
+        let written = written(one);
+        assert!(written.threads[0].rows.len() <= MOST_ROWS);
+        for (earlier, later, is_over) in
+            [(0, 1, true), (8_000, 8_001, true), (5, 5, false), (6, 5, false)]
+        {
+            assert_eq!(written.is_over(of(0, earlier), of(0, later)), is_over, "{earlier} {later}");
+        }
+    }
+
+    #[test]
+    fn what_was_in_flight_meanwhile_is_not_over() {
+        let mut two = stamper(2);
+        two.begin(0); // 0 hangs
+        for index in 0..1000 {
+            two.begin(1);
+            two.end(1);
+            two.look(index);
+        }
+        two.end(0);
+        two.look(5000);
+        two.begin(0);
+        two.end(0);
+        let written = written(two);
+        assert!(!written.is_over(of(0, 0), of(0, 1000)));
+        assert!(written.is_over(of(0, 0), of(0, 1001)));
+        assert!(!written.is_over(of(0, 500), of(0, 400)));
+    }
+
+    #[test]
+    fn between_threads_the_clock_decides() {
+        let row = |index, low, since_ns| Mark { index, low, since_ns, ahead: index - low };
+        let marks = |thread, rows| ThreadMarks { thread, settled: 100, rows };
+        let written = Written {
+            run: 1,
+            ended: true,
+            threads: vec![
+                marks(0, vec![row(0, 0, 0), row(50, 50, 1000)]),
+                marks(1, vec![row(0, 0, 0), row(60, 60, 1001), row(80, 80, 2000)]),
+            ],
+        };
+        // The first 50 had ended at 1000, and the 61st of the other was begun behind that.
+        assert!(written.is_over(of(0, 49), of(1, 60)));
+        assert!(!written.is_over(of(0, 49), of(1, 59)));
+        assert!(!written.is_over(of(0, 50), of(1, 90)), "nobody says when it ended");
+        assert!(!written.is_over(of(1, 79), of(0, 50)), "it had ended at 2000");
+    }
+
+    #[test]
+    fn what_stamps_tell_of_a_run_that_was_killed() {
+        let mut found = FoundMarks::default();
+        let stamp = |index, low| Stamp {
+            run: 4,
+            seed: 1,
+            address: 0,
+            generation: of(0, index),
+            low,
+            since_ns: index * 10,
+        };
+        for (index, low) in [(90, 88), (10, 7), (10, 7), (50, 49)] {
+            found.add(&stamp(index, low));
+        }
+        let written = found.finish(4);
+        assert_eq!(written.settled(), 88);
+        let indexes: Vec<u64> = written.threads[0].rows.iter().map(|row| row.index).collect();
+        assert_eq!(indexes, [10, 50, 90]);
+        assert!(written.is_over(of(0, 48), of(0, 60)) && !written.is_over(of(0, 49), of(0, 60)));
+        assert!(written.may_be_late(of(0, 88)) && !written.may_be_late(of(0, 87)));
+        assert!(written.may_be_late(of(7, 0)), "of a thread of which nothing is known");
+    }
+
+    #[test]
+    fn rows_are_written_short() {
+        let mark = Mark { index: 1, low: 2, since_ns: 3, ahead: 4 };
+        assert_eq!(<[u64; 4]>::from(mark), [1, 2, 3, 4]);
+        assert_eq!(Mark::from([1, 2, 3, 4]), mark);
+    }
+}

@@ -1,0 +1,270 @@
+//! The pass that reads what a run wrote, and tells what of it is wrong.
+
+use std::io;
+use std::num::NonZeroU64;
+use std::ops::Range;
+use std::os::fd::BorrowedFd;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rustix::fs::{Advice, fadvise};
+use rustix::io::{Errno, pread, retry_on_intr};
+use serde::{Deserialize, Serialize};
+
+use super::judge::{Block, Fault, Judge, Stood, WrongData};
+use super::marks::Written;
+use super::standing::Standing;
+use crate::buffer::Buffer;
+use crate::check::check;
+use crate::pattern::blocks;
+use crate::run::entry;
+use crate::{EngineKind, Job, LoadError, Target, clock};
+
+/// Bytes of one read, where an operation had fewer.
+const READ_BYTES: u64 = 1 << 20;
+/// Blocks of which is kept at a time what may stand there: eight bytes each.
+const MOST_BLOCKS: u64 = 1 << 22;
+/// Wrong blocks that are told one by one.
+const MOST_TOLD: usize = 8;
+
+/// Wrong blocks, by what is wrong with them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FaultCounts {
+    /// Parts of different writes.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub torn: u64,
+    /// Older writes.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub stale: u64,
+    /// What belongs elsewhere.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub misplaced: u64,
+    /// Zeros.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub zeroed: u64,
+    /// Turned bits.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub flipped: u64,
+    /// What no write of the run put there.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub foreign: u64,
+    /// What could not be read.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unreadable: u64,
+}
+
+/// Whether a count is left out where it is written.
+fn is_zero<T: Default + PartialEq>(count: &T) -> bool {
+    *count == T::default()
+}
+
+impl FaultCounts {
+    fn count_mut(&mut self, fault: Fault) -> &mut u64 {
+        match fault {
+            Fault::Torn => &mut self.torn,
+            Fault::Stale => &mut self.stale,
+            Fault::Misplaced => &mut self.misplaced,
+            Fault::Zeroed => &mut self.zeroed,
+            Fault::Flipped => &mut self.flipped,
+            Fault::Foreign => &mut self.foreign,
+            Fault::Unreadable => &mut self.unreadable,
+        }
+    }
+
+    /// How many have this fault.
+    pub fn of(&self, fault: Fault) -> u64 {
+        let mut own = *self;
+        *own.count_mut(fault)
+    }
+
+    /// All of them.
+    pub fn all(&self) -> u64 {
+        Fault::ALL.iter().fold(0, |sum, fault| sum.saturating_add(self.of(*fault)))
+    }
+
+    /// Counts one more.
+    pub fn add(&mut self, fault: Fault) {
+        *self.count_mut(fault) += 1;
+    }
+}
+
+/// What a pass over the blocks of a run found.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Verified {
+    /// Which run: nanoseconds since 1970 at its start.
+    pub run: u64,
+    /// Bytes of a block: of one operation.
+    pub block_bytes: u64,
+    /// Blocks that were read.
+    pub read: u64,
+    /// Those of them that hold a write of the run, as they should.
+    pub sound: u64,
+    /// Those that do not hold what they should.
+    pub wrong: FaultCounts,
+    /// The first of these.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub first: Vec<WrongData>,
+    /// Sound blocks of which one write or another may stand: both were in flight at the same time.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub either: u64,
+    /// Blocks that hold a write of which it is not known that it had ended, where the run was killed.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub late: u64,
+    /// Operations that are known to have ended, of a run that was killed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settled: Option<u64>,
+    /// Whether a stop ended the pass before its end.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub cut_short: bool,
+    /// Nanoseconds that it took.
+    pub elapsed_ns: u64,
+}
+
+impl Verified {
+    /// Notes a wrong block.
+    pub(super) fn blame(&mut self, wrong: WrongData) {
+        self.wrong.add(wrong.fault);
+        if self.first.len() < MOST_TOLD {
+            self.first.push(wrong);
+        }
+    }
+
+    fn note(&mut self, block: Block, is_open: bool) {
+        self.read += 1;
+        match block {
+            Block::Untouched => {}
+            Block::Sound => {
+                self.sound += 1;
+                self.either += u64::from(is_open);
+            }
+            Block::Late => self.late += 1,
+            Block::Wrong(wrong) => self.blame(wrong),
+        }
+    }
+}
+
+/// Reads a target in large pieces.
+pub(super) struct Reader<'a> {
+    file: BorrowedFd<'a>,
+    buffer: Buffer,
+}
+
+impl<'a> Reader<'a> {
+    /// One for pieces of so many bytes; what memory holds of the range is let go of first, as far as the
+    /// kernel does.
+    pub fn new(
+        target: &Target<'a>,
+        piece_bytes: u64,
+        range: &Range<u64>,
+    ) -> Result<Self, LoadError> {
+        let Some(file) = target.file else {
+            return Err(LoadError::Invalid(
+                "what was written is read from a file or a device".to_owned(),
+            ));
+        };
+        let buffer = Buffer::new(1, piece_bytes as u32, target.memory_alignment)
+            .map_err(|source| LoadError::Setup { what: "a buffer", source })?;
+        let length = NonZeroU64::new(range.end.saturating_sub(range.start));
+        // Where it does not, what is read may come from memory.
+        let _ = fadvise(file, range.start, length, Advice::DontNeed);
+        Ok(Self { file, buffer })
+    }
+
+    /// So many bytes from an offset on; the error where not all of them can be had.
+    pub fn read(&mut self, offset: u64, length: usize) -> io::Result<&[u8]> {
+        let (file, bytes) = (self.file, &mut self.buffer.slot_mut(0)[..length]);
+        let mut done = 0;
+        while done < length {
+            let at = offset + done as u64;
+            let got: Result<usize, Errno> = retry_on_intr(|| pread(file, &mut bytes[done..], at));
+            match got? {
+                0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+                got => done += got.min(length - done),
+            }
+        }
+        Ok(bytes)
+    }
+}
+
+/// Reads all that the run of a job may have written, and tells what of it is not as it should be. Nothing
+/// else may write there meanwhile.
+///
+/// # Errors
+/// The job wrote no stamps, or there is no file, or no memory for the pass.
+pub fn verify(
+    job: &Job,
+    written: &Written,
+    target: &Target<'_>,
+    stop: &AtomicBool,
+) -> Result<Verified, LoadError> {
+    if job.verify.is_none() {
+        return Err(LoadError::Invalid("what was written carries no stamps".to_owned()));
+    }
+    // A job may come out of a stranger's result.
+    let engine = EngineKind::Psync;
+    check(job, &engine, entry(&engine)?, target)?;
+    let began_ns = clock::monotonic_ns();
+    let size = u64::from(job.size_bytes);
+    let (start, all) = (job.area.start, blocks(job));
+    let piece = (READ_BYTES / size).max(1);
+    let mut reader = Reader::new(target, piece * size, &job.area)?;
+    let mut found = Verified {
+        run: written.run,
+        block_bytes: size,
+        settled: (!written.ended).then(|| written.settled()),
+        ..Verified::default()
+    };
+    let mut first = 0;
+    'parts: while first < all {
+        let end = all.min(first + MOST_BLOCKS);
+        let part = start + first * size..start + end * size;
+        let standing = Standing::of(job, written, &part, stop);
+        let judge = Judge { written, seed: job.seed, standing: &standing };
+        while first < end {
+            if stop.load(Ordering::Relaxed) {
+                found.cut_short = true;
+                break 'parts;
+            }
+            let count = piece.min(end - first);
+            judge.piece(&mut reader, start + first * size, size, count, &mut found);
+            first += count;
+        }
+    }
+    found.elapsed_ns = clock::monotonic_ns().saturating_sub(began_ns);
+    Ok(found)
+}
+
+impl Judge<'_> {
+    /// Reads some blocks and notes what each is; block by block where the piece cannot be read.
+    fn piece(
+        &self,
+        reader: &mut Reader<'_>,
+        address: u64,
+        size: u64,
+        count: u64,
+        found: &mut Verified,
+    ) {
+        if let Ok(bytes) = reader.read(address, (size * count) as usize) {
+            for (block, at) in
+                bytes.chunks_exact(size as usize).zip((address..).step_by(size as usize))
+            {
+                found.note(self.block(block, at), self.standing.is_open(at));
+            }
+            return;
+        }
+        for at in (0..count).map(|index| address + index * size) {
+            let block = match reader.read(at, size as usize) {
+                Ok(block) => self.block(block, at),
+                Err(_) => self.unread(at),
+            };
+            found.note(block, self.standing.is_open(at));
+        }
+    }
+
+    /// A block that cannot be read is wrong where something was written.
+    fn unread(&self, at_bytes: u64) -> Block {
+        let Some(expected) = self.standing.expected(at_bytes) else { return Block::Untouched };
+        let expected = Some(Stood::of(expected, at_bytes));
+        let fault = Fault::Unreadable;
+        Block::Wrong(WrongData { at_bytes, fault, expected, found: None, bits: None })
+    }
+}

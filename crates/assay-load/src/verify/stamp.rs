@@ -1,0 +1,256 @@
+//! What each sector that is written says of itself.
+//!
+//! A sector begins with a head of eight words, and the rest follows from the head: to look at one is to make
+//! its bytes again. So a turned bit is found wherever it is, and what two writes left in one sector, too.
+//! What a head says is hidden under a mask that its checksum draws, so that no word of a sector is like
+//! another: nothing of it compresses.
+
+use crate::random::{at, mix64};
+
+/// Bytes that say by themselves where they belong: the smallest unit of any drive.
+pub(crate) const SECTOR: usize = 512;
+const WORDS: usize = SECTOR / 8;
+/// `ASSAYVR1`; the last letter is the version.
+const MAGIC: u64 = u64::from_le_bytes(*b"ASSAYVR1");
+/// Magic, run, seed, address, generation, all that had ended, when, checksum.
+const HEAD: usize = 8;
+const SUM: usize = HEAD - 1;
+/// Of the bits of a head that are known beforehand so many may be turned: of what has nothing to do with it
+/// half of them differ.
+const MOST_TURNED: u32 = 24;
+/// Of the bits behind a head so many may be turned; where more are, another write wrote there.
+pub(super) const MOST_FLIPPED: u32 = 512;
+
+/// Which write it was: the thread, and the number of the operation in its stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Generation {
+    pub thread: u32,
+    pub index: u64,
+}
+
+const INDEX_BITS: u32 = 48;
+
+impl Generation {
+    /// As one word, which is never 0.
+    pub fn packed(self) -> u64 {
+        u64::from(self.thread) << INDEX_BITS | (self.index + 1)
+    }
+
+    /// Of such a word; none of 0.
+    pub fn unpacked(word: u64) -> Option<Self> {
+        let index = (word & ((1 << INDEX_BITS) - 1)).checked_sub(1)?;
+        Some(Self { thread: (word >> INDEX_BITS) as u32, index })
+    }
+}
+
+/// Whose a sector is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Stamp {
+    /// Of this run alone: nanoseconds since 1970 at its start.
+    pub run: u64,
+    /// The seed of its job, from which all its offsets follow.
+    pub seed: u64,
+    /// Bytes from the start of the target.
+    pub address: u64,
+    pub generation: Generation,
+    /// All operations of the thread with a lower number had ended when this one was begun.
+    pub low: u64,
+    /// A time at which they had, before this one was begun, on the clock of the engine.
+    pub since_ns: u64,
+}
+
+impl Stamp {
+    fn head(&self) -> [u64; HEAD] {
+        let generation = self.generation.packed();
+        let mut head =
+            [MAGIC, self.run, self.seed, self.address, generation, self.low, self.since_ns, 0];
+        head[SUM] = checksum(&head);
+        head
+    }
+}
+
+/// The words of a head under the mask of its checksum, or without it again.
+fn masked(mut head: [u64; HEAD]) -> [u64; HEAD] {
+    let mask = !head[SUM];
+    for (word, index) in head[..SUM].iter_mut().zip(0..) {
+        *word ^= at(mask, index);
+    }
+    head
+}
+
+/// Of all words of a head but the last: any turned bit turns half of it.
+fn checksum(head: &[u64; HEAD]) -> u64 {
+    head[..SUM].iter().fold(MAGIC, |sum, word| mix64(sum ^ mix64(*word)).wrapping_add(MAGIC))
+}
+
+/// Fills sectors from an address on; a rest that is no sector stays as it is.
+#[inline]
+pub(crate) fn fill(bytes: &mut [u8], first: &Stamp) {
+    let mut stamp = *first;
+    for sector in bytes.chunks_exact_mut(SECTOR) {
+        let head = stamp.head();
+        let (words, _) = sector.as_chunks_mut::<8>();
+        let (start, rest) = words.split_at_mut(HEAD);
+        for (bytes, word) in start.iter_mut().zip(masked(head)) {
+            *bytes = word.to_le_bytes();
+        }
+        for (bytes, index) in rest.iter_mut().zip(0..) {
+            *bytes = at(head[SUM], index).to_le_bytes();
+        }
+        stamp.address += SECTOR as u64;
+    }
+}
+
+/// What a sector holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Holds {
+    /// A whole head, and as many bits behind it that are not what it says.
+    Stamped { stamp: Stamp, wrong_bits: u32 },
+    /// Zeros.
+    Zero,
+    /// Anything else.
+    Strange,
+}
+
+/// Looks at a sector.
+pub(super) fn look(sector: &[u8]) -> Holds {
+    let words = words(sector);
+    let (hidden, rest) = parts(&words);
+    let head = masked(hidden);
+    let generation = Generation::unpacked(head[4]);
+    let is_whole = head[0] == MAGIC && head[SUM] == checksum(&head);
+    if let Some(generation) = generation.filter(|_| is_whole) {
+        let [_, run, seed, address, _, low, since_ns, sum] = head;
+        let differ = |(index, word): (u64, &u64)| (word ^ at(sum, index)).count_ones();
+        let wrong_bits = (0..).zip(rest).map(differ).sum();
+        let stamp = Stamp { run, seed, address, generation, low, since_ns };
+        return Holds::Stamped { stamp, wrong_bits };
+    }
+    if words.iter().all(|word| *word == 0) { Holds::Zero } else { Holds::Strange }
+}
+
+/// Bits that must have been turned in the head of a sector that was this run's, at this address; none where
+/// it has nothing to do with it. Of the words that are not known beforehand one bit at least is wrong.
+pub(super) fn turned(sector: &[u8], run: u64, seed: u64, address: u64) -> Option<u32> {
+    let words = words(sector);
+    let (hidden, rest) = parts(&words);
+    let with = |sum: u64| {
+        let mut head = hidden;
+        head[SUM] = sum;
+        let known = masked(head).into_iter().zip([MAGIC, run, seed, address]);
+        let bits: u32 = known.map(|(found, wanted)| (found ^ wanted).count_ones()).sum();
+        let bits = bits + (sum ^ hidden[SUM]).count_ones();
+        (bits <= MOST_TURNED).then_some(bits.max(1))
+    };
+    with(hidden[SUM]).or_else(|| repaired(hidden[SUM], rest).and_then(&with))
+}
+
+/// A checksum of which one bit was turned, or two, by what it drew behind the head.
+fn repaired(sum: u64, rest: &[u64]) -> Option<u64> {
+    let drew = |sum: u64| (0..).zip(&rest[..3]).any(|(index, word)| at(sum, index) == *word);
+    let pairs = (0..64).flat_map(|one| (one..64).map(move |other| (one, other)));
+    // The same bit twice is that bit alone.
+    pairs.map(|(one, other)| sum ^ (1 << one | 1 << other)).find(|own| drew(*own))
+}
+
+fn parts(words: &[u64; WORDS]) -> ([u64; HEAD], &[u64]) {
+    let (head, rest) = words.split_at(HEAD);
+    let mut own = [0; HEAD];
+    own.copy_from_slice(head);
+    (own, rest)
+}
+
+fn words(sector: &[u8]) -> [u64; WORDS] {
+    let mut words = [0; WORDS];
+    let (bytes, _) = sector.as_chunks::<8>();
+    for (word, bytes) in words.iter_mut().zip(bytes) {
+        *word = u64::from_le_bytes(*bytes);
+    }
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STAMP: Stamp = Stamp {
+        run: 77,
+        seed: 5,
+        address: 40 * 4096,
+        generation: Generation { thread: 3, index: 1_000_000 },
+        low: 999_990,
+        since_ns: 123_456_789,
+    };
+
+    fn block() -> Vec<u8> {
+        let mut bytes = vec![0; 4096];
+        fill(&mut bytes, &STAMP);
+        bytes
+    }
+
+    #[test]
+    fn a_sector_tells_what_was_stamped_into_it() {
+        for (index, sector) in (0..).zip(block().chunks_exact(SECTOR)) {
+            let stamp = Stamp { address: STAMP.address + index * SECTOR as u64, ..STAMP };
+            assert_eq!(look(sector), Holds::Stamped { stamp, wrong_bits: 0 });
+        }
+        assert_eq!(look(&[0; SECTOR]), Holds::Zero);
+        assert_eq!(look(&[255; SECTOR]), Holds::Strange);
+    }
+
+    #[test]
+    fn every_turned_bit_is_seen() {
+        for bit in 0..SECTOR * 8 {
+            let mut bytes = block();
+            bytes[bit / 8] ^= 1 << (bit % 8);
+            let sector = &bytes[..SECTOR];
+            match look(sector) {
+                Holds::Stamped { wrong_bits, .. } => {
+                    assert!(bit >= HEAD * 64);
+                    assert_eq!(wrong_bits, 1);
+                }
+                other => {
+                    assert_eq!(other, Holds::Strange, "{bit}");
+                    assert_eq!(turned(sector, 77, 5, STAMP.address), Some(1), "{bit}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_another_wrote_is_no_turned_head() {
+        let bytes = block();
+        assert_eq!(turned(&bytes[..SECTOR], !77, 5, STAMP.address), None);
+        assert_eq!(turned(&[255; SECTOR], 77, 5, STAMP.address), None);
+        assert_eq!(turned(&[0; SECTOR], u64::MAX, u64::MAX, 0), None);
+    }
+
+    #[test]
+    fn no_word_of_a_block_is_like_another() {
+        let bytes = block();
+        let words: std::collections::HashSet<&[u8]> = bytes.chunks_exact(8).collect();
+        assert_eq!(words.len(), 8 * WORDS);
+    }
+
+    #[test]
+    fn a_checksum_with_two_turned_bits_is_known_again() {
+        let mut bytes = block();
+        bytes[SUM * 8] ^= 5;
+        assert_eq!(look(&bytes[..SECTOR]), Holds::Strange);
+        assert_eq!(turned(&bytes[..SECTOR], 77, 5, STAMP.address), Some(2));
+        bytes[SUM * 8] ^= 8;
+        assert_eq!(turned(&bytes[..SECTOR], 77, 5, STAMP.address), None);
+    }
+
+    #[test]
+    fn a_generation_is_one_word() {
+        for generation in [
+            Generation { thread: 0, index: 0 },
+            Generation { thread: 4095, index: (1 << INDEX_BITS) - 2 },
+        ] {
+            assert_ne!(generation.packed(), 0);
+            assert_eq!(Generation::unpacked(generation.packed()), Some(generation));
+        }
+        assert_eq!(Generation::unpacked(0), None);
+    }
+}

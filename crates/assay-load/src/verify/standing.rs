@@ -1,0 +1,184 @@
+//! What may stand in each block: the writes of a run, drawn again from its seed, but those that another one
+//! certainly wrote over.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::marks::{ThreadMarks, Written};
+use super::stamp::Generation;
+use crate::pattern::{Classes, Walk};
+use crate::{Class, Job};
+
+/// The blocks of a part of an area.
+#[derive(Debug)]
+pub(super) struct Standing {
+    start: u64,
+    block: u64,
+    /// By block the write that stands, packed; 0 where there was none.
+    one: Vec<u64>,
+    /// By block all that may stand, where it may be one or another.
+    several: BTreeMap<usize, Vec<Generation>>,
+}
+
+/// Whether an operation leaves its stamp in its block. What leaves something else there (zeros, or anything)
+/// has its line here.
+const fn leaves_a_stamp(class: Class) -> bool {
+    match class {
+        // What is trimmed or zeroed is not verified: `check` refuses it.
+        Class::Read | Class::Trim | Class::Zero => false,
+        Class::Write | Class::Rewrite => true,
+    }
+}
+
+/// Operations between two looks at the wish to stop.
+const LOOK_EVERY: u64 = 1 << 16;
+
+/// The settled writes of one thread in their order: which, and where. How many there are may be a stranger's
+/// word, so that a stop ends it.
+fn replay(
+    job: &Job,
+    marks: &ThreadMarks,
+    stop: &AtomicBool,
+    mut each: impl FnMut(Generation, u64),
+) {
+    let (mut walk, mut classes) = (Walk::new(job, marks.thread), Classes::new(job, marks.thread));
+    for index in 0..marks.settled {
+        if index.is_multiple_of(LOOK_EVERY) && stop.load(Ordering::Relaxed) {
+            return;
+        }
+        let class = classes.next();
+        let place = walk.next(class);
+        if leaves_a_stamp(class) {
+            each(Generation { thread: marks.thread, index }, place.offset);
+        }
+    }
+}
+
+impl Standing {
+    /// What may stand in a part that begins and ends with a block.
+    pub fn of(job: &Job, written: &Written, part: &Range<u64>, stop: &AtomicBool) -> Self {
+        let block = u64::from(job.size_bytes);
+        let blocks = ((part.end - part.start) / block) as usize;
+        let mut standing =
+            Self { start: part.start, block, one: vec![0; blocks], several: BTreeMap::new() };
+        for marks in &written.threads {
+            replay(job, marks, stop, |generation, offset| {
+                standing.write(written, generation, offset)
+            });
+        }
+        standing
+    }
+
+    fn index(&self, address: u64) -> Option<usize> {
+        let index = address.checked_sub(self.start)? / self.block;
+        usize::try_from(index).ok().filter(|index| *index < self.one.len())
+    }
+
+    fn write(&mut self, written: &Written, new: Generation, address: u64) {
+        let Some(index) = self.index(address) else { return };
+        let several = self.several.remove(&index);
+        let mut all = match (several, Generation::unpacked(self.one[index])) {
+            (Some(all), _) => all,
+            (None, Some(old)) if !written.is_over(old, new) => vec![old],
+            (None, _) => {
+                self.one[index] = new.packed();
+                return;
+            }
+        };
+        all.retain(|old| !written.is_over(*old, new));
+        if !all.iter().any(|old| written.is_over(new, *old)) {
+            all.push(new);
+        }
+        self.one[index] = all.last().map_or(0, |last| last.packed());
+        if all.len() > 1 {
+            self.several.insert(index, all);
+        }
+    }
+
+    /// The write that stands in the block at an address, or one of those that may.
+    pub fn expected(&self, address: u64) -> Option<Generation> {
+        Generation::unpacked(self.one[self.index(address)?])
+    }
+
+    /// Whether more than one may stand there.
+    pub fn is_open(&self, address: u64) -> bool {
+        self.index(address).is_some_and(|index| self.several.contains_key(&index))
+    }
+
+    /// Whether this write may stand there.
+    pub fn may_stand(&self, address: u64, generation: Generation) -> bool {
+        let Some(index) = self.index(address) else { return false };
+        match self.several.get(&index) {
+            Some(all) => all.contains(&generation),
+            None => self.one[index] == generation.packed(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::marks::Mark;
+    use super::*;
+    use crate::check::tests::job;
+    use crate::{Mix, Pattern};
+
+    fn writes() -> Job {
+        Job {
+            pattern: Pattern::Sequential,
+            mix: Mix::WRITES,
+            size_bytes: 512,
+            area: 512..512 * 5,
+            verify: Some(1),
+            ..job()
+        }
+    }
+
+    fn written(settled: u64, ahead: u64) -> Written {
+        let rows = vec![Mark { index: 0, low: 0, since_ns: 0, ahead }];
+        Written { run: 1, ended: true, threads: vec![ThreadMarks { thread: 0, settled, rows }] }
+    }
+
+    fn go() -> AtomicBool {
+        AtomicBool::new(false)
+    }
+
+    fn of(index: u64) -> Generation {
+        Generation { thread: 0, index }
+    }
+
+    #[test]
+    fn the_last_write_of_a_block_stands() {
+        // Four blocks, six writes: the first two are written twice.
+        let standing = Standing::of(&writes(), &written(6, 0), &(512..512 * 5), &go());
+        let found: Vec<_> = (1..5).map(|block| standing.expected(block * 512)).collect();
+        assert_eq!(found, [4, 5, 2, 3].map(|index| Some(of(index))));
+        assert!(standing.may_stand(512, of(4)) && !standing.may_stand(512, of(0)));
+        assert!(!standing.is_open(512) && standing.expected(0).is_none());
+        assert_eq!(standing.expected(512 * 5), None);
+    }
+
+    #[test]
+    fn of_two_in_flight_at_once_either_may_stand() {
+        let standing = Standing::of(&writes(), &written(6, 4), &(512..512 * 5), &go());
+        assert!(standing.is_open(512) && !standing.is_open(512 * 3));
+        for index in [0, 4] {
+            assert!(standing.may_stand(512, of(index)), "{index}");
+        }
+        assert!(!standing.may_stand(512, of(1)) && !standing.may_stand(512 * 3, of(6)));
+        // One fewer ahead, and the first had ended.
+        let standing = Standing::of(&writes(), &written(6, 3), &(512..512 * 5), &go());
+        assert!(!standing.is_open(512) && !standing.may_stand(512, of(0)));
+    }
+
+    #[test]
+    fn reads_leave_nothing_and_a_part_has_its_own_blocks() {
+        let mixed = Job { mix: Mix::Shares { read_percent: 95 }, ..writes() };
+        let standing = Standing::of(&mixed, &written(4, 0), &(512 * 2..512 * 5), &go());
+        let stands = (2..5).filter(|block| standing.expected(block * 512).is_some()).count();
+        assert!(stands < 3, "of twenty times as many reads");
+        let reads = Job { mix: Mix::READS, ..writes() };
+        let standing = Standing::of(&reads, &written(4, 0), &(512..512 * 5), &go());
+        assert!((1..5).all(|block| standing.expected(block * 512).is_none()));
+    }
+}

@@ -1,0 +1,165 @@
+//! `wrong-data`: what was written is not what was read again.
+
+use assay_base::catalogue::About;
+use assay_base::quantity::metric::Nature;
+use assay_base::quantity::units::show;
+use assay_kinds::work::Judged;
+use assay_kinds::work::io::{Detail, verify};
+
+use super::evidence::in_trials;
+use super::{ALL, Case, Remark, TruthRule};
+
+/// Its name, for those who end a command by it.
+pub const NAME: &str = "wrong-data";
+
+pub struct WrongData;
+
+static ABOUT: About = About {
+    name: NAME,
+    summary: "blocks that were written did not hold what was written into them",
+    text: "Speaks of work with verify = true, whose blocks are read again after each trial. Where one of \
+           them is torn, stale, misplaced, zeroed, has turned bits, cannot be read or holds what no \
+           write of the trial put there, nothing of the trial counts, however fast it was: invalid, and \
+           the command ends with exit code 1. What could not be read again at all is suspect, and what \
+           the pass could not tell is a note. Silent where every block is as it was written.",
+};
+
+impl TruthRule for WrongData {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn looks_at(&self) -> Judged {
+        Judged::Bytes
+    }
+
+    fn changes(&self) -> &'static [Nature] {
+        ALL
+    }
+
+    fn judge(&self, case: &Case<'_>) -> Option<Remark> {
+        let io = case.io()?;
+        let measured = case.trials.iter().filter_map(|trial| trial.measured.as_ref());
+        let details: Vec<&Detail> = measured.filter_map(Detail::of).collect();
+        wrong(case, &details)
+            .or_else(|| unread(case, &details))
+            .or_else(|| untold(case, &details, io.direct))
+    }
+}
+
+/// Trials with wrong blocks.
+fn wrong(case: &Case<'_>, details: &[&Detail]) -> Option<Remark> {
+    let found = details.iter().filter_map(|own| own.verified.as_ref());
+    let bad: Vec<_> = found.filter(|own| own.wrong.all() > 0).collect();
+    let first = bad.first()?;
+    let sum = |count: fn(&verify::Verified) -> u64| {
+        show::count(bad.iter().fold(0_u64, |sum, own| sum.saturating_add(count(own))))
+    };
+    let example = first.first.first().map(|own| format!(": {}", verify::example(own)));
+    Some(Remark::invalid(format!(
+        "{} of {} blocks that were read again are not as they were written{}; in the first of these trials \
+         {}{}",
+        sum(|own| own.wrong.all()),
+        sum(|own| own.read),
+        in_trials(bad.len(), case),
+        verify::faults(first),
+        example.unwrap_or_default()
+    )))
+}
+
+/// Trials of which nothing could be read again.
+fn unread(case: &Case<'_>, details: &[&Detail]) -> Option<Remark> {
+    let reasons: Vec<&String> = details.iter().filter_map(|own| own.unverified.as_ref()).collect();
+    let first = reasons.first()?;
+    let trials = in_trials(reasons.len(), case);
+    Some(Remark::suspect(format!("what was written could not be read again{trials}: {first}")))
+}
+
+/// What the passes could not tell.
+fn untold(case: &Case<'_>, details: &[&Detail], is_direct: bool) -> Option<Remark> {
+    let told = details.iter().filter_map(|own| own.verified.as_ref());
+    let told: Vec<Vec<String>> = told.map(|own| verify::untold(own, is_direct)).collect();
+    let with = told.iter().filter(|own| !own.is_empty()).count();
+    let first = told.into_iter().find(|own| !own.is_empty())?;
+    Some(Remark::note(format!(
+        "every block was as it was written, as far as can be told{}: {}",
+        in_trials(with, case),
+        first.join("; ")
+    )))
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_load::{Fault, FaultCounts, Stood, Verified};
+    use assay_study::findings::Trust;
+
+    use super::super::testing::{Bench, counted};
+    use super::*;
+
+    fn verified() -> Bench {
+        let sound = Verified { read: 1000, sound: 1000, block_bytes: 4096, ..Verified::default() };
+        Bench::write()
+            .io(|io| io.verify = true)
+            .each(move |trial| counted(trial).verified = Some(sound.clone()))
+    }
+
+    fn stale() -> Verified {
+        let stood = |operation| Some(Stood { thread: 0, operation, of_bytes: 4096 });
+        let first = assay_load::WrongData {
+            at_bytes: 4096,
+            fault: Fault::Stale,
+            expected: stood(7),
+            found: stood(1),
+            bits: None,
+        };
+        let wrong = FaultCounts { stale: 2, ..FaultCounts::default() };
+        Verified { read: 1000, sound: 998, wrong, first: vec![first], ..Verified::default() }
+    }
+
+    #[test]
+    fn speaks_of_every_wrong_block_and_names_the_first() {
+        let bench = verified().first(2, |trial| counted(trial).verified = Some(stale()));
+        let remark = bench.judge(&WrongData).unwrap();
+        assert_eq!(remark.trust, Trust::Invalid);
+        assert_eq!(
+            remark.text,
+            "4 of 2,000 blocks that were read again are not as they were written, in 2 of 3 trials; in the \
+             first of these trials 2 stale: at byte 4,096 an older write lies there, and the last one is \
+             lost; write 8 of thread 1 belongs there; write 2 of thread 1 lies there"
+        );
+    }
+
+    #[test]
+    fn what_could_not_be_read_again_is_no_proof() {
+        let bench = verified().each(|trial| {
+            (counted(trial).verified, counted(trial).unverified) =
+                (None, Some("no memory".to_owned()));
+        });
+        let remark = bench.judge(&WrongData).unwrap();
+        assert_eq!(remark.trust, Trust::Suspect);
+        assert_eq!(remark.text, "what was written could not be read again: no memory");
+    }
+
+    #[test]
+    fn what_could_not_be_told_is_a_note() {
+        let open = verified().first(1, |trial| {
+            counted(trial).verified = Some(Verified { either: 3, ..stale_free() });
+        });
+        let remark = open.judge(&WrongData).unwrap();
+        assert_eq!(remark.trust, Trust::Trusted);
+        assert!(remark.text.contains("of 3 blocks one write or another"), "{}", remark.text);
+        let cached = verified().io(|io| io.direct = false);
+        assert!(cached.judge(&WrongData).unwrap().text.contains("page cache"));
+    }
+
+    fn stale_free() -> Verified {
+        Verified { read: 1000, sound: 1000, ..Verified::default() }
+    }
+
+    #[test]
+    fn silent_where_all_is_sound_and_where_nothing_is_verified() {
+        assert_eq!(verified().judge(&WrongData), None);
+        assert_eq!(Bench::write().judge(&WrongData), None);
+        assert_eq!(Bench::command().judge(&WrongData), None);
+    }
+}

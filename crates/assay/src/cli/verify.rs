@@ -1,0 +1,174 @@
+//! `assay verify`: whether what was written is still there.
+
+use std::path::Path;
+
+use clap::Args;
+
+use super::{output, running};
+use crate::runner::verify::{self, Report};
+use crate::store;
+use crate::store::acting;
+use assay_base::failure::{Failure, Outcome};
+use assay_base::quantity::units::show;
+use assay_kinds::work::io::verify as words;
+use assay_study::results::bundle;
+use assay_system::system::{FileKind, System};
+
+/// Whether what was written with verify = true is still there
+///
+/// Reads what the last trial of a result wrote to its device and compares it with what the plan says, also
+/// where the study was killed in the middle of it. A file or device alone is read by the stamps on it.
+/// Nothing is written. What lay in a directory is gone with its run: each trial reads again what it wrote.
+/// Exit code 1 where blocks are torn, stale, misplaced, zeroed, flipped, foreign or cannot be read, 5 where
+/// nothing can be told, 3 where it cannot be read.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  assay verify                  the device of the newest result
+  assay verify 20261126-0301    that of the result whose id begins so
+  assay verify /dev/DEVICE      by the stamps that lie there, whoever wrote them
+  assay verify drive.img --json
+  assay verify --markdown")]
+pub struct Arguments {
+    /// Id or path of a result, or a file or device [default: the newest result]
+    #[arg(value_name = "RESULT|AREA")]
+    what: Option<String>,
+    /// One JSON document instead of sentences
+    #[arg(long)]
+    json: bool,
+    /// Markdown for a comment instead of sentences
+    #[arg(long, conflicts_with = "json")]
+    markdown: bool,
+}
+
+pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
+    let stop = running::stop_on_signals(&running::LOOKS)?;
+    let area = arguments.what.as_deref().map(Path::new).filter(|path| is_area(system, path));
+    let report = match area {
+        Some(path) => verify::of_area(system, path, &stop)?,
+        None => of_result(system, arguments.what.as_deref(), &stop)?,
+    };
+    if arguments.json {
+        output::json(&report);
+    } else {
+        output::text(&told(&report, arguments.markdown));
+    }
+    report.ended()
+}
+
+/// Whether a word names bytes, and no result.
+fn is_area(system: &dyn System, path: &Path) -> bool {
+    let kind = system.status(path).ok().map(|status| status.kind);
+    matches!(kind, Some(FileKind::File | FileKind::BlockDevice))
+}
+
+fn of_result(
+    system: &dyn System,
+    wanted: Option<&str>,
+    stop: &std::sync::atomic::AtomicBool,
+) -> Outcome<Report> {
+    let directory = store::find(system, wanted)?;
+    if bundle::is_running(system, &directory) {
+        return Err(Failure::refused(format!(
+            "{} is running: what it wrote is looked at when it has ended",
+            directory.display()
+        )));
+    }
+    let stored = bundle::frame(system, &directory)?;
+    acting::on_the_same_drives(system, &stored, &[])?;
+    verify::of_result(system, &directory, &stored, stop)
+}
+
+/// The report in sentences.
+fn told(report: &Report, is_markdown: bool) -> String {
+    let found = &report.verified;
+    let unit = if report.of.is_some() { "blocks" } else { "sectors" };
+    let is_wrong = found.wrong.all() > 0;
+    let head = if is_wrong {
+        format!(
+            "WRONG DATA on {}: {} of {} {unit} are not as they were written ({})",
+            report.target,
+            show::count(found.wrong.all()),
+            show::count(found.read),
+            words::faults(found)
+        )
+    } else {
+        format!(
+            "{}: {} of {} {unit} that were read hold what was written, and none holds anything wrong",
+            report.target,
+            show::count(found.sound),
+            show::count(found.read)
+        )
+    };
+    let head = if is_markdown { format!("**{head}**\n") } else { head };
+    let of = report.of.iter().map(|own| {
+        let how = if own.ended { "" } else { ", in the middle of which the study was ended" };
+        format!(
+            "written by trial {} of {} ({}, replicate {}){how}",
+            own.trial, own.result, own.workload, own.replicate
+        )
+    });
+    let runs = report.runs.iter().filter(|_| report.of.is_none()).map(|own| {
+        format!(
+            "{} bytes by the run that began at {} ns after 1970, seed {}",
+            show::count(own.bytes),
+            own.run,
+            own.seed
+        )
+    });
+    let first = found.first.iter().map(words::example);
+    let untold = report.untold.iter().map(|own| format!("not told: {own}"));
+    let lines = of.chain(runs).chain(first).chain(untold);
+    let mark = if is_markdown { "- " } else { "  " };
+    lines.fold(head, |all, line| all + "\n" + mark + &line) + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::runner::verify::{FORMAT, FoundStamps, OfTrial};
+    use assay_load::{Fault, FaultCounts, Verified, WrongData};
+
+    fn report() -> Report {
+        let of = OfTrial {
+            result: "20261126-0301".to_owned(),
+            workload: "write".to_owned(),
+            replicate: 2,
+            trial: 5,
+            ended: false,
+        };
+        Report {
+            format: FORMAT,
+            target: "/dev/sdb".to_owned(),
+            of: Some(of),
+            verified: Verified { read: 2000, sound: 1500, ..Verified::default() },
+            runs: vec![FoundStamps { run: 7, seed: 9, bytes: 512 }],
+            untold: vec!["a clause".to_owned()],
+        }
+    }
+
+    #[test]
+    fn what_is_sound_is_told_with_what_is_not_known() {
+        assert_eq!(
+            told(&report(), false),
+            "/dev/sdb: 1,500 of 2,000 blocks that were read hold what was written, and none holds anything \
+             wrong\n  written by trial 5 of 20261126-0301 (write, replicate 2), in the middle of which the \
+             study was ended\n  not told: a clause\n"
+        );
+        let bare = told(&Report { of: None, ..report() }, true);
+        assert!(bare.starts_with("**/dev/sdb: 1,500 of 2,000 sectors"), "{bare}");
+        assert!(bare.contains("\n- 512 bytes by the run that began at 7 ns"), "{bare}");
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_first() {
+        let mut found = report();
+        found.verified.wrong = FaultCounts { zeroed: 3, ..FaultCounts::default() };
+        let fault = Fault::Zeroed;
+        let first = WrongData { at_bytes: 4096, fault, expected: None, found: None, bits: None };
+        found.verified.first = vec![first];
+        let text = told(&found, false);
+        assert!(text.starts_with("WRONG DATA on /dev/sdb: 3 of 2,000 blocks"), "{text}");
+        assert!(text.contains("\n  at byte 4,096 there are zeros\n"), "{text}");
+    }
+}

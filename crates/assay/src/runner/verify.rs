@@ -1,0 +1,369 @@
+//! What a run wrote with `verify = true`, read again later: of a result, or of a file or device by its stamps
+//! alone. Nothing is written.
+
+use std::fs::File;
+use std::ops::Range;
+use std::os::fd::AsFd;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+use assay_load::{FoundRun, Inspected};
+use serde::Serialize;
+
+use assay_base::failure::{Failure, Outcome};
+use assay_base::quantity::units::show;
+use assay_kinds::work::io::verify::{self, Verified, Written};
+use assay_kinds::work::{Area, Medium, io};
+use assay_study::results::bundle::Stored;
+use assay_study::results::plan::{PlannedTrial, PlannedWorkload};
+use assay_study::results::trials::Trials;
+use assay_study::study::Target;
+use assay_system::system::site::{Site, TargetKind};
+use assay_system::system::{Caching, FileKind, Hold, HoldError, System, lock_names, resolve};
+
+/// Format of what is told.
+pub const FORMAT: &str = "assay-verify/1";
+
+/// Alignment of buffers that suits every drive.
+const ALIGNMENT: usize = 4096;
+
+/// Which trial it was.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct OfTrial {
+    /// Id of the result.
+    pub result: String,
+    pub workload: String,
+    pub replicate: u32,
+    /// Its place in the plan, from 1.
+    pub trial: u32,
+    /// Whether it ended; else the study was ended in the middle of it.
+    pub ended: bool,
+}
+
+/// A run whose stamps were found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct FoundStamps {
+    /// Nanoseconds since 1970 at its start.
+    pub run: u64,
+    /// Seed of its draws.
+    pub seed: u64,
+    /// Bytes that carry its stamps.
+    pub bytes: u64,
+}
+
+/// What was found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Report {
+    pub format: &'static str,
+    /// What was read.
+    pub target: String,
+    /// Whose it was, where a result says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub of: Option<OfTrial>,
+    /// Blocks: of one operation each, or sectors where only the stamps are known.
+    pub verified: Verified,
+    /// What stamps there are, by run.
+    pub runs: Vec<FoundStamps>,
+    /// What could not be told.
+    pub untold: Vec<String>,
+}
+
+impl Report {
+    /// How the command ends: wrong data fail it, and where there was nothing to judge, or the pass was ended,
+    /// there is no statement.
+    ///
+    /// # Errors
+    /// As said.
+    pub fn ended(&self) -> Outcome<()> {
+        let found = &self.verified;
+        if found.wrong.all() > 0 {
+            return Err(Failure::gate(format!(
+                "{}: {} of {} blocks are not as they were written: {}",
+                self.target,
+                show::count(found.wrong.all()),
+                show::count(found.read),
+                verify::faults(found)
+            )));
+        }
+        if found.cut_short {
+            return Err(Failure::partial(format!("{}: the pass was ended early", self.target)));
+        }
+        if found.sound == 0 && found.late == 0 {
+            return Err(Failure::partial(format!(
+                "{}: there is nothing that was written with verify = true",
+                self.target
+            )));
+        }
+        Ok(())
+    }
+}
+
+/// Looks at a file or a device by the stamps that it holds.
+///
+/// # Errors
+/// It cannot be read, or a study works on it.
+pub fn of_area(system: &dyn System, path: &Path, stop: &AtomicBool) -> Outcome<Report> {
+    let target = path.display().to_string();
+    let site = resolve(system, &path.to_string_lossy())?;
+    let _holds = hold(system, &site)?;
+    let (file, is_direct) = open(system, &site)?;
+    let length = system.length(&file).map_err(|error| unread(&target, &error))?;
+    let whole = 0..length / verify::SECTOR_BYTES * verify::SECTOR_BYTES;
+    let found = inspect(&file, &whole, stop)
+        .map_err(|error| Failure::refused(format!("{target}: {error}")))?;
+    let mut untold = verify::untold(&found.verified, is_direct);
+    untold.push(
+        "an older write in the place of a newer one, or one that is gone, is not seen without the result of \
+         its run"
+            .to_owned(),
+    );
+    let runs = stamps(&found.runs);
+    Ok(Report { format: FORMAT, target, of: None, verified: found.verified, runs, untold })
+}
+
+fn inspect(file: &File, range: &Range<u64>, stop: &AtomicBool) -> Result<Inspected, String> {
+    let target = assay_load::Target { file: Some(file.as_fd()), memory_alignment: ALIGNMENT };
+    assay_load::inspect(range, &target, stop).map_err(|error| error.to_string())
+}
+
+fn stamps(runs: &[FoundRun]) -> Vec<FoundStamps> {
+    let told = |own: &FoundRun| FoundStamps {
+        run: own.written.run,
+        seed: own.seed,
+        bytes: own.sectors.saturating_mul(verify::SECTOR_BYTES),
+    };
+    runs.iter().map(told).collect()
+}
+
+/// Looks at what the last trial of a result left on its device.
+///
+/// # Errors
+/// Nothing of it can be there any more, something else may have been written over it, or it cannot be read.
+pub fn of_result(
+    system: &dyn System,
+    directory: &Path,
+    stored: &Stored,
+    stop: &AtomicBool,
+) -> Outcome<Report> {
+    let place = place(stored)?;
+    let site = &stored.environment.sites[place];
+    let records = records(system, directory, stored)?;
+    let last = records.iter().rfind(|own| own.target == place);
+    let _holds = hold(system, site)?;
+    let (file, is_direct) = open(system, site)?;
+    let area = stored.plan.surveys[place].area;
+    let range = area.start..area.start.saturating_add(area.length);
+    let seen = inspect(&file, &range, stop)
+        .map_err(|error| Failure::refused(format!("{}: {error}", site.target)))?;
+    let runs = stamps(&seen.runs);
+    let newest = seen.runs.iter().max_by_key(|own| own.written.run);
+    let chosen = chosen(stored, place, last, newest)?;
+    let workload = &*stored.plan.work_of(chosen.trial);
+    let Some(planned) = io::Planned::of(&workload.work) else {
+        return Err(Failure::refused("that trial read and wrote no blocks"));
+    };
+    if !planned.direct {
+        // Its operations need not fit what goes past the page cache.
+        let through = system.set_caching(&file, Caching::Buffered);
+        through.map_err(|error| unread(&site.target, &error))?;
+    }
+    let medium = medium(&file, workload.own_part(&area));
+    let verified = verify::pass(planned, &medium, chosen.trial.seed, &chosen.written, stop)
+        .map_err(|error| Failure::refused(format!("{}: {error}", site.target)))?;
+    let mut untold = verify::untold(&verified, is_direct && planned.direct);
+    untold.push("what others wrote there since would look like lost data".to_owned());
+    let of = OfTrial {
+        result: stored.id.clone(),
+        workload: workload.name.clone(),
+        replicate: chosen.trial.replicate,
+        trial: chosen.trial.order.saturating_add(1),
+        ended: chosen.written.ended,
+    };
+    Ok(Report { format: FORMAT, target: site.target.clone(), of: Some(of), verified, runs, untold })
+}
+
+fn medium(file: &File, area: Area) -> Medium<'_> {
+    Medium { file: Some(file), area, memory_alignment: ALIGNMENT, law: None }
+}
+
+/// Whether work carries stamps into what it writes.
+fn is_stamped(workload: &PlannedWorkload) -> bool {
+    io::Planned::of(&workload.work).is_some_and(|io| io.verify && io.mix.writes())
+}
+
+/// The target on which what was written can still lie.
+fn place(stored: &Stored) -> Outcome<usize> {
+    let stamped: Vec<&PlannedWorkload> =
+        stored.plan.workloads.iter().filter(|own| is_stamped(own)).collect();
+    let Some(first) = stamped.first() else {
+        return Err(Failure::mistake(format!(
+            "{}: nothing in it was written with verify = true, so that nothing can be told of it",
+            stored.id
+        )));
+    };
+    let is_made = matches!(stored.study.target, Some(Target::Loop(_)));
+    let lasts = |own: &&&PlannedWorkload| {
+        let site = stored.environment.sites.get(own.target);
+        let survey = stored.plan.surveys.get(own.target);
+        !is_made
+            && site.is_some_and(|site| site.kind == TargetKind::Device)
+            && survey.is_some_and(|survey| survey.under.is_empty())
+    };
+    let Some(own) = stamped.iter().find(lasts) else {
+        return Err(Failure::refused(format!(
+            "{}: what {} wrote is gone: a directory has it in a file of its own without a name, which goes \
+             with the run, also with one that is killed, and what is made for a study is taken down; only a \
+             device keeps it. Each trial was read again right after it: assay show {}",
+            stored.id, first.name, stored.id
+        )));
+    };
+    let mut there = stored.plan.workloads.iter().filter(|one| one.target == own.target);
+    let over = there.find(|one| {
+        let beside = one.background.as_ref().is_some_and(|own| own.work.mix.writes());
+        beside || (one.writes() && !is_stamped(one))
+    });
+    match over {
+        None => Ok(own.target),
+        Some(over) => Err(Failure::refused(format!(
+            "{}: {} writes to the same bytes and says nothing in them, so that it cannot be told what should \
+             stand there: give it verify = true, too",
+            stored.id, over.name
+        ))),
+    }
+}
+
+/// What is known of a trial that is over.
+struct Record {
+    target: usize,
+    order: u32,
+    written: Written,
+}
+
+/// The trials that wrote stamps, in the order in which they ran.
+fn records(system: &dyn System, directory: &Path, stored: &Stored) -> Outcome<Vec<Record>> {
+    let mut found = Vec::new();
+    Trials::open(system, directory, &stored.plan)?.each_record(&mut |record| {
+        let detail = record.measured.as_ref().and_then(io::Detail::of);
+        let written = detail.and_then(|own| own.written.clone());
+        let workload = stored.plan.workloads.get(record.workload);
+        if let Some((written, workload)) = written.zip(workload) {
+            found.push(Record { target: workload.target, order: record.order, written });
+        }
+        Ok(())
+    })?;
+    Ok(found)
+}
+
+/// The run that wrote last.
+struct Chosen<'a> {
+    trial: &'a PlannedTrial,
+    written: Written,
+}
+
+/// Which run of the study wrote last: one that was recorded, or one that was ended in the middle and is known
+/// by its stamps alone.
+fn chosen<'a>(
+    stored: &'a Stored,
+    place: usize,
+    last: Option<&Record>,
+    newest: Option<&FoundRun>,
+) -> Outcome<Chosen<'a>> {
+    let last = last.map(|own| (own.written.run, own));
+    let newer = newest.filter(|own| last.is_none_or(|(run, _)| own.written.run > run));
+    if let Some(found) = newer {
+        let is_it = |trial: &&PlannedTrial| {
+            let workload = stored.plan.workloads.get(trial.workload);
+            trial.seed == found.seed
+                && workload.is_some_and(|own| own.target == place && is_stamped(own))
+        };
+        let trial = stored.plan.trials.iter().find(is_it).ok_or_else(|| {
+            Failure::partial(format!("{}: a run that is none of it wrote over it later", stored.id))
+        })?;
+        return Ok(Chosen { trial, written: found.written.clone() });
+    }
+    let Some((_, record)) = last else {
+        return Err(Failure::partial(format!(
+            "{}: no trial of it that wrote there is recorded, and none of its stamps is found",
+            stored.id
+        )));
+    };
+    let trial = stored.plan.trials.iter().find(|trial| trial.order == record.order);
+    let trial = trial.ok_or_else(|| {
+        Failure::refused(format!("{}: its records and its plan do not belong together", stored.id))
+    })?;
+    Ok(Chosen { trial, written: record.written.clone() })
+}
+
+/// Opens what is only read: a device past the page cache where it can be.
+fn open(system: &dyn System, site: &Site) -> Outcome<(File, bool)> {
+    let path = &site.path;
+    let status = system.status(path).map_err(|error| unread(&site.target, &error))?;
+    let opened = match status.kind {
+        FileKind::BlockDevice => {
+            system.open_for_reading(path, Caching::Direct).map(|file| (file, true)).or_else(|_| {
+                system.open_for_reading(path, Caching::Buffered).map(|file| (file, false))
+            })
+        }
+        FileKind::File => {
+            system.open_for_reading(path, Caching::Buffered).map(|file| (file, false))
+        }
+        _ => {
+            return Err(Failure::mistake(format!(
+                "{} is neither a file nor a block device",
+                site.target
+            )));
+        }
+    };
+    opened.map_err(|error| unread(&site.target, &error))
+}
+
+fn unread(target: &str, error: &std::io::Error) -> Failure {
+    Failure::refused(format!("{target} cannot be read: {error}"))
+}
+
+/// Keeps studies off what is read: what they write meanwhile would look like lost data.
+/// A file of the user's is none of theirs.
+fn hold(system: &dyn System, site: &Site) -> Outcome<Vec<Hold>> {
+    if site.kind != TargetKind::Device {
+        return Ok(Vec::new());
+    }
+    let one = |name: String| match system.hold(&name) {
+        Ok(hold) => Ok(hold),
+        Err(HoldError::Held { .. }) => Err(Failure::refused(format!(
+            "{} is being measured by another assay: wait for its end",
+            site.target
+        ))),
+        Err(HoldError::Failed(error)) => Err(Failure::refused(format!(
+            "whether {} is being measured cannot be told: {error}",
+            site.target
+        ))),
+    };
+    lock_names(site).into_iter().map(one).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_load::FaultCounts;
+
+    use super::*;
+    use assay_base::failure::Kind;
+
+    fn report(verified: Verified) -> Report {
+        let (target, untold) = ("/dev/sdb".to_owned(), Vec::new());
+        Report { format: FORMAT, target, of: None, verified, runs: Vec::new(), untold }
+    }
+
+    #[test]
+    fn wrong_data_fail_and_nothing_at_all_is_no_statement() {
+        let ended = |verified| report(verified).ended().map_err(|failure| failure.kind);
+        let sound = || Verified { read: 10, sound: 4, ..Verified::default() };
+        assert_eq!(ended(sound()), Ok(()));
+        let wrong = FaultCounts { torn: 1, ..FaultCounts::default() };
+        assert_eq!(ended(Verified { wrong, ..sound() }), Err(Kind::Gate));
+        assert_eq!(ended(Verified { sound: 0, ..sound() }), Err(Kind::Partial));
+        assert_eq!(ended(Verified { cut_short: true, ..sound() }), Err(Kind::Partial));
+        assert_eq!(ended(Verified { sound: 0, late: 1, ..sound() }), Ok(()));
+        let told = report(Verified { wrong, ..sound() }).ended().unwrap_err().message;
+        assert_eq!(told, "/dev/sdb: 1 of 10 blocks are not as they were written: 1 torn");
+    }
+}

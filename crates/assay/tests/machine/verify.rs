@@ -1,0 +1,254 @@
+//! What was written with `verify = true`, read again: on devices that keep it, in directories that do not,
+//! and on cards that lie.
+
+use std::fs::{self, File};
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::time::Duration;
+
+use assay_lab::liar::{Character, Liar, Lie};
+use assay_lab::process::Assay;
+use assay_lab::volume::{Filesystem, Volume};
+use assay_lab::{LoopDevice, Scratch};
+use serde_json::Value;
+
+use crate::findings::of;
+use crate::turn::{LIMIT, Need, assay, has, is_as_before, skip, word};
+
+const BLOCK: usize = 4096;
+const AREA: usize = 64 << 20;
+const BLOCKS: usize = AREA / BLOCK;
+/// As many faults of each kind are injected.
+const FAULTS: usize = 10_000;
+
+/// A study of one workload, whose keys beside are these.
+fn study(place: &Path, keys: &str) -> String {
+    let path = place.join("study.toml");
+    let text = format!(
+        r#"
+format     = "assay-study/1"
+title      = "Verified"
+replicates = 3
+area       = {{ size = "64 MiB" }}
+
+[[workload]]
+name = "write"
+io   = {{ size = "4 KiB", verify = true, {keys} }}
+"#
+    );
+    fs::write(&path, text).unwrap();
+    word(&path)
+}
+
+/// Every block once in each trial.
+const ONCE: &str =
+    "pattern = \"sequential\", mix = \"write\", depth = 16, operations = 16384, time = \"100 s\"";
+
+struct Bench {
+    device: LoopDevice,
+    assay: Assay,
+    scratch: Scratch,
+}
+
+impl Bench {
+    fn new(name: &str) -> Self {
+        let scratch = Scratch::new(name).unwrap();
+        let device = LoopDevice::new(scratch.path().join("image"), 64).unwrap();
+        let home = scratch.folder("home", 0o755, None).unwrap();
+        let assay = Assay::new(Path::new(env!("CARGO_BIN_EXE_assay")), &home);
+        Self { device, assay, scratch }
+    }
+
+    fn words<'w>(&'w self, study: &'w str, id: &'w str) -> [&'w str; 6] {
+        ["run", study, self.device.device(), "--json", "--destroy", id]
+    }
+
+    fn id(&self) -> String {
+        format!("{}:64MiB", self.device.name())
+    }
+
+    fn run(&self, study: &str) -> Value {
+        let ended = self.assay.run(&self.words(study, &self.id()), LIMIT).unwrap();
+        assert_eq!(ended.code, 0, "{}{}", ended.stdout, ended.stderr);
+        of(&ended)
+    }
+
+    /// The device as it is, past whatever remembers it.
+    fn image(&self) -> Vec<u8> {
+        fs::read(&self.device.image).unwrap()
+    }
+
+    fn put(&self, bytes: &[u8]) {
+        let image = File::options().write(true).open(&self.device.image).unwrap();
+        image.write_all_at(bytes, 0).unwrap();
+        image.sync_all().unwrap();
+    }
+
+    /// The exit code and the report of `assay verify`.
+    fn verify(&self, what: &[&str]) -> (i32, Value) {
+        let ended = self.assay.run(&[&["verify", "--json"], what].concat(), LIMIT).unwrap();
+        let report = ended.json().unwrap_or_else(|why| panic!("{why}: {}", ended.stderr));
+        (ended.code, report)
+    }
+}
+
+fn can() -> bool {
+    has(&[Need::Program("losetup")])
+}
+
+/// Damages block `index` of `now`, as `before` has an older write of it.
+type Damage = fn(now: &mut [u8], before: &[u8], index: usize);
+
+fn at(index: usize) -> std::ops::Range<usize> {
+    index * BLOCK..(index + 1) * BLOCK
+}
+
+const DAMAGES: [(&str, Damage); 5] = [
+    ("torn", |now, before, index| {
+        let cut = at(index).start + 512 * (1 + index % 7);
+        now[cut..at(index).end].copy_from_slice(&before[cut..at(index).end]);
+    }),
+    ("stale", |now, before, index| now[at(index)].copy_from_slice(&before[at(index)])),
+    ("misplaced", |now, _, index| now.copy_within(at(BLOCKS - 1 - index % 2), at(index).start)),
+    ("zeroed", |now, _, index| now[at(index)].fill(0)),
+    ("flipped", |now, _, index| now[at(index).start + index * 37 % BLOCK] ^= 1 << (index % 8)),
+];
+
+#[test]
+#[ignore = "needs root: cargo xtask test"]
+fn ten_thousand_faults_of_each_kind_are_found_on_a_device() {
+    if !can() {
+        return;
+    }
+    let bench = Bench::new("verify-faults");
+    let study = study(bench.scratch.path(), ONCE);
+    bench.run(&study);
+    let before = bench.image();
+    let document = bench.run(&study);
+    assert!(!document.to_string().contains("wrong-data"), "{document}");
+    let sound = bench.image();
+    let (code, report) = bench.verify(&[]);
+    assert_eq!((code, &report["verified"]["sound"]), (0, &Value::from(BLOCKS)), "{report}");
+    assert_eq!(
+        (&report["of"]["ended"], &report["format"]),
+        (&true.into(), &"assay-verify/1".into())
+    );
+    for (name, damage) in DAMAGES {
+        let mut bytes = sound.clone();
+        (0..FAULTS).for_each(|index| damage(&mut bytes, &before, index));
+        bench.put(&bytes);
+        let (code, report) = bench.verify(&[]);
+        let wrong = &report["verified"]["wrong"];
+        assert_eq!((code, &wrong[name]), (1, &Value::from(FAULTS)), "{name}: {wrong}");
+        assert_eq!(report["verified"]["sound"], BLOCKS - FAULTS, "{name}: {wrong}");
+        assert_eq!(report["verified"]["first"][0]["fault"], name);
+    }
+    bench.put(&sound);
+    assert_eq!(bench.verify(&[]).0, 0);
+    // The stamps alone tell what is at a wrong place or turned, on the device and in a copy of it.
+    let copy = word(&bench.scratch.path().join("copy"));
+    for area in [bench.device.device(), copy.as_str()] {
+        fs::write(&copy, bench.image()).unwrap();
+        let (code, report) = bench.verify(&[area]);
+        assert_eq!((code, &report["verified"]["sound"]), (0, &Value::from(BLOCKS * 8)), "{report}");
+    }
+    let mut bytes = sound;
+    bytes[5 * BLOCK + 100] ^= 4;
+    fs::write(&copy, bytes).unwrap();
+    let (code, report) = bench.verify(&[&copy]);
+    assert_eq!((code, &report["verified"]["wrong"]["flipped"]), (1, &Value::from(1)), "{report}");
+}
+
+#[test]
+#[ignore = "needs root: cargo xtask test"]
+fn a_run_that_is_killed_is_verified_afterwards() {
+    if !can() {
+        return;
+    }
+    let bench = Bench::new("verify-killed");
+    let keys = "pattern = \"random\", mix = \"30/70\", depth = 16, threads = 2, time = \"100 s\"";
+    let (study, id) = (study(bench.scratch.path(), keys), bench.id());
+    let mut running = bench.assay.start(&bench.words(&study, &id)).unwrap();
+    // The area is filled, then trials begin: what is written then changes the image again and again.
+    let filled = || {
+        let image = bench.image();
+        image[AREA - BLOCK..].iter().any(|byte| *byte != 0)
+    };
+    running.until(Duration::from_secs(60), filled).unwrap();
+    std::thread::sleep(Duration::from_secs(5));
+    running.signal("KILL").unwrap();
+    assert_eq!(running.end(LIMIT).unwrap().code, 137);
+    let (code, report) = bench.verify(&[]);
+    assert_eq!(code, 0, "{report}");
+    let (of, verified) = (&report["of"], &report["verified"]);
+    assert_eq!((&of["ended"], &of["workload"]), (&Value::from(false), &Value::from("write")));
+    assert!(verified["settled"].as_u64().unwrap() > 1_000, "{report}");
+    assert!(verified["sound"].as_u64().unwrap() > 500, "{report}");
+    assert!(report["untold"].to_string().contains("ended from outside"), "{report}");
+    // Half of it is lost.
+    let mut bytes = bench.image();
+    bytes[..AREA / 2].fill(0);
+    bench.put(&bytes);
+    let (code, report) = bench.verify(&[]);
+    assert_eq!(code, 1, "{report}");
+    assert!(report["verified"]["wrong"]["zeroed"].as_u64().unwrap() > 200, "{report}");
+    // All of it.
+    bench.put(&vec![0; AREA]);
+    let ended = bench.assay.run(&["verify"], LIMIT).unwrap();
+    assert_eq!(ended.code, 5, "{}{}", ended.stdout, ended.stderr);
+}
+
+#[test]
+#[ignore = "needs root: cargo xtask test"]
+fn a_directory_is_verified_in_its_trials_and_keeps_nothing() {
+    if !has(&[Need::Volume(Filesystem::Ext4)]) {
+        return;
+    }
+    let volume = Volume::new(Filesystem::Ext4, 512).unwrap();
+    let used = volume.used_bytes().unwrap();
+    for keys in [
+        "pattern = \"random\", mix = \"rewrite\", depth = 8, time = \"200 ms\", ramp = \"20 ms\"",
+        "pattern = \"random\", mix = \"write\", threads = 3, direct = false, time = \"200 ms\"",
+    ] {
+        let file = study(volume.scratch().path(), keys);
+        let words = ["run", &file, &word(volume.directory()), "--json"];
+        let document = of(&assay(&volume).run(&words, LIMIT).unwrap());
+        let told = document["cells"].to_string();
+        assert!(!told.contains("are not as they were written"), "{told}");
+        let is_told = told.contains("page cache was asked to forget");
+        assert_eq!(is_told, keys.contains("direct = false"), "{told}");
+    }
+    let ended = assay(&volume).run(&["verify"], LIMIT).unwrap();
+    assert_eq!(ended.code, 3, "{}{}", ended.stdout, ended.stderr);
+    assert!(ended.stderr.contains("without a name"), "{}", ended.stderr);
+    is_as_before(&volume, used);
+}
+
+#[test]
+#[ignore = "needs root: cargo xtask test"]
+fn a_card_that_loses_writes_fails_the_run_and_is_told_first() {
+    if !has(&[Need::Path("/dev/fuse"), Need::Program("losetup")]) {
+        return;
+    }
+    if let Some(reason) = Liar::missing() {
+        return skip(&reason);
+    }
+    let card = Liar::new(Character::new(AREA as u64, AREA as u64 / 2, Lie::Drops)).unwrap();
+    let home = card.scratch().folder("home", 0o755, None).unwrap();
+    let assay = Assay::new(Path::new(env!("CARGO_BIN_EXE_assay")), &home);
+    let keys =
+        "pattern = \"random\", mix = \"write\", depth = 8, operations = 5000, time = \"100 s\"";
+    let file = study(card.scratch().path(), keys);
+    let device = card.device().unwrap();
+    let id = format!("{}:64MiB", device.name());
+    let words = ["run", &file, device.device(), "--json", "--destroy", &id];
+    let ended = assay.run(&words, LIMIT).unwrap();
+    assert_eq!(ended.code, 1, "{}{}", ended.stdout, ended.stderr);
+    assert!(ended.stderr.contains("data that were written are wrong"), "{}", ended.stderr);
+    let document = ended.json().unwrap();
+    let first = document["summary"][0].as_str().unwrap();
+    assert!(first.contains("lost or changed"), "{first}");
+    let shown = assay.run(&["show"], LIMIT).unwrap();
+    let told = shown.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(told.contains("lost or changed") && told.contains("wrong-data"), "{told}");
+}
