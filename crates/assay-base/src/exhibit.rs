@@ -277,6 +277,44 @@ pub enum Marks {
         /// The bars, the first on top.
         stacks: Vec<Stack>,
     },
+    /// Lines over steps that are counted from 1 on.
+    Lines {
+        /// What a step is: `round`.
+        one: String,
+        lines: Vec<Line>,
+        /// Steps that are marked.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        stretch: Option<Stretch>,
+        /// Values that they are held against.
+        guides: Vec<Guide>,
+    },
+}
+
+/// A line with a value a step.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Line {
+    pub name: String,
+    /// Its values in the order of the steps.
+    pub values: Vec<f64>,
+}
+
+/// Steps that follow each other.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stretch {
+    /// The first, from 1 on.
+    pub first: usize,
+    /// The last one.
+    pub last: usize,
+    /// What they are.
+    pub text: String,
+}
+
+/// A value that lines are held against.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Guide {
+    pub name: String,
+    /// In the unit of the lines.
+    pub value: f64,
 }
 
 /// A bar of parts, of one trial.

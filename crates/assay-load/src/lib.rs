@@ -33,6 +33,7 @@ mod mix;
 mod outcome;
 mod pages;
 mod pattern;
+mod purge;
 mod random;
 mod run;
 mod spent;
@@ -56,5 +57,6 @@ pub use outcome::{
 };
 pub use pages::{PageJob, PageOutcome, PageSet};
 pub use pattern::{random_offsets, spread_offset};
+pub use purge::discard;
 pub use run::{run, run_beside};
 pub use spent::Bystanders;

@@ -3,12 +3,17 @@
 
 use super::Draws;
 use super::parts::with_marks;
-use super::words::{Names, short};
+use super::words::{Names, joined, point, short};
 use crate::evidence::Evidence;
-use crate::figure::{Axis, Figure, Marks, Scale, Series, Tile, Unit, id_of};
+use crate::figure::{
+    Axis, Figure, Guide, Marks, Point, Scale, Series, Span, SpanKind, Tile, Unit, id_of,
+};
 use assay_base::catalogue::About;
 use assay_base::exhibit::{self, Chart, Stack};
 use assay_kinds::work::tell::FactsFigure;
+
+/// Steps of one line that are drawn.
+const MOST_STEPS: usize = 120;
 
 impl Draws for FactsFigure {
     fn about(&self) -> About {
@@ -29,20 +34,68 @@ impl Draws for FactsFigure {
 }
 
 fn figure(names: &Names, chart: &Chart) -> Option<Figure> {
-    let exhibit::Marks::Stacks { one, what, parts, stacks } = &chart.marks;
-    let titles: Vec<String> = stacks.iter().map(|stack| title(names, one, stack)).collect();
-    let unit = Unit::metric(&chart.metric);
-    let series = with_marks(Series::each(tiles(&unit, &titles, parts, stacks), Marks::Tiles))?;
-    let value = Axis::new(&*chart.axis, Scale::Linear, unit).from_zero();
+    let drawn = match &chart.marks {
+        exhibit::Marks::Stacks { one, what, parts, stacks } => {
+            let titles: Vec<String> = stacks.iter().map(|stack| title(names, one, stack)).collect();
+            let unit = Unit::metric(&chart.metric);
+            let tiles = Series::each(tiles(&unit, &titles, parts, stacks), Marks::Tiles);
+            let value = Axis::new(&*chart.axis, Scale::Linear, unit).from_zero();
+            Figure {
+                interval: what.clone(),
+                notes: chart.notes.clone(),
+                ..Figure::lying(Axis::names("", titles), value, with_marks(tiles)?)
+            }
+        }
+        exhibit::Marks::Lines { one, lines, stretch, guides } => {
+            let figure = of_lines(chart, one, lines)?;
+            let guide = |own: &exhibit::Guide| Guide::line(own.value, own.name.clone());
+            Figure {
+                spans: stretch.iter().map(span).collect(),
+                guides: guides.iter().map(guide).collect(),
+                ..figure
+            }
+        }
+    };
     Some(Figure {
         id: id_of(&[&chart.figure, &chart.workload]),
         title: format!("{}: {}", short(&chart.workload), chart.title),
         description: chart.description.clone(),
-        interval: what.clone(),
-        notes: chart.notes.clone(),
         workload: Some(chart.workload.clone()),
-        ..Figure::lying(Axis::names("", titles), value, series)
+        ..drawn
     })
+}
+
+/// Lines over steps; of many steps each so many are drawn.
+fn of_lines(chart: &Chart, one: &str, lines: &[exhibit::Line]) -> Option<Figure> {
+    let unit = Unit::metric(&chart.metric);
+    let longest = lines.iter().map(|line| line.values.len()).max()?;
+    let step = longest.div_ceil(MOST_STEPS).max(1);
+    let points = |line: &exhibit::Line| {
+        let own = line.values.iter().enumerate().step_by(step);
+        let told = own.map(|(at, value)| {
+            let number = at + 1;
+            let name = joined(&[&line.name, &format!("{one} {number}")]);
+            Point { joined: at > 0, ..point(number as f64, &unit, &name, *value, None) }
+        });
+        (line.name.clone(), told.collect::<Vec<Point>>())
+    };
+    let series = with_marks(Series::each(lines.iter().map(points), Marks::Line))?;
+    let along = Axis::new(one, Scale::Linear, Unit::Number);
+    let value = Axis::new(&*chart.axis, Scale::Linear, unit).from_zero();
+    let notes = (step > 1).then(|| format!("Each {step}th {one} is drawn."));
+    let notes = notes.into_iter().chain(chart.notes.iter().cloned()).collect();
+    Some(Figure { notes, ..Figure::upright(along, value, series) })
+}
+
+/// The stretch of some steps.
+fn span(own: &exhibit::Stretch) -> Span {
+    Span {
+        from: own.first as f64,
+        to: own.last as f64,
+        kind: SpanKind::Alternate,
+        text: own.text.clone(),
+        label: own.text.clone(),
+    }
 }
 
 /// What a bar is called: its number, and its arm where that differs.

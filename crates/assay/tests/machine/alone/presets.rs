@@ -57,6 +57,10 @@ reduced! {
         filesystems: "filesystems" &["--set", "threads=1,8"];
         fill_level: "fill-level" &["--set", "filesystem=ext4", "--set", "fill=none,80 %"];
         power: "power" &[];
+        pts_iops: "pts-iops" &[];
+        pts_latency: "pts-latency" &[];
+        pts_throughput: "pts-throughput" &[];
+        pts_write_saturation: "pts-write-saturation" &[];
         raid_profile: "raid-profile" &[];
         readahead: "readahead" &["--set", "read-ahead=0 KiB,128 KiB,4 MiB"];
         small_files: "small-files" &["--set", "filesystem=ext4"];
