@@ -173,6 +173,43 @@ mod tests {
         assert_eq!(kernel[1].text, "boot 3, kernel: 13.3 s");
     }
 
+    /// The figure of rounds, with what is drawn changed.
+    fn of_rounds(change: impl Fn(&mut Chart)) -> Option<Figure> {
+        let (_, known) = evidences().iter().find(|(name, _)| name == "rounds").unwrap();
+        let (_, exhibit) = known.findings.exhibits().find(|(_, own)| !own.charts.is_empty())?;
+        let mut chart = exhibit.charts[0].clone();
+        change(&mut chart);
+        figure(&Names::of(&known.findings), &chart)
+    }
+
+    #[test]
+    fn a_line_has_a_point_a_step_and_the_stretch_and_the_guides_that_it_is_held_against() {
+        let found = of_rounds(|_| ()).unwrap();
+        let points = found.series[0].marks.points();
+        assert_eq!((found.series.len(), points.len()), (1, 8));
+        assert_eq!((points[0].at, points[0].joined, points[7].joined), (1.0, false, true));
+        assert!(points[0].text.contains("round 1"), "{:?}", points[0]);
+        let [span] = &found.spans[..] else { panic!("{:?}", found.spans) };
+        assert_eq!((span.from, span.to, span.label.as_str()), (4.0, 8.0, "steady"));
+        assert_eq!(found.guides.len(), 2);
+    }
+
+    #[test]
+    fn of_many_steps_some_are_drawn_and_that_is_told_and_of_none_nothing_is() {
+        let long = |count: usize| {
+            move |chart: &mut Chart| {
+                let exhibit::Marks::Lines { lines, .. } = &mut chart.marks else { panic!() };
+                lines[0].values = vec![1.0; count];
+            }
+        };
+        let found = of_rounds(long(1440)).unwrap();
+        assert_eq!(found.series[0].marks.len(), 120);
+        assert_eq!(found.notes, ["Each 12th round is drawn."]);
+        assert_eq!(of_rounds(long(0)), None);
+        let few = of_rounds(long(3)).unwrap();
+        assert_eq!((few.series[0].marks.len(), few.notes.len()), (3, 0));
+    }
+
     #[test]
     fn nothing_is_drawn_without_an_exhibit_without_numbers_and_across_results() {
         assert!(drawn(|found| found.of_kinds = OfKinds::default()).is_empty());

@@ -203,8 +203,7 @@ impl Asked {
 
     /// Reads and writes of a cell.
     fn io_of(&self, cell: Cell) -> io::Asked {
-        let [threads, depth] = self.in_flight();
-        running::io_of(self.test, cell, [threads, depth])
+        running::io_of(self.test, cell, self.in_flight())
     }
 
     /// The cells that a target can do, why it cannot do the others, and how one of them is carried out.
