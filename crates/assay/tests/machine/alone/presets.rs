@@ -50,6 +50,7 @@ reduced! {
         flash: "flash" &["--claimed", "95 MB/s", "--price", "12.50 GBP"];
     }
     in_full: {
+        burst: "burst" &[];
         block_size: "block-size" &["--set", "size=4 KiB,64 KiB,1 MiB"];
         compression: "compression" &[];
         depth: "depth" &["--set", "depth=1,8"];
