@@ -429,6 +429,14 @@ mod tests {
         let text = serde_json::to_string(&plain).unwrap();
         assert!(!text.contains("best"), "{text}");
         assert_eq!(serde_json::from_str::<Exhibit>(&text).unwrap(), plain);
+        let lines = Marks::Lines {
+            one: "round".to_owned(),
+            lines: vec![Line { name: "own".to_owned(), values: vec![1.5, 2.5] }],
+            stretch: Some(Stretch { first: 1, last: 2, text: "steady".to_owned() }),
+            guides: vec![Guide { name: "mean".to_owned(), value: 2.0 }],
+        };
+        let text = serde_json::to_string(&lines).unwrap();
+        assert_eq!(serde_json::from_str::<Marks>(&text).unwrap(), lines);
         assert!(Exhibit::default().table.rows.is_empty(), "nothing is shown of itself");
     }
 }

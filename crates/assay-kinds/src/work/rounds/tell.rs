@@ -132,9 +132,9 @@ fn conforming(test: Test, departures: &[String]) -> String {
     format!("Like PTS {title}, not conforming, because {}.", departures.join("; "))
 }
 
-const LEGEND: &str = "Steady: of five rounds in a row the largest less the smallest is at most 20 % of their mean, and \
-                      the line through them rises by at most 10 % of it. The numbers are those of the first such \
-                      rounds, else of the last five; a single run, so they have no interval.";
+const LEGEND: &str = "Steady: of five rounds in a row the largest less the smallest is at most 20 % of their \
+                      mean, and the line through them rises by at most 10 % of it. The numbers are those of \
+                      the first such rounds, else of the last five; a single run, so they have no interval.";
 
 const FIGURE: FactsFigure = FactsFigure {
     about: About {
