@@ -26,7 +26,8 @@ pub fn optimised(chore: &str, options: &Options, numbers: &[&str]) -> Done<bool>
     for name in numbers {
         words.extend([(*name).to_owned(), options.number(name).to_string()]);
     }
-    words.extend(options.has("--write").then(|| "--write".to_owned()));
+    let flags = ["--write", "--instructions"].into_iter().filter(|flag| options.has(flag));
+    words.extend(flags.map(str::to_owned));
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let status = build::cargo(&words).status().map_err(|error| format!("cargo: {error}"))?;
     Ok(status.success())

@@ -21,7 +21,7 @@ use crate::lab::{Done, call, has, is_root};
 use crate::options::Options;
 use crate::{bench, facts};
 
-const FILE_BYTES: u64 = 256 << 20;
+pub const FILE_BYTES: u64 = 256 << 20;
 const RAMP: Duration = Duration::from_secs(1);
 
 /// One thing that both sides do.
@@ -127,7 +127,7 @@ impl Case {
 }
 
 /// A file of random bytes on the device: blocks that were never written are answered from memory.
-fn written_file(directory: &Path) -> Done<PathBuf> {
+pub fn written_file(directory: &Path) -> Done<PathBuf> {
     let path = directory.join("both");
     let fail = |error: std::io::Error| format!("{}: {error}", path.display());
     let mut file = File::create(&path).map_err(fail)?;

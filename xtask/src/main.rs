@@ -14,6 +14,7 @@ mod clean_checks;
 mod collection;
 mod commands;
 mod dist;
+mod engine;
 mod execute;
 mod files;
 mod fio;
@@ -156,6 +157,15 @@ const COMMANDS: &[Command] = &[
         numbers: &[("--rounds", 8), ("--seconds", 3)],
         words: &[],
         run: Chore(fio::run),
+    },
+    Command {
+        name: "bench-engine",
+        usage: "[--rounds N] [--seconds S] [--instructions] [--write]",
+        summary: "our engine against the bare ring test and fio, interleaved, on a loop device of its own (root); instructions of an operation that does nothing, by callgrind: --instructions: these alone; fails above its limit",
+        flags: &["--write", "--instructions"],
+        numbers: &[("--rounds", 8), ("--seconds", 3)],
+        words: &["--null"],
+        run: Chore(engine::run),
     },
     Command {
         name: "bench-files",

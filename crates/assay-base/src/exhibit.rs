@@ -277,6 +277,44 @@ pub enum Marks {
         /// The bars, the first on top.
         stacks: Vec<Stack>,
     },
+    /// Lines over steps that are counted from 1 on.
+    Lines {
+        /// What a step is: `round`.
+        one: String,
+        lines: Vec<Line>,
+        /// Steps that are marked.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        stretch: Option<Stretch>,
+        /// Values that they are held against.
+        guides: Vec<Guide>,
+    },
+}
+
+/// A line with a value a step.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Line {
+    pub name: String,
+    /// Its values in the order of the steps.
+    pub values: Vec<f64>,
+}
+
+/// Steps that follow each other.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stretch {
+    /// The first, from 1 on.
+    pub first: usize,
+    /// The last one.
+    pub last: usize,
+    /// What they are.
+    pub text: String,
+}
+
+/// A value that lines are held against.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Guide {
+    pub name: String,
+    /// In the unit of the lines.
+    pub value: f64,
 }
 
 /// A bar of parts, of one trial.
@@ -391,6 +429,14 @@ mod tests {
         let text = serde_json::to_string(&plain).unwrap();
         assert!(!text.contains("best"), "{text}");
         assert_eq!(serde_json::from_str::<Exhibit>(&text).unwrap(), plain);
+        let lines = Marks::Lines {
+            one: "round".to_owned(),
+            lines: vec![Line { name: "own".to_owned(), values: vec![1.5, 2.5] }],
+            stretch: Some(Stretch { first: 1, last: 2, text: "steady".to_owned() }),
+            guides: vec![Guide { name: "mean".to_owned(), value: 2.0 }],
+        };
+        let text = serde_json::to_string(&lines).unwrap();
+        assert_eq!(serde_json::from_str::<Marks>(&text).unwrap(), lines);
         assert!(Exhibit::default().table.rows.is_empty(), "nothing is shown of itself");
     }
 }

@@ -37,6 +37,7 @@ mod mix;
 mod outcome;
 mod pages;
 mod pattern;
+mod purge;
 mod random;
 mod run;
 mod scatter;
@@ -67,6 +68,7 @@ pub use outcome::{
 };
 pub use pages::{PageJob, PageOutcome, PageSet};
 pub use pattern::{random_offsets, spread_offset};
+pub use purge::discard;
 pub use run::{run, run_beside};
 pub use schedule::{Arrivals, LATE_NS, MOST_PER_S, OVERTIME_PART, Pace, Schedule};
 pub use sizes::{SizeShare, Sizes};

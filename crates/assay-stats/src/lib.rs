@@ -47,9 +47,9 @@ pub use ratio::{RatioOfSums, batch_sums, ratio_of_sums};
 pub use sample::{FEWEST_FOR_INTERVAL, Sample, log_ratios, t_quantile};
 pub use session::{BetweenSessions, between_sessions, normal_quantile};
 pub use steady_state::{
-    ChangePoint, RampAdvice, SteadyState, batch_means, change_criterion, change_interval,
-    change_point, correlated_change_interval, correlated_change_point, correlated_changes, mser5,
-    ramp_advice, snia,
+    ChangePoint, RampAdvice, SNIA_ROUNDS, SniaWindow, SteadyState, batch_means, change_criterion,
+    change_interval, change_point, correlated_change_interval, correlated_change_point,
+    correlated_changes, mser5, ramp_advice, snia,
 };
 pub use stopping::{MIXTURE_G, confidence_sequence_half_width, look_alpha};
 pub use verdict::{Judgement, Verdict, judge};

@@ -6,7 +6,10 @@ use crate::drift::slope;
 use crate::sample::{Sample, two_sided_p};
 
 /// Rounds of the window in which steady state is judged.
-const WINDOW: usize = 5;
+const WINDOW: usize = SNIA_ROUNDS;
+
+/// Rounds of the window of [`snia`].
+pub const SNIA_ROUNDS: usize = 5;
 
 /// Values of one batch of MSER-5.
 const BATCH: usize = 5;
@@ -61,16 +64,47 @@ pub fn snia(rounds: &[f64]) -> Option<SteadyState> {
 }
 
 fn steady(window: &[f64], round: usize) -> Option<SteadyState> {
-    let mean = Sample::of(window)?.mean;
-    let positions: Vec<f64> = (0..window.len()).map(|position| position as f64).collect();
-    let slope_per_round = slope(&positions, window)?.slope;
-    let (least, most) =
-        window.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
-            (low.min(*value), high.max(*value))
-        });
-    let across = slope_per_round.abs() * (WINDOW - 1) as f64;
-    let passes = mean > 0.0 && most - least <= 0.2 * mean && across <= 0.1 * mean;
-    passes.then_some(SteadyState { round, slope_per_round, mean })
+    let found = SniaWindow::of(window)?;
+    let SniaWindow { mean, slope_per_round, .. } = found;
+    found.is_steady().then_some(SteadyState { round, slope_per_round, mean })
+}
+
+/// Five rounds, held against both conditions of steady state.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SniaWindow {
+    /// Mean, in the unit of the rounds.
+    pub mean: f64,
+    /// Largest less smallest, in the same unit.
+    pub range: f64,
+    /// What the least squares line through them rises by from the first to the last, without its sign.
+    pub rise: f64,
+    /// Slope of that line.
+    pub slope_per_round: f64,
+}
+
+impl SniaWindow {
+    /// The window of these rounds.
+    ///
+    /// Source: R9 b; as [`snia`]. None unless they are five, and for a value that is not finite.
+    pub fn of(rounds: &[f64]) -> Option<Self> {
+        if rounds.len() != WINDOW {
+            return None;
+        }
+        let mean = Sample::of(rounds)?.mean;
+        let positions: Vec<f64> = (0..rounds.len()).map(|position| position as f64).collect();
+        let slope_per_round = slope(&positions, rounds)?.slope;
+        let (least, most) =
+            rounds.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
+                (low.min(*value), high.max(*value))
+            });
+        let rise = slope_per_round.abs() * (WINDOW - 1) as f64;
+        Some(Self { mean, range: most - least, rise, slope_per_round })
+    }
+
+    /// Whether both hold: a range of at most 20 % of the mean, and a rise of at most 10 % of it.
+    pub fn is_steady(&self) -> bool {
+        self.mean > 0.0 && self.range <= 0.2 * self.mean && self.rise <= 0.1 * self.mean
+    }
 }
 
 /// How many values at the beginning of `series` (any unit, equal time steps) are warm-up: the cut,

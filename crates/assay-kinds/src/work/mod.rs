@@ -44,6 +44,8 @@ kinds! {
     network = Network,
     capacity = Capacity tells Facts,
     sustained = Sustained tells Facts,
+    rounds = Rounds tells Facts,
+    burst = Burst tells Facts,
 }
 
 const NAME: Field = needed(

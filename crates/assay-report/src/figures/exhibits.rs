@@ -3,12 +3,17 @@
 
 use super::Draws;
 use super::parts::with_marks;
-use super::words::{Names, short};
+use super::words::{Names, joined, point, short};
 use crate::evidence::Evidence;
-use crate::figure::{Axis, Figure, Marks, Scale, Series, Tile, Unit, id_of};
+use crate::figure::{
+    Axis, Figure, Guide, Marks, Point, Scale, Series, Span, SpanKind, Tile, Unit, id_of,
+};
 use assay_base::catalogue::About;
 use assay_base::exhibit::{self, Chart, Stack};
 use assay_kinds::work::tell::FactsFigure;
+
+/// Steps of one line that are drawn.
+const MOST_STEPS: usize = 120;
 
 impl Draws for FactsFigure {
     fn about(&self) -> About {
@@ -29,20 +34,68 @@ impl Draws for FactsFigure {
 }
 
 fn figure(names: &Names, chart: &Chart) -> Option<Figure> {
-    let exhibit::Marks::Stacks { one, what, parts, stacks } = &chart.marks;
-    let titles: Vec<String> = stacks.iter().map(|stack| title(names, one, stack)).collect();
-    let unit = Unit::metric(&chart.metric);
-    let series = with_marks(Series::each(tiles(&unit, &titles, parts, stacks), Marks::Tiles))?;
-    let value = Axis::new(&*chart.axis, Scale::Linear, unit).from_zero();
+    let drawn = match &chart.marks {
+        exhibit::Marks::Stacks { one, what, parts, stacks } => {
+            let titles: Vec<String> = stacks.iter().map(|stack| title(names, one, stack)).collect();
+            let unit = Unit::metric(&chart.metric);
+            let tiles = Series::each(tiles(&unit, &titles, parts, stacks), Marks::Tiles);
+            let value = Axis::new(&*chart.axis, Scale::Linear, unit).from_zero();
+            Figure {
+                interval: what.clone(),
+                notes: chart.notes.clone(),
+                ..Figure::lying(Axis::names("", titles), value, with_marks(tiles)?)
+            }
+        }
+        exhibit::Marks::Lines { one, lines, stretch, guides } => {
+            let figure = of_lines(chart, one, lines)?;
+            let guide = |own: &exhibit::Guide| Guide::line(own.value, own.name.clone());
+            Figure {
+                spans: stretch.iter().map(span).collect(),
+                guides: guides.iter().map(guide).collect(),
+                ..figure
+            }
+        }
+    };
     Some(Figure {
         id: id_of(&[&chart.figure, &chart.workload]),
         title: format!("{}: {}", short(&chart.workload), chart.title),
         description: chart.description.clone(),
-        interval: what.clone(),
-        notes: chart.notes.clone(),
         workload: Some(chart.workload.clone()),
-        ..Figure::lying(Axis::names("", titles), value, series)
+        ..drawn
     })
+}
+
+/// Lines over steps; of many steps each so many are drawn.
+fn of_lines(chart: &Chart, one: &str, lines: &[exhibit::Line]) -> Option<Figure> {
+    let unit = Unit::metric(&chart.metric);
+    let longest = lines.iter().map(|line| line.values.len()).max()?;
+    let step = longest.div_ceil(MOST_STEPS).max(1);
+    let points = |line: &exhibit::Line| {
+        let own = line.values.iter().enumerate().step_by(step);
+        let told = own.map(|(at, value)| {
+            let number = at + 1;
+            let name = joined(&[&line.name, &format!("{one} {number}")]);
+            Point { joined: at > 0, ..point(number as f64, &unit, &name, *value, None) }
+        });
+        (line.name.clone(), told.collect::<Vec<Point>>())
+    };
+    let series = with_marks(Series::each(lines.iter().map(points), Marks::Line))?;
+    let along = Axis::new(one, Scale::Linear, Unit::Number);
+    let value = Axis::new(&*chart.axis, Scale::Linear, unit).from_zero();
+    let notes = (step > 1).then(|| format!("Each {step}th {one} is drawn."));
+    let notes = notes.into_iter().chain(chart.notes.iter().cloned()).collect();
+    Some(Figure { notes, ..Figure::upright(along, value, series) })
+}
+
+/// The stretch of some steps.
+fn span(own: &exhibit::Stretch) -> Span {
+    Span {
+        from: own.first as f64,
+        to: own.last as f64,
+        kind: SpanKind::Alternate,
+        text: own.text.clone(),
+        label: own.text.clone(),
+    }
 }
 
 /// What a bar is called: its number, and its arm where that differs.
@@ -118,6 +171,43 @@ mod tests {
         let slots: Vec<&str> = slots.iter().map(|slot| slot.name.as_str()).collect();
         assert_eq!(slots, ["boot 1", "boot 2, did not finish", "boot 3"]);
         assert_eq!(kernel[1].text, "boot 3, kernel: 13.3 s");
+    }
+
+    /// The figure of rounds, with what is drawn changed.
+    fn of_rounds(change: impl Fn(&mut Chart)) -> Option<Figure> {
+        let (_, known) = evidences().iter().find(|(name, _)| name == "rounds").unwrap();
+        let (_, exhibit) = known.findings.exhibits().find(|(_, own)| !own.charts.is_empty())?;
+        let mut chart = exhibit.charts[0].clone();
+        change(&mut chart);
+        figure(&Names::of(&known.findings), &chart)
+    }
+
+    #[test]
+    fn a_line_has_a_point_a_step_and_the_stretch_and_the_guides_that_it_is_held_against() {
+        let found = of_rounds(|_| ()).unwrap();
+        let points = found.series[0].marks.points();
+        assert_eq!((found.series.len(), points.len()), (1, 8));
+        assert_eq!((points[0].at, points[0].joined, points[7].joined), (1.0, false, true));
+        assert!(points[0].text.contains("round 1"), "{:?}", points[0]);
+        let [span] = &found.spans[..] else { panic!("{:?}", found.spans) };
+        assert_eq!((span.from, span.to, span.label.as_str()), (4.0, 8.0, "steady"));
+        assert_eq!(found.guides.len(), 2);
+    }
+
+    #[test]
+    fn of_many_steps_some_are_drawn_and_that_is_told_and_of_none_nothing_is() {
+        let long = |count: usize| {
+            move |chart: &mut Chart| {
+                let exhibit::Marks::Lines { lines, .. } = &mut chart.marks else { panic!() };
+                lines[0].values = vec![1.0; count];
+            }
+        };
+        let found = of_rounds(long(1440)).unwrap();
+        assert_eq!(found.series[0].marks.len(), 120);
+        assert_eq!(found.notes, ["Each 12th round is drawn."]);
+        assert_eq!(of_rounds(long(0)), None);
+        let few = of_rounds(long(3)).unwrap();
+        assert_eq!((few.series[0].marks.len(), few.notes.len()), (3, 0));
     }
 
     #[test]

@@ -17,6 +17,7 @@ use crate::figure::{Figure, Look, Marks, Scale};
 use crate::svg::{Theme, file, inline};
 use crate::tests::fixture;
 use assay_lab::expected::Expected;
+use assay_lab::kinds::kept;
 use assay_study::findings::published::{Published, Unit};
 use assay_study::findings::{Accesses, Band, Extremes, Findings, Surface, Trust};
 use assay_study::results::plan::Arm;
@@ -179,6 +180,14 @@ fn surface(arm: &Arm) -> Surface {
     }
 }
 
+/// What rounds tell, of the workload of another study.
+fn rounds() -> Evidence {
+    let mut findings = fixture("study-two-arms");
+    let told = &kept("told.json").unwrap()["rounds"];
+    findings.of_kinds = serde_json::from_str(told).unwrap();
+    Evidence::bare(findings)
+}
+
 /// All evidence that there is, by name.
 pub(crate) fn evidences() -> &'static [(String, Evidence)] {
     static READ: OnceLock<Vec<(String, Evidence)>> = OnceLock::new();
@@ -191,6 +200,7 @@ pub(crate) fn evidences() -> &'static [(String, Evidence)] {
             ("flash".to_owned(), leads::flash()),
             ("power".to_owned(), leads::power()),
             ("windows".to_owned(), leads::windows()),
+            ("rounds".to_owned(), rounds()),
         ];
         let bare = |(name, findings)| (name, Evidence::bare(findings));
         read.extend(crate::tests::fixtures().into_iter().map(bare));
@@ -220,6 +230,7 @@ fn only(evidence: &str, id: &str) -> Figure {
 fn figures_look_as_their_files() {
     let pictures = [
         ("boots", only("study-boots", "boots-boot")),
+        ("rounds", only("rounds", "rounds-rounds")),
         ("places", only("places", "places-percent")),
         ("places-compile", only("places", "places-compile-duration-s")),
         ("sweep", only("study-grid", "sweep-random-write-threads-iops")),

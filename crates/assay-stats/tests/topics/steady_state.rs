@@ -1,9 +1,9 @@
 //! `steady_state`.
 
 use assay_stats::{
-    RampAdvice, Sample, batch_means, change_criterion, change_interval, change_point,
-    correlated_change_interval, correlated_change_point, correlated_changes, mser5, ramp_advice,
-    slope, snia,
+    RampAdvice, SNIA_ROUNDS, Sample, SniaWindow, batch_means, change_criterion, change_interval,
+    change_point, correlated_change_interval, correlated_change_point, correlated_changes, mser5,
+    ramp_advice, slope, snia,
 };
 use proptest::prelude::*;
 use serde_json::Value;
@@ -50,6 +50,36 @@ fn the_series_of_the_protocol() {
     }
     // The window is still 14 % above the plateau of 100.
     close(snia(&named("exponential")).unwrap().mean, 114.0, 0.005);
+}
+
+/// Where other implementations part from the text: one demands that every value lies within 10 % of the
+/// mean, and that the ends of the line do, which is twice as loose a rise.
+#[test]
+fn the_window_follows_the_text_where_others_do_not() {
+    // Range 15 % and no rise, but a value 11.7 % above the mean of 103.
+    let peak = SniaWindow::of(&[100.0, 100.0, 115.0, 100.0, 100.0]).unwrap();
+    close(peak.mean, 103.0, 1e-12);
+    assert!(peak.is_steady() && 115.0 > 1.1 * peak.mean, "{peak:?}");
+    // All within 7.5 % of the mean, on a line that rises by 15 % of it.
+    let line = SniaWindow::of(&[92.5, 96.25, 100.0, 103.75, 107.5]).unwrap();
+    close(line.rise, 15.0, 1e-12);
+    close(line.range, 15.0, 1e-12);
+    assert!(!line.is_steady(), "{line:?}");
+    // A range of 21 % without a rise, which a slope alone would let pass.
+    let wide = SniaWindow::of(&[100.0, 110.5, 89.5, 110.5, 89.5]).unwrap();
+    assert!(wide.range > 0.2 * wide.mean && !wide.is_steady(), "{wide:?}");
+    // The same line downwards: the sign does not count.
+    let down = SniaWindow::of(&[104.0, 102.0, 100.0, 98.0, 96.0]).unwrap();
+    close(down.rise, 8.0, 1e-12);
+    assert!(down.is_steady() && down.slope_per_round < 0.0, "{down:?}");
+}
+
+#[test]
+fn a_window_of_another_length_or_without_numbers_is_none() {
+    for rounds in [&[1.0; SNIA_ROUNDS - 1][..], &[1.0; SNIA_ROUNDS + 1], &[f64::NAN; SNIA_ROUNDS]] {
+        assert_eq!(SniaWindow::of(rounds), None, "{rounds:?}");
+    }
+    assert!(!SniaWindow::of(&[0.0; SNIA_ROUNDS]).unwrap().is_steady(), "nothing is done");
 }
 
 /// R9 b: how many series of 25 independent rounds ever look steady.

@@ -59,6 +59,11 @@ presets! {
     "usb-stick",
     "fill-level",
     "boot",
+    "pts-iops",
+    "pts-throughput",
+    "pts-latency",
+    "pts-write-saturation",
+    "burst",
 }
 
 /// What `assay check` runs where no option asks for something else: the first.

@@ -319,7 +319,9 @@ mod tests {
     #[test]
     fn whatever_claims_to_be_of_a_medium_is_judged_by_where_its_files_lie() {
         use assay_kinds::work::{Judged, KINDS};
-        let of_medium = |name: &str| matches!(name, "io" | "files" | "capacity" | "sustained");
+        let of_medium = |name: &str| {
+            matches!(name, "io" | "files" | "capacity" | "sustained" | "rounds" | "burst")
+        };
         for kind in KINDS {
             let judged = kind.judged.contains(&Judged::Medium);
             assert_eq!(judged, of_medium(kind.about.name), "{}", kind.about.name);

@@ -2,6 +2,7 @@
 //! what expects no other test of this folder beside it. Work of others may go on all the same.
 
 mod advice;
+mod burst;
 mod clean;
 mod cold;
 mod factors;

@@ -50,6 +50,7 @@ reduced! {
         flash: "flash" &["--claimed", "95 MB/s", "--price", "12.50 GBP"];
     }
     in_full: {
+        burst: "burst" &[];
         block_size: "block-size" &["--set", "size=4 KiB,64 KiB,1 MiB"];
         compression: "compression" &[];
         depth: "depth" &["--set", "depth=1,8"];
@@ -58,6 +59,10 @@ reduced! {
         load_curve: "load-curve" &["--set", "rate=8000/s,16000/s", "--baseline", "rate=8000/s"];
         fill_level: "fill-level" &["--set", "filesystem=ext4", "--set", "fill=none,80 %"];
         power: "power" &[];
+        pts_iops: "pts-iops" &[];
+        pts_latency: "pts-latency" &[];
+        pts_throughput: "pts-throughput" &[];
+        pts_write_saturation: "pts-write-saturation" &[];
         raid_profile: "raid-profile" &[];
         readahead: "readahead" &["--set", "read-ahead=0 KiB,128 KiB,4 MiB"];
         small_files: "small-files" &["--set", "filesystem=ext4"];

@@ -1,0 +1,317 @@
+//! How long a volume holds its first rate, what remains then, and when the first is back.
+
+mod bucket;
+#[cfg(test)]
+mod bucket_tests;
+mod planned;
+mod running;
+mod tell;
+#[cfg(test)]
+mod tests;
+
+use assay_base::catalogue::About;
+use assay_base::catalogue::keys::{Fields, Form, field};
+use assay_base::quantity::metric::metric;
+use assay_base::quantity::{Better, Bytes, Metric, Time};
+use serde::{Deserialize, Serialize};
+
+use super::io::{self, Content};
+use super::kind::{self, Complaints, InStudy, Judged, Kind, Needs, OwnParameter, Touch};
+use super::measured::Counts;
+use super::place::Offer;
+
+pub use bucket::{AfterRest, Bucket, Course, Estimate, course};
+pub use planned::Planned;
+pub use tell::Facts;
+
+/// Time of a trial where neither the workload nor a budget sets one.
+const TRIAL: Time = Time(900_000_000_000);
+/// The same of a quick look.
+const QUICK: Time = Time(60_000_000_000);
+const MOST_DEPTH: u64 = 4096;
+const LARGEST: Bytes = Bytes(1 << 24);
+
+/// What operations do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Way {
+    Read,
+    #[default]
+    Write,
+}
+
+impl Way {
+    /// As it is written.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Write => "write",
+        }
+    }
+
+    fn find(text: &str) -> Result<Self, String> {
+        let own = [Self::Read, Self::Write].into_iter().find(|own| own.name() == text);
+        own.ok_or_else(|| format!("`{text}` is not known: say read or write"))
+    }
+}
+
+/// A load that empties a bucket, as a study asks for it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Asked {
+    #[serde(default)]
+    pub mix: Way,
+    /// Bytes of an operation.
+    #[serde(default = "usual_size")]
+    pub size: Bytes,
+    /// Operations in flight.
+    #[serde(default = "usual_depth")]
+    pub depth: u32,
+    /// Time of a trial.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time: Option<Time>,
+}
+
+const fn usual_size() -> Bytes {
+    Bytes(4096)
+}
+
+const fn usual_depth() -> u32 {
+    32
+}
+
+const MIX: OwnParameter<Asked> = OwnParameter::new(
+    ["mix", "whether it reads or writes", "`read` or `write`: a bucket may be of one, or of both."],
+    "[\"read\", \"write\"]",
+    true,
+    |own, text| {
+        own.mix = Way::find(text)?;
+        Ok(())
+    },
+);
+
+const SIZE: OwnParameter<Asked> = OwnParameter::new(
+    [
+        "size",
+        "bytes of one operation",
+        "An amount with its unit. Two sizes tell whether a bucket counts operations or bytes.",
+    ],
+    "[\"4 KiB\", \"64 KiB\"]",
+    false,
+    |own, text| {
+        own.size = text.parse()?;
+        Ok(())
+    },
+);
+
+static KEYS: Fields = Fields {
+    label: "burst",
+    rows: &[
+        MIX.key(Form::Word(|| vec!["read", "write"]), "mix = \"write\""),
+        SIZE.key(Form::Size { least: Bytes(512), most: LARGEST }, "size = \"4 KiB\""),
+        field(
+            "depth",
+            Form::Whole { least: 1, most: MOST_DEPTH },
+            "operations in flight; 32 by default",
+            "depth = 32",
+        ),
+        field(
+            "time",
+            Form::Time { least: Time(1) },
+            "time of a trial; 15 minutes by default: a bucket that lasts longer than two fifths of it is not \
+             emptied",
+            "time = \"1 h\"",
+        ),
+    ],
+};
+
+const FIRST: Metric = metric(
+    "burst_first_iops",
+    Better::Higher,
+    "first rate",
+    "operations per second before the rate fell, or of all of the load where it did not",
+);
+
+const HELD: Metric = metric(
+    "burst_held_s",
+    Better::Higher,
+    "first rate held",
+    "seconds for which the first rate was held; absent where it did not fall",
+);
+
+const BASE: Metric = metric(
+    "burst_base_iops",
+    Better::Higher,
+    "rate that remains",
+    "operations per second after the rate fell; absent where it did not",
+);
+
+const CREDIT: Metric = metric(
+    "burst_bucket_operations",
+    Better::Higher,
+    "credit of the bucket",
+    "operations above the rate that remains until it fell: what was in the bucket",
+);
+
+const REFILL: Metric = metric(
+    "burst_refill_iops",
+    Better::Higher,
+    "credit that comes back",
+    "operations per second that rests bring back; absent where no rest showed it",
+);
+
+const BACK: Metric = metric(
+    "burst_back_s",
+    Better::Lower,
+    "until all credit is back",
+    "seconds of rest until all of the credit is back; absent where no rest showed how fast it comes",
+);
+
+impl Kind for Asked {
+    const ABOUT: About = About {
+        name: "burst",
+        summary: "how long a volume holds its first rate, what remains, and when the first is back",
+        text: "After a rest of a twentieth of the time the volume is asked for as much as it gives, at random \
+               places, for two fifths of it. Where the rate falls by a quarter or more for good (change points \
+               of its seconds, with allowance for seconds that are like their neighbours), what was done above \
+               the rate that remains is the credit that the bucket held; it is divided by the difference of \
+               both rates for how long the first was held. Then three rests, each twice as long as the one \
+               before, are followed by a load until the credit is gone again: what it did above the rate that \
+               remains is what the rest brought back, and least squares through the origin give how much comes \
+               back in a second. Intervals are 95 %, from batches of seconds, and from how far rests disagree. \
+               One size does not tell whether operations or bytes are counted: two, as a factor, do. A bucket \
+               that takes fewer than 10 s to empty, or longer than two fifths of the time, is not seen. A \
+               device is only read unless --destroy names it; in a directory a file of the tool's own is \
+               written once before, and removed.",
+    };
+    const KEYS: &'static Fields = &KEYS;
+    const EXAMPLE: &'static str = "burst = { mix = \"write\", size = \"4 KiB\" }";
+    const PARAMETERS: &'static [OwnParameter<Self>] = &[MIX, SIZE];
+    const METRICS: &'static [&'static [Metric]] = &[&[FIRST, HELD, BASE, CREDIT, REFILL, BACK]];
+    const JUDGED: &'static [Judged] = &[Judged::Machine, Judged::Medium];
+
+    fn sample() -> Self {
+        Self { mix: Way::Write, size: usual_size(), depth: usual_depth(), time: None }
+    }
+}
+
+impl Asked {
+    /// Reads and writes as they are asked for.
+    fn io(&self) -> io::Asked {
+        let mix = if self.mix == Way::Read { io::Mix::READS } else { io::Mix::WRITES };
+        let (pattern, size, depth) = (io::Pattern::Random, self.size, self.depth);
+        io::Asked { pattern, mix, size, depth, threads: 1, ..io::Asked::sample() }
+    }
+}
+
+/// What a load does to the target.
+fn touch(mix: Way) -> Touch {
+    let (reads, writes) = (mix == Way::Read, mix == Way::Write);
+    Touch {
+        reads,
+        writes: writes.then_some(Content::Random),
+        finds: reads.then_some(Content::Random),
+        direct: true,
+    }
+}
+
+impl kind::Asks for Asked {
+    fn words(&self) -> String {
+        format!(
+            "random {}s of {}, {} in flight, until the rate falls, and again after three rests",
+            self.mix.name(),
+            self.size,
+            self.depth
+        )
+    }
+
+    /// Writing takes all of a device, and of a directory what the study says; what is read is not changed.
+    fn needs(&self) -> Needs {
+        if self.mix == Way::Write { Needs::Whole } else { Needs::Area }
+    }
+
+    fn touches(&self) -> Touch {
+        touch(self.mix)
+    }
+
+    fn complain(&self, _: &str, _: &InStudy<'_>, _: &mut dyn Complaints) {}
+
+    fn time(&self) -> Option<Time> {
+        self.time
+    }
+
+    fn set_span(&mut self, time: Option<Time>, _: Option<Time>) {
+        self.time = time;
+    }
+
+    fn ends_by_time(&self) -> bool {
+        false
+    }
+
+    fn settle(&mut self) {
+        self.time = self.time.or(Some(TRIAL));
+    }
+
+    fn hurry(&mut self, _: Option<Bytes>) {
+        self.time = Some(self.time.map_or(QUICK, |time| time.min(QUICK)));
+    }
+
+    fn plan(&self, offer: &Offer<'_>) -> Result<(super::Planned, Option<String>), String> {
+        let (granted, note) = io::plan(&self.io(), offer)?;
+        let planned = Planned {
+            mix: self.mix,
+            size_bytes: self.size.0,
+            engine: granted.engine,
+            in_flight: [granted.threads, granted.depth],
+            asked_in_flight: self.depth,
+            direct: granted.direct,
+        };
+        Ok((planned.into(), note))
+    }
+}
+
+/// What only such a load counts.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Detail {
+    /// Operations of each second of the first load.
+    pub first: Vec<u64>,
+    /// The rests and what followed each of them, in their order.
+    pub rests: Vec<Rested>,
+    /// Nanoseconds of the rest before the first load.
+    pub before_ns: u64,
+    /// Why no rests followed, or not all of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended: Option<String>,
+}
+
+/// A rest, and the seconds after it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rested {
+    /// Nanoseconds of the rest.
+    pub rest_ns: u64,
+    /// Operations of each second after it.
+    pub operations: Vec<u64>,
+}
+
+impl Detail {
+    /// The course of the load; none of fewer seconds than a rate needs.
+    pub fn course(&self) -> Option<Course> {
+        let numbers = |own: &[u64]| own.iter().map(|one| *one as f64).collect::<Vec<f64>>();
+        let rest = |own: &Rested| AfterRest {
+            rest_s: own.rest_ns as f64 / 1e9,
+            operations: numbers(&own.operations),
+        };
+        course(&numbers(&self.first), &self.rests.iter().map(rest).collect::<Vec<_>>())
+    }
+}
+
+impl Counts for Detail {
+    fn operations(&self) -> u64 {
+        let rests = self.rests.iter().flat_map(|rest| &rest.operations);
+        self.first.iter().chain(rests).copied().fold(0, u64::saturating_add)
+    }
+
+    fn keeps_what_it_has(&self) -> bool {
+        self.course().is_some()
+    }
+}

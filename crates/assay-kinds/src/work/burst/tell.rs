@@ -1,0 +1,225 @@
+//! What a bucket tells beside its metrics: its numbers with their intervals, in a table and in a sentence, and of
+//! two sizes what it counts.
+
+use assay_base::exhibit::{
+    Cell, Column, Exhibit, Levels, Row, Sentence, Subject, Table, Unit, Value,
+};
+use assay_base::quantity::Bytes;
+use assay_base::quantity::units::show;
+use serde::{Deserialize, Serialize};
+
+use super::{Bucket, Course, Detail, Estimate, Planned, Way};
+use crate::work::tell::{FactsFigure, OfRow, Resting, Rows, Seen, Shows, Spoken, Tells};
+use crate::work::{self, Measured};
+
+/// What a load that empties a bucket says.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Facts {
+    pub workload: String,
+    pub arm: Levels,
+    pub mix: Way,
+    /// Bytes of an operation.
+    pub size_bytes: u64,
+    /// What the load showed.
+    pub course: Course,
+    /// Which trial that is and of how many, where there are several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trial: Option<[usize; 2]>,
+    /// It in sentences.
+    pub text: String,
+}
+
+impl Tells for Planned {
+    /// Of several trials the first is told: later ones may begin with less credit.
+    fn facts(&self, seen: &Seen<'_>) -> Option<work::Facts> {
+        let of = |(at, measured): (usize, &Option<&Measured>)| {
+            let detail = Detail::of((*measured)?)?;
+            Some((at, detail.course()?, detail.ended.as_deref()))
+        };
+        let (at, course, ended) = seen.trials.iter().enumerate().find_map(of)?;
+        let trial = (seen.trials.len() > 1).then(|| [at + 1, seen.trials.len()]);
+        let text = words(self, &course, ended, trial);
+        let Subject { workload, arm } = seen.subject.clone();
+        let (mix, size_bytes) = (self.mix, self.size_bytes);
+        Some(Facts { workload, arm, mix, size_bytes, course, trial, text }.into())
+    }
+
+    /// None of its metrics is changed by what rules say.
+    fn as_judged(&self, _: &str, _: &Measured, _: &[Spoken<'_>]) -> Option<Result<f64, String>> {
+        None
+    }
+}
+
+/// A number with its interval: `42 s (95 % interval 41 s to 44 s)`.
+fn told(own: &Estimate, one: impl Fn(f64) -> String) -> String {
+    let [low, high] = own.ci95.map(&one);
+    format!("{} (95 % interval {low} to {high})", one(own.value))
+}
+
+fn rate(per_s: f64) -> String {
+    format!("{}/s", show::per_second(per_s))
+}
+
+fn seconds(own: f64) -> String {
+    show::duration(own * 1e9)
+}
+
+fn operations(own: f64) -> String {
+    show::per_second(own)
+}
+
+/// What the load showed, in sentences.
+fn words(
+    planned: &Planned,
+    course: &Course,
+    ended: Option<&str>,
+    trial: Option<[usize; 2]>,
+) -> String {
+    let what = if planned.mix == Way::Read { "Reads" } else { "Writes" };
+    let of = format!("{what} of {}", Bytes(planned.size_bytes));
+    let mut said = match course {
+        Course::Held { per_s, seconds: held } => vec![format!(
+            "{of}: {} were held for all of the {} of the load, and no bucket was emptied.",
+            told(per_s, rate),
+            seconds(*held)
+        )],
+        Course::Fell(bucket) => vec![fell(bucket, &of), back(bucket, ended)],
+    };
+    if matches!(course, Course::Held { .. }) {
+        said.extend(ended.map(|ended| format!("Not all of its time: {ended}.")));
+    }
+    if let Some([trial, trials]) = trial {
+        said.push(format!("That is trial {trial} of {trials}."));
+    }
+    said.join(" ")
+}
+
+fn fell(bucket: &Bucket, of: &str) -> String {
+    format!(
+        "{of}: the first rate of {} was held for {}, then {} remain. The bucket held {} of them beyond what \
+         remains.",
+        told(&bucket.first_per_s, rate),
+        told(&bucket.held_s, seconds),
+        told(&bucket.base_per_s, rate),
+        told(&bucket.operations, operations)
+    )
+}
+
+fn back(bucket: &Bucket, ended: Option<&str>) -> String {
+    let (Some(refill), Some(back)) = (&bucket.refill_per_s, &bucket.back_s) else {
+        let why = ended.unwrap_or("no rest showed it");
+        return format!("When the first rate is back does not show: {why}.");
+    };
+    format!(
+        "A rest brings {} back, so that all of the credit is back after {}.",
+        told(refill, rate),
+        told(back, seconds)
+    )
+}
+
+const LEGEND: &str = "Held: what was done above the rate that remains until it fell, over the difference of both \
+                      rates. Credit: that amount. Comes back: what loads after rests did above the rate that \
+                      remains, for each second of rest. Intervals are 95 %.";
+
+impl Shows for Facts {
+    const KEY: &'static str = "burst";
+    const FIGURE: Option<&'static FactsFigure> = None;
+
+    fn exhibit(all: &[&Self], _: &dyn Rows) -> Exhibit {
+        let columns = vec![
+            Column::new("size", Unit::Bytes),
+            Column::new("first rate, /s", Unit::Count),
+            Column::new("held", Unit::Seconds),
+            Column::new("remains, /s", Unit::Count),
+            Column::new("credit", Unit::Count),
+            Column::new("comes back, /s", Unit::Count),
+            Column::new("all back after", Unit::Seconds),
+        ];
+        let sentence = |own: &&Self| Sentence { about: own.subject(), text: own.text.clone() };
+        let counted = counted(all).map(|text| Sentence { about: all[0].subject(), text });
+        Exhibit {
+            remarks: vec![LEGEND.to_owned()],
+            beside: Some("series".to_owned()),
+            sentences: all.iter().map(sentence).chain(counted).collect(),
+            leads: true,
+            ..Exhibit::of_table(Table {
+                title: "bucket".to_owned(),
+                columns,
+                rows: all.iter().map(|own| own.row()).collect(),
+            })
+        }
+    }
+}
+
+impl OfRow for Facts {
+    fn subject(&self) -> Subject {
+        Subject { workload: self.workload.clone(), arm: self.arm.clone() }
+    }
+
+    /// Its numbers are those of its trial.
+    fn settle(&mut self, _: &dyn Fn(&str) -> Option<f64>) {}
+
+    fn resting(&mut self) -> Option<Resting<'_>> {
+        let unsaid = Some("How long it holds its first rate is not told.");
+        Some(Resting { text: &mut self.text, unsaid })
+    }
+}
+
+impl Facts {
+    fn row(&self) -> Row {
+        let own = |one: Estimate| Value::Estimate(one.value, one.ci95);
+        let maybe = |one: Option<Estimate>| one.map_or(Value::Nothing, own);
+        let rest = match &self.course {
+            Course::Held { per_s, seconds: held } => [
+                own(*per_s),
+                Value::Words(format!("all of {}", seconds(*held))),
+                Value::Nothing,
+                Value::Nothing,
+                Value::Nothing,
+                Value::Nothing,
+            ],
+            Course::Fell(bucket) => [
+                own(bucket.first_per_s),
+                own(bucket.held_s),
+                own(bucket.base_per_s),
+                own(bucket.operations),
+                maybe(bucket.refill_per_s),
+                maybe(bucket.back_s),
+            ],
+        };
+        let size = [Value::Number(self.size_bytes as f64)];
+        let cells = size.into_iter().chain(rest).map(Cell::from).collect();
+        Row { of: self.subject(), cells }
+    }
+
+    /// What was in the bucket, and how large its operations were.
+    fn credit(&self) -> Option<(Estimate, f64)> {
+        match &self.course {
+            Course::Fell(bucket) => Some((bucket.operations, self.size_bytes as f64)),
+            Course::Held { .. } => None,
+        }
+    }
+}
+
+/// What a bucket counts, of two sizes of the same operations: as many of them, or as many bytes. Nothing where
+/// both may be, or neither.
+fn counted(all: &[&Facts]) -> Option<String> {
+    let (first, later) = all.split_first()?;
+    let other =
+        later.iter().find(|own| own.mix == first.mix && own.size_bytes != first.size_bytes)?;
+    let ((one, one_bytes), (two, two_bytes)) = (first.credit()?, other.credit()?);
+    let meet = |one: [f64; 2], two: [f64; 2]| one[0] <= two[1] && two[0] <= one[1];
+    let bytes = [one.ci95.map(|end| end * one_bytes), two.ci95.map(|end| end * two_bytes)];
+    let (of_operations, of_bytes) = (meet(one.ci95, two.ci95), meet(bytes[0], bytes[1]));
+    let sizes =
+        [first.size_bytes, other.size_bytes].map(|size| Bytes(size).to_string()).join(" and of ");
+    match (of_operations, of_bytes) {
+        (true, false) => Some(format!(
+            "The bucket counts operations: of {sizes} it holds as many, as far as their intervals tell."
+        )),
+        (false, true) => Some(format!(
+            "The bucket counts bytes: of {sizes} it holds as many bytes, as far as their intervals tell."
+        )),
+        _ => None,
+    }
+}

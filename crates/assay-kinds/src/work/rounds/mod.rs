@@ -1,0 +1,321 @@
+//! Rounds of cells until five of them are steady: the tests of the SNIA's performance test specification, and
+//! what is like them.
+
+mod detail;
+mod judge;
+mod matrix;
+mod planned;
+mod rule;
+mod running;
+mod schedule;
+mod tell;
+#[cfg(test)]
+mod tests;
+
+use assay_base::catalogue::About;
+use assay_base::catalogue::keys::{Fields, Form, field, needed};
+use assay_base::quantity::metric::metric;
+use assay_base::quantity::{Better, Bytes, Metric, Time};
+use serde::{Deserialize, Serialize};
+
+use super::io::{self, Content};
+use super::kind::{self, Complaints, InStudy, Judged, Kind, Needs, OwnParameter, Touch};
+use super::place::Offer;
+use super::tell::OwnRule;
+
+pub use detail::{Detail, Prepared, Round, Seen};
+pub use judge::{InWindow, Told, Window, told, window};
+pub use matrix::{Cell, Class, Measure, Test};
+pub use planned::Planned;
+pub use tell::Facts;
+
+/// A cell by the specification.
+const CELL: Time = Time(judge::MINUTE_NS);
+/// Time of a trial at most, where neither the workload nor a budget says one: rounds end it before.
+const BOUND: Time = Time(30 * 86_400 * 1_000_000_000);
+/// The same of a quick look.
+const QUICK: Time = Time(30_000_000_000);
+/// Most of what may be asked for.
+const MOST_THREADS: u64 = 1024;
+const MOST_DEPTH: u64 = 4096;
+/// The range is whole in pieces of this size, of which all sizes of the tests are parts.
+const PIECE: u64 = 1 << 20;
+
+/// Rounds, as a study asks for them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Asked {
+    /// Which test.
+    pub test: Test,
+    /// For whom the drive is.
+    #[serde(default)]
+    pub class: Class,
+    /// Bytes of an operation, of the test of throughput.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size: Option<Bytes>,
+    /// Threads; those of the class where nothing stands here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub threads: Option<u32>,
+    /// Operations in flight of each of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub depth: Option<u32>,
+    /// How long a cell runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cell: Option<Time>,
+    /// Time of a trial at most.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time: Option<Time>,
+}
+
+static KEYS: Fields = Fields {
+    label: "rounds",
+    rows: &[
+        needed(
+            "test",
+            Form::Word(|| Test::ALL.map(Test::name).to_vec()),
+            "which test of the specification",
+            "test = \"iops\"",
+        ),
+        field(
+            "class",
+            Form::Word(|| vec!["enterprise", "client"]),
+            "enterprise: all of the drive, its write cache off, 4 threads of 32 in flight; client: three quarters \
+             of it, its write cache on, 2 of 16; enterprise by default",
+            "class = \"client\"",
+        ),
+        field(
+            "size",
+            Form::Size { least: Bytes(512), most: Bytes(PIECE) },
+            "bytes of an operation of the test throughput; 128 KiB by default",
+            "size = \"1 MiB\"",
+        ),
+        field(
+            "threads",
+            Form::Whole { least: 1, most: MOST_THREADS },
+            "threads, where not those of the class",
+            "threads = 2",
+        ),
+        field(
+            "depth",
+            Form::Whole { least: 1, most: MOST_DEPTH },
+            "operations in flight of each thread, where not those of the class",
+            "depth = 16",
+        ),
+        field(
+            "cell",
+            Form::Time { least: Time(1_000_000) },
+            "how long each cell of a round runs; a minute by default, which the specification asks for",
+            "cell = \"10 s\"",
+        ),
+        field(
+            "time",
+            Form::Time { least: Time(1) },
+            "time of a trial at most: cells are shorter, and then fewer, so that seven rounds fit; no limit by \
+             default",
+            "time = \"2 h\"",
+        ),
+    ],
+};
+
+const IOPS: Metric = metric(
+    "steady_iops",
+    Better::Higher,
+    "steady operations per second",
+    "operations per second of the cell that is tracked (0/100 of 4 KiB), mean over the five rounds that count",
+);
+
+const BANDWIDTH: Metric = metric(
+    "steady_bytes_per_s",
+    Better::Higher,
+    "steady bandwidth",
+    "bytes written per second one after the other, mean over the five rounds that count",
+);
+
+const LATENCY: Metric = metric(
+    "steady_latency_mean_ns",
+    Better::Lower,
+    "steady latency",
+    "mean service time of a write of 4 KiB alone, mean over the five rounds that count",
+);
+
+const ROUNDS: Metric = metric(
+    "rounds_until_steady",
+    Better::Lower,
+    "rounds until steady",
+    "the round that ends the first five that are steady; absent where none were",
+);
+
+// Bytes, and yet of the nature of a rate: which round it is, rates say.
+const WRITTEN: Metric = metric(
+    "written_until_steady_bytes",
+    Better::Lower,
+    "written until steady",
+    "bytes that were written from the purge on until that round ended; absent where none was",
+);
+
+impl Kind for Asked {
+    const ABOUT: About = About {
+        name: "rounds",
+        summary: "rounds of mixes and sizes until five of them are steady, by the SNIA's specification",
+        text: "The target is discarded; but for write saturation all of it is written twice in one piece \
+               (128 KiB an operation, or the size of the test of throughput); then rounds follow without a rest. \
+               A round runs each cell, a mix of reads and writes of one size, for a minute. Steady are five \
+               rounds in a row of which one cell (writes of 4 KiB, or of the size of the test) ranges by at most \
+               20 % of its mean, and of which the line through them rises by at most 10 % of it. The first such \
+               five count, else the last five of 25 rounds, which are marked (rule `not-steady`). Data are \
+               random. What parts from the specification is listed, a phrase each: no whole device, no purge, \
+               less written before, shorter or fewer cells, a write cache of another state than its class asks, \
+               no steady state. The text of the specification was not at hand: these are its conditions as two \
+               public implementations quote them, and the limit of write saturation, a day, is ours. A device is \
+               overwritten, so it must be named with --destroy; in a directory a file of its own takes the free \
+               space but a fiftieth (`area = { size = \"8 GiB\" }` for less), and is removed.",
+    };
+    const KEYS: &'static Fields = &KEYS;
+    const EXAMPLE: &'static str = "rounds = { test = \"iops\" }";
+    const PARAMETERS: &'static [OwnParameter<Self>] = &[];
+    const METRICS: &'static [&'static [Metric]] = &[&[IOPS, BANDWIDTH, LATENCY, ROUNDS, WRITTEN]];
+    const JUDGED: &'static [Judged] = &[Judged::Machine, Judged::Medium];
+    const RULES: &'static [OwnRule] = &[rule::NOT_STEADY];
+
+    fn sample() -> Self {
+        Self {
+            test: Test::Iops,
+            class: Class::Enterprise,
+            size: None,
+            threads: None,
+            depth: None,
+            cell: None,
+            time: None,
+        }
+    }
+}
+
+/// What they do to the target.
+const TOUCH: Touch =
+    Touch { reads: true, writes: Some(Content::Random), finds: None, direct: true };
+
+impl Asked {
+    /// Threads, and operations in flight of each.
+    fn in_flight(&self) -> [u32; 2] {
+        let [threads, depth] = self.class.in_flight(self.test);
+        [self.threads.unwrap_or(threads), self.depth.unwrap_or(depth)]
+    }
+
+    /// Reads and writes of a cell.
+    fn io_of(&self, cell: Cell) -> io::Asked {
+        running::io_of(self.test, cell, self.in_flight())
+    }
+
+    /// The cells that a target can do, why it cannot do the others, and how one of them is carried out.
+    fn granted(&self, offer: &Offer<'_>) -> (Vec<Cell>, Vec<String>, Option<io::Planned>) {
+        let (mut cells, mut left_out, mut known) = (Vec::new(), Vec::new(), None);
+        for cell in self.test.cells(self.size) {
+            match io::plan(&self.io_of(cell), offer) {
+                Ok((planned, _)) => {
+                    cells.push(cell);
+                    known = Some(planned);
+                }
+                Err(why) => left_out.push((cell.size_bytes, why)),
+            }
+        }
+        let mut told: Vec<String> = Vec::new();
+        for (size_bytes, why) in left_out {
+            let text = format!("cells of {} were left out ({why})", Bytes(size_bytes));
+            if !told.contains(&text) {
+                told.push(text);
+            }
+        }
+        (cells, told, known)
+    }
+}
+
+impl kind::Asks for Asked {
+    fn words(&self) -> String {
+        let cells = self.test.cells(self.size).len();
+        let of = if cells == 1 { "1 cell".to_owned() } else { format!("{cells} cells") };
+        format!(
+            "PTS {} ({}): rounds of {of} until five of them are steady",
+            self.test.title(),
+            self.class.name()
+        )
+    }
+
+    fn needs(&self) -> Needs {
+        Needs::Whole
+    }
+
+    fn touches(&self) -> Touch {
+        TOUCH
+    }
+
+    fn complain(&self, path: &str, _: &InStudy<'_>, to: &mut dyn Complaints) {
+        if self.size.is_some() && self.test != Test::Throughput {
+            to.key(
+                &format!("{path}/size"),
+                format!(
+                    "the sizes of the test {} are those of the specification",
+                    self.test.name()
+                ),
+                Some("leave size out, or say test = \"throughput\"".to_owned()),
+            );
+        }
+        if let Some(size) = self.size.filter(|size| !size.0.is_power_of_two()) {
+            let message = format!("{size} is no power of two");
+            to.value(&format!("{path}/size"), message, None);
+        }
+    }
+
+    fn time(&self) -> Option<Time> {
+        self.time
+    }
+
+    fn set_span(&mut self, time: Option<Time>, _: Option<Time>) {
+        self.time = time;
+    }
+
+    fn ends_by_time(&self) -> bool {
+        false
+    }
+
+    fn settle(&mut self) {
+        self.time = self.time.or(Some(BOUND));
+    }
+
+    fn hurry(&mut self, _: Option<Bytes>) {
+        self.time = Some(self.time.map_or(QUICK, |time| time.min(QUICK)));
+    }
+
+    fn plan(&self, offer: &Offer<'_>) -> Result<(super::Planned, Option<String>), String> {
+        if !offer.area.written {
+            return Err("all of it would be overwritten, and that was not allowed".to_owned());
+        }
+        let (cells, left_out, known) = self.granted(offer);
+        let tracked = self.test.tracked(self.size);
+        let Some(known) = known.filter(|_| cells.contains(&tracked)) else {
+            let why = left_out.last().cloned().unwrap_or_default();
+            return Err(format!("the cell that is tracked cannot be run: {why}"));
+        };
+        let range_bytes = offer.area.length / 100 * self.class.range_percent() / PIECE * PIECE;
+        if range_bytes < 16 * PIECE {
+            return Err(format!("{} are too few: 16 MiB at least", Bytes(range_bytes)));
+        }
+        let [threads, depth] = self.in_flight();
+        let note = left_out.first().map(|_| left_out.join("; "));
+        let planned = Planned {
+            test: self.test,
+            class: self.class,
+            engine: known.engine,
+            in_flight: [known.threads, known.depth],
+            asked_in_flight: threads.saturating_mul(depth),
+            cells,
+            left_out,
+            cell_ns: self.cell.unwrap_or(CELL).0,
+            most_rounds: self.test.most_rounds(),
+            range_bytes,
+            fill_bytes: self.test.fill_bytes(self.size),
+            direct: offer.direct.value().is_some(),
+        };
+        let note = [note, offer.engine.note.clone()].into_iter().flatten().collect::<Vec<_>>();
+        Ok((planned.into(), (!note.is_empty()).then(|| note.join("; "))))
+    }
+}

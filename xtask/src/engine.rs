@@ -1,0 +1,408 @@
+//! `cargo xtask bench-engine`: our engine against fio and its bare ring test, interleaved, and the instructions of
+//! an operation that does nothing.
+//!
+//! All sides read the same written file on an ext4 file system on a loop device of its own, at the same depth and
+//! waiting for one completion at a time. In each round they come in an order that is drawn anew, so that a
+//! drift of the machine falls on all alike. A side whose program is not there is left out by name.
+
+use std::fmt::Write as _;
+use std::fs::{self, OpenOptions};
+use std::os::fd::AsFd;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use assay_load::{EngineKind, Job, Mix, Pattern, Target};
+
+use crate::bench::{Draws, middle};
+use crate::fio::{FILE_BYTES, written_file};
+use crate::lab::volume::{Filesystem, Volume};
+use crate::lab::{Done, Scratch, call, has, is_root};
+use crate::options::Options;
+use crate::{bench, facts};
+
+const DEPTHS: [u32; 2] = [32, 128];
+/// Where the bare ring test is, if it is not in PATH as `t_io_uring`.
+const RING: &str = "ASSAY_T_IO_URING";
+/// Instructions of an operation of the null engine at a depth of 128: above that the chore fails. It had 243 when
+/// this stood first; the limit goes down with it and never up.
+const MOST_INSTRUCTIONS: f64 = 260.0;
+/// Operations of the shorter of two runs, of which the difference counts.
+const COUNTED: u64 = 200_000;
+
+/// Who does the work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Side {
+    Ours,
+    Ring,
+    Fio,
+}
+
+impl Side {
+    const ALL: [Self; 3] = [Self::Ours, Self::Ring, Self::Fio];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Ours => "ours",
+            Self::Ring => "t/io_uring -c1",
+            Self::Fio => "fio",
+        }
+    }
+}
+
+/// What one run did.
+#[derive(Clone, Copy, Debug)]
+struct Seen {
+    iops: f64,
+    /// Processor time of an operation, nanoseconds.
+    cpu_ns: f64,
+}
+
+/// What all runs of a side at a depth did, round by round.
+#[derive(Clone, Debug, Default)]
+struct Rounds {
+    iops: Vec<f64>,
+    cpu_ns: Vec<f64>,
+}
+
+pub fn run(options: &Options) -> Done<bool> {
+    if let Some(operations) = options.text("--null") {
+        let operations = operations.parse::<u64>().map_err(|error| format!("--null: {error}"))?;
+        return null(operations).map(|()| true);
+    }
+    if cfg!(debug_assertions) {
+        return bench::optimised("bench-engine", options, &["--rounds", "--seconds"]);
+    }
+    let instructions = instructions();
+    if options.has("--instructions") {
+        return told(&instructions);
+    }
+    if !is_root() {
+        return Err("needs root, for a loop device of its own".to_owned());
+    }
+    let (rounds, seconds) = (options.number("--rounds"), options.number("--seconds"));
+    let head = facts::lines();
+    let volume = Volume::on_drive(Filesystem::Ext4, 1024)?;
+    let file = written_file(volume.directory())?;
+    let sides = sides();
+    let mut draws = Draws::new();
+    let mut found = vec![vec![Rounds::default(); sides.len()]; DEPTHS.len()];
+    for round in 1..=rounds {
+        for (depth, found) in DEPTHS.into_iter().zip(&mut found) {
+            for at in order(sides.len(), &mut draws) {
+                let seed = draws.next();
+                let seen = measured(sides[at], depth, &file, seconds as u64, seed)?;
+                found[at].iops.push(seen.iops);
+                found[at].cpu_ns.push(seen.cpu_ns);
+                let (name, Seen { iops, cpu_ns }) = (sides[at].name(), seen);
+                println!(
+                    "round {round}, depth {depth}: {name}: {iops:.0} IOPS, {cpu_ns:.0} ns each"
+                );
+            }
+        }
+    }
+    let page = page(&head, [rounds, seconds], &sides, &found, &instructions)?;
+    println!();
+    bench::keep(options, "engine.md", &page)?;
+    told(&instructions)
+}
+
+/// The sides whose programs are there; the others are named.
+fn sides() -> Vec<Side> {
+    let is_there = |side: &Side| match side {
+        Side::Ours => true,
+        Side::Ring => ring().is_some(),
+        Side::Fio => has("fio"),
+    };
+    let (there, absent): (Vec<Side>, Vec<Side>) = Side::ALL.into_iter().partition(is_there);
+    for side in absent {
+        println!("left out: {} (not in PATH; {RING} names the ring test of fio)", side.name());
+    }
+    there
+}
+
+/// The bare ring test.
+fn ring() -> Option<String> {
+    let named = std::env::var(RING).ok().filter(|path| Path::new(path).exists());
+    named.or_else(|| has("t_io_uring").then(|| "t_io_uring".to_owned()))
+}
+
+/// All sides, in an order of this round.
+fn order(count: usize, draws: &mut Draws) -> Vec<usize> {
+    let mut all: Vec<usize> = (0..count).collect();
+    for at in (1..count).rev() {
+        all.swap(at, (draws.next() % (at as u64 + 1)) as usize);
+    }
+    all
+}
+
+fn measured(side: Side, depth: u32, file: &Path, seconds: u64, seed: u64) -> Done<Seen> {
+    match side {
+        Side::Ours => ours(depth, file, seconds, seed),
+        Side::Ring => of_ring(depth, file, seconds),
+        Side::Fio => of_fio(depth, file, seconds),
+    }
+}
+
+fn ours(depth: u32, path: &Path, seconds: u64, seed: u64) -> Done<Seen> {
+    let direct = rustix::fs::OFlags::DIRECT.bits().cast_signed();
+    let file = OpenOptions::new().read(true).custom_flags(direct).open(path);
+    let file = file.map_err(|error| format!("{}: {error}", path.display()))?;
+    let job = Job {
+        depth,
+        time: Duration::from_secs(seconds),
+        ..Job::base(Pattern::Random, Mix::READS, 4096, 0..FILE_BYTES, seed)
+    };
+    let target = Target { file: Some(file.as_fd()), memory_alignment: 4096 };
+    let outcome = assay_load::run(&job, &EngineKind::IoUring, &target, &AtomicBool::new(false));
+    let outcome = outcome.map_err(|error| format!("ours: {error}"))?;
+    let operations = outcome.totals.read_operations as f64;
+    let iops = operations / (outcome.totals.elapsed_ns as f64 / 1e9);
+    Ok(Seen { iops, cpu_ns: outcome.process_cpu_ns as f64 / operations })
+}
+
+fn of_ring(depth: u32, path: &Path, seconds: u64) -> Done<Seen> {
+    let program = ring().ok_or("the ring test is gone")?;
+    let batch = depth.min(32);
+    let words = [
+        format!("-d{depth}"),
+        format!("-s{batch}"),
+        "-c1".to_owned(),
+        "-b4096".to_owned(),
+        "-B1".to_owned(),
+        "-F1".to_owned(),
+        "-p0".to_owned(),
+        "-n1".to_owned(),
+        "-O1".to_owned(),
+        "-R1".to_owned(),
+        format!("-r{seconds}"),
+        path.display().to_string(),
+    ];
+    let (text, cpu_ns) = timed(&program, &words)?;
+    let rates = ring_rates(&text);
+    let operations: f64 = rates.iter().sum();
+    if operations <= 0.0 {
+        return Err(format!("{program} told no rate: {text}"));
+    }
+    // A line is a second.
+    Ok(Seen { iops: middle(&rates), cpu_ns: cpu_ns / operations })
+}
+
+/// The rates of each second that the ring test prints: `IOPS=81.59K, BW=318MiB/s, ...`.
+fn ring_rates(text: &str) -> Vec<f64> {
+    let of = |line: &str| {
+        let own = line.strip_prefix("IOPS=")?.split(',').next()?.trim();
+        let factor = match own.chars().last()? {
+            'K' => 1e3,
+            'M' => 1e6,
+            _ => 1.0,
+        };
+        let number: f64 = own.trim_end_matches(['K', 'M']).parse().ok()?;
+        Some(number * factor)
+    };
+    text.lines().filter_map(of).collect()
+}
+
+fn of_fio(depth: u32, path: &Path, seconds: u64) -> Done<Seen> {
+    let words = [
+        "--name=reads".to_owned(),
+        format!("--filename={}", path.display()),
+        format!("--size={FILE_BYTES}"),
+        "--rw=randread".to_owned(),
+        "--bs=4k".to_owned(),
+        "--direct=1".to_owned(),
+        "--ioengine=io_uring".to_owned(),
+        format!("--iodepth={depth}"),
+        "--time_based".to_owned(),
+        format!("--runtime={seconds}"),
+        "--norandommap".to_owned(),
+        "--randrepeat=0".to_owned(),
+        "--fixedbufs=1".to_owned(),
+        "--registerfiles=1".to_owned(),
+        "--output-format=json".to_owned(),
+    ];
+    let (text, cpu_ns) = timed("fio", &words)?;
+    let report: serde_json::Value =
+        serde_json::from_str(&text).map_err(|error| format!("fio: {error}: {text}"))?;
+    let own = &report["jobs"][0]["read"];
+    let told = own["iops"].as_f64().zip(own["total_ios"].as_f64());
+    let (iops, operations) = told.ok_or("fio told no IOPS")?;
+    Ok(Seen { iops, cpu_ns: cpu_ns / operations })
+}
+
+/// What a program printed, and the processor time in nanoseconds that it took.
+fn timed(program: &str, words: &[String]) -> Done<(String, f64)> {
+    let before = children_ticks()?;
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let text = call(program, &words)?;
+    let ticks = (children_ticks()? - before) as f64;
+    Ok((text, ticks / rustix::param::clock_ticks_per_second() as f64 * 1e9))
+}
+
+/// Processor time of all children that were waited for, in ticks of the clock.
+fn children_ticks() -> Done<u64> {
+    let text = fs::read_to_string("/proc/self/stat").map_err(|error| error.to_string())?;
+    ticks_of(&text).ok_or_else(|| format!("not understood: {text}"))
+}
+
+/// Fields 16 and 17 of `stat`; the name of the program, which may have blanks, ends with the last bracket.
+fn ticks_of(stat: &str) -> Option<u64> {
+    let (_, behind) = stat.rsplit_once(')')?;
+    let fields: Vec<&str> = behind.split_whitespace().collect();
+    let field = |at: usize| fields.get(at - 3)?.parse::<u64>().ok();
+    Some(field(16)? + field(17)?)
+}
+
+/// So many operations of the engine that does nothing.
+fn null(operations: u64) -> Done<()> {
+    let job = Job {
+        depth: 128,
+        time: Duration::from_secs(3600),
+        operations: Some(operations),
+        ..Job::base(Pattern::Random, Mix::READS, 4096, 0..FILE_BYTES, 1)
+    };
+    let target = Target { file: None, memory_alignment: 4096 };
+    let done = assay_load::run(&job, &EngineKind::Null, &target, &AtomicBool::new(false));
+    done.map(drop).map_err(|error| error.to_string())
+}
+
+/// Instructions of an operation of the null engine, by callgrind: of twice as many operations less once, so that
+/// what starts and ends the program is in neither. The error says why there are none.
+fn instructions() -> Done<f64> {
+    if !has("valgrind") {
+        return Err("valgrind is not in PATH".to_owned());
+    }
+    let [once, twice] = [COUNTED, 2 * COUNTED].map(collected);
+    Ok((twice? - once?) / COUNTED as f64)
+}
+
+/// Instructions of this very program that runs so many operations.
+fn collected(operations: u64) -> Done<f64> {
+    let scratch = Scratch::new("callgrind")?;
+    let program = std::env::current_exe().map_err(|error| error.to_string())?;
+    let file: PathBuf = scratch.path().join("out");
+    let run = Command::new("valgrind")
+        .arg("--tool=callgrind")
+        .arg(format!("--callgrind-out-file={}", file.display()))
+        .arg(&program)
+        .args(["bench-engine", "--null", &operations.to_string()])
+        .output()
+        .map_err(|error| format!("valgrind: {error}"))?;
+    let text = String::from_utf8_lossy(&run.stderr).into_owned();
+    count_of(&text).ok_or_else(|| format!("callgrind told no count: {text}"))
+}
+
+/// `==123== Collected : 4567890`.
+fn count_of(text: &str) -> Option<f64> {
+    let line = text.lines().find(|line| line.contains("Collected :"))?;
+    line.split_whitespace().next_back()?.parse().ok()
+}
+
+/// Whether an operation has as few instructions as it may; where nobody counts, why.
+fn told(instructions: &Done<f64>) -> Done<bool> {
+    match instructions {
+        Ok(each) => {
+            println!(
+                "null engine, depth 128: {each:.0} instructions an operation, {MOST_INSTRUCTIONS:.0} at most"
+            );
+            Ok(*each <= MOST_INSTRUCTIONS)
+        }
+        Err(why) => {
+            println!("skipped: instructions of an operation: {why}");
+            Ok(true)
+        }
+    }
+}
+
+fn page(
+    head: &[String],
+    [rounds, seconds]: [usize; 2],
+    sides: &[Side],
+    found: &[Vec<Rounds>],
+    instructions: &Done<f64>,
+) -> Done<String> {
+    let mut page = format!(
+        "# The engine against the bare ring and fio\n\n\
+         `cargo xtask bench-engine --rounds {rounds} --seconds {seconds}`: 4 KiB random reads, direct, one thread,\n\
+         registered buffers and file, waiting for one completion at a time, on the same written file of 256 MiB\n\
+         (ext4 on a loop device); {rounds} rounds of {seconds} s, the sides in an order that is drawn for each.\n\
+         Ratios are ours over the other: geometric means of the paired ratios with their 95 % t intervals on the\n\
+         log scale. Processor time is that of the process, user and system; a loop device's worker is in none.\n\n{}\n\n",
+        head.join("\n")
+    );
+    page.push_str(&bench::table(
+        "depth | side | IOPS | ratio | 95 % interval | ns of processor each | ratio | 95 % interval",
+    ));
+    for (depth, found) in DEPTHS.iter().zip(found) {
+        let [ours, others @ ..] = &found[..] else { continue };
+        // Writing to a String cannot fail.
+        let (iops, cpu_ns) = (middle(&ours.iops), middle(&ours.cpu_ns));
+        let _ = writeln!(page, "| {depth} | ours | {iops:.0} | - | - | {cpu_ns:.0} | - | - |");
+        for (side, other) in sides.iter().skip(1).zip(others) {
+            let [rate, low, high] = bench::ratio(&other.iops, &ours.iops)?;
+            let [cost, least, most] = bench::ratio(&other.cpu_ns, &ours.cpu_ns)?;
+            let (iops, cpu_ns) = (middle(&other.iops), middle(&other.cpu_ns));
+            let _ = writeln!(
+                page,
+                "| {depth} | {} | {iops:.0} | {rate:.3} | {low:.3} to {high:.3} | {cpu_ns:.0} | {cost:.3} | \
+                 {least:.3} to {most:.3} |",
+                side.name()
+            );
+        }
+    }
+    let each = match instructions {
+        Ok(each) => format!("{each:.0} (at most {MOST_INSTRUCTIONS:.0})"),
+        Err(why) => format!("not counted: {why}"),
+    };
+    let _ = writeln!(
+        page,
+        "\nInstructions of an operation of the null engine at a depth of 128: {each}."
+    );
+    Ok(page)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_of_the_ring_test_are_read_second_by_second() {
+        let text = "submitter=0, tid=1\npolled=0\nIOPS=81.59K, BW=318MiB/s, IOS/call=1/1\n\
+                    IOPS=1.25M, BW=4882MiB/s, IOS/call=1/1\nIOPS=950, BW=3MiB/s\nExiting on timeout\n\
+                    Maximum IOPS=1.25M\n";
+        let found = ring_rates(text);
+        assert_eq!(found.len(), 3, "{found:?}");
+        for (one, wanted) in found.iter().zip([81_590.0, 1_250_000.0, 950.0]) {
+            assert!((one - wanted).abs() < 1e-6, "{found:?}");
+        }
+        assert!(ring_rates("no ring\nIOPS=, BW=1\n").is_empty());
+    }
+
+    #[test]
+    fn ticks_of_children_stand_behind_the_name_of_the_program() {
+        let stat = "7 (a) b (c) S 1 2 3 4 5 6 7 8 9 10 11 12 130 70 20 0";
+        assert_eq!(ticks_of(stat), Some(200));
+        assert_eq!(ticks_of("7 (a) S 1 2"), None);
+    }
+
+    #[test]
+    fn instructions_are_read_from_what_callgrind_says() {
+        let text = "==9== Events    : Ir\n==9== Collected : 48612345\n==9==\n";
+        assert_eq!(count_of(text), Some(48_612_345.0));
+        assert_eq!(count_of("==9== nothing"), None);
+    }
+
+    #[test]
+    fn each_round_has_all_sides_once_and_where_nobody_counts_nothing_fails() {
+        let mut draws = Draws::new();
+        for _ in 0..20 {
+            let mut all = order(3, &mut draws);
+            all.sort_unstable();
+            assert_eq!(all, [0, 1, 2]);
+        }
+        assert_eq!(told(&Err("no valgrind".to_owned())), Ok(true));
+        assert_eq!(told(&Ok(MOST_INSTRUCTIONS + 1.0)), Ok(false));
+    }
+}
