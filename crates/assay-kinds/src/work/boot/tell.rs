@@ -443,7 +443,7 @@ mod tests {
         assert_eq!(sentences[0].about, none.subject());
         let titles: Vec<&str> = parts.iter().map(|part| part.title.as_str()).collect();
         assert_eq!(titles, ["phases", "did not finish, in no mean"]);
-        let Marks::Stacks { stacks, .. } = &charts[0].marks;
+        let Marks::Stacks { stacks, .. } = &charts[0].marks else { panic!("bars") };
         assert!(stacks.is_empty(), "of its boots no place in time is known");
     }
 
@@ -520,7 +520,7 @@ mod tests {
         };
         let chart = drawn(&[&old, &new], &rows);
         assert!(chart.notes.is_empty() && chart.figure == "boots" && chart.workload == "boot");
-        let Marks::Stacks { stacks, parts, .. } = chart.marks;
+        let Marks::Stacks { stacks, parts, .. } = chart.marks else { panic!("bars") };
         let told: Vec<(u32, &str, bool, Option<f64>)> = stacks
             .iter()
             .map(|own| (own.number, &*own.arm["kernel"], own.remark.is_some(), own.parts[2]))
@@ -537,7 +537,7 @@ mod tests {
         assert_eq!((parts.len(), stacks[0].parts[4]), (PHASES.len(), None));
         let many: Vec<(u32, Option<f64>)> = (0..45).map(|order| (order, Some(1.0))).collect();
         let chart = drawn(&[&old], &Known(vec![("old", vec![number(kernel, 1.0, &many)])]));
-        let Marks::Stacks { stacks, .. } = chart.marks;
+        let Marks::Stacks { stacks, .. } = chart.marks else { panic!("bars") };
         assert_eq!((stacks.len(), stacks[0].number), (MOST_DRAWN, 6));
         assert_eq!(chart.notes, ["5 older boots are not drawn."]);
     }

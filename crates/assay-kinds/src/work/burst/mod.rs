@@ -199,7 +199,7 @@ impl Asked {
     /// Reads and writes as they are asked for.
     fn io(&self) -> io::Asked {
         let mix = if self.mix == Way::Read { io::Mix::READS } else { io::Mix::WRITES };
-        let (pattern, size, depth) = (io::Pattern::Random, self.size, self.depth);
+        let (pattern, size, depth) = (io::Pattern::Random, self.size.into(), self.depth);
         io::Asked { pattern, mix, size, depth, threads: 1, ..io::Asked::sample() }
     }
 }
@@ -211,6 +211,7 @@ fn touch(mix: Way) -> Touch {
         reads,
         writes: writes.then_some(Content::Random),
         finds: reads.then_some(Content::Random),
+        clears: false,
         direct: true,
     }
 }

@@ -132,7 +132,7 @@ impl Running<'_> {
         let asked = io::Asked {
             pattern: Pattern::Sequential,
             mix: io::Mix::WRITES,
-            size: Bytes(MIB),
+            size: Bytes(MIB).into(),
             depth: if is_single { 1 } else { FILL_DEPTH },
             threads: 1,
             operations: Some(whole / MIB),
@@ -206,7 +206,7 @@ impl Running<'_> {
         let asked = io::Asked {
             pattern: Pattern::Random,
             mix,
-            size: Bytes(planned.size_bytes),
+            size: Bytes(planned.size_bytes).into(),
             depth,
             threads,
             ..io::Asked::sample()
@@ -251,6 +251,7 @@ impl Running<'_> {
         self.claims = self.claims.plus(Claims {
             read: count(totals.read_operations, totals.read_bytes),
             write: count(totals.write_operations, totals.write_bytes),
+            ..Claims::default()
         });
         self.elapsed_ns = self.elapsed_ns.saturating_add(totals.elapsed_ns);
         self.cpu_ns = self.cpu_ns.saturating_add(outcome.process_cpu_ns);

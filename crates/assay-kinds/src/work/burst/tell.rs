@@ -32,11 +32,11 @@ pub struct Facts {
 impl Tells for Planned {
     /// Of several trials the first is told: later ones may begin with less credit.
     fn facts(&self, seen: &Seen<'_>) -> Option<work::Facts> {
-        let of = |(at, measured): (usize, &Option<&Measured>)| {
-            let detail = Detail::of((*measured)?)?;
+        let mut trials = seen.trials.iter().copied().enumerate();
+        let (at, course, ended) = trials.find_map(|(at, measured)| {
+            let detail = Detail::of(measured?)?;
             Some((at, detail.course()?, detail.ended.as_deref()))
-        };
-        let (at, course, ended) = seen.trials.iter().enumerate().find_map(of)?;
+        })?;
         let trial = (seen.trials.len() > 1).then(|| [at + 1, seen.trials.len()]);
         let text = words(self, &course, ended, trial);
         let Subject { workload, arm } = seen.subject.clone();

@@ -9,6 +9,7 @@ use assay_base::presence::Presence;
 use assay_lab::certain;
 use assay_load::{Bystanders, Law, LawShape};
 use assay_system::system::Fake;
+use assay_system::system::clears::Clears;
 use serde_json::json;
 
 use super::running::pauses;
@@ -191,7 +192,9 @@ fn ran(time_ns: u64, stop: bool) -> Result<Ran, String> {
     let direct = Presence::Present(DirectUse { memory_alignment: 512, offset_alignment: 512 });
     let engine = EngineUse { name: Engine::Simulated, note: None };
     let area = Area { start: 0, length: 64 * MIB, asked: 64 * MIB, written: true, fill_ns: 0 };
-    let offer = Offer { area, direct: &direct, engine: &engine, between: None };
+    let clears = Clears::default();
+    let offer =
+        Offer { area, direct: &direct, engine: &engine, between: None, clears: &clears };
     let (planned, _) = Asked::sample().plan(&offer).unwrap();
     let law = Law::new(LawShape::Fixed { ns: 1_000_000 }, 1).unwrap();
     planned.run(&Run {

@@ -192,7 +192,7 @@ impl Kind for Asked {
 
 /// What they do to the target.
 const TOUCH: Touch =
-    Touch { reads: true, writes: Some(Content::Random), finds: None, direct: true };
+    Touch { reads: true, writes: Some(Content::Random), finds: None, clears: false, direct: true };
 
 impl Asked {
     /// Threads, and operations in flight of each.

@@ -31,7 +31,8 @@ pub(super) fn io_of(test: Test, cell: Cell, [threads, depth]: [u32; 2]) -> io::A
     let pattern = if test.is_sequential() { Pattern::Sequential } else { Pattern::Random };
     // All mixes of the tests are percentages that add up.
     let mix = cell.mix().parse().unwrap_or(io::Mix::WRITES);
-    io::Asked { pattern, mix, size: Bytes(cell.size_bytes), depth, threads, ..io::Asked::sample() }
+    let size = Bytes(cell.size_bytes).into();
+    io::Asked { pattern, mix, size, depth, threads, ..io::Asked::sample() }
 }
 
 /// Rounds under way.
@@ -234,6 +235,7 @@ impl Running<'_> {
         self.claims = self.claims.plus(Claims {
             read: count(totals.read_operations, totals.read_bytes),
             write: count(totals.write_operations, totals.write_bytes),
+            ..Claims::default()
         });
         self.elapsed_ns = self.elapsed_ns.saturating_add(totals.elapsed_ns);
         self.cpu_ns = self.cpu_ns.saturating_add(outcome.process_cpu_ns);

@@ -9,6 +9,7 @@ use assay_base::exhibit::{Body, Levels, Marks, Subject};
 use assay_base::presence::Presence;
 use assay_load::{Bystanders, Law, LawShape};
 use assay_system::system::Fake;
+use assay_system::system::clears::Clears;
 
 use super::*;
 use crate::work::Counts as _;
@@ -276,9 +277,12 @@ fn its_numbers_are_those_of_the_window_and_of_its_own_test() {
     }
 }
 
+/// A target that can do everything.
+static ABLE: Clears = Clears { no_trim: None, no_zeroing: None };
+
 fn offer_of<'a>(direct: &'a Presence<DirectUse>, engine: &'a EngineUse, bytes: u64) -> Offer<'a> {
     let area = Area { start: 0, length: bytes, asked: bytes, written: true, fill_ns: 0 };
-    Offer { area, direct, engine, between: None }
+    Offer { area, direct, engine, between: None, clears: &ABLE }
 }
 
 #[test]
