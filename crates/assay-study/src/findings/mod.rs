@@ -11,6 +11,7 @@ pub mod notes;
 mod of_kinds;
 pub mod places;
 pub mod published;
+pub mod race;
 pub mod said;
 mod surfaces;
 mod trust;
@@ -721,6 +722,9 @@ pub struct Findings {
     /// What became of the gate, where there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gate: Option<gate::GateAnswer>,
+    /// What became of the race, where it was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub race: Option<race::RaceAnswer>,
     /// What the numbers say of each claim that the study asked about.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub answers: Vec<answers::Answer>,

@@ -15,6 +15,7 @@ mod prepare;
 pub mod presets;
 pub mod printed;
 mod published;
+mod race;
 mod schema;
 pub mod simulated;
 #[cfg(test)]
@@ -205,6 +206,9 @@ pub struct Stop {
     /// Half-width of the intervals that is enough.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub half_width: Option<Percent>,
+    /// The share of the best within which the winner of a race is good enough; the margin where it is not told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub closeness: Option<Percent>,
 }
 
 impl Stop {
@@ -226,6 +230,8 @@ pub enum StopRule {
     Open,
     /// The same, as soon as the gate is decided.
     Gate,
+    /// With one arm left: those that are surely behind leave.
+    Race,
 }
 
 /// Where a study takes place.

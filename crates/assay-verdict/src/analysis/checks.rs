@@ -1,5 +1,6 @@
 //! What the study as a whole should be read with.
 
+use assay_base::quantity::units::show;
 use assay_study::findings::Check;
 use assay_study::findings::facts::Ordered;
 use assay_study::results::design::{Fresh, Order, Stopping};
@@ -124,6 +125,13 @@ fn stopping(plan: &Plan) -> Option<Check> {
             "looked at after every replicate, by a confidence sequence that holds at all of them"
                 .to_owned()
         }
+        Stopping::Race { closeness } => format!(
+            "a race: settings that are surely behind leave after a replicate, from the third on, by a \
+             sequence that holds at all looks and for all of them at 5 %; it is over with one left, with \
+             none that can be better than the leader by more than {}, or after {} replicates",
+            show::share(*closeness),
+            plan.replicates
+        ),
     };
     Some(check("stopping", text))
 }

@@ -96,6 +96,7 @@ pub fn run(system: &dyn System, mut arguments: Arguments) -> Outcome<()> {
             .with(arguments.of_study.permitted.consented(&arguments.of_study.destroy)?),
         results: running::results_directory(system)?,
         judge: None,
+        log: None,
         observer: None,
         quick,
         foresee: None,

@@ -32,7 +32,7 @@ mod twice;
 pub use event::{Context, Event};
 pub use finished::{Finished, Unkept};
 pub use preview::{Preview, preview, preview_in_vm};
-pub use request::{Acting, Consented, Judge, Request};
+pub use request::{Acting, Consented, Judge, LogOf, Looks, Request};
 pub use start::{resume, run};
 
 #[cfg(test)]

@@ -36,6 +36,18 @@ impl Consented {
 /// What a judge makes of the trials so far: whether that is enough, and why.
 pub type Judge<'a> = dyn Fn(&Plan, &Environment, &[Trial]) -> Option<String> + 'a;
 
+/// Reads off a trial the logarithm of what it counts by in a race, the higher the better.
+pub type LogOf = fn(&Plan, &Environment, &Trial) -> Option<f64>;
+
+/// Who looks at trials while a study runs.
+#[derive(Clone, Copy, Default)]
+pub struct Looks<'a> {
+    /// At the end of a replicate.
+    pub judge: Option<&'a Judge<'a>>,
+    /// At each trial of a race.
+    pub log: Option<LogOf>,
+}
+
 /// Says, in a sentence a workload, what a plan will be able to see.
 pub type Foresee<'a> = dyn Fn(&Plan) -> Vec<String> + 'a;
 
@@ -51,6 +63,8 @@ pub struct Request<'a> {
     pub results: Option<PathBuf>,
     /// Looks at what was measured where the stopping rule wants that.
     pub judge: Option<&'a Judge<'a>>,
+    /// Reads off trials what they count by in a race.
+    pub log: Option<LogOf>,
     /// What of this process looks on meanwhile, one sentence, if something does.
     pub observer: Option<String>,
     /// Where it is a quick look, how that is divided into trials.
@@ -68,6 +82,7 @@ impl Request<'_> {
             consented: Consented::default(),
             results: None,
             judge: None,
+            log: None,
             observer: None,
             quick: None,
             foresee: None,

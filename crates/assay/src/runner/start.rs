@@ -11,7 +11,7 @@ use super::event::{Context, Event};
 use super::finished::{Finished, Unkept, seal};
 use super::others::Others;
 use super::places::Place;
-use super::request::{Acting, Consented, Judge, Request};
+use super::request::{Acting, Consented, Looks, Request};
 use super::session::{End, Session};
 use super::{changes, pilot, resolve, surroundings};
 use assay_base::failure::{Failure, Outcome};
@@ -99,12 +99,12 @@ pub fn run(
     if let Some(bundle) = &mut bundle {
         seal(&mut context, bundle, &request.study, &plan, &environment);
     }
-    let Request { study, judge, .. } = request;
+    let Request { study, judge, log, .. } = request;
     let trials = Vec::with_capacity(plan.trials.len());
     let demands = &demands;
     let begun =
         Begun { id, study, demands, plan, environment, bed, bundle, unkept, trials, began_ns };
-    Ok(conduct(begun, judge, &mut context))
+    Ok(conduct(begun, Looks { judge, log }, &mut context))
 }
 
 /// A study that is about to run: from its first trial, or from where it was interrupted.
@@ -123,7 +123,7 @@ struct Begun<'a> {
 }
 
 /// Runs the trials that are left, puts the machine back, and tells how it ended.
-fn conduct(begun: Begun<'_>, judge: Option<&Judge<'_>>, context: &mut Context<'_>) -> Finished {
+fn conduct(begun: Begun<'_>, looks: Looks<'_>, context: &mut Context<'_>) -> Finished {
     let system = context.system;
     let Begun { id, study, demands, plan, environment, bed, .. } = begun;
     let Begun { bundle, unkept, mut trials, began_ns, .. } = begun;
@@ -137,7 +137,8 @@ fn conduct(begun: Begun<'_>, judge: Option<&Judge<'_>>, context: &mut Context<'_
         probes: Probes::default(),
         bundle,
         unkept,
-        judge,
+        judge: looks.judge,
+        log_of: looks.log,
         pace: Pace::default(),
         told_ns: began_ns,
         readings_ns: 0,
@@ -280,7 +281,7 @@ pub fn resume(
     system: &dyn System,
     acting: Acting,
     consented: &Consented,
-    judge: Option<&Judge<'_>>,
+    looks: Looks<'_>,
     stop: &AtomicBool,
     tell: &mut dyn FnMut(Event),
 ) -> Outcome<Finished> {
@@ -330,7 +331,7 @@ pub fn resume(
     let demands = &demands;
     let begun =
         Begun { id, study, demands, plan, environment, bed, bundle, unkept, trials, began_ns };
-    Ok(conduct(begun, judge, &mut context))
+    Ok(conduct(begun, looks, &mut context))
 }
 
 /// Runs again what comes once before the first run of a study, at each target that is open; gives what was run.

@@ -1,0 +1,70 @@
+//! What must hold of a race (R15): one kind of work, whose arms are compared by one number in random
+//! replicates, and nothing beside it that would be read off its numbers.
+
+use super::file::mistakes::{Mistakes, Places};
+use super::{Order, StopRule, Study};
+
+/// Replicates from which on arms may leave.
+const FEWEST: u32 = 3;
+
+/// Judges the rule `race`, and its key where it is no race.
+pub fn check(study: &Study, places: &Places, mistakes: &mut Mistakes) {
+    if mistakes.is_wrong("stop/rule") || mistakes.is_wrong("stop/closeness") {
+        return;
+    }
+    let found = if study.stop.rule == StopRule::Race {
+        mistake(study)
+    } else {
+        let hint = "add rule = \"race\", or leave closeness out".to_owned();
+        let closeness = study.stop.closeness.map(|_| "stop/closeness");
+        closeness.map(|key| (key, "closeness is for the rule race only".to_owned(), hint))
+    };
+    if let Some((path, message, hint)) = found.filter(|(path, ..)| !mistakes.is_wrong(path)) {
+        mistakes.add(path, places.of(path).value, message, Some(hint));
+    }
+}
+
+/// The first mistake of a race: its key, what is wrong, what to write.
+fn mistake(study: &Study) -> Option<(&'static str, String, String)> {
+    let told = |path, message: &str, hint: &str| Some((path, message.to_owned(), hint.to_owned()));
+    if study.margin.is_none() {
+        return told("stop/rule", "a race needs a margin", "add margin = \"5 %\"");
+    }
+    if study.workload.len() > 1 {
+        let names: Vec<&str> = study.workload.iter().map(|own| own.name.as_str()).collect();
+        let message = format!(
+            "a race has one workload, by which settings win; this study has {}",
+            names.join(", ")
+        );
+        return told("stop/rule", &message, "leave all but one workload out, or the rule");
+    }
+    if study.workload.iter().any(|own| own.work.is_others()) {
+        let message = "a race makes its own work: nobody can repeat what others did";
+        return told("stop/rule", message, "leave the rule out");
+    }
+    if study.order != Order::Random {
+        let message = format!("a race is run in random order, and not in {}", study.order.name());
+        return told("order", &message, "write order = \"random\", or leave it out");
+    }
+    if study.replicates < FEWEST {
+        let message = format!("a race has {FEWEST} replicates at least: before, nothing leaves");
+        return told("replicates", &message, "write for example replicates = 20");
+    }
+    if study.gate.is_some() {
+        let message = "a race has no gate: the fresh trials of its winner may have one";
+        return told("stop/rule", message, "leave the gate out, or the rule");
+    }
+    if study.stop.half_width.is_some() {
+        let message = "a race does not end by a half-width";
+        return told("stop/half_width", message, "write closeness = \"2 %\", or leave it out");
+    }
+    if study.control == Some(true) {
+        let message = "a race has no second copy of the baseline: it would take part";
+        return told("control", message, "write control = false, or leave it out");
+    }
+    if !study.question.is_empty() {
+        let message = "a race answers no questions: its numbers are those of winners and losers";
+        return told("stop/rule", message, "leave the questions out, or the rule");
+    }
+    None
+}
