@@ -54,6 +54,9 @@ pub struct StudyFacts {
     /// Id of the result whose winner it was to confirm.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confirms: Option<String>,
+    /// Where that was a race, what its winner was over the baseline then: a ratio, and too much.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub promised: Option<f64>,
     /// The figure that its page shows first, where the study says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lead: Option<String>,

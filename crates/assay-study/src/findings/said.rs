@@ -14,6 +14,8 @@ pub enum Said {
     Gate,
     /// Who won the race that the study was, or leads it.
     Race,
+    /// What a race promised, beside what fresh trials of its winner give.
+    Promised,
     /// Others were at work during most of the trials.
     NotAlone,
     /// Rows that are invalid.

@@ -85,6 +85,17 @@ pub struct Race {
     pub logs: Logs,
 }
 
+impl Race {
+    /// Nanoseconds that replicates after the one that comes take at most: where nothing more leaves, and
+    /// trials take as long as those that come now, which take `next_ns` together.
+    pub fn later_ns(&self, plan: &Plan, next_ns: u64) -> u64 {
+        let this = self.standing.replicates.saturating_add(1);
+        let later = u64::from(plan.replicates.saturating_sub(this));
+        let each_ns = next_ns / self.next.len().max(1) as u64;
+        each_ns.saturating_mul(self.standing.running().count() as u64).saturating_mul(later)
+    }
+}
+
 /// A race so far, by its plan and what has run; none where the plan is of no race.
 pub fn race(plan: &Plan, runs: &[Run]) -> Option<Race> {
     let rules = rules(plan)?;

@@ -53,6 +53,12 @@ pub static STUDY: Fields = Fields {
             "confirms = \"20261120-1031-k3f9\"",
         ),
         field(
+            "promised",
+            Form::Text,
+            "what the winner of the race that it confirms was over the baseline then",
+            "promised = \"1.09\"",
+        ),
+        field(
             "lead",
             Form::Word(super::lead::names),
             "the figure that its page shows first, with its table; by default what shows the answer",

@@ -60,6 +60,9 @@ pub struct Study {
     /// Id of the result whose winner it confirms.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confirms: Option<String>,
+    /// What the winner of the race that it confirms was over the baseline then: a ratio.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub promised: Option<String>,
     /// The figure that its page shows first, with the table of the same; by default what shows the
     /// answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]

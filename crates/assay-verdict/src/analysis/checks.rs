@@ -66,9 +66,15 @@ pub(super) fn checks(plan: &Plan, counts: Counts, ended: Option<&str>) -> Vec<Ch
     found.extend(stopping(plan));
     found.extend(level(plan));
     if repeats > 0 {
+        let [own, their] = match plan.design.stopping {
+            Stopping::Race { .. } => [" of its replicate", " of their replicates"],
+            _ => ["", ""],
+        };
         let text = match repeats {
-            1 => "1 trial was run again at the end, because one was disturbed".to_owned(),
-            _ => format!("{repeats} trials were run again at the end, because some were disturbed"),
+            1 => format!("1 trial was run again at the end{own}, because one was disturbed"),
+            _ => format!(
+                "{repeats} trials were run again at the end{their}, because some were disturbed"
+            ),
         };
         found.push(check("repeats", text));
     }

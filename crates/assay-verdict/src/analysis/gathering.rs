@@ -146,6 +146,7 @@ impl<'a> Gathering<'a> {
         told.extend(synchronised::sentences(&found));
         told.extend(memory::sentences(&found, &rows));
         told.append(&mut verdicts);
+        told.extend(race::confirmed(&found));
         found.surfaces = self.surfaces;
         found.accesses = self.accesses;
         // What rows say together came after them.

@@ -160,6 +160,20 @@ pub(super) fn sentence(answer: &RaceAnswer) -> Sentence {
     Sentence::new(Said::Race, answer.text.clone())
 }
 
+/// What a race promised of its winner, beside what fresh trials give; none of what confirms no race.
+pub(super) fn confirmed(found: &Findings) -> Option<Sentence> {
+    let promised = found.study.promised?;
+    let fresh = found.comparisons.iter().find(|one| one.primary && one.ratio.is_some())?;
+    let ends = fresh.ci95_family.or(fresh.ci95)?;
+    let [ratio, low, high] = show::ratios(fresh.ratio?, ends);
+    let text = format!(
+        "The race promised {promised:.3} times the baseline's {}; fresh trials give {ratio} (95 % interval {low} \
+         to {high}): they are the answer.",
+        noun(&fresh.metric)
+    );
+    Some(Sentence::new(Said::Promised, text))
+}
+
 fn words(answer: &RaceAnswer, found: &Findings, is_told: bool) -> String {
     let among = format!("the race among {} settings", answer.runners.len());
     let counted = format!(

@@ -41,6 +41,7 @@ mod pages;
 mod peer;
 mod plan;
 mod progress;
+mod race;
 mod reboots;
 mod recorded;
 #[cfg(test)]

@@ -84,8 +84,19 @@ impl Waiting {
 
 /// Runs a study with progress and signals.
 pub fn run(system: &dyn System, request: Request<'_>, quiet: bool) -> Outcome<Unended> {
+    let stop = stop_on_signals(&PUTS_BACK)?;
+    run_with(system, request, &stop, quiet)
+}
+
+/// The same where the command has caught signals already.
+pub(super) fn run_with(
+    system: &dyn System,
+    request: Request<'_>,
+    stop: &AtomicBool,
+    quiet: bool,
+) -> Outcome<Unended> {
     let mut progress = Progress::new(quiet);
-    let ran = run_telling(system, request, &mut |event| progress.show(&event));
+    let ran = run_stoppable(system, request, stop, &mut |event| progress.show(&event));
     progress.finish();
     ran
 }

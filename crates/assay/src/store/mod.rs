@@ -23,6 +23,7 @@ use assay_study::results::environment::Environment;
 use assay_study::results::foreign::{self, Mark};
 use assay_study::results::imported::{self, Import, StoredImport};
 use assay_study::results::plan::Plan;
+use assay_study::study::Study;
 use assay_system::system::{System, identity};
 use assay_verdict::analysis;
 use assay_verdict::analysis::days::Days;
@@ -138,10 +139,17 @@ fn facts_of(stored: &Stored) -> StudyFacts {
         kind: stored.study.kind().to_owned(),
         notes: stored.label.notes.clone(),
         confirms: stored.study.confirms.clone(),
+        promised: promised(&stored.study),
         lead: stored.study.lead.clone(),
         ended: stored.ended.clone().filter(|why| !why.is_empty()),
         ..unnamed(&stored.plan, &stored.environment)
     }
+}
+
+/// What the winner of a race promised; a ratio, whatever else stands there.
+fn promised(study: &Study) -> Option<f64> {
+    let told: f64 = study.promised.as_ref()?.parse().ok()?;
+    (told.is_finite() && told > 0.0).then_some(told)
 }
 
 /// What is known of a study before it has a name.
@@ -155,6 +163,7 @@ pub fn unnamed(plan: &Plan, environment: &Environment) -> StudyFacts {
         seed: plan.seed,
         notes: Vec::new(),
         confirms: None,
+        promised: None,
         lead: None,
         ended: None,
     }
@@ -212,6 +221,7 @@ pub fn findings_of_import(stored: &StoredImport, imported: Imported) -> Findings
         seed: 0,
         notes: stored.label.notes.clone(),
         confirms: None,
+        promised: None,
         lead: None,
         ended: None,
     };

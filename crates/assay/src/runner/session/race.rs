@@ -43,7 +43,7 @@ impl Session<'_> {
     ) -> Option<End> {
         let each: Vec<u64> = at.next.iter().map(|(own, _)| self.expected_ns(own)).collect();
         let mut left_ns = each.iter().copied().fold(0, u64::saturating_add);
-        let later_ns = self.later_ns(at, left_ns);
+        let later_ns = at.later_ns(self.plan, left_ns);
         let (done, count) = (trials.len(), at.next.len());
         let text = self.standing_words(at);
         let most_ns = self.within_budget(left_ns.saturating_add(later_ns));
@@ -65,15 +65,6 @@ impl Session<'_> {
     fn heard(&self, trial: &Trial) -> Run {
         let log = self.log_of.and_then(|log| log(self.plan, self.environment, trial));
         Run::of(&trial.record, log)
-    }
-
-    /// Nanoseconds that later replicates take at most, where nothing more leaves and trials take as long as
-    /// those that come now.
-    fn later_ns(&self, at: &Race, own_ns: u64) -> u64 {
-        let this = at.standing.replicates.saturating_add(1);
-        let later = u64::from(self.plan.replicates.saturating_sub(this));
-        let each_ns = own_ns / at.next.len().max(1) as u64;
-        each_ns.saturating_mul(at.standing.running().count() as u64).saturating_mul(later)
     }
 
     /// Nanoseconds that are left to it, where there is a budget.
