@@ -55,7 +55,8 @@ fn in_order(race: &RaceAnswer) -> Vec<&Runner> {
 }
 
 fn row(page: &Page<'_>, race: &RaceAnswer, runner: &Runner) -> Row {
-    let mean = runner.mean.map_or_else(|| NONE.to_owned(), |mean| under_heading(&race.metric, mean));
+    let mean =
+        runner.mean.map_or_else(|| NONE.to_owned(), |mean| under_heading(&race.metric, mean));
     let beside = runner.beside_winner.map_or_else(|| NONE.to_owned(), show::ratio);
     let mut cells: Vec<Cell> = factor_cells(page, &runner.arm).collect();
     cells.extend([mean, runner.n.to_string(), beside].map(Cell::from));
@@ -96,10 +97,7 @@ fn legend(page: &Page<'_>, untold: usize) -> Vec<String> {
             .to_owned(),
     ];
     if untold > 0 {
-        told.push(format!(
-            "{untold} more left before these: {} has all of them.",
-            page.more()
-        ));
+        told.push(format!("{untold} more left before these: {} has all of them.", page.more()));
     }
     told
 }

@@ -228,7 +228,9 @@ fn stopping(study: &Study) -> Stopping {
         StopRule::Open | StopRule::Gate => Stopping::Open { half_width },
         StopRule::Race => {
             let closeness = study.stop.closeness.or(study.margin);
-            Stopping::Race { closeness: closeness.map_or(0.0, assay_base::quantity::Percent::fraction) }
+            Stopping::Race {
+                closeness: closeness.map_or(0.0, assay_base::quantity::Percent::fraction),
+            }
         }
     }
 }

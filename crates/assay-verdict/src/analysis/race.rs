@@ -190,7 +190,9 @@ fn words(answer: &RaceAnswer, found: &Findings, is_told: bool) -> String {
         _ => format!("{left} were left in, the winner among them"),
     };
     let Some(winner) = &answer.winner else {
-        return format!("Nobody leads {among} {counted}: no setting has values of three replicates.");
+        return format!(
+            "Nobody leads {among} {counted}: no setting has values of three replicates."
+        );
     };
     let name = found.arm_words(winner);
     let closeness = show::share(answer.closeness);

@@ -265,12 +265,12 @@ impl Watched {
             return Ahead::default();
         };
         let next = at.next.iter().map(|(planned, _)| planned);
-        let own = next.clone().map(|planned| self.pace.expected_ns(&self.plan, planned));
+        let own = next.map(|planned| self.pace.expected_ns(&self.plan, planned));
         let own_ns = own.fold(0, u64::saturating_add);
         Ahead {
             trials: at.next.len(),
             expected_ns: own_ns.saturating_add(at.later_ns(&self.plan, own_ns)),
-            first: next.clone().next().map(|planned| self.words(planned)),
+            first: at.next.first().map(|(planned, _)| self.words(planned)),
         }
     }
 
