@@ -16,8 +16,8 @@ pub static RACE: Drawing = Drawing {
         text: "Each point is a setting. It stands at the replicate after which it left, and as high as its \
                mean was beside the leader's then; its line is the sequence that let it go, which holds at \
                all replicates for all settings at once: all of it lies on the losing side of 1. Those that \
-               were left in stand at the last replicate, without a line: what wins among many looks better \
-               than it is. The winner's own interval against the baseline comes of fresh trials alone, by \
+               were left in stand at the last replicate, without a line: whoever wins among many was lucky, \
+               too. The winner's own interval against the baseline comes of fresh trials alone, by \
                assay advise confirm.",
     },
     draw,

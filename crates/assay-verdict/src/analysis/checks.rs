@@ -134,7 +134,7 @@ fn stopping(plan: &Plan) -> Option<Check> {
         Stopping::Race { closeness } => format!(
             "a race: settings that are surely behind leave after a replicate, from the third on, by a \
              sequence that holds at all looks and for all of them at 5 %; it is over with one left, with \
-             none that can be better than the leader by more than {}, or after {} replicates",
+             none that can be ahead of the leader by more than {}, or after {} replicates",
             show::share(*closeness),
             plan.replicates
         ),

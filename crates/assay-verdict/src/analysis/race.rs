@@ -248,8 +248,8 @@ fn promise(answer: &RaceAnswer, found: &Findings) -> String {
         id => format!(" {id}"),
     };
     format!(
-        "It promises {promised:.3} times the baseline's {}{baseline}; who wins among many looks better than it \
-         is: fresh trials of both tell, by assay advise confirm{id}.",
+        "It promises {promised:.3} times the baseline's {}{baseline}; whoever wins among many was lucky, too: \
+         fresh trials of both tell, by assay advise confirm{id}.",
         noun(&answer.metric)
     )
 }

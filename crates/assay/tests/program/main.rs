@@ -35,6 +35,7 @@ mod papers;
 mod parcels;
 mod peer;
 mod places;
+mod races;
 mod resume;
 mod revisions;
 mod same_output;

@@ -57,6 +57,7 @@ fn findings(finished: &Finished) -> Findings {
         seed: finished.plan.seed,
         notes: Vec::new(),
         confirms: None,
+        promised: None,
         lead: None,
         ended: finished.ended.clone(),
     };
