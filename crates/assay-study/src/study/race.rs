@@ -68,3 +68,44 @@ fn mistake(study: &Study) -> Option<(&'static str, String, String)> {
     }
     None
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::study::{StopRule, file};
+    use assay_base::quantity::Percent;
+
+    const RACE: &str = "format = \"assay-study/1\"\ntitle = \"t\"\nreplicates = 20\nmargin = \"5 %\"\n\
+        stop = { rule = \"race\", closeness = \"2 %\" }\n[factors]\ndepth = [1, 2]\n[[workload]]\n\
+        name = \"one\"\nio = { pattern = \"random\", mix = \"read\", size = \"4 KiB\" }\n";
+
+    #[test]
+    fn a_race_is_read_as_it_is_written() {
+        let study = file::parse("test", RACE).unwrap();
+        assert_eq!(study.stop.rule, StopRule::Race);
+        assert_eq!(study.stop.closeness, Some(Percent(2.0)));
+        assert_eq!(file::parse("again", &file::write(&study).unwrap()).unwrap(), study);
+    }
+
+    #[test]
+    fn what_makes_no_race_is_told_with_what_to_write() {
+        let other = "[[workload]]\nname = \"two\"\n\
+            io = { pattern = \"random\", mix = \"write\", size = \"4 KiB\" }\n";
+        let two = format!("{RACE}{other}");
+        let with = |key: &str| RACE.replace("[factors]", &format!("{key}\n[factors]"));
+        let without = |key: &str| RACE.replace(key, "");
+        let cases = [
+            (without("margin = \"5 %\"\n"), "needs a margin"),
+            (two, "one workload"),
+            (with("order = \"chained\""), "random order"),
+            (RACE.replace("= 20", "= 2"), "3 replicates at least"),
+            (with("gate = { allowed = \"5 %\" }"), "no gate"),
+            (with("control = true"), "no second copy"),
+            (RACE.replace("closeness", "half_width"), "half-width"),
+            (RACE.replace("rule = \"race\", ", ""), "for the rule race only"),
+        ];
+        for (text, wanted) in cases {
+            let failure = file::parse("test", &text).unwrap_err();
+            assert!(failure.message.contains(wanted), "{wanted}: {failure}");
+        }
+    }
+}
