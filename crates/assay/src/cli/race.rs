@@ -101,3 +101,51 @@ impl Confirming {
         Some(findings.study.id.clone())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use assay_base::failure::Kind;
+    use assay_study::study::{file, presets};
+
+    fn depth() -> Study {
+        presets::find("depth").unwrap().unwrap()
+    }
+
+    fn asked(race: bool, closeness: Option<&str>) -> RaceArguments {
+        RaceArguments { race, closeness: closeness.map(str::to_owned) }
+    }
+
+    #[test]
+    fn a_study_becomes_a_race_that_a_file_could_have_asked_for() {
+        let mut study = depth();
+        asked(true, Some("2%")).put(&mut study, None).unwrap();
+        assert_eq!((study.stop.rule, study.replicates), (StopRule::Race, MOST_REPLICATES));
+        assert_eq!(study.stop.closeness.map(|share| share.0), Some(2.0));
+        let text = file::write(&study).unwrap();
+        assert_eq!(file::parse("written", &text).unwrap().stop, study.stop);
+        let mut few = depth();
+        asked(true, None).put(&mut few, Some(5)).unwrap();
+        assert_eq!((few.replicates, few.stop.closeness), (5, None));
+    }
+
+    #[test]
+    fn without_the_options_a_study_stays_what_it_is() {
+        let mut study = depth();
+        asked(false, None).put(&mut study, Some(5)).unwrap();
+        assert_eq!(study, depth());
+        let failure = asked(true, Some("near")).put(&mut study, None).unwrap_err();
+        assert!(failure.kind == Kind::Mistake && failure.message.contains("--closeness"));
+    }
+
+    #[test]
+    fn fresh_trials_at_once_are_of_a_race_and_have_no_page() {
+        let mut race = depth();
+        asked(true, None).put(&mut race, None).unwrap();
+        let confirming = Confirming { confirm: true };
+        assert!(confirming.check(&race, false).is_ok());
+        assert!(confirming.check(&race, true).is_err());
+        assert!(confirming.check(&depth(), false).is_err());
+        assert!(Confirming::default().check(&depth(), true).is_ok());
+    }
+}
