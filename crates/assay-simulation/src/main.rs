@@ -1,4 +1,4 @@
-//! The simulation suite S1 to S15 (`cargo xtask simulate`). Studies whose truth is known go through
+//! The simulation suite S1 to S16 (`cargo xtask simulate`). Studies whose truth is known go through
 //! the product as tables that were brought along; what it says of them is counted.
 //!
 //! Seeds stand here and were chosen before the first run. A bound that fails is a finding: it is

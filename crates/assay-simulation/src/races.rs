@@ -1,4 +1,4 @@
-//! S15: races (R15): how near to the best the winner is, in how many trials, whether the best was thrown out,
+//! S16: races (R15): how near to the best the winner is, in how many trials, whether the best was thrown out,
 //! and what becomes of races among equals. Their trials are those that the product's own plan and rule ask
 //! for, one replicate after the other.
 
@@ -223,27 +223,27 @@ pub fn experiments() -> Vec<Experiment> {
     let rough = Case { rough: true, ..spread(32, 0.1) };
     // The trials an arm of the table of R15.
     let mut all = vec![
-        found("S15-8", "8 arms, spread 10 %", spread(8, 0.1), (97.0, Some(5.4))),
-        found("S15-32", "32 arms, spread 10 %", spread(32, 0.1), (97.0, Some(4.3))),
-        found("S15-200", "200 arms, spread 10 %", spread(200, 0.1), (97.0, Some(3.5))),
-        found("S15-32-near", "32 arms, spread 3 %", spread(32, 0.03), (97.0, Some(9.2))),
-        found("S15-200-near", "200 arms, spread 3 %", spread(200, 0.03), (97.0, Some(7.4))),
+        found("S16-8", "8 arms, spread 10 %", spread(8, 0.1), (97.0, Some(5.4))),
+        found("S16-32", "32 arms, spread 10 %", spread(32, 0.1), (97.0, Some(4.3))),
+        found("S16-200", "200 arms, spread 10 %", spread(200, 0.1), (97.0, Some(3.5))),
+        found("S16-32-near", "32 arms, spread 3 %", spread(32, 0.03), (97.0, Some(9.2))),
+        found("S16-200-near", "200 arms, spread 3 %", spread(200, 0.03), (97.0, Some(7.4))),
         found(
-            "S15-one",
+            "S16-one",
             "32 arms, one best by 5 %",
             Case::of(32, Truth::One(0.05)),
             (97.0, Some(10.3)),
         ),
-        found("S15-third", "32 arms, a third three times as noisy", third, (93.0, Some(6.2))),
-        found("S15-best", "200 arms, the best three times as noisy", best, (93.0, Some(4.4))),
-        found("S15-heavy", "32 arms, t3 tails", heavy, (97.0, Some(5.2))),
+        found("S16-third", "32 arms, a third three times as noisy", third, (93.0, Some(6.2))),
+        found("S16-best", "200 arms, the best three times as noisy", best, (93.0, Some(4.4))),
+        found("S16-heavy", "32 arms, t3 tails", heavy, (97.0, Some(5.2))),
         found(
-            "S15-rough",
+            "S16-rough",
             "32 arms; drift, carry-over, a sine, 5 % failed, 10 % disturbed",
             rough,
             (93.0, None),
         ),
-        equals("S15-equal", "32 arms, all equal", Case::of(32, Truth::Equal)),
+        equals("S16-equal", "32 arms, all equal", Case::of(32, Truth::Equal)),
     ];
     for one in &mut all {
         // A race costs as much as many studies.
@@ -302,7 +302,7 @@ fn experiment(
     study: impl Fn(&mut Chance) -> Done<Said> + Sync + 'static,
 ) -> Experiment {
     let setting = format!("race, sd 3 %, closeness 2 %: {setting}");
-    Experiment::new("S15", purpose.to_owned(), setting, counts, study)
+    Experiment::new("S16", purpose.to_owned(), setting, counts, study)
 }
 
 #[cfg(test)]
