@@ -81,6 +81,7 @@ pub fn run(system: &dyn System, mut arguments: Arguments) -> Outcome<()> {
     }
     let (study, targets) = arguments.of_study.study(system)?;
     arguments.against.check_junit(system, &study)?;
+    arguments.against.check_race(&study)?;
     let study = match arguments.of_records.of(study, arguments.of_study.has_targets())? {
         Ok(study) => {
             if let Some(count) = arguments.of_records.restarts {
@@ -162,6 +163,7 @@ fn in_vm(system: &dyn System, arguments: Arguments) -> Outcome<()> {
     }
     let (study, _) = arguments.of_study.study(system)?;
     arguments.against.check_junit(system, &study)?;
+    arguments.against.check_race(&study)?;
     let study = match arguments.of_records.of(study, false)? {
         Ok(study) => return Err(recorded::not_in_vm(&study)),
         Err(study) => study,

@@ -254,7 +254,23 @@ pub fn compared(results: &[Findings], days: Days) -> Outcome<Findings> {
             same.study.id
         )));
     }
+    results.iter().try_for_each(comparable)?;
     something(analysis::compare(first, later, days))
+}
+
+/// Refuses a race: of its settings those stayed that were lucky, too, and across days nothing would tell.
+///
+/// # Errors
+/// The user's mistake.
+pub fn comparable(found: &Findings) -> Outcome<()> {
+    if found.race.is_none() {
+        return Ok(());
+    }
+    let id = &found.study.id;
+    Err(Failure::mistake(format!(
+        "{id} is a race, whose numbers are compared with nothing: compare the fresh trials of its winner, which \
+         assay advise confirm {id} runs"
+    )))
 }
 
 /// The findings of a side of several results against another; `margin` as a share.
@@ -266,6 +282,7 @@ pub fn compared_sides(
     later: &[Findings],
     margin: Option<f64>,
 ) -> Outcome<Findings> {
+    earlier.iter().chain(later).try_for_each(comparable)?;
     let found = analysis::compare_sides(earlier, later, margin);
     something(found.ok_or_else(|| Failure::mistake("there is nothing to compare"))?)
 }
