@@ -3,6 +3,7 @@
 mod gone;
 mod layers;
 mod plans;
+mod raced;
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -209,7 +210,7 @@ fn a_result_without_trials_that_cannot_be_removed_can_be_gone_on_with() {
     let (stored, voucher) = vouch(&fake, &directory, Purpose::GoOn).unwrap();
     assert_eq!(stored.trials.len(), 0);
     let (acting, nothing) = (Acting { stored, voucher, directory }, Consented::default());
-    let resumed = resume(&fake, acting, &nothing, None, &going(), &mut |_| {}).unwrap();
+    let resumed = resume(&fake, acting, &nothing, Looks::default(), &going(), &mut |_| {}).unwrap();
     assert_eq!(resumed.trials.len(), resumed.plan.trials.len());
 }
 
