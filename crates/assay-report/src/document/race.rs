@@ -81,7 +81,7 @@ pub(crate) fn stayed(race: &RaceAnswer, runner: &Runner) -> String {
         };
     };
     match &left.behind {
-        None => format!("left after replicate {}: no trial of it gave a number", left.after),
+        None => format!("left after replicate {}: no trial of it counted", left.after),
         Some(behind) => {
             let [ratio, low, high] = show::ratios(behind.ratio, behind.ends);
             format!("left after replicate {}: {ratio} of the leader's, {low} to {high}", left.after)

@@ -7,12 +7,13 @@ mod rule;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::arms::matches;
 use crate::results::design::Stopping;
 use crate::results::plan::{Plan, PlannedTrial};
 use crate::results::record::{Repeats, Status, TrialRecord};
+use crate::study::race as limits;
 
 pub use rule::{FIRST_LOOK, Left, Logs, Over, Rules, Standing, Why, standing};
 
@@ -37,7 +38,8 @@ pub fn rules(plan: &Plan) -> Option<Rules> {
         arms: plan.workloads.len(),
         baseline: baseline.unwrap_or(0),
         closeness,
-        replicates: plan.replicates,
+        // A result of others may say anything.
+        replicates: plan.replicates.min(limits::MOST),
     })
 }
 
@@ -101,11 +103,12 @@ pub fn race(plan: &Plan, runs: &[Run]) -> Option<Race> {
     let rules = rules(plan)?;
     let done: BTreeSet<u32> = runs.iter().map(|run| run.order).collect();
     let mut logs = Logs::new(rules.arms);
-    let by_replicate = by_replicate(runs, rules.replicates);
+    let by_replicate = by_replicate(runs);
     let mut now = Standing::new(&rules);
     for replicate in course::replicates(plan) {
-        let Some(number) = replicate.first().map(|trial| trial.replicate) else { break };
-        let own = by_replicate.get(number as usize).map_or(&[][..], Vec::as_slice);
+        let number = replicate.first().map(|trial| trial.replicate);
+        let Some(number) = number.filter(|number| *number <= rules.replicates) else { break };
+        let own = by_replicate.get(&number).map_or(&[][..], Vec::as_slice);
         let first = course::left_of(plan, replicate, &now);
         let again = course::repeats(plan, &first, own);
         let all = first.into_iter().map(|trial| (trial, None));
@@ -135,12 +138,10 @@ fn counted(run: &Run) -> Option<f64> {
 }
 
 /// What has run by the replicate to which it belongs, lead-ins included.
-fn by_replicate(runs: &[Run], replicates: u32) -> Vec<Vec<Run>> {
-    let mut found = vec![Vec::new(); replicates as usize + 1];
+fn by_replicate(runs: &[Run]) -> BTreeMap<u32, Vec<Run>> {
+    let mut found: BTreeMap<u32, Vec<Run>> = BTreeMap::new();
     for run in runs {
-        if let Some(own) = found.get_mut(run.belongs() as usize) {
-            own.push(*run);
-        }
+        found.entry(run.belongs()).or_default().push(*run);
     }
     found
 }

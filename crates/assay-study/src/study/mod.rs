@@ -15,7 +15,7 @@ mod prepare;
 pub mod presets;
 pub mod printed;
 mod published;
-mod race;
+pub mod race;
 mod schema;
 pub mod simulated;
 #[cfg(test)]

@@ -5,7 +5,10 @@ use super::file::mistakes::{Mistakes, Places};
 use super::{Order, StopRule, Study};
 
 /// Replicates from which on arms may leave.
-const FEWEST: u32 = 3;
+pub const FEWEST: u32 = 3;
+
+/// Replicates at most: all of them are looked through after each.
+pub const MOST: u32 = 100;
 
 /// Judges the rule `race`, and its key where it is no race.
 pub fn check(study: &Study, places: &Places, mistakes: &mut Mistakes) {
@@ -48,6 +51,10 @@ fn mistake(study: &Study) -> Option<(&'static str, String, String)> {
     }
     if study.replicates < FEWEST {
         let message = format!("a race has {FEWEST} replicates at least: before, nothing leaves");
+        return told("replicates", &message, "write for example replicates = 20");
+    }
+    if study.replicates > MOST {
+        let message = format!("a race has {MOST} replicates at most");
         return told("replicates", &message, "write for example replicates = 20");
     }
     if study.gate.is_some() {
@@ -98,6 +105,7 @@ mod tests {
             (two, "one workload"),
             (with("order = \"chained\""), "random order"),
             (RACE.replace("= 20", "= 2"), "3 replicates at least"),
+            (RACE.replace("= 20", "= 101"), "100 replicates at most"),
             (with("gate = { allowed = \"5 %\" }"), "no gate"),
             (with("control = true"), "no second copy"),
             (RACE.replace("closeness", "half_width"), "half-width"),

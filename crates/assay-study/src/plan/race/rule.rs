@@ -79,7 +79,7 @@ pub enum Why {
         /// Half-width of the sequence of that mean.
         width: f64,
     },
-    /// No trial of it gave a number.
+    /// No trial of it counted.
     Silent,
 }
 
@@ -179,7 +179,7 @@ pub(super) fn look(rules: &Rules, logs: &Logs, replicate: u32, before: Standing)
     now
 }
 
-/// Arms of which no trial gave a number leave: they cannot win.
+/// Arms of which no trial counted leave: they cannot win.
 fn silent(rules: &Rules, logs: &Logs, now: &mut Standing) {
     let after = now.replicates;
     let lost: Vec<usize> = (now.running())
