@@ -65,7 +65,8 @@ fn no_level_is_set_on_a_stranger_and_nothing_is_put_back_on_it() {
         let (stored, voucher) = vouch(&fake, &directory, Purpose::GoOn).unwrap();
         let acting = Acting { stored, voucher, directory };
         let (nothing, going) = (Consented::default(), AtomicBool::new(false));
-        let resumed = resume(&fake, acting, &nothing, Looks::default(), &going, &mut |_| {}).unwrap();
+        let resumed =
+            resume(&fake, acting, &nothing, Looks::default(), &going, &mut |_| {}).unwrap();
         assert_eq!((resumed.gone, resumed.interrupted), (None, false));
     }
 }
