@@ -30,9 +30,6 @@ pub fn check(study: &Study, places: &Places, mistakes: &mut Mistakes) {
 /// The first mistake of a race: its key, what is wrong, what to write.
 fn mistake(study: &Study) -> Option<(&'static str, String, String)> {
     let told = |path, message: &str, hint: &str| Some((path, message.to_owned(), hint.to_owned()));
-    if study.margin.is_none() {
-        return told("stop/rule", "a race needs a margin", "add margin = \"5 %\"");
-    }
     if study.workload.len() > 1 {
         let names: Vec<&str> = study.workload.iter().map(|own| own.name.as_str()).collect();
         let message = format!(
@@ -99,9 +96,7 @@ mod tests {
             io = { pattern = \"random\", mix = \"write\", size = \"4 KiB\" }\n";
         let two = format!("{RACE}{other}");
         let with = |key: &str| RACE.replace("[factors]", &format!("{key}\n[factors]"));
-        let without = |key: &str| RACE.replace(key, "");
         let cases = [
-            (without("margin = \"5 %\"\n"), "needs a margin"),
             (two, "one workload"),
             (with("order = \"chained\""), "random order"),
             (RACE.replace("= 20", "= 2"), "3 replicates at least"),
