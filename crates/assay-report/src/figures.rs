@@ -96,8 +96,7 @@ static OF_RECORDS: &[&dyn Draws] = &[
 const OF_WINDOWS: [&str; 2] = ["classes", "percentiles"];
 
 /// What is drawn of a race: the others would set its arms side by side, of which some stayed for their luck.
-const OF_RACES: [&str; 7] =
-    ["race", "percentiles", "classes", "periods", "heat", "series", "order"];
+const OF_RACES: [&str; 2] = ["race", "order"];
 
 /// Marks of one figure; what has more can only be read as a table.
 const MOST_MARKS: usize = 1500;

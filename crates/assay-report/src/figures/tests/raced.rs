@@ -118,10 +118,12 @@ fn a_race_is_drawn_by_who_left_when_and_leads_its_page() {
 #[test]
 fn no_other_figure_sets_the_settings_of_a_race_side_by_side() {
     let evidence = evidence();
-    let others = ["bars", "effects", "grid", "sweep", "beside", "runs", "surface"];
+    let own = ["race", "order"];
     for figure in all(&evidence) {
-        assert!(!others.iter().any(|name| figure.id.starts_with(name)), "{}", figure.id);
+        assert!(own.iter().any(|name| figure.id.starts_with(name)), "{}", figure.id);
     }
+    let told = text::render(&document::forum(&evidence.findings), document::FORUM_COLUMNS, false);
+    assert!(!told.contains("better") && !told.contains("worse"), "{told}");
     let mut plain = evidence;
     plain.findings.race = None;
     assert!(drawn(&plain).is_empty());
