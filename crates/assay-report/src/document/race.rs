@@ -40,8 +40,8 @@ pub(super) fn section(page: &Page<'_>) -> Option<Section> {
 /// winner.
 fn in_order(race: &RaceAnswer) -> Vec<&Runner> {
     let ahead = |runner: &Runner| {
-        let own = runner.beside_winner.unwrap_or(f64::NAN);
-        if race.better == Better::Higher { -own } else { own }
+        let way = if race.better == Better::Higher { -1.0 } else { 1.0 };
+        runner.beside_winner.map_or(f64::INFINITY, |own| way * own)
     };
     let mut told: Vec<&Runner> = race.runners.iter().collect();
     told.sort_by(|one, other| {
