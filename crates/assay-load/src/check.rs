@@ -5,7 +5,9 @@ use std::time::Duration;
 use crate::pattern::blocks;
 use crate::schedule::MOST_PER_S;
 use crate::verify::SECTOR;
-use crate::{Apart, Content, Duplicates, EngineEntry, EngineKind, Job, LoadError, Mix, Pattern, Target};
+use crate::{
+    Apart, Content, Duplicates, EngineEntry, EngineKind, Job, LoadError, Mix, Pattern, Target,
+};
 
 /// The kernel moves no more than 2 GiB less a page at once; half of that is plenty.
 const LARGEST_SIZE: u32 = 1 << 30;
@@ -155,10 +157,12 @@ fn check_stamps(job: &Job) -> Result<(), LoadError> {
         return Err(LoadError::Invalid("what is trimmed or zeroed carries no stamp".to_owned()));
     }
     let size = u64::from(job.size_bytes);
-    let is_on_blocks = job.align_bytes.is_multiple_of(size) && job.stride_bytes.is_multiple_of(size);
+    let is_on_blocks =
+        job.align_bytes.is_multiple_of(size) && job.stride_bytes.is_multiple_of(size);
     if job.sizes.differ(job.size_bytes) || !is_on_blocks {
         return Err(LoadError::Invalid(
-            "what is verified is written in blocks of one size, none of which reaches into another".to_owned(),
+            "what is verified is written in blocks of one size, none of which reaches into another"
+                .to_owned(),
         ));
     }
     Ok(())

@@ -24,6 +24,7 @@ mod pace;
 pub(super) mod places;
 mod probes;
 pub(crate) mod published;
+mod race;
 mod remarks;
 mod study;
 mod study_more;
@@ -42,6 +43,7 @@ pub use assay_base::exhibit::Tone;
 pub use forum::{COLUMNS as FORUM_COLUMNS, forum};
 pub use large::{Large, headline, large, measured_on, method, subject};
 pub use opening::{Standing, answer, standing};
+pub(crate) use race::stayed;
 pub use study::{COMPARISONS, no_advice};
 
 /// A document: a heading and what stands below it, in the order of reading.

@@ -15,6 +15,7 @@ mod parts;
 pub mod percentiles;
 pub mod periods;
 pub mod places;
+mod race;
 mod runs;
 pub mod series;
 pub mod surface;
@@ -72,6 +73,7 @@ pub static FIGURES: LazyLock<Vec<&'static dyn Draws>> = LazyLock::new(|| {
 
 static OF_STUDIES: &[&dyn Draws] = &[
     &places::PLACES,
+    &race::RACE,
     &sweep::SWEEP,
     &effects::EFFECTS,
     &surface::SURFACE,
@@ -92,6 +94,9 @@ static OF_RECORDS: &[&dyn Draws] = &[
 
 /// What is drawn of two windows of others' work.
 const OF_WINDOWS: [&str; 2] = ["classes", "percentiles"];
+
+/// What is drawn of a race: the others would set its arms side by side, of which some stayed for their luck.
+const OF_RACES: [&str; 2] = ["race", "order"];
 
 /// Marks of one figure; what has more can only be read as a table.
 const MOST_MARKS: usize = 1500;
@@ -168,6 +173,9 @@ fn kinds(evidence: &Evidence) -> Vec<Vec<Figure>> {
         if evidence.findings.windows.is_some() && !is_behind {
             return Vec::new();
         }
+        if evidence.findings.race.is_some() && !OF_RACES.contains(&name) {
+            return Vec::new();
+        }
         let figures = kind.draw(evidence).into_iter();
         figures.filter(|figure| figure.marks() <= MOST_MARKS).map(&mut one).collect()
     };
@@ -186,6 +194,7 @@ fn leading<'a>(evidence: &Evidence, kinds: &'a [Vec<Figure>]) -> Option<&'a Figu
     // Of some kinds the one with the most to show leads, of others the first.
     let latencies = (&percentiles::PERCENTILES, false);
     let order = [
+        (&race::RACE, false),
         (&sweep::SWEEP, false),
         (&runs::RUNS, true),
         (&effects::EFFECTS, true),

@@ -10,6 +10,8 @@ use assay_base::quantity::units::show;
 use assay_kinds::work::metrics::noun;
 use assay_machine::factors::layers::{SWAP, Stack, Wish, several, swaps_to_file};
 use assay_study::findings::gate::{FEWEST_TO_END, allowance};
+use assay_study::plan::race::FIRST_LOOK;
+use assay_study::results::design::Stopping;
 use assay_study::results::plan::is_false;
 use assay_study::results::plan::{Plan, PlannedTrial, PlannedWorkload, Survey, arm_words};
 use assay_study::study::{Order, Study};
@@ -78,6 +80,9 @@ pub struct Preview {
     /// What its gate allows, where it has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gate: Option<String>,
+    /// How its race goes, where it is one: it has these trials at most.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub race: Option<String>,
     /// The trials in order.
     pub trials: Vec<PreviewTrial>,
 }
@@ -228,6 +233,7 @@ pub fn make(
             .collect(),
         foresight,
         gate: gate(plan),
+        race: race(plan),
         trials: plan
             .trials
             .iter()
@@ -347,6 +353,16 @@ fn gate(plan: &Plan) -> Option<String> {
     ))
 }
 
+/// How the race of a study goes.
+fn race(plan: &Plan) -> Option<String> {
+    let Stopping::Race { closeness } = plan.design.stopping else { return None };
+    Some(format!(
+        "these trials at most: settings that are surely behind leave, from replicate {FIRST_LOOK} on; it is over \
+         with one left, or when none that is left can be ahead of the leader by more than {}",
+        show::share(closeness)
+    ))
+}
+
 /// How many trials there are, and how long they take, in one line.
 pub fn estimate(preview: &Preview) -> String {
     format!("{} trials, {}", preview.trial_count, time(preview))
@@ -377,6 +393,9 @@ pub fn render(preview: &Preview, order: Order, width: usize) -> String {
     }
     if let Some(gate) = &preview.gate {
         fact("gate", gate);
+    }
+    if let Some(race) = &preview.race {
+        fact("race", race);
     }
     for lack in &preview.lacks {
         fact("lacks", lack);
@@ -429,6 +448,8 @@ fn time(preview: &Preview) -> String {
         "as long as the counted runs take; the first run will tell".to_owned()
     } else if preview.at_most {
         format!("at most {trials} (it counts operations and ends when they are done)")
+    } else if preview.race.is_some() {
+        format!("at most about {trials}")
     } else {
         format!("about {trials}")
     };

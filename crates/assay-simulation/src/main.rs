@@ -1,4 +1,4 @@
-//! The simulation suite S1 to S14 (`cargo xtask simulate`). Studies whose truth is known go through
+//! The simulation suite S1 to S16 (`cargo xtask simulate`). Studies whose truth is known go through
 //! the product as tables that were brought along; what it says of them is counted.
 //!
 //! Seeds stand here and were chosen before the first run. A bound that fails is a finding: it is
@@ -8,7 +8,8 @@
 //! studies, and not all that measures and shows.
 //!
 //! Here belongs an experiment: a world whose truth is known, what is asked of it, and the bound that must hold. What is
-//! counted does not: that is the product, through the same door as tables that were brought along.
+//! counted does not: that is the product, through the same door as tables that were brought along, and for races through
+//! the plan and rule that the runner asks.
 //!
 //! The types to know: `world::World`, `world::Trial`, `seam::Question`, `experiment::Experiment`,
 //! `experiment::Row`.
@@ -29,6 +30,7 @@ mod invariance;
 mod looks;
 mod most_load;
 mod null;
+mod races;
 mod returning;
 mod seam;
 mod table;
@@ -144,6 +146,7 @@ fn all() -> Vec<Experiment> {
     all.extend(most_load::experiments());
     all.extend(two_arms::experiments());
     all.extend(gates::experiments());
+    all.extend(races::experiments());
     // By scenario, those of the suite first; the sort keeps the order within one.
     all.sort_by_key(|one| (!one.scenario.starts_with('S'), place(one.scenario)));
     all.extend(extras::experiments());

@@ -151,6 +151,7 @@ fn study() -> StudyFacts {
         seed: 0,
         notes: Vec::new(),
         confirms: None,
+        promised: None,
         lead: None,
         ended: None,
     }

@@ -30,14 +30,14 @@ mod findings;
 mod full;
 #[path = "machine/locks.rs"]
 mod locks;
-#[path = "machine/open_loop.rs"]
-mod open_loop;
 #[path = "machine/most_load.rs"]
 mod most_load;
-#[path = "machine/places.rs"]
-mod places;
+#[path = "machine/open_loop.rs"]
+mod open_loop;
 #[path = "machine/operations.rs"]
 mod operations;
+#[path = "machine/places.rs"]
+mod places;
 #[path = "machine/probes.rs"]
 mod probes;
 #[path = "machine/refusals.rs"]

@@ -202,6 +202,7 @@ impl Book {
                     seed: 0,
                     notes: Vec::new(),
                     confirms: None,
+                    promised: None,
                     lead: None,
                     ended: None,
                 },

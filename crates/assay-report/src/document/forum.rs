@@ -31,6 +31,9 @@ fn tables(findings: &Findings) -> Vec<Section> {
     }
     if super::study::is_one(findings) {
         let page = Page::of(findings, super::Detail::Usual);
+        if let Some(race) = super::race::section(&page) {
+            return vec![race];
+        }
         let table = |workload| {
             let whole = study_tables::table(&page, workload, |_| true);
             // What lies behind the first break is detail.

@@ -65,6 +65,7 @@ pub fn answer(findings: &Findings) -> Answer {
     let leads = |said: &Said| matches!(said, Said::OfKind { kind } if findings.leads(kind));
     let of_kind = || findings.sentences().find(|(said, _)| leads(said)).map(of_sentence);
     said(|said| *said == Said::Gate)
+        .or_else(|| said(|said| *said == Said::Race))
         .or_else(|| said(|said| matches!(said, Said::Reserved { .. })))
         .or_else(of_kind)
         .or_else(|| said(|said| *said == Said::MostLoad))
@@ -101,6 +102,10 @@ fn about(findings: &Findings, said: &Said) -> Vec<(String, String)> {
             let rows = findings.gate.iter().flat_map(|gate| &gate.rows);
             let ids = rows.filter_map(|row| row.comparison.as_ref());
             ids.filter_map(|id| named(findings, id)).collect()
+        }
+        Said::Race => {
+            let race = findings.race.iter();
+            race.map(|race| (race.workload.clone(), race.metric.clone())).collect()
         }
         Said::Bench { workload, metric } | Said::Rank { workload, metric } => {
             vec![(workload.clone(), metric.clone())]

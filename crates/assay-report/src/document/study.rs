@@ -5,7 +5,7 @@ use super::remarks::{self, Name};
 use super::study_tables::Workload;
 use super::{
     Block, Detail, Document, Remark, Role, Section, answers, commands, energy, exhibits, files,
-    memory, no_verdict, probes, published, study_more, study_tables, surfaces, windows,
+    memory, no_verdict, probes, published, race, study_more, study_tables, surfaces, windows,
 };
 use assay_base::quantity::units::show::share;
 use assay_kinds::work::observe::metrics::ARRIVALS;
@@ -116,11 +116,10 @@ pub(super) fn document(findings: &Findings, detail: Detail) -> Document {
         Section::of(Block::List(answer(findings))),
     ];
     sections.extend(windows::section(findings));
-    let tables = page.workloads.iter().map(|workload| study_tables::section(&page, workload));
-    // Of windows the table before has all that most want.
-    let role = if findings.windows.is_some() { Role::Closer } else { Role::Usual };
-    sections.extend(tables.map(|section| section.with_role(role)));
-    sections.push(Section::of(Block::Text(study_tables::legend(&page))));
+    match race::section(&page) {
+        Some(race) => sections.push(race),
+        None => sections.extend(tables(&page)),
+    }
     sections.extend(commands::section(findings));
     sections.extend(files::section(findings));
     sections.extend(memory::section(findings));
@@ -138,6 +137,15 @@ pub(super) fn document(findings: &Findings, detail: Detail) -> Document {
     sections.extend(advice(&page));
     sections.extend(answers::card(findings));
     Document { title: facts::title(findings), sections }
+}
+
+/// A table a workload, and how they are read.
+fn tables(page: &Page<'_>) -> Vec<Section> {
+    let tables = page.workloads.iter().map(|workload| study_tables::section(page, workload));
+    // Of windows the table before has all that most want.
+    let role = if page.findings.windows.is_some() { Role::Closer } else { Role::Usual };
+    let tables = tables.map(|section| section.with_role(role));
+    tables.chain([Section::of(Block::Text(study_tables::legend(page)))]).collect()
 }
 
 /// What to do; of a study with verdicts also that there is nothing to do.
@@ -169,6 +177,9 @@ fn more(advice: &Advice) -> &str {
 
 /// Why a study advises nothing. What is called better or worse may still be too little for it.
 pub fn no_advice(findings: &Findings) -> String {
+    if findings.race.is_some() {
+        return "a race gives no verdicts".to_owned();
+    }
     let primary = || findings.comparisons.iter().filter(|found| found.primary);
     if primary().all(|found| found.verdict.is_none()) {
         return "it has no verdicts".to_owned();

@@ -93,6 +93,11 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
             figures.extend(workloads.filter_map(|(_, own)| figure(&own, &against)));
         }
     }
+    if let Some(promised) = findings.study.promised {
+        for figure in &mut figures {
+            figure.guides.push(Guide::line(promised, "promised by the race".to_owned()));
+        }
+    }
     at_most(figures, MOST_FIGURES, "figure")
 }
 

@@ -4,6 +4,7 @@
 
 pub(crate) mod leads;
 mod phases;
+mod raced;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -201,6 +202,7 @@ pub(crate) fn evidences() -> &'static [(String, Evidence)] {
             ("power".to_owned(), leads::power()),
             ("windows".to_owned(), leads::windows()),
             ("rounds".to_owned(), rounds()),
+            ("race".to_owned(), raced::evidence()),
         ];
         let bare = |(name, findings)| (name, Evidence::bare(findings));
         read.extend(crate::tests::fixtures().into_iter().map(bare));
@@ -253,6 +255,7 @@ fn figures_look_as_their_files() {
         ("card", only("flash", "card-iops")),
         ("energy", only("power", "energy-energy-j")),
         ("windows", only("windows", "classes-watched-reads-latencies")),
+        ("race", only("race", "race-random-write")),
     ];
     let mut files = Expected::default();
     let named = pictures.into_iter().map(|(name, figure)| (name.to_owned(), figure));

@@ -253,6 +253,7 @@ impl Bench {
             seed: self.seed,
             notes: Vec::new(),
             confirms: None,
+            promised: None,
             lead: None,
             ended: None,
         }

@@ -79,6 +79,7 @@ impl Findings {
             accesses: Vec::new(),
             of_kinds: OfKinds::default(),
             gate: None,
+            race: None,
             answers: Vec::new(),
             card: None,
             cards: Vec::new(),

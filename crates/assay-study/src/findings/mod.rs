@@ -12,6 +12,7 @@ pub mod notes;
 mod of_kinds;
 pub mod places;
 pub mod published;
+pub mod race;
 pub mod said;
 mod surfaces;
 mod trust;
@@ -37,7 +38,7 @@ pub use trust::{Because, LENT, Trust};
 
 pub const FORMAT: &str = "assay-findings/1";
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StudyFacts {
     /// Id of the bundle.
     pub id: String,
@@ -55,6 +56,9 @@ pub struct StudyFacts {
     /// Id of the result whose winner it was to confirm.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confirms: Option<String>,
+    /// Where that was a race, what its winner was over the baseline then: a ratio, and too much.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub promised: Option<f64>,
     /// The figure that its page shows first, where the study says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lead: Option<String>,
@@ -729,6 +733,9 @@ pub struct Findings {
     /// What became of the gate, where there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gate: Option<gate::GateAnswer>,
+    /// What became of the race, where it was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub race: Option<race::RaceAnswer>,
     /// What the numbers say of each claim that the study asked about.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub answers: Vec<answers::Answer>,

@@ -12,6 +12,10 @@ use super::{Comparison, Findings, Kind, Verdict};
 pub enum Said {
     /// How the gate of the study ended.
     Gate,
+    /// Who won the race that the study was, or leads it.
+    Race,
+    /// What a race promised, beside what fresh trials of its winner give.
+    Promised,
     /// Others were at work during most of the trials.
     NotAlone,
     /// Rows that are invalid.

@@ -61,7 +61,9 @@ impl Layout {
             study.baseline.clone()
         };
         let wanted = study.margin.is_some() && arms.len() >= ARMS_FOR_CONTROL;
-        let control = study.control.unwrap_or(wanted) && arms.len() > 1;
+        // A second copy of the baseline would take part.
+        let race = study.stop.rule == StopRule::Race;
+        let control = study.control.unwrap_or(wanted) && arms.len() > 1 && !race;
         let replicates = replicates(study);
         let design = Design {
             factors,
@@ -121,7 +123,7 @@ fn published(study: &Study) -> Vec<Pointer> {
 fn replicates(study: &Study) -> u32 {
     match study.stop.rule {
         StopRule::Looks => study.stop.looks.iter().copied().max().unwrap_or(study.replicates),
-        StopRule::Fixed | StopRule::Open | StopRule::Gate => study.replicates,
+        StopRule::Fixed | StopRule::Open | StopRule::Gate | StopRule::Race => study.replicates,
     }
 }
 
@@ -236,6 +238,12 @@ fn stopping(study: &Study) -> Stopping {
         StopRule::Fixed => Stopping::Fixed,
         StopRule::Looks => Stopping::Looks { at: study.stop.looks.clone(), half_width },
         StopRule::Open | StopRule::Gate => Stopping::Open { half_width },
+        StopRule::Race => {
+            let closeness = study.stop.closeness.or(study.margin);
+            Stopping::Race {
+                closeness: closeness.map_or(0.0, assay_base::quantity::Percent::fraction),
+            }
+        }
     }
 }
 

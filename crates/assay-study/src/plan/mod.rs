@@ -7,8 +7,11 @@ pub mod design;
 pub mod most_load;
 pub mod order;
 pub mod pace;
+pub mod race;
 pub mod recorded;
 pub mod repeats;
+
+use std::collections::BTreeMap;
 
 use assay_base::digest::{hexadecimal, sha256};
 use assay_base::draws::Draws;
@@ -17,6 +20,7 @@ use assay_machine::probes::block_latency;
 use assay_system::system::site::TargetKind;
 use assay_system::system::virtual_machine::VirtualMachine;
 
+use crate::results::design::Stopping;
 use crate::results::plan::{
     AbsentWorkload, Arm, FORMAT, Plan, PlannedTrial, PlannedWorkload, Survey, pilot_key,
 };
@@ -33,7 +37,14 @@ pub fn make(study: &Study, surveys: Vec<Survey>, seed: u64) -> Plan {
     let rules = rules(study, &arms);
     let replicates = layout.replicates;
     let turns = budget::Turns { rules, groups: &groups, replicates };
-    let timed = budget::timed(study, &surveys, workloads, &turns);
+    let timed = match layout.design.stopping {
+        // Few of the arms of a race run in all replicates that it has at most.
+        Stopping::Race { .. } => {
+            let usual = replicates.min(race::USUAL_REPLICATES);
+            budget::timed(study, &surveys, workloads, &budget::Turns { replicates: usual, ..turns })
+        }
+        _ => budget::timed(study, &surveys, workloads, &turns),
+    };
     let trials = trials(&turns, &timed.workloads, seed);
     let mut plan = Plan {
         format: FORMAT.to_owned(),
@@ -180,9 +191,11 @@ fn join(first: Option<String>, second: Option<String>) -> Option<String> {
 /// Planned workloads that share a costly change, in the order of the arms.
 fn groups(study: &Study, arms: &[PlannedArm], workloads: &[PlannedWorkload]) -> Vec<Vec<usize>> {
     let mut groups: Vec<((bool, Arm), Vec<usize>)> = Vec::new();
+    // The first of those that are alike; of a thousand arms each is looked for.
+    let known: BTreeMap<(&Arm, bool), &PlannedArm> =
+        arms.iter().rev().map(|arm| ((&arm.levels, arm.control), arm)).collect();
     for (index, workload) in workloads.iter().enumerate() {
-        let own = |arm: &&PlannedArm| arm.levels == workload.arm && arm.control == workload.control;
-        let Some(arm) = arms.iter().find(own) else { continue };
+        let Some(arm) = known.get(&(&workload.arm, workload.control)) else { continue };
         let part = arms::costly_part(study, arm);
         match groups.iter_mut().find(|(known, _)| *known == part) {
             Some((_, members)) => members.push(index),

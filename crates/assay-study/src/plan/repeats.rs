@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use assay_base::draws::Draws;
 
+use super::race;
 use crate::results::design::Order;
 use crate::results::plan::{Plan, PlannedTrial};
 use crate::results::record::Repeats;
@@ -34,8 +35,12 @@ impl From<&TrialRecord> for Ran {
 }
 
 /// The trials to be run again, in order, each with the one that it repeats. A function of the
-/// first runs alone, so that an interrupted study goes on with the same repeats.
+/// first runs alone, so that an interrupted study goes on with the same repeats. A race repeats within its
+/// replicates, and nothing at its end.
 pub fn repeats(plan: &Plan, ran: &[Ran]) -> Vec<(PlannedTrial, Repeats)> {
+    if race::is_one(plan) {
+        return Vec::new();
+    }
     let mut disturbed: BTreeMap<u32, BTreeSet<usize>> = BTreeMap::new();
     for record in ran.iter().filter(|record| record.repeats.is_none()) {
         if record.status == Status::Disturbed {

@@ -135,4 +135,9 @@ pub enum Stopping {
         /// As above.
         half_width: Option<f64>,
     },
+    /// Arms leave after replicates in which they are surely behind, until one is left (R15).
+    Race {
+        /// It ends, too, when no arm that is left can be better than the leader by more than this share.
+        closeness: f64,
+    },
 }

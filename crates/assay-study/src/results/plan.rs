@@ -9,7 +9,7 @@ use assay_base::presence::Presence;
 use assay_kinds::work::{Background, Planned, Runs as _, Touch};
 use assay_machine::probes::block_latency;
 use assay_system::system::between::Between;
-use assay_system::system::clears::Clears;
+pub use assay_system::system::clears::Clears;
 use assay_system::system::site::TargetKind;
 use assay_system::system::virtual_machine::VirtualMachine;
 use serde::{Deserialize, Deserializer, Serialize};

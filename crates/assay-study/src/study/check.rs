@@ -39,6 +39,7 @@ pub fn check(study: &mut Study, places: &Places, mistakes: &mut Mistakes) {
     checker.work(study);
     super::claims::check(study, places, mistakes);
     super::published::check(study, places, mistakes);
+    super::race::check(study, places, mistakes);
 }
 
 struct Checker<'a> {

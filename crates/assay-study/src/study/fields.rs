@@ -53,6 +53,12 @@ pub static STUDY: Fields = Fields {
             "confirms = \"20261120-1031-k3f9\"",
         ),
         field(
+            "promised",
+            Form::Text,
+            "what the winner of the race that it confirms was over the baseline then",
+            "promised = \"1.09\"",
+        ),
+        field(
             "lead",
             Form::Word(super::lead::names),
             "the figure that its page shows first, with its table; by default what shows the answer",
@@ -391,9 +397,9 @@ pub static STOP: Fields = Fields {
     rows: &[
         field(
             "rule",
-            Form::Word(|| vec!["fixed", "looks", "open", "gate"]),
-            "after its replicates, after one of the declared looks, after any replicate, or as soon as \
-             its gate is decided",
+            Form::Word(|| vec!["fixed", "looks", "open", "gate", "race"]),
+            "after its replicates, after one of the declared looks, after any replicate, as soon as its \
+             gate is decided, or as a race with one setting left",
             "rule = \"looks\"",
         ),
         field(
@@ -407,6 +413,12 @@ pub static STOP: Fields = Fields {
             Form::Share,
             "half-width of the intervals that is enough, for the rules looks and open",
             "half_width = \"3 %\"",
+        ),
+        field(
+            "closeness",
+            Form::Share,
+            "how near to the best the winner of a race has to be; as near as the margin by default",
+            "closeness = \"2 %\"",
         ),
     ],
 };

@@ -141,7 +141,8 @@ fn plain(study: &Study) -> Result<(), String> {
         outside::plain("a level", level)?;
     }
     study.workload.iter().try_for_each(|workload| outside::plain("a workload", &workload.name))?;
-    study.confirms.iter().try_for_each(|id| outside::plain("a result", id))
+    study.confirms.iter().try_for_each(|id| outside::plain("a result", id))?;
+    study.promised.iter().try_for_each(|ratio| outside::plain("a ratio", ratio))
 }
 
 /// Writes a study as it would be read again.

@@ -398,7 +398,13 @@ fn content(job: &Job, told: &mut Told) -> Option<String> {
 }
 
 /// Whether what is written is read again.
-fn verify(job: &Job, writes: bool, content: Option<&str>, size: Option<Bytes>, told: &mut Told) -> bool {
+fn verify(
+    job: &Job,
+    writes: bool,
+    content: Option<&str>,
+    size: Option<Bytes>,
+    told: &mut Told,
+) -> bool {
     let asked = job.settings.get("verify").filter(|own| !["0", "none"].contains(&&*own.value));
     let reads_again = job.settings.get("do_verify").is_none_or(|own| own.value != "0");
     let Some(asked) = asked.filter(|_| reads_again) else { return false };

@@ -4,7 +4,7 @@
 use assay_kinds::work;
 
 /// Figures that may lead, in the order of reading. Those of places have pages of their own.
-const FIRST: [&str; 5] = ["sweep", "effects", "surface", "card", "energy"];
+const FIRST: [&str; 6] = ["race", "sweep", "effects", "surface", "card", "energy"];
 /// The same behind those of what kinds of work tell.
 const THEN: [&str; 4] = ["runs", "bars", "beside", "grid"];
 /// The same behind those of their own seconds.

@@ -16,6 +16,7 @@ mod prepare;
 pub mod presets;
 pub mod printed;
 mod published;
+pub mod race;
 mod schema;
 pub mod simulated;
 #[cfg(test)]
@@ -60,6 +61,9 @@ pub struct Study {
     /// Id of the result whose winner it confirms.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confirms: Option<String>,
+    /// What the winner of the race that it confirms was over the baseline then: a ratio.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub promised: Option<String>,
     /// The figure that its page shows first, with the table of the same; by default what shows the
     /// answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -206,6 +210,9 @@ pub struct Stop {
     /// Half-width of the intervals that is enough.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub half_width: Option<Percent>,
+    /// The share of the best within which the winner of a race is good enough; the margin where it is not told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub closeness: Option<Percent>,
 }
 
 impl Stop {
@@ -227,6 +234,8 @@ pub enum StopRule {
     Open,
     /// The same, as soon as the gate is decided.
     Gate,
+    /// With one arm left: those that are surely behind leave.
+    Race,
 }
 
 /// Where a study takes place.

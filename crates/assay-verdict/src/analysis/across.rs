@@ -88,6 +88,7 @@ pub(super) fn compare_as(first: &Findings, later: &[Findings], unit: Unit) -> Fi
                 kind: "compare".to_owned(),
                 notes: Vec::new(),
                 confirms: None,
+                promised: None,
                 lead: None,
                 ended: None,
                 ..last.study.clone()

@@ -1,5 +1,6 @@
 //! What the study as a whole should be read with.
 
+use assay_base::quantity::units::show;
 use assay_study::findings::Check;
 use assay_study::findings::facts::Ordered;
 use assay_study::results::design::{Fresh, Order, Stopping};
@@ -65,9 +66,15 @@ pub(super) fn checks(plan: &Plan, counts: Counts, ended: Option<&str>) -> Vec<Ch
     found.extend(stopping(plan));
     found.extend(level(plan));
     if repeats > 0 {
+        let [own, their] = match plan.design.stopping {
+            Stopping::Race { .. } => [" of its replicate", " of their replicates"],
+            _ => ["", ""],
+        };
         let text = match repeats {
-            1 => "1 trial was run again at the end, because one was disturbed".to_owned(),
-            _ => format!("{repeats} trials were run again at the end, because some were disturbed"),
+            1 => format!("1 trial was run again at the end{own}, because one was disturbed"),
+            _ => format!(
+                "{repeats} trials were run again at the end{their}, because some were disturbed"
+            ),
         };
         found.push(check("repeats", text));
     }
@@ -124,6 +131,13 @@ fn stopping(plan: &Plan) -> Option<Check> {
             "looked at after every replicate, by a confidence sequence that holds at all of them"
                 .to_owned()
         }
+        Stopping::Race { closeness } => format!(
+            "a race: settings that are surely behind leave after a replicate, from the third on, by a \
+             sequence that holds at all looks and for all of them at 5 %; it is over with one left, with \
+             none that can be ahead of the leader by more than {}, or after {} replicates",
+            show::share(*closeness),
+            plan.replicates
+        ),
     };
     Some(check("stopping", text))
 }

@@ -55,8 +55,8 @@ fn of_workload(plan: &Plan, workload: &str, earlier: Option<&Findings>) -> Optio
     let own = plan.workloads.iter().filter(|one| one.name == workload && !one.control);
     let comparisons = own.filter(|one| !is_baseline(one)).count();
     plan.design.margin.filter(|_| comparisons > 0)?;
-    if matches!(plan.design.stopping, Stopping::Open { .. }) {
-        // A confidence sequence has no fixed number of replicates to promise anything for.
+    if matches!(plan.design.stopping, Stopping::Open { .. } | Stopping::Race { .. }) {
+        // They have no fixed number of replicates to promise anything for.
         return None;
     }
     let alpha = error_of_family(&plan.design, comparisons);

@@ -290,7 +290,7 @@ impl Judge<'_> {
             Stopping::Open { .. } => {
                 confidence_sequence_half_width(pairs, self.alpha, MIXTURE_G)? * sd
             }
-            Stopping::Fixed | Stopping::Looks { .. } => {
+            Stopping::Fixed | Stopping::Looks { .. } | Stopping::Race { .. } => {
                 t_quantile(1.0 - self.alpha, freedom)? * error
             }
         };

@@ -18,6 +18,7 @@ use assay_study::results::environment::Environment;
 use assay_study::results::plan::{Arm, Plan};
 use assay_study::results::record::Trial;
 
+use super::race;
 use super::rows::{self, Row};
 use super::verdicts::{explain, words};
 use super::{
@@ -48,6 +49,7 @@ pub struct Gathering<'a> {
     ticks: ProcessorTicks,
     borrowed: borrowed::Gathered,
     different: different::Gathered,
+    race: race::Gathered,
 }
 
 impl<'a> Gathering<'a> {
@@ -73,6 +75,7 @@ impl<'a> Gathering<'a> {
             ticks: ProcessorTicks::default(),
             borrowed: borrowed::Gathered::default(),
             different: different::Gathered::default(),
+            race: race::Gathered::default(),
         }
     }
 
@@ -83,6 +86,7 @@ impl<'a> Gathering<'a> {
         for trial in trials {
             self.counts.add(&trial.record);
             self.costs.add(&trial.record);
+            self.race.add(plan, environment, trial);
             let seen = trial.record.evidence.processors.value().and_then(|own| own.ticks.value());
             self.ticks = self.ticks.and(seen.copied().unwrap_or_default());
         }
@@ -140,13 +144,16 @@ impl<'a> Gathering<'a> {
                 comparison.add(note, words);
             }
         }
-        let mut told = self.taken_back;
+        found.race = self.race.answer(plan, &found);
+        let mut told: Vec<Sentence> = found.race.iter().map(race::sentence).collect();
+        told.extend(self.taken_back);
         told.extend(classes::sentences(&found));
         told.extend(reserved::sentences(&found, &rows));
         told.extend(conversions::sentence(&self.conversions));
         told.extend(synchronised::sentences(&found));
         told.extend(memory::sentences(&found, &rows));
         told.append(&mut verdicts);
+        told.extend(race::confirmed(&found));
         found.surfaces = self.surfaces;
         found.accesses = self.accesses;
         // What rows say together came after them.

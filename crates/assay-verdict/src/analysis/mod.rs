@@ -27,6 +27,7 @@ mod metrics;
 mod null;
 pub mod places;
 mod published;
+mod race;
 mod reserved;
 mod rows;
 mod sentences;
@@ -48,6 +49,7 @@ pub use emulation::{emulated, is_judged_when_emulated};
 pub use foresight::{Foresight, foresee, foreseen};
 pub use gathering::Gathering;
 pub use null::{Null, NullWorkload, null};
+pub use race::log as race_log;
 pub use sessions::compare_sides;
 pub use stopping::{Enough, enough};
 pub use verdicts::{COMPARED, note_words};
@@ -58,13 +60,13 @@ use assay_machine::probes::block_latency::counts::ClassSpan;
 use assay_study::findings::measurements::Measurements;
 use assay_study::findings::said::Sentence;
 use assay_study::findings::{EnvironmentFacts, FORMAT, Findings, OfKinds, StudyFacts};
-use assay_study::results::design::{Design, Factor, Order};
+use assay_study::results::design::{Design, Factor, Order, Stopping};
 use assay_study::results::environment::Environment;
 use assay_study::results::plan::Plan;
 use assay_study::results::record::{Trial, TrialRecord};
 use assay_study::results::surroundings::facts::SurroundingsFacts;
 
-use verdicts::Stage;
+use verdicts::{Stage, Verdicts};
 
 /// Everything that the trials of a study say, in the order of its plan.
 pub fn findings(
@@ -161,8 +163,13 @@ fn judged(
         (None, "import") => Stage::Imported,
         (None, _) => Stage::Measured,
     };
-    let told = verdicts::verdicts(&measured, stage, environment.is_emulated());
-    let sentences = sentences::of_verdicts(&told);
+    let is_race = matches!(measured.design.stopping, Stopping::Race { .. });
+    let told = if is_race {
+        Verdicts::of_a_race(stage)
+    } else {
+        verdicts::verdicts(&measured, stage, environment.is_emulated())
+    };
+    let sentences = if is_race { Vec::new() } else { sentences::of_verdicts(&told) };
     let mut found = Findings {
         format: FORMAT.to_owned(),
         study,
@@ -184,6 +191,7 @@ fn judged(
         accesses: Vec::new(),
         of_kinds: OfKinds::default(),
         gate: None,
+        race: None,
         answers: told.answers,
         card: None,
         cards: Vec::new(),

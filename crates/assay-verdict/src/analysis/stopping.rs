@@ -27,7 +27,8 @@ pub fn enough(found: &Findings, stopping: &Stopping) -> Option<Enough> {
         return gated(gate, replicates);
     }
     let half_width = match stopping {
-        Stopping::Fixed => return None,
+        // A race ends by its own rule.
+        Stopping::Fixed | Stopping::Race { .. } => return None,
         Stopping::Looks { half_width, .. } | Stopping::Open { half_width } => *half_width,
     };
     let mut primary = found.comparisons.iter().filter(|one| one.primary).peekable();

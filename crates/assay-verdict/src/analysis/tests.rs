@@ -135,6 +135,7 @@ impl Bench {
             seed: 42,
             notes: Vec::new(),
             confirms: None,
+            promised: None,
             lead: None,
             ended: None,
         };

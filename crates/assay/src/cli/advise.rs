@@ -96,6 +96,9 @@ fn advise(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     for entry in &entries {
         entry.tell(&mut text, &findings);
     }
+    if let (true, Some(race)) = (text.is_empty(), &findings.race) {
+        text = format!("{}\n", race.text);
+    }
     if text.is_empty() {
         let id = &findings.study.id;
         let why = no_advice(&findings);

@@ -76,6 +76,7 @@ pub fn run(system: &dyn System, arguments: Arguments) -> Outcome<()> {
             .with(Consented { destroy: arguments.destroy, ..Consented::default() }),
         results: running::results_directory(system)?,
         judge: None,
+        log: None,
         observer: None,
         quick: None,
         foresee: None,

@@ -11,7 +11,7 @@ use assay_base::quantity::Percent;
 use assay_study::findings::Check;
 use assay_study::findings::Findings;
 use assay_study::findings::gate::GateAnswer;
-use assay_study::study::Study;
+use assay_study::study::{StopRule, Study};
 use assay_system::system::System;
 use assay_verdict::analysis::days::Days;
 use assay_verdict::analysis::gate::{self, Gate, Gated};
@@ -109,6 +109,20 @@ impl Against {
     /// The user's mistake.
     pub fn check_junit(&self, system: &dyn System, study: &Study) -> Outcome<()> {
         self.junit.check(system, self.gating.gate.is_some() || study.gate.is_some())
+    }
+
+    /// Refuses to compare a race with anything, before anything is measured.
+    ///
+    /// # Errors
+    /// The user's mistake.
+    pub fn check_race(&self, study: &Study) -> Outcome<()> {
+        if self.earlier.is_some() && study.stop.rule == StopRule::Race {
+            return Err(Failure::mistake(
+                "--against: a race is compared with nothing: leave it out, and compare the fresh trials of the \
+                 winner",
+            ));
+        }
+        Ok(())
     }
 
     /// The code that the caller has for 5.

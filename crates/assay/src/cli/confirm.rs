@@ -1,16 +1,21 @@
 //! `assay advise confirm`: fresh trials of the best arm against its baseline.
 
+use std::sync::atomic::AtomicBool;
+
 use clap::Args;
 
 use super::running;
 use super::study_arguments::Permitted;
-use crate::runner::Request;
+use crate::runner::{Consented, Request};
 use crate::store;
 use crate::store::acting::{self, Acting};
 use assay_base::failure::{Failure, Outcome};
+use assay_base::quantity::Time;
+use assay_study::findings::race::RaceAnswer;
 use assay_study::findings::{Advice, AdviceKind, Comparison, Findings, Verdict};
 use assay_study::plan::arms::TARGET;
 use assay_study::results::bundle::Stored;
+use assay_study::results::plan::{Arm, Plan};
 use assay_study::results::vouch::Purpose;
 use assay_study::study::Study;
 use assay_study::study::presets::is_one_workload;
@@ -48,21 +53,89 @@ pub struct Arguments {
 }
 
 pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
-    let wanted = arguments.result.as_deref();
-    let Acting { stored, .. } = acting::open(system, wanted, Purpose::GoOn)?;
-    let findings = store::findings_of(&stored);
-    let best = best(&findings, arguments.workload.as_deref())?;
-    let targets = targets(&stored, best);
-    acting::on_the_same_drives(system, &stored, &targets)?;
     let consented = arguments.permitted.consented(&arguments.destroy)?;
-    let study = fresh(stored, &findings, best, arguments);
+    let asked = Asked {
+        result: arguments.result.as_deref(),
+        workload: arguments.workload.as_deref(),
+        replicates: arguments.replicates,
+        seed: arguments.seed,
+    };
+    let stop = running::stop_on_signals(&running::PUTS_BACK)?;
+    confirm(system, &asked, (consented, &stop), arguments.how)
+}
+
+/// What is confirmed, and how.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Asked<'a> {
+    /// The result; the newest where none is named.
+    pub result: Option<&'a str>,
+    pub workload: Option<&'a str>,
+    pub replicates: Option<u32>,
+    pub seed: Option<u64>,
+}
+
+/// Fresh trials of the best setting of a result, or of the winner of a race, against the baseline.
+pub fn confirm(
+    system: &dyn System,
+    asked: &Asked<'_>,
+    (consented, stop): (Consented, &AtomicBool),
+    how: running::Printing,
+) -> Outcome<()> {
+    let Acting { stored, .. } = acting::open(system, asked.result, Purpose::GoOn)?;
+    let findings = store::findings_of(&stored);
+    let best = match &findings.race {
+        Some(race) => of_race(race, &findings)?,
+        None => of_advice(&findings, asked.workload)?,
+    };
+    let targets = targets(&stored, &best);
+    acting::on_the_same_drives(system, &stored, &targets)?;
+    let study = fresh(stored, &best, asked);
     let request = Request {
         consented,
         results: running::results_directory(system)?,
         ..Request::bare(study, targets)
     };
-    let ran = running::run(system, request, arguments.how.quiet)?;
-    running::conclude(system, ran, arguments.how)
+    let ran = running::run_with(system, request, stop, how.quiet)?;
+    running::conclude(system, ran, how)
+}
+
+/// What is to be confirmed.
+struct Best {
+    baseline: Arm,
+    arm: Arm,
+    /// In which workloads.
+    workloads: Vec<String>,
+    /// What a race promised of it.
+    promised: Option<f64>,
+    /// Whether it won a race, whose replicates are no measure for fresh ones.
+    raced: bool,
+}
+
+/// The winner of a race.
+fn of_race(race: &RaceAnswer, findings: &Findings) -> Outcome<Best> {
+    let winner = race.winner.clone().filter(|_| race.can_be_confirmed());
+    let arm = winner.ok_or_else(|| {
+        Failure::mistake(format!("nothing to confirm of {}: {}", findings.study.id, race.text))
+    })?;
+    let (baseline, workloads) = (race.baseline.clone(), vec![race.workload.clone()]);
+    Ok(Best { baseline, arm, workloads, promised: race.promised, raced: true })
+}
+
+/// The setting that the study's advice is for.
+fn of_advice(findings: &Findings, workload: Option<&str>) -> Outcome<Best> {
+    let best = best(findings, workload)?;
+    let named = |found: &&Comparison| {
+        let mut advised = findings.advice.iter().filter(|one| is_for(one));
+        advised.any(|advice| advice.evidence.contains(&found.id)) && found.arm == best.arm
+    };
+    let workloads = findings.comparisons.iter().filter(named).map(|found| found.workload.clone());
+    Ok(Best {
+        baseline: best.baseline.clone(),
+        arm: best.arm.clone(),
+        workloads: workloads.collect(),
+        promised: None,
+        raced: false,
+    })
 }
 
 /// The comparison that the study's advice rests on.
@@ -89,8 +162,8 @@ fn is_for(advice: &Advice) -> bool {
 }
 
 /// Both arms' targets, or the study's only one.
-fn targets(stored: &Stored, best: &Comparison) -> Vec<String> {
-    let of = |arm: &assay_study::results::plan::Arm| arm.get(TARGET).cloned();
+fn targets(stored: &Stored, best: &Best) -> Vec<String> {
+    let of = |arm: &Arm| arm.get(TARGET).cloned();
     match (of(&best.baseline), of(&best.arm)) {
         (Some(one), Some(other)) if one != other => vec![one, other],
         (Some(one), _) => vec![one],
@@ -99,22 +172,9 @@ fn targets(stored: &Stored, best: &Comparison) -> Vec<String> {
 }
 
 /// The study with the two arms alone, and the workloads in which the one is advised.
-fn fresh(stored: Stored, findings: &Findings, best: &Comparison, arguments: &Arguments) -> Study {
-    let advised: Vec<&str> = findings
-        .comparisons
-        .iter()
-        .filter(|found| {
-            let named = findings
-                .advice
-                .iter()
-                .filter(|one| is_for(one))
-                .any(|advice| advice.evidence.contains(&found.id));
-            named && found.arm == best.arm
-        })
-        .map(|found| found.workload.as_str())
-        .collect();
+fn fresh(stored: Stored, best: &Best, asked: &Asked<'_>) -> Study {
     let several = best.baseline.get(TARGET) != best.arm.get(TARGET);
-    let bare = |arm: &assay_study::results::plan::Arm| {
+    let bare = |arm: &Arm| {
         let mut arm = arm.clone();
         if !several {
             arm.remove(TARGET);
@@ -124,22 +184,41 @@ fn fresh(stored: Stored, findings: &Findings, best: &Comparison, arguments: &Arg
     let least = assay_study::study::DEFAULT_REPLICATES;
     let id = stored.id;
     let mut study = stored.study;
-    study.title = format!("Fresh trials of the best setting of {id}");
+    if best.raced {
+        as_long(&mut study, &stored.plan);
+    }
+    let what = if best.raced { "winner" } else { "best setting" };
+    study.title = format!("Fresh trials of the {what} of {id}");
     study.confirms = Some(id);
+    study.promised = best.promised.map(|ratio| ratio.to_string());
     study.preset = None;
     study.question.clear();
     study.card = None;
-    study.replicates = arguments.replicates.unwrap_or(study.replicates.max(least));
-    study.seed = arguments.seed;
+    let usual = if best.raced { least } else { study.replicates.max(least) };
+    study.replicates = asked.replicates.unwrap_or(usual);
+    study.seed = asked.seed;
     study.stop = assay_study::study::Stop::default();
     // Whether the winner is better is asked, and not whether anything is worse.
     study.gate = None;
     study.control = Some(false);
     study.baseline = bare(&best.baseline);
     study.arms = vec![bare(&best.baseline), bare(&best.arm)];
-    study.workload.retain(|workload| advised.contains(&workload.name.as_str()));
+    study.workload.retain(|workload| best.workloads.contains(&workload.name));
     if !several {
         study.factors.remove(TARGET);
     }
     study
+}
+
+/// Trials as long as those of a race whose budget said how long they are: it was for many arms.
+fn as_long(study: &mut Study, plan: &Plan) {
+    if study.budget.take().is_none() {
+        return;
+    }
+    for own in &mut study.workload {
+        let planned = plan.workloads.iter().find(|planned| planned.name == own.name);
+        if let (Some(planned), None) = (planned, own.work.time()) {
+            own.work.set_span(Some(Time(planned.time_ns)), Some(Time(planned.ramp_ns)));
+        }
+    }
 }

@@ -376,6 +376,7 @@ fn a_study_that_is_gone_on_with_ends_by_its_gate() {
         consented: Consented::default(),
         results: Some(PathBuf::from("/assay/results")),
         judge: None,
+        log: None,
         observer: None,
         quick: None,
         foresee: None,

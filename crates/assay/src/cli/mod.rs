@@ -42,6 +42,7 @@ mod pages;
 mod peer;
 mod plan;
 mod progress;
+mod race;
 mod reboots;
 mod recorded;
 #[cfg(test)]

@@ -89,6 +89,9 @@ const FIRST: Table = &[
             first("budget", trials),
             first("replicates", trials),
             first("until", every),
+            own("race", race),
+            more("closeness", race),
+            more("confirm", race),
             own("time", timed),
             more("seed", trials),
             more("wait", trials),
@@ -170,6 +173,11 @@ fn every(_: &Subject) -> bool {
 
 fn trials(of: &Subject) -> bool {
     of.has_trials()
+}
+
+/// Whether its settings can win by one number.
+fn race(of: &Subject) -> bool {
+    of.has_trials() && of.works().count() == 1 && !others(of)
 }
 
 fn recorded_trials(of: &Subject) -> bool {
@@ -358,6 +366,8 @@ mod tests {
             ("limit", "load-limit", "depth"),
             ("harm", "live", "depth"),
             ("time", "depth", "stack-limit"),
+            ("race", "depth", "schedulers"),
+            ("confirm", "depth", "live"),
             ("source", "compile", "depth"),
             ("as-root", "compile", "depth"),
             ("claimed", "flash", "depth"),

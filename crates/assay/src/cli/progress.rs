@@ -46,6 +46,9 @@ impl Progress {
             Event::Repeating { trials, warm_ups, expected_ns } => {
                 self.planned(&again(*warm_ups), *trials, *expected_ns);
             }
+            Event::Racing { text, trials, done, expected_ns, most_ns } => {
+                self.racing(text, [*trials, *done], [*expected_ns, *most_ns]);
+            }
             Event::TrialStarted { index, workload, target, turn, remaining_ns } => {
                 self.started(*index, workload, target, *turn, *remaining_ns);
             }
@@ -110,6 +113,18 @@ impl Progress {
         };
         bar.set_length(trials as u64);
         bar.set_position(0);
+    }
+
+    fn racing(&self, text: &str, [trials, done]: [usize; 2], [expected_ns, most_ns]: [u64; 2]) {
+        let [expected, most] = [expected_ns, most_ns].map(time);
+        let several = if trials == 1 { "" } else { "s" };
+        self.warn(&format!(
+            "{text}: {trials} trial{several}, about {expected}, and at most {most} to the end"
+        ));
+        if let Some(bar) = &self.bar {
+            bar.set_length((done + trials) as u64);
+            bar.set_position(done as u64);
+        }
     }
 
     fn started(&self, index: usize, workload: &str, target: &str, turn: Turn, remaining_ns: u64) {

@@ -101,7 +101,8 @@ fn evidence(system: &dyn System, words: &[String], places: &ByPlace) -> Outcome<
     let mut results = found.collect::<Outcome<Vec<Evidence>>>()?;
     if places.is_asked() {
         results.insert(0, Evidence::bare(places.findings(system, words, None, None)?));
-    } else if results.len() > 1 {
+    } else if results.len() > 1 && results.iter().all(|one| one.findings.race.is_none()) {
+        // A race stands beside the fresh trials of its winner, and is compared with nothing.
         let findings: Vec<_> = results.iter().map(|result| result.findings.clone()).collect();
         let days = store::days::apart(system, &findings);
         let compared = store::compared(&findings, days)?;

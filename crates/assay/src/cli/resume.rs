@@ -59,7 +59,9 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
 fn unfinished(stored: &Stored) -> Outcome<()> {
     let ran: Vec<Ran> = stored.trials.iter().map(|trial| Ran::from(&trial.record)).collect();
     let wanted = stored.plan.trials.len() + repeats(&stored.plan, &ran).len();
-    let ended = stored.ended.is_some() || ran.len() >= wanted;
+    // How many trials a race has is known when it is over.
+    let all_ran = ran.len() >= wanted && !plan::race::is_one(&stored.plan);
+    let ended = stored.ended.is_some() || all_ran;
     if ended {
         return Err(Failure::mistake(format!(
             "{} has ended: assay show {} shows it, and assay run starts it anew",

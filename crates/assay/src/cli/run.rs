@@ -3,6 +3,8 @@
 use clap::Args;
 
 use super::compare::Against;
+use super::confirm;
+use super::race::Confirming;
 use super::recorded::{self, RecordArguments};
 use super::study_arguments::StudyArguments;
 use super::vm::{self, VmArguments};
@@ -63,6 +65,8 @@ pub struct Arguments {
     #[command(flatten)]
     of_records: RecordArguments,
     #[command(flatten)]
+    confirming: Confirming,
+    #[command(flatten)]
     against: Against,
     #[command(flatten)]
     how: running::Printing,
@@ -78,6 +82,7 @@ pub fn run(system: &dyn System, mut arguments: Arguments) -> Outcome<()> {
     }
     let (study, targets) = arguments.of_study.study(system)?;
     arguments.against.check_junit(system, &study)?;
+    arguments.against.check_race(&study)?;
     let study = match arguments.of_records.of(study, arguments.of_study.has_targets())? {
         Ok(study) => {
             if let Some(count) = arguments.of_records.restarts {
@@ -88,6 +93,7 @@ pub fn run(system: &dyn System, mut arguments: Arguments) -> Outcome<()> {
         }
         Err(study) => study,
     };
+    arguments.confirming.check(&study, arguments.watch)?;
     let quick = arguments.of_study.quick();
     let request = Request {
         study,
@@ -97,11 +103,15 @@ pub fn run(system: &dyn System, mut arguments: Arguments) -> Outcome<()> {
             .with(arguments.of_study.permitted.consented(&arguments.of_study.destroy)?),
         results: running::results_directory(system)?,
         judge: None,
+        log: None,
         observer: None,
         quick,
         foresee: None,
         read: Some(analysis::trial_metric),
     };
+    if arguments.confirming.is_asked() {
+        return race_and_confirm(system, request, arguments);
+    }
     let ran = if arguments.watch {
         running::run_on_page(system, request)?
     } else {
@@ -114,6 +124,33 @@ pub fn run(system: &dyn System, mut arguments: Arguments) -> Outcome<()> {
     ended.map_err(|failure| failure.blind_by(blind))
 }
 
+/// Runs a race, and fresh trials of its winner at once: what these give is the answer.
+fn race_and_confirm(
+    system: &dyn System,
+    request: Request<'_>,
+    arguments: Arguments,
+) -> Outcome<()> {
+    let Arguments { how, against, confirming, .. } = arguments;
+    let blind = against.blind();
+    let consented = request.consented.clone();
+    let stop = running::stop_on_signals(&running::PUTS_BACK)?;
+    let ran = running::run_with(system, request, &stop, how.quiet)?;
+    let mut wanted = None;
+    let ended = running::end(system, ran, |findings, is_kept| {
+        wanted = confirming.wanted(findings, is_kept);
+        // Of two documents the one is that of the answer.
+        if how.json && wanted.is_some() {
+            return Ok(());
+        }
+        against.tell(system, findings, is_kept, how)
+    });
+    let ended = ended.map_err(|failure| failure.blind_by(blind));
+    let Some(id) = wanted else { return ended };
+    let asked = confirm::Asked { result: Some(&id), ..confirm::Asked::default() };
+    let confirmed = confirm::confirm(system, &asked, (consented, &stop), how);
+    running::gravest([ended, confirmed].into_iter().filter_map(Result::err).collect())
+}
+
 /// Runs it in a virtual machine.
 fn in_vm(system: &dyn System, arguments: Arguments) -> Outcome<()> {
     if arguments.watch {
@@ -121,8 +158,14 @@ fn in_vm(system: &dyn System, arguments: Arguments) -> Outcome<()> {
             "--watch looks at the drives of this machine: leave it out with --vm",
         ));
     }
+    if arguments.confirming.is_asked() {
+        return Err(Failure::mistake(
+            "--confirm: what a virtual machine measured is never acted upon: leave it out with --vm",
+        ));
+    }
     let (study, _) = arguments.of_study.study(system)?;
     arguments.against.check_junit(system, &study)?;
+    arguments.against.check_race(&study)?;
     let study = match arguments.of_records.of(study, false)? {
         Ok(study) => return Err(recorded::not_in_vm(&study)),
         Err(study) => study,

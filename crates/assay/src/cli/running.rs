@@ -10,7 +10,7 @@ use clap::Args;
 use super::watch::screen::{self, Screen};
 use super::watch::{self, Beside};
 use super::{gate, output, progress::Progress, revisions};
-use crate::runner::{self, Consented, Event, Finished, Looks, Request, trial};
+use crate::runner::{self, Consented, Event, Finished, LogOf, Looks, Request, trial};
 use crate::store;
 use crate::store::acting::Acting;
 use assay_base::failure::{Failure, Kind, Outcome};
@@ -85,8 +85,19 @@ impl Waiting {
 
 /// Runs a study with progress and signals.
 pub fn run(system: &dyn System, request: Request<'_>, quiet: bool) -> Outcome<Unended> {
+    let stop = stop_on_signals(&PUTS_BACK)?;
+    run_with(system, request, &stop, quiet)
+}
+
+/// The same where the command has caught signals already.
+pub(super) fn run_with(
+    system: &dyn System,
+    request: Request<'_>,
+    stop: &AtomicBool,
+    quiet: bool,
+) -> Outcome<Unended> {
     let mut progress = Progress::new(quiet);
-    let ran = run_telling(system, request, &mut |event| progress.show(&event));
+    let ran = run_stoppable(system, request, stop, &mut |event| progress.show(&event));
     progress.finish();
     ran
 }
@@ -109,7 +120,8 @@ pub(super) fn run_stoppable(
     tell: &mut dyn FnMut(Event),
 ) -> Outcome<Unended> {
     let _trees = revisions::make(system, &mut request, stop, tell)?;
-    let request = Request { judge: Some(&enough), foresee: Some(&foreseen), ..request };
+    let log = Some(analysis::race_log as LogOf);
+    let request = Request { judge: Some(&enough), log, foresee: Some(&foreseen), ..request };
     runner::run(system, request, stop, tell).map(Unended)
 }
 
@@ -139,9 +151,9 @@ pub fn run_on_page(system: &dyn System, mut request: Request<'_>) -> Outcome<Une
     let finished = std::thread::scope(|scope| {
         let _end = Raised(&done);
         scope.spawn(|| watch::beside(system, &beside, screen));
-        let observer = Some(WITH_PAGE.to_owned());
+        let (observer, log) = (Some(WITH_PAGE.to_owned()), Some(analysis::race_log as LogOf));
         let request =
-            Request { judge: Some(&enough), foresee: Some(&foreseen), observer, ..request };
+            Request { judge: Some(&enough), log, foresee: Some(&foreseen), observer, ..request };
         runner::run(system, request, &stop, &mut |event| {
             strip.lock().unwrap_or_else(PoisonError::into_inner).take(&event);
             if left.load(Ordering::SeqCst) {
@@ -178,7 +190,8 @@ pub fn resume(
 ) -> Outcome<Unended> {
     let stop = stop_on_signals(&PUTS_BACK)?;
     let mut progress = Progress::new(quiet);
-    let looks = Looks { judge: Some(&enough), read: Some(analysis::trial_metric) };
+    let log = Some(analysis::race_log as LogOf);
+    let looks = Looks { judge: Some(&enough), log, read: Some(analysis::trial_metric) };
     let mut tell = |event| progress.show(&event);
     let made = revisions::made(system, &acting.stored.study, consented.as_root, &stop, &mut tell);
     let finished =

@@ -9,6 +9,7 @@ use super::build::BuildArguments;
 use super::commands::CommandArguments;
 use super::gate::{self, GateArguments};
 use super::like::LikeArguments;
+use super::race::RaceArguments;
 use super::{output, revisions, studies};
 use crate::runner::Consented;
 use assay_base::failure::{Failure, Outcome};
@@ -180,6 +181,8 @@ pub struct StudyArguments {
     like: LikeArguments,
     #[command(flatten)]
     pub gate: GateArguments,
+    #[command(flatten)]
+    race: RaceArguments,
     /// On a loop device made for it, removed afterwards (as root)
     #[arg(long, conflicts_with_all = ["targets", "destroy"])]
     lab: bool,
@@ -286,6 +289,7 @@ impl StudyArguments {
         typed.extend(self.build.typed());
         typed.extend(self.like.typed());
         typed.extend(self.gate.typed());
+        typed.extend(self.race.typed());
         let flags = [("--quick", self.quick), ("--lab", self.lab), ("--partly", self.partly)];
         let flags = flags.into_iter().filter(|(_, is_there)| *is_there);
         typed.extend(flags.map(|(flag, _)| Typed::new(flag, "")));
@@ -454,6 +458,7 @@ impl StudyArguments {
             study.replicates = self.replicates.unwrap_or(MOST_UNTIL_DECIDED);
             study.stop = Stop { rule, ..Stop::default() };
         }
+        self.race.put(&mut study, self.replicates)?;
         self.spanned(study)
     }
 

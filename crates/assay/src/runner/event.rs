@@ -76,6 +76,19 @@ pub enum Event {
         /// Nanoseconds that they are expected to take.
         expected_ns: u64,
     },
+    /// A replicate of a race begins, or what of it was disturbed runs again.
+    Racing {
+        /// How many are left in, in a few words.
+        text: String,
+        /// Trials that come now, lead-ins included.
+        trials: usize,
+        /// Trials that have run.
+        done: usize,
+        /// Nanoseconds that these are expected to take.
+        expected_ns: u64,
+        /// Nanoseconds up to the end of the race at most.
+        most_ns: u64,
+    },
     /// A trial starts.
     TrialStarted {
         /// Its position in the plan.

@@ -39,11 +39,16 @@ pub type Judge<'a> = dyn Fn(&Plan, &Environment, &[Trial]) -> Option<String> + '
 /// Reads a metric off a trial: its value, or why there is none.
 pub type NumberOf = fn(&Plan, &Environment, &Trial, &str) -> Result<f64, String>;
 
+/// Reads off a trial the logarithm of what it counts by in a race, the higher the better.
+pub type LogOf = fn(&Plan, &Environment, &Trial) -> Option<f64>;
+
 /// Who looks at trials while a study runs.
 #[derive(Clone, Copy, Default)]
 pub struct Looks<'a> {
     /// At the end of a replicate.
     pub judge: Option<&'a Judge<'a>>,
+    /// At each trial of a race.
+    pub log: Option<LogOf>,
     /// At each trial of a study whose course follows from its numbers.
     pub read: Option<NumberOf>,
 }
@@ -63,6 +68,8 @@ pub struct Request<'a> {
     pub results: Option<PathBuf>,
     /// Looks at what was measured where the stopping rule wants that.
     pub judge: Option<&'a Judge<'a>>,
+    /// Reads off trials what they count by in a race.
+    pub log: Option<LogOf>,
     /// What of this process looks on meanwhile, one sentence, if something does.
     pub observer: Option<String>,
     /// Where it is a quick look, how that is divided into trials.
@@ -82,6 +89,7 @@ impl Request<'_> {
             consented: Consented::default(),
             results: None,
             judge: None,
+            log: None,
             observer: None,
             quick: None,
             foresee: None,

@@ -1,17 +1,20 @@
 //! The trials of a plan, one after the other, each one stored before the next starts: until the
 //! last one, or as soon as the stopping rule says.
 
+mod race;
+
 use std::collections::BTreeSet;
 
 use super::bed::TestBed;
 use super::event::{Context, Event};
 use super::finished::Unkept;
 use super::others::Others;
-use super::request::Judge;
+use super::request::{Judge, LogOf};
 use super::setting::Setting;
 use super::trial;
 use assay_base::failure::Outcome;
 use assay_machine::probes::Probes;
+use assay_study::plan;
 use assay_study::plan::pace::Pace;
 use assay_study::plan::repeats;
 use assay_study::plan::repeats::Ran;
@@ -48,6 +51,8 @@ pub struct Session<'a> {
     pub unkept: Option<Unkept>,
     /// Says at the end of a replicate whether that is enough.
     pub judge: Option<&'a Judge<'a>>,
+    /// Reads off a trial what it counts by in a race.
+    pub log_of: Option<LogOf>,
     /// How long trials take, as they have so far.
     pub pace: Pace,
     /// Up to when the time is told by trials.
@@ -78,6 +83,9 @@ pub enum End {
 impl Session<'_> {
     /// Runs what the plan has left after `trials`, then repeats what was disturbed.
     pub fn run(&mut self, trials: &mut Vec<Trial>, context: &mut Context<'_>) -> End {
+        if plan::race::is_one(self.plan) {
+            return self.race(trials, context);
+        }
         let done = trials.iter().filter(|trial| trial.record.repeats.is_none()).count();
         let left = &self.plan.trials[done.min(self.plan.trials.len())..];
         let expected_ns = self.left_ns(left);
@@ -110,7 +118,8 @@ impl Session<'_> {
                 self.log(ENDED, &reason);
                 return End::Early(reason);
             }
-            (context.tell)(self.starting(index, planned));
+            let remaining_ns = self.left_ns(&self.plan.trials[index..]);
+            (context.tell)(self.starting(index, planned, remaining_ns));
             if let Some(end) = self.step(planned, None, trials, context) {
                 return end;
             }
@@ -161,7 +170,9 @@ impl Session<'_> {
         done.trial.record.repeats = repeats;
         self.others.learn(self.plan, &done.trial.record);
         self.pace.learn(self.plan, &done.trial.record);
-        let index = planned.order as usize;
+        // A race leaves out trials of its plan.
+        let is_race = plan::race::is_one(self.plan);
+        let index = if is_race { trials.len() } else { planned.order as usize };
         (context.tell)(Event::TrialEnded { index, result: result_of(&done.trial) });
         self.keep(&mut done, trials.len(), context);
         trials.push(done.trial);
@@ -231,7 +242,7 @@ impl Session<'_> {
         }
         self.budget_is_spent(index, finished).or_else(|| {
             let looks = match &self.plan.design.stopping {
-                Stopping::Fixed => false,
+                Stopping::Fixed | Stopping::Race { .. } => false,
                 Stopping::Looks { at, .. } => at.contains(&finished),
                 Stopping::Open { .. } => true,
             };
@@ -242,12 +253,17 @@ impl Session<'_> {
 
     /// A budget ends with the replicate that is nearest to it.
     fn budget_is_spent(&self, index: usize, finished: u32) -> Option<String> {
-        let budget_ns = self.plan.budget_ns?;
+        self.plan.budget_ns?;
         let next = finished + 1;
         let replicate =
             self.plan.trials[index..].iter().take_while(|trial| trial.replicate == next);
-        let expected = self.left_ns(replicate);
-        (self.elapsed_ns() + expected / 2 > budget_ns).then(|| {
+        self.is_too_long(self.left_ns(replicate), finished)
+    }
+
+    /// Why a replicate that takes so long is not begun.
+    fn is_too_long(&self, expected_ns: u64, finished: u32) -> Option<String> {
+        let budget_ns = self.plan.budget_ns?;
+        (self.elapsed_ns().saturating_add(expected_ns / 2) > budget_ns).then(|| {
             format!(
                 "the time budget of {} ended it after replicate {finished} of {}",
                 assay_base::quantity::units::show::duration(budget_ns as f64),
@@ -277,7 +293,11 @@ impl Session<'_> {
         if trials.is_empty() || next.is_lead_in() || simulated {
             return;
         }
-        let planned = &PlannedTrial { lead_in: true, ..before.clone() };
+        self.run_once_more(&PlannedTrial { lead_in: true, ..before.clone() }, context);
+    }
+
+    /// Runs a trial as a lead-in that is not kept.
+    fn run_once_more(&mut self, planned: &PlannedTrial, context: &mut Context<'_>) {
         let done = self.run_one(planned, context);
         let operations = result_of(&done.trial).map_or_else(|why| why, |count| count.to_string());
         self.log(
@@ -388,14 +408,14 @@ impl Session<'_> {
         }
     }
 
-    fn starting(&self, index: usize, planned: &PlannedTrial) -> Event {
+    fn starting(&self, index: usize, planned: &PlannedTrial, remaining_ns: u64) -> Event {
         let workload = &self.plan.workloads[planned.workload];
         Event::TrialStarted {
             index,
             workload: workload.name.clone(),
             target: self.plan.surveys[workload.target].target.clone(),
             turn: planned.turn(),
-            remaining_ns: self.left_ns(&self.plan.trials[index..]),
+            remaining_ns,
         }
     }
 

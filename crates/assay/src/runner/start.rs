@@ -100,12 +100,12 @@ pub fn run(
     if let Some(bundle) = &mut bundle {
         seal(&mut context, bundle, &request.study, &plan, &environment);
     }
-    let Request { study, judge, read, .. } = request;
+    let Request { study, judge, log, read, .. } = request;
     let trials = Vec::with_capacity(plan.trials.len());
     let demands = &demands;
     let begun =
         Begun { id, study, demands, plan, environment, bed, bundle, unkept, trials, began_ns };
-    Ok(conduct(begun, Looks { judge, read }, &mut context))
+    Ok(conduct(begun, Looks { judge, log, read }, &mut context))
 }
 
 /// A study that is about to run: from its first trial, or from where it was interrupted.
@@ -139,6 +139,7 @@ fn conduct(begun: Begun<'_>, looks: Looks<'_>, context: &mut Context<'_>) -> Fin
         bundle,
         unkept,
         judge: looks.judge,
+        log_of: looks.log,
         pace: Pace::default(),
         told_ns: began_ns,
         readings_ns: 0,

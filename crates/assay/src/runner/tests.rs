@@ -3,6 +3,7 @@
 mod gone;
 mod layers;
 mod plans;
+mod raced;
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};

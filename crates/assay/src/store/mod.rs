@@ -25,6 +25,7 @@ use assay_study::results::environment::Environment;
 use assay_study::results::foreign::{self, Mark};
 use assay_study::results::imported::{self, Import, StoredImport};
 use assay_study::results::plan::Plan;
+use assay_study::study::Study;
 use assay_system::system::{System, identity};
 use assay_verdict::analysis;
 use assay_verdict::analysis::days::Days;
@@ -143,10 +144,17 @@ fn facts_of(stored: &Stored) -> StudyFacts {
         kind: stored.study.kind().to_owned(),
         notes: stored.label.notes.clone(),
         confirms: stored.study.confirms.clone(),
+        promised: promised(&stored.study),
         lead: stored.study.lead.clone(),
         ended: stored.ended.clone().filter(|why| !why.is_empty()),
         ..unnamed(&stored.plan, &stored.environment)
     }
+}
+
+/// What the winner of a race promised; a ratio, whatever else stands there.
+fn promised(study: &Study) -> Option<f64> {
+    let told: f64 = study.promised.as_ref()?.parse().ok()?;
+    (told.is_finite() && told > 0.0).then_some(told)
 }
 
 /// What is known of a study before it has a name.
@@ -160,6 +168,7 @@ pub fn unnamed(plan: &Plan, environment: &Environment) -> StudyFacts {
         seed: plan.seed,
         notes: Vec::new(),
         confirms: None,
+        promised: None,
         lead: None,
         ended: None,
     }
@@ -217,6 +226,7 @@ pub fn findings_of_import(stored: &StoredImport, imported: Imported) -> Findings
         seed: 0,
         notes: stored.label.notes.clone(),
         confirms: None,
+        promised: None,
         lead: None,
         ended: None,
     };
@@ -249,7 +259,23 @@ pub fn compared(results: &[Findings], days: Days) -> Outcome<Findings> {
             same.study.id
         )));
     }
+    results.iter().try_for_each(comparable)?;
     something(analysis::compare(first, later, days))
+}
+
+/// Refuses a race: of its settings those stayed that were lucky, too, and across days nothing would tell.
+///
+/// # Errors
+/// The user's mistake.
+pub fn comparable(found: &Findings) -> Outcome<()> {
+    if found.race.is_none() {
+        return Ok(());
+    }
+    let id = &found.study.id;
+    Err(Failure::mistake(format!(
+        "{id} is a race, whose numbers are compared with nothing: compare the fresh trials of its winner, which \
+         assay advise confirm {id} runs"
+    )))
 }
 
 /// The findings of a side of several results against another; `margin` as a share.
@@ -261,6 +287,7 @@ pub fn compared_sides(
     later: &[Findings],
     margin: Option<f64>,
 ) -> Outcome<Findings> {
+    earlier.iter().chain(later).try_for_each(comparable)?;
     let found = analysis::compare_sides(earlier, later, margin);
     something(found.ok_or_else(|| Failure::mistake("there is nothing to compare"))?)
 }

@@ -11,8 +11,10 @@ use assay_verdict::analysis::places::Brought;
 /// The mistakes of [`super::find`], and what is wrong with the result.
 pub fn brought(system: &dyn System, word: &str) -> Outcome<Brought> {
     let directory = super::find(system, Some(word))?;
+    let findings = super::findings_at(system, &directory)?;
+    super::comparable(&findings)?;
     Ok(Brought {
-        findings: super::findings_at(system, &directory)?,
+        findings,
         label: bundle::label(system, &directory).place,
         seal: vouch::sealed(system, &directory),
     })

@@ -13,7 +13,7 @@ use assay_base::quantity::metric::Of;
 use assay_kinds::work::metrics;
 use assay_report::document;
 use assay_study::plan::pace::Pace;
-use assay_study::plan::repeats;
+use assay_study::plan::{race, repeats};
 use assay_study::results::bundle;
 use assay_study::results::cut;
 use assay_study::results::environment::Environment;
@@ -125,6 +125,8 @@ pub struct Watched {
     plan: Plan,
     environment: Environment,
     ran: Vec<repeats::Ran>,
+    /// The same as a race knows them, where it is one.
+    runs: Vec<race::Run>,
     /// How long they took.
     pace: Pace,
     rows: Arc<Vec<Ran>>,
@@ -150,6 +152,7 @@ impl Watched {
             plan: known.plan,
             environment: known.environment,
             ran: Vec::new(),
+            runs: Vec::new(),
             pace: Pace::default(),
             rows: Arc::default(),
             earlier: 0,
@@ -237,6 +240,9 @@ impl Watched {
 
     /// The trials to come.
     fn look_ahead(&self) -> Ahead {
+        if race::is_one(&self.plan) {
+            return self.look_ahead_in_race();
+        }
         let again = self.ran.iter().filter(|record| record.repeats.is_some()).count();
         let early = self.end().is_some_and(|why| !why.is_empty());
         let first = if early { usize::MAX } else { self.ran.len() - again };
@@ -252,6 +258,22 @@ impl Watched {
         }
     }
 
+    /// What of a replicate of a race comes, and what comes later at most.
+    fn look_ahead_in_race(&self) -> Ahead {
+        let early = self.end().is_some_and(|why| !why.is_empty());
+        let Some(at) = race::race(&self.plan, &self.runs).filter(|_| !early) else {
+            return Ahead::default();
+        };
+        let next = at.next.iter().map(|(planned, _)| planned);
+        let own = next.map(|planned| self.pace.expected_ns(&self.plan, planned));
+        let own_ns = own.fold(0, u64::saturating_add);
+        Ahead {
+            trials: at.next.len(),
+            expected_ns: own_ns.saturating_add(at.later_ns(&self.plan, own_ns)),
+            first: at.next.first().map(|(planned, _)| self.words(planned)),
+        }
+    }
+
     /// Some of `trials.jsonl` that was not read yet.
     fn news(&mut self, system: &dyn System) -> io::Result<String> {
         let path = self.directory.join("trials.jsonl");
@@ -264,6 +286,7 @@ impl Watched {
             (self.read_bytes, self.earlier) = (0, 0);
             (self.disturbed, self.failed) = (Odd::default(), Odd::default());
             self.ran.clear();
+            self.runs.clear();
             self.pace = Pace::default();
             self.rows = Arc::default();
         }
@@ -325,6 +348,11 @@ impl Watched {
             Status::Failed => self.failed.add(record.reason.as_ref()),
             Status::Ok | Status::LeadIn => {}
         }
+        if race::is_one(&self.plan) {
+            let log = self.trial(system, record.clone()).ok();
+            let log = log.and_then(|one| analysis::race_log(&self.plan, &self.environment, &one));
+            self.runs.push(race::Run::of(&record, log));
+        }
         let ran = self.in_words(system, record);
         let rows = Arc::make_mut(&mut self.rows);
         rows.push(ran);
@@ -355,22 +383,27 @@ impl Watched {
         if record.measured.is_none() {
             return "-".to_owned();
         }
+        let trial = match self.trial(system, record) {
+            Ok(trial) => trial,
+            Err(failure) => return failure.message,
+        };
+        match analysis::trial_value(&self.plan, &self.environment, &trial) {
+            (metric, Ok(value)) => document::number(&metric, value),
+            (_, Err(reason)) => reason,
+        }
+    }
+
+    /// A trial with its latencies, where its value is one of them.
+    fn trial(&self, system: &dyn System, record: TrialRecord) -> Outcome<Trial> {
         let workload = self.plan.workloads.get(record.workload);
         let own = || workload.map(|workload| workload.work.primary(&|_| false));
         let primary = self.plan.design.primary.as_deref().or_else(own);
         let latencies =
             primary.and_then(metrics::find).is_some_and(|metric| metric.of == Of::Latencies);
-        let trial = if latencies {
-            match bundle::trial(system, &self.directory, record) {
-                Ok(trial) => trial,
-                Err(failure) => return failure.message,
-            }
+        if latencies {
+            bundle::trial(system, &self.directory, record)
         } else {
-            Trial { record, latency_ns: std::collections::BTreeMap::new() }
-        };
-        match analysis::trial_value(&self.plan, &self.environment, &trial) {
-            (metric, Ok(value)) => document::number(&metric, value),
-            (_, Err(reason)) => reason,
+            Ok(Trial { record, latency_ns: std::collections::BTreeMap::new() })
         }
     }
 

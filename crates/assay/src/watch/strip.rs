@@ -62,6 +62,11 @@ impl Strip {
                 self.left_s = Some(seconds(*expected_ns));
                 "running again what was disturbed".clone_into(&mut self.now);
             }
+            Event::Racing { text, trials, done, most_ns, .. } => {
+                (self.planned, self.done) = (done + trials, *done);
+                self.left_s = Some(seconds(*most_ns));
+                text.clone_into(&mut self.now);
+            }
             Event::TrialStarted { index, workload, target, turn, remaining_ns } => {
                 self.done = *index;
                 self.left_s = Some(seconds(*remaining_ns));

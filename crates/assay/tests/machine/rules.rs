@@ -39,6 +39,7 @@ fn study(volume: &Volume, area: &str, workload: &str) -> Value {
         seed: finished.plan.seed,
         notes: Vec::new(),
         confirms: None,
+        promised: None,
         lead: None,
         ended: None,
     };

@@ -54,6 +54,7 @@ fn findings(finished: &Finished) -> Findings {
         seed: finished.plan.seed,
         notes: Vec::new(),
         confirms: None,
+        promised: None,
         lead: None,
         ended: finished.ended.clone(),
     };
@@ -75,7 +76,7 @@ fn resumed(fake: &Fake, id: &str) -> Finished {
     let directory = Path::new("/results").join(id);
     let (stored, voucher) = vouch(fake, &directory, Purpose::GoOn).unwrap();
     let acting = Acting { stored, voucher, directory };
-    let looks = Looks { judge: None, read: Some(analysis::trial_metric) };
+    let looks = Looks { read: Some(analysis::trial_metric), ..Looks::default() };
     let (nothing, going) = (Consented::default(), AtomicBool::new(false));
     runner::resume(fake, acting, &nothing, looks, &going, &mut |_| {}).unwrap()
 }

@@ -57,6 +57,7 @@ fn findings(finished: &Finished) -> Findings {
         seed: finished.plan.seed,
         notes: Vec::new(),
         confirms: None,
+        promised: None,
         lead: None,
         ended: finished.ended.clone(),
     };
@@ -76,7 +77,14 @@ fn interrupted_after(fake: &Fake, last: usize) -> Finished {
 
 fn gone_on_with(fake: &Fake, acting: Acting) -> Outcome<Finished> {
     let going = AtomicBool::new(false);
-    runner::resume(fake, acting, &Consented::default(), runner::Looks::default(), &going, &mut |_| {})
+    runner::resume(
+        fake,
+        acting,
+        &Consented::default(),
+        runner::Looks::default(),
+        &going,
+        &mut |_| {},
+    )
 }
 
 fn resumed(fake: &Fake, id: &str) -> Finished {

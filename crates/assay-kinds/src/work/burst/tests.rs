@@ -193,8 +193,7 @@ fn ran(time_ns: u64, stop: bool) -> Result<Ran, String> {
     let engine = EngineUse { name: Engine::Simulated, note: None };
     let area = Area { start: 0, length: 64 * MIB, asked: 64 * MIB, written: true, fill_ns: 0 };
     let clears = Clears::default();
-    let offer =
-        Offer { area, direct: &direct, engine: &engine, between: None, clears: &clears };
+    let offer = Offer { area, direct: &direct, engine: &engine, between: None, clears: &clears };
     let (planned, _) = Asked::sample().plan(&offer).unwrap();
     let law = Law::new(LawShape::Fixed { ns: 1_000_000 }, 1).unwrap();
     planned.run(&Run {

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use assay_load::{Verified, Written};
 use serde::{Deserialize, Serialize};
 
-use super::requests::Recorded;
 use super::Pace;
+use super::requests::Recorded;
 use crate::work::measured::{Count, Counts};
 
 /// What only reads and writes count.

@@ -12,8 +12,8 @@ mod operations;
 mod parameters;
 mod pilot;
 mod planned;
-pub mod requests;
 mod rate;
+pub mod requests;
 mod run;
 pub mod size;
 pub mod verify;
@@ -25,7 +25,8 @@ use assay_base::quantity::{Bytes, Metric, Time};
 use serde::{Deserialize, Serialize};
 
 pub use assay_load::{
-    Access, Apart, Arrivals, Class, Compressible, Content, Duplicates, Mix, Pace, Pattern, WriteSync,
+    Access, Apart, Arrivals, Class, Compressible, Content, Duplicates, Mix, Pace, Pattern,
+    WriteSync,
 };
 
 use super::kind::{Complaints, InStudy, Judged, Kind, Needs, OwnParameter, Touch};

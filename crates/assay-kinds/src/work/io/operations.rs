@@ -113,7 +113,10 @@ mod tests {
         }
         for mix in ["read", "70/30", "rewrite"] {
             assert_eq!(planned(&io(mix), true, &lacking), Ok(()));
-            assert_eq!(planned(&Asked { size: Bytes(1000).into(), ..io(mix) }, true, &open), Ok(()));
+            assert_eq!(
+                planned(&Asked { size: Bytes(1000).into(), ..io(mix) }, true, &open),
+                Ok(())
+            );
         }
     }
 

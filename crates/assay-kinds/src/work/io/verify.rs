@@ -50,7 +50,9 @@ pub(super) fn unfit(io: &Asked) -> Option<Unfit> {
     let steps = [("align", io.align), ("stride", io.stride)];
     let reaches = |step: Option<Bytes>| step.is_some_and(|step| !step.0.is_multiple_of(size.0));
     let (key, _) = steps.into_iter().find(|(_, step)| reaches(*step))?;
-    let text = format!("of what is verified no block reaches into another, and {key} is no multiple of {size}");
+    let text = format!(
+        "of what is verified no block reaches into another, and {key} is no multiple of {size}"
+    );
     told(key, text)
 }
 

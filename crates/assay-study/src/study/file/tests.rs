@@ -14,6 +14,7 @@ fn full() -> Study {
         (name.to_owned(), levels.iter().map(|&level| level.to_owned()).collect())
     };
     study.confirms = Some("20261120-1031".to_owned());
+    study.promised = Some("1.09".to_owned());
     study.lead = Some("surface".to_owned());
     study.replicates = 12;
     study.members = Some(4);

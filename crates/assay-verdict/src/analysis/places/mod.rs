@@ -168,6 +168,7 @@ fn study(brought: &[Brought], places: &Places) -> StudyFacts {
         seed: 0,
         notes: Vec::new(),
         confirms: None,
+        promised: None,
         lead: None,
         ended: None,
     }

@@ -29,7 +29,7 @@ impl Bound {
     /// The bound of one of the statements of a study that has this share of its error.
     pub fn with_share(design: &Design, share: f64) -> Self {
         let (alpha, sequence) = match &design.stopping {
-            Stopping::Fixed => (ALPHA, false),
+            Stopping::Fixed | Stopping::Race { .. } => (ALPHA, false),
             Stopping::Looks { at, .. } => (look_alpha(ALPHA, at.len()), false),
             Stopping::Open { .. } => (ALPHA, true),
         };

@@ -81,6 +81,26 @@ pub(super) struct Verdicts {
     pub stage: Stage,
 }
 
+impl Verdicts {
+    /// What is said of arms that were selected by a race: nothing. Their numbers are those of who won and who
+    /// lost, which flatters the one and wrongs the other (R15).
+    pub fn of_a_race(stage: Stage) -> Self {
+        Self {
+            comparisons: Vec::new(),
+            effects: Vec::new(),
+            factors: Vec::new(),
+            interactions: Vec::new(),
+            trends: Vec::new(),
+            ranks: Vec::new(),
+            noise_floor: None,
+            advice: Vec::new(),
+            answers: Vec::new(),
+            checks: Vec::new(),
+            stage,
+        }
+    }
+}
+
 /// Compares all arms of all workloads. `stage` says whether the study is the first one or
 /// confirms another; on an emulated machine nothing is said from times and rates.
 pub(super) fn verdicts(measured: &Measurements, stage: Stage, emulated: bool) -> Verdicts {

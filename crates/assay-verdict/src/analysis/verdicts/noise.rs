@@ -18,7 +18,7 @@ pub(super) fn floor(design: &Design, questions: &[&Question<'_>]) -> Option<Nois
     let controlled: Vec<(&Question<'_>, Sample)> =
         questions.iter().filter_map(|question| Some((*question, of(question)?))).collect();
     let bound = match design.stopping {
-        Stopping::Fixed => Bound::t(bonferroni(ERROR, controlled.len())),
+        Stopping::Fixed | Stopping::Race { .. } => Bound::t(bonferroni(ERROR, controlled.len())),
         Stopping::Looks { .. } | Stopping::Open { .. } => Bound::of(design, controlled.len()),
     };
     let different =

@@ -104,6 +104,7 @@ fn facts() -> StudyFacts {
         seed: 42,
         notes: Vec::new(),
         confirms: None,
+        promised: None,
         lead: None,
         ended: None,
     }

@@ -141,7 +141,7 @@ pub(super) fn ends(found: &Comparison) -> Option<[String; 2]> {
 fn interval(found: &Comparison, design: &Design) -> String {
     let pairs = replicates(found.n);
     let name = match design.stopping {
-        Stopping::Fixed => "95 % interval",
+        Stopping::Fixed | Stopping::Race { .. } => "95 % interval",
         Stopping::Looks { .. } => "95 % interval over all looks",
         Stopping::Open { .. } => "95 % interval at any stop",
     };

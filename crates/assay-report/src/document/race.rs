@@ -1,0 +1,103 @@
+//! A race: who won, who was left in, who left when and how far behind it was then. In its words: nothing of it
+//! is called better or worse.
+
+use super::numbers::{heading, under_heading};
+use super::study::Page;
+use super::study_tables::{factor_cells, factor_columns};
+use super::{Block, Cell, NONE, Role, Row, Section, Table};
+use crate::table::Column;
+use assay_base::quantity::Better;
+use assay_base::quantity::units::show;
+use assay_study::findings::race::{RaceAnswer, Runner};
+
+/// What the figure of a race is called, beside which this stands.
+const FIGURE: &str = "race";
+
+/// Settings that are told where not everything is wanted: with more nobody reads on.
+const MOST: usize = 24;
+
+/// The section; none of what is no race.
+pub(super) fn section(page: &Page<'_>) -> Option<Section> {
+    let race = page.findings.race.as_ref()?;
+    let told = in_order(race);
+    let most = if page.full() { told.len() } else { MOST };
+    let rows = told.iter().take(most).map(|runner| row(page, race, runner)).collect();
+    let mut columns: Vec<Column> = factor_columns(page).collect();
+    columns.push(Column::right(heading(&race.metric)));
+    columns.extend([Column::right("trials"), Column::right("of the winner's")]);
+    columns.push(Column::left("in the race").words());
+    let mut blocks = vec![Block::Table(Table { columns, rows })];
+    blocks.push(Block::Text(legend(page, told.len().saturating_sub(most))));
+    let way = match race.better {
+        Better::Higher => "more wins",
+        Better::Lower => "less wins",
+    };
+    let caption = format!("the race: {}, {way}", heading(&race.metric));
+    Some(Section::titled(caption, blocks).with_role(Role::Of(FIGURE)))
+}
+
+/// The winner, others that were left in, and those that left, the last first; each by its place beside the
+/// winner.
+fn in_order(race: &RaceAnswer) -> Vec<&Runner> {
+    let ahead = |runner: &Runner| {
+        let way = if race.better == Better::Higher { -1.0 } else { 1.0 };
+        runner.beside_winner.map_or(f64::INFINITY, |own| way * own)
+    };
+    let mut told: Vec<&Runner> = race.runners.iter().collect();
+    told.sort_by(|one, other| {
+        let stayed = |own: &Runner| own.left.as_ref().map_or(u32::MAX, |left| left.after);
+        let is_winner = |own: &Runner| race.winner.as_ref() == Some(&own.arm);
+        (is_winner(other), stayed(other))
+            .cmp(&(is_winner(one), stayed(one)))
+            .then(ahead(one).total_cmp(&ahead(other)))
+    });
+    told
+}
+
+fn row(page: &Page<'_>, race: &RaceAnswer, runner: &Runner) -> Row {
+    let mean =
+        runner.mean.map_or_else(|| NONE.to_owned(), |mean| under_heading(&race.metric, mean));
+    let beside = runner.beside_winner.map_or_else(|| NONE.to_owned(), show::ratio);
+    let mut cells: Vec<Cell> = factor_cells(page, &runner.arm).collect();
+    cells.extend([mean, runner.n.to_string(), beside].map(Cell::from));
+    cells.push(Cell::plain(stayed(race, runner)));
+    Row { name: page.findings.arm_words(&runner.arm), cells, notes: Vec::new() }
+}
+
+/// How long it stayed, and why no longer.
+pub(crate) fn stayed(race: &RaceAnswer, runner: &Runner) -> String {
+    let is_winner = race.winner.as_ref() == Some(&runner.arm);
+    let is_baseline = runner.arm == race.baseline;
+    let Some(left) = &runner.left else {
+        return match (is_winner, is_baseline, race.over.is_some()) {
+            (true, true, true) => "won; the baseline".to_owned(),
+            (true, false, true) => "won".to_owned(),
+            (true, _, false) => "leads".to_owned(),
+            (_, true, _) if race.beyond_baseline => {
+                "the baseline, which never leaves; surely behind".to_owned()
+            }
+            (_, true, _) => "left in; the baseline".to_owned(),
+            (..) => "left in".to_owned(),
+        };
+    };
+    match &left.behind {
+        None => format!("left after replicate {}: no trial of it counted", left.after),
+        Some(behind) => {
+            let [ratio, low, high] = show::ratios(behind.ratio, behind.ends);
+            format!("left after replicate {}: {ratio} of the leader's, {low} to {high}", left.after)
+        }
+    }
+}
+
+/// How the table is read, and what is not in it.
+fn legend(page: &Page<'_>, untold: usize) -> Vec<String> {
+    let mut told = vec![
+        "Means are of the replicates that a setting ran in; what it is of the winner's is of those that both \
+         ran in, and has no interval: whoever stays long in a race was lucky, too."
+            .to_owned(),
+    ];
+    if untold > 0 {
+        told.push(format!("{untold} more left before these: {} has all of them.", page.more()));
+    }
+    told
+}

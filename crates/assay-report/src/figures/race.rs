@@ -1,0 +1,105 @@
+//! A race: each setting where it left, and how far behind the leader it was then.
+
+use super::words::{Names, metric_title, point};
+use super::{Drawing, left_out};
+use crate::document::stayed;
+use crate::evidence::Evidence;
+use crate::figure::{Axis, Colour, Figure, Guide, Marks, Point, Scale, Series, Unit, id_of};
+use assay_base::catalogue::About;
+use assay_base::quantity::Better;
+use assay_study::findings::race::{RaceAnswer, Runner};
+
+pub static RACE: Drawing = Drawing {
+    about: About {
+        name: "race",
+        summary: "who left a race when, and how far behind the leader",
+        text: "Each point is a setting. It stands at the replicate after which it left, and as high as its \
+               mean was beside the leader's then; its line is the sequence that let it go, which holds at \
+               all replicates for all settings at once: all of it lies on the losing side of 1. Those that \
+               were left in stand at the last replicate, without a line: whoever wins among many was lucky, \
+               too. The winner's own interval against the baseline comes of fresh trials alone, by \
+               assay advise confirm.",
+    },
+    draw,
+};
+
+/// Settings of one figure; of more those that left first are left out.
+const MOST_SETTINGS: usize = 600;
+
+fn draw(evidence: &Evidence) -> Vec<Figure> {
+    let findings = &evidence.findings;
+    let Some(race) = &findings.race else { return Vec::new() };
+    let names = Names::of(findings);
+    let mut drawn: Vec<(Sort, Point)> =
+        race.runners.iter().filter_map(|runner| of_runner(race, &names, runner)).collect();
+    // Stable: those of one replicate stay in the order of the plan.
+    drawn.sort_by(|one, other| other.1.at.total_cmp(&one.1.at));
+    let dropped = drawn.len().saturating_sub(MOST_SETTINGS);
+    drawn.truncate(MOST_SETTINGS);
+    if drawn.len() < 2 {
+        return Vec::new();
+    }
+    let what = metric_title(&race.metric);
+    let way = match race.better {
+        Better::Higher => "more wins",
+        Better::Lower => "less wins",
+    };
+    let along = Axis::new("replicate after which it left", Scale::Linear, Unit::Number);
+    let value = Axis::new(format!("times the leader's {what}; {way}"), Scale::Log10, Unit::Ratio);
+    vec![Figure {
+        id: id_of(&["race", &race.workload]),
+        title: format!("{}: who left the race when, by {what}", race.workload),
+        description: race.text.clone(),
+        guides: vec![Guide::line(1.0, "as the leader".to_owned())],
+        interval: "sequence at 5 % for all settings at once".to_owned(),
+        notes: left_out(dropped, "setting").into_iter().collect(),
+        workload: Some(race.workload.clone()),
+        metric: Some(race.metric.clone()),
+        ..Figure::upright(along, value, series(&drawn))
+    }]
+}
+
+/// What a setting came to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Sort {
+    Won,
+    LeftIn,
+    Left,
+    Baseline,
+}
+
+const SORTS: [(Sort, &str, Colour, usize); 4] = [
+    (Sort::Won, "won", Colour::Series(2), 2),
+    (Sort::LeftIn, "left in", Colour::Series(0), 0),
+    (Sort::Left, "left", Colour::Series(7), 1),
+    (Sort::Baseline, "baseline, which never leaves", Colour::Series(1), 3),
+];
+
+fn series(drawn: &[(Sort, Point)]) -> Vec<Series> {
+    let each = SORTS.map(|(sort, name, colour, shape)| {
+        let own = drawn.iter().filter(|(other, _)| *other == sort);
+        let points = own.map(|(_, point)| point.clone()).collect();
+        Series { name: name.to_owned(), colour, shape, marks: Marks::Points(points) }
+    });
+    each.into_iter().filter(|one| !one.marks.is_empty()).collect()
+}
+
+fn of_runner(race: &RaceAnswer, names: &Names, runner: &Runner) -> Option<(Sort, Point)> {
+    let is_winner = race.winner.as_ref() == Some(&runner.arm);
+    let behind = runner.left.as_ref().and_then(|left| left.behind.as_ref());
+    let (at, value, ends) = match (&runner.left, behind) {
+        (Some(left), Some(behind)) => (left.after, behind.ratio, Some(behind.ends)),
+        // Of one without a number there is nothing to draw.
+        (Some(_), None) => return None,
+        (None, _) => (race.replicates, runner.beside_winner?, None),
+    };
+    let sort = match (is_winner, runner.arm == race.baseline, &runner.left) {
+        (true, ..) if race.over.is_some() => Sort::Won,
+        (false, true, _) => Sort::Baseline,
+        (.., Some(_)) => Sort::Left,
+        (.., None) => Sort::LeftIn,
+    };
+    let told = point(f64::from(at), &Unit::Ratio, &names.arm(&runner.arm), value, ends);
+    let text = format!("{}; {}", told.text, stayed(race, runner));
+    Some((sort, Point { text, ..told }))
+}

@@ -1,0 +1,145 @@
+//! Races by hand, a small one and one of a thousand settings: what is drawn and written of them.
+
+use super::super::{all, ordered};
+use crate::document::{self, Detail};
+use crate::evidence::Evidence;
+use crate::figure::Figure;
+use crate::html::{self, Place};
+use crate::tests::fixture;
+use crate::text;
+use assay_base::quantity::Better;
+use assay_study::findings::race::{Behind, Departure, RaceAnswer, RaceEnd, Runner};
+use assay_study::findings::said::Said;
+use assay_study::findings::{Cell, Findings, Trust};
+use assay_study::results::plan::Arm;
+
+/// The first wins, the second is left in, the third is the baseline, the last has no number, and the others leave
+/// one after the other.
+fn race(workload: &str, metric: &str, arms: &[Arm]) -> RaceAnswer {
+    let last = arms.len() - 1;
+    let runner = |(index, arm): (usize, &Arm)| {
+        let beside = 1.0 - 0.02 * index.min(40) as f64;
+        let ends = [beside - 0.01, beside + 0.01];
+        let behind = Some(Behind { leader: arms[0].clone(), ratio: beside, ends });
+        let left = match index {
+            0..=2 => None,
+            _ if index == last => Some(Departure { after: 3, behind: None }),
+            _ => Some(Departure { after: 3 + index as u32 % 5, behind }),
+        };
+        let is_silent = index == last;
+        Runner {
+            arm: arm.clone(),
+            n: if is_silent { 0 } else { 5 },
+            mean: (!is_silent).then_some(50_000.0 * beside),
+            beside_winner: (!is_silent).then_some(beside),
+            left,
+        }
+    };
+    RaceAnswer {
+        workload: workload.to_owned(),
+        metric: metric.to_owned(),
+        better: Better::Higher,
+        closeness: 0.02,
+        baseline: arms[2].clone(),
+        replicates: 9,
+        trials: 5 * arms.len(),
+        over: Some(RaceEnd::Close),
+        winner: Some(arms[0].clone()),
+        trust: Some(Trust::Trusted),
+        promised: Some(1.0 / 0.96),
+        beyond_baseline: true,
+        runners: arms.iter().enumerate().map(runner).collect(),
+        text: format!("It won the race among {} settings.", arms.len()),
+    }
+}
+
+/// What a race leaves of the findings of a study.
+fn raced(mut found: Findings, race: RaceAnswer) -> Evidence {
+    found.comparisons.clear();
+    found.effects.clear();
+    found.interactions.clear();
+    found.trends.clear();
+    found.ranks.clear();
+    found.advice.clear();
+    found.answers.clear();
+    found.noise_floor = None;
+    (found.summary_facts, found.summary) = (vec![Said::Race], vec![race.text.clone()]);
+    found.race = Some(race);
+    Evidence::bare(found)
+}
+
+fn first(found: &Findings) -> &Cell {
+    found.cells.iter().find(|cell| cell.metric == "iops" && !cell.control).unwrap()
+}
+
+pub(crate) fn evidence() -> Evidence {
+    let found = fixture("study-eight-arms");
+    let (workload, metric) = (first(&found).workload.clone(), "iops");
+    let own = |cell: &&Cell| cell.workload == workload && cell.metric == metric && !cell.control;
+    let arms: Vec<Arm> = found.cells.iter().filter(own).map(|cell| cell.arm.clone()).collect();
+    let race = race(&workload, metric, &arms);
+    raced(found, race)
+}
+
+/// A race among so many settings.
+fn large(settings: usize) -> Evidence {
+    let mut found = fixture("study-eight-arms");
+    let cell = first(&found).clone();
+    let (factor, _) = cell.arm.first_key_value().unwrap();
+    let arms: Vec<Arm> = (0..settings)
+        .map(|index| Arm::from([(factor.clone(), format!("level {index}"))]))
+        .collect();
+    found.cells = arms.iter().map(|arm| Cell { arm: arm.clone(), ..cell.clone() }).collect();
+    found.workloads.clear();
+    found.absent.clear();
+    let race = race(&cell.workload, &cell.metric, &arms);
+    raced(found, race)
+}
+
+fn drawn(evidence: &Evidence) -> Vec<Figure> {
+    all(evidence).into_iter().filter(|figure| figure.id.starts_with("race")).collect()
+}
+
+#[test]
+fn a_race_is_drawn_by_who_left_when_and_leads_its_page() {
+    let evidence = evidence();
+    let figures = drawn(&evidence);
+    let [figure] = figures.as_slice() else { panic!("{}", figures.len()) };
+    let names: Vec<&str> = figure.series.iter().map(|series| series.name.as_str()).collect();
+    assert_eq!(names, ["won", "left in", "left", "baseline, which never leaves"]);
+    // One of the eight has no number, and so no place.
+    assert_eq!(figure.marks(), 7);
+    let left = &figure.series[2].marks.points()[0];
+    assert!(left.interval.is_some() && left.text.contains("left after replicate"), "{}", left.text);
+    assert!(figure.series[0].marks.points()[0].interval.is_none());
+    assert_eq!(ordered(&evidence).0.first().map(|lead| lead.id.clone()), Some(figure.id.clone()));
+}
+
+#[test]
+fn no_other_figure_sets_the_settings_of_a_race_side_by_side() {
+    let evidence = evidence();
+    let own = ["race", "order"];
+    for figure in all(&evidence) {
+        assert!(own.iter().any(|name| figure.id.starts_with(name)), "{}", figure.id);
+    }
+    let told = text::render(&document::forum(&evidence.findings), document::FORUM_COLUMNS, false);
+    assert!(!told.contains("better") && !told.contains("worse"), "{told}");
+    let mut plain = evidence;
+    plain.findings.race = None;
+    assert!(drawn(&plain).is_empty());
+    assert!(all(&plain).iter().any(|figure| figure.id.starts_with("bars")));
+}
+
+#[test]
+fn the_page_of_a_thousand_settings_stays_small() {
+    let evidence = large(1000);
+    let figures = drawn(&evidence);
+    assert!(figures.iter().all(|figure| figure.marks() <= 600), "{}", figures.len());
+    let notes: Vec<&String> = figures.iter().flat_map(|figure| &figure.notes).collect();
+    assert!(notes.iter().any(|note| note.contains("Left out here")), "{notes:?}");
+    let page = html::page(&evidence, Place::Alone);
+    assert!(page.len() < 2_000_000, "{} bytes", page.len());
+    let usual = document::with(&evidence.findings, Detail::Usual);
+    let lines = text::render(&usual, 80, false).lines().count();
+    assert!(lines < 400, "{lines} lines");
+}

@@ -1,0 +1,351 @@
+//! S16: races (R15): how near to the best the winner is, in how many trials, whether the best was thrown out,
+//! and what becomes of races among equals. Their trials are those that the product's own plan and rule ask
+//! for, one replicate after the other.
+
+use std::fmt::Write;
+
+use assay_base::presence::Presence;
+use assay_kinds::work::io::Engine;
+use assay_lab::Done;
+use assay_study::findings::Verdict;
+use assay_study::plan;
+use assay_study::plan::race::{self, Race, Run};
+use assay_study::results::plan::{Area, Arm, Clears, EngineUse, Pilot, PlannedTrial, Survey};
+use assay_study::results::record::Status;
+use assay_study::study::{Study, file};
+
+use crate::chance::Chance;
+use crate::experiment::{Bound, Count, Experiment, Said};
+use crate::seam::{self, Question};
+use crate::world::{self, World};
+
+/// Standard deviations of a trial, and of what the trials of a replicate have in common.
+const TRIAL_SD: f64 = 0.03;
+const REPLICATE_SD: f64 = 0.02;
+const REPLICATES: u32 = 20;
+const CLOSENESS: f64 = 0.02;
+/// What is more than that, in trials, where a bound is one of trials.
+const SPARE: f64 = 1.2;
+/// The arm that leaves something behind for the trial after it.
+const CARRIER: usize = 1;
+/// Replicates over which a drift is told.
+const DRIFT_REPLICATES: f64 = 5.0;
+/// What a disturbance makes of a trial.
+const DISTURBANCE: f64 = 1.5;
+
+/// How the true logarithms of the arms lie.
+#[derive(Clone, Copy)]
+enum Truth {
+    /// Normal, with this standard deviation.
+    Spread(f64),
+    /// All equal but one, which is ahead by so much.
+    One(f64),
+    Equal,
+}
+
+/// Which arms scatter three times as much.
+#[derive(Clone, Copy, PartialEq)]
+enum Noisy {
+    None,
+    Third,
+    Best,
+}
+
+/// A race on a bench whose law is known.
+#[derive(Clone, Copy)]
+struct Case {
+    arms: usize,
+    truth: Truth,
+    noisy: Noisy,
+    heavy: bool,
+    /// Drift, carry-over, a disturbance that returns, failed trials, and disturbed ones.
+    rough: bool,
+}
+
+impl Case {
+    fn of(arms: usize, truth: Truth) -> Self {
+        Self { arms, truth, noisy: Noisy::None, heavy: false, rough: false }
+    }
+
+    fn truths(&self, chance: &mut Chance) -> Vec<f64> {
+        match self.truth {
+            Truth::Spread(sd) => (0..self.arms).map(|_| sd * chance.normal()).collect(),
+            Truth::One(ahead) => {
+                let best = chance.below(self.arms);
+                (0..self.arms).map(|arm| if arm == best { ahead } else { 0.0 }).collect()
+            }
+            Truth::Equal => vec![0.0; self.arms],
+        }
+    }
+}
+
+/// A race under way.
+struct Bench<'a> {
+    case: &'a Case,
+    truths: Vec<f64>,
+    best: usize,
+    /// What the trials of each replicate have in common.
+    common: Vec<f64>,
+    phase: f64,
+    /// Trials that have passed; a lead-in is half of one.
+    passed: f64,
+    before: Option<usize>,
+}
+
+impl<'a> Bench<'a> {
+    fn of(case: &'a Case, chance: &mut Chance) -> Self {
+        let truths = case.truths(chance);
+        let best = (0..truths.len()).max_by(|one, other| truths[*one].total_cmp(&truths[*other]));
+        let common = (0..=REPLICATES).map(|_| REPLICATE_SD * chance.normal()).collect();
+        let phase = chance.uniform();
+        Self { case, best: best.unwrap_or(0), truths, common, phase, passed: 0.0, before: None }
+    }
+
+    fn run(&mut self, planned: &PlannedTrial, of: u32, chance: &mut Chance) -> (Status, f64) {
+        let (arm, case) = (planned.workload, self.case);
+        let noisy = match case.noisy {
+            Noisy::None => false,
+            Noisy::Third => arm % 3 == 0,
+            Noisy::Best => arm == self.best,
+        };
+        let sd = if noisy { 3.0 * TRIAL_SD } else { TRIAL_SD };
+        let drawn = if case.heavy { chance.student3() / 3.0_f64.sqrt() } else { chance.normal() };
+        let mut log = self.truths[arm] + self.common[of as usize] + sd * drawn;
+        if case.rough {
+            log += 0.05 * self.passed / (DRIFT_REPLICATES * case.arms as f64);
+            log -= if self.before == Some(CARRIER) { 0.03 } else { 0.0 };
+            log += 0.05 * ((self.passed / 7.3 + self.phase) * std::f64::consts::TAU).sin();
+        }
+        self.passed += if planned.is_lead_in() { 0.5 } else { 1.0 };
+        self.before = Some(arm);
+        let fate = if case.rough && !planned.is_lead_in() { chance.uniform() } else { 1.0 };
+        match fate {
+            _ if planned.is_lead_in() => (Status::LeadIn, log),
+            fate if fate < 0.05 => (Status::Failed, log),
+            fate if fate < 0.15 => (Status::Disturbed, log + DISTURBANCE.ln()),
+            _ => (Status::Ok, log),
+        }
+    }
+}
+
+/// What came of a race.
+struct Ended {
+    race: Race,
+    best: usize,
+    truths: Vec<f64>,
+    /// Trials, lead-ins and repeats apart: what the table counts.
+    trials: usize,
+}
+
+impl Ended {
+    fn is_within(&self) -> bool {
+        let winner = self.race.standing.leader;
+        winner.is_some_and(|arm| self.truths[self.best] - self.truths[arm] <= CLOSENESS.ln_1p())
+    }
+
+    /// Whether the best was thrown out; where the best never leaves, it would have been.
+    fn lost_the_best(&self) -> bool {
+        !self.race.standing.is_in(self.best)
+    }
+}
+
+/// Runs a race to its end, as the runner does.
+fn raced(case: &Case, study: &Study, chance: &mut Chance) -> Done<Ended> {
+    let plan = plan::make(study, vec![survey()], chance.bits());
+    let mut bench = Bench::of(case, chance);
+    let mut runs: Vec<Run> = Vec::new();
+    loop {
+        let race = race::race(&plan, &runs).ok_or("the plan is of no race")?;
+        if race.next.is_empty() {
+            let counted = |run: &&Run| run.status != Status::LeadIn && run.repeats.is_none();
+            let trials = runs.iter().filter(counted).count();
+            return Ok(Ended { race, best: bench.best, truths: bench.truths, trials });
+        }
+        for (planned, repeats) in &race.next {
+            let of = repeats.map_or(planned.replicate, |of| of.replicate);
+            let (status, log) = bench.run(planned, of, chance);
+            runs.push(Run {
+                order: planned.order,
+                replicate: planned.replicate,
+                arm: planned.workload,
+                status,
+                repeats: *repeats,
+                log: status.counts().then_some(log),
+            });
+        }
+    }
+}
+
+/// A race among so many arms.
+fn study(arms: usize) -> Done<Study> {
+    let mut copies = String::new();
+    for arm in 0..arms {
+        // Writing to a String cannot fail.
+        let _ = write!(copies, "{}\"c{arm}\"", if arm == 0 { "" } else { ", " });
+    }
+    let text = format!(
+        "format = \"assay-study/1\"\ntitle = \"race\"\nreplicates = {REPLICATES}\nmargin = \"2 %\"\n\
+         stop = {{ rule = \"race\" }}\n[factors]\ncopy = [{copies}]\n[[workload]]\nname = \"work\"\n\
+         io = {{ pattern = \"random\", mix = \"read\", size = \"4 KiB\", time = \"1 s\" }}\n"
+    );
+    file::parse("simulated", &text).map_err(|failure| failure.message)
+}
+
+fn survey() -> Survey {
+    Survey {
+        target: "simulated".to_owned(),
+        kind: None,
+        area: Area { start: 0, length: 1 << 30, asked: 1 << 30, written: true, fill_ns: 0 },
+        direct: Presence::absent("simulated"),
+        engine: EngineUse { name: Engine::Psync, note: None },
+        pilot: Pilot::default(),
+        coverage: Presence::absent("simulated"),
+        read_twice: Presence::absent("simulated"),
+        notes: Vec::new(),
+        between: None,
+        under: Arm::new(),
+        made_ns: 0,
+        refused: Vec::new(),
+        clears: Clears::default(),
+    }
+}
+
+const WITHIN: &str = "winner within 2 % of the best";
+const THROWN_OUT: &str = "best thrown out";
+const TAKEN: &str = "of 20 replicates of all taken";
+/// The bound is 1.2 times the table's; so 66.7 per cent of this.
+const TAKEN_OF_BOUND: &str = "of 1.8 times the table's trials";
+/// Arms up to which a race may end at once or take long.
+const FEW: usize = 8;
+const TOLD_APART: &str = "baseline told apart from it";
+const CONFIRMED: &str = "fresh trials of it are better";
+
+pub fn experiments() -> Vec<Experiment> {
+    let spread = |arms, sd| Case::of(arms, Truth::Spread(sd));
+    let third = Case { noisy: Noisy::Third, ..spread(32, 0.1) };
+    let best = Case { noisy: Noisy::Best, ..spread(200, 0.1) };
+    let heavy = Case { heavy: true, ..spread(32, 0.1) };
+    let rough = Case { rough: true, ..spread(32, 0.1) };
+    // The trials an arm of the table of R15.
+    let mut all = vec![
+        found("S16-8", "8 arms, spread 10 %", spread(8, 0.1), (97.0, Some(5.4))),
+        found("S16-32", "32 arms, spread 10 %", spread(32, 0.1), (97.0, Some(4.3))),
+        found("S16-200", "200 arms, spread 10 %", spread(200, 0.1), (97.0, Some(3.5))),
+        found("S16-32-near", "32 arms, spread 3 %", spread(32, 0.03), (97.0, Some(9.2))),
+        found("S16-200-near", "200 arms, spread 3 %", spread(200, 0.03), (97.0, Some(7.4))),
+        found(
+            "S16-one",
+            "32 arms, one best by 5 %",
+            Case::of(32, Truth::One(0.05)),
+            (97.0, Some(10.3)),
+        ),
+        found("S16-third", "32 arms, a third three times as noisy", third, (93.0, Some(6.2))),
+        found("S16-best", "200 arms, the best three times as noisy", best, (93.0, Some(4.4))),
+        found("S16-heavy", "32 arms, t3 tails", heavy, (97.0, Some(5.2))),
+        found(
+            "S16-rough",
+            "32 arms; drift, carry-over, a sine, 5 % failed, 10 % disturbed",
+            rough,
+            (93.0, None),
+        ),
+        equals("S16-equal", "32 arms, all equal", Case::of(32, Truth::Equal)),
+    ];
+    for one in &mut all {
+        // A race costs as much as many studies, and one among many arms or near ones as many races.
+        one.one_in = 4;
+        one.daily = ["S16-8", "S16-32", "S16-rough"].contains(&one.purpose.as_str());
+    }
+    all
+}
+
+/// A race in which there is something to find, in so many trials an arm.
+fn found(
+    purpose: &str,
+    setting: &str,
+    case: Case,
+    (least, trials): (f64, Option<f64>),
+) -> Experiment {
+    // The nearer to what is taken, the less chance; races of few arms differ much in how long they are.
+    let all = f64::from(REPLICATES);
+    let most = trials.filter(|_| case.arms > FEW).map(|trials| 1.5 * SPARE * trials);
+    let (what, most) = most.map_or((TAKEN, all), |most| (TAKEN_OF_BOUND, most.min(all)));
+    let share = |trials: f64| 100.0 * SPARE * trials / most;
+    let taken = trials.map_or(Bound::Free, |trials| Bound::at_most(share(trials)));
+    let counts = vec![
+        Count { what: WITHIN, bound: Bound::at_least(least) },
+        Count { what: THROWN_OUT, bound: Bound::Free },
+        Count { what, bound: taken },
+    ];
+    let study = study(case.arms);
+    experiment((purpose, setting), counts, move |chance| {
+        let ended = raced(&case, study.as_ref().map_err(Clone::clone)?, chance)?;
+        // Of a trial that is drawn from so many: whether the race took it.
+        let is_taken = chance.uniform() * most * (case.arms as f64) < ended.trials as f64;
+        Ok(vec![ended.is_within(), ended.lost_the_best(), is_taken])
+    })
+}
+
+/// A race among equals: nothing is advised, and fresh trials of the winner find nothing.
+fn equals(purpose: &str, setting: &str, case: Case) -> Experiment {
+    let counts = vec![
+        Count { what: TOLD_APART, bound: Bound::at_most(5.0) },
+        Count { what: CONFIRMED, bound: Bound::at_most(5.0) },
+    ];
+    let study = study(case.arms);
+    experiment((purpose, setting), counts, move |chance| {
+        let ended = raced(&case, study.as_ref().map_err(Clone::clone)?, chance)?;
+        let standing = &ended.race.standing;
+        let world = World::null(2, 6);
+        let question = Question::of(2, world.turns);
+        let fresh = seam::findings(&world::run(&world, chance), &question)?;
+        let verdict = question.comparison(&fresh, 1)?.verdict;
+        let is_other = standing.leader.is_some_and(|arm| arm != 0);
+        let is_confirmed = is_other && verdict == Some(Verdict::Better);
+        Ok(vec![standing.baseline_behind.is_some(), is_confirmed])
+    })
+}
+
+fn experiment(
+    (purpose, setting): (&str, &str),
+    counts: Vec<Count>,
+    study: impl Fn(&mut Chance) -> Done<Said> + Sync + 'static,
+) -> Experiment {
+    let setting = format!("race, sd 3 %, closeness 2 %: {setting}");
+    Experiment::new("S16", purpose.to_owned(), setting, counts, study)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chance() -> Chance {
+        Chance::new(1, 0, "test").unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    #[test]
+    fn a_race_is_run_by_the_product_up_to_its_end() {
+        let study = study(8).unwrap_or_else(|error| panic!("{error}"));
+        let ended = raced(&Case::of(8, Truth::One(0.5)), &study, &mut chance());
+        let ended = ended.unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(ended.race.standing.leader, Some(ended.best));
+        assert!(ended.is_within() && !ended.lost_the_best());
+        // Three of each at least, and far from twenty.
+        assert!((24..80).contains(&ended.trials), "{}", ended.trials);
+    }
+
+    #[test]
+    fn a_rough_bench_has_trials_of_every_fate() {
+        let case = Case { rough: true, ..Case::of(32, Truth::Equal) };
+        let mut chance = chance();
+        let study = study(32).unwrap_or_else(|error| panic!("{error}"));
+        let plan = plan::make(&study, vec![survey()], 1);
+        let mut bench = Bench::of(&case, &mut chance);
+        let fates: Vec<Status> = (plan.trials.iter())
+            .map(|planned| bench.run(planned, planned.replicate, &mut chance).0)
+            .collect();
+        let count = |status| fates.iter().filter(|own| **own == status).count();
+        assert_eq!(count(Status::LeadIn), 20);
+        assert!((20..50).contains(&count(Status::Failed)), "{}", count(Status::Failed));
+        assert!((40..90).contains(&count(Status::Disturbed)), "{}", count(Status::Disturbed));
+    }
+}

@@ -1,0 +1,108 @@
+//! What became of a race (R15): who won, who was left in, who left when and why. Its words are its own: it
+//! never says that a setting is better, and no number of it has an interval against the baseline.
+
+use assay_base::quantity::Better;
+use serde::{Deserialize, Serialize};
+
+use super::Trust;
+use crate::results::plan::{Arm, is_false};
+
+/// A race, over or under way.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RaceAnswer {
+    pub workload: String,
+    /// The metric by which settings win.
+    pub metric: String,
+    /// Direction.
+    pub better: Better,
+    /// The share of the best within which the winner is good enough.
+    pub closeness: f64,
+    /// The setting that never leaves.
+    pub baseline: Arm,
+    /// Complete replicates.
+    pub replicates: u32,
+    /// Trials that were run, warm-ups apart.
+    pub trials: usize,
+    /// Why it is over; none while it is not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub over: Option<RaceEnd>,
+    /// Who won, or leads; none where no look was taken.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub winner: Option<Arm>,
+    /// How far the numbers of the winner can be trusted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trust: Option<Trust>,
+    /// Mean of the winner over the baseline's, of the replicates that have both: what is promised, and too much.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub promised: Option<f64>,
+    /// Whether the baseline would have left.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub beyond_baseline: bool,
+    /// Every setting, in the order of the plan.
+    pub runners: Vec<Runner>,
+    /// All of it in a few sentences.
+    pub text: String,
+}
+
+/// A setting in a race.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Runner {
+    pub arm: Arm,
+    /// Replicates of which its value counts.
+    pub n: usize,
+    /// Geometric mean of these values; of other replicates than that of who stayed longer.
+    pub mean: Option<f64>,
+    /// Its mean over the winner's, of the replicates that have both.
+    pub beside_winner: Option<f64>,
+    /// When and why it left; none of those that were left in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub left: Option<Departure>,
+}
+
+/// When and why a setting left.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Departure {
+    /// The replicate after which it left.
+    pub after: u32,
+    /// Over whoever led then, with the ends of the sequence that let it go; none where no trial of it gave a
+    /// number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub behind: Option<Behind>,
+}
+
+/// How far behind a setting was.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Behind {
+    pub leader: Arm,
+    /// Its mean over the leader's.
+    pub ratio: f64,
+    /// The confidence sequence of that ratio.
+    pub ends: [f64; 2],
+}
+
+/// Why a race is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RaceEnd {
+    /// One setting was left.
+    One,
+    /// None that was left could be better than the winner by more than was declared.
+    Close,
+    /// All its replicates were run.
+    Replicates,
+    /// Its time was over, or somebody ended it.
+    Time,
+}
+
+impl RaceAnswer {
+    /// Settings that were left in, the winner among them.
+    pub fn left_in(&self) -> impl Iterator<Item = &Runner> {
+        self.runners.iter().filter(|own| own.left.is_none())
+    }
+
+    /// Whether there is a winner whose gain over the baseline fresh trials can confirm.
+    pub fn can_be_confirmed(&self) -> bool {
+        let is_other = self.winner.as_ref().is_some_and(|arm| *arm != self.baseline);
+        is_other && self.over.is_some() && self.trust != Some(Trust::Invalid)
+    }
+}

@@ -1,0 +1,83 @@
+//! What of a plan is run: the trials of arms that are still in, in the order that was drawn for all of them,
+//! each visit after a lead-in of its own first arm (R2c), and again what was disturbed (R11b).
+
+use std::collections::BTreeMap;
+
+use assay_base::draws::Draws;
+
+use super::{Run, Standing};
+use crate::results::plan::{Plan, PlannedTrial};
+use crate::results::record::{Repeats, Status};
+
+/// One in so many trials of a replicate is run again at most.
+const AGAIN_SHARE: usize = 3;
+
+/// The trials of each replicate of a plan, lead-ins included.
+pub(super) fn replicates(plan: &Plan) -> impl Iterator<Item = &[PlannedTrial]> {
+    plan.trials.chunk_by(|one, next| one.replicate == next.replicate)
+}
+
+/// What runs of a replicate: a random order of all arms, without those that have left, is a random order of
+/// the others. A lead-in is of the first arm that follows it; where none does, the visit is left out.
+pub(super) fn left_of(plan: &Plan, all: &[PlannedTrial], now: &Standing) -> Vec<PlannedTrial> {
+    let visits = all.chunk_by(|_, next| !next.is_lead_in());
+    let one = |visit: &[PlannedTrial]| {
+        let own = visit.iter().filter(|trial| !trial.is_lead_in() && now.is_in(trial.workload));
+        let own: Vec<PlannedTrial> = own.cloned().collect();
+        let lead = visit.first().filter(|trial| trial.is_lead_in()).zip(own.first());
+        let lead = lead.map(|(slot, first)| led(plan, slot, first.workload));
+        lead.into_iter().chain(own).collect::<Vec<PlannedTrial>>()
+    };
+    visits.flat_map(one).collect()
+}
+
+/// A lead-in in its place, of an arm.
+fn led(plan: &Plan, slot: &PlannedTrial, arm: usize) -> PlannedTrial {
+    let levels = plan.workloads.get(arm).map(|own| own.arm.clone()).unwrap_or_default();
+    PlannedTrial { workload: arm, arm: levels, ..slot.clone() }
+}
+
+/// What of a replicate is run again at its end, once all of it has run: trials that were disturbed, at most a
+/// third of them, in an order that is drawn anew. The one with which a trial is paired is whoever leads, which
+/// nobody knows beforehand: no partner runs with it, and it stands in the replicate in which it ran.
+pub(super) fn repeats(
+    plan: &Plan,
+    first: &[PlannedTrial],
+    own: &[Run],
+) -> Vec<(PlannedTrial, Repeats)> {
+    if plan.design.repeats == 0 {
+        return Vec::new();
+    }
+    let ends = own.iter().filter(|run| run.repeats.is_none());
+    let ends: BTreeMap<u32, Status> = ends.map(|run| (run.order, run.status)).collect();
+    let counted = first.iter().filter(|trial| !trial.is_lead_in()).count();
+    let mut left = counted.div_ceil(AGAIN_SHARE);
+    let replicate = first.first().map_or(0, |trial| trial.replicate);
+    let mut draws = Draws::new(plan.seed ^ u64::from(replicate), "repeat order");
+    let mut found = Vec::new();
+    for visit in first.chunk_by(|_, next| !next.is_lead_in()) {
+        let hit = |trial: &&PlannedTrial| {
+            !trial.is_lead_in() && ends.get(&trial.order) == Some(&Status::Disturbed)
+        };
+        let mut own: Vec<&PlannedTrial> = visit.iter().filter(hit).take(left).collect();
+        left -= own.len();
+        draws.shuffle(&mut own);
+        let lead = visit.first().filter(|trial| trial.is_lead_in()).zip(own.first());
+        let lead = lead.map(|(slot, first)| led(plan, slot, first.workload));
+        found.extend(lead.iter().chain(own).map(|trial| again(plan, trial)));
+    }
+    found
+}
+
+/// A trial run again: behind all that was planned, in a round of its replicate's own.
+fn again(plan: &Plan, trial: &PlannedTrial) -> (PlannedTrial, Repeats) {
+    let order = (plan.trials.len() as u32).saturating_add(trial.order);
+    let mut draws = Draws::new(plan.seed ^ u64::from(order), "repeats");
+    let again = PlannedTrial {
+        order,
+        replicate: plan.replicates.saturating_add(trial.replicate),
+        seed: draws.bits(),
+        ..trial.clone()
+    };
+    (again, Repeats { replicate: trial.replicate, order: trial.order })
+}

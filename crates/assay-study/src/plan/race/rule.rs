@@ -1,0 +1,274 @@
+//! The rule itself (R15): looks after each complete replicate from the third on.
+
+use assay_stats::{moderated_variance, normal_mixture_half_width};
+
+use crate::results::design::ALPHA;
+
+/// The replicate after which arms may leave for the first time; a pair of arms needs as many values of both.
+pub const FIRST_LOOK: u32 = crate::study::race::FEWEST;
+
+/// What a race is run by.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rules {
+    /// Arms at its beginning.
+    pub arms: usize,
+    /// The one that never leaves.
+    pub baseline: usize,
+    /// The share of the best within which a winner is good enough.
+    pub closeness: f64,
+    /// Replicates at most.
+    pub replicates: u32,
+}
+
+/// Logarithms of values by arm and replicate, the higher the better.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Logs(Vec<Vec<Option<f64>>>);
+
+impl Logs {
+    /// Of so many arms, of which nothing is known.
+    pub fn new(arms: usize) -> Self {
+        Self(vec![Vec::new(); arms])
+    }
+
+    /// Takes the value of an arm in a replicate, counted from 1. A value stands; that there is none does not
+    /// take one away.
+    pub fn take(&mut self, replicate: u32, arm: usize, log: Option<f64>) {
+        let (Some(own), Some(at)) = (self.0.get_mut(arm), (replicate as usize).checked_sub(1))
+        else {
+            return;
+        };
+        if own.len() <= at {
+            own.resize(at + 1, None);
+        }
+        own[at] = log.or(own[at]);
+    }
+
+    /// The values of an arm in the first replicates.
+    fn of(&self, arm: usize, replicates: u32) -> impl Iterator<Item = Option<f64>> + '_ {
+        let own = self.0.get(arm).map_or(&[][..], Vec::as_slice);
+        (0..replicates as usize).map(move |at| own.get(at).copied().flatten())
+    }
+
+    /// How many values an arm has, and their mean.
+    pub fn mean(&self, arm: usize) -> (usize, Option<f64>) {
+        let own: Vec<f64> = self.0.get(arm).into_iter().flatten().filter_map(|log| *log).collect();
+        (own.len(), (!own.is_empty()).then(|| mean(&own)))
+    }
+
+    /// Mean of what an arm is over another one in the first replicates; none where none has both.
+    pub fn beside(&self, arm: usize, other: usize, replicates: u32) -> Option<f64> {
+        let both = self.of(arm, replicates).zip(self.of(other, replicates));
+        let differences: Vec<f64> = both.filter_map(|(own, other)| Some(own? - other?)).collect();
+        (!differences.is_empty()).then(|| mean(&differences))
+    }
+
+    fn count(&self, arm: usize, replicates: u32) -> usize {
+        self.of(arm, replicates).flatten().count()
+    }
+}
+
+/// Why an arm left.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Why {
+    /// It is surely behind the leader.
+    Behind {
+        /// The leader.
+        leader: usize,
+        /// Mean of the differences of its logarithms to the leader's.
+        by: f64,
+        /// Half-width of the sequence of that mean.
+        width: f64,
+    },
+    /// No trial of it counted.
+    Silent,
+}
+
+/// An arm that left.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Left {
+    /// The replicate after which it left.
+    pub after: u32,
+    pub why: Why,
+}
+
+/// Why a race is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Over {
+    /// One arm is left.
+    One,
+    /// No arm that is left can be better than the leader by more than was declared.
+    Close,
+    /// All its replicates were run.
+    Replicates,
+}
+
+/// How a race stands after a complete replicate.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Standing {
+    /// Complete replicates.
+    pub replicates: u32,
+    /// The arm with the highest mean; none before the first look, and where no arm has values enough.
+    pub leader: Option<usize>,
+    /// Arms that left, by their number; the baseline is never among them.
+    pub left: Vec<Option<Left>>,
+    /// That the baseline would have left by the last look.
+    pub baseline_behind: Option<Left>,
+    pub over: Option<Over>,
+}
+
+impl Standing {
+    /// Before anything has run.
+    pub fn new(rules: &Rules) -> Self {
+        Self {
+            replicates: 0,
+            leader: None,
+            left: vec![None; rules.arms],
+            baseline_behind: None,
+            over: None,
+        }
+    }
+
+    /// Whether an arm is still run.
+    pub fn is_in(&self, arm: usize) -> bool {
+        self.left.get(arm).is_some_and(Option::is_none)
+    }
+
+    /// Arms that are still run.
+    pub fn running(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..self.left.len()).filter(|arm| self.is_in(*arm))
+    }
+}
+
+/// How a race stands after so many complete replicates.
+pub fn standing(rules: &Rules, logs: &Logs, replicates: u32) -> Standing {
+    let mut now = Standing::new(rules);
+    for replicate in 1..=replicates.min(rules.replicates) {
+        now = look(rules, logs, replicate, now);
+        if now.over.is_some() {
+            break;
+        }
+    }
+    now
+}
+
+/// An arm beside the leader.
+#[derive(Clone, Copy, Debug)]
+struct Pair {
+    arm: usize,
+    /// Replicates that have both.
+    n: usize,
+    mean: f64,
+    variance: f64,
+}
+
+/// What is known after a replicate is complete.
+pub(super) fn look(rules: &Rules, logs: &Logs, replicate: u32, before: Standing) -> Standing {
+    let mut now = Standing { replicates: replicate, ..before };
+    if replicate >= FIRST_LOOK {
+        silent(rules, logs, &mut now);
+        now.leader = leader(logs, &now);
+        now.baseline_behind = None;
+        if let Some(leader) = now.leader {
+            let pairs = pairs(logs, &now, leader);
+            now.over = judge(rules, leader, &pairs, &mut now);
+        }
+    }
+    if now.over.is_none() && replicate >= rules.replicates {
+        now.over = Some(Over::Replicates);
+    }
+    now
+}
+
+/// Arms of which no trial counted leave: they cannot win.
+fn silent(rules: &Rules, logs: &Logs, now: &mut Standing) {
+    let after = now.replicates;
+    let lost: Vec<usize> = (now.running())
+        .filter(|arm| *arm != rules.baseline && logs.count(*arm, after) == 0)
+        .collect();
+    for arm in lost {
+        now.left[arm] = Some(Left { after, why: Why::Silent });
+    }
+}
+
+/// The arm with the highest mean, of those with values enough for a pair; of equal ones the first. A mean is
+/// taken of what a value is over the mean of its replicate, which where none is missing gives the same order
+/// as the values themselves: who missed a bad replicate gains nothing by it.
+fn leader(logs: &Logs, now: &Standing) -> Option<usize> {
+    let columns = now.replicates as usize;
+    let mut sums = vec![(0.0_f64, 0_usize); columns];
+    for arm in now.running() {
+        for (sum, log) in sums.iter_mut().zip(logs.of(arm, now.replicates)) {
+            if let Some(log) = log {
+                *sum = (sum.0 + log, sum.1 + 1);
+            }
+        }
+    }
+    let mut best: Option<(usize, f64)> = None;
+    for arm in now.running() {
+        let over = logs.of(arm, now.replicates).zip(&sums);
+        let over: Vec<f64> =
+            over.filter_map(|(log, (sum, count))| Some(log? - sum / *count as f64)).collect();
+        if over.len() < FIRST_LOOK as usize {
+            continue;
+        }
+        let mean = mean(&over);
+        if best.is_none_or(|(_, most)| mean > most) {
+            best = Some((arm, mean));
+        }
+    }
+    best.map(|(arm, _)| arm)
+}
+
+/// The other arms in the race beside the leader, those with too few pairs left out.
+fn pairs(logs: &Logs, now: &Standing, leader: usize) -> Vec<Pair> {
+    let lead: Vec<Option<f64>> = logs.of(leader, now.replicates).collect();
+    let others = now.running().filter(|arm| *arm != leader);
+    let pair = |arm: usize| {
+        let own = logs.of(arm, now.replicates).zip(&lead);
+        let differences: Vec<f64> = own.filter_map(|(own, lead)| Some(own? - (*lead)?)).collect();
+        let n = differences.len();
+        if n < FIRST_LOOK as usize {
+            return None;
+        }
+        let mean = mean(&differences);
+        let squares = differences.iter().map(|one| (one - mean).powi(2)).sum::<f64>();
+        Some(Pair { arm, n, mean, variance: squares / (n - 1) as f64 })
+    };
+    others.filter_map(pair).collect()
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// Lets those leave that are surely behind, and says whether it is over.
+fn judge(rules: &Rules, leader: usize, pairs: &[Pair], now: &mut Standing) -> Option<Over> {
+    let after = now.replicates;
+    let all = pairs.iter().map(|pair| pair.variance).sum::<f64>() / pairs.len().max(1) as f64;
+    // The pairs that hold the best arm share the error.
+    let alpha = ALPHA / rules.arms.saturating_sub(1).max(1) as f64;
+    let near = rules.closeness.ln_1p();
+    let mut close = 0;
+    for pair in pairs {
+        let variance = moderated_variance(pair.variance, pair.n, all);
+        let Some(width) = normal_mixture_half_width(variance, pair.n, alpha) else { continue };
+        if pair.mean + width < 0.0 {
+            let why = Why::Behind { leader, by: pair.mean, width };
+            let slot = if pair.arm == rules.baseline {
+                &mut now.baseline_behind
+            } else {
+                &mut now.left[pair.arm]
+            };
+            *slot = Some(Left { after, why });
+        } else if pair.mean + width <= near {
+            close += 1;
+        }
+    }
+    let behind = usize::from(now.baseline_behind.is_some());
+    let others = now.running().filter(|arm| *arm != leader).count() - behind;
+    match others {
+        0 => Some(Over::One),
+        left if left == close => Some(Over::Close),
+        _ => None,
+    }
+}

@@ -1,0 +1,114 @@
+//! What must hold of a race (R15): one kind of work, whose arms are compared by one number in random
+//! replicates, and nothing beside it that would be read off its numbers.
+
+use super::file::mistakes::{Mistakes, Places};
+use super::{Order, StopRule, Study};
+
+/// Replicates from which on arms may leave.
+pub const FEWEST: u32 = 3;
+
+/// Replicates at most: all of them are looked through after each.
+pub const MOST: u32 = 100;
+
+/// Judges the rule `race`, and its key where it is no race.
+pub fn check(study: &Study, places: &Places, mistakes: &mut Mistakes) {
+    if mistakes.is_wrong("stop/rule") || mistakes.is_wrong("stop/closeness") {
+        return;
+    }
+    let found = if study.stop.rule == StopRule::Race {
+        mistake(study)
+    } else {
+        let hint = "add rule = \"race\", or leave closeness out".to_owned();
+        let closeness = study.stop.closeness.map(|_| "stop/closeness");
+        closeness.map(|key| (key, "closeness is for the rule race only".to_owned(), hint))
+    };
+    if let Some((path, message, hint)) = found.filter(|(path, ..)| !mistakes.is_wrong(path)) {
+        mistakes.add(path, places.of(path).value, message, Some(hint));
+    }
+}
+
+/// The first mistake of a race: its key, what is wrong, what to write.
+fn mistake(study: &Study) -> Option<(&'static str, String, String)> {
+    let told = |path, message: &str, hint: &str| Some((path, message.to_owned(), hint.to_owned()));
+    if study.workload.len() > 1 {
+        let names: Vec<&str> = study.workload.iter().map(|own| own.name.as_str()).collect();
+        let message = format!(
+            "a race has one workload, by which settings win; this study has {}",
+            names.join(", ")
+        );
+        return told("stop/rule", &message, "leave all but one workload out, or the rule");
+    }
+    if study.workload.iter().any(|own| own.work.is_others()) {
+        let message = "a race makes its own work: nobody can repeat what others did";
+        return told("stop/rule", message, "leave the rule out");
+    }
+    if study.order != Order::Random {
+        let message = format!("a race is run in random order, and not in {}", study.order.name());
+        return told("order", &message, "write order = \"random\", or leave it out");
+    }
+    if study.replicates < FEWEST {
+        let message = format!("a race has {FEWEST} replicates at least: before, nothing leaves");
+        return told("replicates", &message, "write for example replicates = 20");
+    }
+    if study.replicates > MOST {
+        let message = format!("a race has {MOST} replicates at most");
+        return told("replicates", &message, "write for example replicates = 20");
+    }
+    if study.gate.is_some() {
+        let message = "a race has no gate: the fresh trials of its winner may have one";
+        return told("stop/rule", message, "leave the gate out, or the rule");
+    }
+    if study.stop.half_width.is_some() {
+        let message = "a race does not end by a half-width";
+        return told("stop/half_width", message, "write closeness = \"2 %\", or leave it out");
+    }
+    if study.control == Some(true) {
+        let message = "a race has no second copy of the baseline: it would take part";
+        return told("control", message, "write control = false, or leave it out");
+    }
+    if !study.question.is_empty() {
+        let message = "a race answers no questions: its numbers are those of winners and losers";
+        return told("stop/rule", message, "leave the questions out, or the rule");
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::study::{StopRule, file};
+    use assay_base::quantity::Percent;
+
+    const RACE: &str = "format = \"assay-study/1\"\ntitle = \"t\"\nreplicates = 20\nmargin = \"5 %\"\n\
+        stop = { rule = \"race\", closeness = \"2 %\" }\n[factors]\ndepth = [1, 2]\n[[workload]]\n\
+        name = \"one\"\nio = { pattern = \"random\", mix = \"read\", size = \"4 KiB\" }\n";
+
+    #[test]
+    fn a_race_is_read_as_it_is_written() {
+        let study = file::parse("test", RACE).unwrap();
+        assert_eq!(study.stop.rule, StopRule::Race);
+        assert_eq!(study.stop.closeness, Some(Percent(2.0)));
+        assert_eq!(file::parse("again", &file::write(&study).unwrap()).unwrap(), study);
+    }
+
+    #[test]
+    fn what_makes_no_race_is_told_with_what_to_write() {
+        let other = "[[workload]]\nname = \"two\"\n\
+            io = { pattern = \"random\", mix = \"write\", size = \"4 KiB\" }\n";
+        let two = format!("{RACE}{other}");
+        let with = |key: &str| RACE.replace("[factors]", &format!("{key}\n[factors]"));
+        let cases = [
+            (two, "one workload"),
+            (with("order = \"chained\""), "random order"),
+            (RACE.replace("= 20", "= 2"), "3 replicates at least"),
+            (RACE.replace("= 20", "= 101"), "100 replicates at most"),
+            (with("gate = { allowed = \"5 %\" }"), "no gate"),
+            (with("control = true"), "no second copy"),
+            (RACE.replace("closeness", "half_width"), "half-width"),
+            (RACE.replace("rule = \"race\", ", ""), "for the rule race only"),
+        ];
+        for (text, wanted) in cases {
+            let failure = file::parse("test", &text).unwrap_err();
+            assert!(failure.message.contains(wanted), "{wanted}: {failure}");
+        }
+    }
+}

@@ -1,0 +1,259 @@
+//! A race as it is told (R15): the rule of `plan::race` on what every trial measured, and its words.
+
+use assay_base::quantity::Better;
+use assay_base::quantity::units::show;
+use assay_kinds::work::metrics::{self, is_of_speed, noun};
+use assay_study::findings::race::{Behind, Departure, RaceAnswer, RaceEnd, Runner};
+use assay_study::findings::said::{Said, Sentence};
+use assay_study::findings::{Findings, Trust};
+use assay_study::plan::race::{self, Left, Over, Race, Run, Why};
+use assay_study::results::design::Stopping;
+use assay_study::results::environment::Environment;
+use assay_study::results::plan::{Arm, Plan};
+use assay_study::results::record::{Status, Trial};
+
+use super::trial_value;
+
+/// The logarithm of what a trial counts by in a race, the higher the better; none where it has no such value.
+pub fn log(plan: &Plan, environment: &Environment, trial: &Trial) -> Option<f64> {
+    measured(plan, environment, trial).map(|(_, _, log)| log)
+}
+
+/// Metric, direction and logarithm.
+fn measured(
+    plan: &Plan,
+    environment: &Environment,
+    trial: &Trial,
+) -> Option<(String, Better, f64)> {
+    if !trial.record.status.counts() {
+        return None;
+    }
+    let (metric, value) = trial_value(plan, environment, trial);
+    let value = value.ok().filter(|value| value.is_finite() && *value > 0.0)?;
+    let better = direction(&metric, trial);
+    let log = if better == Better::Higher { value.ln() } else { -value.ln() };
+    Some((metric, better, log))
+}
+
+fn direction(metric: &str, trial: &Trial) -> Better {
+    if let Some(known) = metrics::find(metric) {
+        return known.better;
+    }
+    let mut told = trial.record.measured.iter().flat_map(|measured| measured.detail.told());
+    told.find(|own| own.name == metric).map_or(Better::Higher, |own| own.better)
+}
+
+/// What is known of the trials of a race.
+#[derive(Default)]
+pub(super) struct Gathered {
+    runs: Vec<Run>,
+    metric: Option<(String, Better)>,
+}
+
+impl Gathered {
+    /// Takes a trial; nothing of a study that is no race.
+    pub fn add(&mut self, plan: &Plan, environment: &Environment, trial: &Trial) {
+        if !race::is_one(plan) {
+            return;
+        }
+        let told = measured(plan, environment, trial);
+        self.runs.push(Run::of(&trial.record, told.as_ref().map(|(.., log)| *log)));
+        if self.metric.is_none() {
+            self.metric = told.map(|(metric, better, _)| (metric, better));
+        }
+    }
+
+    /// What became of the race; none of a study that is none, or of which nothing was measured.
+    pub fn answer(&self, plan: &Plan, found: &Findings) -> Option<RaceAnswer> {
+        let Stopping::Race { closeness } = plan.design.stopping else { return None };
+        let (metric, better) = self.metric.clone()?;
+        let race = race::race(plan, &self.runs)?;
+        let rules = race::rules(plan)?;
+        let teller = Teller { plan, race: &race, better };
+        let arm = |index: usize| plan.workloads[index].arm.clone();
+        // An emulator's times say nothing of hardware, nor of settings.
+        let is_told = !(found.environment.is_emulated() && is_of_speed(&metric));
+        let leader = race.standing.leader.filter(|_| is_told);
+        let counted = |run: &&Run| run.status != Status::LeadIn;
+        let own = plan.workloads.first().map_or("", |own| own.name.as_str());
+        let mut answer = RaceAnswer {
+            workload: own.to_owned(),
+            baseline: arm(rules.baseline),
+            replicates: race.standing.replicates,
+            trials: self.runs.iter().filter(counted).count(),
+            over: end(&race, found),
+            winner: leader.map(arm),
+            trust: leader.and_then(|leader| trust(found, &plan.workloads[leader].arm, &metric)),
+            promised: leader.and_then(|leader| teller.ratio(leader, rules.baseline)),
+            beyond_baseline: leader.is_some() && race.standing.baseline_behind.is_some(),
+            runners: (0..rules.arms).map(|index| teller.runner(index, leader)).collect(),
+            text: String::new(),
+            closeness,
+            metric,
+            better,
+        };
+        answer.text = words(&answer, found, is_told);
+        Some(answer)
+    }
+}
+
+/// Why it is over: by its rule, or else because the study ended before.
+fn end(race: &Race, found: &Findings) -> Option<RaceEnd> {
+    let by_rule = race.standing.over.map(|over| match over {
+        Over::One => RaceEnd::One,
+        Over::Close => RaceEnd::Close,
+        Over::Replicates => RaceEnd::Replicates,
+    });
+    by_rule.or_else(|| found.study.ended.as_ref().map(|_| RaceEnd::Time))
+}
+
+fn trust(found: &Findings, arm: &Arm, metric: &str) -> Option<Trust> {
+    let own = found.cells.iter().find(|cell| cell.metric == metric && cell.arm == *arm);
+    own.and_then(|cell| cell.trust)
+}
+
+/// Makes ratios of values of differences of logarithms.
+struct Teller<'a> {
+    plan: &'a Plan,
+    race: &'a Race,
+    better: Better,
+}
+
+impl Teller<'_> {
+    /// The ratio that is meant by a difference of logarithms, of which the higher is the better.
+    fn of(&self, difference: f64) -> f64 {
+        if self.better == Better::Higher { difference.exp() } else { (-difference).exp() }
+    }
+
+    fn ratio(&self, arm: usize, other: usize) -> Option<f64> {
+        let difference = self.race.logs.beside(arm, other, self.race.standing.replicates)?;
+        Some(self.of(difference))
+    }
+
+    fn runner(&self, index: usize, leader: Option<usize>) -> Runner {
+        let (n, mean) = self.race.logs.mean(index);
+        Runner {
+            arm: self.plan.workloads[index].arm.clone(),
+            n,
+            mean: mean.map(|mean| self.of(mean)),
+            beside_winner: leader.and_then(|leader| self.ratio(index, leader)),
+            left: self.race.standing.left[index].map(|left| self.departure(left)),
+        }
+    }
+
+    fn departure(&self, left: Left) -> Departure {
+        let behind = match left.why {
+            Why::Silent => None,
+            Why::Behind { leader, by, width } => {
+                let mut ends = [self.of(by - width), self.of(by + width)];
+                ends.sort_by(f64::total_cmp);
+                let leader = self.plan.workloads[leader].arm.clone();
+                Some(Behind { leader, ratio: self.of(by), ends })
+            }
+        };
+        Departure { after: left.after, behind }
+    }
+}
+
+/// The sentence that leads.
+pub(super) fn sentence(answer: &RaceAnswer) -> Sentence {
+    Sentence::new(Said::Race, answer.text.clone())
+}
+
+/// What a race promised of its winner, beside what fresh trials give; none of what confirms no race.
+pub(super) fn confirmed(found: &Findings) -> Option<Sentence> {
+    let promised = found.study.promised?;
+    let fresh = found.comparisons.iter().find(|one| one.primary && one.ratio.is_some())?;
+    let ends = fresh.ci95_family.or(fresh.ci95)?;
+    let [ratio, low, high] = show::ratios(fresh.ratio?, ends);
+    let text = format!(
+        "The race promised {promised:.3} times the baseline's {}; fresh trials give {ratio} (95 % interval {low} \
+         to {high}): they are the answer.",
+        noun(&fresh.metric)
+    );
+    Some(Sentence::new(Said::Promised, text))
+}
+
+fn words(answer: &RaceAnswer, found: &Findings, is_told: bool) -> String {
+    let among = format!("the race among {} settings", answer.runners.len());
+    let counted = format!(
+        "after {} and {} trials",
+        plural(answer.replicates as usize, "replicate"),
+        answer.trials
+    );
+    if !is_told {
+        return format!("Nothing is said of who won {among}: the times are those of an emulator.");
+    }
+    let left = answer.left_in().count();
+    let left_in = match left {
+        1 => "no other was left in".to_owned(),
+        _ => format!("{left} were left in, the winner among them"),
+    };
+    let Some(winner) = &answer.winner else {
+        return format!(
+            "Nobody leads {among} {counted}: no setting has values of three replicates."
+        );
+    };
+    let name = found.arm_words(winner);
+    let closeness = show::share(answer.closeness);
+    let head = match answer.over {
+        None => {
+            return format!(
+                "{name} leads {among} {counted}, which is not over: {left} settings are left in."
+            );
+        }
+        Some(RaceEnd::One) => format!("{name} won {among} {counted}: {}.", alone(answer, left)),
+        Some(RaceEnd::Close) => format!(
+            "{name} won {among} {counted}: {left_in}, and none of them can be ahead of it by more than \
+             {closeness}."
+        ),
+        Some(RaceEnd::Replicates) => format!(
+            "{name} won {among} {counted}, which are all that it has: {left_in}, and it does not tell them \
+             apart."
+        ),
+        Some(RaceEnd::Time) => format!(
+            "{name} won {among} {counted}, when its time was over: {left_in}, and it does not tell them apart."
+        ),
+    };
+    let trust = match answer.trust {
+        Some(Trust::Suspect) => " Its numbers are suspect.",
+        Some(Trust::Invalid) => " Its numbers are invalid: nothing is to be confirmed.",
+        _ => "",
+    };
+    format!("{head}{trust} {}", promise(answer, found)).trim_end().to_owned()
+}
+
+/// Who stayed to the end where one is left; the baseline stays whatever it does.
+fn alone(answer: &RaceAnswer, left: usize) -> String {
+    let is_baseline = answer.winner.as_ref() == Some(&answer.baseline);
+    if left > 1 && !is_baseline {
+        "all others but the baseline, which never leaves, were surely behind".to_owned()
+    } else {
+        "all others were surely behind".to_owned()
+    }
+}
+
+/// What the winner promises, and how that is found out.
+fn promise(answer: &RaceAnswer, found: &Findings) -> String {
+    if answer.winner.as_ref() == Some(&answer.baseline) {
+        return "It is the baseline: nothing is to be changed.".to_owned();
+    }
+    let Some(promised) = answer.promised.filter(|_| answer.can_be_confirmed()) else {
+        return String::new();
+    };
+    let baseline =
+        if answer.beyond_baseline { "" } else { ", from which it is not surely told apart" };
+    let id = match found.study.id.as_str() {
+        "" => String::new(),
+        id => format!(" {id}"),
+    };
+    format!(
+        "It promises {promised:.3} times the baseline's {}{baseline}; whoever wins among many was lucky, too: \
+         fresh trials of both tell, by assay advise confirm{id}.",
+        noun(&answer.metric)
+    )
+}
+
+fn plural(count: usize, one: &str) -> String {
+    if count == 1 { format!("1 {one}") } else { format!("{count} {one}s") }
+}

@@ -1,0 +1,151 @@
+//! What of a command line is about races (R15): many settings, one winner, a stated risk.
+
+use clap::Args;
+
+use super::gate::percent;
+use super::output;
+use assay_base::failure::{Failure, Outcome};
+use assay_study::findings::Findings;
+use assay_study::plan::race::MOST_REPLICATES;
+use assay_study::study::file::Typed;
+use assay_study::study::{Stop, StopRule, Study};
+
+/// Whether a study is run as a race.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Args)]
+pub struct RaceArguments {
+    /// As a race: settings that are surely behind leave, until one is left
+    ///
+    /// For many settings and one workload. From the third replicate on those leave that are surely behind the
+    /// leader, at 5 % for all of them and all replicates together; the baseline stays. At most 20 replicates,
+    /// or --replicates. A race gives no verdicts: its winner is to be confirmed.
+    #[arg(long, conflicts_with_all = ["until", "gate", "quick"])]
+    race: bool,
+    /// How near to the best the winner of a race has to be, such as 2% [default: the margin]
+    #[arg(long, value_name = "SHARE")]
+    closeness: Option<String>,
+}
+
+impl RaceArguments {
+    /// Makes a race of a study, in so many replicates at most.
+    ///
+    /// # Errors
+    /// The user's mistake.
+    pub fn put(&self, study: &mut Study, replicates: Option<u32>) -> Outcome<()> {
+        if self.race {
+            study.replicates = replicates.unwrap_or(MOST_REPLICATES);
+            let closeness = study.stop.closeness;
+            study.stop = Stop { rule: StopRule::Race, closeness, ..Stop::default() };
+            // They are asked of verdicts, and a second copy of the baseline would take part.
+            study.question.clear();
+            study.control = Some(false);
+        }
+        if let Some(text) = &self.closeness {
+            study.stop.closeness = Some(percent("--closeness", text)?);
+        }
+        Ok(())
+    }
+
+    /// Its options, with the keys that they set.
+    pub fn typed(&self) -> Vec<Typed> {
+        let race = self.race.then(|| Typed::new("--race", "stop/rule"));
+        let closeness = self.closeness.as_ref();
+        let closeness =
+            closeness.map(|text| Typed::new(format!("--closeness {text}"), "stop/closeness"));
+        race.into_iter().chain(closeness).collect()
+    }
+}
+
+/// What follows a race at once.
+#[derive(Clone, Copy, Debug, Default, Args)]
+pub struct Confirming {
+    /// Confirm the winner of a race at once: fresh trials of it and of the baseline
+    ///
+    /// As assay advise confirm does it; what these give is the answer. With --json the race itself is shown by
+    /// assay show.
+    #[arg(long)]
+    confirm: bool,
+}
+
+impl Confirming {
+    /// Whether it is asked for.
+    pub fn is_asked(self) -> bool {
+        self.confirm
+    }
+
+    /// Refuses it where there is no race.
+    ///
+    /// # Errors
+    /// The user's mistake.
+    pub fn check(self, study: &Study, is_watched: bool) -> Outcome<()> {
+        if self.confirm && is_watched {
+            return Err(Failure::mistake(
+                "--confirm runs two studies, and --watch has the page of one: leave one of the two out",
+            ));
+        }
+        if self.confirm && study.stop.rule != StopRule::Race {
+            return Err(Failure::mistake(
+                "--confirm is for the winner of a race: add --race, or confirm the result later with assay \
+                 advise confirm",
+            ));
+        }
+        Ok(())
+    }
+
+    /// The result whose winner is confirmed now: that of a race which has one, and is kept.
+    pub fn wanted(self, findings: &Findings, is_kept: bool) -> Option<String> {
+        let race = findings.race.as_ref().filter(|_| self.confirm)?;
+        if !is_kept || !race.can_be_confirmed() {
+            output::message(&format!("nothing to confirm: {}", race.text));
+            return None;
+        }
+        Some(findings.study.id.clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use assay_base::failure::Kind;
+    use assay_study::study::{file, presets};
+
+    fn depth() -> Study {
+        presets::find("depth").unwrap().unwrap()
+    }
+
+    fn asked(race: bool, closeness: Option<&str>) -> RaceArguments {
+        RaceArguments { race, closeness: closeness.map(str::to_owned) }
+    }
+
+    #[test]
+    fn a_study_becomes_a_race_that_a_file_could_have_asked_for() {
+        let mut study = depth();
+        asked(true, Some("2%")).put(&mut study, None).unwrap();
+        assert_eq!((study.stop.rule, study.replicates), (StopRule::Race, MOST_REPLICATES));
+        assert_eq!(study.stop.closeness.map(|share| share.0), Some(2.0));
+        let text = file::write(&study).unwrap();
+        assert_eq!(file::parse("written", &text).unwrap().stop, study.stop);
+        let mut few = depth();
+        asked(true, None).put(&mut few, Some(5)).unwrap();
+        assert_eq!((few.replicates, few.stop.closeness), (5, None));
+    }
+
+    #[test]
+    fn without_the_options_a_study_stays_what_it_is() {
+        let mut study = depth();
+        asked(false, None).put(&mut study, Some(5)).unwrap();
+        assert_eq!(study, depth());
+        let failure = asked(true, Some("near")).put(&mut study, None).unwrap_err();
+        assert!(failure.kind == Kind::Mistake && failure.message.contains("--closeness"));
+    }
+
+    #[test]
+    fn fresh_trials_at_once_are_of_a_race_and_have_no_page() {
+        let mut race = depth();
+        asked(true, None).put(&mut race, None).unwrap();
+        let confirming = Confirming { confirm: true };
+        assert!(confirming.check(&race, false).is_ok());
+        assert!(confirming.check(&race, true).is_err());
+        assert!(confirming.check(&depth(), false).is_err());
+        assert!(Confirming::default().check(&depth(), true).is_ok());
+    }
+}

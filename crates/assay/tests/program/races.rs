@@ -1,0 +1,184 @@
+//! A race on the simulated drive: it ends, it says what it may say and nothing more, and one that is interrupted
+//! at any trial and gone on with ends like one that was not.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use assay::runner::{self, Acting, Consented, Event, Finished, Looks, Request};
+use assay_study::findings::race::{RaceAnswer, RaceEnd};
+use assay_study::findings::said::Said;
+use assay_study::findings::{Findings, StudyFacts};
+use assay_study::results::bundle;
+use assay_study::results::vouch::{Purpose, vouch};
+use assay_study::study::file;
+use assay_system::system::Fake;
+use assay_verdict::analysis;
+
+use crate::DRIVE;
+
+/// Four servers: with depths of 4 and more they are all at work.
+const STUDY: &str = r#"
+format     = "assay-study/1"
+title      = "Which depth?"
+replicates = 6
+seed       = 5
+margin     = "5 %"
+stop       = { rule = "race" }
+baseline   = { depth = "1" }
+
+[factors]
+depth = ["1", "2", "3", "4", "8"]
+
+[[workload]]
+name = "read"
+io   = { pattern = "random", mix = "read", size = "4 KiB", time = "20 ms" }
+"#;
+
+fn machine() -> Fake {
+    Fake::recorded(include_str!("../../../assay-system/tests/fixtures/machines/sata-ssd.txt"))
+        .unwrap()
+}
+
+fn request(text: &str) -> Request<'static> {
+    Request {
+        results: Some(PathBuf::from("/results")),
+        log: Some(analysis::race_log),
+        ..Request::bare(file::parse("test", text).unwrap(), vec![DRIVE.to_owned()])
+    }
+}
+
+fn raced(text: &str) -> Finished {
+    runner::run(&machine(), request(text), &AtomicBool::new(false), &mut |_| {}).unwrap()
+}
+
+/// Findings without what tells one run from another.
+fn findings(finished: &Finished) -> Findings {
+    let study = StudyFacts {
+        id: String::new(),
+        title: finished.study.title.clone(),
+        kind: "study".to_owned(),
+        plan_sha256: finished.plan.sha256.clone(),
+        started: String::new(),
+        seed: finished.plan.seed,
+        notes: Vec::new(),
+        confirms: None,
+        promised: None,
+        lead: None,
+        ended: finished.ended.clone(),
+    };
+    analysis::findings(study, &finished.plan, &finished.environment, &finished.trials)
+}
+
+fn answer(found: &Findings) -> &RaceAnswer {
+    found.race.as_ref().expect("a race")
+}
+
+#[test]
+fn a_race_ends_with_a_winner_and_without_a_verdict() {
+    let finished = raced(STUDY);
+    assert!(finished.trials.len() < finished.plan.trials.len(), "nothing left");
+    let ended = finished.ended.as_deref().expect("a reason");
+    let found = findings(&finished);
+    let race = answer(&found);
+    let winner = race.winner.as_ref().expect("a winner");
+    assert!(["4", "8"].contains(&winner["depth"].as_str()), "{winner:?}");
+    assert!(race.over.is_some() && race.beyond_baseline && race.can_be_confirmed(), "{ended}");
+    let promised = race.promised.expect("a promise");
+    assert!((3.0..5.0).contains(&promised), "{promised}");
+    // The baseline stays whatever it does, and all that left did so for a reason.
+    let stayed = |depth: &str| {
+        let own = race.runners.iter().find(|own| own.arm["depth"] == depth).unwrap();
+        own.left.is_none()
+    };
+    assert!(stayed("1") && !stayed("2"));
+    let behind = race.runners.iter().filter_map(|own| own.left.as_ref()?.behind.as_ref());
+    assert!(behind.clone().count() >= 1);
+    assert!(behind.clone().all(|own| own.ends[1] < 1.0 && own.ratio < 1.0));
+    // Nothing is said of arms that a race selected.
+    assert!(found.comparisons.is_empty() && found.effects.is_empty() && found.ranks.is_empty());
+    assert!(found.trends.is_empty() && found.advice.is_empty() && found.answers.is_empty());
+    assert!(found.noise_floor.is_none() && found.interactions.is_empty());
+}
+
+#[test]
+fn texts_tell_who_won_and_never_that_anything_is_better() {
+    let found = findings(&raced(STUDY));
+    let said = found.sentences().find(|(said, _)| **said == Said::Race).expect("a sentence");
+    assert!(said.1.contains(" won the race among 5 settings after "), "{}", said.1);
+    let document = assay_report::document::make(&found);
+    let texts =
+        [assay_report::text::render(&document, 80, false), assay_report::markdown::comment(&found)];
+    for text in texts {
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(text.contains("won the race among 5 settings"), "{text}");
+        assert!(text.contains("left after"), "{text}");
+        for word in ["better", "worse", "equivalent", "inconclusive"] {
+            assert!(!text.contains(word), "{word}: {text}");
+        }
+    }
+    let stored = serde_json::to_string(&found).unwrap();
+    let again: Findings = serde_json::from_str(&stored).unwrap();
+    assert_eq!(again.race, found.race);
+}
+
+#[test]
+fn a_study_that_is_no_race_says_nothing_of_one() {
+    let text = STUDY.replace("stop       = { rule = \"race\" }\n", "");
+    let finished = raced(&text);
+    let found = findings(&finished);
+    assert!(found.race.is_none() && !found.comparisons.is_empty());
+    let text = assay_report::text::render(&assay_report::document::make(&found), 80, false);
+    assert!(!text.contains("the race"), "{text}");
+}
+
+#[test]
+fn a_race_of_few_replicates_ends_with_all_that_it_has() {
+    // Two depths that are the same to the drive, and no closeness to end by.
+    let text = STUDY.replace(
+        "stop       = { rule = \"race\" }",
+        "stop = { rule = \"race\", closeness = \"0.01 %\" }",
+    );
+    let finished = raced(&text.replace("replicates = 6", "replicates = 3"));
+    let found = findings(&finished);
+    assert_eq!(answer(&found).over, Some(RaceEnd::Replicates));
+    assert!(answer(&found).text.contains("does not tell them apart"), "{}", answer(&found).text);
+}
+
+/// Runs until a trial has ended, then stops.
+fn interrupted_after(fake: &Fake, last: usize) -> Finished {
+    let stop = AtomicBool::new(false);
+    runner::run(fake, request(STUDY), &stop, &mut |event| {
+        if matches!(event, Event::TrialEnded { index, .. } if index == last) {
+            stop.store(true, Ordering::Relaxed);
+        }
+    })
+    .unwrap()
+}
+
+#[test]
+fn wherever_a_race_was_interrupted_it_ends_the_same() {
+    let whole = raced(STUDY);
+    let expected = findings(&whole);
+    for last in 0..whole.trials.len() - 1 {
+        let fake = machine();
+        let begun = interrupted_after(&fake, last);
+        assert!(begun.interrupted);
+        assert_eq!(begun.trials.len(), last + 1);
+        let under_way = findings(&begun);
+        // After a lead-in alone nothing is known of it.
+        assert!(under_way.race.is_none_or(|race| race.over.is_none()), "after {last}");
+        let directory = Path::new("/results").join(&begun.id);
+        let (stored, voucher) = vouch(&fake, &directory, Purpose::GoOn).unwrap();
+        let acting = Acting { stored, voucher, directory: directory.clone() };
+        let going = AtomicBool::new(false);
+        let looks = Looks { log: Some(analysis::race_log), ..Looks::default() };
+        let consented = Consented::default();
+        let finished =
+            runner::resume(&fake, acting, &consented, looks, &going, &mut |_| {}).unwrap();
+        assert_eq!(finished.plan, whole.plan);
+        assert_eq!(findings(&finished), expected, "after {last}");
+        let stored = bundle::read(&fake, &directory).unwrap();
+        assert_eq!(stored.ended, whole.ended, "after {last}");
+        assert_eq!(stored.trials.len(), whole.trials.len());
+    }
+}
