@@ -19,7 +19,7 @@ pub fn normal_mixture_half_width(variance: f64, n: usize, alpha: f64) -> Option<
         return None;
     }
     let n = n as f64;
-    let logarithms = ((n + 2.0) / 2.0).ln() - 2.0 * alpha.ln();
+    let logarithms = (n / 2.0 + 1.0).ln() - 2.0 * alpha.ln();
     Some((variance * (n + 2.0) / (n * n) * logarithms).sqrt())
 }
 

@@ -365,7 +365,7 @@ mod tests {
         let think = Duration::from_nanos(3 * SERVICE);
         for depth in [1, 4] {
             let time = Duration::from_secs(2);
-            let found = part(&Job { think, depth, time, ..job() });
+            let found = part(&Job { depth, time, think, ..job() });
             let class = &found.found.classes[0];
             // One operation every 2 ms in each slot, whose service time it does not change.
             let per_s = class.operations as f64 / (found.found.window_ns as f64 / 1e9);

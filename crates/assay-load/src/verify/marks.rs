@@ -107,7 +107,9 @@ impl Written {
     /// That of a run that ended, of the marks of its threads.
     pub(crate) fn of(run: u64, mut threads: Vec<ThreadMarks>) -> Self {
         let most = MOST_KEPT / threads.len().max(1);
-        threads.iter_mut().for_each(|thread| thread.thin(most));
+        for thread in &mut threads {
+            thread.thin(most);
+        }
         Self { run, ended: true, threads }
     }
 

@@ -64,7 +64,7 @@ impl Standing {
             Self { start: part.start, block, one: vec![0; blocks], several: BTreeMap::new() };
         for marks in &written.threads {
             replay(job, marks, stop, |generation, offset| {
-                standing.write(written, generation, offset)
+                standing.write(written, generation, offset);
             });
         }
         standing

@@ -299,7 +299,6 @@ impl Medium {
                 let missing = (0..sectors).collect();
                 own.flights[slot] = Some(Flight { offset, bytes: carried, missing });
             }
-            None => {}
             Some(flight) if !flight.missing.is_empty() => {
                 let which = below(rng, flight.missing.len() as u64) as usize;
                 let sector = SECTOR * flight.missing.swap_remove(which);
@@ -314,7 +313,7 @@ impl Medium {
                     own.stamper.look(*now_ns);
                 }
             }
-            Some(_) => {}
+            None | Some(_) => {}
         }
         threads.iter().any(|own| own.left > 0 || own.flights.iter().any(Option::is_some))
     }

@@ -12,6 +12,7 @@ use crate::results::surroundings::facts::SurroundingsFacts;
 
 /// What a workload reads and writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[allow(clippy::struct_excessive_bools, reason = "each says something of its own")]
 pub struct IoFacts {
     /// Order of the offsets.
     pub pattern: Pattern,

@@ -82,20 +82,17 @@ fn requests(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     let mut log = iolog::Iolog::open(system, &directory)?;
     let failed =
         |error: io::Error| Failure::refused(format!("the recording cannot be told: {error}"));
-    match arguments.output.as_deref().filter(|path| *path != Path::new("-")) {
-        Some(path) => {
-            output::may_be_written(system, path)?;
-            system.write_stream(path, &mut log).map_err(failed)?;
-        }
-        None => {
-            let mut piece = vec![0; 1 << 16];
-            loop {
-                let count = log.read(&mut piece).map_err(failed)?;
-                if count == 0 {
-                    break;
-                }
-                output::bytes(&piece[..count]);
+    if let Some(path) = arguments.output.as_deref().filter(|path| *path != Path::new("-")) {
+        output::may_be_written(system, path)?;
+        system.write_stream(path, &mut log).map_err(failed)?;
+    } else {
+        let mut piece = vec![0; 1 << 16];
+        loop {
+            let count = log.read(&mut piece).map_err(failed)?;
+            if count == 0 {
+                break;
             }
+            output::bytes(&piece[..count]);
         }
     }
     if log.left_out > 0 {

@@ -14,10 +14,10 @@ fn study(io: &str, factors: &str) -> String {
         "format = \"assay-study/1\"\ntitle = \"How long does who comes by the clock wait?\"\n\
          replicates = 6\nseed = 11\nrepeat_disturbed = false\n",
     );
-    write!(text, "{factors}\n[[workload]]\nname = \"read\"\n").unwrap();
-    write!(
+    writeln!(text, "{factors}\n[[workload]]\nname = \"read\"").unwrap();
+    writeln!(
         text,
-        "io = {{ pattern = \"random\", mix = \"read\", size = \"4 KiB\", time = \"4 s\", ramp = \"1 s\"{io} }}\n"
+        "io = {{ pattern = \"random\", mix = \"read\", size = \"4 KiB\", time = \"4 s\", ramp = \"1 s\"{io} }}"
     )
     .unwrap();
     text

@@ -86,9 +86,8 @@ fn pattern(io: &Planned) -> String {
     let mix = match (io.mix.reads(), io.mix.carries()) {
         (true, true) => "rw",
         (true, false) => "read",
-        (false, true) => "write",
         (false, false) if io.mix.percent(Class::Trim) > 0 => "trim",
-        (false, false) => "write",
+        (false, _) => "write",
     };
     format!("{random}{mix}")
 }
@@ -97,7 +96,8 @@ fn pattern(io: &Planned) -> String {
 fn read_percent(mix: Mix) -> u32 {
     let [reads, writes] = [Class::Read, Class::Write].map(|class| u32::from(mix.percent(class)));
     let both = reads + writes;
-    if both == 0 { u32::from(mix.read_percent()) } else { (100 * reads + both / 2) / both }
+    let share = (100 * reads + both / 2).checked_div(both);
+    share.unwrap_or_else(|| u32::from(mix.read_percent()))
 }
 
 /// What there is no word for in fio.

@@ -161,8 +161,8 @@ fn shares(text: &str) -> Result<Vec<Part>, String> {
     }
     let mut seen: Vec<Bytes> = parts.iter().map(|part| part.bytes).collect();
     seen.sort_unstable();
-    if let Some(pair) = seen.windows(2).find(|pair| pair[0] == pair[1]) {
-        return Err(format!("`{text}`: {} stands there twice", pair[0]));
+    if let Some(twice) = seen.iter().zip(&seen[1..]).find(|(one, next)| one == next) {
+        return Err(format!("`{text}`: {} stands there twice", twice.0));
     }
     Ok(parts)
 }

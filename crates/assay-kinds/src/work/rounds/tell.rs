@@ -48,12 +48,13 @@ pub struct Facts {
 impl Tells for Planned {
     /// Of several trials the last is told: the drive has been through most.
     fn facts(&self, seen: &Seen<'_>) -> Option<work::Facts> {
-        let of = |(at, measured): (usize, &Option<&Measured>)| {
-            let detail = Detail::of((*measured)?)?.clone();
+        let of = |(at, measured): (usize, Option<&Measured>)| {
+            let detail = Detail::of(measured?)?.clone();
             let told = told(self, &detail).filter(|told| !told.tracked.is_empty())?;
             Some((at, detail, told))
         };
-        let (at, detail, told) = seen.trials.iter().enumerate().filter_map(of).next_back()?;
+        let (at, detail, told) =
+            seen.trials.iter().copied().enumerate().filter_map(of).next_back()?;
         let several = seen.trials.len() > 1;
         let trial = several.then(|| [at + 1, seen.trials.len()]);
         let text = words(self, &detail, &told, trial);

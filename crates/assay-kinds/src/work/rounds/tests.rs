@@ -305,7 +305,7 @@ fn cells_that_a_target_cannot_do_are_left_out_by_name() {
 }
 
 /// A simulated drive of 64 MiB, with so many nanoseconds an operation.
-fn ran(asked: Asked, time_ns: u64, keep: Option<&(dyn Fn(&Measured) + Sync)>) -> Ran {
+fn ran(asked: &Asked, time_ns: u64, keep: Option<&(dyn Fn(&Measured) + Sync)>) -> Ran {
     let direct = Presence::Present(DirectUse { memory_alignment: 512, offset_alignment: 512 });
     let engine = EngineUse { name: Engine::Simulated, note: None };
     let offer = offer_of(&direct, &engine, 64 * MIB);
@@ -338,7 +338,7 @@ fn a_drive_that_is_always_the_same_is_steady_after_five_rounds() {
         kept.lock().unwrap().push(Detail::of(measured).unwrap().rounds.len());
     };
     let asked = Asked { cell: Some(Time(20_000_000)), ..Asked::sample() };
-    let found = ran(asked, 3600 * SECOND, Some(&keep));
+    let found = ran(&asked, 3600 * SECOND, Some(&keep));
     let own = Detail::of(&found.measured).unwrap();
     assert_eq!((own.cells.len(), own.rounds.len(), own.ended.as_deref()), (56, 5, None));
     assert_eq!(own.prepared.filled_bytes, 128 * MIB, "twice all of it");
@@ -354,7 +354,7 @@ fn a_drive_that_is_always_the_same_is_steady_after_five_rounds() {
 fn saturation_writes_nothing_before_its_first_round() {
     let asked =
         Asked { test: Test::WriteSaturation, cell: Some(Time(50_000_000)), ..Asked::sample() };
-    let found = ran(asked, 3600 * SECOND, None);
+    let found = ran(&asked, 3600 * SECOND, None);
     let own = Detail::of(&found.measured).unwrap();
     assert_eq!((own.prepared.filled_bytes, own.rounds.len(), own.cells.len()), (0, 5, 1));
     assert_eq!(found.measured.claims.read.operations, 0);
@@ -365,13 +365,13 @@ fn saturation_writes_nothing_before_its_first_round() {
 #[test]
 fn a_time_that_is_short_shrinks_the_range_and_the_round_and_says_so() {
     // 2 s are 20,000 operations; all of it twice takes 1,024 of 128 KiB.
-    let found = ran(Asked::sample(), 2 * SECOND, None);
+    let found = ran(&Asked::sample(), 2 * SECOND, None);
     let own = Detail::of(&found.measured).unwrap();
     assert!(own.cells.len() < 56 && own.cell_ns < SECOND, "{:?}", own.cells);
     assert!(own.cells.contains(&Test::Iops.tracked(None)));
     assert_eq!(own.rounds.len(), 5);
     // The fill is cut to two fifths of the time.
-    let cut = ran(Asked::sample(), SECOND / 10, None);
+    let cut = ran(&Asked::sample(), SECOND / 10, None);
     let own = Detail::of(&cut.measured).unwrap();
     let prepared = &own.prepared;
     assert!(prepared.range_bytes < prepared.wanted_bytes, "{prepared:?}");

@@ -126,7 +126,7 @@ fn shares(text: &str) -> Option<Shares> {
     let said = parts.iter().filter_map(|(_, share)| *share).try_fold(0_u64, u64::checked_add)?;
     let missing = parts.iter().filter(|(_, share)| share.is_none()).count() as u64;
     let left = 100_u64.checked_sub(said)?;
-    let each = if missing > 0 { left / missing } else { 0 };
+    let each = left.checked_div(missing).unwrap_or_default();
     // fio allows shares of nothing, and nothing has that size then.
     let all = parts.into_iter().map(|(bytes, share)| (bytes, share.unwrap_or(each)));
     (each * missing == left).then(|| all.filter(|(_, share)| *share > 0).collect())

@@ -45,7 +45,7 @@ impl Session<'_> {
         let mut left_ns = each.iter().copied().fold(0, u64::saturating_add);
         let later_ns = at.later_ns(self.plan, left_ns);
         let (done, count) = (trials.len(), at.next.len());
-        let text = self.standing_words(at);
+        let text = standing_words(at);
         let most_ns = self.within_budget(left_ns.saturating_add(later_ns));
         let expected_ns = left_ns;
         (context.tell)(Event::Racing { text, trials: count, done, expected_ns, most_ns });
@@ -100,19 +100,6 @@ impl Session<'_> {
         self.run_once_more(&before, context);
     }
 
-    /// How it stands, for who waits.
-    fn standing_words(&self, at: &Race) -> String {
-        let (all, left) = (at.standing.left.len(), at.standing.running().count());
-        let next = at.standing.replicates + 1;
-        if at.next.iter().any(|(_, repeats)| repeats.is_some()) {
-            return format!("race, replicate {next}: what was disturbed runs again");
-        }
-        if at.standing.replicates < race::FIRST_LOOK {
-            return format!("race, replicate {next}: {all} settings");
-        }
-        format!("race, replicate {next}: {left} of {all} settings are left in")
-    }
-
     /// Why a race is over.
     fn over_words(&self, over: Over, at: &Race) -> String {
         let after = at.standing.replicates;
@@ -132,4 +119,17 @@ impl Session<'_> {
             Over::Replicates => format!("all {after} replicates of the race were run"),
         }
     }
+}
+
+/// How it stands, for who waits.
+fn standing_words(at: &Race) -> String {
+    let (all, left) = (at.standing.left.len(), at.standing.running().count());
+    let next = at.standing.replicates + 1;
+    if at.next.iter().any(|(_, repeats)| repeats.is_some()) {
+        return format!("race, replicate {next}: what was disturbed runs again");
+    }
+    if at.standing.replicates < race::FIRST_LOOK {
+        return format!("race, replicate {next}: {all} settings");
+    }
+    format!("race, replicate {next}: {left} of {all} settings are left in")
 }

@@ -34,7 +34,7 @@ impl BlockTracer for Each {
 fn request(at: u64) -> BlockRequest {
     BlockRequest {
         device: 0,
-        class: if at % 4 == 0 { BlockClass::Write } else { BlockClass::Read },
+        class: if at.is_multiple_of(4) { BlockClass::Write } else { BlockClass::Read },
         arrived_ns: Some(1_000_000 * at + 1),
         issued_ns: Some(1_000_000 * at + 2),
         ended_ns: 1_000_000 * at + 400_000,

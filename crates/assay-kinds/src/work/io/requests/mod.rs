@@ -14,6 +14,7 @@ pub use shown::Facts;
 
 /// A request, as far as it is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(clippy::struct_excessive_bools, reason = "each says something of its own")]
 pub struct Request {
     /// Index among the devices.
     pub device: usize,
