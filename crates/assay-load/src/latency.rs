@@ -10,14 +10,15 @@
 //! time: these are given by the clock and know nothing of the drive. All of them count, those too that end
 //! long after the window; what was meant to start before it counts nowhere, however late it was. The rate is
 //! theirs by the time that was asked for, or until the last of them has ended: a drive that falls behind does
-//! not have the rate that it was asked for. Nor is it charged with the ramp: what it was behind when it came to
-//! the first of them is none of their time.
+//! not have the rate that it was asked for. Nor is it charged with the ramp: what it was behind when it
+//! came to the first of them is none of their time.
 
 use std::time::Duration;
 
 use hdrhistogram::Histogram;
 
 use crate::outcome::{LATENCY_BUCKETS, latency_bucket};
+use crate::schedule::OVERTIME_PART;
 use crate::{Class, ClassOutcome, Job, Mix, Pattern, SecondRow, Totals, new_histogram};
 
 const SECOND_NS: u64 = 1_000_000_000;
@@ -286,6 +287,12 @@ impl Book {
     #[inline]
     pub(crate) fn is_over(&self, stamp: u64) -> bool {
         stamp >= self.end
+    }
+
+    /// Whether a stamp lies further behind the end of the time than anything is waited for.
+    pub(crate) fn is_long_over(&self, stamp: u64) -> bool {
+        let whole = self.end.saturating_sub(self.start);
+        stamp > self.end.saturating_add(whole / OVERTIME_PART)
     }
 
     /// Whether no slice begins any more at this stamp.

@@ -71,6 +71,14 @@ impl<'a, E: Engine<'a>> Drive<E> {
                 break control.stop_asked();
             }
             let until = self.resting.front().map(|(due, _)| *due);
+            let idle = self.resting.len() == self.flights.len();
+            // An operation would end the time; who rests until long after it is not waited for.
+            if idle
+                && self.book.is_over(now)
+                && until.is_some_and(|due| self.book.is_long_over(due))
+            {
+                break false;
+            }
             let (stamp, ended) = self.wait(now, until)?;
             now = stamp;
             if ended && self.book.is_over(now) {
@@ -347,7 +355,8 @@ mod tests {
 
     #[test]
     fn a_drive_that_is_behind_from_the_ramp_on_has_its_rate_all_the_same() {
-        // 2,000 a second are what it can. Of 3,000 it comes to the window half a second late, of 20,000 never.
+        // 2,000 a second are what it can. Of 3,000 it comes to the window half a second late, of 20,000
+        // never.
         for (rate_per_s, comes) in [(3_000, true), (20_000, false)] {
             let schedule = Some(Schedule { rate_per_s, arrivals: Arrivals::Fixed });
             let (ramp, time) = (Duration::from_secs(1), Duration::from_secs(2));
@@ -393,6 +402,10 @@ mod tests {
             close(class.latency_ns.max(), SERVICE);
             assert!(class.response_ns.is_none() && found.pace.is_none());
         }
+        // A rest that is longer than the time does not make it so.
+        let found = part(&Job { think: Duration::from_secs(3_600), depth: 2, ..job() });
+        assert_eq!(found.found.totals.read_operations, 2);
+        assert!((SECOND..11 * SECOND / 10 + MS).contains(&found.submitted_ns), "{found:?}");
         let plain = part(&Job { time: Duration::from_secs(1), ..job() });
         assert!(plain.pace.is_none() && plain.found.classes[0].response_ns.is_none());
     }
