@@ -25,7 +25,8 @@ pub(super) enum Usual {
 
 /// Which of them a row is.
 pub(super) fn usual(row: &Row<'_>) -> Option<Usual> {
-    let io = facts::io(row.workload)?;
+    // What starts by a clock or rests has not the rate of the drive.
+    let io = facts::io(row.workload).filter(|io| !io.held_back)?;
     let single = io.size_bytes == SMALL && row.workload.work.asked_in_flight() == 1;
     match (io.pattern, io.only_reads(), io.only_writes()) {
         (Pattern::Sequential, true, _) => Some(Usual::SequentialRead),
