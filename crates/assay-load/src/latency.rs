@@ -9,14 +9,16 @@
 //! In an open loop operations belong to the window by their intended start, between the ends of ramp and
 //! time: these are given by the clock and know nothing of the drive. All of them count, those too that end
 //! long after the window; what was meant to start before it counts nowhere, however late it was. The rate is
-//! theirs by the time until the last of them has ended: a drive that falls behind does not have the rate
-//! that it was asked for.
+//! theirs by the time that was asked for, or until the last of them has ended: a drive that falls behind does
+//! not have the rate that it was asked for. Nor is it charged with the ramp: what it was behind when it
+//! came to the first of them is none of their time.
 
 use std::time::Duration;
 
 use hdrhistogram::Histogram;
 
 use crate::outcome::{LATENCY_BUCKETS, latency_bucket};
+use crate::schedule::OVERTIME_PART;
 use crate::{Class, ClassOutcome, Job, Pattern, SecondRow, Totals, new_histogram};
 
 const SECOND_NS: u64 = 1_000_000_000;
@@ -60,6 +62,7 @@ struct ClassBook {
     counted_bytes: u64,
 }
 
+/// Response times; those that are no part of the window are told where none are.
 #[derive(Debug)]
 struct Responses {
     counted: Histogram<u64>,
@@ -82,10 +85,9 @@ impl ClassBook {
         }
     }
 
-    /// Whether anything of it belongs to the window.
-    fn caught(&self) -> bool {
-        let waited = self.responses.as_ref().is_some_and(|own| !own.counted.is_empty());
-        waited || !self.counted.is_empty()
+    /// Whether a response time of it belongs to the window, be it of an operation that was never issued.
+    fn is_answered(&self) -> bool {
+        self.responses.as_ref().is_some_and(|own| !own.counted.is_empty())
     }
 }
 
@@ -140,6 +142,9 @@ pub(crate) struct Book {
     closed: u64,
     first: u64,
     last: u64,
+    /// Of an open loop: how late the first operation of the window was, and whether one was never issued.
+    first_behind: Option<u64>,
+    forgone: bool,
     /// The current second and the stamp at which it ends.
     second: u32,
     second_end: u64,
@@ -205,6 +210,8 @@ impl Book {
             closed: 0,
             first: 0,
             last: 0,
+            first_behind: None,
+            forgone: false,
             second: 0,
             second_end: SECOND_NS,
             classes: Class::ALL
@@ -247,6 +254,12 @@ impl Book {
         }
     }
 
+    /// Of an open loop: an operation that belongs to the window was issued, so late.
+    #[inline]
+    pub(crate) fn issue(&mut self, behind_ns: u64) {
+        self.first_behind.get_or_insert(behind_ns);
+    }
+
     /// Notes the response time of the operation that was chosen.
     #[inline]
     pub(crate) fn respond(&mut self, class: Class, response_ns: u64) {
@@ -260,6 +273,7 @@ impl Book {
     /// Notes that an operation which belongs to the window was never issued, and how long it had waited.
     pub(crate) fn respond_at_least(&mut self, class: Class, waited_ns: u64) {
         self.counting = true;
+        self.forgone = true;
         self.respond(class, waited_ns);
     }
 
@@ -272,6 +286,12 @@ impl Book {
     #[inline]
     pub(crate) fn is_over(&self, stamp: u64) -> bool {
         stamp >= self.end
+    }
+
+    /// Whether a stamp lies further behind the end of the time than anything is waited for.
+    pub(crate) fn is_long_over(&self, stamp: u64) -> bool {
+        let whole = self.end.saturating_sub(self.start);
+        stamp > self.end.saturating_add(whole / OVERTIME_PART)
     }
 
     /// Whether no slice begins any more at this stamp.
@@ -373,14 +393,29 @@ impl Book {
         self.second_end = self.start.saturating_add((second + 1).saturating_mul(SECOND_NS));
     }
 
+    /// Time in which an open loop carried what counts. Who was still busy with the ramp came to it later, and
+    /// has so much less of the time; who kept up has the time that was asked for, however soon the last one
+    /// ended, as nothing more was to be had.
+    fn intended_ns(&self, caught: bool) -> u64 {
+        let (opened, closed, behind) = if caught {
+            (self.opened, self.closed, self.first_behind.unwrap_or(0))
+        } else {
+            (self.first, self.last, 0)
+        };
+        let took = closed.saturating_sub(opened).saturating_sub(behind);
+        if self.forgone { took } else { took.max(self.end.saturating_sub(opened)) }
+    }
+
     /// Sums up.
     pub(crate) fn finish(mut self) -> Found {
         self.turn_page(self.last);
-        let caught = self.classes.iter().any(ClassBook::caught);
-        if self.phase == Phase::Intended {
-            self.closed = self.closed.max(self.end);
-        }
-        let window_ns = if caught { self.closed - self.opened } else { self.last - self.first };
+        let caught = self.classes.iter().any(|book| !book.counted.is_empty());
+        let answered = self.classes.iter().any(ClassBook::is_answered);
+        let window_ns = match (self.phase, caught) {
+            (Phase::Intended, _) => self.intended_ns(caught),
+            (_, true) => self.closed - self.opened,
+            (_, false) => self.last - self.first,
+        };
         let [reads, writes, rewrites, trims, zeroings] =
             self.classes.each_ref().map(|book| (book.operations, book.bytes));
         let totals = Totals {
@@ -398,7 +433,7 @@ impl Book {
             let (latency_ns, bytes) =
                 if caught { (book.counted, book.counted_bytes) } else { (book.rest, book.bytes) };
             let responses = book.responses;
-            let response_ns = responses.map(|own| if caught { own.counted } else { own.rest });
+            let response_ns = responses.map(|own| if answered { own.counted } else { own.rest });
             let operations = latency_ns.len();
             let waited = response_ns.as_ref().is_some_and(|own| !own.is_empty());
             (operations > 0 || waited).then_some(ClassOutcome {
@@ -530,9 +565,52 @@ mod tests {
     }
 
     #[test]
+    fn what_was_left_of_the_ramp_is_no_time_of_the_window() {
+        let schedule = Some(Schedule { rate_per_s: 1, arrivals: Arrivals::Fixed });
+        let late = |behind_ns, forgone| {
+            let mut book = Book::new(&Job { schedule, ..timed(100, 200) });
+            book.begin(1000, 1000);
+            for (intended, end) in [(1100, 1440), (1200, 1500)] {
+                book.issue(behind_ns);
+                book.stamp(end);
+                book.choose(intended);
+                book.record(Class::Read, 7);
+            }
+            if forgone {
+                book.respond_at_least(Class::Read, 90);
+            }
+            book.finish().window_ns
+        };
+        // From 100 on until 500; the first one was so late.
+        assert_eq!((late(0, false), late(150, false), late(150, true)), (400, 250, 250));
+        // Who had caught up has all of the time, and who had not what it was busy for.
+        assert_eq!((late(300, false), late(300, true)), (200, 100));
+    }
+
+    #[test]
+    fn where_nothing_of_the_window_was_issued_the_ramp_tells_the_rate() {
+        let schedule = Some(Schedule { rate_per_s: 1, arrivals: Arrivals::Fixed });
+        let mut book = Book::new(&Job { schedule, ..timed(100, 200) });
+        book.begin(1000, 1000);
+        for end in [1150, 1290] {
+            book.stamp(end);
+            book.choose(1000);
+            book.respond(Class::Read, end - 1000);
+            book.record(Class::Read, 7);
+        }
+        book.respond_at_least(Class::Read, 190);
+        let found = book.finish();
+        assert_eq!((counted(&found), found.window_ns), (2, 290));
+        // Responses are those of the window all the same.
+        let responses = found.classes[0].response_ns.as_ref().unwrap();
+        assert_eq!((responses.len(), responses.max()), (1, 190));
+    }
+
+    #[test]
     fn a_schedule_without_a_start_in_the_window_counts_everything() {
         let found = answered(&timed(100, 200), &[(0, 40), (50, 90)]);
-        assert_eq!((counted(&found), found.window_ns), (2, 90));
+        // By the whole schedule, which asked for no more.
+        assert_eq!((counted(&found), found.window_ns), (2, 300));
         assert_eq!(found.classes[0].response_ns.as_ref().unwrap().len(), 2);
     }
 

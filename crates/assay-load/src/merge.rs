@@ -82,8 +82,7 @@ fn add_class(classes: &mut Vec<ClassOutcome>, new: ClassOutcome) {
 /// too low a rate, a common one from clock time to clock time would cut operations in two.
 ///
 /// A job with an operation count is different: its threads end at different times, and the time
-/// that the whole took is what counts. So it is of an open loop, whose windows open at one time and close with
-/// the last operation that belongs to them.
+/// that the whole took is what counts.
 fn window_ns(job: &Job, parts: &[Part]) -> u64 {
     let counts = parts.iter().map(|part| {
         let classes = part.found.classes.iter();
@@ -95,9 +94,6 @@ fn window_ns(job: &Job, parts: &[Part]) -> u64 {
     if job.operations.is_some() {
         let (first, last) = span(parts);
         return if parts.is_empty() { 0 } else { (last - first).max(1) };
-    }
-    if job.schedule.is_some() {
-        return parts.iter().map(|part| part.found.window_ns).max().unwrap_or(0);
     }
     if let [_] = parts {
         return counts.map(|(_, window)| window).sum();

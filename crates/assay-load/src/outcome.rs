@@ -138,7 +138,8 @@ pub struct Outcome {
     /// One entry per class that completed at least one operation.
     pub classes: Vec<ClassOutcome>,
     /// Length of the window in nanoseconds: rate = operations / window. Of an open loop it reaches from the end
-    /// of the ramp to the end of the time, or to the last completion of what was meant to start in it.
+    /// of the ramp, or from when what was left of it had been issued, to the end of the time, or to the last
+    /// completion of what was meant to start in it.
     pub window_ns: u64,
     /// Rows per second and class, in time order.
     pub series: Vec<SecondRow>,

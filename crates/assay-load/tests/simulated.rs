@@ -213,7 +213,8 @@ fn a_queue_has_the_response_times_that_theory_says_whatever_the_depth() {
         for share in [0.5, 0.9, 0.99] {
             let value = responses.value_at_quantile(share) as f64;
             let expected = response_ns(rate, share);
-            // A queue that is nearly full remembers for long: 1.6 million of it say less than fewer of others.
+            // A queue that is nearly full remembers for long: 1.6 million of it say less than fewer of
+            // others. Some four standard errors of its p99, and five or more of the rest.
             let allowed = if rate > 3_000 { 0.1 } else { 0.05 };
             assert!((value / expected - 1.0).abs() < allowed, "{rate}/s, {share}: {value}");
         }
@@ -230,13 +231,13 @@ fn a_queue_has_the_response_times_that_theory_says_whatever_the_depth() {
     }
 }
 
-/// The interval of six trials holds the p99 of the theory as often as it says.
+/// The interval of six trials holds the p99 of the theory as often as it says, and does not hold another one.
 #[test]
 fn intervals_of_studies_hold_the_response_time_of_theory() {
     const STUDIES: u64 = 600;
     const T_975_5: f64 = 2.570_581_836;
     let truth = response_ns(2_500, 0.99).ln();
-    let holds = |study: &u64| {
+    let study = |study: u64| {
         let log = |trial: u64| {
             let found = queue(2_500, 1_000 + 6 * study + trial, 16, Duration::from_secs(4));
             let responses = found.classes[0].response_ns.as_ref().unwrap();
@@ -245,10 +246,19 @@ fn intervals_of_studies_hold_the_response_time_of_theory() {
         let logs: Vec<f64> = (0..6).map(log).collect();
         let mean = logs.iter().sum::<f64>() / 6.0;
         let variance = logs.iter().map(|log| (log - mean).powi(2)).sum::<f64>() / 5.0;
-        (mean - truth).abs() <= T_975_5 * (variance / 6.0).sqrt()
+        (mean, T_975_5 * (variance / 6.0).sqrt())
     };
-    let held = (0..STUDIES).filter(holds).count() as f64 / STUDIES as f64;
-    assert!(held >= 0.93, "{held}");
+    let studies: Vec<(f64, f64)> = (0..STUDIES).map(study).collect();
+    let share = |value: f64| {
+        let held = studies.iter().filter(|(mean, half)| (mean - value).abs() <= *half);
+        held.count() as f64 / STUDIES as f64
+    };
+    // At least 93 of 100 is what must hold; so many studies tell that to within three standard errors.
+    let told = 3.0 * (0.93 * 0.07 / STUDIES as f64).sqrt();
+    assert!(share(truth) >= 0.93 - told, "{}", share(truth));
+    // Service times alone: half of it at this rate.
+    let service = (100_f64.ln() / 5_000.0 * 1e9).ln();
+    assert!(share(service) < 0.05, "{}", share(service));
 }
 
 #[test]

@@ -53,7 +53,8 @@ impl From<UnitError> for String {
     }
 }
 
-/// A level as a number: a plain one, an amount of bytes, or so many per second (`5000/s`). Whatever has to order or to draw levels asks this.
+/// A level as a number: a plain one, an amount of bytes, or so many per second (`5000/s`). Whatever has to
+/// order or to draw levels asks this.
 pub fn level_number(level: &str) -> Option<f64> {
     let plain = level.parse::<f64>().ok().filter(|number| number.is_finite());
     let bytes = || level.parse::<Bytes>().ok().map(|bytes| bytes.0 as f64);

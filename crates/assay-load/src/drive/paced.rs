@@ -47,11 +47,13 @@ impl<'a, E: Engine<'a>> Drive<E> {
                 break false;
             }
         };
-        if self.left > 0 {
+        let is_cut = self.left > 0 && self.fault.is_none();
+        self.left = 0;
+        // First what is in flight: its times go on meanwhile.
+        self.drain_paced()?;
+        if is_cut {
             self.forgo_the_rest(now);
         }
-        self.left = 0;
-        self.drain_paced()?;
         self.ended(now, stopped)
     }
 
@@ -69,6 +71,14 @@ impl<'a, E: Engine<'a>> Drive<E> {
                 break control.stop_asked();
             }
             let until = self.resting.front().map(|(due, _)| *due);
+            let idle = self.resting.len() == self.flights.len();
+            // An operation would end the time; who rests until long after it is not waited for.
+            if idle
+                && self.book.is_over(now)
+                && until.is_some_and(|due| self.book.is_long_over(due))
+            {
+                break false;
+            }
             let (stamp, ended) = self.wait(now, until)?;
             now = stamp;
             if ended && self.book.is_over(now) {
@@ -120,7 +130,9 @@ impl<'a, E: Engine<'a>> Drive<E> {
         for request in &self.batch[old..] {
             let intended = self.flights[request.slot as usize].intended;
             if self.book.holds(intended) {
-                self.pace.issue(stamp.saturating_sub(intended), intended <= self.full_until);
+                let behind_ns = stamp.saturating_sub(intended);
+                self.book.issue(behind_ns);
+                self.pace.issue(behind_ns, intended <= self.full_until);
             }
         }
         Ok(())
@@ -164,13 +176,13 @@ impl<'a, E: Engine<'a>> Drive<E> {
         self.book.cut(stamp);
     }
 
-    /// Counts what was scheduled and never issued, with the time that it had waited by now.
+    /// Counts what was scheduled and never issued, with the time that it had waited by then.
     #[cold]
-    fn forgo_the_rest(&mut self, now: u64) {
+    fn forgo_the_rest(&mut self, then: u64) {
         while let Some(intended) = self.starts.as_ref().and_then(Starts::next) {
             let class = self.classes.next();
             if self.book.holds(intended) {
-                let waited = now.saturating_sub(intended);
+                let waited = then.saturating_sub(intended);
                 self.pace.forgo(waited);
                 self.book.respond_at_least(class, waited);
             }
@@ -343,6 +355,23 @@ mod tests {
     }
 
     #[test]
+    fn a_drive_that_is_behind_from_the_ramp_on_has_its_rate_all_the_same() {
+        // 2,000 a second are what it can. Of 3,000 it comes to the window half a second late, of 20,000
+        // never.
+        for (rate_per_s, comes) in [(3_000, true), (20_000, false)] {
+            let schedule = Some(Schedule { rate_per_s, arrivals: Arrivals::Fixed });
+            let (ramp, time) = (Duration::from_secs(1), Duration::from_secs(2));
+            let found = part(&Job { schedule, ramp, time, ..job() });
+            let (pace, class) = (found.pace.unwrap(), &found.found.classes[0]);
+            assert_eq!(pace.scheduled, 2 * rate_per_s);
+            assert_eq!((pace.issued > 0, pace.unissued() > 0), (comes, true));
+            assert_eq!(class.response_ns.as_ref().unwrap().len(), pace.scheduled);
+            let per_s = class.operations as f64 / (found.found.window_ns as f64 / 1e9);
+            assert!((per_s / 2_000.0 - 1.0).abs() < 0.01, "{rate_per_s}/s: {per_s}");
+        }
+    }
+
+    #[test]
     fn an_operation_count_ends_a_schedule() {
         let job = Job { operations: Some(300), ..paced(8, Arrivals::Fixed) };
         let found = part(&job);
@@ -374,6 +403,10 @@ mod tests {
             close(class.latency_ns.max(), SERVICE);
             assert!(class.response_ns.is_none() && found.pace.is_none());
         }
+        // A rest that is longer than the time does not make it so.
+        let found = part(&Job { think: Duration::from_secs(3_600), depth: 2, ..job() });
+        assert_eq!(found.found.totals.read_operations, 2);
+        assert!((SECOND..11 * SECOND / 10 + MS).contains(&found.submitted_ns), "{found:?}");
         let plain = part(&Job { time: Duration::from_secs(1), ..job() });
         assert!(plain.pace.is_none() && plain.found.classes[0].response_ns.is_none());
     }

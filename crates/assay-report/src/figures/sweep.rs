@@ -6,7 +6,7 @@ use super::{Drawing, at_most, bars, clipped, left_out};
 use crate::evidence::Evidence;
 use crate::figure::{Axis, Figure, Look, MOST_BANDS, Marks, Point, Scale, Series, Unit, id_of};
 use assay_base::catalogue::About;
-use assay_base::quantity::level_number;
+use assay_base::quantity::{Bytes, level_number};
 use assay_study::findings::{Cell, Findings, Trend};
 use assay_study::results::plan::Arm;
 
@@ -84,8 +84,8 @@ impl Levels {
         let cells: Vec<&Cell> = findings.cells.iter().collect();
         let written = bars::levels(findings, &cells, factor);
         // Of so many per second the axis is one of plain numbers.
-        let plain = |level: &str| level.strip_suffix("/s").unwrap_or(level).parse::<f64>().is_ok();
-        let bytes = !written.iter().all(|level| plain(level));
+        let amount = |level: &str| level.parse::<f64>().is_err() && level.parse::<Bytes>().is_ok();
+        let bytes = written.iter().any(|level| amount(level));
         let unit = if bytes { Unit::Bytes } else { Unit::Number };
         let mut numbers: Vec<f64> =
             written.iter().filter_map(|level| level_number(level)).collect();

@@ -115,8 +115,12 @@ fn spread(found: &Findings, workload: &str) -> Option<f64> {
     if !squares.is_empty() {
         return Some((squares.iter().sum::<f64>() / squares.len() as f64).sqrt().exp_m1());
     }
+    // A rate that was asked for hardly scatters, and is not what is compared.
+    let facts = found.workloads.iter().filter(|facts| facts.name == workload);
+    let asks_for_rate = facts.filter_map(|facts| facts.io).any(|io| io.held_back);
     // Two arms that scatter alike differ by the root of two more than one.
-    let cell = found.cells.iter().find(|cell| cell.workload == workload && is_rate(cell))?;
+    let is_own = |cell: &&Cell| if asks_for_rate { cell.primary } else { is_rate(cell) };
+    let cell = found.cells.iter().filter(|cell| cell.workload == workload).find(is_own)?;
     let values = cell.values().into_iter().filter(|value| *value > 0.0);
     let logs: Vec<f64> = values.map(f64::ln).collect();
     let sd = Sample::of(&logs)?.sd?;

@@ -26,7 +26,8 @@ static ABOUT: About = About {
            stood still: frozen, recovering, or busy with itself. It must be ten times what an \
            operation takes on average; a slow drive is no stall. The mean over such a trial tells \
            how long the stall was and not how fast the drive is: suspect. A fifth of the time is \
-           four times the usual margin. Histograms and figures show when it was.",
+           four times the usual margin. Work by the clock or with pauses has seconds with nothing to do: of \
+           it only the one operation is looked at. Histograms and figures show when it was.",
 };
 
 impl TruthRule for Stalled {
@@ -62,10 +63,11 @@ fn stall_ns(case: &Case<'_>, trial: &TrialRecord) -> Option<u64> {
     let longest = counted.longest_ns?;
     let usual = usual_ns(case, measured)?;
     let is_long = longest as f64 > LONGEST_SHARE * measured.window_ns as f64;
-    let is_still = counted.still_s.is_some_and(|seconds| seconds > 0);
-    let still_ns = u64::from(counted.still_s.unwrap_or(0)) * 1_000_000_000;
-    let stall = longest.max(still_ns);
-    ((is_long || is_still) && stall as f64 > OUT_OF_LINE * usual).then_some(stall)
+    // Where nothing need be in flight, nothing need end.
+    let held_back = case.io().is_some_and(|io| io.is_held_back());
+    let still_s = counted.still_s.filter(|_| !held_back).unwrap_or(0);
+    let stall = longest.max(u64::from(still_s) * 1_000_000_000);
+    ((is_long || still_s > 0) && stall as f64 > OUT_OF_LINE * usual).then_some(stall)
 }
 
 /// What an operation takes on average, by Little's law; the operation that stalled is in it.
@@ -109,6 +111,17 @@ mod tests {
         assert!(text.starts_with("nothing was done for up to 1 s"), "{text}");
         let none = bench(900, 0).each(|trial| measured(trial).window_ns = 5_000 * MS);
         assert_eq!(none.judge(&Stalled), None);
+    }
+
+    #[test]
+    fn a_second_in_which_nothing_was_asked_for_is_no_stall() {
+        let by_the_clock = |longest_ms| {
+            let long = bench(longest_ms, 3).each(|trial| measured(trial).window_ns = 5_000 * MS);
+            long.io(|io| io.rate = Some("5/s".parse().unwrap()))
+        };
+        assert_eq!(by_the_clock(900).judge(&Stalled), None);
+        let text = by_the_clock(1_100).judge(&Stalled).unwrap().text;
+        assert!(text.starts_with("nothing was done for up to 1.1 s"), "{text}");
     }
 
     #[test]

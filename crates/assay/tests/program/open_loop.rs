@@ -46,7 +46,8 @@ fn a_queue_has_the_response_times_of_theory_at_each_rate_on_every_page() {
         assert_eq!(cell["primary"], true, "how many there are was asked for: {cell}");
         let truth = 100_f64.ln() / (5_000.0 - rate_of(cell)) * 1e9;
         let value = cell["geometric_mean"].as_f64().unwrap();
-        assert!((value / truth - 1.0).abs() < 0.1, "{value} for {truth}");
+        // At half of what it carries a trial's p99 is known to a tenth, that of six to 4 %.
+        assert!((value / truth - 1.0).abs() < 0.15, "{value} for {truth}");
     }
     // The service time of one operation after the other is shorter, and is told as well.
     assert!(!cells(&found, "latency_p99_ns").is_empty());

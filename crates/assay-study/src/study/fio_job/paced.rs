@@ -92,6 +92,11 @@ fn rate(job: &Job, reads: u64, told: &mut Told) -> Option<u64> {
     let numbers: Option<Vec<u64>> =
         setting.value.split(',').map(|part| part.trim().parse().ok()).collect();
     let own = match numbers.as_deref() {
+        None => {
+            let text = format!("rate_iops={}: this is no whole number", setting.value);
+            told.refuse(setting.line, text);
+            return None;
+        }
         Some([0]) => return None,
         Some([one]) if !is_mixed => Some(*one),
         Some([one]) if reads == 50 => Some(one.saturating_mul(2)),

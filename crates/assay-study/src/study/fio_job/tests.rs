@@ -482,7 +482,7 @@ fn rates_and_pauses_that_mean_something_else_are_told() {
     for (text, part) in [
         ("rw=randrw\nrwmixread=70\nrate_iops=500", "fio limits each"),
         ("rw=randrw\nrate_iops=700,300", "the share of the mix"),
-        ("rate_iops=fast", "rate_iops=fast"),
+        ("rate_iops=fast", "rate_iops=fast: this is no whole number"),
         ("rate_iops=500\nrate_process=bursts", "there are linear and poisson"),
         ("rate_iops=500\nthinktime=500", "cannot be done together"),
         ("ioengine=io_uring\niodepth=4\nthinktime=500", "with iodepth=1 alone"),
