@@ -30,10 +30,10 @@ mod findings;
 mod full;
 #[path = "machine/locks.rs"]
 mod locks;
-#[path = "machine/open_loop.rs"]
-mod open_loop;
 #[path = "machine/most_load.rs"]
 mod most_load;
+#[path = "machine/open_loop.rs"]
+mod open_loop;
 #[path = "machine/probes.rs"]
 mod probes;
 #[path = "machine/refusals.rs"]

@@ -76,7 +76,14 @@ fn interrupted_after(fake: &Fake, last: usize) -> Finished {
 
 fn gone_on_with(fake: &Fake, acting: Acting) -> Outcome<Finished> {
     let going = AtomicBool::new(false);
-    runner::resume(fake, acting, &Consented::default(), runner::Looks::default(), &going, &mut |_| {})
+    runner::resume(
+        fake,
+        acting,
+        &Consented::default(),
+        runner::Looks::default(),
+        &going,
+        &mut |_| {},
+    )
 }
 
 fn resumed(fake: &Fake, id: &str) -> Finished {

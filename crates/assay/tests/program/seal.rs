@@ -277,7 +277,14 @@ fn on_another_drive_a_result_says_nothing() {
 fn resumed(fake: &Fake, id: &str) -> Outcome<Finished> {
     let (stored, voucher) = vouch(fake, &directory(id), Purpose::GoOn)?;
     let acting = Acting { stored, voucher, directory: directory(id) };
-    runner::resume(fake, acting, &Consented::default(), runner::Looks::default(), &AtomicBool::new(false), &mut |_| {})
+    runner::resume(
+        fake,
+        acting,
+        &Consented::default(),
+        runner::Looks::default(),
+        &AtomicBool::new(false),
+        &mut |_| {},
+    )
 }
 
 #[test]

@@ -252,6 +252,9 @@ fn a_plan_as_it_ran_has_the_rates_of_its_records() {
     let going = course::as_run(plan("p99 < 2 ms"), ran, false);
     assert_eq!(going.workloads.len(), STEPS);
     assert_eq!(going.workloads[5].arm, course::step(5));
+    // Whoever reads the trials finds the workload of each, whatever it says of its rate.
+    let ran = odd.iter().map(|one| (one.workload, one.replicate, &one.arm));
+    assert_eq!(course::as_run(plan("p99 < 2 ms"), ran, true).workloads.len(), 6);
     // Of which nothing ran but the search it keeps its first step.
     let none = course::as_run(plan("p99 < 2 ms"), std::iter::empty(), true);
     assert_eq!(none.workloads.len(), 1);
