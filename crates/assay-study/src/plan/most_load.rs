@@ -43,8 +43,11 @@ const DOWN_TO: f64 = 0.5;
 /// The highest rate up to which the search goes: the last of five, and three higher ones, can be asked for.
 const FASTEST: f64 = MOST_PER_S as f64 / 2.0;
 /// Starts at random distances differ in their number: of so many in a trial, four standard deviations are the
-/// tenth by which a trial may fall short before it counts as one that could not issue them on time.
-const FEWEST_DRAWN: u64 = 1600;
+/// fifth by which a trial may fall short before it counts as one that could not issue them on time.
+const FEWEST_DRAWN: u64 = 400;
+/// Where operations come faster than they are carried out, the queue grows for as long as a trial lasts: in one
+/// that is so many times as long as the limit it grows beyond the limit where the rate is a twentieth too high.
+const TIMES_THE_LIMIT: u64 = 20;
 /// Operations that a closed loop completes in a second.
 pub const RATE_METRIC: &str = "iops";
 
@@ -71,11 +74,17 @@ pub fn has_steps(workloads: &[PlannedWorkload]) -> bool {
     workloads.first().is_some_and(|own| own.arm == course::step(0))
 }
 
+/// Nanoseconds that a trial has to last to tell of a limit.
+pub const fn shortest_ns(limit: Limit) -> u64 {
+    limit.below_ns().saturating_mul(TIMES_THE_LIMIT)
+}
+
 /// A quick look: the whole course, in short trials.
 #[must_use]
 pub fn quick(mut study: Study, quick: Quick) -> Study {
+    let time = limit(&study).map_or(QUICK, |limit| QUICK.max(Time(shortest_ns(limit))));
     for own in &mut study.workload {
-        own.work.set_span(Some(QUICK), Some(QUICK_RAMP));
+        own.work.set_span(Some(time), Some(QUICK_RAMP));
     }
     study.replicates = quick.replicates.unwrap_or(study.replicates);
     study

@@ -164,6 +164,13 @@ fn a_study_that_is_not_done_says_nothing_of_its_limit() {
 }
 
 #[test]
+fn a_limit_that_is_long_beside_the_trials_is_refused() {
+    let ended = runner::run(&machine(), request("p99 < 1 s"), &AtomicBool::new(false), &mut |_| {});
+    let message = ended.map(drop).unwrap_err().message;
+    assert!(message.contains("too short for p99 < 1 s") && message.contains("20 s"), "{message}");
+}
+
+#[test]
 fn a_limit_that_no_rate_holds_is_said_so() {
     let finished =
         runner::run(&machine(), request("p99 < 10 us"), &AtomicBool::new(false), &mut |_| {})
