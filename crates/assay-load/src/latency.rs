@@ -574,7 +574,7 @@ mod tests {
                 book.issue(behind_ns);
                 book.stamp(end);
                 book.choose(intended);
-                book.record(Class::Read, 7);
+                book.record(Class::Read, 4096, 7);
             }
             if forgone {
                 book.respond_at_least(Class::Read, 90);
@@ -596,7 +596,7 @@ mod tests {
             book.stamp(end);
             book.choose(1000);
             book.respond(Class::Read, end - 1000);
-            book.record(Class::Read, 7);
+            book.record(Class::Read, 4096, 7);
         }
         book.respond_at_least(Class::Read, 190);
         let found = book.finish();

@@ -83,7 +83,7 @@ fn study(chance: &mut Chance, limit_ms: u32, scatter: f64) -> Done<Said> {
 
 /// Goes through the course: the trials at rates that are reported, and how many searched.
 fn run_course(chance: &mut Chance, limit: Limit, scatter: f64) -> Done<(Vec<Trial>, usize)> {
-    let aim = Aim { limit, time_ns: (TRIAL_S * 1e9) as u64 };
+    let aim = Aim { limit, time_ns: (TRIAL_S * 1e9) as u64, at_random: true };
     let rules = Rules { order: Order::Random, lead_in: LeadIn::Half, compared: true };
     let (mut ran, mut trials): (Vec<Ran>, Vec<Trial>) = (Vec::new(), Vec::new());
     let mut searched = 0;
@@ -210,7 +210,7 @@ mod tests {
     fn a_long_queue_waits_as_theory_says() {
         let mut chance = Chance::new(1, 0, "queue").unwrap_or_else(|error| panic!("{error}"));
         for rate in [2000.0, 3500.0] {
-            let logs = (0..20).filter_map(|_| queue(&mut chance, rate, SERVICE).percentile_ns);
+            let logs = (0..100).filter_map(|_| queue(&mut chance, rate, SERVICE).percentile_ns);
             let logs: Vec<f64> = logs.map(f64::ln).collect();
             let middle = (logs.iter().sum::<f64>() / logs.len() as f64).exp() / 1e9;
             let theory = 100.0_f64.ln() / (SERVICE - rate);

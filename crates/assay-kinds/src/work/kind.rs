@@ -212,12 +212,14 @@ pub struct InStudy<'a> {
     pub area: Option<Bytes>,
     /// Whether a budget sets the times of trials.
     pub has_budget: bool,
+    /// Whether the study finds the rate of its work itself.
+    pub finds_rate: bool,
 }
 
 impl<'a> InStudy<'a> {
     /// A study with these factors, of which nothing else is known.
     pub const fn of(factors: &'a BTreeMap<String, Vec<String>>) -> Self {
-        Self { factors, area: None, has_budget: false }
+        Self { factors, area: None, has_budget: false, finds_rate: false }
     }
 }
 

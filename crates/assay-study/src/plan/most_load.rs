@@ -10,6 +10,8 @@ use std::fmt;
 
 use assay_base::draws::Draws;
 use assay_base::quantity::Time;
+use assay_kinds::work::io::{self, Arrivals};
+use assay_load::MOST_PER_S;
 use assay_stats::observations_needed;
 
 use super::allocation::Quick;
@@ -38,6 +40,14 @@ const SLOWEST: f64 = 20.0;
 /// The lowest rate that may be tried, as a share of the lowest to which the search goes: the first of five, and
 /// three lower ones.
 const DOWN_TO: f64 = 0.5;
+/// The highest rate up to which the search goes: the last of five, and three higher ones, can be asked for.
+const FASTEST: f64 = MOST_PER_S as f64 / 2.0;
+/// Starts at random distances differ in their number: of so many in a trial, four standard deviations are the
+/// fifth by which a trial may fall short before it counts as one that could not issue them on time.
+const FEWEST_DRAWN: u64 = 400;
+/// Where operations come faster than they are carried out, the queue grows for as long as a trial lasts: in one
+/// that is so many times as long as the limit it grows beyond the limit where the rate is a twentieth too high.
+const TIMES_THE_LIMIT: u64 = 20;
 /// Operations that a closed loop completes in a second.
 pub const RATE_METRIC: &str = "iops";
 
@@ -64,11 +74,17 @@ pub fn has_steps(workloads: &[PlannedWorkload]) -> bool {
     workloads.first().is_some_and(|own| own.arm == course::step(0))
 }
 
+/// Nanoseconds that a trial has to last to tell of a limit.
+pub const fn shortest_ns(limit: Limit) -> u64 {
+    limit.below_ns().saturating_mul(TIMES_THE_LIMIT)
+}
+
 /// A quick look: the whole course, in short trials.
 #[must_use]
 pub fn quick(mut study: Study, quick: Quick) -> Study {
+    let time = limit(&study).map_or(QUICK, |limit| QUICK.max(Time(shortest_ns(limit))));
     for own in &mut study.workload {
-        own.work.set_span(Some(QUICK), Some(QUICK_RAMP));
+        own.work.set_span(Some(time), Some(QUICK_RAMP));
     }
     study.replicates = quick.replicates.unwrap_or(study.replicates);
     study
@@ -161,6 +177,8 @@ pub struct Aim {
     pub limit: Limit,
     /// Nanoseconds of a trial that count.
     pub time_ns: u64,
+    /// Whether starts come at random distances.
+    pub at_random: bool,
 }
 
 impl Aim {
@@ -171,7 +189,8 @@ impl Aim {
     /// The lowest rate at which a trial has enough operations for the percentile.
     fn slowest(self) -> f64 {
         let needed = observations_needed(self.limit.share()).unwrap_or(u64::MAX);
-        needed as f64 / (self.time_ns.max(1) as f64 / 1e9)
+        let drawn = if self.at_random { FEWEST_DRAWN } else { 0 };
+        needed.max(drawn) as f64 / (self.time_ns.max(1) as f64 / 1e9)
     }
 }
 
@@ -188,7 +207,7 @@ pub fn rate(ran: &[Ran], trial: &PlannedTrial, aim: Aim) -> Result<Option<f64>, 
 fn searched(ran: &[Ran], number: u32, aim: Aim) -> Result<f64, End> {
     let first = |order: u32| ran.iter().find(|one| one.order == order && one.replicate == 0);
     let most = first(0).and_then(|one| one.seen.done_per_s).filter(|most| *most > 0.0);
-    let most = most.ok_or(End::NoRate)?;
+    let most = most.ok_or(End::NoRate)?.min(FASTEST);
     let low = (most * LOWEST_SHARE).max(aim.slowest().max(SLOWEST) / DOWN_TO);
     if low >= most {
         return Err(End::TooSlow { per_s: most, percentile: aim.limit.percentile() });
@@ -247,11 +266,11 @@ fn rounded(per_s: f64) -> f64 {
 /// A trial of a plan with the setting that it runs under; or why the study ends before it. Trials of other
 /// studies are as they were drawn.
 pub fn turned(plan: &Plan, ran: &[Ran], trial: &PlannedTrial) -> Result<PlannedTrial, End> {
-    let own = plan.workloads.first().map(|own| own.time_ns);
-    let Some(((_, limit), time_ns)) = asked(&plan.design).zip(own) else {
+    let Some(((_, limit), own)) = asked(&plan.design).zip(plan.workloads.first()) else {
         return Ok(trial.clone());
     };
-    let arm = rate(ran, trial, Aim { limit, time_ns })?
+    let at_random = io::Planned::of(&own.work).is_some_and(|io| io.arrivals == Arrivals::Poisson);
+    let arm = rate(ran, trial, Aim { limit, time_ns: own.time_ns, at_random })?
         .map_or_else(|| trial.arm.clone(), course::at_rate);
     Ok(PlannedTrial { arm, ..trial.clone() })
 }

@@ -113,16 +113,17 @@ pub fn as_run<'r>(
         return plan;
     }
     let mut rates: BTreeMap<usize, Arm> = BTreeMap::new();
+    // What searched is of the first step, which is there in any case.
+    let mut ran = 1;
     for (workload, replicate, arm) in records {
-        // Nobody knows what a stranger's record says: what is no rate is none.
+        // Nobody knows what a stranger's record says: what is no rate is none, and has its workload all the same.
+        ran = ran.max(workload.saturating_add(1));
         let known = rate(arm).map(at_rate).filter(|_| replicate > 0);
         if let Some(own) = known.filter(|_| workload < plan.workloads.len()) {
             rates.entry(workload).or_insert(own);
         }
     }
     if ended {
-        // What searched is of the first step, which is there in any case.
-        let ran = rates.keys().next_back().map_or(1, |last| last + 1);
         plan.workloads.truncate(ran);
         plan.trials.retain(|trial| trial.workload < ran);
     }

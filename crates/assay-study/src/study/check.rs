@@ -378,7 +378,8 @@ impl Checker<'_> {
     fn work(&mut self, study: &Study) {
         let area = study.area.size.filter(|_| !self.mistakes.is_wrong("area/size"));
         let has_budget = study.budget.is_some();
-        let around = InStudy { area, has_budget, ..InStudy::of(&study.factors) };
+        let finds_rate = study.finds_rate();
+        let around = InStudy { area, has_budget, finds_rate, ..InStudy::of(&study.factors) };
         self.told(study);
         for (index, workload) in study.workload.iter().enumerate() {
             let path = format!("workload/{index}/{}", workload.work.kind().about.name);

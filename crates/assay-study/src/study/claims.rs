@@ -6,7 +6,7 @@ use assay_kinds::work::{io, metrics};
 use super::fields::TARGET_FACTOR;
 use super::file::mistakes::{Mistakes, Places};
 use super::limit::Limit;
-use super::{Ask, AskKind, Order, StopRule, Study, Workload, words};
+use super::{Ask, AskKind, Order, StopRule, Study, words};
 
 /// Judges all questions.
 pub fn check(study: &Study, places: &Places, mistakes: &mut Mistakes) {
@@ -88,9 +88,14 @@ fn most_load(study: &Study, ask: &Ask) -> Option<(&'static str, String, Option<S
         let message = "the most load is asked of a study with one workload".to_owned();
         return Some(("kind", message, Some("make a study of each".to_owned())));
     };
+    let io = io::Asked::of(&own.work);
     let obstacles = [
-        (io::Asked::of(&own.work).is_none(), "the most load is asked of work of the kind io"),
-        (has_rate(own), "the study finds the rate itself: leave rate out"),
+        (io.is_none(), "the most load is asked of work of the kind io"),
+        (io.is_some_and(|io| io.rate.is_some()), "the study finds the rate itself: leave rate out"),
+        (
+            io.is_some_and(|io| io.operations.is_some()),
+            "the most load is asked of trials that end by their time: leave operations out",
+        ),
         (study.question.len() > 1, "a study that asks for the most load asks nothing else"),
         (
             !study.factors.is_empty() || !study.arms.is_empty(),
@@ -112,12 +117,6 @@ fn most_load(study: &Study, ask: &Ask) -> Option<(&'static str, String, Option<S
 
 /// Replicates below which a rate has no bounds.
 const FEWEST_REPLICATES: u32 = 3;
-
-/// Whether a workload has a rate of its own.
-fn has_rate(own: &Workload) -> bool {
-    let written = serde_json::to_value(&own.work).ok();
-    written.is_some_and(|work| work.pointer("/io/rate").is_some_and(|rate| !rate.is_null()))
-}
 
 fn example(key: &str) -> Option<&'static str> {
     super::fields::QUESTION.find(key).map(|field| field.example)

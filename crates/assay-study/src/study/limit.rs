@@ -7,6 +7,8 @@ use std::str::FromStr;
 
 use assay_base::quantity::Time;
 
+use super::{AskKind, Study};
+
 /// Percentiles as they are written, as shares, and with the metric that tells each of the time from the intended
 /// start of an operation to its end.
 const PERCENTILES: [(&str, f64, &str); 4] = [
@@ -74,6 +76,13 @@ impl FromStr for Limit {
     }
 }
 
+impl Study {
+    /// Whether it looks for the most load below a limit: it finds the rate of its work itself then.
+    pub fn finds_rate(&self) -> bool {
+        self.question.iter().any(|ask| ask.kind == AskKind::MostLoad)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -106,6 +115,24 @@ mod tests {
         "io = { pattern = \"random\", mix = \"read\", size = \"4 KiB\", time = \"4 s\" }";
     const BELOW: &str = "limit = \"p99 < 2 ms\"";
 
+    /// The same work with one key more.
+    fn with(key: &str) -> String {
+        IO.replace(" }", &format!(", {key} }}"))
+    }
+
+    /// Elsewhere starts at random distances need a rate beside them.
+    #[test]
+    fn starts_are_spread_as_the_study_says_at_the_rates_that_it_finds() {
+        let work = with("arrivals = \"poisson\"");
+        let study = asking(["", &work, BELOW]).unwrap();
+        assert!(study.finds_rate());
+        let text = format!(
+            "format = \"assay-study/1\"\ntitle = \"t\"\n[[workload]]\nname = \"w\"\n{work}\n"
+        );
+        let message = crate::study::file::parse("test", &text).unwrap_err().message;
+        assert!(message.contains("arrivals without a rate"), "{message}");
+    }
+
     #[test]
     fn a_study_that_asks_for_the_most_load_asks_and_varies_nothing_else() {
         let good = asking(["", IO, BELOW]).unwrap();
@@ -120,6 +147,9 @@ mod tests {
             (["", IO, "limit = \"64 MiB\""], "is no limit of a response"),
             (["", &second, BELOW], "a study with one workload"),
             (["", "command = { run = \"true\" }", BELOW], "work of the kind io"),
+            (["", &with("rate = \"500/s\""), BELOW], "leave rate out"),
+            (["", &with("operations = 100"), BELOW], "leave operations out"),
+            (["", &with("think = \"1 ms\""), BELOW], "think with a rate"),
             (["", IO, &other], "asks nothing else"),
             (["replicates = 2", IO, BELOW], "3 replicates at least"),
             (["stop = { rule = \"open\" }", IO, BELOW], "ends by itself"),

@@ -3,6 +3,7 @@
 use assay_base::quantity::units::show;
 use assay_study::findings::Check;
 use assay_study::findings::facts::Ordered;
+use assay_study::results::course;
 use assay_study::results::design::{Fresh, Order, Stopping};
 use assay_study::results::plan::Plan;
 use assay_study::results::record::{Status, TrialRecord};
@@ -46,6 +47,8 @@ impl Counts {
 pub(super) fn checks(plan: &Plan, counts: Counts, ended: Option<&str>) -> Vec<Check> {
     let Counts { run, repeats, disturbed, failed, .. } = counts;
     let watched = plan.workloads.iter().all(|workload| workload.work.is_only_watched());
+    // Disturbed trials count in numbers that nothing is made of.
+    let judged = plan.design.margin.is_some() || course::is_of(plan);
     let mut found = Vec::new();
     let recorded = plan.design.order == Order::Recorded;
     found.extend((!watched && !recorded).then(|| order(plan)));
@@ -56,8 +59,7 @@ pub(super) fn checks(plan: &Plan, counts: Counts, ended: Option<&str>) -> Vec<Ch
         _ if run - repeats < planned => {
             let run = run - repeats;
             let verb = if run == 1 { "was" } else { "were" };
-            let rest =
-                if plan.design.margin.is_some() { ": no verdict before its end" } else { "" };
+            let rest = if judged { ": no verdict before its end" } else { "" };
             let text = format!("{run} of {planned} planned trials {verb} run{rest}");
             found.push(check("incomplete", text));
         }
@@ -79,11 +81,11 @@ pub(super) fn checks(plan: &Plan, counts: Counts, ended: Option<&str>) -> Vec<Ch
         found.push(check("repeats", text));
     }
     if disturbed > 0 {
-        let verbs = match (disturbed, plan.design.margin) {
-            (1, None) => "was disturbed and still counts",
-            (_, None) => "were disturbed and still count",
-            (1, Some(_)) => "was disturbed; verdicts leave it out",
-            (_, Some(_)) => "were disturbed; verdicts leave them out",
+        let verbs = match (disturbed, judged) {
+            (1, false) => "was disturbed and still counts",
+            (_, false) => "were disturbed and still count",
+            (1, true) => "was disturbed; verdicts leave it out",
+            (_, true) => "were disturbed; verdicts leave them out",
         };
         found.push(check("disturbed", format!("{disturbed} of {run} trials {verbs}")));
     }

@@ -8,7 +8,7 @@ use assay_base::quantity::{Bytes, Time};
 use assay_kinds::work::{Needs, Work, command, io, observe, recorded};
 use assay_machine::factors::{self, Role};
 use assay_study::plan;
-use assay_study::study::{AskKind, Study};
+use assay_study::study::Study;
 
 /// What a command line is about, where it says so: a study, and whether commands on the line make it.
 pub(super) struct Subject {
@@ -190,8 +190,7 @@ fn commands(of: &Subject) -> bool {
 
 /// Whether something in it has a limit: its memory, or the response that it looks for the most load of.
 fn limited(of: &Subject) -> bool {
-    let looks = of.study.question.iter().any(|ask| ask.kind == AskKind::MostLoad);
-    looks || of.works().any(|work| work.clone().limit_memory(Bytes(1)))
+    of.study.finds_rate() || of.works().any(|work| work.clone().limit_memory(Bytes(1)))
 }
 
 fn others(of: &Subject) -> bool {

@@ -15,11 +15,13 @@ use super::request::{Acting, Consented, Looks, Request};
 use super::session::{End, Session};
 use super::{changes, pilot, resolve, surroundings};
 use assay_base::failure::{Failure, Outcome};
+use assay_base::quantity::units::show;
 use assay_machine::factors::{self, Role};
 use assay_machine::probes::Probes;
 use assay_study::plan;
 use assay_study::plan::allocation;
 use assay_study::plan::design::Demands;
+use assay_study::plan::most_load;
 use assay_study::plan::pace::Pace;
 use assay_study::results::bundle::{Bundle, Stored};
 use assay_study::results::course;
@@ -208,14 +210,30 @@ fn why(plan: &Plan) -> String {
 
 /// Refuses a study of which nothing can be run.
 pub(super) fn anything(system: &dyn System, demands: &Demands, plan: &Plan) -> Outcome<()> {
-    if course::is_of(plan) && plan.surveys.len() > 1 {
-        return Err(Failure::mistake("the most load is asked of one target at a time: name one"));
-    }
+    most_load_can_be_told(plan)?;
     if !plan.workloads.is_empty() {
         return Ok(());
     }
     let why = changes::with_way_on(why(plan), changes::way_on(system, demands));
     Err(Failure::refused(format!("nothing of this study can be run here: {why}")))
+}
+
+/// Refuses to look for the most load where no trial could tell of it.
+fn most_load_can_be_told(plan: &Plan) -> Outcome<()> {
+    let Some((_, limit)) = most_load::asked(&plan.design) else { return Ok(()) };
+    if plan.surveys.len() > 1 {
+        return Err(Failure::mistake("the most load is asked of one target at a time: name one"));
+    }
+    let shortest_ns = most_load::shortest_ns(limit);
+    let short = plan.workloads.iter().find(|own| own.time_ns < shortest_ns);
+    short.map_or(Ok(()), |own| {
+        Err(Failure::mistake(format!(
+            "trials of {} are too short for {limit}: a queue that grows would not be seen; they need {} at least \
+             (--time)",
+            show::duration(own.time_ns as f64),
+            show::duration(shortest_ns as f64)
+        )))
+    })
 }
 
 /// Why nothing can be compared where a study compares: of each work one arm is left, the baseline. None where

@@ -19,9 +19,14 @@ use assay_verdict::analysis;
 const DRIVE: &str = "simulated:exponential,mean=200us,servers=1";
 
 fn study(limit: &str) -> String {
+    of_work(limit, "")
+}
+
+/// The same with keys more of its work.
+fn of_work(limit: &str, more: &str) -> String {
     format!(
         "format = \"assay-study/1\"\ntitle = \"How much?\"\nseed = 11\n[[workload]]\nname = \"read\"\n\
-         io = {{ pattern = \"random\", mix = \"read\", size = \"4 KiB\", depth = 1024, time = \"2 s\" }}\n\
+         io = {{ pattern = \"random\", mix = \"read\", size = \"4 KiB\", depth = 1024, time = \"2 s\"{more} }}\n\
          [[question]]\nkind = \"most-load\"\nask = \"How much can it take?\"\nworkloads = [\"read\"]\n\
          limit = \"{limit}\"\n"
     )
@@ -110,6 +115,25 @@ fn the_bracket_is_about_what_a_queue_can_take() {
     assert!(finished.plan.workloads.len() <= STEPS);
 }
 
+/// Starts at random distances before one server: the p99 of the response is ln 100 over what is left of the service
+/// rate, and 4 ms at 3,849 per second.
+#[test]
+fn with_starts_at_random_distances_the_bracket_holds_what_theory_says() {
+    let text = of_work("p99 < 4 ms", ", arrivals = \"poisson\"");
+    let study = file::parse("test", &text).unwrap().settled();
+    let request = Request { study, ..request("p99 < 4 ms") };
+    let finished = runner::run(&machine(), request, &AtomicBool::new(false), &mut |_| {}).unwrap();
+    let told = findings(&finished);
+    let load = found(&told);
+    let [holds, fails] = [&load.holds, &load.fails].map(|side| {
+        let name = side.as_deref().unwrap_or_else(|| panic!("one side is missing: {load:?}"));
+        course::per_s(name).unwrap()
+    });
+    let truth = 5000.0 - 100_f64.ln() / 4e-3;
+    assert!(holds < truth && truth < fails, "{holds} {truth} {fails}");
+    assert!(fails / holds < 2.0, "{holds} {fails}");
+}
+
 #[test]
 fn wherever_it_was_interrupted_the_course_is_the_same() {
     let limit = "p99 < 4 ms";
@@ -138,6 +162,13 @@ fn a_study_that_is_not_done_says_nothing_of_its_limit() {
     let begun = interrupted_after(&machine(), "p99 < 4 ms", 20);
     let told = findings(&begun);
     assert!(told.answers.is_empty() && !told.summary.iter().any(|text| text.contains("holds at")));
+}
+
+#[test]
+fn a_limit_that_is_long_beside_the_trials_is_refused() {
+    let ended = runner::run(&machine(), request("p99 < 1 s"), &AtomicBool::new(false), &mut |_| {});
+    let message = ended.map(drop).unwrap_err().message;
+    assert!(message.contains("too short for p99 < 1 s") && message.contains("20 s"), "{message}");
 }
 
 #[test]

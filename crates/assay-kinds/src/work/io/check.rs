@@ -101,7 +101,8 @@ fn spread(io: &Asked, path: &str, to: &mut dyn Complaints) {
 fn paced(io: &Asked, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
     let varied = |key: &str| study.factors.contains_key(key);
     let has = |key: &str, own: bool| (own || varied(key)) && !to.is_wrong(&format!("{path}/{key}"));
-    let (rate, think) = (has("rate", io.rate.is_some()), has("think", io.think.is_some()));
+    let told = has("rate", io.rate.is_some());
+    let (rate, think) = (told || study.finds_rate, has("think", io.think.is_some()));
     let arrivals = has("arrivals", io.arrivals != Arrivals::Fixed);
     let spread = goes_spread(io, study);
     // What a factor supplies is told where the other key stands.
@@ -116,7 +117,8 @@ fn paced(io: &Asked, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
     if rate && spread {
         let message =
             "a rate with the pattern spread: it goes on as soon as it is answered".to_owned();
-        to.value(&at("rate"), message, Some("take pattern = \"random\"".to_owned()));
+        let key = if told { "rate" } else { "pattern" };
+        to.value(&at(key), message, Some("take pattern = \"random\"".to_owned()));
     }
     if arrivals && !rate {
         let message = "arrivals without a rate: nothing is scheduled".to_owned();

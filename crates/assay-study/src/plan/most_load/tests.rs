@@ -179,7 +179,7 @@ fn a_rate_at_which_operations_could_not_be_issued_on_time_fails() {
     let (ran, end) = whole("p99 < 2 ms", &narrow);
     assert!(matches!(end, Some(End::Whole { .. })), "{end:?}");
     let [holds, fails] = ends(&reported(&ran, "p99 < 2 ms")).map(Option::unwrap);
-    assert!(holds <= 3000.0 / 0.9 && fails > 3000.0 / 0.9, "{holds} {fails}");
+    assert!(holds <= 3000.0 / 0.8 && fails >= 3000.0 / 0.8, "{holds} {fails}");
 }
 
 #[test]
@@ -195,6 +195,26 @@ fn trials_that_fail_or_are_disturbed_decide_nothing() {
     let disturbed = Ran::of(&record(3, Status::Disturbed), Seen::default());
     assert!(!disturbed.counts && Ran::of(&record(3, Status::Ok), Seen::default()).counts);
     assert!(!Ran::of(&record(3, Status::LeadIn), Seen::default()).counts);
+}
+
+#[test]
+fn trials_are_long_beside_their_limit_in_a_quick_look_too() {
+    let seconds = |limit: &str| {
+        let short = quick(study(limit).quick(), Quick { replicates: None });
+        assert_eq!(short.replicates, 6);
+        short.workload[0].work.time().unwrap().0 as f64 / 1e9
+    };
+    assert_eq!(seconds("p99 < 2 ms"), 1.0);
+    assert_eq!(seconds("p99 < 200 ms"), 4.0);
+    assert_eq!(shortest_ns("p99 < 200 ms".parse().unwrap()), 4_000_000_000);
+}
+
+#[test]
+fn starts_at_random_distances_need_more_of_them() {
+    let at_random = |at_random: bool| {
+        Aim { limit: "p50 < 2 ms".parse().unwrap(), time_ns: 4_000_000_000, at_random }.slowest()
+    };
+    assert_eq!((at_random(false), at_random(true)), (5.0, 100.0));
 }
 
 #[test]
@@ -252,6 +272,9 @@ fn a_plan_as_it_ran_has_the_rates_of_its_records() {
     let going = course::as_run(plan("p99 < 2 ms"), ran, false);
     assert_eq!(going.workloads.len(), STEPS);
     assert_eq!(going.workloads[5].arm, course::step(5));
+    // Whoever reads the trials finds the workload of each, whatever it says of its rate.
+    let ran = odd.iter().map(|one| (one.workload, one.replicate, &one.arm));
+    assert_eq!(course::as_run(plan("p99 < 2 ms"), ran, true).workloads.len(), 6);
     // Of which nothing ran but the search it keeps its first step.
     let none = course::as_run(plan("p99 < 2 ms"), std::iter::empty(), true);
     assert_eq!(none.workloads.len(), 1);

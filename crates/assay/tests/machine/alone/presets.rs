@@ -56,7 +56,7 @@ reduced! {
         depth: "depth" &["--set", "depth=1,8"];
         encryption: "encryption" &["--set", "encryption=none,fscrypt,gocryptfs"];
         filesystems: "filesystems" &["--set", "threads=1,8"];
-        load_curve: "load-curve" &["--set", "rate=8000/s,16000/s", "--baseline", "rate=8000/s"];
+        load_curve: "load-curve" &["--set", "rate=8000/s,16000/s"];
         fill_level: "fill-level" &["--set", "filesystem=ext4", "--set", "fill=none,80 %"];
         power: "power" &[];
         pts_iops: "pts-iops" &[];
