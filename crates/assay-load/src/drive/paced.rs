@@ -361,7 +361,7 @@ mod tests {
         for (rate_per_s, comes) in [(3_000, true), (20_000, false)] {
             let schedule = Some(Schedule { rate_per_s, arrivals: Arrivals::Fixed });
             let (ramp, time) = (Duration::from_secs(1), Duration::from_secs(2));
-            let found = part(&Job { schedule, ramp, time, ..job() });
+            let found = part(&Job { ramp, time, schedule, ..job() });
             let (pace, class) = (found.pace.unwrap(), &found.found.classes[0]);
             assert_eq!(pace.scheduled, 2 * rate_per_s);
             assert_eq!((pace.issued > 0, pace.unissued() > 0), (comes, true));
