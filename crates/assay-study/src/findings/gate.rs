@@ -206,7 +206,8 @@ impl GateAnswer {
     /// Whether a row passed and is surely within what is allowed.
     pub fn is_within(&self, row: &Gated) -> bool {
         let is_less = match (self.more, row.amount) {
-            (Some(more), Some(amount)) => amount.surely < more,
+            // Where nothing more is allowed, what is surely not worse is within that.
+            (Some(more), Some(amount)) => amount.surely <= more,
             _ => row.surely.is_some_and(|most| most < self.allowed),
         };
         row.ended == Ended::Pass && is_less
@@ -382,6 +383,10 @@ mod tests {
         assert!(passed.is_within(&passed.rows[0]) && !failed.is_within(&failed.rows[0]));
         let equal = gate(of(Ended::Pass, 0.0, 0.0));
         assert!(equal.text.ends_with("(worse by 0, surely not worse)"), "{}", equal.text);
+        let none = GateAnswer { more: Some(0.0), ..equal };
+        assert!(none.is_within(&none.rows[0]));
+        let above = of(Ended::Pass, 0.0, 0.5);
+        assert!(!none.is_within(&above));
         let json = serde_json::to_value(&failed).unwrap();
         assert_eq!(
             (json["more"].as_f64(), json["rows"][0]["amount"]["loss"].as_f64()),

@@ -235,6 +235,12 @@ fn commands(home: &Home, lines: [&str; 2], more: &[&str]) -> (i32, Value, String
 
 const SHORT: [&str; 4] = ["--replicates", "5", "--runs", "2"];
 
+/// Whether a gate made no statement as others, or the host, had the processors: it should make none then.
+fn is_kept_from_them(code: i32, told: &str) -> bool {
+    let says = |words: &str| told.contains(words);
+    code == 5 && (is_crowded() || says("starved") || says("undisturbed pairs"))
+}
+
 /// `sleep 0.1` twenty times in full.
 #[test]
 fn a_command_against_itself_never_fails_and_a_longer_one_always_does() {
@@ -247,7 +253,8 @@ fn a_command_against_itself_never_fails_and_a_longer_one_always_does() {
         // Where others have the processors, it may be blind.
         assert!([0, 5].contains(&code), "{round}: {}: {told}", found["gate"]);
         let (code, found, told) = commands(&home, ["sleep 0.1", "sleep 0.12"], &more);
-        assert!(code == 1 || code == 5 && is_crowded(), "{round}: {}: {told}", found["gate"]);
+        let told = format!("{}: {told}", found["gate"]);
+        assert!(code == 1 || is_kept_from_them(code, &told), "{round}: {told}");
         let ended = if code == 1 { "fail" } else { "no-statement" };
         assert_eq!(found["gate"]["ended"], ended);
         assert_eq!(rows(&found)[0]["name"], "command (sleep 0.12)");
@@ -269,15 +276,16 @@ fn a_gate_of_a_count_that_may_be_zero_is_not_blind() {
     // Neither reads anything from storage.
     let faults = ["--gate", "+10", "--gate-metric", "major_faults"];
     let (code, found, told) = ended(["sleep 0.01", "sleep 0.010"], &faults);
-    assert!(code == 0 || code == 5 && is_crowded(), "{found}{told}");
+    assert!(code == 0 || is_kept_from_them(code, &told), "{found}{told}");
     let found: Value = serde_json::from_str(&found).unwrap();
     assert_eq!(found["gate"]["more"], 10.0, "{}", found["gate"]);
-    assert!(code == 5 || found["gate"]["rows"][0]["amount"]["surely"].as_f64() < Some(10.0));
+    let surely = rows(&found)[0]["amount"]["surely"].as_f64();
+    assert!(code == 5 || surely.is_some_and(|most| most <= 10.0), "{}", found["gate"]);
     // Who starts sixty programs waits for each of them.
     let switches = ["--gate", "+20", "--gate-metric", "voluntary_switches"];
     let many = "for each in $(seq 60); do sleep 0.001; done";
     let (code, found, told) = ended(["sleep 0.01", many], &switches);
-    assert!(code == 1 || code == 5 && is_crowded(), "{found}{told}");
+    assert!(code == 1 || is_kept_from_them(code, &told), "{found}{told}");
     assert!(code == 5 || told.contains("the gate of 20 on voluntary switches failed"), "{told}");
     let (code, _, told) = ended(["true", ":"], &["--gate", "5%", "--gate-metric", "major_faults"]);
     assert_eq!(code, 2, "{told}");

@@ -372,6 +372,7 @@ fn counts_that_are_zero_on_both_sides_pass_and_end_a_study() {
     for more in [0.0, 10.0] {
         let found = counted([&none, &none], more, true);
         assert_eq!(row(&found).ended, Ended::Pass, "{more}: {}", row(&found).text());
+        assert_eq!(found.answers[0].verdict, Claim::Supported, "{more}");
         assert_eq!(lasts(&found), (false, Some(Enough::Gated)));
     }
     let worse = counted([&none, &[40.0, 41.0, 39.0, 40.0]], 10.0, true);
