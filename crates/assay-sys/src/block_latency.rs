@@ -89,8 +89,8 @@ impl Default for LatencyTotals {
     }
 }
 
-/// Bytes of the kernel's memory for requests that are handed out: some 400,000 of them, which is as many as end
-/// in a second where a reader comes once a second.
+/// Bytes of the kernel's memory for requests that are handed out: some 350,000 of them (48 bytes each, with the
+/// ring's own), which is as many as may end in a second where a reader comes once a second.
 const ROOM_BYTES: u32 = 16 << 20;
 
 /// Devices that a program in the kernel has room for.

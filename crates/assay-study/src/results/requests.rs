@@ -10,7 +10,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 
-use assay_system::system::{BlockRequest, Caching, System};
+use assay_system::system::{BlockRequest, Caching, FileKind, System};
 use flate2::Compression;
 use flate2::bufread::MultiGzDecoder;
 use flate2::write::GzEncoder;
@@ -57,6 +57,8 @@ pub struct Writer<'s> {
     path: PathBuf,
     coder: Coder,
     piece: Vec<u8>,
+    /// Requests in the piece.
+    unwritten: u64,
     written_bytes: u64,
 }
 
@@ -70,7 +72,7 @@ impl<'s> Writer<'s> {
         piece.push(b'\n');
         let coder = Coder::new(header.begun_ns, header.devices.len());
         let path = directory.join(FILE);
-        let mut writer = Self { system, path, coder, piece, written_bytes: 0 };
+        let mut writer = Self { system, path, coder, piece, unwritten: 0, written_bytes: 0 };
         writer.append()?;
         Ok(writer)
     }
@@ -78,21 +80,30 @@ impl<'s> Writer<'s> {
     /// Adds a request.
     ///
     /// # Errors
-    /// What came before it cannot be written.
+    /// It and those before it cannot be written; they are kept, to be tried once more at the end.
     pub fn add(&mut self, request: &BlockRequest) -> io::Result<()> {
+        let before = self.piece.len();
         self.coder.encode(request, &mut self.piece);
+        self.unwritten += u64::from(self.piece.len() > before);
         if self.piece.len() < PIECE_BYTES { Ok(()) } else { self.append() }
     }
 
-    /// Writes what is left, and tells the bytes of the file.
+    /// Writes what is left.
     ///
     /// # Errors
     /// It cannot be written.
-    pub fn finish(mut self) -> io::Result<u64> {
-        if !self.piece.is_empty() {
-            self.append()?;
-        }
-        Ok(self.written_bytes)
+    pub fn finish(&mut self) -> io::Result<()> {
+        if self.piece.is_empty() { Ok(()) } else { self.append() }
+    }
+
+    /// Bytes of the file.
+    pub fn written_bytes(&self) -> u64 {
+        self.written_bytes
+    }
+
+    /// Requests that were added and do not stand in the file.
+    pub fn unwritten(&self) -> u64 {
+        self.unwritten
     }
 
     fn append(&mut self) -> io::Result<()> {
@@ -102,6 +113,7 @@ impl<'s> Writer<'s> {
         self.system.append(&self.path, &packed)?;
         self.written_bytes += packed.len() as u64;
         self.piece.clear();
+        self.unwritten = 0;
         Ok(())
     }
 }
@@ -135,7 +147,12 @@ impl<'s> Reader<'s> {
     /// # Errors
     /// There is none, or it is none of this format.
     pub fn open(system: &'s dyn System, directory: &Path) -> io::Result<Self> {
-        let file = system.open_for_reading(&directory.join(FILE), Caching::Buffered)?;
+        let path = directory.join(FILE);
+        // A result may be anybody's: a pipe would be waited for.
+        if system.status(&path)?.kind != FileKind::File {
+            return Err(bad(&"it is no file"));
+        }
+        let file = system.open_for_reading(&path, Caching::Buffered)?;
         let source = BufReader::with_capacity(1 << 16, Source { system, file, at: 0 });
         let mut unpacked = BufReader::with_capacity(1 << 16, MultiGzDecoder::new(source));
         let mut line = Vec::new();

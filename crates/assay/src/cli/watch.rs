@@ -103,10 +103,13 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
         None => session.in_lines(),
     }
     let (requests, cut) = recording.map(|own| own.finish(&mut sampler)).unzip();
-    conclude(arguments, &state)?;
-    let Some(wish) = wish else { return Ok(()) };
+    let concluded = conclude(arguments, &state);
+    // The recording lies there already: what belongs to it is written even where nobody reads what was seen.
+    let wish = wish.filter(|_| each || concluded.is_ok());
+    let Some(wish) = wish else { return concluded };
     record::write(system, &wish, &state, &rows, requests)?;
     told(system, &wish, arguments.quiet);
+    concluded?;
     match cut.flatten() {
         None => Ok(()),
         Some(why) => Err(Failure::partial(format!("the recording of requests is cut: {why}"))),

@@ -59,10 +59,12 @@ impl<'s> Recording<'s> {
         let taken = sampler.requests(&mut |request| {
             if let Some((_, missing)) = cut {
                 *missing += 1;
-            } else if let Err(error) = writer.add(&request) {
-                *cut = Some((format!("it could not be written: {error}"), 1));
-            } else {
-                counter.add(&counted(&request, begun_ns));
+                return;
+            }
+            counter.add(&counted(&request, begun_ns));
+            // It is kept with those before it, and tried once more at the end.
+            if let Err(error) = writer.add(&request) {
+                *cut = Some((format!("it could not be written: {error}"), 0));
             }
         });
         if let Err(error) = taken
@@ -76,14 +78,22 @@ impl<'s> Recording<'s> {
     pub fn finish(mut self, sampler: &mut Sampler<'_>) -> (Recorded, Option<String>) {
         self.take(sampler);
         let span_ns = self.system.monotonic_ns().saturating_sub(self.begun_ns);
-        let written = self.writer.finish();
         let (mut why, after) = self.cut.take().map_or((None, 0), |(why, after)| (Some(why), after));
-        let file_bytes = written.unwrap_or_else(|error| {
+        if let Err(error) = self.writer.finish() {
             why.get_or_insert_with(|| format!("its end could not be written: {error}"));
-            0
-        });
-        let unrecorded = sampler.unrecorded().saturating_add(after);
-        (self.counter.finish(span_ns, unrecorded, file_bytes), why)
+        }
+        let [unrecorded, lost_events] = sampler.not_told();
+        if lost_events > 0 {
+            why.get_or_insert_with(|| {
+                format!("the kernel lost {lost_events} events, and any request may be among them")
+            });
+        }
+        let (file_bytes, unwritten) = (self.writer.written_bytes(), self.writer.unwritten());
+        let missing = unrecorded.saturating_add(after).saturating_add(unwritten);
+        let mut recorded = self.counter.finish(span_ns, missing, file_bytes);
+        // They were counted as they came, and what cannot be written is not in the file.
+        recorded.requests = recorded.requests.saturating_sub(unwritten);
+        (recorded, why)
     }
 }
 

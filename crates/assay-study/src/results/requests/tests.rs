@@ -33,7 +33,8 @@ fn written(header: &Header, requests: &[BlockRequest]) -> Fake {
     for request in requests {
         writer.add(request).unwrap();
     }
-    assert!(writer.finish().unwrap() > 0);
+    writer.finish().unwrap();
+    assert!(writer.written_bytes() > 0 && writer.unwritten() == 0);
     fake
 }
 
@@ -84,6 +85,28 @@ fn a_file_of_another_kind_or_another_version_is_refused() {
     assert!(told.contains("assay-requests/9"), "{told}");
     let none = Header { devices: Vec::new(), ..header(1) };
     assert!(read(&written(&none, &[])).unwrap_err().to_string().contains("0 devices"));
+}
+
+#[test]
+fn what_cannot_be_written_is_told_and_stands_in_the_file_where_it_can_later() {
+    let fake = written(&header(1), &[]);
+    let place = Path::new("/results/one");
+    let mut writer = Writer::create(&fake, place, &header(1)).unwrap();
+    writer.add(&request(0, 2_000_000)).unwrap();
+    fake.remove_directory(place).unwrap();
+    assert!(writer.finish().is_err());
+    assert_eq!(writer.unwritten(), 1);
+    fake.create_directory(place).unwrap();
+    writer.finish().unwrap();
+    assert_eq!(writer.unwritten(), 0);
+    assert!(fake.read_bytes(&place.join(FILE)).is_ok_and(|bytes| !bytes.is_empty()));
+}
+
+#[test]
+fn what_is_no_file_is_not_opened() {
+    let fake = Fake::new();
+    fake.create_directory(&Path::new("/results/one").join(FILE)).unwrap();
+    assert!(read(&fake).unwrap_err().to_string().contains("it is no file"));
 }
 
 #[test]

@@ -18,11 +18,13 @@ use assay_system::system::{BlockTotals, BlockTracer, TraceMeans};
 struct Each {
     requests: VecDeque<Vec<BlockRequest>>,
     unrecorded: u64,
+    lost_events: u64,
 }
 
 impl BlockTracer for Each {
     fn read(&mut self) -> io::Result<BlockTotals> {
-        Ok(BlockTotals { unrecorded: self.unrecorded, ..article() })
+        let (unrecorded, lost_events) = (self.unrecorded, self.lost_events);
+        Ok(BlockTotals { unrecorded, lost_events, ..article() })
     }
 
     fn requests(&mut self, each: &mut dyn FnMut(BlockRequest)) -> io::Result<()> {
@@ -44,8 +46,12 @@ fn request(at: u64) -> BlockRequest {
     }
 }
 
+fn told_each(requests: Vec<Vec<BlockRequest>>, unrecorded: u64) -> Each {
+    Each { requests: requests.into(), unrecorded, lost_events: 0 }
+}
+
 fn told(requests: Vec<Vec<BlockRequest>>, unrecorded: u64) -> Tracing {
-    let tracer = Box::new(Each { requests: requests.into(), unrecorded });
+    let tracer = Box::new(told_each(requests, unrecorded));
     Tracing::On { tracer, means: Means::Bpf, instead: None }
 }
 
@@ -132,6 +138,24 @@ fn a_machine_that_tells_no_requests_refuses_and_leaves_nothing() {
     fake.traces(TraceMeans::BpfRequests, Err("this kernel has no BTF".to_owned()));
     let refusal = Tracing::record(&fake, &disks).map(|_| ()).unwrap_err();
     assert!(refusal.message.contains("this kernel has no BTF"), "{}", refusal.message);
-    fake.traces(TraceMeans::Bpf, Ok(vec![Ok(nothing())]));
-    assert!(Tracing::record(&machine(), &disks).is_err());
+    // Who only counts tells none.
+    let counting = machine();
+    counting.traces(TraceMeans::Bpf, Ok(vec![Ok(nothing())]));
+    assert!(Tracing::record(&counting, &disks).is_err());
+    counting.traces(TraceMeans::BpfRequests, Ok(vec![Ok(nothing())]));
+    assert!(Tracing::record(&counting, &disks).is_ok());
+}
+
+#[test]
+fn that_the_kernel_lost_events_is_said() {
+    let fake = machine();
+    let disks = disks::choose(&fake, Some("loop3")).unwrap();
+    let lost = Each { lost_events: 3, ..told_each(vec![vec![request(1)]], 0) };
+    let tracing = Tracing::On { tracer: Box::new(lost), means: Means::Bpf, instead: None };
+    let mut recording = Recording::begin(&fake, &place(), &disks).unwrap();
+    let mut sampler = Sampler::new(&fake, disks, tracing);
+    recording.take(&mut sampler);
+    let (recorded, cut) = recording.finish(&mut sampler);
+    assert_eq!(recorded.requests, 1);
+    assert!(cut.unwrap().contains("the kernel lost 3 events"));
 }

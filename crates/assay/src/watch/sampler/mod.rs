@@ -140,9 +140,11 @@ impl<'a> Sampler<'a> {
         self.tracing.requests(each)
     }
 
-    /// Requests that were counted so far and not told, because there was no room for them.
-    pub fn unrecorded(&mut self) -> u64 {
-        self.tracing.read().value().map_or(0, |totals| totals.unrecorded)
+    /// Requests that were counted so far and not told, because there was no room for them, and events that were
+    /// lost before anybody counted them.
+    pub fn not_told(&mut self) -> [u64; 2] {
+        let totals = self.tracing.read();
+        totals.value().map_or([0; 2], |totals| [totals.unrecorded, totals.lost_events])
     }
 
     /// What happened between two readings.

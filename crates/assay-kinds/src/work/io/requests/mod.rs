@@ -7,12 +7,14 @@ mod shown;
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 
 pub use count::Counter;
 pub use shown::Facts;
 
 /// A request, as far as it is counted.
+#[allow(clippy::struct_excessive_bools, reason = "each is a flag of the kernel's own")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(clippy::struct_excessive_bools, reason = "each says something of its own")]
 pub struct Request {
@@ -79,11 +81,13 @@ pub struct OfClass {
     pub meta: u64,
     pub read_ahead: u64,
     /// Sizes: the largest power of two that is not above it, and how many.
+    #[serde(deserialize_with = "by_power")]
     pub sizes: BTreeMap<u64, u64>,
     /// Those that begin where one of the last requests of the class ended.
     pub in_order: u64,
     /// How far it is from the end of the request before it to its beginning, in either direction: the largest power of
     /// two that is not above it (0: none), and how many.
+    #[serde(deserialize_with = "by_power")]
     pub distances: BTreeMap<u64, u64>,
     /// Bytes of the units that were touched.
     pub touched_bytes: u64,
@@ -99,14 +103,28 @@ pub struct OfClass {
     pub most_in_100_ms: u64,
 }
 
+/// For serde: keys of JSON are texts, and stay such where findings are read below the keys of kinds.
+fn by_power<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<u64, u64>, D::Error> {
+    let told = BTreeMap::<String, u64>::deserialize(deserializer)?;
+    let read = |(power, many): (String, u64)| {
+        power.parse::<u64>().map(|power| (power, many)).map_err(D::Error::custom)
+    };
+    told.into_iter().map(read).collect()
+}
+
+/// How many all of them are; what others wrote may be more than any number holds.
+fn sum(all: &BTreeMap<u64, u64>) -> u64 {
+    all.values().fold(0, |sum, many| sum.saturating_add(*many))
+}
+
 impl OfClass {
     /// The size that half of them do not exceed, as the power of two that is not above it.
     pub fn median_size(&self) -> Option<u64> {
-        let all: u64 = self.sizes.values().sum();
-        let mut below = 0;
+        let half = sum(&self.sizes).div_ceil(2);
+        let mut below = 0_u64;
         self.sizes.iter().find_map(|(size, many)| {
-            below += many;
-            (2 * below >= all).then_some(*size)
+            below = below.saturating_add(*many);
+            (below >= half).then_some(*size)
         })
     }
 

@@ -9,7 +9,7 @@ use assay_base::quantity::units::show;
 use serde::{Deserialize, Serialize};
 
 use super::super::{Detail, Planned};
-use super::{OfClass, OfDevice, Recorded};
+use super::{OfClass, OfDevice, Recorded, sum};
 use crate::work::tell::{FactsFigure, OfRow, Resting, Rows, Seen, Shows, Spoken, Tells};
 use crate::work::{self, Measured};
 
@@ -47,10 +47,10 @@ fn words(recorded: &Recorded) -> String {
     let names: Vec<&str> = recorded.devices.keys().map(String::as_str).collect();
     let span = show::duration(recorded.span_ns as f64);
     let count = show::count(recorded.requests);
-    let classes: Vec<String> = by_class(recorded)
-        .iter()
-        .map(|(name, of)| class_words(name, of, recorded.requests))
-        .collect();
+    let classes = by_class(recorded);
+    let all = classes.iter().fold(0_u64, |all, (_, of)| all.saturating_add(of.requests));
+    let classes: Vec<String> =
+        classes.iter().map(|(name, of)| class_words(name, of, all)).collect();
     let classes =
         if classes.is_empty() { String::new() } else { format!(": {}", classes.join("; ")) };
     let missing = match recorded.unrecorded {
@@ -70,7 +70,7 @@ fn by_class(recorded: &Recorded) -> Vec<(&str, OfClass)> {
     for (name, of) in recorded.devices.values().flat_map(|device| &device.classes) {
         let name = name.as_str();
         match found.iter_mut().find(|(known, _)| *known == name) {
-            Some((_, sum)) => add(sum, of),
+            Some((_, all)) => add(all, of),
             None => found.push((name, of.clone())),
         }
     }
@@ -79,12 +79,13 @@ fn by_class(recorded: &Recorded) -> Vec<(&str, OfClass)> {
 }
 
 fn add(sum: &mut OfClass, of: &OfClass) {
-    sum.requests += of.requests;
-    sum.bytes += of.bytes;
-    sum.in_order += of.in_order;
-    sum.touched_bytes += of.touched_bytes;
+    sum.requests = sum.requests.saturating_add(of.requests);
+    sum.bytes = sum.bytes.saturating_add(of.bytes);
+    sum.in_order = sum.in_order.saturating_add(of.in_order);
+    sum.touched_bytes = sum.touched_bytes.saturating_add(of.touched_bytes);
     for (size, many) in &of.sizes {
-        *sum.sizes.entry(*size).or_default() += many;
+        let all = sum.sizes.entry(*size).or_default();
+        *all = all.saturating_add(*many);
     }
 }
 
@@ -174,7 +175,7 @@ impl Facts {
         let columns = vec![
             Column::new("class", Unit::Words),
             Column::new("requests", Unit::Count),
-            Column::new("per second", Unit::Count),
+            Column::new("per second", Unit::Grade),
             Column::new("bytes", Unit::Bytes),
             Column::new("mean size", Unit::Bytes),
             Column::new("in order", Unit::Share),
@@ -194,7 +195,11 @@ impl Facts {
             let cells = [
                 Value::Words(name),
                 Value::Number(of.requests as f64),
-                Value::number((seconds > 0.0).then(|| of.requests as f64 / seconds)),
+                if seconds > 0.0 {
+                    Value::Words(show::per_second(of.requests as f64 / seconds))
+                } else {
+                    Value::Nothing
+                },
                 where_bytes(of.bytes as f64),
                 where_bytes(of.bytes as f64 / all),
                 where_bytes(of.in_order as f64 / all),
@@ -241,9 +246,9 @@ impl Facts {
         let row = |power: u64| {
             let share = |class: &OfClass| {
                 let known = of(class);
-                let sum: u64 = known.values().sum();
+                let all = sum(known).max(1);
                 let many = known.get(&power).copied();
-                Cell::from(Value::number(many.map(|many| many as f64 / sum.max(1) as f64)))
+                Cell::from(Value::number(many.map(|many| many as f64 / all as f64)))
             };
             let first = Cell::from(Value::Number(power as f64));
             [first].into_iter().chain(lines.iter().map(|own| share(own.1))).collect()
