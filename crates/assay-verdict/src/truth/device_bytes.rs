@@ -123,14 +123,16 @@ fn short_writes(case: &Case<'_>, trials: &[Witnessed]) -> Option<Remark> {
     )))
 }
 
-/// A file system may keep trims to itself; those of a device are its own discards, or zeros that it writes.
+/// A file system may keep trims to itself; those of a device are its own discards, or zeros that it writes
+/// beside what was written and zeroed.
 fn short_trims(case: &Case<'_>, trials: &[Witnessed]) -> Option<Remark> {
     if case.site.kind != TargetKind::Device {
         return None;
     }
     let told = |t: &Witnessed| {
-        let both = |one: &Traffic| one.discard_bytes + one.write_bytes;
-        both(&t.device.run) + both(&t.device.settle)
+        let sum = |of: fn(&Traffic) -> u64| of(&t.device.run) + of(&t.device.settle);
+        let asked = t.claims.write.bytes.saturating_add(t.claims.zero.bytes);
+        sum(|one| one.discard_bytes) + sum(|one| one.write_bytes).saturating_sub(asked)
     };
     let short = Share::below(LEAST_SHARE, trials.iter().map(|t| (told(t), t.claims.trim.bytes)))?;
     Some(Remark::invalid(format!(
@@ -221,9 +223,11 @@ mod tests {
             });
             bench.judge(&DeviceBytes)
         };
-        let told = trimmed(TargetKind::Device, 0).unwrap();
+        let told = trimmed(TargetKind::Device, MOVED).unwrap();
         assert_eq!(told.trust, Trust::Invalid);
         assert_eq!(told.text, "the device was told of only 50 % of the trims");
+        // What it wrote is what was written.
+        assert_eq!(trimmed(TargetKind::Device, 0).unwrap().trust, Trust::Invalid);
         assert_eq!(trimmed(TargetKind::Device, 2 * MOVED), None);
         assert_eq!(trimmed(TargetKind::Directory, 0), None);
     }
