@@ -73,6 +73,16 @@ pub enum LoadError {
     },
 }
 
+impl LoadError {
+    /// Whether the target knows nothing at all of what was asked of it: no trims, or no zeroing.
+    pub fn is_lacking(&self) -> bool {
+        let Self::Operation { class: Class::Trim | Class::Zero, source, .. } = self else {
+            return false;
+        };
+        source.raw_os_error() == Some(libc::EOPNOTSUPP)
+    }
+}
+
 impl fmt::Display for Class {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -96,10 +106,11 @@ impl fmt::Display for LoadError {
             Self::Engine { what, source } => write!(f, "cannot {what}: {source}"),
             Self::Operation { class, offset, source } => {
                 write!(f, "{class} at offset {offset} failed: {source}")?;
-                let is_lacking = source.raw_os_error() == Some(libc::EOPNOTSUPP);
                 match class {
-                    Class::Trim if is_lacking => f.write_str("; this target knows no trims"),
-                    Class::Zero if is_lacking => f.write_str("; this target knows no zeroing"),
+                    Class::Trim if self.is_lacking() => f.write_str("; this target knows no trims"),
+                    Class::Zero if self.is_lacking() => {
+                        f.write_str("; this target knows no zeroing")
+                    }
                     _ => Ok(()),
                 }
             }
@@ -157,5 +168,12 @@ mod tests {
         assert!(!lacking(Class::Trim, libc::EIO).contains(told));
         assert!(lacking(Class::Zero, libc::EOPNOTSUPP).ends_with("knows no zeroing"));
         assert!(!lacking(Class::Write, libc::EOPNOTSUPP).contains("knows no"));
+        let is_lacking = |class, code| {
+            let source = io::Error::from_raw_os_error(code);
+            LoadError::Operation { class, offset: 512, source }.is_lacking()
+        };
+        assert!(is_lacking(Class::Trim, libc::EOPNOTSUPP));
+        assert!(is_lacking(Class::Zero, libc::EOPNOTSUPP));
+        assert!(!is_lacking(Class::Trim, libc::EIO) && !is_lacking(Class::Read, libc::EOPNOTSUPP));
     }
 }

@@ -294,7 +294,7 @@ fn change((site, survey): (&Site, &Survey)) -> Option<String> {
     })
 }
 
-/// Bytes that are written again before trials, as trims and zeroing took away what work is to find.
+/// Bytes that are written again before trials, as trims, zeroing or copies took away what work is to find.
 fn refilled(plan: &Plan, sites: &[Site]) -> u64 {
     let clears = |one: &PlannedWorkload| one.touches().any(|touch| touch.clears);
     if !plan.workloads.iter().any(clears) {

@@ -182,7 +182,8 @@ pub struct Touch {
     pub writes: Option<Content>,
     /// What its reads of the area, and what takes it away, are to find there, where the tool wrote that.
     pub finds: Option<Content>,
-    /// Takes away what is stored there: trims or zeroes it. It writes as well then.
+    /// Takes away what is stored there: trims or zeroes it, or puts copies into its place. It writes as well
+    /// then.
     pub clears: bool,
     /// Goes past the page cache.
     pub direct: bool,

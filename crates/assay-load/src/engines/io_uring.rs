@@ -248,19 +248,21 @@ impl IoUring<'_> {
 
     /// Whether the ring discards on this device: one of no bytes is refused as such, and by a kernel that
     /// knows none as unknown. A device without discard is told by its first one.
-    fn knows_discards(&mut self) -> bool {
+    fn knows_discards(&self) -> bool {
+        // In a ring of its own: whatever becomes of the try, nothing of it is left among the operations.
+        let Ok((mut ring, _)) = ring(1) else { return false };
         let mut probe = Probe::new();
-        let is_told = self.ring.submitter().register_probe(&mut probe).is_ok();
+        let is_told = ring.submitter().register_probe(&mut probe).is_ok();
         if !is_told || !probe.is_supported(opcode::UringCmd16::CODE) {
             return false;
         }
-        let (fd, flags) = self.address();
-        let nothing = discard(fd, 0, 0).flags(flags);
+        let nothing = discard(Fd(self.file.as_raw_fd()), 0, 0);
         // SAFETY: the entry names no memory.
-        if unsafe { self.ring.submission().push(&nothing) }.is_err() || self.enter(1).is_err() {
+        if unsafe { ring.submission().push(&nothing) }.is_err() || ring.submit_and_wait(1).is_err()
+        {
             return false;
         }
-        let answer = self.ring.completion().next();
+        let answer = ring.completion().next();
         answer.is_some_and(|answer| answer.result() == -libc::EINVAL)
     }
 

@@ -116,7 +116,7 @@ pub struct Filled {
     pub content: Content,
     /// Whether all that any work writes to it is the same.
     pub stays: bool,
-    /// Whether any work trims or zeroes it.
+    /// Whether any work trims or zeroes it, or puts copies into it.
     pub clears: bool,
 }
 

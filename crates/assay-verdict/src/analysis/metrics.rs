@@ -89,6 +89,10 @@ pub(super) fn value(metric: &str, row: &Row<'_>, trial: &Measured<'_>) -> Result
             .map(|ns| seconds_per_gib(ns, record)),
         "cpu_s" => value_or_reason(&kernel_threads_ns())
             .map(|ns| ns.saturating_add(record.all_cpu_ns()) as f64 / 1e9),
+        "amplification" if record.claims().zero.operations > 0 => {
+            Err("a device counts what is zeroed as written, and a file system may only note it"
+                .to_owned())
+        }
         "amplification" => {
             let written = of_carriers(row, trial, |traffic| traffic.write_bytes)?;
             Ok(written as f64 / record.claims().write.bytes as f64)

@@ -92,8 +92,9 @@ fn from_the_host(case: &Case<'_>) -> Option<Remark> {
 }
 
 fn from_counters(case: &Case<'_>) -> Option<Remark> {
-    // Of blocks that it took away itself `emptied` says it better.
-    if emptied::clears(case) {
+    // Past the page cache nothing but blocks that it took away itself explains it: `emptied` says it better.
+    let is_taken_away = emptied::clears(case);
+    if is_taken_away && case.workload.work.touches().direct {
         return None;
     }
     let limit = if compression(case).is_some() { LEAST_SHARE_COMPRESSED } else { LEAST_SHARE };
@@ -104,7 +105,11 @@ fn from_counters(case: &Case<'_>) -> Option<Remark> {
     let delivered =
         if short.moved == 0 { "none".to_owned() } else { show::percent(short.percent()) };
     let what = if is_scattered(case) { "pages" } else { "bytes" };
-    let elsewhere = if partly_unwritten(case) { " or was never written" } else { "" };
+    let elsewhere = match () {
+        () if is_taken_away => " or was taken away by its own trims and zeroing",
+        () if partly_unwritten(case) => " or was never written",
+        () => "",
+    };
     Some(Remark::invalid(format!(
         "{} delivered {delivered} of the {what} that were read{}: the rest came from \
          memory{elsewhere}{}",
@@ -235,6 +240,18 @@ mod tests {
             "the device delivered none of the bytes that were read: the rest came from memory or \
              was never written"
         );
+    }
+
+    #[test]
+    fn trims_excuse_no_page_cache() {
+        let read = |direct| {
+            let bench = Bench::read().each(|trial| device(trial).run.read_bytes = 0);
+            bench.io(|io| (io.direct, io.mix) = (direct, "99 % read, 1 % trim".parse().unwrap()))
+        };
+        let remark = read(false).judge(&Cached).unwrap();
+        assert_eq!(remark.trust, Trust::Invalid);
+        assert!(remark.text.ends_with("or was taken away by its own trims and zeroing"));
+        assert_eq!(read(true).judge(&Cached), None);
     }
 
     /// A bench on a loop device whose file lies on another drive, which moved so many bytes.

@@ -12,7 +12,7 @@ use assay_stats::Sample;
 
 use assay_base::outside;
 use assay_importers::importers;
-use assay_kinds::work::{Medium, Planned, Programs, Run, Work};
+use assay_kinds::work::{Medium, Planned, Programs, Run, Work, io};
 use assay_study::plan::design::Design;
 use assay_study::results::plan::{Pilot, PlannedWorkload, Scatter};
 use assay_study::study::Workload;
@@ -159,8 +159,11 @@ pub fn scatter(
     // Work that has company is not cut in pieces.
     let plain =
         |one: &&PlannedWorkload| one.work.can_be_cut() && one.background.is_none() && !one.control;
+    // From look to look there would be less to take away.
+    let lasts =
+        |one: &&PlannedWorkload| io::Planned::of(&one.work).is_none_or(|own| !own.mix.clears());
     let fast = |one: &&PlannedWorkload| pilot.of(one) < LOOK.as_nanos() as u64 / FEWEST_IN_A_LOOK;
-    for workload in workloads.iter().filter(plain).filter(fast) {
+    for workload in workloads.iter().filter(plain).filter(lasts).filter(fast) {
         let mut groups = Vec::with_capacity(GROUPS);
         for group in 0..GROUPS as u64 {
             bench.system.sleep(REST);

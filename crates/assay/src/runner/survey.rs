@@ -128,6 +128,8 @@ pub fn make<'a>(
             opened.notes.push(text);
         }
     }
+    // What a pilot takes away is there again before a trial that is to find it.
+    let seen = demands.filled.clears.then(|| coverage(system, opened.file(), &area, seed));
     (context.tell)(Event::Pilot { target: site.target.clone() });
     let medium = Medium { law, ..opened.medium(area) };
     let bench = pilot::Bench {
@@ -148,7 +150,7 @@ pub fn make<'a>(
         direct: opened.direct.clone(),
         engine,
         pilot,
-        coverage: coverage(system, opened.file(), &area, seed),
+        coverage: seen.unwrap_or_else(|| coverage(system, opened.file(), &area, seed)),
         notes: std::mem::take(&mut opened.notes),
         between: Some(Between::of(system, site, opened.direct.reason())),
         clears: clears(system, site, demands),

@@ -136,7 +136,7 @@ impl kind::Asks for Asked {
     }
 
     fn touches(&self) -> Touch {
-        touch(self.mix, self.content, self.direct)
+        touch(self)
     }
 
     fn complain(&self, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
@@ -223,9 +223,10 @@ fn content_words(content: Content) -> String {
 }
 
 /// What blocks that are read and written so do to the target.
-fn touch(mix: Mix, content: Content, direct: bool) -> Touch {
-    let clears = mix.clears();
+fn touch(io: &Asked) -> Touch {
+    let Asked { mix, content, direct, .. } = *io;
     // What is taken away must be there, or there is nothing to do.
-    let finds = (mix.reads() || clears).then_some(content);
+    let finds = (mix.reads() || mix.clears()).then_some(content);
+    let clears = mix.clears() || operations::copies(io);
     Touch { reads: mix.reads(), writes: mix.writes().then_some(content), finds, clears, direct }
 }

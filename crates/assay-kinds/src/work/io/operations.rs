@@ -63,6 +63,11 @@ pub(super) fn sync_words(sync: WriteSync, before: &str) -> String {
     }
 }
 
+/// Whether copies are written, of which what reads are to find has none.
+pub(super) fn copies(io: &Asked) -> bool {
+    io.duplicates != Duplicates::NONE && io.mix.percent(Class::Write) > 0
+}
+
 /// What is told of copies; nothing where there are none.
 pub(super) fn told(io: &Asked) -> Option<String> {
     let has_some = io.duplicates != Duplicates::NONE;
@@ -133,6 +138,16 @@ mod tests {
         }
         assert_eq!(planned(&io("read"), false, &Clears::default()), Ok(()));
         assert!(!io("70/30").touches().clears);
+    }
+
+    /// No trial reads what another one copied.
+    #[test]
+    fn copies_do_not_stay_for_what_reads() {
+        let duplicates = "30 %".parse().unwrap();
+        assert!(Asked { duplicates, ..io("70/30") }.touches().clears);
+        assert!(Asked { duplicates, ..io("write") }.touches().clears);
+        assert!(!Asked { duplicates, ..io("read") }.touches().clears);
+        assert!(!io("write").touches().clears);
     }
 
     #[derive(Default)]

@@ -15,14 +15,18 @@ const PILOT_OPERATIONS: u64 = 64;
 /// Of what takes bytes away no more than one in so many blocks of the area: others are to find the rest.
 const PILOT_SHARE: u64 = 100;
 
-/// Nanoseconds of one operation; none where it does not fit the target.
+/// Nanoseconds of one operation; none where it does not fit the target, or is none that the target knows.
 ///
 /// # Errors
 /// It could not be run.
 pub(super) fn pilot(io: &Asked, run: &Run<'_>) -> Result<Option<u64>, String> {
     let Some(job) = job(io, &run.medium.area, run.seed) else { return Ok(None) };
-    let outcome = run_job(Engine::Psync, &job, &run.medium, run.bystanders, run.stop)
-        .map_err(|error| error.to_string())?;
+    let outcome = match run_job(Engine::Psync, &job, &run.medium, run.bystanders, run.stop) {
+        // Where it is known why, the plan leaves the workload out, and else its trials tell. That a target
+        // takes no trims is no reason to measure nothing else of it.
+        Err(error) if error.is_lacking() => return Ok(None),
+        outcome => outcome.map_err(|error| error.to_string())?,
+    };
     let operations: u64 = outcome.classes.iter().map(|class| class.operations).sum();
     Ok(Some(outcome.totals.elapsed_ns / operations.max(1)))
 }

@@ -177,7 +177,7 @@ impl Runs for Planned {
     }
 
     fn touches(&self) -> Touch {
-        touch(self.mix, self.content, self.direct)
+        touch(self)
     }
 
     fn run(&self, run: &Run<'_>) -> Result<Ran, String> {

@@ -15,7 +15,7 @@ pub(super) fn is_on_device(job: &Job) -> bool {
 pub(super) fn sync_every(job: &Job, writes: bool, told: &mut Told) -> u64 {
     let data = number(job, "fdatasync", told).unwrap_or(0);
     let mut whole = number(job, "fsync", told).unwrap_or(0);
-    if whole > 0 && !is_on_device(job) {
+    if whole > 0 && writes && !is_on_device(job) {
         told.refuse_key(
             line_of(job, "fsync"),
             "fsync: of a file it writes more than the fdatasync that can be done here; say fdatasync, or \
@@ -117,6 +117,7 @@ mod tests {
         }
         for text in [
             format!("{FILE}rw=read\nfdatasync=8\n"),
+            format!("{FILE}rw=read\nfsync=8\n"),
             format!("{FILE}rw=write\nfdatasync=0\nfsync=0\n"),
             format!("{DEVICE}rw=trim\nfdatasync=8\n"),
         ] {
