@@ -76,8 +76,8 @@ fn check_places(job: &Job) -> Result<(), LoadError> {
     if job.pattern != Pattern::Random && !job.access.is_uniform() {
         return wrong("only random operations go to some blocks more often");
     }
-    if job.mix == Mix::Rewrite && (job.apart != Apart::Nothing || !job.sizes.writes.is_empty()) {
-        return wrong("a rewrite reads and writes one block, of one size");
+    if job.mix == Mix::Rewrite && (job.apart != Apart::Nothing || job.sizes.are_by_direction()) {
+        return wrong("a rewrite reads and writes one block, and as much of it");
     }
     if job.pattern == Pattern::Stride && job.stride_bytes < u64::from(job.size_bytes) {
         return wrong("a stride is as long as an operation at least");
@@ -172,6 +172,9 @@ pub(crate) mod tests {
         assert_eq!(refusal(&Job { mix: Mix::Rewrite, ..job() }, "null"), None);
         assert_eq!(refusal(&sliced(8), "null"), None);
         assert_eq!(refusal(&Job { sizes: sizes(100), access: zipf(), ..job() }, "null"), None);
+        let both = Sizes { writes: sizes(100).reads, ..sizes(100) };
+        let rewrites = Job { mix: Mix::Rewrite, sizes: both, ..job() };
+        assert_eq!(refusal(&rewrites, "null"), None);
         let stride = Job { pattern: Pattern::Stride, stride_bytes: 4096, ..job() };
         assert_eq!(refusal(&Job { apart: Apart::Halves, ..stride }, "null"), None);
     }
@@ -179,6 +182,7 @@ pub(crate) mod tests {
     #[test]
     #[rustfmt::skip]
     fn impossible_jobs_are_refused_with_the_reason() {
+        let of_writes = Sizes { reads: Vec::new(), writes: sizes(100).reads };
         let cases = [
             (Job { mix: Mix::Shares { read_percent: 101 }, ..job() }, "more than all"),
             (Job { size_bytes: 0, ..job() }, "size in bytes is 1 to"),
@@ -195,6 +199,7 @@ pub(crate) mod tests {
             (Job { area: 0..8192, ..spread(3) }, "3 operations"),
             (Job { apart: Apart::Halves, area: 0..4096, ..job() }, "2 operations"),
             (Job { apart: Apart::Halves, mix: Mix::Rewrite, ..job() }, "one block"),
+            (Job { sizes: of_writes, mix: Mix::Rewrite, ..job() }, "one block"),
             (Job { sizes: sizes(50), ..job() }, "add up to 100 %"),
             (Job { sizes: sizes(100), ..spread(2) }, "operations of one size"),
             (Job { pattern: Pattern::Stride, stride_bytes: 4095, ..job() }, "as long as"),
