@@ -73,6 +73,9 @@ fn check_places(job: &Job) -> Result<(), LoadError> {
     if job.pattern == Pattern::Spread && job.sizes.differ(job.size_bytes) {
         return wrong("a spread pattern has operations of one size");
     }
+    if job.pattern == Pattern::Spread && job.apart != Apart::Nothing {
+        return wrong("a spread pattern has one sequence of places");
+    }
     if job.pattern != Pattern::Random && !job.access.is_uniform() {
         return wrong("only random operations go to some blocks more often");
     }
@@ -202,6 +205,7 @@ pub(crate) mod tests {
             (Job { sizes: of_writes, mix: Mix::Rewrite, ..job() }, "one block"),
             (Job { sizes: sizes(50), ..job() }, "add up to 100 %"),
             (Job { sizes: sizes(100), ..spread(2) }, "operations of one size"),
+            (Job { apart: Apart::Positions, ..spread(2) }, "one sequence"),
             (Job { pattern: Pattern::Stride, stride_bytes: 4095, ..job() }, "as long as"),
             (Job { access: zipf(), pattern: Pattern::Sequential, ..job() }, "only random"),
             (sliced(0), "has no end"),

@@ -35,6 +35,10 @@ pub(super) fn obstacle(io: &Asked) -> Option<Unfit> {
     if io.pattern == Pattern::Spread && io.size.one().is_none() {
         return Some(unfit("size", "size: the pattern spread has operations of one size", None));
     }
+    if io.pattern == Pattern::Spread && io.apart != Apart::Nothing {
+        let message = "apart: the pattern spread has one sequence of places";
+        return Some(unfit("apart", message, Some("leave apart out")));
+    }
     if io.mix == Mix::Rewrite && io.size.is_by_direction() {
         let message = "size: a rewrite reads and writes one block, of one size";
         return Some(unfit("size", message, None));
@@ -182,6 +186,10 @@ mod tests {
         assert!(told(stride, &[("pattern", &["sequential", "stride"])]).is_empty());
         let apart = |io: &mut Asked| io.apart = Apart::Halves;
         assert!(told(apart, &[("mix", &["read", "70/30"])]).is_empty());
+        let rewrites = |io: &mut Asked| {
+            (io.mix, io.size) = (Mix::Rewrite, "4 KiB 50 %, 64 KiB 50 %".parse().unwrap());
+        };
+        assert!(told(rewrites, &[]).is_empty());
         assert!(told(|_| {}, &[("access", &["uniform", "zipf 1"])]).is_empty());
     }
 
@@ -222,6 +230,11 @@ mod tests {
             "factors/size/1",
             "one size",
         );
+        let halves: fn(&mut Asked) = |io| {
+            (io.pattern, io.operations) = (Pattern::Spread, Some(10));
+            (io.mix, io.apart) = (Mix::Shares { read_percent: 50 }, Apart::Halves);
+        };
+        one(halves, &[], "io/apart", "one sequence");
         let directions: fn(&mut Asked) = |io| {
             (io.mix, io.size) = (Mix::Rewrite, "read 4 KiB; write 8 KiB".parse().unwrap());
         };
