@@ -77,7 +77,7 @@ parameters! {
         factor: choice::<Asked>(
             "An amount with its unit: `4 KiB`; sizes with their shares of the operations: `4 KiB 70 %, \
              64 KiB 30 %`; or such for reads and writes: `read 4 KiB; write 64 KiB`. Of several sizes the \
-             smallest is what places are multiples of, latencies are those of all, and rates count the \
+             smallest is what random places are multiples of, latencies are those of all, and rates count the \
              bytes that each moved.",
             "[\"4 KiB\", \"64 KiB\", \"1 MiB\"]",
             |io, text| Ok(io.size = text.parse()?),
