@@ -65,9 +65,15 @@ fn no_stride(io: &Asked) -> Option<Unfit> {
     Some(unfit("stride", message, None))
 }
 
-/// Why a stride does not fit into what each thread goes over.
+/// Why a stride does not fit into what each thread goes over, or places are so far apart that there is one.
 pub(super) fn too_long(io: &Asked, area_bytes: u64) -> Option<String> {
-    let stride = io.stride.filter(|_| io.pattern == Pattern::Stride)?;
+    if let Some(align) = io.aligned().filter(|align| align.0 > area_bytes) {
+        let area = Bytes(area_bytes);
+        return Some(format!(
+            "align: multiples of {align} leave one place in the {area} that there are"
+        ));
+    }
+    let stride = io.strides()?;
     let own = area_bytes / u64::from(io.threads).max(1);
     (stride.0 > own).then(|| {
         format!("a stride of {stride} is longer than the {} that each thread goes over", Bytes(own))
@@ -253,5 +259,8 @@ mod tests {
         let told = too_long(&io, 3 << 20).unwrap();
         assert!(told.contains("longer than the 768 KiB"), "{told}");
         assert!(too_long(&Asked { pattern: Pattern::Sequential, ..io }, 1).is_none());
+        let aligned = Asked { align: Some(Bytes(1 << 20)), ..Asked::some() };
+        assert!(too_long(&aligned, 1 << 20).is_none());
+        assert!(too_long(&aligned, 1 << 19).unwrap().contains("one place in the 512 KiB"));
     }
 }
