@@ -157,6 +157,10 @@ pub(crate) mod tests {
         Sizes { reads: vec![SizeShare { bytes: 512, percent }], writes: Vec::new() }
     }
 
+    fn of_writes() -> Sizes {
+        Sizes { reads: Vec::new(), writes: sizes(100).reads }
+    }
+
     fn zipf() -> Access {
         "zipf 1.2".parse().unwrap()
     }
@@ -185,7 +189,6 @@ pub(crate) mod tests {
     #[test]
     #[rustfmt::skip]
     fn impossible_jobs_are_refused_with_the_reason() {
-        let of_writes = Sizes { reads: Vec::new(), writes: sizes(100).reads };
         let cases = [
             (Job { mix: Mix::Shares { read_percent: 101 }, ..job() }, "more than all"),
             (Job { size_bytes: 0, ..job() }, "size in bytes is 1 to"),
@@ -202,7 +205,7 @@ pub(crate) mod tests {
             (Job { area: 0..8192, ..spread(3) }, "3 operations"),
             (Job { apart: Apart::Halves, area: 0..4096, ..job() }, "2 operations"),
             (Job { apart: Apart::Halves, mix: Mix::Rewrite, ..job() }, "one block"),
-            (Job { sizes: of_writes, mix: Mix::Rewrite, ..job() }, "one block"),
+            (Job { sizes: of_writes(), mix: Mix::Rewrite, ..job() }, "one block"),
             (Job { sizes: sizes(50), ..job() }, "add up to 100 %"),
             (Job { sizes: sizes(100), ..spread(2) }, "operations of one size"),
             (Job { apart: Apart::Positions, ..spread(2) }, "one sequence"),
