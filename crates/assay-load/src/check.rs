@@ -81,11 +81,14 @@ fn check_places(job: &Job) -> Result<(), LoadError> {
     if job.pattern == Pattern::Spread && job.sizes.differ(job.size_bytes) {
         return wrong("a spread pattern has operations of one size");
     }
+    if job.pattern == Pattern::Spread && job.apart != Apart::Nothing {
+        return wrong("a spread pattern has one sequence of places");
+    }
     if job.pattern != Pattern::Random && !job.access.is_uniform() {
         return wrong("only random operations go to some blocks more often");
     }
-    if job.mix == Mix::Rewrite && (job.apart != Apart::Nothing || !job.sizes.writes.is_empty()) {
-        return wrong("a rewrite reads and writes one block, of one size");
+    if job.mix == Mix::Rewrite && (job.apart != Apart::Nothing || job.sizes.are_by_direction()) {
+        return wrong("a rewrite reads and writes one block, and as much of it");
     }
     if job.pattern == Pattern::Stride && job.stride_bytes < u64::from(job.size_bytes) {
         return wrong("a stride is as long as an operation at least");
@@ -225,6 +228,10 @@ pub(crate) mod tests {
         Sizes { reads: vec![SizeShare { bytes: 512, percent }], writes: Vec::new() }
     }
 
+    fn of_writes() -> Sizes {
+        Sizes { reads: Vec::new(), writes: sizes(100).reads }
+    }
+
     fn zipf() -> Access {
         "zipf 1.2".parse().unwrap()
     }
@@ -262,6 +269,9 @@ pub(crate) mod tests {
         let think = Duration::from_millis(1);
         assert_eq!(refusal(&Job { think, ..job() }, "null"), None);
         assert_eq!(refusal(&Job { sizes: sizes(100), access: zipf(), ..job() }, "null"), None);
+        let both = Sizes { writes: sizes(100).reads, ..sizes(100) };
+        let rewrites = Job { mix: Mix::Rewrite, sizes: both, ..job() };
+        assert_eq!(refusal(&rewrites, "null"), None);
         let stride = Job { pattern: Pattern::Stride, stride_bytes: 4096, ..job() };
         assert_eq!(refusal(&Job { apart: Apart::Halves, ..stride }, "null"), None);
     }
@@ -286,8 +296,10 @@ pub(crate) mod tests {
             (Job { area: 0..8192, ..spread(3) }, "3 operations"),
             (Job { apart: Apart::Halves, area: 0..4096, ..job() }, "2 operations"),
             (Job { apart: Apart::Halves, mix: Mix::Rewrite, ..job() }, "one block"),
+            (Job { sizes: of_writes(), mix: Mix::Rewrite, ..job() }, "one block"),
             (Job { sizes: sizes(50), ..job() }, "add up to 100 %"),
             (Job { sizes: sizes(100), ..spread(2) }, "operations of one size"),
+            (Job { apart: Apart::Positions, ..spread(2) }, "one sequence"),
             (Job { pattern: Pattern::Stride, stride_bytes: 4095, ..job() }, "as long as"),
             (Job { access: zipf(), pattern: Pattern::Sequential, ..job() }, "only random"),
             (sliced(0), "has no end"),

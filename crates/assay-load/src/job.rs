@@ -76,8 +76,8 @@ pub struct Job {
     pub mix: Mix,
     /// Bytes of one operation; a rewrite moves as many in each direction. Where sizes differ, the largest.
     pub size_bytes: u32,
-    /// The sizes, where there are several. Offsets are multiples of the smallest one, counted from the start
-    /// of the area.
+    /// The sizes, where there are several. Random offsets are multiples of the smallest one, counted from the
+    /// start of the area.
     pub sizes: Sizes,
     /// Which blocks random operations go to more often than to others.
     pub access: Access,

@@ -92,21 +92,24 @@ pub(crate) fn parts(job: &Job) -> [Range<u64>; 2] {
     if job.apart != Apart::Halves {
         return [job.area.clone(), job.area.clone()];
     }
-    // Each a whole number of the largest operations.
-    let size = u64::from(job.size_bytes);
-    [0, 1].map(|part| {
-        let (first, count) = share(blocks(job), 2, part);
-        let start = job.area.start + first * size;
-        start..start + count * size
-    })
+    // Each a whole number of the largest operations; and where random places are multiples of something else,
+    // those of writes are so from the start of the area on.
+    let (size, unit) = (u64::from(job.size_bytes), unit(job));
+    let (start, half) = (job.area.start, share(blocks(job), 2, 0).1 * size);
+    let kept = half / unit * unit;
+    let middle = if job.pattern == Pattern::Random && kept >= size { kept } else { half };
+    [start..start + middle, start + middle..start + blocks(job) * size]
+}
+
+/// What offsets are multiples of; those of operations in order as far as all sizes are.
+fn unit(job: &Job) -> u64 {
+    let is_aligned = job.pattern == Pattern::Random && job.align_bytes > 0;
+    if is_aligned { job.align_bytes } else { u64::from(job.sizes.smallest(job.size_bytes)) }
 }
 
 impl Track {
     fn new(job: &Job, thread: u32, area: &Range<u64>, purpose: Purpose) -> Self {
-        let size = u64::from(job.size_bytes);
-        let smallest = u64::from(job.sizes.smallest(job.size_bytes));
-        let is_aligned = job.pattern == Pattern::Random && job.align_bytes > 0;
-        let unit = if is_aligned { job.align_bytes } else { smallest };
+        let (size, unit) = (u64::from(job.size_bytes), unit(job));
         let bytes = area.end.saturating_sub(area.start);
         let of_thread = || {
             let (first, count) = share(bytes / size, job.threads, thread);
@@ -461,6 +464,19 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn places_of_writes_in_their_half_are_multiples_from_the_start_of_the_area_on() {
+        // Of 15 blocks the first half has 8, which is no multiple of 12 KiB.
+        let area = 4096..4096 + 15 * 4096;
+        let job = Job { align_bytes: 12_288, apart: Apart::Halves, area: area.clone(), ..job() };
+        assert_eq!(parts(&job), [4096..4096 + 24_576, 4096 + 24_576..area.end]);
+        let places = places(&job, Class::Write, 500);
+        assert!(places.iter().all(|place| (place.offset - area.start) % 12_288 == 0));
+        // Where nothing would be left of it, the half stays one.
+        let wide = Job { align_bytes: 1 << 20, ..job };
+        assert_eq!(parts(&wide)[0], 4096..4096 + 8 * 4096);
     }
 
     #[test]

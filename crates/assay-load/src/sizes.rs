@@ -38,6 +38,11 @@ impl Sizes {
         self.all().any(|one| one.bytes != job_bytes)
     }
 
+    /// Whether reads and writes have different ones.
+    pub(crate) fn are_by_direction(&self) -> bool {
+        !self.writes.is_empty() && self.writes != self.reads
+    }
+
     /// The smallest size: what offsets are a multiple of.
     pub(crate) fn smallest(&self, job_bytes: u32) -> u32 {
         self.all().map(|one| one.bytes).fold(job_bytes, u32::min)

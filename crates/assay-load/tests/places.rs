@@ -33,6 +33,17 @@ fn bytes(outcome: &Outcome, class: Class) -> u64 {
     outcome.classes.iter().filter(|found| found.class == class).map(|found| found.bytes).sum()
 }
 
+/// Rewrites of two sizes.
+fn rewrites() -> Job {
+    let both = || vec![share(4096, 70), share(65_536, 30)];
+    Job {
+        mix: Mix::Rewrite,
+        sizes: Sizes { reads: both(), writes: both() },
+        operations: Some(500),
+        ..mixed()
+    }
+}
+
 /// What is counted of [`mixed`] is the sum of what each operation moved.
 fn check(found: &Outcome) {
     let (reads, writes) = (operations(found, Class::Read), operations(found, Class::Write));
@@ -59,6 +70,18 @@ fn bytes_are_counted_as_they_were_moved_on_every_engine() {
     check(&simulated(&mixed(), &EngineKind::Null));
     let law = Law { shape: LawShape::Fixed { ns: 1000 }, servers: 4, store: None };
     check(&simulated(&mixed(), &EngineKind::Simulated(law)));
+}
+
+#[test]
+fn a_rewrite_of_several_sizes_writes_what_it_read() {
+    for (engine, direct) in engines_with_a_file() {
+        let scratch = Scratch::filled(1 << 20, 1, direct);
+        let found = outcome(&rewrites(), &engine, &scratch);
+        assert_eq!(operations(&found, Class::Rewrite), 500);
+        let moved = bytes(&found, Class::Rewrite);
+        assert!(moved > 500 * 4096 && moved < 500 * 65_536, "{moved}");
+        assert_eq!((found.totals.read_bytes, found.totals.write_bytes), (moved, moved));
+    }
 }
 
 #[test]

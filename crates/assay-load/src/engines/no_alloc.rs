@@ -192,6 +192,7 @@ fn jobs() -> Vec<Job> {
         rewrites(),
         Job { depth: DEEP, ..rewrites() },
         Job { depth: DEEP, sizes: sizes(), ..job() },
+        Job { sizes: Sizes { writes: sizes().reads, ..sizes() }, ..rewrites() },
         Job { pattern: Pattern::Sequential, sizes: sizes(), apart: Apart::Positions, ..job() },
         Job { pattern: Pattern::Stride, stride_bytes: 16 << 10, apart: Apart::Halves, ..job() },
         Job { access: "zipf 1.2".parse().unwrap(), ..job() },

@@ -481,12 +481,11 @@ struct Direction {
     gap: Option<u64>,
 }
 
-/// Per cent of a mix that reads.
+/// Per cent of a mix that reads; none of what is nothing but writes, or trims.
 fn reads(mix: &str) -> u64 {
     match mix {
         "read" => 100,
-        "write" => 0,
-        mixed => mixed.split('/').next().and_then(|read| read.parse().ok()).unwrap_or(50),
+        mixed => mixed.split_once('/').and_then(|(read, _)| read.parse().ok()).unwrap_or(0),
     }
 }
 

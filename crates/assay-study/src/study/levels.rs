@@ -90,6 +90,25 @@ pub(super) fn same(name: &str, one: &str, other: &str) -> bool {
     means && (sizes.is_some_and(|(one, other)| one == other) || alike() == Some(true))
 }
 
+/// The levels in a text with commas between them. A level may have commas of its own, as shares have: what is
+/// none alone, and is one with what follows, is one.
+pub fn levels_in(name: &str, text: &str) -> Vec<String> {
+    let is_level = |text: &str| {
+        let told = work::KINDS.iter().find_map(|kind| work::at_level(kind, name, text));
+        told.is_none_or(|told| told.is_ok())
+    };
+    let parts: Vec<&str> = text.split(',').map(str::trim).collect();
+    let (mut rest, mut levels) = (parts.as_slice(), Vec::new());
+    while let Some(first) = rest.first() {
+        let mut longer = (1..=rest.len()).map(|count| (rest[..count].join(", "), count));
+        let found = longer.find(|(level, _)| is_level(level));
+        let (level, count) = found.unwrap_or_else(|| ((*first).to_owned(), 1));
+        levels.push(level);
+        rest = &rest[count..];
+    }
+    levels
+}
+
 /// The one spelling of a level: that of the factor's example where it has the level, else as amounts are
 /// written (`64KiB` is `64 KiB`, `80%` is `80 %`). What is no level stays as it is.
 pub fn spelled(name: &str, level: &str) -> String {
@@ -208,6 +227,30 @@ mod tests {
     fn names() -> Vec<&'static str> {
         let parameters = work::parameters().into_iter().map(|parameter| parameter.about.name);
         parameters.chain(factors::all().map(|factor| factor.about().name)).collect()
+    }
+
+    #[test]
+    fn levels_with_commas_of_their_own_are_told_from_several() {
+        for (name, text, levels) in [
+            ("depth", "1, 4,16", &["1", "4", "16"][..]),
+            ("depth", "1,x,4", &["1", "x", "4"]),
+            ("scheduler", "none,mq-deadline", &["none", "mq-deadline"]),
+            ("size", "4 KiB", &["4 KiB"]),
+            (
+                "size",
+                "4 KiB,4 KiB 70 %,64 KiB 30 %,1 MiB",
+                &["4 KiB", "4 KiB 70 %, 64 KiB 30 %", "1 MiB"],
+            ),
+            ("size", "4 KiB 70 %,64 KiB 20 %", &["4 KiB 70 %", "64 KiB 20 %"]),
+            (
+                "access",
+                "uniform,zones 5 % 50 %, 15 % 30 %, 80 % 20 %,zipf 1.2",
+                &["uniform", "zones 5 % 50 %, 15 % 30 %, 80 % 20 %", "zipf 1.2"],
+            ),
+            ("size", "", &[""]),
+        ] {
+            assert_eq!(levels_in(name, text), levels, "{name}={text}");
+        }
     }
 
     #[test]

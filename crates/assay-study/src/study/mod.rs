@@ -31,6 +31,7 @@ use serde::{Deserialize, Serialize};
 
 pub use ask::{Amount, Ask, AskKind, Card, Price};
 pub use gate::Gate;
+pub use levels::levels_in;
 pub use order::{LeadIn, Order};
 pub use prepare::{AreaRequest, Cache, Fresh, Prepare, Prime, Start};
 pub use published::Pointer;

@@ -21,7 +21,7 @@ use assay_study::plan::allocation::Quick;
 use assay_study::plan::arms::TARGET;
 use assay_study::study::file::{self, Typed};
 use assay_study::study::{
-    Card, SMALLEST_AREA_BYTES, Stop, StopRule, Study, fields::SMALLEST_BUDGET,
+    Card, SMALLEST_AREA_BYTES, Stop, StopRule, Study, fields::SMALLEST_BUDGET, levels_in,
 };
 use assay_system::system::System;
 
@@ -411,7 +411,7 @@ impl StudyArguments {
     fn changed(&self, mut study: Study) -> Outcome<Study> {
         for text in &self.set {
             let (name, levels) = assignment("--set", text, "depth=1,4,16")?;
-            let levels = levels.split(',').map(|level| level.trim().to_owned()).collect();
+            let levels = levels_in(&name, &levels);
             if name == TARGET {
                 study.target = None;
             }

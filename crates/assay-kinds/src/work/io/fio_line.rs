@@ -120,7 +120,7 @@ fn is_random(io: &Asked) -> bool {
 
 /// What fio leaves out between two places: those of a stride, or the evenly spaced ones, in whole pages.
 fn step(io: &Planned, area: &Area) -> String {
-    if let (Pattern::Stride, Some(stride)) = (io.pattern, io.stride) {
+    if let Some(stride) = io.strides() {
         let gap = stride.0.saturating_sub(io.size.largest().0);
         return if gap == 0 { String::new() } else { format!(":{}", size(gap)) };
     }
@@ -194,7 +194,7 @@ pub(super) fn access(io: &Asked) -> Vec<String> {
 
 /// What places are multiples of.
 pub(super) fn align(io: &Asked) -> Vec<String> {
-    io.align.map(|bytes| format!("--blockalign={}", size(bytes.0))).into_iter().collect()
+    io.aligned().map(|bytes| format!("--blockalign={}", size(bytes.0))).into_iter().collect()
 }
 
 /// What is written.

@@ -35,6 +35,10 @@ pub(super) fn obstacle(io: &Asked) -> Option<Unfit> {
     if io.pattern == Pattern::Spread && io.size.one().is_none() {
         return Some(unfit("size", "size: the pattern spread has operations of one size", None));
     }
+    if io.pattern == Pattern::Spread && io.apart != Apart::Nothing {
+        let message = "apart: the pattern spread has one sequence of places";
+        return Some(unfit("apart", message, Some("leave apart out")));
+    }
     if io.mix == Mix::Rewrite && io.size.is_by_direction() {
         let message = "size: a rewrite reads and writes one block, of one size";
         return Some(unfit("size", message, None));
@@ -61,9 +65,15 @@ fn no_stride(io: &Asked) -> Option<Unfit> {
     Some(unfit("stride", message, None))
 }
 
-/// Why a stride does not fit into what each thread goes over.
+/// Why a stride does not fit into what each thread goes over, or places are so far apart that there is one.
 pub(super) fn too_long(io: &Asked, area_bytes: u64) -> Option<String> {
-    let stride = io.stride.filter(|_| io.pattern == Pattern::Stride)?;
+    if let Some(align) = io.aligned().filter(|align| align.0 > area_bytes) {
+        let area = Bytes(area_bytes);
+        return Some(format!(
+            "align: multiples of {align} leave one place in the {area} that there are"
+        ));
+    }
+    let stride = io.strides()?;
     let own = area_bytes / u64::from(io.threads).max(1);
     (stride.0 > own).then(|| {
         format!("a stride of {stride} is longer than the {} that each thread goes over", Bytes(own))
@@ -182,6 +192,10 @@ mod tests {
         assert!(told(stride, &[("pattern", &["sequential", "stride"])]).is_empty());
         let apart = |io: &mut Asked| io.apart = Apart::Halves;
         assert!(told(apart, &[("mix", &["read", "70/30"])]).is_empty());
+        let rewrites = |io: &mut Asked| {
+            (io.mix, io.size) = (Mix::Rewrite, "4 KiB 50 %, 64 KiB 50 %".parse().unwrap());
+        };
+        assert!(told(rewrites, &[]).is_empty());
         assert!(told(|_| {}, &[("access", &["uniform", "zipf 1"])]).is_empty());
     }
 
@@ -222,6 +236,11 @@ mod tests {
             "factors/size/1",
             "one size",
         );
+        let halves: fn(&mut Asked) = |io| {
+            (io.pattern, io.operations) = (Pattern::Spread, Some(10));
+            (io.mix, io.apart) = (Mix::Shares { read_percent: 50 }, Apart::Halves);
+        };
+        one(halves, &[], "io/apart", "one sequence");
         let directions: fn(&mut Asked) = |io| {
             (io.mix, io.size) = (Mix::Rewrite, "read 4 KiB; write 8 KiB".parse().unwrap());
         };
@@ -240,5 +259,8 @@ mod tests {
         let told = too_long(&io, 3 << 20).unwrap();
         assert!(told.contains("longer than the 768 KiB"), "{told}");
         assert!(too_long(&Asked { pattern: Pattern::Sequential, ..io }, 1).is_none());
+        let aligned = Asked { align: Some(Bytes(1 << 20)), ..Asked::some() };
+        assert!(too_long(&aligned, 1 << 20).is_none());
+        assert!(too_long(&aligned, 1 << 19).unwrap().contains("one place in the 512 KiB"));
     }
 }

@@ -90,9 +90,19 @@ impl Asked {
     pub fn is_shaped(&self) -> bool {
         self.size.one().is_none()
             || !self.access.is_uniform()
-            || self.align.is_some()
+            || self.aligned().is_some()
             || self.pattern == Pattern::Stride
             || self.apart != Apart::Nothing
+    }
+
+    /// What its places are multiples of, where that is said and they are random.
+    fn aligned(&self) -> Option<Bytes> {
+        self.align.filter(|_| self.pattern == Pattern::Random)
+    }
+
+    /// From one block to the next, where the pattern is that of strides.
+    fn strides(&self) -> Option<Bytes> {
+        self.stride.filter(|_| self.pattern == Pattern::Stride)
     }
 }
 

@@ -85,8 +85,8 @@ parameters! {
         factor: choice::<Asked>(
             "An amount with its unit: `4 KiB`; sizes with their shares of the operations: `4 KiB 70 %, \
              64 KiB 30 %`; or such for reads and writes: `read 4 KiB; write 64 KiB`. Of several sizes the \
-             smallest is what places are multiples of, latencies are those of all, and rates count the \
-             bytes that each moved.",
+             smallest is what random places are multiples of, latencies are those of all, and rates count \
+             the bytes that each moved.",
             "[\"4 KiB\", \"64 KiB\", \"1 MiB\"]",
             |io, text| Ok(io.size = text.parse()?),
         )
@@ -339,7 +339,7 @@ parameters! {
             |io, text| Ok(io.align = Some(text.parse()?)),
         ),
         job: |io, job| job.align_bytes = io.align.unwrap_or_default().0,
-        told: |io| io.align.map(|bytes| format!("at multiples of {bytes}")),
+        told: |io| io.aligned().map(|bytes| format!("at multiples of {bytes}")),
         fio: fio_line::align,
         kept: align,
     }
@@ -357,7 +357,7 @@ parameters! {
             |io, text| Ok(io.stride = Some(text.parse()?)),
         ),
         job: |io, job| job.stride_bytes = io.stride.unwrap_or_default().0,
-        told: |io| io.stride.map(|bytes| format!("a block each {bytes}")),
+        told: |io| io.strides().map(|bytes| format!("a block each {bytes}")),
         kept: stride,
     }
 
@@ -407,6 +407,7 @@ const fn yes() -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::work::kind::Asks as _;
     use crate::work::place::Area;
 
     fn find(name: &str) -> &'static OwnParameter<Asked> {
@@ -526,6 +527,22 @@ mod tests {
         let planned = read(TEXT);
         assert_eq!((planned.engine, planned.asked_depth), (Engine::IoUring, 64));
         assert_eq!((planned.size.one(), planned.size_bytes()), (Some(Bytes(8192)), 8192));
+    }
+
+    #[test]
+    fn what_a_pattern_has_no_use_for_is_not_told() {
+        let both = (Some(Bytes(8192)), Some(Bytes(65_536)));
+        let of = |pattern| Asked { pattern, align: both.0, stride: both.1, ..Asked::some() };
+        for (pattern, multiples, gaps) in [
+            (Pattern::Random, true, false),
+            (Pattern::Stride, false, true),
+            (Pattern::Sequential, false, false),
+        ] {
+            let words = of(pattern).words();
+            assert_eq!(words.contains("at multiples of 8 KiB"), multiples, "{words}");
+            assert_eq!(words.contains("a block each 64 KiB"), gaps, "{words}");
+            assert_eq!(of(pattern).is_shaped(), multiples || gaps, "{words}");
+        }
     }
 
     #[test]

@@ -353,8 +353,8 @@ fn unaligned(io: &Asked, direct: &Presence<DirectUse>) -> Option<String> {
     if !io.size.is_multiple_of(unit) {
         return Some(format!("{needs}, the operation has {}", io.size));
     }
-    let stride = io.stride.filter(|_| io.pattern == Pattern::Stride).map(|own| ("stride", own));
-    let align = io.align.filter(|_| io.pattern == Pattern::Random).map(|own| ("key align", own));
+    let stride = io.strides().map(|own| ("stride", own));
+    let align = io.aligned().map(|own| ("key align", own));
     let (name, own) = stride.or(align).filter(|(_, bytes)| !bytes.0.is_multiple_of(unit))?;
     Some(format!("{needs}, the {name} has {own}"))
 }

@@ -78,19 +78,27 @@ fn range(job: &Job, told: &mut Told) -> Option<u64> {
     size
 }
 
-/// Texts for reads and for writes, with a comma between them. What is not said is as the one before; what
-/// is empty is the usual one.
-fn directions(text: &str) -> [&str; 2] {
+/// Texts for reads, for writes and for trims, with commas between them. What is not said is as the one before;
+/// what is empty is the usual one.
+fn directions(text: &str) -> [&str; 3] {
     let mut all = text.split(',').map(str::trim);
     let reads = all.next().unwrap_or_default();
-    [reads, all.next().unwrap_or(reads)]
+    let writes = all.next().unwrap_or(reads);
+    [reads, writes, all.next().unwrap_or(writes)]
 }
 
-/// Sizes of reads and of writes; those of trims are nobody's here.
+/// Those for reads, and for what else a job does.
+fn both<'t>(job: &Job, text: &'t str) -> [&'t str; 2] {
+    let [reads, writes, trims] = directions(text);
+    let is_trim = job.settings.get("rw").is_some_and(|rw| rw.value.contains("trim"));
+    [reads, if is_trim { trims } else { writes }]
+}
+
+/// Sizes of reads and of what else there is.
 fn listed(job: &Job) -> Option<[u64; 2]> {
     let text = &job.settings.get("bs")?.value;
     let size = |text: &str| if text.is_empty() { Some(USUAL_BYTES) } else { bytes(text) };
-    let [reads, writes] = directions(text).map(size);
+    let [reads, writes] = both(job, text).map(size);
     // One amount alone is read, and refused, as such.
     text.contains(',').then_some([reads?, writes?])
 }
@@ -98,7 +106,7 @@ fn listed(job: &Job) -> Option<[u64; 2]> {
 /// Sizes with their shares.
 fn split(job: &Job, told: &mut Told) -> Option<[Shares; 2]> {
     let setting = job.settings.get("bssplit")?;
-    let [reads, writes] = directions(&setting.value).map(shares);
+    let [reads, writes] = both(job, &setting.value).map(shares);
     let found = reads.zip(writes).map(|(reads, writes)| [reads, writes]);
     if found.is_none() {
         told.refuse(
@@ -202,4 +210,25 @@ fn zones(text: &str) -> Option<String> {
     };
     let all: Vec<String> = text.split(':').map(&mut zone).collect::<Option<_>>()?;
     Some(format!("zones {}", all.join(", ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::reads;
+    use super::*;
+
+    #[test]
+    fn what_is_not_said_of_a_direction_is_as_the_one_before() {
+        for (text, told) in [
+            ("4k", ["4k"; 3]),
+            ("4k,8k", ["4k", "8k", "8k"]),
+            ("4k,8k,16k", ["4k", "8k", "16k"]),
+            ("4k,", ["4k", "", ""]),
+            (",8k", ["", "8k", "8k"]),
+        ] {
+            assert_eq!(directions(text), told, "{text}");
+        }
+        let shares = ["read", "70/30", "write", "trim"].map(reads);
+        assert_eq!(shares, [100, 70, 0, 0]);
+    }
 }
