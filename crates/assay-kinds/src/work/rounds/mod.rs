@@ -295,7 +295,7 @@ impl kind::Asks for Asked {
             let why = left_out.last().cloned().unwrap_or_default();
             return Err(format!("the cell that is tracked cannot be run: {why}"));
         };
-        let range_bytes = offer.area.length / 100 * self.class.range_percent() / PIECE * PIECE;
+        let range_bytes = offer.area.length / PIECE * self.class.range_percent() / 100 * PIECE;
         if range_bytes < 16 * PIECE {
             return Err(format!("{} are too few: 16 MiB at least", Bytes(range_bytes)));
         }
