@@ -362,6 +362,8 @@ fn a_drive_that_is_always_the_same_is_steady_after_five_rounds() {
     assert!(course.iter().all(|iops| (iops / course[0] - 1.0).abs() < 0.2), "{course:?}");
     assert_eq!(*kept.lock().unwrap(), [1, 2, 3, 4, 5]);
     assert!(own.keeps_what_it_has() && !found.stopped);
+    let few = Detail { rounds: own.rounds[..4].to_vec(), ..own.clone() };
+    assert!(!few.keeps_what_it_has(), "nothing is judged of it");
 }
 
 #[test]
