@@ -28,12 +28,14 @@ pub const ALL: [Check; 5] = [
     (BURST, include_str!("checks/burst.sh")),
 ];
 
-/// The subject that wants a drive with a bucket.
+/// The subject that wants a drive with a bucket, and one with none.
 const BURST: &str = "burst";
 /// What QEMU is told of that drive, behind its word for the cache of this machine: 200 operations a second, and
 /// 800 for as long as 20 s of them last. The script has the same numbers.
 const BUCKET: &str = "unsafe,throttling.iops-total=200,throttling.iops-total-max=800,\
                       throttling.iops-total-max-length=20";
+/// The same of a drive that has one rate, whatever else the machine does.
+const EVEN: &str = "unsafe,throttling.iops-total=300";
 const BUCKET_BYTES: u64 = 256 << 20;
 
 const MODULES: [&str; 18] = [
@@ -90,15 +92,18 @@ pub fn run(program: &Path, wanted: &[Check], skipped: &mut Skips) -> Done<bool> 
         }
     };
     let scratch = Scratch::new("throttled")?;
-    let image = scratch.path().join("image");
-    let made = File::create(&image).and_then(|file| file.set_len(BUCKET_BYTES));
-    made.map_err(|error| format!("{}: {error}", image.display()))?;
+    let throttled = [("bucket", BUCKET), ("even", EVEN)]
+        .map(|(name, how)| (scratch.path().join(name), how.to_owned()));
+    for (image, _) in &throttled {
+        let made = File::create(image).and_then(|file| file.set_len(BUCKET_BYTES));
+        made.map_err(|error| format!("{}: {error}", image.display()))?;
+    }
     let asked = |checks: &[Check]| Asked {
         accelerator: Some(Accelerator::Tcg),
         drives: DRIVES.to_vec(),
-        // Two guests cannot have it at the same time.
+        // Two guests cannot have them at the same time.
         lent: if checks.iter().any(|(name, _)| *name == BURST) {
-            vec![(image.clone(), BUCKET.to_owned())]
+            throttled.to_vec()
         } else {
             Vec::new()
         },

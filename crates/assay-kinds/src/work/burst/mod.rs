@@ -312,7 +312,8 @@ impl Counts for Detail {
         self.first.iter().chain(rests).copied().fold(0, u64::saturating_add)
     }
 
+    /// A load that was stopped before anything fell tells nothing.
     fn keeps_what_it_has(&self) -> bool {
-        self.course().is_some()
+        matches!(self.course(), Some(Course::Fell(_)))
     }
 }

@@ -75,6 +75,8 @@ struct Running<'a> {
     cpu_ns: u64,
     stopped: bool,
     jobs: u64,
+    /// Bytes of a file that was written before.
+    filled_bytes: u64,
     histograms: Histograms,
     series: Vec<SeriesRow>,
     detail: Detail,
@@ -94,6 +96,7 @@ pub(super) fn run(planned: &Planned, run: &Run<'_>) -> Result<Ran, String> {
         cpu_ns: 0,
         stopped: false,
         jobs: 0,
+        filled_bytes: 0,
         histograms: Histograms::new(),
         series: Vec::new(),
         detail: Detail::default(),
@@ -140,8 +143,8 @@ impl Running<'_> {
         };
         let left_ns = self.end_ns(FILLING).max(1);
         self.job(asked, left_ns)?;
-        let written = self.claims.write.bytes / MIB * MIB;
-        self.area.length = written.clamp(MIB, whole);
+        self.filled_bytes = self.claims.write.bytes;
+        self.area.length = (self.filled_bytes / MIB * MIB).clamp(MIB, whole);
         Ok(())
     }
 
@@ -185,7 +188,8 @@ impl Running<'_> {
     }
 
     fn paused(&mut self, pause: Pause) -> Result<ControlFlow<()>, String> {
-        let rest_ns = self.rest((pause.rest_s * 1e9) as u64);
+        let (began_ns, busy_ns) = (self.run.system.monotonic_ns(), self.elapsed_ns);
+        self.rest((pause.rest_s * 1e9) as u64);
         if self.stopped {
             return Ok(ControlFlow::Break(()));
         }
@@ -194,6 +198,9 @@ impl Running<'_> {
         if self.stopped {
             return Ok(ControlFlow::Break(()));
         }
+        // Credit comes back as well while a job is made and taken down.
+        let passed_ns = self.run.system.monotonic_ns().saturating_sub(began_ns);
+        let rest_ns = passed_ns.saturating_sub(self.elapsed_ns - busy_ns);
         self.detail.rests.push(Rested { rest_ns, operations });
         Ok(ControlFlow::Continue(()))
     }
@@ -292,9 +299,21 @@ impl Running<'_> {
             claims: self.claims,
             values: BTreeMap::new(),
             absent: BTreeMap::new(),
-            notes: detail.ended.iter().cloned().collect(),
+            notes: detail.ended.iter().cloned().chain(self.filled()).collect(),
             detail: detail.into(),
         }
+    }
+
+    /// What the file that was written before may have taken out of the bucket.
+    fn filled(&self) -> Option<String> {
+        let (bytes, rested) = (Bytes(self.filled_bytes), self.detail.before_ns as f64);
+        (self.filled_bytes > 0).then(|| {
+            format!(
+                "{bytes} were written before for a file of its own, and then {} were rested: credit that was \
+                 not back by then is missing in what the bucket held",
+                show::duration(rested)
+            )
+        })
     }
 
     fn ran(mut self) -> Ran {

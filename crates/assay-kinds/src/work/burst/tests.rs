@@ -220,7 +220,7 @@ fn a_drive_without_a_bucket_is_loaded_once_and_rests_no_more() {
     let own = Detail::of(&found.measured).unwrap();
     assert!((50..=56).contains(&own.first.len()), "{}", own.first.len());
     assert!(own.first.iter().all(|count| count.abs_diff(1000) < 50), "{:?}", own.first);
-    assert!(own.rests.is_empty() && own.keeps_what_it_has());
+    assert!(own.rests.is_empty() && !own.keeps_what_it_has() && emptied().keeps_what_it_has());
     assert!(matches!(own.course(), Some(Course::Held { .. })));
     assert_eq!(own.ended, None);
     assert!(found.series.len() >= own.first.len() && found.histograms.contains_key("write"));

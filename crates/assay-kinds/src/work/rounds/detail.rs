@@ -1,5 +1,6 @@
 //! What rounds count, as it is recorded.
 
+use assay_stats::SNIA_ROUNDS;
 use serde::{Deserialize, Serialize};
 
 use super::matrix::{Cell, Measure};
@@ -103,7 +104,8 @@ impl Counts for Detail {
         all.map(|seen| seen.operations).fold(0, u64::saturating_add)
     }
 
+    /// Of fewer rounds nothing is judged: who goes on with the study begins anew.
     fn keeps_what_it_has(&self) -> bool {
-        !self.rounds.is_empty()
+        self.rounds.len() >= SNIA_ROUNDS
     }
 }

@@ -48,6 +48,18 @@ pub fn window(tracked: &[f64]) -> Option<Window> {
     (0..=last).filter_map(of).find(|window| window.steady).or_else(|| of(last))
 }
 
+/// The window that counts. A drive that is written from fresh on is steady from the first minute, as long as it
+/// has blocks that were never written: of that test the last five rounds count, and it goes on until all was written
+/// once.
+pub(super) fn counted(planned: &Planned, tracked: &[f64]) -> Option<Window> {
+    if planned.fill_bytes.is_some() {
+        return window(tracked);
+    }
+    let before = tracked.len().checked_sub(SNIA_ROUNDS)?;
+    let own = window(&tracked[before..])?;
+    Some(Window { first: own.first + before, last: own.last + before, ..own })
+}
+
 /// What a cell was in the window.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct InWindow {
@@ -88,7 +100,7 @@ pub struct Told {
 /// What a trial says; none where the cell that is tracked has no numbers.
 pub fn told(planned: &Planned, detail: &Detail) -> Option<Told> {
     let tracked = detail.course(planned.tracked(), planned.test.measure())?;
-    let window = window(&tracked);
+    let window = counted(planned, &tracked);
     let departures = departures(planned, detail, window.as_ref());
     Some(Told { tracked, window, departures })
 }
@@ -209,6 +221,22 @@ mod tests {
         assert_eq!((never.first, never.last, never.steady), (2, 6, false));
         assert_eq!(window(&[100.0; 4]), None);
         assert_eq!(window(&[0.0; 6]), None, "nothing was done");
+    }
+
+    #[test]
+    fn what_is_written_from_fresh_on_is_judged_by_its_last_rounds() {
+        use super::super::Test;
+        use super::super::tests::planned;
+        let rounds = [900.0, 900.0, 900.0, 900.0, 900.0, 500.0, 100.0, 100.0, 101.0, 100.0, 99.0];
+        let of = |test: Test, count: usize| {
+            let own = counted(&planned(test), &rounds[..count]).unwrap();
+            (own.first, own.last, own.steady)
+        };
+        assert_eq!(of(Test::Iops, rounds.len()), (1, 5, true));
+        assert_eq!(of(Test::WriteSaturation, 5), (1, 5, true));
+        assert_eq!(of(Test::WriteSaturation, 9), (5, 9, false));
+        assert_eq!(of(Test::WriteSaturation, rounds.len()), (7, 11, true));
+        assert_eq!(counted(&planned(Test::WriteSaturation), &rounds[..4]), None);
     }
 
     /// The vectors of the protocol (R9 b), round by round as a run meets them.

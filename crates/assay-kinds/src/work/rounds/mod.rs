@@ -162,8 +162,9 @@ impl Kind for Asked {
                A round runs each cell, a mix of reads and writes of one size, for a minute. Steady are five \
                rounds in a row of which one cell (writes of 4 KiB, or of the size of the test) ranges by at most \
                20 % of its mean, and of which the line through them rises by at most 10 % of it. The first such \
-               five count, else the last five of 25 rounds, which are marked (rule `not-steady`). Data are \
-               random. What parts from the specification is listed, a phrase each: no whole device, no purge, \
+               five count, else the last five of 25 rounds, which are marked (rule `not-steady`). Write \
+               saturation goes on until all was written once, and its last five count: before, a drive is as \
+               steady as it is fresh. Data are random. What parts from the specification is listed, a phrase each: no whole device, no purge, \
                less written before, shorter or fewer cells, a write cache of another state than its class asks, \
                no steady state. The text of the specification was not at hand: these are its conditions as two \
                public implementations quote them, and the limit of write saturation, a day, is ours. A device is \
@@ -295,7 +296,7 @@ impl kind::Asks for Asked {
             let why = left_out.last().cloned().unwrap_or_default();
             return Err(format!("the cell that is tracked cannot be run: {why}"));
         };
-        let range_bytes = offer.area.length / 100 * self.class.range_percent() / PIECE * PIECE;
+        let range_bytes = offer.area.length / PIECE * self.class.range_percent() / 100 * PIECE;
         if range_bytes < 16 * PIECE {
             return Err(format!("{} are too few: 16 MiB at least", Bytes(range_bytes)));
         }

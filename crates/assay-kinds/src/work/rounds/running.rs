@@ -12,7 +12,7 @@ use assay_load::{Outcome, Pattern};
 use assay_system::system::System;
 
 use super::detail::{Detail, Prepared, Round, Seen};
-use super::judge::{FILLS, window};
+use super::judge::{FILLS, counted};
 use super::matrix::{Cell, Test};
 use super::schedule::Schedule;
 use super::{PIECE, Planned};
@@ -54,6 +54,9 @@ struct Running<'a> {
 
 /// Runs until it is steady, the time is over, or the user stops it.
 pub(super) fn run(planned: &Planned, run: &Run<'_>) -> Result<Ran, String> {
+    if !run.medium.area.written {
+        return Err("all of it would be overwritten, and that was not allowed".to_owned());
+    }
     let range_bytes = planned.range_bytes.min(run.medium.area.length) / PIECE * PIECE;
     if range_bytes == 0 {
         return Err("the target has no whole MiB".to_owned());
@@ -197,7 +200,8 @@ impl Running<'_> {
             self.detail.rounds.push(Round { cells, written_bytes, ended_ns });
             self.keep();
             let course = self.detail.course(tracked, measure).unwrap_or_default();
-            if window(&course).is_some_and(|window| window.steady) {
+            let is_steady = counted(self.planned, &course).is_some_and(|window| window.steady);
+            if is_steady && self.was_written() {
                 break;
             }
         }
@@ -205,6 +209,11 @@ impl Running<'_> {
             return Err("the time was over before a round was whole".to_owned());
         }
         Ok(())
+    }
+
+    /// Whether all that rounds go to was written once.
+    fn was_written(&self) -> bool {
+        self.planned.fill_bytes.is_some() || self.claims.write.bytes >= self.area.length
     }
 
     /// One pass over the cells; none where it was stopped before it was whole.

@@ -114,13 +114,16 @@ fn seen(planned: &Planned, detail: &Detail, told: &Told) -> String {
     };
     let Window { first, last, mean, range_share, rise_share, steady } = *window;
     let state = if steady { "Steady" } else { "Not steady" };
+    let written = detail.rounds.get(last - 1).map_or(written, |round| round.written_bytes);
+    let is_fresh = planned.fill_bytes.is_none() && written < detail.prepared.range_bytes;
+    let fresh = if is_fresh { ", which is not all of it once: blocks may be fresh" } else { "" };
     format!(
         "{state} in rounds {first} to {last}: {tracked} at {} (range {:.1} % of it, rise {:.1} %), after {} were \
-         written.",
+         written{fresh}.",
         value(measure, mean),
         100.0 * range_share,
         100.0 * rise_share,
-        show::bytes(detail.rounds.get(last - 1).map_or(written, |round| round.written_bytes))
+        show::bytes(written)
     )
 }
 
@@ -135,7 +138,8 @@ fn conforming(test: Test, departures: &[String]) -> String {
 
 const LEGEND: &str = "Steady: of five rounds in a row the largest less the smallest is at most 20 % of their \
                       mean, and the line through them rises by at most 10 % of it. The numbers are those of \
-                      the first such rounds, else of the last five; a single run, so they have no interval.";
+                      the first such rounds, else of the last five; of write saturation always of the last \
+                      five, as it goes on until all was written once. A single run, so they have no interval.";
 
 const FIGURE: FactsFigure = FactsFigure {
     about: About {

@@ -95,12 +95,14 @@ pub(super) fn measured_of(detail: Detail) -> Measured {
 }
 
 const FALLING: [f64; 8] = [9000.0, 6200.0, 4400.0, 4100.0, 4050.0, 4000.0, 3980.0, 3970.0];
+/// The same up to the first five that are steady.
+const UNTIL_STEADY: [f64; 7] = [9000.0, 6200.0, 4400.0, 4100.0, 4050.0, 4000.0, 3980.0];
 
 #[test]
 fn a_whole_device_with_all_its_rounds_parts_from_the_text_in_nothing_that_shows() {
     for test in Test::ALL {
         let own = planned(test);
-        let told = told(&own, &detail(&own, &FALLING)).unwrap();
+        let told = told(&own, &detail(&own, &UNTIL_STEADY)).unwrap();
         assert_eq!(told.departures, Vec::<String>::new(), "{test:?}");
         let window = told.window.unwrap();
         assert_eq!((window.first, window.last, window.steady), (3, 7, true), "{test:?}");
@@ -227,6 +229,22 @@ fn the_window_its_numbers_and_what_it_lacks_are_told() {
 }
 
 #[test]
+fn of_a_drive_that_was_not_written_once_it_is_said_that_it_may_be_fresh() {
+    let own = planned(Test::WriteSaturation);
+    let text = |range_bytes: u64| {
+        let mut found = detail(&own, &UNTIL_STEADY);
+        found.prepared.range_bytes = range_bytes;
+        facts(&own, &[&measured_of(found)]).unwrap().text
+    };
+    let (fresh, written) = (text(8 * GIB), text(7 * GIB));
+    assert!(
+        fresh.contains("written, which is not all of it once: blocks may be fresh."),
+        "{fresh}"
+    );
+    assert!(written.contains("after 7 GiB were written. Like PTS"), "{written}");
+}
+
+#[test]
 fn mixes_by_sizes_and_the_rounds_stand_in_tables_and_the_window_in_the_figure() {
     let own = planned(Test::Iops);
     let told = facts(&own, &[&measured_of(detail(&own, &FALLING))]).unwrap();
@@ -262,17 +280,17 @@ fn its_numbers_are_those_of_the_window_and_of_its_own_test() {
         let value =
             |rounds: &[f64], metric: &str| own.value(metric, &measured_of(detail(&own, rounds)));
         assert_eq!(own.primary(&|_| false), metric);
-        let found = value(&FALLING, metric).unwrap().unwrap();
+        let found = value(&UNTIL_STEADY, metric).unwrap().unwrap();
         let size = if test == Test::Throughput { 131_072.0 } else { 1.0 };
         assert!((found / size - 4106.0).abs() < 1.0, "{test:?}: {found}");
-        assert_eq!(value(&FALLING, "rounds_until_steady"), Some(Ok(7.0)));
-        assert_eq!(value(&FALLING, "written_until_steady_bytes"), Some(Ok(7.0 * GIB as f64)));
+        assert_eq!(value(&UNTIL_STEADY, "rounds_until_steady"), Some(Ok(7.0)));
+        assert_eq!(value(&UNTIL_STEADY, "written_until_steady_bytes"), Some(Ok(7.0 * GIB as f64)));
         let never = [100.0, 200.0, 100.0, 200.0, 100.0];
         assert!(value(&never, metric).unwrap().is_ok(), "the last window, marked");
         assert!(value(&never, "rounds_until_steady").unwrap().is_err());
         assert!(value(&[100.0; 4], metric).unwrap().is_err());
         let others = ["steady_iops", "steady_bytes_per_s", "steady_latency_mean_ns", "iops"];
-        let known = others.iter().filter(|name| value(&FALLING, name).is_some());
+        let known = others.iter().filter(|name| value(&UNTIL_STEADY, name).is_some());
         assert_eq!(known.collect::<Vec<_>>(), [&metric]);
     }
 }
@@ -348,15 +366,20 @@ fn a_drive_that_is_always_the_same_is_steady_after_five_rounds() {
     assert!(course.iter().all(|iops| (iops / course[0] - 1.0).abs() < 0.2), "{course:?}");
     assert_eq!(*kept.lock().unwrap(), [1, 2, 3, 4, 5]);
     assert!(own.keeps_what_it_has() && !found.stopped);
+    let few = Detail { rounds: own.rounds[..4].to_vec(), ..own.clone() };
+    assert!(!few.keeps_what_it_has(), "nothing is judged of it");
 }
 
 #[test]
-fn saturation_writes_nothing_before_its_first_round() {
+fn saturation_writes_nothing_before_its_first_round_and_goes_on_until_all_is_written() {
     let asked =
         Asked { test: Test::WriteSaturation, cell: Some(Time(50_000_000)), ..Asked::sample() };
     let found = ran(&asked, 3600 * SECOND, None);
     let own = Detail::of(&found.measured).unwrap();
-    assert_eq!((own.prepared.filled_bytes, own.rounds.len(), own.cells.len()), (0, 5, 1));
+    assert_eq!((own.prepared.filled_bytes, own.cells.len()), (0, 1));
+    // It is as steady as can be from the first five rounds on, and goes on until all was written once.
+    let before = own.rounds.iter().filter(|round| round.written_bytes < 64 * MIB).count();
+    assert!(before > 5 && before + 1 == own.rounds.len(), "{before} of {}", own.rounds.len());
     assert_eq!(found.measured.claims.read.operations, 0);
     let last = own.rounds.last().unwrap();
     assert_eq!(last.written_bytes, found.measured.claims.write.bytes);
