@@ -93,6 +93,9 @@ impl Gathered {
             better,
         };
         answer.text = words(&answer, found, is_told);
+        if !is_told {
+            answer.runners.clear();
+        }
         Some(answer)
     }
 }
