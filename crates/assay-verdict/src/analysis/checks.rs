@@ -60,10 +60,10 @@ pub(super) fn checks(plan: &Plan, counts: Counts, ended: Option<&str>) -> Vec<Ch
         _ if run - repeats < planned => {
             let run = run - repeats;
             let verb = if run == 1 { "was" } else { "were" };
-            let rest = match judged {
-                true if is_race => ": nobody has won before its end",
-                true => ": no verdict before its end",
-                false => "",
+            let rest = match (judged, is_race) {
+                (true, true) => ": nobody has won before its end",
+                (true, false) => ": no verdict before its end",
+                (false, _) => "",
             };
             let text = format!("{run} of {planned} planned trials {verb} run{rest}");
             found.push(check("incomplete", text));
