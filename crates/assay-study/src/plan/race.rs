@@ -43,7 +43,7 @@ pub fn rules(plan: &Plan) -> Option<Rules> {
     })
 }
 
-/// Why a plan makes no race, where it is to be one: nobody runs alone, nor for another number than the others.
+/// Why a plan makes no race, where it is to be one: nobody runs alone, nor for a number of his own.
 pub fn mistake(plan: &Plan) -> Option<String> {
     if !is_one(plan) {
         return None;

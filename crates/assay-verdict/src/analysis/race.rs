@@ -170,8 +170,8 @@ pub(super) fn confirmed(found: &Findings) -> Option<Sentence> {
     let ends = fresh.ci95_family.or(fresh.ci95)?;
     let [ratio, low, high] = show::ratios(fresh.ratio?, ends);
     let text = format!(
-        "The race promised {} times the baseline's {}; fresh trials give {ratio} (95 % interval {low} to {high}): \
-         they are the answer.",
+        "The race promised {} times the baseline's {}; fresh trials give {ratio} (95 % interval {low} to \
+         {high}): they are the answer.",
         show::ratio(promised),
         noun(&fresh.metric)
     );
