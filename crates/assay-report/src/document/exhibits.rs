@@ -41,7 +41,8 @@ fn of_kind(findings: &Findings, exhibit: &Exhibit) -> Vec<Section> {
 /// The sections of kinds that show numbers alone, a kind each; none across results. Rows are called by what
 /// tells them apart.
 pub(super) fn of_numbers(findings: &Findings) -> Vec<Section> {
-    if findings.study.kind == "compare" {
+    // What is said of all settings at once names the best of them, and those of a race stayed for their luck.
+    if findings.study.kind == "compare" || findings.race.is_some() {
         return Vec::new();
     }
     let shown = KINDS.iter().filter_map(|kind| kind.shown);

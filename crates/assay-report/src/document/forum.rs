@@ -31,8 +31,8 @@ fn tables(findings: &Findings) -> Vec<Section> {
     }
     if super::study::is_one(findings) {
         let page = Page::of(findings, super::Detail::Usual);
-        if let Some(race) = super::race::section(&page) {
-            return vec![race];
+        if findings.race.is_some() {
+            return super::race::section(&page).into_iter().collect();
         }
         let table = |workload| {
             let whole = study_tables::table(&page, workload, |_| true);

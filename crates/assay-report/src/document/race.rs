@@ -18,7 +18,7 @@ const MOST: usize = 24;
 
 /// The section; none of what is no race.
 pub(super) fn section(page: &Page<'_>) -> Option<Section> {
-    let race = page.findings.race.as_ref()?;
+    let race = page.findings.race.as_ref().filter(|race| !race.runners.is_empty())?;
     let told = in_order(race);
     let most = if page.full() { told.len() } else { MOST };
     let rows = told.iter().take(most).map(|runner| row(page, race, runner)).collect();

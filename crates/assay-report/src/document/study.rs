@@ -116,9 +116,10 @@ pub(super) fn document(findings: &Findings, detail: Detail) -> Document {
         Section::of(Block::List(answer(findings))),
     ];
     sections.extend(windows::section(findings));
-    match race::section(&page) {
-        Some(race) => sections.push(race),
-        None => sections.extend(tables(&page)),
+    if findings.race.is_some() {
+        sections.extend(race::section(&page));
+    } else {
+        sections.extend(tables(&page));
     }
     sections.extend(commands::section(findings));
     sections.extend(files::section(findings));

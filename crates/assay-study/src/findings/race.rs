@@ -38,7 +38,7 @@ pub struct RaceAnswer {
     /// Whether the baseline would have left.
     #[serde(default, skip_serializing_if = "is_false")]
     pub beyond_baseline: bool,
-    /// Every setting, in the order of the plan.
+    /// Every setting, in the order of the plan; none where the numbers are of an emulator's speed.
     pub runners: Vec<Runner>,
     /// All of it in a few sentences.
     pub text: String,

@@ -138,7 +138,7 @@ impl Findings {
     /// Whether a sentence tells an interval of 95 %.
     pub fn tells_interval(&self, said: &Said) -> bool {
         match said {
-            Said::Bench { .. } => true,
+            Said::Bench { .. } | Said::Promised => true,
             Said::Classes { interval, .. } => *interval,
             Said::Comparison { id } => self.comparison(id).is_some_and(Comparison::tells_interval),
             _ => false,

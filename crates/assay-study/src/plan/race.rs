@@ -43,6 +43,24 @@ pub fn rules(plan: &Plan) -> Option<Rules> {
     })
 }
 
+/// Why a plan makes no race, where it is to be one: nobody runs alone, nor for a number of his own.
+pub fn mistake(plan: &Plan) -> Option<String> {
+    if !is_one(plan) {
+        return None;
+    }
+    if plan.workloads.len() < 2 {
+        return Some("a race needs two settings or more: add levels with --set".to_owned());
+    }
+    let varies = |name: &str| plan.design.factors.iter().any(|factor| factor.name == name);
+    let mut metrics = plan.workloads.iter().map(|own| own.work.primary(&varies));
+    let first = metrics.next().filter(|_| plan.design.primary.is_none())?;
+    let other = metrics.find(|own| *own != first)?;
+    Some(format!(
+        "a race is won by one number, and its settings are compared by {first} and by {other}: name one with \
+         --primary"
+    ))
+}
+
 /// What a race knows of a trial that has run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Run {

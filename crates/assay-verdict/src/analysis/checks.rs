@@ -49,6 +49,7 @@ pub(super) fn checks(plan: &Plan, counts: Counts, ended: Option<&str>) -> Vec<Ch
     let watched = plan.workloads.iter().all(|workload| workload.work.is_only_watched());
     // Disturbed trials count in numbers that nothing is made of.
     let judged = plan.design.margin.is_some() || course::is_of(plan);
+    let is_race = matches!(plan.design.stopping, Stopping::Race { .. });
     let mut found = Vec::new();
     let recorded = plan.design.order == Order::Recorded;
     found.extend((!watched && !recorded).then(|| order(plan)));
@@ -59,7 +60,11 @@ pub(super) fn checks(plan: &Plan, counts: Counts, ended: Option<&str>) -> Vec<Ch
         _ if run - repeats < planned => {
             let run = run - repeats;
             let verb = if run == 1 { "was" } else { "were" };
-            let rest = if judged { ": no verdict before its end" } else { "" };
+            let rest = match (judged, is_race) {
+                (true, true) => ": nobody has won before its end",
+                (true, false) => ": no verdict before its end",
+                (false, _) => "",
+            };
             let text = format!("{run} of {planned} planned trials {verb} run{rest}");
             found.push(check("incomplete", text));
         }
@@ -68,10 +73,8 @@ pub(super) fn checks(plan: &Plan, counts: Counts, ended: Option<&str>) -> Vec<Ch
     found.extend(stopping(plan));
     found.extend(level(plan));
     if repeats > 0 {
-        let [own, their] = match plan.design.stopping {
-            Stopping::Race { .. } => [" of its replicate", " of their replicates"],
-            _ => ["", ""],
-        };
+        let [own, their] =
+            if is_race { [" of its replicate", " of their replicates"] } else { ["", ""] };
         let text = match repeats {
             1 => format!("1 trial was run again at the end{own}, because one was disturbed"),
             _ => format!(
@@ -84,6 +87,8 @@ pub(super) fn checks(plan: &Plan, counts: Counts, ended: Option<&str>) -> Vec<Ch
         let verbs = match (disturbed, judged) {
             (1, false) => "was disturbed and still counts",
             (_, false) => "were disturbed and still count",
+            (1, true) if is_race => "was disturbed; the race leaves it out",
+            (_, true) if is_race => "were disturbed; the race leaves them out",
             (1, true) => "was disturbed; verdicts leave it out",
             (_, true) => "were disturbed; verdicts leave them out",
         };

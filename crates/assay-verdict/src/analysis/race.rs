@@ -93,6 +93,9 @@ impl Gathered {
             better,
         };
         answer.text = words(&answer, found, is_told);
+        if !is_told {
+            answer.runners.clear();
+        }
         Some(answer)
     }
 }
@@ -167,8 +170,9 @@ pub(super) fn confirmed(found: &Findings) -> Option<Sentence> {
     let ends = fresh.ci95_family.or(fresh.ci95)?;
     let [ratio, low, high] = show::ratios(fresh.ratio?, ends);
     let text = format!(
-        "The race promised {promised:.3} times the baseline's {}; fresh trials give {ratio} (95 % interval {low} \
-         to {high}): they are the answer.",
+        "The race promised {} times the baseline's {}; fresh trials give {ratio} (95 % interval {low} to \
+         {high}): they are the answer.",
+        show::ratio(promised),
         noun(&fresh.metric)
     );
     Some(Sentence::new(Said::Promised, text))
@@ -248,8 +252,9 @@ fn promise(answer: &RaceAnswer, found: &Findings) -> String {
         id => format!(" {id}"),
     };
     format!(
-        "It promises {promised:.3} times the baseline's {}{baseline}; whoever wins among many was lucky, too: \
-         fresh trials of both tell, by assay advise confirm{id}.",
+        "It promises {} times the baseline's {}{baseline}; whoever wins among many was lucky, too: fresh trials \
+         of both tell, by assay advise confirm{id}.",
+        show::ratio(promised),
         noun(&answer.metric)
     )
 }

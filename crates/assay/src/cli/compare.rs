@@ -184,6 +184,8 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
             twice.study.id
         )));
     }
+    // Those after the first of a side are judged by a gate alone.
+    earlier.iter().chain(&later).try_for_each(store::comparable)?;
     let days = match given {
         Some(days) => days,
         None => store::days::apart(system, &[&earlier[..], &later[..]].concat()),

@@ -177,7 +177,7 @@ fn trials(of: &Subject) -> bool {
 
 /// Whether its settings can win by one number.
 fn race(of: &Subject) -> bool {
-    of.has_trials() && of.works().count() == 1 && !others(of)
+    of.has_trials() && of.works().count() == 1 && !others(of) && !of.study.finds_rate()
 }
 
 fn recorded_trials(of: &Subject) -> bool {

@@ -31,6 +31,11 @@ impl RaceArguments {
     /// # Errors
     /// The user's mistake.
     pub fn put(&self, study: &mut Study, replicates: Option<u32>) -> Outcome<()> {
+        if self.race && study.finds_rate() {
+            return Err(Failure::mistake(
+                "--race: this study looks for the most load, and not for the setting that wins: leave it out",
+            ));
+        }
         if self.race {
             study.replicates = replicates.unwrap_or(MOST_REPLICATES);
             let closeness = study.stop.closeness;
@@ -136,6 +141,14 @@ mod tests {
         assert_eq!(study, depth());
         let failure = asked(true, Some("near")).put(&mut study, None).unwrap_err();
         assert!(failure.kind == Kind::Mistake && failure.message.contains("--closeness"));
+    }
+
+    #[test]
+    fn the_most_load_is_no_race() {
+        let mut study = presets::find("load-limit").unwrap().unwrap();
+        let failure = asked(true, None).put(&mut study, None).unwrap_err();
+        assert!(failure.message.contains("most load"), "{failure}");
+        assert!(asked(false, None).put(&mut study, None).is_ok());
     }
 
     #[test]

@@ -289,6 +289,9 @@ fn enough(system: &dyn System, demands: &Demands, plan: &Plan) -> Outcome<()> {
     if let Some(reason) = nothing_to_compare(system, demands, plan) {
         return Err(Failure::refused(reason));
     }
+    if let Some(mistake) = plan::race::mistake(plan) {
+        return Err(Failure::mistake(mistake));
+    }
     if there || baseline.is_empty() || !compared {
         return Ok(());
     }

@@ -130,6 +130,18 @@ fn no_other_figure_sets_the_settings_of_a_race_side_by_side() {
     assert!(all(&plain).iter().any(|figure| figure.id.starts_with("bars")));
 }
 
+/// An emulator's times tell no settings apart: then there are none in the race that is told.
+#[test]
+fn a_race_without_runners_has_no_figure_and_no_table() {
+    let mut evidence = evidence();
+    let told = |found: &Findings| text::render(&document::with(found, Detail::Usual), 80, false);
+    assert!(told(&evidence.findings).contains("of the winner's"));
+    evidence.findings.race.as_mut().unwrap().runners.clear();
+    assert!(drawn(&evidence).is_empty());
+    let told = told(&evidence.findings);
+    assert!(!told.contains("of the winner's") && !told.contains("is better"), "{told}");
+}
+
 #[test]
 fn the_page_of_a_thousand_settings_stays_small() {
     let evidence = large(1000);

@@ -247,6 +247,23 @@ fn a_repeat_stands_for_what_was_disturbed() {
 }
 
 #[test]
+fn nobody_races_alone_or_for_another_number() {
+    let mut plan = planned(3, false);
+    assert_eq!(mistake(&plan), None);
+    let text = "format = \"assay-study/1\"\ntitle = \"t\"\nreplicates = 3\n[[workload]]\nname = \"w\"\n\
+                io = { pattern = \"random\", mix = \"read\", size = \"1 MiB\" }\n";
+    let large = plan::make(&file::parse("test", text).unwrap(), vec![survey("here", 1)], 9);
+    plan.workloads[1].work = large.workloads[0].work.clone();
+    assert!(mistake(&plan).is_some_and(|why| why.contains("iops and by bandwidth")));
+    plan.design.primary = Some("iops".to_owned());
+    assert_eq!(mistake(&plan), None);
+    plan.workloads.truncate(1);
+    assert!(mistake(&plan).is_some_and(|why| why.contains("two settings")));
+    plan.design.stopping = Stopping::Fixed;
+    assert_eq!(mistake(&plan), None);
+}
+
+#[test]
 fn a_study_that_is_no_race_has_none() {
     let mut plan = planned(3, false);
     plan.design.stopping = Stopping::Fixed;
