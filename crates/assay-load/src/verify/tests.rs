@@ -320,7 +320,8 @@ impl Medium {
 
     fn finish(self) -> (Job, Vec<u8>, Written) {
         let marks = self.threads.into_iter().map(|own| own.stamper.finish()).collect();
-        (self.job, self.bytes, Written::of(RUN, marks))
+        let written = Written::of(RUN, self.job.seed, marks);
+        (self.job, self.bytes, written)
     }
 }
 
@@ -413,7 +414,7 @@ fn what_a_killed_run_left_is_sound_and_what_is_lost_of_it_is_told() {
             medium.step();
         }
         let bytes = medium.bytes;
-        let written = found(&bytes);
+        let written = found(&bytes, seed);
         settled += written.settled();
         for (block, _) in judged(&job, &written, &bytes) {
             assert!(!matches!(block, Block::Wrong(_)), "{seed}: {block:?}");
@@ -422,21 +423,21 @@ fn what_a_killed_run_left_is_sound_and_what_is_lost_of_it_is_told() {
         let (mut less, size) = (bytes.clone(), job.size_bytes as usize);
         let cut = bytes.len() / size / 4 * size;
         less[..cut].fill(0);
-        let blocks = judged(&job, &found(&less), &less);
+        let blocks = judged(&job, &found(&less, seed), &less);
         wrong += blocks.iter().filter(|(block, _)| matches!(block, Block::Wrong(_))).count() as u64;
     }
     assert!(settled > 5 * rounds() && wrong > rounds() / 4, "{settled} settled, {wrong} told");
 }
 
 /// What the stamps of an image tell.
-fn found(bytes: &[u8]) -> Written {
+fn found(bytes: &[u8], seed: u64) -> Written {
     let mut marks = FoundMarks::default();
     for sector in bytes.chunks_exact(SECTOR) {
         if let Holds::Stamped { stamp, wrong_bits: 0 } = stamp::look(sector) {
             marks.add(&stamp);
         }
     }
-    marks.finish(RUN)
+    marks.finish(RUN, seed)
 }
 
 #[test]
@@ -449,7 +450,7 @@ fn an_image_tells_its_runs_and_what_does_not_fit() {
     let seen = look(0..BLOCK * 20);
     assert_eq!((seen.verified.read, seen.verified.sound, seen.verified.wrong.all()), (80, 80, 0));
     let runs: Vec<_> =
-        seen.runs.iter().map(|own| (own.written.run, own.seed, own.sectors)).collect();
+        seen.runs.iter().map(|own| (own.written.run, own.written.seed, own.sectors)).collect();
     assert_eq!(runs, [(RUN - 5, job.seed, 40), (RUN, job.seed, 40)]);
     assert!(seen.runs.iter().all(|own| !own.written.ended));
     // The newest run is gone over by what its own stamps tell.
