@@ -19,7 +19,7 @@ use crate::check::tests::job as any_job;
 use crate::engines::suite::works;
 use crate::pattern::{Classes, Walk};
 use crate::random::{Purpose, below, generator};
-use crate::{Class, EngineKind, Job, Mix, Pattern, Target};
+use crate::{Apart, Arrivals, Class, EngineKind, Job, Mix, Pattern, Schedule, Target};
 
 const RUN: u64 = 1_795_194_599_000_000_000;
 
@@ -231,6 +231,42 @@ fn engines_with_depth_threads_and_mixes_leave_nothing_wrong() {
             });
             let found = look(&hours, &outcome.written.unwrap(), &file);
             assert_eq!(found.wrong.all(), 0, "{found:?}");
+        }
+    }
+}
+
+#[test]
+fn rates_rests_and_laws_leave_nothing_wrong() {
+    let base = || Job {
+        pattern: Pattern::Random,
+        mix: Mix::Shares { read_percent: 30 },
+        threads: 2,
+        depth: 8,
+        area: 0..256 * 4096,
+        size_bytes: 4096,
+        operations: Some(3_000),
+        ..twice()
+    };
+    let paced = |arrivals| Some(Schedule { rate_per_s: 100_000, arrivals });
+    let jobs = [
+        Job { schedule: paced(Arrivals::Fixed), ..base() },
+        Job { schedule: paced(Arrivals::Poisson), mix: Mix::Rewrite, ..base() },
+        Job { think: Duration::from_micros(20), ..base() },
+        Job { access: "zipf 1.2".parse().unwrap(), ..base() },
+        Job { access: "hot 20 % 80 %".parse().unwrap(), apart: Apart::Halves, ..base() },
+        Job { pattern: Pattern::Stride, stride_bytes: 3 * 4096, ..base() },
+        Job { pattern: Pattern::Sequential, apart: Apart::Positions, ..base() },
+        Job { align_bytes: 2 * 4096, ..base() },
+    ];
+    let engines = [EngineKind::Psync, EngineKind::IoUring];
+    for engine in engines.iter().filter(|own| works(own)) {
+        for job in &jobs {
+            let file = memory(256 * 4096);
+            let written = run(job, engine, &file);
+            assert_eq!(written.settled(), 3_000, "{job:?}");
+            let found = look(job, &written, &file);
+            assert_eq!(found.wrong.all(), 0, "{job:?} {found:?}");
+            assert!(found.sound > 50, "{job:?} {found:?}");
         }
     }
 }
