@@ -222,13 +222,16 @@ fn place(stored: &Stored) -> Outcome<usize> {
     let mut there = stored.plan.workloads.iter().filter(|one| one.target == own.target);
     let over = there.find(|one| {
         let beside = one.background.as_ref().is_some_and(|own| own.work.mix.writes());
-        beside || (one.writes() && !is_stamped(one))
+        // The area is filled again for reads that are to find something else.
+        let finds_other =
+            one.touches().any(|touch| touch.finds.is_some_and(|own| own != io::Content::Random));
+        beside || finds_other || (one.writes() && !is_stamped(one))
     });
     match over {
         None => Ok(own.target),
         Some(over) => Err(Failure::refused(format!(
-            "{}: {} writes to the same bytes and says nothing in them, so that it cannot be told what should \
-             stand there: give it verify = true, too",
+            "{}: for {} the same bytes are written without stamps, so that it cannot be told what should stand \
+             there: give it verify = true, too, and random content",
             stored.id, over.name
         ))),
     }
