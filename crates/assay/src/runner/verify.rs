@@ -230,8 +230,8 @@ fn place(stored: &Stored) -> Outcome<usize> {
     match over {
         None => Ok(own.target),
         Some(over) => Err(Failure::refused(format!(
-            "{}: for {} the same bytes are written without stamps, so that it cannot be told what should stand \
-             there: give it verify = true, too, and random content",
+            "{}: for {} the same bytes are written without stamps, so that it cannot be told what should \
+             stand there: give it verify = true, too, and random content",
             stored.id, over.name
         ))),
     }
