@@ -49,7 +49,7 @@ pub(crate) fn merge(
         }
     }
     outcome.classes.sort_by_key(|class| class.class);
-    outcome.written = job.verify.map(|run| Written::of(run, marks));
+    outcome.written = job.verify.map(|run| Written::of(run, job.seed, marks));
     outcome
 }
 

@@ -207,6 +207,8 @@ fn jobs() -> Vec<Job> {
         Job { verify: Some(1), ..job() },
         Job { verify: Some(1), depth: DEEP, ..job() },
         Job { verify: Some(1), depth: DEEP, ..rewrites() },
+        Job { verify: Some(1), ..paced(DEEP, Arrivals::Poisson) },
+        Job { verify: Some(1), think: Duration::from_micros(20), ..job() },
         // More places than are kept one by one.
         Job { pattern: Pattern::Spread, size_bytes: 64, operations: Some(12_000), ..job() },
         Job { pattern: Pattern::Sequential, depth: DEEP, slices: Some(THREES), ..job() },

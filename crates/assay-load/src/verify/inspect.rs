@@ -19,8 +19,6 @@ const MOST_RUNS: usize = 64;
 /// A run of which stamps were found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FoundRun {
-    /// The seed of its job.
-    pub seed: u64,
     /// Sectors of 512 bytes with its stamp.
     pub sectors: u64,
     /// What its stamps tell of the order of its writes.
@@ -78,9 +76,8 @@ pub fn inspect(
     }
     found.elapsed_ns = clock::monotonic_ns().saturating_sub(began_ns);
     let told = |((run, seed), own): ((u64, u64), Run)| FoundRun {
-        seed,
         sectors: own.sectors,
-        written: own.marks.finish(run),
+        written: own.marks.finish(run, seed),
     };
     Ok(Inspected { verified: found, runs: runs.into_iter().map(told).collect() })
 }

@@ -97,6 +97,8 @@ fn halve(rows: &mut Vec<Mark>) {
 pub struct Written {
     /// Which run: nanoseconds since 1970 at its start.
     pub run: u64,
+    /// Seed of its job, from which all its places follow.
+    pub seed: u64,
     /// Whether all that was begun had ended.
     pub ended: bool,
     /// By thread.
@@ -105,12 +107,12 @@ pub struct Written {
 
 impl Written {
     /// That of a run that ended, of the marks of its threads.
-    pub(crate) fn of(run: u64, mut threads: Vec<ThreadMarks>) -> Self {
+    pub(crate) fn of(run: u64, seed: u64, mut threads: Vec<ThreadMarks>) -> Self {
         let most = MOST_KEPT / threads.len().max(1);
         for thread in &mut threads {
             thread.thin(most);
         }
-        Self { run, ended: true, threads }
+        Self { run, seed, ended: true, threads }
     }
 
     fn thread(&self, thread: u32) -> Option<&ThreadMarks> {
@@ -266,13 +268,13 @@ impl FoundMarks {
         marks.rows.push(Mark { index, low, since_ns, ahead: u64::MAX });
     }
 
-    pub fn finish(self, run: u64) -> Written {
+    pub fn finish(self, run: u64, seed: u64) -> Written {
         let sorted = |mut marks: ThreadMarks| {
             sort(&mut marks.rows);
             marks
         };
         let threads = self.threads.into_values().map(sorted).collect();
-        Written { run, ended: false, threads }
+        Written { run, seed, ended: false, threads }
     }
 }
 
@@ -295,7 +297,7 @@ mod tests {
     }
 
     fn written(stamper: Stamper) -> Written {
-        Written { run: 9, ended: true, threads: vec![stamper.finish()] }
+        Written { run: 9, seed: 1, ended: true, threads: vec![stamper.finish()] }
     }
 
     #[test]
@@ -340,6 +342,7 @@ mod tests {
         let marks = |thread, rows| ThreadMarks { thread, settled: 100, rows };
         let written = Written {
             run: 1,
+            seed: 1,
             ended: true,
             threads: vec![
                 marks(0, vec![row(0, 0, 0), row(50, 50, 1000)]),
@@ -367,7 +370,7 @@ mod tests {
         for (index, low) in [(90, 88), (10, 7), (10, 7), (50, 49)] {
             found.add(&stamp(index, low));
         }
-        let written = found.finish(4);
+        let written = found.finish(4, 1);
         assert_eq!(written.settled(), 88);
         let indexes: Vec<u64> = written.threads[0].rows.iter().map(|row| row.index).collect();
         assert_eq!(indexes, [10, 50, 90]);

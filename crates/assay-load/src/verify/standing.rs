@@ -62,7 +62,8 @@ impl Standing {
         let blocks = ((part.end - part.start) / block) as usize;
         let mut standing =
             Self { start: part.start, block, one: vec![0; blocks], several: BTreeMap::new() };
-        for marks in &written.threads {
+        // A stranger's may name threads that the job never had.
+        for marks in written.threads.iter().filter(|own| own.thread < job.threads) {
             replay(job, marks, stop, |generation, offset| {
                 standing.write(written, generation, offset);
             });
@@ -136,7 +137,8 @@ mod tests {
 
     fn written(settled: u64, ahead: u64) -> Written {
         let rows = vec![Mark { index: 0, low: 0, since_ns: 0, ahead }];
-        Written { run: 1, ended: true, threads: vec![ThreadMarks { thread: 0, settled, rows }] }
+        let threads = vec![ThreadMarks { thread: 0, settled, rows }];
+        Written { run: 1, seed: 1, ended: true, threads }
     }
 
     fn go() -> AtomicBool {
@@ -180,5 +182,17 @@ mod tests {
         let reads = Job { mix: Mix::READS, ..writes() };
         let standing = Standing::of(&reads, &written(4, 0), &(512..512 * 5), &go());
         assert!((1..5).all(|block| standing.expected(block * 512).is_none()));
+    }
+
+    #[test]
+    fn a_thread_that_the_job_never_had_wrote_nothing() {
+        let job = Job { pattern: Pattern::Random, ..writes() };
+        let of = |thread| {
+            let mut written = written(100, 0);
+            written.threads[0].thread = thread;
+            let standing = Standing::of(&job, &written, &(512..512 * 5), &go());
+            (1..5).filter(|block| standing.expected(block * 512).is_some()).count()
+        };
+        assert_eq!([of(0), of(1), of(u32::MAX)], [4, 0, 0]);
     }
 }

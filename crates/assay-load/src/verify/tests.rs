@@ -19,7 +19,7 @@ use crate::check::tests::job as any_job;
 use crate::engines::suite::works;
 use crate::pattern::{Classes, Walk};
 use crate::random::{Purpose, below, generator};
-use crate::{Class, EngineKind, Job, Mix, Pattern, Target};
+use crate::{Apart, Arrivals, Class, EngineKind, Job, Mix, Pattern, Schedule, Target};
 
 const RUN: u64 = 1_795_194_599_000_000_000;
 
@@ -235,6 +235,42 @@ fn engines_with_depth_threads_and_mixes_leave_nothing_wrong() {
     }
 }
 
+#[test]
+fn rates_rests_and_laws_leave_nothing_wrong() {
+    let base = || Job {
+        pattern: Pattern::Random,
+        mix: Mix::Shares { read_percent: 30 },
+        threads: 2,
+        depth: 8,
+        area: 0..256 * 4096,
+        size_bytes: 4096,
+        operations: Some(3_000),
+        ..twice()
+    };
+    let paced = |arrivals| Some(Schedule { rate_per_s: 100_000, arrivals });
+    let jobs = [
+        Job { schedule: paced(Arrivals::Fixed), ..base() },
+        Job { schedule: paced(Arrivals::Poisson), mix: Mix::Rewrite, ..base() },
+        Job { think: Duration::from_micros(20), ..base() },
+        Job { access: "zipf 1.2".parse().unwrap(), ..base() },
+        Job { access: "hot 20 % 80 %".parse().unwrap(), apart: Apart::Halves, ..base() },
+        Job { pattern: Pattern::Stride, stride_bytes: 3 * 4096, ..base() },
+        Job { pattern: Pattern::Sequential, apart: Apart::Positions, ..base() },
+        Job { align_bytes: 2 * 4096, ..base() },
+    ];
+    let engines = [EngineKind::Psync, EngineKind::IoUring];
+    for engine in engines.iter().filter(|own| works(own)) {
+        for job in &jobs {
+            let file = memory(256 * 4096);
+            let written = run(job, engine, &file);
+            assert_eq!(written.settled(), 3_000, "{job:?}");
+            let found = look(job, &written, &file);
+            assert_eq!(found.wrong.all(), 0, "{job:?} {found:?}");
+            assert!(found.sound > 50, "{job:?} {found:?}");
+        }
+    }
+}
+
 /// Rows that a record keeps.
 fn rows(written: &Written) -> usize {
     written.threads.iter().map(|thread| thread.rows.len()).sum()
@@ -320,7 +356,8 @@ impl Medium {
 
     fn finish(self) -> (Job, Vec<u8>, Written) {
         let marks = self.threads.into_iter().map(|own| own.stamper.finish()).collect();
-        (self.job, self.bytes, Written::of(RUN, marks))
+        let written = Written::of(RUN, self.job.seed, marks);
+        (self.job, self.bytes, written)
     }
 }
 
@@ -413,7 +450,7 @@ fn what_a_killed_run_left_is_sound_and_what_is_lost_of_it_is_told() {
             medium.step();
         }
         let bytes = medium.bytes;
-        let written = found(&bytes);
+        let written = found(&bytes, seed);
         settled += written.settled();
         for (block, _) in judged(&job, &written, &bytes) {
             assert!(!matches!(block, Block::Wrong(_)), "{seed}: {block:?}");
@@ -422,21 +459,21 @@ fn what_a_killed_run_left_is_sound_and_what_is_lost_of_it_is_told() {
         let (mut less, size) = (bytes.clone(), job.size_bytes as usize);
         let cut = bytes.len() / size / 4 * size;
         less[..cut].fill(0);
-        let blocks = judged(&job, &found(&less), &less);
+        let blocks = judged(&job, &found(&less, seed), &less);
         wrong += blocks.iter().filter(|(block, _)| matches!(block, Block::Wrong(_))).count() as u64;
     }
     assert!(settled > 5 * rounds() && wrong > rounds() / 4, "{settled} settled, {wrong} told");
 }
 
 /// What the stamps of an image tell.
-fn found(bytes: &[u8]) -> Written {
+fn found(bytes: &[u8], seed: u64) -> Written {
     let mut marks = FoundMarks::default();
     for sector in bytes.chunks_exact(SECTOR) {
         if let Holds::Stamped { stamp, wrong_bits: 0 } = stamp::look(sector) {
             marks.add(&stamp);
         }
     }
-    marks.finish(RUN)
+    marks.finish(RUN, seed)
 }
 
 #[test]
@@ -449,7 +486,7 @@ fn an_image_tells_its_runs_and_what_does_not_fit() {
     let seen = look(0..BLOCK * 20);
     assert_eq!((seen.verified.read, seen.verified.sound, seen.verified.wrong.all()), (80, 80, 0));
     let runs: Vec<_> =
-        seen.runs.iter().map(|own| (own.written.run, own.seed, own.sectors)).collect();
+        seen.runs.iter().map(|own| (own.written.run, own.written.seed, own.sectors)).collect();
     assert_eq!(runs, [(RUN - 5, job.seed, 40), (RUN, job.seed, 40)]);
     assert!(seen.runs.iter().all(|own| !own.written.ended));
     // The newest run is gone over by what its own stamps tell.

@@ -278,10 +278,12 @@ fn work(job: &Job, told: &mut Told) -> Work {
     let area = span.map(|span| span.saturating_mul(files));
     tell_differences(job, (pattern, access.is_none()), threads, own_files, told);
     let carries = writes && mix != TRIM;
-    let verify = verify(job, carries, content.as_deref(), sized.size.one(), told);
     let sync_every = operations::sync_every(job, carries, told);
     let is_fresh = carries && content.as_deref() != Some("zero");
     let duplicates = operations::duplicates(job, is_fresh, told);
+    let bare = unstamped(content.as_deref(), duplicates);
+    let whole = is_on_sectors(sized.size.one(), [align, stride]);
+    let verify = verify(job, carries, (bare, whole), told);
     let paced = Paced::of(job, (reads(&mix), time), (depth, threads), told);
     let mut ramp = duration(job, "ramp_time", told).unwrap_or(0);
     if ramp > 0 && operations.is_some() {
@@ -397,12 +399,26 @@ fn content(job: &Job, told: &mut Told) -> Option<String> {
     }
 }
 
+/// Why not every block that is written can carry a header.
+fn unstamped(content: Option<&str>, duplicates: u64) -> Option<&'static str> {
+    if content.is_some() {
+        return Some("each block has a header beside what compresses");
+    }
+    (duplicates > 0).then_some("each block has a header, and a copy of another one has that one's")
+}
+
+/// Whether blocks have one size, of whole sectors, and none reaches into another.
+fn is_on_sectors(size: Option<Bytes>, steps: [Option<u64>; 2]) -> bool {
+    let Some(Bytes(size @ 1..)) = size else { return false };
+    size.is_multiple_of(SECTOR_BYTES)
+        && steps.into_iter().flatten().all(|step| step.is_multiple_of(size))
+}
+
 /// Whether what is written is read again.
 fn verify(
     job: &Job,
     writes: bool,
-    content: Option<&str>,
-    size: Option<Bytes>,
+    (bare, is_on_sectors): (Option<&'static str>, bool),
     told: &mut Told,
 ) -> bool {
     let asked = job.settings.get("verify").filter(|own| !["0", "none"].contains(&&*own.value));
@@ -412,9 +428,9 @@ fn verify(
         "each block that is read is compared with what another job wrote"
     } else if asked.value == "pattern" || asked.value == "pattern_hdr" {
         "each block is compared with a pattern that the file says"
-    } else if content.is_some() {
-        "each block has a header beside what compresses"
-    } else if size.is_some_and(|size| size.0.is_multiple_of(SECTOR_BYTES)) {
+    } else if let Some(bare) = bare {
+        bare
+    } else if is_on_sectors {
         told.remark(format!(
             "[{}]: verify={}: what is written carries a header and a checksum of Assay's own in each sector, \
              and is read again after each trial, outside of its time",
@@ -422,7 +438,8 @@ fn verify(
         ));
         return true;
     } else {
-        "each block has a header, and these are not all of one size, in whole sectors of 512 bytes"
+        "each block has a header, and these are not all of one size, in whole sectors of 512 bytes, and side \
+         by side"
     };
     told.refuse_key(asked.line, format!("{}: {why}; this cannot be done here", asked.written));
     false

@@ -125,7 +125,7 @@ mod tests {
             remark.text,
             "4 of 2,000 blocks that were read again are not as they were written, in 2 of 3 trials; in the \
              first of these trials 2 stale: at byte 4,096 an older write lies there, and the last one is \
-             lost; write 8 of thread 1 belongs there; write 2 of thread 1 lies there"
+             lost; operation 8 of thread 1 belongs there; operation 2 of thread 1 lies there"
         );
     }
 

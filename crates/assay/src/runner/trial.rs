@@ -87,7 +87,7 @@ pub fn run(
     let result = result.and_then(|done| flushed.map(|_| done));
     let (ran, background, failure) = match result {
         Ok((mut ran, background)) => {
-            verify(setting, workload, planned, &mut ran, stop);
+            verify(setting, workload, &mut ran, stop);
             let taken_back = taken_back(&ran.measured);
             (Some(ran), background, taken_back)
         }
@@ -165,16 +165,10 @@ fn measure(
 
 /// Reads what a trial wrote again, where its work is to be verified: behind everything that is read of it, so
 /// that nothing of this counts.
-fn verify(
-    setting: &Setting<'_>,
-    workload: &PlannedWorkload,
-    planned: &PlannedTrial,
-    ran: &mut Ran,
-    stop: &AtomicBool,
-) {
+fn verify(setting: &Setting<'_>, workload: &PlannedWorkload, ran: &mut Ran, stop: &AtomicBool) {
     let area = workload.own_part(&setting.surveyed.survey.area);
     let medium = Medium { area, ..setting.surveyed.medium() };
-    io::verify::after(&workload.work, &medium, planned.seed, &mut ran.measured, stop);
+    io::verify::after(&workload.work, &medium, &mut ran.measured, stop);
 }
 
 /// Looks at others' work for a period; the probes read when what counts begins.

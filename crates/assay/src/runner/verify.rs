@@ -14,8 +14,10 @@ use assay_base::failure::{Failure, Outcome};
 use assay_base::quantity::units::show;
 use assay_kinds::work::io::verify::{self, Verified, Written};
 use assay_kinds::work::{Area, Medium, io};
-use assay_study::results::bundle::Stored;
+use assay_study::plan::repeats::{self, Ran};
+use assay_study::results::bundle::{self, Stored};
 use assay_study::results::plan::{PlannedTrial, PlannedWorkload};
+use assay_study::results::record::{Status, TrialRecord};
 use assay_study::results::trials::Trials;
 use assay_study::study::Target;
 use assay_system::system::site::{Site, TargetKind};
@@ -86,7 +88,7 @@ impl Report {
             )));
         }
         if found.cut_short {
-            return Err(Failure::partial(format!("{}: the pass was ended early", self.target)));
+            return Err(Failure::interrupted(format!("{}: the pass was ended early", self.target)));
         }
         if found.sound == 0 && found.late == 0 {
             return Err(Failure::partial(format!(
@@ -129,7 +131,7 @@ fn inspect(file: &File, range: &Range<u64>, stop: &AtomicBool) -> Result<Inspect
 fn stamps(runs: &[FoundRun]) -> Vec<FoundStamps> {
     let told = |own: &FoundRun| FoundStamps {
         run: own.written.run,
-        seed: own.seed,
+        seed: own.written.seed,
         bytes: own.sectors.saturating_mul(verify::SECTOR_BYTES),
     };
     runs.iter().map(told).collect()
@@ -147,8 +149,7 @@ pub fn of_result(
 ) -> Outcome<Report> {
     let place = place(stored)?;
     let site = &stored.environment.sites[place];
-    let records = records(system, directory, stored)?;
-    let last = records.iter().rfind(|own| own.target == place);
+    let known = known(system, directory, stored, place)?;
     let _holds = hold(system, site)?;
     let (file, is_direct) = open(system, site)?;
     let area = stored.plan.surveys[place].area;
@@ -157,8 +158,9 @@ pub fn of_result(
         .map_err(|error| Failure::refused(format!("{}: {error}", site.target)))?;
     let runs = stamps(&seen.runs);
     let newest = seen.runs.iter().max_by_key(|own| own.written.run);
-    let chosen = chosen(stored, place, last, newest)?;
-    let workload = &*stored.plan.work_of(chosen.trial);
+    let chosen = chosen(stored, place, &known, newest)?;
+    not_filled_since(system, directory, stored, &chosen)?;
+    let workload = &*stored.plan.work_of(&chosen.trial);
     let Some(planned) = io::Planned::of(&workload.work) else {
         return Err(Failure::refused("that trial read and wrote no blocks"));
     };
@@ -168,7 +170,7 @@ pub fn of_result(
         through.map_err(|error| unread(&site.target, &error))?;
     }
     let medium = medium(&file, workload.own_part(&area));
-    let verified = verify::pass(planned, &medium, chosen.trial.seed, &chosen.written, stop)
+    let verified = verify::pass(planned, &medium, &chosen.written, stop)
         .map_err(|error| Failure::refused(format!("{}: {error}", site.target)))?;
     let mut untold = verify::untold(&verified, is_direct && planned.direct);
     untold.push("what others wrote there since would look like lost data".to_owned());
@@ -188,7 +190,7 @@ fn medium(file: &File, area: Area) -> Medium<'_> {
 
 /// Whether work carries stamps into what it writes.
 fn is_stamped(workload: &PlannedWorkload) -> bool {
-    io::Planned::of(&workload.work).is_some_and(|io| io.verify && io.mix.writes())
+    io::Planned::of(&workload.work).is_some_and(|io| verify::stamps(io))
 }
 
 /// The target on which what was written can still lie.
@@ -220,78 +222,117 @@ fn place(stored: &Stored) -> Outcome<usize> {
     let mut there = stored.plan.workloads.iter().filter(|one| one.target == own.target);
     let over = there.find(|one| {
         let beside = one.background.as_ref().is_some_and(|own| own.work.mix.writes());
-        beside || (one.writes() && !is_stamped(one))
+        // The area is filled again for reads that are to find something else.
+        let finds_other =
+            one.touches().any(|touch| touch.finds.is_some_and(|own| own != io::Content::Random));
+        beside || finds_other || (one.writes() && !is_stamped(one))
     });
     match over {
         None => Ok(own.target),
         Some(over) => Err(Failure::refused(format!(
-            "{}: {} writes to the same bytes and says nothing in them, so that it cannot be told what should \
-             stand there: give it verify = true, too",
+            "{}: for {} the same bytes are written without stamps, so that it cannot be told what should \
+             stand there: give it verify = true, too, and random content",
             stored.id, over.name
         ))),
     }
 }
 
-/// What is known of a trial that is over.
-struct Record {
-    target: usize,
-    order: u32,
+/// A run that wrote, and the trial that it was.
+#[derive(Clone)]
+struct Chosen {
+    trial: PlannedTrial,
     written: Written,
+    /// When it began, where it is recorded.
+    started: Option<String>,
 }
 
-/// The trials that wrote stamps, in the order in which they ran.
-fn records(system: &dyn System, directory: &Path, stored: &Stored) -> Outcome<Vec<Record>> {
-    let mut found = Vec::new();
+/// What the records of a study tell.
+struct Known {
+    /// The last trial that wrote stamps there.
+    last: Option<Chosen>,
+    /// The trials of the plan and, behind them, what was to be run again.
+    trials: Vec<PlannedTrial>,
+}
+
+/// Goes over the records, in the order in which they ran.
+fn known(system: &dyn System, directory: &Path, stored: &Stored, place: usize) -> Outcome<Known> {
+    let (mut last, mut ran) = (None, Vec::new());
     Trials::open(system, directory, &stored.plan)?.each_record(&mut |record| {
+        ran.push(Ran::from(&record));
+        let is_there = stored.plan.workloads.get(record.workload).map(|own| own.target == place);
         let detail = record.measured.as_ref().and_then(io::Detail::of);
         let written = detail.and_then(|own| own.written.clone());
-        let workload = stored.plan.workloads.get(record.workload);
-        if let Some((written, workload)) = written.zip(workload) {
-            found.push(Record { target: workload.target, order: record.order, written });
+        if let Some(written) = written.filter(|_| is_there == Some(true)) {
+            last = Some(recorded(record, written));
         }
         Ok(())
     })?;
-    Ok(found)
+    let again = repeats::repeats(&stored.plan, &ran).into_iter().map(|(trial, _)| trial);
+    let trials = stored.plan.trials.iter().cloned().chain(again).collect();
+    Ok(Known { last, trials })
 }
 
-/// The run that wrote last.
-struct Chosen<'a> {
-    trial: &'a PlannedTrial,
-    written: Written,
+/// A trial by its record: what was run again, or under another setting than was planned, stands in no plan.
+fn recorded(record: TrialRecord, written: Written) -> Chosen {
+    let trial = PlannedTrial {
+        order: record.order,
+        host: record.host,
+        replicate: record.replicate,
+        lead_in: record.status == Status::LeadIn,
+        workload: record.workload,
+        arm: record.arm,
+        seed: written.seed,
+    };
+    Chosen { trial, written, started: Some(record.started) }
 }
 
 /// Which run of the study wrote last: one that was recorded, or one that was ended in the middle and is known
 /// by its stamps alone.
-fn chosen<'a>(
-    stored: &'a Stored,
+fn chosen(
+    stored: &Stored,
     place: usize,
-    last: Option<&Record>,
+    known: &Known,
     newest: Option<&FoundRun>,
-) -> Outcome<Chosen<'a>> {
-    let last = last.map(|own| (own.written.run, own));
-    let newer = newest.filter(|own| last.is_none_or(|(run, _)| own.written.run > run));
-    if let Some(found) = newer {
-        let is_it = |trial: &&PlannedTrial| {
-            let workload = stored.plan.workloads.get(trial.workload);
-            trial.seed == found.seed
-                && workload.is_some_and(|own| own.target == place && is_stamped(own))
-        };
-        let trial = stored.plan.trials.iter().find(is_it).ok_or_else(|| {
-            Failure::partial(format!("{}: a run that is none of it wrote over it later", stored.id))
-        })?;
-        return Ok(Chosen { trial, written: found.written.clone() });
-    }
-    let Some((_, record)) = last else {
-        return Err(Failure::partial(format!(
-            "{}: no trial of it that wrote there is recorded, and none of its stamps is found",
-            stored.id
-        )));
+) -> Outcome<Chosen> {
+    let is_newer =
+        |found: &Written| known.last.as_ref().is_none_or(|last| found.run > last.written.run);
+    let Some(found) = newest.map(|own| &own.written).filter(|own| is_newer(own)) else {
+        return known.last.clone().ok_or_else(|| {
+            Failure::partial(format!(
+                "{}: no trial of it that wrote there is recorded, and none of its stamps is found",
+                stored.id
+            ))
+        });
     };
-    let trial = stored.plan.trials.iter().find(|trial| trial.order == record.order);
-    let trial = trial.ok_or_else(|| {
-        Failure::refused(format!("{}: its records and its plan do not belong together", stored.id))
+    let is_it = |trial: &&PlannedTrial| {
+        let workload = stored.plan.workloads.get(trial.workload);
+        trial.seed == found.seed
+            && workload.is_some_and(|own| own.target == place && is_stamped(own))
+    };
+    let trial = known.trials.iter().find(is_it).cloned().ok_or_else(|| {
+        Failure::partial(format!("{}: a run that is not in its plan wrote there later", stored.id))
     })?;
-    Ok(Chosen { trial, written: record.written.clone() })
+    Ok(Chosen { trial, written: found.clone(), started: None })
+}
+
+/// Refuses where the area was filled again after a trial: a study that goes on begins with that.
+fn not_filled_since(
+    system: &dyn System,
+    directory: &Path,
+    stored: &Stored,
+    chosen: &Chosen,
+) -> Outcome<()> {
+    let Some(started) = &chosen.started else { return Ok(()) };
+    let log = bundle::log(system, directory);
+    if log.iter().any(|entry| entry.event == "resumed" && entry.at > *started) {
+        return Err(Failure::partial(format!(
+            "{}: the study went on after trial {}, its area was filled again for that, and nothing that was \
+             written with verify = true since is recorded or found",
+            stored.id,
+            chosen.trial.order.saturating_add(1)
+        )));
+    }
+    Ok(())
 }
 
 /// Opens what is only read: a device past the page cache where it can be.
@@ -361,7 +402,7 @@ mod tests {
         let wrong = FaultCounts { torn: 1, ..FaultCounts::default() };
         assert_eq!(ended(Verified { wrong, ..sound() }), Err(Kind::Gate));
         assert_eq!(ended(Verified { sound: 0, ..sound() }), Err(Kind::Partial));
-        assert_eq!(ended(Verified { cut_short: true, ..sound() }), Err(Kind::Partial));
+        assert_eq!(ended(Verified { cut_short: true, ..sound() }), Err(Kind::Interrupted));
         assert_eq!(ended(Verified { sound: 0, late: 1, ..sound() }), Ok(()));
         let told = report(Verified { wrong, ..sound() }).ended().unwrap_err().message;
         assert_eq!(told, "/dev/sdb: 1 of 10 blocks are not as they were written: 1 torn");

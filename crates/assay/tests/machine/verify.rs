@@ -4,7 +4,6 @@
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
-use std::time::Duration;
 
 use assay_lab::liar::{Character, Liar, Lie};
 use assay_lab::process::Assay;
@@ -135,7 +134,9 @@ fn ten_thousand_faults_of_each_kind_are_found_on_a_device() {
     );
     for (name, damage) in DAMAGES {
         let mut bytes = sound.clone();
-        (0..FAULTS).for_each(|index| damage(&mut bytes, &before, index));
+        for index in 0..FAULTS {
+            damage(&mut bytes, &before, index);
+        }
         bench.put(&bytes);
         let (code, report) = bench.verify(&[]);
         let wrong = &report["verified"]["wrong"];
@@ -169,13 +170,20 @@ fn a_run_that_is_killed_is_verified_afterwards() {
     let keys = "pattern = \"random\", mix = \"30/70\", depth = 16, threads = 2, time = \"100 s\"";
     let (study, id) = (study(bench.scratch.path(), keys), bench.id());
     let mut running = bench.assay.start(&bench.words(&study, &id)).unwrap();
-    // The area is filled, then trials begin: what is written then changes the image again and again.
-    let filled = || {
+    // The area is filled; that much of it changes again only when a trial is under way.
+    let mut filled = Vec::new();
+    let is_under_way = || {
         let image = bench.image();
-        image[AREA - BLOCK..].iter().any(|byte| *byte != 0)
+        if filled.is_empty() {
+            if image[AREA - BLOCK..].iter().any(|byte| *byte != 0) {
+                filled = image;
+            }
+            return false;
+        }
+        let blocks = image.chunks_exact(BLOCK).zip(filled.chunks_exact(BLOCK));
+        blocks.filter(|(new, old)| new != old).count() > BLOCKS / 4
     };
-    running.until(Duration::from_secs(60), filled).unwrap();
-    std::thread::sleep(Duration::from_secs(5));
+    running.until(LIMIT, is_under_way).unwrap();
     running.signal("KILL").unwrap();
     assert_eq!(running.end(LIMIT).unwrap().code, 137);
     let (code, report) = bench.verify(&[]);

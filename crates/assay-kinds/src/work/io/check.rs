@@ -3,8 +3,9 @@
 use assay_base::quantity::Bytes;
 use assay_base::quantity::units::show;
 
-use super::parameters::MOST_SAMPLES;
-use super::{Arrivals, Asked, Mix, Pattern, Size, fits, operations, verify as verifying};
+use super::parameters::{FACTORS, MOST_SAMPLES};
+use super::verify::{self as verifying, Unfit};
+use super::{Arrivals, Asked, Mix, Pattern, Size, fits, operations};
 use crate::work::kind::{Complaints, InStudy};
 
 /// Tells what does not hold.
@@ -19,7 +20,7 @@ pub(super) fn complain(io: &Asked, path: &str, study: &InStudy<'_>, to: &mut dyn
 }
 
 /// What is verified is written, in whole sectors of random bytes, each block in one place; what a factor
-/// brings about is looked at where its level is planned.
+/// brings about is looked at level by level.
 fn verify(io: &Asked, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
     let path = format!("{path}/verify");
     if !io.verify || to.is_wrong(&path) {
@@ -33,10 +34,30 @@ fn verify(io: &Asked, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) 
         return;
     }
     let varied = |name: &str| study.factors.contains_key(name);
-    if let Some(unfit) = verifying::unfit(io).filter(|unfit| !varied(unfit.key)) {
-        let hint = format!("leave {} out", unfit.key);
+    let own = verifying::unfit(io).filter(|unfit| !varied(unfit.key));
+    // Steps are looked at beside each size, where they are planned.
+    let is_alone = |unfit: &Unfit| !matches!(unfit.key, "align" | "stride") || !varied("size");
+    if let Some(unfit) = own.or_else(|| unfit_level(io, study)).filter(is_alone) {
+        let hint = match unfit.key {
+            "mix" => "say mix = \"write\"".to_owned(),
+            "size" => "say size = \"4 KiB\"".to_owned(),
+            other => format!("leave {other} out"),
+        };
         to.value(&path, format!("verify: {}", unfit.message), Some(hint));
     }
+}
+
+/// A level of a factor that cannot be verified.
+fn unfit_level(io: &Asked, study: &InStudy<'_>) -> Option<Unfit> {
+    FACTORS.iter().find_map(|own| {
+        let name = own.about.about.name;
+        let unfit = |level: &String| {
+            let mut at_level = io.clone();
+            (own.set)(&mut at_level, level).ok()?;
+            verifying::unfit(&at_level).filter(|unfit| unfit.key == name)
+        };
+        study.factors.get(name)?.iter().find_map(unfit)
+    })
 }
 
 /// A ramp belongs to a time of its own.

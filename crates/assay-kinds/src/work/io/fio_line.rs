@@ -4,7 +4,7 @@ use assay_load::{Class, Zone};
 
 use super::{
     Access, Apart, Arrivals, Asked, Content, Duplicates, Engine, Mix, Pattern, Planned, WriteSync,
-    parameters,
+    parameters, verify,
 };
 use crate::work::kind::{ByHand, CommandLine};
 use crate::work::place::Area;
@@ -251,7 +251,7 @@ pub(super) fn think(io: &Asked) -> Vec<String> {
 
 /// What is read again.
 pub(super) fn verified(io: &Asked) -> Vec<String> {
-    let told: &[&str] = if io.verify && io.mix.writes() { &["--verify=crc32c"] } else { &[] };
+    let told: &[&str] = if verify::stamps(io) { &["--verify=crc32c"] } else { &[] };
     told.iter().copied().map(str::to_owned).collect()
 }
 
@@ -311,7 +311,7 @@ fn remarks(io: &Planned, engine: Engine, note: Option<&str>) -> Vec<String> {
         "fio repeats a buffer that it wrote before; Assay copies pieces of 4 KiB of 256 blocks",
     );
     add(
-        io.verify && io.mix.writes(),
+        verify::stamps(io),
         "fio has a header of its own in each block; where two writes were in flight Assay takes either",
     );
     remarks.extend(unmixed(io.mix).map(str::to_owned));

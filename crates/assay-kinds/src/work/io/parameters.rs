@@ -14,7 +14,7 @@ use super::rate::{self, Rate};
 use super::table::is_usual;
 use super::{
     Access, Apart, Arrivals, AskedEngine, Content, Duplicates, Engine, Mix, Pattern, Planned, Size,
-    WriteSync, fio_line, operations, size,
+    WriteSync, fio_line, operations, size, verify,
 };
 use crate::work::kind::OwnParameter;
 use crate::work::table::{Factor, asked, choice, whole, word, work};
@@ -390,7 +390,7 @@ parameters! {
         words: "after each trial, outside of its time, all that it wrote is read again and compared",
         form: Form::Flag,
         example: "verify = true",
-        told: |io| (io.verify && io.mix.writes()).then(|| "verified".to_owned()),
+        told: |io| verify::stamps(io).then(|| "verified".to_owned()),
         fio: fio_line::verified,
         kept: verify,
     }

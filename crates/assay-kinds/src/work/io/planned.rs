@@ -328,7 +328,7 @@ fn obstacle(io: &Asked, offer: &Offer<'_>) -> Option<String> {
 
 /// Why what is written cannot be compared with what is read.
 fn unverifiable(io: &Asked, offer: &Offer<'_>) -> Option<String> {
-    if !io.verify || !io.mix.carries() {
+    if !verify::stamps(io) {
         return None;
     }
     if offer.engine.name == Engine::Simulated {

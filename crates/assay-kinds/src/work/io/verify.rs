@@ -56,14 +56,19 @@ pub(super) fn unfit(io: &Asked) -> Option<Unfit> {
     told(key, text)
 }
 
+/// Whether what is written carries stamps.
+pub fn stamps(io: &Asked) -> bool {
+    io.verify && io.mix.carries()
+}
+
 /// What a run stamps into what it writes: when it began; none where nothing is verified.
 pub(super) fn number(planned: &Planned, system: &dyn System) -> Option<u64> {
-    (planned.verify && planned.mix.writes()).then(|| system.wall_ns().max(1))
+    stamps(planned).then(|| system.wall_ns().max(1))
 }
 
 /// The job of a run that wrote so, as its pass needs it: how long it went on does not matter.
-pub fn job(planned: &Planned, area: &Area, seed: u64, written: &Written) -> Job {
-    Job { verify: Some(written.run), ..planned.job(area, (0, 0), seed) }
+fn job(planned: &Planned, area: &Area, written: &Written) -> Job {
+    Job { verify: Some(written.run), ..planned.job(area, (0, 0), written.seed) }
 }
 
 /// Reads what a trial wrote, and notes what was found beside what was measured; nothing where its work is not
@@ -71,14 +76,13 @@ pub fn job(planned: &Planned, area: &Area, seed: u64, written: &Written) -> Job 
 pub fn after(
     work: &crate::work::Planned,
     medium: &Medium<'_>,
-    seed: u64,
     measured: &mut Measured,
     stop: &AtomicBool,
 ) {
     let Some(planned) = Planned::of(work) else { return };
     let Some(detail) = Detail::of_mut(measured) else { return };
     let Some(written) = &detail.written else { return };
-    match pass(planned, medium, seed, written, stop) {
+    match pass(planned, medium, written, stop) {
         Ok(found) => detail.verified = Some(found),
         Err(reason) => detail.unverified = Some(reason),
     }
@@ -91,11 +95,10 @@ pub fn after(
 pub fn pass(
     planned: &Planned,
     medium: &Medium<'_>,
-    seed: u64,
     written: &Written,
     stop: &AtomicBool,
 ) -> Result<Verified, String> {
-    let job = job(planned, &medium.area, seed, written);
+    let job = job(planned, &medium.area, written);
     let target =
         Target { file: medium.file.map(AsFd::as_fd), memory_alignment: medium.memory_alignment };
     assay_load::verify(&job, written, &target, stop).map_err(|error| error.to_string())
@@ -112,11 +115,14 @@ pub fn faults(found: &Verified) -> String {
 /// A wrong block in words: where, what is wrong, what should stand there and what does.
 pub fn example(wrong: &WrongData) -> String {
     let what = match (wrong.fault, wrong.bits) {
+        (Fault::Flipped, Some(1)) => "1 bit is turned".to_owned(),
         (Fault::Flipped, Some(bits)) => format!("{bits} bits are turned"),
         (fault, _) => fault_words(fault).to_owned(),
     };
     let write = |own: &Stood| {
-        format!("write {} of thread {}", show::count(own.operation + 1), own.thread + 1)
+        // A stranger's may be of any number.
+        let (number, thread) = (own.operation.saturating_add(1), own.thread.saturating_add(1));
+        format!("operation {} of thread {thread}", show::count(number))
     };
     let expected = wrong.expected.as_ref().map(|own| format!("; {} belongs there", write(own)));
     let found = wrong.found.as_ref().map(|own| {
@@ -157,15 +163,16 @@ pub fn untold(found: &Verified, is_direct: bool) -> Vec<String> {
     }
     if found.either > 0 {
         told.push(format!(
-            "of {} blocks one write or another may stand, because both were in flight at once: either was \
-             taken",
+            "of {} blocks one write or another may stand, because it is not known which of them came last: \
+             either was taken",
             show::count(found.either)
         ));
     }
     if let Some(settled) = found.settled {
         told.push(format!(
             "the run was ended from outside: it is known of {} operations that they had been carried out, \
-             and what came behind them may stand or not; {} blocks hold some of it",
+             and what came behind them may stand or not; {} blocks hold some of it; where power was lost, \
+             what a cache had not written down yet may be gone",
             show::count(settled),
             show::count(found.late)
         ));
@@ -200,17 +207,22 @@ mod tests {
     fn a_wrong_block_is_one_sentence() {
         assert_eq!(
             example(&wrong(Fault::Stale)),
-            "at byte 8,192 an older write lies there, and the last one is lost; write 5,000 of thread 1 \
-             belongs there; write 12 of thread 1 lies there"
+            "at byte 8,192 an older write lies there, and the last one is lost; operation 5,000 of thread 1 \
+             belongs there; operation 12 of thread 1 lies there"
         );
         let found = Some(Stood { thread: 1, operation: 0, of_bytes: 4096 });
         let told = example(&WrongData { found, ..wrong(Fault::Misplaced) });
         assert!(
-            told.ends_with("write 1 of thread 2 lies there, which belongs to byte 4,096"),
+            told.ends_with("operation 1 of thread 2 lies there, which belongs to byte 4,096"),
             "{told}"
         );
         let bare = WrongData { expected: None, found: None, ..wrong(Fault::Flipped) };
         assert_eq!(example(&bare), "at byte 8,192 3 bits are turned");
+        let one = WrongData { bits: Some(1), ..bare };
+        assert_eq!(example(&one), "at byte 8,192 1 bit is turned");
+        let (thread, operation) = (u32::MAX, u64::MAX);
+        let found = Some(Stood { thread, operation, of_bytes: 0 });
+        assert!(example(&WrongData { found, ..bare }).ends_with("which belongs to byte 0"));
     }
 
     #[test]

@@ -221,7 +221,15 @@ fn what_is_verified_is_written_in_whole_sectors_of_random_bytes() {
             "verify: what is verified has random",
         ),
         ("", "mix = \"write\", size = \"1000 B\"", "whole sectors of 512 B"),
-        (sizes, "mix = \"write\"", "an operation has 700 B"),
+        (sizes, "mix = \"write\"", "the operation has 700 B"),
+        ("", "mix = \"write\", size = \"4 KiB 50 %, 8 KiB 50 %\"", "blocks of one size"),
+        ("", "mix = \"50 % write, 50 % trim\", size = \"4 KiB\"", "carries no stamp"),
+        ("", "mix = \"write\", size = \"4 KiB\", duplicates = \"30 %\"", "no block is a copy"),
+        (
+            "",
+            "mix = \"write\", size = \"4 KiB\", align = \"512 B\"",
+            "no block reaches into another",
+        ),
     ] {
         let told = told(factors, io);
         assert!(told.contains(part), "{io}: {told}");

@@ -118,6 +118,15 @@ fn what_is_verified_is_what_a_job_writes_itself() {
         ("rw=write\nverify=pattern", "verify: each block is compared with a pattern"),
         ("rw=write\nverify=crc32c\nzero_buffers", "verify: each block has a header beside"),
         ("rw=write\nverify=crc32c\nbs=700", "verify: each block has a header, and these"),
+        (
+            "rw=write\nverify=crc32c\nbssplit=4k/50:8k/50",
+            "verify: each block has a header, and these",
+        ),
+        (
+            "rw=randwrite\nverify=crc32c\nbs=4k\nba=512",
+            "verify: each block has a header, and these",
+        ),
+        ("rw=write\nverify=crc32c\ndedupe_percentage=30", "a copy of another one"),
     ] {
         assert!(refusal(text).contains(told), "{text}");
     }
