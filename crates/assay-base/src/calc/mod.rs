@@ -9,6 +9,8 @@ pub mod memmap;
 pub mod modeline;
 pub mod raid;
 mod reading;
+pub mod requests;
+pub mod source_tree;
 pub mod zram;
 
 use serde::Serialize;

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use super::State;
 use super::sampler::Span;
+use assay_base::calc::requests::Recorded;
 use assay_base::failure::{Failure, Outcome};
 use assay_base::presence::Presence;
-use assay_kinds::work::io::requests::Recorded;
 use assay_kinds::work::{Claims, Measured, io};
 use assay_machine::probes::block_latency;
 use assay_machine::probes::block_latency::counts::{BlockLatency, ClassSpan};

@@ -3,8 +3,8 @@
 
 use std::path::Path;
 
+use assay_base::calc::requests::{Counter, Recorded, Request};
 use assay_base::failure::{Failure, Outcome};
-use assay_kinds::work::io::requests::{Counter, Recorded, Request};
 use assay_study::results::requests::{FORMAT, Header, RecordedDevice, Writer};
 use assay_system::system::{BlockClass, BlockRequest, RequestFlags, System, devices};
 

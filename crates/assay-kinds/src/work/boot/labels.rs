@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 
 use assay_base::failure::{Failure, Outcome};
 use assay_base::outside;
+use assay_journal::entry;
 use assay_system::system::{System, machine};
 use serde::{Deserialize, Serialize};
 
-use super::{Boot, entry, source};
+use super::{Boot, source};
 use crate::work::recorded::Source;
 
 const FORMAT: &str = "assay-boots/1";
@@ -193,8 +194,8 @@ mod tests {
     use assay_system::system::Fake;
 
     use super::*;
-    use crate::work::boot::entry::Entry;
-    use crate::work::boot::timeline;
+    use assay_journal::entry::Entry;
+    use assay_journal::timeline;
 
     fn three() -> Vec<Boot> {
         let entry = |id: &str| Entry { boot: id.repeat(32), ..Entry::default() };

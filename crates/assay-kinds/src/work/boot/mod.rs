@@ -1,8 +1,6 @@
 //! Work that the machine does by itself: a boot. Its trials are boots, read from the systemd journal
 //! afterwards; nothing is measured by this program, and past boots are as good as new ones.
 
-pub mod entry;
-mod finished;
 pub mod kernel_log;
 pub mod labels;
 mod planned;
@@ -11,7 +9,6 @@ mod recorded_tests;
 mod recording;
 mod source;
 mod tell;
-pub mod timeline;
 
 use assay_base::catalogue::About;
 use assay_base::catalogue::keys::{Fields, Form, field};
@@ -23,9 +20,9 @@ use super::kind::{Asks, Complaints, InStudy, Judged, Kind, Needs, OwnParameter, 
 use super::place::{Offer, Run};
 use super::recorded::{Recording, Records};
 
+pub use assay_journal::timeline::{Boot, End, Unit};
 pub use planned::{Detail, Planned, measured};
 pub use tell::{Facts, SlowUnit, UnfinishedBoot};
-pub use timeline::{Boot, End, Unit};
 
 /// Boots that are read where a study does not say how many.
 pub const USUAL_BOOTS: u32 = 20;

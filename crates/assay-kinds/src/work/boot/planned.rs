@@ -6,12 +6,12 @@ use assay_base::presence::Presence;
 use assay_base::quantity::Metric;
 use serde::{Deserialize, Serialize};
 
-use super::timeline::{Boot, End};
 use super::{PHASES, UNTIL, WHOLE, source};
 use crate::work::kind::{ByHand, CommandLine, Runs, Touch};
 use crate::work::measured::{Claims, Counts, Measured, Ran, told};
 use crate::work::place::Run;
 use crate::work::tell::Tells;
+use assay_journal::timeline::{Boot, End};
 
 /// Boots, as they are read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,8 +1,9 @@
 //! Journals that real machines wrote: Debian 12 in a container of systemd-nspawn and under QEMU, reduced to
 //! the messages that boots are told by.
 
-use super::timeline::{Boot, End, boots};
-use super::{By, entry, measured};
+use super::{By, measured};
+use assay_journal::entry;
+use assay_journal::timeline::{Boot, End, boots};
 use assay_lab::journals::exported;
 
 const CONTAINER: &[u8] = include_bytes!("../../../tests/fixtures/boots/container.json");

@@ -7,10 +7,10 @@ use assay_base::failure::{Failure, Outcome};
 use assay_system::system::journal::RUNNING;
 use assay_system::system::{FileKind, System, machine};
 
-use super::entry::{self, Entry, FIELDS, Read};
 use super::kernel_log;
-use super::timeline::{self, Boot, ids};
 use crate::work::recorded::Source;
+use assay_journal::entry::{self, Entry, FIELDS, Read};
+use assay_journal::timeline::{self, Boot, ids};
 
 /// The program that reads journals.
 const JOURNALCTL: &str = "journalctl";

@@ -359,10 +359,11 @@ impl Group<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::timeline::{Boot, boots};
-    use super::super::{entry, measured};
+    use super::super::measured;
     use super::*;
     use crate::work::tell::{Bare, Failed};
+    use assay_journal::entry;
+    use assay_journal::timeline::{Boot, boots};
 
     const CUT_OFF: &[u8] = include_bytes!("../../../tests/fixtures/boots/cut-off.json");
     const CLOCK_JUMP: &[u8] = include_bytes!("../../../tests/fixtures/boots/clock-jump.json");

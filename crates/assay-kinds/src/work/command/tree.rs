@@ -1,15 +1,13 @@
 //! What the lines of a command work in, where that is not the target itself: a tree of files that is made
 //! in it for each trial and removed afterwards.
 
-mod generated;
-
 use std::path::{Path, PathBuf};
 
 use assay_base::quantity::units::show;
 use assay_system::system::System;
 use serde::{Deserialize, Serialize};
 
-pub use generated::{TreeFile, files};
+pub use assay_base::calc::source_tree::{TreeFile, files};
 
 /// The directory that the tree is made as, below the target.
 pub const NAME: &str = "assay-tree";

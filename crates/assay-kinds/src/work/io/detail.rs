@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use assay_base::calc::requests::Recorded;
 use assay_load::{Verified, Written};
 use serde::{Deserialize, Serialize};
 
 use super::Pace;
-use super::requests::Recorded;
 use crate::work::measured::{Count, Counts};
 
 /// What only reads and writes count.

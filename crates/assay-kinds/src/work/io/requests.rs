@@ -2,14 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use assay_base::calc::requests::{OfClass, OfDevice, Recorded, sum};
 use assay_base::exhibit::{
     Body, Cell, Column, Exhibit, Levels, Part, Row, Sentence, Subject, Table, Unit, Value,
 };
 use assay_base::quantity::units::show;
 use serde::{Deserialize, Serialize};
 
-use super::super::{Detail, Planned};
-use super::{OfClass, OfDevice, Recorded, sum};
+use super::{Detail, Planned};
 use crate::work::tell::{FactsFigure, OfRow, Resting, Rows, Seen, Shows, Spoken, Tells};
 use crate::work::{self, Measured};
 
@@ -264,8 +264,8 @@ fn part(title: &str, body: Body) -> Part {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::work::io::requests::{Counter, Request};
     use crate::work::tell::Bare;
+    use assay_base::calc::requests::{Counter, Request};
 
     fn recorded(unrecorded: u64) -> Recorded {
         let mut counter = Counter::new([("sda".to_owned(), 1 << 30)]);

@@ -3,7 +3,6 @@
 //! their number, and kept in the result beside the recording itself.
 
 mod count;
-mod shown;
 
 use std::collections::BTreeMap;
 
@@ -11,12 +10,10 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 
 pub use count::Counter;
-pub use shown::Facts;
 
 /// A request, as far as it is counted.
 #[allow(clippy::struct_excessive_bools, reason = "each is a flag of the kernel's own")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(clippy::struct_excessive_bools, reason = "each says something of its own")]
 pub struct Request {
     /// Index among the devices.
     pub device: usize,
@@ -113,7 +110,7 @@ fn by_power<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<u64, 
 }
 
 /// How many all of them are; what others wrote may be more than any number holds.
-fn sum(all: &BTreeMap<u64, u64>) -> u64 {
+pub fn sum(all: &BTreeMap<u64, u64>) -> u64 {
     all.values().fold(0, |sum, many| sum.saturating_add(*many))
 }
 

@@ -2,7 +2,7 @@
 //! modules with a header each, files with structures, tables, loops, switches and recursion, a main
 //! program that calls all of them, and a Makefile.
 
-use assay_base::draws::Draws;
+use crate::draws::Draws;
 
 /// The tree is the same everywhere and always: a seed of its own, whatever the study's is.
 const SEED: u64 = 20_121_019;
@@ -444,7 +444,7 @@ static uint64_t NAME(uint64_t seed)
 mod tests {
     use std::collections::BTreeSet;
 
-    use assay_base::digest::{hexadecimal, sha256};
+    use crate::digest::{hexadecimal, sha256};
 
     use super::*;
 
