@@ -14,6 +14,7 @@ mod exact;
 mod multiple;
 mod outlier;
 mod power;
+mod race;
 mod ratio;
 mod sample;
 mod session;

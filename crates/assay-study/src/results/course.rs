@@ -10,7 +10,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use assay_kinds::work::Planned;
+use assay_kinds::work::{Planned, io};
 
 use super::design::{AskKind, Factor};
 use super::plan::{Arm, Plan, PlannedTrial};
@@ -59,8 +59,7 @@ pub fn level(per_s: f64) -> String {
 
 /// A level as a rate: `5000/s`.
 pub fn per_s(level: &str) -> Option<f64> {
-    let number = level.strip_suffix("/s")?.parse::<f64>().ok()?;
-    (number.is_finite() && number > 0.0).then_some(number)
+    level.parse::<io::Rate>().ok().map(|rate| rate.per_s() as f64)
 }
 
 /// The rate of a setting; none where it is not known.

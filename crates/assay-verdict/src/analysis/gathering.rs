@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use assay_kinds::work::Facts;
+use assay_kinds::work::io::Pace;
 use assay_machine::probes::processors::ProcessorTicks;
 use assay_study::findings::measurements::{Measurements, Series};
 use assay_study::findings::notes::Note;
@@ -43,6 +44,8 @@ pub struct Gathering<'a> {
     members: Vec<Member>,
     conversions: Vec<conversions::Conversion>,
     taken_back: Vec<Sentence>,
+    /// By row how far the schedule of an open loop was held.
+    paces: Vec<Option<Pace>>,
     surroundings: surroundings::Gathered,
     counts: checks::Counts,
     costs: watched::Costs,
@@ -64,6 +67,7 @@ impl<'a> Gathering<'a> {
             absent: Vec::new(),
             classes: Vec::new(),
             surfaces: Vec::new(),
+            paces: Vec::new(),
             accesses: Vec::new(),
             of_kinds: Vec::new(),
             members: Vec::new(),
@@ -104,6 +108,7 @@ impl<'a> Gathering<'a> {
         self.absent.extend(absent);
         self.classes.push(classes::of_row(&row));
         self.surfaces.extend(surfaces::of_row(plan, &row));
+        self.paces.push(facts::pace(&row));
         self.accesses.extend(surfaces::accesses(plan, &row));
         self.of_kinds.extend(kinds::of_row(&row));
         self.members.extend(watched::members(&row));
@@ -136,7 +141,8 @@ impl<'a> Gathering<'a> {
             place.steal_share = self.ticks.steal_share();
         }
         let (mut found, mut verdicts) = judged(study, surrounding, measured);
-        found.workloads = rows.iter().map(workload_facts).collect();
+        let with_pace = rows.iter().zip(self.paces);
+        found.workloads = with_pace.map(|(row, pace)| workload_facts(row, pace)).collect();
         for comparison in &mut found.comparisons {
             if let Some(note) = in_flight(comparison, &rows) {
                 // It names neither side.
@@ -242,7 +248,7 @@ fn planned_absences(plan: &Plan) -> impl Iterator<Item = AbsentCell> + '_ {
     })
 }
 
-fn workload_facts(row: &Row<'_>) -> WorkloadFacts {
+fn workload_facts(row: &Row<'_>, pace: Option<Pace>) -> WorkloadFacts {
     WorkloadFacts {
         name: row.workload.name.clone(),
         arm: row.arm.clone(),
@@ -253,7 +259,7 @@ fn workload_facts(row: &Row<'_>) -> WorkloadFacts {
         ramp_ns: row.workload.ramp_ns,
         note: row.workload.note.clone(),
         io: facts::io(row.workload),
-        pace: facts::pace(row),
+        pace,
         lasting: row.workload.work.lasting(),
     }
 }

@@ -462,7 +462,8 @@ fn sizes_that_are_one_and_names_with_colons() {
         let key = text.split('=').next().unwrap();
         assert!(told.starts_with(&format!("jobs.fio:3:1: {key}: block sizes between")), "{told}");
     }
-    assert!(refused("[a]\nsize=64m\nblocksize=4k,8k\n").contains("blocksize=4k,8k: one amount"));
+    let sizes = of("[a]\nsize=64m\nrw=randrw\nblocksize=4k,8k\n").study;
+    assert!(sizes.contains("size = \"read 4 KiB; write 8 KiB\""), "{sizes}");
     assert_eq!(one_name("/dev/disk/by-path/pci-0\\:1\\:2").unwrap(), "/dev/disk/by-path/pci-0:1:2");
     assert_eq!(one_name("a\\b").unwrap(), "a\\b");
     assert_eq!(one_name("/dev/a:/dev/b"), None);

@@ -116,6 +116,8 @@ const SAID: &[(&str, &str, Holds)] =
 /// patterns of the number of `all` and of `long`.
 const ROWS: &[(&str, &str, &str, &str)] = &[
     ("kills of a study that changes the machine", MACHINE_FACTORS, USUAL, IN_FULL),
+    ("gates of a command", "crates/assay/tests/program/gates.rs", USUAL, IN_FULL),
+    ("histories of commits", "crates/assay/tests/program/bisect.rs", USUAL, IN_FULL),
     ("kills of a study whose zram", "crates/assay/tests/machine/alone/memory.rs", "", NAMED),
     ("sizes of cards that lie", "crates/assay/tests/machine/capacity.rs", USUAL, IN_FULL),
     ("kills of a study under others' work", MACHINE_LIVE, USUAL, IN_FULL),
