@@ -1,5 +1,7 @@
 //! The kernel's submission and completion rings.
 
+mod entrance;
+
 use std::io;
 use std::mem::ManuallyDrop;
 use std::os::fd::{AsRawFd, BorrowedFd};
@@ -10,6 +12,7 @@ use io_uring::types::{Fd, FsyncFlags};
 use io_uring::{Builder, Probe, cqueue, opcode, squeue, types};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
+use self::entrance::Entrance;
 use super::clear::{self, Clearing};
 use super::{buffer, file};
 use crate::buffer::Buffer;
@@ -165,6 +168,7 @@ struct Slot {
 
 pub(super) struct IoUring<'a> {
     ring: io_uring::IoUring,
+    entrance: Entrance,
     /// Freed by `drop` only when the kernel has given back every slot.
     buffer: ManuallyDrop<Buffer>,
     slots: Vec<Slot>,
@@ -207,8 +211,6 @@ impl IoUring<'_> {
                  its own; a larger limit of locked memory (ulimit -l) may help."
             )),
         }
-        // Saves one look-up per system call; kernels before 5.18 lack it and lose next to nothing.
-        let _ = self.ring.submitter().register_ring_fd();
     }
 
     /// Puts a portion into the submission queue.
@@ -289,8 +291,8 @@ impl IoUring<'_> {
     #[inline]
     fn enter(&mut self, wait: usize) -> io::Result<()> {
         loop {
-            match self.ring.submit_and_wait(wait) {
-                Ok(_) => return Ok(()),
+            match self.entrance.enter(&mut self.ring, wait) {
+                Ok(()) => return Ok(()),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
             }
@@ -406,6 +408,7 @@ impl<'a> Engine<'a> for IoUring<'a> {
         let (ring, note) = ring(entries(job))
             .map_err(|source| LoadError::Setup { what: "an io_uring", source })?;
         let mut engine = Self {
+            entrance: Entrance::new(&ring),
             ring,
             buffer: ManuallyDrop::new(buffer),
             slots: vec![Slot::default(); job.depth as usize],
@@ -515,15 +518,17 @@ impl<'a> Engine<'a> for IoUring<'a> {
 impl Drop for IoUring<'_> {
     fn drop(&mut self) {
         let mut completions = Vec::new();
-        while self.outstanding > 0 {
-            if self.enter(1).is_err() {
-                // The kernel may still write into the buffer: better lost than freed.
-                return;
-            }
+        let mut is_entered = true;
+        while self.outstanding > 0 && is_entered {
+            is_entered = self.enter(1).is_ok();
             self.collect(&mut completions);
         }
-        // SAFETY: nothing is in flight, and `drop` runs once.
-        unsafe { ManuallyDrop::drop(&mut self.buffer) }
+        self.entrance.close(&self.ring);
+        // Where something is in flight the kernel may still write into the buffer: better lost than freed.
+        if self.outstanding == 0 {
+            // SAFETY: nothing is in flight, and `drop` runs once.
+            unsafe { ManuallyDrop::drop(&mut self.buffer) }
+        }
     }
 }
 
