@@ -70,12 +70,24 @@ fn available() -> Result<(), String> {
     }
 }
 
+/// Completions are run where they are waited for, by the one thread that submits.
+fn deferred(builder: &mut Builder) -> &mut Builder {
+    builder.setup_single_issuer().setup_defer_taskrun().setup_submit_all()
+}
+
 /// A ring with the cheapest way of running completions that the kernel has, and what it lacks.
 fn ring(entries: u32) -> io::Result<(io_uring::IoUring, Option<&'static str>)> {
-    let attempts: [(fn(&mut Builder), _); 3] = [
+    let attempts: [(fn(&mut Builder), _); 4] = [
         (
             |builder| {
-                builder.setup_single_issuer().setup_defer_taskrun().setup_submit_all();
+                deferred(builder).setup_no_sqarray();
+            },
+            None,
+        ),
+        // Before 6.6 the kernel goes through a list of numbers to find the entries: next to nothing is lost.
+        (
+            |builder| {
+                deferred(builder);
             },
             None,
         ),
