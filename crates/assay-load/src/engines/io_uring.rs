@@ -103,6 +103,8 @@ fn ring(entries: u32) -> io::Result<(io_uring::IoUring, Option<&'static str>)> {
     for (choose, note) in attempts {
         let mut builder = io_uring::IoUring::builder();
         choose(&mut builder);
+        // No more than that is ever in flight; what is not asked for has twice as many.
+        builder.setup_cqsize(entries);
         match builder.build(entries) {
             Ok(ring) => return Ok((ring, note)),
             // An unknown flag is the only refusal that another attempt can cure.
