@@ -121,12 +121,38 @@ fn portion(outstanding: usize) -> usize {
     outstanding.clamp(FEWEST, MOST)
 }
 
+/// The kernel registers no larger region than this.
+const LARGEST_REGION: usize = 1 << 30;
+
+/// Which memory the ring knows beforehand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Registered {
+    /// None: each operation pins its own.
+    Nothing,
+    /// Each slot by its number.
+    Slots,
+    /// All slots as one region, of which an address tells the slot: one thing to look up instead of many.
+    Region,
+}
+
+impl Registered {
+    /// By which number memory in a slot is named.
+    #[inline]
+    fn number(self, slot: u32) -> Option<u16> {
+        match self {
+            Self::Nothing => None,
+            Self::Slots => Some(slot as u16),
+            Self::Region => Some(0),
+        }
+    }
+}
+
 /// How entries name what they work on.
 #[derive(Clone, Copy, Debug)]
 struct Naming {
     fd: Fd,
     flags: Flags,
-    fixed_buffers: bool,
+    registered: Registered,
     /// Whether trims are discards of a device.
     discards: bool,
 }
@@ -135,16 +161,16 @@ impl Naming {
     #[inline]
     fn transfer(self, buffer: &Buffer, request: &Request) -> squeue::Entry {
         let Self { fd, discards, .. } = self;
-        let (start, size, slot) =
-            (buffer.pointer(request.slot), request.bytes, request.slot as u16);
-        let at = request.offset;
-        let entry = match (request.way, self.fixed_buffers) {
-            (Move::Read, true) => opcode::ReadFixed::new(fd, start, size, slot).offset(at).build(),
-            (Move::Read, false) => opcode::Read::new(fd, start, size).offset(at).build(),
-            (Move::Write, true) => {
-                opcode::WriteFixed::new(fd, start, size, slot).offset(at).build()
+        let (start, size, at) = (buffer.pointer(request.slot), request.bytes, request.offset);
+        let entry = match (request.way, self.registered.number(request.slot)) {
+            (Move::Read, Some(number)) => {
+                opcode::ReadFixed::new(fd, start, size, number).offset(at).build()
             }
-            (Move::Write, false) => opcode::Write::new(fd, start, size).offset(at).build(),
+            (Move::Read, None) => opcode::Read::new(fd, start, size).offset(at).build(),
+            (Move::Write, Some(number)) => {
+                opcode::WriteFixed::new(fd, start, size, number).offset(at).build()
+            }
+            (Move::Write, None) => opcode::Write::new(fd, start, size).offset(at).build(),
             (Move::Trim, _) if discards => discard(fd, at, u64::from(size)),
             (Move::Trim | Move::Zero, _) => {
                 let mode = clear::flags(request.way).bits() as i32;
@@ -213,13 +239,25 @@ impl IoUring<'_> {
                  it up."
             )),
         }
+        self.register_buffers(LARGEST_REGION);
+    }
+
+    /// The same of the memory: as one region where it has no more than so many bytes.
+    fn register_buffers(&mut self, most_bytes: usize) {
+        let (start, bytes) = self.buffer.region();
+        let region = [libc::iovec { iov_base: start.cast(), iov_len: bytes }];
+        // SAFETY: the slots stay mapped until the ring has no operation left: see `drop`.
+        let registered = |vectors: &[_]| unsafe { self.ring.submitter().register_buffers(vectors) };
+        if bytes <= most_bytes && registered(&region).is_ok() {
+            self.naming.registered = Registered::Region;
+            return;
+        }
         let length = self.size as usize;
-        let vectors: Vec<_> = (0..self.slots.len() as u32)
+        let slots: Vec<_> = (0..self.slots.len() as u32)
             .map(|slot| libc::iovec { iov_base: self.buffer.pointer(slot).cast(), iov_len: length })
             .collect();
-        // SAFETY: the slots stay mapped until the ring has no operation left: see `drop`.
-        match unsafe { self.ring.submitter().register_buffers(&vectors) } {
-            Ok(()) => self.naming.fixed_buffers = true,
+        match registered(&slots) {
+            Ok(()) => self.naming.registered = Registered::Slots,
             Err(error) => self.notes.push(format!(
                 "the buffers could not be registered with the ring ({error}); each operation pins \
                  its own; a larger limit of locked memory (ulimit -l) may help."
@@ -431,7 +469,7 @@ impl<'a> Engine<'a> for IoUring<'a> {
             naming: Naming {
                 fd: Fd(file.as_raw_fd()),
                 flags: Flags::empty(),
-                fixed_buffers: false,
+                registered: Registered::Nothing,
                 discards: clearing.discards(),
             },
             size: job.size_bytes,
@@ -548,7 +586,75 @@ impl Drop for IoUring<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::File;
+    use std::os::fd::AsFd;
+
+    use rustix::fs::{MemfdFlags, memfd_create};
+
     use super::*;
+    use crate::check::tests::job;
+    use crate::engines::suite::works;
+    use crate::{Mix, Target};
+
+    const SIZE: u32 = 4096;
+    const DEPTH: u32 = 4;
+
+    fn memory() -> File {
+        let file = File::from(memfd_create("assay-load-ring", MemfdFlags::CLOEXEC).unwrap());
+        file.set_len(u64::from(DEPTH * SIZE)).unwrap();
+        file
+    }
+
+    /// Moves all blocks, each with its slot.
+    fn moves(engine: &mut IoUring<'_>, way: Move) {
+        let requests: Vec<Request> = (0..DEPTH)
+            .map(|slot| {
+                let offset = u64::from(slot * SIZE);
+                Request { way, synced: false, slot, offset, bytes: SIZE }
+            })
+            .collect();
+        let mut done = Vec::new();
+        engine.submit(&requests).unwrap();
+        engine.complete(DEPTH as usize, &mut done).unwrap();
+        assert!(done.iter().all(|done| done.result == SIZE as i32), "{way:?}: {done:?}");
+    }
+
+    #[test]
+    fn each_way_to_name_memory_moves_the_bytes_of_its_slot() {
+        if !works(&EngineKind::IoUring) {
+            return;
+        }
+        let job = Job { mix: Mix::WRITES, size_bytes: SIZE, depth: DEPTH, ..job() };
+        for wanted in [Registered::Region, Registered::Slots, Registered::Nothing] {
+            let file = memory();
+            let target = Target { file: Some(file.as_fd()), memory_alignment: 4096 };
+            let setup = Setup { job: &job, kind: &EngineKind::IoUring, target: &target, thread: 0 };
+            let mut engine = IoUring::open(&setup).unwrap();
+            if engine.naming.registered == Registered::Nothing {
+                assay_lab::needs::skip("the limit of locked memory is below 16 KiB");
+                return;
+            }
+            if wanted != Registered::Region {
+                engine.ring.submitter().unregister_buffers().unwrap();
+                engine.naming.registered = Registered::Nothing;
+            }
+            if wanted == Registered::Slots {
+                engine.register_buffers(0);
+            }
+            assert_eq!(engine.naming.registered, wanted);
+            for slot in 0..DEPTH {
+                engine.slot_mut(slot).fill(b'a' + slot as u8);
+            }
+            moves(&mut engine, Move::Write);
+            for slot in 0..DEPTH {
+                engine.slot_mut(slot).fill(0);
+            }
+            moves(&mut engine, Move::Read);
+            for slot in 0..DEPTH {
+                assert_eq!(engine.slot_mut(slot), [b'a' + slot as u8; SIZE as usize], "{wanted:?}");
+            }
+        }
+    }
 
     #[test]
     fn portions_grow_with_what_is_in_flight() {
