@@ -107,6 +107,47 @@ impl Flight {
     }
 }
 
+/// Operations that ended together and, one behind the other, are of one class and size and were submitted
+/// together, so that their latencies are the same.
+#[derive(Clone, Copy)]
+struct Alike {
+    class: Class,
+    bytes: u32,
+    submitted: u64,
+    count: u32,
+}
+
+impl Alike {
+    const NONE: Self = Self { class: Class::Read, bytes: 0, submitted: 0, count: 0 };
+
+    /// Counts an operation that is like them.
+    #[inline]
+    fn takes(&mut self, flight: &Flight) -> bool {
+        let is_alike = self.submitted == flight.submitted
+            && self.bytes == flight.bytes
+            && self.class == flight.class;
+        self.count += u32::from(is_alike);
+        is_alike
+    }
+
+    /// Notes them, if there are any.
+    #[inline]
+    fn note(self, book: &mut Book, stamp: u64) {
+        if self.count > 0 {
+            let latency = stamp.saturating_sub(self.submitted);
+            book.record_alike(self.class, self.bytes, latency, self.count);
+        }
+    }
+}
+
+impl From<&Flight> for Alike {
+    #[inline]
+    fn from(flight: &Flight) -> Self {
+        let Flight { class, bytes, submitted, .. } = *flight;
+        Self { class, bytes, submitted, count: 1 }
+    }
+}
+
 struct Drive<E> {
     engine: E,
     walk: Walk,
@@ -216,7 +257,7 @@ impl<'a, E: Engine<'a>> Drive<E> {
             let class = self.classes.next();
             let flight = Flight::new(class, self.walk.next(class));
             self.begin(slot, flight);
-            self.prepare(slot);
+            self.prepare(slot, flight);
         }
         self.hand_over(old)
     }
@@ -234,8 +275,10 @@ impl<'a, E: Engine<'a>> Drive<E> {
     #[inline]
     fn write_back(&mut self) {
         while let Some(slot) = self.halfway.pop() {
-            self.flights[slot as usize].way = Move::Write;
-            self.prepare(slot);
+            let flight = &mut self.flights[slot as usize];
+            flight.way = Move::Write;
+            let flight = *flight;
+            self.prepare(slot, flight);
         }
     }
 
@@ -256,10 +299,9 @@ impl<'a, E: Engine<'a>> Drive<E> {
         Ok(stamp)
     }
 
-    /// Puts the next transfer of a slot's operation into the batch.
+    /// Puts the next transfer of a slot's operation, as it is noted there, into the batch.
     #[inline]
-    fn prepare(&mut self, slot: u32) {
-        let Flight { way, offset, bytes, .. } = self.flights[slot as usize];
+    fn prepare(&mut self, slot: u32, Flight { way, offset, bytes, .. }: Flight) {
         let mut synced = false;
         if way == Move::Write {
             // Where no bytes are moved a slot is empty.
@@ -294,6 +336,7 @@ impl<'a, E: Engine<'a>> Drive<E> {
         if ended {
             self.book.stamp(stamp);
         }
+        let mut alike = Alike::NONE;
         for done in &self.done {
             let flight = self.flights[done.slot as usize];
             let moved = done.result == flight.bytes as i32;
@@ -310,16 +353,20 @@ impl<'a, E: Engine<'a>> Drive<E> {
                 stamper.end(done.slot);
             }
             if moved {
-                let latency = stamp.saturating_sub(flight.submitted);
                 if PACED && self.starts.is_some() {
+                    // Each is counted by a time of its own.
                     self.book.choose(flight.intended);
                     self.book.respond(flight.class, stamp.saturating_sub(flight.intended));
+                    Alike::from(&flight).note(&mut self.book, stamp);
+                } else if !alike.takes(&flight) {
+                    alike.note(&mut self.book, stamp);
+                    alike = Alike::from(&flight);
                 }
-                self.book.record(flight.class, flight.bytes, latency);
             } else if self.fault.is_none() {
                 self.fault = Some(fault(flight, done.result));
             }
         }
+        alike.note(&mut self.book, stamp);
         if let Some(stamper) = &mut self.stamper {
             stamper.look(stamp);
         }
