@@ -66,7 +66,7 @@ pub(crate) fn work<'a, E: Engine<'a>>(worker: &Worker<'a>) -> Result<Option<Part
     Ok(Some(Part {
         submitted_ns,
         queue: drive.engine.queue(),
-        notes: drive.engine.notes(),
+        notes: drive.notes(),
         spent: drive.engine.spent().since(&before),
         stopped,
         pace: drive.starts.as_ref().map(|_| drive.pace),
@@ -157,6 +157,8 @@ struct Drive<E> {
     /// In the place of the filler, where what is written can be verified.
     stamper: Option<Stamper>,
     book: Book,
+    /// Ends that are waited for at once.
+    wait_for: usize,
     /// Operations that may be submitted in all, and those that are left.
     all: u64,
     left: u64,
@@ -194,6 +196,7 @@ impl<'a, E: Engine<'a>> Drive<E> {
             syncs: Syncs::new(job),
             stamper: Stamper::new(job, thread),
             book: Book::new(job),
+            wait_for: job.wait_for as usize,
             all,
             left: all,
             flights: vec![Flight::new(Class::Read, Place { offset: 0, bytes: 0 }); depth],
@@ -208,6 +211,19 @@ impl<'a, E: Engine<'a>> Drive<E> {
             think_ns: u64::try_from(job.think.as_nanos()).unwrap_or(u64::MAX),
             resting: VecDeque::with_capacity(depth),
         }
+    }
+
+    /// What a reader of the numbers should know.
+    fn notes(&self) -> Vec<String> {
+        let mut notes = self.engine.notes();
+        if self.wait_for > 1 && self.flights.len() > 1 && !E::ONE_AT_A_TIME {
+            notes.push(format!(
+                "{} ends are waited for at once: latencies reach until the last of them and are longer \
+                 than the drive's.",
+                self.wait_for.min(self.flights.len())
+            ));
+        }
+        notes
     }
 
     /// Keeps all slots in flight until something ends it, then drains. Gives the stamp after which
@@ -316,13 +332,14 @@ impl<'a, E: Engine<'a>> Drive<E> {
         self.batch.push(Request { way, synced, slot, offset, bytes });
     }
 
-    /// Waits for a completion and notes all that are there; gives the stamp taken just after, and
+    /// Waits for as many completions as the job says and notes all that are there; gives the stamp taken just after, and
     /// whether an operation ended by it: only then does the window move.
     #[inline]
     fn reap(&mut self) -> Result<(u64, bool), LoadError> {
         self.done.clear();
+        let in_flight = self.flights.len() - self.free.len();
         self.engine
-            .complete(1, &mut self.done)
+            .complete(self.wait_for.min(in_flight), &mut self.done)
             .map_err(|source| LoadError::Engine { what: "wait for completions", source })?;
         Ok(self.settle::<false>())
     }

@@ -528,7 +528,8 @@ impl<'a> Engine<'a> for IoUring<'a> {
                 true => 0,
                 // With one slot its write and `fdatasync` are all there is: one wake-up will do.
                 false if self.slots.len() == 1 => self.outstanding,
-                false => 1,
+                // Each operation that is missing has one entry at least.
+                false => goal - into.len(),
             };
             self.enter(wait)?;
             self.collect(into);
