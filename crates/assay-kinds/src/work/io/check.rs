@@ -4,7 +4,7 @@ use assay_base::quantity::Bytes;
 use assay_base::quantity::units::show;
 
 use super::parameters::MOST_SAMPLES;
-use super::{Arrivals, Asked, Mix, Pattern, Size, fits, operations, verify as verifying};
+use super::{Arrivals, Asked, Mix, Pattern, Size, fits, operations, verify as verifying, wait};
 use crate::work::kind::{Complaints, InStudy};
 
 /// Tells what does not hold.
@@ -13,6 +13,7 @@ pub(super) fn complain(io: &Asked, path: &str, study: &InStudy<'_>, to: &mut dyn
     count(io, path, study, to);
     size(io, path, study, to);
     paced(io, path, study, to);
+    wait::complain(io, path, study, to);
     fits::complain(io, path, study, to);
     operations::complain(io, path, study, to);
     verify(io, path, study, to);
