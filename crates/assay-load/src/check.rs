@@ -28,7 +28,7 @@ pub(crate) fn check(
     }
     range("size in bytes", job.size_bytes, LARGEST_SIZE)?;
     range("depth", job.depth, LARGEST_DEPTH)?;
-    range("number of ends waited for", job.wait_for, LARGEST_DEPTH)?;
+    range("number of completions waited for", job.wait_for, LARGEST_DEPTH)?;
     range("number of threads", job.threads, MOST_THREADS)?;
     if job.operations == Some(0) {
         return wrong("an operation count of 0 leaves nothing to measure".to_owned());
@@ -117,7 +117,9 @@ fn check_schedule(job: &Job) -> Result<(), LoadError> {
         return wrong("slices follow each other without a rest, so that there is no time to think");
     }
     if job.waits() && job.wait_for > 1 {
-        return wrong("where operations wait for their time each end is looked at when it comes");
+        return wrong(
+            "where operations wait for their time each completion is looked at when it comes",
+        );
     }
     let Some(schedule) = job.schedule else { return Ok(()) };
     if !(1..=MOST_PER_S).contains(&schedule.rate_per_s) {
@@ -280,7 +282,7 @@ pub(crate) mod tests {
             (Job { size_bytes: 0, ..job() }, "size in bytes is 1 to"),
             (Job { depth: 0, ..job() }, "depth is 1 to"),
             (Job { threads: 0, ..job() }, "threads is 1 to"),
-            (Job { wait_for: 0, ..job() }, "ends waited for is 1 to"),
+            (Job { wait_for: 0, ..job() }, "completions waited for is 1 to"),
             (Job { wait_for: 2, ..paced(500) }, "looked at when it comes"),
             (Job { wait_for: 2, think, ..job() }, "looked at when it comes"),
             (Job { operations: Some(0), ..job() }, "nothing to measure"),

@@ -157,7 +157,7 @@ struct Drive<E> {
     /// In the place of the filler, where what is written can be verified.
     stamper: Option<Stamper>,
     book: Book,
-    /// Ends that are waited for at once.
+    /// Completions that are waited for at once.
     wait_for: usize,
     /// Operations that may be submitted in all, and those that are left.
     all: u64,
@@ -218,7 +218,7 @@ impl<'a, E: Engine<'a>> Drive<E> {
         let mut notes = self.engine.notes();
         if self.wait_for > 1 && self.flights.len() > 1 && !E::ONE_AT_A_TIME {
             notes.push(format!(
-                "{} ends are waited for at once: latencies reach until the last of them and are longer \
+                "{} completions are waited for at once: latencies reach until the last of them and are longer \
                  than the drive's.",
                 self.wait_for.min(self.flights.len())
             ));

@@ -50,10 +50,10 @@ fn mean_p99_and_rate_are_recovered() {
 }
 
 #[test]
-fn who_waits_for_several_ends_is_told_the_time_of_the_last_one() {
+fn who_waits_for_several_completions_is_told_the_time_of_the_last_one() {
     let shape = LawShape::Exponential { mean_ns: MEAN_NS };
     let drive = EngineKind::Simulated(Law::new(shape, 2).unwrap());
-    let told = "2 ends are waited for at once";
+    let told = "2 completions are waited for at once";
     // Of two the later one takes one and a half times the mean.
     for (wait_for, times) in [(1, 1.0), (2, 1.5), (9, 1.5)] {
         let many = Job { depth: 2, wait_for, operations: Some(400_000), ..job() };

@@ -1,4 +1,4 @@
-//! Several ends that are waited for at once: an opt-in that saves processor time and lengthens latencies.
+//! Several completions that are waited for at once: an opt-in that saves processor time and lengthens latencies.
 
 use assay_load::Job;
 
@@ -15,7 +15,7 @@ pub(super) fn tell(io: &Asked, job: &mut Job) {
 }
 
 pub(super) fn told(io: &Asked) -> Option<String> {
-    several(io).map(|count| format!("{count} ends waited for at once (longer latencies)"))
+    several(io).map(|count| format!("{count} completions waited for at once (longer latencies)"))
 }
 
 pub(super) fn fio(io: &Asked) -> Vec<String> {
@@ -34,14 +34,14 @@ pub(super) fn complain(io: &Asked, path: &str, study: &InStudy<'_>, to: &mut dyn
         && !to.is_wrong(&format!("{path}/depth"))
     {
         let message =
-            format!("wait-for: of {depth} operations in flight {count} never end at once");
+            format!("wait-for: of {depth} operations in flight {count} never complete at once");
         to.value(&own, message, Some("depth is as much at least".to_owned()));
     }
     let varied = |key: &str| study.factors.contains_key(key);
     let is_paced = io.is_held_back() || study.finds_rate || varied("rate") || varied("think");
     if is_paced && !to.is_wrong(&own) {
-        let message = "wait-for with a rate or with pauses: operations wait for their time, so that each end \
-                       is looked at when it comes";
+        let message = "wait-for with a rate or with pauses: operations wait for their time, so that each \
+                       completion is looked at when it comes";
         to.value(&own, message.to_owned(), Some("leave wait-for out".to_owned()));
     }
 }
