@@ -113,8 +113,7 @@ mod tests {
     #[test]
     fn engines_and_fio_and_readers_are_told_of_more_than_one() {
         let job = |io: &Asked| {
-            let base = assay_load::Job::base(io.pattern, io.mix, 4096, 0..1 << 20, 1);
-            let mut job = base;
+            let mut job = Job::base(io.pattern, io.mix, 4096, 0..1 << 20, 1);
             tell(io, &mut job);
             job.wait_for
         };
