@@ -218,8 +218,8 @@ impl<'a, E: Engine<'a>> Drive<E> {
         let mut notes = self.engine.notes();
         if self.wait_for > 1 && self.flights.len() > 1 && !E::ONE_AT_A_TIME {
             notes.push(format!(
-                "{} completions are waited for at once: latencies reach until the last of them and are longer \
-                 than the drive's.",
+                "{} completions are waited for at once: latencies reach until the last of them and are \
+                 longer than the drive's.",
                 self.wait_for.min(self.flights.len())
             ));
         }
@@ -332,8 +332,8 @@ impl<'a, E: Engine<'a>> Drive<E> {
         self.batch.push(Request { way, synced, slot, offset, bytes });
     }
 
-    /// Waits for as many completions as the job says and notes all that are there; gives the stamp taken just after, and
-    /// whether an operation ended by it: only then does the window move.
+    /// Waits for as many completions as the job says and notes all that are there; gives the stamp taken just
+    /// after, and whether an operation ended by it: only then does the window move.
     #[inline]
     fn reap(&mut self) -> Result<(u64, bool), LoadError> {
         self.done.clear();

@@ -275,8 +275,8 @@ parameters! {
     #[serde(default, rename = "wait-for", skip_serializing_if = "Option::is_none")]
     wait_for: Option<u32> = None => {
         named: "wait-for",
-        words: "completions that are waited for at once: more than 1 save processor time and lengthen latencies; \
-                1 by default",
+        words: "completions that are waited for at once: more than 1 save processor time and lengthen \
+                latencies; 1 by default",
         form: Form::Whole { least: 1, most: MOST_DEPTH as u64 },
         example: "wait-for = 32",
         job: wait::tell,
