@@ -1,4 +1,5 @@
-//! Several completions that are waited for at once: an opt-in that saves processor time and lengthens latencies.
+//! Several completions that are waited for at once: an opt-in that saves processor time and lengthens
+//! latencies.
 
 use assay_load::Job;
 

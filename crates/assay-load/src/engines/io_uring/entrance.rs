@@ -1,7 +1,8 @@
 //! The way into the kernel by the number that the thread has for its ring, which saves a look into the table
 //! of files at each call.
 //!
-//! The crate io-uring keeps that number no longer than a borrow of the ring, so it is asked for here, and used.
+//! The crate io-uring keeps that number no longer than a borrow of the ring, so it is asked for here, and
+//! used.
 
 use std::io;
 use std::os::fd::AsRawFd;
