@@ -28,6 +28,8 @@ pub fn optimised(chore: &str, options: &Options, numbers: &[&str]) -> Done<bool>
     }
     let flags = ["--write", "--instructions"].into_iter().filter(|flag| options.has(flag));
     words.extend(flags.map(str::to_owned));
+    let place = options.text("--place").map(|name| ["--place", name].map(str::to_owned));
+    words.extend(place.into_iter().flatten());
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let status = build::cargo(&words).status().map_err(|error| format!("cargo: {error}"))?;
     Ok(status.success())

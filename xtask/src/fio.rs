@@ -126,11 +126,17 @@ impl Case {
     }
 }
 
-/// A file of random bytes on the device: blocks that were never written are answered from memory.
-pub fn written_file(directory: &Path) -> Done<PathBuf> {
+/// A file of random bytes on the device.
+fn written_file(directory: &Path) -> Done<PathBuf> {
     let path = directory.join("both");
+    written(&path)?;
+    Ok(path)
+}
+
+/// Fills a file or a device with random bytes: blocks that were never written are answered from memory.
+pub fn written(path: &Path) -> Done<()> {
     let fail = |error: std::io::Error| format!("{}: {error}", path.display());
-    let mut file = File::create(&path).map_err(fail)?;
+    let mut file = File::create(path).map_err(fail)?;
     let mut draws = Draws::new();
     let mut block = vec![0_u8; 1 << 20];
     for _ in 0..FILE_BYTES >> 20 {
@@ -139,8 +145,7 @@ pub fn written_file(directory: &Path) -> Done<PathBuf> {
         }
         file.write_all(&block).map_err(fail)?;
     }
-    file.sync_all().map_err(fail)?;
-    Ok(path)
+    file.sync_all().map_err(fail)
 }
 
 fn ours_run(case: &Case, path: &Path, time: Duration, seed: u64) -> Done<f64> {

@@ -160,11 +160,11 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "bench-engine",
-        usage: "[--rounds N] [--seconds S] [--instructions] [--write]",
-        summary: "our engine against the bare ring test and fio, interleaved, on a loop device of its own (root); instructions of an operation that does nothing, by callgrind: --instructions: these alone; fails above its limit",
+        usage: "[--rounds N] [--seconds S] [--place NAME] [--instructions] [--write]",
+        summary: "our engine against the bare ring test and fio, interleaved, on places of its own (root): ext4, loop, zram, tmpfs; instructions of an operation that does nothing, by callgrind: --instructions: these alone; fails above its limit",
         flags: &["--write", "--instructions"],
         numbers: &[("--rounds", 8), ("--seconds", 3)],
-        words: &["--null"],
+        words: &["--null", "--place"],
         run: Chore(engine::run),
     },
     Command {

@@ -5,7 +5,7 @@ use std::process::Command;
 use crate::lab::{Done, has, is_root};
 
 /// Package, and a program by which it is recognised, or what dpkg keeps of one that has none.
-const NEEDED: [(&str, &str); 36] = [
+const NEEDED: [(&str, &str); 37] = [
     ("bonnie++", "bonnie++"),
     ("btrfs-progs", "mkfs.btrfs"),
     ("busybox-static", "busybox"),
@@ -40,6 +40,7 @@ const NEEDED: [(&str, &str); 36] = [
     ("sysstat", "sar"),
     ("tmux", "tmux"),
     ("util-linux", "losetup"),
+    ("valgrind", "valgrind"),
     ("xcvt", "cvt"),
     ("xfsprogs", "mkfs.xfs"),
 ];

@@ -55,6 +55,13 @@ impl Buffer {
         unsafe { self.mapping.as_ptr().add(self.lead + slot as usize * self.stride) }
     }
 
+    /// Address and bytes of all slots, with what lies between them.
+    #[cfg(any(test, target_pointer_width = "64"))]
+    pub(crate) fn region(&self) -> (*mut u8, usize) {
+        let last = self.slots.saturating_sub(1) as usize;
+        (self.pointer(0), last * self.stride + self.size)
+    }
+
     /// The bytes of a slot.
     #[inline]
     pub(crate) fn slot_mut(&mut self, slot: u32) -> &mut [u8] {
@@ -89,6 +96,11 @@ mod tests {
             for slot in 0..5 {
                 assert_eq!(buffer.slot_mut(slot), [slot as u8 + 1; 1000]);
             }
+            // From the first byte of the first one to the last byte of the last one.
+            let (start, bytes) = buffer.region();
+            assert_eq!(start, buffer.pointer(0));
+            assert_eq!(start.addr() + bytes, buffer.pointer(4).addr() + 1000);
+            assert!(start.addr() + bytes <= buffer.mapping.addr().get() + buffer.mapped);
         }
     }
 

@@ -28,6 +28,7 @@ pub(crate) fn check(
     }
     range("size in bytes", job.size_bytes, LARGEST_SIZE)?;
     range("depth", job.depth, LARGEST_DEPTH)?;
+    range("number of completions waited for", job.wait_for, LARGEST_DEPTH)?;
     range("number of threads", job.threads, MOST_THREADS)?;
     if job.operations == Some(0) {
         return wrong("an operation count of 0 leaves nothing to measure".to_owned());
@@ -117,6 +118,11 @@ fn check_schedule(job: &Job) -> Result<(), LoadError> {
     let wrong = |text: &str| Err(LoadError::Invalid(text.to_owned()));
     if job.think != Duration::ZERO && job.slices.is_some() {
         return wrong("slices follow each other without a rest, so that there is no time to think");
+    }
+    if job.waits() && job.wait_for > 1 {
+        return wrong(
+            "where operations wait for their time each completion is looked at when it comes",
+        );
     }
     let Some(schedule) = job.schedule else { return Ok(()) };
     if !(1..=MOST_PER_S).contains(&schedule.rate_per_s) {
@@ -268,6 +274,7 @@ pub(crate) mod tests {
         assert_eq!(refusal(&Job { operations: Some(9), depth: 4, ..paced(500) }, "null"), None);
         let think = Duration::from_millis(1);
         assert_eq!(refusal(&Job { think, ..job() }, "null"), None);
+        assert_eq!(refusal(&Job { wait_for: 8, depth: 4, ..job() }, "null"), None);
         assert_eq!(refusal(&Job { sizes: sizes(100), access: zipf(), ..job() }, "null"), None);
         let both = Sizes { writes: sizes(100).reads, ..sizes(100) };
         let rewrites = Job { mix: Mix::Rewrite, sizes: both, ..job() };
@@ -285,6 +292,9 @@ pub(crate) mod tests {
             (Job { size_bytes: 0, ..job() }, "size in bytes is 1 to"),
             (Job { depth: 0, ..job() }, "depth is 1 to"),
             (Job { threads: 0, ..job() }, "threads is 1 to"),
+            (Job { wait_for: 0, ..job() }, "completions waited for is 1 to"),
+            (Job { wait_for: 2, ..paced(500) }, "looked at when it comes"),
+            (Job { wait_for: 2, think, ..job() }, "looked at when it comes"),
             (Job { operations: Some(0), ..job() }, "nothing to measure"),
             (Job { area: 0..4095, ..job() }, "too small"),
             (Job { area: Range { start: 8192, end: 0 }, ..job() }, "too small"),

@@ -66,7 +66,7 @@ pub(crate) fn work<'a, E: Engine<'a>>(worker: &Worker<'a>) -> Result<Option<Part
     Ok(Some(Part {
         submitted_ns,
         queue: drive.engine.queue(),
-        notes: drive.engine.notes(),
+        notes: drive.notes(),
         spent: drive.engine.spent().since(&before),
         stopped,
         pace: drive.starts.as_ref().map(|_| drive.pace),
@@ -107,6 +107,47 @@ impl Flight {
     }
 }
 
+/// Operations that ended together and, one behind the other, are of one class and size and were submitted
+/// together, so that their latencies are the same.
+#[derive(Clone, Copy)]
+struct Alike {
+    class: Class,
+    bytes: u32,
+    submitted: u64,
+    count: u32,
+}
+
+impl Alike {
+    const NONE: Self = Self { class: Class::Read, bytes: 0, submitted: 0, count: 0 };
+
+    /// Counts an operation that is like them.
+    #[inline]
+    fn takes(&mut self, flight: &Flight) -> bool {
+        let is_alike = self.submitted == flight.submitted
+            && self.bytes == flight.bytes
+            && self.class == flight.class;
+        self.count += u32::from(is_alike);
+        is_alike
+    }
+
+    /// Notes them, if there are any.
+    #[inline]
+    fn note(self, book: &mut Book, stamp: u64) {
+        if self.count > 0 {
+            let latency = stamp.saturating_sub(self.submitted);
+            book.record_alike(self.class, self.bytes, latency, self.count);
+        }
+    }
+}
+
+impl From<&Flight> for Alike {
+    #[inline]
+    fn from(flight: &Flight) -> Self {
+        let Flight { class, bytes, submitted, .. } = *flight;
+        Self { class, bytes, submitted, count: 1 }
+    }
+}
+
 struct Drive<E> {
     engine: E,
     walk: Walk,
@@ -116,6 +157,8 @@ struct Drive<E> {
     /// In the place of the filler, where what is written can be verified.
     stamper: Option<Stamper>,
     book: Book,
+    /// Completions that are waited for at once.
+    wait_for: usize,
     /// Operations that may be submitted in all, and those that are left.
     all: u64,
     left: u64,
@@ -153,6 +196,7 @@ impl<'a, E: Engine<'a>> Drive<E> {
             syncs: Syncs::new(job),
             stamper: Stamper::new(job, thread),
             book: Book::new(job),
+            wait_for: job.wait_for as usize,
             all,
             left: all,
             flights: vec![Flight::new(Class::Read, Place { offset: 0, bytes: 0 }); depth],
@@ -167,6 +211,19 @@ impl<'a, E: Engine<'a>> Drive<E> {
             think_ns: u64::try_from(job.think.as_nanos()).unwrap_or(u64::MAX),
             resting: VecDeque::with_capacity(depth),
         }
+    }
+
+    /// What a reader of the numbers should know.
+    fn notes(&self) -> Vec<String> {
+        let mut notes = self.engine.notes();
+        if self.wait_for > 1 && self.flights.len() > 1 && !E::ONE_AT_A_TIME {
+            notes.push(format!(
+                "{} completions are waited for at once: latencies reach until the last of them and are \
+                 longer than the drive's.",
+                self.wait_for.min(self.flights.len())
+            ));
+        }
+        notes
     }
 
     /// Keeps all slots in flight until something ends it, then drains. Gives the stamp after which
@@ -216,7 +273,7 @@ impl<'a, E: Engine<'a>> Drive<E> {
             let class = self.classes.next();
             let flight = Flight::new(class, self.walk.next(class));
             self.begin(slot, flight);
-            self.prepare(slot);
+            self.prepare(slot, flight);
         }
         self.hand_over(old)
     }
@@ -234,8 +291,10 @@ impl<'a, E: Engine<'a>> Drive<E> {
     #[inline]
     fn write_back(&mut self) {
         while let Some(slot) = self.halfway.pop() {
-            self.flights[slot as usize].way = Move::Write;
-            self.prepare(slot);
+            let flight = &mut self.flights[slot as usize];
+            flight.way = Move::Write;
+            let flight = *flight;
+            self.prepare(slot, flight);
         }
     }
 
@@ -256,10 +315,9 @@ impl<'a, E: Engine<'a>> Drive<E> {
         Ok(stamp)
     }
 
-    /// Puts the next transfer of a slot's operation into the batch.
+    /// Puts the next transfer of a slot's operation, as it is noted there, into the batch.
     #[inline]
-    fn prepare(&mut self, slot: u32) {
-        let Flight { way, offset, bytes, .. } = self.flights[slot as usize];
+    fn prepare(&mut self, slot: u32, Flight { way, offset, bytes, .. }: Flight) {
         let mut synced = false;
         if way == Move::Write {
             // Where no bytes are moved a slot is empty.
@@ -274,13 +332,14 @@ impl<'a, E: Engine<'a>> Drive<E> {
         self.batch.push(Request { way, synced, slot, offset, bytes });
     }
 
-    /// Waits for a completion and notes all that are there; gives the stamp taken just after, and
-    /// whether an operation ended by it: only then does the window move.
+    /// Waits for as many completions as the job says and notes all that are there; gives the stamp taken just
+    /// after, and whether an operation ended by it: only then does the window move.
     #[inline]
     fn reap(&mut self) -> Result<(u64, bool), LoadError> {
         self.done.clear();
+        let in_flight = self.flights.len() - self.free.len();
         self.engine
-            .complete(1, &mut self.done)
+            .complete(self.wait_for.min(in_flight), &mut self.done)
             .map_err(|source| LoadError::Engine { what: "wait for completions", source })?;
         Ok(self.settle::<false>())
     }
@@ -294,6 +353,7 @@ impl<'a, E: Engine<'a>> Drive<E> {
         if ended {
             self.book.stamp(stamp);
         }
+        let mut alike = Alike::NONE;
         for done in &self.done {
             let flight = self.flights[done.slot as usize];
             let moved = done.result == flight.bytes as i32;
@@ -310,16 +370,20 @@ impl<'a, E: Engine<'a>> Drive<E> {
                 stamper.end(done.slot);
             }
             if moved {
-                let latency = stamp.saturating_sub(flight.submitted);
                 if PACED && self.starts.is_some() {
+                    // Each is counted by a time of its own.
                     self.book.choose(flight.intended);
                     self.book.respond(flight.class, stamp.saturating_sub(flight.intended));
+                    Alike::from(&flight).note(&mut self.book, stamp);
+                } else if !alike.takes(&flight) {
+                    alike.note(&mut self.book, stamp);
+                    alike = Alike::from(&flight);
                 }
-                self.book.record(flight.class, flight.bytes, latency);
             } else if self.fault.is_none() {
                 self.fault = Some(fault(flight, done.result));
             }
         }
+        alike.note(&mut self.book, stamp);
         if let Some(stamper) = &mut self.stamper {
             stamper.look(stamp);
         }

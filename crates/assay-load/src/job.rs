@@ -90,6 +90,9 @@ pub struct Job {
     pub apart: Apart,
     /// Operations in flight per thread.
     pub depth: u32,
+    /// A closed loop goes on when so many operations have ended, or all where fewer are in flight. More than
+    /// one saves processor time and lengthens latencies: what ends first is not looked at before the last.
+    pub wait_for: u32,
     /// Threads, each with an engine of its own.
     pub threads: u32,
     /// When a write is done.
@@ -142,6 +145,7 @@ impl Job {
             stride_bytes: 0,
             apart: Apart::Nothing,
             depth: 1,
+            wait_for: 1,
             threads: 1,
             sync: WriteSync::None,
             content: Content::Random,

@@ -340,32 +340,35 @@ impl Book {
         if self.is_over(stamp) { Phase::Closed } else { Phase::Open }
     }
 
-    /// Notes one operation that ended at the last stamp.
+    /// Notes so many operations that ended at the last stamp, alike in all that is told of them.
     #[inline]
-    pub(crate) fn record(&mut self, class: Class, bytes: u32, latency_ns: u64) {
+    pub(crate) fn record_alike(&mut self, class: Class, bytes: u32, latency_ns: u64, count: u32) {
         let book = &mut self.classes[class as usize];
-        let bytes = u64::from(bytes);
+        let operations = u64::from(count);
+        let bytes = u64::from(bytes) * operations;
         if self.counting {
-            book.counted.saturating_record(latency_ns);
+            book.counted.saturating_record_n(latency_ns, operations);
             book.counted_bytes += bytes;
         } else {
-            book.rest.saturating_record(latency_ns);
+            book.rest.saturating_record_n(latency_ns, operations);
         }
-        book.operations += 1;
+        book.operations += operations;
         book.bytes += bytes;
-        book.row.operations += 1;
+        book.row.operations += operations;
         book.row.bytes += bytes;
-        book.row.latency_sum_ns = book.row.latency_sum_ns.saturating_add(latency_ns);
+        let latencies_ns = latency_ns.saturating_mul(operations);
+        book.row.latency_sum_ns = book.row.latency_sum_ns.saturating_add(latencies_ns);
         book.row.latency_max_ns = book.row.latency_max_ns.max(latency_ns);
-        book.row.latency_buckets[latency_bucket(latency_ns)] += 1;
+        book.row.latency_buckets[latency_bucket(latency_ns)] += count;
         if self.samples_left > 0 {
-            self.samples_left -= 1;
-            self.samples.push(latency_ns);
+            let kept = self.samples_left.min(operations);
+            self.samples_left -= kept;
+            self.samples.extend(std::iter::repeat_n(latency_ns, kept as usize));
         }
         if self.slice > 0 {
-            self.of_slice += 1;
-            if self.of_slice == self.slice {
-                self.of_slice = 0;
+            self.of_slice += operations;
+            while self.of_slice >= self.slice {
+                self.of_slice -= self.slice;
                 self.slice_ends_ns.push(self.last - self.first);
             }
         }
@@ -462,6 +465,12 @@ mod tests {
     use super::*;
     use crate::check::tests::job;
     use crate::{Arrivals, Mix, Schedule, Slices};
+
+    impl Book {
+        fn record(&mut self, class: Class, bytes: u32, latency_ns: u64) {
+            self.record_alike(class, bytes, latency_ns, 1);
+        }
+    }
 
     fn timed(ramp_ns: u64, time_ns: u64) -> Job {
         Job { ramp: Duration::from_nanos(ramp_ns), time: Duration::from_nanos(time_ns), ..job() }
@@ -730,6 +739,38 @@ mod tests {
         assert_eq!(ends(of(2)), [90, 130], "the last one is not whole");
         assert_eq!(ends(of(1)), [40, 90, 130, 130, 180]);
         assert!(ends(of(6)).is_empty() && ends(None).is_empty());
+    }
+
+    #[test]
+    fn what_is_alike_is_noted_at_once_as_one_by_one() {
+        let found = |parts: &[u32]| {
+            let slices = Some(Slices { operations: 3, begun_within: Duration::MAX });
+            let pattern = Pattern::Random;
+            let mut book =
+                Book::new(&Job { pattern, slices, operations: Some(10), ..timed(0, 100) });
+            book.begin(0, 0);
+            for stamp in [40, 90] {
+                book.stamp(stamp);
+                for count in parts {
+                    book.record_alike(Class::Read, 4096, 300 + stamp, *count);
+                }
+            }
+            book.finish()
+        };
+        let (at_once, one_by_one) = (found(&[5]), found(&[1; 5]));
+        assert_eq!(at_once.series, one_by_one.series);
+        assert_eq!(at_once.series[0].latency_sum_ns, 5 * 340 + 5 * 390);
+        assert_eq!(at_once.totals, one_by_one.totals);
+        assert_eq!(at_once.samples, [340, 340, 340, 340, 340, 390, 390, 390, 390, 390]);
+        assert_eq!(at_once.samples, one_by_one.samples);
+        assert_eq!(at_once.slice_ends_ns, [40, 90, 90]);
+        assert_eq!(at_once.slice_ends_ns, one_by_one.slice_ends_ns);
+        let of = |found: &Found| {
+            let own = &found.classes[0];
+            (own.operations, own.bytes, own.latency_ns.clone())
+        };
+        assert_eq!(of(&at_once), of(&one_by_one));
+        assert_eq!(counted(&at_once), 10);
     }
 
     #[test]

@@ -50,6 +50,25 @@ fn mean_p99_and_rate_are_recovered() {
 }
 
 #[test]
+fn who_waits_for_several_completions_is_told_the_time_of_the_last_one() {
+    let shape = LawShape::Exponential { mean_ns: MEAN_NS };
+    let drive = EngineKind::Simulated(Law::new(shape, 2).unwrap());
+    let told = "2 completions are waited for at once";
+    // Of two the later one takes one and a half times the mean.
+    for (wait_for, times) in [(1, 1.0), (2, 1.5), (9, 1.5)] {
+        let many = Job { depth: 2, wait_for, operations: Some(400_000), ..job() };
+        let found = simulated(&many, &drive);
+        close(found.classes[0].latency_ns.mean(), MEAN_NS * times, "mean latency");
+        close(rate(&found), 2.0 / (MEAN_NS * times / 1e9), "rate");
+        let is_noted = found.engine.notes.iter().any(|note| note.starts_with(told));
+        assert_eq!(is_noted, wait_for > 1, "{:?}", found.engine.notes);
+    }
+    // Where one is in flight there is no more to wait for.
+    let one = Job { wait_for: 9, operations: Some(100), ..job() };
+    assert!(simulated(&one, &drive).engine.notes.is_empty());
+}
+
+#[test]
 fn a_timed_window_recovers_the_rate_too() {
     for (threads, depth) in [(1, 1), (1, 8), (4, 2)] {
         let timed = Job {

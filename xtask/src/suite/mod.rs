@@ -19,7 +19,7 @@ use std::path::PathBuf;
 use crate::build::{built_binary, cargo};
 use crate::lab::{Done, Scratch, is_root, needs};
 use crate::options::Options;
-use crate::{browser, packages, pages, simulate, tree};
+use crate::{browser, engine, packages, pages, simulate, tree};
 use skips::Skips;
 use tests::Count;
 
@@ -68,7 +68,7 @@ struct Step {
     take: fn(&Bench) -> Done<bool>,
 }
 
-const STEPS: [Step; 13] = [
+const STEPS: [Step; 14] = [
     Step {
         name: "format",
         from: Tier::Fast,
@@ -125,6 +125,13 @@ const STEPS: [Step; 13] = [
         is_lint: false,
         lane: Lane::Computes,
         take: Bench::browser,
+    },
+    Step {
+        name: "instructions",
+        from: Tier::All,
+        is_lint: false,
+        lane: Lane::Computes,
+        take: |bench| bench.telling(engine::watch),
     },
     Step {
         name: "simulated studies",

@@ -121,7 +121,7 @@ impl<'a, E: Engine<'a>> Drive<E> {
             let class = self.classes.next();
             let flight = Flight::new(class, self.walk.next(class));
             self.begin(slot, Flight { intended, ..flight });
-            self.prepare(slot);
+            self.prepare(slot, flight);
         }
         if self.batch.is_empty() {
             return Ok(());

@@ -1,5 +1,7 @@
 //! The kernel's submission and completion rings.
 
+mod entrance;
+
 use std::io;
 use std::mem::ManuallyDrop;
 use std::os::fd::{AsRawFd, BorrowedFd};
@@ -10,6 +12,7 @@ use io_uring::types::{Fd, FsyncFlags};
 use io_uring::{Builder, Probe, cqueue, opcode, squeue, types};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
+use self::entrance::Entrance;
 use super::clear::{self, Clearing};
 use super::{buffer, file};
 use crate::buffer::Buffer;
@@ -30,10 +33,14 @@ pub(super) const ENTRY: EngineEntry = EngineEntry {
 /// changes no figure, and a run of a second still gives hundreds of looks.
 const LOOK_EVERY: u64 = 64;
 
-/// A larger batch is handed to the kernel in portions of so many requests, so that the device works
-/// on the first while the next are made: handed over at once, batches end at once, too, and the
-/// device idles in between (about a tenth fewer operations per second at depth 32 on virtio).
-const PORTION: usize = 4;
+/// A larger batch is handed to the kernel in portions, so that the device works on the first while the
+/// next are made: handed over at once, batches end at once, too, and the device idles in between (about
+/// a tenth fewer operations per second at depth 32 on virtio). A device that has nothing to do gets so
+/// many first; each portion is a system call, so that they grow with what is in flight already.
+const FEWEST: usize = 4;
+
+/// No device runs dry for want of more.
+const MOST: usize = 64;
 
 /// Command of a ring for the discard of a block device (`BLOCK_URING_CMD_DISCARD`), from Linux 6.12 on.
 const COMMAND_DISCARD: u32 = 0x1200;
@@ -63,12 +70,24 @@ fn available() -> Result<(), String> {
     }
 }
 
+/// Completions are run where they are waited for, by the one thread that submits.
+fn deferred(builder: &mut Builder) -> &mut Builder {
+    builder.setup_single_issuer().setup_defer_taskrun().setup_submit_all()
+}
+
 /// A ring with the cheapest way of running completions that the kernel has, and what it lacks.
 fn ring(entries: u32) -> io::Result<(io_uring::IoUring, Option<&'static str>)> {
-    let attempts: [(fn(&mut Builder), _); 3] = [
+    let attempts: [(fn(&mut Builder), _); 4] = [
         (
             |builder| {
-                builder.setup_single_issuer().setup_defer_taskrun().setup_submit_all();
+                deferred(builder).setup_no_sqarray();
+            },
+            None,
+        ),
+        // Before 6.6 the kernel goes through a list of numbers to find the entries: next to nothing is lost.
+        (
+            |builder| {
+                deferred(builder);
             },
             None,
         ),
@@ -84,6 +103,8 @@ fn ring(entries: u32) -> io::Result<(io_uring::IoUring, Option<&'static str>)> {
     for (choose, note) in attempts {
         let mut builder = io_uring::IoUring::builder();
         choose(&mut builder);
+        // No more than that is ever in flight; what is not asked for has twice as many.
+        builder.setup_cqsize(entries);
         match builder.build(entries) {
             Ok(ring) => return Ok((ring, note)),
             // An unknown flag is the only refusal that another attempt can cure.
@@ -92,6 +113,80 @@ fn ring(entries: u32) -> io::Result<(io_uring::IoUring, Option<&'static str>)> {
         }
     }
     Err(refusal)
+}
+
+/// Requests of the next portion, where so many completion entries are still to come: as many.
+#[inline]
+fn portion(outstanding: usize) -> usize {
+    outstanding.clamp(FEWEST, MOST)
+}
+
+/// The kernel registers no larger region than this.
+const LARGEST_REGION: usize = 1 << 30;
+
+/// Which memory the ring knows beforehand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Registered {
+    /// None: each operation pins its own.
+    Nothing,
+    /// Each slot by its number.
+    Slots,
+    /// All slots as one region, of which an address tells the slot: one thing to look up instead of many.
+    Region,
+}
+
+impl Registered {
+    /// By which number memory in a slot is named.
+    #[inline]
+    fn number(self, slot: u32) -> Option<u16> {
+        match self {
+            Self::Nothing => None,
+            Self::Slots => Some(slot as u16),
+            Self::Region => Some(0),
+        }
+    }
+}
+
+/// How entries name what they work on.
+#[derive(Clone, Copy, Debug)]
+struct Naming {
+    fd: Fd,
+    flags: Flags,
+    registered: Registered,
+    /// Whether trims are discards of a device.
+    discards: bool,
+}
+
+impl Naming {
+    #[inline]
+    fn transfer(self, buffer: &Buffer, request: &Request) -> squeue::Entry {
+        let Self { fd, discards, .. } = self;
+        let (start, size, at) = (buffer.pointer(request.slot), request.bytes, request.offset);
+        let entry = match (request.way, self.registered.number(request.slot)) {
+            (Move::Read, Some(number)) => {
+                opcode::ReadFixed::new(fd, start, size, number).offset(at).build()
+            }
+            (Move::Read, None) => opcode::Read::new(fd, start, size).offset(at).build(),
+            (Move::Write, Some(number)) => {
+                opcode::WriteFixed::new(fd, start, size, number).offset(at).build()
+            }
+            (Move::Write, None) => opcode::Write::new(fd, start, size).offset(at).build(),
+            (Move::Trim, _) if discards => discard(fd, at, u64::from(size)),
+            (Move::Trim | Move::Zero, _) => {
+                let mode = clear::flags(request.way).bits() as i32;
+                opcode::Fallocate::new(fd, u64::from(size)).offset(at).mode(mode).build()
+            }
+        };
+        entry.flags(self.flags).user_data(u64::from(request.slot))
+    }
+
+    fn data_sync(self, slot: u32) -> squeue::Entry {
+        opcode::Fsync::new(self.fd)
+            .flags(FsyncFlags::DATASYNC)
+            .build()
+            .flags(self.flags)
+            .user_data(u64::from(slot) | SYNC_BIT)
+    }
 }
 
 /// What is known of the operation that uses a slot.
@@ -113,18 +208,18 @@ struct Slot {
 
 pub(super) struct IoUring<'a> {
     ring: io_uring::IoUring,
+    entrance: Entrance,
     /// Freed by `drop` only when the kernel has given back every slot.
     buffer: ManuallyDrop<Buffer>,
     slots: Vec<Slot>,
     /// Found complete by a look, not yet handed out.
     ready: Vec<Completion>,
     file: BorrowedFd<'a>,
-    fixed_file: bool,
-    fixed_buffers: bool,
+    naming: Naming,
     size: u32,
     clearing: Clearing,
-    /// Whether the ring discards; else the thread does, and waits for it.
-    commands: bool,
+    /// Whether the thread discards, and waits for it, as the ring knows no such command.
+    discards_alone: bool,
     /// Completion entries still to come for all slots together.
     outstanding: usize,
     batches: u64,
@@ -138,112 +233,76 @@ impl IoUring<'_> {
     fn register(&mut self) {
         let file = self.file.as_raw_fd();
         match self.ring.submitter().register_files(&[file]) {
-            Ok(()) => self.fixed_file = true,
+            Ok(()) => (self.naming.fd, self.naming.flags) = (Fd(0), Flags::FIXED_FILE),
             Err(error) => self.notes.push(format!(
                 "the file could not be registered with the ring ({error}); each operation looks \
                  it up."
             )),
         }
+        self.register_buffers(LARGEST_REGION);
+    }
+
+    /// The same of the memory: as one region where it has no more than so many bytes.
+    fn register_buffers(&mut self, most_bytes: usize) {
+        let (start, bytes) = self.buffer.region();
+        let region = [libc::iovec { iov_base: start.cast(), iov_len: bytes }];
+        // SAFETY: the slots stay mapped until the ring has no operation left: see `drop`.
+        let registered = |vectors: &[_]| unsafe { self.ring.submitter().register_buffers(vectors) };
+        if bytes <= most_bytes && registered(&region).is_ok() {
+            self.naming.registered = Registered::Region;
+            return;
+        }
         let length = self.size as usize;
-        let vectors: Vec<_> = (0..self.slots.len() as u32)
+        let slots: Vec<_> = (0..self.slots.len() as u32)
             .map(|slot| libc::iovec { iov_base: self.buffer.pointer(slot).cast(), iov_len: length })
             .collect();
-        // SAFETY: the slots stay mapped until the ring has no operation left: see `drop`.
-        match unsafe { self.ring.submitter().register_buffers(&vectors) } {
-            Ok(()) => self.fixed_buffers = true,
+        match registered(&slots) {
+            Ok(()) => self.naming.registered = Registered::Slots,
             Err(error) => self.notes.push(format!(
                 "the buffers could not be registered with the ring ({error}); each operation pins \
                  its own; a larger limit of locked memory (ulimit -l) may help."
             )),
         }
-        // Saves one look-up per system call; kernels before 5.18 lack it and lose next to nothing.
-        let _ = self.ring.submitter().register_ring_fd();
     }
 
-    /// Descriptor and flags with which every entry addresses the file.
+    /// Puts a portion into the submission queue.
     #[inline]
-    fn address(&self) -> (Fd, Flags) {
-        if self.fixed_file {
-            (Fd(0), Flags::FIXED_FILE)
-        } else {
-            (Fd(self.file.as_raw_fd()), Flags::empty())
-        }
-    }
-
-    #[inline]
-    fn transfer(&self, request: &Request) -> squeue::Entry {
-        let (fd, flags) = self.address();
-        let (start, size, slot) =
-            (self.buffer.pointer(request.slot), request.bytes, request.slot as u16);
-        let at = request.offset;
-        let entry = match (request.way, self.fixed_buffers) {
-            (Move::Read, true) => opcode::ReadFixed::new(fd, start, size, slot).offset(at).build(),
-            (Move::Read, false) => opcode::Read::new(fd, start, size).offset(at).build(),
-            (Move::Write, true) => {
-                opcode::WriteFixed::new(fd, start, size, slot).offset(at).build()
+    fn push(&mut self, portion: &[Request]) -> io::Result<()> {
+        let (naming, number) = (self.naming, self.portions);
+        // Borrowed once for all of them: the kernel's end of it is read when that begins, and ours is told
+        // when it ends.
+        let mut queue = self.ring.submission();
+        for request in portion {
+            let slot = &mut self.slots[request.slot as usize];
+            assert!(slot.pending == 0, "slot {} is in flight", request.slot);
+            if self.discards_alone && request.way == Move::Trim {
+                *slot = Slot { portion: number, ..Slot::default() };
+                let result = discarded(self.clearing, self.file, request);
+                self.ready.push(Completion { slot: request.slot, result });
+                continue;
             }
-            (Move::Write, false) => opcode::Write::new(fd, start, size).offset(at).build(),
-            (Move::Trim, _) if self.clearing.discards() => discard(fd, at, u64::from(size)),
-            (Move::Trim | Move::Zero, _) => {
-                let mode = clear::flags(request.way).bits() as i32;
-                opcode::Fallocate::new(fd, u64::from(size)).offset(at).mode(mode).build()
-            }
-        };
-        entry.flags(flags).user_data(u64::from(request.slot))
-    }
-
-    fn data_sync(&self, slot: u32) -> squeue::Entry {
-        let (fd, flags) = self.address();
-        opcode::Fsync::new(fd)
-            .flags(FsyncFlags::DATASYNC)
-            .build()
-            .flags(flags)
-            .user_data(u64::from(slot) | SYNC_BIT)
-    }
-
-    #[inline]
-    fn push(&mut self, request: &Request) -> io::Result<()> {
-        assert!(
-            self.slots[request.slot as usize].pending == 0,
-            "slot {} is in flight",
-            request.slot
-        );
-        if request.way == Move::Trim && self.clearing.discards() && !self.commands {
-            self.discard_now(request);
-            return Ok(());
+            let transfer = naming.transfer(&self.buffer, request);
+            let synced = request.synced && request.way == Move::Write;
+            let pushed = if synced {
+                let pair = [transfer.flags(Flags::IO_LINK), naming.data_sync(request.slot)];
+                // SAFETY: the slot is mapped until its completion was seen and used by no one else.
+                unsafe { queue.push_multiple(&pair) }
+            } else {
+                // SAFETY: as above.
+                unsafe { queue.push(&transfer) }
+            };
+            pushed.map_err(|_| io::Error::other("the submission queue is full"))?;
+            let entries = 1 + u8::from(synced);
+            self.outstanding += usize::from(entries);
+            *slot = Slot {
+                pending: entries,
+                bytes: request.bytes,
+                clears: matches!(request.way, Move::Trim | Move::Zero),
+                portion: number,
+                ..Slot::default()
+            };
         }
-        let transfer = self.transfer(request);
-        let synced = request.synced && request.way == Move::Write;
-        let pushed = if synced {
-            let pair = [transfer.flags(Flags::IO_LINK), self.data_sync(request.slot)];
-            // SAFETY: the slot is mapped until its completion was seen and used by no one else.
-            unsafe { self.ring.submission().push_multiple(&pair) }
-        } else {
-            // SAFETY: as above.
-            unsafe { self.ring.submission().push(&transfer) }
-        };
-        pushed.map_err(|_| io::Error::other("the submission queue is full"))?;
-        let entries = 1 + u8::from(synced);
-        self.outstanding += usize::from(entries);
-        self.slots[request.slot as usize] = Slot {
-            pending: entries,
-            bytes: request.bytes,
-            clears: matches!(request.way, Move::Trim | Move::Zero),
-            portion: self.portions,
-            ..Slot::default()
-        };
         Ok(())
-    }
-
-    /// Discards without the ring.
-    fn discard_now(&mut self, request: &Request) {
-        let bytes = u64::from(request.bytes);
-        let result = match self.clearing.run(self.file, Move::Trim, request.offset, bytes) {
-            Ok(()) => request.bytes as i32,
-            Err(errno) => -errno.raw_os_error(),
-        };
-        self.slots[request.slot as usize] = Slot { portion: self.portions, ..Slot::default() };
-        self.ready.push(Completion { slot: request.slot, result });
     }
 
     /// Whether the ring discards on this device: one of no bytes is refused as such, and by a kernel that
@@ -268,11 +327,11 @@ impl IoUring<'_> {
 
     /// What is told of trims and zeroing.
     fn note_clearing(&mut self) {
-        self.commands = self.clearing.discards() && self.knows_discards();
-        let discards = if self.commands {
-            "discard commands (BLOCK_URING_CMD_DISCARD)"
-        } else {
+        self.discards_alone = self.clearing.discards() && !self.knows_discards();
+        let discards = if self.discards_alone {
             "BLKDISCARD calls, one after another, as the ring knows none (Linux 6.12),"
+        } else {
+            "discard commands (BLOCK_URING_CMD_DISCARD)"
         };
         self.notes.extend(self.clearing.notes(discards));
         if self.clearing.allocates() {
@@ -287,8 +346,8 @@ impl IoUring<'_> {
     #[inline]
     fn enter(&mut self, wait: usize) -> io::Result<()> {
         loop {
-            match self.ring.submit_and_wait(wait) {
-                Ok(_) => return Ok(()),
+            match self.entrance.enter(&mut self.ring, wait) {
+                Ok(()) => return Ok(()),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
             }
@@ -359,6 +418,15 @@ fn discard(fd: Fd, offset: u64, bytes: u64) -> squeue::Entry {
     opcode::UringCmd16::new(fd, COMMAND_DISCARD).addr(Some(offset)).cmd(command).build()
 }
 
+/// Discards without the ring; gives what an entry would.
+#[cold]
+fn discarded(clearing: Clearing, file: BorrowedFd<'_>, request: &Request) -> i32 {
+    match clearing.run(file, Move::Trim, request.offset, u64::from(request.bytes)) {
+        Ok(()) => request.bytes as i32,
+        Err(errno) => -errno.raw_os_error(),
+    }
+}
+
 /// Notes one completion entry; gives the operation's completion when it was the last of its slot.
 #[inline]
 fn settle(slots: &mut [Slot], entry: &cqueue::Entry) -> Option<Completion> {
@@ -395,16 +463,21 @@ impl<'a> Engine<'a> for IoUring<'a> {
         let (ring, note) = ring(entries(job))
             .map_err(|source| LoadError::Setup { what: "an io_uring", source })?;
         let mut engine = Self {
+            entrance: Entrance::new(&ring),
             ring,
             buffer: ManuallyDrop::new(buffer),
             slots: vec![Slot::default(); job.depth as usize],
             ready: Vec::with_capacity(job.depth as usize),
             file,
-            fixed_file: false,
-            fixed_buffers: false,
+            naming: Naming {
+                fd: Fd(file.as_raw_fd()),
+                flags: Flags::empty(),
+                registered: Registered::Nothing,
+                discards: clearing.discards(),
+            },
             size: job.size_bytes,
             clearing,
-            commands: false,
+            discards_alone: false,
             outstanding: 0,
             batches: 0,
             portions: 0,
@@ -429,16 +502,19 @@ impl<'a> Engine<'a> for IoUring<'a> {
     #[inline]
     fn submit(&mut self, requests: &[Request]) -> io::Result<()> {
         self.batches += 1;
-        let mut portions = requests.chunks(PORTION).peekable();
-        while let Some(portion) = portions.next() {
+        let looks = self.batches % LOOK_EVERY == 1;
+        let mut rest = requests;
+        while !rest.is_empty() {
+            // What is looked at is always as short, or the last of many would have had longer to be complete.
+            let length = if looks { FEWEST } else { portion(self.outstanding) };
+            let (own, others) = rest.split_at(length.min(rest.len()));
+            rest = others;
             self.portions += 1;
-            for request in portion {
-                self.push(request)?;
-            }
-            if portions.peek().is_some() {
+            self.push(own)?;
+            if !rest.is_empty() {
                 self.enter(0)?;
-            } else if self.batches % LOOK_EVERY == 1 {
-                self.look(portion.len())?;
+            } else if looks {
+                self.look(own.len())?;
             }
         }
         // Mostly the last portion is left to `complete`: it submits and waits in one system call.
@@ -455,7 +531,8 @@ impl<'a> Engine<'a> for IoUring<'a> {
                 true => 0,
                 // With one slot its write and `fdatasync` are all there is: one wake-up will do.
                 false if self.slots.len() == 1 => self.outstanding,
-                false => 1,
+                // Each operation that is missing has one entry at least.
+                false => goal - into.len(),
             };
             self.enter(wait)?;
             self.collect(into);
@@ -497,14 +574,102 @@ impl<'a> Engine<'a> for IoUring<'a> {
 impl Drop for IoUring<'_> {
     fn drop(&mut self) {
         let mut completions = Vec::new();
-        while self.outstanding > 0 {
-            if self.enter(1).is_err() {
-                // The kernel may still write into the buffer: better lost than freed.
-                return;
-            }
+        let mut is_entered = true;
+        while self.outstanding > 0 && is_entered {
+            is_entered = self.enter(1).is_ok();
             self.collect(&mut completions);
         }
-        // SAFETY: nothing is in flight, and `drop` runs once.
-        unsafe { ManuallyDrop::drop(&mut self.buffer) }
+        self.entrance.close(&self.ring);
+        // Where something is in flight the kernel may still write into the buffer: better lost than freed.
+        if self.outstanding == 0 {
+            // SAFETY: nothing is in flight, and `drop` runs once.
+            unsafe { ManuallyDrop::drop(&mut self.buffer) }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+    use std::os::fd::AsFd;
+
+    use rustix::fs::{MemfdFlags, memfd_create};
+
+    use super::*;
+    use crate::check::tests::job;
+    use crate::engines::suite::works;
+    use crate::{Mix, Target};
+
+    const SIZE: u32 = 4096;
+    const DEPTH: u32 = 4;
+
+    fn memory() -> File {
+        let file = File::from(memfd_create("assay-load-ring", MemfdFlags::CLOEXEC).unwrap());
+        file.set_len(u64::from(DEPTH * SIZE)).unwrap();
+        file
+    }
+
+    /// Moves all blocks, each with its slot.
+    fn moves(engine: &mut IoUring<'_>, way: Move) {
+        let requests: Vec<Request> = (0..DEPTH)
+            .map(|slot| {
+                let offset = u64::from(slot * SIZE);
+                Request { way, synced: false, slot, offset, bytes: SIZE }
+            })
+            .collect();
+        let mut done = Vec::new();
+        engine.submit(&requests).unwrap();
+        engine.complete(DEPTH as usize, &mut done).unwrap();
+        assert!(done.iter().all(|done| done.result == SIZE as i32), "{way:?}: {done:?}");
+    }
+
+    #[test]
+    fn each_way_to_name_memory_moves_the_bytes_of_its_slot() {
+        if !works(&EngineKind::IoUring) {
+            return;
+        }
+        let job = Job { mix: Mix::WRITES, size_bytes: SIZE, depth: DEPTH, ..job() };
+        for wanted in [Registered::Region, Registered::Slots, Registered::Nothing] {
+            let file = memory();
+            let target = Target { file: Some(file.as_fd()), memory_alignment: 4096 };
+            let setup = Setup { job: &job, kind: &EngineKind::IoUring, target: &target, thread: 0 };
+            let mut engine = IoUring::open(&setup).unwrap();
+            if engine.naming.registered == Registered::Nothing {
+                assay_lab::needs::skip("the limit of locked memory is below 16 KiB");
+                return;
+            }
+            if wanted != Registered::Region {
+                engine.ring.submitter().unregister_buffers().unwrap();
+                engine.naming.registered = Registered::Nothing;
+            }
+            if wanted == Registered::Slots {
+                engine.register_buffers(0);
+            }
+            assert_eq!(engine.naming.registered, wanted);
+            for slot in 0..DEPTH {
+                engine.slot_mut(slot).fill(b'a' + slot as u8);
+            }
+            moves(&mut engine, Move::Write);
+            for slot in 0..DEPTH {
+                engine.slot_mut(slot).fill(0);
+            }
+            moves(&mut engine, Move::Read);
+            for slot in 0..DEPTH {
+                assert_eq!(engine.slot_mut(slot), [b'a' + slot as u8; SIZE as usize], "{wanted:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn portions_grow_with_what_is_in_flight() {
+        assert_eq!([0, 3, 4, 5, 64, 65, 1 << 15].map(portion), [4, 4, 4, 5, 64, 64, 64]);
+        // A batch that finds nothing in flight: the device has the first ones soon, and all of 128 come in
+        // six system calls.
+        let (mut handed, mut sizes) = (0, Vec::new());
+        while handed < 128 {
+            sizes.push(portion(handed).min(128 - handed));
+            handed += sizes[sizes.len() - 1];
+        }
+        assert_eq!(sizes, [4, 4, 8, 16, 32, 64]);
     }
 }

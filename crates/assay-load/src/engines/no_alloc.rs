@@ -189,6 +189,8 @@ fn jobs() -> Vec<Job> {
         job(),
         Job { depth: DEEP, ..job() },
         Job { depth: DEEP, sync: WriteSync::EachWrite, ..job() },
+        Job { depth: DEEP, wait_for: DEEP / 2, sync: WriteSync::EachNth(2), ..job() },
+        Job { depth: DEEP, wait_for: DEEP, ..rewrites() },
         rewrites(),
         Job { depth: DEEP, ..rewrites() },
         Job { depth: DEEP, sizes: sizes(), ..job() },

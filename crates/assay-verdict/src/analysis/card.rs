@@ -105,8 +105,10 @@ fn measures(
 ) -> Option<(&'static str, &'static str)> {
     let small = io.size_bytes() == SMALL_BYTES;
     let name = match (io.pattern, reads, writes, io.depth * io.threads) {
-        // What starts by a clock or rests has not the rate of the drive, nor have several sizes or trims.
+        // What starts by a clock or rests has not the rate of the drive, nor have several sizes or trims, nor
+        // what leaves the drive idle until several have ended.
         _ if io.is_held_back() || io.is_shaped() || io.mix.clears() => return None,
+        _ if io.wait_for.is_some() => return None,
         _ if synced || (io.pattern == Pattern::Random && !small) => return None,
         (Pattern::Sequential, true, false, _) => "read_mb_s",
         (Pattern::Sequential, false, true, _) => "write_mb_s",

@@ -5,7 +5,7 @@ use assay_base::quantity::units::show;
 
 use super::parameters::{FACTORS, MOST_SAMPLES};
 use super::verify::{self as verifying, Unfit};
-use super::{Arrivals, Asked, Mix, Pattern, Size, fits, operations};
+use super::{Arrivals, Asked, Mix, Pattern, Size, fits, operations, wait};
 use crate::work::kind::{Complaints, InStudy};
 
 /// Tells what does not hold.
@@ -14,6 +14,7 @@ pub(super) fn complain(io: &Asked, path: &str, study: &InStudy<'_>, to: &mut dyn
     count(io, path, study, to);
     size(io, path, study, to);
     paced(io, path, study, to);
+    wait::complain(io, path, study, to);
     fits::complain(io, path, study, to);
     operations::complain(io, path, study, to);
     verify(io, path, study, to);

@@ -17,6 +17,7 @@ pub mod requests;
 mod run;
 pub mod size;
 pub mod verify;
+mod wait;
 
 use assay_base::catalogue::About;
 use assay_base::catalogue::keys::Fields;

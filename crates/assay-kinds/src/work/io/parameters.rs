@@ -14,7 +14,7 @@ use super::rate::{self, Rate};
 use super::table::is_usual;
 use super::{
     Access, Apart, Arrivals, AskedEngine, Content, Duplicates, Engine, Mix, Pattern, Planned, Size,
-    WriteSync, fio_line, operations, size, verify,
+    WriteSync, fio_line, operations, size, verify, wait,
 };
 use crate::work::kind::OwnParameter;
 use crate::work::table::{Factor, asked, choice, whole, word, work};
@@ -271,6 +271,20 @@ parameters! {
         kept: think,
     }
 
+    /// Operations in flight of which so many have completed before any is looked at.
+    #[serde(default, rename = "wait-for", skip_serializing_if = "Option::is_none")]
+    wait_for: Option<u32> = None => {
+        named: "wait-for",
+        words: "completions that are waited for at once: more than 1 save processor time and lengthen \
+                latencies; 1 by default",
+        form: Form::Whole { least: 1, most: MOST_DEPTH as u64 },
+        example: "wait-for = 32",
+        job: wait::tell,
+        told: wait::told,
+        fio: wait::fio,
+        kept: wait_for,
+    }
+
     /// Time that is counted; a share of the budget where it is missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     time: Option<Time> = None => {
@@ -458,11 +472,11 @@ mod tests {
     }
 
     #[test]
-    fn a_background_load_has_no_end_of_its_own_and_is_not_verified() {
+    fn a_background_load_has_no_end_of_its_own_and_neither_is_verified_nor_waits_for_several() {
         let names = |fields: &[Field]| fields.iter().map(|one| one.name).collect::<Vec<_>>();
-        let ends = ["time", "ramp", "operations", "verify"];
+        let lacks = ["time", "ramp", "operations", "verify", "wait-for"];
         let without: Vec<&str> =
-            names(KEYS).into_iter().filter(|name| !ends.contains(name)).collect();
+            names(KEYS).into_iter().filter(|name| !lacks.contains(name)).collect();
         assert_eq!(names(BACKGROUND), without);
         assert!(BACKGROUND.iter().all(|field| field.need != Need::UnlessFactor));
     }

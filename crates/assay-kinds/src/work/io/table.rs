@@ -6,10 +6,22 @@ pub(super) fn is_usual<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
+/// Name of a key: that of its field, or its own.
+macro_rules! named {
+    ($name:ident) => {
+        stringify!($name)
+    };
+    ($name:ident $named:expr) => {
+        $named
+    };
+}
+
 /// Declares the parameters: `name: type = its value where nothing is said => { ... }`, with its attributes
 /// as a field of [`Asked`]. In braces, in this order, what is not its own may be left out:
 ///
-/// - `words`, `form`, `need`, `example`: its key in `io`, whose name is that of the field.
+/// - `named`: the name of its key, where that is not the name of the field; serde has to be told as well.
+///   None of a background load has one.
+/// - `words`, `form`, `need`, `example`: its key in `io`.
 /// - `background`: that a background load has the key too, and what of it is other there.
 /// - `factor`: that it may be a factor, as [`work`] or [`choice`].
 /// - `job`: how the engine is told of it, where it is no part of every job.
@@ -22,6 +34,7 @@ macro_rules! parameters {
     ($(
         $(#[$attribute:meta])*
         $name:ident: $type:ty = $some:expr => {
+            $(named: $named:expr,)?
             words: $words:expr,
             form: $form:expr,
             $(need: $need:expr,)?
@@ -42,7 +55,7 @@ macro_rules! parameters {
                 $(
                     $(#[$attribute])*
                     $name: $type = $some => {
-                        key: stringify!($name),
+                        key: named!($name $($named)?),
                         words: $words,
                         form: $form,
                         $(need: $need,)?

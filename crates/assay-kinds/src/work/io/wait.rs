@@ -1,0 +1,129 @@
+//! Several completions that are waited for at once: an opt-in that saves processor time and lengthens
+//! latencies.
+
+use assay_load::Job;
+
+use super::Asked;
+use crate::work::kind::{Complaints, InStudy};
+
+/// How many, where they are more than one.
+fn several(io: &Asked) -> Option<u32> {
+    io.wait_for.filter(|count| *count > 1)
+}
+
+pub(super) fn tell(io: &Asked, job: &mut Job) {
+    job.wait_for = several(io).unwrap_or(1);
+}
+
+pub(super) fn told(io: &Asked) -> Option<String> {
+    several(io).map(|count| format!("{count} completions waited for at once (longer latencies)"))
+}
+
+pub(super) fn fio(io: &Asked) -> Vec<String> {
+    let words = several(io).map(|count| format!("--iodepth_batch_complete_min={count}"));
+    words.into_iter().collect()
+}
+
+/// As many are in flight, and no operation waits for its time.
+pub(super) fn complain(io: &Asked, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
+    let own = format!("{path}/wait-for");
+    let Some(count) = several(io).filter(|_| !to.is_wrong(&own)) else { return };
+    let levels = study.factors.get("depth");
+    let depths = levels.into_iter().flatten().filter_map(|level| level.parse::<u32>().ok());
+    let depth = if levels.is_some() { depths.min() } else { Some(io.depth) };
+    if let Some(depth) = depth.filter(|depth| *depth < count)
+        && !to.is_wrong(&format!("{path}/depth"))
+    {
+        let message =
+            format!("wait-for: of {depth} operations in flight {count} never complete at once");
+        to.value(&own, message, Some("depth is as much at least".to_owned()));
+    }
+    let varied = |key: &str| study.factors.contains_key(key);
+    let is_paced = io.is_held_back() || study.finds_rate || varied("rate") || varied("think");
+    if is_paced && !to.is_wrong(&own) {
+        let message = "wait-for with a rate or with pauses: operations wait for their time, so that each \
+                       completion is looked at when it comes";
+        to.value(&own, message.to_owned(), Some("leave wait-for out".to_owned()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use assay_base::quantity::Time;
+
+    use super::*;
+
+    #[derive(Default)]
+    struct Told(Vec<(String, String)>);
+
+    impl Complaints for Told {
+        fn value(&mut self, path: &str, message: String, _: Option<String>) {
+            self.0.push((path.to_owned(), message));
+        }
+
+        fn key(&mut self, path: &str, message: String, hint: Option<String>) {
+            self.value(path, message, hint);
+        }
+
+        fn is_wrong(&self, path: &str) -> bool {
+            self.0.iter().any(|(own, _)| own == path)
+        }
+    }
+
+    fn waits(depth: u32, wait_for: u32) -> Asked {
+        Asked { depth, wait_for: Some(wait_for), ..Asked::some() }
+    }
+
+    fn complaints(io: &Asked, depths: &[&str], finds_rate: bool) -> Vec<(String, String)> {
+        let depths: Vec<String> = depths.iter().map(|level| (*level).to_owned()).collect();
+        let mut factors = BTreeMap::new();
+        if !depths.is_empty() {
+            factors.insert("depth".to_owned(), depths);
+        }
+        let mut told = Told::default();
+        let study = InStudy { finds_rate, ..InStudy::of(&factors) };
+        complain(io, "io", &study, &mut told);
+        told.0
+    }
+
+    #[test]
+    fn what_can_be_waited_for_is_not_complained_of() {
+        assert!(complaints(&Asked::some(), &[], true).is_empty());
+        assert!(complaints(&waits(32, 32), &[], false).is_empty());
+        assert!(complaints(&waits(1, 8), &["8", "32"], false).is_empty());
+        assert!(complaints(&waits(1, 1), &["1", "8"], true).is_empty());
+    }
+
+    #[test]
+    fn what_never_comes_is_told_once() {
+        let one = |io: &Asked, depths: &[&str], finds_rate: bool, text: &str| {
+            let told = complaints(io, depths, finds_rate);
+            assert_eq!(told.len(), 1, "{told:?}");
+            assert!(told[0].0 == "io/wait-for" && told[0].1.contains(text), "{told:?}");
+        };
+        one(&waits(31, 32), &[], false, "of 31 operations in flight 32");
+        one(&waits(64, 32), &["64", "8"], false, "of 8 operations");
+        one(&waits(64, 32), &[], true, "with a rate");
+        let rests = Asked { think: Some(Time(1_000_000)), ..waits(64, 32) };
+        one(&rests, &[], false, "with pauses");
+        one(&Asked { depth: 1, ..rests }, &[], false, "of 1 operations");
+    }
+
+    #[test]
+    fn engines_and_fio_and_readers_are_told_of_more_than_one() {
+        let job = |io: &Asked| {
+            let mut job = Job::base(io.pattern, io.mix, 4096, 0..1 << 20, 1);
+            tell(io, &mut job);
+            job.wait_for
+        };
+        let several = waits(64, 32);
+        assert_eq!(job(&several), 32);
+        assert_eq!(fio(&several), ["--iodepth_batch_complete_min=32"]);
+        assert!(told(&several).unwrap().contains("longer latencies"));
+        for one in [Asked::some(), waits(64, 1)] {
+            assert!(job(&one) == 1 && fio(&one).is_empty() && told(&one).is_none());
+        }
+    }
+}

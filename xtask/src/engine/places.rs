@@ -1,0 +1,106 @@
+//! Where the sides of `bench-engine` meet: each place is of our own, and taken down when it is dropped.
+
+use std::any::Any;
+use std::fs::{self, OpenOptions};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::PathBuf;
+
+use crate::fio::{FILE_BYTES, written};
+use crate::lab::volume::{Filesystem, Volume};
+use crate::lab::{Done, LoopDevice, Scratch, call};
+
+/// All of them, with what they are.
+pub const PLACES: [(&str, &str); 4] = [
+    ("ext4", "a file on an ext4 on a loop device over the drive of temporary files"),
+    ("loop", "a loop device over a file in memory, if there is room, with direct I/O"),
+    ("zram", "a zram device with bytes that do not compress"),
+    ("tmpfs", "a file in a tmpfs"),
+];
+
+const ADD: &str = "/sys/class/zram-control/hot_add";
+const REMOVE: &str = "/sys/class/zram-control/hot_remove";
+
+/// A file or device that is full of written bytes.
+pub struct Place {
+    pub file: PathBuf,
+    /// What it lies on.
+    _kept: Box<dyn Any>,
+}
+
+impl Place {
+    /// Makes and fills it; the error says why there is none.
+    pub fn new(name: &str) -> Done<Self> {
+        let mebibytes = FILE_BYTES >> 20;
+        let (file, kept): (PathBuf, Box<dyn Any>) = match name {
+            "ext4" => in_volume(Volume::on_drive(Filesystem::Ext4, 4 * mebibytes)?),
+            "tmpfs" => in_volume(Volume::new(Filesystem::Tmpfs, mebibytes + mebibytes / 4)?),
+            "loop" => {
+                let scratch = Scratch::new("bench-engine")?;
+                let device = LoopDevice::new(scratch.path().join("image"), mebibytes)?;
+                // Dropped in this order.
+                (device.device().into(), Box::new((device, scratch)))
+            }
+            "zram" => {
+                let device = Zram::new(FILE_BYTES)?;
+                (format!("/dev/zram{}", device.number).into(), Box::new(device))
+            }
+            other => return Err(format!("there is no place `{other}`")),
+        };
+        written(&file)?;
+        let place = Self { file, _kept: kept };
+        place.open().map(|_| place)
+    }
+
+    /// As the ring test opens it: past the page cache, without times of access.
+    pub fn open(&self) -> Done<fs::File> {
+        let flags = rustix::fs::OFlags::DIRECT | rustix::fs::OFlags::NOATIME;
+        let file =
+            OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(&self.file);
+        file.map_err(|error| format!("{}: {error}", self.file.display()))
+    }
+}
+
+fn in_volume(volume: Volume) -> (PathBuf, Box<dyn Any>) {
+    (volume.directory().join("both"), Box::new(volume))
+}
+
+/// A device of compressed memory.
+struct Zram {
+    number: String,
+}
+
+impl Zram {
+    fn new(bytes: u64) -> Done<Self> {
+        let _ = call("modprobe", &["--quiet", "zram"]);
+        let number = fs::read_to_string(ADD).map_err(|error| format!("{ADD}: {error}"))?;
+        let own = Self { number: number.trim().to_owned() };
+        own.set("disksize", &bytes.to_string())?;
+        Ok(own)
+    }
+
+    fn set(&self, name: &str, text: &str) -> Done<()> {
+        let path = format!("/sys/block/zram{}/{name}", self.number);
+        fs::write(&path, text).map_err(|error| format!("{path}: {error}"))
+    }
+}
+
+impl Drop for Zram {
+    fn drop(&mut self) {
+        let reset = self.set("reset", "1");
+        let removed = fs::write(REMOVE, &self.number).map_err(|error| format!("{REMOVE}: {error}"));
+        if let Err(why) = reset.and(removed) {
+            println!("zram{} is left behind: {why}", self.number);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_that_is_not_known_is_told() {
+        let told = Place::new("floppy").map(|place| place.file);
+        assert_eq!(told, Err("there is no place `floppy`".to_owned()));
+    }
+}
