@@ -160,6 +160,10 @@ impl Runs for Planned {
         }
     }
 
+    fn is_by_clock(&self) -> bool {
+        self.clock == Clock::Open
+    }
+
     fn ends_by_time(&self) -> bool {
         false
     }

@@ -71,8 +71,9 @@ fn words(own: &Fidelity, trials: usize) -> String {
         (own.fitted.clipped, "were clipped"),
     ];
     let changed = changed.iter().filter(|(count, _)| *count > 0);
-    let changed: String =
-        changed.map(|(count, what)| format!("; {} {what}", show::count(*count))).collect();
+    let changed = changed.fold(String::new(), |all, (count, what)| {
+        format!("{all}; {} {what}", show::count(*count))
+    });
     format!(
         "Of the recording {of} played {} of {} requests in {played} (recorded: {recorded}){timing}; {}{changed}.",
         sum(|one| one.played.operations),

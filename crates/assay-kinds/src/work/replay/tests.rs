@@ -1,5 +1,6 @@
 //! Recordings that are made up, played on a simulated drive.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
@@ -12,7 +13,7 @@ use assay_system::system::{BlockClass, BlockRequest, Fake, RequestFlags, System}
 use super::*;
 use crate::work::io::Engine;
 use crate::work::kind::{Asks as _, Runs as _};
-use crate::work::measured::{Counts as _, Measured, Ran};
+use crate::work::measured::{Measured, Ran};
 use crate::work::place::{Area, DirectUse, EngineUse, Medium, Programs, Run};
 use crate::work::tell::{Bare, Doubt, Seen, Shows as _, Tells as _};
 use crate::work::{self};
@@ -44,7 +45,9 @@ fn requests() -> impl Iterator<Item = BlockRequest> {
 
 fn source_of(requests: impl Iterator<Item = BlockRequest>, until_ns: Option<u64>) -> Source {
     let mut scan = Scan::new("sda", DEVICE_BYTES, until_ns);
-    requests.for_each(|request| scan.add(BEGUN_NS, &request));
+    for request in requests {
+        scan.add(BEGUN_NS, &request);
+    }
     scan.finish("evening", &"ab".repeat(32)).unwrap()
 }
 
@@ -53,7 +56,9 @@ fn recall(
     _: &Source,
     each: &mut dyn FnMut(u64, &BlockRequest),
 ) -> Result<(), String> {
-    requests().for_each(|request| each(BEGUN_NS, &request));
+    for request in requests() {
+        each(BEGUN_NS, &request);
+    }
     Ok(())
 }
 
@@ -168,8 +173,9 @@ fn a_part_of_it_ends_where_it_was_said_to_and_half_of_it_is_a_half() {
 
 #[test]
 fn another_recording_than_the_planned_one_is_not_played() {
-    let other = source_of(requests().skip(1), None);
-    let planned = planned_in(&Asked { source: Some(other), ..asked(Clock::Open) }, area(DEVICE_BYTES));
+    let other = requests().filter(|request| request.class == BlockClass::Read);
+    let source = Some(source_of(other, None));
+    let planned = planned_in(&Asked { source, ..asked(Clock::Open) }, area(DEVICE_BYTES));
     let told = ran(&planned.unwrap(), area(DEVICE_BYTES), FAST).unwrap_err();
     assert!(told.contains("is not the one that was planned with"), "{told}");
     let unknown = Asked { source: None, ..asked(Clock::Open) };
@@ -238,7 +244,9 @@ fn requests_without_an_arrival_or_a_place_are_counted_and_left_out() {
     let own = source_of(wrong.into_iter().chain(requests()), None);
     assert_eq!((own.left_out, own.requests()), (5, COUNT));
     let mut scan = Scan::new("sda", DEVICE_BYTES, None);
-    wrong.iter().for_each(|request| scan.add(BEGUN_NS, request));
+    for request in &wrong {
+        scan.add(BEGUN_NS, request);
+    }
     assert!(scan.finish("evening", &"ab".repeat(32)).unwrap_err().contains("no request of sda"));
 }
 
@@ -289,11 +297,13 @@ fn a_row_tells_its_least_faithful_trial() {
     assert_eq!((told.trials, told.fidelity.faults().is_empty()), (2, false));
     assert!(told.text.contains("the least faithful of 2 trials"), "{}", told.text);
     let told = facts(&[Some(&faithful)]).unwrap();
-    assert_eq!(
-        told.text,
-        "Of the recording its trial played 6,000 of 6,000 requests in 6 s (recorded: 6 s), starts 0.000 from \
-         the recorded ones, at most 0 ns behind; offsets as recorded."
-    );
+    for words in [
+        "Of the recording its trial played 6,000 of 6,000 requests in ",
+        ", starts 0.000 from the recorded ones, at most 0",
+        "; offsets as recorded.",
+    ] {
+        assert!(told.text.contains(words), "{words}: {}", told.text);
+    }
     let exhibit = Facts::exhibit(&[&told], &Bare);
     assert_eq!(exhibit.table.rows.len(), 6);
     let columns = exhibit.table.columns.len();
@@ -304,7 +314,7 @@ fn a_row_tells_its_least_faithful_trial() {
 #[test]
 fn what_is_told_is_read_as_it_was_written() {
     let told = include_str!("told.json").trim_end();
-    let read: std::collections::BTreeMap<String, Vec<Facts>> = serde_json::from_str(told).unwrap();
+    let read: BTreeMap<String, Vec<Facts>> = serde_json::from_str(told).unwrap();
     assert_eq!(serde_json::to_string(&read).unwrap(), told);
 }
 
