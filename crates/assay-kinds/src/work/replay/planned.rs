@@ -94,7 +94,11 @@ pub(super) fn plan(asked: &Asked, offer: &Offer<'_>) -> Result<(Planned, Option<
         unit_bytes,
         placing,
     };
-    Ok((planned, offer.engine.note.clone().filter(|_| asked.depth > 1)))
+    let is_slow = offer.engine.name == Engine::Psync && asked.depth > 1;
+    let note = is_slow.then(|| {
+        "without io_uring one request is played after the other, so that what is due meanwhile waits".to_owned()
+    });
+    Ok((planned, note))
 }
 
 impl Planned {
