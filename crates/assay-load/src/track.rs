@@ -127,7 +127,7 @@ impl Track {
                 step.offset >= job.area.start && end.is_some_and(|end| end <= job.area.end);
             let fits = step.bytes > 0 && step.bytes <= i32::MAX as u32;
             let has_room = !step.act.carries() || step.bytes <= job.size_bytes;
-            step.act == Act::Flush && step.bytes == 0 || is_placed && fits && has_room
+            (step.act == Act::Flush && step.bytes == 0) || (is_placed && fits && has_room)
         };
         let wrong = self.steps.iter().position(|step| !inside(step))?;
         Some(format!("request {wrong} of the track does not lie in the area, or is of no size"))

@@ -101,7 +101,8 @@ impl Shows for Facts {
         Exhibit {
             remarks: vec![LEGEND.to_owned()],
             parts: vec![timing(all, rows)],
-            sentences: all.iter().map(sentence).collect(),
+            // What is the same work needs no sentence: the tables say so.
+            sentences: all.iter().filter(|own| own.is_other_work()).map(sentence).collect(),
             ..Exhibit::of_table(Table {
                 title: "recorded and played".to_owned(),
                 columns,
@@ -161,6 +162,10 @@ impl OfRow for Facts {
 }
 
 impl Facts {
+    fn is_other_work(&self) -> bool {
+        !self.fidelity.faults().is_empty()
+    }
+
     /// A row a kind of request.
     fn rows(&self) -> Vec<Row> {
         let row = |(name, own): (&String, &Beside)| {

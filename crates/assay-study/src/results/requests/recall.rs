@@ -113,3 +113,112 @@ fn told(error: &io::Error) -> String {
     }
     error.to_string()
 }
+
+#[cfg(test)]
+mod tests {
+    use assay_system::system::{BlockClass, Fake, RequestFlags};
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::results::requests::{FORMAT, RecordedDevice, Writer};
+
+    const BEGUN_NS: u64 = 1_000_000;
+    const DEVICE_BYTES: u64 = 1 << 30;
+    const HOME: &str = "/home/me";
+    const PLACE: &str = "/home/me/results/evening";
+
+    /// The recording of so many reads, one in a millisecond, by turns on each of the devices.
+    fn recorded(names: &[&str], count: u64) -> Fake {
+        let fake = Fake::new();
+        fake.set_variable("ASSAY_HOME", HOME);
+        fake.create_directory(Path::new(PLACE)).unwrap();
+        let device = |name: &&str| RecordedDevice { name: (*name).to_owned(), bytes: DEVICE_BYTES };
+        let header = Header {
+            format: FORMAT.to_owned(),
+            started: "2026-11-26T03:00:00Z".to_owned(),
+            begun_ns: BEGUN_NS,
+            devices: names.iter().map(device).collect(),
+        };
+        let mut writer = Writer::create(&fake, Path::new(PLACE), &header).unwrap();
+        for at in 0..count {
+            let arrived_ns = BEGUN_NS + at * 1_000_000;
+            let request = BlockRequest {
+                device: (at % names.len() as u64) as u16,
+                class: BlockClass::Read,
+                arrived_ns: Some(arrived_ns),
+                issued_ns: Some(arrived_ns + 500),
+                ended_ns: arrived_ns + 90_000,
+                offset_bytes: at * 4096,
+                bytes: 4096,
+                flags: RequestFlags::default(),
+            };
+            writer.add(&request).unwrap();
+        }
+        writer.finish().unwrap();
+        fake
+    }
+
+    fn source_of(fake: &Fake, device: Option<&str>) -> Result<Source, String> {
+        source(fake, Path::new(PLACE), device, None)
+    }
+
+    fn recalled(fake: &Fake, source: &Source) -> Result<u64, String> {
+        let mut count = 0;
+        recall(fake, source, &mut |begun_ns, _| {
+            assert_eq!(begun_ns, BEGUN_NS);
+            count += 1;
+        })?;
+        Ok(count)
+    }
+
+    #[test]
+    fn a_recording_is_known_by_its_hash_and_read_again() {
+        let fake = recorded(&["sda"], 100);
+        let own = source_of(&fake, None).unwrap();
+        assert_eq!((own.id.as_str(), own.requests(), own.to_bytes), ("evening", 100, 100 * 4096));
+        assert_eq!(recalled(&fake, &own), Ok(100));
+        let other = recorded(&["sda"], 101);
+        assert!(recalled(&other, &own).unwrap_err().contains("another one"));
+        let part = source(&fake, Path::new(PLACE), None, Some(10_000_000)).unwrap();
+        assert_eq!((part.requests(), part.length_ns), (10, 9_000_000));
+        let gone = Fake::new();
+        gone.set_variable("ASSAY_HOME", HOME);
+        assert!(recalled(&gone, &own).unwrap_err().contains("--record-requests"));
+    }
+
+    #[test]
+    fn of_several_devices_one_is_named() {
+        let fake = recorded(&["sda", "sdb"], 100);
+        let told = source_of(&fake, None).unwrap_err();
+        assert!(told.contains("sda, sdb") && told.contains("device ="), "{told}");
+        assert!(source_of(&fake, Some("sdc")).unwrap_err().contains("was not recorded"));
+        let own = source_of(&fake, Some("sdb")).unwrap();
+        assert_eq!((own.device.as_str(), own.requests()), ("sdb", 50));
+        assert_eq!(recalled(&fake, &own), Ok(50));
+    }
+
+    #[test]
+    fn names_that_are_paths_or_more_than_a_word_are_refused() {
+        for name in ["", "a b", "../sda", "sda=1", "a\nb"] {
+            assert!(source_of(&recorded(&[name], 3), None).is_err(), "{name:?}");
+        }
+    }
+
+    proptest! {
+        /// Whatever is turned in a recording, looking at it ends, and what it comes to lies on its device.
+        #[test]
+        fn damaged_recordings_end(at in any::<prop::sample::Index>(), bit in 0..8_u32, cut in 0..40_usize) {
+            let fake = recorded(&["sda"], 40);
+            let path = Path::new(PLACE).join(FILE);
+            let mut bytes = fake.read_bytes(&path).unwrap();
+            let at = at.index(bytes.len());
+            bytes[at] ^= 1 << bit;
+            bytes.truncate(bytes.len() - cut);
+            fake.put(&path, &bytes);
+            if let Ok(own) = source_of(&fake, None) {
+                prop_assert!(own.to_bytes <= own.device_bytes && own.requests() > 0);
+                prop_assert_eq!(own.to_string().parse(), Ok(own));
+            }
+        }
+    }
+}
