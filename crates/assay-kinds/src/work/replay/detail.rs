@@ -133,9 +133,10 @@ impl Fidelity {
     }
 
     fn lacking(&self) -> Option<String> {
-        let all = self.acts.values().fold(self.left_out, |sum, own| {
-            sum.saturating_add(own.recorded.operations)
-        });
+        let all = self
+            .acts
+            .values()
+            .fold(self.left_out, |sum, own| sum.saturating_add(own.recorded.operations));
         let share = self.left_out as f64 / all.max(1) as f64;
         (share > MOST_LEFT_OUT)
             .then(|| format!("{} of the recorded requests cannot be played", show::share(share)))

@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use super::io::Content;
 use super::kind::{self, Complaints, InStudy, Judged, Kind, Needs, OwnParameter, Touch};
 use super::place::Offer;
-use super::table::{word, whole};
+use super::table::{whole, word};
 use super::tell::OwnRule;
 
 pub use detail::{Beside, Detail, Fidelity};
@@ -162,7 +162,7 @@ static KEYS: Fields = Fields {
         field(
             "source",
             Form::Own(&source::FORM),
-            "which recording that is: filled in, and held to, when the study is resolved",
+            "which recording that is: filled in when the study is resolved; no other one is played then",
             source::KEY_EXAMPLE,
         ),
     ],
@@ -182,7 +182,8 @@ impl Kind for Asked {
                numbers back that are of other work.",
     };
     const KEYS: &'static Fields = &KEYS;
-    const EXAMPLE: &'static str = "replay = { recording = \"evening\", clock = \"open\", scale = \"1x\" }";
+    const EXAMPLE: &'static str =
+        "replay = { recording = \"evening\", clock = \"open\", scale = \"1x\" }";
     const PARAMETERS: &'static [OwnParameter<Self>] = &[CLOCK, SCALE, DEPTH];
     const METRICS: &'static [&'static [Metric]] = &[&[IOPS, BANDWIDTH], LATENCY, RESPONSE];
     const JUDGED: &'static [Judged] = &[Judged::Machine, Judged::Bytes, Judged::Medium];

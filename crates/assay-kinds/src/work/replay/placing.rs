@@ -158,7 +158,8 @@ struct Jumps {
 impl Jumps {
     fn add(&mut self, step: &Step) {
         if let Some(end) = self.end {
-            let length = step.offset.abs_diff(end).checked_ilog2().map_or(0, |power| power as i32 + 1);
+            let length =
+                step.offset.abs_diff(end).checked_ilog2().map_or(0, |power| power as i32 + 1);
             let sign = if step.offset < end { -1 } else { 1 };
             *self.counts.entry(sign * length).or_default() += 1;
         }
@@ -244,7 +245,9 @@ mod tests {
     fn nothing_lies_outside_of_the_area_whatever_is_recorded() {
         let mut state = 7_u64;
         let mut draw = move || {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
             state >> (state >> 58)
         };
         for _ in 0..100_000 {
@@ -269,7 +272,8 @@ mod tests {
         let recorded: Vec<Step> = (0..100).map(|at| step(at % 2 * 1000 * MIB, 4096)).collect();
         let same = fit(2000 * MIB, 512, Placing::Kept).all(&recorded, Scale::ONE);
         assert_eq!((same.0.len(), same.1.jumps_changed), (100, 0.0));
-        let folded = fit(64 * MIB, 512, Placing::Folded { to: 64 * MIB }).all(&recorded, Scale::ONE);
+        let folded =
+            fit(64 * MIB, 512, Placing::Folded { to: 64 * MIB }).all(&recorded, Scale::ONE);
         assert!(folded.1.jumps_changed > 0.9, "{:?}", folded.1);
     }
 }

@@ -15,10 +15,20 @@ use crate::work::io;
 use crate::work::measured::{Count, Histograms, Ran};
 use crate::work::place::Run;
 
+/// What was recorded of what is played.
+struct Was {
+    counts: [Moved; Act::ALL.len()],
+    /// From the first request to the last one.
+    span_ns: u64,
+}
+
 /// Plays it.
 pub(super) fn play(own: &Planned, run: &Run<'_>) -> Result<Ran, String> {
     let recorded = recorded(own, run)?;
     let (steps, fitted) = own.fit(&run.medium.area).all(&recorded, own.scale);
+    let was = Was { counts: counted(&recorded), span_ns: span_ns(&recorded) };
+    // Half of the memory: what is played is there by now.
+    drop(recorded);
     if steps.is_empty() {
         return Err("no request of the recording lies in the area".to_owned());
     }
@@ -29,7 +39,7 @@ pub(super) fn play(own: &Planned, run: &Run<'_>) -> Result<Ran, String> {
     ran.measured.detail = Detail {
         classes: classes(&outcome),
         pace: outcome.pace,
-        fidelity: fidelity(own, &recorded, fitted, &outcome, &ran.histograms),
+        fidelity: fidelity(own, &was, fitted, &outcome, &ran.histograms),
     }
     .into();
     Ok(ran)
@@ -73,13 +83,11 @@ fn counted(steps: &[Step]) -> [Moved; Act::ALL.len()] {
 
 fn job(own: &Planned, run: &Run<'_>, steps: Vec<Step>) -> Job {
     let area = &run.medium.area;
-    let end = area.start.saturating_add(area.length / own.unit_bytes.max(1) * own.unit_bytes.max(1));
+    let end =
+        area.start.saturating_add(area.length / own.unit_bytes.max(1) * own.unit_bytes.max(1));
     let by_clock = own.clock == Clock::Open;
-    let time_ns = if by_clock {
-        planned::time_ns(own.clock, own.scale, own.length_ns)
-    } else {
-        run.time_ns
-    };
+    let time_ns =
+        if by_clock { planned::time_ns(own.clock, own.scale, own.length_ns) } else { run.time_ns };
     Job {
         depth: own.depth,
         time: Duration::from_nanos(time_ns),
@@ -100,7 +108,7 @@ fn classes(outcome: &Outcome) -> BTreeMap<String, Count> {
 /// What was played beside what was recorded.
 fn fidelity(
     own: &Planned,
-    recorded: &[Step],
+    was: &Was,
     fitted: Fitted,
     outcome: &Outcome,
     histograms: &Histograms,
@@ -109,8 +117,8 @@ fn fidelity(
     let by_clock = own.clock == Clock::Open;
     let share = |part: u64, all: u64| part as f64 / all.max(1) as f64;
     Fidelity {
-        acts: beside(recorded, &played),
-        recorded_ns: own.scale.time_ns(span_ns(recorded)),
+        acts: beside(&was.counts, &played),
+        recorded_ns: own.scale.time_ns(was.span_ns),
         played_ns: played.took_ns,
         arrival_distance: by_clock.then_some(played.arrival_distance),
         late_share: outcome.pace.map(|pace| share(pace.late + pace.unissued(), pace.scheduled)),
@@ -132,9 +140,8 @@ fn span_ns(steps: &[Step]) -> u64 {
 }
 
 /// By kind of request what was recorded and what was played; kinds of which there is nothing are left out.
-fn beside(recorded: &[Step], played: &Played) -> BTreeMap<String, Beside> {
+fn beside(recorded: &[Moved; Act::ALL.len()], played: &Played) -> BTreeMap<String, Beside> {
     let count = |moved: Moved| Count { operations: moved.operations, bytes: moved.bytes };
-    let recorded = counted(recorded);
     let there = Act::ALL.into_iter().map(|act| {
         let (recorded, played) = (recorded[act as usize], played.acts[act as usize]);
         let own = Beside { recorded: count(recorded), played: count(played) };
@@ -147,7 +154,8 @@ fn beside(recorded: &[Step], played: &Played) -> BTreeMap<String, Beside> {
 /// service.
 fn in_flight(histograms: &Histograms, took_ns: u64) -> f64 {
     let sum = |responses: bool| {
-        let own = histograms.iter().filter(|(name, _)| io::of_response(name).is_some() == responses);
+        let own =
+            histograms.iter().filter(|(name, _)| io::of_response(name).is_some() == responses);
         own.map(|(_, own)| own.mean() * own.len() as f64).sum::<f64>()
     };
     let responses = sum(true);

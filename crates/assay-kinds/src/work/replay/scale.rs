@@ -64,7 +64,9 @@ impl FromStr for Scale {
             Some(whole.parse::<u32>().ok()? * 1000 + thousandths)
         };
         read().filter(|own| (LEAST..=MOST).contains(own)).map(Self).ok_or_else(|| {
-            format!("`{text}` is no scale: say how many times as fast, from 0.01x to 100x, such as 2x")
+            format!(
+                "`{text}` is no scale: say how many times as fast, from 0.01x to 100x, such as 2x"
+            )
         })
     }
 }
@@ -97,9 +99,14 @@ mod tests {
 
     #[test]
     fn a_scale_reads_as_it_is_written() {
-        for (text, written) in
-            [("1x", "1x"), ("2", "2x"), ("0.5x", "0.5x"), ("1.0", "1x"), (" 1.25 x", "1.25x"), ("0.01", "0.01x")]
-        {
+        for (text, written) in [
+            ("1x", "1x"),
+            ("2", "2x"),
+            ("0.5x", "0.5x"),
+            ("1.0", "1x"),
+            (" 1.25 x", "1.25x"),
+            ("0.01", "0.01x"),
+        ] {
             let scale: Scale = text.parse().unwrap();
             assert_eq!(scale.to_string(), written, "{text}");
             assert_eq!(written.parse::<Scale>(), Ok(scale));

@@ -29,9 +29,7 @@ impl Tells for Planned {
         let worst = all.iter().max_by(|one, other| {
             let faults = |own: &Fidelity| own.faults().len();
             let distance = |own: &Fidelity| own.arrival_distance.unwrap_or_default();
-            faults(one)
-                .cmp(&faults(other))
-                .then_with(|| distance(one).total_cmp(&distance(other)))
+            faults(one).cmp(&faults(other)).then_with(|| distance(one).total_cmp(&distance(other)))
         })?;
         let Subject { workload, arm } = seen.subject.clone();
         let (trials, fidelity) = (all.len(), (*worst).clone());
@@ -71,9 +69,8 @@ fn words(own: &Fidelity, trials: usize) -> String {
         (own.fitted.clipped, "were clipped"),
     ];
     let changed = changed.iter().filter(|(count, _)| *count > 0);
-    let changed = changed.fold(String::new(), |all, (count, what)| {
-        format!("{all}; {} {what}", show::count(*count))
-    });
+    let changed = changed
+        .fold(String::new(), |all, (count, what)| format!("{all}; {} {what}", show::count(*count)));
     format!(
         "Of the recording {of} played {} of {} requests in {played} (recorded: {recorded}){timing}; {}{changed}.",
         sum(|one| one.played.operations),

@@ -255,7 +255,8 @@ fn requests_without_an_arrival_or_a_place_are_counted_and_left_out() {
 fn hostile_requests_end_in_an_answer() {
     let mut state = 3_u64;
     let mut draw = move || {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         state >> (state >> 58)
     };
     for _ in 0..200 {
@@ -289,8 +290,7 @@ fn a_row_tells_its_least_faithful_trial() {
     let (_, other) = played(&asked(Clock::Open), DEVICE_BYTES, SLOW);
     let subject = Subject { workload: "evening".to_owned(), arm: Levels::new() };
     let facts = |trials: &[Option<&Measured>]| {
-        let seen =
-            Seen { subject: &subject, trials, failed: &[], spoken: &[], near_limits: &[] };
+        let seen = Seen { subject: &subject, trials, failed: &[], spoken: &[], near_limits: &[] };
         planned.facts(&seen).map(|own| Facts::of(&own).unwrap().clone())
     };
     let told = facts(&[Some(&faithful), Some(&other), None]).unwrap();
