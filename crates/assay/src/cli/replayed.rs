@@ -2,25 +2,36 @@
 
 use crate::store;
 use assay_base::failure::{Failure, Outcome};
+use assay_base::quantity::Bytes;
 use assay_kinds::work::replay;
 use assay_study::results::requests;
 use assay_study::study::Study;
 use assay_system::system::{System, identity};
+
+/// What a study measures in where it says nothing of its area: a recording that touches less of its device
+/// changes nothing of that.
+const USUAL_AREA_BYTES: u64 = 1 << 30;
 
 /// Whether a study has such work.
 pub fn are_in(study: &Study) -> bool {
     study.workload.iter().any(|own| replay::Asked::of(&own.work).is_some())
 }
 
-/// The study with the recordings that its work plays: each is read once to its end.
+/// The study with the recordings that its work plays: each is read once to its end. Where the study says nothing
+/// of its area, that holds what was touched.
 ///
 /// # Errors
 /// The user's mistake where one is not among the results; refused where it is another one than the study says.
 pub fn resolved(system: &dyn System, mut study: Study) -> Outcome<Study> {
+    let mut extent = 0;
     for workload in &mut study.workload {
         if let Some(work) = replay::Asked::of_mut(&mut workload.work) {
             find(system, work)?;
+            extent = work.source.as_ref().map_or(0, replay::Source::extent_bytes).max(extent);
         }
+    }
+    if study.area.size.is_none() && extent > USUAL_AREA_BYTES {
+        study.area.size = Some(Bytes(extent));
     }
     Ok(study)
 }

@@ -9,6 +9,7 @@ use assay_load::{Act, MOST_STEPS, Moved, Step};
 use assay_system::system::{BlockClass, BlockRequest, System};
 use serde::{Deserialize, Serialize};
 
+const MIB: u64 = 1 << 20;
 /// What its text begins with.
 const FORMAT: &str = "assay-source/1";
 /// Hexadecimal digits of a hash.
@@ -72,6 +73,12 @@ impl Source {
     /// Whether anything that is stored does not stay as it is.
     pub fn changes(&self) -> bool {
         Act::ALL.into_iter().any(|act| act.changes() && self.has(act))
+    }
+
+    /// Bytes of an area that holds all that is touched: whole MiB from the first byte on.
+    pub fn extent_bytes(&self) -> u64 {
+        let from = self.from_bytes / MIB * MIB;
+        self.to_bytes.saturating_sub(from).div_ceil(MIB).saturating_mul(MIB)
     }
 
     /// Its numbers by name, but for those of kinds of requests.

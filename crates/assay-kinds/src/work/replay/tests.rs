@@ -213,6 +213,8 @@ fn a_source_reads_as_it_is_written_and_what_is_none_is_refused() {
     let own = source_of(requests(), None);
     assert_eq!(own.to_string().parse(), Ok(own.clone()));
     assert_eq!((own.first_ns, own.length_ns, own.left_out), (5 * MS, (COUNT - 1) * MS, 0));
+    let two = Source { from_bytes: 3 * MIB - 1, to_bytes: 4 * MIB, ..own.clone() };
+    assert_eq!((two.extent_bytes(), own.extent_bytes()), (2 * MIB, DEVICE_BYTES));
     let text = own.to_string();
     for (from, to) in [
         ("assay-source/1", "assay-source/2"),
