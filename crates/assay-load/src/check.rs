@@ -37,6 +37,7 @@ pub(crate) fn check(
     check_places(job)?;
     check_slices(job)?;
     check_schedule(job)?;
+    check_track(job)?;
     check_area(job)?;
     check_stamps(job)?;
     if let EngineKind::Simulated(law) = engine {
@@ -145,6 +146,23 @@ fn check_schedule(job: &Job) -> Result<(), LoadError> {
         );
     }
     Ok(())
+}
+
+/// A track says what each operation does and when, so that nothing else may say it too.
+fn check_track(job: &Job) -> Result<(), LoadError> {
+    let wrong = |text: &str| Err(LoadError::Invalid(text.to_owned()));
+    let Some(track) = &job.track else { return Ok(()) };
+    if job.threads != 1 {
+        return wrong("a track is played by one thread");
+    }
+    let has_more = job.schedule.is_some() || job.slices.is_some() || job.verify.is_some();
+    if has_more || job.think != Duration::ZERO || job.pattern != Pattern::Random {
+        return wrong("a track has its own times and places");
+    }
+    if track.by_clock() && job.operations.is_some() {
+        return wrong("a track by the clock ends with its time");
+    }
+    track.fault(job).map_or(Ok(()), |fault| Err(LoadError::Invalid(fault)))
 }
 
 /// A stamp belongs to a sector, and the rest of it is random.

@@ -108,13 +108,12 @@ pub(crate) enum Filler {
 
 impl Filler {
     pub(crate) fn new(job: &Job, thread: u32) -> Self {
-        let of = |class| job.mix.percent(class);
         match job.content {
             _ if job.mix == Mix::Rewrite => {
                 Self::Change(generator(job.seed, thread, Purpose::Content))
             }
-            _ if of(Class::Write) == 0 => Self::Nothing,
-            Content::Zero if of(Class::Read) == 0 => Self::Nothing,
+            _ if !job.has(Class::Write) => Self::Nothing,
+            Content::Zero if !job.has(Class::Read) => Self::Nothing,
             Content::Zero => Self::Zero,
             Content::Random | Content::Partly(_) => Self::Fresh(Fresh::new(job, thread)),
         }

@@ -13,6 +13,7 @@ use crate::pattern::{Classes, Place, Walk, share};
 use crate::schedule::Starts;
 use crate::spent::Spent;
 use crate::sync::Syncs;
+use crate::track::{Act, Played, Script, Step};
 use crate::verify::{Stamper, ThreadMarks};
 use crate::{Class, Job, LoadError, Pace, QueueFacts, Target, clock};
 
@@ -40,6 +41,8 @@ pub(crate) struct Part {
     pub(crate) pace: Option<Pace>,
     /// What is known of the order of its writes, where they carry stamps.
     pub(crate) marks: Option<ThreadMarks>,
+    /// What was played, of a track.
+    pub(crate) played: Option<Played>,
 }
 
 /// The whole life of a thread: build, wait for the others, run, sum up. None if there was nothing
@@ -71,6 +74,7 @@ pub(crate) fn work<'a, E: Engine<'a>>(worker: &Worker<'a>) -> Result<Option<Part
         stopped,
         pace: drive.starts.as_ref().map(|_| drive.pace),
         marks: drive.stamper.map(Stamper::finish),
+        played: drive.script.map(Script::finish),
         found: drive.book.finish(),
     }))
 }
@@ -84,6 +88,8 @@ struct Flight {
     offset: u64,
     /// What it is whole with.
     bytes: u32,
+    /// Of a track: whether an `fdatasync` goes behind it.
+    synced: bool,
     submitted: u64,
     /// When it was meant to start, in an open loop.
     intended: u64,
@@ -96,8 +102,14 @@ impl Flight {
             Class::Write => Move::Write,
             Class::Trim => Move::Trim,
             Class::Zero => Move::Zero,
+            Class::Flush => Move::Sync,
         };
-        Self { class, way, offset, bytes, submitted: 0, intended: 0 }
+        Self { class, way, offset, bytes, synced: false, submitted: 0, intended: 0 }
+    }
+
+    /// That of a request of a track.
+    fn of(Step { offset, bytes, act, .. }: Step) -> Self {
+        Self { synced: act == Act::Fua, ..Self::new(act.class(), Place { offset, bytes }) }
     }
 
     /// Whether the write of what is being read is still to come.
@@ -152,6 +164,8 @@ struct Drive<E> {
     engine: E,
     walk: Walk,
     classes: Classes,
+    /// In the place of both, where what was recorded is played.
+    script: Option<Script>,
     filler: Filler,
     syncs: Syncs,
     /// In the place of the filler, where what is written can be verified.
@@ -192,6 +206,7 @@ impl<'a, E: Engine<'a>> Drive<E> {
             engine,
             walk: Walk::new(job, thread),
             classes: Classes::new(job, thread),
+            script: Script::new(job),
             filler: Filler::new(job, thread),
             syncs: Syncs::new(job),
             stamper: Stamper::new(job, thread),
@@ -230,6 +245,9 @@ impl<'a, E: Engine<'a>> Drive<E> {
     /// nothing was submitted, and whether a stop was the reason.
     fn run(&mut self, control: &Control<'_>) -> Result<(u64, bool), LoadError> {
         let start = control.start(self.engine.now_ns());
+        if let Some(script) = &mut self.script {
+            script.begin(start);
+        }
         let first = self.submit()?;
         self.book.begin(start, first);
         let (last, stopped) = loop {
@@ -270,12 +288,21 @@ impl<'a, E: Engine<'a>> Drive<E> {
         while self.left > 0 {
             let Some(slot) = self.free.pop() else { break };
             self.left -= 1;
-            let class = self.classes.next();
-            let flight = Flight::new(class, self.walk.next(class));
+            let flight = self.next();
             self.begin(slot, flight);
             self.prepare(slot, flight);
         }
         self.hand_over(old)
+    }
+
+    /// The operation that comes next.
+    #[inline]
+    fn next(&mut self) -> Flight {
+        if let Some(script) = &mut self.script {
+            return Flight::of(script.next());
+        }
+        let class = self.classes.next();
+        Flight::new(class, self.walk.next(class))
     }
 
     /// Puts an operation that begins into its slot.
@@ -306,6 +333,9 @@ impl<'a, E: Engine<'a>> Drive<E> {
         for request in &self.batch[old..] {
             self.flights[request.slot as usize].submitted = stamp;
         }
+        if let Some(script) = &mut self.script {
+            script.issue(stamp, self.batch.len() - old);
+        }
         if self.batch.is_empty() {
             return Ok(stamp);
         }
@@ -317,8 +347,8 @@ impl<'a, E: Engine<'a>> Drive<E> {
 
     /// Puts the next transfer of a slot's operation, as it is noted there, into the batch.
     #[inline]
-    fn prepare(&mut self, slot: u32, Flight { way, offset, bytes, .. }: Flight) {
-        let mut synced = false;
+    fn prepare(&mut self, slot: u32, flight: Flight) {
+        let Flight { way, offset, bytes, mut synced, .. } = flight;
         if way == Move::Write {
             // Where no bytes are moved a slot is empty.
             let there = self.engine.slot_mut(slot);
@@ -327,7 +357,7 @@ impl<'a, E: Engine<'a>> Drive<E> {
                 Some(stamper) => stamper.fill(slot, offset, &mut there[..whole]),
                 None => self.filler.fill(&mut there[..whole]),
             }
-            synced = self.syncs.next();
+            synced |= self.syncs.next();
         }
         self.batch.push(Request { way, synced, slot, offset, bytes });
     }
@@ -399,6 +429,7 @@ fn fault(flight: Flight, result: i32) -> LoadError {
         Move::Write => (Class::Write, flight.offset),
         Move::Trim => (Class::Trim, flight.offset),
         Move::Zero => (Class::Zero, flight.offset),
+        Move::Sync => (Class::Flush, flight.offset),
     };
     match u32::try_from(result) {
         Ok(got) => LoadError::Short { class, offset, asked, got },

@@ -57,6 +57,8 @@ pub(crate) enum Move {
     Trim,
     /// What is stored becomes zeros; nothing is carried.
     Zero,
+    /// An `fdatasync` of its own, of no bytes.
+    Sync,
 }
 
 /// One transfer to start.

@@ -91,6 +91,7 @@ impl fmt::Display for Class {
             Class::Rewrite => "rewrite",
             Class::Trim => "trim",
             Class::Zero => "zeroing",
+            Class::Flush => "flush",
         })
     }
 }

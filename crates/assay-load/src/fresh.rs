@@ -100,7 +100,9 @@ impl Fresh {
             pool: Pool::new(job.seed, thread, [Purpose::Content, Purpose::Changes]),
             next: 0,
             random: PIECE - PIECE * usize::from(job.content.compressible_percent()) / 100,
-            is_shared: job.mix.percent(Class::Read) > 0 || job.sizes.differ(job.size_bytes),
+            is_shared: job.track.is_some()
+                || job.mix.percent(Class::Read) > 0
+                || job.sizes.differ(job.size_bytes),
             copies: Copies::new(job, thread),
         }
     }

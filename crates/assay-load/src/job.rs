@@ -2,10 +2,12 @@
 
 use std::ops::Range;
 use std::os::fd::BorrowedFd;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::Class;
 use crate::access::Access;
 use crate::content::Content;
 use crate::duplicates::Duplicates;
@@ -13,6 +15,7 @@ use crate::mix::Mix;
 use crate::schedule::Schedule;
 use crate::sizes::Sizes;
 use crate::sync::WriteSync;
+use crate::track::Track;
 
 /// Where the next offset comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -115,6 +118,8 @@ pub struct Job {
     /// When operations are meant to start, whether or not earlier ones have ended: an open loop, of which the
     /// depth is the most that may be in flight. None is the closed loop: all slots are kept in flight.
     pub schedule: Option<Schedule>,
+    /// What was recorded and is played again, by one thread, in the place of what pattern, mix and sizes say.
+    pub track: Option<Arc<Track>>,
     /// In a closed loop a slot rests so long between the end of its operation and the start of the next.
     pub think: Duration,
     /// Stamp each sector that is written with this number of the run, so that [`verify`](crate::verify()) can
@@ -156,6 +161,7 @@ impl Job {
             operations: None,
             slices: None,
             schedule: None,
+            track: None,
             think: Duration::ZERO,
             verify: None,
             seed,
@@ -164,7 +170,20 @@ impl Job {
 
     /// Whether operations wait for a time to start at.
     pub(crate) fn waits(&self) -> bool {
-        self.schedule.is_some() || self.think > Duration::ZERO
+        self.is_open() || self.think > Duration::ZERO
+    }
+
+    /// Whether operations start by a clock, whatever the drive does meanwhile.
+    pub(crate) fn is_open(&self) -> bool {
+        self.schedule.is_some() || self.track.as_ref().is_some_and(|track| track.by_clock())
+    }
+
+    /// Whether it has operations of a class.
+    pub(crate) fn has(&self, class: Class) -> bool {
+        match &self.track {
+            Some(track) => track.has(class),
+            None => self.mix.percent(class) > 0,
+        }
     }
 }
 

@@ -181,7 +181,7 @@ fn kept_samples(job: &Job) -> u64 {
 
 /// Whether a job has operations of a class.
 fn uses(job: &Job, class: Class) -> bool {
-    job.mix.percent(class) > 0
+    job.has(class)
 }
 
 fn nanoseconds(duration: Duration) -> u64 {
@@ -201,7 +201,7 @@ impl Book {
             end: ramp.saturating_add(nanoseconds(job.time)),
             phase: match job.operations {
                 Some(_) => Phase::Everything,
-                None if job.schedule.is_some() => Phase::Intended,
+                None if job.is_open() => Phase::Intended,
                 None if ramp == 0 => Phase::Open,
                 None => Phase::Ramp,
             },
@@ -214,8 +214,7 @@ impl Book {
             forgone: false,
             second: 0,
             second_end: SECOND_NS,
-            classes: Class::ALL
-                .map(|class| ClassBook::new(class, uses(job, class), job.schedule.is_some())),
+            classes: Class::ALL.map(|class| ClassBook::new(class, uses(job, class), job.is_open())),
             series: Vec::with_capacity(rows as usize),
             samples: Vec::with_capacity(kept_samples(job) as usize),
             samples_left: kept_samples(job),
@@ -419,7 +418,7 @@ impl Book {
             (_, true) => self.closed - self.opened,
             (_, false) => self.last - self.first,
         };
-        let [reads, writes, rewrites, trims, zeroings] =
+        let [reads, writes, rewrites, trims, zeroings, flushes] =
             self.classes.each_ref().map(|book| (book.operations, book.bytes));
         let totals = Totals {
             read_operations: reads.0 + rewrites.0,
@@ -430,6 +429,7 @@ impl Book {
             trim_bytes: trims.1,
             zero_operations: zeroings.0,
             zero_bytes: zeroings.1,
+            flush_operations: flushes.0,
             ..Totals::default()
         };
         let classes = self.classes.into_iter().filter_map(|book| {

@@ -45,6 +45,7 @@ mod schedule;
 mod sizes;
 mod spent;
 mod sync;
+mod track;
 mod verify;
 
 pub use access::{Access, Thousandths, Zone, Zones};
@@ -74,6 +75,7 @@ pub use schedule::{Arrivals, LATE_NS, MOST_PER_S, OVERTIME_PART, Pace, Schedule}
 pub use sizes::{SizeShare, Sizes};
 pub use spent::Bystanders;
 pub use sync::WriteSync;
+pub use track::{Act, MOST_STEPS, Moved, Played, Step, Track};
 pub use verify::{
     Fault, FaultCounts, FoundRun, Inspected, Mark, Stood, ThreadMarks, Verified, Written,
     WrongData, inspect, verify,

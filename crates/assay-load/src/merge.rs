@@ -30,10 +30,13 @@ pub(crate) fn merge(
         waited_ns: parts.iter().map(|part| part.spent.waited_ns).sum(),
         stopped,
         pace: parts.iter().filter_map(|part| part.pace).reduce(Pace::plus),
+        played: None,
     };
     let mut marks = Vec::new();
     for part in parts {
         marks.extend(part.marks);
+        // One thread alone plays a track.
+        outcome.played = outcome.played.or(part.played);
         outcome.queue.looked_at += part.queue.looked_at;
         outcome.queue.already_complete += part.queue.already_complete;
         outcome.stopped |= part.stopped;
@@ -127,6 +130,7 @@ fn totals(parts: &[Part]) -> Totals {
         sum.trim_bytes += found.totals.trim_bytes;
         sum.zero_operations += found.totals.zero_operations;
         sum.zero_bytes += found.totals.zero_bytes;
+        sum.flush_operations += found.totals.flush_operations;
     }
     sum
 }

@@ -41,7 +41,7 @@ impl Parts {
             Class::Write => self.write,
             Class::Trim => self.trim,
             Class::Zero => self.zero,
-            Class::Rewrite => 0,
+            Class::Rewrite | Class::Flush => 0,
         }
     }
 }
@@ -99,6 +99,7 @@ impl Mix {
             Class::Rewrite => "rewrites",
             Class::Trim => "trims",
             Class::Zero => "zeroing",
+            Class::Flush => "flushes",
         };
         let shares = Class::ALL.into_iter().filter_map(|class| match self.percent(class) {
             0 => None,

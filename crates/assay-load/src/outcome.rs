@@ -2,7 +2,7 @@
 
 use hdrhistogram::Histogram;
 
-use crate::Pace;
+use crate::{Pace, Played};
 
 use crate::verify::Written;
 
@@ -19,11 +19,14 @@ pub enum Class {
     Trim,
     /// A block is made zeros without carrying any.
     Zero,
+    /// An `fdatasync` of its own; only of a load that was recorded.
+    Flush,
 }
 
 impl Class {
     /// All of them, in their order.
-    pub const ALL: [Self; 5] = [Self::Read, Self::Write, Self::Rewrite, Self::Trim, Self::Zero];
+    pub const ALL: [Self; 6] =
+        [Self::Read, Self::Write, Self::Rewrite, Self::Trim, Self::Zero, Self::Flush];
 }
 
 /// Counted operations of one class.
@@ -107,6 +110,8 @@ pub struct Totals {
     pub zero_operations: u64,
     /// Bytes zeroed.
     pub zero_bytes: u64,
+    /// Flushes completed.
+    pub flush_operations: u64,
     /// Nanoseconds from the first submission to the last completion.
     pub elapsed_ns: u64,
     /// Nanoseconds from the first submission until nothing new was submitted.
@@ -168,6 +173,8 @@ pub struct Outcome {
     pub stopped: bool,
     /// Of an open loop how far its schedule was held.
     pub pace: Option<Pace>,
+    /// Of a track what was played of it.
+    pub played: Option<Played>,
 }
 
 /// An empty latency histogram with the bounds used everywhere: 1 ns to 1 h, 3 significant digits.

@@ -1,9 +1,12 @@
 //! When operations of an open loop are meant to start, whatever the drive does meanwhile.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use crate::Job;
 use crate::random::{Purpose, at, key};
+use crate::track::Track;
 
 const SECOND_NS: u64 = 1_000_000_000;
 
@@ -120,9 +123,29 @@ enum Gaps {
     Fixed { index: u64, step: u64, rate: u64 },
     /// Draws by their number; the sum is kept in nanoseconds with its fraction, so that none is lost.
     Poisson { key: u64, drawn: u64, at_ns: f64, mean_ns: f64 },
+    /// Those of a load that was recorded.
+    Recorded { track: Arc<Track>, index: usize },
 }
 
 impl Gaps {
+    /// Those of one thread of a job; none of a closed loop.
+    fn of(job: &Job, thread: u32) -> Option<Self> {
+        if let Some(track) = job.track.as_ref().filter(|track| track.by_clock()) {
+            return Some(Self::Recorded { track: Arc::clone(track), index: 0 });
+        }
+        let schedule = job.schedule?;
+        let (rate, threads) = (schedule.rate_per_s.max(1), u64::from(job.threads.max(1)));
+        Some(match schedule.arrivals {
+            Arrivals::Fixed => Self::Fixed { index: u64::from(thread), step: threads, rate },
+            Arrivals::Poisson => Self::Poisson {
+                key: key(job.seed, thread, Purpose::Arrivals),
+                drawn: 0,
+                at_ns: 0.0,
+                mean_ns: SECOND_NS as f64 * threads as f64 / rate as f64,
+            },
+        })
+    }
+
     /// Nanoseconds from the start to the next arrival.
     #[inline]
     fn next(&mut self) -> u64 {
@@ -139,6 +162,11 @@ impl Gaps {
                 *at_ns -= (1.0 - unit).ln() * *mean_ns; // of (0, 1]: the logarithm is finite
                 *at_ns as u64
             }
+            Self::Recorded { track, index } => {
+                let at = track.steps().get(*index).map_or(u64::MAX, |step| step.at_ns);
+                *index += 1;
+                at
+            }
         }
     }
 }
@@ -146,17 +174,7 @@ impl Gaps {
 impl Starts {
     /// Those of one thread of a job; none of a closed loop.
     pub(crate) fn new(job: &Job, thread: u32) -> Option<Self> {
-        let schedule = job.schedule?;
-        let (rate, threads) = (schedule.rate_per_s.max(1), u64::from(job.threads.max(1)));
-        let mut gaps = match schedule.arrivals {
-            Arrivals::Fixed => Gaps::Fixed { index: u64::from(thread), step: threads, rate },
-            Arrivals::Poisson => Gaps::Poisson {
-                key: key(job.seed, thread, Purpose::Arrivals),
-                drawn: 0,
-                at_ns: 0.0,
-                mean_ns: SECOND_NS as f64 * threads as f64 / rate as f64,
-            },
-        };
+        let mut gaps = Gaps::of(job, thread)?;
         let length =
             u64::try_from(job.ramp.saturating_add(job.time).as_nanos()).unwrap_or(u64::MAX);
         let next = gaps.next();

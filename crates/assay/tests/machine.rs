@@ -42,6 +42,8 @@ mod places;
 mod probes;
 #[path = "machine/refusals.rs"]
 mod refusals;
+#[path = "machine/replay.rs"]
+mod replay;
 #[path = "machine/rules.rs"]
 mod rules;
 #[path = "machine/slow_device.rs"]

@@ -408,6 +408,11 @@ pub trait Runs {
         self.operations().is_none()
     }
 
+    /// Whether its operations start by a clock, so that there are response times.
+    fn is_by_clock(&self) -> bool {
+        false
+    }
+
     /// Nanoseconds that it takes, where it goes through all of something and not until its time is over;
     /// `pilot_ns` is what the pilot told of a step, 0 where nothing was tried.
     fn expected_ns(&self, _pilot_ns: u64) -> Option<u64> {

@@ -46,6 +46,7 @@ kinds! {
     sustained = Sustained tells Facts,
     rounds = Rounds tells Facts,
     burst = Burst tells Facts,
+    replay = Replay tells Facts,
 }
 
 const NAME: Field = needed(

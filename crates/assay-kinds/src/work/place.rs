@@ -16,6 +16,7 @@ use super::command::ReadFormat;
 use super::io::Engine;
 use super::measured::Measured;
 use super::observe::{Limits, Lookout};
+use super::replay::{self, Recall};
 
 const MIB: u64 = 1 << 20;
 
@@ -97,7 +98,8 @@ pub struct Medium<'a> {
     pub law: Option<Law>,
 }
 
-/// What lines of programs may say of the trial that they are run in, and how what they write is read.
+/// What lines of programs may say of the trial that they are run in, and how what they write, and what was
+/// recorded, is read.
 #[derive(Clone, Copy)]
 pub struct Programs {
     /// The replicate; 0 before the first one.
@@ -106,14 +108,17 @@ pub struct Programs {
     pub trial: u32,
     /// Reads formats of other tools.
     pub formats: ReadFormat,
+    /// Reads recordings of requests.
+    pub recall: Recall,
 }
 
 impl Programs {
-    /// For work that runs none.
+    /// For work that runs none, and recalls nothing.
     pub const NONE: Self = Self {
         replicate: 0,
         trial: 0,
         formats: |format, _| Err(format!("{format} is not read here")),
+        recall: replay::nothing,
     };
 }
 

@@ -193,6 +193,8 @@ pub struct Doubt {
     pub trials: usize,
     /// Why that matters, or what to do.
     pub why: String,
+    /// Whether the numbers are then not what they say they are; else something speaks against them.
+    pub invalid: bool,
 }
 
 /// Rows of which nothing is known but their workload.

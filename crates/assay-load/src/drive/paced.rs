@@ -27,6 +27,9 @@ impl<'a, E: Engine<'a>> Drive<E> {
             starts.begin(start);
             limit = starts.limit();
         }
+        if let Some(script) = &mut self.script {
+            script.begin(start);
+        }
         self.book.begin(start, start);
         let mut now = self.engine.now_ns();
         let stopped = loop {
@@ -118,8 +121,7 @@ impl<'a, E: Engine<'a>> Drive<E> {
             let Some(slot) = self.free.pop() else { break };
             starts.advance();
             self.left -= 1;
-            let class = self.classes.next();
-            let flight = Flight::new(class, self.walk.next(class));
+            let flight = self.next();
             self.begin(slot, Flight { intended, ..flight });
             self.prepare(slot, flight);
         }
@@ -180,7 +182,10 @@ impl<'a, E: Engine<'a>> Drive<E> {
     #[cold]
     fn forgo_the_rest(&mut self, then: u64) {
         while let Some(intended) = self.starts.as_ref().and_then(Starts::next) {
-            let class = self.classes.next();
+            let class = match &mut self.script {
+                Some(script) => script.next().act.class(),
+                None => self.classes.next(),
+            };
             if self.book.holds(intended) {
                 let waited = then.saturating_sub(intended);
                 self.pace.forgo(waited);

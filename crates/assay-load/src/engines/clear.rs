@@ -27,7 +27,7 @@ pub(super) struct Clearing {
 pub(super) fn flags(way: Move) -> FallocateFlags {
     let what = match way {
         Move::Zero => FallocateFlags::ZERO_RANGE,
-        Move::Read | Move::Write | Move::Trim => FallocateFlags::PUNCH_HOLE,
+        Move::Read | Move::Write | Move::Trim | Move::Sync => FallocateFlags::PUNCH_HOLE,
     };
     what | FallocateFlags::KEEP_SIZE
 }
@@ -38,7 +38,7 @@ impl Clearing {
     /// # Errors
     /// The target cannot be asked what it is.
     pub(super) fn of(job: &Job, file: BorrowedFd<'_>) -> Result<Self, LoadError> {
-        let [trims, zeroes] = [Class::Trim, Class::Zero].map(|class| job.mix.percent(class) > 0);
+        let [trims, zeroes] = [Class::Trim, Class::Zero].map(|class| job.has(class));
         let is_device = if trims || zeroes {
             let asked = fstat(file).map_err(|errno| LoadError::Setup {
                 what: "trims and zeroing",

@@ -43,7 +43,7 @@ impl Engine<'_> for Handed {
                     self.cleared += 1;
                     self.odd += u64::from(request.synced);
                 }
-                Move::Read => self.odd += u64::from(request.synced),
+                Move::Read | Move::Sync => self.odd += u64::from(request.synced),
             }
         }
         self.null.submit(requests)

@@ -172,6 +172,7 @@ impl Naming {
             }
             (Move::Write, None) => opcode::Write::new(fd, start, size).offset(at).build(),
             (Move::Trim, _) if discards => discard(fd, at, u64::from(size)),
+            (Move::Sync, _) => opcode::Fsync::new(fd).flags(FsyncFlags::DATASYNC).build(),
             (Move::Trim | Move::Zero, _) => {
                 let mode = clear::flags(request.way).bits() as i32;
                 opcode::Fallocate::new(fd, u64::from(size)).offset(at).mode(mode).build()
@@ -450,7 +451,8 @@ fn settle(slots: &mut [Slot], entry: &cqueue::Entry) -> Option<Completion> {
 
 fn entries(job: &Job) -> u32 {
     // All that is in flight may be handed over at once, and each of so many writes brings two.
-    let syncs = job.sync.every().map_or(0, |every| job.depth.div_ceil(every.max(1)));
+    let every = if job.track.is_some() { Some(1) } else { job.sync.every() };
+    let syncs = every.map_or(0, |every| job.depth.div_ceil(every.max(1)));
     job.depth + syncs
 }
 

@@ -9,6 +9,7 @@ use std::cell::Cell;
 use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
@@ -24,8 +25,8 @@ use crate::engine::{Completion, Engine, Request, Setup};
 use crate::gate::Control;
 use crate::spent::Spent;
 use crate::{
-    Apart, Arrivals, ENGINES, EngineKind, Job, Law, LawShape, LoadError, Mix, Pattern, QueueFacts,
-    Schedule, SizeShare, Sizes, Slices, Target, WriteSync,
+    Act, Apart, Arrivals, ENGINES, EngineKind, Job, Law, LawShape, LoadError, Mix, Pattern,
+    QueueFacts, Schedule, SizeShare, Sizes, Slices, Step, Target, Track, WriteSync,
 };
 
 /// More than any vector holds that begins with nothing and has grown only once.
@@ -227,7 +228,29 @@ fn jobs() -> Vec<Job> {
         Job { mix: Mix::Rewrite, ..paced(DEEP, Arrivals::Poisson) },
         Job { sync: WriteSync::EachWrite, operations: None, ..paced(DEEP, Arrivals::Fixed) },
         Job { think: Duration::from_micros(20), depth: DEEP, ..job() },
+        recorded(1, true),
+        recorded(DEEP, true),
+        recorded(DEEP, false),
     ]
+}
+
+/// Two thousand requests of a load that was recorded, 10 us apart.
+fn recorded(depth: u32, by_clock: bool) -> Job {
+    let acts = [Act::Read, Act::Write, Act::Flush, Act::Fua, Act::Discard];
+    let step = |index: u64| {
+        let act = acts[index as usize % acts.len()];
+        let (offset, bytes) =
+            if act == Act::Flush { (0, 0) } else { (index * 4096 % AREA_BYTES, 4096) };
+        Step { at_ns: index * 10_000, offset, bytes, act }
+    };
+    let track = Track::new((0..2_000).map(step).collect(), by_clock);
+    Job {
+        track: Some(Arc::new(track)),
+        depth,
+        time: if by_clock { Duration::from_millis(20) } else { Duration::from_secs(3600) },
+        operations: (!by_clock).then_some(2_000),
+        ..job()
+    }
 }
 
 /// As fast as it can, for 20 ms: with one slot most of it is late, and some of it is never issued.
@@ -259,7 +282,8 @@ fn what_is_complete_at_once_allocates_nothing() {
     let with_a_file = ENGINES.iter().filter(|entry| entry.needs_file);
     for entry in with_a_file.filter(|entry| works(&entry.standard)) {
         // There is nothing to sync or to trim.
-        let takes = |job: &&Job| job.sync == WriteSync::None && !job.mix.clears();
+        let takes =
+            |job: &&Job| job.sync == WriteSync::None && !job.mix.clears() && job.track.is_none();
         for job in jobs().iter().filter(takes) {
             let part = allocates_nothing(entry.name, &entry.standard, job, &zeros());
             assert!(part.queue.already_complete > 0, "{}: nothing was at once", entry.name);

@@ -39,10 +39,14 @@ impl Psync<'_> {
     #[inline]
     fn execute(&mut self, request: &Request) -> Result<usize, Errno> {
         let file = self.file;
-        let bytes = &mut self.buffer.slot_mut(request.slot)[..request.bytes as usize];
+        let all = request.bytes as usize;
         match request.way {
-            Move::Read => retry_on_intr(|| pread(file, &mut *bytes, request.offset)),
+            Move::Read => {
+                let bytes = &mut self.buffer.slot_mut(request.slot)[..all];
+                retry_on_intr(|| pread(file, &mut *bytes, request.offset))
+            }
             Move::Write => {
+                let bytes = &mut self.buffer.slot_mut(request.slot)[..all];
                 let written = retry_on_intr(|| pwrite(file, bytes, request.offset))?;
                 if request.synced && written == bytes.len() {
                     retry_on_intr(|| rustix::fs::fdatasync(file))?;
@@ -50,10 +54,10 @@ impl Psync<'_> {
                 Ok(written)
             }
             Move::Trim | Move::Zero => {
-                let all = bytes.len();
                 self.clearing.run(file, request.way, request.offset, all as u64)?;
                 Ok(all)
             }
+            Move::Sync => retry_on_intr(|| rustix::fs::fdatasync(file)).map(|()| 0),
         }
     }
 }

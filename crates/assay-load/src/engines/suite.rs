@@ -157,6 +157,19 @@ fn waiting_for_a_stamp_ends_there_and_hands_out_what_is_complete<'a>(
     assert_eq!(done.len(), DEPTH as usize);
 }
 
+fn a_sync_of_its_own_ends_with_no_bytes<'a>(
+    mut engine: impl Engine<'a>,
+    _: &File,
+    sync: WriteSync,
+) {
+    let mut requests = writes(sync);
+    requests.truncate(2);
+    requests.push(Request { offset: 0, bytes: 0, ..request(Move::Sync, 5) });
+    let done = finish(&mut engine, &requests);
+    let found: Vec<_> = done.iter().map(|done| (done.slot, done.result)).collect();
+    assert_eq!(found, [(0, SIZE as i32), (1, SIZE as i32), (5, 0)]);
+}
+
 /// Every second block is trimmed, then zeroed: those alone are zeros.
 fn what_is_cleared_reads_as_zeros<'a>(mut engine: impl Engine<'a>, _: &File, _: WriteSync) {
     for way in [Move::Trim, Move::Zero] {
@@ -228,6 +241,7 @@ macro_rules! suite {
             complete_waits_for_as_many_as_asked
             waiting_for_a_stamp_ends_there_and_hands_out_what_is_complete
             what_is_cleared_reads_as_zeros
+            a_sync_of_its_own_ends_with_no_bytes
         );
     };
 }

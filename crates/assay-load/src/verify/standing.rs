@@ -26,7 +26,7 @@ pub(super) struct Standing {
 const fn leaves_a_stamp(class: Class) -> bool {
     match class {
         // What is trimmed or zeroed is not verified: `check` refuses it.
-        Class::Read | Class::Trim | Class::Zero => false,
+        Class::Read | Class::Trim | Class::Zero | Class::Flush => false,
         Class::Write | Class::Rewrite => true,
     }
 }

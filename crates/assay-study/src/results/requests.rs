@@ -5,6 +5,7 @@
 //! ended, each as [`code`] says. It has no names and no contents: times, classes, places and sizes.
 
 pub mod code;
+mod recall;
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -17,6 +18,7 @@ use flate2::write::GzEncoder;
 use serde::{Deserialize, Serialize};
 
 use code::{Coder, Fault};
+pub use recall::{recall, source};
 
 /// What the first line says.
 pub const FORMAT: &str = "assay-requests/1";

@@ -52,7 +52,7 @@ pub(super) fn applies(metric: &str, row: &Row<'_>) -> bool {
         return row.trials.iter().any(told);
     }
     if is_response(metric) {
-        return io::Planned::of(&row.workload.work).is_some_and(|io| io.rate.is_some());
+        return row.workload.work.is_by_clock();
     }
     let kind = row.workload.work.kind();
     let is_own = || kind.metrics.iter().copied().flatten().any(|own| own.name == metric);

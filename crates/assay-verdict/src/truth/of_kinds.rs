@@ -27,7 +27,8 @@ impl TruthRule for OwnRule {
         let measured: Vec<&Measured> = measured.collect();
         let doubt = (self.doubt)(&case.workload.work, &measured)?;
         let trials = in_trials(doubt.trials, case);
-        Some(Remark::suspect(format!("{}{trials}: {}", doubt.what, doubt.why)))
+        let text = format!("{}{trials}: {}", doubt.what, doubt.why);
+        Some(if doubt.invalid { Remark::invalid(text) } else { Remark::suspect(text) })
     }
 }
 

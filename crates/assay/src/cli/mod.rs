@@ -48,6 +48,7 @@ mod recorded;
 #[cfg(test)]
 mod refusals;
 mod remove;
+mod replayed;
 mod report;
 mod restore;
 mod resume;

@@ -8,7 +8,7 @@ use super::race::Confirming;
 use super::recorded::{self, RecordArguments};
 use super::study_arguments::StudyArguments;
 use super::vm::{self, VmArguments};
-use super::{reboots, running};
+use super::{reboots, replayed, running};
 use crate::runner::Request;
 use assay_base::failure::{Failure, Outcome};
 use assay_kinds::work::check_option::Example;
@@ -164,6 +164,11 @@ fn in_vm(system: &dyn System, arguments: Arguments) -> Outcome<()> {
         ));
     }
     let (study, _) = arguments.of_study.study(system)?;
+    if replayed::are_in(&study) {
+        return Err(Failure::mistake(
+            "--vm: recordings lie among the results of this machine: leave --vm out",
+        ));
+    }
     arguments.against.check_junit(system, &study)?;
     arguments.against.check_race(&study)?;
     let study = match arguments.of_records.of(study, false)? {

@@ -10,7 +10,7 @@ use super::commands::CommandArguments;
 use super::gate::{self, GateArguments};
 use super::like::LikeArguments;
 use super::race::RaceArguments;
-use super::{output, revisions, studies};
+use super::{output, replayed, revisions, studies};
 use crate::runner::Consented;
 use assay_base::failure::{Failure, Outcome};
 use assay_base::quantity::{Bytes, Percent, Time};
@@ -239,6 +239,7 @@ impl StudyArguments {
         // What the command line made of it is read like a file, so that both know the same rules.
         let name = self.study.as_deref().unwrap_or("the commands");
         let study = file::changed(name, &study.settled(), &self.typed())?;
+        let study = replayed::resolved(system, study)?;
         let targets = if revisions::are_in(&study) {
             vec![revisions::seen_from(system)?]
         } else {

@@ -15,6 +15,7 @@ use assay_importers::importers;
 use assay_kinds::work::{Medium, Planned, Programs, Run, Work, io};
 use assay_study::plan::design::Design;
 use assay_study::results::plan::{Pilot, PlannedWorkload, Scatter};
+use assay_study::results::requests;
 use assay_study::study::Workload;
 use assay_system::system::System;
 use assay_system::system::identity::Caller;
@@ -70,7 +71,11 @@ impl Bench<'_> {
             lookout: None,
             keep: None,
             limits: None,
-            programs: Programs { formats: importers::numbers, ..Programs::NONE },
+            programs: Programs {
+                formats: importers::numbers,
+                recall: requests::recall,
+                ..Programs::NONE
+            },
         })
     }
 }

@@ -18,6 +18,7 @@ use assay_machine::probes::{Evidence, Moment, Probes};
 use assay_study::results::bundle::Histograms;
 use assay_study::results::plan::{PlannedTrial, PlannedWorkload};
 use assay_study::results::record::{Status, Trial, TrialRecord};
+use assay_study::results::requests;
 use assay_study::results::series::SeriesRow;
 use assay_study::results::tally::Tally;
 use assay_system::system::{Caching, System};
@@ -158,6 +159,7 @@ fn measure(
             replicate: planned.replicate,
             trial: planned.order.saturating_add(1),
             formats: importers::numbers,
+            recall: requests::recall,
         },
     };
     background::run(&workload.work, &run, background)

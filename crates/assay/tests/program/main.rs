@@ -39,6 +39,7 @@ mod parcels;
 mod peer;
 mod places;
 mod races;
+mod replay;
 mod resume;
 mod revisions;
 mod same_output;

@@ -35,6 +35,7 @@ fn doubt(work: &work::Planned, trials: &[&Measured]) -> Option<Doubt> {
         ),
         trials: cut.len(),
         why: "give it more time, or fewer files".to_owned(),
+        invalid: false,
     })
 }
 

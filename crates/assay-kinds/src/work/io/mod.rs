@@ -39,6 +39,7 @@ pub use parameters::Asked;
 pub use planned::{Engine, Planned, plan, random_offsets, sample_offset};
 pub use rate::{Rate, tolerance};
 pub use requests::Facts;
+pub(in crate::work) use run::ran;
 pub use run::{class_name, of_response, run_job};
 pub use size::Size;
 

@@ -209,6 +209,10 @@ impl Runs for Planned {
         self.operations
     }
 
+    fn is_by_clock(&self) -> bool {
+        self.rate.is_some()
+    }
+
     fn halved(&self) -> work::Planned {
         let mut half = self.clone();
         half.operations = self.operations.map(|operations| operations.div_ceil(2));

@@ -42,6 +42,7 @@ pub const fn class_name(class: Class) -> &'static str {
         Class::Rewrite => "rewrite",
         Class::Trim => "trim",
         Class::Zero => "zero",
+        Class::Flush => "flush",
     }
 }
 
@@ -55,7 +56,7 @@ pub fn of_response(name: &str) -> Option<&str> {
 }
 
 /// What came of a run.
-pub(super) fn ran(outcome: &Outcome) -> Ran {
+pub(in crate::work) fn ran(outcome: &Outcome) -> Ran {
     Ran {
         measured: measured(outcome),
         histograms: histograms(outcome),

@@ -36,6 +36,7 @@ fn doubt(_: &work::Planned, trials: &[&Measured]) -> Option<Doubt> {
         ),
         trials: lost.len(),
         why: "latency is of those that came back".to_owned(),
+        invalid: false,
     })
 }
 

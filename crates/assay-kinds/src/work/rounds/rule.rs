@@ -37,6 +37,7 @@ fn doubt(planned: &work::Planned, trials: &[&Measured]) -> Option<Doubt> {
         ),
         trials: windows.len(),
         why: "the drive was not in a steady state".to_owned(),
+        invalid: false,
     })
 }
 

@@ -64,6 +64,7 @@ fn doubt(_: &work::Planned, trials: &[&Measured]) -> Option<Doubt> {
         what: format!("the drive rested between its slices for {} of the time", most.percent()),
         trials: rested.len(),
         why: "a fall of the rate may show later then, or not at all".to_owned(),
+        invalid: false,
     })
 }
 

@@ -1,0 +1,144 @@
+//! What is counted of a play, and how faithful it was.
+
+use std::collections::BTreeMap;
+
+use assay_base::quantity::Bytes;
+use assay_base::quantity::units::show;
+use serde::{Deserialize, Serialize};
+
+use super::placing::{Fitted, Placing};
+use crate::work::io::Pace;
+use crate::work::measured::{Count, Counts};
+
+/// Bytes and operations of a kind of request may differ by this share: rounding, and what was not issued.
+const MOST_BYTES_SHARE: f64 = 0.01;
+/// Kolmogorov's distance of the arrivals.
+const MOST_ARRIVAL_DISTANCE: f64 = 0.02;
+/// The time from the first request to the last one.
+const MOST_DURATION_SHARE: f64 = 0.005;
+/// Requests that started more than 1 ms late, or never.
+const MOST_LATE_SHARE: f64 = 0.05;
+/// Steps from one request to the next one that are of another length.
+const MOST_JUMPS_CHANGED: f64 = 0.05;
+/// Requests of the recording that cannot be played.
+const MOST_LEFT_OUT: f64 = 0.01;
+
+/// What only a play counts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Detail {
+    /// By class (`read`, `write`, `flush`, `trim`, `zero`).
+    pub classes: BTreeMap<String, Count>,
+    /// By the clock: how far the schedule was held.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pace: Option<Pace>,
+    pub fidelity: Fidelity,
+}
+
+impl Detail {
+    /// Bytes of all classes.
+    pub fn bytes(&self) -> u64 {
+        self.classes.values().fold(0, |sum, count| sum.saturating_add(count.bytes))
+    }
+}
+
+impl Counts for Detail {
+    fn operations(&self) -> u64 {
+        self.classes.values().fold(0, |sum, count| sum.saturating_add(count.operations))
+    }
+}
+
+/// Recorded and played.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Beside {
+    pub recorded: Count,
+    pub played: Count,
+}
+
+/// What was played beside what was recorded.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Fidelity {
+    /// By kind of request, as it was recorded (`read`, `write`, `fua`, `flush`, `discard`, `write-zeroes`).
+    pub acts: BTreeMap<String, Beside>,
+    /// Nanoseconds from the first request to the last one: as recorded, scaled, and as played.
+    pub recorded_ns: u64,
+    pub played_ns: u64,
+    /// By the clock: the distance of Kolmogorov between intended and real starts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arrival_distance: Option<f64>,
+    /// By the clock: the part that started more than 1 ms late, or never.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub late_share: Option<f64>,
+    /// By the clock: the longest time that one was behind.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub most_behind_ns: Option<u64>,
+    /// Requests under way on average: recorded, and played. What a target does with the load is no fault.
+    pub in_flight: [f64; 2],
+    /// Requests of the recording that cannot be played.
+    pub left_out: u64,
+    pub placing: Placing,
+    /// What was changed of requests so that they fit.
+    pub fitted: Fitted,
+}
+
+/// How far a number is from another one, as a share of that.
+fn apart(played: u64, recorded: u64) -> f64 {
+    played.abs_diff(recorded) as f64 / recorded.max(1) as f64
+}
+
+impl Fidelity {
+    /// Where it is not the same work, each a clause; none where it is.
+    pub fn faults(&self) -> Vec<String> {
+        let counts = self.acts.iter().filter_map(|(name, own)| {
+            let Beside { recorded, played } = own;
+            if apart(played.operations, recorded.operations) > MOST_BYTES_SHARE {
+                let [played, recorded] =
+                    [played, recorded].map(|count| show::count(count.operations));
+                return Some(format!("{played} of {recorded} requests ({name}) were played"));
+            }
+            (apart(played.bytes, recorded.bytes) > MOST_BYTES_SHARE).then(|| {
+                let [played, recorded] = [played, recorded].map(|count| Bytes(count.bytes));
+                format!("{played} were played of {recorded} ({name})")
+            })
+        });
+        let rest = [self.timing(), self.places(), self.lacking()];
+        counts.chain(rest.into_iter().flatten()).collect()
+    }
+
+    /// By the clock: where the times are others.
+    fn timing(&self) -> Option<String> {
+        let distance = self.arrival_distance?;
+        if distance > MOST_ARRIVAL_DISTANCE {
+            return Some(format!(
+                "starts are {distance:.3} from the recorded ones ({MOST_ARRIVAL_DISTANCE} at most)"
+            ));
+        }
+        if self.recorded_ns > 0 && apart(self.played_ns, self.recorded_ns) > MOST_DURATION_SHARE {
+            let [played, recorded] =
+                [self.played_ns, self.recorded_ns].map(|span| show::duration(span as f64));
+            return Some(format!("it took {played} instead of {recorded}"));
+        }
+        let late = self.late_share.filter(|share| *share > MOST_LATE_SHARE)?;
+        Some(format!("{} of the starts were late", show::share(late)))
+    }
+
+    fn places(&self) -> Option<String> {
+        let changed = self.fitted.jumps_changed;
+        (changed > MOST_JUMPS_CHANGED).then(|| {
+            format!(
+                "{}: {} of the steps from one request to the next have another length",
+                self.placing.words(),
+                show::share(changed)
+            )
+        })
+    }
+
+    fn lacking(&self) -> Option<String> {
+        let all = self
+            .acts
+            .values()
+            .fold(self.left_out, |sum, own| sum.saturating_add(own.recorded.operations));
+        let share = self.left_out as f64 / all.max(1) as f64;
+        (share > MOST_LEFT_OUT)
+            .then(|| format!("{} of the recorded requests cannot be played", show::share(share)))
+    }
+}

@@ -1,0 +1,288 @@
+//! A load that was recorded, played again.
+
+mod detail;
+mod placing;
+mod planned;
+mod playing;
+mod rule;
+mod scale;
+mod source;
+mod tell;
+#[cfg(test)]
+mod tests;
+
+use assay_base::catalogue::About;
+use assay_base::catalogue::keys::{Fields, Form, field, needed};
+use assay_base::quantity::metric::{BANDWIDTH, IOPS, LATENCY, RESPONSE};
+use assay_base::quantity::{Bytes, Metric, Time};
+use assay_load::Act;
+use serde::{Deserialize, Serialize};
+
+use super::io::Content;
+use super::kind::{self, Complaints, InStudy, Judged, Kind, Needs, OwnParameter, Touch};
+use super::place::Offer;
+use super::table::{whole, word};
+use super::tell::OwnRule;
+
+pub use detail::{Beside, Detail, Fidelity};
+pub use placing::{Fitted, Placing};
+pub use planned::Planned;
+pub use scale::Scale;
+pub use source::{Recall, Scan, Source, nothing, step_of};
+pub use tell::Facts;
+
+/// Operations in flight at most.
+const MOST_DEPTH: u32 = 4096;
+/// In flight at most where nothing is said.
+const USUAL_DEPTH: u32 = 128;
+/// What is played of it in a quick look.
+const QUICK: Time = Time(5_000_000_000);
+
+/// When requests start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Clock {
+    /// When they did, whatever the target does.
+    #[default]
+    Open,
+    /// As soon as there is room for them.
+    Closed,
+}
+
+impl Clock {
+    /// As it is written.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::Closed => "closed",
+        }
+    }
+}
+
+/// A recorded load, as a study asks for it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Asked {
+    /// The result that has it: its id, the beginning of that, or its title.
+    pub recording: String,
+    /// When requests start.
+    #[serde(default)]
+    pub clock: Clock,
+    /// How many times as fast.
+    #[serde(default)]
+    pub scale: Scale,
+    /// What is played of it, from its beginning.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub span: Option<Time>,
+    /// Which device of it, where several were recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device: Option<String>,
+    /// In flight at most.
+    #[serde(default = "usual_depth")]
+    pub depth: u32,
+    /// Which recording that is, once it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<Source>,
+}
+
+const fn usual_depth() -> u32 {
+    USUAL_DEPTH
+}
+
+const CLOCK: OwnParameter<Asked> = OwnParameter::new(
+    [
+        "clock",
+        "when requests start: open (as recorded) or closed (as fast as they go)",
+        "`open`: when they did, scaled, whatever the target does meanwhile; latency is told twice then, \
+         *response* from the intended start and *service* from submission. `closed`: in the recorded order, each \
+         as soon as there is room for it.",
+    ],
+    "[\"open\", \"closed\"]",
+    true,
+    |own, text| {
+        own.clock = word(text, "open or closed")?;
+        Ok(())
+    },
+);
+
+const SCALE: OwnParameter<Asked> = OwnParameter::new(
+    [
+        "scale",
+        "how many times as fast as it was recorded",
+        "`2x` plays it in half the time, `0.5x` in twice the time; from 0.01x to 100x. Without a clock it changes \
+         nothing.",
+    ],
+    "[\"1x\", \"2x\", \"4x\"]",
+    true,
+    |own, text| {
+        own.scale = text.parse()?;
+        Ok(())
+    },
+);
+
+const DEPTH: OwnParameter<Asked> = OwnParameter::new(
+    ["depth", "operations in flight per thread", "A whole number from 1 to 4096."],
+    "[1, 8, 32]",
+    false,
+    |own, text| {
+        own.depth = whole(text, MOST_DEPTH)?;
+        Ok(())
+    },
+);
+
+static KEYS: Fields = Fields {
+    label: "replay",
+    rows: &[
+        needed(
+            "recording",
+            Form::Text,
+            "the result that has the recorded requests: its id, the beginning of that, or its title",
+            "recording = \"evening\"",
+        ),
+        CLOCK.key(Form::Word(|| vec!["open", "closed"]), "clock = \"open\""),
+        SCALE.key(Form::Own(&scale::FORM), "scale = \"2x\""),
+        field(
+            "span",
+            Form::Time { least: Time(1_000_000) },
+            "what is played of it, from the beginning of the recording; all of it where nothing is said",
+            "span = \"60 s\"",
+        ),
+        field(
+            "device",
+            Form::Text,
+            "which device of it, where several were recorded",
+            "device = \"sda\"",
+        ),
+        field(
+            "depth",
+            Form::Whole { least: 1, most: MOST_DEPTH as u64 },
+            "operations in flight at most; 128 by default",
+            "depth = 32",
+        ),
+        field(
+            "source",
+            Form::Own(&source::FORM),
+            "which recording that is: filled in when the study is resolved; no other one is played then",
+            source::KEY_EXAMPLE,
+        ),
+    ],
+};
+
+impl Kind for Asked {
+    const ABOUT: About = About {
+        name: "replay",
+        summary: "requests of a device that were recorded, played again",
+        text: "What `assay watch DEVICE --record-requests NAME` kept is played by one thread: each request at its \
+               time, of its kind and size, at its place. Flushes are fdatasync; a write that had to lie on the \
+               medium (FUA) is a write with an fdatasync behind it, and counts once; what is written is random. \
+               Offsets stay as they were where the area is as large as the recorded device, are shifted where it \
+               holds all that was touched, and else folded: modulo the area in whole MiB. Begins and sizes are \
+               rounded outwards to what direct I/O needs. At most 8 million requests are played, 32 bytes of \
+               memory each. How faithful the play was is told beside its numbers, and rule `unfaithful` takes \
+               numbers back that are of other work.",
+    };
+    const KEYS: &'static Fields = &KEYS;
+    const EXAMPLE: &'static str =
+        "replay = { recording = \"evening\", clock = \"open\", scale = \"1x\" }";
+    const PARAMETERS: &'static [OwnParameter<Self>] = &[CLOCK, SCALE, DEPTH];
+    const METRICS: &'static [&'static [Metric]] = &[&[IOPS, BANDWIDTH], LATENCY, RESPONSE];
+    const JUDGED: &'static [Judged] = &[Judged::Machine, Judged::Bytes, Judged::Medium];
+    const RULES: &'static [OwnRule] = &[rule::UNFAITHFUL];
+
+    fn sample() -> Self {
+        Self {
+            recording: "evening".to_owned(),
+            clock: Clock::Open,
+            scale: Scale::ONE,
+            span: None,
+            device: None,
+            depth: USUAL_DEPTH,
+            source: None,
+        }
+    }
+}
+
+/// What requests of a recording do to a target; of one that is not known the worst.
+fn touch(source: Option<&Source>, direct: bool) -> Touch {
+    let has = |acts: &[Act]| source.is_none_or(|own| acts.iter().any(|act| own.has(*act)));
+    let reads = has(&[Act::Read]);
+    let clears = has(&[Act::Discard, Act::WriteZeroes]);
+    Touch {
+        reads,
+        writes: source.is_none_or(Source::changes).then_some(Content::Random),
+        finds: (reads || clears).then_some(Content::Random),
+        clears,
+        direct,
+    }
+}
+
+/// When and how fast, in words.
+fn pace_words(clock: Clock, scale: Scale) -> String {
+    match clock {
+        Clock::Open if scale == Scale::ONE => "at its recorded times".to_owned(),
+        Clock::Open => format!("at its recorded times, {scale} as fast"),
+        Clock::Closed => "as fast as it goes".to_owned(),
+    }
+}
+
+impl Asked {
+    /// Nanoseconds that are recorded of what is played.
+    fn length_ns(&self) -> Option<u64> {
+        self.source.as_ref().map(|source| source.length_ns)
+    }
+}
+
+impl kind::Asks for Asked {
+    fn words(&self) -> String {
+        let span = self.span.map_or_else(String::new, |span| format!("its first {span}, "));
+        format!(
+            "the recorded load {}, {span}{}, at most {} in flight",
+            self.recording,
+            pace_words(self.clock, self.scale),
+            self.depth
+        )
+    }
+
+    fn needs(&self) -> Needs {
+        Needs::Area
+    }
+
+    fn touches(&self) -> Touch {
+        touch(self.source.as_ref(), true)
+    }
+
+    fn complain(&self, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
+        let is_closed = self.clock == Clock::Closed && !study.factors.contains_key("clock");
+        let has_scale = self.scale != Scale::ONE || study.factors.contains_key("scale");
+        if is_closed && has_scale && !to.is_wrong(&format!("{path}/scale")) {
+            let message = "scale without a clock: it is played as fast as it goes".to_owned();
+            to.key(&format!("{path}/clock"), message, Some("say clock = \"open\"".to_owned()));
+        }
+    }
+
+    fn time(&self) -> Option<Time> {
+        self.length_ns().map(|length| Time(planned::time_ns(self.clock, self.scale, length)))
+    }
+
+    /// A time says how much of the recording is played, as long as it is not looked at.
+    fn set_span(&mut self, time: Option<Time>, _: Option<Time>) {
+        if let (Some(time), None) = (time, &self.source) {
+            self.span = Some(Time(self.scale.recorded_ns(time.0)));
+        }
+    }
+
+    fn ends_by_time(&self) -> bool {
+        false
+    }
+
+    fn hurry(&mut self, _: Option<Bytes>) {
+        if self.source.is_none() {
+            self.span = Some(self.span.map_or(QUICK, |span| span.min(QUICK)));
+        }
+    }
+
+    fn plan(&self, offer: &Offer<'_>) -> Result<(super::Planned, Option<String>), String> {
+        let (planned, note) = planned::plan(self, offer)?;
+        Ok((planned.into(), note))
+    }
+}

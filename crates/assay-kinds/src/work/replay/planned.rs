@@ -1,0 +1,219 @@
+//! A recorded load as it will be played.
+
+use assay_base::quantity::Bytes;
+use assay_base::quantity::metric::{BANDWIDTH, IOPS, RESPONSE_P99};
+use assay_base::quantity::units::show;
+use assay_load::Act;
+use serde::{Deserialize, Serialize};
+
+use super::placing::{Fit, Placing, slot_bytes};
+use super::{Asked, Clock, Detail, Scale, Source, pace_words, playing, touch};
+use crate::work::io::Engine;
+use crate::work::kind::{ByHand, CommandLine, Runs, Touch};
+use crate::work::measured::{Measured, Ran};
+use crate::work::place::{Area, Offer, Run};
+use crate::work::tell::Tells;
+use crate::work::{self};
+
+/// Sectors: what trims and zeroing are multiples of, and the least that is rounded to.
+const SECTOR: u64 = 512;
+/// Memory for what is in flight at most.
+const MOST_MEMORY: u64 = 1 << 30;
+/// Without a clock a play may take so many times as long as was recorded, and this at least.
+const SLOWER: u64 = 4;
+const LEAST_LIMIT_NS: u64 = 60_000_000_000;
+
+/// A recorded load, as it will be played.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Planned {
+    pub source: Source,
+    pub clock: Clock,
+    pub scale: Scale,
+    /// Nanoseconds of the recording that are played, from its first request.
+    pub length_ns: u64,
+    pub engine: Engine,
+    /// In flight at most.
+    pub depth: u32,
+    /// Whether it goes past the page cache.
+    pub direct: bool,
+    /// What offsets and sizes are multiples of.
+    pub unit_bytes: u64,
+    pub placing: Placing,
+}
+
+/// Nanoseconds that a play of so much of a recording takes; at most, where there is no clock.
+pub(super) fn time_ns(clock: Clock, scale: Scale, length_ns: u64) -> u64 {
+    match clock {
+        // The last request starts inside of it.
+        Clock::Open => scale.time_ns(length_ns).saturating_add(1),
+        Clock::Closed => length_ns.saturating_mul(SLOWER).max(LEAST_LIMIT_NS),
+    }
+}
+
+/// What a target makes of what was asked, and what differs and why.
+///
+/// # Errors
+/// Why it cannot be done there.
+pub(super) fn plan(asked: &Asked, offer: &Offer<'_>) -> Result<(Planned, Option<String>), String> {
+    let Some(source) = &asked.source else {
+        return Err(format!("the recording {} was not looked for", asked.recording));
+    };
+    if source.changes() && !offer.area.written {
+        return Err("this target is only read; name a directory to play writes".to_owned());
+    }
+    let lacks = |act: Act, reason: &Option<String>| reason.clone().filter(|_| source.has(act));
+    let lacking = lacks(Act::Discard, &offer.clears.no_trim)
+        .or_else(|| lacks(Act::WriteZeroes, &offer.clears.no_zeroing));
+    if let Some(reason) = lacking {
+        return Err(reason);
+    }
+    let alignment = offer.direct.value().map_or(1, |direct| u64::from(direct.offset_alignment));
+    let unit_bytes = alignment.max(SECTOR);
+    if !offer.area.start.is_multiple_of(unit_bytes) {
+        return Err(format!("the area begins at no multiple of {}", Bytes(unit_bytes)));
+    }
+    let placing = Placing::of(source, offer.area.length, unit_bytes)?;
+    let memory = slot_bytes(source, unit_bytes).saturating_mul(u64::from(asked.depth));
+    if memory > MOST_MEMORY {
+        return Err(format!(
+            "{} requests of up to {} in flight need {} of memory, and {} is the most: say a smaller depth",
+            asked.depth,
+            Bytes(source.largest_bytes),
+            Bytes(memory),
+            Bytes(MOST_MEMORY)
+        ));
+    }
+    let planned = Planned {
+        source: source.clone(),
+        clock: asked.clock,
+        scale: asked.scale,
+        length_ns: source.length_ns,
+        engine: offer.engine.name,
+        depth: asked.depth,
+        direct: offer.direct.value().is_some(),
+        unit_bytes,
+        placing,
+    };
+    let is_slow = offer.engine.name == Engine::Psync && asked.depth > 1;
+    let note = is_slow.then(|| {
+        "without io_uring one request is played after the other, so that what is due meanwhile waits".to_owned()
+    });
+    Ok((planned, note))
+}
+
+impl Planned {
+    /// Where requests go in an area.
+    pub(super) fn fit(&self, area: &Area) -> Fit {
+        Fit { area: *area, unit: self.unit_bytes.max(1), placing: self.placing }
+    }
+
+    /// Bytes of what is in flight in one place at most.
+    pub(super) fn slot_bytes(&self) -> u32 {
+        u32::try_from(slot_bytes(&self.source, self.unit_bytes.max(1))).unwrap_or(u32::MAX)
+    }
+
+    /// Whether all of it is played.
+    pub(super) fn is_whole(&self) -> bool {
+        self.length_ns == self.source.length_ns
+    }
+}
+
+impl Runs for Planned {
+    fn words(&self) -> String {
+        let way = if self.direct { "direct" } else { "through the page cache" };
+        format!(
+            "{} requests of {} recorded in {} ({}), {}, at most {} in flight, {}, {}, {way}",
+            show::count(self.source.requests()),
+            self.source.device,
+            show::duration(self.source.length_ns as f64),
+            self.source.id,
+            pace_words(self.clock, self.scale),
+            show::count(u64::from(self.depth)),
+            self.placing.words(),
+            self.engine
+        )
+    }
+
+    fn touches(&self) -> Touch {
+        touch(Some(&self.source), self.direct)
+    }
+
+    fn run(&self, run: &Run<'_>) -> Result<Ran, String> {
+        playing::play(self, run)
+    }
+
+    /// Makes sure that the recording is still there, and the same.
+    fn ready_again(&self, run: &Run<'_>) -> Result<Option<String>, String> {
+        (run.programs.recall)(run.system, &self.source, &mut |_, _| {}).map(|()| None)
+    }
+
+    fn value(&self, metric: &str, measured: &Measured) -> Option<Result<f64, String>> {
+        let detail = Detail::of(measured)?;
+        match metric {
+            _ if metric == IOPS.name => Some(measured.per_second(measured.operations())),
+            _ if metric == BANDWIDTH.name => Some(measured.per_second(detail.bytes())),
+            _ => None,
+        }
+    }
+
+    fn primary(&self, _: &dyn Fn(&str) -> bool) -> &'static str {
+        match self.clock {
+            // How many there are per second is that of the recording.
+            Clock::Open => RESPONSE_P99,
+            Clock::Closed => IOPS.name,
+        }
+    }
+
+    fn is_by_clock(&self) -> bool {
+        self.clock == Clock::Open
+    }
+
+    fn ends_by_time(&self) -> bool {
+        false
+    }
+
+    fn expected_ns(&self, _: u64) -> Option<u64> {
+        Some(match self.clock {
+            Clock::Open => time_ns(self.clock, self.scale, self.length_ns),
+            Clock::Closed => self.length_ns,
+        })
+    }
+
+    fn halved(&self) -> work::Planned {
+        Self { length_ns: self.length_ns / 2, ..self.clone() }.into()
+    }
+
+    fn asked_in_flight(&self) -> u32 {
+        self.depth
+    }
+
+    fn in_flight(&self) -> u32 {
+        self.depth
+    }
+
+    fn tells(&self) -> Option<&dyn Tells> {
+        Some(self)
+    }
+
+    fn by_hand(&self, how: &ByHand<'_>) -> CommandLine {
+        let words = vec![
+            "fio".to_owned(),
+            format!("--name={}", how.name),
+            format!("--read_iolog={}.log", self.source.id),
+            format!("--replay_redirect={}", how.path),
+            format!("--replay_no_stall={}", u8::from(self.clock == Clock::Closed)),
+            format!("--iodepth={}", self.depth),
+            "--ioengine=io_uring".to_owned(),
+            format!("--direct={}", u8::from(self.direct)),
+        ];
+        let remarks = vec![
+            format!("the log: assay export {0} --format fio-iolog > {0}.log", self.source.id),
+            "fio plays offsets as they were recorded, and nothing is folded".to_owned(),
+        ];
+        CommandLine { words, remarks }
+    }
+
+    fn not_said(&self) -> &'static [&'static str] {
+        &["what was set to zero without carrying bytes has no line in such a log"]
+    }
+}

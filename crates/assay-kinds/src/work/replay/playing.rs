@@ -1,0 +1,164 @@
+//! Plays a recorded load once, and holds what was played against what was recorded.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use assay_load::{
+    Act, ClassOutcome, Job, MOST_STEPS, Mix, Moved, Outcome, Pattern, Played, Step, Track,
+};
+use assay_system::system::BlockRequest;
+
+use super::placing::Fitted;
+use super::{Beside, Clock, Detail, Fidelity, Planned, planned, step_of};
+use crate::work::io;
+use crate::work::measured::{Count, Histograms, Ran};
+use crate::work::place::Run;
+
+/// What was recorded of what is played.
+struct Was {
+    counts: [Moved; Act::ALL.len()],
+    /// From the first request to the last one.
+    span_ns: u64,
+}
+
+/// Plays it.
+pub(super) fn play(own: &Planned, run: &Run<'_>) -> Result<Ran, String> {
+    let recorded = recorded(own, run)?;
+    let (steps, fitted) = own.fit(&run.medium.area).all(&recorded, own.scale);
+    let was = Was { counts: counted(&recorded), span_ns: span_ns(&recorded) };
+    // Half of the memory: what is played is there by now.
+    drop(recorded);
+    if steps.is_empty() {
+        return Err("no request of the recording lies in the area".to_owned());
+    }
+    let job = job(own, run, steps);
+    let outcome = io::run_job(own.engine, &job, &run.medium, run.bystanders, run.stop)
+        .map_err(|error| error.to_string())?;
+    let mut ran = io::ran(&outcome);
+    ran.measured.detail = Detail {
+        classes: classes(&outcome),
+        pace: outcome.pace,
+        fidelity: fidelity(own, &was, fitted, &outcome, &ran.histograms),
+    }
+    .into();
+    Ok(ran)
+}
+
+/// The requests of the recording in the order in which they arrived, their times from the first of them on.
+fn recorded(own: &Planned, run: &Run<'_>) -> Result<Vec<Step>, String> {
+    let source = &own.source;
+    let mut steps = Vec::new();
+    let mut keep = |begun_ns: u64, request: &BlockRequest| {
+        let step = step_of(request, begun_ns, source.device_bytes);
+        let inside = step.and_then(|step| {
+            let at_ns = step.at_ns.checked_sub(source.first_ns)?;
+            (at_ns <= own.length_ns).then_some(Step { at_ns, ..step })
+        });
+        // What a plan says of it bounds the memory, whatever the file says.
+        if (steps.len() as u64) <= source.requests().min(MOST_STEPS as u64) {
+            steps.extend(inside);
+        }
+    };
+    (run.programs.recall)(run.system, source, &mut keep)?;
+    steps.sort_by_key(|step| step.at_ns);
+    let found = counted(&steps);
+    let is_more = Act::ALL.into_iter().any(|act| {
+        let (here, there) = (found[act as usize], source.acts[act as usize]);
+        here.operations > there.operations || (own.is_whole() && here != there)
+    });
+    if is_more {
+        return Err(format!("the recording {} is not the one that was planned with", source.id));
+    }
+    Ok(steps)
+}
+
+fn counted(steps: &[Step]) -> [Moved; Act::ALL.len()] {
+    let mut found = [Moved::default(); Act::ALL.len()];
+    for step in steps {
+        found[step.act as usize].add(u64::from(step.bytes));
+    }
+    found
+}
+
+fn job(own: &Planned, run: &Run<'_>, steps: Vec<Step>) -> Job {
+    let area = &run.medium.area;
+    let end =
+        area.start.saturating_add(area.length / own.unit_bytes.max(1) * own.unit_bytes.max(1));
+    let by_clock = own.clock == Clock::Open;
+    let time_ns =
+        if by_clock { planned::time_ns(own.clock, own.scale, own.length_ns) } else { run.time_ns };
+    Job {
+        depth: own.depth,
+        time: Duration::from_nanos(time_ns),
+        operations: (!by_clock).then_some(steps.len() as u64),
+        track: Some(Arc::new(Track::new(steps, by_clock))),
+        ..Job::base(Pattern::Random, Mix::READS, own.slot_bytes(), area.start..end, run.seed)
+    }
+}
+
+fn classes(outcome: &Outcome) -> BTreeMap<String, Count> {
+    let of = |class: &ClassOutcome| {
+        let count = Count { operations: class.operations, bytes: class.bytes };
+        (io::class_name(class.class).to_owned(), count)
+    };
+    outcome.classes.iter().map(of).collect()
+}
+
+/// What was played beside what was recorded.
+fn fidelity(
+    own: &Planned,
+    was: &Was,
+    fitted: Fitted,
+    outcome: &Outcome,
+    histograms: &Histograms,
+) -> Fidelity {
+    let played = outcome.played.clone().unwrap_or_default();
+    let by_clock = own.clock == Clock::Open;
+    let share = |part: u64, all: u64| part as f64 / all.max(1) as f64;
+    Fidelity {
+        acts: beside(&was.counts, &played),
+        recorded_ns: own.scale.time_ns(was.span_ns),
+        played_ns: played.took_ns,
+        arrival_distance: by_clock.then_some(played.arrival_distance),
+        late_share: outcome.pace.map(|pace| share(pace.late + pace.unissued(), pace.scheduled)),
+        most_behind_ns: outcome.pace.map(|pace| pace.most_behind_ns),
+        in_flight: [
+            share(own.source.queued_ns, own.source.length_ns),
+            in_flight(histograms, played.took_ns),
+        ],
+        left_out: own.source.left_out,
+        placing: own.placing,
+        fitted,
+    }
+}
+
+/// From the first request to the last one.
+fn span_ns(steps: &[Step]) -> u64 {
+    let ends = steps.first().zip(steps.last());
+    ends.map_or(0, |(first, last)| last.at_ns.saturating_sub(first.at_ns))
+}
+
+/// By kind of request what was recorded and what was played; kinds of which there is nothing are left out.
+fn beside(recorded: &[Moved; Act::ALL.len()], played: &Played) -> BTreeMap<String, Beside> {
+    let count = |moved: Moved| Count { operations: moved.operations, bytes: moved.bytes };
+    let there = Act::ALL.into_iter().map(|act| {
+        let (recorded, played) = (recorded[act as usize], played.acts[act as usize]);
+        let own = Beside { recorded: count(recorded), played: count(played) };
+        (act.name().to_owned(), own)
+    });
+    there.filter(|(_, own)| own.recorded.operations + own.played.operations > 0).collect()
+}
+
+/// How many were under way on average, by the law of Little: response times where there are any, else those of
+/// service.
+fn in_flight(histograms: &Histograms, took_ns: u64) -> f64 {
+    let sum = |responses: bool| {
+        let own =
+            histograms.iter().filter(|(name, _)| io::of_response(name).is_some() == responses);
+        own.map(|(_, own)| own.mean() * own.len() as f64).sum::<f64>()
+    };
+    let responses = sum(true);
+    let all = if responses > 0.0 { responses } else { sum(false) };
+    all / took_ns.max(1) as f64
+}

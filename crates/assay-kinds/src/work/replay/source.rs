@@ -1,0 +1,296 @@
+//! Which recording it is, and what of it must be known before anything is played.
+
+use std::fmt;
+use std::str::FromStr;
+
+use assay_base::catalogue::keys::OwnForm;
+use assay_base::outside;
+use assay_load::{Act, MOST_STEPS, Moved, Step};
+use assay_system::system::{BlockClass, BlockRequest, System};
+use serde::{Deserialize, Serialize};
+
+const MIB: u64 = 1 << 20;
+/// What its text begins with.
+const FORMAT: &str = "assay-source/1";
+/// Hexadecimal digits of a hash.
+const HASH_DIGITS: usize = 64;
+
+/// Reads a recording: calls with the moment it began and with each request of the device, in the order in which
+/// they ended. What it reads must be the very file that the source is of.
+pub type Recall =
+    fn(&dyn System, &Source, &mut dyn FnMut(u64, &BlockRequest)) -> Result<(), String>;
+
+/// For work that recalls nothing.
+pub fn nothing(
+    _: &dyn System,
+    _: &Source,
+    _: &mut dyn FnMut(u64, &BlockRequest),
+) -> Result<(), String> {
+    Err("recordings are not read here".to_owned())
+}
+
+/// A part of a recording: which file it stands in, and what it comes to.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Source {
+    /// Id of the result that has it.
+    pub id: String,
+    /// SHA-256 of the file, hexadecimal.
+    pub sha256: String,
+    /// The device that was recorded.
+    pub device: String,
+    /// Bytes of that device.
+    pub device_bytes: u64,
+    /// From the beginning of the recording to the first arrival, nanoseconds.
+    pub first_ns: u64,
+    /// From there to the last arrival.
+    pub length_ns: u64,
+    /// First byte of the device that is touched.
+    pub from_bytes: u64,
+    /// First byte behind all that is.
+    pub to_bytes: u64,
+    /// Bytes of the largest request that carries any.
+    pub largest_bytes: u64,
+    /// Requests that cannot be played: nobody saw them arrive, or their place is none of the device.
+    pub left_out: u64,
+    /// Nanoseconds from arrival to end, summed over all.
+    pub queued_ns: u64,
+    /// Those that can, in the order of [`Act::ALL`].
+    pub acts: [Moved; Act::ALL.len()],
+}
+
+impl Source {
+    /// Requests that can be played.
+    pub fn requests(&self) -> u64 {
+        self.acts.iter().fold(0, |sum, moved| sum.saturating_add(moved.operations))
+    }
+
+    /// Whether there are requests of a kind.
+    pub fn has(&self, act: Act) -> bool {
+        self.acts[act as usize].operations > 0
+    }
+
+    /// Whether anything that is stored does not stay as it is.
+    pub fn changes(&self) -> bool {
+        Act::ALL.into_iter().any(|act| act.changes() && self.has(act))
+    }
+
+    /// Bytes of an area that holds all that is touched: whole MiB from the first byte on.
+    pub fn extent_bytes(&self) -> u64 {
+        let from = self.from_bytes / MIB * MIB;
+        self.to_bytes.saturating_sub(from).div_ceil(MIB).saturating_mul(MIB)
+    }
+
+    /// Its numbers by name, but for those of kinds of requests.
+    fn numbers(&mut self) -> [(&'static str, &mut u64); 8] {
+        [
+            ("device-bytes", &mut self.device_bytes),
+            ("first-ns", &mut self.first_ns),
+            ("length-ns", &mut self.length_ns),
+            ("from", &mut self.from_bytes),
+            ("to", &mut self.to_bytes),
+            ("largest", &mut self.largest_bytes),
+            ("left-out", &mut self.left_out),
+            ("queued-ns", &mut self.queued_ns),
+        ]
+    }
+
+    fn fault(&self) -> Option<&'static str> {
+        let is_plain = |text: &str| {
+            let sign = |sign: char| sign.is_ascii_alphanumeric() || "-_.!".contains(sign);
+            !text.is_empty() && text.chars().all(sign) && !text.starts_with('.')
+        };
+        if !is_plain(&self.id) || !is_plain(&self.device) {
+            return Some("a name in it is none");
+        }
+        let is_hash = self.sha256.len() == HASH_DIGITS
+            && self.sha256.bytes().all(|sign| sign.is_ascii_hexdigit());
+        (!is_hash).then_some("its hash is none")
+    }
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut own = self.clone();
+        write!(to, "{FORMAT} id={} sha256={} device={}", self.id, self.sha256, self.device)?;
+        for (name, number) in own.numbers() {
+            write!(to, " {name}={number}")?;
+        }
+        for (act, moved) in Act::ALL.into_iter().zip(self.acts) {
+            if moved.operations > 0 {
+                write!(to, " {}={}/{}", act.name(), moved.operations, moved.bytes)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl FromStr for Source {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = |why: &str| format!("`{}` names no recording: {why}", outside::spelled(text));
+        let mut words = text.split_ascii_whitespace();
+        if words.next() != Some(FORMAT) {
+            return Err(wrong("leave source out, it is filled in when the study is resolved"));
+        }
+        let mut own = Self::default();
+        for word in words {
+            let (name, value) = word.split_once('=').ok_or_else(|| wrong("a word has no value"))?;
+            if !own.take(name, value) {
+                return Err(wrong("a value is not known"));
+            }
+        }
+        own.fault().map_or(Ok(own), |fault| Err(wrong(fault)))
+    }
+}
+
+impl Source {
+    /// Takes a value by its name; whether it is one.
+    fn take(&mut self, name: &str, value: &str) -> bool {
+        let to = match name {
+            "id" => &mut self.id,
+            "sha256" => &mut self.sha256,
+            "device" => &mut self.device,
+            _ => return self.take_number(name, value).is_some(),
+        };
+        value.clone_into(to);
+        true
+    }
+
+    fn take_number(&mut self, name: &str, value: &str) -> Option<()> {
+        if let Some(act) = Act::ALL.into_iter().find(|act| act.name() == name) {
+            let (operations, bytes) = value.split_once('/')?;
+            let (operations, bytes) = (operations.parse().ok()?, bytes.parse().ok()?);
+            self.acts[act as usize] = Moved { operations, bytes };
+            return Some(());
+        }
+        let (_, to) = self.numbers().into_iter().find(|(own, _)| *own == name)?;
+        *to = value.parse().ok()?;
+        Some(())
+    }
+}
+
+impl TryFrom<String> for Source {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+impl From<Source> for String {
+    fn from(source: Source) -> Self {
+        source.to_string()
+    }
+}
+
+/// How study files write it.
+pub(super) static FORM: OwnForm = OwnForm {
+    read: |text| text.parse::<Source>().map(String::from),
+    pattern: "^assay-source/1 ",
+    example: EXAMPLE,
+    number: None,
+};
+
+/// One of a recording that nobody has.
+const EXAMPLE: &str = "\
+    assay-source/1 id=evening \
+    sha256=0000000000000000000000000000000000000000000000000000000000000000 device=sda \
+    device-bytes=1073741824 first-ns=0 length-ns=60000000000 from=0 to=1048576 \
+    largest=4096 left-out=0 queued-ns=900000 read=2/8192 write=1/4096";
+
+/// The same as a key.
+pub(super) const KEY_EXAMPLE: &str = "\
+    source = \"assay-source/1 id=evening \
+    sha256=0000000000000000000000000000000000000000000000000000000000000000 device=sda \
+    device-bytes=1073741824 first-ns=0 length-ns=60000000000 from=0 to=1048576 \
+    largest=4096 left-out=0 queued-ns=900000 read=2/8192 write=1/4096\"";
+
+/// A request of a device of so many bytes as it is played, with its time from the beginning; none where it
+/// cannot be.
+pub fn step_of(request: &BlockRequest, begun_ns: u64, device_bytes: u64) -> Option<Step> {
+    let act = match request.class {
+        BlockClass::Read => Act::Read,
+        BlockClass::Write => Act::Write,
+        BlockClass::Flush => Act::Flush,
+        BlockClass::Discard => Act::Discard,
+        BlockClass::WriteZeroes => Act::WriteZeroes,
+        BlockClass::Fua => Act::Fua,
+    };
+    let at_ns = request.arrived_ns.or(request.issued_ns)?.checked_sub(begun_ns)?;
+    if act == Act::Flush {
+        return Some(Step { at_ns, offset: 0, bytes: 0, act });
+    }
+    let end = request.offset_bytes.checked_add(u64::from(request.bytes))?;
+    let is_there = request.bytes > 0 && end <= device_bytes;
+    is_there.then_some(Step { at_ns, offset: request.offset_bytes, bytes: request.bytes, act })
+}
+
+/// What a recording comes to, counted request by request.
+#[derive(Clone, Debug, Default)]
+pub struct Scan {
+    source: Source,
+    /// Nanoseconds from its beginning after which nothing is taken.
+    until_ns: Option<u64>,
+    last_ns: u64,
+}
+
+impl Scan {
+    /// Of a device, and of what arrived within so long of the beginning.
+    pub fn new(device: &str, device_bytes: u64, until_ns: Option<u64>) -> Self {
+        let source = Source {
+            device: device.to_owned(),
+            device_bytes,
+            first_ns: u64::MAX,
+            from_bytes: u64::MAX,
+            ..Source::default()
+        };
+        Self { source, until_ns, last_ns: 0 }
+    }
+
+    /// Counts a request.
+    pub fn add(&mut self, begun_ns: u64, request: &BlockRequest) {
+        let own = &mut self.source;
+        let Some(step) = step_of(request, begun_ns, own.device_bytes) else {
+            own.left_out += 1;
+            return;
+        };
+        if self.until_ns.is_some_and(|until| step.at_ns >= until) {
+            return;
+        }
+        own.acts[step.act as usize].add(u64::from(step.bytes));
+        own.first_ns = own.first_ns.min(step.at_ns);
+        self.last_ns = self.last_ns.max(step.at_ns);
+        let waited = request.ended_ns.saturating_sub(begun_ns).saturating_sub(step.at_ns);
+        own.queued_ns = own.queued_ns.saturating_add(waited);
+        if step.act != Act::Flush {
+            own.from_bytes = own.from_bytes.min(step.offset);
+            own.to_bytes = own.to_bytes.max(step.offset + u64::from(step.bytes));
+        }
+        if step.act.carries() {
+            own.largest_bytes = own.largest_bytes.max(u64::from(step.bytes));
+        }
+    }
+
+    /// What it comes to, as the recording of a result with this hash.
+    ///
+    /// # Errors
+    /// There is nothing to play, or more than is played at once.
+    pub fn finish(self, id: &str, sha256: &str) -> Result<Source, String> {
+        let Self { mut source, last_ns, .. } = self;
+        let count = source.requests();
+        if count == 0 {
+            return Err(format!("no request of {} in it can be played", source.device));
+        }
+        if count > MOST_STEPS as u64 {
+            return Err(format!(
+                "it has {count} requests, and at most {MOST_STEPS} are played: say span = \"60 s\" for a part of it"
+            ));
+        }
+        source.length_ns = last_ns - source.first_ns;
+        source.from_bytes = source.from_bytes.min(source.to_bytes);
+        (source.id, source.sha256) = (id.to_owned(), sha256.to_owned());
+        source.fault().map_or(Ok(source), |fault| Err(fault.to_owned()))
+    }
+}

@@ -1,0 +1,181 @@
+//! What a play tells beside its metrics: what was played beside what was recorded.
+
+use assay_base::exhibit::{
+    Body, Cell, Column, Exhibit, Levels, Part, Row, Sentence, Subject, Table, Unit, Value,
+};
+use assay_base::quantity::units::show;
+use serde::{Deserialize, Serialize};
+
+use super::{Beside, Detail, Fidelity, Planned};
+use crate::work::tell::{FactsFigure, OfRow, Resting, Rows, Seen, Shows, Spoken, Tells};
+use crate::work::{self, Measured};
+
+/// How faithful the least faithful trial of a row was.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Facts {
+    pub workload: String,
+    pub arm: Levels,
+    /// Trials that it is chosen from.
+    pub trials: usize,
+    pub fidelity: Fidelity,
+    /// It in a sentence.
+    pub text: String,
+}
+
+impl Tells for Planned {
+    fn facts(&self, seen: &Seen<'_>) -> Option<work::Facts> {
+        let details = seen.trials.iter().filter_map(|trial| Detail::of((*trial)?));
+        let all: Vec<&Fidelity> = details.map(|detail| &detail.fidelity).collect();
+        let worst = all.iter().max_by(|one, other| {
+            let faults = |own: &Fidelity| own.faults().len();
+            let distance = |own: &Fidelity| own.arrival_distance.unwrap_or_default();
+            faults(one).cmp(&faults(other)).then_with(|| distance(one).total_cmp(&distance(other)))
+        })?;
+        let Subject { workload, arm } = seen.subject.clone();
+        let (trials, fidelity) = (all.len(), (*worst).clone());
+        let text = words(&fidelity, trials);
+        Some(Facts { workload, arm, trials, fidelity, text }.into())
+    }
+
+    /// None of its metrics is changed by what rules say.
+    fn as_judged(&self, _: &str, _: &Measured, _: &[Spoken<'_>]) -> Option<Result<f64, String>> {
+        None
+    }
+}
+
+/// What was played, in a sentence.
+fn words(own: &Fidelity, trials: usize) -> String {
+    let of = if trials > 1 {
+        format!("the least faithful of {trials} trials")
+    } else {
+        "its trial".to_owned()
+    };
+    let sum = |count: fn(&Beside) -> u64| {
+        let all = own.acts.values().map(count);
+        show::count(all.fold(0, u64::saturating_add))
+    };
+    let [recorded, played] =
+        [own.recorded_ns, own.played_ns].map(|span| show::duration(span as f64));
+    let timing = own.arrival_distance.map_or_else(String::new, |distance| {
+        let behind = own.most_behind_ns.unwrap_or_default();
+        format!(
+            ", starts {distance:.3} from the recorded ones, at most {} behind",
+            show::duration(behind as f64)
+        )
+    });
+    let changed = [
+        (own.left_out, "cannot be played"),
+        (own.fitted.rounded, "were rounded to what direct I/O needs"),
+        (own.fitted.clipped, "were clipped"),
+    ];
+    let changed = changed.iter().filter(|(count, _)| *count > 0);
+    let changed = changed
+        .fold(String::new(), |all, (count, what)| format!("{all}; {} {what}", show::count(*count)));
+    format!(
+        "Of the recording {of} played {} of {} requests in {played} (recorded: {recorded}){timing}; {}{changed}.",
+        sum(|one| one.played.operations),
+        sum(|one| one.recorded.operations),
+        own.placing.words()
+    )
+}
+
+const LEGEND: &str = "Recorded beside played, of the least faithful trial of each row. What rule unfaithful holds \
+                      against a play stands in its own words.";
+
+impl Shows for Facts {
+    const KEY: &'static str = "replay";
+    const FIGURE: Option<&'static FactsFigure> = None;
+
+    fn exhibit(all: &[&Self], rows: &dyn Rows) -> Exhibit {
+        let columns = vec![
+            Column::new("requests", Unit::Words),
+            Column::new("recorded", Unit::Count),
+            Column::new("played", Unit::Count),
+            Column::new("recorded bytes", Unit::Bytes),
+            Column::new("played bytes", Unit::Bytes),
+        ];
+        let sentence = |own: &&Self| Sentence { about: own.subject(), text: own.text.clone() };
+        Exhibit {
+            remarks: vec![LEGEND.to_owned()],
+            parts: vec![timing(all, rows)],
+            // What is the same work needs no sentence: the tables say so.
+            sentences: all.iter().filter(|own| own.is_other_work()).map(sentence).collect(),
+            ..Exhibit::of_table(Table {
+                title: "recorded and played".to_owned(),
+                columns,
+                rows: all.iter().flat_map(|own| own.rows()).collect(),
+            })
+        }
+    }
+}
+
+/// Times of the recording and of the play.
+fn timing(all: &[&Facts], rows: &dyn Rows) -> Part {
+    let columns = vec![
+        Column::new("play", Unit::Words),
+        Column::new("recorded", Unit::Nanoseconds),
+        Column::new("played", Unit::Nanoseconds),
+        Column::new("distance of starts", Unit::Share),
+        Column::new("late", Unit::Share),
+        Column::new("in flight, recorded", Unit::Grade),
+        Column::new("in flight, played", Unit::Grade),
+    ];
+    let row = |own: &&Facts| {
+        let of = &own.fidelity;
+        let [recorded, played] = of.in_flight.map(Value::Number);
+        let cells = [
+            Value::Words(rows.name(&own.subject())),
+            Value::Number(of.recorded_ns as f64),
+            Value::Number(of.played_ns as f64),
+            Value::number(of.arrival_distance),
+            Value::number(of.late_share),
+            recorded,
+            played,
+        ];
+        cells.into_iter().map(Cell::from).collect()
+    };
+    Part {
+        title: "times of the play".to_owned(),
+        body: Body::Table { columns, rows: all.iter().map(row).collect() },
+        remarks: vec![
+            "Distance of starts: Kolmogorov's, between the recorded starts and those of the play. Late: more than \
+             1 ms, or never. In flight, on average: what the target makes of the load is no fault of the play."
+                .to_owned(),
+        ],
+    }
+}
+
+impl OfRow for Facts {
+    fn subject(&self) -> Subject {
+        Subject { workload: self.workload.clone(), arm: self.arm.clone() }
+    }
+
+    /// Its numbers are those of its trial.
+    fn settle(&mut self, _: &dyn Fn(&str) -> Option<f64>) {}
+
+    fn resting(&mut self) -> Option<Resting<'_>> {
+        None
+    }
+}
+
+impl Facts {
+    fn is_other_work(&self) -> bool {
+        !self.fidelity.faults().is_empty()
+    }
+
+    /// A row a kind of request.
+    fn rows(&self) -> Vec<Row> {
+        let row = |(name, own): (&String, &Beside)| {
+            let number = |amount: u64| Value::Number(amount as f64);
+            let cells = [
+                Value::Words(name.clone()),
+                number(own.recorded.operations),
+                number(own.played.operations),
+                number(own.recorded.bytes),
+                number(own.played.bytes),
+            ];
+            Row { of: self.subject(), cells: cells.into_iter().map(Cell::from).collect() }
+        };
+        self.fidelity.acts.iter().map(row).collect()
+    }
+}

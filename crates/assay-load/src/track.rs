@@ -1,0 +1,359 @@
+//! A load that was recorded, request after request, as it is played.
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Class, Job};
+
+/// Requests of a track at most: 32 bytes each while it is played, 256 MB in all.
+pub const MOST_STEPS: usize = 8_000_000;
+
+/// What a recorded request does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Act {
+    /// Reads.
+    Read,
+    /// Writes.
+    Write,
+    /// A write that is done when it lies on the medium: it is played as a write with an `fdatasync` behind it.
+    Fua,
+    /// What was written before it is to lie on the medium: an `fdatasync`.
+    Flush,
+    /// A range holds nothing any more.
+    Discard,
+    /// A range becomes zeros without carrying any.
+    WriteZeroes,
+}
+
+impl Act {
+    /// All of them, in their order.
+    pub const ALL: [Self; 6] =
+        [Self::Read, Self::Write, Self::Fua, Self::Flush, Self::Discard, Self::WriteZeroes];
+
+    /// As it is written.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::Fua => "fua",
+            Self::Flush => "flush",
+            Self::Discard => "discard",
+            Self::WriteZeroes => "write-zeroes",
+        }
+    }
+
+    /// The class of the operation that plays it.
+    pub const fn class(self) -> Class {
+        match self {
+            Self::Read => Class::Read,
+            Self::Write | Self::Fua => Class::Write,
+            Self::Flush => Class::Flush,
+            Self::Discard => Class::Trim,
+            Self::WriteZeroes => Class::Zero,
+        }
+    }
+
+    /// Whether bytes are carried, so that they need room in memory.
+    pub const fn carries(self) -> bool {
+        matches!(self, Self::Read | Self::Write | Self::Fua)
+    }
+
+    /// Whether anything that is stored does not stay as it is.
+    pub const fn changes(self) -> bool {
+        matches!(self, Self::Write | Self::Fua | Self::Discard | Self::WriteZeroes)
+    }
+}
+
+/// One request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// When it is meant to start, nanoseconds from the start of the run.
+    pub at_ns: u64,
+    /// Bytes from the start of the target; 0 of a flush.
+    pub offset: u64,
+    /// Bytes; 0 of a flush.
+    pub bytes: u32,
+    /// What it does.
+    pub act: Act,
+}
+
+/// Requests in the order in which they are meant to start.
+pub struct Track {
+    steps: Vec<Step>,
+    by_clock: bool,
+    has: [bool; Class::ALL.len()],
+}
+
+impl Track {
+    /// These requests, put into their order; by the clock, or each as soon as there is room for it.
+    pub fn new(mut steps: Vec<Step>, by_clock: bool) -> Self {
+        steps.sort_by_key(|step| step.at_ns);
+        let mut has = [false; Class::ALL.len()];
+        for step in &steps {
+            has[step.act.class() as usize] = true;
+        }
+        Self { steps, by_clock, has }
+    }
+
+    /// The requests.
+    pub fn steps(&self) -> &[Step] {
+        &self.steps
+    }
+
+    /// Whether they start by the clock.
+    pub const fn by_clock(&self) -> bool {
+        self.by_clock
+    }
+
+    /// Whether there are requests of a class.
+    pub const fn has(&self, class: Class) -> bool {
+        self.has[class as usize]
+    }
+
+    /// Why it cannot be played by a job of an area and a size.
+    pub(crate) fn fault(&self, job: &Job) -> Option<String> {
+        if self.steps.is_empty() {
+            return Some("a track without requests has nothing to play".to_owned());
+        }
+        if self.steps.len() > MOST_STEPS {
+            return Some(format!("a track has at most {MOST_STEPS} requests"));
+        }
+        let inside = |step: &Step| {
+            let end = step.offset.checked_add(u64::from(step.bytes));
+            let is_placed =
+                step.offset >= job.area.start && end.is_some_and(|end| end <= job.area.end);
+            let fits = step.bytes > 0 && step.bytes <= i32::MAX as u32;
+            let has_room = !step.act.carries() || step.bytes <= job.size_bytes;
+            (step.act == Act::Flush && step.bytes == 0) || (is_placed && fits && has_room)
+        };
+        let wrong = self.steps.iter().position(|step| !inside(step))?;
+        Some(format!("request {wrong} of the track does not lie in the area, or is of no size"))
+    }
+}
+
+impl fmt::Debug for Track {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(to, "{} requests", self.steps.len())
+    }
+}
+
+/// Requests of one kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Moved {
+    /// How many.
+    pub operations: u64,
+    /// Their bytes.
+    pub bytes: u64,
+}
+
+impl Moved {
+    /// Adds one of so many bytes.
+    pub fn add(&mut self, bytes: u64) {
+        self.operations = self.operations.saturating_add(1);
+        self.bytes = self.bytes.saturating_add(bytes);
+    }
+}
+
+/// What was played of a track.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Played {
+    /// What was issued, in the order of [`Act::ALL`].
+    pub acts: [Moved; Act::ALL.len()],
+    /// Nanoseconds from the first intended start to the last one.
+    pub intended_ns: u64,
+    /// Nanoseconds from the first start to the last one.
+    pub took_ns: u64,
+    /// The greatest difference between the share of all requests that was meant to have started by a moment
+    /// and the share that had (the distance of Kolmogorov), over all moments.
+    pub arrival_distance: f64,
+}
+
+/// A track while it is played by the one thread that does.
+#[derive(Debug)]
+pub(crate) struct Script {
+    track: Arc<Track>,
+    next: usize,
+    start: u64,
+    /// When each was handed over, from the start on.
+    issued: Vec<u64>,
+}
+
+impl Script {
+    /// That of a job, with all the room that it needs.
+    pub(crate) fn new(job: &Job) -> Option<Self> {
+        let track = Arc::clone(job.track.as_ref()?);
+        let issued = Vec::with_capacity(track.steps.len());
+        Some(Self { track, next: 0, start: 0, issued })
+    }
+
+    /// Tells the start.
+    pub(crate) fn begin(&mut self, start: u64) {
+        self.start = start;
+    }
+
+    /// The next request; the last one again where there is none, which nobody asks for.
+    #[inline]
+    pub(crate) fn next(&mut self) -> Step {
+        let step = self.track.steps[self.next.min(self.track.steps.len() - 1)];
+        self.next += 1;
+        step
+    }
+
+    /// So many were handed over now.
+    #[inline]
+    pub(crate) fn issue(&mut self, stamp: u64, count: usize) {
+        let room = self.issued.capacity() - self.issued.len();
+        let after = stamp.saturating_sub(self.start);
+        self.issued.extend(std::iter::repeat_n(after, count.min(room)));
+    }
+
+    /// What was played.
+    pub(crate) fn finish(self) -> Played {
+        let steps = &self.track.steps;
+        let mut acts = [Moved::default(); Act::ALL.len()];
+        for step in &steps[..self.issued.len().min(steps.len())] {
+            acts[step.act as usize].add(u64::from(step.bytes));
+        }
+        let span = |first: Option<u64>, last: Option<u64>| {
+            first.zip(last).map_or(0, |(first, last)| last.saturating_sub(first))
+        };
+        let at = |step: &Step| step.at_ns;
+        Played {
+            acts,
+            intended_ns: span(steps.first().map(at), steps.last().map(at)),
+            took_ns: span(self.issued.first().copied(), self.issued.last().copied()),
+            arrival_distance: distance(steps.len(), |index| steps[index].at_ns, &self.issued),
+        }
+    }
+}
+
+/// The distance of Kolmogorov between so many rising numbers and others; 1 where one side has none.
+fn distance(count: usize, one: impl Fn(usize) -> u64, other: &[u64]) -> f64 {
+    if count == 0 || other.is_empty() {
+        return 1.0;
+    }
+    let (mut at, mut beside, mut most) = (0, 0, 0.0_f64);
+    while at < count && beside < other.len() {
+        let here = one(at).min(other[beside]);
+        while at < count && one(at) <= here {
+            at += 1;
+        }
+        while beside < other.len() && other[beside] <= here {
+            beside += 1;
+        }
+        most = most.max((at as f64 / count as f64 - beside as f64 / other.len() as f64).abs());
+    }
+    most
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicBool;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::{EngineKind, Law, LawShape, Mix, Outcome, Pattern, Target};
+
+    const MS: u64 = 1_000_000;
+    const AREA: u64 = 1 << 20;
+
+    /// A request a millisecond: reads, writes, a flush and a write that is synced, over and over.
+    fn steps(count: u64) -> Vec<Step> {
+        let acts = [Act::Read, Act::Write, Act::Flush, Act::Fua, Act::Discard, Act::WriteZeroes];
+        (0..count)
+            .map(|index| {
+                let act = acts[index as usize % acts.len()];
+                let bytes = if act == Act::Flush { 0 } else { 4096 };
+                let offset = if act == Act::Flush { 0 } else { index * 4096 % AREA };
+                Step { at_ns: index * MS, offset, bytes, act }
+            })
+            .collect()
+    }
+
+    fn job(steps: Vec<Step>, by_clock: bool, depth: u32) -> Job {
+        let length = steps.last().map_or(0, |step| step.at_ns) + 1;
+        let count = steps.len() as u64;
+        Job {
+            depth,
+            time: if by_clock { Duration::from_nanos(length) } else { Duration::from_secs(3600) },
+            operations: (!by_clock).then_some(count),
+            track: Some(Arc::new(Track::new(steps, by_clock))),
+            ..Job::base(Pattern::Random, Mix::READS, 4096, 0..AREA, 1)
+        }
+    }
+
+    fn played(job: &Job, service_ns: u64, servers: u32) -> Outcome {
+        let law = Law::new(LawShape::Fixed { ns: service_ns }, servers).unwrap();
+        let target = Target { file: None, memory_alignment: 4096 };
+        crate::run(job, &EngineKind::Simulated(law), &target, &AtomicBool::new(false)).unwrap()
+    }
+
+    fn operations(outcome: &Outcome, class: Class) -> u64 {
+        outcome.classes.iter().filter(|own| own.class == class).map(|own| own.operations).sum()
+    }
+
+    #[test]
+    fn by_the_clock_each_request_starts_when_it_is_meant_to() {
+        let outcome = played(&job(steps(600), true, 32), MS / 4, 32);
+        let found = outcome.played.as_ref().unwrap();
+        assert_eq!(found.acts.map(|moved| moved.operations), [100; 6]);
+        assert_eq!(found.acts[Act::Read as usize].bytes, 100 * 4096);
+        assert_eq!(found.acts[Act::Flush as usize].bytes, 0);
+        assert_eq!((found.intended_ns, found.took_ns), (599 * MS, 599 * MS));
+        assert_eq!(found.arrival_distance, 0.0);
+        assert_eq!(operations(&outcome, Class::Write), 200);
+        assert_eq!(operations(&outcome, Class::Flush), 100);
+        let pace = outcome.pace.unwrap();
+        assert_eq!((pace.scheduled, pace.issued, pace.late), (600, 600, 0));
+        let reads = outcome.classes.iter().find(|own| own.class == Class::Read).unwrap();
+        assert_eq!(reads.response_ns.as_ref().unwrap().len(), 100);
+    }
+
+    #[test]
+    fn a_drive_that_falls_behind_is_seen_in_the_distance_and_in_what_was_not_played() {
+        let outcome = played(&job(steps(600), true, 4), 4 * MS, 1);
+        let found = outcome.played.unwrap();
+        assert!(found.arrival_distance > 0.1, "{found:?}");
+        let issued: u64 = found.acts.iter().map(|moved| moved.operations).sum();
+        let pace = outcome.pace.unwrap();
+        assert_eq!((pace.scheduled, pace.issued), (600, issued));
+        assert!(issued < 300, "{issued}");
+    }
+
+    #[test]
+    fn without_a_clock_all_are_played_as_fast_as_it_goes_in_their_order() {
+        let outcome = played(&job(steps(600), false, 8), MS / 10, 8);
+        let found = outcome.played.unwrap();
+        assert_eq!(found.acts.map(|moved| moved.operations), [100; 6]);
+        assert!(found.took_ns < 599 * MS / 10, "{found:?}");
+        assert!(outcome.pace.is_none());
+    }
+
+    #[test]
+    fn what_lies_outside_or_does_not_fit_is_never_begun() {
+        let refused = |change: &dyn Fn(&mut Step)| {
+            let mut own = steps(3);
+            change(&mut own[1]);
+            Track::new(own, true).fault(&job(steps(3), true, 1))
+        };
+        assert_eq!(refused(&|_| {}), None);
+        assert!(refused(&|step| step.offset = AREA - 4095).is_some());
+        assert!(refused(&|step| step.offset = u64::MAX).is_some());
+        assert!(refused(&|step| step.bytes = 4097).is_some());
+        assert!(refused(&|step| step.bytes = 0).is_some());
+        assert!(Track::new(Vec::new(), true).fault(&job(steps(1), true, 1)).is_some());
+    }
+
+    #[test]
+    fn distances_are_those_of_shares() {
+        let of = |one: &[u64], other: &[u64]| distance(one.len(), |index| one[index], other);
+        assert_eq!(of(&[1, 2, 3, 4], &[1, 2, 3, 4]), 0.0);
+        assert_eq!(of(&[1, 2, 3, 4], &[5, 6, 7, 8]), 1.0);
+        assert_eq!(of(&[1, 2, 3, 4], &[1, 2, 4, 4]), 0.25);
+        assert_eq!(of(&[1, 1], &[1]), 0.0);
+        assert_eq!(of(&[1], &[]), 1.0);
+    }
+}

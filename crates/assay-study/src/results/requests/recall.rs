@@ -1,0 +1,224 @@
+//! Reads a recording for work that plays it again: which one it is, and its requests.
+
+use std::io::{self, BufRead as _};
+use std::path::{Path, PathBuf};
+
+use assay_base::digest::{self, Sum};
+use assay_base::outside;
+use assay_kinds::work::replay::{Scan, Source};
+use assay_system::system::{BlockRequest, Caching, System, identity};
+
+use super::{FILE, Header, Reader};
+
+/// Bytes that are hashed at once.
+const PIECE_BYTES: usize = 1 << 16;
+
+/// What the recording of a result comes to: of the device that is named, or of its only one, and of what
+/// arrived within so many nanoseconds of its beginning.
+///
+/// # Errors
+/// There is none, it cannot be read to its end, or nothing of it can be played.
+pub fn source(
+    system: &dyn System,
+    directory: &Path,
+    device: Option<&str>,
+    until_ns: Option<u64>,
+) -> Result<Source, String> {
+    let id = directory.file_name().map(|name| name.to_string_lossy().into_owned());
+    let sha256 = hash(system, directory).map_err(|error| told(&error))?;
+    let reader = Reader::open(system, directory).map_err(|error| told(&error))?;
+    let begun_ns = reader.header.begun_ns;
+    let (index, own) = chosen(&reader.header, device)?;
+    let mut scan = Scan::new(&own.0, own.1, until_ns);
+    for request in reader {
+        let request = request.map_err(|error| told(&error))?;
+        if request.device == index {
+            scan.add(begun_ns, &request);
+        }
+    }
+    scan.finish(&id.unwrap_or_default(), &sha256)
+}
+
+/// The requests of a recording that is kept here, of the device that its source names.
+///
+/// # Errors
+/// It is gone, another one than it was, or cannot be read to its end.
+pub fn recall(
+    system: &dyn System,
+    source: &Source,
+    each: &mut dyn FnMut(u64, &BlockRequest),
+) -> Result<(), String> {
+    let directory = directory(system, source)?;
+    let wrong = |why: String| format!("the recording {}: {why}", source.id);
+    let sha256 = hash(system, &directory).map_err(|error| wrong(told(&error)))?;
+    if sha256 != source.sha256 {
+        return Err(wrong("it is another one than this study was planned with".to_owned()));
+    }
+    let reader = Reader::open(system, &directory).map_err(|error| wrong(told(&error)))?;
+    let begun_ns = reader.header.begun_ns;
+    let (index, _) = chosen(&reader.header, Some(&source.device)).map_err(&wrong)?;
+    for request in reader {
+        let request = request.map_err(|error| wrong(told(&error)))?;
+        if request.device == index {
+            each(begun_ns, &request);
+        }
+    }
+    Ok(())
+}
+
+/// Where it is kept: always among the results of this user.
+fn directory(system: &dyn System, source: &Source) -> Result<PathBuf, String> {
+    let results = identity::results_directory(system).map_err(|failure| failure.to_string())?;
+    Ok(results.join(&source.id))
+}
+
+/// Index, name and size of a device.
+fn chosen(header: &Header, wanted: Option<&str>) -> Result<(u16, (String, u64)), String> {
+    let all = || header.devices.iter().map(|own| outside::spelled(&own.name).into_owned());
+    let at = match (wanted, header.devices.as_slice()) {
+        (Some(name), devices) => devices.iter().position(|own| own.name == name),
+        (None, [_]) => Some(0),
+        (None, _) => {
+            let names = all().collect::<Vec<_>>().join(", ");
+            return Err(format!("several devices were recorded ({names}): say device = \"NAME\""));
+        }
+    };
+    let found = at.and_then(|at| Some((u16::try_from(at).ok()?, header.devices.get(at)?)));
+    found.map(|(at, own)| (at, (own.name.clone(), own.bytes))).ok_or_else(|| {
+        format!("that device was not recorded, but {}", all().collect::<Vec<_>>().join(", "))
+    })
+}
+
+/// SHA-256 of the file.
+fn hash(system: &dyn System, directory: &Path) -> io::Result<String> {
+    let file = system.open_for_reading(&directory.join(FILE), Caching::Buffered)?;
+    let source = super::Source { system, file, at: 0 };
+    let mut reader = io::BufReader::with_capacity(PIECE_BYTES, source);
+    let mut sum = Sum::default();
+    loop {
+        let piece = reader.fill_buf()?;
+        if piece.is_empty() {
+            return Ok(digest::hexadecimal(&sum.finish()));
+        }
+        sum.add(piece);
+        let length = piece.len();
+        reader.consume(length);
+    }
+}
+
+fn told(error: &io::Error) -> String {
+    if error.kind() == io::ErrorKind::NotFound {
+        return "the result has no recorded requests: assay watch DEVICE --record-requests NAME keeps some"
+            .to_owned();
+    }
+    error.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_system::system::{BlockClass, Fake, RequestFlags};
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::results::requests::{FORMAT, RecordedDevice, Writer};
+
+    const BEGUN_NS: u64 = 1_000_000;
+    const DEVICE_BYTES: u64 = 1 << 30;
+    const HOME: &str = "/home/me";
+    const PLACE: &str = "/home/me/results/evening";
+
+    /// The recording of so many reads, one in a millisecond, by turns on each of the devices.
+    fn recorded(names: &[&str], count: u64) -> Fake {
+        let fake = Fake::new();
+        fake.set_variable("ASSAY_HOME", HOME);
+        fake.create_directory(Path::new(PLACE)).unwrap();
+        let device = |name: &&str| RecordedDevice { name: (*name).to_owned(), bytes: DEVICE_BYTES };
+        let header = Header {
+            format: FORMAT.to_owned(),
+            started: "2026-11-26T03:00:00Z".to_owned(),
+            begun_ns: BEGUN_NS,
+            devices: names.iter().map(device).collect(),
+        };
+        let mut writer = Writer::create(&fake, Path::new(PLACE), &header).unwrap();
+        for at in 0..count {
+            let arrived_ns = BEGUN_NS + at * 1_000_000;
+            let request = BlockRequest {
+                device: (at % names.len() as u64) as u16,
+                class: BlockClass::Read,
+                arrived_ns: Some(arrived_ns),
+                issued_ns: Some(arrived_ns + 500),
+                ended_ns: arrived_ns + 90_000,
+                offset_bytes: at * 4096,
+                bytes: 4096,
+                flags: RequestFlags::default(),
+            };
+            writer.add(&request).unwrap();
+        }
+        writer.finish().unwrap();
+        fake
+    }
+
+    fn source_of(fake: &Fake, device: Option<&str>) -> Result<Source, String> {
+        source(fake, Path::new(PLACE), device, None)
+    }
+
+    fn recalled(fake: &Fake, source: &Source) -> Result<u64, String> {
+        let mut count = 0;
+        recall(fake, source, &mut |begun_ns, _| {
+            assert_eq!(begun_ns, BEGUN_NS);
+            count += 1;
+        })?;
+        Ok(count)
+    }
+
+    #[test]
+    fn a_recording_is_known_by_its_hash_and_read_again() {
+        let fake = recorded(&["sda"], 100);
+        let own = source_of(&fake, None).unwrap();
+        assert_eq!((own.id.as_str(), own.requests(), own.to_bytes), ("evening", 100, 100 * 4096));
+        assert_eq!(recalled(&fake, &own), Ok(100));
+        let other = recorded(&["sda"], 101);
+        assert!(recalled(&other, &own).unwrap_err().contains("another one"));
+        let part = source(&fake, Path::new(PLACE), None, Some(10_000_000)).unwrap();
+        assert_eq!((part.requests(), part.length_ns), (10, 9_000_000));
+        let gone = Fake::new();
+        gone.set_variable("ASSAY_HOME", HOME);
+        assert!(recalled(&gone, &own).unwrap_err().contains("--record-requests"));
+    }
+
+    #[test]
+    fn of_several_devices_one_is_named() {
+        let fake = recorded(&["sda", "sdb"], 100);
+        let told = source_of(&fake, None).unwrap_err();
+        assert!(told.contains("sda, sdb") && told.contains("device ="), "{told}");
+        assert!(source_of(&fake, Some("sdc")).unwrap_err().contains("was not recorded"));
+        let own = source_of(&fake, Some("sdb")).unwrap();
+        assert_eq!((own.device.as_str(), own.requests()), ("sdb", 50));
+        assert_eq!(recalled(&fake, &own), Ok(50));
+    }
+
+    #[test]
+    fn names_that_are_paths_or_more_than_a_word_are_refused() {
+        for name in ["", "a b", "../sda", "sda=1", "a\nb"] {
+            assert!(source_of(&recorded(&[name], 3), None).is_err(), "{name:?}");
+        }
+    }
+
+    proptest! {
+        /// Whatever is turned in a recording, looking at it ends, and what it comes to lies on its device.
+        #[test]
+        fn damaged_recordings_end(at in any::<prop::sample::Index>(), bit in 0..8_u32, cut in 0..40_usize) {
+            let fake = recorded(&["sda"], 40);
+            let path = Path::new(PLACE).join(FILE);
+            let mut bytes = fake.read_bytes(&path).unwrap();
+            let at = at.index(bytes.len());
+            bytes[at] ^= 1 << bit;
+            bytes.truncate(bytes.len() - cut);
+            fake.put(&path, &bytes);
+            if let Ok(own) = source_of(&fake, None) {
+                prop_assert!(own.to_bytes <= own.device_bytes && own.requests() > 0);
+                prop_assert_eq!(own.to_string().parse(), Ok(own));
+            }
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! Work that plays a recording again: which one that is, is found out before anything is planned.
+
+use crate::store;
+use assay_base::failure::{Failure, Outcome};
+use assay_base::quantity::Bytes;
+use assay_kinds::work::replay;
+use assay_study::results::requests;
+use assay_study::study::Study;
+use assay_system::system::{System, identity};
+
+/// What a study measures in where it says nothing of its area: a recording that touches less of its device
+/// changes nothing of that.
+const USUAL_AREA_BYTES: u64 = 1 << 30;
+
+/// Whether a study has such work.
+pub fn are_in(study: &Study) -> bool {
+    study.workload.iter().any(|own| replay::Asked::of(&own.work).is_some())
+}
+
+/// The study with the recordings that its work plays: each is read once to its end. Where the study says nothing
+/// of its area, that holds what was touched.
+///
+/// # Errors
+/// The user's mistake where one is not among the results; refused where it is another one than the study says.
+pub fn resolved(system: &dyn System, mut study: Study) -> Outcome<Study> {
+    let mut extent = 0;
+    for workload in &mut study.workload {
+        if let Some(work) = replay::Asked::of_mut(&mut workload.work) {
+            find(system, work)?;
+            extent = work.source.as_ref().map_or(0, replay::Source::extent_bytes).max(extent);
+        }
+    }
+    if study.area.size.is_none() && extent > USUAL_AREA_BYTES {
+        study.area.size = Some(Bytes(extent));
+    }
+    Ok(study)
+}
+
+fn find(system: &dyn System, work: &mut replay::Asked) -> Outcome<()> {
+    let directory = store::find(system, Some(&work.recording))?;
+    let results = identity::results_directory(system)?;
+    let is_kept = directory.parent().is_some_and(|parent| {
+        parent == results || system.canonical(&results).is_ok_and(|real| real == parent)
+    });
+    if !is_kept {
+        return Err(Failure::mistake(format!(
+            "the recording {} is not among the results that are kept: name one of assay list results",
+            work.recording
+        )));
+    }
+    let until_ns = work.span.map(|span| span.0);
+    let found = requests::source(system, &directory, work.device.as_deref(), until_ns)
+        .map_err(|why| Failure::mistake(format!("the recording {}: {why}", work.recording)))?;
+    if work.source.as_ref().is_some_and(|meant| *meant != found) {
+        return Err(Failure::refused(format!(
+            "the recording {} is another one than the study was made with: leave source out to take this one",
+            work.recording
+        )));
+    }
+    work.source = Some(found);
+    Ok(())
+}

@@ -1,0 +1,152 @@
+//! A recorded load played again, from the recording to the page, on drives whose service times are known.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use assay_lab::home::Home;
+use assay_study::results::requests::{FILE, FORMAT, Header, RecordedDevice, Writer};
+use assay_system::system::{BlockClass, BlockRequest, Fake, RequestFlags, System};
+use serde_json::Value;
+
+use crate::{DEPTH, DRIVE, home};
+
+const MS: u64 = 1_000_000;
+const BEGUN_NS: u64 = 5_000_000;
+const COUNT: u64 = 2_400;
+/// Carries 1,000 requests a second with room, and one that does not.
+const FAST: &str = "simulated:exponential,mean=100us";
+const SLOW: &str = "simulated:exponential,mean=20ms";
+
+/// Requests a millisecond apart: three reads, a write and a flush, over and over.
+fn request(at: u64) -> BlockRequest {
+    let class = match at % 5 {
+        0..=2 => BlockClass::Read,
+        3 => BlockClass::Write,
+        _ => BlockClass::Flush,
+    };
+    let is_flush = class == BlockClass::Flush;
+    let arrived_ns = BEGUN_NS + (at + 1) * MS;
+    BlockRequest {
+        device: 0,
+        class,
+        arrived_ns: Some(arrived_ns),
+        issued_ns: Some(arrived_ns + 1000),
+        ended_ns: arrived_ns + 100_000,
+        offset_bytes: if is_flush { 0 } else { at * 7_919 % 4096 * 4096 },
+        bytes: if is_flush { 0 } else { 4096 },
+        flags: RequestFlags::default(),
+    }
+}
+
+/// The file of so many requests, as `watch` writes it.
+fn recording(count: u64) -> Vec<u8> {
+    let fake = Fake::new();
+    let place = Path::new("/one");
+    fake.create_directory(place).unwrap();
+    let header = Header {
+        format: FORMAT.to_owned(),
+        started: "2026-11-26T03:00:00Z".to_owned(),
+        begun_ns: BEGUN_NS,
+        devices: vec![RecordedDevice { name: "sda".to_owned(), bytes: 16 << 20 }],
+    };
+    let mut writer = Writer::create(&fake, place, &header).unwrap();
+    for at in 0..count {
+        writer.add(&request(at)).unwrap();
+    }
+    writer.finish().unwrap();
+    fake.read_bytes(&place.join(FILE)).unwrap()
+}
+
+/// Makes a result, and gives its id and its directory.
+fn result(home: &Home) -> (String, PathBuf) {
+    let study = home.file("depth.toml", DEPTH);
+    let found = home.json(&["run", &study, DRIVE, "--json", "--quiet"]);
+    let id = found["study"]["id"].as_str().unwrap().to_owned();
+    let directory = home.scratch.path().join("home/results").join(&id);
+    (id, directory)
+}
+
+/// A result with a recording.
+fn recorded(home: &Home) -> (String, PathBuf) {
+    let (id, directory) = result(home);
+    fs::write(directory.join(FILE), recording(COUNT)).unwrap();
+    (id, directory)
+}
+
+fn study(recording: &str, more: &str) -> String {
+    format!(
+        "format = \"assay-study/1\"\ntitle = \"Played again\"\nreplicates = 3\nseed = 3\n\
+         repeat_disturbed = false\n\n[[workload]]\nname = \"evening\"\n\
+         replay = {{ recording = \"{recording}\"{more} }}\n"
+    )
+}
+
+#[test]
+fn what_was_recorded_is_played_and_told_beside_it() {
+    let home = home("replay-play");
+    let (id, _) = recorded(&home);
+    let file = home.file("replay.toml", study(&id, ""));
+    let plan = home.text(&["plan", &file, FAST]);
+    assert!(plan.contains("recorded"), "{plan}");
+    let found = home.json(&["run", &file, FAST, "--json", "--quiet"]);
+    let told = &found["replay"][0]["fidelity"];
+    for (act, count) in [("read", COUNT / 5 * 3), ("write", COUNT / 5), ("flush", COUNT / 5)] {
+        let own = &told["acts"][act];
+        assert_eq!(own["recorded"]["operations"], count, "{told}");
+        assert_eq!(own["recorded"], own["played"], "{told}");
+    }
+    assert!(told["arrival_distance"].as_f64().unwrap() < 0.02, "{told}");
+    assert_eq!(told["placing"], "kept");
+    let cells = found["cells"].as_array().unwrap();
+    let primary = cells.iter().find(|cell| cell["primary"] == true).unwrap();
+    assert_eq!(primary["metric"], "response_p99_ns");
+    assert_ne!(primary["trust"], "invalid", "{primary}");
+    assert!(!found.to_string().contains("unfaithful"));
+    let page = home.text(&["show", found["study"]["id"].as_str().unwrap()]);
+    assert!(page.contains("recorded and played"), "{page}");
+}
+
+#[test]
+fn no_number_stands_on_what_a_drive_did_not_carry() {
+    let home = home("replay-unfaithful");
+    let (id, _) = recorded(&home);
+    let file = home.file("replay.toml", study(&id, ", clock = \"open\""));
+    let ended = home.run(&["run", &file, SLOW, "--json", "--quiet"]);
+    let found: Value = serde_json::from_str(&ended.stdout).unwrap();
+    let cells = found["cells"].as_array().unwrap();
+    let primary = cells.iter().find(|cell| cell["primary"] == true).unwrap();
+    assert_eq!(primary["trust"], "invalid", "{primary}");
+    let because = primary["because"].as_array().unwrap();
+    assert!(because.iter().any(|one| one["rule"] == "unfaithful"), "{primary}");
+    // As fast as it goes it is the same work.
+    let file = home.file("closed.toml", study(&id, ", clock = \"closed\""));
+    let found = home.json(&["run", &file, SLOW, "--json", "--quiet"]);
+    assert!(!found.to_string().contains("unfaithful"));
+}
+
+#[test]
+fn a_recording_that_is_none_or_another_one_is_refused_before_anything_is_run() {
+    let home = home("replay-refused");
+    let (bare, _) = result(&home);
+    let file = home.file("bare.toml", study(&bare, ""));
+    let told = home.run(&["plan", &file, FAST]);
+    assert!(told.code == 2 && told.stderr.contains("--record-requests"), "{}", told.stderr);
+    let file = home.file("nobody.toml", study("nobody", ""));
+    let told = home.run(&["plan", &file, FAST]);
+    assert!(told.code == 2 && told.stderr.contains("no result is called"), "{}", told.stderr);
+
+    let (id, directory) = recorded(&home);
+    let file = home.file("replay.toml", study(&id, ""));
+    let ran = home.json(&["run", &file, FAST, "--json", "--quiet"]);
+    let played =
+        home.scratch.path().join("home/results").join(ran["study"]["id"].as_str().unwrap());
+    let again = played.join("study.toml").display().to_string();
+    assert_eq!(home.run(&["plan", &again]).code, 0);
+    fs::write(directory.join(FILE), recording(COUNT - 1)).unwrap();
+    let told = home.run(&["plan", &again]);
+    assert!(told.code != 0 && told.stderr.contains("another one"), "{}", told.stderr);
+    let damaged = &recording(COUNT)[..1000];
+    fs::write(directory.join(FILE), damaged).unwrap();
+    let told = home.run(&["plan", &file, FAST]);
+    assert!(told.code == 2 && told.stderr.contains(&id), "{}", told.stderr);
+}
