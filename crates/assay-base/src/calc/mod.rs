@@ -7,6 +7,7 @@ pub mod edid;
 pub mod flash_time;
 pub mod memmap;
 pub mod modeline;
+pub mod pts;
 pub mod raid;
 mod reading;
 pub mod requests;

@@ -9,8 +9,7 @@ use super::kind::{Entry, Judged};
 /// Names of what a meter, or the processor's own counters, tell of all work.
 pub const ENERGY: [&str; 4] = ["energy_j", "energy_j_per_gib", "power_w", "energy_above_idle_j"];
 
-/// What names of metrics begin with that programs tell of themselves: none of ours does.
-pub const TOLD: &str = "told_";
+pub use assay_texts::readings::TOLD;
 
 /// All metrics that a study can have: those of kinds of work first, each name once.
 pub fn all() -> impl Iterator<Item = &'static Metric> {

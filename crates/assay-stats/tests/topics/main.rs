@@ -6,6 +6,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 #![allow(clippy::disallowed_methods, reason = "these tests read the source and its vectors")]
 
+mod bucket;
 mod common;
 mod completeness;
 mod drift;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use assay_base::failure::{Failure, Outcome};
 use assay_base::outside;
-use assay_journal::entry;
+use assay_texts::journal::entry;
 use assay_system::system::{System, machine};
 use serde::{Deserialize, Serialize};
 
@@ -194,8 +194,8 @@ mod tests {
     use assay_system::system::Fake;
 
     use super::*;
-    use assay_journal::entry::Entry;
-    use assay_journal::timeline;
+    use assay_texts::journal::entry::Entry;
+    use assay_texts::journal::timeline;
 
     fn three() -> Vec<Boot> {
         let entry = |id: &str| Entry { boot: id.repeat(32), ..Entry::default() };

@@ -20,7 +20,7 @@ use super::kind::{Asks, Complaints, InStudy, Judged, Kind, Needs, OwnParameter, 
 use super::place::{Offer, Run};
 use super::recorded::{Recording, Records};
 
-pub use assay_journal::timeline::{Boot, End, Unit};
+pub use assay_texts::journal::timeline::{Boot, End, Unit};
 pub use planned::{Detail, Planned, measured};
 pub use tell::{Facts, SlowUnit, UnfinishedBoot};
 

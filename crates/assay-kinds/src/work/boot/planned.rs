@@ -11,7 +11,7 @@ use crate::work::kind::{ByHand, CommandLine, Runs, Touch};
 use crate::work::measured::{Claims, Counts, Measured, Ran, told};
 use crate::work::place::Run;
 use crate::work::tell::Tells;
-use assay_journal::timeline::{Boot, End};
+use assay_texts::journal::timeline::{Boot, End};
 
 /// Boots, as they are read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -9,8 +9,8 @@ use assay_system::system::{FileKind, System, machine};
 
 use super::kernel_log;
 use crate::work::recorded::Source;
-use assay_journal::entry::{self, Entry, FIELDS, Read};
-use assay_journal::timeline::{self, Boot, ids};
+use assay_texts::journal::entry::{self, Entry, FIELDS, Read};
+use assay_texts::journal::timeline::{self, Boot, ids};
 
 /// The program that reads journals.
 const JOURNALCTL: &str = "journalctl";

@@ -1,8 +1,5 @@
 //! How long a volume holds its first rate, what remains then, and when the first is back.
 
-mod bucket;
-#[cfg(test)]
-mod bucket_tests;
 mod planned;
 mod running;
 mod tell;
@@ -20,7 +17,7 @@ use super::kind::{self, Complaints, InStudy, Judged, Kind, Needs, OwnParameter, 
 use super::measured::Counts;
 use super::place::Offer;
 
-pub use bucket::{AfterRest, Bucket, Course, Estimate, course};
+pub use assay_stats::bucket::{AfterRest, Bucket, Course, Estimate, course};
 pub use planned::Planned;
 pub use tell::Facts;
 

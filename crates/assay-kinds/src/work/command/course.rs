@@ -15,7 +15,7 @@ use assay_system::system::{Executed, Execution};
 
 use super::line::{self, Levels};
 use super::planned::Planned;
-use super::reads::Reader;
+use assay_texts::readings::Reader;
 use super::tally::Tally;
 use super::tree::{self, Tree};
 use crate::work::emptied;

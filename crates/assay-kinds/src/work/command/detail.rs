@@ -6,7 +6,7 @@ use assay_base::quantity::units::show;
 use assay_system::system::execute::{Counting, PeakBy};
 use serde::{Deserialize, Serialize};
 
-use super::reads::READ_BYTES;
+use assay_texts::readings::READ_BYTES;
 use crate::work::measured::{Counts, OwnMetric};
 
 /// Runs whose times are kept of one trial; further ones are in its sums alone.

@@ -30,12 +30,13 @@ use super::place::{Offer, Run};
 
 pub use detail::{Detail, KEPT_BYTES, KEPT_RUNS, Written};
 pub use planned::Planned;
-pub use reads::{FORMATS, MOST_NUMBERS, Number, READS, ReadFormat, Reading, slug};
+pub use assay_texts::readings::{FORMATS, MOST_NUMBERS, Number, ReadFormat, Reading, slug};
+pub use reads::READS;
 pub use revision::{REVISION, Revision, tree_name};
 pub use same::Produced;
 
 use line::Levels;
-use reads::MOST_READINGS;
+use assay_texts::readings::MOST_READINGS;
 use tree::Tree;
 
 /// The word in lines that stands for as many jobs as there are processors, or for those of the study.
@@ -321,7 +322,7 @@ impl Asked {
         }
         for (index, reading) in self.reads.iter().enumerate().take(MOST_READINGS) {
             let path = format!("{path}/reads/{index}");
-            reading.complain(&path, to);
+            reads::complain(reading, &path, to);
             for name in reading.metrics() {
                 if known.contains(&name) && !to.is_wrong(&path) {
                     let hint = "give one of them a name: name = \"...\"".to_owned();

@@ -6,11 +6,11 @@ use std::mem;
 use assay_base::presence::Presence;
 use assay_system::system::Executed;
 use assay_system::system::execute::{Ending, PeakBy, PeakMemory};
+use assay_texts::readings::Number;
 
 use super::detail::{Detail, KEPT_RUNS, Written};
 use super::events::{self, Events, Sum};
 use super::planned::Planned;
-use super::reads::Number;
 use super::{DURATION, LONGEST, PEAK_MEMORY, READ, SHORTEST, SYSTEM, USER, WRITTEN};
 use crate::work::measured::{Claims, Measured, OwnMetric, Ran, Told, told};
 

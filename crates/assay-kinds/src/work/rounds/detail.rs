@@ -3,7 +3,7 @@
 use assay_stats::SNIA_ROUNDS;
 use serde::{Deserialize, Serialize};
 
-use super::matrix::{Cell, Measure};
+use assay_base::calc::pts::{Cell, Measure};
 use crate::work::measured::Counts;
 
 /// What only work in rounds counts.

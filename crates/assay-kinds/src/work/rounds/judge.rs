@@ -6,7 +6,7 @@ use assay_base::quantity::units::show;
 use assay_stats::{SNIA_ROUNDS, SniaWindow};
 use serde::{Deserialize, Serialize};
 
-use super::matrix::{Cell, Measure};
+use assay_base::calc::pts::{Cell, Measure};
 use super::{Detail, Planned};
 
 /// How long a cell runs by the specification.

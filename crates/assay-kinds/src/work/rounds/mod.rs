@@ -3,7 +3,6 @@
 
 mod detail;
 mod judge;
-mod matrix;
 mod planned;
 mod rule;
 mod running;
@@ -25,7 +24,7 @@ use super::tell::OwnRule;
 
 pub use detail::{Detail, Prepared, Round, Seen};
 pub use judge::{InWindow, Told, Window, told, window};
-pub use matrix::{Cell, Class, Measure, Test};
+pub use assay_base::calc::pts::{Cell, Class, Measure, Test};
 pub use planned::Planned;
 pub use tell::Facts;
 

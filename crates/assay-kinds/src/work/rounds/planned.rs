@@ -5,7 +5,7 @@ use assay_base::quantity::units::show;
 use serde::{Deserialize, Serialize};
 
 use super::judge::{FILLS, InWindow, matrix, told};
-use super::matrix::{Cell, Class, Measure, Test};
+use assay_base::calc::pts::{Cell, Class, Measure, Test};
 use super::{BANDWIDTH, Detail, IOPS, LATENCY, ROUNDS, TOUCH, WRITTEN, running};
 use crate::work::io::Engine;
 use crate::work::kind::{ByHand, CommandLine, Runs, Touch};

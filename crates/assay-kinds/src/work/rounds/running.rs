@@ -13,7 +13,7 @@ use assay_system::system::System;
 
 use super::detail::{Detail, Prepared, Round, Seen};
 use super::judge::{FILLS, counted};
-use super::matrix::{Cell, Test};
+use assay_base::calc::pts::{Cell, Test};
 use super::schedule::Schedule;
 use super::{PIECE, Planned};
 use crate::work::io;

@@ -2,7 +2,7 @@
 //! that is tracked stays.
 
 use super::Planned;
-use super::matrix::Cell;
+use assay_base::calc::pts::Cell;
 
 /// The time is to be enough for so many rounds: five are judged, and the first are seldom steady.
 const ROUNDS: u64 = 7;

@@ -10,7 +10,7 @@ use assay_base::quantity::Bytes;
 use assay_base::quantity::units::show;
 use serde::{Deserialize, Serialize};
 
-use super::matrix::{Cell, Class, Measure, Test};
+use assay_base::calc::pts::{Cell, Class, Measure, Test};
 use super::planned::in_window;
 use super::{BANDWIDTH, Detail, IOPS, InWindow, LATENCY, Planned, Told, Window, told};
 use crate::work::tell::{FactsFigure, OfRow, Resting, Rows, Seen, Shows, Spoken, Tells};

@@ -11,7 +11,7 @@ use assay_system::system::{Executed, FileKind};
 use super::{Break, Course, How, fine};
 use crate::work::command::detail::{KEPT_BYTES, Written};
 use crate::work::command::line;
-use crate::work::command::reads::{Number, READ_BYTES, Text, plain};
+use assay_texts::readings::{Number, READ_BYTES, Text, plain};
 use crate::work::command::same::{self, Produced};
 use crate::work::command::tally::Taken;
 

@@ -3,7 +3,7 @@
 //! Source: SNIA, Solid State Storage Performance Test Specification 2.0.2, as it is quoted by two public
 //! implementations of it; the text itself was not at hand.
 
-use assay_base::quantity::Bytes;
+use crate::quantity::Bytes;
 use serde::{Deserialize, Serialize};
 
 const KIB: u64 = 1 << 10;

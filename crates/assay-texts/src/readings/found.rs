@@ -8,8 +8,7 @@ use assay_base::quantity::units::show;
 use regex_lite::{Captures, Regex};
 use serde_json::Value;
 
-use super::{MOST_NUMBERS, Number, READ_BYTES, ReadFormat, Reading, compiled, named};
-use crate::work::metrics::TOLD;
+use super::{MOST_NUMBERS, Number, READ_BYTES, ReadFormat, Reading, TOLD, compiled, named};
 
 /// Bytes of a text that a pattern is held against: its last ones. A thousand states of a pattern for each of
 /// them, and as many again for the matches within one line, are some seconds.
@@ -23,7 +22,7 @@ const NAME_BYTES: usize = 200;
 
 /// A text that numbers are looked for in.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::work::command) struct Text<'t> {
+pub struct Text<'t> {
     /// Its end, as far as it was kept.
     pub text: &'t str,
     /// Bytes of all of it.
@@ -80,7 +79,7 @@ impl Reader {
     }
 
     /// The file that it reads; the program's output where there is none.
-    pub(in crate::work::command) fn from(&self) -> Option<&str> {
+    pub fn from(&self) -> Option<&str> {
         self.reading.from.as_deref()
     }
 
@@ -88,7 +87,7 @@ impl Reader {
     ///
     /// # Errors
     /// What is not there or is no number, with the line; or somebody wants to stop.
-    pub(in crate::work::command) fn read(
+    pub fn read(
         &self,
         text: &Text<'_>,
         formats: ReadFormat,

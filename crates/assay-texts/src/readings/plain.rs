@@ -9,7 +9,7 @@ const LONGEST_TITLE: usize = 4096;
 
 /// Text without sequences that colour it or move a cursor, and without control characters but for those that
 /// end lines; bytes that are no UTF-8 are replaced.
-pub(in crate::work::command) fn plain(bytes: &[u8]) -> String {
+pub fn plain(bytes: &[u8]) -> String {
     let mut kept = Vec::with_capacity(bytes.len());
     let mut rest = bytes;
     while let Some(at) = rest.iter().position(|byte| *byte == ESCAPE) {

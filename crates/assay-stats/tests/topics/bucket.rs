@@ -2,7 +2,7 @@
 
 use assay_base::draws::Draws;
 
-use super::bucket::{AfterRest, Bucket, Course, course};
+use assay_stats::bucket::{AfterRest, Bucket, Course, course};
 
 /// A volume with a bucket, and what scatters.
 #[derive(Clone, Copy, Debug)]

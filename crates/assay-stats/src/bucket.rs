@@ -5,7 +5,7 @@
 //! bucket, wherever the fall lies between two seconds; what it took above it after a rest is what the rest
 //! brought back. Whether operations or bytes are counted, one size does not tell.
 
-use assay_stats::{batch_sums, correlated_changes, t_quantile};
+use crate::{batch_sums, correlated_changes, t_quantile};
 use serde::{Deserialize, Serialize};
 
 /// p of a change at most, as in long writes: rare pauses are no normal scatter.
@@ -24,7 +24,9 @@ const NEARLY_FULL: f64 = 0.85;
 /// A number with its 95 % interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Estimate {
+    /// The number.
     pub value: f64,
+    /// Its interval.
     pub ci95: [f64; 2],
 }
 
@@ -61,7 +63,12 @@ pub struct Bucket {
 #[serde(rename_all = "kebab-case")]
 pub enum Course {
     /// The rate did not fall: for so many seconds at least.
-    Held { per_s: Estimate, seconds: f64 },
+    Held {
+        /// Operations per second.
+        per_s: Estimate,
+        /// Seconds.
+        seconds: f64,
+    },
     /// It fell, and stayed below.
     Fell(Bucket),
 }
