@@ -246,12 +246,16 @@ fn of_ring([depth, wait_for]: [u32; 2], path: &Path, seconds: u64) -> Done<Seen>
     ];
     let (text, cpu_ns) = timed(&program, &words)?;
     let rates = ring_rates(&text);
-    let operations: f64 = rates.iter().sum();
-    if operations <= 0.0 {
-        return Err(format!("{program} told no rate: {text}"));
+    if rates.iter().all(|rate| *rate <= 0.0) {
+        return Err(format!("{program} told no rate, which it does from two seconds on: {text}"));
     }
-    // A line is a second.
-    Ok(Seen { iops: middle(&rates), cpu_ns: cpu_ns / operations })
+    Ok(Seen { iops: middle(&rates), cpu_ns: cpu_ns / ring_operations(&rates, seconds) })
+}
+
+/// Operations of a whole run of the ring test: it says nothing of the last second, whose processor time counts
+/// with that of the others.
+fn ring_operations(rates: &[f64], seconds: u64) -> f64 {
+    rates.iter().sum::<f64>() / rates.len() as f64 * seconds as f64
 }
 
 /// The rates of each second that the ring test prints: `IOPS=81.59K, BW=318MiB/s, ...`.
@@ -462,6 +466,12 @@ mod tests {
             assert!((one - wanted).abs() < 1e-6, "{found:?}");
         }
         assert!(ring_rates("no ring\nIOPS=, BW=1\n").is_empty());
+    }
+
+    #[test]
+    fn the_last_second_of_the_ring_test_counts_as_the_others() {
+        assert_eq!(ring_operations(&[100.0, 200.0], 3), 450.0);
+        assert_eq!(ring_operations(&[100.0], 2), 200.0);
     }
 
     #[test]

@@ -1,11 +1,10 @@
 //! Tells a target that its area holds nothing, so that a drive begins as if it were fresh.
 
-use std::io;
 use std::ops::Range;
 use std::os::fd::BorrowedFd;
 
 use rustix::fs::{FallocateFlags, FileType, fallocate, fstat};
-use rustix::io::retry_on_intr;
+use rustix::io::{Errno, retry_on_intr};
 use rustix::ioctl::{self, Opcode, Setter, opcode};
 
 /// Discards an area: of a block device by `BLKDISCARD`, of a file by a hole. What was there is lost.
@@ -13,29 +12,29 @@ use rustix::ioctl::{self, Opcode, Setter, opcode};
 /// # Errors
 /// Why that cannot be done, in words: many devices and some file systems have no discard.
 pub fn discard(file: BorrowedFd<'_>, area: &Range<u64>) -> Result<(), String> {
+    let (start, bytes) = (area.start, area.end.saturating_sub(area.start));
     let done = match fstat(file).map(|status| FileType::from_raw_mode(status.st_mode)) {
-        Ok(FileType::BlockDevice) => discard_blocks(file, area),
-        Ok(_) => punch(file, area),
-        Err(error) => Err(error.into()),
+        Ok(FileType::BlockDevice) => discard_blocks(file, start, bytes),
+        Ok(_) => punch(file, start, bytes),
+        Err(errno) => Err(errno),
     };
-    done.map_err(|error| error.to_string())
+    done.map_err(|errno| std::io::Error::from(errno).to_string())
 }
 
-fn punch(file: BorrowedFd<'_>, area: &Range<u64>) -> io::Result<()> {
+fn punch(file: BorrowedFd<'_>, start: u64, bytes: u64) -> Result<(), Errno> {
     let how = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
-    let length = area.end.saturating_sub(area.start);
-    Ok(retry_on_intr(|| fallocate(file, how, area.start, length))?)
+    retry_on_intr(|| fallocate(file, how, start, bytes))
 }
 
-fn discard_blocks(device: BorrowedFd<'_>, area: &Range<u64>) -> io::Result<()> {
+/// Tells a block device that a range holds nothing any more.
+#[inline]
+pub(crate) fn discard_blocks(device: BorrowedFd<'_>, start: u64, bytes: u64) -> Result<(), Errno> {
     const BLKDISCARD: Opcode = opcode::none(0x12, 119);
-    let argument = [area.start, area.end.saturating_sub(area.start)];
     // SAFETY: the request is BLKDISCARD, whose argument is two u64, only read.
     unsafe {
-        let request = Setter::<BLKDISCARD, [u64; 2]>::new(argument);
-        ioctl::ioctl(device, request)?;
+        let request = Setter::<BLKDISCARD, [u64; 2]>::new([start, bytes]);
+        ioctl::ioctl(device, request)
     }
-    Ok(())
 }
 
 #[cfg(test)]
@@ -56,6 +55,12 @@ mod tests {
         assert_eq!(pread(&file, &mut seen, 0).unwrap(), seen.len());
         assert!(seen[..4096].iter().chain(&seen[8192..]).all(|byte| *byte == 7));
         assert!(seen[4096..8192].iter().all(|byte| *byte == 0));
+    }
+
+    #[test]
+    fn a_device_alone_takes_a_discard() {
+        let file = memfd_create("purge", MemfdFlags::CLOEXEC).unwrap();
+        assert_eq!(discard_blocks(file.as_fd(), 0, 4096), Err(Errno::NOTTY));
     }
 
     #[test]

@@ -75,15 +75,6 @@ pub enum Form {
         /// The largest.
         most: Bytes,
     },
-    /// Text with rules of its own.
-    Spelled {
-        /// The one spelling of it, or in one line what to write instead.
-        read: fn(&str) -> Result<String, String>,
-        /// What it looks like, as a regular expression for editors.
-        looks: &'static str,
-        /// Some of it.
-        some: &'static str,
-    },
     /// A time with its unit.
     Time {
         /// The shortest.
@@ -103,10 +94,6 @@ pub enum Form {
     Content,
     /// A text that the owner of the key reads.
     Own(&'static OwnForm),
-    /// Which writes are synced.
-    Sync,
-    /// Share of what is written that is copies.
-    Duplicates,
     /// The law of a simulated drive, as text or as a table of these keys.
     Law(&'static Fields),
     /// A list of whole numbers, each above the one before.

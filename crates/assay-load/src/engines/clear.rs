@@ -9,9 +9,9 @@ use std::os::fd::BorrowedFd;
 
 use rustix::fs::{FallocateFlags, FileType, fallocate, fstat};
 use rustix::io::{Errno, retry_on_intr};
-use rustix::ioctl::{self, Opcode, Setter, opcode};
 
 use crate::engine::Move;
+use crate::purge::discard_blocks;
 use crate::{Class, Job, LoadError};
 
 /// How the trims and the zeroing of a job are done.
@@ -72,7 +72,7 @@ impl Clearing {
         bytes: u64,
     ) -> Result<(), Errno> {
         if way == Move::Trim && self.is_device {
-            return discard(file, [offset, bytes]);
+            return discard_blocks(file, offset, bytes);
         }
         retry_on_intr(|| fallocate(file, flags(way), offset, bytes))
     }
@@ -101,17 +101,6 @@ impl Clearing {
             ),
         ];
         told.into_iter().filter_map(|(applies, note)| applies.then_some(note)).collect()
-    }
-}
-
-/// Tells a block device that a range, start and bytes, holds nothing any more.
-#[inline]
-fn discard(device: BorrowedFd<'_>, range: [u64; 2]) -> Result<(), Errno> {
-    const BLKDISCARD: Opcode = opcode::none(0x12, 119);
-    // SAFETY: the request is BLKDISCARD, whose argument is two u64, only read.
-    unsafe {
-        let request = Setter::<BLKDISCARD, [u64; 2]>::new(range);
-        ioctl::ioctl(device, request)
     }
 }
 
@@ -148,11 +137,5 @@ mod tests {
             told[0].starts_with("trims are BLKDISCARD calls") && told[1].contains("written zeros")
         );
         assert!(device.discards() && device.allocates());
-    }
-
-    #[test]
-    fn a_device_alone_takes_a_discard() {
-        let errno = discard(memory().as_fd(), [0, 4096]).unwrap_err();
-        assert_eq!(errno, Errno::NOTTY);
     }
 }

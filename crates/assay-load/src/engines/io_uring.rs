@@ -53,7 +53,7 @@ fn work(worker: &Worker<'_>) -> Result<Option<Part>, LoadError> {
 }
 
 fn available() -> Result<(), String> {
-    let (ring, _) = ring(2).map_err(|error| match error.raw_os_error() {
+    let (ring, _) = ring([2, 2]).map_err(|error| match error.raw_os_error() {
         Some(libc::ENOSYS) => "this kernel was built without io_uring".to_owned(),
         Some(libc::EPERM | libc::EACCES) => {
             format!("{error}: see sysctl kernel.io_uring_disabled and the seccomp filter")
@@ -76,7 +76,8 @@ fn deferred(builder: &mut Builder) -> &mut Builder {
 }
 
 /// A ring with the cheapest way of running completions that the kernel has, and what it lacks.
-fn ring(entries: u32) -> io::Result<(io_uring::IoUring, Option<&'static str>)> {
+/// Its queues take so many submissions and completions.
+fn ring([entries, ends]: [u32; 2]) -> io::Result<(io_uring::IoUring, Option<&'static str>)> {
     let attempts: [(fn(&mut Builder), _); 4] = [
         (
             |builder| {
@@ -103,8 +104,7 @@ fn ring(entries: u32) -> io::Result<(io_uring::IoUring, Option<&'static str>)> {
     for (choose, note) in attempts {
         let mut builder = io_uring::IoUring::builder();
         choose(&mut builder);
-        // No more than that is ever in flight; what is not asked for has twice as many.
-        builder.setup_cqsize(entries);
+        builder.setup_cqsize(ends);
         match builder.build(entries) {
             Ok(ring) => return Ok((ring, note)),
             // An unknown flag is the only refusal that another attempt can cure.
@@ -310,7 +310,7 @@ impl IoUring<'_> {
     /// knows none as unknown. A device without discard is told by its first one.
     fn knows_discards(&self) -> bool {
         // In a ring of its own: whatever becomes of the try, nothing of it is left among the operations.
-        let Ok((mut ring, _)) = ring(1) else { return false };
+        let Ok((mut ring, _)) = ring([1, 1]) else { return false };
         let mut probe = Probe::new();
         let is_told = ring.submitter().register_probe(&mut probe).is_ok();
         if !is_told || !probe.is_supported(opcode::UringCmd16::CODE) {
@@ -449,11 +449,14 @@ fn settle(slots: &mut [Slot], entry: &cqueue::Entry) -> Option<Completion> {
     Some(Completion { slot: index, result })
 }
 
-fn entries(job: &Job) -> u32 {
+/// Entries of the two queues.
+fn entries(job: &Job) -> [u32; 2] {
     // All that is in flight may be handed over at once, and each of so many writes brings two.
     let every = if job.track.is_some() { Some(1) } else { job.sync.every() };
     let syncs = every.map_or(0, |every| job.depth.div_ceil(every.max(1)));
-    job.depth + syncs
+    // What is synced may stay while others come and go, until nothing else is in flight.
+    let ends = if every.is_some() { 2 * job.depth } else { job.depth };
+    [job.depth + syncs, ends]
 }
 
 impl<'a> Engine<'a> for IoUring<'a> {
@@ -600,7 +603,7 @@ mod tests {
     use super::*;
     use crate::check::tests::job;
     use crate::engines::suite::works;
-    use crate::{Mix, Target};
+    use crate::{Mix, Target, WriteSync};
 
     const SIZE: u32 = 4096;
     const DEPTH: u32 = 4;
@@ -660,6 +663,15 @@ mod tests {
                 assert_eq!(engine.slot_mut(slot), [b'a' + slot as u8; SIZE as usize], "{wanted:?}");
             }
         }
+    }
+
+    #[test]
+    fn the_queues_take_all_that_may_be_in_flight() {
+        let of = |depth, sync| entries(&Job { depth, sync, ..job() });
+        assert_eq!(of(5, WriteSync::None), [5, 5]);
+        assert_eq!(of(5, WriteSync::EachWrite), [10, 10]);
+        // The fifth, the tenth and so on, when all others have ended.
+        assert_eq!(of(5, WriteSync::EachNth(5)), [6, 10]);
     }
 
     #[test]

@@ -20,8 +20,6 @@ const MIX: &str = concat!(
     r"(,\s*[0-9]{1,3}\s*%\s*(read|write|trim|zero)\s*){0,3})$",
 );
 const CONTENT: &str = r"^(random|zero|[1-9][0-9]?\s*%)$";
-const SYNC: &str = "^(none|each-write|each-[1-9][0-9]{0,6}-writes)$";
-const DUPLICATES: &str = r"^[0-9]{1,3}\s*%$";
 const AMOUNT: &str = r"^\s*([0-9]+\.?[0-9]*|\.[0-9]+)\s*\S+\s*$";
 const PRICE: &str = r"^\s*[0-9]+(\.[0-9]+)?\s+[A-Z]{3}\s*$";
 const TUNABLE: &str = "^tunable:/(sys|proc/sys)/";
@@ -112,7 +110,6 @@ fn of_form(form: &Form) -> Value {
         Form::Metric => json!({ "anyOf": [{ "enum": metrics::names() }, text(TOLD)] }),
         Form::Size { .. } => text(SIZE),
         Form::Sizes { .. } => text(Size::LOOKS),
-        Form::Spelled { looks, .. } => text(looks),
         Form::Time { .. } => text(TIME),
         Form::Share | Form::Loss => text(SHARE),
         Form::LossOrAmount => json!({ "anyOf": [text(SHARE), text(MORE)] }),
@@ -125,8 +122,6 @@ fn of_form(form: &Form) -> Value {
                 "anyOf": [text(own.pattern), { "type": "integer", "minimum": least, "maximum": most }],
             }),
         },
-        Form::Sync => text(SYNC),
-        Form::Duplicates => text(DUPLICATES),
         Form::Law(fields) => {
             json!({ "anyOf": [text("^(lognormal|exponential|fixed),"), table(fields)] })
         }

@@ -108,7 +108,7 @@ fn measures(
         // What starts by a clock or rests has not the rate of the drive, nor have several sizes or trims, nor
         // what leaves the drive idle until several have ended.
         _ if io.is_held_back() || io.is_shaped() || io.mix.clears() => return None,
-        _ if io.wait_for.is_some() => return None,
+        _ if io.wait_for.is_some_and(|count| count > 1) => return None,
         _ if synced || (io.pattern == Pattern::Random && !small) => return None,
         (Pattern::Sequential, true, false, _) => "read_mb_s",
         (Pattern::Sequential, false, true, _) => "write_mb_s",

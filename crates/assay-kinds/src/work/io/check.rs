@@ -3,9 +3,10 @@
 use assay_base::quantity::Bytes;
 use assay_base::quantity::units::show;
 
+use super::fits::{self, Unfit};
 use super::parameters::{FACTORS, MOST_SAMPLES};
-use super::verify::{self as verifying, Unfit};
-use super::{Arrivals, Asked, Mix, Pattern, Size, fits, operations, wait};
+use super::verify as verifying;
+use super::{Arrivals, Asked, Mix, Pattern, Size, operations, wait};
 use crate::work::kind::{Complaints, InStudy};
 
 /// Tells what does not hold.
@@ -35,16 +36,12 @@ fn verify(io: &Asked, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) 
         return;
     }
     let varied = |name: &str| study.factors.contains_key(name);
-    let own = verifying::unfit(io).filter(|unfit| !varied(unfit.key));
+    let own = verifying::obstacle(io).filter(|unfit| !varied(unfit.key));
     // Steps are looked at beside each size, where they are planned.
     let is_alone = |unfit: &Unfit| !matches!(unfit.key, "align" | "stride") || !varied("size");
     if let Some(unfit) = own.or_else(|| unfit_level(io, study)).filter(is_alone) {
-        let hint = match unfit.key {
-            "mix" => "say mix = \"write\"".to_owned(),
-            "size" => "say size = \"4 KiB\"".to_owned(),
-            other => format!("leave {other} out"),
-        };
-        to.value(&path, format!("verify: {}", unfit.message), Some(hint));
+        let hint = unfit.hint.map(str::to_owned);
+        to.value(&path, format!("verify: {}", unfit.message), hint);
     }
 }
 
@@ -55,7 +52,7 @@ fn unfit_level(io: &Asked, study: &InStudy<'_>) -> Option<Unfit> {
         let unfit = |level: &String| {
             let mut at_level = io.clone();
             (own.set)(&mut at_level, level).ok()?;
-            verifying::unfit(&at_level).filter(|unfit| unfit.key == name)
+            verifying::obstacle(&at_level).filter(|unfit| unfit.key == name)
         };
         study.factors.get(name)?.iter().find_map(unfit)
     })

@@ -10,15 +10,19 @@ const LOOKED_AT: [&str; 7] = ["pattern", "mix", "size", "access", "align", "stri
 /// Arms that are looked at: more differ in nothing that is new.
 const MOST_ARMS: usize = 4096;
 
-/// What does not fit.
+/// What does not fit, or cannot be verified.
 pub(super) struct Unfit {
     /// The key that is to be changed.
-    key: &'static str,
+    pub(super) key: &'static str,
     pub(super) message: String,
-    hint: Option<&'static str>,
+    pub(super) hint: Option<&'static str>,
 }
 
-fn unfit(key: &'static str, message: impl Into<String>, hint: Option<&'static str>) -> Unfit {
+pub(super) fn unfit(
+    key: &'static str,
+    message: impl Into<String>,
+    hint: Option<&'static str>,
+) -> Unfit {
     Unfit { key, message: message.into(), hint }
 }
 

@@ -7,6 +7,7 @@ mod check;
 mod detail;
 mod fio_line;
 mod fits;
+mod forms;
 pub mod keys;
 mod operations;
 mod parameters;

@@ -14,7 +14,7 @@ use super::rate::{self, Rate};
 use super::table::is_usual;
 use super::{
     Access, Apart, Arrivals, AskedEngine, Content, Duplicates, Engine, Mix, Pattern, Planned, Size,
-    WriteSync, fio_line, operations, size, verify, wait,
+    WriteSync, fio_line, forms, operations, size, verify, wait,
 };
 use crate::work::kind::OwnParameter;
 use crate::work::table::{Factor, asked, choice, whole, word, work};
@@ -161,7 +161,7 @@ parameters! {
     #[serde(default, skip_serializing_if = "is_usual")]
     duplicates: Duplicates = Duplicates::NONE => {
         words: "share of the written blocks that are copies of each other",
-        form: Form::Duplicates,
+        form: Form::Own(&forms::DUPLICATES),
         example: "duplicates = \"30 %\"",
         background: {},
         factor: work(
@@ -182,7 +182,7 @@ parameters! {
     #[serde(default)]
     sync: WriteSync = WriteSync::None => {
         words: "when a write counts as done",
-        form: Form::Sync,
+        form: Form::Own(&forms::SYNC),
         example: "sync = \"each-write\"",
         background: {},
         factor: work(
@@ -316,11 +316,7 @@ parameters! {
     #[serde(default, skip_serializing_if = "is_usual")]
     access: Access = Access::Uniform => {
         words: "which blocks random operations go to more often than to others",
-        form: Form::Spelled {
-            read: |text| text.parse::<Access>().map(String::from),
-            looks: Access::LOOKS,
-            some: "uniform",
-        },
+        form: Form::Own(&forms::ACCESS),
         example: "access = \"zipf 1.2\"",
         background: {},
         factor: work::<Asked>(

@@ -344,7 +344,7 @@ fn unverifiable(io: &Asked, offer: &Offer<'_>) -> Option<String> {
             Bytes(verify::SECTOR_BYTES)
         ));
     }
-    verify::unfit(io).map(|unfit| unfit.message)
+    verify::obstacle(io).map(|unfit| unfit.message)
 }
 
 /// Why direct I/O of this size cannot be done.

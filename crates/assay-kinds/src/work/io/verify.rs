@@ -9,6 +9,7 @@ use assay_load::{Fault, Job, Stood, Target, WrongData};
 pub use assay_load::{Verified, Written};
 use assay_system::system::System;
 
+use super::fits::{Unfit, unfit};
 use super::{Asked, Content, Detail, Duplicates, Planned};
 use crate::work::measured::Measured;
 use crate::work::place::{Area, Medium};
@@ -16,44 +17,40 @@ use crate::work::place::{Area, Medium};
 /// Bytes that carry a stamp of their own.
 pub const SECTOR_BYTES: u64 = 512;
 
-/// What cannot be verified of some work.
-pub(super) struct Unfit {
-    /// The key that says so.
-    pub key: &'static str,
-    pub message: String,
-}
-
 /// Why what is written so cannot be verified: its blocks are random, of whole sectors, and none reaches into
 /// another; and everything else that changes a block would have to carry a stamp as well.
-pub(super) fn unfit(io: &Asked) -> Option<Unfit> {
-    let told = |key, message| Some(Unfit { key, message });
+pub(super) fn obstacle(io: &Asked) -> Option<Unfit> {
+    let told = |key, message, hint| Some(unfit(key, message, Some(hint)));
     if io.content != Content::Random {
         let text = format!("what is verified has random content, and this is {}", io.content);
-        return told("content", text);
+        return told("content", text, "leave content out");
     }
     if io.duplicates != Duplicates::NONE {
-        return told("duplicates", "of what is verified no block is a copy of another".to_owned());
+        let text = "of what is verified no block is a copy of another".to_owned();
+        return told("duplicates", text, "leave duplicates out");
     }
     if io.mix.clears() {
-        return told("mix", "what is trimmed or zeroed carries no stamp".to_owned());
+        let text = "what is trimmed or zeroed carries no stamp".to_owned();
+        return told("mix", text, "say mix = \"write\"");
     }
     let Some(size) = io.size.one() else {
-        return told("size", "what is verified is written in blocks of one size".to_owned());
+        let text = "what is verified is written in blocks of one size".to_owned();
+        return told("size", text, "say size = \"4 KiB\"");
     };
     if !size.0.is_multiple_of(SECTOR_BYTES) {
         let sector = Bytes(SECTOR_BYTES);
         let text = format!(
             "what is verified is written in whole sectors of {sector}, and the operation has {size}"
         );
-        return told("size", text);
+        return told("size", text, "say size = \"4 KiB\"");
     }
-    let steps = [("align", io.align), ("stride", io.stride)];
+    let steps = [("align", io.align, "leave align out"), ("stride", io.stride, "leave stride out")];
     let reaches = |step: Option<Bytes>| step.is_some_and(|step| !step.0.is_multiple_of(size.0));
-    let (key, _) = steps.into_iter().find(|(_, step)| reaches(*step))?;
+    let (key, _, hint) = steps.into_iter().find(|(_, step, _)| reaches(*step))?;
     let text = format!(
         "of what is verified no block reaches into another, and {key} is no multiple of {size}"
     );
-    told(key, text)
+    told(key, text, hint)
 }
 
 /// Whether what is written carries stamps.

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use assay_base::catalogue::keys::{Field, Form};
 use assay_base::quantity::units::show;
 use assay_base::quantity::{Bytes, Loss, Percent, Time, units::UnitError};
-use assay_kinds::work::io::{Content, Duplicates, Mix, Size, WriteSync, size};
+use assay_kinds::work::io::{Content, Mix, Size, size};
 use assay_kinds::work::metrics;
 use serde_json::{Value, json};
 use toml::de::{DeInteger, DeValue};
@@ -49,9 +49,6 @@ pub fn read(field: &Field, value: &DeValue<'_>) -> Result<Value, Complaint> {
                 .map_err(|error| Complaint::plain(format!("{}: {}", field.name, quoted(&error)))),
             None => amount(field, value, &(*least..=*most)),
         },
-        Form::Spelled { read, .. } => read(text(field, value)?)
-            .map(|spelled| json!(spelled))
-            .map_err(|error| Complaint::plain(format!("{}: {}", field.name, quoted(&error)))),
         Form::Time { least } => amount(field, value, &(*least..=Time(u64::MAX))),
         Form::Share => share(field, value),
         Form::Loss => loss(field, value),
@@ -74,14 +71,6 @@ pub fn read(field: &Field, value: &DeValue<'_>) -> Result<Value, Complaint> {
             let told = |error: String| format!("{}: {}", field.name, quoted(&error));
             (own.read)(&text).map(|kept| json!(kept)).map_err(|error| Complaint::plain(told(error)))
         }
-        Form::Sync => text(field, value)?
-            .parse::<WriteSync>()
-            .map(|sync| json!(sync))
-            .map_err(|error| Complaint::plain(format!("{}: {}", field.name, quoted(&error)))),
-        Form::Duplicates => text(field, value)?
-            .parse::<Duplicates>()
-            .map(|duplicates| json!(duplicates))
-            .map_err(|error| Complaint::plain(format!("{}: {}", field.name, quoted(&error)))),
         Form::Start => text(field, value)?
             .parse::<Start>()
             .map(|start| json!(start))

@@ -4,6 +4,7 @@ use assay_base::quantity::Time;
 use assay_base::quantity::units::show;
 use assay_load::MOST_PER_S;
 
+use super::places::both;
 use super::values::number;
 use super::{Job, Told, line_of};
 
@@ -88,29 +89,30 @@ impl Paced {
 /// mixed one number limits each of them.
 fn rate(job: &Job, reads: u64, told: &mut Told) -> Option<u64> {
     let setting = job.settings.get("rate_iops")?;
-    let is_mixed = reads > 0 && reads < 100;
-    let numbers: Option<Vec<u64>> =
-        setting.value.split(',').map(|part| part.trim().parse().ok()).collect();
-    let own = match numbers.as_deref() {
-        None => {
-            let text = format!("rate_iops={}: this is no whole number", setting.value);
-            told.refuse(setting.line, text);
-            return None;
-        }
-        Some([0]) => return None,
-        Some([one]) if !is_mixed => Some(*one),
-        Some([one]) if reads == 50 => Some(one.saturating_mul(2)),
-        Some([read, ..]) if reads == 100 => Some(*read),
-        Some([_, write, ..]) if reads == 0 => Some(*write),
-        Some([read, write]) => {
-            let all = read.saturating_add(*write);
+    let [Some(read), Some(other)] = both(job, &setting.value).map(|text| text.parse::<u64>().ok())
+    else {
+        let text = format!("rate_iops={}: this is no whole number", setting.value);
+        told.refuse(setting.line, text);
+        return None;
+    };
+    // Zero is no limit.
+    if read == 0 && other == 0 {
+        return None;
+    }
+    let is_one = !setting.value.contains(',');
+    let own = match reads {
+        100 => Some(read),
+        0 => Some(other),
+        50 if is_one => Some(read.saturating_mul(2)),
+        _ if is_one || read == 0 || other == 0 => None,
+        _ => {
+            let all = read.saturating_add(other);
             // What is limited to a whole number may be apart by less than one operation.
             let meant = all.saturating_mul(reads);
             (meant.abs_diff(read.saturating_mul(100)) <= 100).then_some(all)
         }
-        _ => None,
     };
-    if own.is_none_or(|own| own == 0) {
+    if own.is_none() {
         told.refuse_key(
             setting.line,
             format!(

@@ -88,7 +88,7 @@ fn directions(text: &str) -> [&str; 3] {
 }
 
 /// Those for reads, and for what else a job does.
-fn both<'t>(job: &Job, text: &'t str) -> [&'t str; 2] {
+pub(super) fn both<'t>(job: &Job, text: &'t str) -> [&'t str; 2] {
     let [reads, writes, trims] = directions(text);
     let is_trim = job.settings.get("rw").is_some_and(|rw| rw.value.contains("trim"));
     [reads, if is_trim { trims } else { writes }]

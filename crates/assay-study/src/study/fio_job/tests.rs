@@ -507,8 +507,29 @@ fn rates_and_pauses_that_mean_something_else_are_told() {
 }
 
 #[test]
+fn the_third_rate_is_that_of_trims_and_what_is_not_said_is_as_the_one_before() {
+    for (rw, rate, part) in [
+        ("randtrim", "1,2,300", "rate = \"300/s\""),
+        ("randtrim", "1,200", "rate = \"200/s\""),
+        ("randtrim", "100", "rate = \"100/s\""),
+        ("randwrite", "1,200,3", "rate = \"200/s\""),
+        ("randread", "100,2,3", "rate = \"100/s\""),
+    ] {
+        let text = format!("[a]\nfilename=/dev/sdx\nruntime=5\nrw={rw}\nrate_iops={rate}\n");
+        let found = of(&text).study;
+        assert!(found.contains(part), "{text}: {found}");
+    }
+}
+
+#[test]
 fn what_is_no_rate_and_no_pause_leaves_nothing_in_the_study() {
-    for text in ["rate_iops=0", "thinktime=0", "rate_process=linear", "rate_process=poisson"] {
+    for text in [
+        "rate_iops=0",
+        "rate_iops=0,500",
+        "thinktime=0",
+        "rate_process=linear",
+        "rate_process=poisson",
+    ] {
         let found = line(&format!("{JOB}{text}\n"), 0);
         assert!(["rate", "arrivals", "think"].iter().all(|key| !found.contains(key)), "{found}");
     }

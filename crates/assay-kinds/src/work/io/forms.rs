@@ -1,0 +1,29 @@
+//! How study files write what is a text with rules of its own.
+
+use assay_base::catalogue::keys::OwnForm;
+
+use super::{Access, Duplicates, WriteSync};
+
+/// Which blocks operations go to.
+pub(super) static ACCESS: OwnForm = OwnForm {
+    read: |text| text.parse::<Access>().map(String::from),
+    pattern: Access::LOOKS,
+    example: "uniform",
+    number: None,
+};
+
+/// Share of what is written that is copies.
+pub(super) static DUPLICATES: OwnForm = OwnForm {
+    read: |text| text.parse::<Duplicates>().map(String::from),
+    pattern: r"^[0-9]{1,3}\s*%$",
+    example: "0 %",
+    number: None,
+};
+
+/// Which writes are synced.
+pub(super) static SYNC: OwnForm = OwnForm {
+    read: |text| text.parse::<WriteSync>().map(String::from),
+    pattern: "^(none|each-write|each-[1-9][0-9]{0,6}-writes)$",
+    example: "none",
+    number: None,
+};
