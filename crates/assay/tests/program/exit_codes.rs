@@ -236,6 +236,7 @@ fn check(line: &Line, test: &str) {
             return judge(line, &bench, &ended);
         }
     }
+    assert!(busy::is_busy(), "{}: it says each time that others have the processors", line.what);
 }
 
 /// Lines end where a page is full.

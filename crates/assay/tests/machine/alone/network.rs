@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use assay_lab::needs::is_pressed;
 use assay_lab::process::Assay;
 use assay_lab::{Scratch, call};
 use serde_json::Value;
@@ -15,9 +16,6 @@ const NEEDS: [Need; 2] = [Need::Program("ip"), Need::Program("tc")];
 
 /// Runs of a study in which the probe may come too late.
 const TRIES: usize = 5;
-/// Share of the time in which somebody waits for a processor, from which on others have them: that of the
-/// product where it knows no more.
-const MOST_PRESSURE: f64 = 0.5;
 
 struct Place {
     assay: Assay,
@@ -42,8 +40,9 @@ impl Place {
         path
     }
 
-    /// A study that beside busy processors may have to be run again: its probe says when it came too late.
-    fn run(&self, factor: &str, more: &str) -> Value {
+    /// A study that beside busy processors may have to be run again: its probe says when it came too late. None where
+    /// it did each time.
+    fn run(&self, factor: &str, more: &str) -> Option<Value> {
         let path = self.study(factor, more);
         let words = ["run", path.to_str().unwrap(), "--json", "--quiet"];
         for _ in 0..TRIES {
@@ -51,10 +50,11 @@ impl Place {
             let stalled = ended.stdout.contains("the probe stalled");
             assert!(ended.code == 0 || stalled, "{}{}", ended.stderr, ended.stdout);
             if ended.code == 0 {
-                return ended.json().unwrap();
+                return Some(ended.json().unwrap());
             }
         }
-        panic!("the probe stalled {TRIES} times")
+        assert!(is_pressed(), "the probe stalled {TRIES} times");
+        None
     }
 
     /// Runs a study until what is added is as it should be. Where others have the processors, packets wait for
@@ -66,14 +66,12 @@ impl Place {
         is_so: impl Fn([f64; 3]) -> bool,
     ) {
         for _ in 0..TRIES {
-            let pressure = Pressure::begin();
-            let found = self.run(factors, "");
-            let waited = pressure.share();
+            let Some(found) = self.run(factors, "") else { return };
             let added = added(&found);
             if is_so(added) {
                 return;
             }
-            assert!(waited > MOST_PRESSURE, "{added:?} ns, waited {waited} of the time");
+            assert!(is_pressed(), "{added:?} ns");
         }
     }
 }
@@ -84,31 +82,6 @@ fn value(found: &Value, metric: &str, arm: &[(&str, &str)]) -> f64 {
     let own = cells.iter().filter(is_of).find(|cell| cell["metric"] == metric);
     own.and_then(|cell| cell["geometric_mean"].as_f64())
         .unwrap_or_else(|| panic!("{metric} of {arm:?} is not there: {}", found["absent"]))
-}
-
-/// The share of the time since an earlier moment in which somebody waited for a processor.
-struct Pressure {
-    began: Instant,
-    waited_us: Option<u64>,
-}
-
-impl Pressure {
-    fn begin() -> Self {
-        Self { began: Instant::now(), waited_us: Self::waited_us() }
-    }
-
-    /// None where this kernel does not count it.
-    fn waited_us() -> Option<u64> {
-        let text = fs::read_to_string("/proc/pressure/cpu").ok()?;
-        let mut words = text.split_whitespace();
-        words.find_map(|word| word.strip_prefix("total="))?.parse().ok()
-    }
-
-    fn share(&self) -> f64 {
-        let waited = self.waited_us.zip(Self::waited_us());
-        let waited_us = waited.map_or(0, |(before, after)| after.saturating_sub(before));
-        waited_us as f64 / 1e6 / self.began.elapsed().as_secs_f64()
-    }
 }
 
 /// What a run may leave of the network.
