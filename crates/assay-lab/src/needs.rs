@@ -79,6 +79,17 @@ fn is_crowd(loadavg: &str, processors: usize) -> bool {
     load.is_some_and(|load| load > 2.0 * processors as f64)
 }
 
+/// Whether the processors are waited for: in most of the last minute something wanted to run and did not, as the
+/// product says it of a trial where it knows no more.
+pub fn is_pressed() -> bool {
+    is_pressure(&std::fs::read_to_string("/proc/pressure/cpu").unwrap_or_default())
+}
+
+fn is_pressure(text: &str) -> bool {
+    let percent = text.split_whitespace().find_map(|word| word.strip_prefix("avg60="));
+    percent.and_then(|percent| percent.parse::<f64>().ok()).is_some_and(|percent| percent > 50.0)
+}
+
 /// A count of a test: the usual one, or the one in full.
 pub fn count(usual: u32, in_full: u32) -> u32 {
     if is_in_full() { in_full } else { usual }
@@ -144,6 +155,17 @@ mod tests {
             is_crowd("9.13 11.43 8.49 9/153 2036", 2) && !is_crowd("3.9 11.43 8.49 9/153 2036", 2)
         );
         assert!(!is_crowd("", 2));
+    }
+
+    #[test]
+    fn pressure_is_most_of_a_minute() {
+        let text = |percent: &str| {
+            format!(
+                "some avg10=90.00 avg60={percent} avg300=90.00 total=20\nfull avg10=0.00 avg60=99.00\n"
+            )
+        };
+        assert!(is_pressure(&text("75.22")) && !is_pressure(&text("12.40")));
+        assert!(!is_pressure(""), "a kernel that does not count it");
     }
 
     #[test]

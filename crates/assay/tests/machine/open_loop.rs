@@ -41,22 +41,28 @@ impl Place {
     }
 }
 
-/// Freezes a directory from 4 s on for 2 s; how long that was, from the middle of one call to that of the
-/// other.
-fn freeze(directory: &Path) -> Duration {
+/// How long something stood still, at least and at most: beside busy processors each call takes its time.
+#[derive(Clone, Copy, Debug)]
+struct Frozen {
+    least: Duration,
+    most: Duration,
+}
+
+/// Freezes a directory from 4 s on for 2 s.
+fn freeze(directory: &Path) -> Frozen {
     let directory = word(directory);
     thread::sleep(Duration::from_secs(4));
-    let began = Instant::now();
+    let freezing = Instant::now();
     call("fsfreeze", &["--freeze", &directory]).unwrap();
-    let frozen = began + began.elapsed() / 2;
+    let frozen = Instant::now();
     thread::sleep(Duration::from_secs(2));
-    let ending = Instant::now();
+    let least = frozen.elapsed();
     call("fsfreeze", &["--unfreeze", &directory]).unwrap();
-    (ending + ending.elapsed() / 2).duration_since(frozen)
+    Frozen { least, most: freezing.elapsed() }
 }
 
 /// What work found while its file system stood still, and for how long that was.
-fn beside_a_freeze<T: Send>(place: &Place, work: impl FnOnce() -> T + Send) -> (T, Duration) {
+fn beside_a_freeze<T: Send>(place: &Place, work: impl FnOnce() -> T + Send) -> (T, Frozen) {
     thread::scope(|scope| {
         let working = scope.spawn(work);
         let frozen = freeze(place.volume.directory());
@@ -78,23 +84,32 @@ fn paced(file: &File, engine: &EngineKind, arrivals: Arrivals, depth: u32) -> Ou
 
 /// Of the operations of the whole time the slowest hundredth are those that were meant to start first while
 /// it stood still: the one after them began so much later.
-fn truth(frozen: Duration) -> f64 {
+fn truth(frozen: Frozen) -> [f64; 2] {
     let slowest = (RATE_PER_S * SECONDS) as f64 / 100.0;
-    frozen.as_secs_f64() - slowest / RATE_PER_S as f64
+    [frozen.least, frozen.most].map(|time| time.as_secs_f64() - slowest / RATE_PER_S as f64)
 }
 
-fn holds(name: &str, found: &Outcome, frozen: Duration) {
+/// From this share of the time on that it waited for a processor, the work tells of those who had it, as the
+/// product says it of a trial.
+const MOST_WAITING: f64 = 0.1;
+
+fn holds(name: &str, found: &Outcome, frozen: Frozen) {
     let class = &found.classes[0];
     let responses = class.response_ns.as_ref().unwrap();
     let p99 = responses.value_at_quantile(0.99) as f64 / 1e9;
     let service = class.latency_ns.value_at_quantile(0.99) as f64 / 1e9;
-    let truth = truth(frozen);
+    let [least, most] = truth(frozen);
+    let waited = found.waited_ns.map_or(0.0, |ns| ns as f64 / 1e9) / SECONDS as f64;
     tell(&format!(
-        "{name}: response p99 {p99:.3} s, by arithmetic {truth:.3} s, service p99 {service:.4} s"
+        "{name}: response p99 {p99:.3} s, by arithmetic {least:.3} to {most:.3} s, service p99 \
+         {service:.4} s, waited for a processor {waited:.3} of the time"
     ));
-    assert!((p99 / truth - 1.0).abs() < 0.1, "{name}: {p99} s for {truth} s");
+    let is_kept_from_them = waited > MOST_WAITING;
+    let is_near = (0.9 * least..1.1 * most).contains(&p99);
+    assert!(is_near || is_kept_from_them, "{name}: {p99} s for {least} to {most} s");
     let pace = found.pace.unwrap();
-    assert_eq!((pace.unissued(), responses.len()), (0, pace.scheduled), "{name}: {pace:?}");
+    let is_complete = (pace.unissued(), responses.len()) == (0, pace.scheduled);
+    assert!(is_complete || is_kept_from_them, "{name}: {pace:?}");
     let expected = (RATE_PER_S * SECONDS) as f64;
     assert!((pace.scheduled as f64 - expected).abs() < 5.0 * expected.sqrt(), "{name}: {pace:?}");
 }
@@ -169,5 +184,6 @@ fn what_fio_says_of_the_same_is_told_beside() {
     let document: serde_json::Value = serde_json::from_str(&said[start..]).unwrap();
     let p99 = &document["jobs"][0]["write"]["clat_ns"]["percentile"]["99.000000"];
     assert!(p99.as_f64().is_some_and(|ns| ns > 0.0), "fio told no p99: {p99}");
-    tell(&format!("fio, psync, fixed: p99 {p99} ns, by arithmetic {:.3} s", truth(frozen)));
+    let [least, most] = truth(frozen);
+    tell(&format!("fio, psync, fixed: p99 {p99} ns, by arithmetic {least:.3} to {most:.3} s"));
 }

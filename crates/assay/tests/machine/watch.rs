@@ -8,6 +8,7 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
+use assay_lab::needs::is_crowded;
 use assay_lab::process::{Assay, Running};
 use assay_lab::volume::{Filesystem, Volume};
 use assay_lab::{LoopDevice, Scratch, call};
@@ -410,12 +411,14 @@ fn requests_are_recorded_one_by_one_and_fio_plays_them() {
     let count = |class: &str| counts[class]["count"].as_u64().unwrap();
     let shown = bench.assay.run(&["show", "every one", "--json"], LIMIT).unwrap().json().unwrap();
     let recorded = &shown["requests"][0]["recorded"];
-    assert_eq!(recorded["unrecorded"], 0, "{recorded}");
+    // Beside busy processors some may be lost, and are counted.
+    let unrecorded = recorded["unrecorded"].as_u64().unwrap();
+    assert!(unrecorded == 0 || is_crowded(), "{recorded}");
     let classes = &recorded["devices"][bench.name()]["classes"];
     // The last reading of the page comes a moment before the last one of the recording.
     for class in ["read", "write"] {
         let kept = classes[class]["requests"].as_u64().unwrap();
-        assert!(kept >= count(class), "{class}: {kept} of {}", count(class));
+        assert!(kept + unrecorded >= count(class), "{class}: {kept} of {}", count(class));
         assert_eq!(classes[class]["sizes"]["4096"].as_u64(), Some(kept), "{class}: {classes}");
     }
     let order = |class: &str| {

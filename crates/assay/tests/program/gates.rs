@@ -3,9 +3,10 @@
 use std::path::Path;
 
 use assay_lab::home::Home;
-use assay_lab::needs::{count, is_crowded};
+use assay_lab::needs::count;
 use serde_json::Value;
 
+use crate::busy::is_kept_from_them;
 use crate::{DRIVE, home};
 
 /// Depth 4 does what this drive can, and so does depth 8; depth 1 does a quarter of it.
@@ -234,12 +235,6 @@ fn commands(home: &Home, lines: [&str; 2], more: &[&str]) -> (i32, Value, String
 }
 
 const SHORT: [&str; 4] = ["--replicates", "5", "--runs", "2"];
-
-/// Whether a gate made no statement as others, or the host, had the processors: it should make none then.
-fn is_kept_from_them(code: i32, told: &str) -> bool {
-    let says = |words: &str| told.contains(words);
-    code == 5 && (is_crowded() || says("starved") || says("undisturbed pairs"))
-}
 
 /// `sleep 0.1` twenty times in full.
 #[test]

@@ -11,6 +11,7 @@ mod articles;
 mod bisect;
 mod boots;
 mod bundles;
+mod busy;
 mod calc;
 mod capacity;
 mod ci;

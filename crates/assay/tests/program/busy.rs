@@ -1,0 +1,30 @@
+//! Machines whose processors others have: what may become of a gate there beside what was wanted.
+
+use assay_lab::needs::{is_crowded, is_pressed};
+
+/// Whether others have the processors, by what the kernel says: who says it again and again elsewhere is wrong.
+pub fn is_busy() -> bool {
+    is_crowded() || is_pressed()
+}
+
+/// Whether a gate made no statement, and said that it was as others, or the host, had the processors.
+pub fn says_so(code: i32, told: &str) -> bool {
+    let says = |words: &str| told.contains(words);
+    code == 5 && (says("starved") || says("undisturbed pairs"))
+}
+
+/// The same of runs that are so short that nobody says it of them: they scatter so far that a gate sees nothing.
+pub fn is_kept_from_them(code: i32, told: &str) -> bool {
+    says_so(code, told) || code == 5 && is_crowded()
+}
+
+#[test]
+fn only_a_gate_that_is_silent_for_others_is_excused() {
+    let starved = "no statement about command: the baseline is starved: programs waited";
+    assert!(says_so(5, starved));
+    assert!(says_so(5, "new: 2 undisturbed pairs with the baseline, and it takes 3"));
+    // One that failed or passed is judged by what it said, and so is one that is silent for another reason.
+    assert!(!says_so(0, starved) && !says_so(1, starved));
+    assert!(!says_so(5, "the number of the baseline is invalid"));
+    assert!(!is_kept_from_them(1, starved));
+}
