@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use assay_base::failure::{Failure, Outcome};
 use assay_base::outside;
-use assay_texts::journal::entry;
 use assay_system::system::{System, machine};
+use assay_texts::journal::entry;
 use serde::{Deserialize, Serialize};
 
 use super::{Boot, source};

@@ -15,12 +15,12 @@ use assay_system::system::{Executed, Execution};
 
 use super::line::{self, Levels};
 use super::planned::Planned;
-use assay_texts::readings::Reader;
 use super::tally::Tally;
 use super::tree::{self, Tree};
 use crate::work::emptied;
 use crate::work::measured::Ran;
 use crate::work::place::Run;
+use assay_texts::readings::Reader;
 
 /// Starts of the shell alone before the first run.
 const FIRST_STARTS: u64 = 5;

@@ -28,15 +28,15 @@ use super::Work;
 use super::kind::{self, Complaints, InStudy, Judged, Kind, Needs, OwnParameter, Touch};
 use super::place::{Offer, Run};
 
+pub use assay_texts::readings::{FORMATS, MOST_NUMBERS, Number, ReadFormat, Reading, slug};
 pub use detail::{Detail, KEPT_BYTES, KEPT_RUNS, Written};
 pub use planned::Planned;
-pub use assay_texts::readings::{FORMATS, MOST_NUMBERS, Number, ReadFormat, Reading, slug};
 pub use reads::READS;
 pub use revision::{REVISION, Revision, tree_name};
 pub use same::Produced;
 
-use line::Levels;
 use assay_texts::readings::MOST_READINGS;
+use line::Levels;
 use tree::Tree;
 
 /// The word in lines that stands for as many jobs as there are processors, or for those of the study.

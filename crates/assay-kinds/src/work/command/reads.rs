@@ -60,9 +60,7 @@ pub(super) fn complain(own: &Reading, path: &str, to: &mut dyn Complaints) {
             to.value(&path, message, Some(hint.to_owned()));
         }
     };
-    if let Some(format) =
-        own.format.as_ref().filter(|format| !FORMATS.contains(&format.as_str()))
-    {
+    if let Some(format) = own.format.as_ref().filter(|format| !FORMATS.contains(&format.as_str())) {
         let message = format!("there is no format \"{}\" to read", outside::spelled(format));
         value("format", message, "assay list importers names them; a table of trials is none");
     }
@@ -82,13 +80,8 @@ pub(super) fn complain(own: &Reading, path: &str, to: &mut dyn Complaints) {
         ("unit", own.unit.is_some()),
         ("better", own.better.is_some()),
     ];
-    if let Some((key, _)) = told.iter().find(|(_, is_there)| *is_there && own.format.is_some())
-    {
-        value(
-            key,
-            format!("a format says itself what its {key} is"),
-            &format!("leave {key} out"),
-        );
+    if let Some((key, _)) = told.iter().find(|(_, is_there)| *is_there && own.format.is_some()) {
+        value(key, format!("a format says itself what its {key} is"), &format!("leave {key} out"));
     }
     if own.name.as_ref().is_some_and(|name| slug(name).is_empty()) {
         value("name", "a name has letters".to_owned(), "write for example: name = \"p99\"");

@@ -3,8 +3,8 @@
 use assay_stats::SNIA_ROUNDS;
 use serde::{Deserialize, Serialize};
 
-use assay_base::calc::pts::{Cell, Measure};
 use crate::work::measured::Counts;
+use assay_base::calc::pts::{Cell, Measure};
 
 /// What only work in rounds counts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

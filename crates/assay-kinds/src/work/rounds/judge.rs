@@ -6,8 +6,8 @@ use assay_base::quantity::units::show;
 use assay_stats::{SNIA_ROUNDS, SniaWindow};
 use serde::{Deserialize, Serialize};
 
-use assay_base::calc::pts::{Cell, Measure};
 use super::{Detail, Planned};
+use assay_base::calc::pts::{Cell, Measure};
 
 /// How long a cell runs by the specification.
 pub(super) const MINUTE_NS: u64 = 60_000_000_000;

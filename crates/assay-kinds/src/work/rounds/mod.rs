@@ -22,9 +22,9 @@ use super::kind::{self, Complaints, InStudy, Judged, Kind, Needs, OwnParameter, 
 use super::place::Offer;
 use super::tell::OwnRule;
 
+pub use assay_base::calc::pts::{Cell, Class, Measure, Test};
 pub use detail::{Detail, Prepared, Round, Seen};
 pub use judge::{InWindow, Told, Window, told, window};
-pub use assay_base::calc::pts::{Cell, Class, Measure, Test};
 pub use planned::Planned;
 pub use tell::Facts;
 

@@ -5,7 +5,6 @@ use assay_base::quantity::units::show;
 use serde::{Deserialize, Serialize};
 
 use super::judge::{FILLS, InWindow, matrix, told};
-use assay_base::calc::pts::{Cell, Class, Measure, Test};
 use super::{BANDWIDTH, Detail, IOPS, LATENCY, ROUNDS, TOUCH, WRITTEN, running};
 use crate::work::io::Engine;
 use crate::work::kind::{ByHand, CommandLine, Runs, Touch};
@@ -13,6 +12,7 @@ use crate::work::measured::{Measured, Ran};
 use crate::work::place::Run;
 use crate::work::tell::Tells;
 use crate::work::{self};
+use assay_base::calc::pts::{Cell, Class, Measure, Test};
 
 /// What writing is supposed to take on a target that was not tried: 200 MB/s.
 const SUPPOSED_NS_OF_BYTE: u64 = 5;

@@ -13,13 +13,13 @@ use assay_system::system::System;
 
 use super::detail::{Detail, Prepared, Round, Seen};
 use super::judge::{FILLS, counted};
-use assay_base::calc::pts::{Cell, Test};
 use super::schedule::Schedule;
 use super::{PIECE, Planned};
 use crate::work::io;
 use crate::work::kind::Kind as _;
 use crate::work::measured::{Claims, Count, Measured, Ran};
 use crate::work::place::{Area, Run};
+use assay_base::calc::pts::{Cell, Test};
 
 /// In flight while the whole is written before the first round.
 const FILL_DEPTH: u32 = 32;

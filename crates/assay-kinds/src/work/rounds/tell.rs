@@ -10,11 +10,11 @@ use assay_base::quantity::Bytes;
 use assay_base::quantity::units::show;
 use serde::{Deserialize, Serialize};
 
-use assay_base::calc::pts::{Cell, Class, Measure, Test};
 use super::planned::in_window;
 use super::{BANDWIDTH, Detail, IOPS, InWindow, LATENCY, Planned, Told, Window, told};
 use crate::work::tell::{FactsFigure, OfRow, Resting, Rows, Seen, Shows, Spoken, Tells};
 use crate::work::{self, Measured};
+use assay_base::calc::pts::{Cell, Class, Measure, Test};
 
 /// What rounds say.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
