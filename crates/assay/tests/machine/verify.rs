@@ -170,12 +170,14 @@ fn a_run_that_is_killed_is_verified_afterwards() {
     let keys = "pattern = \"random\", mix = \"30/70\", depth = 16, threads = 2, time = \"100 s\"";
     let (study, id) = (study(bench.scratch.path(), keys), bench.id());
     let mut running = bench.assay.start(&bench.words(&study, &id)).unwrap();
-    // The area is filled; that much of it changes again only when a trial is under way.
+    // The area is filled and the pilot is over; that much of it changes again only when a trial is under way.
     let mut filled = Vec::new();
+    let results = bench.assay.home().join("results");
+    let is_planned = || fs::read_dir(&results).is_ok_and(|mut bundles| bundles.next().is_some());
     let is_under_way = || {
         let image = bench.image();
         if filled.is_empty() {
-            if image[AREA - BLOCK..].iter().any(|byte| *byte != 0) {
+            if is_planned() && image[AREA - BLOCK..].iter().any(|byte| *byte != 0) {
                 filled = image;
             }
             return false;

@@ -81,7 +81,7 @@ fn thread(text: &str, size: u64, direct: bool) -> Thread {
 const TRACED: [(&str, &str, u64); 15] = [
     ("rw", "rw=read\nbs=256k\nsize=16m\n", 256 << 10),
     ("rw", "rw=write\nbs=1m\nsize=16m\n", 1 << 20),
-    ("rw", "rw=read:192k\nbs=64k\nsize=16m\nio_size=4m\n", 64 << 10),
+    ("rw", "rw=read:192k\nbs=64k\nsize=32m\nio_size=6m\n", 64 << 10),
     ("rw", "rw=randread\nbs=64k\nsize=16m\nnorandommap\n", 64 << 10),
     ("bs", "rw=randwrite\nblocksize=128k\nsize=16m\nnorandommap\n", 128 << 10),
     ("ioengine", "rw=read\nbs=64k\nsize=16m\nioengine=psync\n", 64 << 10),

@@ -233,4 +233,17 @@ mod tests {
         let found = Verified { either: 2, settled: Some(7), cut_short: true, ..found };
         assert_eq!(untold(&found, true).len(), 3);
     }
+
+    #[test]
+    fn a_seed_of_64_bits_is_kept_whole_in_a_record_of_json() {
+        let (run, seed) = (1, u64::MAX - 1);
+        let written = Written { run, seed, ended: true, threads: Vec::new() };
+        let text = serde_json::to_string(&written).unwrap();
+        assert!(text.contains(r#""seed":"fffffffffffffffe""#), "{text}");
+        assert_eq!(serde_json::from_str::<Written>(&text).unwrap(), written);
+        for strange in [r#""x""#, "7"] {
+            let text = text.replace(r#""fffffffffffffffe""#, strange);
+            assert!(serde_json::from_str::<Written>(&text).is_err(), "{strange}");
+        }
+    }
 }
