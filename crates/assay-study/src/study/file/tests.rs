@@ -1,10 +1,14 @@
 use assay_base::quantity::{Bytes, Loss, Percent, Time};
-use assay_kinds::work::io::{Asked, AskedEngine, Content, Mix, Pattern, WriteSync};
+use assay_kinds::work::io::{
+    Apart, Arrivals, Asked, AskedEngine, Content, Mix, Pattern, WriteSync,
+};
 use assay_kinds::work::{Asks as _, KINDS, Kind as _};
 use proptest::prelude::*;
 
 use super::*;
-use crate::study::{Cache, Fresh, Gate, LeadIn, Order, Prime, StopRule, Target, presets};
+use crate::study::{
+    Cache, Fresh, Gate, LeadIn, Order, Prime, Stop, StopRule, Target, Workload, presets,
+};
 
 /// Every field set to something that is not its default.
 fn full() -> Study {
@@ -86,20 +90,41 @@ fn full() -> Study {
     });
     let timed = Asked { time: Some(Time(3_000_000)), ramp: Some(Time(0)), ..Asked::sample() };
     let all = [
-        Asked { engine: AskedEngine::IoUring, ..timed.clone() },
-        Asked { direct: false, ..timed.clone() },
-        Asked { content: Content::Zero, ..timed.clone() },
-        Asked { sync: WriteSync::EachWrite, ..timed.clone() },
+        Asked { engine: AskedEngine::IoUring, depth: 4, wait_for: Some(2), ..timed.clone() },
+        Asked { direct: false, think: Some(Time(1_000_000)), ..timed.clone() },
+        Asked {
+            content: Content::Zero,
+            access: "zipf 1.1".parse().unwrap(),
+            align: Some(Bytes(16 << 10)),
+            ..timed.clone()
+        },
+        Asked {
+            mix: "70/30".parse().unwrap(),
+            apart: Apart::Halves,
+            sync: WriteSync::EachWrite,
+            ..timed.clone()
+        },
         Asked {
             mix: Mix::WRITES,
             sync: WriteSync::EachNth(8),
             duplicates: "30 %".parse().unwrap(),
             ..timed.clone()
         },
-        Asked { mix: Mix::Rewrite, ..timed.clone() },
+        Asked {
+            mix: Mix::WRITES,
+            verify: true,
+            rate: "1000/s".parse().ok(),
+            arrivals: Arrivals::Poisson,
+            ..timed.clone()
+        },
         Asked { pattern: Pattern::Spread, operations: Some(100), ..Asked::sample() },
-        timed,
+        Asked { mix: Mix::Rewrite, ..timed.clone() },
+        Asked { pattern: Pattern::Stride, stride: Some(Bytes(2 << 20)), ..timed },
     ];
+    for more in study.workload.len()..all.len() {
+        let last = study.workload.last().unwrap().clone();
+        study.workload.push(Workload { name: format!("more-{more}"), ..last });
+    }
     for (workload, io) in study.workload.iter_mut().zip(all) {
         workload.work = io.into();
         workload.optional = true;
@@ -149,6 +174,9 @@ fn a_full_study_uses_every_key() {
     }
     let mut used = Vec::new();
     keys(&serde_json::to_value(full()).unwrap(), &mut used);
+    // No other rule has a use for it.
+    let raced = Stop { rule: StopRule::Race, closeness: Some(Percent(2.0)), ..Stop::default() };
+    keys(&serde_json::to_value(raced).unwrap(), &mut used);
     for fields in crate::study::fields::tables() {
         // Kinds of work but `io` have no place beside it, nor has what a command tells of itself.
         let is_other =
