@@ -125,7 +125,7 @@ impl Track {
             let end = step.offset.checked_add(u64::from(step.bytes));
             let is_placed =
                 step.offset >= job.area.start && end.is_some_and(|end| end <= job.area.end);
-            let fits = step.bytes > 0 && step.bytes <= i32::MAX as u32;
+            let fits = step.bytes > 0 && i32::try_from(step.bytes).is_ok();
             let has_room = !step.act.carries() || step.bytes <= job.size_bytes;
             (step.act == Act::Flush && step.bytes == 0) || (is_placed && fits && has_room)
         };

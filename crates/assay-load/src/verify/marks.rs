@@ -99,6 +99,7 @@ mod digits {
     use serde::de::Error;
     use serde::{Deserialize, Deserializer, Serializer};
 
+    #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes every field so")]
     pub fn serialize<S: Serializer>(seed: &u64, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(&format_args!("{seed:016x}"))
     }

@@ -51,6 +51,7 @@ fn source_of(requests: impl Iterator<Item = BlockRequest>, until_ns: Option<u64>
     scan.finish("evening", &"ab".repeat(32)).unwrap()
 }
 
+#[allow(clippy::unnecessary_wraps, reason = "it stands where one may fail")]
 fn recall(
     _: &dyn System,
     _: &Source,

@@ -10,6 +10,43 @@ use crate::study::{
     Cache, Fresh, Gate, LeadIn, Order, Prime, Stop, StopRule, Target, Workload, presets,
 };
 
+/// Loads that have every key of `io` among them.
+fn loads() -> Vec<Asked> {
+    let timed = Asked { time: Some(Time(3_000_000)), ramp: Some(Time(0)), ..Asked::sample() };
+    vec![
+        Asked { engine: AskedEngine::IoUring, depth: 4, wait_for: Some(2), ..timed.clone() },
+        Asked { direct: false, think: Some(Time(1_000_000)), ..timed.clone() },
+        Asked {
+            content: Content::Zero,
+            access: "zipf 1.1".parse().unwrap(),
+            align: Some(Bytes(16 << 10)),
+            ..timed.clone()
+        },
+        Asked {
+            mix: "70/30".parse().unwrap(),
+            apart: Apart::Halves,
+            sync: WriteSync::EachWrite,
+            ..timed.clone()
+        },
+        Asked {
+            mix: Mix::WRITES,
+            sync: WriteSync::EachNth(8),
+            duplicates: "30 %".parse().unwrap(),
+            ..timed.clone()
+        },
+        Asked {
+            mix: Mix::WRITES,
+            verify: true,
+            rate: "1000/s".parse().ok(),
+            arrivals: Arrivals::Poisson,
+            ..timed.clone()
+        },
+        Asked { pattern: Pattern::Spread, operations: Some(100), ..Asked::sample() },
+        Asked { mix: Mix::Rewrite, ..timed.clone() },
+        Asked { pattern: Pattern::Stride, stride: Some(Bytes(2 << 20)), ..timed },
+    ]
+}
+
 /// Every field set to something that is not its default.
 fn full() -> Study {
     let mut study = presets::check().unwrap();
@@ -88,39 +125,7 @@ fn full() -> Study {
         price: "12.50 GBP".parse().ok(),
         capacity: Some(Bytes(16_000_000_000)),
     });
-    let timed = Asked { time: Some(Time(3_000_000)), ramp: Some(Time(0)), ..Asked::sample() };
-    let all = [
-        Asked { engine: AskedEngine::IoUring, depth: 4, wait_for: Some(2), ..timed.clone() },
-        Asked { direct: false, think: Some(Time(1_000_000)), ..timed.clone() },
-        Asked {
-            content: Content::Zero,
-            access: "zipf 1.1".parse().unwrap(),
-            align: Some(Bytes(16 << 10)),
-            ..timed.clone()
-        },
-        Asked {
-            mix: "70/30".parse().unwrap(),
-            apart: Apart::Halves,
-            sync: WriteSync::EachWrite,
-            ..timed.clone()
-        },
-        Asked {
-            mix: Mix::WRITES,
-            sync: WriteSync::EachNth(8),
-            duplicates: "30 %".parse().unwrap(),
-            ..timed.clone()
-        },
-        Asked {
-            mix: Mix::WRITES,
-            verify: true,
-            rate: "1000/s".parse().ok(),
-            arrivals: Arrivals::Poisson,
-            ..timed.clone()
-        },
-        Asked { pattern: Pattern::Spread, operations: Some(100), ..Asked::sample() },
-        Asked { mix: Mix::Rewrite, ..timed.clone() },
-        Asked { pattern: Pattern::Stride, stride: Some(Bytes(2 << 20)), ..timed },
-    ];
+    let all = loads();
     for more in study.workload.len()..all.len() {
         let last = study.workload.last().unwrap().clone();
         study.workload.push(Workload { name: format!("more-{more}"), ..last });
