@@ -19,6 +19,7 @@ mod capacity;
 mod check;
 mod clock;
 mod content;
+pub mod digits;
 mod distribution;
 mod drive;
 mod duplicates;

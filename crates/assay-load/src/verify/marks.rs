@@ -92,31 +92,14 @@ fn halve(rows: &mut Vec<Mark>) {
     rows.truncate(kept);
 }
 
-/// A seed uses all of its 64 bits, of which readers of JSON keep 53 in a number: its record is text.
-mod digits {
-    use std::borrow::Cow;
-
-    use serde::de::Error;
-    use serde::{Deserialize, Deserializer, Serializer};
-
-    #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes every field so")]
-    pub fn serialize<S: Serializer>(seed: &u64, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(&format_args!("{seed:016x}"))
-    }
-
-    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
-        let text = Cow::<str>::deserialize(deserializer)?;
-        u64::from_str_radix(&text, 16).map_err(D::Error::custom)
-    }
-}
-
 /// What a run wrote with stamps: enough to go over it again.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Written {
     /// Which run: nanoseconds since 1970 at its start.
+    #[serde(with = "crate::digits")]
     pub run: u64,
     /// Seed of its job, from which all its places follow.
-    #[serde(with = "digits")]
+    #[serde(with = "crate::digits")]
     pub seed: u64,
     /// Whether all that was begun had ended.
     pub ended: bool,

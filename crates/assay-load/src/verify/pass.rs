@@ -91,6 +91,7 @@ impl FaultCounts {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Verified {
     /// Which run: nanoseconds since 1970 at its start.
+    #[serde(with = "crate::digits")]
     pub run: u64,
     /// Bytes of a block: of one operation.
     pub block_bytes: u64,

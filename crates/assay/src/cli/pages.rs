@@ -105,8 +105,8 @@ fn formats() -> String {
          at once become a workload with a load beside it; of more, those that do the same are one work, \
          and what is left beyond two is refused. With `--partly` keys and jobs that cannot be done are \
          left out, each named with its line.\n\n\
-         Of what fio comes with: of 107 examples 14 are planned whole and 29 in part (its repository in \
-         August 2026), of 86 examples 14 are planned whole and 25 in part (Debian 12's package \
+         Of what fio comes with: of 107 examples 15 are planned whole and 28 in part (its repository in \
+         August 2026), of 86 examples 15 are planned whole and 24 in part (Debian 12's package \
          fio-examples); each other one is refused with its reason, most of them as they are for engines \
          that there are not here. `cargo test -p assay --test program fio_examples -- \
          --include-ignored` counts those of the package, and of another folder that the variable \

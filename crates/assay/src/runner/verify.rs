@@ -46,8 +46,10 @@ pub struct OfTrial {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct FoundStamps {
     /// Nanoseconds since 1970 at its start.
+    #[serde(with = "assay_load::digits")]
     pub run: u64,
     /// Seed of its draws.
+    #[serde(with = "assay_load::digits")]
     pub seed: u64,
     /// Bytes that carry its stamps.
     pub bytes: u64,

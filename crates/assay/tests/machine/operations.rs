@@ -122,6 +122,26 @@ impl Bare {
     }
 }
 
+/// A limit of a queue, which the next user of a loop device would find there.
+struct Limit {
+    path: String,
+    before: String,
+}
+
+impl Limit {
+    fn new(path: String, text: &str) -> Self {
+        let before = fs::read_to_string(&path).unwrap();
+        fs::write(&path, text).unwrap();
+        Self { path, before }
+    }
+}
+
+impl Drop for Limit {
+    fn drop(&mut self) {
+        let _ = fs::write(&self.path, self.before.trim());
+    }
+}
+
 #[test]
 #[ignore = "needs root: cargo xtask test"]
 fn trims_of_a_device_are_discards_and_zeroing_makes_zeros() {
@@ -156,7 +176,7 @@ fn a_device_without_discard_says_so_and_stays_as_it_is() {
         return;
     }
     let bare = Bare::new();
-    fs::write(bare.most_discarded(), "0").unwrap();
+    let _limit = Limit::new(bare.most_discarded(), "0");
     for engine in engines() {
         let told = clear("trim", &engine, &bare.file).unwrap_err().to_string();
         assert!(told.contains("this target knows no trims"), "{}: {told}", engine.name());

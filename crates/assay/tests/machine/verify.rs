@@ -259,6 +259,7 @@ fn a_card_that_loses_writes_fails_the_run_and_is_told_first() {
     let first = document["summary"][0].as_str().unwrap();
     assert!(first.contains("lost or changed"), "{first}");
     let shown = assay.run(&["show"], LIMIT).unwrap();
+    assert_eq!(shown.code, 0, "{}", shown.stderr);
     let told = shown.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(told.contains("lost or changed") && told.contains("wrong-data"), "{told}");
 }

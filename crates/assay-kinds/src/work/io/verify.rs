@@ -235,8 +235,8 @@ mod tests {
     }
 
     #[test]
-    fn a_seed_of_64_bits_is_kept_whole_in_a_record_of_json() {
-        let (run, seed) = (1, u64::MAX - 1);
+    fn a_run_and_its_seed_are_kept_whole_in_a_record_of_json() {
+        let (run, seed) = (1_795_000_000_123_456_789, u64::MAX - 1);
         let written = Written { run, seed, ended: true, threads: Vec::new() };
         let text = serde_json::to_string(&written).unwrap();
         assert!(text.contains(r#""seed":"fffffffffffffffe""#), "{text}");
