@@ -20,6 +20,8 @@ pub enum Filesystem {
     Btrfs,
     /// In memory.
     Tmpfs,
+    /// In memory, without holes: a loop device over its files takes no discards.
+    Ramfs,
     /// Over an ext4 on a loop device.
     Overlay,
     /// FUSE, over an ext4 on a loop device.
@@ -34,6 +36,7 @@ impl Filesystem {
             Self::Xfs => "xfs",
             Self::Btrfs => "btrfs",
             Self::Tmpfs => "tmpfs",
+            Self::Ramfs => "ramfs",
             Self::Overlay => "overlay",
             Self::Gocryptfs => "gocryptfs",
         }
@@ -46,6 +49,7 @@ impl Filesystem {
             Self::Xfs => (&["losetup", "mkfs.xfs"], "xfs"),
             Self::Btrfs => (&["losetup", "mkfs.btrfs"], "btrfs"),
             Self::Tmpfs => (&[], "tmpfs"),
+            Self::Ramfs => (&[], "ramfs"),
             Self::Overlay => (&["losetup", "mkfs.ext4"], "overlay"),
             Self::Gocryptfs => (&["losetup", "mkfs.ext4", "gocryptfs", "fusermount3"], "fuse"),
         };
@@ -97,6 +101,7 @@ impl Volume {
                 let options = format!("size={mebibytes}m");
                 volume.mount(&["-t", "tmpfs", "-o", &options, "tmpfs"], &point)?;
             }
+            Filesystem::Ramfs => volume.mount(&["-t", "ramfs", "ramfs"], &point)?,
             Filesystem::Overlay => volume.overlay(mebibytes)?,
             Filesystem::Gocryptfs => volume.gocryptfs(mebibytes)?,
         }
