@@ -254,13 +254,15 @@ impl Release {
         parts.push(("./usr/share/doc/assay/copyright".to_owned(), 0o644, licence.concat()));
         let kib = parts.iter().map(|(.., bytes)| bytes.len()).sum::<usize>().div_ceil(1024);
         let control = format!(
-            "Package: assay\nVersion: {}\nArchitecture: {}\nMaintainer: The Assay authors\n\
+            "Package: assay\nVersion: {}\nArchitecture: {}\nMaintainer: {}\n\
              Installed-Size: {kib}\nSection: utils\nPriority: optional\n\
              Recommends: smartmontools\n\
              Description: carefully controlled performance studies of storage\n \
              Honest speed of drives, cards and file systems, settings compared with\n \
              verdicts, and a statement of trust beside each number.\n",
-            self.version, machine.debian
+            self.version,
+            machine.debian,
+            env!("CARGO_PKG_AUTHORS"),
         );
         let control = self.tar(vec![("./control".to_owned(), 0o644, control.into_bytes())])?;
         let members = [

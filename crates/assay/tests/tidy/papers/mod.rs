@@ -6,6 +6,7 @@
 
 mod chores;
 mod counts;
+mod forge;
 mod links;
 mod names;
 mod text;
@@ -14,7 +15,7 @@ mod tree;
 use tree::{Tree, ends};
 
 const README: &str = "README.md";
-const README_LINES: usize = 200;
+const README_LINES: usize = 160;
 const INDEX: &str = "docs/decisions/README.md";
 
 /// Every fault of a page, with its line.
