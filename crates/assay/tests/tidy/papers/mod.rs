@@ -9,6 +9,7 @@ mod counts;
 mod forge;
 mod links;
 mod names;
+mod stability;
 mod text;
 mod tree;
 
