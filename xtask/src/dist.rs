@@ -1,6 +1,6 @@
 //! `cargo xtask dist`: what people without a Rust tool chain install. For each machine a static
-//! program, in an archive and in a Debian package, with manual pages and completions, and the sums of
-//! all. The same commit gives the same bytes: times are those of the commit, owners are nobody's, and
+//! program, in an archive and in a Debian package, with manual pages and completions, the list of what it is
+//! made of, and the sums of all. The same commit gives the same bytes: times are those of the commit, owners are nobody's, and
 //! no path of the machine that built it is in the program.
 
 use std::fs;
@@ -16,6 +16,7 @@ use flate2::{Compression, GzBuilder};
 use crate::build::{cargo, root};
 use crate::lab::{Done, Scratch, has};
 use crate::options::Options;
+use crate::sbom;
 use crate::suite::skips::Skips;
 use crate::suite::targets::{self, missing};
 
@@ -85,7 +86,12 @@ pub fn run(options: &Options) -> Done<bool> {
             return Ok(false);
         }
         let bytes = fs::read(&program).map_err(|error| error.to_string())?;
-        for (name, text) in [release.archive(machine, &bytes)?, release.debian(machine, &bytes)?] {
+        let made = [
+            release.archive(machine, &bytes)?,
+            release.debian(machine, &bytes)?,
+            release.contents(machine)?,
+        ];
+        for (name, text) in made {
             let path = release.folder.join(&name);
             fs::write(&path, &text).map_err(|error| format!("{name}: {error}"))?;
             println!("{name}: {} bytes", text.len());
@@ -127,6 +133,10 @@ pub fn try_packages(target: &str, program: &Path) -> Done<bool> {
     let loads = bash.output().map_err(|error| format!("bash: {error}"))?;
     if !loads.status.success() {
         return Err(format!("{name}: bash does not load its completions"));
+    }
+    let (list, text) = release.contents(machine)?;
+    if !String::from_utf8_lossy(&text).contains("\"pkg:cargo/clap@") {
+        return Err(format!("{list} does not know what the program is made of"));
     }
     if has("dpkg-deb") {
         let path = scratch.path().join("assay.deb");
@@ -220,9 +230,20 @@ impl Release {
         Ok(folder.join(target).join("release/assay"))
     }
 
+    /// `assay-0.1.0-x86_64-linux`.
+    fn name(&self, machine: &Machine) -> String {
+        format!("assay-{}-{}-linux", self.version, machine.name)
+    }
+
+    /// What the program is made of.
+    fn contents(&self, machine: &Machine) -> Done<Named> {
+        let list = sbom::of_target(machine.target)?;
+        Ok((format!("{}.cdx.json", self.name(machine)), list.into_bytes()))
+    }
+
     /// `assay-0.1.0-x86_64-linux.tar.gz`.
     fn archive(&self, machine: &Machine, program: &[u8]) -> Done<Named> {
-        let folder = format!("assay-{}-{}-linux", self.version, machine.name);
+        let folder = self.name(machine);
         let mut parts = vec![(format!("{folder}/assay"), 0o755, program.to_vec())];
         for name in ["README.md", "LICENSE-APACHE", "LICENSE-MIT"] {
             parts.push((format!("{folder}/{name}"), 0o644, read(&root().join(name))?));
@@ -365,4 +386,31 @@ fn tried(machine: &Machine, program: &Path, release: &Release) -> Done<bool> {
     let wanted = format!("assay {} ({built})", release.version);
     println!("{told}");
     Ok(output.status.success() && told == wanted)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may panic")]
+mod tests {
+    use super::*;
+
+    /// What `cargo binstall` is told in the manifest, and what is written.
+    #[test]
+    fn archives_are_called_what_the_manifest_says() {
+        let manifest = fs::read_to_string(root().join("crates/assay/Cargo.toml")).unwrap();
+        let told = |key: &str, machine: &Machine| {
+            let value = manifest.lines().find_map(|line| line.strip_prefix(key)).unwrap();
+            value
+                .replace("{ version }", env!("CARGO_PKG_VERSION"))
+                .replace("{ target-arch }", machine.target.split('-').next().unwrap())
+                .replace("{ bin }{ binary-ext }", "assay")
+        };
+        let release = Release::of_none();
+        for machine in &MACHINES {
+            let (archive, _) = release.archive(machine, b"").unwrap();
+            let address = told("pkg-url = ", machine).replace("{ archive-suffix }", ".tar.gz");
+            assert!(address.ends_with(&format!("/{archive}\"")), "{address}: {archive}");
+            let folder = release.name(machine);
+            assert_eq!(told("bin-dir = ", machine), format!("\"{folder}/assay\""));
+        }
+    }
 }
