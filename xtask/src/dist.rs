@@ -1,7 +1,8 @@
 //! `cargo xtask dist`: what people without a Rust tool chain install. For each machine a static
-//! program, in an archive and in a Debian package, with manual pages and completions, the list of what it is
-//! made of, and the sums of all. The same commit gives the same bytes: times are those of the commit, owners are nobody's, and
-//! no path of the machine that built it is in the program.
+//! program, in an archive and in a Debian package, with manual pages and completions, the list of what
+//! it is made of, and the sums of all, which `--sign KEY` signs. The same commit gives the same bytes:
+//! times are those of the commit, owners are nobody's, and no path of the machine that built it is in
+//! the program.
 
 use std::fs;
 use std::io::Write as _;
@@ -16,9 +17,9 @@ use flate2::{Compression, GzBuilder};
 use crate::build::{cargo, root};
 use crate::lab::{Done, Scratch, has};
 use crate::options::Options;
-use crate::sbom;
 use crate::suite::skips::Skips;
 use crate::suite::targets::{self, missing};
+use crate::{sbom, signing};
 
 /// A machine that is built for: the target, what archives and Debian call it, and what runs its
 /// programs on a machine of another kind.
@@ -81,7 +82,7 @@ pub fn run(options: &Options) -> Done<bool> {
         if let Some(reason) = missing(machine.target) {
             return Err(reason);
         }
-        let program = release.build(machine)?;
+        let program = release.build(machine, "dist")?;
         if !tried(machine, &program, &release)? {
             return Ok(false);
         }
@@ -99,8 +100,10 @@ pub fn run(options: &Options) -> Done<bool> {
         }
     }
     let sums = sums.concat();
-    fs::write(release.folder.join("SHA256SUMS"), &sums).map_err(|error| error.to_string())?;
+    let path = release.folder.join("SHA256SUMS");
+    fs::write(&path, &sums).map_err(|error| error.to_string())?;
     print!("{sums}");
+    options.text("--sign").map_or(Ok(()), |key| signing::sign(&path, key))?;
     Ok(true)
 }
 
@@ -159,7 +162,7 @@ pub fn own() -> Done<PathBuf> {
     if let Some(reason) = missing(machine.target) {
         return Err(format!("{reason}; or --try"));
     }
-    Release::of_none().build(machine)
+    Release::of_none().build(machine, "release")
 }
 
 /// Why a program of a target cannot be run here, by itself or by an emulator.
@@ -200,8 +203,8 @@ impl Release {
         })
     }
 
-    /// The static program for a machine.
-    fn build(&self, machine: &Machine) -> Done<PathBuf> {
+    /// The static program for a machine, by a profile.
+    fn build(&self, machine: &Machine, profile: &str) -> Done<PathBuf> {
         let target = machine.target;
         let folder = root().join("target/dist/build");
         let home = std::env::var("CARGO_HOME")
@@ -215,9 +218,9 @@ impl Release {
             format!("--remap-path-prefix={}=assay", root().display()),
             format!("--remap-path-prefix={home}=cargo"),
         ];
-        let mut command =
-            cargo(&["build", "--release", "--locked", "--package", "assay", "--target", target]);
-        let status = command
+        let words = ["build", "--locked", "--package", "assay", "--target", target];
+        let status = cargo(&words)
+            .args(["--profile", profile])
             .arg("--target-dir")
             .arg(&folder)
             .env("CARGO_ENCODED_RUSTFLAGS", flags.join("\u{1f}"))
@@ -227,7 +230,7 @@ impl Release {
         if !status.success() {
             return Err(format!("{target} was not built: {status}"));
         }
-        Ok(folder.join(target).join("release/assay"))
+        Ok(folder.join(target).join(profile).join("assay"))
     }
 
     /// `assay-0.1.0-x86_64-linux`.
@@ -237,7 +240,7 @@ impl Release {
 
     /// What the program is made of.
     fn contents(&self, machine: &Machine) -> Done<Named> {
-        let list = sbom::of_target(machine.target)?;
+        let list = sbom::of_target(machine.target, &self.commit)?;
         Ok((format!("{}.cdx.json", self.name(machine)), list.into_bytes()))
     }
 

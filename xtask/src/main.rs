@@ -35,6 +35,7 @@ mod probe;
 mod sbom;
 mod serve;
 mod signals;
+mod signing;
 mod simulate;
 mod startup;
 mod suite;
@@ -117,11 +118,11 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "dist",
-        usage: "[--try]",
-        summary: "static archives and Debian packages for x86_64, i686 and aarch64, with their sums, into target/dist; --try: packages of unoptimised programs alone, as the tests do",
+        usage: "[--try] [--sign KEY]",
+        summary: "static archives and Debian packages for x86_64, i686 and aarch64, with what is inside and their sums, into target/dist; --sign: the sums, by a key of ssh; --try: packages of unoptimised programs alone, as the tests do",
         flags: &["--try"],
         numbers: &[],
-        words: &[],
+        words: &["--sign"],
         run: Chore(dist::run),
     },
     Command {

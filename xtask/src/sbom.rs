@@ -10,15 +10,21 @@ use serde_json::{Value, json};
 
 use crate::build::root;
 use crate::carried::{self, expression, packages, text};
-use crate::lab::Done;
+use crate::lab::{Done, call};
 
 const PROGRAM: &str = "assay";
 const LOCK: &str = "Cargo.lock";
 
-/// The list of the program for a target.
-pub fn of_target(target: &str) -> Done<String> {
+/// The list of the program for a target, with the commit and the compiler that it was made with.
+pub fn of_target(target: &str, commit: &str) -> Done<String> {
     let lock = fs::read_to_string(root().join(LOCK)).map_err(|error| format!("{LOCK}: {error}"))?;
-    let list = list(&carried::metadata(target)?, &lock)?;
+    let mut list = list(&carried::metadata(target)?, &lock)?;
+    let compiler = call("rustc", &["--version"])?;
+    let made = [("target", target), ("commit", commit), ("compiler", compiler.trim())];
+    let told = made.iter().filter(|(_, value)| !value.is_empty());
+    list["metadata"]["properties"] = told
+        .map(|(name, value)| json!({ "name": format!("assay:{name}"), "value": value }))
+        .collect();
     serde_json::to_string_pretty(&list).map_err(|error| error.to_string())
 }
 
