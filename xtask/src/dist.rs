@@ -1,7 +1,8 @@
 //! `cargo xtask dist`: what people without a Rust tool chain install. For each machine a static
-//! program, in an archive and in a Debian package, with manual pages and completions, and the sums of
-//! all. The same commit gives the same bytes: times are those of the commit, owners are nobody's, and
-//! no path of the machine that built it is in the program.
+//! program, in an archive and in a Debian package, with manual pages and completions, the list of what
+//! it is made of, and the sums of all, which `--sign KEY` signs. The same commit gives the same bytes:
+//! times are those of the commit, owners are nobody's, and no path of the machine that built it is in
+//! the program.
 
 use std::fs;
 use std::io::Write as _;
@@ -18,6 +19,7 @@ use crate::lab::{Done, Scratch, has};
 use crate::options::Options;
 use crate::suite::skips::Skips;
 use crate::suite::targets::{self, missing};
+use crate::{sbom, signing};
 
 /// A machine that is built for: the target, what archives and Debian call it, and what runs its
 /// programs on a machine of another kind.
@@ -80,12 +82,17 @@ pub fn run(options: &Options) -> Done<bool> {
         if let Some(reason) = missing(machine.target) {
             return Err(reason);
         }
-        let program = release.build(machine)?;
+        let program = release.build(machine, "dist")?;
         if !tried(machine, &program, &release)? {
             return Ok(false);
         }
         let bytes = fs::read(&program).map_err(|error| error.to_string())?;
-        for (name, text) in [release.archive(machine, &bytes)?, release.debian(machine, &bytes)?] {
+        let made = [
+            release.archive(machine, &bytes)?,
+            release.debian(machine, &bytes)?,
+            release.contents(machine)?,
+        ];
+        for (name, text) in made {
             let path = release.folder.join(&name);
             fs::write(&path, &text).map_err(|error| format!("{name}: {error}"))?;
             println!("{name}: {} bytes", text.len());
@@ -93,8 +100,10 @@ pub fn run(options: &Options) -> Done<bool> {
         }
     }
     let sums = sums.concat();
-    fs::write(release.folder.join("SHA256SUMS"), &sums).map_err(|error| error.to_string())?;
+    let path = release.folder.join("SHA256SUMS");
+    fs::write(&path, &sums).map_err(|error| error.to_string())?;
     print!("{sums}");
+    options.text("--sign").map_or(Ok(()), |key| signing::sign(&path, key))?;
     Ok(true)
 }
 
@@ -128,6 +137,10 @@ pub fn try_packages(target: &str, program: &Path) -> Done<bool> {
     if !loads.status.success() {
         return Err(format!("{name}: bash does not load its completions"));
     }
+    let (list, text) = release.contents(machine)?;
+    if !String::from_utf8_lossy(&text).contains("\"pkg:cargo/clap@") {
+        return Err(format!("{list} does not know what the program is made of"));
+    }
     if has("dpkg-deb") {
         let path = scratch.path().join("assay.deb");
         fs::write(&path, &package).map_err(|error| error.to_string())?;
@@ -149,7 +162,7 @@ pub fn own() -> Done<PathBuf> {
     if let Some(reason) = missing(machine.target) {
         return Err(format!("{reason}; or --try"));
     }
-    Release::of_none().build(machine)
+    Release::of_none().build(machine, "release")
 }
 
 /// Why a program of a target cannot be run here, by itself or by an emulator.
@@ -190,8 +203,8 @@ impl Release {
         })
     }
 
-    /// The static program for a machine.
-    fn build(&self, machine: &Machine) -> Done<PathBuf> {
+    /// The static program for a machine, by a profile.
+    fn build(&self, machine: &Machine, profile: &str) -> Done<PathBuf> {
         let target = machine.target;
         let folder = root().join("target/dist/build");
         let home = std::env::var("CARGO_HOME")
@@ -205,9 +218,9 @@ impl Release {
             format!("--remap-path-prefix={}=assay", root().display()),
             format!("--remap-path-prefix={home}=cargo"),
         ];
-        let mut command =
-            cargo(&["build", "--release", "--locked", "--package", "assay", "--target", target]);
-        let status = command
+        let words = ["build", "--locked", "--package", "assay", "--target", target];
+        let status = cargo(&words)
+            .args(["--profile", profile])
             .arg("--target-dir")
             .arg(&folder)
             .env("CARGO_ENCODED_RUSTFLAGS", flags.join("\u{1f}"))
@@ -217,12 +230,23 @@ impl Release {
         if !status.success() {
             return Err(format!("{target} was not built: {status}"));
         }
-        Ok(folder.join(target).join("release/assay"))
+        Ok(folder.join(target).join(profile).join("assay"))
+    }
+
+    /// `assay-0.1.0-x86_64-linux`.
+    fn name(&self, machine: &Machine) -> String {
+        format!("assay-{}-{}-linux", self.version, machine.name)
+    }
+
+    /// What the program is made of.
+    fn contents(&self, machine: &Machine) -> Done<Named> {
+        let list = sbom::of_target(machine.target, &self.commit)?;
+        Ok((format!("{}.cdx.json", self.name(machine)), list.into_bytes()))
     }
 
     /// `assay-0.1.0-x86_64-linux.tar.gz`.
     fn archive(&self, machine: &Machine, program: &[u8]) -> Done<Named> {
-        let folder = format!("assay-{}-{}-linux", self.version, machine.name);
+        let folder = self.name(machine);
         let mut parts = vec![(format!("{folder}/assay"), 0o755, program.to_vec())];
         for name in ["README.md", "LICENSE-APACHE", "LICENSE-MIT"] {
             parts.push((format!("{folder}/{name}"), 0o644, read(&root().join(name))?));
@@ -254,13 +278,15 @@ impl Release {
         parts.push(("./usr/share/doc/assay/copyright".to_owned(), 0o644, licence.concat()));
         let kib = parts.iter().map(|(.., bytes)| bytes.len()).sum::<usize>().div_ceil(1024);
         let control = format!(
-            "Package: assay\nVersion: {}\nArchitecture: {}\nMaintainer: The Assay authors\n\
+            "Package: assay\nVersion: {}\nArchitecture: {}\nMaintainer: {}\n\
              Installed-Size: {kib}\nSection: utils\nPriority: optional\n\
              Recommends: smartmontools\n\
              Description: carefully controlled performance studies of storage\n \
              Honest speed of drives, cards and file systems, settings compared with\n \
              verdicts, and a statement of trust beside each number.\n",
-            self.version, machine.debian
+            self.version,
+            machine.debian,
+            env!("CARGO_PKG_AUTHORS"),
         );
         let control = self.tar(vec![("./control".to_owned(), 0o644, control.into_bytes())])?;
         let members = [
@@ -363,4 +389,31 @@ fn tried(machine: &Machine, program: &Path, release: &Release) -> Done<bool> {
     let wanted = format!("assay {} ({built})", release.version);
     println!("{told}");
     Ok(output.status.success() && told == wanted)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may panic")]
+mod tests {
+    use super::*;
+
+    /// What `cargo binstall` is told in the manifest, and what is written.
+    #[test]
+    fn archives_are_called_what_the_manifest_says() {
+        let manifest = fs::read_to_string(root().join("crates/assay/Cargo.toml")).unwrap();
+        let told = |key: &str, machine: &Machine| {
+            let value = manifest.lines().find_map(|line| line.strip_prefix(key)).unwrap();
+            value
+                .replace("{ version }", env!("CARGO_PKG_VERSION"))
+                .replace("{ target-arch }", machine.target.split('-').next().unwrap())
+                .replace("{ bin }{ binary-ext }", "assay")
+        };
+        let release = Release::of_none();
+        for machine in &MACHINES {
+            let (archive, _) = release.archive(machine, b"").unwrap();
+            let address = told("pkg-url = ", machine).replace("{ archive-suffix }", ".tar.gz");
+            assert!(address.ends_with(&format!("/{archive}\"")), "{address}: {archive}");
+            let folder = release.name(machine);
+            assert_eq!(told("bin-dir = ", machine), format!("\"{folder}/assay\""));
+        }
+    }
 }

@@ -10,6 +10,7 @@ mod bpf;
 mod browser;
 mod build;
 mod bundle;
+mod carried;
 mod clean_checks;
 mod collection;
 mod commands;
@@ -31,8 +32,10 @@ mod packages;
 mod pages;
 mod pictures;
 mod probe;
+mod sbom;
 mod serve;
 mod signals;
+mod signing;
 mod simulate;
 mod startup;
 mod suite;
@@ -115,11 +118,11 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "dist",
-        usage: "[--try]",
-        summary: "static archives and Debian packages for x86_64, i686 and aarch64, with their sums, into target/dist; --try: packages of unoptimised programs alone, as the tests do",
+        usage: "[--try] [--sign KEY]",
+        summary: "static archives and Debian packages for x86_64, i686 and aarch64, with what is inside and their sums, into target/dist; --sign: the sums, by a key of ssh; --try: packages of unoptimised programs alone, as the tests do",
         flags: &["--try"],
         numbers: &[],
-        words: &[],
+        words: &["--sign"],
         run: Chore(dist::run),
     },
     Command {

@@ -5,7 +5,7 @@ use std::process::Command;
 use crate::lab::{Done, has, is_root};
 
 /// Package, and a program by which it is recognised, or what dpkg keeps of one that has none.
-const NEEDED: [(&str, &str); 37] = [
+const NEEDED: [(&str, &str); 38] = [
     ("bonnie++", "bonnie++"),
     ("btrfs-progs", "mkfs.btrfs"),
     ("busybox-static", "busybox"),
@@ -31,6 +31,7 @@ const NEEDED: [(&str, &str); 37] = [
     ("llvm", "llvm-strip"),
     ("mdadm", "mdadm"),
     ("ntfs-3g", "mkfs.ntfs"),
+    ("openssh-client", "ssh-keygen"),
     ("python3", "python3"),
     ("qemu-system-x86", "qemu-system-x86_64"),
     ("qemu-user-static", "qemu-aarch64-static"),

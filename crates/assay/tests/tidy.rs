@@ -461,6 +461,8 @@ fn a_reader_finds_the_papers_of_the_house() {
         "README.md",
         "ARCHITECTURE.md",
         "CONTRIBUTING.md",
+        "CODE_OF_CONDUCT.md",
+        "SECURITY.md",
         "CHANGELOG.md",
         "LICENSE-MIT",
         "LICENSE-APACHE",

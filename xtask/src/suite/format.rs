@@ -19,7 +19,8 @@ pub fn check() -> Done<bool> {
     Ok(status.success())
 }
 
-fn rust_files(folder: &Path, found: &mut Vec<PathBuf>) -> Done<()> {
+/// Every source below a folder.
+pub fn rust_files(folder: &Path, found: &mut Vec<PathBuf>) -> Done<()> {
     let fail = |error: std::io::Error| format!("{}: {error}", folder.display());
     for entry in fs::read_dir(folder).map_err(fail)? {
         let entry = entry.map_err(fail)?;

@@ -6,9 +6,10 @@
 mod budget;
 mod cost;
 mod failures;
-mod format;
+pub mod format;
 pub mod guest;
 mod lanes;
+mod oldest;
 mod parts;
 pub mod skips;
 pub mod targets;
@@ -19,7 +20,7 @@ use std::path::PathBuf;
 use crate::build::{built_binary, cargo};
 use crate::lab::{Done, Scratch, is_root, needs};
 use crate::options::Options;
-use crate::{browser, engine, packages, pages, simulate, tree};
+use crate::{browser, carried, engine, packages, pages, simulate, tree};
 use skips::Skips;
 use tests::Count;
 
@@ -68,7 +69,7 @@ struct Step {
     take: fn(&Bench) -> Done<bool>,
 }
 
-const STEPS: [Step; 14] = [
+const STEPS: [Step; 15] = [
     Step {
         name: "format",
         from: Tier::Fast,
@@ -88,7 +89,7 @@ const STEPS: [Step; 14] = [
         from: Tier::All,
         is_lint: true,
         lane: Lane::First,
-        take: |_| tree::check(),
+        take: |_| Ok(tree::check()? & carried::check()?),
     },
     Step {
         name: "build tests",
@@ -146,6 +147,13 @@ const STEPS: [Step; 14] = [
         is_lint: false,
         lane: Lane::Computes,
         take: Bench::packages,
+    },
+    Step {
+        name: "oldest Rust",
+        from: Tier::All,
+        is_lint: true,
+        lane: Lane::Computes,
+        take: Bench::oldest,
     },
     // Last of its lane: it knows how to use processors that others have done with.
     Step {
@@ -272,6 +280,15 @@ impl Bench {
             return Ok(true);
         }
         self.telling(targets::check)
+    }
+
+    /// The Rust that README promises: in its part of the tests, and in full.
+    fn oldest(&self) -> Done<bool> {
+        if self.tier != Tier::Long && !parts::is_of_oldest() {
+            println!("xtask: the oldest Rust has another day");
+            return Ok(true);
+        }
+        self.telling(oldest::check)
     }
 
     /// What needs root, a program or a kernel of some kind: each test says so where it cannot run.

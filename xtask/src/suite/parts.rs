@@ -12,6 +12,8 @@ const DAY_S: u64 = 24 * 60 * 60;
 const IN_FULL: &str = "in_full::";
 /// The part that packages for other machines belong to.
 const PACKAGES: u64 = 5;
+/// The part that the oldest Rust belongs to.
+const OLDEST: u64 = 2;
 
 /// The part of now.
 fn now() -> u64 {
@@ -46,6 +48,11 @@ pub fn seed() -> u64 {
 /// Whether packages for other machines are made and tried now.
 pub fn is_of_packages() -> bool {
     now() == PACKAGES
+}
+
+/// Whether the programs are checked with the oldest Rust now.
+pub fn is_of_oldest() -> bool {
+    now() == OLDEST
 }
 
 /// The one of some, at most as many as there are parts, whose turn it is.

@@ -97,12 +97,12 @@ fn a_longer_sleep_takes_longer_and_the_table_has_everything() {
     assert!(by_hand.contains("hyperfine --runs 2 'sleep 0.01'"), "{by_hand}");
 }
 
-/// The rows of README's table of questions that run commands, as they stand there.
+/// The rows of the guide's table of questions that run commands, as they stand there.
 #[test]
-fn the_questions_of_the_readme_are_answered() {
-    let bench = Bench::new("commands-readme");
-    let readme = include_str!("../../../../README.md");
-    let rows = readme.lines().filter(|line| line.starts_with("| ") && line.contains("--command"));
+fn the_questions_of_the_guide_are_answered() {
+    let bench = Bench::new("commands-questions");
+    let guide = include_str!("../../../../docs/guide.md");
+    let rows = guide.lines().filter(|line| line.starts_with("| ") && line.contains("--command"));
     let program = Path::new(env!("CARGO_BIN_EXE_assay")).parent().unwrap();
     let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap());
     let mut seen = 0;

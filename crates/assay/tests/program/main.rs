@@ -46,6 +46,7 @@ mod revisions;
 mod same_output;
 mod seal;
 mod serve;
+mod stability;
 mod stacks;
 mod strangers;
 mod studies;

@@ -35,8 +35,10 @@ const DIALECT: [(&str, &str); 13] = [
 fn is_page(name: &str) -> bool {
     let below = |start: &str| name.starts_with(start);
     let has = |ends: &[&str]| ends.iter().any(|end| name.ends_with(end));
-    matches!(name, "README.md" | "docs/ci.md" | "docs/guide.md")
-        || below("docs/reference/")
+    matches!(
+        name,
+        "README.md" | "SECURITY.md" | "docs/ci.md" | "docs/guide.md" | "docs/stability.md"
+    ) || below("docs/reference/")
         || below("docs/man/")
         || below("studies/")
         || below("crates/assay-study/tests/fixtures/work/")

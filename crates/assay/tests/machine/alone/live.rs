@@ -16,10 +16,10 @@ const NEEDS: [Need; 4] = [
     Need::Path("/sys/fs/cgroup/blkio"),
 ];
 
-/// The line of README's table of questions.
-fn readme_line() -> &'static str {
-    let readme = include_str!("../../../../../README.md");
-    let row = readme.lines().find(|line| line.starts_with("| ") && line.contains("run live"));
+/// The line of the guide's table of questions.
+fn guide_line() -> &'static str {
+    let guide = include_str!("../../../../../docs/guide.md");
+    let row = guide.lines().find(|line| line.starts_with("| ") && line.contains("run live"));
     row.and_then(|row| row.split('`').nth(1)).unwrap()
 }
 
@@ -96,7 +96,7 @@ mod in_full {
     #[ignore = "needs root, minutes: cargo xtask test long"]
     fn live_runs_in_a_reduced_form() {
         let Some(_turn) = require(&NEEDS) else { return };
-        let found = live::preset(program(), readme_line()).unwrap();
+        let found = live::preset(program(), guide_line()).unwrap();
         for class in ["reads", "writes", "flushes"] {
             let (_, told) = live::verdict(&found, class).unwrap();
             assert!(has_means(told), "{told:#}");

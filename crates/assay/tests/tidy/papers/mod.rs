@@ -6,15 +6,17 @@
 
 mod chores;
 mod counts;
+mod forge;
 mod links;
 mod names;
+mod stability;
 mod text;
 mod tree;
 
 use tree::{Tree, ends};
 
 const README: &str = "README.md";
-const README_LINES: usize = 200;
+const README_LINES: usize = 160;
 const INDEX: &str = "docs/decisions/README.md";
 
 /// Every fault of a page, with its line.
