@@ -117,7 +117,7 @@ pub fn trial_metric(
 pub fn counting(trials: &[&TrialRecord]) -> Vec<usize> {
     let told = |record: &&TrialRecord| {
         let value = record.measured.as_ref().map(|_| 1.0);
-        series::cell_trial(&rows::Measured { record, latency_ns: None, response_ns: None }, value)
+        series::cell_trial(&rows::Measured::without_times(record), value)
     };
     cells::counting(&trials.iter().map(told).collect::<Vec<_>>())
 }
@@ -191,6 +191,7 @@ fn judged(
         accesses: Vec::new(),
         of_kinds: OfKinds::default(),
         gate: None,
+        fitness: None,
         race: None,
         answers: told.answers,
         card: None,

@@ -22,7 +22,7 @@ mod wait;
 
 use assay_base::catalogue::About;
 use assay_base::catalogue::keys::Fields;
-use assay_base::quantity::metric::{BANDWIDTH, IOPS, LATENCY, RESPONSE};
+use assay_base::quantity::metric::{BANDWIDTH, FDATASYNC, IOPS, LATENCY, RESPONSE};
 use assay_base::quantity::{Bytes, Metric, Time};
 use serde::{Deserialize, Serialize};
 
@@ -41,7 +41,7 @@ pub use planned::{Engine, Planned, plan, random_offsets, sample_offset};
 pub use rate::{Rate, tolerance};
 pub use requests::Facts;
 pub(in crate::work) use run::ran;
-pub use run::{class_name, of_response, run_job};
+pub use run::{FDATASYNCS, class_name, of_response, run_job};
 pub use size::Size;
 
 /// Time of a trial where neither the workload nor a budget sets one.
@@ -121,7 +121,8 @@ impl Kind for Asked {
     const KEYS: &'static Fields = &keys::KEYS;
     const EXAMPLE: &'static str = "io = { pattern = \"random\", mix = \"read\", size = \"4 KiB\" }";
     const PARAMETERS: &'static [OwnParameter<Self>] = parameters::FACTORS;
-    const METRICS: &'static [&'static [Metric]] = &[&[IOPS, BANDWIDTH], LATENCY, RESPONSE];
+    const METRICS: &'static [&'static [Metric]] =
+        &[&[IOPS, BANDWIDTH], LATENCY, RESPONSE, FDATASYNC];
     const JUDGED: &'static [Judged] =
         &[Judged::Machine, Judged::Bytes, Judged::Medium, Judged::Operations];
 

@@ -49,6 +49,9 @@ pub const fn class_name(class: Class) -> &'static str {
 /// What the name of a class ends with whose histogram holds response times.
 const RESPONSE: &str = "-response";
 
+/// Of what a histogram is that holds the `fdatasync`s behind writes, without the writes.
+pub const FDATASYNCS: &str = "fdatasync";
+
 /// The class of operations of which a histogram of this name holds the response times, from their intended
 /// starts; none where it holds service times.
 pub fn of_response(name: &str) -> Option<&str> {
@@ -133,7 +136,8 @@ fn histograms(outcome: &Outcome) -> Histograms {
         let response = class.response_ns.clone().map(|own| (format!("{name}{RESPONSE}"), own));
         service.into_iter().chain(response)
     };
-    outcome.classes.iter().flat_map(of).collect()
+    let syncs = outcome.sync_ns.clone().map(|own| (FDATASYNCS.to_owned(), own));
+    outcome.classes.iter().flat_map(of).chain(syncs).collect()
 }
 
 /// Buckets with something in them: index and count.
