@@ -53,13 +53,8 @@ fn mean_p99_and_rate_are_recovered() {
 /// A write that is synced is served by its sync: the law comes out of it, whoever waits before it.
 #[test]
 fn the_time_of_a_sync_is_the_one_that_the_law_says() {
-    let writes = |sync, depth| Job {
-        mix: Mix::WRITES,
-        sync,
-        depth,
-        operations: Some(200_000),
-        ..job()
-    };
+    let writes =
+        |sync, depth| Job { mix: Mix::WRITES, sync, depth, operations: Some(200_000), ..job() };
     for depth in [1, 8] {
         let found = simulated(&writes(WriteSync::EachWrite, depth), &lognormal(1));
         let syncs = found.sync_ns.unwrap();

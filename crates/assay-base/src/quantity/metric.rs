@@ -280,6 +280,9 @@ pub const RESPONSE: &[Metric] = &[
     ),
 ];
 
+/// What a histogram is called that holds the `fdatasync`s behind writes, without the writes.
+pub const FDATASYNCS: &str = "fdatasync";
+
 /// Of writes with an `fdatasync` behind them: the sync alone, where the engine times it apart.
 pub const FDATASYNC: &[Metric] = &[
     of_latencies(

@@ -4,8 +4,8 @@ use super::{Block, Cell, NONE, Role, Row, Section, Table};
 use crate::table::columns;
 use assay_base::quantity::units::show;
 use assay_study::findings::Findings;
-use assay_study::findings::fitness::FitBound;
 use assay_study::findings::answers::{Answer, CardNumber, CardRow, Claim, Standing};
+use assay_study::findings::fitness::FitBound;
 
 /// Heading of the questions with their answers.
 pub const QUESTIONS: &str = "questions";
@@ -19,7 +19,10 @@ pub(super) fn questions(findings: &Findings) -> Option<Section> {
     let bounds = findings.fitness.iter().flat_map(|fitness| &fitness.bounds);
     let bounds: Vec<&FitBound> = bounds.collect();
     let first = findings.answers.len().saturating_sub(bounds.len());
-    let told = |(at, answer): (usize, &Answer)| match at.checked_sub(first).and_then(|at| bounds.get(at)) {
+    let told = |(at, answer): (usize, &Answer)| match at
+        .checked_sub(first)
+        .and_then(|at| bounds.get(at))
+    {
         Some(bound) => of_bound(bound),
         None => item(answer),
     };

@@ -63,7 +63,7 @@ pub struct Fitness {
     pub purpose: String,
     /// What becomes of all bounds together.
     pub ended: Fit,
-    /// The same in a sentence, with the bounds that decided it.
+    /// The same in words, with the bounds that decided it.
     pub text: String,
     /// All of them, in the order of the study.
     pub bounds: Vec<FitBound>,
@@ -76,13 +76,8 @@ impl Fitness {
         let decided = bounds.iter().filter(|bound| bound.ended == ended);
         let told: Vec<&str> = decided.filter_map(|bound| bound.first()).collect();
         let why = if told.is_empty() { "nothing was measured".to_owned() } else { told.join("; ") };
-        let text = format!("Good enough for {purpose}: {}: {why}.", ended.words());
+        let text = format!("good enough for {purpose}: {}: {why}", ended.words());
         Self { purpose, ended, text, bounds }
-    }
-
-    /// The bound of a question.
-    pub fn bound(&self, ask: &str) -> Option<&FitBound> {
-        self.bounds.iter().find(|bound| bound.ask == ask)
     }
 }
 
@@ -125,17 +120,19 @@ mod tests {
     fn the_sentence_tells_the_bounds_that_decided_it_and_no_other() {
         let bounds = vec![bound(Fit::Pass, "a is 1 ms."), bound(Fit::Fail, "b is 20 ms.")];
         let told = Fitness::of("it".to_owned(), bounds);
-        assert_eq!(told.text, "Good enough for it: fail: b is 20 ms.");
-        assert!(told.bound("Is it so?").is_some() && told.bound("Is it?").is_none());
+        assert_eq!(told.text, "good enough for it: fail: b is 20 ms");
         let none = Fitness::of("it".to_owned(), Vec::new());
-        assert_eq!(none.text, "Good enough for it: cannot tell: nothing was measured.");
+        assert_eq!(none.text, "good enough for it: cannot tell: nothing was measured");
     }
 
     #[test]
     fn it_comes_back_from_json() {
         let told = Fitness::of("it".to_owned(), vec![bound(Fit::CannotTell, "too few")]);
         let json = serde_json::to_value(&told).unwrap();
-        assert_eq!((json["for"].as_str(), json["ended"].as_str()), (Some("it"), Some("cannot-tell")));
+        assert_eq!(
+            (json["for"].as_str(), json["ended"].as_str()),
+            (Some("it"), Some("cannot-tell"))
+        );
         assert!(json["bounds"][0].get("published").is_none());
         assert_eq!(serde_json::from_value::<Fitness>(json).unwrap(), told);
     }

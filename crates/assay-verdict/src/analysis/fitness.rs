@@ -12,6 +12,8 @@ use assay_study::plan::arms::matches;
 use assay_study::results::design::{Ask, Design};
 use assay_study::results::record::Status;
 
+use super::gated::sentence;
+
 /// Says in the findings whether the place is good enough, before everything else. Their answers are those to
 /// the questions of the design, one by one.
 pub(super) fn tell(found: &mut Findings, design: &Design) {
@@ -20,7 +22,7 @@ pub(super) fn tell(found: &mut Findings, design: &Design) {
     let asked = design.questions.iter().enumerate();
     let bounds = asked.map(|(at, ask)| bound(seen, ask, seen.answers.get(at))).collect();
     let told = Fitness::of(purpose.clone(), bounds);
-    found.summary.insert(0, told.text.clone());
+    found.summary.insert(0, sentence(&told.text));
     found.summary_facts.insert(0, Said::Fitness);
     found.fitness = Some(told);
 }

@@ -276,9 +276,7 @@ fn latency(metric: &str, trial: &Measured<'_>) -> Result<f64, String> {
     let latencies = times(metric, trial).ok_or("no operation was finished in the window")?;
     match metric {
         "latency_mean_ns" | "response_mean_ns" | "fdatasync_mean_ns" => Ok(latencies.mean_ns()),
-        "latency_max_ns" | "response_max_ns" | "fdatasync_max_ns" => {
-            Ok(latencies.max_ns() as f64)
-        }
+        "latency_max_ns" | "response_max_ns" | "fdatasync_max_ns" => Ok(latencies.max_ns() as f64),
         _ => {
             let quantile = QUANTILES.iter().find(|(name, _)| *name == metric);
             let (_, q) = quantile.ok_or_else(|| format!("`{metric}` is not known here"))?;

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use assay_base::presence::Presence;
-use assay_base::quantity::metric::{Nature, Side};
+use assay_base::quantity::metric::{FDATASYNCS, Nature, Side};
 use assay_kinds::work::metrics::{is_told, nature, side};
 use assay_kinds::work::{OwnMetric, io};
 use assay_machine::probes::energy::Energy;
@@ -58,10 +58,10 @@ impl<'a> Measured<'a> {
         Self {
             record: &trial.record,
             latency_ns: merged(&trial.latency_ns, |class| {
-                !is_response(class) && class != io::FDATASYNCS
+                !is_response(class) && class != FDATASYNCS
             }),
             response_ns: merged(&trial.latency_ns, is_response),
-            sync_ns: merged(&trial.latency_ns, |class| class == io::FDATASYNCS),
+            sync_ns: merged(&trial.latency_ns, |class| class == FDATASYNCS),
         }
     }
 }

@@ -40,11 +40,10 @@ pub(super) fn study(system: &dyn System, word: &str) -> Outcome<Study> {
 /// # Errors
 /// One of them does not hold (exit code 1), or nobody can tell (5).
 pub(super) fn ended(fitness: &Fitness) -> Outcome<()> {
-    let text = fitness.text.trim_end_matches('.').to_owned();
     match fitness.ended {
         Fit::Pass => Ok(()),
-        Fit::Fail => Err(Failure::gate(text)),
-        Fit::CannotTell => Err(Failure::partial(text)),
+        Fit::Fail => Err(Failure::gate(fitness.text.as_str())),
+        Fit::CannotTell => Err(Failure::partial(fitness.text.as_str())),
     }
 }
 
@@ -74,7 +73,10 @@ mod tests {
         for (word, told) in [
             ("/other.toml", "/other.toml does not say what a place is to be good enough for"),
             ("depth", "depth does not say"),
-            ("postgres", "nobody published what `postgres` needs, as far as is known here: there is etcd,"),
+            (
+                "postgres",
+                "nobody published what `postgres` needs, as far as is known here: there is etcd,",
+            ),
             ("/no/such.toml", "there is no file `/no/such.toml` here"),
         ] {
             let failure = study(&fake, word).unwrap_err();

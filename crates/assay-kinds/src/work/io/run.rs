@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::AsFd;
 use std::sync::atomic::AtomicBool;
 
+use assay_base::quantity::metric::FDATASYNCS;
 use assay_base::quantity::units::show;
 use assay_load::{Bystanders, Class, ClassOutcome, Job, LoadError, Outcome};
 
@@ -48,9 +49,6 @@ pub const fn class_name(class: Class) -> &'static str {
 
 /// What the name of a class ends with whose histogram holds response times.
 const RESPONSE: &str = "-response";
-
-/// Of what a histogram is that holds the `fdatasync`s behind writes, without the writes.
-pub const FDATASYNCS: &str = "fdatasync";
 
 /// The class of operations of which a histogram of this name holds the response times, from their intended
 /// starts; none where it holds service times.
