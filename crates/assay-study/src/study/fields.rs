@@ -67,8 +67,8 @@ pub static STUDY: Fields = Fields {
         field(
             "fit",
             Form::Text,
-            "what the place is to be good enough for: all of its questions are of the kind reaches, and the exit \
-             code is 0 where each bound surely holds, 1 where one surely does not, else 5",
+            "what the place is to be good enough for: all questions are of the kind reaches, and the \
+             exit code is 0 where each bound surely holds, 1 where one surely does not, else 5",
             "fit = \"our queue\"",
         ),
         field(

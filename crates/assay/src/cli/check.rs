@@ -36,11 +36,11 @@ pub struct Arguments {
     /// Time for each target, such as 5m [default: 60 s]
     #[arg(long, value_name = "TIME")]
     budget: Option<String>,
-    /// Is the place good enough for this? etcd, boot-drive (assay list fitness), or a study file of one's own
+    /// Judge whether it is good enough for this, such as etcd (assay list fitness), or by a study file
     ///
-    /// Bounds that somebody published, each held against the interval of what is measured: exit code 0 where all
-    /// surely hold, 1 where one surely does not, else 5. A file of one's own says fit = "..." and has questions of
-    /// the kind reaches: `assay run FILE` judges it the same.
+    /// Bounds that somebody published, compared with the intervals of what is measured: exit code 0 where
+    /// all surely hold, 1 where one surely does not, else 5. A file of one's own has fit = "..." and questions
+    /// of the kind reaches; `assay run FILE` judges it alike.
     #[arg(id = "for", long = "for", value_name = "USE", conflicts_with_all = ["quick", "budget", "mix"])]
     fit: Option<String>,
     /// Bytes to write and measure in, such as 4GiB [default: 1 GiB or a tenth of the free space]

@@ -1,5 +1,7 @@
 //! Whether a place is good enough for something: what is asked of it, and how a command ends.
 
+use std::path::Path;
+
 use super::studies;
 use assay_base::failure::{Failure, Outcome};
 use assay_study::findings::fitness::{Fit, Fitness};
@@ -11,14 +13,14 @@ use assay_system::system::System;
 /// # Errors
 /// There is none, or it has no bounds.
 pub(super) fn study(system: &dyn System, word: &str) -> Outcome<Study> {
-    let is_a_name = !word.contains(['/', '.']);
+    let is_a_name = !word.contains(['/', '.']) && system.status(Path::new(word)).is_err();
     let study = match studies::quietly(system, word) {
         Err(failure) if is_a_name && presets::find(word).is_none() => {
             let names: Vec<&str> = presets::fitness().map(|(name, _)| name).collect();
             return Err(Failure {
                 message: format!(
-                    "nobody published what `{word}` needs, as far as is known here: there is {}; or name a \
-                     study file with fit = \"{word}\" and bounds of your own",
+                    "nobody published what `{word}` needs, as far as is known here: there is {}; or \
+                     name a study file with fit = \"{word}\" and bounds of your own",
                     names.join(", ")
                 ),
                 ..failure
@@ -28,8 +30,8 @@ pub(super) fn study(system: &dyn System, word: &str) -> Outcome<Study> {
     };
     if study.fit.is_none() {
         return Err(Failure::mistake(format!(
-            "{word} does not say what a place is to be good enough for: give it fit = \"...\" and questions of \
-             the kind reaches, or run it with: assay run {word}"
+            "{word} does not say what a place is to be good enough for: give it fit = \"...\" and \
+             questions of the kind reaches, or run it with: assay run {word}"
         )));
     }
     Ok(study.settled())
@@ -49,8 +51,6 @@ pub(super) fn ended(fitness: &Fitness) -> Outcome<()> {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
     use assay_base::failure::Kind;
     use assay_system::system::Fake;
 

@@ -1,5 +1,5 @@
-//! Whether a place is good enough for etcd: on a file system of its own, beside what fio says of its syncs, and on
-//! a device that is held back.
+//! Whether a place is good enough for etcd: on a file system of its own, beside what fio says of its
+//! syncs, and on a device that is held back.
 
 mod in_full {
     use std::io::Write as _;

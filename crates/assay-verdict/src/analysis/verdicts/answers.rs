@@ -223,8 +223,8 @@ fn answer(
     }
 }
 
-/// How many questions share the error of one: where all of them together say whether a place is good enough, one
-/// that is answered wrongly is enough for a wrong answer.
+/// How many questions share the error of one: where all of them together say whether a place is good
+/// enough, one that is answered wrongly is enough for a wrong answer.
 fn sharing(design: &Design) -> usize {
     if design.fit.is_some() { design.questions.len().max(1) } else { 1 }
 }
