@@ -54,18 +54,18 @@ fn mean_p99_and_rate_are_recovered() {
 #[test]
 fn the_time_of_a_sync_is_the_one_that_the_law_says() {
     let writes =
-        |sync, depth| Job { mix: Mix::WRITES, sync, depth, operations: Some(200_000), ..job() };
+        |sync, depth| Job { mix: Mix::WRITES, sync, depth, operations: Some(800_000), ..job() };
     for depth in [1, 8] {
         let found = simulated(&writes(WriteSync::EachWrite, depth), &lognormal(1));
         let syncs = found.sync_ns.unwrap();
-        assert_eq!(syncs.len(), 200_000);
+        assert_eq!(syncs.len(), 800_000);
         close(syncs.mean(), MEAN_NS, "mean");
         close(syncs.value_at_quantile(0.99) as f64, P99_NS, "p99");
         let whole = found.classes[0].latency_ns.mean();
         close(whole, MEAN_NS * f64::from(depth), "the write with its sync and all that it waited");
     }
     let some = simulated(&writes(WriteSync::EachNth(4), 1), &lognormal(1));
-    assert_eq!(some.sync_ns.unwrap().len(), 50_000);
+    assert_eq!(some.sync_ns.unwrap().len(), 200_000);
     assert!(simulated(&writes(WriteSync::None, 1), &lognormal(1)).sync_ns.is_none());
 }
 
@@ -192,7 +192,7 @@ fn rows_cover_the_whole_run_in_virtual_seconds() {
 #[test]
 fn a_rewrite_costs_two_services_and_counts_once() {
     for (servers, depth) in [(1_u32, 1_u32), (4, 4), (1, 8)] {
-        let rewrites = Job { mix: Mix::Rewrite, depth, operations: Some(200_000), ..job() };
+        let rewrites = Job { mix: Mix::Rewrite, depth, operations: Some(800_000), ..job() };
         let found = simulated(&rewrites, &lognormal(servers));
         assert_eq!(found.classes[0].class, Class::Rewrite);
         let busy = f64::from(servers.min(depth));

@@ -53,6 +53,11 @@ pub(super) struct Measured<'a> {
 }
 
 impl<'a> Measured<'a> {
+    /// A trial of which only the record matters.
+    pub fn without_times(record: &'a TrialRecord) -> Self {
+        Self { record, latency_ns: None, response_ns: None, sync_ns: None }
+    }
+
     pub fn of(trial: &'a Trial) -> Self {
         let is_response = |class: &str| io::of_response(class).is_some();
         Self {
@@ -63,13 +68,6 @@ impl<'a> Measured<'a> {
             response_ns: merged(&trial.latency_ns, is_response),
             sync_ns: merged(&trial.latency_ns, |class| class == FDATASYNCS),
         }
-    }
-}
-
-impl<'a> Measured<'a> {
-    /// A trial of which only the record matters.
-    pub fn without_times(record: &'a TrialRecord) -> Self {
-        Self { record, latency_ns: None, response_ns: None, sync_ns: None }
     }
 }
 

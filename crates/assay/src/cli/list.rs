@@ -239,7 +239,7 @@ fn fitness() -> Outcome<Listing> {
     let studies: Vec<(&str, Study)> =
         presets::fitness().map(|(name, study)| Ok((name, study?))).collect::<Outcome<_>>()?;
     let rows = studies.iter().flat_map(|(name, study)| {
-        study.question.iter().map(|ask| {
+        study.question.iter().map(move |ask| {
             let published = ask.published.clone().unwrap_or_default();
             vec![(*name).to_owned(), ask.ask.clone(), published]
         })
