@@ -192,7 +192,7 @@ fn rows_cover_the_whole_run_in_virtual_seconds() {
 #[test]
 fn a_rewrite_costs_two_services_and_counts_once() {
     for (servers, depth) in [(1_u32, 1_u32), (4, 4), (1, 8)] {
-        let rewrites = Job { mix: Mix::Rewrite, depth, operations: Some(800_000), ..job() };
+        let rewrites = Job { mix: Mix::Rewrite, depth, operations: Some(200_000), ..job() };
         let found = simulated(&rewrites, &lognormal(servers));
         assert_eq!(found.classes[0].class, Class::Rewrite);
         let busy = f64::from(servers.min(depth));
