@@ -5,6 +5,8 @@ mod paced;
 use std::collections::VecDeque;
 use std::io;
 
+use hdrhistogram::Histogram;
+
 use crate::content::Filler;
 use crate::engine::{Completion, Engine, EngineKind, Move, Request, Setup};
 use crate::gate::Control;
@@ -12,7 +14,7 @@ use crate::latency::{Book, Found};
 use crate::pattern::{Classes, Place, Walk, share};
 use crate::schedule::Starts;
 use crate::spent::Spent;
-use crate::sync::Syncs;
+use crate::sync::{SyncTimes, Syncs};
 use crate::track::{Act, Played, Script, Step};
 use crate::verify::{Stamper, ThreadMarks};
 use crate::{Class, Job, LoadError, Pace, QueueFacts, Target, clock};
@@ -43,6 +45,8 @@ pub(crate) struct Part {
     pub(crate) marks: Option<ThreadMarks>,
     /// What was played, of a track.
     pub(crate) played: Option<Played>,
+    /// How long the syncs behind its writes took, where the engine times them.
+    pub(crate) sync_ns: Option<Histogram<u64>>,
 }
 
 /// The whole life of a thread: build, wait for the others, run, sum up. None if there was nothing
@@ -75,6 +79,7 @@ pub(crate) fn work<'a, E: Engine<'a>>(worker: &Worker<'a>) -> Result<Option<Part
         pace: drive.starts.as_ref().map(|_| drive.pace),
         marks: drive.stamper.map(Stamper::finish),
         played: drive.script.map(Script::finish),
+        sync_ns: drive.sync_times.and_then(SyncTimes::finish),
         found: drive.book.finish(),
     }))
 }
@@ -168,6 +173,7 @@ struct Drive<E> {
     script: Option<Script>,
     filler: Filler,
     syncs: Syncs,
+    sync_times: Option<SyncTimes>,
     /// In the place of the filler, where what is written can be verified.
     stamper: Option<Stamper>,
     book: Book,
@@ -209,6 +215,7 @@ impl<'a, E: Engine<'a>> Drive<E> {
             script: Script::new(job),
             filler: Filler::new(job, thread),
             syncs: Syncs::new(job),
+            sync_times: SyncTimes::new(job),
             stamper: Stamper::new(job, thread),
             book: Book::new(job),
             wait_for: job.wait_for as usize,
@@ -408,6 +415,11 @@ impl<'a, E: Engine<'a>> Drive<E> {
                 } else if !alike.takes(&flight) {
                     alike.note(&mut self.book, stamp);
                     alike = Alike::from(&flight);
+                }
+                if done.sync_ns > 0
+                    && let Some(times) = &mut self.sync_times
+                {
+                    times.note(done.sync_ns, self.book.is_counting());
                 }
             } else if self.fault.is_none() {
                 self.fault = Some(fault(flight, done.result));

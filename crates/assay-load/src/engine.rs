@@ -80,6 +80,8 @@ pub(crate) struct Completion {
     pub(crate) slot: u32,
     /// Bytes moved, trimmed or zeroed, or a negated errno.
     pub(crate) result: i32,
+    /// Nanoseconds of the `fdatasync` that followed; 0 where none did, or the engine does not time it alone.
+    pub(crate) sync_ns: u64,
 }
 
 /// What an engine is made from, on the thread that will use it.

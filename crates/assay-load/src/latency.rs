@@ -104,7 +104,7 @@ fn empty_row(class: Class) -> SecondRow {
 }
 
 /// A histogram whose pages are there already, so that no page fault falls into a measurement.
-fn touched_histogram(used: bool) -> Histogram<u64> {
+pub(crate) fn touched_histogram(used: bool) -> Histogram<u64> {
     let mut histogram = new_histogram();
     if used {
         histogram.reset();
@@ -236,6 +236,12 @@ impl Book {
         if self.phase == Phase::Intended {
             (self.opened, self.closed) = (self.ramp_end, self.ramp_end);
         }
+    }
+
+    /// Whether what is noted now is counted.
+    #[inline]
+    pub(crate) fn is_counting(&self) -> bool {
+        self.counting
     }
 
     /// Whether an operation belongs to what is counted, by its intended start.

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use hdrhistogram::Histogram;
+
 use crate::drive::Part;
 use crate::verify::Written;
 use crate::{ClassOutcome, EngineFacts, Job, Outcome, Pace, QueueFacts, SecondRow, Totals};
@@ -31,12 +33,14 @@ pub(crate) fn merge(
         stopped,
         pace: parts.iter().filter_map(|part| part.pace).reduce(Pace::plus),
         played: None,
+        sync_ns: None,
     };
     let mut marks = Vec::new();
     for part in parts {
         marks.extend(part.marks);
         // One thread alone plays a track.
         outcome.played = outcome.played.or(part.played);
+        add_syncs(&mut outcome.sync_ns, part.sync_ns);
         outcome.queue.looked_at += part.queue.looked_at;
         outcome.queue.already_complete += part.queue.already_complete;
         outcome.stopped |= part.stopped;
@@ -62,6 +66,17 @@ fn process_cpu_ns(parts: &[Part], bystanders_ns: u64) -> u64 {
     let process = parts.iter().map(|part| part.spent.process_ns).max().unwrap_or(0);
     let threads = parts.iter().map(|part| part.spent.thread_ns).sum();
     process.saturating_sub(bystanders_ns).max(threads)
+}
+
+fn add_syncs(sum: &mut Option<Histogram<u64>>, new: Option<Histogram<u64>>) {
+    let Some(new) = new else { return };
+    match sum {
+        Some(sum) => {
+            let added = sum.add(&new);
+            debug_assert!(added.is_ok(), "{added:?}");
+        }
+        None => *sum = Some(new),
+    }
 }
 
 fn add_class(classes: &mut Vec<ClassOutcome>, new: ClassOutcome) {

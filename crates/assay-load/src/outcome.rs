@@ -175,6 +175,9 @@ pub struct Outcome {
     pub pace: Option<Pace>,
     /// Of a track what was played of it.
     pub played: Option<Played>,
+    /// Nanoseconds of each `fdatasync` that followed a write, alone; none where nothing was synced, and of
+    /// engines that do not time it apart from its write.
+    pub sync_ns: Option<Histogram<u64>>,
 }
 
 /// An empty latency histogram with the bounds used everywhere: 1 ns to 1 h, 3 significant digits.

@@ -3,9 +3,11 @@
 use std::fmt;
 use std::str::FromStr;
 
+use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 
 use crate::Job;
+use crate::latency::touched_histogram;
 
 /// Writes of which one is synced at most.
 const MOST_WRITES: u32 = 1_000_000;
@@ -110,10 +112,53 @@ impl Syncs {
     }
 }
 
+/// How long the syncs behind the writes of one thread took, each by itself.
+#[derive(Debug)]
+pub(crate) struct SyncTimes {
+    counted: Histogram<u64>,
+    /// Ramp and drain: what is told if the window caught none.
+    rest: Histogram<u64>,
+}
+
+impl SyncTimes {
+    /// Those of a job that syncs what it writes; what plays a track has none apart.
+    pub(crate) fn new(job: &Job) -> Option<Self> {
+        job.sync.every()?;
+        Some(Self { counted: touched_histogram(true), rest: touched_histogram(true) })
+    }
+
+    /// Notes one.
+    #[inline]
+    pub(crate) fn note(&mut self, sync_ns: u64, is_counting: bool) {
+        let to = if is_counting { &mut self.counted } else { &mut self.rest };
+        to.saturating_record(sync_ns);
+    }
+
+    /// They together; none where the engine timed none.
+    pub(crate) fn finish(self) -> Option<Histogram<u64>> {
+        let told = if self.counted.is_empty() { self.rest } else { self.counted };
+        (!told.is_empty()).then_some(told)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::check::tests::job;
+
+    #[test]
+    fn syncs_of_the_window_count_and_those_around_it_only_where_it_caught_none() {
+        let each = Job { sync: WriteSync::EachWrite, ..job() };
+        let told = |notes: &[(u64, bool)]| {
+            let mut times = SyncTimes::new(&each).unwrap();
+            notes.iter().for_each(|(sync_ns, is_counting)| times.note(*sync_ns, *is_counting));
+            times.finish().map(|own| (own.len(), own.max()))
+        };
+        assert_eq!(told(&[(50, false), (10, true), (12, true), (60, false)]), Some((2, 12)));
+        assert_eq!(told(&[(50, false)]), Some((1, 50)));
+        assert_eq!(told(&[]), None);
+        assert!(SyncTimes::new(&job()).is_none(), "nothing is synced");
+    }
 
     #[test]
     fn a_sync_is_written_as_it_is_read() {

@@ -47,6 +47,36 @@ fn a_fill_writes_every_block_once_and_nothing_else() {
     }
 }
 
+/// The time of a sync alone is part of that of its write; an engine that cannot tell it tells none.
+#[test]
+fn a_sync_is_timed_apart_from_its_write_where_the_engine_can() {
+    for (engine, direct) in engines_with_a_file() {
+        for (sync, syncs) in [(WriteSync::EachWrite, 60), (WriteSync::EachNth(4), 15)] {
+            let scratch = Scratch::filled(60 * SIZE, 0, direct);
+            let writes = Job {
+                pattern: Pattern::Sequential,
+                mix: Mix::WRITES,
+                sync,
+                area: 0..60 * SIZE,
+                operations: Some(60),
+                ..job()
+            };
+            let found = outcome(&writes, &engine, &scratch);
+            let longest = found.classes[0].latency_ns.max();
+            match (&engine, &found.sync_ns) {
+                (EngineKind::Psync, Some(own)) => {
+                    assert_eq!(own.len(), syncs);
+                    assert!(own.max() <= longest, "{} of {longest}", own.max());
+                }
+                (EngineKind::Psync, None) => panic!("psync times its syncs"),
+                (_, told) => assert!(told.is_none(), "{engine:?}"),
+            }
+            let unsynced = outcome(&Job { sync: WriteSync::None, ..writes }, &engine, &scratch);
+            assert!(unsynced.sync_ns.is_none());
+        }
+    }
+}
+
 /// What a device that looks for copies would find: measured in the file, whatever the engine.
 #[test]
 fn copies_and_zeros_reach_the_file_in_their_shares() {

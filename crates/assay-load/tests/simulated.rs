@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use assay_load::{
     Arrivals, Class, EngineKind, Job, Law, LawShape, Mix, Outcome, Pattern, Schedule, Slices,
+    WriteSync,
 };
 use common::{job, simulated};
 
@@ -47,6 +48,25 @@ fn mean_p99_and_rate_are_recovered() {
             close(p99 as f64, P99_NS, "p99");
         }
     }
+}
+
+/// A write that is synced is served by its sync: the law comes out of it, whoever waits before it.
+#[test]
+fn the_time_of_a_sync_is_the_one_that_the_law_says() {
+    let writes =
+        |sync, depth| Job { mix: Mix::WRITES, sync, depth, operations: Some(800_000), ..job() };
+    for depth in [1, 8] {
+        let found = simulated(&writes(WriteSync::EachWrite, depth), &lognormal(1));
+        let syncs = found.sync_ns.unwrap();
+        assert_eq!(syncs.len(), 800_000);
+        close(syncs.mean(), MEAN_NS, "mean");
+        close(syncs.value_at_quantile(0.99) as f64, P99_NS, "p99");
+        let whole = found.classes[0].latency_ns.mean();
+        close(whole, MEAN_NS * f64::from(depth), "the write with its sync and all that it waited");
+    }
+    let some = simulated(&writes(WriteSync::EachNth(4), 1), &lognormal(1));
+    assert_eq!(some.sync_ns.unwrap().len(), 200_000);
+    assert!(simulated(&writes(WriteSync::None, 1), &lognormal(1)).sync_ns.is_none());
 }
 
 #[test]

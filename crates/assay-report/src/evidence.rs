@@ -69,7 +69,8 @@ pub struct Latencies {
     pub arm: Arm,
     /// The second copy of the baseline.
     pub control: bool,
-    /// `read`, `write`, `rewrite`, `trim` or `zero`; with `-response` where they are response times.
+    /// `read`, `write`, `rewrite`, `trim` or `zero`; with `-response` where they are response times;
+    /// `fdatasync` where they are those of the syncs behind writes, without the writes.
     pub class: String,
     /// Trials that were added up.
     pub trials: usize,

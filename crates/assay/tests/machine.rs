@@ -26,6 +26,8 @@ mod endings;
 mod filesystems;
 #[path = "machine/findings.rs"]
 mod findings;
+#[path = "machine/fitness.rs"]
+mod fitness;
 #[path = "machine/full.rs"]
 mod full;
 #[path = "machine/locks.rs"]

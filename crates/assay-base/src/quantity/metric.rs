@@ -280,6 +280,55 @@ pub const RESPONSE: &[Metric] = &[
     ),
 ];
 
+/// What a histogram is called that holds the `fdatasync`s behind writes, without the writes.
+pub const FDATASYNCS: &str = "fdatasync";
+
+/// Of writes with an `fdatasync` behind them: the sync alone, where the engine times it apart.
+pub const FDATASYNC: &[Metric] = &[
+    of_latencies(
+        "fdatasync_mean_ns",
+        Better::Lower,
+        "mean fdatasync",
+        "mean time of the fdatasync that followed a write, the write itself left out",
+    )
+    .of_writes(),
+    of_latencies(
+        "fdatasync_p50_ns",
+        Better::Lower,
+        "median fdatasync",
+        "time that half of the fdatasyncs after writes stay below, the writes left out",
+    )
+    .of_writes(),
+    of_latencies(
+        "fdatasync_p90_ns",
+        Better::Lower,
+        "p90 fdatasync",
+        "time that 90 % of the fdatasyncs after writes stay below, the writes left out",
+    )
+    .of_writes(),
+    of_latencies(
+        "fdatasync_p99_ns",
+        Better::Lower,
+        "p99 fdatasync",
+        "time that 99 % of the fdatasyncs after writes stay below, the writes left out",
+    )
+    .of_writes(),
+    of_latencies(
+        "fdatasync_p999_ns",
+        Better::Lower,
+        "p99.9 fdatasync",
+        "time that 99.9 % of the fdatasyncs after writes stay below, the writes left out",
+    )
+    .of_writes(),
+    of_latencies(
+        "fdatasync_max_ns",
+        Better::Lower,
+        "longest fdatasync",
+        "time of the slowest fdatasync after a write, the write itself left out",
+    )
+    .of_writes(),
+];
+
 /// Metrics of all work, told by probes of what it claims to have moved.
 pub static SHARED: &[Metric] = &[
     metric(

@@ -37,7 +37,7 @@ pub(super) struct Psync<'a> {
 
 impl Psync<'_> {
     #[inline]
-    fn execute(&mut self, request: &Request) -> Result<usize, Errno> {
+    fn execute(&mut self, request: &Request, sync_ns: &mut u64) -> Result<usize, Errno> {
         let file = self.file;
         let all = request.bytes as usize;
         match request.way {
@@ -49,7 +49,9 @@ impl Psync<'_> {
                 let bytes = &mut self.buffer.slot_mut(request.slot)[..all];
                 let written = retry_on_intr(|| pwrite(file, bytes, request.offset))?;
                 if request.synced && written == bytes.len() {
+                    let began = clock::monotonic_ns();
                     retry_on_intr(|| rustix::fs::fdatasync(file))?;
+                    *sync_ns = (clock::monotonic_ns() - began).max(1);
                 }
                 Ok(written)
             }
@@ -86,11 +88,12 @@ impl<'a> Engine<'a> for Psync<'a> {
     #[inline]
     fn submit(&mut self, requests: &[Request]) -> io::Result<()> {
         for request in requests {
-            let result = match self.execute(request) {
+            let mut sync_ns = 0;
+            let result = match self.execute(request, &mut sync_ns) {
                 Ok(moved) => moved as i32,
                 Err(errno) => -errno.raw_os_error(),
             };
-            self.ready.push(Completion { slot: request.slot, result });
+            self.ready.push(Completion { slot: request.slot, result, sync_ns });
         }
         self.submitted += requests.len() as u64;
         Ok(())

@@ -6,7 +6,7 @@ use std::collections::BinaryHeap;
 use std::io;
 
 use crate::drive::{Part, Worker, work as drive};
-use crate::engine::{Completion, Engine, Request, Setup};
+use crate::engine::{Completion, Engine, Move, Request, Setup};
 use crate::law::Sampler;
 use crate::spent::Spent;
 use crate::{EngineEntry, EngineKind, Law, LawShape, LoadError, QueueFacts};
@@ -35,8 +35,8 @@ pub(super) struct Simulated {
     submitted: u64,
     /// When each server is free again, earliest first.
     servers: BinaryHeap<Reverse<u64>>,
-    /// End, index, slot and bytes of what is in flight, earliest end first.
-    in_flight: BinaryHeap<Reverse<(u64, u64, u32, u32)>>,
+    /// End, index, slot, bytes and time of the sync of what is in flight, earliest end first.
+    in_flight: BinaryHeap<Reverse<(u64, u64, u32, u32, u64)>>,
 }
 
 impl Simulated {
@@ -47,7 +47,10 @@ impl Simulated {
             end = server.0.max(self.now).saturating_add(service);
             server.0 = end;
         }
-        self.in_flight.push(Reverse((end, self.submitted, request.slot, request.bytes)));
+        // A write that is synced takes no time of its own: what is served is its sync.
+        let is_synced = request.synced && request.way == Move::Write;
+        let sync_ns = if is_synced { service } else { 0 };
+        self.in_flight.push(Reverse((end, self.submitted, request.slot, request.bytes, sync_ns)));
         self.submitted += 1;
     }
 }
@@ -79,14 +82,14 @@ impl Engine<'_> for Simulated {
 
     fn complete(&mut self, at_least: usize, into: &mut Vec<Completion>) -> io::Result<()> {
         let mut done = 0;
-        while let Some(Reverse((end, _, slot, bytes))) = self.in_flight.peek().copied() {
+        while let Some(Reverse((end, _, slot, bytes, sync_ns))) = self.in_flight.peek().copied() {
             if done >= at_least && end > self.now {
                 break;
             }
             self.in_flight.pop();
             self.now = self.now.max(end);
             done += 1;
-            into.push(Completion { slot, result: bytes as i32 });
+            into.push(Completion { slot, result: bytes as i32, sync_ns });
         }
         Ok(())
     }

@@ -5,6 +5,7 @@ use crate::table::columns;
 use assay_base::quantity::units::show;
 use assay_study::findings::Findings;
 use assay_study::findings::answers::{Answer, CardNumber, CardRow, Claim, Standing};
+use assay_study::findings::fitness::FitBound;
 
 /// Heading of the questions with their answers.
 pub const QUESTIONS: &str = "questions";
@@ -14,8 +15,29 @@ pub(super) fn questions(findings: &Findings) -> Option<Section> {
     if findings.answers.is_empty() {
         return None;
     }
-    let items = findings.answers.iter().map(item).collect();
+    // Of a gate, which is asked first, there is no bound.
+    let bounds = findings.fitness.iter().flat_map(|fitness| &fitness.bounds);
+    let bounds: Vec<&FitBound> = bounds.collect();
+    let first = findings.answers.len().saturating_sub(bounds.len());
+    let told = |(at, answer): (usize, &Answer)| match at
+        .checked_sub(first)
+        .and_then(|at| bounds.get(at))
+    {
+        Some(bound) => of_bound(bound),
+        None => item(answer),
+    };
+    let items = findings.answers.iter().enumerate().map(told).collect();
     Some(Section::titled(QUESTIONS, vec![Block::List(items)]))
+}
+
+/// A bound, and whether it holds.
+fn of_bound(bound: &FitBound) -> String {
+    let FitBound { ask, ended, because, published, .. } = bound;
+    let published =
+        published.iter().map(|text| format!(" Published: {}.", text.trim_end_matches('.')));
+    let because = because.iter().map(|text| format!(" {text}"));
+    let rest: String = because.chain(published).collect();
+    format!("{ask} {}:{rest}", ended.words().to_uppercase())
 }
 
 fn item(answer: &Answer) -> String {

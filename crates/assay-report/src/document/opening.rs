@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::numbers::value;
 use super::{Stands, study};
+use assay_study::findings::fitness::FitBound;
 use assay_study::findings::said::Said;
 use assay_study::findings::{AdviceKind, Cell, Comparison, Findings, Kind, Trust, Verdict};
 use assay_study::results::plan::arm_in_words;
@@ -65,6 +66,7 @@ pub fn answer(findings: &Findings) -> Answer {
     let leads = |said: &Said| matches!(said, Said::OfKind { kind } if findings.leads(kind));
     let of_kind = || findings.sentences().find(|(said, _)| leads(said)).map(of_sentence);
     said(|said| *said == Said::Gate)
+        .or_else(|| said(|said| *said == Said::Fitness))
         .or_else(|| said(|said| *said == Said::Race))
         .or_else(|| said(|said| matches!(said, Said::Reserved { .. })))
         .or_else(of_kind)
@@ -103,6 +105,10 @@ fn about(findings: &Findings, said: &Said) -> Vec<(String, String)> {
             let ids = rows.filter_map(|row| row.comparison.as_ref());
             ids.filter_map(|id| named(findings, id)).collect()
         }
+        Said::Fitness => {
+            let bounds = findings.fitness.iter().flat_map(|fitness| &fitness.bounds);
+            bounds.flat_map(|bound| of_bound(findings, bound)).collect()
+        }
         Said::Race => {
             let race = findings.race.iter();
             race.map(|race| (race.workload.clone(), race.metric.clone())).collect()
@@ -118,6 +124,16 @@ fn about(findings: &Findings, said: &Said) -> Vec<(String, String)> {
         Said::Comparison { id } => named(findings, id).into_iter().collect(),
         _ => Vec::new(),
     }
+}
+
+/// The workloads of a bound, each with the metric that it is on.
+fn of_bound(findings: &Findings, bound: &FitBound) -> Vec<(String, String)> {
+    let named = |workload: &String| Some((workload.clone(), bound.metric.clone()?));
+    let primary = |workload: &String| {
+        let cell = findings.cells.iter().find(|cell| cell.primary && cell.workload == *workload)?;
+        Some((workload.clone(), cell.metric.clone()))
+    };
+    bound.workloads.iter().filter_map(|own| named(own).or_else(|| primary(own))).collect()
 }
 
 /// That nothing is shown to be better, where more than two arms were judged and none is.

@@ -6,7 +6,7 @@ use super::pace;
 use super::study::Page;
 use super::{Block, Cell, NONE, Row, Section, Table, depth_note, find, grid, result, spread};
 use crate::table::Column;
-use assay_base::quantity::metric::{Statistic, class, of_requests};
+use assay_base::quantity::metric::{FDATASYNC, Statistic, class, of_requests};
 use assay_base::quantity::{Better, Scale};
 use assay_study::findings::said::Said;
 use assay_study::findings::{Cell as Measured, Comparison, Findings, Kind, Trust, Verdict};
@@ -27,6 +27,11 @@ fn quantiles(metric: &str) -> Vec<(&'static str, &'static str)> {
             OF_CLASSES.into_iter().filter_map(own).collect()
         }
         _ if metric == TAIL => Vec::new(),
+        // The sync stands alone: what stands beside it is its middle, and the write with it.
+        _ if FDATASYNC.iter().any(|own| own.name == metric) => {
+            let all = [("p50", "fdatasync_p50_ns"), ("p99 with the write", TAIL)];
+            all.into_iter().filter(|(_, own)| *own != metric).collect()
+        }
         _ => vec![("p99", TAIL)],
     }
 }

@@ -80,6 +80,7 @@ impl Findings {
             accesses: Vec::new(),
             of_kinds: OfKinds::default(),
             gate: None,
+            fitness: None,
             race: None,
             answers: Vec::new(),
             card: None,

@@ -4,6 +4,7 @@ pub mod answers;
 mod bare;
 mod cells;
 pub mod facts;
+pub mod fitness;
 pub mod gate;
 pub mod measurements;
 pub mod most_load;
@@ -733,6 +734,9 @@ pub struct Findings {
     /// What became of the gate, where there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gate: Option<gate::GateAnswer>,
+    /// Whether the place is good enough for what the study says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fitness: Option<fitness::Fitness>,
     /// What became of the race, where it was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub race: Option<race::RaceAnswer>,

@@ -12,6 +12,8 @@ use super::{Comparison, Findings, Kind, Verdict};
 pub enum Said {
     /// How the gate of the study ended.
     Gate,
+    /// Whether the place is good enough for something.
+    Fitness,
     /// Who won the race that the study was, or leads it.
     Race,
     /// What a race promised, beside what fresh trials of its winner give.

@@ -78,6 +78,7 @@ impl Layout {
             lead_in: study.lead_in,
             stopping: stopping(study),
             gate: gate(study),
+            fit: study.fit.clone(),
             questions: study.question.clone(),
             published: published(study),
             card: study.card.clone(),

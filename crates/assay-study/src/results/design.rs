@@ -38,6 +38,9 @@ pub struct Design {
     /// How often what a factor makes is made anew.
     #[serde(default, skip_serializing_if = "Fresh::is_default")]
     pub fresh: Fresh,
+    /// What the place is to be good enough for: the questions are bounds then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fit: Option<String>,
     /// Claims that the findings answer.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub questions: Vec<Ask>,

@@ -25,6 +25,26 @@ pub fn check(study: &Study, places: &Places, mistakes: &mut Mistakes) {
             mistakes.add(&path, span, message, hint);
         }
     }
+    if study.fit.is_some() {
+        bounds(study, places, mistakes);
+    }
+}
+
+/// Whether a place is good enough is told by bounds, and by nothing else.
+fn bounds(study: &Study, places: &Places, mistakes: &mut Mistakes) {
+    if study.question.is_empty() && !mistakes.is_wrong("question") {
+        let hint = "add a [[question]] with kind = \"reaches\", or leave fit out".to_owned();
+        let message = "fit: the study has no bound that a place could hold".to_owned();
+        mistakes.add("fit", places.of("fit").key, message, Some(hint));
+    }
+    for (index, ask) in study.question.iter().enumerate() {
+        let path = format!("question/{index}/kind");
+        if ask.kind != AskKind::Reaches && !mistakes.is_wrong(&path) {
+            let message = "with fit each question is a bound".to_owned();
+            let hint = "write kind = \"reaches\", or leave fit out".to_owned();
+            mistakes.add(&path, places.of(&path).value, message, Some(hint));
+        }
+    }
 }
 
 /// The first mistake of a question: its key, what is wrong, what to write.

@@ -65,6 +65,13 @@ pub static STUDY: Fields = Fields {
             "lead = \"surface\"",
         ),
         field(
+            "fit",
+            Form::Text,
+            "what the place is to be good enough for: all questions are of the kind reaches, and the \
+             exit code is 0 where each bound surely holds, 1 where one surely does not, else 5",
+            "fit = \"our queue\"",
+        ),
+        field(
             "target",
             Form::OneOf(&TARGET),
             "where it takes place; the command line's targets come first",

@@ -142,7 +142,8 @@ fn plain(study: &Study) -> Result<(), String> {
     }
     study.workload.iter().try_for_each(|workload| outside::plain("a workload", &workload.name))?;
     study.confirms.iter().try_for_each(|id| outside::plain("a result", id))?;
-    study.promised.iter().try_for_each(|ratio| outside::plain("a ratio", ratio))
+    study.promised.iter().try_for_each(|ratio| outside::plain("a ratio", ratio))?;
+    study.fit.iter().try_for_each(|purpose| outside::plain("a purpose", purpose))
 }
 
 /// Writes a study as it would be read again.

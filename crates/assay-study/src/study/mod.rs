@@ -69,6 +69,9 @@ pub struct Study {
     /// answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lead: Option<String>,
+    /// What the place is to be good enough for: what its questions ask for are bounds then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fit: Option<String>,
     /// Complete passes over all arms.
     #[serde(default = "default_replicates")]
     pub replicates: u32,

@@ -8,6 +8,8 @@ use super::{Study, file};
 /// A shipped study.
 struct Preset {
     name: &'static str,
+    /// Where it stands in the sources.
+    path: &'static str,
     text: &'static str,
     /// Workloads that had another name before, with that of today: results and scripts still have the old.
     renamed: &'static [(&'static str, &'static str)],
@@ -16,17 +18,18 @@ struct Preset {
 /// One line a study: its name, which is that of its file, and in braces workloads that had another name
 /// before.
 macro_rules! presets {
-    ($($name:literal $({ $($before:literal => $today:literal),+ })?,)+) => {
+    ($list:ident in $folder:literal: $($name:literal $({ $($before:literal => $today:literal),+ })?,)+) => {
         /// In the order in which they are listed.
-        const PRESETS: &[Preset] = &[$(Preset {
+        const $list: &[Preset] = &[$(Preset {
             name: $name,
-            text: include_str!(concat!("../../../../studies/", $name, ".toml")),
+            path: concat!($folder, $name, ".toml"),
+            text: include_str!(concat!("../../../../", $folder, $name, ".toml")),
             renamed: &[$($(($before, $today)),+)?],
         },)+];
     };
 }
 
-presets! {
+presets! { PRESETS in "studies/":
     "check",
     "capacity",
     "sustained",
@@ -66,6 +69,14 @@ presets! {
     "burst",
 }
 
+// What a place must do to be good enough for something: bounds that somebody published.
+presets! { FITNESS in "studies/fitness/":
+    "etcd",
+    "video-4k",
+    "boot-drive",
+    "nas-client",
+}
+
 /// What `assay check` runs where no option asks for something else: the first.
 pub fn check() -> Outcome<Study> {
     read(&PRESETS[0])
@@ -78,10 +89,15 @@ pub fn is_of_check(name: &str) -> bool {
 
 /// The preset with a name.
 pub fn find(name: &str) -> Option<Outcome<Study>> {
-    PRESETS.iter().find(|own| own.name == name).map(read)
+    PRESETS.iter().chain(FITNESS).find(|own| own.name == name).map(read)
 }
 
-/// All of them, by name.
+/// Those that say whether a place is good enough for something, by name.
+pub fn fitness() -> impl Iterator<Item = (&'static str, Outcome<Study>)> {
+    FITNESS.iter().map(|own| (own.name, read(own)))
+}
+
+/// All of them but those about fitness, by name.
 pub fn all() -> impl Iterator<Item = (&'static str, Outcome<Study>)> {
     PRESETS.iter().map(|own| (own.name, read(own)))
 }
@@ -98,7 +114,7 @@ pub fn is_one_workload(one: &str, other: &str) -> bool {
 }
 
 fn read(own: &Preset) -> Outcome<Study> {
-    file::parse(&format!("studies/{}.toml", own.name), own.text)
+    file::parse(own.path, own.text)
 }
 
 #[cfg(test)]
@@ -157,6 +173,25 @@ mod tests {
             assert!(super::find(name).is_some());
         }
         assert!(super::find("no-such-preset").is_none());
+    }
+
+    /// No number without somebody who published it.
+    #[test]
+    fn whether_a_place_is_good_enough_is_told_by_bounds_with_their_source() {
+        let mut seen = 0;
+        for (name, study) in super::fitness() {
+            let study = study.unwrap();
+            assert_eq!((study.preset.as_deref(), study.fit.as_deref()), (Some(name), Some(name)));
+            assert!(super::all().all(|(other, _)| other != name), "{name} is two studies");
+            assert!(super::find(name).is_some() && !study.question.is_empty(), "{name}");
+            for ask in &study.question {
+                let published = ask.published.as_deref().unwrap_or_default();
+                assert!(published.contains("https://"), "{name}: {}", ask.ask);
+                assert_eq!(ask.kind, crate::study::AskKind::Reaches);
+                seen += 1;
+            }
+        }
+        assert!(seen > 4, "{seen}");
     }
 
     #[test]
@@ -223,7 +258,7 @@ mod tests {
     /// The first lines say what it asks, how long it takes, what it needs, and what is lost.
     #[test]
     fn a_preset_that_loses_data_says_so_first() {
-        for super::Preset { name, text, .. } in super::PRESETS {
+        for super::Preset { name, text, .. } in super::PRESETS.iter().chain(super::FITNESS) {
             let head: String = text.lines().take_while(|line| line.starts_with('#')).collect();
             let minutes = head.contains("minute") || head.contains("budget");
             assert!(minutes, "{name} does not say how long it takes");

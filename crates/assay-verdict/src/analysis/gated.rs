@@ -368,7 +368,7 @@ fn split(is_passed_by: impl Fn(f64) -> bool, one: &Comparison) -> Option<String>
 }
 
 /// A text as a sentence of its own.
-fn sentence(text: &str) -> String {
+pub(super) fn sentence(text: &str) -> String {
     let mut letters = text.chars();
     let first = letters.next().map(|letter| letter.to_uppercase().to_string()).unwrap_or_default();
     format!("{first}{}.", letters.as_str())

@@ -23,8 +23,8 @@ use super::race;
 use super::rows::{self, Row};
 use super::verdicts::{explain, words};
 use super::{
-    borrowed, card, checks, classes, conversions, design, different, facts, gated, harm, judged,
-    kinds, lines, memory, published, reserved, sentences, series, surfaces, surroundings,
+    borrowed, card, checks, classes, conversions, design, different, facts, fitness, gated, harm,
+    judged, kinds, lines, memory, published, reserved, sentences, series, surfaces, surroundings,
     synchronised, watched,
 };
 
@@ -134,7 +134,8 @@ impl<'a> Gathering<'a> {
         let others = plan.workloads.iter().filter(|own| own.work.is_others());
         let mut live: Vec<String> = others.map(|own| own.name.clone()).collect();
         live.dedup();
-        let for_gate = self.design.gate.is_some().then(|| self.design.clone());
+        let judged_by =
+            (self.design.gate.is_some() || self.design.fit.is_some()).then(|| self.design.clone());
         let measured = Measurements { design: self.design.into_owned(), series, unfinished, live };
         let mut surrounding = facts::environment(plan, environment);
         if let Some(place) = &mut surrounding.place {
@@ -204,7 +205,8 @@ impl<'a> Gathering<'a> {
             environment,
         });
         found.say(told);
-        if let Some(design) = for_gate {
+        if let Some(design) = judged_by {
+            fitness::tell(&mut found, &design);
             gated::tell(&mut found, &design, &planned(plan, &rows), unfinished);
         }
         found

@@ -1,7 +1,7 @@
 //! The value of one metric in one trial, or why there is none.
 
 use assay_base::presence::Presence;
-use assay_base::quantity::metric::{RESPONSE, RESPONSE_P99, SHARED};
+use assay_base::quantity::metric::{FDATASYNC, RESPONSE, RESPONSE_P99, SHARED};
 use assay_base::quantity::units::show;
 use assay_kinds::work::metrics::{ENERGY, is_told};
 use assay_kinds::work::{self, Judged, io};
@@ -19,7 +19,7 @@ use super::rows::{Measured, Row};
 const GIB: f64 = (1_u64 << 30) as f64;
 
 /// Quantiles by the name of their metric.
-const QUANTILES: [(&str, f64); 8] = [
+const QUANTILES: [(&str, f64); 12] = [
     ("latency_p50_ns", 0.5),
     ("latency_p90_ns", 0.9),
     ("latency_p99_ns", 0.99),
@@ -28,6 +28,10 @@ const QUANTILES: [(&str, f64); 8] = [
     ("response_p90_ns", 0.9),
     (RESPONSE_P99, 0.99),
     ("response_p999_ns", 0.999),
+    ("fdatasync_p50_ns", 0.5),
+    ("fdatasync_p90_ns", 0.9),
+    ("fdatasync_p99_ns", 0.99),
+    ("fdatasync_p999_ns", 0.999),
 ];
 
 /// Whether a metric is of response times: there are some in an open loop alone.
@@ -35,10 +39,18 @@ fn is_response(metric: &str) -> bool {
     RESPONSE.iter().any(|own| own.name == metric)
 }
 
-/// The times that a metric is taken from: service or response.
+/// Whether a metric is of syncs alone: there are some where writes are synced and the engine times that.
+fn is_fdatasync(metric: &str) -> bool {
+    FDATASYNC.iter().any(|own| own.name == metric)
+}
+
+/// The times that a metric is taken from: service, response, or those of syncs alone.
 fn times<'t>(metric: &str, trial: &'t Measured<'_>) -> Option<&'t Tally> {
-    let own = if is_response(metric) { &trial.response_ns } else { &trial.latency_ns };
-    own.as_deref()
+    match () {
+        () if is_response(metric) => trial.response_ns.as_deref(),
+        () if is_fdatasync(metric) => trial.sync_ns.as_deref(),
+        () => trial.latency_ns.as_deref(),
+    }
 }
 
 /// Whether a metric means anything for a row.
@@ -53,6 +65,9 @@ pub(super) fn applies(metric: &str, row: &Row<'_>) -> bool {
     }
     if is_response(metric) {
         return row.workload.work.is_by_clock();
+    }
+    if is_fdatasync(metric) {
+        return row.trials.iter().any(|trial| trial.sync_ns.is_some());
     }
     let kind = row.workload.work.kind();
     let is_own = || kind.metrics.iter().copied().flatten().any(|own| own.name == metric);
@@ -260,8 +275,8 @@ fn above_idle(own: &Energy, idle: &Presence<Energy>) -> Result<f64, String> {
 fn latency(metric: &str, trial: &Measured<'_>) -> Result<f64, String> {
     let latencies = times(metric, trial).ok_or("no operation was finished in the window")?;
     match metric {
-        "latency_mean_ns" | "response_mean_ns" => Ok(latencies.mean_ns()),
-        "latency_max_ns" | "response_max_ns" => Ok(latencies.max_ns() as f64),
+        "latency_mean_ns" | "response_mean_ns" | "fdatasync_mean_ns" => Ok(latencies.mean_ns()),
+        "latency_max_ns" | "response_max_ns" | "fdatasync_max_ns" => Ok(latencies.max_ns() as f64),
         _ => {
             let quantile = QUANTILES.iter().find(|(name, _)| *name == metric);
             let (_, q) = quantile.ok_or_else(|| format!("`{metric}` is not known here"))?;

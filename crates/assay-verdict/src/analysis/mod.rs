@@ -15,6 +15,7 @@ pub mod days;
 mod different;
 mod emulation;
 mod facts;
+mod fitness;
 mod foresight;
 pub mod gate;
 mod gated;
@@ -117,7 +118,7 @@ pub fn trial_metric(
 pub fn counting(trials: &[&TrialRecord]) -> Vec<usize> {
     let told = |record: &&TrialRecord| {
         let value = record.measured.as_ref().map(|_| 1.0);
-        series::cell_trial(&rows::Measured { record, latency_ns: None, response_ns: None }, value)
+        series::cell_trial(&rows::Measured::without_times(record), value)
     };
     cells::counting(&trials.iter().map(told).collect::<Vec<_>>())
 }
@@ -140,11 +141,13 @@ pub fn classes(plan: &Plan, environment: &Environment, trial: &TrialRecord) -> V
 /// Everything that measurements say, whatever they were measured by: cells, comparisons with
 /// their verdicts, effects, trends, ranks and checks. The one way from numbers to verdicts.
 pub fn judge(study: StudyFacts, environment: EnvironmentFacts, measured: Measurements) -> Findings {
-    let design = measured.design.gate.is_some().then(|| measured.design.clone());
+    let Design { gate, fit, .. } = &measured.design;
+    let design = (gate.is_some() || fit.is_some()).then(|| measured.design.clone());
     let unfinished = measured.unfinished;
     let (mut found, sentences) = judged(study, environment, measured);
     found.say(sentences);
     if let Some(design) = design {
+        fitness::tell(&mut found, &design);
         let rows = gated::measured(&found);
         gated::tell(&mut found, &design, &rows, unfinished);
     }
@@ -191,6 +194,7 @@ fn judged(
         accesses: Vec::new(),
         of_kinds: OfKinds::default(),
         gate: None,
+        fitness: None,
         race: None,
         answers: told.answers,
         card: None,

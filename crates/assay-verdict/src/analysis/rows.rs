@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use assay_base::presence::Presence;
-use assay_base::quantity::metric::{Nature, Side};
+use assay_base::quantity::metric::{FDATASYNCS, Nature, Side};
 use assay_kinds::work::metrics::{is_told, nature, side};
 use assay_kinds::work::{OwnMetric, io};
 use assay_machine::probes::energy::Energy;
@@ -48,15 +48,25 @@ pub(super) struct Measured<'a> {
     pub latency_ns: Option<Cow<'a, Tally>>,
     /// Of an open loop response times in nanoseconds, from intended starts.
     pub response_ns: Option<Cow<'a, Tally>>,
+    /// Nanoseconds of each `fdatasync` behind a write, without the write.
+    pub sync_ns: Option<Cow<'a, Tally>>,
 }
 
 impl<'a> Measured<'a> {
+    /// A trial of which only the record matters.
+    pub fn without_times(record: &'a TrialRecord) -> Self {
+        Self { record, latency_ns: None, response_ns: None, sync_ns: None }
+    }
+
     pub fn of(trial: &'a Trial) -> Self {
         let is_response = |class: &str| io::of_response(class).is_some();
         Self {
             record: &trial.record,
-            latency_ns: merged(&trial.latency_ns, |class| !is_response(class)),
+            latency_ns: merged(&trial.latency_ns, |class| {
+                !is_response(class) && class != FDATASYNCS
+            }),
             response_ns: merged(&trial.latency_ns, is_response),
+            sync_ns: merged(&trial.latency_ns, |class| class == FDATASYNCS),
         }
     }
 }

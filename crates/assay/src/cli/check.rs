@@ -3,7 +3,7 @@
 use clap::Args;
 
 use super::check_options::{self, KindOptions};
-use super::{running, study_arguments};
+use super::{fitness, running, study_arguments};
 use crate::runner::{self, Consented};
 use assay_base::failure::{Failure, Outcome};
 use assay_kinds::work::Kind as _;
@@ -36,6 +36,13 @@ pub struct Arguments {
     /// Time for each target, such as 5m [default: 60 s]
     #[arg(long, value_name = "TIME")]
     budget: Option<String>,
+    /// Judge whether it is good enough for this, such as etcd (assay list fitness), or by a study file
+    ///
+    /// Bounds that somebody published, compared with the intervals of what is measured: exit code 0 where
+    /// all surely hold, 1 where one surely does not, else 5. A file of one's own has fit = "..." and questions
+    /// of the kind reaches; `assay run FILE` judges it alike.
+    #[arg(id = "for", long = "for", value_name = "USE", conflicts_with_all = ["quick", "budget", "mix"])]
+    fit: Option<String>,
     /// Bytes to write and measure in, such as 4GiB [default: 1 GiB or a tenth of the free space]
     #[arg(long, value_name = "SIZE")]
     area: Option<String>,
@@ -65,7 +72,7 @@ pub fn run(system: &dyn System, arguments: Arguments) -> Outcome<()> {
         )));
     }
     let request = runner::Request {
-        study: study(&arguments)?,
+        study: study(system, &arguments)?,
         targets: if arguments.targets.is_empty() {
             vec![".".to_owned()]
         } else {
@@ -90,8 +97,11 @@ pub fn run(system: &dyn System, arguments: Arguments) -> Outcome<()> {
 }
 
 /// The shipped study as the command line asks for it.
-fn study(arguments: &Arguments) -> Outcome<Study> {
-    let mut study = arguments.of_kinds.study()?;
+fn study(system: &dyn System, arguments: &Arguments) -> Outcome<Study> {
+    let mut study = match &arguments.fit {
+        Some(word) => fitness::study(system, word)?,
+        None => arguments.of_kinds.study()?,
+    };
     let quick = arguments.quick.then(|| QUICK_BUDGET.to_owned());
     if let Some(text) = arguments.budget.clone().or(quick) {
         study.budget = Some(study_arguments::budget(&text)?);
@@ -102,10 +112,10 @@ fn study(arguments: &Arguments) -> Outcome<Study> {
     if let Some(text) = &arguments.mix {
         study.workload.push(mixed(text)?);
     }
-    if arguments.targets.len() > 1 && !study.needs_whole() {
+    if arguments.targets.len() > 1 && !study.needs_whole() && study.fit.is_none() {
         study.replicates = COMPARED;
     }
-    study.seed = arguments.seed;
+    study.seed = arguments.seed.or(study.seed);
     if study.needs_whole() && study.budget.is_none() {
         // What goes through all of something takes its own time.
         study.workload.iter_mut().for_each(|own| own.work.settle());
@@ -128,6 +138,7 @@ fn mixed(text: &str) -> Outcome<Workload> {
 #[cfg(test)]
 mod tests {
     use assay_kinds::work::check_option;
+    use assay_system::system::Fake;
     use clap::{Args as _, FromArgMatches as _};
 
     use super::*;
@@ -136,7 +147,21 @@ mod tests {
         let command = Arguments::augment_args(clap::Command::new("check"));
         let line = std::iter::once("check").chain(words.iter().copied());
         let matches = command.try_get_matches_from(line).unwrap();
-        study(&Arguments::from_arg_matches(&matches).unwrap()).unwrap()
+        study(&Fake::new(), &Arguments::from_arg_matches(&matches).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn what_a_place_is_to_be_good_enough_for_is_a_study_of_its_own() {
+        let study = of(&["--for", "etcd", "--area", "64MiB", "/mnt/a"]);
+        assert_eq!((study.fit.as_deref(), study.replicates), (Some("etcd"), 6));
+        assert_eq!(study.area.size.map(|size| size.0), Some(64 << 20));
+        assert!(study.margin.is_some(), "without one nothing is answered");
+        assert_eq!(of(&[]).fit, None);
+        let command = Arguments::augment_args(clap::Command::new("check"));
+        for other in ["--quick", "--budget=20s", "--mix=70/30", "--capacity"] {
+            let line = ["check", "--for", "etcd", other];
+            assert!(command.clone().try_get_matches_from(line).is_err(), "{other}");
+        }
     }
 
     #[test]

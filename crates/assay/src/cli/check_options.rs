@@ -12,8 +12,8 @@ use assay_kinds::work::{Entry, Facts};
 use assay_study::findings::OfKinds;
 use assay_study::study::{Order, Study, presets};
 
-/// Options that say how speed is measured: they go with none of these.
-const OF_SPEED: [&str; 2] = ["quick", "mix"];
+/// Options that say how speed is measured, or what for: they go with none of these.
+const OF_SPEED: [&str; 3] = ["quick", "mix", "for"];
 
 /// Columns of a line in the examples of the help, and of the margin before it.
 const LINE_COLUMNS: usize = 35;
@@ -27,6 +27,7 @@ const FIRST: &[Example] = &[
         does: "two places, compared: which for a database? the line sync-write",
     },
     Example { line: "assay check --mix 70/30", does: "with a row of mixed reads and writes" },
+    Example { line: "assay check --for etcd /var/lib", does: "good enough for it? 0, 1 or 5 says" },
     Example { line: "assay check /dev/sdX", does: "a drive, only read (as root)" },
     Example {
         line: "assay check /dev/sdX --destroy ID",

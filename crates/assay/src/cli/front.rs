@@ -22,8 +22,9 @@ const INDENT: usize = 11;
 const NARROW: usize = 30;
 
 /// The end of the page.
-pub(super) const CODES: &str = "Exit codes: 0 done, 1 a gate failed or data are wrong, 2 a mistake in the \
-                     command, 3 the machine refused, 4 not put back, 5 trials were lost or a gate is blind, 130 interrupted.";
+pub(super) const CODES: &str = "Exit codes: 0 done, 1 a gate or a bound failed or data are wrong, 2 a mistake in the \
+                     command, 3 the machine refused, 4 not put back, 5 trials were lost, or a gate or a bound is blind, \
+                     130 interrupted.";
 
 /// The page in this width, of the commands that this build has.
 pub(super) fn page(definition: &Command, width: usize) -> String {

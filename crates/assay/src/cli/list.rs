@@ -30,6 +30,7 @@ Examples:
   assay list            the results so far, newest first
   assay list --drive vda --preset depth    some of them
   assay list drives     drives, their health, and the ids that --destroy takes
+  assay list fitness    what a place may be good enough for, and who says so
   assay list factors    settings that a study file may vary
   assay list probes     what is read around each trial
   assay list rules      the rules that judge each number
@@ -58,6 +59,8 @@ enum Kind {
     Drives,
     /// Studies that are shipped
     Presets,
+    /// What `assay check --for` knows the needs of
+    Fitness,
     /// Workloads of `assay check`
     Workloads,
     /// Settings that a study may vary
@@ -94,6 +97,7 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
         Kind::Results => results(system, arguments)?,
         Kind::Drives => drives(system),
         Kind::Presets => presets_listed()?,
+        Kind::Fitness => fitness()?,
         Kind::Importers => importers(),
         Kind::Exporters => exporters(),
         Kind::Figures => figures(),
@@ -225,6 +229,25 @@ fn presets_listed() -> Outcome<Listing> {
             .iter()
             .map(|(name, study)| vec![(*name).to_owned(), factors(study), asks(study)])
             .collect(),
+        items: studies.iter().map(|(_, study)| json!(study)).collect(),
+        empty: String::new(),
+    })
+}
+
+/// What a place can be good enough for: a row a bound, with who published it.
+fn fitness() -> Outcome<Listing> {
+    let studies: Vec<(&str, Study)> =
+        presets::fitness().map(|(name, study)| Ok((name, study?))).collect::<Outcome<_>>()?;
+    let rows = studies.iter().flat_map(|(name, study)| {
+        study.question.iter().map(move |ask| {
+            let published = ask.published.clone().unwrap_or_default();
+            vec![(*name).to_owned(), ask.ask.clone(), published]
+        })
+    });
+    Ok(Listing {
+        name: "fitness",
+        columns: table::columns(&["for", "what it needs", "published"]),
+        rows: rows.collect(),
         items: studies.iter().map(|(_, study)| json!(study)).collect(),
         empty: String::new(),
     })

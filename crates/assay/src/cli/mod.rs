@@ -21,6 +21,7 @@ mod doctor;
 mod endings;
 mod explain;
 mod export;
+mod fitness;
 mod front;
 mod gate;
 #[cfg(test)]

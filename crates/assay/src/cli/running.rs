@@ -9,7 +9,7 @@ use clap::Args;
 
 use super::watch::screen::{self, Screen};
 use super::watch::{self, Beside};
-use super::{gate, output, progress::Progress, revisions};
+use super::{fitness, gate, output, progress::Progress, revisions};
 use crate::runner::{self, Consented, Event, Finished, LogOf, Looks, Request, trial};
 use crate::store;
 use crate::store::acting::Acting;
@@ -238,9 +238,10 @@ pub fn end(
         let findings = kept(system, finished);
         let shown = show(&findings, is_kept).err();
         let gate = findings.gate.as_ref().and_then(|gate| gate::ended(gate).err());
+        let fit = findings.fitness.as_ref().and_then(|fit| fitness::ended(fit).err());
         let wrong = wrong_data(&findings);
         // Of two that are as grave, what was lost is told last, since it says what is kept.
-        matters.splice(0..0, shown.into_iter().chain(gate).chain(wrong));
+        matters.splice(0..0, shown.into_iter().chain(fit).chain(gate).chain(wrong));
     }
     gravest(matters).map_err(|failure| failure.blind_by(blind))
 }

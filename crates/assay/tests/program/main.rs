@@ -24,6 +24,7 @@ mod exit_codes;
 mod export;
 mod fio_examples;
 mod fio_jobs;
+mod fitness;
 mod foreign;
 mod front_door;
 mod gates;

@@ -22,7 +22,7 @@ mod wait;
 
 use assay_base::catalogue::About;
 use assay_base::catalogue::keys::Fields;
-use assay_base::quantity::metric::{BANDWIDTH, IOPS, LATENCY, RESPONSE};
+use assay_base::quantity::metric::{BANDWIDTH, FDATASYNC, IOPS, LATENCY, RESPONSE};
 use assay_base::quantity::{Bytes, Metric, Time};
 use serde::{Deserialize, Serialize};
 
@@ -121,7 +121,8 @@ impl Kind for Asked {
     const KEYS: &'static Fields = &keys::KEYS;
     const EXAMPLE: &'static str = "io = { pattern = \"random\", mix = \"read\", size = \"4 KiB\" }";
     const PARAMETERS: &'static [OwnParameter<Self>] = parameters::FACTORS;
-    const METRICS: &'static [&'static [Metric]] = &[&[IOPS, BANDWIDTH], LATENCY, RESPONSE];
+    const METRICS: &'static [&'static [Metric]] =
+        &[&[IOPS, BANDWIDTH], LATENCY, RESPONSE, FDATASYNC];
     const JUDGED: &'static [Judged] =
         &[Judged::Machine, Judged::Bytes, Judged::Medium, Judged::Operations];
 

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::AsFd;
 use std::sync::atomic::AtomicBool;
 
+use assay_base::quantity::metric::FDATASYNCS;
 use assay_base::quantity::units::show;
 use assay_load::{Bystanders, Class, ClassOutcome, Job, LoadError, Outcome};
 
@@ -133,7 +134,8 @@ fn histograms(outcome: &Outcome) -> Histograms {
         let response = class.response_ns.clone().map(|own| (format!("{name}{RESPONSE}"), own));
         service.into_iter().chain(response)
     };
-    outcome.classes.iter().flat_map(of).collect()
+    let syncs = outcome.sync_ns.clone().map(|own| (FDATASYNCS.to_owned(), own));
+    outcome.classes.iter().flat_map(of).chain(syncs).collect()
 }
 
 /// Buckets with something in them: index and count.

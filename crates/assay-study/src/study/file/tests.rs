@@ -57,6 +57,7 @@ fn full() -> Study {
     study.confirms = Some("20261120-1031".to_owned());
     study.promised = Some("1.09".to_owned());
     study.lead = Some("surface".to_owned());
+    study.fit = Some("our queue".to_owned());
     study.replicates = 12;
     study.members = Some(4);
     study.margin = Some(Percent(2.5));

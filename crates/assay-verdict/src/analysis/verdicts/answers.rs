@@ -26,6 +26,9 @@ use super::words;
 /// A slope of logarithms this near to 1 is proportional, and this near to 0 flat.
 const NEAR: f64 = 0.2;
 
+/// What arithmetic may add to a number, as a share.
+const ROUNDING: f64 = 1e-9;
+
 /// Levels below which there is no peak and no line.
 const FEWEST_LEVELS: usize = 3;
 
@@ -189,7 +192,7 @@ fn answer(
             let text = format!("{}: {}", name(design, place), words::NO_VERDICT_EMULATED);
             return Case::new(Claim::NotShown, text);
         }
-        let case = case(design, ask, place, places.len());
+        let case = case(design, ask, place, places.len() * sharing(design));
         if place.is_suspect(ask) { case.of_suspect_numbers() } else { case }
     };
     let mut cases: Vec<Case> = places.iter().map(case).collect();
@@ -218,6 +221,12 @@ fn answer(
         evidence: evidence.map(|found| found.id.clone()).collect(),
         load: None,
     }
+}
+
+/// How many questions share the error of one: where all of them together say whether a place is good
+/// enough, one that is answered wrongly is enough for a wrong answer.
+fn sharing(design: &Design) -> usize {
+    if design.fit.is_some() { design.questions.len().max(1) } else { 1 }
 }
 
 /// Whether a comparison is about the arms that an answer rests on.
@@ -725,6 +734,8 @@ fn reaches(
     let ends = Bound::of(design, cases).interval(&sample).map(|ends| ends.map(f64::exp));
     let least = ask.least.as_ref().map_or(0.0, |amount| amount.of(question.metric));
     let most = ask.most.as_ref().map_or(f64::INFINITY, |amount| amount.of(question.metric));
+    // What is exactly the bound is within it: logarithms and back must not put it on the other side.
+    let (least, most) = (least * (1.0 - ROUNDING), most * (1.0 + ROUNDING));
     let claim = match ends {
         Some([low, high]) if low >= least && high <= most => Claim::Supported,
         Some([low, high]) if high < least || low > most => Claim::Contradicted,

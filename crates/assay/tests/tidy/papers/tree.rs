@@ -106,11 +106,11 @@ impl Tree {
         text.lines().filter_map(|line| line.strip_prefix("## ")).collect()
     }
 
-    /// Names of the shipped studies.
+    /// Names of the shipped studies, those about fitness aside.
     pub fn presets(&self) -> Vec<&str> {
-        let name = |path: &'_ String| path.starts_with("studies/");
-        let own = self.files.keys().filter(|path| name(path));
-        own.filter_map(|path| path.strip_prefix("studies/")?.strip_suffix(".toml")).collect()
+        let own = self.files.keys();
+        let named = own.filter_map(|path| path.strip_prefix("studies/")?.strip_suffix(".toml"));
+        named.filter(|name| !name.contains('/')).collect()
     }
 
     /// First group of a pattern in a file.

@@ -1,0 +1,139 @@
+//! Whether a place is good enough for something, as data: bounds that somebody published, each held against
+//! the interval of what was measured.
+
+use serde::{Deserialize, Serialize};
+
+/// What became of a bound, or of all of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Fit {
+    /// The whole interval lies within it, and the numbers are trusted.
+    Pass,
+    /// The whole interval lies beyond it, and the numbers are trusted.
+    Fail,
+    /// Anything else.
+    CannotTell,
+}
+
+impl Fit {
+    /// In words.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Pass => "pass",
+            Self::Fail => "fail",
+            Self::CannotTell => "cannot tell",
+        }
+    }
+
+    /// What becomes of several together: one that is surely beyond its bound is enough to fail.
+    pub fn of_all(all: impl IntoIterator<Item = Self>) -> Self {
+        let all: Vec<Self> = all.into_iter().collect();
+        match () {
+            () if all.contains(&Self::Fail) => Self::Fail,
+            () if all.is_empty() || all.contains(&Self::CannotTell) => Self::CannotTell,
+            () => Self::Pass,
+        }
+    }
+}
+
+/// One bound.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FitBound {
+    /// The question that it answers, in words.
+    pub ask: String,
+    /// What became of it.
+    pub ended: Fit,
+    /// The number with its interval, case by case; and what keeps it from being decided.
+    pub because: Vec<String>,
+    /// Who published the bound, and where.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub published: Option<String>,
+    /// Workloads that it is about.
+    pub workloads: Vec<String>,
+    /// Metric; where it is not told, the one that the study is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metric: Option<String>,
+}
+
+/// Whether a place is good enough.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fitness {
+    /// For what.
+    #[serde(rename = "for")]
+    pub purpose: String,
+    /// What becomes of all bounds together.
+    pub ended: Fit,
+    /// The same in words, with the bounds that decided it.
+    pub text: String,
+    /// All of them, in the order of the study.
+    pub bounds: Vec<FitBound>,
+}
+
+impl Fitness {
+    /// What becomes of bounds together.
+    pub fn of(purpose: String, bounds: Vec<FitBound>) -> Self {
+        let ended = Fit::of_all(bounds.iter().map(|bound| bound.ended));
+        let decided = bounds.iter().filter(|bound| bound.ended == ended);
+        let told: Vec<&str> = decided.filter_map(|bound| bound.first()).collect();
+        let why = if told.is_empty() { "nothing was measured".to_owned() } else { told.join("; ") };
+        let text = format!("good enough for {purpose}: {}: {why}", ended.words());
+        Self { purpose, ended, text, bounds }
+    }
+}
+
+impl FitBound {
+    /// What decided it, without the stop at its end.
+    fn first(&self) -> Option<&str> {
+        self.because.first().map(|text| text.trim_end_matches('.'))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bound(ended: Fit, because: &str) -> FitBound {
+        FitBound {
+            ask: "Is it so?".to_owned(),
+            ended,
+            because: vec![because.to_owned()],
+            published: None,
+            workloads: vec!["work".to_owned()],
+            metric: None,
+        }
+    }
+
+    #[test]
+    fn one_failure_decides_and_a_pass_needs_all() {
+        use Fit::{CannotTell, Fail, Pass};
+        for (all, together) in [
+            (vec![Pass, Pass], Pass),
+            (vec![Pass, CannotTell], CannotTell),
+            (vec![CannotTell, Fail, Pass], Fail),
+            (vec![], CannotTell),
+        ] {
+            assert_eq!(Fit::of_all(all), together);
+        }
+    }
+
+    #[test]
+    fn the_sentence_tells_the_bounds_that_decided_it_and_no_other() {
+        let bounds = vec![bound(Fit::Pass, "a is 1 ms."), bound(Fit::Fail, "b is 20 ms.")];
+        let told = Fitness::of("it".to_owned(), bounds);
+        assert_eq!(told.text, "good enough for it: fail: b is 20 ms");
+        let none = Fitness::of("it".to_owned(), Vec::new());
+        assert_eq!(none.text, "good enough for it: cannot tell: nothing was measured");
+    }
+
+    #[test]
+    fn it_comes_back_from_json() {
+        let told = Fitness::of("it".to_owned(), vec![bound(Fit::CannotTell, "too few")]);
+        let json = serde_json::to_value(&told).unwrap();
+        assert_eq!(
+            (json["for"].as_str(), json["ended"].as_str()),
+            (Some("it"), Some("cannot-tell"))
+        );
+        assert!(json["bounds"][0].get("published").is_none());
+        assert_eq!(serde_json::from_value::<Fitness>(json).unwrap(), told);
+    }
+}

@@ -1,0 +1,103 @@
+//! Whether a place is good enough for what a study says. Each bound is decided by the answer to its question,
+//! and that by the interval of the number; where anything speaks against the numbers nobody can tell.
+
+use std::collections::BTreeSet;
+
+use assay_stats::FEWEST_FOR_INTERVAL;
+use assay_study::findings::answers::{Answer, Claim};
+use assay_study::findings::fitness::{Fit, FitBound, Fitness};
+use assay_study::findings::said::Said;
+use assay_study::findings::{Cell, CellTrial, Findings, Trust};
+use assay_study::plan::arms::matches;
+use assay_study::results::design::{Ask, Design};
+use assay_study::results::record::Status;
+
+use super::gated::sentence;
+
+/// Says in the findings whether the place is good enough, before everything else. Their answers are those to
+/// the questions of the design, one by one.
+pub(super) fn tell(found: &mut Findings, design: &Design) {
+    let Some(purpose) = &design.fit else { return };
+    let seen: &Findings = found;
+    let asked = design.questions.iter().enumerate();
+    let bounds = asked.map(|(at, ask)| bound(seen, ask, seen.answers.get(at))).collect();
+    let told = Fitness::of(purpose.clone(), bounds);
+    found.summary.insert(0, sentence(&told.text));
+    found.summary_facts.insert(0, Said::Fitness);
+    found.fitness = Some(told);
+}
+
+fn bound(found: &Findings, ask: &Ask, answer: Option<&Answer>) -> FitBound {
+    let shown = match answer.map(|own| own.verdict) {
+        Some(Claim::Supported) => Fit::Pass,
+        Some(Claim::Contradicted) => Fit::Fail,
+        Some(Claim::NotShown | Claim::NoData) | None => Fit::CannotTell,
+    };
+    let mut because = match answer {
+        Some(own) => own.because.clone(),
+        None => vec!["Trials are still to come.".to_owned()],
+    };
+    if let (Some(first), Some(asked)) = (because.first_mut(), asked_for(ask)) {
+        *first = format!("{}; {asked} is asked for.", first.trim_end_matches('.'));
+    }
+    let doubt = doubt(found, ask);
+    let ended = if doubt.is_some() { Fit::CannotTell } else { shown };
+    if let Some(why) = doubt {
+        because.insert(0, format!("{why}."));
+    }
+    FitBound {
+        ask: ask.ask.clone(),
+        ended,
+        because,
+        published: ask.published.clone(),
+        workloads: ask.workloads.clone(),
+        metric: ask.metric.clone(),
+    }
+}
+
+/// The bound in words.
+fn asked_for(ask: &Ask) -> Option<String> {
+    let least = ask.least.iter().map(|own| format!("at least {}", own.text));
+    let most = ask.most.iter().map(|own| format!("at most {}", own.text));
+    least.chain(most).reduce(|one, other| format!("{one} and {other}"))
+}
+
+/// What keeps numbers from being believed, however clear their interval is.
+fn doubt(found: &Findings, ask: &Ask) -> Option<String> {
+    let dying = found.surroundings.drives.iter().find(|drive| !drive.grown.is_empty());
+    if let Some(drive) = dying {
+        return Some(format!("{} counted more errors of its own during the study", drive.drive));
+    }
+    let is_asked = |cell: &&Cell| {
+        let is_own = match &ask.metric {
+            Some(metric) => cell.metric == *metric,
+            None => cell.primary,
+        };
+        is_own && ask.workloads.contains(&cell.workload) && matches(&cell.arm, &ask.at)
+    };
+    found.cells.iter().filter(is_asked).find_map(doubted)
+}
+
+fn doubted(cell: &Cell) -> Option<String> {
+    let name = &cell.workload;
+    if let Some(trust @ (Trust::Suspect | Trust::Invalid)) = cell.trust {
+        let why = cell.because.iter().find(|because| because.trust == trust);
+        let why = why.map(|because| format!(": {}", because.text)).unwrap_or_default();
+        let word = if trust == Trust::Suspect { "suspect" } else { "invalid" };
+        return Some(format!("The numbers of {name} are {word}{why}"));
+    }
+    let trials = || cell.trials.iter().filter(|trial| trial.status != Status::LeadIn);
+    let failed = trials().filter(|trial| trial.status == Status::Failed).count();
+    if failed > 0 {
+        return Some(format!("{failed} of {} trials of {name} failed", trials().count()));
+    }
+    let replicate = |trial: &CellTrial| trial.repeats.map_or(trial.replicate, |of| of.replicate);
+    let quiet = trials().filter(|trial| trial.status == Status::Ok).map(replicate);
+    let quiet: BTreeSet<u32> = quiet.collect();
+    let is_disturbed = trials().any(|trial| trial.status == Status::Disturbed);
+    (is_disturbed && quiet.len() < FEWEST_FOR_INTERVAL)
+        .then(|| format!("{name} has too few trials that were not disturbed"))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,179 @@
+use assay_study::findings::measurements::Series;
+use assay_study::results::design::AskKind;
+use assay_study::results::surroundings::facts::DriveHealth;
+
+use super::super::verdicts::tests::{Study, arm};
+use super::*;
+
+const P99: &str = "fdatasync_p99_ns";
+/// Their p99 in each of six trials, in ms: its 95 % interval is 8.82 to 9.09.
+const NINE: [f64; 6] = [8.8, 9.0, 9.1, 8.8, 9.05, 8.98];
+
+fn at_most(metric: &str, most: &str) -> Ask {
+    Ask {
+        kind: AskKind::Reaches,
+        ask: format!("Is {metric} at most {most}?"),
+        published: Some("somebody says so (https://example.org)".to_owned()),
+        workloads: vec!["wal".to_owned()],
+        metric: Some(metric.to_owned()),
+        factor: None,
+        at: std::collections::BTreeMap::new(),
+        level: None,
+        over: None,
+        between: Vec::new(),
+        least: None,
+        most: most.parse().ok(),
+        limit: None,
+    }
+}
+
+/// A place with one workload, and what its syncs took in each trial, in ms.
+fn place(p99_ms: &[f64], most: &str) -> Study {
+    let mut study = Study::of(&[("a", &[])]);
+    let trial = |(at, ms): (u32, &f64)| CellTrial::bare(at, Some(at), Some(ms * 1e6), Status::Ok);
+    let trials = (1..).zip(p99_ms).map(trial);
+    let own = Series { trials: trials.collect(), ..study.measured.series[0].clone() };
+    let (workload, metric) = ("wal".to_owned(), P99.to_owned());
+    let better = assay_base::quantity::Better::Lower;
+    let series = Series { workload, metric, better, arm: arm(&[]), ..own };
+    study.measured.series = vec![series];
+    let design = &mut study.measured.design;
+    design.factors.clear();
+    design.baseline.clear();
+    design.primary = Some(P99.to_owned());
+    design.fit = Some("etcd".to_owned());
+    design.questions = vec![at_most(P99, most)];
+    study
+}
+
+fn told(study: Study) -> Fitness {
+    study.findings().fitness.unwrap()
+}
+
+fn ended(p99_ms: &[f64], most: &str) -> Fit {
+    told(place(p99_ms, most)).ended
+}
+
+#[test]
+fn a_bound_is_decided_by_the_whole_interval() {
+    assert_eq!(ended(&NINE, "10 ms"), Fit::Pass);
+    assert_eq!(ended(&NINE, "8 ms"), Fit::Fail);
+    assert_eq!(ended(&NINE, "9 ms"), Fit::CannotTell);
+    assert_eq!(ended(&NINE[..2], "10 ms"), Fit::CannotTell);
+    assert_eq!(ended(&[], "10 ms"), Fit::CannotTell);
+}
+
+#[test]
+fn what_is_exactly_the_bound_is_within_it() {
+    assert_eq!(ended(&[10.0; 6], "10 ms"), Fit::Pass);
+    assert_eq!(ended(&[10.001; 6], "10 ms"), Fit::Fail);
+}
+
+#[test]
+fn it_stands_first_and_tells_the_number_with_its_bound() {
+    let found = place(&NINE, "10 ms").findings();
+    assert_eq!(found.summary_facts[0], Said::Fitness);
+    assert_eq!(found.summary.len(), found.summary_facts.len());
+    let text = &found.summary[0];
+    assert!(text.starts_with("Good enough for etcd: pass: wal: p99 fdatasync "), "{text}");
+    assert!(text.ends_with("; at most 10 ms is asked for."), "{text}");
+    let bound = &found.fitness.as_ref().unwrap().bounds[0];
+    assert!(bound.published.as_ref().unwrap().contains("https://example.org"));
+    // Who asks for nothing is told nothing.
+    let mut other = place(&NINE, "10 ms");
+    other.measured.design.fit = None;
+    let found = other.findings();
+    assert!(found.fitness.is_none() && !found.summary_facts.contains(&Said::Fitness));
+}
+
+#[test]
+fn one_bound_that_is_broken_is_enough_and_a_pass_needs_all() {
+    let of = |mosts: &[&str]| {
+        let mut study = place(&NINE, "10 ms");
+        study.measured.design.questions = mosts.iter().map(|most| at_most(P99, most)).collect();
+        told(study).ended
+    };
+    assert_eq!(of(&["10 ms", "20 ms"]), Fit::Pass);
+    assert_eq!(of(&["10 ms", "8 ms"]), Fit::Fail);
+    assert_eq!(of(&["10 ms", "9 ms"]), Fit::CannotTell);
+    // They share the error: what one of them alone shows may not be shown beside others.
+    let near = "9.13 ms";
+    assert_eq!(of(&[near]), Fit::Pass);
+    assert_eq!(of(&[near; 8]), Fit::CannotTell);
+}
+
+#[test]
+fn a_metric_that_nothing_told_is_never_a_pass() {
+    let mut study = place(&NINE, "10 ms");
+    study.measured.design.questions = vec![at_most("fdatasync_p999_ns", "10 ms")];
+    let told = told(study);
+    assert_eq!(told.ended, Fit::CannotTell);
+    assert!(told.text.contains("was not measured"), "{}", told.text);
+}
+
+#[test]
+fn numbers_that_are_not_trusted_never_pass_and_never_fail() {
+    for most in ["10 ms", "8 ms"] {
+        for trust in [Trust::Suspect, Trust::Invalid] {
+            let mut study = place(&NINE, most);
+            study.measured.series[0].trust = Some(trust);
+            assert_eq!(told(study).ended, Fit::CannotTell, "{most} {trust:?}");
+        }
+        let mut trusted = place(&NINE, most);
+        trusted.measured.series[0].trust = Some(Trust::Trusted);
+        assert_ne!(told(trusted).ended, Fit::CannotTell, "{most}");
+    }
+}
+
+#[test]
+fn trials_that_failed_or_were_disturbed_keep_it_from_being_told() {
+    let with = |statuses: &[Status]| {
+        let mut study = place(&NINE, "10 ms");
+        for (trial, status) in study.measured.series[0].trials.iter_mut().zip(statuses) {
+            trial.status = *status;
+            if *status == Status::Failed {
+                trial.value = None;
+            }
+        }
+        told(study)
+    };
+    let failed = with(&[Status::Failed]);
+    assert_eq!(failed.ended, Fit::CannotTell);
+    assert!(failed.text.contains("1 of 6 trials of wal failed"), "{}", failed.text);
+    assert_eq!(with(&[Status::Disturbed; 6]).ended, Fit::CannotTell);
+    assert_eq!(with(&[Status::Disturbed; 4]).ended, Fit::CannotTell);
+    // Those that are left are enough for an interval: others were left out whatever they were.
+    assert_eq!(with(&[Status::Disturbed; 2]).ended, Fit::Pass);
+}
+
+#[test]
+fn a_drive_that_counts_errors_is_no_place_to_tell_anything_of() {
+    let seen = |grown: &[(&str, u64)]| {
+        let mut found = place(&NINE, "10 ms").findings();
+        let grown = grown.iter().map(|(name, by)| ((*name).to_owned(), *by)).collect();
+        let drive = DriveHealth { drive: "sda".to_owned(), grown, ..DriveHealth::default() };
+        found.surroundings.drives = vec![drive];
+        tell(&mut found, &place(&NINE, "10 ms").measured.design);
+        found.fitness.unwrap()
+    };
+    assert_eq!(seen(&[]).ended, Fit::Pass);
+    let dying = seen(&[("reallocated_sectors", 3)]);
+    assert_eq!(dying.ended, Fit::CannotTell);
+    assert!(dying.text.contains("sda counted more errors"), "{}", dying.text);
+}
+
+#[test]
+fn trials_that_are_still_to_come_tell_nothing() {
+    let mut study = place(&NINE, "10 ms");
+    study.measured.unfinished = true;
+    let told = told(study);
+    assert_eq!(told.ended, Fit::CannotTell);
+    assert!(told.text.contains("Trials are still to come"), "{}", told.text);
+}
+
+#[test]
+fn an_emulator_is_no_place_either() {
+    let mut study = place(&NINE, "10 ms");
+    study.emulated = true;
+    assert_eq!(told(study).ended, Fit::CannotTell);
+}

@@ -1,0 +1,96 @@
+//! Whether a place is good enough for something: what is asked of it, and how a command ends.
+
+use std::path::Path;
+
+use super::studies;
+use assay_base::failure::{Failure, Outcome};
+use assay_study::findings::fitness::{Fit, Fitness};
+use assay_study::study::{Study, presets};
+use assay_system::system::System;
+
+/// The study that says what a place must do: a shipped one by its name, or a file.
+///
+/// # Errors
+/// There is none, or it has no bounds.
+pub(super) fn study(system: &dyn System, word: &str) -> Outcome<Study> {
+    let is_a_name = !word.contains(['/', '.']) && system.status(Path::new(word)).is_err();
+    let study = match studies::quietly(system, word) {
+        Err(failure) if is_a_name && presets::find(word).is_none() => {
+            let names: Vec<&str> = presets::fitness().map(|(name, _)| name).collect();
+            return Err(Failure {
+                message: format!(
+                    "nobody published what `{word}` needs, as far as is known here: there is {}; or \
+                     name a study file with fit = \"{word}\" and bounds of your own",
+                    names.join(", ")
+                ),
+                ..failure
+            });
+        }
+        other => other?,
+    };
+    if study.fit.is_none() {
+        return Err(Failure::mistake(format!(
+            "{word} does not say what a place is to be good enough for: give it fit = \"...\" and \
+             questions of the kind reaches, or run it with: assay run {word}"
+        )));
+    }
+    Ok(study.settled())
+}
+
+/// How a command ends by what became of the bounds.
+///
+/// # Errors
+/// One of them does not hold (exit code 1), or nobody can tell (5).
+pub(super) fn ended(fitness: &Fitness) -> Outcome<()> {
+    match fitness.ended {
+        Fit::Pass => Ok(()),
+        Fit::Fail => Err(Failure::gate(fitness.text.as_str())),
+        Fit::CannotTell => Err(Failure::partial(fitness.text.as_str())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_base::failure::Kind;
+    use assay_system::system::Fake;
+
+    use super::*;
+
+    #[test]
+    fn a_name_and_a_file_are_taken_and_what_has_no_bounds_is_not() {
+        let fake = Fake::new();
+        assert_eq!(study(&fake, "etcd").unwrap().fit.as_deref(), Some("etcd"));
+        let file = |more: &str| {
+            format!(
+                "format = \"assay-study/1\"\ntitle = \"mine\"\n{more}[[workload]]\nname = \"a\"\n\
+                 io = {{ pattern = \"random\", mix = \"read\", size = \"4 KiB\" }}\n[[question]]\n\
+                 kind = \"reaches\"\nask = \"Is it?\"\nworkloads = [\"a\"]\nleast = \"90 IOPS\"\n"
+            )
+        };
+        fake.write_whole(Path::new("/mine.toml"), file("fit = \"mine\"\n").as_bytes()).unwrap();
+        assert_eq!(study(&fake, "/mine.toml").unwrap().fit.as_deref(), Some("mine"));
+        fake.write_whole(Path::new("/other.toml"), file("").as_bytes()).unwrap();
+        for (word, told) in [
+            ("/other.toml", "/other.toml does not say what a place is to be good enough for"),
+            ("depth", "depth does not say"),
+            (
+                "postgres",
+                "nobody published what `postgres` needs, as far as is known here: there is etcd,",
+            ),
+            ("/no/such.toml", "there is no file `/no/such.toml` here"),
+        ] {
+            let failure = study(&fake, word).unwrap_err();
+            assert!(failure.message.starts_with(told), "{failure}");
+            assert_eq!(failure.kind, Kind::Mistake);
+        }
+    }
+
+    #[test]
+    fn each_end_has_its_exit_code() {
+        let code = |ended: Fit| {
+            let told = Fitness { ended, ..Fitness::of("it".to_owned(), Vec::new()) };
+            super::ended(&told).map_or_else(|failure| failure.kind.exit_code(), |()| 0)
+        };
+        assert_eq!([Fit::Pass, Fit::Fail, Fit::CannotTell].map(code), [0, 1, 5]);
+    }
+}

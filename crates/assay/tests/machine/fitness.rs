@@ -1,0 +1,135 @@
+//! Whether a place is good enough for etcd: on a file system of its own, beside what fio says of its
+//! syncs, and on a device that is held back.
+
+mod in_full {
+    use std::io::Write as _;
+
+    use assay_lab::call;
+    use assay_lab::slow::SlowLane;
+    use assay_lab::volume::{Filesystem, Volume};
+    use assay_stats::{Sample, t_quantile};
+    use serde_json::Value;
+
+    use crate::turn::{LIMIT, Need, assay, has, skip, word};
+
+    /// Rounds in which both measure, one after the other.
+    const ROUNDS: usize = 6;
+    /// What both may differ by beyond their intervals: each has work of its own around the call.
+    const APART: f64 = 0.1;
+
+    /// One trial of what is shipped, of 4 s.
+    const ETCD: &str = include_str!("../../../../studies/fitness/etcd.toml");
+
+    fn once() -> String {
+        let one = ETCD
+            .replace("replicates = 6", "replicates = 1")
+            .replace("time = \"10 s\"", "time = \"4 s\"");
+        assert!(one.contains("replicates = 1") && one.contains("time = \"4 s\""));
+        one
+    }
+
+    /// Median and p99 of the syncs, as we have them.
+    fn ours(volume: &Volume, study: &str) -> [f64; 2] {
+        let target = word(volume.directory());
+        let ended =
+            assay(volume).run(&["check", "--for", study, &target, "--json"], LIMIT).unwrap();
+        assert_eq!(ended.code, 5, "of one trial nobody can tell: {}", ended.stderr);
+        let document: Value = serde_json::from_str(&ended.stdout).unwrap();
+        ["fdatasync_p50_ns", "fdatasync_p99_ns"].map(|metric| {
+            let cell =
+                document["cells"].as_array().unwrap().iter().find(|cell| cell["metric"] == metric);
+            cell.and_then(|cell| cell["geometric_mean"].as_f64()).unwrap()
+        })
+    }
+
+    /// The same as fio has them, in a file that was written before.
+    fn of_fio(volume: &Volume) -> [f64; 2] {
+        let file = format!("--filename={}", word(&volume.directory().join("fio")));
+        let words = [
+            "--name=etcd",
+            &file,
+            "--size=22m",
+            "--overwrite=1",
+            "--rw=write",
+            "--bs=2300",
+            "--ioengine=psync",
+            "--fdatasync=1",
+            "--ramp_time=1",
+            "--runtime=4",
+            "--time_based",
+            "--output-format=json",
+        ];
+        let said = call("fio", &words).unwrap();
+        let start = said.find('{').unwrap();
+        let document: Value = serde_json::from_str(&said[start..]).unwrap();
+        let syncs = &document["jobs"][0]["sync"]["lat_ns"]["percentile"];
+        ["50.000000", "99.000000"].map(|name| syncs[name].as_f64().unwrap())
+    }
+
+    /// The 95 % interval of the mean of logarithms.
+    fn interval(values: &[f64]) -> [f64; 2] {
+        let logs: Vec<f64> = values.iter().map(|value| value.ln()).collect();
+        let sample = Sample::of(&logs).unwrap();
+        let error = sample.sd.unwrap() / (sample.n as f64).sqrt();
+        let half = t_quantile(0.975, (sample.n - 1) as f64).unwrap() * error;
+        [sample.mean - half, sample.mean + half]
+    }
+
+    /// Past the capture of the harness, so that the numbers stand in the log.
+    fn tell(text: &str) {
+        let _ = writeln!(std::io::stderr(), "{text}");
+    }
+
+    /// Rounds go by turns, so that whatever else happens on the machine happens to both.
+    #[test]
+    #[ignore = "needs root, 100 s: cargo xtask test long"]
+    fn the_syncs_are_those_that_fio_sees() {
+        if !has(&[Need::Volume(Filesystem::Ext4), Need::Program("fio")]) {
+            return;
+        }
+        let volume = Volume::new(Filesystem::Ext4, 256).unwrap();
+        let study = volume.scratch().path().join("once.toml");
+        std::fs::write(&study, once()).unwrap();
+        let study = word(&study);
+        let (mut own, mut others) = (Vec::new(), Vec::new());
+        for _ in 0..ROUNDS {
+            own.push(ours(&volume, &study));
+            others.push(of_fio(&volume));
+        }
+        for (at, name) in ["p50", "p99"].into_iter().enumerate() {
+            let of =
+                |all: &[[f64; 2]]| interval(&all.iter().map(|one| one[at]).collect::<Vec<_>>());
+            let ([low, high], [fio_low, fio_high]) = (of(&own), of(&others));
+            let told = [low, high, fio_low, fio_high].map(|log| log.exp() / 1e3);
+            tell(&format!("{name} in us, ours and fio's: {told:.1?}"));
+            assert!(low <= fio_high + APART && fio_low <= high + APART, "{name}: {told:?} us");
+        }
+    }
+
+    /// Twenty writes a second: each sync takes 50 ms, and there are too few of them for a p99.
+    #[test]
+    #[ignore = "needs root, 80 s: cargo xtask test long"]
+    fn a_device_that_is_held_back_fails() {
+        if !has(&[Need::Volume(Filesystem::Ext4)]) {
+            return;
+        }
+        let volume = Volume::new(Filesystem::Ext4, 256).unwrap();
+        let number = volume.device().unwrap().number().unwrap();
+        let lane = match SlowLane::new(&number, 20) {
+            Ok(lane) => lane,
+            Err(reason) => return skip(&reason),
+        };
+        let through = lane.through();
+        let through: Vec<&str> = through.iter().map(String::as_str).collect();
+        let words = ["check", "--for", "etcd", &word(volume.directory()), "--json"];
+        let ended = assay(&volume).through(&through).run(&words, LIMIT).unwrap();
+        let document: Value = serde_json::from_str(&ended.stdout).unwrap();
+        assert_eq!(
+            (ended.code, &document["fitness"]["ended"]),
+            (1, &"fail".into()),
+            "{}",
+            ended.stderr
+        );
+        assert!(volume.names().unwrap().is_empty(), "left: {:?}", volume.names());
+    }
+}
