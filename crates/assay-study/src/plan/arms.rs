@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use assay_base::quantity::Loss;
 use assay_machine::factors::{self, Role, layers};
 
-use super::most_load;
+use super::{most_load, race};
 use crate::results::design::{Design, Factor, Gate, Pointer, Stopping};
 use crate::results::plan::{Arm, Survey};
 use crate::study::{StopRule, Study};
@@ -36,7 +36,7 @@ pub struct PlannedArm {
 pub struct Layout {
     /// What is compared, and by which rules.
     pub design: Design,
-    /// Replicates of the whole plan: the last look where looks were declared.
+    /// Replicates of the whole plan: the last look where looks were declared, and after the passes of a screen.
     pub replicates: u32,
     /// The levels of each arm, in their order.
     pub arms: Vec<Arm>,
@@ -64,7 +64,8 @@ impl Layout {
         // A second copy of the baseline would take part.
         let race = study.stop.rule == StopRule::Race;
         let control = study.control.unwrap_or(wanted) && arms.len() > 1 && !race;
-        let replicates = replicates(study);
+        let stopping = stopping(study, &factors);
+        let replicates = replicates(study) + stopping.passes();
         let design = Design {
             factors,
             baseline,
@@ -76,7 +77,7 @@ impl Layout {
             primary: limit.map(|own| own.metric().to_owned()).or_else(|| study.primary.clone()),
             order: study.order,
             lead_in: study.lead_in,
-            stopping: stopping(study),
+            stopping,
             gate: gate(study),
             questions: study.question.clone(),
             published: published(study),
@@ -119,7 +120,7 @@ fn published(study: &Study) -> Vec<Pointer> {
     study.published.iter().map(of).collect()
 }
 
-/// Replicates of the whole plan: the last look where looks were declared.
+/// Replicates of all arms: the last look where looks were declared.
 fn replicates(study: &Study) -> u32 {
     match study.stop.rule {
         StopRule::Looks => study.stop.looks.iter().copied().max().unwrap_or(study.replicates),
@@ -232,7 +233,7 @@ fn target_of(arm: &Arm, surveys: &[Survey]) -> usize {
     own.or_else(|| surveys.iter().position(|survey| at(&survey))).unwrap_or(0)
 }
 
-fn stopping(study: &Study) -> Stopping {
+fn stopping(study: &Study, factors: &[Factor]) -> Stopping {
     let half_width = study.stop.half_width.map(assay_base::quantity::Percent::fraction);
     match study.stop.rule {
         StopRule::Fixed => Stopping::Fixed,
@@ -242,6 +243,7 @@ fn stopping(study: &Study) -> Stopping {
             let closeness = study.stop.closeness.or(study.margin);
             Stopping::Race {
                 closeness: closeness.map_or(0.0, assay_base::quantity::Percent::fraction),
+                screen: if study.stop.screen { race::screen::passes(factors) } else { 0 },
             }
         }
     }

@@ -20,7 +20,7 @@ use assay_machine::probes::block_latency;
 use assay_system::system::site::TargetKind;
 use assay_system::system::virtual_machine::VirtualMachine;
 
-use crate::results::design::Stopping;
+use crate::results::design::{Design, Stopping};
 use crate::results::plan::{
     AbsentWorkload, Arm, FORMAT, Plan, PlannedTrial, PlannedWorkload, Survey, pilot_key,
 };
@@ -39,13 +39,13 @@ pub fn make(study: &Study, surveys: Vec<Survey>, seed: u64) -> Plan {
     let turns = budget::Turns { rules, groups: &groups, replicates };
     let timed = match layout.design.stopping {
         // Few of the arms of a race run in all replicates that it has at most.
-        Stopping::Race { .. } => {
-            let usual = replicates.min(race::USUAL_REPLICATES);
+        Stopping::Race { screen, .. } => {
+            let usual = replicates.min(race::usual_replicates(screen > 0));
             budget::timed(study, &surveys, workloads, &budget::Turns { replicates: usual, ..turns })
         }
         _ => budget::timed(study, &surveys, workloads, &turns),
     };
-    let trials = trials(&turns, &timed.workloads, seed);
+    let trials = trials(&turns, &layout.design, &timed.workloads, seed);
     let mut plan = Plan {
         format: FORMAT.to_owned(),
         sha256: String::new(),
@@ -212,6 +212,7 @@ fn rules(study: &Study, arms: &[PlannedArm]) -> order::Rules {
 
 fn trials(
     turns: &budget::Turns<'_>,
+    design: &Design,
     workloads: &[PlannedWorkload],
     seed: u64,
 ) -> Vec<PlannedTrial> {
@@ -219,8 +220,12 @@ fn trials(
         return most_load::trials(turns.rules, turns.replicates as usize, seed);
     }
     let mut seeds = Draws::new(seed, "trials");
-    let (replicates, order) = (turns.replicates as usize, &mut Draws::new(seed, "order"));
-    let turns = order::turns(turns.rules, turns.groups, replicates, order);
+    let passes = design.stopping.passes();
+    let replicates = turns.replicates.saturating_sub(passes) as usize;
+    let screen = race::screen::turns(turns, design, workloads, seed);
+    let order = order::turns(turns.rules, turns.groups, replicates, &mut Draws::new(seed, "order"));
+    let later = |turn: order::Turn| order::Turn { replicate: turn.replicate + passes, ..turn };
+    let turns = screen.into_iter().chain(order.into_iter().map(later));
     let trial = |(order, turn): (u32, order::Turn)| PlannedTrial {
         order,
         host: 0,

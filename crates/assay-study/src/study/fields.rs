@@ -420,6 +420,13 @@ pub static STOP: Fields = Fields {
             "how near to the best the winner of a race has to be; as near as the margin by default",
             "closeness = \"2 %\"",
         ),
+        field(
+            "screen",
+            Form::Flag,
+            "whether levels leave a grid of more than 40 settings before its race, by their main effects: \
+             interactions are not looked at",
+            "screen = true",
+        ),
     ],
 };
 

@@ -214,6 +214,9 @@ pub struct Stop {
     /// The share of the best within which the winner of a race is good enough; the margin where it is not told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub closeness: Option<Percent>,
+    /// Whether levels of a grid of many settings leave in a screen before the race.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub screen: bool,
 }
 
 impl Stop {

@@ -180,7 +180,8 @@ fn a_full_study_uses_every_key() {
     let mut used = Vec::new();
     keys(&serde_json::to_value(full()).unwrap(), &mut used);
     // No other rule has a use for it.
-    let raced = Stop { rule: StopRule::Race, closeness: Some(Percent(2.0)), ..Stop::default() };
+    let closeness = Some(Percent(2.0));
+    let raced = Stop { rule: StopRule::Race, closeness, screen: true, ..Stop::default() };
     keys(&serde_json::to_value(raced).unwrap(), &mut used);
     for fields in crate::study::fields::tables() {
         // Kinds of work but `io` have no place beside it, nor has what a command tells of itself.
