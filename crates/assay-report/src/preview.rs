@@ -201,7 +201,7 @@ pub fn make(
         format: FORMAT.to_owned(),
         title: study.title.clone(),
         seed: plan.seed,
-        replicates: plan.replicates,
+        replicates: plan.replicates.saturating_sub(plan.design.stopping.passes()),
         arms: arms.len(),
         trial_count: plan.trials.len(),
         trials_s: all_ns as f64 / 1e9,
@@ -355,12 +355,26 @@ fn gate(plan: &Plan) -> Option<String> {
 
 /// How the race of a study goes.
 fn race(plan: &Plan) -> Option<String> {
-    let Stopping::Race { closeness } = plan.design.stopping else { return None };
+    let Stopping::Race { closeness, screen } = plan.design.stopping else { return None };
     Some(format!(
-        "these trials at most: settings that are surely behind leave, from replicate {FIRST_LOOK} on; it is over \
+        "these trials at most: {}settings that are surely behind leave, from replicate {FIRST_LOOK} on; it is over \
          with one left, or when none that is left can be ahead of the leader by more than {}",
+        screened(plan, screen),
         show::share(closeness)
     ))
+}
+
+/// What comes before a race.
+fn screened(plan: &Plan, passes: u32) -> String {
+    if passes == 0 {
+        return String::new();
+    }
+    let of_screen = |trial: &&PlannedTrial| trial.replicate <= passes && !trial.is_lead_in();
+    format!(
+        "a screen of {} trials first, after which levels leave that are surely behind, with all their settings \
+         (interactions are not looked at); then ",
+        plan.trials.iter().filter(of_screen).count()
+    )
 }
 
 /// How many trials there are, and how long they take, in one line.

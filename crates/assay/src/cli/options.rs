@@ -91,6 +91,7 @@ const FIRST: Table = &[
             first("until", every),
             own("race", race),
             more("closeness", race),
+            more("screen", race),
             more("confirm", race),
             own("time", timed),
             more("seed", trials),

@@ -23,6 +23,13 @@ pub struct RaceArguments {
     /// How near to the best the winner of a race has to be, such as 2% [default: the margin]
     #[arg(long, value_name = "SHARE")]
     closeness: Option<String>,
+    /// Before a race of more than 40 settings, let levels leave by their main effects
+    ///
+    /// Some of the settings run first, in which the levels of each factor come equally often. A level that is
+    /// surely behind another one of its factor leaves with all its settings, at 5 % for all levels together.
+    /// Interactions are not looked at: a setting that is good only together with such a level is lost.
+    #[arg(long)]
+    screen: bool,
 }
 
 impl RaceArguments {
@@ -38,8 +45,8 @@ impl RaceArguments {
         }
         if self.race {
             study.replicates = replicates.unwrap_or(MOST_REPLICATES);
-            let closeness = study.stop.closeness;
-            study.stop = Stop { rule: StopRule::Race, closeness, ..Stop::default() };
+            let Stop { closeness, screen, .. } = study.stop;
+            study.stop = Stop { rule: StopRule::Race, closeness, screen, ..Stop::default() };
             // They are asked of verdicts, and a second copy of the baseline would take part.
             study.question.clear();
             study.control = Some(false);
@@ -47,6 +54,7 @@ impl RaceArguments {
         if let Some(text) = &self.closeness {
             study.stop.closeness = Some(percent("--closeness", text)?);
         }
+        study.stop.screen |= self.screen;
         Ok(())
     }
 
@@ -56,7 +64,8 @@ impl RaceArguments {
         let closeness = self.closeness.as_ref();
         let closeness =
             closeness.map(|text| Typed::new(format!("--closeness {text}"), "stop/closeness"));
-        race.into_iter().chain(closeness).collect()
+        let screen = self.screen.then(|| Typed::new("--screen", "stop/screen"));
+        race.into_iter().chain(closeness).chain(screen).collect()
     }
 }
 
@@ -118,7 +127,7 @@ mod tests {
     }
 
     fn asked(race: bool, closeness: Option<&str>) -> RaceArguments {
-        RaceArguments { race, closeness: closeness.map(str::to_owned) }
+        RaceArguments { race, closeness: closeness.map(str::to_owned), screen: false }
     }
 
     #[test]
@@ -132,6 +141,22 @@ mod tests {
         let mut few = depth();
         asked(true, None).put(&mut few, Some(5)).unwrap();
         assert_eq!((few.replicates, few.stop.closeness), (5, None));
+    }
+
+    #[test]
+    fn a_screen_is_asked_for_with_a_race_or_of_a_study_that_is_one() {
+        let screen = RaceArguments { screen: true, ..asked(true, None) };
+        let mut study = depth();
+        screen.put(&mut study, None).unwrap();
+        assert!(study.stop.screen && file::write(&study).unwrap().contains("screen"));
+        assert!(screen.typed().iter().any(|own| own.words == "--screen"));
+        // A study that asks for it keeps it.
+        asked(true, None).put(&mut study, None).unwrap();
+        assert!(study.stop.screen);
+        let mut plain = depth();
+        asked(true, None).put(&mut plain, None).unwrap();
+        assert!(!plain.stop.screen);
+        assert_eq!(asked(true, None).typed().len(), 1);
     }
 
     #[test]
