@@ -44,6 +44,7 @@ mod replay;
 mod resume;
 mod revisions;
 mod same_output;
+mod screens;
 mod seal;
 mod serve;
 mod stacks;

@@ -34,12 +34,12 @@ name = "read"
 io   = { pattern = "random", mix = "read", size = "4 KiB", time = "20 ms" }
 "#;
 
-fn machine() -> Fake {
+pub(crate) fn machine() -> Fake {
     Fake::recorded(include_str!("../../../assay-system/tests/fixtures/machines/sata-ssd.txt"))
         .unwrap()
 }
 
-fn request(text: &str) -> Request<'static> {
+pub(crate) fn request(text: &str) -> Request<'static> {
     Request {
         results: Some(PathBuf::from("/results")),
         log: Some(analysis::race_log),
@@ -47,12 +47,12 @@ fn request(text: &str) -> Request<'static> {
     }
 }
 
-fn raced(text: &str) -> Finished {
+pub(crate) fn raced(text: &str) -> Finished {
     runner::run(&machine(), request(text), &AtomicBool::new(false), &mut |_| {}).unwrap()
 }
 
 /// Findings without what tells one run from another.
-fn findings(finished: &Finished) -> Findings {
+pub(crate) fn findings(finished: &Finished) -> Findings {
     let study = StudyFacts {
         id: String::new(),
         title: finished.study.title.clone(),
@@ -69,7 +69,7 @@ fn findings(finished: &Finished) -> Findings {
     analysis::findings(study, &finished.plan, &finished.environment, &finished.trials)
 }
 
-fn answer(found: &Findings) -> &RaceAnswer {
+pub(crate) fn answer(found: &Findings) -> &RaceAnswer {
     found.race.as_ref().expect("a race")
 }
 
