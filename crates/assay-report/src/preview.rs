@@ -357,8 +357,8 @@ fn gate(plan: &Plan) -> Option<String> {
 fn race(plan: &Plan) -> Option<String> {
     let Stopping::Race { closeness, screen } = plan.design.stopping else { return None };
     Some(format!(
-        "these trials at most: {}settings that are surely behind leave, from replicate {FIRST_LOOK} on; it is over \
-         with one left, or when none that is left can be ahead of the leader by more than {}",
+        "these trials at most: {}settings that are surely behind leave, from replicate {FIRST_LOOK} on; it \
+         is over with one left, or when none that is left can be ahead of the leader by more than {}",
         screened(plan, screen),
         show::share(closeness)
     ))
@@ -371,8 +371,8 @@ fn screened(plan: &Plan, passes: u32) -> String {
     }
     let of_screen = |trial: &&PlannedTrial| trial.replicate <= passes && !trial.is_lead_in();
     format!(
-        "a screen of {} trials first, after which levels leave that are surely behind, with all their settings \
-         (interactions are not looked at); then ",
+        "a screen of {} trials first, after which levels leave that are surely behind, with all their \
+         settings (interactions are not looked at); then ",
         plan.trials.iter().filter(of_screen).count()
     )
 }

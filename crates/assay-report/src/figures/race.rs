@@ -65,8 +65,8 @@ fn screened(race: &RaceAnswer) -> Option<String> {
     let several = if settings == 1 { "" } else { "s" };
     (settings > 0).then(|| {
         format!(
-            "Not drawn: {settings} setting{several} of levels that left in the screen before the race; interactions \
-             were not looked at."
+            "Not drawn: {settings} setting{several} of levels that left in the screen before the race; \
+             interactions were not looked at."
         )
     })
 }

@@ -74,7 +74,7 @@ fn mistake(study: &Study) -> Option<(&'static str, String, String)> {
     }
     if study.stop.screen && !study.arms.is_empty() {
         let message = "a screen is of a grid, and this study lists its settings";
-        return told("stop/screen", message, "leave screen out, or arms");
+        return told("stop/screen", message, "leave screen out, or [[arms]]");
     }
     if study.control == Some(true) {
         let message = "a race has no second copy of the baseline: it would take part";

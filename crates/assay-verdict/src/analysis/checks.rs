@@ -155,8 +155,8 @@ fn screened(passes: u32) -> String {
     match passes {
         0 => String::new(),
         _ => format!(
-            "a screen of {passes} passes, the first replicates: levels whose main effects are surely behind leave, at 5 % \
-             for all of them, and interactions are not looked at; then "
+            "a screen of {passes} passes: levels leave whose main effects are surely behind, at 5 % for all of \
+             them, and interactions are not looked at; then "
         ),
     }
 }
