@@ -38,6 +38,10 @@ pub struct Preview {
     /// Seed of the order.
     pub seed: u64,
     pub replicates: u32,
+    /// Passes of the screen before a race: its trials stand before those of the first replicate, and are
+    /// counted as replicates among them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub screen: Option<u32>,
     /// Arms, the second copy of the baseline included.
     pub arms: usize,
     /// Trials, lead-in included.
@@ -202,6 +206,7 @@ pub fn make(
         title: study.title.clone(),
         seed: plan.seed,
         replicates: plan.replicates.saturating_sub(plan.design.stopping.passes()),
+        screen: Some(plan.design.stopping.passes()).filter(|passes| *passes > 0),
         arms: arms.len(),
         trial_count: plan.trials.len(),
         trials_s: all_ns as f64 / 1e9,
@@ -502,6 +507,7 @@ fn swaps(preview: &Preview) -> bool {
 /// The trials, a line a replicate where replicates follow each other.
 fn listed(preview: &Preview, order: Order, width: usize) -> Vec<String> {
     let by_replicate = order.is_by_replicate();
+    let passes = preview.screen.unwrap_or(0);
     let mut lines = Vec::new();
     let mut rest = preview.trials.as_slice();
     let mut listed = 0;
@@ -518,7 +524,8 @@ fn listed(preview: &Preview, order: Order, width: usize) -> Vec<String> {
         }
         let head = match (by_replicate, first.replicate) {
             (true, 0) => "warm-up:".to_owned(),
-            (true, replicate) => format!("replicate {replicate}:"),
+            (true, pass) if pass <= passes => format!("pass {pass} of the screen:"),
+            (true, replicate) => format!("replicate {}:", replicate - passes),
             (false, _) => "in order:".to_owned(),
         };
         let names: Vec<String> = own.take(count).map(name).collect();
