@@ -64,7 +64,7 @@ impl Layout {
         // A second copy of the baseline would take part.
         let race = study.stop.rule == StopRule::Race;
         let control = study.control.unwrap_or(wanted) && arms.len() > 1 && !race;
-        let stopping = stopping(study, &factors);
+        let stopping = stopping(study, &factors, arms.len());
         let replicates = replicates(study) + stopping.passes();
         let design = Design {
             factors,
@@ -233,7 +233,7 @@ fn target_of(arm: &Arm, surveys: &[Survey]) -> usize {
     own.or_else(|| surveys.iter().position(|survey| at(&survey))).unwrap_or(0)
 }
 
-fn stopping(study: &Study, factors: &[Factor]) -> Stopping {
+fn stopping(study: &Study, factors: &[Factor], arms: usize) -> Stopping {
     let half_width = study.stop.half_width.map(assay_base::quantity::Percent::fraction);
     match study.stop.rule {
         StopRule::Fixed => Stopping::Fixed,
@@ -243,7 +243,7 @@ fn stopping(study: &Study, factors: &[Factor]) -> Stopping {
             let closeness = study.stop.closeness.or(study.margin);
             Stopping::Race {
                 closeness: closeness.map_or(0.0, assay_base::quantity::Percent::fraction),
-                screen: if study.stop.screen { race::screen::passes(factors) } else { 0 },
+                screen: if study.stop.screen { race::screen::passes(factors, arms) } else { 0 },
             }
         }
     }

@@ -22,9 +22,8 @@ const TIMES_EACH: usize = 2;
 /// Trials without a number after which a level is given up, where others of its factor have one.
 const TRIES: usize = 3;
 
-/// Passes of the screen of a grid: no more trials than it has arms, where one pass is not more already.
-pub fn passes(factors: &[Factor]) -> u32 {
-    let arms = factors.iter().fold(1_usize, |all, own| all.saturating_mul(own.levels.len()));
+/// Passes of the screen of so many arms: no more trials than there are, where one pass is not more already.
+pub fn passes(factors: &[Factor], arms: usize) -> u32 {
     let whole = arms / trials_of_pass(factors).max(1);
     u32::try_from(whole).unwrap_or(MOST_PASSES).clamp(1, MOST_PASSES)
 }

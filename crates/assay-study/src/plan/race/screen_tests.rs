@@ -93,7 +93,8 @@ fn a_screen_has_six_passes_and_no_more_trials_than_settings() {
             name: "f".to_owned(),
             levels: (0..*count).map(|level| level.to_string()).collect(),
         };
-        screen::passes(&levels.iter().map(factor).collect::<Vec<Factor>>())
+        let arms = levels.iter().product();
+        screen::passes(&levels.iter().map(factor).collect::<Vec<Factor>>(), arms)
     };
     // 200 settings in passes of 16, 48 in passes of 8, 42 in passes of 14, 82 in one.
     assert_eq!([passes(&[8, 5, 5]), passes(&[4, 3, 4]), passes(&[7, 6])], [6, 6, 3]);
