@@ -18,7 +18,7 @@ use crate::study::race as limits;
 pub use rule::{FIRST_LOOK, Left, Logs, Over, Rules, Standing, Why, standing};
 
 /// Replicates at most of a race where none are named.
-pub const MOST_REPLICATES: u32 = 20;
+pub const MOST_REPLICATES: u32 = limits::REPLICATES;
 
 /// Replicates by which a budget is divided into trials: most arms leave long before the last.
 pub const USUAL_REPLICATES: u32 = 6;

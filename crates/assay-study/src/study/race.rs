@@ -7,6 +7,9 @@ use super::{Order, StopRule, Study};
 /// Replicates from which on arms may leave.
 pub const FEWEST: u32 = 3;
 
+/// Replicates at most where none are named.
+pub const REPLICATES: u32 = 20;
+
 /// Replicates at most: all of them are looked through after each.
 pub const MOST: u32 = 100;
 
