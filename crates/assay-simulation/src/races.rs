@@ -171,6 +171,7 @@ fn raced(case: &Case, study: &Study, chance: &mut Chance) -> Done<Ended> {
                 status,
                 repeats: *repeats,
                 log: status.counts().then_some(log),
+                harmed: false,
             });
         }
     }

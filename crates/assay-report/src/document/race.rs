@@ -81,6 +81,12 @@ pub(crate) fn stayed(race: &RaceAnswer, runner: &Runner) -> String {
         };
     };
     match &left.behind {
+        None if left.harmed => {
+            format!(
+                "left after replicate {}: it harmed others' work and was rolled back",
+                left.after
+            )
+        }
         None => format!("left after replicate {}: no trial of it counted", left.after),
         Some(behind) => {
             let [ratio, low, high] = show::ratios(behind.ratio, behind.ends);

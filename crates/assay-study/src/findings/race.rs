@@ -65,9 +65,12 @@ pub struct Departure {
     /// The replicate after which it left.
     pub after: u32,
     /// Over whoever led then, with the ends of the sequence that let it go; none where no trial of it gave a
-    /// number.
+    /// number, or it did harm.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub behind: Option<Behind>,
+    /// Whether it harmed others' work, and was rolled back.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub harmed: bool,
 }
 
 /// How far behind a setting was.

@@ -3,11 +3,14 @@
 //! of the plan and of the trials that have run, so a race that is resumed takes the same decisions.
 
 mod course;
+mod harm;
 mod rule;
 #[cfg(test)]
 mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
+
+use assay_kinds::work::observe;
 
 use super::arms::matches;
 use crate::results::design::Stopping;
@@ -73,13 +76,17 @@ pub struct Run {
     pub repeats: Option<Repeats>,
     /// Logarithm of its value, the higher the better; none where it has no value.
     pub log: Option<f64>,
+    /// Whether it was rolled back because it harmed others' work.
+    pub harmed: bool,
 }
 
 impl Run {
     /// What a race knows of a record whose value is known.
     pub fn of(record: &TrialRecord, log: Option<f64>) -> Self {
         let TrialRecord { order, replicate, workload, status, repeats, .. } = *record;
-        Self { order, replicate, arm: workload, status, repeats, log }
+        let watched = record.measured.as_ref().and_then(observe::Detail::of);
+        let harmed = watched.is_some_and(|detail| detail.harm.is_some());
+        Self { order, replicate, arm: workload, status, repeats, log, harmed }
     }
 
     /// The replicate to which its value belongs: that of the trial that it repeats.
@@ -142,6 +149,7 @@ pub fn race(plan: &Plan, runs: &[Run]) -> Option<Race> {
         for run in own {
             logs.take(run.belongs(), run.arm, counted(run));
         }
+        harm::leave(own, number, rules.baseline, &mut now);
         now = rule::look(&rules, &logs, number, now);
         if now.over.is_some() {
             break;

@@ -35,20 +35,23 @@ pub fn levels(name: &str, text: &str) -> Result<Vec<String>, Complaint> {
             None => told("is no range"),
         });
     };
-    let (unit, first, last) = ends(range).ok_or_else(|| told("is no range from one amount to another"))?;
+    let (unit, first, last) =
+        ends(range).ok_or_else(|| told("is no range from one amount to another"))?;
     if first >= last {
         return Err(told("goes from the larger to the smaller"));
     }
     let amounts = match way.trim() {
         "doublings" if first <= 0.0 => {
-            let hint = format!("list it beside: {name} = [\"0\", \"16 KiB .. 4 MiB in doublings\"]");
+            let hint =
+                format!("list it beside: {name} = [\"0\", \"16 KiB .. 4 MiB in doublings\"]");
             return Err(Complaint::new(format!("{name}: nothing doubles zero"), hint));
         }
         "doublings" => up(first, last, |amount| amount * 2.0),
         other => {
             let step = other.strip_prefix("steps of ").and_then(|step| unit.read(step.trim()));
             let step = step.filter(|step| *step > 0.0);
-            let step = step.ok_or_else(|| told("goes neither in doublings nor in steps of an amount"))?;
+            let step =
+                step.ok_or_else(|| told("goes neither in doublings nor in steps of an amount"))?;
             up(first, last, |amount| amount + step)
         }
     };
@@ -173,7 +176,10 @@ mod tests {
 
     #[test]
     fn what_a_study_says_itself_stands() {
-        let own = read("replicates = 5\nstop = { closeness = \"3 %\" }", "depth = \"1 .. 8 in doublings\"");
+        let own = read(
+            "replicates = 5\nstop = { closeness = \"3 %\" }",
+            "depth = \"1 .. 8 in doublings\"",
+        );
         let own = own.unwrap();
         assert_eq!((own.stop.rule, own.replicates), (StopRule::Race, 5));
         assert_eq!(own.stop.closeness, Some(Percent(3.0)));
@@ -224,8 +230,14 @@ mod tests {
 
     #[test]
     fn a_time_a_share_and_a_rate_are_ranges_and_a_path_is_none() {
-        assert_eq!(levels("dirty-expire", "5 s .. 20 s in doublings").unwrap(), ["5 s", "10 s", "20 s"]);
-        assert_eq!(levels("dirty-ratio", "5 % .. 15 % in steps of 5 %").unwrap(), ["5 %", "10 %", "15 %"]);
+        assert_eq!(
+            levels("dirty-expire", "5 s .. 20 s in doublings").unwrap(),
+            ["5 s", "10 s", "20 s"]
+        );
+        assert_eq!(
+            levels("dirty-ratio", "5 % .. 15 % in steps of 5 %").unwrap(),
+            ["5 %", "10 %", "15 %"]
+        );
         assert_eq!(levels("rate", "1000/s .. 4000/s in doublings").unwrap().len(), 3);
         assert!(!is_range("/mnt/a/../b") && !is_range("none") && is_range("1 .. 8"));
     }

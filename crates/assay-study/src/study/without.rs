@@ -18,7 +18,8 @@ type Levels = BTreeMap<String, String>;
 pub const MOST_TRIED: usize = 20_000;
 
 /// What to write, in messages.
-const LIKE: &str = "write it like \"scheduler = none and queue-depth > 256\" or \"depth > queue-depth\"";
+const LIKE: &str =
+    "write it like \"scheduler = none and queue-depth > 256\" or \"depth > queue-depth\"";
 
 /// One line of `without`: combinations for which all of it is so are left out.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -113,9 +114,8 @@ impl Condition {
         }
         let orders = !matches!(self.sign, Sign::Is | Sign::IsNot);
         let is_amount = factors.contains_key(&self.than) || number(&self.than).is_some();
-        (orders && !is_amount).then(|| {
-            format!("\"{}\" is neither an amount nor a factor of this study", self.than)
-        })
+        (orders && !is_amount)
+            .then(|| format!("\"{}\" is neither an amount nor a factor of this study", self.than))
     }
 }
 
@@ -226,19 +226,21 @@ mod tests {
         assert!(!holds("read-ahead > 512 KiB", &[("read-ahead", "64 KiB")]));
         assert!(holds("writeback-throttle <= 2 ms", &[("writeback-throttle", "500 us")]));
         assert!(!holds("writeback-throttle <= 2 ms", &[("writeback-throttle", "off")]));
-        assert!(holds("dirty-background-ratio >= dirty-ratio", &[
-            ("dirty-background-ratio", "20 %"),
-            ("dirty-ratio", "10 %"),
-        ]));
+        assert!(holds(
+            "dirty-background-ratio >= dirty-ratio",
+            &[("dirty-background-ratio", "20 %"), ("dirty-ratio", "10 %"),]
+        ));
         assert!(holds("size = 4096", &[("size", "4 KiB")]), "however it is written");
     }
 
     #[test]
     fn what_is_compared_with_stays_and_what_is_left_out_is_counted() {
         let levels = |levels: &[&str]| levels.iter().map(|one| (*one).to_owned()).collect();
-        let factors: BTreeMap<String, Vec<String>> =
-            [("depth".to_owned(), levels(&["64", "1"])), ("queue-depth".to_owned(), levels(&["8", "32"]))]
-                .into();
+        let factors: BTreeMap<String, Vec<String>> = [
+            ("depth".to_owned(), levels(&["64", "1"])),
+            ("queue-depth".to_owned(), levels(&["8", "32"])),
+        ]
+        .into();
         let rules = ["depth > queue-depth".parse().unwrap()];
         let all = grid(&factors);
         assert_eq!(all[0], arm(&[("depth", "64"), ("queue-depth", "8")]));

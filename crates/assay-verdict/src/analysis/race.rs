@@ -146,7 +146,7 @@ impl Teller<'_> {
 
     fn departure(&self, left: Left) -> Departure {
         let behind = match left.why {
-            Why::Silent => None,
+            Why::Silent | Why::Harmed => None,
             Why::Behind { leader, by, width } => {
                 let mut ends = [self.of(by - width), self.of(by + width)];
                 ends.sort_by(f64::total_cmp);
@@ -154,7 +154,7 @@ impl Teller<'_> {
                 Some(Behind { leader, ratio: self.of(by), ends })
             }
         };
-        Departure { after: left.after, behind }
+        Departure { after: left.after, behind, harmed: left.why == Why::Harmed }
     }
 }
 
@@ -230,10 +230,12 @@ fn words(answer: &RaceAnswer, found: &Findings, is_told: bool) -> String {
 /// Who stayed to the end where one is left; the baseline stays whatever it does.
 fn alone(answer: &RaceAnswer, left: usize) -> String {
     let is_baseline = answer.winner.as_ref() == Some(&answer.baseline);
+    let mut departures = answer.runners.iter().filter_map(|runner| runner.left.as_ref());
+    let harm = if departures.any(|left| left.harmed) { " or harmed others' work" } else { "" };
     if left > 1 && !is_baseline {
-        "all others but the baseline, which never leaves, were surely behind".to_owned()
+        format!("all others but the baseline, which never leaves, were surely behind{harm}")
     } else {
-        "all others were surely behind".to_owned()
+        format!("all others were surely behind{harm}")
     }
 }
 

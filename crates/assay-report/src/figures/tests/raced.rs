@@ -23,8 +23,8 @@ fn race(workload: &str, metric: &str, arms: &[Arm]) -> RaceAnswer {
         let behind = Some(Behind { leader: arms[0].clone(), ratio: beside, ends });
         let left = match index {
             0..=2 => None,
-            _ if index == last => Some(Departure { after: 3, behind: None }),
-            _ => Some(Departure { after: 3 + index as u32 % 5, behind }),
+            _ if index == last => Some(Departure { after: 3, behind: None, harmed: false }),
+            _ => Some(Departure { after: 3 + index as u32 % 5, behind, harmed: false }),
         };
         let is_silent = index == last;
         Runner {

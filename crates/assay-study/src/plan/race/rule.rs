@@ -81,6 +81,8 @@ pub enum Why {
     },
     /// No trial of it counted.
     Silent,
+    /// It harmed others' work and was rolled back.
+    Harmed,
 }
 
 /// An arm that left.

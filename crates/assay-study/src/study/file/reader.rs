@@ -412,7 +412,12 @@ impl Reader<'_> {
             let path = join("factors", name);
             if factors.is_some_and(|factors| factors.contains_key(name)) {
                 let message = format!("{name} stands below [factors], too");
-                self.say(&path, key.span(), message, Some("leave it out in one of them".to_owned()));
+                self.say(
+                    &path,
+                    key.span(),
+                    message,
+                    Some("leave it out in one of them".to_owned()),
+                );
                 continue;
             }
             self.places.insert(&path, Place { key: key.span(), value: value.span() });
