@@ -120,7 +120,7 @@ impl Condition {
 }
 
 /// A level as an amount: a number, bytes, a rate, a time, or a share.
-pub(super) fn number(level: &str) -> Option<f64> {
+fn number(level: &str) -> Option<f64> {
     let time = || level.parse::<Time>().ok().map(|time| time.0 as f64);
     let share = || level.parse::<Percent>().ok().map(|share| share.0);
     level_number(level).or_else(time).or_else(share)
