@@ -176,6 +176,7 @@ pub fn run(case: &Case, truths: Vec<f64>, plan: &Plan, chance: &mut Chance) -> D
                 status,
                 repeats: *repeats,
                 log: status.counts().then_some(log),
+                harmed: false,
             });
         }
     }

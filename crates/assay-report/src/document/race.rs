@@ -133,6 +133,15 @@ pub(crate) fn stayed(race: &RaceAnswer, runner: &Runner) -> String {
         return format!("left in the screen, with {}", level_words(factor, level));
     }
     match &left.behind {
+        None if left.harmed && left.after == 0 => {
+            "left in the screen: it harmed others' work and was rolled back".to_owned()
+        }
+        None if left.harmed => {
+            format!(
+                "left after replicate {}: it harmed others' work and was rolled back",
+                left.after
+            )
+        }
         None => format!("left after replicate {}: no trial of it counted", left.after),
         Some(behind) => {
             let [ratio, low, high] = show::ratios(behind.ratio, behind.ends);

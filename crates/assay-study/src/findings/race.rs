@@ -63,14 +63,17 @@ pub struct Runner {
 }
 
 /// When and why a setting left.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Departure {
     /// The replicate after which it left; 0 where it left before the first one, with a level.
     pub after: u32,
     /// Over whoever led then, with the ends of the sequence that let it go; none where no trial of it gave a
-    /// number.
+    /// number, or it did harm.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub behind: Option<Behind>,
+    /// Whether it harmed others' work, and was rolled back.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub harmed: bool,
     /// The level of it that left in the screen before the race.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dropped: Option<DroppedLevel>,

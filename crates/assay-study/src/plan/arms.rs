@@ -1,15 +1,13 @@
 //! Arms: every combination of the levels, or the ones that the study lists, and the second copy of
 //! the baseline.
 
-use std::collections::BTreeMap;
-
 use assay_base::quantity::Loss;
 use assay_machine::factors::{self, Role, layers};
 
 use super::{most_load, race};
 use crate::results::design::{Design, Factor, Gate, Pointer, Stopping};
 use crate::results::plan::{Arm, Survey};
-use crate::study::{StopRule, Study};
+use crate::study::{StopRule, Study, without};
 
 /// Factors that are changed once a replicate whatever the study says: another target is another
 /// open file with another area.
@@ -40,10 +38,22 @@ pub struct Layout {
     pub replicates: u32,
     /// The levels of each arm, in their order.
     pub arms: Vec<Arm>,
+    /// Combinations that make no sense.
+    pub omitted: Vec<Omitted>,
     /// The parts of them that make what trials stand on, each once; an empty one is the target itself.
     pub bases: Vec<Arm>,
     /// Whether a second copy of the baseline is run.
     control: bool,
+}
+
+/// Combinations that a constraint of the study leaves out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Omitted {
+    pub count: usize,
+    /// Of how many.
+    pub of: usize,
+    /// The constraint, as it was written.
+    pub constraint: String,
 }
 
 impl Layout {
@@ -54,7 +64,12 @@ impl Layout {
             Some(_) => vec![most_load::factor()],
             None => factors(study, targets),
         };
-        let arms = if study.arms.is_empty() { grid(&factors) } else { study.arms.clone() };
+        let all = if study.arms.is_empty() {
+            without::grid(factors.iter().map(|own| (&own.name, &own.levels)))
+        } else {
+            study.arms.clone()
+        };
+        let (arms, omitted) = sensible(study, all);
         let baseline = if study.baseline.is_empty() {
             arms.first().map(settable).unwrap_or_default()
         } else {
@@ -88,7 +103,8 @@ impl Layout {
         };
         let bases = bases(&arms);
         // Steps have no copy: they are told apart by what their rates come to.
-        Self { design, replicates, arms, bases, control: control && limit.is_none() }
+        let control = control && limit.is_none();
+        Self { design, replicates, arms, omitted, bases, control }
     }
 
     /// The arms where they were surveyed, the baseline's second copy last.
@@ -209,19 +225,20 @@ fn factors(study: &Study, targets: &[String]) -> Vec<Factor> {
     several.into_iter().chain(others).collect()
 }
 
-/// Every combination, the first factor changing slowest.
-fn grid(factors: &[Factor]) -> Vec<Arm> {
-    factors.iter().fold(vec![BTreeMap::new()], |arms, factor| {
-        arms.iter()
-            .flat_map(|arm| factor.levels.iter().map(|level| with(arm, factor, level)))
-            .collect()
-    })
-}
-
-fn with(arm: &Arm, factor: &Factor, level: &str) -> Arm {
-    let mut arm = arm.clone();
-    arm.insert(factor.name.clone(), level.to_owned());
-    arm
+/// The combinations that make sense, and how many do not.
+fn sensible(study: &Study, all: Vec<Arm>) -> (Vec<Arm>, Vec<Omitted>) {
+    let (constraints, of) = (without::of(study), all.len());
+    if constraints.is_empty() {
+        return (all, Vec::new());
+    }
+    let (arms, counts) = without::left(all, &constraints, &study.baseline);
+    let own = constraints.iter().zip(counts).filter(|(_, count)| *count > 0);
+    let omitted = |(own, count): (&without::Constraint, usize)| Omitted {
+        count,
+        of,
+        constraint: own.text().to_owned(),
+    };
+    (arms, own.map(omitted).collect())
 }
 
 fn target_of(arm: &Arm, surveys: &[Survey]) -> usize {

@@ -32,7 +32,8 @@ use arms::{Layout, PlannedArm};
 pub fn make(study: &Study, surveys: Vec<Survey>, seed: u64) -> Plan {
     let layout = Layout::of(study, &arms::targets(&surveys));
     let arms = layout.placed(&surveys);
-    let (workloads, absent) = planned_workloads(&study.workload, &arms, &surveys);
+    let (workloads, mut absent) = planned_workloads(&study.workload, &arms, &surveys);
+    absent.extend(not_there(study, &layout));
     let groups = groups(study, &arms, &workloads);
     let rules = rules(study, &arms);
     let replicates = layout.replicates;
@@ -116,6 +117,18 @@ fn planned_workloads(
         }
     }
     (planned, absent)
+}
+
+/// What a study leaves out of itself: settings that are not there, and combinations that make no sense.
+fn not_there(study: &Study, layout: &Layout) -> Vec<AbsentWorkload> {
+    let absent =
+        |name: String, reason: String| AbsentWorkload { name, arm: Arm::new(), target: 0, reason };
+    let settings = study.left_out.iter().map(|(name, reason)| absent(name.clone(), reason.clone()));
+    let combinations = layout.omitted.iter().map(|own| {
+        let name = format!("{} of {} combinations", own.count, own.of);
+        absent(name, format!("left out by the study: {}", own.constraint))
+    });
+    settings.chain(combinations).collect()
 }
 
 /// Why an arm cannot be had at a target.

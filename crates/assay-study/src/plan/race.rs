@@ -3,6 +3,7 @@
 //! of the plan and of the trials that have run, so a race that is resumed takes the same decisions.
 
 mod course;
+mod harm;
 mod rule;
 pub mod screen;
 #[cfg(test)]
@@ -11,6 +12,8 @@ mod screen_tests;
 mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
+
+use assay_kinds::work::observe;
 
 use super::arms::matches;
 use crate::results::design::Stopping;
@@ -22,7 +25,7 @@ pub use rule::{FIRST_LOOK, Left, Logs, Over, Rules, Standing, Why, standing};
 pub use screen::Screen;
 
 /// Replicates at most of a race where none are named.
-pub const MOST_REPLICATES: u32 = 20;
+pub const MOST_REPLICATES: u32 = limits::REPLICATES;
 
 /// Replicates by which a budget is divided into trials: most arms leave long before the last, and after a
 /// screen before the first.
@@ -107,13 +110,17 @@ pub struct Run {
     pub repeats: Option<Repeats>,
     /// Logarithm of its value, the higher the better; none where it has no value.
     pub log: Option<f64>,
+    /// Whether it was rolled back because it harmed others' work.
+    pub harmed: bool,
 }
 
 impl Run {
     /// What a race knows of a record whose value is known.
     pub fn of(record: &TrialRecord, log: Option<f64>) -> Self {
         let TrialRecord { order, replicate, workload, status, repeats, .. } = *record;
-        Self { order, replicate, arm: workload, status, repeats, log }
+        let watched = record.measured.as_ref().and_then(observe::Detail::of);
+        let harmed = watched.is_some_and(|detail| detail.harm.is_some());
+        Self { order, replicate, arm: workload, status, repeats, log, harmed }
     }
 
     fn is_lead_in(&self) -> bool {
@@ -202,12 +209,14 @@ pub fn race(plan: &Plan, runs: &[Run]) -> Option<Race> {
         }
         at.complete = number;
         let Some(raced) = number.checked_sub(passes).filter(|raced| *raced > 0) else {
+            harm::leave(own, 0, rules.baseline, &mut at.standing);
             at.end_pass(plan, &rules, &by_replicate);
             continue;
         };
         for run in own {
             at.logs.take(raced, run.arm, counted(run));
         }
+        harm::leave(own, raced, rules.baseline, &mut at.standing);
         at.standing = rule::look(&rules, &at.logs, raced, at.standing);
         if at.standing.over.is_some() {
             break;

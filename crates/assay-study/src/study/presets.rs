@@ -49,6 +49,7 @@ presets! {
     "starvation",
     "power",
     "tunable",
+    "tune",
     "live",
     "stack-limit",
     "small-memory" { "half-more" => "150-percent", "two-and-a-half" => "250-percent" },

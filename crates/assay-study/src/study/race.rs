@@ -7,11 +7,16 @@ use super::{Order, StopRule, Study};
 /// Replicates from which on arms may leave.
 pub const FEWEST: u32 = 3;
 
+/// Replicates at most where none are named.
+pub const REPLICATES: u32 = 20;
+
 /// Replicates at most: all of them are looked through after each.
 pub const MOST: u32 = 100;
 
 /// Settings above which a screen may go before a race.
 pub const MOST_UNSCREENED: usize = 40;
+/// The number by which settings win under others' work where none is named: readers wait for what they read.
+pub const OTHERS_PRIMARY: &str = "block_read_mean_ns";
 
 /// Judges the rule `race`, and its key where it is no race.
 pub fn check(study: &Study, places: &Places, mistakes: &mut Mistakes) {
@@ -48,9 +53,10 @@ fn mistake(study: &Study) -> Option<(&'static str, String, String)> {
         );
         return told("stop/rule", &message, "leave all but one workload out, or the rule");
     }
-    if study.workload.iter().any(|own| own.work.is_others()) {
-        let message = "a race makes its own work: nobody can repeat what others did";
-        return told("stop/rule", message, "leave the rule out");
+    if study.workload.iter().any(|own| own.work.is_others()) && study.primary.is_none() {
+        let message = "a race is won by one number, and each class of others' requests has its own";
+        let hint = format!("add primary = \"{OTHERS_PRIMARY}\", or that of another class");
+        return told("stop/rule", message, &hint);
     }
     if study.order != Order::Random {
         let message = format!("a race is run in random order, and not in {}", study.order.name());
@@ -112,6 +118,23 @@ mod tests {
         assert_eq!(file::parse("again", &file::write(&study).unwrap()).unwrap(), study);
         let plain = file::parse("test", RACE).unwrap();
         assert!(!plain.stop.screen && !file::write(&plain).unwrap().contains("screen"));
+    }
+
+    #[test]
+    fn under_others_work_settings_win_by_the_number_of_one_class() {
+        let live = |head: &str| {
+            let text = format!(
+                "format = \"assay-study/1\"\ntitle = \"t\"\nreplicates = 20\n{head}\
+                 stop = {{ rule = \"race\" }}\n[factors]\nscheduler = [\"none\", \"bfq\"]\n[[workload]]\n\
+                 name = \"live\"\nobserve = {{}}\n"
+            );
+            file::parse("test", &text)
+        };
+        let failure = live("").unwrap_err();
+        assert!(failure.message.contains("each class of others' requests"), "{failure}");
+        assert!(failure.message.contains(super::OTHERS_PRIMARY), "{failure}");
+        let named = live("primary = \"block_write_mean_ns\"\n").unwrap();
+        assert_eq!(named.primary.as_deref(), Some("block_write_mean_ns"));
     }
 
     #[test]

@@ -164,7 +164,7 @@ impl Teller<'_> {
     fn departure(&self, left: Left) -> Departure {
         let mut dropped = None;
         let behind = match left.why {
-            Why::Silent => None,
+            Why::Silent | Why::Harmed => None,
             Why::Level { factor, level } => {
                 dropped = screened::level(self.plan, factor, level);
                 None
@@ -175,7 +175,8 @@ impl Teller<'_> {
                 Some(Behind { leader, ratio: self.of(by), ends })
             }
         };
-        Departure { after: left.after, behind, dropped }
+        let harmed = left.why == Why::Harmed;
+        Departure { after: left.after, behind, harmed, dropped }
     }
 }
 
@@ -256,10 +257,12 @@ fn alone(answer: &RaceAnswer, left: usize) -> String {
     let is_baseline = answer.winner.as_ref() == Some(&answer.baseline);
     let is_screened = answer.screen.as_ref().is_some_and(|screen| screen.settings > 0);
     let raced = if is_screened { " that went into it" } else { "" };
+    let mut departures = answer.runners.iter().filter_map(|runner| runner.left.as_ref());
+    let harm = if departures.any(|left| left.harmed) { " or harmed others' work" } else { "" };
     if left > 1 && !is_baseline {
-        format!("all others{raced} but the baseline, which never leaves, were surely behind")
+        format!("all others{raced} but the baseline, which never leaves, were surely behind{harm}")
     } else {
-        format!("all others{raced} were surely behind")
+        format!("all others{raced} were surely behind{harm}")
     }
 }
 

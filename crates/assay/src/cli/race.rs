@@ -8,6 +8,7 @@ use assay_base::failure::{Failure, Outcome};
 use assay_study::findings::Findings;
 use assay_study::plan::race::MOST_REPLICATES;
 use assay_study::study::file::Typed;
+use assay_study::study::race::OTHERS_PRIMARY;
 use assay_study::study::{Stop, StopRule, Study};
 
 /// Whether a study is run as a race.
@@ -17,7 +18,8 @@ pub struct RaceArguments {
     ///
     /// For many settings and one workload. From the third replicate on those leave that are surely behind the
     /// leader, at 5 % for all of them and all replicates together; the baseline stays. At most 20 replicates,
-    /// or --replicates. A race gives no verdicts: its winner is to be confirmed.
+    /// or --replicates. A race gives no verdicts: its winner is to be confirmed. Of others' work (live) those win
+    /// that serve reads soonest, or by --primary, and what harms is rolled back and leaves.
     #[arg(long, conflicts_with_all = ["until", "gate", "quick"])]
     race: bool,
     /// How near to the best the winner of a race has to be, such as 2% [default: the margin]
@@ -50,6 +52,10 @@ impl RaceArguments {
             // They are asked of verdicts, and a second copy of the baseline would take part.
             study.question.clear();
             study.control = Some(false);
+            let watches = study.workload.iter().any(|own| own.work.is_others());
+            if watches && study.primary.is_none() {
+                study.primary = Some(OTHERS_PRIMARY.to_owned());
+            }
         }
         if let Some(text) = &self.closeness {
             study.stop.closeness = Some(percent("--closeness", text)?);
@@ -166,6 +172,19 @@ mod tests {
         assert_eq!(study, depth());
         let failure = asked(true, Some("near")).put(&mut study, None).unwrap_err();
         assert!(failure.kind == Kind::Mistake && failure.message.contains("--closeness"));
+    }
+
+    #[test]
+    fn under_others_work_settings_win_by_what_readers_wait() {
+        let live = || presets::find("live").unwrap().unwrap();
+        let mut study = live();
+        asked(true, None).put(&mut study, None).unwrap();
+        assert_eq!(study.primary.as_deref(), Some(OTHERS_PRIMARY));
+        assert!(file::parse("written", &file::write(&study).unwrap()).is_ok());
+        let mut named = Study { primary: Some("block_flush_mean_ns".to_owned()), ..live() };
+        asked(true, None).put(&mut named, None).unwrap();
+        assert_eq!(named.primary.as_deref(), Some("block_flush_mean_ns"));
+        assert_eq!(live().primary, None, "each class has its verdict");
     }
 
     #[test]

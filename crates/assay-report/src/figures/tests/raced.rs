@@ -25,8 +25,8 @@ fn race(workload: &str, metric: &str, arms: &[Arm]) -> RaceAnswer {
         let behind = Some(Behind { leader: arms[0].clone(), ratio: beside, ends });
         let left = match index {
             0..=2 => None,
-            _ if index == last => Some(Departure { after: 3, behind: None, dropped: None }),
-            _ => Some(Departure { after: 3 + index as u32 % 5, behind, dropped: None }),
+            _ if index == last => Some(Departure { after: 3, ..Departure::default() }),
+            _ => Some(Departure { after: 3 + index as u32 % 5, behind, ..Departure::default() }),
         };
         let is_silent = index == last;
         Runner {
@@ -159,7 +159,7 @@ fn screened(race: &mut RaceAnswer) {
     for runner in &mut race.runners[lost..] {
         let (factor, level) = ("read-ahead".to_owned(), "16 KiB".to_owned());
         let dropped = Some(DroppedLevel { factor, level });
-        runner.left = Some(Departure { after: 0, behind: None, dropped });
+        runner.left = Some(Departure { dropped, ..Departure::default() });
         (runner.n, runner.mean, runner.beside_winner) = (0, None, None);
     }
     race.screen = Some(ScreenAnswer {

@@ -81,6 +81,8 @@ pub enum Why {
     },
     /// No trial of it counted.
     Silent,
+    /// It harmed others' work and was rolled back.
+    Harmed,
     /// A level of it left in the screen before the race.
     Level {
         /// Number of its factor in the design.

@@ -174,7 +174,7 @@ impl Screen {
             let lost = self.lost(&levels).filter(|_| arm != baseline);
             if let (Some(Level { factor, level, .. }), Some(slot)) = (lost, now.left.get_mut(arm)) {
                 let why = Why::Level { factor: *factor, level: *level };
-                *slot = Some(Left { after: 0, why });
+                slot.get_or_insert(Left { after: 0, why });
             }
         }
     }

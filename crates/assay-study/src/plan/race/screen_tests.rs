@@ -69,6 +69,7 @@ fn raced_as(
                 status,
                 repeats: *repeats,
                 log: status.counts().then(|| log(trial)),
+                harmed: false,
             });
             trials.push(trial.clone());
         }

@@ -16,6 +16,9 @@ impl Session<'_> {
     pub(super) fn race(&mut self, trials: &mut Vec<Trial>, context: &mut Context<'_>) -> End {
         let mut runs: Vec<Run> = trials.iter().map(|trial| self.heard(trial)).collect();
         let mut again = !trials.is_empty();
+        if let Err(reason) = self.first_look(trials, context) {
+            (context.tell)(Event::Warning(format!("no level will be rolled back: {reason}")));
+        }
         loop {
             let Some(at) = race::race(self.plan, &runs) else { return End::Complete };
             let over = at.standing.over.map(|over| self.over_words(over, &at));
@@ -50,6 +53,10 @@ impl Session<'_> {
         let expected_ns = left_ns;
         (context.tell)(Event::Racing { text, trials: count, done, expected_ns, most_ns });
         for ((planned, repeats), own_ns) in at.next.iter().zip(each) {
+            if let Some(reason) = self.others.is_over(self.plan) {
+                self.log(ENDED, &reason);
+                return Some(End::Early(reason));
+            }
             let remaining_ns = self.within_budget(left_ns.saturating_add(later_ns));
             (context.tell)(self.starting(trials.len(), planned, remaining_ns));
             if let Some(end) = self.step(planned, *repeats, trials, context) {
