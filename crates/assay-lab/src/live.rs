@@ -279,6 +279,30 @@ pub fn taken_back(program: &Path) -> Done<String> {
     Ok(format!("rolled back; {others} periods of the others ran: {}", told.unwrap_or_default()))
 }
 
+/// In a race it leaves with its first period, whatever the looks say.
+pub fn raced(program: &Path) -> Done<String> {
+    let site = Production::at_work(program, &[ASKED])?;
+    let before = site.condition();
+    let factor = site.limits(&[FREE, TIGHT, FREE - 294_967_296])?;
+    let study = site.study(&factor, 3, "time = \"5 s\", settle = \"1 s\"")?;
+    let place = site.directory().display().to_string();
+    let words = ["run", &study, &place, "--race", "--replicates", "3", "--json", "--quiet"];
+    let ended = site.assay.run(&[&words[..], &["--seed", "2"]].concat(), LIMIT)?;
+    let race = ended.json()?["race"].clone();
+    let is_tight = |arm: &Value| arm.to_string().contains(&format!(" {TIGHT}"));
+    let runners = race["runners"].as_array().cloned().unwrap_or_default();
+    let left = runners.iter().find(|runner| is_tight(&runner["arm"])).map(|own| &own["left"]);
+    let has_left = left.is_some_and(|left| left["harmed"] == true && left["after"] == 1);
+    let trials = site.trials()?;
+    let own = trials.iter().filter(|trial| is_tight(&trial["arm"]));
+    let ran = own.filter(|trial| trial["status"] != "lead-in").count();
+    let is_put_back = site.condition() == before && site.journals() == 0;
+    if !has_left || ran != 1 || is_tight(&race["winner"]) || !is_put_back {
+        return Err(format!("{ran} periods, put back {is_put_back}: {race:#}"));
+    }
+    Ok(race["text"].to_string())
+}
+
 /// Of so many studies of identical levels, those whose classes have a winner.
 pub fn identical(program: &Path, count: u32, mut tell: impl FnMut(&str)) -> Done<u32> {
     let site = Production::at_work(program, &[ASKED])?;

@@ -10,7 +10,7 @@ use assay_base::quantity::units::show;
 use assay_kinds::work::metrics::noun;
 use assay_machine::factors::layers::{SWAP, Stack, Wish, several, swaps_to_file};
 use assay_study::findings::gate::{FEWEST_TO_END, allowance};
-use assay_study::plan::race::FIRST_LOOK;
+use assay_study::plan::race::{FIRST_LOOK, usual_replicates};
 use assay_study::results::design::Stopping;
 use assay_study::results::plan::is_false;
 use assay_study::results::plan::{Plan, PlannedTrial, PlannedWorkload, Survey, arm_words};
@@ -38,6 +38,10 @@ pub struct Preview {
     /// Seed of the order.
     pub seed: u64,
     pub replicates: u32,
+    /// Passes of the screen before a race: its trials stand before those of the first replicate, and are
+    /// counted as replicates among them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub screen: Option<u32>,
     /// Arms, the second copy of the baseline included.
     pub arms: usize,
     /// Trials, lead-in included.
@@ -83,8 +87,20 @@ pub struct Preview {
     /// How its race goes, where it is one: it has these trials at most.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub race: Option<String>,
+    /// What is to be expected of its race, where it is one: fewer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expected: Option<Expected>,
     /// The trials in order.
     pub trials: Vec<PreviewTrial>,
+}
+
+/// What most races come to.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Expected {
+    /// Trials.
+    pub trials: usize,
+    /// Seconds that they take.
+    pub seconds: f64,
 }
 
 /// One trial to come.
@@ -197,11 +213,13 @@ pub fn make(
         .collect();
     let makes = makes(&standings);
     let remade: u64 = standings.iter().map(|survey| survey.area.length).sum();
+    let expected = expected(plan, all_ns);
     Preview {
         format: FORMAT.to_owned(),
         title: study.title.clone(),
         seed: plan.seed,
-        replicates: plan.replicates,
+        replicates: plan.replicates.saturating_sub(plan.design.stopping.passes()),
+        screen: Some(plan.design.stopping.passes()).filter(|passes| *passes > 0),
         arms: arms.len(),
         trial_count: plan.trials.len(),
         trials_s: all_ns as f64 / 1e9,
@@ -233,7 +251,8 @@ pub fn make(
             .collect(),
         foresight,
         gate: gate(plan),
-        race: race(plan),
+        race: race(plan, expected.as_ref()),
+        expected,
         trials: plan
             .trials
             .iter()
@@ -354,13 +373,45 @@ fn gate(plan: &Plan) -> Option<String> {
 }
 
 /// How the race of a study goes.
-fn race(plan: &Plan) -> Option<String> {
-    let Stopping::Race { closeness } = plan.design.stopping else { return None };
+fn race(plan: &Plan, expected: Option<&Expected>) -> Option<String> {
+    let Stopping::Race { closeness, screen } = plan.design.stopping else { return None };
+    let usual = expected.map_or_else(String::new, |expected| {
+        format!(
+            ", and some {} trials are to be expected, {}",
+            show::count(expected.trials as u64),
+            show::duration(expected.seconds * 1e9)
+        )
+    });
     Some(format!(
-        "these trials at most: settings that are surely behind leave, from replicate {FIRST_LOOK} on; it is over \
-         with one left, or when none that is left can be ahead of the leader by more than {}",
+        "these trials at most{usual}: {}settings that are surely behind leave, from replicate {FIRST_LOOK} on; it \
+         is over with one left, or when none that is left can be ahead of the leader by more than {}",
+        screened(plan, screen),
         show::share(closeness)
     ))
+}
+
+/// What comes before a race.
+fn screened(plan: &Plan, passes: u32) -> String {
+    if passes == 0 {
+        return String::new();
+    }
+    let of_screen = |trial: &&PlannedTrial| trial.replicate <= passes && !trial.is_lead_in();
+    format!(
+        "a screen of {} trials first, after which levels leave that are surely behind, with all their \
+         settings (interactions are not looked at); then ",
+        plan.trials.iter().filter(of_screen).count()
+    )
+}
+
+/// What is to be expected of a race: in simulations a setting has three to ten trials, by how far they lie apart; after
+/// a screen few have any.
+fn expected(plan: &Plan, all_ns: u64) -> Option<Expected> {
+    let Stopping::Race { screen, .. } = plan.design.stopping else { return None };
+    let usual = plan.replicates.saturating_sub(screen).min(usual_replicates(screen > 0));
+    let last = plan.trials.iter().filter(|trial| trial.replicate == plan.replicates).count();
+    let trials = last.saturating_mul(usual as usize);
+    let share = trials as f64 / plan.trials.len().max(1) as f64;
+    Some(Expected { trials, seconds: all_ns as f64 * share / 1e9 })
 }
 
 /// How many trials there are, and how long they take, in one line.
@@ -488,6 +539,7 @@ fn swaps(preview: &Preview) -> bool {
 /// The trials, a line a replicate where replicates follow each other.
 fn listed(preview: &Preview, order: Order, width: usize) -> Vec<String> {
     let by_replicate = order.is_by_replicate();
+    let passes = preview.screen.unwrap_or(0);
     let mut lines = Vec::new();
     let mut rest = preview.trials.as_slice();
     let mut listed = 0;
@@ -504,7 +556,8 @@ fn listed(preview: &Preview, order: Order, width: usize) -> Vec<String> {
         }
         let head = match (by_replicate, first.replicate) {
             (true, 0) => "warm-up:".to_owned(),
-            (true, replicate) => format!("replicate {replicate}:"),
+            (true, pass) if pass <= passes => format!("pass {pass} of the screen:"),
+            (true, replicate) => format!("replicate {}:", replicate - passes),
             (false, _) => "in order:".to_owned(),
         };
         let names: Vec<String> = own.take(count).map(name).collect();

@@ -10,7 +10,7 @@ use assay_lab::Done;
 use assay_study::findings::Verdict;
 use assay_study::plan;
 use assay_study::plan::race::{self, Race, Run};
-use assay_study::results::plan::{Area, Arm, Clears, EngineUse, Pilot, PlannedTrial, Survey};
+use assay_study::results::plan::{Area, Arm, Clears, EngineUse, Pilot, Plan, PlannedTrial, Survey};
 use assay_study::results::record::Status;
 use assay_study::study::{Study, file};
 
@@ -35,7 +35,7 @@ const DISTURBANCE: f64 = 1.5;
 
 /// How the true logarithms of the arms lie.
 #[derive(Clone, Copy)]
-enum Truth {
+pub enum Truth {
     /// Normal, with this standard deviation.
     Spread(f64),
     /// All equal but one, which is ahead by so much.
@@ -45,7 +45,7 @@ enum Truth {
 
 /// Which arms scatter three times as much.
 #[derive(Clone, Copy, PartialEq)]
-enum Noisy {
+pub enum Noisy {
     None,
     Third,
     Best,
@@ -53,17 +53,17 @@ enum Noisy {
 
 /// A race on a bench whose law is known.
 #[derive(Clone, Copy)]
-struct Case {
-    arms: usize,
-    truth: Truth,
-    noisy: Noisy,
-    heavy: bool,
+pub struct Case {
+    pub arms: usize,
+    pub truth: Truth,
+    pub noisy: Noisy,
+    pub heavy: bool,
     /// Drift, carry-over, a disturbance that returns, failed trials, and disturbed ones.
-    rough: bool,
+    pub rough: bool,
 }
 
 impl Case {
-    fn of(arms: usize, truth: Truth) -> Self {
+    pub fn of(arms: usize, truth: Truth) -> Self {
         Self { arms, truth, noisy: Noisy::None, heavy: false, rough: false }
     }
 
@@ -93,10 +93,9 @@ struct Bench<'a> {
 }
 
 impl<'a> Bench<'a> {
-    fn of(case: &'a Case, chance: &mut Chance) -> Self {
-        let truths = case.truths(chance);
+    fn of(case: &'a Case, truths: Vec<f64>, replicates: u32, chance: &mut Chance) -> Self {
         let best = (0..truths.len()).max_by(|one, other| truths[*one].total_cmp(&truths[*other]));
-        let common = (0..=REPLICATES).map(|_| REPLICATE_SD * chance.normal()).collect();
+        let common = (0..=replicates).map(|_| REPLICATE_SD * chance.normal()).collect();
         let phase = chance.uniform();
         Self { case, best: best.unwrap_or(0), truths, common, phase, passed: 0.0, before: None }
     }
@@ -129,16 +128,16 @@ impl<'a> Bench<'a> {
 }
 
 /// What came of a race.
-struct Ended {
-    race: Race,
-    best: usize,
+pub struct Ended {
+    pub race: Race,
+    pub best: usize,
     truths: Vec<f64>,
     /// Trials, lead-ins and repeats apart: what the table counts.
-    trials: usize,
+    pub trials: usize,
 }
 
 impl Ended {
-    fn is_within(&self) -> bool {
+    pub fn is_within(&self) -> bool {
         let winner = self.race.standing.leader;
         winner.is_some_and(|arm| self.truths[self.best] - self.truths[arm] <= CLOSENESS.ln_1p())
     }
@@ -152,10 +151,16 @@ impl Ended {
 /// Runs a race to its end, as the runner does.
 fn raced(case: &Case, study: &Study, chance: &mut Chance) -> Done<Ended> {
     let plan = plan::make(study, vec![survey()], chance.bits());
-    let mut bench = Bench::of(case, chance);
+    let truths = case.truths(chance);
+    run(case, truths, &plan, chance)
+}
+
+/// Runs the race of a plan whose arms have these true logarithms.
+pub fn run(case: &Case, truths: Vec<f64>, plan: &Plan, chance: &mut Chance) -> Done<Ended> {
+    let mut bench = Bench::of(case, truths, plan.replicates, chance);
     let mut runs: Vec<Run> = Vec::new();
     loop {
-        let race = race::race(&plan, &runs).ok_or("the plan is of no race")?;
+        let race = race::race(plan, &runs).ok_or("the plan is of no race")?;
         if race.next.is_empty() {
             let counted = |run: &&Run| run.status != Status::LeadIn && run.repeats.is_none();
             let trials = runs.iter().filter(counted).count();
@@ -171,6 +176,7 @@ fn raced(case: &Case, study: &Study, chance: &mut Chance) -> Done<Ended> {
                 status,
                 repeats: *repeats,
                 log: status.counts().then_some(log),
+                harmed: false,
             });
         }
     }
@@ -191,7 +197,7 @@ fn study(arms: usize) -> Done<Study> {
     file::parse("simulated", &text).map_err(|failure| failure.message)
 }
 
-fn survey() -> Survey {
+pub fn survey() -> Survey {
     Survey {
         target: "simulated".to_owned(),
         kind: None,
@@ -210,7 +216,7 @@ fn survey() -> Survey {
     }
 }
 
-const WITHIN: &str = "winner within 2 % of the best";
+pub const WITHIN: &str = "winner within 2 % of the best";
 const THROWN_OUT: &str = "best thrown out";
 const TAKEN: &str = "of 20 replicates of all taken";
 /// The bound is 1.2 times the table's; so 66.7 per cent of this.
@@ -225,7 +231,7 @@ pub fn experiments() -> Vec<Experiment> {
     let third = Case { noisy: Noisy::Third, ..spread(32, 0.1) };
     let best = Case { noisy: Noisy::Best, ..spread(200, 0.1) };
     let heavy = Case { heavy: true, ..spread(32, 0.1) };
-    let rough = Case { rough: true, ..spread(32, 0.1) };
+    let rough = |arms| Case { rough: true, ..spread(arms, 0.1) };
     // The trials an arm of the table of R15.
     let mut all = vec![
         found("S16-8", "8 arms, spread 10 %", spread(8, 0.1), (97.0, Some(5.4))),
@@ -245,9 +251,11 @@ pub fn experiments() -> Vec<Experiment> {
         found(
             "S16-rough",
             "32 arms; drift, carry-over, a sine, 5 % failed, 10 % disturbed",
-            rough,
+            rough(32),
             (93.0, None),
         ),
+        found("S16-8-rough", "8 arms; the same disturbances", rough(8), (93.0, None)),
+        found("S16-200-rough", "200 arms; the same disturbances", rough(200), (93.0, None)),
         equals("S16-equal", "32 arms, all equal", Case::of(32, Truth::Equal)),
     ];
     for one in &mut all {
@@ -339,7 +347,8 @@ mod tests {
         let mut chance = chance();
         let study = study(32).unwrap_or_else(|error| panic!("{error}"));
         let plan = plan::make(&study, vec![survey()], 1);
-        let mut bench = Bench::of(&case, &mut chance);
+        let truths = case.truths(&mut chance);
+        let mut bench = Bench::of(&case, truths, plan.replicates, &mut chance);
         let fates: Vec<Status> = (plan.trials.iter())
             .map(|planned| bench.run(planned, planned.replicate, &mut chance).0)
             .collect();

@@ -14,6 +14,7 @@
 
 pub mod bucket;
 pub mod drift;
+pub mod effects;
 pub mod equivalence;
 pub mod exact;
 pub mod interval;
@@ -31,6 +32,7 @@ pub mod verdict;
 pub mod welch;
 
 pub use drift::{FTest, Slope, by_group, carry_over, carry_through, slope};
+pub use effects::{Effects, fit_effects};
 pub use equivalence::{Equivalence, tost};
 pub use exact::{binomial_at_least, binomial_interval, fisher_exact, sign_flip};
 pub use interval::{GeometricMean, PairedRatio, geometric_mean, paired_ratio};

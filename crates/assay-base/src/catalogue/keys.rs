@@ -122,6 +122,8 @@ pub enum Form {
     OneOf(&'static Fields),
     /// Factors with their levels.
     Factors,
+    /// Factors with their levels, which may be told as ranges.
+    Space,
     /// One level of some factors.
     Arm,
     /// A list of arms.

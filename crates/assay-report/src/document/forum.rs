@@ -32,7 +32,8 @@ fn tables(findings: &Findings) -> Vec<Section> {
     if super::study::is_one(findings) {
         let page = Page::of(findings, super::Detail::Usual);
         if findings.race.is_some() {
-            return super::race::section(&page).into_iter().collect();
+            let screen = super::race::screen(&page);
+            return super::race::section(&page).into_iter().chain(screen).collect();
         }
         let table = |workload| {
             let whole = study_tables::table(&page, workload, |_| true);

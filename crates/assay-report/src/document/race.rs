@@ -8,7 +8,8 @@ use super::{Block, Cell, NONE, Role, Row, Section, Table};
 use crate::table::Column;
 use assay_base::quantity::Better;
 use assay_base::quantity::units::show;
-use assay_study::findings::race::{RaceAnswer, Runner};
+use assay_study::findings::race::{DroppedLevel, RaceAnswer, Runner, ScreenAnswer, ScreenedLevel};
+use assay_study::results::plan::level_words;
 
 /// What the figure of a race is called, beside which this stands.
 const FIGURE: &str = "race";
@@ -34,6 +35,54 @@ pub(super) fn section(page: &Page<'_>) -> Option<Section> {
     };
     let caption = format!("the race: {}, {way}", heading(&race.metric));
     Some(Section::titled(caption, blocks).with_role(Role::Of(FIGURE)))
+}
+
+/// The screen before it; none of a race without one.
+pub(super) fn screen(page: &Page<'_>) -> Option<Section> {
+    let screen = page.findings.race.as_ref()?.screen.as_ref()?;
+    let columns = vec![
+        Column::left("factor").key(),
+        Column::left("level").key(),
+        Column::right("trials"),
+        Column::right("of the best level's"),
+        Column::left("in the race").words(),
+    ];
+    let rows = screen.levels.iter().map(of_level).collect();
+    let blocks = vec![Block::Table(Table { columns, rows }), Block::Text(how(screen))];
+    Some(Section::titled("the screen before the race", blocks).with_role(Role::Of(FIGURE)))
+}
+
+fn of_level(own: &ScreenedLevel) -> Row {
+    let beside = match (own.beside_best, own.ends) {
+        (Some(ratio), Some(ends)) => {
+            let [ratio, low, high] = show::ratios(ratio, ends);
+            format!("{ratio}, {low} to {high}")
+        }
+        (Some(_), None) => "the best".to_owned(),
+        (None, _) => NONE.to_owned(),
+    };
+    let became = match (own.left, own.n) {
+        (false, _) => "stayed",
+        (true, 0) => "left: no trial counted",
+        (true, _) => "left",
+    };
+    let cells = [own.factor.clone(), own.level.clone()].map(Cell::from);
+    let numbers = [own.n.to_string(), beside].map(Cell::from);
+    let cells = cells.into_iter().chain(numbers).chain([Cell::plain(became)]).collect();
+    Row { name: level_words(&own.factor, &own.level), cells, notes: Vec::new() }
+}
+
+/// How a screen is read, and what it did not look at.
+fn how(screen: &ScreenAnswer) -> Vec<String> {
+    let told = format!(
+        "Main effects by least squares on logarithms, of {} trials in {} passes in which the levels of each \
+         factor came equally often: a level beside the best one of its factor, with all others as they came. \
+         A level leaves that is surely behind, at 5 % for all levels together, which is beside the 5 % of \
+         the race. Interactions were not looked at: a setting that is good only together with a level that \
+         left was not in the race. Replicates of the race are counted after these passes.",
+        screen.trials, screen.passes
+    );
+    vec![told]
 }
 
 /// The winner, others that were left in, and those that left, the last first; each by its place beside the
@@ -80,7 +129,19 @@ pub(crate) fn stayed(race: &RaceAnswer, runner: &Runner) -> String {
             (..) => "left in".to_owned(),
         };
     };
+    if let Some(DroppedLevel { factor, level }) = &left.dropped {
+        return format!("left in the screen, with {}", level_words(factor, level));
+    }
     match &left.behind {
+        None if left.harmed && left.after == 0 => {
+            "left in the screen: it harmed others' work and was rolled back".to_owned()
+        }
+        None if left.harmed => {
+            format!(
+                "left after replicate {}: it harmed others' work and was rolled back",
+                left.after
+            )
+        }
         None => format!("left after replicate {}: no trial of it counted", left.after),
         Some(behind) => {
             let [ratio, low, high] = show::ratios(behind.ratio, behind.ends);

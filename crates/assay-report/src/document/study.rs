@@ -118,6 +118,7 @@ pub(super) fn document(findings: &Findings, detail: Detail) -> Document {
     sections.extend(windows::section(findings));
     if findings.race.is_some() {
         sections.extend(race::section(&page));
+        sections.extend(race::screen(&page));
     } else {
         sections.extend(tables(&page));
     }

@@ -52,11 +52,23 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
         description: race.text.clone(),
         guides: vec![Guide::line(1.0, "as the leader".to_owned())],
         interval: "sequence at 5 % for all settings at once".to_owned(),
-        notes: left_out(dropped, "setting").into_iter().collect(),
+        notes: left_out(dropped, "setting").into_iter().chain(screened(race)).collect(),
         workload: Some(race.workload.clone()),
         metric: Some(race.metric.clone()),
         ..Figure::upright(along, value, series(&drawn))
     }]
+}
+
+/// Who is not drawn because it left with a level, before the race.
+fn screened(race: &RaceAnswer) -> Option<String> {
+    let settings = race.screen.as_ref()?.settings;
+    let several = if settings == 1 { "" } else { "s" };
+    (settings > 0).then(|| {
+        format!(
+            "Not drawn: {settings} setting{several} of levels that left in the screen before the race; \
+             interactions were not looked at."
+        )
+    })
 }
 
 /// What a setting came to.

@@ -10,6 +10,7 @@ mod bucket;
 mod common;
 mod completeness;
 mod drift;
+mod effects;
 mod equivalence;
 mod exact;
 mod multiple;

@@ -19,10 +19,13 @@ pub struct RaceAnswer {
     pub closeness: f64,
     /// The setting that never leaves.
     pub baseline: Arm,
-    /// Complete replicates.
+    /// Complete replicates, the passes of a screen apart.
     pub replicates: u32,
     /// Trials that were run, warm-ups apart.
     pub trials: usize,
+    /// What came of the screen before it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub screen: Option<ScreenAnswer>,
     /// Why it is over; none while it is not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub over: Option<RaceEnd>,
@@ -60,14 +63,59 @@ pub struct Runner {
 }
 
 /// When and why a setting left.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Departure {
-    /// The replicate after which it left.
+    /// The replicate after which it left; 0 where it left before the first one, with a level.
     pub after: u32,
     /// Over whoever led then, with the ends of the sequence that let it go; none where no trial of it gave a
-    /// number.
+    /// number, or it did harm.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub behind: Option<Behind>,
+    /// Whether it harmed others' work, and was rolled back.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub harmed: bool,
+    /// The level of it that left in the screen before the race.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dropped: Option<DroppedLevel>,
+}
+
+/// A level of a factor that left, and all settings with it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DroppedLevel {
+    pub factor: String,
+    pub level: String,
+}
+
+/// What came of a screen: main effects of levels, of which some left before the race. Interactions are not
+/// looked at.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ScreenAnswer {
+    /// Passes over some of the settings that it was made of.
+    pub passes: u32,
+    /// Trials of them that counted.
+    pub trials: usize,
+    /// Settings that left with a level.
+    pub settings: usize,
+    /// Every level of the factors that vary.
+    pub levels: Vec<ScreenedLevel>,
+    /// All of it in a sentence or two.
+    pub text: String,
+}
+
+/// A level in a screen.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ScreenedLevel {
+    pub factor: String,
+    pub level: String,
+    /// Trials of it that counted.
+    pub n: usize,
+    /// Its main effect: its value over that of the best level of its factor, all else equal; none where the
+    /// trials do not tell it.
+    pub beside_best: Option<f64>,
+    /// How far from that the true one may be, at 5 % for all levels together; none of the best level itself.
+    pub ends: Option<[f64; 2]>,
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub left: bool,
 }
 
 /// How far behind a setting was.

@@ -16,6 +16,8 @@ pub enum Said {
     Fitness,
     /// Who won the race that the study was, or leads it.
     Race,
+    /// Which levels left before a race.
+    Screen,
     /// What a race promised, beside what fresh trials of its winner give.
     Promised,
     /// Others were at work during most of the trials.

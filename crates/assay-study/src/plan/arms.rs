@@ -1,15 +1,13 @@
 //! Arms: every combination of the levels, or the ones that the study lists, and the second copy of
 //! the baseline.
 
-use std::collections::BTreeMap;
-
 use assay_base::quantity::Loss;
 use assay_machine::factors::{self, Role, layers};
 
-use super::most_load;
+use super::{most_load, race};
 use crate::results::design::{Design, Factor, Gate, Pointer, Stopping};
 use crate::results::plan::{Arm, Survey};
-use crate::study::{StopRule, Study};
+use crate::study::{StopRule, Study, without};
 
 /// Factors that are changed once a replicate whatever the study says: another target is another
 /// open file with another area.
@@ -36,14 +34,26 @@ pub struct PlannedArm {
 pub struct Layout {
     /// What is compared, and by which rules.
     pub design: Design,
-    /// Replicates of the whole plan: the last look where looks were declared.
+    /// Replicates of the whole plan: the last look where looks were declared, and after the passes of a screen.
     pub replicates: u32,
     /// The levels of each arm, in their order.
     pub arms: Vec<Arm>,
+    /// Combinations that make no sense.
+    pub omitted: Vec<Omitted>,
     /// The parts of them that make what trials stand on, each once; an empty one is the target itself.
     pub bases: Vec<Arm>,
     /// Whether a second copy of the baseline is run.
     control: bool,
+}
+
+/// Combinations that a constraint of the study leaves out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Omitted {
+    pub count: usize,
+    /// Of how many.
+    pub of: usize,
+    /// The constraint, as it was written.
+    pub constraint: String,
 }
 
 impl Layout {
@@ -54,7 +64,12 @@ impl Layout {
             Some(_) => vec![most_load::factor()],
             None => factors(study, targets),
         };
-        let arms = if study.arms.is_empty() { grid(&factors) } else { study.arms.clone() };
+        let all = if study.arms.is_empty() {
+            without::grid(factors.iter().map(|own| (&own.name, &own.levels)))
+        } else {
+            study.arms.clone()
+        };
+        let (arms, omitted) = sensible(study, all);
         let baseline = if study.baseline.is_empty() {
             arms.first().map(settable).unwrap_or_default()
         } else {
@@ -64,7 +79,8 @@ impl Layout {
         // A second copy of the baseline would take part.
         let race = study.stop.rule == StopRule::Race;
         let control = study.control.unwrap_or(wanted) && arms.len() > 1 && !race;
-        let replicates = replicates(study);
+        let stopping = stopping(study, &factors, arms.len());
+        let replicates = replicates(study) + stopping.passes();
         let design = Design {
             factors,
             baseline,
@@ -76,7 +92,7 @@ impl Layout {
             primary: limit.map(|own| own.metric().to_owned()).or_else(|| study.primary.clone()),
             order: study.order,
             lead_in: study.lead_in,
-            stopping: stopping(study),
+            stopping,
             gate: gate(study),
             fit: study.fit.clone(),
             questions: study.question.clone(),
@@ -88,7 +104,8 @@ impl Layout {
         };
         let bases = bases(&arms);
         // Steps have no copy: they are told apart by what their rates come to.
-        Self { design, replicates, arms, bases, control: control && limit.is_none() }
+        let control = control && limit.is_none();
+        Self { design, replicates, arms, omitted, bases, control }
     }
 
     /// The arms where they were surveyed, the baseline's second copy last.
@@ -120,7 +137,7 @@ fn published(study: &Study) -> Vec<Pointer> {
     study.published.iter().map(of).collect()
 }
 
-/// Replicates of the whole plan: the last look where looks were declared.
+/// Replicates of all arms: the last look where looks were declared.
 fn replicates(study: &Study) -> u32 {
     match study.stop.rule {
         StopRule::Looks => study.stop.looks.iter().copied().max().unwrap_or(study.replicates),
@@ -209,19 +226,20 @@ fn factors(study: &Study, targets: &[String]) -> Vec<Factor> {
     several.into_iter().chain(others).collect()
 }
 
-/// Every combination, the first factor changing slowest.
-fn grid(factors: &[Factor]) -> Vec<Arm> {
-    factors.iter().fold(vec![BTreeMap::new()], |arms, factor| {
-        arms.iter()
-            .flat_map(|arm| factor.levels.iter().map(|level| with(arm, factor, level)))
-            .collect()
-    })
-}
-
-fn with(arm: &Arm, factor: &Factor, level: &str) -> Arm {
-    let mut arm = arm.clone();
-    arm.insert(factor.name.clone(), level.to_owned());
-    arm
+/// The combinations that make sense, and how many do not.
+fn sensible(study: &Study, all: Vec<Arm>) -> (Vec<Arm>, Vec<Omitted>) {
+    let (constraints, of) = (without::of(study), all.len());
+    if constraints.is_empty() {
+        return (all, Vec::new());
+    }
+    let (arms, counts) = without::left(all, &constraints, &study.baseline);
+    let own = constraints.iter().zip(counts).filter(|(_, count)| *count > 0);
+    let omitted = |(own, count): (&without::Constraint, usize)| Omitted {
+        count,
+        of,
+        constraint: own.text().to_owned(),
+    };
+    (arms, own.map(omitted).collect())
 }
 
 fn target_of(arm: &Arm, surveys: &[Survey]) -> usize {
@@ -233,7 +251,7 @@ fn target_of(arm: &Arm, surveys: &[Survey]) -> usize {
     own.or_else(|| surveys.iter().position(|survey| at(&survey))).unwrap_or(0)
 }
 
-fn stopping(study: &Study) -> Stopping {
+fn stopping(study: &Study, factors: &[Factor], arms: usize) -> Stopping {
     let half_width = study.stop.half_width.map(assay_base::quantity::Percent::fraction);
     match study.stop.rule {
         StopRule::Fixed => Stopping::Fixed,
@@ -243,6 +261,7 @@ fn stopping(study: &Study) -> Stopping {
             let closeness = study.stop.closeness.or(study.margin);
             Stopping::Race {
                 closeness: closeness.map_or(0.0, assay_base::quantity::Percent::fraction),
+                screen: if study.stop.screen { race::screen::passes(factors, arms) } else { 0 },
             }
         }
     }

@@ -20,7 +20,7 @@ use assay_machine::probes::block_latency;
 use assay_system::system::site::TargetKind;
 use assay_system::system::virtual_machine::VirtualMachine;
 
-use crate::results::design::Stopping;
+use crate::results::design::{Design, Stopping};
 use crate::results::plan::{
     AbsentWorkload, Arm, FORMAT, Plan, PlannedTrial, PlannedWorkload, Survey, pilot_key,
 };
@@ -32,20 +32,21 @@ use arms::{Layout, PlannedArm};
 pub fn make(study: &Study, surveys: Vec<Survey>, seed: u64) -> Plan {
     let layout = Layout::of(study, &arms::targets(&surveys));
     let arms = layout.placed(&surveys);
-    let (workloads, absent) = planned_workloads(&study.workload, &arms, &surveys);
+    let (workloads, mut absent) = planned_workloads(&study.workload, &arms, &surveys);
+    absent.extend(not_there(study, &layout));
     let groups = groups(study, &arms, &workloads);
     let rules = rules(study, &arms);
     let replicates = layout.replicates;
     let turns = budget::Turns { rules, groups: &groups, replicates };
     let timed = match layout.design.stopping {
         // Few of the arms of a race run in all replicates that it has at most.
-        Stopping::Race { .. } => {
-            let usual = replicates.min(race::USUAL_REPLICATES);
+        Stopping::Race { screen, .. } => {
+            let usual = replicates.min(race::usual_replicates(screen > 0));
             budget::timed(study, &surveys, workloads, &budget::Turns { replicates: usual, ..turns })
         }
         _ => budget::timed(study, &surveys, workloads, &turns),
     };
-    let trials = trials(&turns, &timed.workloads, seed);
+    let trials = trials(&turns, &layout.design, &timed.workloads, seed);
     let mut plan = Plan {
         format: FORMAT.to_owned(),
         sha256: String::new(),
@@ -116,6 +117,18 @@ fn planned_workloads(
         }
     }
     (planned, absent)
+}
+
+/// What a study leaves out of itself: settings that are not there, and combinations that make no sense.
+fn not_there(study: &Study, layout: &Layout) -> Vec<AbsentWorkload> {
+    let absent =
+        |name: String, reason: String| AbsentWorkload { name, arm: Arm::new(), target: 0, reason };
+    let settings = study.left_out.iter().map(|(name, reason)| absent(name.clone(), reason.clone()));
+    let combinations = layout.omitted.iter().map(|own| {
+        let name = format!("{} of {} combinations", own.count, own.of);
+        absent(name, format!("left out by the study: {}", own.constraint))
+    });
+    settings.chain(combinations).collect()
 }
 
 /// Why an arm cannot be had at a target.
@@ -212,6 +225,7 @@ fn rules(study: &Study, arms: &[PlannedArm]) -> order::Rules {
 
 fn trials(
     turns: &budget::Turns<'_>,
+    design: &Design,
     workloads: &[PlannedWorkload],
     seed: u64,
 ) -> Vec<PlannedTrial> {
@@ -219,8 +233,12 @@ fn trials(
         return most_load::trials(turns.rules, turns.replicates as usize, seed);
     }
     let mut seeds = Draws::new(seed, "trials");
-    let (replicates, order) = (turns.replicates as usize, &mut Draws::new(seed, "order"));
-    let turns = order::turns(turns.rules, turns.groups, replicates, order);
+    let passes = design.stopping.passes();
+    let replicates = turns.replicates.saturating_sub(passes) as usize;
+    let screen = race::screen::turns(turns, design, workloads, seed);
+    let order = order::turns(turns.rules, turns.groups, replicates, &mut Draws::new(seed, "order"));
+    let later = |turn: order::Turn| order::Turn { replicate: turn.replicate + passes, ..turn };
+    let turns = screen.into_iter().chain(order.into_iter().map(later));
     let trial = |(order, turn): (u32, order::Turn)| PlannedTrial {
         order,
         host: 0,

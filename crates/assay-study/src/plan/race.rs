@@ -3,11 +3,17 @@
 //! of the plan and of the trials that have run, so a race that is resumed takes the same decisions.
 
 mod course;
+mod harm;
 mod rule;
+pub mod screen;
+#[cfg(test)]
+mod screen_tests;
 #[cfg(test)]
 mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
+
+use assay_kinds::work::observe;
 
 use super::arms::matches;
 use crate::results::design::Stopping;
@@ -16,12 +22,16 @@ use crate::results::record::{Repeats, Status, TrialRecord};
 use crate::study::race as limits;
 
 pub use rule::{FIRST_LOOK, Left, Logs, Over, Rules, Standing, Why, standing};
+pub use screen::Screen;
 
 /// Replicates at most of a race where none are named.
-pub const MOST_REPLICATES: u32 = 20;
+pub const MOST_REPLICATES: u32 = limits::REPLICATES;
 
-/// Replicates by which a budget is divided into trials: most arms leave long before the last.
-pub const USUAL_REPLICATES: u32 = 6;
+/// Replicates by which a budget is divided into trials: most arms leave long before the last, and after a
+/// screen before the first.
+pub fn usual_replicates(is_screened: bool) -> u32 {
+    if is_screened { 2 } else { 6 }
+}
 
 /// Whether the study of a plan is a race.
 pub fn is_one(plan: &Plan) -> bool {
@@ -31,16 +41,19 @@ pub fn is_one(plan: &Plan) -> bool {
 /// What a plan asks of its race; none where it is no race. An arm is a workload of the plan: a race has one
 /// kind of work.
 pub fn rules(plan: &Plan) -> Option<Rules> {
-    let Stopping::Race { closeness } = plan.design.stopping else { return None };
-    let is_baseline = |arm: &_| matches(arm, &plan.design.baseline);
-    let baseline = plan.workloads.iter().position(|own| is_baseline(&own.arm));
+    let Stopping::Race { closeness, screen } = plan.design.stopping else { return None };
     Some(Rules {
         arms: plan.workloads.len(),
-        baseline: baseline.unwrap_or(0),
+        baseline: baseline(plan).unwrap_or(0),
         closeness,
         // A result of others may say anything.
-        replicates: plan.replicates.min(limits::MOST),
+        replicates: plan.replicates.saturating_sub(screen).min(limits::MOST),
     })
+}
+
+/// The arm that never leaves.
+fn baseline(plan: &Plan) -> Option<usize> {
+    plan.workloads.iter().position(|own| matches(&own.arm, &plan.design.baseline))
 }
 
 /// Why a plan makes no race, where it is to be one: nobody runs alone, nor for a number of his own.
@@ -51,6 +64,9 @@ pub fn mistake(plan: &Plan) -> Option<String> {
     if plan.workloads.len() < 2 {
         return Some("a race needs two settings or more: add levels with --set".to_owned());
     }
+    if let Some(why) = unscreenable(plan) {
+        return Some(why);
+    }
     let varies = |name: &str| plan.design.factors.iter().any(|factor| factor.name == name);
     let mut metrics = plan.workloads.iter().map(|own| own.work.primary(&varies));
     let first = metrics.next().filter(|_| plan.design.primary.is_none())?;
@@ -59,6 +75,27 @@ pub fn mistake(plan: &Plan) -> Option<String> {
         "a race is won by one number, and its settings are compared by {first} and by {other}: name one with \
          --primary"
     ))
+}
+
+/// Why a plan has no use for a screen that it is to begin with.
+fn unscreenable(plan: &Plan) -> Option<String> {
+    if plan.design.stopping.passes() == 0 {
+        return None;
+    }
+    if plan.design.varied().count() < 2 {
+        return Some(
+            "a screen is of levels of several factors, and those of one are the settings themselves: leave \
+             --screen (or the key screen) out"
+                .to_owned(),
+        );
+    }
+    let (count, most) = (plan.workloads.len(), limits::MOST_UNSCREENED);
+    (count <= most).then(|| {
+        format!(
+            "a screen is for more than {most} settings, and here are {count}, which a race tells apart by \
+             itself: leave --screen (or the key screen) out"
+        )
+    })
 }
 
 /// What a race knows of a trial that has run.
@@ -73,13 +110,21 @@ pub struct Run {
     pub repeats: Option<Repeats>,
     /// Logarithm of its value, the higher the better; none where it has no value.
     pub log: Option<f64>,
+    /// Whether it was rolled back because it harmed others' work.
+    pub harmed: bool,
 }
 
 impl Run {
     /// What a race knows of a record whose value is known.
     pub fn of(record: &TrialRecord, log: Option<f64>) -> Self {
         let TrialRecord { order, replicate, workload, status, repeats, .. } = *record;
-        Self { order, replicate, arm: workload, status, repeats, log }
+        let watched = record.measured.as_ref().and_then(observe::Detail::of);
+        let harmed = watched.is_some_and(|detail| detail.harm.is_some());
+        Self { order, replicate, arm: workload, status, repeats, log, harmed }
+    }
+
+    fn is_lead_in(&self) -> bool {
+        self.status == Status::LeadIn
     }
 
     /// The replicate to which its value belongs: that of the trial that it repeats.
@@ -96,6 +141,10 @@ pub type Next = (PlannedTrial, Option<Repeats>);
 pub struct Race {
     /// After the last complete replicate.
     pub standing: Standing,
+    /// What came of the screen before it, once its passes are complete; none of a race without one.
+    pub screen: Option<Screen>,
+    /// Complete replicates of the plan, of which the passes of a screen are the first.
+    pub complete: u32,
     /// What of the replicate that comes, or that is under way, has not run; of one whose trials have all run,
     /// what is run again. None where it is over.
     pub next: Vec<Next>,
@@ -109,10 +158,21 @@ impl Race {
     /// Nanoseconds that replicates after the one that comes take at most: where nothing more leaves, and
     /// trials take as long as those that come now, which take `next_ns` together.
     pub fn later_ns(&self, plan: &Plan, next_ns: u64) -> u64 {
-        let this = self.standing.replicates.saturating_add(1);
-        let later = u64::from(plan.replicates.saturating_sub(this));
+        let passes = plan.design.stopping.passes();
+        let this = self.complete.saturating_add(1);
+        let of_passes = |trial: &&PlannedTrial| (this + 1..=passes).contains(&trial.replicate);
+        let screening =
+            if this < passes { plan.trials.iter().filter(of_passes).count() } else { 0 };
+        let later = u64::from(plan.replicates.saturating_sub(this.max(passes)));
         let each_ns = next_ns / self.next.len().max(1) as u64;
-        each_ns.saturating_mul(self.standing.running().count() as u64).saturating_mul(later)
+        let racing = later.saturating_mul(self.standing.running().count() as u64);
+        each_ns.saturating_mul(racing.saturating_add(screening as u64))
+    }
+
+    /// Which pass of a screen runs now, and how many there are; none once the race itself runs.
+    pub fn pass(&self, plan: &Plan) -> Option<(u32, u32)> {
+        let passes = plan.design.stopping.passes();
+        (self.complete < passes).then(|| (self.complete + 1, passes))
     }
 }
 
@@ -120,14 +180,22 @@ impl Race {
 pub fn race(plan: &Plan, runs: &[Run]) -> Option<Race> {
     let rules = rules(plan)?;
     let done: BTreeSet<u32> = runs.iter().map(|run| run.order).collect();
-    let mut logs = Logs::new(rules.arms);
+    let passes = plan.design.stopping.passes();
     let by_replicate = by_replicate(runs);
-    let mut now = Standing::new(&rules);
+    let mut at = Race {
+        standing: Standing::new(&rules),
+        screen: None,
+        complete: 0,
+        next: Vec::new(),
+        begins: false,
+        logs: Logs::new(rules.arms),
+    };
     for replicate in course::replicates(plan) {
         let number = replicate.first().map(|trial| trial.replicate);
-        let Some(number) = number.filter(|number| *number <= rules.replicates) else { break };
+        let most = rules.replicates.saturating_add(passes);
+        let Some(number) = number.filter(|number| *number <= most) else { break };
         let own = by_replicate.get(&number).map_or(&[][..], Vec::as_slice);
-        let first = course::left_of(plan, replicate, &now);
+        let first = course::left_of(plan, replicate, &at.standing);
         let again = course::repeats(plan, &first, own);
         let all = first.into_iter().map(|trial| (trial, None));
         let repeats = again.into_iter().map(|(trial, of)| (trial, Some(of)));
@@ -137,17 +205,38 @@ pub fn race(plan: &Plan, runs: &[Run]) -> Option<Race> {
             next = repeats.filter(is_left).collect();
         }
         if !next.is_empty() {
-            return Some(Race { standing: now, next, begins: own.is_empty(), logs });
+            return Some(Race { next, begins: own.is_empty(), ..at });
         }
+        at.complete = number;
+        let Some(raced) = number.checked_sub(passes).filter(|raced| *raced > 0) else {
+            harm::leave(own, 0, rules.baseline, &mut at.standing);
+            at.end_pass(plan, &rules, &by_replicate);
+            continue;
+        };
         for run in own {
-            logs.take(run.belongs(), run.arm, counted(run));
+            at.logs.take(raced, run.arm, counted(run));
         }
-        now = rule::look(&rules, &logs, number, now);
-        if now.over.is_some() {
+        harm::leave(own, raced, rules.baseline, &mut at.standing);
+        at.standing = rule::look(&rules, &at.logs, raced, at.standing);
+        if at.standing.over.is_some() {
             break;
         }
     }
-    Some(Race { standing: now, next: Vec::new(), begins: false, logs })
+    Some(at)
+}
+
+impl Race {
+    /// After the last pass of a screen levels leave.
+    fn end_pass(&mut self, plan: &Plan, rules: &Rules, runs: &BTreeMap<u32, Vec<Run>>) {
+        let passes = plan.design.stopping.passes();
+        if passes == 0 || self.complete < passes {
+            return;
+        }
+        let of_screen = runs.range(..=passes).map(|(pass, own)| (*pass, own.clone())).collect();
+        let found = Screen::of(plan, &of_screen);
+        found.let_go(plan, rules.baseline, &mut self.standing);
+        self.screen = Some(found);
+    }
 }
 
 /// The value by which a trial counts: disturbed ones drop their pair (R11), and their repeats stand for them.
@@ -160,6 +249,10 @@ fn by_replicate(runs: &[Run]) -> BTreeMap<u32, Vec<Run>> {
     let mut found: BTreeMap<u32, Vec<Run>> = BTreeMap::new();
     for run in runs {
         found.entry(run.belongs()).or_default().push(*run);
+    }
+    // Sums are the same to the last digit in whatever order records lie.
+    for own in found.values_mut() {
+        own.sort_by_key(|run| run.order);
     }
     found
 }

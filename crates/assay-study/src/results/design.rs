@@ -142,5 +142,25 @@ pub enum Stopping {
     Race {
         /// It ends, too, when no arm that is left can be better than the leader by more than this share.
         closeness: f64,
+        /// Passes over some of the arms before it, after which whole levels leave: the first replicates of the
+        /// plan.
+        #[serde(default, skip_serializing_if = "is_none")]
+        screen: u32,
     },
+}
+
+// The signature is serde's.
+#[allow(clippy::trivially_copy_pass_by_ref)]
+fn is_none(count: &u32) -> bool {
+    *count == 0
+}
+
+impl Stopping {
+    /// Passes of the screen before a race; 0 where there is none.
+    pub fn passes(&self) -> u32 {
+        match self {
+            Self::Race { screen, .. } => *screen,
+            _ => 0,
+        }
+    }
 }

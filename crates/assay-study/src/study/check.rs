@@ -11,7 +11,7 @@ use super::fields::TARGET_FACTOR;
 use super::file::mistakes::{Mistakes, Places};
 use super::file::reader;
 use super::levels::{self, filled, judged, same};
-use super::{DEFAULT_REPLICATES, Gate, Order, Stop, StopRule, Study, words};
+use super::{DEFAULT_REPLICATES, Gate, Order, Stop, StopRule, Study, without, words};
 
 /// The probe that looks at requests by class.
 const BLOCK_LATENCY: &str = "block-latency";
@@ -35,6 +35,7 @@ pub fn check(study: &mut Study, places: &Places, mistakes: &mut Mistakes) {
     }
     checker.arms(study);
     checker.costly(study);
+    without::check(study, places, checker.mistakes);
     checker.grounds(study);
     checker.work(study);
     super::claims::check(study, places, mistakes);
@@ -314,11 +315,13 @@ impl Checker<'_> {
 
     fn grid(&mut self, study: &Study) {
         let lengths: Vec<usize> = study.factors.values().map(Vec::len).collect();
-        let arms = lengths.iter().fold(1_usize, |all, levels| all.saturating_mul(*levels));
+        let all = lengths.iter().fold(1_usize, |all, levels| all.saturating_mul(*levels));
+        let arms = left_of(study, all);
         if arms > MOST_ARMS {
             let product: Vec<String> = lengths.iter().map(ToString::to_string).collect();
+            let left = if arms < all { ", some of them left out" } else { "" };
             let message = format!(
-                "the levels make {} settings ({}): the most is {}",
+                "the levels make {} settings ({}{left}): the most is {}",
                 show::count(arms as u64),
                 product.join(" x "),
                 show::count(MOST_ARMS as u64)
@@ -446,6 +449,15 @@ impl Complaints for Checker<'_> {
     fn is_wrong(&self, path: &str) -> bool {
         self.mistakes.is_wrong(path)
     }
+}
+
+/// How many of all combinations are left by the constraints of a study; all where they are too many to try.
+fn left_of(study: &Study, all: usize) -> usize {
+    let constraints = without::of(study);
+    if all <= MOST_ARMS || all > without::MOST_TRIED || constraints.is_empty() {
+        return all;
+    }
+    without::left(without::grid(&study.factors), &constraints, &study.baseline).0.len()
 }
 
 /// Names of the metrics that trials of a study may have, each once.

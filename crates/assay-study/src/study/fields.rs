@@ -198,6 +198,25 @@ pub static STUDY: Fields = Fields {
             "factors = { depth = [1, 8, 32] }",
         ),
         field(
+            "search",
+            Form::Space,
+            "settings that vary, as a space to search: their levels as a list, or as a range in doublings or in \
+             steps of an amount; the study is a race unless its rule is another one",
+            "search = { read-ahead = \"16 KiB .. 4 MiB in doublings\" }",
+        ),
+        field(
+            "without",
+            Form::Words,
+            "combinations of levels that make no sense and are left out; the baseline never is",
+            "without = [\"scheduler = none and queue-depth > 256\", \"depth > queue-depth\"]",
+        ),
+        field(
+            "left_out",
+            Form::Texts,
+            "settings that were not there when the study began, each with the reason; written by the program",
+            "left_out = { writeback-throttle = \"the kernel has none\" }",
+        ),
+        field(
             "arms",
             Form::Arms,
             "combinations of levels one by one, instead of all of them",
@@ -426,6 +445,13 @@ pub static STOP: Fields = Fields {
             Form::Share,
             "how near to the best the winner of a race has to be; as near as the margin by default",
             "closeness = \"2 %\"",
+        ),
+        field(
+            "screen",
+            Form::Flag,
+            "whether levels leave a grid of more than 40 settings before its race, by their main effects: \
+             interactions are not looked at",
+            "screen = true",
         ),
     ],
 };

@@ -15,7 +15,7 @@ use toml::de::{DeTable, Error};
 use toml_parser::Source;
 use toml_parser::lexer::TokenKind;
 
-use super::{FORMAT, Study, check, words};
+use super::{FORMAT, Study, check, search, words};
 use mistakes::Mistakes;
 pub use typed::Typed;
 
@@ -68,7 +68,8 @@ fn read(text: &str) -> Result<Study, Mistakes> {
         return Err(mistakes);
     }
     let read = reader::read(root);
-    let (places, json) = (read.places, read.json);
+    let (places, mut json) = (read.places, read.json);
+    search::dissolve(&mut json);
     mistakes.append(read.mistakes);
     match serde_json::from_value::<Study>(json) {
         Ok(mut study) => {
@@ -140,6 +141,8 @@ fn plain(study: &Study) -> Result<(), String> {
         outside::plain("a factor", factor)?;
         outside::plain("a level", level)?;
     }
+    let texts = study.left_out.iter().flat_map(|(name, reason)| [name, reason]);
+    texts.chain(&study.without).try_for_each(|text| outside::plain("what is left out", text))?;
     study.workload.iter().try_for_each(|workload| outside::plain("a workload", &workload.name))?;
     study.confirms.iter().try_for_each(|id| outside::plain("a result", id))?;
     study.promised.iter().try_for_each(|ratio| outside::plain("a ratio", ratio))?;

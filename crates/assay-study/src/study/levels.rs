@@ -9,7 +9,7 @@ use assay_machine::factors;
 use super::fields::TARGET_FACTOR;
 use super::file::reader;
 use super::file::scalar::quoted;
-use super::{simulated, words};
+use super::{now, simulated, words};
 
 /// Whether a level says something.
 pub(super) fn filled(name: &str, level: &str) -> Result<(), (String, Option<String>)> {
@@ -20,6 +20,9 @@ pub(super) fn filled(name: &str, level: &str) -> Result<(), (String, Option<Stri
 /// Whether a factor takes a level; else what is wrong and what to write.
 pub(super) fn judged(name: &str, level: &str) -> Result<(), (String, Option<String>)> {
     filled(name, level)?;
+    if level == now::NOW && now::may_be(name) {
+        return Ok(());
+    }
     if let Some(levels) = reader::range(level).filter(|_| is_number(name)) {
         let hint = format!("list the levels: {name} = [{levels}]");
         return Err((format!("{name}: \"{level}\" is a range, not a level"), Some(hint)));

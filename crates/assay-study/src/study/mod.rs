@@ -11,6 +11,7 @@ mod gate;
 pub mod lead;
 mod levels;
 pub mod limit;
+pub mod now;
 mod order;
 mod prepare;
 pub mod presets;
@@ -18,9 +19,11 @@ pub mod printed;
 mod published;
 pub mod race;
 mod schema;
+mod search;
 pub mod simulated;
 #[cfg(test)]
 mod told_tests;
+pub mod without;
 pub mod words;
 
 use std::collections::BTreeMap;
@@ -140,6 +143,12 @@ pub struct Study {
     /// Arms one by one, instead of every combination of the levels.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub arms: Vec<BTreeMap<String, String>>,
+    /// Combinations that make no sense, and are left out: see [`Constraint`](without::Constraint).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub without: Vec<String>,
+    /// Factors that it names and that were not there when it began, each with the reason.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub left_out: BTreeMap<String, String>,
     /// The work.
     pub workload: Vec<Workload>,
     /// Claims that the findings answer.
@@ -217,6 +226,9 @@ pub struct Stop {
     /// The share of the best within which the winner of a race is good enough; the margin where it is not told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub closeness: Option<Percent>,
+    /// Whether levels of a grid of many settings leave in a screen before the race.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub screen: bool,
 }
 
 impl Stop {

@@ -52,6 +52,7 @@ presets! { PRESETS in "studies/":
     "starvation",
     "power",
     "tunable",
+    "tune",
     "live",
     "stack-limit",
     "small-memory" { "half-more" => "150-percent", "two-and-a-half" => "250-percent" },

@@ -7,8 +7,16 @@ use super::{Order, StopRule, Study};
 /// Replicates from which on arms may leave.
 pub const FEWEST: u32 = 3;
 
+/// Replicates at most where none are named.
+pub const REPLICATES: u32 = 20;
+
 /// Replicates at most: all of them are looked through after each.
 pub const MOST: u32 = 100;
+
+/// Settings above which a screen may go before a race.
+pub const MOST_UNSCREENED: usize = 40;
+/// The number by which settings win under others' work where none is named: readers wait for what they read.
+pub const OTHERS_PRIMARY: &str = "block_read_mean_ns";
 
 /// Judges the rule `race`, and its key where it is no race.
 pub fn check(study: &Study, places: &Places, mistakes: &mut Mistakes) {
@@ -18,13 +26,20 @@ pub fn check(study: &Study, places: &Places, mistakes: &mut Mistakes) {
     let found = if study.stop.rule == StopRule::Race {
         mistake(study)
     } else {
-        let hint = "add rule = \"race\", or leave closeness out".to_owned();
-        let closeness = study.stop.closeness.map(|_| "stop/closeness");
-        closeness.map(|key| (key, "closeness is for the rule race only".to_owned(), hint))
+        let closeness = study.stop.closeness.map(|_| "closeness");
+        let only = closeness.or_else(|| study.stop.screen.then_some("screen"));
+        only.map(of_races_only)
     };
     if let Some((path, message, hint)) = found.filter(|(path, ..)| !mistakes.is_wrong(path)) {
         mistakes.add(path, places.of(path).value, message, Some(hint));
     }
+}
+
+/// A key that no other rule has a use for: its path, what is wrong, what to write.
+fn of_races_only(key: &'static str) -> (&'static str, String, String) {
+    let path = if key == "screen" { "stop/screen" } else { "stop/closeness" };
+    let hint = format!("add rule = \"race\", or leave {key} out");
+    (path, format!("{key} is for the rule race only"), hint)
 }
 
 /// The first mistake of a race: its key, what is wrong, what to write.
@@ -38,9 +53,10 @@ fn mistake(study: &Study) -> Option<(&'static str, String, String)> {
         );
         return told("stop/rule", &message, "leave all but one workload out, or the rule");
     }
-    if study.workload.iter().any(|own| own.work.is_others()) {
-        let message = "a race makes its own work: nobody can repeat what others did";
-        return told("stop/rule", message, "leave the rule out");
+    if study.workload.iter().any(|own| own.work.is_others()) && study.primary.is_none() {
+        let message = "a race is won by one number, and each class of others' requests has its own";
+        let hint = format!("add primary = \"{OTHERS_PRIMARY}\", or that of another class");
+        return told("stop/rule", message, &hint);
     }
     if study.order != Order::Random {
         let message = format!("a race is run in random order, and not in {}", study.order.name());
@@ -61,6 +77,10 @@ fn mistake(study: &Study) -> Option<(&'static str, String, String)> {
     if study.stop.half_width.is_some() {
         let message = "a race does not end by a half-width";
         return told("stop/half_width", message, "write closeness = \"2 %\", or leave it out");
+    }
+    if study.stop.screen && !study.arms.is_empty() {
+        let message = "a screen is of a grid, and this study lists its settings";
+        return told("stop/screen", message, "leave screen out, or [[arms]]");
     }
     if study.control == Some(true) {
         let message = "a race has no second copy of the baseline: it would take part";
@@ -91,6 +111,33 @@ mod tests {
     }
 
     #[test]
+    fn a_screen_is_read_as_it_is_written_and_is_none_by_default() {
+        let text = RACE.replace("closeness = \"2 %\"", "screen = true");
+        let study = file::parse("test", &text).unwrap();
+        assert!(study.stop.screen);
+        assert_eq!(file::parse("again", &file::write(&study).unwrap()).unwrap(), study);
+        let plain = file::parse("test", RACE).unwrap();
+        assert!(!plain.stop.screen && !file::write(&plain).unwrap().contains("screen"));
+    }
+
+    #[test]
+    fn under_others_work_settings_win_by_the_number_of_one_class() {
+        let live = |head: &str| {
+            let text = format!(
+                "format = \"assay-study/1\"\ntitle = \"t\"\nreplicates = 20\n{head}\
+                 stop = {{ rule = \"race\" }}\n[factors]\nscheduler = [\"none\", \"bfq\"]\n[[workload]]\n\
+                 name = \"live\"\nobserve = {{}}\n"
+            );
+            file::parse("test", &text)
+        };
+        let failure = live("").unwrap_err();
+        assert!(failure.message.contains("each class of others' requests"), "{failure}");
+        assert!(failure.message.contains(super::OTHERS_PRIMARY), "{failure}");
+        let named = live("primary = \"block_write_mean_ns\"\n").unwrap();
+        assert_eq!(named.primary.as_deref(), Some("block_write_mean_ns"));
+    }
+
+    #[test]
     fn what_makes_no_race_is_told_with_what_to_write() {
         let other = "[[workload]]\nname = \"two\"\n\
             io = { pattern = \"random\", mix = \"write\", size = \"4 KiB\" }\n";
@@ -104,7 +151,16 @@ mod tests {
             (with("gate = { allowed = \"5 %\" }"), "no gate"),
             (with("control = true"), "no second copy"),
             (RACE.replace("closeness", "half_width"), "half-width"),
-            (RACE.replace("rule = \"race\", ", ""), "for the rule race only"),
+            (RACE.replace("rule = \"race\", ", ""), "closeness is for the rule race only"),
+            (
+                RACE.replace("rule = \"race\", closeness = \"2 %\"", "screen = true"),
+                "screen is for the",
+            ),
+            (
+                with("arms = [{ depth = 1 }, { depth = 2 }]")
+                    .replace("closeness = \"2 %\"", "screen = true"),
+                "lists its settings",
+            ),
         ];
         for (text, wanted) in cases {
             let failure = file::parse("test", &text).unwrap_err();

@@ -22,6 +22,7 @@ const MIX: &str = concat!(
 const CONTENT: &str = r"^(random|zero|[1-9][0-9]?\s*%)$";
 const AMOUNT: &str = r"^\s*([0-9]+\.?[0-9]*|\.[0-9]+)\s*\S+\s*$";
 const PRICE: &str = r"^\s*[0-9]+(\.[0-9]+)?\s+[A-Z]{3}\s*$";
+const RANGE: &str = r"^\s*\S.*\.\..*\S\s+in\s+(doublings|steps of\s+\S.*)\s*$";
 const TUNABLE: &str = "^tunable:/(sys|proc/sys)/";
 const NAMED: &str = "^[A-Za-z][A-Za-z0-9_-]*$";
 const NOT_EMPTY: &str = r"\S";
@@ -150,6 +151,11 @@ fn of_form(form: &Form) -> Value {
         Form::Factors => factors(
             |level| json!({ "type": "array", "minItems": 1, "uniqueItems": true, "items": level }),
         ),
+        Form::Space => factors(|level| {
+            let one = json!({ "anyOf": [text(RANGE), level] });
+            let list = json!({ "type": "array", "minItems": 1, "uniqueItems": true, "items": one });
+            json!({ "anyOf": [text(RANGE), list] })
+        }),
         Form::Arm => factors(|level| level),
         Form::Texts => json!({
             "type": "object",

@@ -138,15 +138,27 @@ fn stopping(plan: &Plan) -> Option<Check> {
             "looked at after every replicate, by a confidence sequence that holds at all of them"
                 .to_owned()
         }
-        Stopping::Race { closeness } => format!(
-            "a race: settings that are surely behind leave after a replicate, from the third on, by a \
+        Stopping::Race { closeness, screen } => format!(
+            "{}a race: settings that are surely behind leave after a replicate, from the third on, by a \
              sequence that holds at all looks and for all of them at 5 %; it is over with one left, with \
              none that can be ahead of the leader by more than {}, or after {} replicates",
+            screened(*screen),
             show::share(*closeness),
-            plan.replicates
+            plan.replicates.saturating_sub(*screen)
         ),
     };
     Some(check("stopping", text))
+}
+
+/// What comes before a race.
+fn screened(passes: u32) -> String {
+    match passes {
+        0 => String::new(),
+        _ => format!(
+            "a screen of {passes} passes: levels leave whose main effects are surely behind, at 5 % for all of \
+             them, and interactions are not looked at; then "
+        ),
+    }
 }
 
 fn check(name: &str, text: String) -> Check {
@@ -156,7 +168,8 @@ fn check(name: &str, text: String) -> Check {
 /// How the trials were put in order; the seed says which of the orders it was.
 fn order(plan: &Plan) -> Check {
     let lead_ins = plan.trials.iter().filter(|trial| trial.is_lead_in()).count() > 1;
-    let order = Ordered { replicates: plan.replicates, order: plan.design.order, lead_ins };
+    let replicates = plan.replicates.saturating_sub(plan.design.stopping.passes());
+    let order = Ordered { replicates, order: plan.design.order, lead_ins };
     let text = format!("{}, seed {}", order.words(), plan.seed);
     Check { order: Some(order), ..check("order", text) }
 }

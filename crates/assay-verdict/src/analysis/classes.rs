@@ -275,6 +275,21 @@ fn none_of(class: &Class, trial: &Measured<'_>) -> String {
     format!("the devices completed no {} in trial {}", class.words, trial.record.order)
 }
 
+/// The value in the trial of a row of a metric that is of a class of requests; none of any other metric.
+pub(super) fn in_trial(metric: &str, row: &Row<'_>) -> Option<Result<f64, String>> {
+    let (key, _) = metric::class(metric)?;
+    let class = CLASSES.iter().find(|class| class.key == key)?;
+    let spans = spans_of(row);
+    Some(match spans.first() {
+        None => Err("requests were not looked at by class".to_owned()),
+        Some((_, Err(reason))) => Err(reason.clone()),
+        Some((trial, Ok(told))) => match told.classes.get(class.key) {
+            Some(span) => value(metric, span, told),
+            None => Err(none_of(class, trial)),
+        },
+    })
+}
+
 /// The value of a metric of a class.
 fn value(metric: &str, span: &ClassSpan, told: &Told<'_>) -> Result<f64, String> {
     let queued: &Latencies = &span.queued;

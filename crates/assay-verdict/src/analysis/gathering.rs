@@ -152,7 +152,7 @@ impl<'a> Gathering<'a> {
             }
         }
         found.race = self.race.answer(plan, &found);
-        let mut told: Vec<Sentence> = found.race.iter().map(race::sentence).collect();
+        let mut told: Vec<Sentence> = found.race.iter().flat_map(race::sentences).collect();
         told.extend(self.taken_back);
         told.extend(classes::sentences(&found));
         told.extend(reserved::sentences(&found, &rows));

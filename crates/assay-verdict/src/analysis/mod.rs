@@ -97,9 +97,9 @@ pub fn trial_value(
     let row = rows::one(plan, environment, trial);
     let design = design(plan);
     let metric = design.primary.as_deref().unwrap_or_else(|| series::primary(&design, &row));
-    let measured = row.trials.first().ok_or_else(|| "nothing was measured".to_owned());
-    let value = measured.and_then(|measured| metrics::value(metric, &row, measured));
-    (metric.to_owned(), value)
+    let measured = || row.trials.first().ok_or_else(|| "nothing was measured".to_owned());
+    let own = || measured().and_then(|measured| metrics::value(metric, &row, measured));
+    (metric.to_owned(), classes::in_trial(metric, &row).unwrap_or_else(own))
 }
 
 /// The value of one metric in one trial, or why there is none. The trial's workload is one of the plan's.

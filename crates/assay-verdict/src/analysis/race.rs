@@ -1,5 +1,7 @@
 //! A race as it is told (R15): the rule of `plan::race` on what every trial measured, and its words.
 
+mod screened;
+
 use assay_base::quantity::Better;
 use assay_base::quantity::units::show;
 use assay_kinds::work::metrics::{self, is_of_speed, noun};
@@ -65,7 +67,7 @@ impl Gathered {
 
     /// What became of the race; none of a study that is none, or of which nothing was measured.
     pub fn answer(&self, plan: &Plan, found: &Findings) -> Option<RaceAnswer> {
-        let Stopping::Race { closeness } = plan.design.stopping else { return None };
+        let Stopping::Race { closeness, .. } = plan.design.stopping else { return None };
         let (metric, better) = self.metric.clone()?;
         let race = race::race(plan, &self.runs)?;
         let rules = race::rules(plan)?;
@@ -81,6 +83,7 @@ impl Gathered {
             baseline: arm(rules.baseline),
             replicates: race.standing.replicates,
             trials: self.runs.iter().filter(counted).count(),
+            screen: screened::answer(plan, &race, better).filter(|_| is_told),
             over: end(&race, found),
             winner: leader.map(arm),
             trust: leader.and_then(|leader| trust(found, &plan.workloads[leader].arm, &metric)),
@@ -92,7 +95,10 @@ impl Gathered {
             metric,
             better,
         };
-        answer.text = words(&answer, found, is_told);
+        answer.text = match race.pass(plan) {
+            Some(pass) if is_told => screened::under_way(&answer, pass),
+            _ => words(&answer, found, is_told),
+        };
         if !is_told {
             answer.runners.clear();
         }
@@ -122,10 +128,21 @@ struct Teller<'a> {
     better: Better,
 }
 
+/// The ratio that is meant by a difference of logarithms, of which the higher is the better.
+fn ratio_of(better: Better, difference: f64) -> f64 {
+    if better == Better::Higher { difference.exp() } else { (-difference).exp() }
+}
+
+/// The ends of a ratio, the lower one first.
+fn ends_of(better: Better, by: f64, width: f64) -> [f64; 2] {
+    let mut ends = [by - width, by + width].map(|end| ratio_of(better, end));
+    ends.sort_by(f64::total_cmp);
+    ends
+}
+
 impl Teller<'_> {
-    /// The ratio that is meant by a difference of logarithms, of which the higher is the better.
     fn of(&self, difference: f64) -> f64 {
-        if self.better == Better::Higher { difference.exp() } else { (-difference).exp() }
+        ratio_of(self.better, difference)
     }
 
     fn ratio(&self, arm: usize, other: usize) -> Option<f64> {
@@ -145,22 +162,29 @@ impl Teller<'_> {
     }
 
     fn departure(&self, left: Left) -> Departure {
+        let mut dropped = None;
         let behind = match left.why {
-            Why::Silent => None,
+            Why::Silent | Why::Harmed => None,
+            Why::Level { factor, level } => {
+                dropped = screened::level(self.plan, factor, level);
+                None
+            }
             Why::Behind { leader, by, width } => {
-                let mut ends = [self.of(by - width), self.of(by + width)];
-                ends.sort_by(f64::total_cmp);
+                let ends = ends_of(self.better, by, width);
                 let leader = self.plan.workloads[leader].arm.clone();
                 Some(Behind { leader, ratio: self.of(by), ends })
             }
         };
-        Departure { after: left.after, behind }
+        let harmed = left.why == Why::Harmed;
+        Departure { after: left.after, behind, harmed, dropped }
     }
 }
 
-/// The sentence that leads.
-pub(super) fn sentence(answer: &RaceAnswer) -> Sentence {
-    Sentence::new(Said::Race, answer.text.clone())
+/// The sentence that leads, and that of the screen before it.
+pub(super) fn sentences(answer: &RaceAnswer) -> Vec<Sentence> {
+    let screen = answer.screen.iter().map(|own| Sentence::new(Said::Screen, own.text.clone()));
+    let own = Sentence::new(Said::Race, answer.text.clone());
+    [own].into_iter().chain(screen).collect()
 }
 
 /// What a race promised of its winner, beside what fresh trials give; none of what confirms no race.
@@ -180,8 +204,9 @@ pub(super) fn confirmed(found: &Findings) -> Option<Sentence> {
 
 fn words(answer: &RaceAnswer, found: &Findings, is_told: bool) -> String {
     let among = format!("the race among {} settings", answer.runners.len());
+    let before = if answer.screen.is_some() { "a screen, " } else { "" };
     let counted = format!(
-        "after {} and {} trials",
+        "after {before}{} and {} trials",
         plural(answer.replicates as usize, "replicate"),
         answer.trials
     );
@@ -230,10 +255,14 @@ fn words(answer: &RaceAnswer, found: &Findings, is_told: bool) -> String {
 /// Who stayed to the end where one is left; the baseline stays whatever it does.
 fn alone(answer: &RaceAnswer, left: usize) -> String {
     let is_baseline = answer.winner.as_ref() == Some(&answer.baseline);
+    let is_screened = answer.screen.as_ref().is_some_and(|screen| screen.settings > 0);
+    let raced = if is_screened { " that went into it" } else { "" };
+    let mut departures = answer.runners.iter().filter_map(|runner| runner.left.as_ref());
+    let harm = if departures.any(|left| left.harmed) { " or harmed others' work" } else { "" };
     if left > 1 && !is_baseline {
-        "all others but the baseline, which never leaves, were surely behind".to_owned()
+        format!("all others{raced} but the baseline, which never leaves, were surely behind{harm}")
     } else {
-        "all others were surely behind".to_owned()
+        format!("all others{raced} were surely behind{harm}")
     }
 }
 

@@ -20,7 +20,7 @@ use assay_study::results::bundle;
 use assay_study::results::plan::{
     AbsentWorkload, Area, Arm, DirectUse, EngineUse, Pilot, Plan, Survey, pilot_key,
 };
-use assay_study::study::{Study, Target, fields::TARGET_FACTOR, presets, simulated};
+use assay_study::study::{Study, Target, fields::TARGET_FACTOR, now, presets, simulated};
 use assay_system::system::clears::Clears;
 use assay_system::system::site::Site;
 use assay_system::system::{FileKind, System, quoted};
@@ -128,6 +128,7 @@ pub(super) fn source(system: &dyn System, word: &str, target: Option<&str>) -> O
 
 /// The study with its plan where nothing is refused.
 pub(super) fn planned(system: &dyn System, study: Study, targets: &[String]) -> Explained {
+    let study = without_now(study);
     let layout = Layout::of(&study, targets);
     let pairs =
         targets.iter().flat_map(|target| layout.bases.iter().map(move |base| (target, base)));
@@ -135,6 +136,14 @@ pub(super) fn planned(system: &dyn System, study: Study, targets: &[String]) -> 
     let plan = plan::make(&study, surveys, study.seed.unwrap_or_default());
     let sites = commands::sites(system, &plan);
     Explained { study, plan, sites, names: Names::Typed }
+}
+
+/// What is set now is nothing to type: the other levels are told.
+fn without_now(mut study: Study) -> Study {
+    for name in now::asked(&study) {
+        now::drop_of(&mut study, &name);
+    }
+    study
 }
 
 fn stored(system: &dyn System, directory: &Path, target: Option<&str>) -> Outcome<Explained> {

@@ -91,6 +91,7 @@ const FIRST: Table = &[
             first("until", every),
             own("race", race),
             more("closeness", race),
+            more("screen", race),
             more("confirm", race),
             own("time", timed),
             more("seed", trials),
@@ -177,7 +178,7 @@ fn trials(of: &Subject) -> bool {
 
 /// Whether its settings can win by one number.
 fn race(of: &Subject) -> bool {
-    of.has_trials() && of.works().count() == 1 && !others(of) && !of.study.finds_rate()
+    of.has_trials() && of.works().count() == 1 && !of.study.finds_rate()
 }
 
 fn recorded_trials(of: &Subject) -> bool {
@@ -366,7 +367,8 @@ mod tests {
             ("harm", "live", "depth"),
             ("time", "depth", "stack-limit"),
             ("race", "depth", "schedulers"),
-            ("confirm", "depth", "live"),
+            ("race", "live", "schedulers"),
+            ("confirm", "depth", "schedulers"),
             ("source", "compile", "depth"),
             ("as-root", "compile", "depth"),
             ("claimed", "flash", "depth"),

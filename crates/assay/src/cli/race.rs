@@ -8,6 +8,7 @@ use assay_base::failure::{Failure, Outcome};
 use assay_study::findings::Findings;
 use assay_study::plan::race::MOST_REPLICATES;
 use assay_study::study::file::Typed;
+use assay_study::study::race::OTHERS_PRIMARY;
 use assay_study::study::{Stop, StopRule, Study};
 
 /// Whether a study is run as a race.
@@ -17,12 +18,20 @@ pub struct RaceArguments {
     ///
     /// For many settings and one workload. From the third replicate on those leave that are surely behind the
     /// leader, at 5 % for all of them and all replicates together; the baseline stays. At most 20 replicates,
-    /// or --replicates. A race gives no verdicts: its winner is to be confirmed.
+    /// or --replicates. A race gives no verdicts: its winner is to be confirmed. Of others' work (live) those win
+    /// that serve reads soonest, or by --primary, and what harms is rolled back and leaves.
     #[arg(long, conflicts_with_all = ["until", "gate", "quick"])]
     race: bool,
     /// How near to the best the winner of a race has to be, such as 2% [default: the margin]
     #[arg(long, value_name = "SHARE")]
     closeness: Option<String>,
+    /// Before a race of more than 40 settings, let levels leave by their main effects
+    ///
+    /// Some of the settings run first, in which the levels of each factor come equally often. A level that is
+    /// surely behind another one of its factor leaves with all its settings, at 5 % for all levels together.
+    /// Interactions are not looked at: a setting that is good only together with such a level is lost.
+    #[arg(long)]
+    screen: bool,
 }
 
 impl RaceArguments {
@@ -38,15 +47,20 @@ impl RaceArguments {
         }
         if self.race {
             study.replicates = replicates.unwrap_or(MOST_REPLICATES);
-            let closeness = study.stop.closeness;
-            study.stop = Stop { rule: StopRule::Race, closeness, ..Stop::default() };
+            let Stop { closeness, screen, .. } = study.stop;
+            study.stop = Stop { rule: StopRule::Race, closeness, screen, ..Stop::default() };
             // They are asked of verdicts, and a second copy of the baseline would take part.
             study.question.clear();
             study.control = Some(false);
+            let watches = study.workload.iter().any(|own| own.work.is_others());
+            if watches && study.primary.is_none() {
+                study.primary = Some(OTHERS_PRIMARY.to_owned());
+            }
         }
         if let Some(text) = &self.closeness {
             study.stop.closeness = Some(percent("--closeness", text)?);
         }
+        study.stop.screen |= self.screen;
         Ok(())
     }
 
@@ -56,7 +70,8 @@ impl RaceArguments {
         let closeness = self.closeness.as_ref();
         let closeness =
             closeness.map(|text| Typed::new(format!("--closeness {text}"), "stop/closeness"));
-        race.into_iter().chain(closeness).collect()
+        let screen = self.screen.then(|| Typed::new("--screen", "stop/screen"));
+        race.into_iter().chain(closeness).chain(screen).collect()
     }
 }
 
@@ -118,7 +133,7 @@ mod tests {
     }
 
     fn asked(race: bool, closeness: Option<&str>) -> RaceArguments {
-        RaceArguments { race, closeness: closeness.map(str::to_owned) }
+        RaceArguments { race, closeness: closeness.map(str::to_owned), screen: false }
     }
 
     #[test]
@@ -135,12 +150,41 @@ mod tests {
     }
 
     #[test]
+    fn a_screen_is_asked_for_with_a_race_or_of_a_study_that_is_one() {
+        let screen = RaceArguments { screen: true, ..asked(true, None) };
+        let mut study = depth();
+        screen.put(&mut study, None).unwrap();
+        assert!(study.stop.screen && file::write(&study).unwrap().contains("screen"));
+        assert!(screen.typed().iter().any(|own| own.words == "--screen"));
+        // A study that asks for it keeps it.
+        asked(true, None).put(&mut study, None).unwrap();
+        assert!(study.stop.screen);
+        let mut plain = depth();
+        asked(true, None).put(&mut plain, None).unwrap();
+        assert!(!plain.stop.screen);
+        assert_eq!(asked(true, None).typed().len(), 1);
+    }
+
+    #[test]
     fn without_the_options_a_study_stays_what_it_is() {
         let mut study = depth();
         asked(false, None).put(&mut study, Some(5)).unwrap();
         assert_eq!(study, depth());
         let failure = asked(true, Some("near")).put(&mut study, None).unwrap_err();
         assert!(failure.kind == Kind::Mistake && failure.message.contains("--closeness"));
+    }
+
+    #[test]
+    fn under_others_work_settings_win_by_what_readers_wait() {
+        let live = || presets::find("live").unwrap().unwrap();
+        let mut study = live();
+        asked(true, None).put(&mut study, None).unwrap();
+        assert_eq!(study.primary.as_deref(), Some(OTHERS_PRIMARY));
+        assert!(file::parse("written", &file::write(&study).unwrap()).is_ok());
+        let mut named = Study { primary: Some("block_flush_mean_ns".to_owned()), ..live() };
+        asked(true, None).put(&mut named, None).unwrap();
+        assert_eq!(named.primary.as_deref(), Some("block_flush_mean_ns"));
+        assert_eq!(live().primary, None, "each class has its verdict");
     }
 
     #[test]

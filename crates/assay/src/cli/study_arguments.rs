@@ -110,7 +110,8 @@ pub struct StudyArguments {
     targets: Vec<String>,
     /// Levels of a factor, such as depth=1,4,16
     ///
-    /// Again for another factor; assay list factors has their names.
+    /// Again for another factor; assay list factors has their names. A setting may have the level now: what it is
+    /// at when the study begins.
     #[arg(long, value_name = "NAME=LEVEL,LEVEL")]
     set: Vec<String>,
     /// Complete passes over all settings

@@ -12,6 +12,7 @@ mod holds;
 mod links;
 mod lookout;
 mod marks;
+mod now;
 mod others;
 pub mod pilot;
 mod places;

@@ -3,7 +3,7 @@
 use super::places::{Place, extent, places_of};
 use super::request::Consented;
 use super::start::{anything, nothing_to_compare};
-use super::{changes, others, resolve, survey};
+use super::{changes, now, others, resolve, survey};
 use assay_base::failure::Outcome;
 use assay_study::plan;
 use assay_study::plan::allocation::{self, Quick};
@@ -40,6 +40,7 @@ pub fn preview(
     consented: &Consented,
     quick: Option<Quick>,
 ) -> Outcome<Preview> {
+    let study = now::resolved(system, study, targets)?;
     let demands = Demands::of(&study);
     let (mut seen, places) =
         estimated(system, study, &demands, targets, consented, quick, changes::refused)?;
@@ -61,6 +62,7 @@ pub fn preview_in_vm(
     quick: Option<Quick>,
 ) -> Outcome<Preview> {
     let none: Refused = |_, _, _| Vec::new();
+    let study = now::resolved(system, study, &[])?;
     let demands = Demands::of(&study);
     estimated(system, study, &demands, &[], consented, quick, none).map(|(seen, _)| seen)
 }

@@ -13,7 +13,7 @@ use super::others::Others;
 use super::places::Place;
 use super::request::{Acting, Consented, Looks, Request};
 use super::session::{End, Session};
-use super::{changes, pilot, resolve, surroundings};
+use super::{changes, now, pilot, resolve, surroundings};
 use assay_base::failure::{Failure, Outcome};
 use assay_base::quantity::units::show;
 use assay_machine::factors::{self, Role};
@@ -44,6 +44,7 @@ pub fn run(
 ) -> Outcome<Finished> {
     let began_ns = system.monotonic_ns();
     let started = system.now();
+    request.study = now::resolved(system, request.study, &request.targets)?;
     let seed = request.study.seed.unwrap_or_else(|| entropy(system));
     let id = id::of_study(system, request.results.as_deref(), &started);
     let targets = &request.targets;
@@ -51,6 +52,7 @@ pub fn run(
     let runs_as = consented.runs_as(system);
     let demands = Demands::of(&request.study);
     let mut context = Context { system, runs_as, stop, tell };
+    now::tell(&mut context, &request.study);
     let resolved = resolve::targets(&mut context, &demands, targets, consented, &id)?;
     let mut bed = TestBed::of(system, &demands, resolved, seed);
     resolve::set_targets(&mut request.study, bed.places(), seed);

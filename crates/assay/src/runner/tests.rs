@@ -691,7 +691,7 @@ pub(crate) fn placed(study: Study) -> Study {
 
 #[test]
 fn every_preset_dry_runs() {
-    use assay_study::study::presets;
+    use assay_study::study::{presets, without};
     for (name, study) in presets::all() {
         let study = study.unwrap().settled();
         let quick = Some(assay_study::plan::allocation::Quick { replicates: None });
@@ -699,15 +699,18 @@ fn every_preset_dry_runs() {
         for (study, quick) in [(placed(study), None), (short, quick)] {
             let fake = able();
             let looks = assay_study::plan::most_load::limit(&study).is_some();
-            let arms = study.factors.values().map(Vec::len).product::<usize>();
-            let arms = if looks { assay_study::results::course::STEPS } else { arms };
-            let cells = arms * study.workload.len();
             let Preview { study, plan, .. } =
                 preview(&fake, study, &[".".to_owned()], &Consented::default(), quick).unwrap();
+            let all = without::grid(&study.factors);
+            let constraints = without::of(&study);
+            let (arms, left_out) = without::left(all, &constraints, &study.baseline);
+            let arms = if looks { assay_study::results::course::STEPS } else { arms.len() };
+            let cells = arms * study.workload.len();
             let replicates = study.replicates as usize;
             // What goes through all of a device does that once.
             assert!(replicates >= 3 || study.needs_whole(), "{name}: {replicates}");
-            assert!(plan.absent.is_empty(), "{name}: {:?}", plan.absent);
+            let told = left_out.iter().filter(|count| **count > 0).count();
+            assert_eq!(plan.absent.len(), told, "{name}: {:?}", plan.absent);
             let own = plan.workloads.iter().filter(|work| !work.control).count();
             assert_eq!(own, cells, "{name}");
             let counted = plan.trials.iter().filter(|trial| !trial.is_lead_in()).count();

@@ -45,6 +45,7 @@ mod replay;
 mod resume;
 mod revisions;
 mod same_output;
+mod screens;
 mod seal;
 mod serve;
 mod stability;

@@ -34,12 +34,12 @@ name = "read"
 io   = { pattern = "random", mix = "read", size = "4 KiB", time = "20 ms" }
 "#;
 
-fn machine() -> Fake {
+pub(crate) fn machine() -> Fake {
     Fake::recorded(include_str!("../../../assay-system/tests/fixtures/machines/sata-ssd.txt"))
         .unwrap()
 }
 
-fn request(text: &str) -> Request<'static> {
+pub(crate) fn request(text: &str) -> Request<'static> {
     Request {
         results: Some(PathBuf::from("/results")),
         log: Some(analysis::race_log),
@@ -47,12 +47,12 @@ fn request(text: &str) -> Request<'static> {
     }
 }
 
-fn raced(text: &str) -> Finished {
+pub(crate) fn raced(text: &str) -> Finished {
     runner::run(&machine(), request(text), &AtomicBool::new(false), &mut |_| {}).unwrap()
 }
 
 /// Findings without what tells one run from another.
-fn findings(finished: &Finished) -> Findings {
+pub(crate) fn findings(finished: &Finished) -> Findings {
     let study = StudyFacts {
         id: String::new(),
         title: finished.study.title.clone(),
@@ -69,7 +69,7 @@ fn findings(finished: &Finished) -> Findings {
     analysis::findings(study, &finished.plan, &finished.environment, &finished.trials)
 }
 
-fn answer(found: &Findings) -> &RaceAnswer {
+pub(crate) fn answer(found: &Findings) -> &RaceAnswer {
     found.race.as_ref().expect("a race")
 }
 
@@ -181,4 +181,38 @@ fn wherever_a_race_was_interrupted_it_ends_the_same() {
         assert_eq!(stored.ended, whole.ended, "after {last}");
         assert_eq!(stored.trials.len(), whole.trials.len());
     }
+}
+
+/// Of the combinations that are left one moves twice as much as any other.
+#[test]
+fn a_space_is_raced_and_what_makes_no_sense_in_it_is_told() {
+    const SPACE: &str =
+        "[search]\ndepth = \"1 .. 8 in doublings\"\nsize = \"4 KiB .. 8 KiB in doublings\"";
+    let text = STUDY
+        .replace(
+            "stop       = { rule = \"race\" }",
+            "primary = \"bandwidth_bytes_per_s\"\nwithout = [\"depth > 4 and size > 4 KiB\"]",
+        )
+        .replace("{ depth = \"1\" }", "{ depth = 1, size = \"4 KiB\" }")
+        .replace("[factors]\ndepth = [\"1\", \"2\", \"3\", \"4\", \"8\"]", SPACE)
+        .replace("size = \"4 KiB\", time", "time");
+    let finished = raced(&text);
+    assert_eq!(finished.plan.workloads.len(), 7);
+    let found = findings(&finished);
+    let race = answer(&found);
+    let winner = race.winner.as_ref().expect("a winner");
+    assert_eq!((winner["depth"].as_str(), winner["size"].as_str()), ("4", "8 KiB"));
+    let [told] = found.absent.iter().filter(|own| own.metric.is_none()).collect::<Vec<_>>()[..]
+    else {
+        panic!("{:?}", found.absent)
+    };
+    assert_eq!(told.workload, "1 of 8 combinations");
+    assert!(
+        told.reason.ends_with("left out by the study: depth > 4 and size > 4 KiB"),
+        "{}",
+        told.reason
+    );
+    // Whoever reads it again finds the study as it was run.
+    let text = file::write(&finished.study).unwrap();
+    assert_eq!(file::stored("again", &text).unwrap(), finished.study);
 }

@@ -8,7 +8,9 @@ use crate::html::{self, Place};
 use crate::tests::fixture;
 use crate::text;
 use assay_base::quantity::Better;
-use assay_study::findings::race::{Behind, Departure, RaceAnswer, RaceEnd, Runner};
+use assay_study::findings::race::{
+    Behind, Departure, DroppedLevel, RaceAnswer, RaceEnd, Runner, ScreenAnswer, ScreenedLevel,
+};
 use assay_study::findings::said::Said;
 use assay_study::findings::{Cell, Findings, Trust};
 use assay_study::results::plan::Arm;
@@ -23,8 +25,8 @@ fn race(workload: &str, metric: &str, arms: &[Arm]) -> RaceAnswer {
         let behind = Some(Behind { leader: arms[0].clone(), ratio: beside, ends });
         let left = match index {
             0..=2 => None,
-            _ if index == last => Some(Departure { after: 3, behind: None }),
-            _ => Some(Departure { after: 3 + index as u32 % 5, behind }),
+            _ if index == last => Some(Departure { after: 3, ..Departure::default() }),
+            _ => Some(Departure { after: 3 + index as u32 % 5, behind, ..Departure::default() }),
         };
         let is_silent = index == last;
         Runner {
@@ -43,6 +45,7 @@ fn race(workload: &str, metric: &str, arms: &[Arm]) -> RaceAnswer {
         baseline: arms[2].clone(),
         replicates: 9,
         trials: 5 * arms.len(),
+        screen: None,
         over: Some(RaceEnd::Close),
         winner: Some(arms[0].clone()),
         trust: Some(Trust::Trusted),
@@ -140,6 +143,69 @@ fn a_race_without_runners_has_no_figure_and_no_table() {
     assert!(drawn(&evidence).is_empty());
     let told = told(&evidence.findings);
     assert!(!told.contains("of the winner's") && !told.contains("is better"), "{told}");
+}
+
+/// The last three left before it, with a level.
+fn screened(race: &mut RaceAnswer) {
+    let level = |level: &str, beside_best: Option<f64>, left: bool| ScreenedLevel {
+        factor: "read-ahead".to_owned(),
+        level: level.to_owned(),
+        n: if beside_best.is_some() { 12 } else { 0 },
+        beside_best,
+        ends: beside_best.filter(|own| *own < 1.0).map(|own| [own - 0.02, own + 0.02]),
+        left,
+    };
+    let lost = race.runners.len() - 3;
+    for runner in &mut race.runners[lost..] {
+        let (factor, level) = ("read-ahead".to_owned(), "16 KiB".to_owned());
+        let dropped = Some(DroppedLevel { factor, level });
+        runner.left = Some(Departure { dropped, ..Departure::default() });
+        (runner.n, runner.mean, runner.beside_winner) = (0, None, None);
+    }
+    race.screen = Some(ScreenAnswer {
+        passes: 6,
+        trials: 48,
+        settings: 3,
+        levels: vec![
+            level("16 KiB", Some(0.8), true),
+            level("1 MiB", Some(1.0), false),
+            level("4 MiB", Some(0.99), false),
+            level("8 MiB", None, true),
+        ],
+        text: "Before it a screen of 48 trials.".to_owned(),
+    });
+}
+
+#[test]
+fn a_screen_is_told_beside_its_race_with_what_was_not_looked_at() {
+    let mut evidence = evidence();
+    let told = |found: &Findings| {
+        let full = text::render(&document::with(found, Detail::Usual), 80, false);
+        full.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    assert!(!told(&evidence.findings).contains("screen"));
+    assert!(!html::page(&evidence, Place::Alone).contains("the screen before the race"));
+    screened(evidence.findings.race.as_mut().unwrap());
+    let figures = drawn(&evidence);
+    let [figure] = figures.as_slice() else { panic!("{}", figures.len()) };
+    // Of the eight the one without a number left before, too.
+    assert_eq!(figure.marks(), 5);
+    assert!(figure.notes.iter().any(|note| note.contains("3 settings of levels that left")));
+    let text = told(&evidence.findings);
+    for words in [
+        "Interactions were not looked at",
+        "left in the screen",
+        "0.800, 0.780 to 0.820",
+        "left: no trial counted",
+    ] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    let page = html::page(&evidence, Place::Alone);
+    assert!(page.contains("the screen before the race"));
+    assert!(page.contains("Interactions were not looked at"));
+    let stored = serde_json::to_string(&evidence.findings).unwrap();
+    let again: Findings = serde_json::from_str(&stored).unwrap();
+    assert_eq!(again.race, evidence.findings.race);
 }
 
 #[test]

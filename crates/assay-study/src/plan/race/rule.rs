@@ -81,12 +81,21 @@ pub enum Why {
     },
     /// No trial of it counted.
     Silent,
+    /// It harmed others' work and was rolled back.
+    Harmed,
+    /// A level of it left in the screen before the race.
+    Level {
+        /// Number of its factor in the design.
+        factor: usize,
+        /// Number of the level in its factor.
+        level: usize,
+    },
 }
 
 /// An arm that left.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Left {
-    /// The replicate after which it left.
+    /// The replicate after which it left; 0 of those that left before the first.
     pub after: u32,
     pub why: Why,
 }
@@ -245,8 +254,9 @@ fn mean(values: &[f64]) -> f64 {
 fn judge(rules: &Rules, leader: usize, pairs: &[Pair], now: &mut Standing) -> Option<Over> {
     let after = now.replicates;
     let all = pairs.iter().map(|pair| pair.variance).sum::<f64>() / pairs.len().max(1) as f64;
-    // The pairs that hold the best arm share the error.
-    let alpha = ALPHA / rules.arms.saturating_sub(1).max(1) as f64;
+    // The pairs that hold the best arm share the error; a screen has let go of the others before.
+    let entered = now.left.iter().filter(|own| own.is_none_or(|left| left.after > 0)).count();
+    let alpha = ALPHA / entered.saturating_sub(1).max(1) as f64;
     let near = rules.closeness.ln_1p();
     let mut close = 0;
     for pair in pairs {

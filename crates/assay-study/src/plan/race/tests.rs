@@ -119,7 +119,7 @@ fn ran(trial: &PlannedTrial, repeats: Option<Repeats>) -> Run {
     };
     let log = Some(0.05 * trial.workload as f64 + noise).filter(|_| status.counts());
     let PlannedTrial { order, replicate, workload: arm, .. } = *trial;
-    Run { order, replicate, arm, status, repeats, log }
+    Run { order, replicate, arm, status, repeats, log, harmed: false }
 }
 
 /// Runs a race to its end.
@@ -244,6 +244,35 @@ fn a_repeat_stands_for_what_was_disturbed() {
         }
     }
     assert_eq!(runs.iter().filter(|run| run.repeats.is_some()).count(), 2, "a lead-in and it");
+}
+
+/// Arm 2 harms in its first trial: it leaves after that replicate, before any look, and never runs again. The
+/// baseline, which does the same, stays.
+#[test]
+fn who_harms_leaves_at_once_and_the_baseline_never() {
+    let plan = planned(4, false);
+    let mut runs: Vec<Run> = Vec::new();
+    loop {
+        let at = race(&plan, &runs).unwrap();
+        if at.next.is_empty() {
+            assert!(at.standing.is_in(0));
+            break;
+        }
+        if at.standing.replicates > 0 {
+            let left = at.standing.left[2].expect("it harmed");
+            assert_eq!((left.after, left.why), (1, Why::Harmed));
+            assert!(at.next.iter().all(|(trial, _)| trial.workload != 2));
+        }
+        for (trial, repeats) in &at.next {
+            let harmed = !trial.is_lead_in() && [0, 2].contains(&trial.workload);
+            let harms = harmed && trial.replicate == 1;
+            let run = ran(trial, *repeats);
+            let (status, log) = if harms { (Status::Failed, None) } else { (run.status, run.log) };
+            runs.push(Run { status, log, harmed: harms, ..run });
+        }
+    }
+    let of_it = runs.iter().filter(|run| run.arm == 2 && run.status != Status::LeadIn);
+    assert_eq!(of_it.count(), 1);
 }
 
 #[test]

@@ -11,7 +11,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::super::fields::{LAW, PUBLISHED, QUESTION, STUDY, TARGET_FACTOR, tables};
-use super::super::{simulated, words};
+use super::super::{search, simulated, words};
 use super::mistakes::{Mistakes, Place, Places};
 use super::scalar::{self, Complaint};
 
@@ -155,10 +155,18 @@ impl Reader<'_> {
         if field.need != Need::UnlessFactor {
             return None;
         }
-        let factors = self.root.get("factors")?.get_ref().as_table()?;
-        let levels = factors.get(field.name)?.get_ref().as_array();
-        let first = levels.and_then(|levels| level(levels.first()?.get_ref()).ok());
-        Some(first.unwrap_or_default())
+        let of = |table: &str| self.root.get(table)?.get_ref().as_table()?.get(field.name);
+        let levels = of("factors").or_else(|| of("search"))?.get_ref();
+        let first = match levels.as_array() {
+            Some(levels) => levels.first().map(Spanned::get_ref),
+            None => Some(levels),
+        };
+        let text = first.and_then(|first| level(first).ok()).unwrap_or_default();
+        if !search::is_range(&text) {
+            return Some(text);
+        }
+        let levels = search::levels(field.name, &text).unwrap_or_default();
+        Some(levels.into_iter().next().unwrap_or_default())
     }
 
     fn value(&mut self, path: &str, field: &'static Field, value: Entry<'_>) -> Option<Value> {
@@ -168,6 +176,7 @@ impl Reader<'_> {
             Form::OneOf(fields) => return self.one_of(path, field, fields, value),
             Form::Law(fields) => return self.law(path, field, fields, value),
             Form::Factors => return self.factors(path, field, value),
+            Form::Space => return self.space(path, field, value),
             Form::Arm | Form::Texts => return self.arm(path, field, value),
             Form::Reads(fields) => return self.readings(path, field, fields, value),
             Form::Arms => return self.list(path, field, value, Self::arm),
@@ -385,6 +394,83 @@ impl Reader<'_> {
         Some(Value::Object(out))
     }
 
+    /// `[search]`: factors like those of `[factors]`, in whose place they are told; levels may be ranges.
+    fn space(&mut self, path: &str, field: &Field, value: Entry<'_>) -> Option<Value> {
+        let Some(table) = value.get_ref().as_table() else {
+            let complaint = scalar::wrong_type(field, "a table", value.get_ref());
+            return self.kept(path, value.span(), Err(complaint));
+        };
+        let factors = self.root.get("factors").map(Spanned::get_ref);
+        let factors = factors.and_then(DeValue::as_table);
+        if factors.is_none() {
+            let place = self.places.of(path);
+            self.places.insert("factors", place);
+        }
+        let mut out = Map::new();
+        for (key, value) in table {
+            let name: &str = key.get_ref();
+            let path = join("factors", name);
+            if factors.is_some_and(|factors| factors.contains_key(name)) {
+                let message = format!("{name} stands below [factors], too");
+                self.say(
+                    &path,
+                    key.span(),
+                    message,
+                    Some("leave it out in one of them".to_owned()),
+                );
+                continue;
+            }
+            self.places.insert(&path, Place { key: key.span(), value: value.span() });
+            let levels = self.spread(&path, name, value);
+            out.insert(name.to_owned(), Value::Array(levels));
+        }
+        Some(Value::Object(out))
+    }
+
+    /// The levels of one factor of a space: a range, or a list of levels and ranges.
+    fn spread(&mut self, path: &str, name: &str, value: Entry<'_>) -> Vec<Value> {
+        let items = value.get_ref().as_array();
+        let mut levels = Vec::new();
+        for item in items.map_or_else(|| vec![value], |items| items.iter().collect()) {
+            let text = match level(item.get_ref()) {
+                Ok(text) if items.is_some() && !search::is_range(&text) => {
+                    self.place_level(path, levels.len(), item);
+                    levels.push(Value::String(text));
+                    continue;
+                }
+                Ok(text) => text,
+                Err(complaint) => {
+                    self.say(path, item.span(), complaint.message, complaint.hint);
+                    return Vec::new();
+                }
+            };
+            let read = if search::is_range(&text) {
+                search::levels(name, &text)
+            } else {
+                Err(no_list(name, &text, item.get_ref()))
+            };
+            match read {
+                Ok(found) => {
+                    for level in found {
+                        self.place_level(path, levels.len(), item);
+                        levels.push(Value::String(level));
+                    }
+                }
+                Err(complaint) => {
+                    self.say(path, item.span(), complaint.message, complaint.hint);
+                    return Vec::new();
+                }
+            }
+        }
+        levels
+    }
+
+    /// Remembers where a level was written.
+    fn place_level(&mut self, path: &str, index: usize, item: Entry<'_>) {
+        let place = Place { key: item.span(), value: item.span() };
+        self.places.insert(&join(path, &index.to_string()), place);
+    }
+
     fn levels(&mut self, path: &str, name: &str, value: Entry<'_>) -> Vec<Value> {
         let Some(items) = value.get_ref().as_array() else {
             let found = scalar::kind_of(value.get_ref());
@@ -462,6 +548,15 @@ fn level(value: &DeValue<'_>) -> Result<String, Complaint> {
             scalar::kind_of(other)
         ))),
     }
+}
+
+/// What is neither a list of levels nor a range.
+fn no_list(name: &str, text: &str, value: &DeValue<'_>) -> Complaint {
+    let found = scalar::kind_of(value);
+    Complaint::new(
+        format!("{name}: expected a list of levels or a range, found {found}"),
+        format!("{}, or a range such as \"1 .. 64 in doublings\"", listed(name, text, value)),
+    )
 }
 
 /// How to write one level, or a range, as a list.
@@ -620,7 +715,7 @@ fn stand_in(field: &Field) -> Value {
         | Form::Words => {
             json!([])
         }
-        Form::OneOf(_) | Form::Factors | Form::Arm | Form::Texts => json!({}),
+        Form::OneOf(_) | Form::Factors | Form::Space | Form::Arm | Form::Texts => json!({}),
         Form::Text | Form::Name | Form::Law(_) => json!("-"),
     }
 }

@@ -97,6 +97,8 @@ fn full() -> Study {
         [level("size", "4 KiB"), level("direct", "true")].into(),
         [level("size", "1 MiB"), level("direct", "false")].into(),
     ];
+    study.without = vec!["size > 64 KiB and direct = true".to_owned()];
+    study.left_out = [level("read-ahead", "nothing is read ahead here")].into();
     let flash = presets::find("flash").unwrap().unwrap();
     study.question = flash.question;
     let ask = &mut study.question[0];
@@ -181,8 +183,11 @@ fn a_full_study_uses_every_key() {
     let mut used = Vec::new();
     keys(&serde_json::to_value(full()).unwrap(), &mut used);
     // No other rule has a use for it.
-    let raced = Stop { rule: StopRule::Race, closeness: Some(Percent(2.0)), ..Stop::default() };
+    let closeness = Some(Percent(2.0));
+    let raced = Stop { rule: StopRule::Race, closeness, screen: true, ..Stop::default() };
     keys(&serde_json::to_value(raced).unwrap(), &mut used);
+    // It becomes factors as it is read.
+    used.push("search".to_owned());
     for fields in crate::study::fields::tables() {
         // Kinds of work but `io` have no place beside it, nor has what a command tells of itself.
         let is_other =

@@ -7,7 +7,7 @@ use assay_base::quantity::units::show;
 use assay_study::plan::race::{self, Next, Over, Race, Run};
 use assay_study::results::design::Stopping;
 use assay_study::results::log::ENDED;
-use assay_study::results::plan::PlannedTrial;
+use assay_study::results::plan::{Plan, PlannedTrial};
 use assay_study::results::record::Trial;
 use assay_system::system::site::TargetKind;
 
@@ -16,6 +16,9 @@ impl Session<'_> {
     pub(super) fn race(&mut self, trials: &mut Vec<Trial>, context: &mut Context<'_>) -> End {
         let mut runs: Vec<Run> = trials.iter().map(|trial| self.heard(trial)).collect();
         let mut again = !trials.is_empty();
+        if let Err(reason) = self.first_look(trials, context) {
+            (context.tell)(Event::Warning(format!("no level will be rolled back: {reason}")));
+        }
         loop {
             let Some(at) = race::race(self.plan, &runs) else { return End::Complete };
             let over = at.standing.over.map(|over| self.over_words(over, &at));
@@ -45,11 +48,15 @@ impl Session<'_> {
         let mut left_ns = each.iter().copied().fold(0, u64::saturating_add);
         let later_ns = at.later_ns(self.plan, left_ns);
         let (done, count) = (trials.len(), at.next.len());
-        let text = standing_words(at);
+        let text = standing_words(at, self.plan);
         let most_ns = self.within_budget(left_ns.saturating_add(later_ns));
         let expected_ns = left_ns;
         (context.tell)(Event::Racing { text, trials: count, done, expected_ns, most_ns });
         for ((planned, repeats), own_ns) in at.next.iter().zip(each) {
+            if let Some(reason) = self.others.is_over(self.plan) {
+                self.log(ENDED, &reason);
+                return Some(End::Early(reason));
+            }
             let remaining_ns = self.within_budget(left_ns.saturating_add(later_ns));
             (context.tell)(self.starting(trials.len(), planned, remaining_ns));
             if let Some(end) = self.step(planned, *repeats, trials, context) {
@@ -75,7 +82,7 @@ impl Session<'_> {
 
     /// Why it ends before a replicate.
     fn race_is_out_of_time(&self, at: &Race) -> Option<String> {
-        let finished = at.standing.replicates;
+        let finished = at.complete;
         let expected_ns = || self.left_ns(at.next.iter().map(|(planned, _)| planned));
         (at.begins && finished > 0).then(|| self.is_too_long(expected_ns(), finished)).flatten()
     }
@@ -107,7 +114,7 @@ impl Session<'_> {
             Over::One => format!("all settings but one were surely behind after replicate {after}"),
             Over::Close => {
                 let closeness = match self.plan.design.stopping {
-                    Stopping::Race { closeness } => closeness,
+                    Stopping::Race { closeness, .. } => closeness,
                     _ => 0.0,
                 };
                 format!(
@@ -122,13 +129,18 @@ impl Session<'_> {
 }
 
 /// How it stands, for who waits.
-fn standing_words(at: &Race) -> String {
+fn standing_words(at: &Race, plan: &Plan) -> String {
+    let is_again = at.next.iter().any(|(_, repeats)| repeats.is_some());
+    if let Some((pass, passes)) = at.pass(plan) {
+        let what = if is_again { "what was disturbed runs again" } else { "some of the settings" };
+        return format!("screen before the race, pass {pass} of {passes}: {what}");
+    }
     let (all, left) = (at.standing.left.len(), at.standing.running().count());
     let next = at.standing.replicates + 1;
-    if at.next.iter().any(|(_, repeats)| repeats.is_some()) {
+    if is_again {
         return format!("race, replicate {next}: what was disturbed runs again");
     }
-    if at.standing.replicates < race::FIRST_LOOK {
+    if at.standing.replicates < race::FIRST_LOOK && left == all {
         return format!("race, replicate {next}: {all} settings");
     }
     format!("race, replicate {next}: {left} of {all} settings are left in")

@@ -87,6 +87,13 @@ mod in_full {
 
     #[test]
     #[ignore = "needs root, minutes: cargo xtask test long"]
+    fn a_level_that_hurts_leaves_a_race() {
+        let Some(_turn) = require(&NEEDS) else { return };
+        live::raced(program()).unwrap();
+    }
+
+    #[test]
+    #[ignore = "needs root, minutes: cargo xtask test long"]
     fn where_the_load_doubles_in_one_level_no_verdict_stands() {
         let Some(_turn) = require(&NEEDS) else { return };
         live::doubled(program()).unwrap();

@@ -13,3 +13,4 @@ mod network;
 mod presets;
 mod slow_member;
 mod starvation;
+mod tune;

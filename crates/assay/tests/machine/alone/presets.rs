@@ -80,7 +80,7 @@ reduced! {
 #[test]
 fn every_shipped_study_is_known_here() {
     // They run beside their own tests: `live` wants work that goes on, work that is recorded a journal, and the
-    // two that build a compiler. `raid-chunk` and `raid-sync` want md: see `xtask lab`. `small-memory`, `load-limit`,
+    // two that build a compiler. `raid-chunk` and `raid-sync` want md: see `xtask lab`. `small-memory`, `load-limit`, `tune`,
     // those that `check` runs by an option and those that load links have tests of their own.
     let others = [
         "check",
@@ -91,6 +91,7 @@ fn every_shipped_study_is_known_here() {
         "raid-chunk",
         "raid-sync",
         "small-memory",
+        "tune",
     ];
     let recorded = recorded::kind().map(|(kind, _)| kind.about.name);
     let by_option = check_option::by_option().map(|(kind, _)| kind.about.name);

@@ -121,6 +121,7 @@ const ROWS: &[(&str, &str, &str, &str)] = &[
     ("kills of a study whose zram", "crates/assay/tests/machine/alone/memory.rs", "", NAMED),
     ("sizes of cards that lie", "crates/assay/tests/machine/capacity.rs", USUAL, IN_FULL),
     ("kills of a study under others' work", MACHINE_LIVE, USUAL, IN_FULL),
+    ("kills of a race", "crates/assay/tests/machine/alone/tune.rs", USUAL, IN_FULL),
     ("shipped studies ended by", "crates/assay/tests/machine/alone/impatience.rs", USUAL, IN_FULL),
     ("studies of identical arms", "crates/assay/tests/program/advice.rs", "", ""),
     (

@@ -1,0 +1,177 @@
+//! S17: a screen before a race (R15): whether levels of the best setting leave, how near to the best the winner
+//! is, and in how many trials. Where effects do not add up it is told what that costs: interactions are not
+//! looked at.
+
+use std::collections::BTreeMap;
+
+use assay_lab::Done;
+use assay_study::plan;
+use assay_study::results::plan::{Plan, PlannedWorkload};
+use assay_study::study::{Study, file};
+
+use crate::chance::Chance;
+use crate::experiment::{Bound, Count, Experiment, Said};
+use crate::races::{self, Case, Noisy, Truth, WITHIN};
+
+/// Copies, sizes, numbers of threads: the names of the levels alone matter.
+const COPIES: usize = 8;
+const SIZES: usize = 5;
+const THREADS: usize = 5;
+const ARMS: usize = COPIES * SIZES * THREADS;
+/// Trials a setting up to which what a race takes is told apart.
+const MOST_TAKEN: f64 = 4.0;
+
+/// How the truth of a grid comes about: standard deviations of its levels' effects, and of what each setting
+/// has beyond their sum.
+#[derive(Clone, Copy)]
+struct Grid {
+    level_sd: f64,
+    interaction_sd: f64,
+}
+
+const ADDS_UP: Grid = Grid { level_sd: 0.06, interaction_sd: 0.0 };
+
+impl Grid {
+    fn truths(self, plan: &Plan, chance: &mut Chance) -> Vec<f64> {
+        let mut effects: BTreeMap<(&str, &str), f64> = BTreeMap::new();
+        for factor in &plan.design.factors {
+            for level in &factor.levels {
+                effects.insert(
+                    (factor.name.as_str(), level.as_str()),
+                    self.level_sd * chance.normal(),
+                );
+            }
+        }
+        let effect = |(factor, level): (&String, &String)| {
+            effects.get(&(factor.as_str(), level.as_str())).copied().unwrap_or(0.0)
+        };
+        let sum = |own: &PlannedWorkload| own.arm.iter().map(effect).sum::<f64>();
+        let sums: Vec<f64> = plan.workloads.iter().map(sum).collect();
+        sums.into_iter().map(|sum| sum + self.interaction_sd * chance.normal()).collect()
+    }
+}
+
+/// A race among 200 settings that begins with a screen.
+fn study() -> Done<Study> {
+    let copies: Vec<String> = (0..COPIES).map(|copy| format!("\"c{copy}\"")).collect();
+    let sizes: Vec<String> = (1..=SIZES).map(|size| format!("\"{} KiB\"", 4 * size)).collect();
+    let threads: Vec<String> = (1..=THREADS).map(|count| count.to_string()).collect();
+    let text = format!(
+        "format = \"assay-study/1\"\ntitle = \"race\"\nreplicates = 20\nmargin = \"2 %\"\n\
+         stop = {{ rule = \"race\", screen = true }}\nprimary = \"iops\"\n[factors]\ncopy = [{}]\nsize = [{}]\n\
+         threads = [{}]\n[[workload]]\nname = \"work\"\n\
+         io = {{ pattern = \"random\", mix = \"read\", size = \"4 KiB\", time = \"1 s\" }}\n",
+        copies.join(", "),
+        sizes.join(", "),
+        threads.join(", ")
+    );
+    file::parse("simulated", &text).map_err(|failure| failure.message)
+}
+
+const LOST: &str = "a level of the best left";
+const TAKEN: &str = "of 4 trials a setting taken";
+const TOLD_APART: &str = "baseline told apart from it";
+const LEFT: &str = "a level left";
+
+pub fn experiments() -> Vec<Experiment> {
+    let plain = Case::of(ARMS, Truth::Equal);
+    let rough = Case { rough: true, ..plain };
+    let third = Case { noisy: Noisy::Third, ..plain };
+    let of = |interaction_sd| Grid { interaction_sd, ..ADDS_UP };
+    // A race without a screen takes 3.5 trials a setting.
+    let mut all = vec![
+        found("S17-adds-up", "effects add up", (plain, ADDS_UP), (Some(97.0), Some(40.0))),
+        found(
+            "S17-third",
+            "effects add up, a third of the settings three times as noisy",
+            (third, ADDS_UP),
+            (Some(93.0), None),
+        ),
+        found(
+            "S17-rough",
+            "effects add up; drift, carry-over, a sine, 5 % failed, 10 % disturbed",
+            (rough, ADDS_UP),
+            (Some(93.0), None),
+        ),
+        found("S17-some", "interactions with an sd of 1 %", (plain, of(0.01)), (None, None)),
+        found("S17-many", "interactions with an sd of 3 %", (plain, of(0.03)), (None, None)),
+        equals(plain),
+    ];
+    for one in &mut all {
+        one.one_in = 4;
+        one.daily = ["S17-adds-up", "S17-rough"].contains(&one.purpose.as_str());
+    }
+    all
+}
+
+/// A race in which there is something to find; where effects do not add up nothing is promised.
+fn found(
+    purpose: &str,
+    setting: &str,
+    (case, grid): (Case, Grid),
+    (least, taken): (Option<f64>, Option<f64>),
+) -> Experiment {
+    let lost = if least.is_some() { Bound::at_most(5.0) } else { Bound::Free };
+    let counts = vec![
+        Count { what: WITHIN, bound: least.map_or(Bound::Free, Bound::at_least) },
+        Count { what: LOST, bound: lost },
+        Count { what: TAKEN, bound: taken.map_or(Bound::Free, Bound::at_most) },
+    ];
+    let study = study();
+    experiment((purpose, setting), counts, move |chance| {
+        let ended = raced(case, grid, study.as_ref().map_err(Clone::clone)?, chance)?;
+        let left = ended.race.standing.left.get(ended.best).copied().flatten();
+        // Of a trial that is drawn from so many: whether the race took it.
+        let is_taken = chance.uniform() * MOST_TAKEN * (ARMS as f64) < ended.trials as f64;
+        Ok(vec![ended.is_within(), left.is_some_and(|left| left.after == 0), is_taken])
+    })
+}
+
+/// A race among equals: whatever left, nothing is told apart from the baseline.
+fn equals(case: Case) -> Experiment {
+    let counts = vec![
+        Count { what: TOLD_APART, bound: Bound::at_most(5.0) },
+        Count { what: LEFT, bound: Bound::Free },
+    ];
+    let study = study();
+    let grid = Grid { level_sd: 0.0, interaction_sd: 0.0 };
+    experiment(("S17-equal", "all equal"), counts, move |chance| {
+        let ended = raced(case, grid, study.as_ref().map_err(Clone::clone)?, chance)?;
+        let standing = &ended.race.standing;
+        let has_left = standing.left.iter().flatten().any(|left| left.after == 0);
+        Ok(vec![standing.baseline_behind.is_some(), has_left])
+    })
+}
+
+fn raced(case: Case, grid: Grid, study: &Study, chance: &mut Chance) -> Done<races::Ended> {
+    let plan = plan::make(study, vec![races::survey()], chance.bits());
+    let truths = grid.truths(&plan, chance);
+    races::run(&case, truths, &plan, chance)
+}
+
+fn experiment(
+    (purpose, setting): (&str, &str),
+    counts: Vec<Count>,
+    study: impl Fn(&mut Chance) -> Done<Said> + Sync + 'static,
+) -> Experiment {
+    let setting = format!("screen and race, 8 x 5 x 5 settings, sd 3 %: {setting}");
+    Experiment::new("S17", purpose.to_owned(), setting, counts, study)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_product_screens_and_then_races_the_rest() {
+        let study = study().unwrap_or_else(|error| panic!("{error}"));
+        let mut chance = Chance::new(1, 0, "test").unwrap_or_else(|error| panic!("{error}"));
+        let grid = Grid { level_sd: 0.5, interaction_sd: 0.0 };
+        let ended = raced(Case::of(ARMS, Truth::Equal), grid, &study, &mut chance);
+        let ended = ended.unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(ended.race.standing.leader, Some(ended.best));
+        assert!(ended.race.screen.is_some());
+        // 96 trials of the screen, and a few of each that is left.
+        assert!((96..200).contains(&ended.trials), "{}", ended.trials);
+    }
+}

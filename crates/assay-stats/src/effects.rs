@@ -1,0 +1,115 @@
+//! Least squares of values that are sums of effects, one of each of several groups: what the levels of each
+//! factor do on the whole, in trials in which all factors vary at once (R15).
+
+/// Share of an effect's own information below which others tell as much of it: they are not told apart then.
+const NOT_TOLD_APART: f64 = 1e-9;
+
+/// Effects that were fitted, in the unit of the values.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Effects {
+    /// Each effect.
+    pub effects: Vec<f64>,
+    /// Variance of what the effects leave of a value.
+    pub variance: f64,
+    /// Degrees of freedom of that variance.
+    pub freedom: usize,
+    /// Cholesky's factor of the normal equations: lines of a lower triangle.
+    factor: Vec<Vec<f64>>,
+}
+
+/// Fits `count` effects to values, each of which is the sum of the effects that its row names.
+///
+/// Source: the normal equations of ordinary least squares, solved by Cholesky's factor (Golub and Van Loan,
+/// "Matrix Computations", 5.3). A model names for each group all members but one, whose effect is 0 by that.
+/// None where rows and values are not as many, where a row names an effect that there is none of or a value is
+/// not finite, where no degree of freedom is left, and where effects cannot be told apart.
+pub fn fit_effects(count: usize, rows: &[Vec<usize>], values: &[f64]) -> Option<Effects> {
+    let freedom = rows.len().checked_sub(count).filter(|freedom| *freedom > 0)?;
+    if rows.len() != values.len() || values.iter().any(|value| !value.is_finite()) {
+        return None;
+    }
+    let mut normal = vec![vec![0.0; count]; count];
+    let mut right = vec![0.0; count];
+    for (row, value) in rows.iter().zip(values) {
+        for own in row {
+            *right.get_mut(*own)? += value;
+            for other in row {
+                *normal[*own].get_mut(*other)? += 1.0;
+            }
+        }
+    }
+    let factor = cholesky(&normal)?;
+    let effects = backward(&factor, forward(&factor, &right));
+    let rest = |(row, value): (&Vec<usize>, &f64)| {
+        value - row.iter().map(|own| effects[*own]).sum::<f64>()
+    };
+    let squares: f64 = rows.iter().zip(values).map(rest).map(|rest| rest * rest).sum();
+    Some(Effects { effects, variance: squares / freedom as f64, freedom, factor })
+}
+
+impl Effects {
+    /// How far one effect is above another one, with the standard error of that; no effect stands for the
+    /// member of a group that the model leaves out.
+    ///
+    /// Source: the variance of a contrast of ordinary least squares, `s² c' (X'X)^-1 c`. None where there is no
+    /// such effect.
+    pub fn apart(&self, one: Option<usize>, other: Option<usize>) -> Option<(f64, f64)> {
+        let mut weights = vec![0.0; self.effects.len()];
+        for (effect, weight) in [(one, 1.0), (other, -1.0)] {
+            if let Some(effect) = effect {
+                *weights.get_mut(effect)? += weight;
+            }
+        }
+        let own = forward(&self.factor, &weights);
+        let error = (self.variance * product(&own, &own)).sqrt();
+        Some((product(&weights, &self.effects), error))
+    }
+}
+
+/// Lines of the lower triangle whose product with itself a matrix is; none of one that is not positive
+/// definite.
+fn cholesky(matrix: &[Vec<f64>]) -> Option<Vec<Vec<f64>>> {
+    let mut lines: Vec<Vec<f64>> = Vec::with_capacity(matrix.len());
+    for (row, own) in matrix.iter().enumerate() {
+        let mut line: Vec<f64> = Vec::with_capacity(row + 1);
+        for (entry, before) in own.iter().zip(&lines) {
+            let rest = entry - product(&line, before);
+            line.push(rest / before.last()?);
+        }
+        let diagonal = own.get(row)?;
+        let rest = diagonal - product(&line, &line);
+        if rest.is_nan() || rest <= NOT_TOLD_APART * diagonal {
+            return None;
+        }
+        line.push(rest.sqrt());
+        lines.push(line);
+    }
+    Some(lines)
+}
+
+/// Solves a lower triangle.
+fn forward(lines: &[Vec<f64>], right: &[f64]) -> Vec<f64> {
+    let mut solved: Vec<f64> = Vec::with_capacity(right.len());
+    for (line, value) in lines.iter().zip(right) {
+        let rest = value - product(line, &solved);
+        solved.push(rest / line[solved.len()]);
+    }
+    solved
+}
+
+/// Solves the transpose of a lower triangle.
+fn backward(lines: &[Vec<f64>], mut right: Vec<f64>) -> Vec<f64> {
+    for (row, line) in lines.iter().enumerate().rev() {
+        let own = right[row] / line[row];
+        right[row] = own;
+        for (value, entry) in right.iter_mut().zip(line).take(row) {
+            *value -= own * entry;
+        }
+    }
+    right
+}
+
+/// Sum of products, up to the end of the shorter one.
+fn product(one: &[f64], other: &[f64]) -> f64 {
+    one.iter().zip(other).map(|(one, other)| one * other).sum()
+}

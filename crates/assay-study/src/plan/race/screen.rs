@@ -1,0 +1,344 @@
+//! Levels that leave before a race (R15). Of a grid of many arms some run first, in passes in which the levels
+//! of each factor come equally often; of these trials the main effects are told by least squares on logarithms,
+//! and a level leaves whose effect is surely behind that of another one of its factor. Interactions are not
+//! looked at.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use assay_base::draws::Draws;
+use assay_stats::{Effects, fit_effects, t_quantile};
+
+use super::{Left, Run, Standing, Why, counted};
+use crate::plan::{budget, order};
+use crate::results::design::{ALPHA, Design, Factor};
+use crate::results::plan::{Arm, Plan, PlannedWorkload};
+
+/// Passes at most: each is compared in itself, as a replicate is.
+const MOST_PASSES: u32 = 6;
+
+/// How often a pass has each level of the factor that has the most.
+const TIMES_EACH: usize = 2;
+
+/// Trials without a number after which a level is given up, where others of its factor have one.
+const TRIES: usize = 3;
+
+/// Passes of the screen of so many arms: no more trials than there are, where one pass is not more already.
+pub fn passes(factors: &[Factor], arms: usize) -> u32 {
+    let whole = arms / trials_of_pass(factors).max(1);
+    u32::try_from(whole).unwrap_or(MOST_PASSES).clamp(1, MOST_PASSES)
+}
+
+fn trials_of_pass(factors: &[Factor]) -> usize {
+    let most = factors.iter().map(|own| own.levels.len()).max().unwrap_or(1);
+    TIMES_EACH.saturating_mul(most)
+}
+
+/// The trials of a screen in their order; none where a study has none.
+pub(in crate::plan) fn turns(
+    asked: &budget::Turns<'_>,
+    design: &Design,
+    workloads: &[PlannedWorkload],
+    seed: u64,
+) -> Vec<order::Turn> {
+    let passes = design.stopping.passes();
+    if passes == 0 {
+        return Vec::new();
+    }
+    let mut draws = Draws::new(seed, "screen");
+    let drawn = drawn(&design.factors, workloads, passes, &mut draws);
+    let mut all = Vec::new();
+    for (pass, arms) in (1..).zip(drawn) {
+        let own = |group: &Vec<usize>| -> Vec<usize> {
+            group.iter().copied().filter(|arm| arms.contains(arm)).collect()
+        };
+        let groups: Vec<Vec<usize>> = asked.groups.iter().map(own).collect();
+        let groups: Vec<Vec<usize>> =
+            groups.into_iter().filter(|group| !group.is_empty()).collect();
+        let turns = order::turns(asked.rules, &groups, 1, &mut draws);
+        all.extend(turns.into_iter().map(|turn| order::Turn { replicate: pass, ..turn }));
+    }
+    all
+}
+
+/// The arms of each pass. Each is one whose levels came least often so far, as the dice have it, and none
+/// comes twice before all came once.
+fn drawn(
+    factors: &[Factor],
+    workloads: &[PlannedWorkload],
+    passes: u32,
+    draws: &mut Draws,
+) -> Vec<BTreeSet<usize>> {
+    let levels: Vec<Vec<Option<usize>>> =
+        workloads.iter().map(|own| levels_of(factors, &own.arm)).collect();
+    let mut counts: Vec<Vec<usize>> = factors.iter().map(|own| vec![0; own.levels.len()]).collect();
+    let size = trials_of_pass(factors).min(workloads.len());
+    let mut left: Vec<usize> = Vec::new();
+    let mut one = |_| {
+        if left.is_empty() {
+            left = (0..workloads.len()).collect();
+            draws.shuffle(&mut left);
+        }
+        let came = |arm: &usize| -> usize {
+            let own = levels[*arm].iter().zip(&counts);
+            own.filter_map(|(level, counts)| level.map(|level| counts[level])).sum()
+        };
+        let at = (0..left.len()).min_by_key(|at| came(&left[*at]))?;
+        let arm = left.remove(at);
+        for (level, counts) in levels[arm].iter().zip(&mut counts) {
+            if let Some(level) = level {
+                counts[*level] += 1;
+            }
+        }
+        Some(arm)
+    };
+    (0..passes).map(|_| (0..size).filter_map(&mut one).collect()).collect()
+}
+
+/// The level of each factor that an arm has, by its number.
+fn levels_of(factors: &[Factor], arm: &Arm) -> Vec<Option<usize>> {
+    let level = |factor: &Factor| {
+        let own = arm.get(&factor.name)?;
+        factor.levels.iter().position(|level| level == own)
+    };
+    factors.iter().map(level).collect()
+}
+
+/// Differences of logarithms below this are of arithmetic.
+const ROUNDING: f64 = 1e-9;
+
+/// What a screen came to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Screen {
+    /// Trials that counted.
+    pub trials: usize,
+    /// Each level of each factor that varies, in their order.
+    pub levels: Vec<Level>,
+}
+
+/// A level in a screen.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Level {
+    /// Number of its factor in the design.
+    pub factor: usize,
+    /// Number of the level in its factor.
+    pub level: usize,
+    /// Trials of it that counted.
+    pub n: usize,
+    /// Its effect beside that of the best level of its factor; none where the trials do not tell it.
+    pub beside: Option<Beside>,
+    /// Whether its arms leave.
+    pub left: bool,
+}
+
+/// A difference of logarithms, and how far from it the true one may surely lie: at 5 % for all levels together.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Beside {
+    pub by: f64,
+    pub width: f64,
+}
+
+impl Screen {
+    /// What the trials of the passes say, by the replicates in which they count.
+    pub(super) fn of(plan: &Plan, passes: &BTreeMap<u32, Vec<Run>>) -> Self {
+        let arms: Vec<Vec<Option<usize>>> =
+            plan.workloads.iter().map(|own| levels_of(&plan.design.factors, &own.arm)).collect();
+        let trials = Trials::of(plan, passes, &arms);
+        let mut found = trials.judged();
+        if found.leaves_nobody(plan, &arms) {
+            for own in &mut found.levels {
+                own.left = false;
+            }
+        }
+        found
+    }
+
+    /// Whether no arm but the baseline would be left, although others can be better than it: where the best
+    /// levels cannot be had together.
+    fn leaves_nobody(&self, plan: &Plan, arms: &[Vec<Option<usize>>]) -> bool {
+        let is_in = |arm: &Vec<Option<usize>>| self.lost(arm).is_none();
+        let baseline = super::baseline(plan);
+        let mut others = arms.iter().enumerate().filter(|(arm, _)| Some(*arm) != baseline);
+        let holds_lost = baseline.is_none_or(|own| !is_in(&arms[own]));
+        holds_lost && !others.any(|(_, arm)| is_in(arm))
+    }
+
+    /// The first level of an arm that leaves.
+    fn lost(&self, arm: &[Option<usize>]) -> Option<&Level> {
+        self.levels.iter().find(|own| own.left && arm.get(own.factor) == Some(&Some(own.level)))
+    }
+
+    /// Lets the arms leave that have a level which leaves; the baseline stays.
+    pub(super) fn let_go(&self, plan: &Plan, baseline: usize, now: &mut Standing) {
+        for (arm, planned) in plan.workloads.iter().enumerate() {
+            let levels = levels_of(&plan.design.factors, &planned.arm);
+            let lost = self.lost(&levels).filter(|_| arm != baseline);
+            if let (Some(Level { factor, level, .. }), Some(slot)) = (lost, now.left.get_mut(arm)) {
+                let why = Why::Level { factor: *factor, level: *level };
+                slot.get_or_insert(Left { after: 0, why });
+            }
+        }
+    }
+}
+
+/// The trials of a screen.
+struct Trials<'a> {
+    plan: &'a Plan,
+    /// Pass, levels and logarithm of each that counted.
+    rows: Vec<(u32, &'a [Option<usize>], f64)>,
+    /// How often each level of each factor was tried.
+    tried: Vec<Vec<usize>>,
+    /// How often that counted.
+    counted: Vec<Vec<usize>>,
+}
+
+impl<'a> Trials<'a> {
+    fn of(
+        plan: &'a Plan,
+        passes: &BTreeMap<u32, Vec<Run>>,
+        arms: &'a [Vec<Option<usize>>],
+    ) -> Self {
+        let none: Vec<Vec<usize>> =
+            plan.design.factors.iter().map(|own| vec![0; own.levels.len()]).collect();
+        let mut found = Self { plan, rows: Vec::new(), tried: none.clone(), counted: none };
+        let runs = passes.iter().flat_map(|(pass, runs)| runs.iter().map(move |run| (*pass, run)));
+        for (pass, run) in runs.filter(|(_, run)| !run.is_lead_in()) {
+            let Some(levels) = arms.get(run.arm).map(Vec::as_slice) else { continue };
+            count(&mut found.tried, levels);
+            if let Some(log) = counted(run) {
+                count(&mut found.counted, levels);
+                found.rows.push((pass, levels, log));
+            }
+        }
+        found
+    }
+
+    fn judged(&self) -> Screen {
+        let model = Model::of(self);
+        let fit = model.fit(&self.rows);
+        let mut levels = Vec::new();
+        let varied = self.counted.iter().enumerate().filter(|(_, counts)| counts.len() > 1);
+        for (factor, counts) in varied {
+            let best = fit.as_ref().and_then(|(fit, _)| model.best(fit, factor));
+            let is_told = counts.iter().any(|n| *n > 0);
+            for (level, n) in counts.iter().copied().enumerate() {
+                let beside = fit.as_ref().zip(best).filter(|_| n > 0);
+                let beside = beside
+                    .and_then(|((fit, t), best)| model.beside(fit, *t, factor, [level, best]));
+                let is_behind = beside.is_some_and(|own| own.by + own.width < -ROUNDING);
+                let is_silent = n == 0 && is_told && self.tried[factor][level] >= TRIES;
+                let left = is_behind || is_silent;
+                levels.push(Level { factor, level, n, beside, left });
+            }
+        }
+        Screen { trials: self.rows.len(), levels }
+    }
+}
+
+/// Counts the levels of a trial.
+fn count(counts: &mut [Vec<usize>], levels: &[Option<usize>]) {
+    for (counts, level) in counts.iter_mut().zip(levels) {
+        if let Some(count) = level.and_then(|level| counts.get_mut(level)) {
+            *count += 1;
+        }
+    }
+}
+
+/// Which effects are fitted: one a pass, and of each factor one a level that has numbers, but for the first,
+/// of which the effect is 0.
+struct Model {
+    passes: BTreeMap<u32, usize>,
+    /// Where each level's effect stands, by factor.
+    effects: Vec<Vec<Place>>,
+    count: usize,
+    /// Pairs of levels one of which may be the best.
+    pairs: usize,
+}
+
+/// Where the effect of a level stands.
+#[derive(Clone, Copy, PartialEq)]
+enum Place {
+    /// It has no numbers.
+    Nowhere,
+    /// It is what others of its factor are told beside.
+    First,
+    At(usize),
+}
+
+impl Model {
+    fn of(trials: &Trials<'_>) -> Self {
+        let passes: BTreeSet<u32> = trials.rows.iter().map(|(pass, ..)| *pass).collect();
+        let passes: BTreeMap<u32, usize> = passes.into_iter().zip(0..).collect();
+        let mut count = passes.len();
+        let mut pairs = 0;
+        let mut effects = Vec::new();
+        for counts in &trials.counted {
+            let mut own = Vec::with_capacity(counts.len());
+            let mut is_first = true;
+            for n in counts {
+                let place = match (*n > 0, is_first) {
+                    (false, _) => Place::Nowhere,
+                    (true, true) => Place::First,
+                    (true, false) => Place::At(count),
+                };
+                is_first &= place == Place::Nowhere;
+                if let Place::At(_) = place {
+                    (count, pairs) = (count + 1, pairs + 1);
+                }
+                own.push(place);
+            }
+            effects.push(own);
+        }
+        Self { passes, effects, count, pairs }
+    }
+
+    /// The effects, and the quantile at which levels leave: the pairs that hold the best level of a factor
+    /// share the error. None where effects cannot be told apart, or nothing is left to tell chance by.
+    fn fit(&self, rows: &[(u32, &[Option<usize>], f64)]) -> Option<(Effects, f64)> {
+        let mut places = Vec::with_capacity(rows.len());
+        for (pass, levels, _) in rows {
+            let mut row = vec![*self.passes.get(pass)?];
+            for (effects, level) in self.effects.iter().zip(*levels) {
+                if let Some(Place::At(effect)) = level.and_then(|level| effects.get(level)) {
+                    row.push(*effect);
+                }
+            }
+            places.push(row);
+        }
+        let logs: Vec<f64> = rows.iter().map(|(.., log)| *log).collect();
+        let fit = fit_effects(self.count, &places, &logs)?;
+        let alpha = ALPHA / self.pairs.max(1) as f64;
+        // Of the lower tail, which keeps its digits.
+        let t = -t_quantile(alpha, fit.freedom as f64)?;
+        Some((fit, t))
+    }
+
+    fn place(&self, factor: usize, level: usize) -> Place {
+        self.effects.get(factor).and_then(|own| own.get(level)).copied().unwrap_or(Place::Nowhere)
+    }
+
+    /// The level with the highest effect; of equal ones the first.
+    fn best(&self, fit: &Effects, factor: usize) -> Option<usize> {
+        let mut best: Option<(usize, f64)> = None;
+        for level in 0..self.effects.get(factor)?.len() {
+            let effect = match self.place(factor, level) {
+                Place::Nowhere => continue,
+                Place::First => 0.0,
+                Place::At(at) => *fit.effects.get(at)?,
+            };
+            if best.is_none_or(|(_, most)| effect > most) {
+                best = Some((level, effect));
+            }
+        }
+        best.map(|(level, _)| level)
+    }
+
+    /// A level beside another one.
+    fn beside(&self, fit: &Effects, t: f64, factor: usize, levels: [usize; 2]) -> Option<Beside> {
+        let [own, other] = levels.map(|level| match self.place(factor, level) {
+            Place::At(at) => Some(at),
+            _ => None,
+        });
+        let (by, error) = fit.apart(own, other)?;
+        Some(Beside { by, width: t * error })
+    }
+}

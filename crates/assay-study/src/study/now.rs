@@ -1,0 +1,139 @@
+//! The level `now`: what is set when a study begins. It becomes the level that this was.
+
+use assay_machine::factors::{self, Role};
+
+use super::Study;
+use super::levels::{same, spelled};
+use super::without::Constraint;
+
+/// The word.
+pub const NOW: &str = "now";
+
+/// Whether a factor may have it: what nobody sets has no other level.
+pub(super) fn may_be(factor: &str) -> bool {
+    factors::has_role(factor, Role::Setting)
+}
+
+/// Factors of which a study names it.
+pub fn asked(study: &Study) -> Vec<String> {
+    let is_now = |level: &String| level == NOW;
+    let named = study.factors.iter().filter(|(name, levels)| {
+        let in_arms = study.arms.iter().chain([&study.baseline]).filter_map(|arm| arm.get(*name));
+        may_be(name) && levels.iter().chain(in_arms).any(is_now)
+    });
+    named.map(|(name, _)| name.clone()).collect()
+}
+
+/// Puts what was seen in its place: a level of the same amount stands once. A factor of which nothing can be seen
+/// is left out with the reason.
+pub fn put(study: &mut Study, name: &str, seen: Result<String, String>) {
+    match seen {
+        Ok(level) => {
+            let level = spelled(name, &level);
+            become_level(study, name, &level);
+        }
+        Err(reason) => leave_out(study, name, reason),
+    }
+}
+
+/// Takes it away where nothing has been set yet: on what is made for the study.
+pub fn drop_of(study: &mut Study, name: &str) {
+    let levels = study.factors.get(name).cloned().unwrap_or_default();
+    match levels.into_iter().find(|level| level != NOW) {
+        // The first of the others stands for it.
+        Some(first) => become_level(study, name, &first),
+        None => leave_out(study, name, "what is made for the study has nothing set yet".to_owned()),
+    }
+}
+
+fn become_level(study: &mut Study, name: &str, level: &str) {
+    if let Some(levels) = study.factors.get_mut(name) {
+        let mut found: Vec<String> = Vec::new();
+        for own in levels.drain(..) {
+            let own = if own == NOW || same(name, &own, level) { level.to_owned() } else { own };
+            if !found.contains(&own) {
+                found.push(own);
+            }
+        }
+        *levels = found;
+    }
+    let named = study.arms.iter_mut().chain([&mut study.baseline]);
+    for own in named.filter_map(|arm| arm.get_mut(name)) {
+        if own == NOW || same(name, own, level) {
+            level.clone_into(own);
+        }
+    }
+    let asked = study.question.iter_mut().flat_map(|ask| ask.levels_of(name));
+    for own in asked.filter(|own| *own == NOW) {
+        level.clone_into(own);
+    }
+}
+
+fn leave_out(study: &mut Study, name: &str, reason: String) {
+    study.factors.remove(name);
+    study.baseline.remove(name);
+    study.arms.iter_mut().for_each(|arm| drop(arm.remove(name)));
+    let mut arms = Vec::new();
+    for arm in study.arms.drain(..) {
+        if !arm.is_empty() && !arms.contains(&arm) {
+            arms.push(arm);
+        }
+    }
+    study.arms = arms;
+    study.costly.retain(|own| own != name);
+    let is_other = |text: &String| text.parse::<Constraint>().is_ok_and(|own| !own.names(name));
+    study.without.retain(is_other);
+    study.left_out.insert(name.to_owned(), reason);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::study::file;
+
+    fn study() -> Study {
+        let text = "format = \"assay-study/1\"\ntitle = \"t\"\nmargin = \"2 %\"\n\
+            without = [\"scheduler = bfq and read-ahead > 128 KiB\", \"scheduler = none and depth > 4\"]\n\
+            [search]\nscheduler = [\"now\", \"none\", \"bfq\"]\n\
+            read-ahead = [\"now\", \"128 KiB .. 512 KiB in doublings\"]\ndepth = [1, 8]\n\
+            [[workload]]\nname = \"one\"\n\
+            io = { pattern = \"sequential\", mix = \"read\", size = \"4 KiB\", direct = false }\n";
+        file::parse("test", text).unwrap()
+    }
+
+    #[test]
+    fn what_is_set_comes_first_and_stands_once() {
+        let mut own = study();
+        assert_eq!(asked(&own), ["read-ahead", "scheduler"]);
+        put(&mut own, "scheduler", Ok("bfq".to_owned()));
+        put(&mut own, "read-ahead", Ok("256KiB".to_owned()));
+        assert_eq!(own.factors["scheduler"], ["bfq", "none"]);
+        assert_eq!(own.factors["read-ahead"], ["256 KiB", "128 KiB", "512 KiB"]);
+        assert!(asked(&own).is_empty() && own.left_out.is_empty());
+        assert_eq!(file::parse("again", &file::write(&own).unwrap()).unwrap(), own);
+    }
+
+    #[test]
+    fn what_cannot_be_seen_is_left_out_with_its_reason_and_its_constraints() {
+        let mut own = study();
+        put(&mut own, "read-ahead", Err("no queue".to_owned()));
+        assert!(!own.factors.contains_key("read-ahead"));
+        assert_eq!(own.without, ["scheduler = none and depth > 4"]);
+        assert_eq!(own.left_out["read-ahead"], "no queue");
+        assert_eq!(file::stored("again", &file::write(&own).unwrap()).unwrap(), own);
+    }
+
+    #[test]
+    fn on_what_is_made_for_a_study_the_first_level_stands_for_it() {
+        let mut own = study();
+        drop_of(&mut own, "scheduler");
+        assert_eq!(own.factors["scheduler"], ["none", "bfq"]);
+    }
+
+    #[test]
+    fn work_has_no_level_now() {
+        let text = file::write(&study()).unwrap().replace("\"8\"", "\"now\"");
+        let message = file::parse("test", &text).unwrap_err().message;
+        assert!(message.contains("now"), "{message}");
+    }
+}

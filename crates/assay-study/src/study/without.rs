@@ -1,0 +1,279 @@
+//! Combinations of levels that make no sense (`without`), and what is left of all of them.
+
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+use std::str::FromStr;
+
+use assay_base::quantity::units::level_number;
+use assay_base::quantity::{Percent, Time};
+
+use super::Study;
+use super::file::mistakes::{Mistakes, Places};
+use super::levels::same;
+
+/// One combination: a level of each factor.
+type Levels = BTreeMap<String, String>;
+
+/// Combinations up to which constraints are tried one by one.
+pub const MOST_TRIED: usize = 20_000;
+
+/// What to write, in messages.
+const LIKE: &str =
+    "write it like \"scheduler = none and queue-depth > 256\" or \"depth > queue-depth\"";
+
+/// One line of `without`: combinations for which all of it is so are left out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Constraint {
+    text: String,
+    conditions: Vec<Condition>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Condition {
+    factor: String,
+    sign: Sign,
+    /// A level, or another factor.
+    than: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sign {
+    Is,
+    IsNot,
+    Below,
+    AtMost,
+    Above,
+    AtLeast,
+}
+
+/// Those of two letters first: the second letter of some is a sign of its own.
+const SIGNS: [(&str, Sign); 6] = [
+    ("!=", Sign::IsNot),
+    ("<=", Sign::AtMost),
+    (">=", Sign::AtLeast),
+    ("=", Sign::Is),
+    ("<", Sign::Below),
+    (">", Sign::Above),
+];
+
+impl FromStr for Constraint {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let conditions = text.split(" and ").map(condition).collect::<Option<Vec<_>>>();
+        let conditions = conditions.ok_or_else(|| format!("\"{text}\" is no constraint"))?;
+        Ok(Self { text: text.trim().to_owned(), conditions })
+    }
+}
+
+fn condition(text: &str) -> Option<Condition> {
+    let (factor, sign, than) = SIGNS.iter().find_map(|(word, sign)| {
+        let (factor, than) = text.split_once(word)?;
+        Some((factor.trim(), *sign, than.trim()))
+    })?;
+    let is_whole = !factor.is_empty() && !than.is_empty() && !than.starts_with(['=', '<', '>']);
+    is_whole.then(|| Condition { factor: factor.to_owned(), sign, than: than.to_owned() })
+}
+
+impl Constraint {
+    /// As it was written.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Whether it is about a factor.
+    pub fn names(&self, factor: &str) -> bool {
+        self.conditions.iter().any(|own| own.factor == factor || own.than == factor)
+    }
+
+    fn holds(&self, arm: &Levels) -> bool {
+        self.conditions.iter().all(|own| own.holds(arm))
+    }
+}
+
+impl Condition {
+    fn holds(&self, arm: &Levels) -> bool {
+        let Some(own) = arm.get(&self.factor) else { return false };
+        let than = arm.get(&self.than).unwrap_or(&self.than);
+        let is_same = || same(&self.factor, own, than);
+        let order = number(own).zip(number(than)).and_then(|(own, than)| own.partial_cmp(&than));
+        match self.sign {
+            Sign::Is => is_same(),
+            Sign::IsNot => !is_same(),
+            Sign::Below => order.is_some_and(Ordering::is_lt),
+            Sign::AtMost => order.is_some_and(Ordering::is_le),
+            Sign::Above => order.is_some_and(Ordering::is_gt),
+            Sign::AtLeast => order.is_some_and(Ordering::is_ge),
+        }
+    }
+
+    /// What is wrong with it in a study of these factors.
+    fn mistake(&self, factors: &BTreeMap<String, Vec<String>>) -> Option<String> {
+        if !factors.contains_key(&self.factor) {
+            return Some(format!("{} is no factor of this study", self.factor));
+        }
+        let orders = !matches!(self.sign, Sign::Is | Sign::IsNot);
+        let is_amount = factors.contains_key(&self.than) || number(&self.than).is_some();
+        (orders && !is_amount)
+            .then(|| format!("\"{}\" is neither an amount nor a factor of this study", self.than))
+    }
+}
+
+/// A level as an amount: a number, bytes, a rate, a time, or a share.
+fn number(level: &str) -> Option<f64> {
+    let time = || level.parse::<Time>().ok().map(|time| time.0 as f64);
+    let share = || level.parse::<Percent>().ok().map(|share| share.0);
+    level_number(level).or_else(time).or_else(share)
+}
+
+/// The constraints of a study. It was judged when it was read: what is none was told then.
+pub fn of(study: &Study) -> Vec<Constraint> {
+    study.without.iter().filter_map(|text| text.parse().ok()).collect()
+}
+
+/// Every combination of levels, the first factor changing slowest.
+pub fn grid<'f>(factors: impl IntoIterator<Item = (&'f String, &'f Vec<String>)>) -> Vec<Levels> {
+    factors.into_iter().fold(vec![Levels::new()], |arms, (name, levels)| {
+        let with = |arm: &Levels, level: &String| {
+            let mut arm = arm.clone();
+            arm.insert(name.clone(), level.clone());
+            arm
+        };
+        arms.iter().flat_map(|arm| levels.iter().map(move |level| with(arm, level))).collect()
+    })
+}
+
+/// What is left of combinations, and how many each constraint leaves out. The one that others are compared
+/// with stays, whatever it is.
+pub fn left(
+    all: Vec<Levels>,
+    constraints: &[Constraint],
+    baseline: &Levels,
+) -> (Vec<Levels>, Vec<usize>) {
+    let named = |arm: &Levels| baseline.iter().all(|(name, level)| arm.get(name) == Some(level));
+    let first = all.iter().position(named);
+    let mut counts = vec![0; constraints.len()];
+    let mut kept = Vec::with_capacity(all.len());
+    for (index, arm) in all.into_iter().enumerate() {
+        let holds = constraints.iter().position(|own| own.holds(&arm));
+        match holds.filter(|_| first != Some(index)) {
+            Some(constraint) => counts[constraint] += 1,
+            None => kept.push(arm),
+        }
+    }
+    (kept, counts)
+}
+
+/// Judges the constraints of a study.
+pub(super) fn check(study: &Study, places: &Places, mistakes: &mut Mistakes) {
+    if mistakes.is_wrong("factors") {
+        return;
+    }
+    for (index, text) in study.without.iter().enumerate() {
+        let path = format!("without/{index}");
+        let wrong = match text.parse::<Constraint>() {
+            Ok(own) => own.conditions.iter().find_map(|one| one.mistake(&study.factors)),
+            Err(message) => Some(message),
+        };
+        if let Some(message) = wrong {
+            mistakes.add(&path, places.of(&path).value, message, Some(LIKE.to_owned()));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::study::file;
+
+    fn arm(levels: &[(&str, &str)]) -> Levels {
+        levels.iter().map(|(name, level)| ((*name).to_owned(), (*level).to_owned())).collect()
+    }
+
+    fn holds(text: &str, levels: &[(&str, &str)]) -> bool {
+        text.parse::<Constraint>().unwrap().holds(&arm(levels))
+    }
+
+    #[test]
+    fn a_constraint_holds_where_all_of_it_is_so() {
+        let own = [("scheduler", "none"), ("queue-depth", "1024"), ("depth", "64")];
+        for text in [
+            "scheduler = none",
+            "scheduler != bfq",
+            "scheduler = none and queue-depth > 256",
+            "queue-depth >= 1024",
+            "depth < queue-depth",
+            "depth <= 64",
+        ] {
+            assert!(holds(text, &own), "{text}");
+        }
+        for text in [
+            "scheduler = bfq",
+            "scheduler != none",
+            "scheduler = none and queue-depth > 1024",
+            "depth > queue-depth",
+            "depth < 64",
+            "scheduler > 3",
+            "size = 4 KiB",
+        ] {
+            assert!(!holds(text, &own), "{text}");
+        }
+    }
+
+    #[test]
+    fn amounts_are_compared_as_what_they_are() {
+        assert!(holds("read-ahead > 512 KiB", &[("read-ahead", "4 MiB")]));
+        assert!(!holds("read-ahead > 512 KiB", &[("read-ahead", "64 KiB")]));
+        assert!(holds("writeback-throttle <= 2 ms", &[("writeback-throttle", "500 us")]));
+        assert!(!holds("writeback-throttle <= 2 ms", &[("writeback-throttle", "off")]));
+        assert!(holds(
+            "dirty-background-ratio >= dirty-ratio",
+            &[("dirty-background-ratio", "20 %"), ("dirty-ratio", "10 %"),]
+        ));
+        assert!(holds("size = 4096", &[("size", "4 KiB")]), "however it is written");
+    }
+
+    #[test]
+    fn what_is_compared_with_stays_and_what_is_left_out_is_counted() {
+        let levels = |levels: &[&str]| levels.iter().map(|one| (*one).to_owned()).collect();
+        let factors: BTreeMap<String, Vec<String>> = [
+            ("depth".to_owned(), levels(&["64", "1"])),
+            ("queue-depth".to_owned(), levels(&["8", "32"])),
+        ]
+        .into();
+        let rules = ["depth > queue-depth".parse().unwrap()];
+        let all = grid(&factors);
+        assert_eq!(all[0], arm(&[("depth", "64"), ("queue-depth", "8")]));
+        let (kept, counts) = left(all.clone(), &rules, &Levels::new());
+        assert_eq!((kept.len(), counts), (3, vec![1]), "the first is the baseline");
+        assert_eq!(kept[0], all[0]);
+        let (kept, counts) = left(all.clone(), &rules, &arm(&[("depth", "1")]));
+        assert_eq!((kept.len(), counts), (2, vec![2]));
+        let (kept, counts) = left(all.clone(), &[], &Levels::new());
+        assert_eq!((kept, counts), (all, Vec::new()));
+    }
+
+    #[test]
+    fn what_is_no_constraint_is_told_with_its_line() {
+        let text = |rule: &str| {
+            format!(
+                "format = \"assay-study/1\"\ntitle = \"t\"\nwithout = [\"{rule}\"]\n[factors]\n\
+                 depth = [1, 2]\n[[workload]]\nname = \"one\"\n\
+                 io = {{ pattern = \"random\", mix = \"read\", size = \"4 KiB\" }}\n"
+            )
+        };
+        for (rule, told) in [
+            ("depth", "\"depth\" is no constraint"),
+            ("depth > ", "is no constraint"),
+            ("depht > 1", "depht is no factor of this study"),
+            ("depth > many", "\"many\" is neither an amount nor a factor"),
+        ] {
+            let message = file::parse("mine.toml", &text(rule)).unwrap_err().message;
+            assert!(message.starts_with("mine.toml:3:") && message.contains(told), "{message}");
+            assert!(message.contains("write it like"), "{message}");
+        }
+        let fine = file::parse("mine.toml", &text("depth > 1")).unwrap();
+        assert_eq!(of(&fine).len(), 1);
+        assert_eq!(file::parse("again", &file::write(&fine).unwrap()).unwrap(), fine);
+    }
+}

@@ -1,0 +1,90 @@
+//! The screen before a race, as it is told: which levels left, and what was not looked at.
+
+use assay_base::quantity::Better;
+use assay_study::findings::race::{DroppedLevel, RaceAnswer, ScreenAnswer, ScreenedLevel};
+use assay_study::plan::race::screen::Level;
+use assay_study::plan::race::{Left, Race, Why};
+use assay_study::results::plan::{Plan, level_words};
+
+use super::{ends_of, plural, ratio_of};
+
+/// Levels that a sentence names; of more it tells how many.
+const MOST_NAMED: usize = 6;
+
+/// What came of it; none where there is none, or it is under way.
+pub(super) fn answer(plan: &Plan, race: &Race, better: Better) -> Option<ScreenAnswer> {
+    let screen = race.screen.as_ref()?;
+    let told = |own: &Level| {
+        let DroppedLevel { factor, level } = level(plan, own.factor, own.level)?;
+        Some(ScreenedLevel {
+            factor,
+            level,
+            n: own.n,
+            beside_best: own.beside.map(|own| ratio_of(better, own.by)),
+            ends: (own.beside.filter(|own| own.width > 0.0))
+                .map(|own| ends_of(better, own.by, own.width)),
+            left: own.left,
+        })
+    };
+    let gone = |left: &&Left| matches!(left.why, Why::Level { .. });
+    let mut answer = ScreenAnswer {
+        passes: plan.design.stopping.passes(),
+        trials: screen.trials,
+        settings: race.standing.left.iter().flatten().filter(gone).count(),
+        levels: screen.levels.iter().filter_map(told).collect(),
+        text: String::new(),
+    };
+    answer.text = words(&answer);
+    Some(answer)
+}
+
+/// A level by its names.
+pub(super) fn level(plan: &Plan, factor: usize, level: usize) -> Option<DroppedLevel> {
+    let factor = plan.design.factors.get(factor)?;
+    let level = factor.levels.get(level)?.clone();
+    Some(DroppedLevel { factor: factor.name.clone(), level })
+}
+
+/// What is told while it is under way.
+pub(super) fn under_way(answer: &RaceAnswer, (pass, passes): (u32, u32)) -> String {
+    let settings = answer.runners.len();
+    let complete = pass.saturating_sub(1);
+    let verb = if answer.over.is_some() { "ended in its screen" } else { "has not begun" };
+    format!(
+        "The race among {settings} settings {verb}: {complete} of {passes} passes are complete."
+    )
+}
+
+fn words(answer: &ScreenAnswer) -> String {
+    let before = format!(
+        "Before it a screen of {} told the main effects of {} levels",
+        plural(answer.trials, "trial"),
+        answer.levels.len()
+    );
+    let told = answer.levels.iter().any(|own| own.beside_best.is_some());
+    let left: Vec<&ScreenedLevel> = answer.levels.iter().filter(|own| own.left).collect();
+    if left.is_empty() {
+        return if told {
+            format!("{before}: none was surely behind, and all settings went into the race.")
+        } else {
+            format!(
+                "Before it a screen of {} could not tell the levels of its factors apart: all settings went \
+                 into the race.",
+                plural(answer.trials, "trial")
+            )
+        };
+    }
+    let named = left.iter().take(MOST_NAMED);
+    let mut names: Vec<String> = named.map(|own| level_words(&own.factor, &own.level)).collect();
+    let more = left.len().saturating_sub(MOST_NAMED);
+    if more > 0 {
+        names.push(format!("{more} more"));
+    }
+    let settings = plural(answer.settings, "setting");
+    format!(
+        "{before}, at 5 % for all of them, and {} left with {settings}: {}. Interactions were not looked at: \
+         whatever is good only together with one of these was not in the race.",
+        plural(left.len(), "level"),
+        names.join(", ")
+    )
+}

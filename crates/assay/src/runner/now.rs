@@ -1,0 +1,118 @@
+//! What is set when a study begins, in the place of its level `now`.
+
+use super::event::{Context, Event};
+use assay_base::failure::Outcome;
+use assay_base::presence::Presence;
+use assay_machine::factors::{self, Factor, View};
+use assay_study::study::{Study, Target, now, simulated};
+use assay_system::system::site::Site;
+use assay_system::system::{System, resolve};
+
+/// A study with what is set at its targets.
+///
+/// # Errors
+/// A target that is not there.
+pub(super) fn resolved(
+    system: &dyn System,
+    mut study: Study,
+    targets: &[String],
+) -> Outcome<Study> {
+    let asked = now::asked(&study);
+    if asked.is_empty() {
+        return Ok(study);
+    }
+    let sites = match &study.target {
+        // It is made later, and then nobody has set anything of it.
+        Some(Target::Loop(_)) => Vec::new(),
+        Some(Target::Devices(paths)) => sites(system, paths)?,
+        _ => sites(system, targets)?,
+    };
+    for name in asked {
+        match factors::find(&name) {
+            Some(factor) if !sites.is_empty() => {
+                now::put(&mut study, &name, seen(system, factor, &name, &sites));
+            }
+            _ => now::drop_of(&mut study, &name),
+        }
+    }
+    Ok(study)
+}
+
+/// Says which settings are left out as nothing can be seen of them.
+pub(super) fn tell(context: &mut Context<'_>, study: &Study) {
+    for (name, reason) in &study.left_out {
+        (context.tell)(Event::Warning(format!("not here: {name}: {reason}")));
+    }
+}
+
+fn sites(system: &dyn System, targets: &[String]) -> Outcome<Vec<Site>> {
+    let site = |target: &String| {
+        if target.starts_with(simulated::PREFIX) {
+            Ok(Site::simulated(target))
+        } else {
+            resolve::resolve(system, target)
+        }
+    };
+    targets.iter().map(site).collect()
+}
+
+/// The level at which a setting is at all targets.
+fn seen(
+    system: &dyn System,
+    factor: &dyn Factor,
+    name: &str,
+    sites: &[Site],
+) -> Result<String, String> {
+    let mut found: Vec<String> = Vec::new();
+    for site in sites {
+        match factor.observe(name, &View { system, site }) {
+            Presence::Present(level) if !found.contains(&level) => found.push(level),
+            Presence::Present(_) => {}
+            Presence::Absent(reason) => return Err(reason),
+        }
+    }
+    match found.as_slice() {
+        [level] => factor.judge(level).map(|()| level.clone()),
+        levels => Err(format!("the targets differ: {}", levels.join(", "))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use assay_study::study::presets;
+    use assay_system::system::Fake;
+
+    const MACHINE: &str =
+        include_str!("../../../assay-system/tests/fixtures/machines/sata-ssd.txt");
+
+    #[test]
+    fn what_is_set_is_the_baseline_and_what_is_not_there_is_left_out() {
+        let fake = Fake::recorded(MACHINE).unwrap();
+        let tune = presets::find("tune").unwrap().unwrap();
+        let own = resolved(&fake, tune.clone(), &["/home/me".to_owned()]).unwrap();
+        assert!(now::asked(&own).is_empty());
+        for (name, levels) in &own.factors {
+            assert!(!levels.iter().any(|level| level == now::NOW), "{name}: {levels:?}");
+        }
+        assert_eq!(own.factors["scheduler"][0], "mq-deadline");
+        assert_eq!(own.factors["queue-depth"][0], "64");
+        assert!(own.left_out.contains_key("writeback-throttle"), "{:?}", own.left_out);
+        let told = own.factors.len() + own.left_out.len();
+        assert_eq!(told, tune.factors.len(), "each is there or has its reason");
+    }
+
+    #[test]
+    fn on_what_is_made_nothing_is_left_out() {
+        let tune = presets::find("tune").unwrap().unwrap().in_lab();
+        let own = resolved(&Fake::new(), tune.clone(), &[]).unwrap();
+        assert_eq!(own.factors.len(), tune.factors.len());
+        assert!(own.left_out.is_empty() && now::asked(&own).is_empty());
+    }
+
+    #[test]
+    fn silent_where_no_level_is_now() {
+        let depth = presets::find("depth").unwrap().unwrap();
+        assert_eq!(resolved(&Fake::new(), depth.clone(), &[]).unwrap(), depth);
+    }
+}

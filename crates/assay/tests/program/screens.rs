@@ -1,0 +1,210 @@
+//! Races of very many settings on the simulated drive: levels leave in a screen before them, and nothing grows
+//! faster than the trials.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use assay::runner::{self, Acting, Consented, Event, Finished, Looks, Request};
+use assay_report::evidence::{self, Evidence};
+use assay_report::html::{self, Place};
+use assay_report::{document, markdown, text};
+use assay_study::findings::race::{RaceAnswer, RaceEnd};
+use assay_study::findings::said::Said;
+use assay_study::results::environment::Environment;
+use assay_study::results::plan::Plan;
+use assay_study::results::record::Trial;
+use assay_study::results::vouch::{Purpose, vouch};
+use assay_system::system::Fake;
+use assay_verdict::analysis;
+
+use crate::races::{answer, findings, machine, raced, request};
+
+/// Depths up to this number, each for so many copies of it; four servers are all at work from depth 4 on.
+fn study(depths: usize, copies: usize, stop: &str) -> String {
+    let list = |count: usize, name: &dyn Fn(usize) -> String| {
+        (1..=count).map(|at| format!("\"{}\"", name(at))).collect::<Vec<_>>().join(", ")
+    };
+    format!(
+        "format = \"assay-study/1\"\ntitle = \"Which depth?\"\nreplicates = 6\nseed = 5\nmargin = \"10 %\"\n\
+         stop = {{ rule = \"race\", {stop} }}\nbaseline = {{ depth = \"1\", copy = \"c1\" }}\n[factors]\n\
+         depth = [{}]\ncopy = [{}]\n[[workload]]\nname = \"read\"\n\
+         io = {{ pattern = \"random\", mix = \"read\", size = \"4 KiB\", time = \"20 ms\" }}\n",
+        list(depths, &|at: usize| at.to_string()),
+        list(copies, &|at: usize| format!("c{at}"))
+    )
+}
+
+/// 48 settings; a screen of three passes of 16.
+fn screened() -> String {
+    study(8, 6, "screen = true")
+}
+
+fn dropped(race: &RaceAnswer, factor: &str) -> Vec<String> {
+    let screen = race.screen.as_ref().expect("a screen");
+    let own = screen.levels.iter().filter(|own| own.left && own.factor == factor);
+    own.map(|own| own.level.clone()).collect()
+}
+
+#[test]
+fn levels_leave_in_the_screen_and_every_view_says_what_was_not_looked_at() {
+    let finished = raced(&screened());
+    let found = findings(&finished);
+    let race = answer(&found);
+    let screen = race.screen.as_ref().expect("a screen");
+    assert_eq!((screen.passes, screen.trials, screen.levels.len()), (3, 48, 14));
+    let depths = dropped(race, "depth");
+    for depth in ["1", "2", "3"] {
+        assert!(depths.iter().any(|own| own == depth), "{depth} stayed: {depths:?}");
+    }
+    assert!(depths.len() < 8);
+    let winner = race.winner.as_ref().expect("a winner");
+    assert!(winner["depth"].parse::<u32>().unwrap() >= 4, "{winner:?}");
+    // Whoever left with a level ran in no replicate; the baseline stays, although its depth left.
+    assert!(screen.settings >= 17 && race.beyond_baseline, "{}", screen.settings);
+    for runner in &race.runners {
+        let is_lost = depths.contains(&runner.arm["depth"]) && runner.arm != race.baseline;
+        let left = runner.left.as_ref();
+        assert!(!is_lost || left.is_some_and(|own| own.dropped.is_some() && own.after == 0));
+        assert!(!is_lost || runner.n == 0);
+    }
+    let said = found.sentences().find(|(said, _)| **said == Said::Screen).expect("a sentence");
+    let looked = "nteractions were not looked at";
+    assert!(said.1.contains(looked) && said.1.contains("Before it a screen of 48 trials"));
+    let document = document::make(&found);
+    let page = html::page(&Evidence::bare(found.clone()), Place::Alone);
+    for told in [text::render(&document, 80, false), markdown::comment(&found), page] {
+        let told = told.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(told.contains(looked) && told.contains("depth 2"), "{told}");
+    }
+    let stored = serde_json::to_string(&found).unwrap();
+    assert!(stored.contains(looked) && stored.contains("\"beside_best\""));
+}
+
+#[test]
+fn a_race_without_a_screen_says_nothing_of_one() {
+    let finished = raced(&study(8, 6, "screen = false"));
+    let found = findings(&finished);
+    assert!(answer(&found).screen.is_none());
+    let told = text::render(&document::make(&found), 80, false);
+    assert!(!told.contains("screen") && !told.contains("nteractions"), "{told}");
+    assert!(!serde_json::to_string(&found).unwrap().contains("screen"));
+}
+
+#[test]
+fn few_settings_have_no_use_for_a_screen() {
+    let nothing = AtomicBool::new(false);
+    for (text, wanted) in [
+        (study(8, 5, "screen = true"), "more than 40 settings"),
+        (study(48, 1, "screen = true"), "several factors"),
+    ] {
+        let ran = runner::run(&machine(), request(&text), &nothing, &mut |_| {});
+        let failure = ran.err().expect("a mistake");
+        assert!(failure.message.contains(wanted), "{failure}");
+    }
+}
+
+/// Runs until a trial has ended, then stops.
+fn interrupted_after(fake: &Fake, last: usize) -> Finished {
+    let stop = AtomicBool::new(false);
+    runner::run(fake, request(&screened()), &stop, &mut |event| {
+        if matches!(event, Event::TrialEnded { index, .. } if index == last) {
+            stop.store(true, Ordering::Relaxed);
+        }
+    })
+    .unwrap()
+}
+
+#[test]
+fn a_screen_that_was_interrupted_goes_on_to_the_same_end() {
+    let whole = raced(&screened());
+    let expected = findings(&whole);
+    for last in (5..whole.trials.len() - 1).step_by(19) {
+        let fake = machine();
+        let begun = interrupted_after(&fake, last);
+        assert!(begun.interrupted);
+        let under_way = findings(&begun);
+        let race = answer(&under_way);
+        assert!(race.over.is_none(), "after {last}");
+        if race.screen.is_none() {
+            assert!(race.text.contains("has not begun"), "{}", race.text);
+        }
+        let directory = Path::new("/results").join(&begun.id);
+        let (stored, voucher) = vouch(&fake, &directory, Purpose::GoOn).unwrap();
+        let acting = Acting { stored, voucher, directory };
+        let going = AtomicBool::new(false);
+        let looks = Looks { log: Some(analysis::race_log), ..Looks::default() };
+        let consented = Consented::default();
+        let finished =
+            runner::resume(&fake, acting, &consented, looks, &going, &mut |_| {}).unwrap();
+        assert_eq!(finished.plan, whole.plan);
+        assert_eq!(findings(&finished), expected, "after {last}");
+    }
+}
+
+/// How often a trial was read for what it counts by.
+static READ: AtomicUsize = AtomicUsize::new(0);
+
+fn counted_log(plan: &Plan, environment: &Environment, trial: &Trial) -> Option<f64> {
+    READ.fetch_add(1, Ordering::Relaxed);
+    analysis::race_log(plan, environment, trial)
+}
+
+/// What a race came to.
+struct Grown {
+    /// Trials that ran.
+    trials: usize,
+    /// How often one was read.
+    read: usize,
+    plan_bytes: usize,
+    findings_bytes: usize,
+    page_bytes: usize,
+}
+
+/// A race among depths for so many copies, which ends as soon as its rule may end it.
+fn grown(copies: usize) -> Grown {
+    let before = READ.load(Ordering::Relaxed);
+    let text = study(50, copies, "closeness = \"60 %\"");
+    // Kept nowhere: a file in memory is copied with each line that is added to it.
+    let request = Request { results: None, log: Some(counted_log), ..request(&text) };
+    let finished = runner::run(&machine(), request, &AtomicBool::new(false), &mut |_| {}).unwrap();
+    let found = findings(&finished);
+    assert_eq!(answer(&found).over, Some(RaceEnd::Close));
+    assert_eq!(answer(&found).runners.len(), 50 * copies);
+    let plan_bytes = serde_json::to_string(&finished.plan).unwrap().len();
+    let findings_bytes = serde_json::to_string(&found).unwrap().len();
+    let mut whole = Evidence::bare(found);
+    for (index, planned) in finished.plan.workloads.iter().enumerate() {
+        let own = finished.trials.iter().filter(|trial| trial.record.workload == index);
+        let own: Vec<&Trial> = own.collect();
+        whole.trials.extend(evidence::ran(planned, &own, own.iter().map(|_| Vec::new()).collect()));
+        let latencies = evidence::latencies(&finished.plan, &finished.environment, &own);
+        whole.latencies.extend(latencies);
+    }
+    Grown {
+        trials: finished.trials.len(),
+        read: READ.load(Ordering::Relaxed) - before,
+        plan_bytes,
+        findings_bytes,
+        page_bytes: html::page(&whole, Place::Alone).len(),
+    }
+}
+
+#[test]
+fn a_race_of_a_thousand_settings_grows_with_its_trials_and_no_faster() {
+    let (small, large) = (grown(5), grown(20));
+    // Three replicates of each, and a warm-up before each of these.
+    assert_eq!((small.trials, large.trials), (3 * 251, 3 * 1001));
+    for own in [&small, &large] {
+        assert_eq!(own.read, own.trials, "each trial is read once");
+    }
+    let times = |of: fn(&Grown) -> usize| of(&large) as f64 / of(&small) as f64;
+    let trials = times(|own| own.trials);
+    for (what, grown) in [
+        ("plan", times(|own| own.plan_bytes)),
+        ("findings", times(|own| own.findings_bytes)),
+        ("page", times(|own| own.page_bytes)),
+    ] {
+        assert!(grown < 1.1 * trials, "{what}: {grown} for {trials}");
+    }
+    assert!(large.page_bytes < 2_000_000, "{} bytes", large.page_bytes);
+}
