@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use assay_base::quantity::Bytes;
 use assay_base::quantity::units::show;
+use assay_replay::{Fitted, Placing};
 use serde::{Deserialize, Serialize};
 
-use super::placing::{Fitted, Placing};
 use crate::work::io::Pace;
 use crate::work::measured::{Count, Counts};
 

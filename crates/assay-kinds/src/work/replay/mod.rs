@@ -1,12 +1,9 @@
 //! A load that was recorded, played again.
 
 mod detail;
-mod placing;
 mod planned;
 mod playing;
 mod rule;
-mod scale;
-mod source;
 mod tell;
 #[cfg(test)]
 mod tests;
@@ -16,6 +13,7 @@ use assay_base::catalogue::keys::{Fields, Form, field, needed};
 use assay_base::quantity::metric::{BANDWIDTH, IOPS, LATENCY, RESPONSE};
 use assay_base::quantity::{Bytes, Metric, Time};
 use assay_load::Act;
+use assay_replay::{scale, source};
 use serde::{Deserialize, Serialize};
 
 use super::io::Content;
@@ -24,11 +22,9 @@ use super::place::Offer;
 use super::table::{whole, word};
 use super::tell::OwnRule;
 
+pub use assay_replay::{Fitted, Placing, Recall, Scale, Scan, Source, nothing, step_of};
 pub use detail::{Beside, Detail, Fidelity};
-pub use placing::{Fitted, Placing};
 pub use planned::Planned;
-pub use scale::Scale;
-pub use source::{Recall, Scan, Source, nothing, step_of};
 pub use tell::Facts;
 
 /// Operations in flight at most.

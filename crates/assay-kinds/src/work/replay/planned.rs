@@ -4,9 +4,9 @@ use assay_base::quantity::Bytes;
 use assay_base::quantity::metric::{BANDWIDTH, IOPS, RESPONSE_P99};
 use assay_base::quantity::units::show;
 use assay_load::Act;
+use assay_replay::{Fit, Placing, slot_bytes};
 use serde::{Deserialize, Serialize};
 
-use super::placing::{Fit, Placing, slot_bytes};
 use super::{Asked, Clock, Detail, Scale, Source, pace_words, playing, touch};
 use crate::work::io::Engine;
 use crate::work::kind::{ByHand, CommandLine, Runs, Touch};
@@ -104,7 +104,8 @@ pub(super) fn plan(asked: &Asked, offer: &Offer<'_>) -> Result<(Planned, Option<
 impl Planned {
     /// Where requests go in an area.
     pub(super) fn fit(&self, area: &Area) -> Fit {
-        Fit { area: *area, unit: self.unit_bytes.max(1), placing: self.placing }
+        let Area { start, length, .. } = *area;
+        Fit { start, length, unit: self.unit_bytes.max(1), placing: self.placing }
     }
 
     /// Bytes of what is in flight in one place at most.

@@ -7,9 +7,9 @@ use std::time::Duration;
 use assay_load::{
     Act, ClassOutcome, Job, MOST_STEPS, Mix, Moved, Outcome, Pattern, Played, Step, Track,
 };
+use assay_replay::Fitted;
 use assay_system::system::BlockRequest;
 
-use super::placing::Fitted;
 use super::{Beside, Clock, Detail, Fidelity, Planned, planned, step_of};
 use crate::work::io;
 use crate::work::measured::{Count, Histograms, Ran};

@@ -186,7 +186,7 @@ impl From<Source> for String {
 }
 
 /// How study files write it.
-pub(super) static FORM: OwnForm = OwnForm {
+pub static FORM: OwnForm = OwnForm {
     read: |text| text.parse::<Source>().map(String::from),
     pattern: "^assay-source/1 ",
     example: EXAMPLE,
@@ -201,7 +201,7 @@ const EXAMPLE: &str = "\
     largest=4096 left-out=0 queued-ns=900000 read=2/8192 write=1/4096";
 
 /// The same as a key.
-pub(super) const KEY_EXAMPLE: &str = "\
+pub const KEY_EXAMPLE: &str = "\
     source = \"assay-source/1 id=evening \
     sha256=0000000000000000000000000000000000000000000000000000000000000000 device=sda \
     device-bytes=1073741824 first-ns=0 length-ns=60000000000 from=0 to=1048576 \

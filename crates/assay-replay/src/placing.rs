@@ -6,8 +6,7 @@ use assay_base::quantity::Bytes;
 use assay_load::{Act, Step};
 use serde::{Deserialize, Serialize};
 
-use super::{Scale, Source};
-use crate::work::place::Area;
+use crate::{Scale, Source};
 
 /// What a device folds by, and what a shift is a multiple of: bytes that lie together stay together.
 const REGION_BYTES: u64 = 1 << 20;
@@ -84,9 +83,13 @@ pub fn slot_bytes(source: &Source, unit: u64) -> u64 {
 /// An area for the requests of a recording.
 #[derive(Clone, Copy, Debug)]
 pub struct Fit {
-    pub area: Area,
+    /// First byte of the area.
+    pub start: u64,
+    /// Its bytes.
+    pub length: u64,
     /// What offsets and sizes are multiples of.
     pub unit: u64,
+    /// How offsets become those of the area.
     pub placing: Placing,
 }
 
@@ -97,6 +100,7 @@ pub struct Fitted {
     pub rounded: u64,
     /// Requests that were longer than is played, and the bytes that were left out of them.
     pub clipped: u64,
+    /// Bytes.
     pub clipped_bytes: u64,
     /// Requests that would have reached over the end of the area, and end there.
     pub moved: u64,
@@ -130,8 +134,8 @@ impl Fit {
             return Some(*step);
         }
         let unit = self.unit.max(1);
-        let (at, room) = self.placing.place(step.offset, self.area.length);
-        let room = room.min(self.area.length) / unit * unit;
+        let (at, room) = self.placing.place(step.offset, self.length);
+        let room = room.min(self.length) / unit * unit;
         let asked = u64::from(step.bytes);
         let most = if step.act.carries() { MOST_CARRIED } else { MOST_CLEARED };
         let bytes = asked.min(most);
@@ -142,7 +146,7 @@ impl Fit {
         fitted.clipped += u64::from(bytes != asked);
         fitted.clipped_bytes += asked - bytes;
         fitted.moved += u64::from(offset != from);
-        let offset = self.area.start.checked_add(offset)?;
+        let offset = self.start.checked_add(offset)?;
         Some(Step { offset, bytes: u32::try_from(size).ok()?, ..*step })
     }
 }
@@ -194,8 +198,7 @@ mod tests {
     }
 
     fn fit(length: u64, unit: u64, placing: Placing) -> Fit {
-        let area = Area { start: 8 * MIB, length, asked: length, written: true, fill_ns: 0 };
-        Fit { area, unit, placing }
+        Fit { start: 8 * MIB, length, unit, placing }
     }
 
     fn step(offset: u64, bytes: u32) -> Step {
@@ -220,22 +223,22 @@ mod tests {
     #[test]
     fn what_lies_in_one_mib_stays_there_when_it_is_folded() {
         let fit = fit(3 * MIB + 5, 512, Placing::Folded { to: 3 * MIB });
-        let at = |offset: u64| one(&fit, step(offset, 512)).0.unwrap().0 - fit.area.start;
+        let at = |offset: u64| one(&fit, step(offset, 512)).0.unwrap().0 - fit.start;
         assert_eq!(at(7 * MIB + 1024), MIB + 1024);
         assert_eq!(at(7 * MIB + 1536) - at(7 * MIB + 1024), 512);
         assert_eq!(at(3 * MIB - 512), 3 * MIB - 512);
         let (over, fitted) = one(&fit, step(3 * MIB - 512, 4096));
-        assert_eq!((over.unwrap().0 - fit.area.start, fitted.moved), (3 * MIB - 4096, 1));
+        assert_eq!((over.unwrap().0 - fit.start, fitted.moved), (3 * MIB - 4096, 1));
     }
 
     #[test]
     fn what_direct_io_needs_is_rounded_outwards_and_counted() {
         let fit = fit(64 * MIB, 4096, Placing::Kept);
         let (found, fitted) = one(&fit, step(4096 + 512, 4096));
-        assert_eq!(found, Some((fit.area.start + 4096, 8192)));
+        assert_eq!(found, Some((fit.start + 4096, 8192)));
         assert_eq!((fitted.rounded, fitted.clipped, fitted.moved), (1, 0, 0));
         let (found, fitted) = one(&fit, step(8192, 4096));
-        assert_eq!((found, fitted), (Some((fit.area.start + 8192, 4096)), Fitted::default()));
+        assert_eq!((found, fitted), (Some((fit.start + 8192, 4096)), Fitted::default()));
         let (found, fitted) = one(&fit, step(0, 9 << 20));
         assert_eq!((found.unwrap().1, fitted.clipped_bytes), (8 << 20, MIB));
     }
@@ -262,7 +265,7 @@ mod tests {
             let own = Step { act, ..step(draw(), draw() as u32) };
             let (Some((offset, bytes)), _) = one(&fit, own) else { continue };
             let end = offset + u64::from(bytes);
-            let inside = offset >= fit.area.start && end <= fit.area.start + length;
+            let inside = offset >= fit.start && end <= fit.start + length;
             assert!(inside || act == Act::Flush, "{fit:?} {own:?}");
         }
     }
