@@ -48,6 +48,7 @@ mod spent;
 mod sync;
 mod track;
 mod verify;
+mod waits;
 
 pub use access::{Access, Thousandths, Zone, Zones};
 pub use capacity::{
@@ -81,3 +82,4 @@ pub use verify::{
     Fault, FaultCounts, FoundRun, Inspected, Mark, Stood, ThreadMarks, Verified, Written,
     WrongData, inspect, verify,
 };
+pub use waits::{Wait, Waited};
