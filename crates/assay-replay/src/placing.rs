@@ -111,10 +111,15 @@ pub struct Fitted {
 
 impl Fit {
     /// The requests in the area, at their times in a play of this scale.
-    pub fn all(&self, recorded: &[Step], scale: Scale) -> (Vec<Step>, Fitted) {
+    pub fn all<'a>(
+        &self,
+        recorded: impl IntoIterator<Item = &'a Step>,
+        scale: Scale,
+    ) -> (Vec<Step>, Fitted) {
         let mut fitted = Fitted::default();
         let mut jumps = [Jumps::default(), Jumps::default()];
-        let mut steps = Vec::with_capacity(recorded.len());
+        let recorded = recorded.into_iter();
+        let mut steps = Vec::with_capacity(recorded.size_hint().0);
         for step in recorded {
             let Some(mut own) = self.one(step, &mut fitted) else { continue };
             if step.act != Act::Flush {
@@ -126,6 +131,11 @@ impl Fit {
         }
         fitted.jumps_changed = jumps[0].distance(&jumps[1]);
         (steps, fitted)
+    }
+
+    /// Whether the area holds a request.
+    pub fn holds(&self, step: &Step) -> bool {
+        self.one(step, &mut Fitted::default()).is_some()
     }
 
     /// One of them; none where the area does not hold it.

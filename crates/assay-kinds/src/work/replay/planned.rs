@@ -19,7 +19,7 @@ use crate::work::{self};
 const SECTOR: u64 = 512;
 /// Memory for what is in flight at most.
 const MOST_MEMORY: u64 = 1 << 30;
-/// Without a clock a play may take so many times as long as was recorded, and this at least.
+/// Without a clock, and paced, a play may take so many times as long as was recorded, and this at least.
 const SLOWER: u64 = 4;
 const LEAST_LIMIT_NS: u64 = 60_000_000_000;
 
@@ -41,11 +41,12 @@ pub struct Planned {
     pub placing: Placing,
 }
 
-/// Nanoseconds that a play of so much of a recording takes; at most, where there is no clock.
+/// Nanoseconds that a play of so much of a recording takes; at most, where it goes by what ends.
 pub(super) fn time_ns(clock: Clock, scale: Scale, length_ns: u64) -> u64 {
     match clock {
         // The last request starts inside of it.
         Clock::Open => scale.time_ns(length_ns).saturating_add(1),
+        Clock::Paced => scale.time_ns(length_ns).saturating_mul(SLOWER).max(LEAST_LIMIT_NS),
         Clock::Closed => length_ns.saturating_mul(SLOWER).max(LEAST_LIMIT_NS),
     }
 }
@@ -161,7 +162,7 @@ impl Runs for Planned {
         match self.clock {
             // How many there are per second is that of the recording.
             Clock::Open => RESPONSE_P99,
-            Clock::Closed => IOPS.name,
+            Clock::Paced | Clock::Closed => IOPS.name,
         }
     }
 
@@ -176,6 +177,7 @@ impl Runs for Planned {
     fn expected_ns(&self, _: u64) -> Option<u64> {
         Some(match self.clock {
             Clock::Open => time_ns(self.clock, self.scale, self.length_ns),
+            Clock::Paced => self.scale.time_ns(self.length_ns),
             Clock::Closed => self.length_ns,
         })
     }
@@ -207,10 +209,13 @@ impl Runs for Planned {
             "--ioengine=io_uring".to_owned(),
             format!("--direct={}", u8::from(self.direct)),
         ];
-        let remarks = vec![
+        let mut remarks = vec![
             format!("the log: assay export {0} --format fio-iolog > {0}.log", self.source.id),
             "fio plays offsets as they were recorded, and nothing is folded".to_owned(),
         ];
+        if self.clock == Clock::Paced {
+            remarks.push("fio starts each at its recorded time, whatever it waited for".to_owned());
+        }
         CommandLine { words, remarks }
     }
 

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use assay_load::{
-    Act, ClassOutcome, Job, MOST_STEPS, Mix, Moved, Outcome, Pattern, Played, Step, Track,
+    Act, ClassOutcome, Job, MOST_STEPS, Mix, Moved, Outcome, Pattern, Played, Track, Waited,
 };
-use assay_replay::Fitted;
+use assay_replay::{Arrived, Fitted, guessed};
 use assay_system::system::BlockRequest;
 
-use super::{Beside, Clock, Detail, Fidelity, Planned, planned, step_of};
+use super::{Beside, Clock, Detail, Fidelity, Paced, Planned, planned};
 use crate::work::io;
 use crate::work::measured::{Count, Histograms, Ran};
 use crate::work::place::Run;
@@ -24,15 +24,25 @@ struct Was {
 
 /// Plays it.
 pub(super) fn play(own: &Planned, run: &Run<'_>) -> Result<Ran, String> {
-    let recorded = recorded(own, run)?;
-    let (steps, fitted) = own.fit(&run.medium.area).all(&recorded, own.scale);
+    let mut recorded = recorded(own, run)?;
     let was = Was { counts: counted(&recorded), span_ns: span_ns(&recorded) };
-    // Half of the memory: what is played is there by now.
-    drop(recorded);
+    let fit = own.fit(&run.medium.area);
+    if own.clock == Clock::Paced {
+        // Nobody is to wait for what is not played.
+        recorded.retain(|own| fit.holds(&own.step));
+    }
+    let (steps, fitted) = fit.all(recorded.iter().map(|own| &own.step), own.scale);
     if steps.is_empty() {
         return Err("no request of the recording lies in the area".to_owned());
     }
-    let job = job(own, run, steps);
+    let track = match own.clock {
+        Clock::Open => Track::new(steps, true),
+        Clock::Closed => Track::new(steps, false),
+        Clock::Paced => Track::paced(steps, guessed(&recorded, own.scale)),
+    };
+    // Half of the memory: what is played is there by now.
+    drop(recorded);
+    let job = job(own, run, track);
     let outcome = io::run_job(own.engine, &job, &run.medium, run.bystanders, run.stop)
         .map_err(|error| error.to_string())?;
     let mut ran = io::ran(&outcome);
@@ -46,22 +56,20 @@ pub(super) fn play(own: &Planned, run: &Run<'_>) -> Result<Ran, String> {
 }
 
 /// The requests of the recording in the order in which they arrived, their times from the first of them on.
-fn recorded(own: &Planned, run: &Run<'_>) -> Result<Vec<Step>, String> {
+fn recorded(own: &Planned, run: &Run<'_>) -> Result<Vec<Arrived>, String> {
     let source = &own.source;
     let mut steps = Vec::new();
     let mut keep = |begun_ns: u64, request: &BlockRequest| {
-        let step = step_of(request, begun_ns, source.device_bytes);
-        let inside = step.and_then(|step| {
-            let at_ns = step.at_ns.checked_sub(source.first_ns)?;
-            (at_ns <= own.length_ns).then_some(Step { at_ns, ..step })
-        });
+        let arrived = Arrived::of(request, begun_ns, source.device_bytes);
+        let inside = arrived.and_then(|arrived| arrived.since(source.first_ns));
+        let inside = inside.filter(|arrived| arrived.step.at_ns <= own.length_ns);
         // What a plan says of it bounds the memory, whatever the file says.
         if (steps.len() as u64) <= source.requests().min(MOST_STEPS as u64) {
             steps.extend(inside);
         }
     };
     (run.programs.recall)(run.system, source, &mut keep)?;
-    steps.sort_by_key(|step| step.at_ns);
+    steps.sort_by_key(|arrived| arrived.step.at_ns);
     let found = counted(&steps);
     let is_more = Act::ALL.into_iter().any(|act| {
         let (here, there) = (found[act as usize], source.acts[act as usize]);
@@ -73,15 +81,15 @@ fn recorded(own: &Planned, run: &Run<'_>) -> Result<Vec<Step>, String> {
     Ok(steps)
 }
 
-fn counted(steps: &[Step]) -> [Moved; Act::ALL.len()] {
+fn counted(recorded: &[Arrived]) -> [Moved; Act::ALL.len()] {
     let mut found = [Moved::default(); Act::ALL.len()];
-    for step in steps {
+    for Arrived { step, .. } in recorded {
         found[step.act as usize].add(u64::from(step.bytes));
     }
     found
 }
 
-fn job(own: &Planned, run: &Run<'_>, steps: Vec<Step>) -> Job {
+fn job(own: &Planned, run: &Run<'_>, track: Track) -> Job {
     let area = &run.medium.area;
     let end =
         area.start.saturating_add(area.length / own.unit_bytes.max(1) * own.unit_bytes.max(1));
@@ -91,8 +99,8 @@ fn job(own: &Planned, run: &Run<'_>, steps: Vec<Step>) -> Job {
     Job {
         depth: own.depth,
         time: Duration::from_nanos(time_ns),
-        operations: (!by_clock).then_some(steps.len() as u64),
-        track: Some(Arc::new(Track::new(steps, by_clock))),
+        operations: (!by_clock).then_some(track.steps().len() as u64),
+        track: Some(Arc::new(track)),
         ..Job::base(Pattern::Random, Mix::READS, own.slot_bytes(), area.start..end, run.seed)
     }
 }
@@ -123,6 +131,7 @@ fn fidelity(
         arrival_distance: by_clock.then_some(played.arrival_distance),
         late_share: outcome.pace.map(|pace| share(pace.late + pace.unissued(), pace.scheduled)),
         most_behind_ns: outcome.pace.map(|pace| pace.most_behind_ns),
+        paced: played.waited.as_ref().map(paced),
         in_flight: [
             share(own.source.queued_ns, own.source.length_ns),
             in_flight(histograms, played.took_ns),
@@ -134,9 +143,22 @@ fn fidelity(
 }
 
 /// From the first request to the last one.
-fn span_ns(steps: &[Step]) -> u64 {
-    let ends = steps.first().zip(steps.last());
-    ends.map_or(0, |(first, last)| last.at_ns.saturating_sub(first.at_ns))
+fn span_ns(recorded: &[Arrived]) -> u64 {
+    let ends = recorded.first().zip(recorded.last());
+    ends.map_or(0, |(first, last)| last.step.at_ns.saturating_sub(first.step.at_ns))
+}
+
+/// How the waits of a paced play were held.
+fn paced(waited: &Waited) -> Paced {
+    let Waited { requests, gaps_ns, behind_ns, served_ns, overtaken } = *waited;
+    let mean = |sum: u64| sum as f64 / requests.max(1) as f64;
+    let whole = gaps_ns.saturating_add(behind_ns).saturating_add(served_ns);
+    Paced {
+        after_end: requests,
+        gap_ns: [mean(gaps_ns), mean(gaps_ns.saturating_add(behind_ns))],
+        added_share: behind_ns as f64 / whole.max(1) as f64,
+        overtaken,
+    }
 }
 
 /// By kind of request what was recorded and what was played; kinds of which there is nothing are left out.

@@ -6,7 +6,7 @@ use assay_base::exhibit::{
 use assay_base::quantity::units::show;
 use serde::{Deserialize, Serialize};
 
-use super::{Beside, Detail, Fidelity, Planned};
+use super::{Beside, Detail, Fidelity, Paced, Planned};
 use crate::work::tell::{FactsFigure, OfRow, Resting, Rows, Seen, Shows, Spoken, Tells};
 use crate::work::{self, Measured};
 
@@ -63,6 +63,7 @@ fn words(own: &Fidelity, trials: usize) -> String {
             show::duration(behind as f64)
         )
     });
+    let pacing = own.paced.as_ref().map_or_else(String::new, pacing_words);
     let changed = [
         (own.left_out, "cannot be played"),
         (own.fitted.rounded, "were rounded to what direct I/O needs"),
@@ -72,10 +73,19 @@ fn words(own: &Fidelity, trials: usize) -> String {
     let changed = changed
         .fold(String::new(), |all, (count, what)| format!("{all}; {} {what}", show::count(*count)));
     format!(
-        "Of the recording {of} played {} of {} requests in {played} (recorded: {recorded}){timing}; {}{changed}.",
+        "Of the recording {of} played {} of {} requests in {played} (recorded: {recorded}){timing}{pacing}; {}{changed}.",
         sum(|one| one.played.operations),
         sum(|one| one.recorded.operations),
         own.placing.words()
+    )
+}
+
+/// How the waits of a paced play were held.
+fn pacing_words(own: &Paced) -> String {
+    let [recorded, played] = own.gap_ns.map(show::duration);
+    format!(
+        ", {} of them after the end of another one, {played} after it on average (recorded: {recorded})",
+        show::count(own.after_end)
     )
 }
 
@@ -97,7 +107,7 @@ impl Shows for Facts {
         let sentence = |own: &&Self| Sentence { about: own.subject(), text: own.text.clone() };
         Exhibit {
             remarks: vec![LEGEND.to_owned()],
-            parts: vec![timing(all, rows)],
+            parts: [Some(timing(all, rows)), pacing(all, rows)].into_iter().flatten().collect(),
             // What is the same work needs no sentence: the tables say so.
             sentences: all.iter().filter(|own| own.is_other_work()).map(sentence).collect(),
             ..Exhibit::of_table(Table {
@@ -143,6 +153,43 @@ fn timing(all: &[&Facts], rows: &dyn Rows) -> Part {
                 .to_owned(),
         ],
     }
+}
+
+/// What waited for what in paced plays, where there are any.
+fn pacing(all: &[&Facts], rows: &dyn Rows) -> Option<Part> {
+    let columns = vec![
+        Column::new("play", Unit::Words),
+        Column::new("after an end", Unit::Count),
+        Column::new("gap, recorded", Unit::Nanoseconds),
+        Column::new("gap, played", Unit::Nanoseconds),
+        Column::new("added", Unit::Share),
+        Column::new("overtaken", Unit::Count),
+    ];
+    let row = |own: &&Facts| {
+        let of = own.fidelity.paced?;
+        let [recorded, played] = of.gap_ns.map(Value::Number);
+        let cells = [
+            Value::Words(rows.name(&own.subject())),
+            Value::Number(of.after_end as f64),
+            recorded,
+            played,
+            Value::Number(of.added_share),
+            Value::Number(of.overtaken as f64),
+        ];
+        Some(cells.into_iter().map(Cell::from).collect::<Vec<Cell>>())
+    };
+    let rows: Vec<Vec<Cell>> = all.iter().filter_map(row).collect();
+    (!rows.is_empty()).then(|| Part {
+        title: "what waited in paced plays".to_owned(),
+        body: Body::Table { columns, rows },
+        remarks: vec![
+            "What a request waited for is guessed: the latest end of its kind (reads, or what changes) at most 100 ms \
+             before it; the rest starts so long after the start of the request before it. Added: the part of the \
+             time of what waited that starting late makes. Overtaken: started after one that came later in the \
+             recording, which a target of another speed brings about."
+                .to_owned(),
+        ],
+    })
 }
 
 impl OfRow for Facts {
