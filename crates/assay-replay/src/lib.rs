@@ -19,5 +19,5 @@ pub mod waits;
 
 pub use placing::{Fit, Fitted, Placing, slot_bytes};
 pub use scale::Scale;
-pub use source::{Recall, Scan, Source, nothing, step_of};
+pub use source::{Part, Recall, Scan, Source, nothing, step_of};
 pub use waits::{Arrived, MOST_GAP_NS, guessed};

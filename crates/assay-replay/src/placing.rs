@@ -21,6 +21,8 @@ const MOST_CLEARED: u64 = 1 << 30;
 pub enum Placing {
     /// As they were: the area is as large as the recorded device.
     Kept,
+    /// The touched parts of several devices, one behind the other: the area holds them all.
+    Joined,
     /// All of them less so many bytes: distances stay as they were.
     Shifted {
         /// Bytes.
@@ -42,7 +44,7 @@ impl Placing {
         let by = source.from_bytes / REGION_BYTES * REGION_BYTES;
         let to = length / REGION_BYTES * REGION_BYTES;
         if length >= source.device_bytes {
-            Ok(Self::Kept)
+            Ok(if source.parts.is_empty() { Self::Kept } else { Self::Joined })
         } else if source.to_bytes.saturating_sub(by) <= length / unit * unit {
             Ok(Self::Shifted { by })
         } else if to >= slot_bytes(source, unit).max(REGION_BYTES) {
@@ -60,6 +62,7 @@ impl Placing {
     pub fn words(self) -> String {
         match self {
             Self::Kept => "offsets as recorded".to_owned(),
+            Self::Joined => "the touched parts of the devices one behind the other".to_owned(),
             Self::Shifted { by } => format!("offsets less {}", Bytes(by)),
             Self::Folded { to } => format!("offsets folded into {}", Bytes(to)),
         }
@@ -68,7 +71,7 @@ impl Placing {
     /// The room that it leaves, and a place in it.
     fn place(self, offset: u64, length: u64) -> (u64, u64) {
         match self {
-            Self::Kept => (offset, length),
+            Self::Kept | Self::Joined => (offset, length),
             Self::Shifted { by } => (offset.saturating_sub(by), length),
             Self::Folded { to } => (offset % to.max(1), to),
         }
@@ -194,6 +197,7 @@ impl Jumps {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Part;
 
     const MIB: u64 = 1 << 20;
 
@@ -228,6 +232,11 @@ mod tests {
         assert_eq!(Placing::of(&own, 40 * MIB, 4096), Ok(Placing::Shifted { by: 100 * MIB }));
         assert_eq!(Placing::of(&own, 40 * MIB - 1, 4096), Ok(Placing::Folded { to: 39 * MIB }));
         assert!(Placing::of(&own, MIB - 1, 4096).unwrap_err().contains("too small"));
+        // Of several devices nothing lies where it lay.
+        let part = Part { from_bytes: 7 * MIB, to_bytes: 9 * MIB };
+        let both = Source { parts: vec![part, part], ..source(4 * MIB, 0, 4 * MIB) };
+        assert_eq!(Placing::of(&both, 4 * MIB, 4096), Ok(Placing::Joined));
+        assert_eq!(Placing::of(&both, 3 * MIB, 4096), Ok(Placing::Folded { to: 3 * MIB }));
     }
 
     #[test]

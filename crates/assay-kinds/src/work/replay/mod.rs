@@ -152,7 +152,7 @@ static KEYS: Fields = Fields {
         field(
             "device",
             Form::Text,
-            "which device of it, where several were recorded",
+            "which device of it, where several were recorded; several of them, as in sda+sdb, by one clock",
             "device = \"sda\"",
         ),
         field(

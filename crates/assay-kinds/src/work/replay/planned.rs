@@ -216,6 +216,9 @@ impl Runs for Planned {
         if self.clock == Clock::Paced {
             remarks.push("fio starts each at its recorded time, whatever it waited for".to_owned());
         }
+        if !self.source.parts.is_empty() {
+            remarks.push("fio has one target for all devices of its log".to_owned());
+        }
         CommandLine { words, remarks }
     }
 

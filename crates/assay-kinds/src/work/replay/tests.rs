@@ -177,8 +177,7 @@ fn a_paced_play_that_starts_late_is_other_work() {
     let (planned, measured) = played(&narrow, DEVICE_BYTES, SLOW);
     let told = doubt(&planned, &measured).unwrap();
     assert!(told.invalid && told.what.contains("was added by starting late"), "{told:?}");
-    let half = Asked { scale: "0.1x".parse().unwrap(), ..narrow };
-    let (planned, measured) = played(&half, DEVICE_BYTES, SLOW);
+    let (planned, measured) = played(&asked(Clock::Paced), DEVICE_BYTES, FAST);
     assert_eq!(doubt(&planned, &measured), None);
     let exhibit = |measured: &Measured| {
         let subject = Subject { workload: "evening".to_owned(), arm: Levels::new() };
