@@ -59,4 +59,21 @@ fn what_is_recorded_on_a_device_is_played_on_it_as_the_same_work() {
     // Where others have the processors, starts are late, and the rule says so.
     let is_faithful = distance <= 0.02 && late <= 0.05 && (played / recorded - 1.0).abs() <= 0.005;
     assert_eq!(!found.to_string().contains("\"unfaithful\""), is_faithful, "{told}");
+
+    // At the speed of the target: what waited for what is played, however long that took.
+    let file = scratch.path().join("paced.toml");
+    fs::write(&file, STUDY.replace("\"busy\"", "\"busy\", clock = \"paced\"")).unwrap();
+    let file = word(&file);
+    let words = ["run", &file, &path, "--destroy", &id, "--json", "--quiet"];
+    let found = assay.run(&words, LIMIT).unwrap();
+    let found: Value = serde_json::from_str(&found.stdout).unwrap();
+    let told = &found["replay"][0]["fidelity"];
+    for act in ["read", "write", "flush"] {
+        assert_eq!(told["acts"][act]["recorded"], told["acts"][act]["played"], "{act}: {told}");
+    }
+    assert!(told["paced"]["after_end"].as_u64().unwrap() > 50, "{told}");
+    let late = told["late_share"].as_f64().unwrap();
+    let added = told["paced"]["added_share"].as_f64().unwrap();
+    let is_faithful = late <= 0.05 && added <= 0.05;
+    assert_eq!(!found.to_string().contains("\"unfaithful\""), is_faithful, "{told}");
 }
