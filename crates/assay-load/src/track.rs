@@ -169,6 +169,8 @@ pub struct Played {
     /// The greatest difference between the share of all requests that was meant to have started by a moment
     /// and the share that had (the distance of Kolmogorov), over all moments.
     pub arrival_distance: f64,
+    /// When each of those that were issued was handed over, in their order, nanoseconds from the start on.
+    pub issued_ns: Vec<u64>,
 }
 
 /// A track while it is played by the one thread that does.
@@ -226,6 +228,7 @@ impl Script {
             intended_ns: span(steps.first().map(at), steps.last().map(at)),
             took_ns: span(self.issued.first().copied(), self.issued.last().copied()),
             arrival_distance: distance(steps.len(), |index| steps[index].at_ns, &self.issued),
+            issued_ns: self.issued,
         }
     }
 }
@@ -303,6 +306,7 @@ mod tests {
         assert_eq!(found.acts[Act::Read as usize].bytes, 100 * 4096);
         assert_eq!(found.acts[Act::Flush as usize].bytes, 0);
         assert_eq!((found.intended_ns, found.took_ns), (599 * MS, 599 * MS));
+        assert!(found.issued_ns.iter().copied().eq((0..600).map(|at| at * MS)));
         assert_eq!(found.arrival_distance, 0.0);
         assert_eq!(operations(&outcome, Class::Write), 200);
         assert_eq!(operations(&outcome, Class::Flush), 100);
