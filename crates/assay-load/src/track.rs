@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::waits::{self, Wait, Waited};
 use crate::{Class, Job};
 
-/// Requests of a track at most: 32 bytes each while it is played, 256 MB in all; of a paced one 64.
+/// Requests of a track at most: 32 bytes each while it is played, 256 MB in all; of a paced one 72.
 pub const MOST_STEPS: usize = 8_000_000;
 
 /// What a recorded request does.
@@ -198,6 +198,22 @@ pub struct Played {
     pub arrival_distance: f64,
     /// Of a paced track how its waits were held.
     pub waited: Option<Waited>,
+    /// When each was handed over, in the order of the track, nanoseconds from the start on. A paced track has
+    /// [`NEVER`] where one never was; of any other those that were come first.
+    pub issued_ns: Vec<u64>,
+}
+
+/// In the place of the moment at which a request was handed over.
+pub const NEVER: u64 = u64::MAX;
+
+impl Played {
+    /// The requests that were issued and when that was, as they came.
+    pub fn issued<'s>(&self, track: &'s Track) -> Vec<(u64, &'s Step)> {
+        let all = self.issued_ns.iter().copied().zip(track.steps());
+        let mut issued: Vec<_> = all.filter(|(at_ns, _)| *at_ns != NEVER).collect();
+        issued.sort_by_key(|(at_ns, _)| *at_ns);
+        issued
+    }
 }
 
 /// A track while it is played by the one thread that does.
@@ -256,6 +272,7 @@ impl Script {
             took_ns: span(self.issued.first().copied(), self.issued.last().copied()),
             arrival_distance: distance(steps.len(), |index| steps[index].at_ns, &self.issued),
             waited: None,
+            issued_ns: self.issued,
         }
     }
 }
@@ -333,6 +350,7 @@ mod tests {
         assert_eq!(found.acts[Act::Read as usize].bytes, 100 * 4096);
         assert_eq!(found.acts[Act::Flush as usize].bytes, 0);
         assert_eq!((found.intended_ns, found.took_ns), (599 * MS, 599 * MS));
+        assert!(found.issued_ns.iter().copied().eq((0..600).map(|at| at * MS)));
         assert_eq!(found.arrival_distance, 0.0);
         assert_eq!(operations(&outcome, Class::Write), 200);
         assert_eq!(operations(&outcome, Class::Flush), 100);

@@ -5,7 +5,7 @@ use std::collections::BinaryHeap;
 use std::sync::Arc;
 
 use crate::Job;
-use crate::track::{Played, Step, Track};
+use crate::track::{NEVER, Played, Step, Track};
 
 /// In the place of the number of a request.
 const NONE: u32 = u32::MAX;
@@ -61,7 +61,8 @@ pub(crate) struct Linked {
     ready: BinaryHeap<Reverse<(u64, u32)>>,
     /// The request in each slot.
     slots: Vec<u32>,
-    /// Stamp of the first start.
+    /// Stamp of the start of the run, and of the first of theirs.
+    start: u64,
     first: Option<u64>,
     /// The last one in the track of those that were issued.
     furthest: u32,
@@ -85,15 +86,17 @@ impl Linked {
             after_end,
             ready: BinaryHeap::with_capacity(count),
             slots: vec![0; job.depth as usize],
+            start: 0,
             first: None,
             furthest: 0,
-            played: Played::default(),
+            played: Played { issued_ns: vec![NEVER; count], ..Played::default() },
             waited: Waited::default(),
         })
     }
 
     /// Tells the start.
     pub(crate) fn begin(&mut self, start: u64) {
+        self.start = start;
         let gap_ns = self.track.waits()[0].gap_ns;
         self.ready.push(Reverse((start.saturating_add(gap_ns), 0)));
     }
@@ -127,6 +130,7 @@ impl Linked {
         let index = self.slots[slot as usize];
         let step = self.track.steps()[index as usize];
         self.played.acts[step.act as usize].add(u64::from(step.bytes));
+        self.played.issued_ns[index as usize] = stamp.saturating_sub(self.start);
         let first = *self.first.get_or_insert(stamp);
         self.played.took_ns = stamp.saturating_sub(first);
         let wait = self.track.waits()[index as usize];
@@ -208,7 +212,7 @@ mod tests {
     fn a_request_starts_its_gap_after_the_end_that_it_waits_for_however_long_that_took() {
         for service in [MS / 4, MS, 9 * MS] {
             let outcome = played(&job(chains(1000, 1, MS), 32), service, 32);
-            let found = outcome.played.unwrap();
+            let found = outcome.played.as_ref().unwrap();
             assert_eq!(found.took_ns, 999 * (service + MS));
             assert_eq!(
                 (found.intended_ns, found.acts[Act::Read as usize].operations),
@@ -217,6 +221,7 @@ mod tests {
             let waited = found.waited.unwrap();
             assert_eq!((waited.requests, waited.gaps_ns, waited.behind_ns), (999, 999 * MS, 0));
             assert_eq!((waited.served_ns, waited.overtaken), (999 * service, 0));
+            assert_eq!(found.issued_ns[999], 999 * (service + MS));
             let pace = outcome.pace.unwrap();
             assert_eq!((pace.scheduled, pace.issued, pace.late), (1000, 1000, 0));
         }
@@ -256,7 +261,12 @@ mod tests {
             Wait { end_of, gap_ns }
         };
         let track = Track::paced((0..100).map(step).collect(), (0..100).map(wait).collect());
-        let waited = played(&job(track, 8), MS, 8).played.unwrap().waited.unwrap();
+        let own = job(track, 8);
+        let found = played(&own, MS, 8).played.unwrap();
+        let issued = found.issued(own.track.as_ref().unwrap());
+        assert!(issued.len() == 100 && issued.is_sorted_by_key(|(at_ns, _)| *at_ns));
+        assert!(!issued.is_sorted_by_key(|(_, step)| step.at_ns));
+        let waited = found.waited.unwrap();
         assert!((40..50).contains(&waited.overtaken), "{waited:?}");
         assert_eq!((waited.requests, waited.behind_ns), (98, 0));
     }
@@ -265,7 +275,11 @@ mod tests {
     fn a_play_that_takes_too_long_ends_with_its_time() {
         let short = Job { time: Duration::from_millis(100), ..job(chains(1000, 1, MS), 4) };
         let found = played(&short, 4 * MS, 1).played.unwrap();
-        assert!((20..=21).contains(&found.acts[Act::Read as usize].operations), "{found:?}");
+        assert_eq!(
+            (found.issued_ns[20..].iter().all(|at| *at == NEVER), found.issued_ns[1]),
+            (true, 5 * MS)
+        );
+        assert_eq!(found.acts[Act::Read as usize].operations, 20);
     }
 
     #[test]

@@ -1,7 +1,9 @@
 //! What is counted of a play, and how faithful it was.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
+use assay_base::calc::requests::Pair;
 use assay_base::quantity::Bytes;
 use assay_base::quantity::units::show;
 use assay_replay::{Fitted, Placing};
@@ -83,6 +85,9 @@ pub struct Fidelity {
     pub placing: Placing,
     /// What was changed of requests so that they fit.
     pub fitted: Fitted,
+    /// What is drawn, by kind of request; nothing in results of versions that drew nothing.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub drawn: BTreeMap<String, Pair>,
 }
 
 /// How a play held the waits that were guessed.
@@ -104,6 +109,14 @@ fn apart(played: u64, recorded: u64) -> f64 {
 }
 
 impl Fidelity {
+    /// Which of two is less faithful: the one with more that speaks against it, then the one whose starts lie
+    /// farther away.
+    pub fn by_faults(&self, other: &Self) -> Ordering {
+        let distance = |own: &Self| own.arrival_distance.unwrap_or_default();
+        let faults = self.faults().len().cmp(&other.faults().len());
+        faults.then_with(|| distance(self).total_cmp(&distance(other)))
+    }
+
     /// Where it is not the same work, each a clause; none where it is.
     pub fn faults(&self) -> Vec<String> {
         let counts = self.acts.iter().filter_map(|(name, own)| {

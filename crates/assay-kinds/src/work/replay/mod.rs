@@ -180,8 +180,8 @@ impl Kind for Asked {
                Offsets stay as they were where the area is as large as the recorded device, are shifted where it \
                holds all that was touched, and else folded: modulo the area in whole MiB. Begins and sizes are \
                rounded outwards to what direct I/O needs. At most 8 million requests are played, 32 bytes of \
-               memory each (64 where they are paced). How faithful the play was is told beside its numbers, and rule `unfaithful` takes \
-               numbers back that are of other work.",
+               memory each (72 where they are paced). How faithful the play was is told beside its numbers, and rule \
+               `unfaithful` takes numbers back that are of other work.",
     };
     const KEYS: &'static Fields = &KEYS;
     const EXAMPLE: &'static str =

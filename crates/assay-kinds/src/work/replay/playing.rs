@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use assay_base::calc::requests::Sides;
 use assay_load::{
     Act, ClassOutcome, Job, MOST_STEPS, Mix, Moved, Outcome, Pattern, Played, Track, Waited,
 };
@@ -20,12 +21,19 @@ struct Was {
     counts: [Moved; Act::ALL.len()],
     /// From the first request to the last one.
     span_ns: u64,
+    drawn: Sides,
 }
 
 /// Plays it.
 pub(super) fn play(own: &Planned, run: &Run<'_>) -> Result<Ran, String> {
     let mut recorded = recorded(own, run)?;
-    let was = Was { counts: counted(&recorded), span_ns: span_ns(&recorded) };
+    let was = Was {
+        counts: counted(&recorded),
+        span_ns: span_ns(&recorded),
+        drawn: sides(
+            recorded.iter().map(|Arrived { step, .. }| (own.scale.time_ns(step.at_ns), step)),
+        ),
+    };
     let fit = own.fit(&run.medium.area);
     if own.clock == Clock::Paced {
         // Nobody is to wait for what is not played.
@@ -49,7 +57,7 @@ pub(super) fn play(own: &Planned, run: &Run<'_>) -> Result<Ran, String> {
     ran.measured.detail = Detail {
         classes: classes(&outcome),
         pace: outcome.pace,
-        fidelity: fidelity(own, &was, fitted, &outcome, &ran.histograms),
+        fidelity: fidelity(own, was, fitted, (&outcome, job.track.as_deref()), &ran.histograms),
     }
     .into();
     Ok(ran)
@@ -116,16 +124,17 @@ fn classes(outcome: &Outcome) -> BTreeMap<String, Count> {
 /// What was played beside what was recorded.
 fn fidelity(
     own: &Planned,
-    was: &Was,
+    was: Was,
     fitted: Fitted,
-    outcome: &Outcome,
+    (outcome, track): (&Outcome, Option<&Track>),
     histograms: &Histograms,
 ) -> Fidelity {
-    let played = outcome.played.clone().unwrap_or_default();
+    let none = Played::default();
+    let played = outcome.played.as_ref().unwrap_or(&none);
     let by_clock = own.clock == Clock::Open;
     let share = |part: u64, all: u64| part as f64 / all.max(1) as f64;
     Fidelity {
-        acts: beside(&was.counts, &played),
+        acts: beside(&was.counts, played),
         recorded_ns: own.scale.time_ns(was.span_ns),
         played_ns: played.took_ns,
         arrival_distance: by_clock.then_some(played.arrival_distance),
@@ -139,7 +148,28 @@ fn fidelity(
         left_out: own.source.left_out,
         placing: own.placing,
         fitted,
+        drawn: was.drawn.beside(drawn(played, track, by_clock)),
     }
+}
+
+/// Requests at the moments when they start, as far as they are drawn.
+fn sides<'s>(steps: impl Iterator<Item = (u64, &'s Step)>) -> Sides {
+    let mut sides = Sides::default();
+    for (at_ns, step) in steps {
+        let place = (step.act != Act::Flush).then_some((step.offset, u64::from(step.bytes)));
+        sides.add(step.act.name(), at_ns, place);
+    }
+    sides
+}
+
+/// What was played, as far as it is drawn.
+fn drawn(played: &Played, track: Option<&Track>, by_clock: bool) -> Sides {
+    let issued = track.map(|track| played.issued(track)).unwrap_or_default();
+    let mut own = sides(issued.iter().copied());
+    for (at_ns, step) in issued.into_iter().filter(|_| by_clock) {
+        own.behind(step.act.name(), step.at_ns, at_ns.saturating_sub(step.at_ns));
+    }
+    own
 }
 
 /// From the first request to the last one.

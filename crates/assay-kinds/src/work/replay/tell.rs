@@ -1,7 +1,9 @@
 //! What a play tells beside its metrics: what was played beside what was recorded.
 
+use assay_base::catalogue::About;
 use assay_base::exhibit::{
-    Body, Cell, Column, Exhibit, Levels, Part, Row, Sentence, Subject, Table, Unit, Value,
+    Body, Cell, Chart, Column, Exhibit, Levels, Part, Row, Sentence, Subject, Table, Unit, Value,
+    requests,
 };
 use assay_base::quantity::units::show;
 use serde::{Deserialize, Serialize};
@@ -26,11 +28,7 @@ impl Tells for Planned {
     fn facts(&self, seen: &Seen<'_>) -> Option<work::Facts> {
         let details = seen.trials.iter().filter_map(|trial| Detail::of((*trial)?));
         let all: Vec<&Fidelity> = details.map(|detail| &detail.fidelity).collect();
-        let worst = all.iter().max_by(|one, other| {
-            let faults = |own: &Fidelity| own.faults().len();
-            let distance = |own: &Fidelity| own.arrival_distance.unwrap_or_default();
-            faults(one).cmp(&faults(other)).then_with(|| distance(one).total_cmp(&distance(other)))
-        })?;
+        let worst = all.iter().max_by(|one, other| one.by_faults(other))?;
         let Subject { workload, arm } = seen.subject.clone();
         let (trials, fidelity) = (all.len(), (*worst).clone());
         let text = words(&fidelity, trials);
@@ -92,9 +90,22 @@ fn pacing_words(own: &Paced) -> String {
 const LEGEND: &str = "Recorded beside played, of the least faithful trial of each row. What rule unfaithful holds \
                       against a play stands in its own words.";
 
+const FIGURE: FactsFigure = FactsFigure {
+    about: About {
+        name: "played",
+        summary: "a recorded load and what was played of it, side by side, by kind of request",
+        text: "Of each workload the least faithful row: starts over the time, how far they were behind the clock, sizes \
+               and distances from one request to the next, of the three kinds of requests that are most of the \
+               recording. Lines and bars that lie on each other are the same work.",
+    },
+    leads: false,
+};
+/// Workloads that are drawn.
+const MOST_DRAWN: usize = 3;
+
 impl Shows for Facts {
     const KEY: &'static str = "replay";
-    const FIGURE: Option<&'static FactsFigure> = None;
+    const FIGURE: Option<&'static FactsFigure> = Some(&FIGURE);
 
     fn exhibit(all: &[&Self], rows: &dyn Rows) -> Exhibit {
         let columns = vec![
@@ -108,6 +119,7 @@ impl Shows for Facts {
         Exhibit {
             remarks: vec![LEGEND.to_owned()],
             parts: [Some(timing(all, rows)), pacing(all, rows)].into_iter().flatten().collect(),
+            charts: charts(all, rows),
             // What is the same work needs no sentence: the tables say so.
             sentences: all.iter().filter(|own| own.is_other_work()).map(sentence).collect(),
             ..Exhibit::of_table(Table {
@@ -117,6 +129,21 @@ impl Shows for Facts {
             })
         }
     }
+}
+
+/// The least faithful row of each workload, as pictures.
+fn charts(all: &[&Facts], rows: &dyn Rows) -> Vec<Chart> {
+    let of_workloads = all.chunk_by(|one, next| one.workload == next.workload);
+    let worst = of_workloads.filter_map(|own| {
+        let worst = own.iter().max_by(|one, other| one.fidelity.by_faults(&other.fidelity))?;
+        let name = || format!("Of {}, which is the least faithful.", rows.name(&worst.subject()));
+        Some((worst, (own.len() > 1).then(name)))
+    });
+    let drawn = worst.take(MOST_DRAWN).map(|(own, note)| {
+        let notes = note.into_iter().collect();
+        requests::of_play(FIGURE.about.name, &own.workload, &own.fidelity.drawn, notes)
+    });
+    drawn.flatten().collect()
 }
 
 /// Times of the recording and of the play.
