@@ -296,5 +296,14 @@ mod tests {
         assert!(refused(&|waits| waits[1].end_of = Some(99)).is_some());
         assert!(refused(&|waits| waits[3].end_of = Some(1)).unwrap().contains("request 3"));
         assert!(refused(&|waits| waits.truncate(3)).unwrap().contains("3 waits"));
+        let target = Target { file: None, memory_alignment: 4096 };
+        let run = |job: &Job| {
+            let found = crate::run(job, &EngineKind::Null, &target, &AtomicBool::new(false));
+            found.map(|_| ()).map_err(|error| error.to_string())
+        };
+        let own = job(chains(4, 1, 0), 1);
+        assert_eq!(run(&own), Ok(()));
+        let endless = Job { operations: None, ..own };
+        assert!(run(&endless).unwrap_err().contains("ends with its requests"));
     }
 }

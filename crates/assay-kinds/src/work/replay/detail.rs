@@ -32,7 +32,7 @@ const MOST_LEFT_OUT: f64 = 0.01;
 pub struct Detail {
     /// By class (`read`, `write`, `flush`, `trim`, `zero`).
     pub classes: BTreeMap<String, Count>,
-    /// By the clock: how far the schedule was held.
+    /// By the clock, and paced: how far the intended starts were held.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pace: Option<Pace>,
     pub fidelity: Fidelity,
