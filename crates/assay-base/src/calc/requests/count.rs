@@ -169,10 +169,13 @@ impl Class {
             self.counted.again_bytes = self.counted.again_bytes.saturating_add(bytes);
         }
         let mut fresh = 0;
-        for unit in first..=last {
-            let (word, mask) = bit(unit);
-            fresh += u64::from(self.touched[word] & mask == 0);
-            self.touched[word] |= mask;
+        for at in first / 64..=last / 64 {
+            let from = if at == first / 64 { first % 64 } else { 0 };
+            let to = if at == last / 64 { last % 64 } else { 63 };
+            let mask = (u64::MAX >> (63 - (to - from))) << from;
+            let known = &mut self.touched[at as usize];
+            fresh += u64::from((mask & !*known).count_ones());
+            *known |= mask;
         }
         fresh
     }
