@@ -205,6 +205,38 @@ fn what_is_folded_into_a_smaller_device_is_called_so() {
     assert!(said.contains("offsets folded into 32 MiB"), "{said}");
 }
 
+#[test]
+#[ignore = "needs root: cargo xtask test"]
+fn what_two_devices_did_is_played_on_one_by_one_clock() {
+    let Some(bench) = Bench::new("replay-two") else { return };
+    let second = bench.another("second", MEBIBYTES);
+    let [one, other] = [&bench.device, &second].map(LoopDevice::device);
+    let script = format!(
+        "while :; do dd if=/dev/zero of={one} bs=4k count=40 oflag=direct conv=notrunc; \
+         dd if={other} of=/dev/null bs=16k count=30 iflag=direct; sleep 0.05; done 2>/dev/null"
+    );
+    let busy = Running::start(Command::new("sh").args(["-c", &script])).unwrap();
+    let [one, other] = [&bench.device, &second].map(LoopDevice::name);
+    let words = ["watch", one, other, "--for", "2s", "--quiet", "--record-requests", "two"];
+    let seen = bench.assay.run(&words, LIMIT).unwrap();
+    assert_eq!(seen.code, 0, "{}", seen.stderr);
+    drop(busy);
+    let unnamed = bench.study("two");
+    let refused = loads::play(&bench.assay, &unnamed, &[&bench.device], MEBIBYTES).unwrap();
+    assert!(refused.code == 2 && refused.stderr.contains("several devices"), "{}", refused.stderr);
+    let text = STUDY.replace("\"busy\"", &format!("\"two\", device = \"{one}+{other}\""));
+    let named = bench.scratch.path().join("both.toml");
+    fs::write(&named, text).unwrap();
+    let ended = loads::play(&bench.assay, &named, &[&bench.device], MEBIBYTES).unwrap();
+    let found: Value = serde_json::from_str(&ended.stdout).unwrap();
+    let told = &found["replay"][0]["fidelity"];
+    assert_eq!(told["placing"], "joined", "{told}");
+    for act in ["read", "write"] {
+        assert!(told["acts"][act]["played"]["operations"].as_u64().unwrap() > 20, "{told}");
+    }
+    is_faithful(&found);
+}
+
 /// Bursts on a device, played on it and on one that a control group lets take 200 writes a second.
 fn beside_a_slow_one(name: &str, words: &str) -> Option<Value> {
     let bench = Bench::new(name)?;
