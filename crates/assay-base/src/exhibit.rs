@@ -2,6 +2,7 @@
 //! drawn of them, and sentences with what they are about. The kind makes it of what it found; analysis and
 //! report walk it and know no kind.
 
+pub mod requests;
 mod timeline;
 
 use std::collections::BTreeMap;
@@ -288,13 +289,27 @@ pub enum Marks {
         /// Values that they are held against.
         guides: Vec<Guide>,
     },
+    /// Lines over time.
+    OverTime {
+        /// Seconds of a step; a value is of its whole step.
+        step_s: f64,
+        lines: Vec<Line>,
+    },
+    /// Bars that lie, of each name one of each group.
+    Bars {
+        /// What the names are of.
+        what: String,
+        names: Vec<String>,
+        /// A value a name, in their order; of zero there is no bar.
+        groups: Vec<Line>,
+    },
 }
 
-/// A line with a value a step.
+/// A line with a value a step, or bars with one a name.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Line {
     pub name: String,
-    /// Its values in the order of the steps.
+    /// Its values in the order of the steps, or of the names.
     pub values: Vec<f64>,
 }
 
@@ -437,6 +452,15 @@ mod tests {
         };
         let text = serde_json::to_string(&lines).unwrap();
         assert_eq!(serde_json::from_str::<Marks>(&text).unwrap(), lines);
+        let own = || vec![Line { name: "own".to_owned(), values: vec![1.5, 0.0] }];
+        let names = ["4 KiB", "8 KiB"].map(str::to_owned).to_vec();
+        for marks in [
+            Marks::OverTime { step_s: 0.5, lines: own() },
+            Marks::Bars { what: "size".to_owned(), names, groups: own() },
+        ] {
+            let text = serde_json::to_string(&marks).unwrap();
+            assert_eq!(serde_json::from_str::<Marks>(&text).unwrap(), marks);
+        }
         assert!(Exhibit::default().table.rows.is_empty(), "nothing is shown of itself");
     }
 }

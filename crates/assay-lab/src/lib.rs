@@ -31,6 +31,7 @@ pub mod kinds;
 pub mod layers;
 pub mod liar;
 pub mod live;
+pub mod loads;
 pub mod needs;
 pub mod process;
 pub mod server;

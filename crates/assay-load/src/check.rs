@@ -162,6 +162,9 @@ fn check_track(job: &Job) -> Result<(), LoadError> {
     if track.by_clock() && job.operations.is_some() {
         return wrong("a track by the clock ends with its time");
     }
+    if track.is_paced() && job.operations.is_none() {
+        return wrong("a paced track ends with its requests");
+    }
     track.fault(job).map_or(Ok(()), |fault| Err(LoadError::Invalid(fault)))
 }
 

@@ -1,5 +1,6 @@
 //! The hot loop of one thread: one for all engines, compiled for each of them.
 
+mod linked;
 mod paced;
 
 use std::collections::VecDeque;
@@ -17,6 +18,7 @@ use crate::spent::Spent;
 use crate::sync::{SyncTimes, Syncs};
 use crate::track::{Act, Played, Script, Step};
 use crate::verify::{Stamper, ThreadMarks};
+use crate::waits::Linked;
 use crate::{Class, Job, LoadError, Pace, QueueFacts, Target, clock};
 
 /// One thread of one run.
@@ -39,7 +41,7 @@ pub(crate) struct Part {
     /// Over the run; of the process since the first thread began.
     pub(crate) spent: Spent,
     pub(crate) stopped: bool,
-    /// How far the schedule was held, of an open loop.
+    /// How far the schedule was held, of an open loop and of a paced track.
     pub(crate) pace: Option<Pace>,
     /// What is known of the order of its writes, where they carry stamps.
     pub(crate) marks: Option<ThreadMarks>,
@@ -65,6 +67,8 @@ pub(crate) fn work<'a, E: Engine<'a>>(worker: &Worker<'a>) -> Result<Option<Part
     before.process_ns = worker.control.process_start(before.process_ns);
     let (submitted_ns, stopped) = if drive.starts.is_some() {
         drive.run_open(worker.control)?
+    } else if drive.linked.is_some() {
+        drive.run_linked(worker.control)?
     } else if drive.think_ns > 0 {
         drive.run_resting(worker.control)?
     } else {
@@ -76,9 +80,9 @@ pub(crate) fn work<'a, E: Engine<'a>>(worker: &Worker<'a>) -> Result<Option<Part
         notes: drive.notes(),
         spent: drive.engine.spent().since(&before),
         stopped,
-        pace: drive.starts.as_ref().map(|_| drive.pace),
+        pace: (drive.starts.is_some() || drive.linked.is_some()).then_some(drive.pace),
         marks: drive.stamper.map(Stamper::finish),
-        played: drive.script.map(Script::finish),
+        played: drive.script.map(Script::finish).or_else(|| drive.linked.map(Linked::finish)),
         sync_ns: drive.sync_times.and_then(SyncTimes::finish),
         found: drive.book.finish(),
     }))
@@ -171,6 +175,8 @@ struct Drive<E> {
     classes: Classes,
     /// In the place of both, where what was recorded is played.
     script: Option<Script>,
+    /// As well, where its requests wait for each other.
+    linked: Option<Linked>,
     filler: Filler,
     syncs: Syncs,
     sync_times: Option<SyncTimes>,
@@ -213,6 +219,7 @@ impl<'a, E: Engine<'a>> Drive<E> {
             walk: Walk::new(job, thread),
             classes: Classes::new(job, thread),
             script: Script::new(job),
+            linked: Linked::new(job),
             filler: Filler::new(job, thread),
             syncs: Syncs::new(job),
             sync_times: SyncTimes::new(job),
@@ -405,6 +412,9 @@ impl<'a, E: Engine<'a>> Drive<E> {
             }
             if let Some(stamper) = &mut self.stamper {
                 stamper.end(done.slot);
+            }
+            if PACED && let Some(linked) = &mut self.linked {
+                linked.end(done.slot, flight.submitted, stamp);
             }
             if moved {
                 if PACED && self.starts.is_some() {

@@ -170,7 +170,8 @@ impl Job {
 
     /// Whether operations wait for a time to start at.
     pub(crate) fn waits(&self) -> bool {
-        self.is_open() || self.think > Duration::ZERO
+        let is_paced = self.track.as_ref().is_some_and(|track| track.is_paced());
+        self.is_open() || is_paced || self.think > Duration::ZERO
     }
 
     /// Whether operations start by a clock, whatever the drive does meanwhile.

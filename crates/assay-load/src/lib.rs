@@ -48,6 +48,7 @@ mod spent;
 mod sync;
 mod track;
 mod verify;
+mod waits;
 
 pub use access::{Access, Thousandths, Zone, Zones};
 pub use capacity::{
@@ -76,8 +77,9 @@ pub use schedule::{Arrivals, LATE_NS, MOST_PER_S, OVERTIME_PART, Pace, Schedule}
 pub use sizes::{SizeShare, Sizes};
 pub use spent::Bystanders;
 pub use sync::WriteSync;
-pub use track::{Act, MOST_STEPS, Moved, Played, Step, Track};
+pub use track::{Act, MOST_STEPS, Moved, NEVER, Played, Step, Track};
 pub use verify::{
     Fault, FaultCounts, FoundRun, Inspected, Mark, Stood, ThreadMarks, Verified, Written,
     WrongData, inspect, verify,
 };
+pub use waits::{Wait, Waited};

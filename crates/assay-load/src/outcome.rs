@@ -171,7 +171,7 @@ pub struct Outcome {
     pub waited_ns: Option<u64>,
     /// Whether a stop was asked for before the time was over.
     pub stopped: bool,
-    /// Of an open loop how far its schedule was held.
+    /// Of an open loop how far its schedule was held, and of a paced track how far its times.
     pub pace: Option<Pace>,
     /// Of a track what was played of it.
     pub played: Option<Played>,

@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::waits::{self, Wait, Waited};
 use crate::{Class, Job};
 
-/// Requests of a track at most: 32 bytes each while it is played, 256 MB in all.
+/// Requests of a track at most: 32 bytes each while it is played, 256 MB in all; of a paced one 72.
 pub const MOST_STEPS: usize = 8_000_000;
 
 /// What a recorded request does.
@@ -83,6 +84,8 @@ pub struct Step {
 /// Requests in the order in which they are meant to start.
 pub struct Track {
     steps: Vec<Step>,
+    /// By request, of a paced track; else there are none.
+    waits: Vec<Wait>,
     by_clock: bool,
     has: [bool; Class::ALL.len()],
 }
@@ -91,16 +94,35 @@ impl Track {
     /// These requests, put into their order; by the clock, or each as soon as there is room for it.
     pub fn new(mut steps: Vec<Step>, by_clock: bool) -> Self {
         steps.sort_by_key(|step| step.at_ns);
+        Self::of(steps, Vec::new(), by_clock)
+    }
+
+    /// These requests, which are in their order, each when what it waits for has ended or started.
+    pub fn paced(steps: Vec<Step>, waits: Vec<Wait>) -> Self {
+        Self::of(steps, waits, false)
+    }
+
+    fn of(steps: Vec<Step>, waits: Vec<Wait>, by_clock: bool) -> Self {
         let mut has = [false; Class::ALL.len()];
         for step in &steps {
             has[step.act.class() as usize] = true;
         }
-        Self { steps, by_clock, has }
+        Self { steps, waits, by_clock, has }
     }
 
     /// The requests.
     pub fn steps(&self) -> &[Step] {
         &self.steps
+    }
+
+    /// What each waits for, of a paced track.
+    pub fn waits(&self) -> &[Wait] {
+        &self.waits
+    }
+
+    /// Whether they wait for each other.
+    pub const fn is_paced(&self) -> bool {
+        !self.waits.is_empty()
     }
 
     /// Whether they start by the clock.
@@ -129,8 +151,12 @@ impl Track {
             let has_room = !step.act.carries() || step.bytes <= job.size_bytes;
             (step.act == Act::Flush && step.bytes == 0) || (is_placed && fits && has_room)
         };
-        let wrong = self.steps.iter().position(|step| !inside(step))?;
-        Some(format!("request {wrong} of the track does not lie in the area, or is of no size"))
+        if let Some(wrong) = self.steps.iter().position(|step| !inside(step)) {
+            return Some(format!(
+                "request {wrong} of the track does not lie in the area, or is of no size"
+            ));
+        }
+        if self.is_paced() { waits::fault(&self.waits, self.steps.len()) } else { None }
     }
 }
 
@@ -167,8 +193,27 @@ pub struct Played {
     /// Nanoseconds from the first start to the last one.
     pub took_ns: u64,
     /// The greatest difference between the share of all requests that was meant to have started by a moment
-    /// and the share that had (the distance of Kolmogorov), over all moments.
+    /// and the share that had (the distance of Kolmogorov), over all moments; 0 of a paced track, which has no
+    /// such moments.
     pub arrival_distance: f64,
+    /// Of a paced track how its waits were held.
+    pub waited: Option<Waited>,
+    /// When each was handed over, in the order of the track, nanoseconds from the start on. A paced track has
+    /// [`NEVER`] where one never was; of any other those that were come first.
+    pub issued_ns: Vec<u64>,
+}
+
+/// In the place of the moment at which a request was handed over.
+pub const NEVER: u64 = u64::MAX;
+
+impl Played {
+    /// The requests that were issued and when that was, as they came.
+    pub fn issued<'s>(&self, track: &'s Track) -> Vec<(u64, &'s Step)> {
+        let all = self.issued_ns.iter().copied().zip(track.steps());
+        let mut issued: Vec<_> = all.filter(|(at_ns, _)| *at_ns != NEVER).collect();
+        issued.sort_by_key(|(at_ns, _)| *at_ns);
+        issued
+    }
 }
 
 /// A track while it is played by the one thread that does.
@@ -182,9 +227,9 @@ pub(crate) struct Script {
 }
 
 impl Script {
-    /// That of a job, with all the room that it needs.
+    /// That of a job, with all the room that it needs; none of a paced track.
     pub(crate) fn new(job: &Job) -> Option<Self> {
-        let track = Arc::clone(job.track.as_ref()?);
+        let track = Arc::clone(job.track.as_ref().filter(|track| !track.is_paced())?);
         let issued = Vec::with_capacity(track.steps.len());
         Some(Self { track, next: 0, start: 0, issued })
     }
@@ -226,6 +271,8 @@ impl Script {
             intended_ns: span(steps.first().map(at), steps.last().map(at)),
             took_ns: span(self.issued.first().copied(), self.issued.last().copied()),
             arrival_distance: distance(steps.len(), |index| steps[index].at_ns, &self.issued),
+            waited: None,
+            issued_ns: self.issued,
         }
     }
 }
@@ -303,6 +350,7 @@ mod tests {
         assert_eq!(found.acts[Act::Read as usize].bytes, 100 * 4096);
         assert_eq!(found.acts[Act::Flush as usize].bytes, 0);
         assert_eq!((found.intended_ns, found.took_ns), (599 * MS, 599 * MS));
+        assert!(found.issued_ns.iter().copied().eq((0..600).map(|at| at * MS)));
         assert_eq!(found.arrival_distance, 0.0);
         assert_eq!(operations(&outcome, Class::Write), 200);
         assert_eq!(operations(&outcome, Class::Flush), 100);

@@ -207,7 +207,8 @@ fn leading<'a>(evidence: &Evidence, kinds: &'a [Vec<Figure>]) -> Option<&'a Figu
         1 => Some(latencies),
         _ => Some((&bars::BARS, true)),
     };
-    let of_facts = work::figures().map(|figure| (figure.about.name, false));
+    let of_facts = work::figures().filter(|figure| figure.leads);
+    let of_facts = of_facts.map(|figure| (figure.about.name, false));
     let by_name = |(kind, fullest): (&'static Drawing, bool)| (kind.about.name, fullest);
     let mut order = of_check.map(by_name).into_iter().chain(of_facts).chain(order.map(by_name));
     let found = order.find_map(|(name, fullest)| Some((drawn_of(name, kinds)?, fullest)));

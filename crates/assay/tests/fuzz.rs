@@ -8,17 +8,22 @@
 mod readers;
 
 use assay_importers::importers::{IMPORTERS, Reads};
-use assay_lab::fuzz;
+use assay_lab::fuzz::{self, Reader};
 use assay_lab::needs::count;
 use readers::READERS;
 
 const SEED: u64 = 1;
 
-/// Runs one reader; what does harm is told with the command that makes it again.
+/// A short run of one reader.
 fn short_run_of(name: &str) {
     let reader = READERS.iter().find(|reader| reader.name == name).unwrap();
     // `cargo xtask fuzz` has a million.
-    let inputs = count(60, 200).into();
+    runs(reader, count(60, 200).into());
+}
+
+/// Runs a reader; what does harm is told with the command that makes it again.
+fn runs(reader: &Reader, inputs: u64) {
+    let name = reader.name;
     let ran = fuzz::run(reader, inputs, SEED).unwrap();
     if let Some(found) = ran.findings.first() {
         let input = String::from_utf8_lossy(&found.input).escape_debug().to_string();
@@ -31,6 +36,13 @@ fn short_run_of(name: &str) {
 #[test]
 fn damaged_bundles_are_shown_or_refused() {
     short_run_of("bundle");
+}
+
+/// A recording decides what is written where: it has more of them than others, and all in full.
+#[test]
+fn damaged_recordings_are_played_inside_of_the_area_or_refused() {
+    let reader = READERS.iter().find(|reader| reader.name == "recording").unwrap();
+    runs(reader, count(2_000, 1_000_000).into());
 }
 
 #[test]

@@ -3,6 +3,8 @@
 //! their number, and kept in the result beside the recording itself.
 
 mod count;
+mod over_time;
+mod pair;
 
 use std::collections::BTreeMap;
 
@@ -10,6 +12,8 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 
 pub use count::Counter;
+pub use over_time::{MOST_STEPS, OverTime};
+pub use pair::{Pair, Side, Sides};
 
 /// A request, as far as it is counted.
 #[allow(clippy::struct_excessive_bools, reason = "each is a flag of the kernel's own")]
@@ -98,6 +102,17 @@ pub struct OfClass {
     pub dispersion: Option<f64>,
     /// The most that arrived within a tenth of a second.
     pub most_in_100_ms: u64,
+    /// How many arrived over the time; none where it was not kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arrivals: Option<OverTime>,
+    /// Bytes of units over the time in which they were touched first; likewise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fresh: Option<OverTime>,
+}
+
+/// The largest power of two that is not above a number; 0 of 0.
+fn floor_power(number: u64) -> u64 {
+    number.checked_ilog2().map_or(0, |bit| 1 << bit)
 }
 
 /// For serde: keys of JSON are texts, and stay such where findings are read below the keys of kinds.

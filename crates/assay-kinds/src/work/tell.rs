@@ -85,6 +85,8 @@ pub trait Shows: OfRow + Sized {
 pub struct FactsFigure {
     /// What it is called, what it shows, how it is read.
     pub about: About,
+    /// Whether it shows what such work is done for, so that it stands before verdicts where a study says nothing.
+    pub leads: bool,
 }
 
 /// Facts of one row.

@@ -100,7 +100,7 @@ impl<'a, E: Engine<'a>> Drive<E> {
         self.ended(now, stopped)
     }
 
-    fn ended(&mut self, last: u64, stopped: bool) -> Result<(u64, bool), LoadError> {
+    pub(super) fn ended(&mut self, last: u64, stopped: bool) -> Result<(u64, bool), LoadError> {
         match self.fault.take() {
             Some(fault) => Err(fault),
             None => Ok((last, stopped)),
@@ -143,7 +143,7 @@ impl<'a, E: Engine<'a>> Drive<E> {
     /// Waits for a completion, and where a stamp is given no longer than until then; notes what is there and
     /// gives the stamp taken just after, and whether an operation ended by it.
     #[inline]
-    fn wait(&mut self, now: u64, until: Option<u64>) -> Result<(u64, bool), LoadError> {
+    pub(super) fn wait(&mut self, now: u64, until: Option<u64>) -> Result<(u64, bool), LoadError> {
         let serves = E::ONE_AT_A_TIME && self.free.len() < self.flights.len();
         let was_full = serves || self.free.is_empty();
         self.done.clear();
@@ -161,7 +161,7 @@ impl<'a, E: Engine<'a>> Drive<E> {
         Ok((stamp, ended))
     }
 
-    fn drain_paced(&mut self) -> Result<(), LoadError> {
+    pub(super) fn drain_paced(&mut self) -> Result<(), LoadError> {
         while self.free.len() < self.flights.len() {
             self.submit()?; // what is halfway, and nothing new
             self.wait(0, None)?;

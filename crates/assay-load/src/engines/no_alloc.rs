@@ -26,7 +26,7 @@ use crate::gate::Control;
 use crate::spent::Spent;
 use crate::{
     Act, Apart, Arrivals, ENGINES, EngineKind, Job, Law, LawShape, LoadError, Mix, Pattern,
-    QueueFacts, Schedule, SizeShare, Sizes, Slices, Step, Target, Track, WriteSync,
+    QueueFacts, Schedule, SizeShare, Sizes, Slices, Step, Target, Track, Wait, WriteSync,
 };
 
 /// More than any vector holds that begins with nothing and has grown only once.
@@ -231,6 +231,8 @@ fn jobs() -> Vec<Job> {
         recorded(1, true),
         recorded(DEEP, true),
         recorded(DEEP, false),
+        waiting(1),
+        waiting(DEEP),
     ]
 }
 
@@ -251,6 +253,17 @@ fn recorded(depth: u32, by_clock: bool) -> Job {
         operations: (!by_clock).then_some(2_000),
         ..job()
     }
+}
+
+/// The same requests in chains of four that start together: each waits for the end of the fourth before it.
+fn waiting(depth: u32) -> Job {
+    let steps = recorded(depth, true).track.unwrap().steps().to_vec();
+    let wait = |index: u32| Wait {
+        end_of: index.checked_sub(4).filter(|_| index % 100 != 0),
+        gap_ns: u64::from(index % 3) * 5_000,
+    };
+    let waits = (0..2_000).map(wait).collect();
+    Job { track: Some(Arc::new(Track::paced(steps, waits))), ..recorded(depth, false) }
 }
 
 /// As fast as it can, for 20 ms: with one slot most of it is late, and some of it is never issued.

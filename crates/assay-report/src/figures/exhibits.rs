@@ -55,6 +55,8 @@ fn figure(names: &Names, chart: &Chart) -> Option<Figure> {
                 ..figure
             }
         }
+        exhibit::Marks::OverTime { step_s, lines } => over_time(chart, *step_s, lines)?,
+        exhibit::Marks::Bars { what, names, groups } => bars(chart, what, names, groups)?,
     };
     Some(Figure {
         id: id_of(&[&chart.figure, &chart.workload]),
@@ -85,6 +87,41 @@ fn of_lines(chart: &Chart, one: &str, lines: &[exhibit::Line]) -> Option<Figure>
     let notes = (step > 1).then(|| format!("Each {step}th {one} is drawn."));
     let notes = notes.into_iter().chain(chart.notes.iter().cloned()).collect();
     Some(Figure { notes, ..Figure::upright(along, value, series) })
+}
+
+/// Lines over time: a point stands in the middle of its step.
+fn over_time(chart: &Chart, step_s: f64, lines: &[exhibit::Line]) -> Option<Figure> {
+    let unit = Unit::metric(&chart.metric);
+    let points = |line: &exhibit::Line| {
+        let own = line.values.iter().take(MOST_STEPS).enumerate();
+        let told = own.map(|(at, value)| {
+            let middle = (at as f64 + 0.5) * step_s;
+            let name = joined(&[&short(&line.name), &Unit::Seconds.text(middle)]);
+            Point { joined: at > 0, ..point(middle, &unit, &name, *value, None) }
+        });
+        (short(&line.name), told.collect::<Vec<Point>>())
+    };
+    let series = with_marks(Series::each(lines.iter().map(points), Marks::Line))?;
+    let along = Axis::new("time", Scale::Time, Unit::Seconds);
+    let value = Axis::new(&*chart.axis, Scale::Linear, unit).from_zero();
+    Some(Figure { notes: chart.notes.clone(), ..Figure::upright(along, value, series) })
+}
+
+/// Bars of each group beside those of the others; of nothing there is none.
+fn bars(chart: &Chart, what: &str, names: &[String], groups: &[exhibit::Line]) -> Option<Figure> {
+    let unit = Unit::metric(&chart.metric);
+    let points = |group: &exhibit::Line| {
+        let own = names.iter().zip(&group.values).enumerate();
+        let told = own.filter(|(_, (_, value))| **value > 0.0).map(|(at, (name, value))| {
+            let name = joined(&[&short(&group.name), &short(name)]);
+            point(at as f64, &unit, &name, *value, None)
+        });
+        (short(&group.name), told.collect::<Vec<Point>>())
+    };
+    let series = with_marks(Series::each(groups.iter().map(points), Marks::Bars))?;
+    let along = Axis::names(what, names.iter().map(|name| short(name)));
+    let value = Axis::new(&*chart.axis, Scale::Linear, unit).from_zero();
+    Some(Figure { notes: chart.notes.clone(), ..Figure::lying(along, value, series) })
 }
 
 /// The stretch of some steps.
@@ -208,6 +245,30 @@ mod tests {
         assert_eq!(of_rounds(long(0)), None);
         let few = of_rounds(long(3)).unwrap();
         assert_eq!((few.series[0].marks.len(), few.notes.len()), (3, 0));
+    }
+
+    /// The figures of a kind from evidence with a name.
+    fn of_evidence(name: &str) -> Vec<Figure> {
+        let (_, known) = evidences().iter().find(|(own, _)| own == name).unwrap();
+        let kind = FIGURES.iter().find(|kind| kind.about().name == name).unwrap();
+        kind.draw(known)
+    }
+
+    #[test]
+    fn lines_over_time_stand_in_the_middle_of_their_steps_and_bars_have_one_of_each_group() {
+        let found = of_evidence("played");
+        let (starts, sizes) = (&found[0], &found[3]);
+        assert_eq!(starts.id, "played-evening");
+        let names = |of: &Figure| of.series.iter().map(|one| one.name.clone()).collect::<Vec<_>>();
+        assert_eq!(names(starts), ["recorded", "played"]);
+        assert_eq!(names(sizes), names(starts));
+        let points = starts.series[0].marks.points();
+        assert!(points.len() > 2 && points[0].at > 0.0, "{points:?}");
+        assert!((points[1].at - 3.0 * points[0].at).abs() < 1e-9, "{points:?}");
+        let Scale::Category(rows) = &sizes.along.scale else { panic!("{:?}", sizes.along) };
+        let [recorded, played] = [0, 1].map(|index| sizes.series[index].marks.points());
+        assert!(recorded.len() <= rows.len() && !played.is_empty());
+        assert!(recorded.iter().all(|bar| bar.value > 0.0));
     }
 
     #[test]

@@ -181,10 +181,10 @@ fn surface(arm: &Arm) -> Surface {
     }
 }
 
-/// What rounds tell, of the workload of another study.
-fn rounds() -> Evidence {
+/// What a kind tells, of the workload of another study.
+fn told(kind: &str) -> Evidence {
     let mut findings = fixture("study-two-arms");
-    let told = &kept("told.json").unwrap()["rounds"];
+    let told = &kept("told.json").unwrap()[kind];
     findings.of_kinds = serde_json::from_str(told).unwrap();
     Evidence::bare(findings)
 }
@@ -201,7 +201,9 @@ pub(crate) fn evidences() -> &'static [(String, Evidence)] {
             ("flash".to_owned(), leads::flash()),
             ("power".to_owned(), leads::power()),
             ("windows".to_owned(), leads::windows()),
-            ("rounds".to_owned(), rounds()),
+            ("rounds".to_owned(), told("rounds")),
+            ("requests".to_owned(), told("io")),
+            ("played".to_owned(), told("replay")),
             ("race".to_owned(), raced::evidence()),
         ];
         let bare = |(name, findings)| (name, Evidence::bare(findings));
@@ -233,6 +235,10 @@ fn figures_look_as_their_files() {
     let pictures = [
         ("boots", only("study-boots", "boots-boot")),
         ("rounds", only("rounds", "rounds-rounds")),
+        ("requests", only("requests", "requests-watched")),
+        ("requests-sizes", only("requests", "requests-watched-3")),
+        ("played", only("played", "played-evening")),
+        ("played-sizes", only("played", "played-evening-5")),
         ("places", only("places", "places-percent")),
         ("places-compile", only("places", "places-compile-duration-s")),
         ("sweep", only("study-grid", "sweep-random-write-threads-iops")),
@@ -300,6 +306,9 @@ fn the_lead_shows_the_answer() {
         ("card", "bars-iops"),
         ("recorded", "effects-iops-random-write"),
         ("places", "places-percent"),
+        ("requests", "requests-watched"),
+        // What is played is held against its recording behind the answer, and not before it.
+        ("played", "effects-iops-random-write"),
     ];
     for (name, id) in leads {
         let lead: Vec<String> = ordered(of(name)).0.into_iter().map(|figure| figure.id).collect();

@@ -45,9 +45,9 @@ Examples:
   assay watch sda --for 10s --json   for scripts
   assay watch sda | tee watch.txt    a line each second")]
 pub struct Arguments {
-    /// A device (sda, /dev/sda), or a directory or file on it; all disks without one
+    /// Devices (sda, /dev/sda), or directories or files on them; all disks without one
     #[arg(value_name = "DEVICE")]
-    device: Option<String>,
+    devices: Vec<String>,
     /// End after this time, such as 10s, and print what was seen
     #[arg(long = "for", value_name = "TIME")]
     time: Option<String>,
@@ -57,8 +57,8 @@ pub struct Arguments {
     /// Keep what was seen as a result with this title, or in this directory (with a /)
     #[arg(long, value_name = "DIR|NAME")]
     record: Option<String>,
-    /// The same, with every request of the device: time, class, place and size, no contents (root)
-    #[arg(long, value_name = "DIR|NAME", requires = "device", conflicts_with = "record")]
+    /// The same, with every request of the devices: time, class, place and size, no contents (root)
+    #[arg(long, value_name = "DIR|NAME", requires = "devices", conflicts_with = "record")]
     record_requests: Option<String>,
     /// One JSON document at the end instead of the text
     #[arg(long)]
@@ -73,7 +73,7 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     let time = arguments.time.as_deref().map(|text| interval("--for", text)).transpose()?;
     let to = arguments.record.as_deref().or(arguments.record_requests.as_deref());
     let wish = to.map(|to| wish(system, to)).transpose()?;
-    let disks = disks::choose(system, arguments.device.as_deref())?;
+    let disks = disks::named(system, &arguments.devices)?;
     let stop = running::stop_on_signals(&running::LOOKS)?;
     let each = arguments.record_requests.is_some();
     let tracing =

@@ -98,7 +98,7 @@ impl<'s> Recording<'s> {
 }
 
 /// A request as it is counted.
-fn counted(request: &BlockRequest, begun_ns: u64) -> Request {
+pub fn counted(request: &BlockRequest, begun_ns: u64) -> Request {
     let seen = request.arrived_ns.or(request.issued_ns).is_some();
     let has_place = seen && request.class != BlockClass::Flush;
     let has = |bits: u8| request.flags.has(bits);

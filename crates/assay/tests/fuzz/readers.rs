@@ -1,6 +1,9 @@
 //! What reads the texts of others, a line each: the list of the short run (`tests/fuzz.rs`) and of
 //! `cargo xtask fuzz`.
 
+#[path = "recordings.rs"]
+mod recordings;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -35,6 +38,12 @@ macro_rules! import {
 /// Every reader of texts that others may have written.
 pub const READERS: &[Reader] = &[
     Reader { name: "bundle", reads: "store::evidence_at", seeds: bundles, read: read_bundle },
+    Reader {
+        name: "recording",
+        reads: "results::requests",
+        seeds: recordings::seeds,
+        read: recordings::read,
+    },
     Reader { name: "study", reads: "study::file::parse", seeds: studies, read: read_study },
     Reader { name: "csv", reads: "importers::trials_csv", seeds: tables, read: read_table },
     Reader { name: "jobs", reads: "fio_job::translate", seeds: jobs, read: read_jobs },

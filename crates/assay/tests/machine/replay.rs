@@ -1,10 +1,13 @@
-//! A load on a loop device is recorded and played again on it.
+//! Loads on a loop device are recorded and played again: on it, on a smaller one, and beside a slowed one.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use assay_lab::loads::{self, Load, MEBIBYTES};
+use assay_lab::needs::is_crowded;
 use assay_lab::process::{Assay, Running};
+use assay_lab::slow::SlowLane;
 use assay_lab::{LoopDevice, Scratch};
 use serde_json::Value;
 
@@ -46,17 +49,242 @@ fn what_is_recorded_on_a_device_is_played_on_it_as_the_same_work() {
     let words = ["run", &file, &path, "--destroy", &id, "--json", "--quiet"];
     let found = assay.run(&words, LIMIT).unwrap();
     let found: Value = serde_json::from_str(&found.stdout).unwrap();
+    assert_eq!(found["replay"][0]["fidelity"]["placing"], "kept", "{found}");
+    for act in ["read", "write", "flush"] {
+        let own = &found["replay"][0]["fidelity"]["acts"][act];
+        assert!(own["recorded"]["operations"].as_u64().unwrap() > 10, "{act}: {own}");
+    }
+    is_faithful(&found);
+
+    // At the speed of the target: each after what it waited for, however long that took.
+    let paced = scratch.path().join("paced.toml");
+    fs::write(&paced, STUDY.replace("\"busy\"", "\"busy\", clock = \"paced\"")).unwrap();
+    let paced = word(&paced);
+    let words = ["run", &paced, &path, "--destroy", &id, "--json", "--quiet"];
+    let found = assay.run(&words, LIMIT).unwrap();
+    let found: Value = serde_json::from_str(&found.stdout).unwrap();
+    let told = &found["replay"][0]["fidelity"];
+    for act in ["read", "write", "flush"] {
+        assert_eq!(told["acts"][act]["recorded"], told["acts"][act]["played"], "{act}: {told}");
+    }
+    assert!(told["paced"]["after_end"].as_u64().unwrap() > 50, "{told}");
+    let late = told["late_share"].as_f64().unwrap();
+    let added = told["paced"]["added_share"].as_f64().unwrap();
+    let is_held = late <= 0.05 && added <= 0.05;
+    assert_eq!(!found.to_string().contains("\"unfaithful\""), is_held, "{told}");
+}
+
+/// Whether it is the same work: all of it, at its times, in as long. Where it is not, as others have the processors,
+/// the rule says so, and only there.
+fn is_faithful(found: &Value) -> bool {
+    let told = &found["replay"][0]["fidelity"];
+    let number = |key: &str| told[key].as_f64().unwrap();
+    let acts: Vec<&Value> = told["acts"].as_object().unwrap().values().collect();
+    let apart = |own: &Value, what: &str| {
+        let of = |side: &str| own[side][what].as_f64().unwrap();
+        (of("played") - of("recorded")).abs() / of("recorded").max(1.0)
+    };
+    let all_there =
+        acts.iter().all(|own| ["operations", "bytes"].iter().all(|what| apart(own, what) <= 0.01));
+    let count = acts.iter().map(|own| own["recorded"]["operations"].as_f64().unwrap()).sum::<f64>();
+    let left_out = number("left_out");
+    let in_time = number("arrival_distance") <= 0.02
+        && number("late_share") <= 0.05
+        && (number("played_ns") / number("recorded_ns") - 1.0).abs() <= 0.005;
+    let in_place = told["fitted"]["jumps_changed"].as_f64().unwrap() <= 0.05;
+    let is_faithful = all_there && in_time && in_place && left_out <= 0.01 * (count + left_out);
+    assert_eq!(!found.to_string().contains("\"unfaithful\""), is_faithful, "{told}");
+    // Of what was issued nothing is lost on the way.
+    if is_faithful && number("late_share") == 0.0 {
+        assert!(acts.iter().all(|own| own["recorded"] == own["played"]), "{told}");
+    }
+    is_faithful
+}
+
+/// A loop device to record on, and the program with a home of its own.
+struct Bench {
+    device: LoopDevice,
+    assay: Assay,
+    scratch: Scratch,
+}
+
+impl Bench {
+    /// None where nothing can be recorded here, after saying why.
+    fn new(name: &str) -> Option<Self> {
+        if !has(&[Need::Program("losetup")]) {
+            return None;
+        }
+        if !Path::new("/sys/kernel/btf/vmlinux").exists() {
+            skip("this kernel has no BTF");
+            return None;
+        }
+        let scratch = Scratch::new(name).unwrap();
+        let device = LoopDevice::new(scratch.path().join("image"), MEBIBYTES).unwrap();
+        let home = scratch.folder("home", 0o755, None).unwrap();
+        let assay = Assay::new(Path::new(env!("CARGO_BIN_EXE_assay")), &home);
+        Some(Self { device, assay, scratch })
+    }
+
+    /// Another device, of so many MiB.
+    fn another(&self, name: &str, mebibytes: u64) -> LoopDevice {
+        LoopDevice::new(self.scratch.path().join(name), mebibytes).unwrap()
+    }
+
+    fn study(&self, recording: &str) -> PathBuf {
+        let file = self.scratch.path().join("again.toml");
+        let text = STUDY.replace("\"busy\"", &format!("\"{recording}\""));
+        fs::write(&file, text).unwrap();
+        file
+    }
+
+    fn played(&self, recording: &str, device: &LoopDevice, mebibytes: u64) -> Value {
+        let study = self.study(recording);
+        let ended = loads::play(&self.assay, &study, &[device], mebibytes).unwrap();
+        serde_json::from_str(&ended.stdout).unwrap_or_else(|_| panic!("{}", ended.stderr))
+    }
+}
+
+fn a_load_is_played_as_the_same_work(load: Load) {
+    let Some(bench) = Bench::new(load.name()) else { return };
+    if let Some(reason) = load.missing() {
+        return skip(&reason);
+    }
+    let recorded = load.record(&bench.assay, &bench.device, 4).unwrap();
+    assert!(recorded["requests"].as_u64().unwrap() > 20, "{recorded}");
+    let found = bench.played(load.name(), &bench.device, MEBIBYTES);
     let told = &found["replay"][0]["fidelity"];
     assert_eq!(told["placing"], "kept", "{told}");
-    for act in ["read", "write", "flush"] {
-        let own = &told["acts"][act];
-        assert!(own["recorded"]["operations"].as_u64().unwrap() > 10, "{act}: {told}");
-        assert_eq!(own["recorded"], own["played"], "{act}: {told}");
+    // What is drawn of it stands beside the counts, and the page has it.
+    let act = if load == Load::Mix { "read" } else { "write" };
+    for side in ["recorded", "played"] {
+        let starts = told["drawn"][act][side]["starts"]["amounts"].as_array().unwrap();
+        let drawn: u64 = starts.iter().map(|amount| amount.as_u64().unwrap()).sum();
+        assert_eq!(Some(drawn), told["acts"][act][side]["operations"].as_u64(), "{side}: {told}");
     }
-    let [recorded, played] = ["recorded_ns", "played_ns"].map(|key| told[key].as_f64().unwrap());
-    let [distance, late] =
-        ["arrival_distance", "late_share"].map(|key| told[key].as_f64().unwrap());
-    // Where others have the processors, starts are late, and the rule says so.
-    let is_faithful = distance <= 0.02 && late <= 0.05 && (played / recorded - 1.0).abs() <= 0.005;
-    assert_eq!(!found.to_string().contains("\"unfaithful\""), is_faithful, "{told}");
+    if !is_faithful(&found) {
+        skip("others have the processors, and the rule says that it is other work");
+    }
+}
+
+#[test]
+#[ignore = "needs root: cargo xtask test"]
+fn a_mix_of_fio_is_played_as_the_same_work() {
+    a_load_is_played_as_the_same_work(Load::Mix);
+}
+
+#[test]
+#[ignore = "needs root: cargo xtask test"]
+fn inserts_of_sqlite_are_played_as_the_same_work() {
+    a_load_is_played_as_the_same_work(Load::Inserts);
+}
+
+#[test]
+#[ignore = "needs root: cargo xtask test"]
+fn a_tree_that_is_packed_and_unpacked_is_played_as_the_same_work() {
+    a_load_is_played_as_the_same_work(Load::Tree);
+}
+
+/// Both ends of a device in turns, on one of an eighth: what was far away lies near.
+#[test]
+#[ignore = "needs root: cargo xtask test"]
+fn what_is_folded_into_a_smaller_device_is_called_so() {
+    let Some(bench) = Bench::new("folded") else { return };
+    let path = bench.device.device();
+    let ends = format!(
+        "while :; do for at in 0 50000; do dd if=/dev/zero of={path} bs=4k count=1 seek=$at \
+         oflag=direct conv=notrunc; done; done 2>/dev/null"
+    );
+    let line = ("ends", ends.as_str());
+    loads::record_line(&bench.assay, &bench.device, 2, line).unwrap();
+    let small = bench.another("small", MEBIBYTES / 8);
+    let found = bench.played("ends", &small, MEBIBYTES / 8);
+    let told = &found["replay"][0]["fidelity"];
+    assert_eq!(told["placing"]["folded"]["to"].as_u64(), Some(32 << 20), "{told}");
+    assert!(!is_faithful(&found), "{told}");
+    let said = found.to_string();
+    assert!(said.contains("offsets folded into 32 MiB"), "{said}");
+}
+
+#[test]
+#[ignore = "needs root: cargo xtask test"]
+fn what_two_devices_did_is_played_on_one_by_one_clock() {
+    let Some(bench) = Bench::new("replay-two") else { return };
+    let second = bench.another("second", MEBIBYTES);
+    let [one, other] = [&bench.device, &second].map(LoopDevice::device);
+    let script = format!(
+        "while :; do dd if=/dev/zero of={one} bs=4k count=40 oflag=direct conv=notrunc; \
+         dd if={other} of=/dev/null bs=16k count=30 iflag=direct; sleep 0.05; done 2>/dev/null"
+    );
+    let busy = Running::start(Command::new("sh").args(["-c", &script])).unwrap();
+    let [one, other] = [&bench.device, &second].map(LoopDevice::name);
+    let words = ["watch", one, other, "--for", "2s", "--quiet", "--record-requests", "two"];
+    let seen = bench.assay.run(&words, LIMIT).unwrap();
+    assert_eq!(seen.code, 0, "{}", seen.stderr);
+    drop(busy);
+    let unnamed = bench.study("two");
+    let refused = loads::play(&bench.assay, &unnamed, &[&bench.device], MEBIBYTES).unwrap();
+    assert!(refused.code == 2 && refused.stderr.contains("several devices"), "{}", refused.stderr);
+    let text = STUDY.replace("\"busy\"", &format!("\"two\", device = \"{one}+{other}\""));
+    let named = bench.scratch.path().join("both.toml");
+    fs::write(&named, text).unwrap();
+    let ended = loads::play(&bench.assay, &named, &[&bench.device], MEBIBYTES).unwrap();
+    let found: Value = serde_json::from_str(&ended.stdout).unwrap();
+    let told = &found["replay"][0]["fidelity"];
+    assert_eq!(told["placing"], "joined", "{told}");
+    for act in ["read", "write"] {
+        assert!(told["acts"][act]["played"]["operations"].as_u64().unwrap() > 20, "{told}");
+    }
+    is_faithful(&found);
+}
+
+/// Bursts on a device, played on it and on one that a control group lets take 200 writes a second.
+fn beside_a_slow_one(name: &str, words: &str) -> Option<Value> {
+    let bench = Bench::new(name)?;
+    let path = bench.device.device();
+    let line = format!(
+        "while :; do dd {} count=60; sleep 0.4; done 2>/dev/null",
+        words.replace("DEVICE", path)
+    );
+    loads::record_line(&bench.assay, &bench.device, 3, (name, &line)).unwrap();
+    let slow = bench.another("slow", MEBIBYTES);
+    let lane = match SlowLane::limited(&slow.number().unwrap(), "write_iops_device", 200) {
+        Ok(lane) => lane,
+        Err(reason) => {
+            skip(&reason);
+            return None;
+        }
+    };
+    let through = lane.through();
+    let through: Vec<&str> = through.iter().map(String::as_str).collect();
+    let study = bench.study(name);
+    let assay = bench.assay.through(&through);
+    let ended = loads::play(&assay, &study, &[&bench.device, &slow], MEBIBYTES).unwrap();
+    let found: Value = serde_json::from_str(&ended.stdout).unwrap();
+    let compared = found["comparisons"].as_array().unwrap().iter();
+    let mut compared = compared.filter(|own| own["primary"] == true);
+    let own = compared.next().unwrap_or_else(|| panic!("nothing is compared: {}", ended.stdout));
+    Some(own.clone())
+}
+
+/// Whether the slow one is worse, and by so much as the limit makes of it.
+fn is_slowed(found: &Value) -> bool {
+    found["verdict"] == "worse" && found["ratio"].as_f64().is_some_and(|ratio| ratio > 4.0)
+}
+
+#[test]
+#[ignore = "needs root: cargo xtask test"]
+fn writes_of_a_slowed_copy_are_worse() {
+    let words = "if=/dev/zero of=DEVICE bs=16k oflag=direct conv=notrunc";
+    let Some(found) = beside_a_slow_one("slow-writes", words) else { return };
+    // Beside busy processors it is not the same work every time, and nothing is concluded then.
+    assert!(is_slowed(&found) || is_crowded(), "{found}");
+}
+
+/// The same limit of writes, and nothing but reads.
+#[test]
+#[ignore = "needs root: cargo xtask test"]
+fn reads_of_a_copy_whose_writes_are_slowed_are_not() {
+    let words = "if=DEVICE of=/dev/null bs=16k iflag=direct";
+    let Some(found) = beside_a_slow_one("slow-reads", words) else { return };
+    assert!(!is_slowed(&found), "{found}");
 }

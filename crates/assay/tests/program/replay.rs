@@ -40,18 +40,25 @@ fn request(at: u64) -> BlockRequest {
 
 /// The file of so many requests, as `watch` writes it.
 fn recording(count: u64) -> Vec<u8> {
+    recording_of(&["sda"], count)
+}
+
+/// Of several devices, on which they go by turns.
+fn recording_of(names: &[&str], count: u64) -> Vec<u8> {
     let fake = Fake::new();
     let place = Path::new("/one");
     fake.create_directory(place).unwrap();
+    let device = |name: &&str| RecordedDevice { name: (*name).to_owned(), bytes: 16 << 20 };
     let header = Header {
         format: FORMAT.to_owned(),
         started: "2026-11-26T03:00:00Z".to_owned(),
         begun_ns: BEGUN_NS,
-        devices: vec![RecordedDevice { name: "sda".to_owned(), bytes: 16 << 20 }],
+        devices: names.iter().map(device).collect(),
     };
     let mut writer = Writer::create(&fake, place, &header).unwrap();
     for at in 0..count {
-        writer.add(&request(at)).unwrap();
+        let device = (at % names.len() as u64) as u16;
+        writer.add(&BlockRequest { device, ..request(at) }).unwrap();
     }
     writer.finish().unwrap();
     fake.read_bytes(&place.join(FILE)).unwrap()
@@ -122,6 +129,44 @@ fn no_number_stands_on_what_a_drive_did_not_carry() {
     let file = home.file("closed.toml", study(&id, ", clock = \"closed\""));
     let found = home.json(&["run", &file, SLOW, "--json", "--quiet"]);
     assert!(!found.to_string().contains("unfaithful"));
+}
+
+#[test]
+fn a_paced_play_is_the_same_work_at_the_speed_of_each_drive() {
+    let home = home("replay-paced");
+    let (id, _) = recorded(&home);
+    let file = home.file("paced.toml", study(&id, ", clock = \"paced\""));
+    let took = [FAST, "simulated:exponential,mean=10ms"].map(|drive| {
+        let found = home.json(&["run", &file, drive, "--json", "--quiet"]);
+        assert!(!found.to_string().contains("unfaithful"), "{found}");
+        let cells = found["cells"].as_array().unwrap();
+        assert!(cells.iter().any(|cell| cell["primary"] == true && cell["metric"] == "iops"));
+        let told = &found["replay"][0]["fidelity"];
+        // Of the reads, and of the flushes, only the first waits for no end.
+        assert_eq!(told["paced"]["after_end"], COUNT / 5 * 4 - 2, "{told}");
+        assert!(told["arrival_distance"].is_null(), "{told}");
+        let page = home.text(&["show", found["study"]["id"].as_str().unwrap()]);
+        assert!(page.contains("what waited in paced plays"), "{page}");
+        told["played_ns"].as_u64().unwrap()
+    });
+    assert!(took[1] > 3 * took[0], "{took:?}");
+}
+
+#[test]
+fn several_devices_are_played_by_one_clock_where_they_are_named() {
+    let home = home("replay-devices");
+    let (id, directory) = result(&home);
+    fs::write(directory.join(FILE), recording_of(&["sda", "sdb"], COUNT)).unwrap();
+    let file = home.file("unnamed.toml", study(&id, ""));
+    let told = home.run(&["plan", &file, FAST]);
+    assert!(told.code == 2 && told.stderr.contains("sda, sdb"), "{}", told.stderr);
+    let file = home.file("both.toml", study(&id, ", device = \"sda+sdb\""));
+    let found = home.json(&["run", &file, FAST, "--json", "--quiet"]);
+    let told = &found["replay"][0]["fidelity"];
+    assert_eq!(told["placing"], "joined", "{told}");
+    assert_eq!(told["acts"]["read"]["played"]["operations"], COUNT / 5 * 3, "{told}");
+    assert!(told["arrival_distance"].as_f64().unwrap() < 0.02, "{told}");
+    assert!(!found.to_string().contains("unfaithful"), "{found}");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{OfClass, OfDevice, Recorded, Request};
+use super::{MOST_STEPS, OfClass, OfDevice, OverTime, Recorded, Request, floor_power};
 
 /// Units of a device that are told apart at most: 2^26 bits are 8 MiB.
 const MOST_UNITS: u64 = 1 << 26;
@@ -41,6 +41,9 @@ struct Class {
     newest: usize,
     /// How many arrived in each bin.
     bins: Vec<u32>,
+    arrivals: OverTime,
+    /// Bytes that were touched for the first time.
+    fresh: OverTime,
 }
 
 impl Counter {
@@ -82,11 +85,6 @@ impl Counter {
     }
 }
 
-/// The largest power of two that is not above a number; 0 of 0.
-fn floor_power(number: u64) -> u64 {
-    number.checked_ilog2().map_or(0, |bit| 1 << bit)
-}
-
 impl Class {
     fn new() -> Self {
         Self {
@@ -95,6 +93,8 @@ impl Class {
             ends: Vec::with_capacity(REMEMBERED),
             newest: 0,
             bins: Vec::new(),
+            arrivals: OverTime::default(),
+            fresh: OverTime::default(),
         }
     }
 
@@ -114,11 +114,17 @@ impl Class {
         }
         if let Some(offset) = request.offset_bytes.filter(|offset| *offset < device_bytes) {
             self.place(offset, request.bytes);
-            self.touch(offset, request.bytes.min(device_bytes - offset), unit_bytes);
+            let bytes = request.bytes.min(device_bytes - offset);
+            let fresh = self.touch(offset, bytes, unit_bytes);
+            if fresh > 0 {
+                let at_ns = request.arrived_ns.unwrap_or(request.ended_ns);
+                self.fresh.add(at_ns, fresh.saturating_mul(unit_bytes));
+            }
         }
     }
 
     fn arrive(&mut self, arrived_ns: u64) {
+        self.arrivals.add(arrived_ns, 1);
         let bin = usize::try_from(arrived_ns / BIN_NS).unwrap_or(usize::MAX);
         if bin >= MOST_BINS {
             return;
@@ -149,7 +155,8 @@ impl Class {
         }
     }
 
-    fn touch(&mut self, offset: u64, bytes: u64, unit_bytes: u64) {
+    /// How many units were touched for the first time.
+    fn touch(&mut self, offset: u64, bytes: u64, unit_bytes: u64) -> u64 {
         let (first, last) =
             (offset / unit_bytes, offset.saturating_add(bytes.max(1) - 1) / unit_bytes);
         let words = usize::try_from(last / 64).unwrap_or(usize::MAX).saturating_add(1);
@@ -161,10 +168,16 @@ impl Class {
         if self.touched[word] & mask != 0 {
             self.counted.again_bytes = self.counted.again_bytes.saturating_add(bytes);
         }
-        for unit in first..=last {
-            let (word, mask) = bit(unit);
-            self.touched[word] |= mask;
+        let mut fresh = 0;
+        for at in first / 64..=last / 64 {
+            let from = if at == first / 64 { first % 64 } else { 0 };
+            let to = if at == last / 64 { last % 64 } else { 63 };
+            let mask = (u64::MAX >> (63 - (to - from))) << from;
+            let known = &mut self.touched[at as usize];
+            fresh += u64::from((mask & !*known).count_ones());
+            *known |= mask;
         }
+        fresh
     }
 
     fn finish(mut self, unit_bytes: u64, span_ns: u64) -> OfClass {
@@ -174,6 +187,11 @@ impl Class {
             self.bins.iter().max().copied().map(u64::from).unwrap_or_default();
         let whole = usize::try_from(span_ns / BIN_NS).unwrap_or(usize::MAX).min(MOST_BINS);
         self.counted.dispersion = dispersion(&self.bins, whole);
+        // Classes of one recording have steps of one length, so that they stand in one figure.
+        let least_ns = span_ns.div_ceil(MOST_STEPS as u64);
+        let kept = |own: OverTime| (own.sum() > 0).then(|| own.sums_of(least_ns));
+        self.counted.arrivals = kept(self.arrivals);
+        self.counted.fresh = kept(self.fresh);
         self.counted
     }
 }
@@ -231,6 +249,19 @@ mod tests {
         assert_eq!(found.sizes, BTreeMap::from([(65_536, 256)]));
         assert_eq!((found.median_size(), found.dispersion), (Some(65_536), None));
         assert!((found.mean_in_flight(256_000_000) - 0.05).abs() < 1e-12);
+    }
+
+    #[test]
+    fn arrivals_and_what_is_touched_first_are_kept_over_the_time() {
+        let walk = (0..256).map(|at| request(1_000_000 * (at + 1), 65_536 * (at % 128), 65_536));
+        let found = counted(walk, 256_000_000);
+        let (arrivals, fresh) = (found.arrivals.unwrap(), found.fresh.unwrap());
+        assert_eq!((arrivals.step_ns, fresh.step_ns), (4_000_000, 4_000_000));
+        assert_eq!((arrivals.sum(), fresh.sum()), (256, 8 * MIB));
+        // The second half touches nothing new.
+        assert!(arrivals.amounts.len() == 64 && fresh.amounts.len() <= 33, "{fresh:?}");
+        let unseen = counted([Request { arrived_ns: None, ..request(9, 0, 4096) }], 1_000_000);
+        assert_eq!(unseen.arrivals, None);
     }
 
     #[test]

@@ -137,6 +137,7 @@ const FIGURE: FactsFigure = FactsFigure {
                userspace, as far as they are told. A boot that did not finish has no parts. A step from \
                one boot on is something that changed; what else changed with it is not told.",
     },
+    leads: true,
 };
 
 /// Why no rule of trust speaks of them.

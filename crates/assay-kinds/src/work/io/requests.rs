@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use assay_base::calc::requests::{OfClass, OfDevice, Recorded, sum};
+use assay_base::catalogue::About;
 use assay_base::exhibit::{
-    Body, Cell, Column, Exhibit, Levels, Part, Row, Sentence, Subject, Table, Unit, Value,
+    Body, Cell, Column, Exhibit, Levels, Part, Row, Sentence, Subject, Table, Unit, Value, requests,
 };
 use assay_base::quantity::units::show;
 use serde::{Deserialize, Serialize};
@@ -116,9 +117,20 @@ const LEGEND: [&str; 4] = [
     "The recording has times, classes, places and sizes; no names and no contents.",
 ];
 
+const FIGURE: FactsFigure = FactsFigure {
+    about: About {
+        name: "requests",
+        summary: "recorded requests by class: rates, working set, sizes, distances, order, re-use, bursts",
+        text: "Of a result of `assay watch --record-requests`: arrivals and the bytes touched so far over the time, shares \
+               of sizes and of distances in powers of two, how many are in order and go where their class had been, and \
+               how bursty their arrivals are. Of more than six classes those with the most requests are drawn.",
+    },
+    leads: true,
+};
+
 impl Shows for Facts {
     const KEY: &'static str = "requests";
-    const FIGURE: Option<&'static FactsFigure> = None;
+    const FIGURE: Option<&'static FactsFigure> = Some(&FIGURE);
 
     fn exhibit(all: &[&Self], _: &dyn Rows) -> Exhibit {
         let columns = vec![
@@ -139,6 +151,12 @@ impl Shows for Facts {
             parts: all
                 .iter()
                 .flat_map(|own| [own.classes(), own.sizes(), own.distances()])
+                .collect(),
+            charts: all
+                .iter()
+                .flat_map(|own| {
+                    requests::of_recording(FIGURE.about.name, &own.workload, &own.recorded)
+                })
                 .collect(),
             sentences: all.iter().map(sentence).collect(),
             ..Exhibit::of_table(Table {
@@ -334,6 +352,8 @@ mod tests {
         let names: Vec<Option<String>> =
             rows(0).iter().map(|row| row[0].value.text(Unit::Words)).collect();
         assert_eq!(names, ["sda flush", "sda read", "sda write"].map(|name| Some(name.to_owned())));
+        assert_eq!(shown.charts.len(), 6);
+        assert!(shown.charts.iter().all(|chart| chart.figure == FIGURE.about.name));
         // A flush has no size, and no column of sizes.
         assert_eq!((rows(1).len(), rows(1)[0].len()), (1, 3));
     }

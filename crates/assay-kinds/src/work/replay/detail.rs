@@ -1,12 +1,14 @@
 //! What is counted of a play, and how faithful it was.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
+use assay_base::calc::requests::Pair;
 use assay_base::quantity::Bytes;
 use assay_base::quantity::units::show;
+use assay_replay::{Fitted, Placing};
 use serde::{Deserialize, Serialize};
 
-use super::placing::{Fitted, Placing};
 use crate::work::io::Pace;
 use crate::work::measured::{Count, Counts};
 
@@ -18,6 +20,8 @@ const MOST_ARRIVAL_DISTANCE: f64 = 0.02;
 const MOST_DURATION_SHARE: f64 = 0.005;
 /// Requests that started more than 1 ms late, or never.
 const MOST_LATE_SHARE: f64 = 0.05;
+/// With a paced clock: the part of the time of requests that waited for others that was added by starting late.
+const MOST_ADDED_SHARE: f64 = 0.05;
 /// Steps from one request to the next one that are of another length.
 const MOST_JUMPS_CHANGED: f64 = 0.05;
 /// Requests of the recording that cannot be played.
@@ -28,7 +32,7 @@ const MOST_LEFT_OUT: f64 = 0.01;
 pub struct Detail {
     /// By class (`read`, `write`, `flush`, `trim`, `zero`).
     pub classes: BTreeMap<String, Count>,
-    /// By the clock: how far the schedule was held.
+    /// By the clock, and paced: how far the intended starts were held.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pace: Option<Pace>,
     pub fidelity: Fidelity,
@@ -65,12 +69,15 @@ pub struct Fidelity {
     /// By the clock: the distance of Kolmogorov between intended and real starts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arrival_distance: Option<f64>,
-    /// By the clock: the part that started more than 1 ms late, or never.
+    /// By the clock, and paced: the part that started more than 1 ms late, or never.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub late_share: Option<f64>,
-    /// By the clock: the longest time that one was behind.
+    /// By the clock, and paced: the longest time that one was behind.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub most_behind_ns: Option<u64>,
+    /// With a paced clock: how the waits were held.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub paced: Option<Paced>,
     /// Requests under way on average: recorded, and played. What a target does with the load is no fault.
     pub in_flight: [f64; 2],
     /// Requests of the recording that cannot be played.
@@ -78,6 +85,22 @@ pub struct Fidelity {
     pub placing: Placing,
     /// What was changed of requests so that they fit.
     pub fitted: Fitted,
+    /// What is drawn, by kind of request; nothing in results of versions that drew nothing.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub drawn: BTreeMap<String, Pair>,
+}
+
+/// How a play held the waits that were guessed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Paced {
+    /// Requests that started after the end of another one, which they plausibly waited for.
+    pub after_end: u64,
+    /// Nanoseconds from those ends to the starts, on average: as recorded, scaled, and as played.
+    pub gap_ns: [f64; 2],
+    /// The part of their time, from those ends to their own, that was added by starting late.
+    pub added_share: f64,
+    /// Requests that started after one that came later in the recording.
+    pub overtaken: u64,
 }
 
 /// How far a number is from another one, as a share of that.
@@ -86,6 +109,14 @@ fn apart(played: u64, recorded: u64) -> f64 {
 }
 
 impl Fidelity {
+    /// Which of two is less faithful: the one with more that speaks against it, then the one whose starts lie
+    /// farther away.
+    pub fn by_faults(&self, other: &Self) -> Ordering {
+        let distance = |own: &Self| own.arrival_distance.unwrap_or_default();
+        let faults = self.faults().len().cmp(&other.faults().len());
+        faults.then_with(|| distance(self).total_cmp(&distance(other)))
+    }
+
     /// Where it is not the same work, each a clause; none where it is.
     pub fn faults(&self) -> Vec<String> {
         let counts = self.acts.iter().filter_map(|(name, own)| {
@@ -100,7 +131,7 @@ impl Fidelity {
                 format!("{played} were played of {recorded} ({name})")
             })
         });
-        let rest = [self.timing(), self.places(), self.lacking()];
+        let rest = [self.timing(), self.pacing(), self.places(), self.lacking()];
         counts.chain(rest.into_iter().flatten()).collect()
     }
 
@@ -117,8 +148,24 @@ impl Fidelity {
                 [self.played_ns, self.recorded_ns].map(|span| show::duration(span as f64));
             return Some(format!("it took {played} instead of {recorded}"));
         }
+        self.lateness()
+    }
+
+    fn lateness(&self) -> Option<String> {
         let late = self.late_share.filter(|share| *share > MOST_LATE_SHARE)?;
         Some(format!("{} of the starts were late", show::share(late)))
+    }
+
+    /// Paced: where it was not the recorded gaps that were waited.
+    fn pacing(&self) -> Option<String> {
+        let added = self.paced?.added_share;
+        if added > MOST_ADDED_SHARE {
+            return Some(format!(
+                "{} of the time of what waited was added by starting late",
+                show::share(added)
+            ));
+        }
+        self.lateness()
     }
 
     fn places(&self) -> Option<String> {

@@ -1,12 +1,9 @@
 //! A load that was recorded, played again.
 
 mod detail;
-mod placing;
 mod planned;
 mod playing;
 mod rule;
-mod scale;
-mod source;
 mod tell;
 #[cfg(test)]
 mod tests;
@@ -16,6 +13,7 @@ use assay_base::catalogue::keys::{Fields, Form, field, needed};
 use assay_base::quantity::metric::{BANDWIDTH, IOPS, LATENCY, RESPONSE};
 use assay_base::quantity::{Bytes, Metric, Time};
 use assay_load::Act;
+use assay_replay::{scale, source};
 use serde::{Deserialize, Serialize};
 
 use super::io::Content;
@@ -24,11 +22,9 @@ use super::place::Offer;
 use super::table::{whole, word};
 use super::tell::OwnRule;
 
-pub use detail::{Beside, Detail, Fidelity};
-pub use placing::{Fitted, Placing};
+pub use assay_replay::{Fitted, Placing, Recall, Scale, Scan, Source, nothing, step_of};
+pub use detail::{Beside, Detail, Fidelity, Paced};
 pub use planned::Planned;
-pub use scale::Scale;
-pub use source::{Recall, Scan, Source, nothing, step_of};
 pub use tell::Facts;
 
 /// Operations in flight at most.
@@ -45,6 +41,8 @@ pub enum Clock {
     /// When they did, whatever the target does.
     #[default]
     Open,
+    /// So long after the end of what they plausibly waited for as when they were recorded.
+    Paced,
     /// As soon as there is room for them.
     Closed,
 }
@@ -54,6 +52,7 @@ impl Clock {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Open => "open",
+            Self::Paced => "paced",
             Self::Closed => "closed",
         }
     }
@@ -92,15 +91,18 @@ const fn usual_depth() -> u32 {
 const CLOCK: OwnParameter<Asked> = OwnParameter::new(
     [
         "clock",
-        "when requests start: open (as recorded) or closed (as fast as they go)",
+        "when requests start: open (as recorded), paced (after what they waited for) or closed (as fast as they go)",
         "`open`: when they did, scaled, whatever the target does meanwhile; latency is told twice then, \
-         *response* from the intended start and *service* from submission. `closed`: in the recorded order, each \
-         as soon as there is room for it.",
+         *response* from the intended start and *service* from submission. `paced`: so long after the end of what \
+         it plausibly waited for as in the recording, so that a faster target is asked for more; what that was is \
+         guessed: the latest end of its kind (reads, or what changes) at most 100 ms before, one request an end, \
+         and where there is none the start of the request before it. `closed`: in the recorded order, each as soon \
+         as there is room for it.",
     ],
-    "[\"open\", \"closed\"]",
+    "[\"open\", \"paced\", \"closed\"]",
     true,
     |own, text| {
-        own.clock = word(text, "open or closed")?;
+        own.clock = word(text, "open, paced or closed")?;
         Ok(())
     },
 );
@@ -139,7 +141,7 @@ static KEYS: Fields = Fields {
             "the result that has the recorded requests: its id, the beginning of that, or its title",
             "recording = \"evening\"",
         ),
-        CLOCK.key(Form::Word(|| vec!["open", "closed"]), "clock = \"open\""),
+        CLOCK.key(Form::Word(|| vec!["open", "paced", "closed"]), "clock = \"open\""),
         SCALE.key(Form::Own(&scale::FORM), "scale = \"2x\""),
         field(
             "span",
@@ -150,7 +152,7 @@ static KEYS: Fields = Fields {
         field(
             "device",
             Form::Text,
-            "which device of it, where several were recorded",
+            "which device of it, where several were recorded; several of them, as in sda+sdb, by one clock",
             "device = \"sda\"",
         ),
         field(
@@ -178,8 +180,8 @@ impl Kind for Asked {
                Offsets stay as they were where the area is as large as the recorded device, are shifted where it \
                holds all that was touched, and else folded: modulo the area in whole MiB. Begins and sizes are \
                rounded outwards to what direct I/O needs. At most 8 million requests are played, 32 bytes of \
-               memory each. How faithful the play was is told beside its numbers, and rule `unfaithful` takes \
-               numbers back that are of other work.",
+               memory each (72 where they are paced). How faithful the play was is told beside its numbers, and rule \
+               `unfaithful` takes numbers back that are of other work.",
     };
     const KEYS: &'static Fields = &KEYS;
     const EXAMPLE: &'static str =
@@ -221,6 +223,8 @@ fn pace_words(clock: Clock, scale: Scale) -> String {
     match clock {
         Clock::Open if scale == Scale::ONE => "at its recorded times".to_owned(),
         Clock::Open => format!("at its recorded times, {scale} as fast"),
+        Clock::Paced if scale == Scale::ONE => "each after what it waited for".to_owned(),
+        Clock::Paced => format!("each after what it waited for, {scale} as fast"),
         Clock::Closed => "as fast as it goes".to_owned(),
     }
 }

@@ -4,9 +4,9 @@ use assay_base::quantity::Bytes;
 use assay_base::quantity::metric::{BANDWIDTH, IOPS, RESPONSE_P99};
 use assay_base::quantity::units::show;
 use assay_load::Act;
+use assay_replay::{Fit, Placing, slot_bytes};
 use serde::{Deserialize, Serialize};
 
-use super::placing::{Fit, Placing, slot_bytes};
 use super::{Asked, Clock, Detail, Scale, Source, pace_words, playing, touch};
 use crate::work::io::Engine;
 use crate::work::kind::{ByHand, CommandLine, Runs, Touch};
@@ -19,7 +19,7 @@ use crate::work::{self};
 const SECTOR: u64 = 512;
 /// Memory for what is in flight at most.
 const MOST_MEMORY: u64 = 1 << 30;
-/// Without a clock a play may take so many times as long as was recorded, and this at least.
+/// Without a clock, and paced, a play may take so many times as long as was recorded, and this at least.
 const SLOWER: u64 = 4;
 const LEAST_LIMIT_NS: u64 = 60_000_000_000;
 
@@ -41,11 +41,12 @@ pub struct Planned {
     pub placing: Placing,
 }
 
-/// Nanoseconds that a play of so much of a recording takes; at most, where there is no clock.
+/// Nanoseconds that a play of so much of a recording takes; at most, where it goes by what ends.
 pub(super) fn time_ns(clock: Clock, scale: Scale, length_ns: u64) -> u64 {
     match clock {
         // The last request starts inside of it.
         Clock::Open => scale.time_ns(length_ns).saturating_add(1),
+        Clock::Paced => scale.time_ns(length_ns).saturating_mul(SLOWER).max(LEAST_LIMIT_NS),
         Clock::Closed => length_ns.saturating_mul(SLOWER).max(LEAST_LIMIT_NS),
     }
 }
@@ -104,7 +105,8 @@ pub(super) fn plan(asked: &Asked, offer: &Offer<'_>) -> Result<(Planned, Option<
 impl Planned {
     /// Where requests go in an area.
     pub(super) fn fit(&self, area: &Area) -> Fit {
-        Fit { area: *area, unit: self.unit_bytes.max(1), placing: self.placing }
+        let Area { start, length, .. } = *area;
+        Fit { start, length, unit: self.unit_bytes.max(1), placing: self.placing }
     }
 
     /// Bytes of what is in flight in one place at most.
@@ -160,7 +162,7 @@ impl Runs for Planned {
         match self.clock {
             // How many there are per second is that of the recording.
             Clock::Open => RESPONSE_P99,
-            Clock::Closed => IOPS.name,
+            Clock::Paced | Clock::Closed => IOPS.name,
         }
     }
 
@@ -175,6 +177,7 @@ impl Runs for Planned {
     fn expected_ns(&self, _: u64) -> Option<u64> {
         Some(match self.clock {
             Clock::Open => time_ns(self.clock, self.scale, self.length_ns),
+            Clock::Paced => self.scale.time_ns(self.length_ns),
             Clock::Closed => self.length_ns,
         })
     }
@@ -206,10 +209,16 @@ impl Runs for Planned {
             "--ioengine=io_uring".to_owned(),
             format!("--direct={}", u8::from(self.direct)),
         ];
-        let remarks = vec![
+        let mut remarks = vec![
             format!("the log: assay export {0} --format fio-iolog > {0}.log", self.source.id),
             "fio plays offsets as they were recorded, and nothing is folded".to_owned(),
         ];
+        if self.clock == Clock::Paced {
+            remarks.push("fio starts each at its recorded time, whatever it waited for".to_owned());
+        }
+        if !self.source.parts.is_empty() {
+            remarks.push("fio has one target for all devices of its log".to_owned());
+        }
         CommandLine { words, remarks }
     }
 

@@ -1,12 +1,14 @@
 //! What a play tells beside its metrics: what was played beside what was recorded.
 
+use assay_base::catalogue::About;
 use assay_base::exhibit::{
-    Body, Cell, Column, Exhibit, Levels, Part, Row, Sentence, Subject, Table, Unit, Value,
+    Body, Cell, Chart, Column, Exhibit, Levels, Part, Row, Sentence, Subject, Table, Unit, Value,
+    requests,
 };
 use assay_base::quantity::units::show;
 use serde::{Deserialize, Serialize};
 
-use super::{Beside, Detail, Fidelity, Planned};
+use super::{Beside, Detail, Fidelity, Paced, Planned};
 use crate::work::tell::{FactsFigure, OfRow, Resting, Rows, Seen, Shows, Spoken, Tells};
 use crate::work::{self, Measured};
 
@@ -26,11 +28,7 @@ impl Tells for Planned {
     fn facts(&self, seen: &Seen<'_>) -> Option<work::Facts> {
         let details = seen.trials.iter().filter_map(|trial| Detail::of((*trial)?));
         let all: Vec<&Fidelity> = details.map(|detail| &detail.fidelity).collect();
-        let worst = all.iter().max_by(|one, other| {
-            let faults = |own: &Fidelity| own.faults().len();
-            let distance = |own: &Fidelity| own.arrival_distance.unwrap_or_default();
-            faults(one).cmp(&faults(other)).then_with(|| distance(one).total_cmp(&distance(other)))
-        })?;
+        let worst = all.iter().max_by(|one, other| one.by_faults(other))?;
         let Subject { workload, arm } = seen.subject.clone();
         let (trials, fidelity) = (all.len(), (*worst).clone());
         let text = words(&fidelity, trials);
@@ -63,6 +61,7 @@ fn words(own: &Fidelity, trials: usize) -> String {
             show::duration(behind as f64)
         )
     });
+    let pacing = own.paced.as_ref().map_or_else(String::new, pacing_words);
     let changed = [
         (own.left_out, "cannot be played"),
         (own.fitted.rounded, "were rounded to what direct I/O needs"),
@@ -72,19 +71,41 @@ fn words(own: &Fidelity, trials: usize) -> String {
     let changed = changed
         .fold(String::new(), |all, (count, what)| format!("{all}; {} {what}", show::count(*count)));
     format!(
-        "Of the recording {of} played {} of {} requests in {played} (recorded: {recorded}){timing}; {}{changed}.",
+        "Of the recording {of} played {} of {} requests in {played} (recorded: {recorded}){timing}{pacing}; {}{changed}.",
         sum(|one| one.played.operations),
         sum(|one| one.recorded.operations),
         own.placing.words()
     )
 }
 
+/// How the waits of a paced play were held.
+fn pacing_words(own: &Paced) -> String {
+    let [recorded, played] = own.gap_ns.map(show::duration);
+    format!(
+        ", {} of them after the end of another one, {played} after it on average (recorded: {recorded})",
+        show::count(own.after_end)
+    )
+}
+
 const LEGEND: &str = "Recorded beside played, of the least faithful trial of each row. What rule unfaithful holds \
                       against a play stands in its own words.";
 
+const FIGURE: FactsFigure = FactsFigure {
+    about: About {
+        name: "played",
+        summary: "a recorded load and what was played of it, side by side, by kind of request",
+        text: "Of each workload the least faithful row: starts over the time, how far they were behind the clock, sizes \
+               and distances from one request to the next, of the three kinds of requests that are most of the \
+               recording. Lines and bars that lie on each other are the same work.",
+    },
+    leads: false,
+};
+/// Workloads that are drawn.
+const MOST_DRAWN: usize = 3;
+
 impl Shows for Facts {
     const KEY: &'static str = "replay";
-    const FIGURE: Option<&'static FactsFigure> = None;
+    const FIGURE: Option<&'static FactsFigure> = Some(&FIGURE);
 
     fn exhibit(all: &[&Self], rows: &dyn Rows) -> Exhibit {
         let columns = vec![
@@ -97,7 +118,8 @@ impl Shows for Facts {
         let sentence = |own: &&Self| Sentence { about: own.subject(), text: own.text.clone() };
         Exhibit {
             remarks: vec![LEGEND.to_owned()],
-            parts: vec![timing(all, rows)],
+            parts: [Some(timing(all, rows)), pacing(all, rows)].into_iter().flatten().collect(),
+            charts: charts(all, rows),
             // What is the same work needs no sentence: the tables say so.
             sentences: all.iter().filter(|own| own.is_other_work()).map(sentence).collect(),
             ..Exhibit::of_table(Table {
@@ -107,6 +129,21 @@ impl Shows for Facts {
             })
         }
     }
+}
+
+/// The least faithful row of each workload, as pictures.
+fn charts(all: &[&Facts], rows: &dyn Rows) -> Vec<Chart> {
+    let of_workloads = all.chunk_by(|one, next| one.workload == next.workload);
+    let worst = of_workloads.filter_map(|own| {
+        let worst = own.iter().max_by(|one, other| one.fidelity.by_faults(&other.fidelity))?;
+        let name = || format!("Of {}, which is the least faithful.", rows.name(&worst.subject()));
+        Some((worst, (own.len() > 1).then(name)))
+    });
+    let drawn = worst.take(MOST_DRAWN).map(|(own, note)| {
+        let notes = note.into_iter().collect();
+        requests::of_play(FIGURE.about.name, &own.workload, &own.fidelity.drawn, notes)
+    });
+    drawn.flatten().collect()
 }
 
 /// Times of the recording and of the play.
@@ -143,6 +180,43 @@ fn timing(all: &[&Facts], rows: &dyn Rows) -> Part {
                 .to_owned(),
         ],
     }
+}
+
+/// What waited for what in paced plays, where there are any.
+fn pacing(all: &[&Facts], rows: &dyn Rows) -> Option<Part> {
+    let columns = vec![
+        Column::new("play", Unit::Words),
+        Column::new("after an end", Unit::Count),
+        Column::new("gap, recorded", Unit::Nanoseconds),
+        Column::new("gap, played", Unit::Nanoseconds),
+        Column::new("added", Unit::Share),
+        Column::new("overtaken", Unit::Count),
+    ];
+    let row = |own: &&Facts| {
+        let of = own.fidelity.paced?;
+        let [recorded, played] = of.gap_ns.map(Value::Number);
+        let cells = [
+            Value::Words(rows.name(&own.subject())),
+            Value::Number(of.after_end as f64),
+            recorded,
+            played,
+            Value::Number(of.added_share),
+            Value::Number(of.overtaken as f64),
+        ];
+        Some(cells.into_iter().map(Cell::from).collect::<Vec<Cell>>())
+    };
+    let rows: Vec<Vec<Cell>> = all.iter().filter_map(row).collect();
+    (!rows.is_empty()).then(|| Part {
+        title: "what waited in paced plays".to_owned(),
+        body: Body::Table { columns, rows },
+        remarks: vec![
+            "What a request waited for is guessed: the latest end of its kind (reads, or what changes) at most 100 ms \
+             before it; the rest starts so long after the start of the request before it. Added: the part of the \
+             time of what waited that starting late makes. Overtaken: started after one that came later in the \
+             recording, which a target of another speed brings about."
+                .to_owned(),
+        ],
+    })
 }
 
 impl OfRow for Facts {

@@ -152,6 +152,49 @@ fn without_a_clock_all_is_played_as_fast_as_it_goes() {
 }
 
 #[test]
+fn a_paced_play_goes_as_fast_as_what_is_waited_for() {
+    let (planned, measured) = played(&asked(Clock::Paced), DEVICE_BYTES, FAST);
+    let own = &Detail::of(&measured).unwrap().fidelity;
+    assert_eq!((own.arrival_distance, own.late_share), (None, Some(0.0)));
+    assert_eq!((measured.operations(), doubt(&planned, &measured)), (COUNT, None));
+    // Reads, and flushes with what lies on the medium; nobody said that the rest was waited for.
+    let paced = own.paced.unwrap();
+    assert_eq!((paced.after_end, paced.added_share), (COUNT / 6 * 3 - 2, 0.0));
+    assert_eq!(paced.gap_ns[0], paced.gap_ns[1]);
+    assert!(own.played_ns < own.recorded_ns && own.recorded_ns == (COUNT - 1) * MS, "{own:?}");
+    // A slow drive makes it longer, and no other work; by the clock it would be that.
+    let (planned, measured) = played(&asked(Clock::Paced), DEVICE_BYTES, SLOW);
+    let own = &Detail::of(&measured).unwrap().fidelity;
+    assert_eq!((measured.operations(), doubt(&planned, &measured)), (COUNT, None));
+    assert!(own.played_ns > 3 * own.recorded_ns, "{own:?}");
+    assert_eq!((planned.primary(&|_| false), planned.ends_by_time()), ("iops", false));
+}
+
+#[test]
+fn a_paced_play_that_starts_late_is_other_work() {
+    // With room for one the rest waits for that.
+    let narrow = Asked { depth: 1, ..asked(Clock::Paced) };
+    let (planned, measured) = played(&narrow, DEVICE_BYTES, SLOW);
+    let told = doubt(&planned, &measured).unwrap();
+    assert!(told.invalid && told.what.contains("was added by starting late"), "{told:?}");
+    let (planned, measured) = played(&asked(Clock::Paced), DEVICE_BYTES, FAST);
+    assert_eq!(doubt(&planned, &measured), None);
+    let exhibit = |measured: &Measured| {
+        let subject = Subject { workload: "evening".to_owned(), arm: Levels::new() };
+        let trials = [Some(measured)];
+        let seen =
+            Seen { subject: &subject, trials: &trials, failed: &[], spoken: &[], near_limits: &[] };
+        let facts = planned.facts(&seen).unwrap();
+        let own = Facts::of(&facts).unwrap().clone();
+        (own.text.clone(), Facts::exhibit(&[&own], &Bare).parts.len())
+    };
+    let (text, parts) = exhibit(&measured);
+    assert!(text.contains(" of them after the end of another one, ") && parts == 2, "{text}");
+    let (text, parts) = exhibit(&played(&asked(Clock::Open), DEVICE_BYTES, FAST).1);
+    assert!(!text.contains("after the end") && parts == 1, "{text}");
+}
+
+#[test]
 fn what_is_folded_is_called_so() {
     let (planned, measured) = played(&asked(Clock::Open), 16 * MIB, FAST);
     assert!(planned.words().contains("offsets folded into 16 MiB"), "{}", planned.words());

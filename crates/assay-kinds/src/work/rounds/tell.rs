@@ -148,6 +148,7 @@ const FIGURE: FactsFigure = FactsFigure {
         text: "A point is a round. The rounds that count are shaded, and the two lines are 10 % above and below \
                their mean. Several settings have a line each, without shades.",
     },
+    leads: true,
 };
 
 impl Shows for Facts {

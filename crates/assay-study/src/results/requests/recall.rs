@@ -13,8 +13,8 @@ use super::{FILE, Header, Reader};
 /// Bytes that are hashed at once.
 const PIECE_BYTES: usize = 1 << 16;
 
-/// What the recording of a result comes to: of the device that is named, or of its only one, and of what
-/// arrived within so many nanoseconds of its beginning.
+/// What the recording of a result comes to: of the device that is named, of several whose names have `+` between
+/// them, or of its only one, and of what arrived within so many nanoseconds of its beginning.
 ///
 /// # Errors
 /// There is none, it cannot be read to its end, or nothing of it can be played.
@@ -28,18 +28,20 @@ pub fn source(
     let sha256 = hash(system, directory).map_err(|error| told(&error))?;
     let reader = Reader::open(system, directory).map_err(|error| told(&error))?;
     let begun_ns = reader.header.begun_ns;
-    let (index, own) = chosen(&reader.header, device)?;
-    let mut scan = Scan::new(&own.0, own.1, until_ns);
+    let devices = chosen(&reader.header, device)?;
+    let scan = |own: &Chosen| Scan::new(&own.name, own.bytes, until_ns);
+    let mut scans: Vec<Scan> = devices.iter().map(scan).collect();
     for request in reader {
         let request = request.map_err(|error| told(&error))?;
-        if request.device == index {
-            scan.add(begun_ns, &request);
+        if let Some(nth) = nth(&devices, &request) {
+            scans[nth].add(begun_ns, &request);
         }
     }
+    let scan = if scans.len() > 1 { Scan::joined(scans) } else { scans.swap_remove(0) };
     scan.finish(&id.unwrap_or_default(), &sha256)
 }
 
-/// The requests of a recording that is kept here, of the device that its source names.
+/// The requests of a recording that is kept here, of the device or the devices that its source names.
 ///
 /// # Errors
 /// It is gone, another one than it was, or cannot be read to its end.
@@ -56,11 +58,11 @@ pub fn recall(
     }
     let reader = Reader::open(system, &directory).map_err(|error| wrong(told(&error)))?;
     let begun_ns = reader.header.begun_ns;
-    let (index, _) = chosen(&reader.header, Some(&source.device)).map_err(&wrong)?;
+    let devices = chosen(&reader.header, Some(&source.device)).map_err(&wrong)?;
     for request in reader {
         let request = request.map_err(|error| wrong(told(&error)))?;
-        if request.device == index {
-            each(begun_ns, &request);
+        if let Some(nth) = nth(&devices, &request) {
+            each(begun_ns, &source.laid(nth, &request));
         }
     }
     Ok(())
@@ -72,21 +74,41 @@ fn directory(system: &dyn System, source: &Source) -> Result<PathBuf, String> {
     Ok(results.join(&source.id))
 }
 
-/// Index, name and size of a device.
-fn chosen(header: &Header, wanted: Option<&str>) -> Result<(u16, (String, u64)), String> {
-    let all = || header.devices.iter().map(|own| outside::spelled(&own.name).into_owned());
-    let at = match (wanted, header.devices.as_slice()) {
-        (Some(name), devices) => devices.iter().position(|own| own.name == name),
-        (None, [_]) => Some(0),
-        (None, _) => {
-            let names = all().collect::<Vec<_>>().join(", ");
-            return Err(format!("several devices were recorded ({names}): say device = \"NAME\""));
-        }
+/// A device of a recording.
+struct Chosen {
+    index: u16,
+    name: String,
+    bytes: u64,
+}
+
+/// Which of them a request is of.
+fn nth(devices: &[Chosen], request: &BlockRequest) -> Option<usize> {
+    devices.iter().position(|own| own.index == request.device)
+}
+
+/// The devices that are named, one at least.
+fn chosen(header: &Header, wanted: Option<&str>) -> Result<Vec<Chosen>, String> {
+    let all = || {
+        let names = header.devices.iter().map(|own| outside::spelled(&own.name).into_owned());
+        names.collect::<Vec<_>>().join(", ")
     };
-    let found = at.and_then(|at| Some((u16::try_from(at).ok()?, header.devices.get(at)?)));
-    found.map(|(at, own)| (at, (own.name.clone(), own.bytes))).ok_or_else(|| {
-        format!("that device was not recorded, but {}", all().collect::<Vec<_>>().join(", "))
-    })
+    let find = |name: &str| {
+        let at = header.devices.iter().position(|own| own.name == name);
+        let found = at.and_then(|at| {
+            let own = header.devices.get(at)?;
+            let index = u16::try_from(at).ok()?;
+            Some(Chosen { index, name: own.name.clone(), bytes: own.bytes })
+        });
+        found.ok_or_else(|| format!("that device was not recorded, but {}", all()))
+    };
+    match (wanted, header.devices.as_slice()) {
+        (Some(names), _) => names.split('+').map(find).collect(),
+        (None, [only]) => Ok(vec![find(&only.name)?]),
+        (None, _) => Err(format!(
+            "several devices were recorded ({}): say device = \"NAME\", or several of them with + between them",
+            all()
+        )),
+    }
 }
 
 /// SHA-256 of the file.
@@ -195,6 +217,25 @@ mod tests {
         let own = source_of(&fake, Some("sdb")).unwrap();
         assert_eq!((own.device.as_str(), own.requests()), ("sdb", 50));
         assert_eq!(recalled(&fake, &own), Ok(50));
+    }
+
+    #[test]
+    fn several_devices_are_played_by_one_clock_one_behind_the_other() {
+        let fake = recorded(&["sda", "sdb"], 100);
+        let own = source_of(&fake, Some("sda+sdb")).unwrap();
+        // The last one of sda begins at 98 * 4096, which is less than a MiB.
+        assert_eq!((own.requests(), own.parts.len(), own.device_bytes), (100, 2, 2 << 20));
+        assert_eq!((own.first_ns, own.length_ns, own.left_out), (0, 99_000_000, 0));
+        assert_eq!((own.from_bytes, own.to_bytes), (0, (1 << 20) + 100 * 4096));
+        assert_eq!(own.to_string().parse(), Ok(own.clone()));
+        let mut places = Vec::new();
+        recall(&fake, &own, &mut |_, request| places.push(request.offset_bytes)).unwrap();
+        assert_eq!(places[..4], [0, (1 << 20) + 4096, 2 * 4096, (1 << 20) + 3 * 4096]);
+        // Each of them alone is as it was, and none is taken twice.
+        assert!(source_of(&fake, Some("sda")).unwrap().parts.is_empty());
+        assert!(source_of(&fake, Some("sda+sda")).is_err());
+        assert!(source_of(&fake, Some("sda+sdc")).unwrap_err().contains("was not recorded"));
+        assert!(own.to_string().replace("+sdb", "").parse::<Source>().is_err());
     }
 
     #[test]

@@ -25,6 +25,25 @@ pub struct Disk {
     pub unseen: Option<String>,
 }
 
+/// The disks that words name, each once, in their order; without one all that there are.
+///
+/// # Errors
+/// As [`choose`] for any of them.
+pub fn named(system: &dyn System, wanted: &[String]) -> Outcome<Vec<Disk>> {
+    if wanted.is_empty() {
+        return all(system);
+    }
+    let mut found = Vec::<Disk>::new();
+    for word in wanted {
+        for disk in choose(system, Some(word))? {
+            if !found.iter().any(|other| other.name == disk.name) {
+                found.push(disk);
+            }
+        }
+    }
+    Ok(found)
+}
+
 /// The disks that a word names: a kernel name, a path of a device, file or directory; without one
 /// all that there are.
 ///

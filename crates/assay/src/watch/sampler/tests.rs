@@ -171,6 +171,16 @@ fn disks_are_named_by_name_path_and_nothing() {
     assert_eq!(names(None), ["loop3", "nvme0n1"]);
     let failure = disks::choose(&fake, Some("nothing")).unwrap_err();
     assert!(failure.message.contains("does not exist"), "{failure}");
+    let several = |words: &[&str]| {
+        let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+        let found = disks::named(&fake, &words)?;
+        Ok::<_, assay_base::failure::Failure>(
+            found.into_iter().map(|disk| disk.name).collect::<Vec<_>>(),
+        )
+    };
+    assert_eq!(several(&["nvme0n1", "loop3", "/dev/nvme0n1"]).unwrap(), ["nvme0n1", "loop3"]);
+    assert_eq!(several(&[]).unwrap(), names(None));
+    assert!(several(&["loop3", "nothing"]).is_err());
     // A loop device that does nothing is hidden, a drive is not.
     let all = disks::choose(&fake, None).unwrap();
     assert_eq!(all.iter().map(|disk| disk.named).collect::<Vec<_>>(), [false, true]);

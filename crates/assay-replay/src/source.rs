@@ -37,10 +37,12 @@ pub struct Source {
     pub id: String,
     /// SHA-256 of the file, hexadecimal.
     pub sha256: String,
-    /// The device that was recorded.
+    /// The device that was recorded; of several their names with `+` between them.
     pub device: String,
-    /// Bytes of that device.
+    /// Bytes of that device; of several those of their parts.
     pub device_bytes: u64,
+    /// Of several devices what is touched of each, in their order.
+    pub parts: Vec<Part>,
     /// From the beginning of the recording to the first arrival, nanoseconds.
     pub first_ns: u64,
     /// From there to the last arrival.
@@ -59,7 +61,49 @@ pub struct Source {
     pub acts: [Moved; Act::ALL.len()],
 }
 
+/// What is touched of one of several devices. Such parts are laid one behind the other, each in whole MiB.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Part {
+    /// The whole MiB in which the first byte that is touched lies.
+    pub from_bytes: u64,
+    /// First byte behind all that is.
+    pub to_bytes: u64,
+}
+
+impl Part {
+    /// Bytes that it takes.
+    fn length(self) -> u64 {
+        self.to_bytes.saturating_sub(self.from_bytes).div_ceil(MIB).saturating_mul(MIB)
+    }
+
+    /// One as it is written.
+    fn read(text: &str) -> Option<Self> {
+        let (from, to) = text.split_once('-')?;
+        Some(Self { from_bytes: from.parse().ok()?, to_bytes: to.parse().ok()? })
+    }
+}
+
+/// Between the names of several devices, and between their parts.
+const AND: char = '+';
+
 impl Source {
+    /// A request of one of the devices, by its place among them, as one of all of them: one that does not lie in
+    /// the part of that device has no place.
+    pub fn laid(&self, nth: usize, request: &BlockRequest) -> BlockRequest {
+        if self.parts.is_empty() {
+            return *request;
+        }
+        let before = self.parts.iter().take(nth).copied().map(Part::length);
+        let base = before.fold(0, u64::saturating_add);
+        let place = || {
+            let part = self.parts.get(nth)?;
+            let end = request.offset_bytes.checked_add(u64::from(request.bytes))?;
+            let inside = request.offset_bytes.checked_sub(part.from_bytes)?;
+            (end <= part.to_bytes).then_some(base.checked_add(inside)?)
+        };
+        BlockRequest { offset_bytes: place().unwrap_or(u64::MAX), ..*request }
+    }
+
     /// Requests that can be played.
     pub fn requests(&self) -> u64 {
         self.acts.iter().fold(0, |sum, moved| sum.saturating_add(moved.operations))
@@ -100,8 +144,14 @@ impl Source {
             let sign = |sign: char| sign.is_ascii_alphanumeric() || "-_.!".contains(sign);
             !text.is_empty() && text.chars().all(sign) && !text.starts_with('.')
         };
-        if !is_plain(&self.id) || !is_plain(&self.device) {
+        let names: Vec<&str> = self.device.split(AND).collect();
+        let is_twice = names.iter().enumerate().any(|(at, name)| names[..at].contains(name));
+        if !is_plain(&self.id) || !names.iter().all(|name| is_plain(name)) {
             return Some("a name in it is none");
+        }
+        let parts = if names.len() > 1 { names.len() } else { 0 };
+        if self.parts.len() != parts || is_twice {
+            return Some("its devices are not those of its parts");
         }
         let is_hash = self.sha256.len() == HASH_DIGITS
             && self.sha256.bytes().all(|sign| sign.is_ascii_hexdigit());
@@ -120,6 +170,10 @@ impl fmt::Display for Source {
             if moved.operations > 0 {
                 write!(to, " {}={}/{}", act.name(), moved.operations, moved.bytes)?;
             }
+        }
+        for (at, part) in self.parts.iter().enumerate() {
+            let before = if at == 0 { " parts=" } else { "+" };
+            write!(to, "{before}{}-{}", part.from_bytes, part.to_bytes)?;
         }
         Ok(())
     }
@@ -152,6 +206,12 @@ impl Source {
             "id" => &mut self.id,
             "sha256" => &mut self.sha256,
             "device" => &mut self.device,
+            "parts" => {
+                let parts: Option<Vec<Part>> = value.split(AND).map(Part::read).collect();
+                let is_well = parts.is_some();
+                self.parts = parts.unwrap_or_default();
+                return is_well;
+            }
             _ => return self.take_number(name, value).is_some(),
         };
         value.clone_into(to);
@@ -186,7 +246,7 @@ impl From<Source> for String {
 }
 
 /// How study files write it.
-pub(super) static FORM: OwnForm = OwnForm {
+pub static FORM: OwnForm = OwnForm {
     read: |text| text.parse::<Source>().map(String::from),
     pattern: "^assay-source/1 ",
     example: EXAMPLE,
@@ -201,7 +261,7 @@ const EXAMPLE: &str = "\
     largest=4096 left-out=0 queued-ns=900000 read=2/8192 write=1/4096";
 
 /// The same as a key.
-pub(super) const KEY_EXAMPLE: &str = "\
+pub const KEY_EXAMPLE: &str = "\
     source = \"assay-source/1 id=evening \
     sha256=0000000000000000000000000000000000000000000000000000000000000000 device=sda \
     device-bytes=1073741824 first-ns=0 length-ns=60000000000 from=0 to=1048576 \
@@ -271,6 +331,40 @@ impl Scan {
         if step.act.carries() {
             own.largest_bytes = own.largest_bytes.max(u64::from(step.bytes));
         }
+    }
+
+    /// Those of several devices together: the touched part of each lies behind that of the one before it.
+    pub fn joined(scans: Vec<Self>) -> Self {
+        let mut all = Self::new("", 0, None);
+        let own = &mut all.source;
+        for Self { source, last_ns, .. } in scans {
+            let part = Part {
+                from_bytes: source.from_bytes.min(source.to_bytes) / MIB * MIB,
+                to_bytes: source.to_bytes,
+            };
+            let base = own.device_bytes;
+            if part.to_bytes > 0 {
+                let from = base.saturating_add(source.from_bytes - part.from_bytes);
+                own.from_bytes = own.from_bytes.min(from);
+                own.to_bytes = base.saturating_add(part.to_bytes - part.from_bytes);
+            }
+            own.device_bytes = base.saturating_add(part.length());
+            if !own.parts.is_empty() {
+                own.device.push(AND);
+            }
+            own.device.push_str(&source.device);
+            own.parts.push(part);
+            for (sum, moved) in own.acts.iter_mut().zip(source.acts) {
+                sum.operations = sum.operations.saturating_add(moved.operations);
+                sum.bytes = sum.bytes.saturating_add(moved.bytes);
+            }
+            own.first_ns = own.first_ns.min(source.first_ns);
+            own.largest_bytes = own.largest_bytes.max(source.largest_bytes);
+            own.left_out = own.left_out.saturating_add(source.left_out);
+            own.queued_ns = own.queued_ns.saturating_add(source.queued_ns);
+            all.last_ns = all.last_ns.max(last_ns);
+        }
+        all
     }
 
     /// What it comes to, as the recording of a result with this hash.

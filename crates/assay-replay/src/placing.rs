@@ -6,8 +6,7 @@ use assay_base::quantity::Bytes;
 use assay_load::{Act, Step};
 use serde::{Deserialize, Serialize};
 
-use super::{Scale, Source};
-use crate::work::place::Area;
+use crate::{Scale, Source};
 
 /// What a device folds by, and what a shift is a multiple of: bytes that lie together stay together.
 const REGION_BYTES: u64 = 1 << 20;
@@ -22,6 +21,8 @@ const MOST_CLEARED: u64 = 1 << 30;
 pub enum Placing {
     /// As they were: the area is as large as the recorded device.
     Kept,
+    /// The touched parts of several devices, one behind the other: the area holds them all.
+    Joined,
     /// All of them less so many bytes: distances stay as they were.
     Shifted {
         /// Bytes.
@@ -43,7 +44,7 @@ impl Placing {
         let by = source.from_bytes / REGION_BYTES * REGION_BYTES;
         let to = length / REGION_BYTES * REGION_BYTES;
         if length >= source.device_bytes {
-            Ok(Self::Kept)
+            Ok(if source.parts.is_empty() { Self::Kept } else { Self::Joined })
         } else if source.to_bytes.saturating_sub(by) <= length / unit * unit {
             Ok(Self::Shifted { by })
         } else if to >= slot_bytes(source, unit).max(REGION_BYTES) {
@@ -61,6 +62,7 @@ impl Placing {
     pub fn words(self) -> String {
         match self {
             Self::Kept => "offsets as recorded".to_owned(),
+            Self::Joined => "the touched parts of the devices one behind the other".to_owned(),
             Self::Shifted { by } => format!("offsets less {}", Bytes(by)),
             Self::Folded { to } => format!("offsets folded into {}", Bytes(to)),
         }
@@ -69,7 +71,7 @@ impl Placing {
     /// The room that it leaves, and a place in it.
     fn place(self, offset: u64, length: u64) -> (u64, u64) {
         match self {
-            Self::Kept => (offset, length),
+            Self::Kept | Self::Joined => (offset, length),
             Self::Shifted { by } => (offset.saturating_sub(by), length),
             Self::Folded { to } => (offset % to.max(1), to),
         }
@@ -84,9 +86,13 @@ pub fn slot_bytes(source: &Source, unit: u64) -> u64 {
 /// An area for the requests of a recording.
 #[derive(Clone, Copy, Debug)]
 pub struct Fit {
-    pub area: Area,
+    /// First byte of the area.
+    pub start: u64,
+    /// Its bytes.
+    pub length: u64,
     /// What offsets and sizes are multiples of.
     pub unit: u64,
+    /// How offsets become those of the area.
     pub placing: Placing,
 }
 
@@ -97,6 +103,7 @@ pub struct Fitted {
     pub rounded: u64,
     /// Requests that were longer than is played, and the bytes that were left out of them.
     pub clipped: u64,
+    /// Bytes.
     pub clipped_bytes: u64,
     /// Requests that would have reached over the end of the area, and end there.
     pub moved: u64,
@@ -107,10 +114,15 @@ pub struct Fitted {
 
 impl Fit {
     /// The requests in the area, at their times in a play of this scale.
-    pub fn all(&self, recorded: &[Step], scale: Scale) -> (Vec<Step>, Fitted) {
+    pub fn all<'a>(
+        &self,
+        recorded: impl IntoIterator<Item = &'a Step>,
+        scale: Scale,
+    ) -> (Vec<Step>, Fitted) {
         let mut fitted = Fitted::default();
         let mut jumps = [Jumps::default(), Jumps::default()];
-        let mut steps = Vec::with_capacity(recorded.len());
+        let recorded = recorded.into_iter();
+        let mut steps = Vec::with_capacity(recorded.size_hint().0);
         for step in recorded {
             let Some(mut own) = self.one(step, &mut fitted) else { continue };
             if step.act != Act::Flush {
@@ -124,14 +136,19 @@ impl Fit {
         (steps, fitted)
     }
 
+    /// Whether the area holds a request.
+    pub fn holds(&self, step: &Step) -> bool {
+        self.one(step, &mut Fitted::default()).is_some()
+    }
+
     /// One of them; none where the area does not hold it.
     fn one(&self, step: &Step, fitted: &mut Fitted) -> Option<Step> {
         if step.act == Act::Flush {
             return Some(*step);
         }
         let unit = self.unit.max(1);
-        let (at, room) = self.placing.place(step.offset, self.area.length);
-        let room = room.min(self.area.length) / unit * unit;
+        let (at, room) = self.placing.place(step.offset, self.length);
+        let room = room.min(self.length) / unit * unit;
         let asked = u64::from(step.bytes);
         let most = if step.act.carries() { MOST_CARRIED } else { MOST_CLEARED };
         let bytes = asked.min(most);
@@ -142,7 +159,7 @@ impl Fit {
         fitted.clipped += u64::from(bytes != asked);
         fitted.clipped_bytes += asked - bytes;
         fitted.moved += u64::from(offset != from);
-        let offset = self.area.start.checked_add(offset)?;
+        let offset = self.start.checked_add(offset)?;
         Some(Step { offset, bytes: u32::try_from(size).ok()?, ..*step })
     }
 }
@@ -180,6 +197,7 @@ impl Jumps {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Part;
 
     const MIB: u64 = 1 << 20;
 
@@ -194,8 +212,7 @@ mod tests {
     }
 
     fn fit(length: u64, unit: u64, placing: Placing) -> Fit {
-        let area = Area { start: 8 * MIB, length, asked: length, written: true, fill_ns: 0 };
-        Fit { area, unit, placing }
+        Fit { start: 8 * MIB, length, unit, placing }
     }
 
     fn step(offset: u64, bytes: u32) -> Step {
@@ -215,27 +232,32 @@ mod tests {
         assert_eq!(Placing::of(&own, 40 * MIB, 4096), Ok(Placing::Shifted { by: 100 * MIB }));
         assert_eq!(Placing::of(&own, 40 * MIB - 1, 4096), Ok(Placing::Folded { to: 39 * MIB }));
         assert!(Placing::of(&own, MIB - 1, 4096).unwrap_err().contains("too small"));
+        // Of several devices nothing lies where it lay.
+        let part = Part { from_bytes: 7 * MIB, to_bytes: 9 * MIB };
+        let both = Source { parts: vec![part, part], ..source(4 * MIB, 0, 4 * MIB) };
+        assert_eq!(Placing::of(&both, 4 * MIB, 4096), Ok(Placing::Joined));
+        assert_eq!(Placing::of(&both, 3 * MIB, 4096), Ok(Placing::Folded { to: 3 * MIB }));
     }
 
     #[test]
     fn what_lies_in_one_mib_stays_there_when_it_is_folded() {
         let fit = fit(3 * MIB + 5, 512, Placing::Folded { to: 3 * MIB });
-        let at = |offset: u64| one(&fit, step(offset, 512)).0.unwrap().0 - fit.area.start;
+        let at = |offset: u64| one(&fit, step(offset, 512)).0.unwrap().0 - fit.start;
         assert_eq!(at(7 * MIB + 1024), MIB + 1024);
         assert_eq!(at(7 * MIB + 1536) - at(7 * MIB + 1024), 512);
         assert_eq!(at(3 * MIB - 512), 3 * MIB - 512);
         let (over, fitted) = one(&fit, step(3 * MIB - 512, 4096));
-        assert_eq!((over.unwrap().0 - fit.area.start, fitted.moved), (3 * MIB - 4096, 1));
+        assert_eq!((over.unwrap().0 - fit.start, fitted.moved), (3 * MIB - 4096, 1));
     }
 
     #[test]
     fn what_direct_io_needs_is_rounded_outwards_and_counted() {
         let fit = fit(64 * MIB, 4096, Placing::Kept);
         let (found, fitted) = one(&fit, step(4096 + 512, 4096));
-        assert_eq!(found, Some((fit.area.start + 4096, 8192)));
+        assert_eq!(found, Some((fit.start + 4096, 8192)));
         assert_eq!((fitted.rounded, fitted.clipped, fitted.moved), (1, 0, 0));
         let (found, fitted) = one(&fit, step(8192, 4096));
-        assert_eq!((found, fitted), (Some((fit.area.start + 8192, 4096)), Fitted::default()));
+        assert_eq!((found, fitted), (Some((fit.start + 8192, 4096)), Fitted::default()));
         let (found, fitted) = one(&fit, step(0, 9 << 20));
         assert_eq!((found.unwrap().1, fitted.clipped_bytes), (8 << 20, MIB));
     }
@@ -262,7 +284,7 @@ mod tests {
             let own = Step { act, ..step(draw(), draw() as u32) };
             let (Some((offset, bytes)), _) = one(&fit, own) else { continue };
             let end = offset + u64::from(bytes);
-            let inside = offset >= fit.area.start && end <= fit.area.start + length;
+            let inside = offset >= fit.start && end <= fit.start + length;
             assert!(inside || act == Act::Flush, "{fit:?} {own:?}");
         }
     }

@@ -86,7 +86,7 @@ impl From<Scale> for String {
 }
 
 /// How study files write it.
-pub(super) static FORM: OwnForm = OwnForm {
+pub static FORM: OwnForm = OwnForm {
     read: |text| text.parse::<Scale>().map(String::from),
     pattern: "^[0-9]{1,3}(\\.[0-9]{1,3})? ?x?$",
     example: "2x",

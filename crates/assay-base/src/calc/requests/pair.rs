@@ -1,0 +1,104 @@
+//! Requests of one kind as they were recorded and as they were played, as far as they are drawn.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::{OverTime, by_power, floor_power};
+
+/// Requests of one kind on one side.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Side {
+    /// How many started over the time.
+    pub starts: OverTime,
+    /// Sizes: the largest power of two that is not above it, and how many.
+    #[serde(deserialize_with = "by_power")]
+    pub sizes: BTreeMap<u64, u64>,
+    /// How far it is from the end of the one before it to its beginning: likewise, 0 where that is nothing.
+    #[serde(deserialize_with = "by_power")]
+    pub distances: BTreeMap<u64, u64>,
+}
+
+/// Both sides.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pair {
+    pub recorded: Side,
+    pub played: Side,
+    /// By a clock: nanoseconds that starts were behind it, the most of each step of time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub behind: Option<OverTime>,
+}
+
+/// One side of all kinds, while it is gathered.
+#[derive(Clone, Debug, Default)]
+pub struct Sides {
+    kinds: BTreeMap<&'static str, Gathered>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Gathered {
+    side: Side,
+    /// Where the one before it ended.
+    end: Option<u64>,
+    behind: Option<OverTime>,
+}
+
+impl Sides {
+    /// Adds a request that starts at a moment; what has a place has an offset and bytes.
+    pub fn add(&mut self, kind: &'static str, at_ns: u64, place: Option<(u64, u64)>) {
+        let own = self.kinds.entry(kind).or_default();
+        own.side.starts.add(at_ns, 1);
+        let Some((offset, bytes)) = place else { return };
+        *own.side.sizes.entry(floor_power(bytes)).or_default() += 1;
+        if let Some(end) = own.end {
+            *own.side.distances.entry(floor_power(end.abs_diff(offset))).or_default() += 1;
+        }
+        own.end = Some(offset.saturating_add(bytes));
+    }
+
+    /// Tells how far one that was meant for a moment was behind it.
+    pub fn behind(&mut self, kind: &'static str, at_ns: u64, behind_ns: u64) {
+        let own = self.kinds.entry(kind).or_default();
+        own.behind.get_or_insert_default().keep_most(at_ns, behind_ns);
+    }
+
+    /// These, recorded, beside what was played of them.
+    pub fn beside(self, mut played: Self) -> BTreeMap<String, Pair> {
+        let pair = |(kind, recorded): (&'static str, Gathered)| {
+            let played = played.kinds.remove(kind).unwrap_or_default();
+            let (recorded, behind, played) = (recorded.side, played.behind, played.side);
+            (kind.to_owned(), Pair { recorded, played, behind })
+        };
+        self.kinds.into_iter().map(pair).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    #[test]
+    fn a_side_has_starts_sizes_and_distances_of_each_kind() {
+        let mut recorded = Sides::default();
+        for at in 0..10 {
+            recorded.add("read", at * MS, Some((at * 8192, 4096)));
+        }
+        recorded.add("flush", 0, None);
+        let mut played = Sides::default();
+        played.add("read", MS, Some((0, 5000)));
+        played.behind("read", 0, MS);
+        let found = recorded.beside(played);
+        let read = &found["read"];
+        assert_eq!((read.recorded.starts.sum(), read.played.starts.sum()), (10, 1));
+        assert_eq!(read.recorded.sizes, BTreeMap::from([(4096, 10)]));
+        assert_eq!(read.recorded.distances, BTreeMap::from([(4096, 9)]));
+        assert_eq!(read.behind.as_ref().map(|own| own.amounts.clone()), Some(vec![MS]));
+        let flush = &found["flush"];
+        assert!(flush.recorded.sizes.is_empty() && flush.behind.is_none());
+        assert_eq!(flush.played, Side::default());
+        let text = serde_json::to_string(&found).unwrap();
+        assert_eq!(serde_json::from_str::<BTreeMap<String, Pair>>(&text).unwrap(), found);
+    }
+}

@@ -1,0 +1,436 @@
+//! What is drawn of recorded requests: alone, and beside those that were played.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Chart, Line, Marks};
+use crate::calc::requests::{MOST_STEPS, OfClass, OverTime, Pair, Recorded, Side, sum};
+use crate::quantity::units::show;
+
+/// Classes that have a line of their own at most: more cannot be told apart.
+const MOST_CLASSES: usize = 6;
+/// Kinds of requests of a play that are drawn: those with the most.
+const MOST_KINDS: usize = 3;
+
+const SIZES: &str =
+    "A bar is the share of the requests whose size is that or more, up to twice as much.";
+const DISTANCES: &str = "A bar is the share of the requests that begin so far from the end of the one before them, up \
+                         to twice as far, in either direction; 0 B: nothing between them.";
+
+/// Whose figures they are.
+struct Frame<'a> {
+    figure: &'a str,
+    workload: &'a str,
+    notes: Vec<String>,
+}
+
+/// What the axis of values holds, and the metric in whose unit they are.
+type Values<'a> = (&'a str, &'a str);
+
+impl Frame<'_> {
+    /// A figure; none where nothing in it is above zero.
+    fn chart(&self, title: String, read: &str, values: Values<'_>, marks: Marks) -> Option<Chart> {
+        let (Marks::OverTime { lines, .. } | Marks::Bars { groups: lines, .. }) = &marks else {
+            return None;
+        };
+        lines.iter().flat_map(|line| &line.values).any(|value| *value > 0.0).then(|| Chart {
+            figure: self.figure.to_owned(),
+            workload: self.workload.to_owned(),
+            title,
+            description: read.to_owned(),
+            axis: values.0.to_owned(),
+            metric: values.1.to_owned(),
+            marks,
+            notes: self.notes.clone(),
+        })
+    }
+}
+
+/// A class with its name.
+type Named<'a> = (String, &'a OfClass);
+
+/// The figures of a recording.
+pub fn of_recording(figure: &str, workload: &str, of: &Recorded) -> Vec<Chart> {
+    let (classes, more) = classes(of);
+    let all = classes.len() + more;
+    let notes = (more > 0)
+        .then(|| format!("Drawn are the {MOST_CLASSES} of {all} classes with the most requests."));
+    let frame = Frame { figure, workload, notes: notes.into_iter().collect() };
+    let (sizes, distances) = (shares(&classes, of_sizes), shares(&classes, of_distances));
+    let all = [
+        rates(&frame, &classes),
+        touched(&frame, &classes),
+        frame.chart("sizes".to_owned(), SIZES, ("share of the requests", "requests_share"), sizes),
+        frame.chart(
+            "distances from one request to the next".to_owned(),
+            DISTANCES,
+            ("share of the requests", "requests_share"),
+            distances,
+        ),
+        orders(&frame, &classes),
+        bursts(&frame, &classes),
+    ];
+    all.into_iter().flatten().collect()
+}
+
+fn of_sizes(class: &OfClass) -> &BTreeMap<u64, u64> {
+    &class.sizes
+}
+
+fn of_distances(class: &OfClass) -> &BTreeMap<u64, u64> {
+    &class.distances
+}
+
+/// The classes with the most requests, called by their devices where there are several; and how many others
+/// there are.
+fn classes(of: &Recorded) -> (Vec<Named<'_>>, usize) {
+    let alone = of.devices.len() == 1;
+    let mut all: Vec<Named<'_>> = Vec::new();
+    for (device, own) in &of.devices {
+        let name = |class: &str| if alone { class.to_owned() } else { format!("{device} {class}") };
+        all.extend(own.classes.iter().map(|(class, own)| (name(class), own)));
+    }
+    all.sort_by_key(|(_, own)| std::cmp::Reverse(own.requests));
+    let more = all.len().saturating_sub(MOST_CLASSES);
+    all.truncate(MOST_CLASSES);
+    (all, more)
+}
+
+fn rates(frame: &Frame<'_>, classes: &[Named<'_>]) -> Option<Chart> {
+    let own = classes.iter().filter_map(|(name, of)| Some((name.clone(), of.arrivals.as_ref()?)));
+    let read = "A point is the mean rate of arrivals in a step of time.";
+    let marks = per_second(own.collect());
+    frame.chart("rates by class".to_owned(), read, ("requests per second", "requests_per_s"), marks)
+}
+
+fn touched(frame: &Frame<'_>, classes: &[Named<'_>]) -> Option<Chart> {
+    let own = classes.iter().filter_map(|(name, of)| Some((name.clone(), of.fresh.as_ref()?)));
+    let (step_ns, mut lines) = levelled(own.collect(), OverTime::sums_of);
+    for line in &mut lines {
+        let mut so_far = 0.0;
+        for value in &mut line.values {
+            so_far += *value;
+            *value = so_far;
+        }
+    }
+    let read = "Bytes of the device that anything of the class had touched by then: flat where the same is touched \
+                again, and where nothing comes.";
+    let marks = Marks::OverTime { step_s: seconds(step_ns), lines };
+    frame.chart("working set by class".to_owned(), read, ("bytes touched", "touched_bytes"), marks)
+}
+
+fn orders(frame: &Frame<'_>, classes: &[Named<'_>]) -> Option<Chart> {
+    let own: Vec<&Named<'_>> = classes.iter().filter(|(_, of)| of.bytes > 0).collect();
+    let group = |name: &str, part: fn(&OfClass) -> (u64, u64)| Line {
+        name: name.to_owned(),
+        values: own.iter().map(|(_, of)| share(part(of))).collect(),
+    };
+    let marks = Marks::Bars {
+        what: "class".to_owned(),
+        names: own.iter().map(|(name, _)| name.clone()).collect(),
+        groups: vec![
+            group("in order", |of| (of.in_order, of.requests)),
+            group("touched before", |of| (of.again_bytes, of.bytes)),
+            group("waited for", |of| (of.sync, of.requests)),
+        ],
+    };
+    let read = "In order: requests that begin where one of the last 64 of their class ended; the others are random. \
+                Touched before: bytes of requests that began where the class had been. Waited for: requests that the \
+                kernel marks as such.";
+    frame.chart("order and re-use by class".to_owned(), read, ("share", "requests_share"), marks)
+}
+
+fn bursts(frame: &Frame<'_>, classes: &[Named<'_>]) -> Option<Chart> {
+    let own: Vec<(&str, f64)> = classes
+        .iter()
+        .filter_map(|(name, of)| of.dispersion.map(|value| (name.as_str(), value)))
+        .collect();
+    let marks = Marks::Bars {
+        what: "class".to_owned(),
+        names: own.iter().map(|(name, _)| (*name).to_owned()).collect(),
+        groups: vec![Line {
+            name: String::new(),
+            values: own.iter().map(|(_, value)| *value).collect(),
+        }],
+    };
+    let read = "Variance over mean of how many arrive in a tenth of a second: 1 of independent arrivals, more of \
+                bursts.";
+    frame.chart("bursts by class".to_owned(), read, ("variance over mean", "dispersion"), marks)
+}
+
+/// The figures of what was played beside what was recorded, by kind of request.
+pub fn of_play(
+    figure: &str,
+    workload: &str,
+    of: &BTreeMap<String, Pair>,
+    notes: Vec<String>,
+) -> Vec<Chart> {
+    let frame = Frame { figure, workload, notes };
+    let mut kinds: Vec<(&String, &Pair)> = of.iter().collect();
+    kinds.sort_by_key(|(_, pair)| std::cmp::Reverse(pair.recorded.starts.sum()));
+    kinds.truncate(MOST_KINDS);
+    let each = |draw: fn(&Frame<'_>, &str, &Pair) -> Option<Chart>| {
+        kinds.iter().filter_map(|(name, pair)| draw(&frame, name, pair)).collect::<Vec<_>>()
+    };
+    let mut all = each(starts);
+    all.extend(behind(&frame, &kinds));
+    all.extend(each(sizes));
+    all.extend(each(distances));
+    all
+}
+
+fn starts(frame: &Frame<'_>, kind: &str, pair: &Pair) -> Option<Chart> {
+    let sides = two(pair).map(|(name, side)| (name.to_owned(), &side.starts));
+    let read =
+        "A point is the mean rate of starts in a step of time, counted from the first request.";
+    let title = format!("starts ({kind}), recorded and played");
+    frame.chart(title, read, ("requests per second", "requests_per_s"), per_second(sides.into()))
+}
+
+fn behind(frame: &Frame<'_>, kinds: &[(&String, &Pair)]) -> Option<Chart> {
+    let own =
+        kinds.iter().filter_map(|(name, pair)| Some(((*name).clone(), pair.behind.as_ref()?)));
+    let (step_ns, lines) = levelled(own.collect(), OverTime::mosts_of);
+    let read =
+        "A point is how far behind its intended start the latest request of a step of time began.";
+    let marks = Marks::OverTime { step_s: seconds(step_ns), lines };
+    frame.chart("behind the schedule".to_owned(), read, ("behind", "behind_ns"), marks)
+}
+
+fn sizes(frame: &Frame<'_>, kind: &str, pair: &Pair) -> Option<Chart> {
+    let marks = bars(&two(pair).map(|(name, side)| (name.to_owned(), &side.sizes)));
+    let title = format!("sizes ({kind}), recorded and played");
+    frame.chart(title, SIZES, ("share of the requests", "requests_share"), marks)
+}
+
+fn distances(frame: &Frame<'_>, kind: &str, pair: &Pair) -> Option<Chart> {
+    let marks = bars(&two(pair).map(|(name, side)| (name.to_owned(), &side.distances)));
+    let title = format!("distances ({kind}), recorded and played");
+    frame.chart(title, DISTANCES, ("share of the requests", "requests_share"), marks)
+}
+
+fn two(pair: &Pair) -> [(&'static str, &Side); 2] {
+    [("recorded", &pair.recorded), ("played", &pair.played)]
+}
+
+/// Amounts of each step as rates.
+fn per_second(own: Vec<(String, &OverTime)>) -> Marks {
+    let (step_ns, mut lines) = levelled(own, OverTime::sums_of);
+    let step_s = seconds(step_ns);
+    for value in lines.iter_mut().flat_map(|line| &mut line.values) {
+        *value /= step_s;
+    }
+    Marks::OverTime { step_s, lines }
+}
+
+/// Lines of steps of one length, each as long as the longest.
+fn levelled(
+    own: Vec<(String, &OverTime)>,
+    widen: fn(OverTime, u64) -> OverTime,
+) -> (u64, Vec<Line>) {
+    let step_ns = own.iter().map(|(_, own)| own.step_ns).max().unwrap_or_default();
+    let own = own.into_iter().map(|(name, own)| (name, widen(own.clone(), step_ns).amounts));
+    let own: Vec<(String, Vec<u64>)> = own.collect();
+    let steps = own.iter().map(|(_, amounts)| amounts.len()).max().unwrap_or_default();
+    let line = |(name, amounts): (String, Vec<u64>)| {
+        let values = amounts.into_iter().chain(std::iter::repeat(0));
+        let values = values.take(steps.min(MOST_STEPS)).map(|amount| amount as f64);
+        Line { name, values: values.collect() }
+    };
+    (step_ns, own.into_iter().map(line).collect())
+}
+
+fn seconds(step_ns: u64) -> f64 {
+    step_ns.max(1) as f64 / 1e9
+}
+
+fn shares(classes: &[Named<'_>], of: fn(&OfClass) -> &BTreeMap<u64, u64>) -> Marks {
+    let own = classes.iter().filter(|(_, class)| class.bytes > 0);
+    let own: Vec<(String, &BTreeMap<u64, u64>)> =
+        own.map(|(name, class)| (name.clone(), of(class))).collect();
+    bars(&own)
+}
+
+/// A row a power of two, with those between that have nothing; a bar is a share of its group.
+fn bars(own: &[(String, &BTreeMap<u64, u64>)]) -> Marks {
+    let rows = rows(own.iter().flat_map(|(_, counts)| counts.keys().copied()));
+    let group = |(name, counts): &(String, &BTreeMap<u64, u64>)| {
+        let all = sum(counts);
+        let many = |row: &u64| counts.get(row).copied().unwrap_or_default();
+        Line {
+            name: name.clone(),
+            values: rows.iter().map(|row| share((many(row), all))).collect(),
+        }
+    };
+    Marks::Bars {
+        what: "from".to_owned(),
+        names: rows.iter().map(|row| show::bytes(*row)).collect(),
+        groups: own.iter().map(group).collect(),
+    }
+}
+
+/// Nothing where anything is nothing, and all powers of two from the least to the greatest.
+fn rows(keys: impl Iterator<Item = u64>) -> Vec<u64> {
+    let known: BTreeSet<u64> = keys.filter(|own| own.is_power_of_two() || *own == 0).collect();
+    let mut powers = known.iter().filter_map(|own| own.checked_ilog2());
+    let least = powers.next();
+    let most = powers.next_back().or(least);
+    let between = least.zip(most).into_iter().flat_map(|(least, most)| least..=most);
+    let zero = known.first().copied().filter(|first| *first == 0);
+    zero.into_iter().chain(between.map(|bit| 1_u64 << bit)).collect()
+}
+
+fn share((part, all): (u64, u64)) -> f64 {
+    part as f64 / all.max(1) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::calc::requests::{Counter, OfDevice, Request, Sides};
+
+    const MS: u64 = 1_000_000;
+
+    fn recorded(devices: &[&str]) -> Recorded {
+        let named = devices.iter().map(|name| ((*name).to_owned(), 1 << 30));
+        let mut counter = Counter::new(named);
+        for at in 0..2000_u64 {
+            counter.add(&Request {
+                device: (at as usize / 3) % devices.len(),
+                class: ["read", "write", "flush"][(at % 3) as usize],
+                arrived_ns: Some(at * MS),
+                ended_ns: at * MS + MS / 2,
+                offset_bytes: (at % 3 < 2).then_some(at / 2 % 300 * 8192),
+                bytes: if at % 3 < 2 { 4096 << (at % 2 * 2) } else { 0 },
+                sync: at % 3 == 0,
+                meta: false,
+                read_ahead: false,
+                failed: false,
+            });
+        }
+        counter.finish(2000 * MS, 0, 1)
+    }
+
+    fn titles(charts: &[Chart]) -> Vec<&str> {
+        charts.iter().map(|chart| chart.title.as_str()).collect()
+    }
+
+    fn lines(chart: &Chart) -> &[Line] {
+        match &chart.marks {
+            Marks::OverTime { lines, .. } | Marks::Bars { groups: lines, .. } => lines,
+            _ => panic!("{chart:?}"),
+        }
+    }
+
+    #[test]
+    fn a_recording_has_its_rates_its_working_set_its_sizes_and_how_random_it_is() {
+        let charts = of_recording("requests", "watched", &recorded(&["sda"]));
+        assert_eq!(
+            titles(&charts),
+            [
+                "rates by class",
+                "working set by class",
+                "sizes",
+                "distances from one request to the next",
+                "order and re-use by class",
+                "bursts by class",
+            ]
+        );
+        let rates = lines(&charts[0]);
+        assert_eq!(rates.len(), 3);
+        for line in rates {
+            let mean = line.values.iter().sum::<f64>() / line.values.len() as f64;
+            assert!((300.0..350.0).contains(&mean), "{line:?}");
+            assert_eq!(line.values.len(), rates[0].values.len());
+        }
+        // A working set never shrinks.
+        let touched = lines(&charts[1]);
+        assert_eq!(touched.len(), 2, "a flush touches nothing");
+        for line in touched {
+            assert!(line.values.windows(2).all(|two| two[0] <= two[1]), "{line:?}");
+        }
+        for at in [2, 3] {
+            for group in lines(&charts[at]) {
+                let all: f64 = group.values.iter().sum();
+                assert!((all - 1.0).abs() < 1e-9, "{group:?}");
+            }
+        }
+        assert!(charts.iter().all(|chart| chart.notes.is_empty()));
+    }
+
+    #[test]
+    fn of_many_classes_those_with_the_most_requests_are_drawn_and_that_is_told() {
+        let charts = of_recording("requests", "watched", &recorded(&["sda", "sdb", "sdc"]));
+        let rates = lines(&charts[0]);
+        assert_eq!(rates.len(), 6);
+        assert!(rates.iter().any(|line| line.name == "sdb read"), "{rates:?}");
+        assert_eq!(charts[0].notes, ["Drawn are the 6 of 9 classes with the most requests."]);
+    }
+
+    #[test]
+    fn what_an_older_version_kept_or_nothing_is_drawn_as_far_as_it_goes() {
+        let mut old = recorded(&["sda"]);
+        for class in old.devices.values_mut().flat_map(|device| device.classes.values_mut()) {
+            (class.arrivals, class.fresh) = (None, None);
+        }
+        let charts = of_recording("requests", "watched", &old);
+        assert_eq!(titles(&charts)[0], "sizes");
+        assert!(of_recording("requests", "watched", &Recorded::default()).is_empty());
+    }
+
+    /// A bundle may say anything.
+    #[test]
+    fn hostile_numbers_are_drawn_or_not_and_never_more_than_fit() {
+        let most = |keys: &[u64]| keys.iter().map(|key| (*key, u64::MAX)).collect();
+        let class = OfClass {
+            requests: u64::MAX,
+            bytes: u64::MAX,
+            sizes: most(&[0, 1, 3, 1 << 63, u64::MAX]),
+            distances: most(&[7]),
+            arrivals: Some(OverTime { step_ns: 0, amounts: vec![u64::MAX; 5000] }),
+            fresh: Some(OverTime { step_ns: u64::MAX, amounts: vec![u64::MAX; 3] }),
+            ..OfClass::default()
+        };
+        let classes = [("read".to_owned(), class)].into();
+        let device = OfDevice { classes, ..OfDevice::default() };
+        let of = Recorded { devices: [("sda".to_owned(), device)].into(), ..Recorded::default() };
+        let charts = of_recording("requests", "watched", &of);
+        assert_eq!(titles(&charts), ["rates by class", "working set by class", "sizes"]);
+        for chart in &charts {
+            let values = lines(chart).iter().flat_map(|line| &line.values);
+            assert!(values.clone().all(|value| value.is_finite()) && values.count() <= 80);
+        }
+    }
+
+    #[test]
+    fn a_play_stands_beside_its_recording_by_kind() {
+        let mut recorded = Sides::default();
+        let mut played = Sides::default();
+        for at in 0..400 {
+            let kind = if at % 4 == 0 { "write" } else { "read" };
+            recorded.add(kind, at * MS, Some((at * 4096, 4096)));
+            played.add(kind, at * MS + MS / 5, Some((at * 4096, 4096)));
+            played.behind(kind, at * MS, MS / 5);
+        }
+        recorded.add("flush", 0, None);
+        let charts = of_play("played", "evening", &recorded.beside(played), Vec::new());
+        assert_eq!(
+            titles(&charts),
+            [
+                "starts (read), recorded and played",
+                "starts (write), recorded and played",
+                "starts (flush), recorded and played",
+                "behind the schedule",
+                "sizes (read), recorded and played",
+                "sizes (write), recorded and played",
+                "distances (read), recorded and played",
+                "distances (write), recorded and played",
+            ]
+        );
+        let reads = lines(&charts[0]);
+        assert_eq!((reads[0].name.as_str(), reads[1].name.as_str()), ("recorded", "played"));
+        assert_eq!(reads[0].values, reads[1].values);
+        let behind = lines(&charts[3]);
+        assert!(behind.iter().all(|line| line.values.iter().all(|own| *own == 200_000.0)));
+        assert!(of_play("played", "evening", &BTreeMap::new(), Vec::new()).is_empty());
+    }
+}

@@ -1,0 +1,73 @@
+//! The loop of a paced track: a request starts its gap after the end, or the start, of what it waits for.
+
+use super::{Drive, Flight};
+use crate::LoadError;
+use crate::engine::Engine;
+use crate::gate::Control;
+use crate::waits::Linked;
+
+impl<'a, E: Engine<'a>> Drive<E> {
+    /// Issues each request when what it waits for is over and a slot is free, until all are issued or something
+    /// ends it, then drains. Gives what [`Drive::run`] gives.
+    pub(super) fn run_linked(&mut self, control: &Control<'_>) -> Result<(u64, bool), LoadError> {
+        let start = control.start(self.engine.now_ns());
+        if let Some(linked) = &mut self.linked {
+            linked.begin(start);
+        }
+        let first = self.submit_ready(start)?;
+        self.book.begin(start, first);
+        let mut now = first;
+        let stopped = loop {
+            if self.left == 0 || self.fault.is_some() || self.book.is_over(now) {
+                break false;
+            }
+            if control.stop_asked() || control.failed() {
+                break control.stop_asked();
+            }
+            let due = self.linked.as_ref().and_then(Linked::due);
+            if due.is_none() && self.free.len() == self.flights.len() {
+                break false; // nothing would ever be due
+            }
+            let until = due.filter(|_| !self.free.is_empty());
+            (now, _) = self.wait(now, until)?;
+            if self.fault.is_none() && !self.book.is_over(now) {
+                now = self.submit_ready(now)?;
+            }
+        };
+        self.book.close();
+        self.left = 0;
+        self.drain_paced()?;
+        self.ended(now, stopped)
+    }
+
+    /// Issues what is due by now, as far as there are free slots; gives the stamp taken just before.
+    #[inline]
+    fn submit_ready(&mut self, now: u64) -> Result<u64, LoadError> {
+        self.batch.clear();
+        // Of a batch that is served one after the other the first would be told to have ended with the last.
+        let most = if E::ONE_AT_A_TIME { 1 } else { usize::MAX };
+        while self.left > 0 && self.batch.len() < most {
+            let Some(slot) = self.free.last().copied() else { break };
+            let Some(linked) = &mut self.linked else { break };
+            let Some((step, intended)) = linked.take(now, slot) else { break };
+            self.free.pop();
+            self.left -= 1;
+            let flight = Flight { intended, ..Flight::of(step) };
+            self.begin(slot, flight);
+            self.prepare(slot, flight);
+        }
+        if self.batch.is_empty() {
+            return Ok(now);
+        }
+        let stamp = self.hand_over(0)?;
+        for request in &self.batch {
+            let intended = self.flights[request.slot as usize].intended;
+            let behind_ns = stamp.saturating_sub(intended);
+            self.pace.issue(behind_ns, intended <= self.full_until);
+            if let Some(linked) = &mut self.linked {
+                linked.issue(request.slot, stamp, behind_ns);
+            }
+        }
+        Ok(stamp)
+    }
+}

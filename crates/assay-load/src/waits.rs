@@ -1,0 +1,309 @@
+//! A track whose requests wait for each other: each starts so long after another one ended, or started.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::sync::Arc;
+
+use crate::Job;
+use crate::track::{NEVER, Played, Step, Track};
+
+/// In the place of the number of a request.
+const NONE: u32 = u32::MAX;
+
+/// What a request of a track waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wait {
+    /// The number of the request whose end it waits for: one before it, and nobody else waits for that end. Where
+    /// there is none it waits for the start of the request right before it, and the first for that of the run.
+    pub end_of: Option<u32>,
+    /// Nanoseconds from there to its own start.
+    pub gap_ns: u64,
+}
+
+/// How the waits of a track were held, over the requests that were issued after the end of another one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Waited {
+    /// How many those are.
+    pub requests: u64,
+    /// Nanoseconds from those ends to the starts, summed: as they were meant to be.
+    pub gaps_ns: u64,
+    /// Nanoseconds that they started after that, summed.
+    pub behind_ns: u64,
+    /// Nanoseconds from their starts to their own ends, summed.
+    pub served_ns: u64,
+    /// Requests of all that were issued after one that stands behind them in the track.
+    pub overtaken: u64,
+}
+
+/// Which request waits for what it cannot wait for.
+pub(crate) fn fault(waits: &[Wait], steps: usize) -> Option<String> {
+    if waits.len() != steps {
+        return Some(format!("{} waits are not those of {steps} requests", waits.len()));
+    }
+    let mut taken = vec![false; steps];
+    let is_wrong = |(index, wait): (usize, &Wait)| {
+        let Some(other) = wait.end_of.map(|other| other as usize) else { return false };
+        other >= index || std::mem::replace(&mut taken[other], true)
+    };
+    let wrong = waits.iter().enumerate().position(is_wrong)?;
+    Some(format!(
+        "request {wrong} of the track waits for what comes later, or for what another one does"
+    ))
+}
+
+/// A paced track while it is played by the one thread that does.
+#[derive(Debug)]
+pub(crate) struct Linked {
+    track: Arc<Track>,
+    /// By request the one that waits for its end.
+    after_end: Vec<u32>,
+    /// What waits for its time alone: that, and the request. There is room for all of them.
+    ready: BinaryHeap<Reverse<(u64, u32)>>,
+    /// The request in each slot.
+    slots: Vec<u32>,
+    /// Stamp of the start of the run, and of the first of theirs.
+    start: u64,
+    first: Option<u64>,
+    /// The last one in the track of those that were issued.
+    furthest: u32,
+    played: Played,
+    waited: Waited,
+}
+
+impl Linked {
+    /// That of a job with a paced track, with all the room that it needs.
+    pub(crate) fn new(job: &Job) -> Option<Self> {
+        let track = Arc::clone(job.track.as_ref().filter(|track| track.is_paced())?);
+        let count = track.steps().len();
+        let mut after_end = vec![NONE; count];
+        for (index, wait) in (0_u32..).zip(track.waits()) {
+            if let Some(other) = wait.end_of {
+                after_end[other as usize] = index;
+            }
+        }
+        Some(Self {
+            track,
+            after_end,
+            ready: BinaryHeap::with_capacity(count),
+            slots: vec![0; job.depth as usize],
+            start: 0,
+            first: None,
+            furthest: 0,
+            played: Played { issued_ns: vec![NEVER; count], ..Played::default() },
+            waited: Waited::default(),
+        })
+    }
+
+    /// Tells the start.
+    pub(crate) fn begin(&mut self, start: u64) {
+        self.start = start;
+        let gap_ns = self.track.waits()[0].gap_ns;
+        self.ready.push(Reverse((start.saturating_add(gap_ns), 0)));
+    }
+
+    /// Stamp at which the next request is due, where one waits for its time alone.
+    #[inline]
+    pub(crate) fn due(&self) -> Option<u64> {
+        self.ready.peek().map(|Reverse((due, _))| *due)
+    }
+
+    /// Puts a request that is due by now into a slot; gives it, and the stamp at which it was meant to start.
+    #[inline]
+    pub(crate) fn take(&mut self, now: u64, slot: u32) -> Option<(Step, u64)> {
+        let Reverse((due, index)) = *self.ready.peek()?;
+        if due > now {
+            return None;
+        }
+        self.ready.pop();
+        self.slots[slot as usize] = index;
+        let next = index + 1;
+        let wait = self.track.waits().get(next as usize).copied();
+        if let Some(Wait { end_of: None, gap_ns }) = wait {
+            self.ready.push(Reverse((due.saturating_add(gap_ns), next)));
+        }
+        Some((self.track.steps()[index as usize], due))
+    }
+
+    /// The request of a slot was handed over, so long after it was meant to be.
+    #[inline]
+    pub(crate) fn issue(&mut self, slot: u32, stamp: u64, behind_ns: u64) {
+        let index = self.slots[slot as usize];
+        let step = self.track.steps()[index as usize];
+        self.played.acts[step.act as usize].add(u64::from(step.bytes));
+        self.played.issued_ns[index as usize] = stamp.saturating_sub(self.start);
+        let first = *self.first.get_or_insert(stamp);
+        self.played.took_ns = stamp.saturating_sub(first);
+        let wait = self.track.waits()[index as usize];
+        let own = &mut self.waited;
+        if wait.end_of.is_some() {
+            own.requests += 1;
+            own.gaps_ns = own.gaps_ns.saturating_add(wait.gap_ns);
+            own.behind_ns = own.behind_ns.saturating_add(behind_ns);
+        }
+        own.overtaken += u64::from(index < self.furthest);
+        self.furthest = self.furthest.max(index);
+    }
+
+    /// The request of a slot ended: what waits for that has a time now.
+    #[inline]
+    pub(crate) fn end(&mut self, slot: u32, submitted: u64, stamp: u64) {
+        let index = self.slots[slot as usize] as usize;
+        if self.track.waits()[index].end_of.is_some() {
+            let served_ns = stamp.saturating_sub(submitted);
+            self.waited.served_ns = self.waited.served_ns.saturating_add(served_ns);
+        }
+        let next = self.after_end[index];
+        if next != NONE {
+            let gap_ns = self.track.waits()[next as usize].gap_ns;
+            self.ready.push(Reverse((stamp.saturating_add(gap_ns), next)));
+        }
+    }
+
+    /// What was played.
+    pub(crate) fn finish(self) -> Played {
+        let at = |step: Option<&Step>| step.map_or(0, |step| step.at_ns);
+        let steps = self.track.steps();
+        let intended_ns = at(steps.last()).saturating_sub(at(steps.first()));
+        Played { intended_ns, waited: Some(self.waited), ..self.played }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicBool;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::{Act, EngineKind, Law, LawShape, Mix, Outcome, Pattern, Target};
+
+    const MS: u64 = 1_000_000;
+    const AREA: u64 = 1 << 20;
+
+    fn step(index: u64) -> Step {
+        Step { at_ns: index * MS, offset: index * 4096 % AREA, bytes: 4096, act: Act::Read }
+    }
+
+    /// So many requests, of which each waits for the end of the one that stands so many before it.
+    fn chains(count: u32, beside: u32, gap_ns: u64) -> Track {
+        let wait = |index: u32| {
+            let end_of = index.checked_sub(beside);
+            Wait { end_of, gap_ns: if end_of.is_some() { gap_ns } else { 0 } }
+        };
+        Track::paced((0..u64::from(count)).map(step).collect(), (0..count).map(wait).collect())
+    }
+
+    fn job(track: Track, depth: u32) -> Job {
+        Job {
+            depth,
+            time: Duration::from_secs(3600),
+            operations: Some(track.steps().len() as u64),
+            track: Some(Arc::new(track)),
+            ..Job::base(Pattern::Random, Mix::READS, 4096, 0..AREA, 1)
+        }
+    }
+
+    fn played(job: &Job, service_ns: u64, servers: u32) -> Outcome {
+        let law = Law::new(LawShape::Fixed { ns: service_ns }, servers).unwrap();
+        let target = Target { file: None, memory_alignment: 4096 };
+        crate::run(job, &EngineKind::Simulated(law), &target, &AtomicBool::new(false)).unwrap()
+    }
+
+    #[test]
+    fn a_request_starts_its_gap_after_the_end_that_it_waits_for_however_long_that_took() {
+        for service in [MS / 4, MS, 9 * MS] {
+            let outcome = played(&job(chains(1000, 1, MS), 32), service, 32);
+            let found = outcome.played.as_ref().unwrap();
+            assert_eq!(found.took_ns, 999 * (service + MS));
+            assert_eq!(
+                (found.intended_ns, found.acts[Act::Read as usize].operations),
+                (999 * MS, 1000)
+            );
+            let waited = found.waited.unwrap();
+            assert_eq!((waited.requests, waited.gaps_ns, waited.behind_ns), (999, 999 * MS, 0));
+            assert_eq!((waited.served_ns, waited.overtaken), (999 * service, 0));
+            assert_eq!(found.issued_ns[999], 999 * (service + MS));
+            let pace = outcome.pace.unwrap();
+            assert_eq!((pace.scheduled, pace.issued, pace.late), (1000, 1000, 0));
+        }
+    }
+
+    #[test]
+    fn as_many_are_under_way_as_there_were() {
+        let took = |servers| {
+            let outcome = played(&job(chains(800, 8, MS), 32), MS, servers);
+            outcome.played.unwrap().took_ns
+        };
+        assert_eq!(took(8), 99 * 2 * MS);
+        // One after the other takes 1 ms each: nobody can start before there is an answer.
+        assert!((790 * MS..800 * MS).contains(&took(1)), "{}", took(1));
+    }
+
+    #[test]
+    fn what_waits_for_no_end_starts_after_the_start_of_the_one_before_it() {
+        let waits = |gap_ns| (0..100).map(|_| Wait { end_of: None, gap_ns }).collect();
+        let track = |gap_ns| Track::paced((0..100).map(step).collect(), waits(gap_ns));
+        let outcome = played(&job(track(MS), 64), 20 * MS, 64);
+        let found = outcome.played.unwrap();
+        assert_eq!((found.took_ns, found.waited.unwrap().requests), (99 * MS, 0));
+        // Without room for all of them they are late, and that is counted.
+        let outcome = played(&job(track(MS), 1), 20 * MS, 1);
+        assert_eq!(outcome.played.unwrap().took_ns, 99 * 20 * MS);
+        let pace = outcome.pace.unwrap();
+        assert_eq!((pace.issued, pace.late, pace.full), (100, 99, 99));
+    }
+
+    #[test]
+    fn chains_that_go_on_at_their_own_speed_overtake_each_other() {
+        // Even ones have no gap, odd ones a long one.
+        let wait = |index: u32| {
+            let end_of = index.checked_sub(2);
+            let gap_ns = if end_of.is_some() && index % 2 == 1 { 9 * MS } else { 0 };
+            Wait { end_of, gap_ns }
+        };
+        let track = Track::paced((0..100).map(step).collect(), (0..100).map(wait).collect());
+        let own = job(track, 8);
+        let found = played(&own, MS, 8).played.unwrap();
+        let issued = found.issued(own.track.as_ref().unwrap());
+        assert!(issued.len() == 100 && issued.is_sorted_by_key(|(at_ns, _)| *at_ns));
+        assert!(!issued.is_sorted_by_key(|(_, step)| step.at_ns));
+        let waited = found.waited.unwrap();
+        assert!((40..50).contains(&waited.overtaken), "{waited:?}");
+        assert_eq!((waited.requests, waited.behind_ns), (98, 0));
+    }
+
+    #[test]
+    fn a_play_that_takes_too_long_ends_with_its_time() {
+        let short = Job { time: Duration::from_millis(100), ..job(chains(1000, 1, MS), 4) };
+        let found = played(&short, 4 * MS, 1).played.unwrap();
+        assert_eq!(
+            (found.issued_ns[20..].iter().all(|at| *at == NEVER), found.issued_ns[1]),
+            (true, 5 * MS)
+        );
+        assert_eq!(found.acts[Act::Read as usize].operations, 20);
+    }
+
+    #[test]
+    fn waits_that_would_never_end_are_refused() {
+        let refused = |change: &dyn Fn(&mut Vec<Wait>)| {
+            let plain = chains(4, 1, MS);
+            let mut waits = plain.waits().to_vec();
+            change(&mut waits);
+            let own = job(Track::paced(plain.steps().to_vec(), waits), 1);
+            own.track.as_ref().and_then(|track| track.fault(&own))
+        };
+        assert_eq!(refused(&|_| {}), None);
+        assert!(refused(&|waits| waits[2].end_of = Some(2)).unwrap().contains("request 2"));
+        assert!(refused(&|waits| waits[1].end_of = Some(99)).is_some());
+        assert!(refused(&|waits| waits[3].end_of = Some(1)).unwrap().contains("request 3"));
+        assert!(refused(&|waits| waits.truncate(3)).unwrap().contains("3 waits"));
+        let target = Target { file: None, memory_alignment: 4096 };
+        let run = |job: &Job| {
+            let found = crate::run(job, &EngineKind::Null, &target, &AtomicBool::new(false));
+            found.map(|_| ()).map_err(|error| error.to_string())
+        };
+        let own = job(chains(4, 1, 0), 1);
+        assert_eq!(run(&own), Ok(()));
+        let endless = Job { operations: None, ..own };
+        assert!(run(&endless).unwrap_err().contains("ends with its requests"));
+    }
+}

@@ -1,0 +1,217 @@
+//! What each request of a recording plausibly waited for. The recording does not say so: it is guessed by one rule, and
+//! where that says nothing, the time between two starts is kept.
+//!
+//! - There are two lanes: reads, and what changes (writes, flushes, discards, zeroing). A request waits for nothing of
+//!   the other lane.
+//! - It waited for the latest request of its lane that had ended when it arrived, that nobody else waited for, and that
+//!   had ended at most [`MOST_GAP_NS`] before: an end lets one request go, so that as many go on beside each other as
+//!   there were.
+//! - Who waits for nobody, and nobody for it: what is read ahead, and what is written back without the flag that
+//!   somebody waits for it.
+//! - What waited for no end starts so long after the start of the request before it as it arrived after that.
+
+use assay_load::{Act, Step, Wait};
+use assay_system::system::{BlockRequest, RequestFlags};
+
+use crate::{Scale, step_of};
+
+/// Who starts longer than this after an end did not wait for it.
+pub const MOST_GAP_NS: u64 = 100_000_000;
+
+/// A request, with what its waits are guessed by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Arrived {
+    /// When, where and what.
+    pub step: Step,
+    /// When it ended, nanoseconds on the same clock.
+    pub ended_ns: u64,
+    /// Whether nobody waits for it.
+    pub is_background: bool,
+}
+
+impl Arrived {
+    /// A request of a device of so many bytes, with its times from the beginning; none where it cannot be played.
+    pub fn of(request: &BlockRequest, begun_ns: u64, device_bytes: u64) -> Option<Self> {
+        let step = step_of(request, begun_ns, device_bytes)?;
+        let flags = request.flags;
+        let is_background = match step.act {
+            Act::Read => flags.has(RequestFlags::READ_AHEAD),
+            Act::Write | Act::Discard | Act::WriteZeroes => !flags.has(RequestFlags::SYNC),
+            Act::Fua | Act::Flush => false,
+        };
+        let ended_ns = request.ended_ns.saturating_sub(begun_ns).max(step.at_ns);
+        Some(Self { step, ended_ns, is_background })
+    }
+
+    /// With times that are counted from so much later on.
+    pub fn since(self, ns: u64) -> Option<Self> {
+        let at_ns = self.step.at_ns.checked_sub(ns)?;
+        let ended_ns = self.ended_ns.saturating_sub(ns);
+        Some(Self { step: Step { at_ns, ..self.step }, ended_ns, ..self })
+    }
+
+    fn lane(&self) -> usize {
+        usize::from(self.step.act != Act::Read)
+    }
+}
+
+/// What each of these requests waits for in a play of this scale; they are in the order in which they arrived.
+pub fn guessed(requests: &[Arrived], scale: Scale) -> Vec<Wait> {
+    let mut by_end: Vec<u32> = (0_u32..).zip(requests).map(|(index, _)| index).collect();
+    by_end.sort_by_key(|index| (requests[*index as usize].ended_ns, *index));
+    let mut ended = by_end.into_iter().peekable();
+    // By lane the requests that ended and that nobody waited for, the latest on top.
+    let mut free = [Vec::<u32>::new(), Vec::new()];
+    let mut before_ns = 0;
+    let mut waits = Vec::with_capacity(requests.len());
+    for (index, own) in (0_u32..).zip(requests) {
+        let at_ns = own.step.at_ns;
+        let has_ended = |other: &u32| *other < index && requests[*other as usize].ended_ns <= at_ns;
+        while let Some(other) = ended.next_if(has_ended) {
+            let of = &requests[other as usize];
+            if !of.is_background {
+                free[of.lane()].push(other);
+            }
+        }
+        let latest = if own.is_background { None } else { free[own.lane()].pop() };
+        let gap_ns = |other: &u32| at_ns.saturating_sub(requests[*other as usize].ended_ns);
+        let end_of = latest.filter(|other| gap_ns(other) <= MOST_GAP_NS);
+        if latest.is_some() && end_of.is_none() {
+            // What lies below it ended still earlier.
+            free[own.lane()].clear();
+        }
+        let gap_ns = end_of.as_ref().map_or_else(|| at_ns.saturating_sub(before_ns), gap_ns);
+        waits.push(Wait { end_of, gap_ns: scale.time_ns(gap_ns) });
+        before_ns = at_ns;
+    }
+    waits
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_system::system::BlockClass;
+
+    use super::*;
+
+    const US: u64 = 1000;
+
+    fn arrived(act: Act, at_ns: u64, ended_ns: u64) -> Arrived {
+        let bytes = if act == Act::Flush { 0 } else { 4096 };
+        Arrived { step: Step { at_ns, offset: 0, bytes, act }, ended_ns, is_background: false }
+    }
+
+    fn read(at_us: u64, ended_us: u64) -> Arrived {
+        arrived(Act::Read, at_us * US, ended_us * US)
+    }
+
+    /// By request whose end it waits for, and microseconds from there.
+    fn told(requests: &[Arrived]) -> Vec<(Option<u32>, u64)> {
+        let waits = guessed(requests, Scale::ONE);
+        waits.iter().map(|wait| (wait.end_of, wait.gap_ns / US)).collect()
+    }
+
+    #[test]
+    fn one_after_the_other_each_waits_for_the_end_of_the_last() {
+        let all = [read(0, 80), read(100, 180), read(200, 290)];
+        assert_eq!(told(&all), [(None, 0), (Some(0), 20), (Some(1), 20)]);
+        let twice = guessed(&all, "2x".parse().unwrap());
+        assert_eq!(twice[2], Wait { end_of: Some(1), gap_ns: 10 * US });
+    }
+
+    #[test]
+    fn as_many_go_on_beside_each_other_as_there_were() {
+        // Two that start together, and each is followed by one when it ends.
+        let all = [read(0, 100), read(1, 300), read(110, 200), read(210, 400), read(310, 500)];
+        let expected = [(None, 0), (None, 1), (Some(0), 10), (Some(2), 10), (Some(1), 10)];
+        assert_eq!(told(&all), expected);
+    }
+
+    #[test]
+    fn an_end_lets_one_go_and_who_comes_with_it_keeps_its_distance_to_that() {
+        let all = [read(0, 50), read(60, 100), read(61, 100), read(63, 100)];
+        assert_eq!(told(&all), [(None, 0), (Some(0), 10), (None, 1), (None, 2)]);
+    }
+
+    #[test]
+    fn who_comes_long_after_waited_for_nobody() {
+        let bound = MOST_GAP_NS / US;
+        assert_eq!(told(&[read(0, 50), read(50 + bound, 99_999_999)])[1], (Some(0), bound));
+        assert_eq!(told(&[read(0, 50), read(51 + bound, 99_999_999)])[1], (None, 51 + bound));
+        // What ended before that is not waited for by anybody later, either.
+        let all =
+            [read(0, 10), read(1, 50), read(51 + bound, 52 + bound), read(60 + bound, 70 + bound)];
+        assert_eq!(told(&all)[3], (Some(2), 8));
+    }
+
+    #[test]
+    fn reads_wait_for_no_writes_and_a_flush_waits_for_the_write_before_it() {
+        let all = [
+            arrived(Act::Write, 0, 100 * US),
+            read(10, 50),
+            arrived(Act::Flush, 105 * US, 200 * US),
+            read(120, 150),
+            arrived(Act::Fua, 201 * US, 300 * US),
+        ];
+        let expected = [(None, 0), (None, 10), (Some(0), 5), (Some(1), 70), (Some(2), 1)];
+        assert_eq!(told(&all), expected);
+    }
+
+    #[test]
+    fn nobody_waits_for_what_is_read_ahead_or_written_back() {
+        let ahead = |own| Arrived { is_background: true, ..own };
+        let all = [read(0, 50), ahead(read(10, 60)), read(70, 90), ahead(read(95, 99))];
+        assert_eq!(told(&all), [(None, 0), (None, 10), (Some(0), 20), (None, 25)]);
+        let request = |class, flags| BlockRequest {
+            device: 0,
+            class,
+            arrived_ns: Some(0),
+            issued_ns: None,
+            ended_ns: 10,
+            offset_bytes: 0,
+            bytes: 4096,
+            flags: RequestFlags(flags),
+        };
+        for (class, flags, expected) in [
+            (BlockClass::Read, RequestFlags::READ_AHEAD, true),
+            (BlockClass::Read, 0, false),
+            (BlockClass::Write, 0, true),
+            (BlockClass::Write, RequestFlags::SYNC, false),
+            (BlockClass::Fua, 0, false),
+            (BlockClass::Flush, 0, false),
+        ] {
+            let own = Arrived::of(&request(class, flags), 0, 8192).unwrap();
+            assert_eq!(own.is_background, expected, "{class:?} {flags}");
+        }
+    }
+
+    /// Whatever a recording says, no request waits for a later one, and no end is waited for twice.
+    #[test]
+    fn hostile_times_make_no_circle() {
+        let mut state = 5_u64;
+        let mut draw = move || {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            state >> 40
+        };
+        for round in 0..300 {
+            let wide = round % 7 + 1;
+            let mut all: Vec<Arrived> = (0..100)
+                .map(|_| {
+                    let at_ns = draw() % (40 * wide);
+                    let act = Act::ALL[(draw() % 6) as usize];
+                    let own = arrived(act, at_ns, at_ns + draw() % (3 * wide));
+                    Arrived { is_background: draw() % 9 == 0, ..own }
+                })
+                .collect();
+            all.sort_by_key(|own| own.step.at_ns);
+            let mut taken = vec![false; all.len()];
+            for (index, wait) in guessed(&all, Scale::ONE).iter().enumerate() {
+                let Some(other) = wait.end_of.map(|other| other as usize) else { continue };
+                assert!(other < index && !taken[other]);
+                assert!(all[other].ended_ns <= all[index].step.at_ns);
+                taken[other] = true;
+            }
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! Damaged recordings of requests: read to their end, shown with all their pictures, written as a log of fio's,
+//! planned with and played inside of an area; or refused.
+
+use std::io::{self, Write as _};
+use std::path::Path;
+use std::sync::OnceLock;
+use std::sync::atomic::AtomicBool;
+
+use assay::runner::{self, Request};
+use assay::store;
+use assay::store::iolog::Iolog;
+use assay::watch::requests::counted;
+use assay_base::calc::requests::{Counter, Recorded};
+use assay_base::presence::Presence;
+use assay_kinds::work::io::Engine;
+use assay_kinds::work::replay::{Asked, Clock, Source};
+use assay_kinds::work::{
+    Area, Asks as _, DirectUse, EngineUse, Kind as _, Medium, Offer, Programs, Run, Runs as _,
+};
+use assay_load::{Bystanders, Law, LawShape};
+use assay_report::evidence::Evidence;
+use assay_report::{document, figures, svg, text};
+use assay_study::findings::Findings;
+use assay_study::results::requests::code::Coder;
+use assay_study::results::requests::{self, FILE, FORMAT, Header, Reader, RecordedDevice};
+use assay_study::study::file;
+use assay_system::system::clears::Clears;
+use assay_system::system::{BlockClass, BlockRequest, Fake, RequestFlags, System as _};
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use serde_json::json;
+
+const HOME: &str = "/home/me";
+const PLACE: &str = "/home/me/results/evening";
+const GZIP: [u8; 2] = [0x1f, 0x8b];
+const MIB: u64 = 1 << 20;
+const MS: u64 = 1_000_000;
+const BEGUN_NS: u64 = 7 * MS;
+/// Recordings of longer than this are planned with and not played: whoever waits looks ten times a second.
+const LONGEST_PLAY_NS: u64 = 100_000 * MS;
+
+/// Recordings of one device and of three, packed and as they stand inside: a packed one is refused by its sum
+/// wherever it is damaged.
+pub fn seeds() -> Vec<Vec<u8>> {
+    let plain = [recording(1, 240), recording(3, 90), recording(1, 0)];
+    plain.iter().map(|own| pack(own)).chain(plain.iter().cloned()).collect()
+}
+
+fn recording(devices: u16, count: u64) -> Vec<u8> {
+    let device = |at: u16| RecordedDevice { name: format!("sd{at}"), bytes: 64 * MIB };
+    let header = Header {
+        format: FORMAT.to_owned(),
+        started: "2026-11-26T03:00:00Z".to_owned(),
+        begun_ns: BEGUN_NS,
+        devices: (0..devices).map(device).collect(),
+    };
+    let mut bytes = serde_json::to_vec(&header).unwrap();
+    bytes.push(b'\n');
+    let mut coder = Coder::new(BEGUN_NS, header.devices.len());
+    for at in 0..count {
+        let device = (at % u64::from(devices)) as u16;
+        coder.encode(&request(at, device), &mut bytes);
+    }
+    bytes
+}
+
+fn request(at: u64, device: u16) -> BlockRequest {
+    let class = BlockClass::ALL[(at / 3 % 6) as usize];
+    let is_flush = class == BlockClass::Flush;
+    let arrived_ns = BEGUN_NS + at * MS;
+    BlockRequest {
+        device,
+        class,
+        arrived_ns: (at % 11 > 0).then_some(arrived_ns),
+        issued_ns: Some(arrived_ns + MS / 10),
+        ended_ns: arrived_ns + MS / 2,
+        offset_bytes: if is_flush { 0 } else { at * 7919 % 8192 * 4096 },
+        bytes: if is_flush { 0 } else { 4096 << (at % 4) },
+        flags: RequestFlags((at % 64) as u8),
+    }
+}
+
+fn pack(bytes: &[u8]) -> Vec<u8> {
+    let mut packer = GzEncoder::new(Vec::new(), Compression::fast());
+    packer.write_all(bytes).unwrap();
+    packer.finish().unwrap()
+}
+
+/// Whether anything of it could be played.
+pub fn read(bytes: &[u8]) -> bool {
+    let fake = Fake::new();
+    fake.set_variable("ASSAY_HOME", HOME);
+    fake.create_directory(Path::new(PLACE)).unwrap();
+    let packed = if bytes.starts_with(&GZIP) { bytes.to_vec() } else { pack(bytes) };
+    fake.put(Path::new(PLACE).join(FILE), &packed);
+    let Some(recorded) = counted_of(&fake) else { return false };
+    show(&recorded);
+    if let Ok(mut log) = Iolog::open(&fake, Path::new(PLACE)) {
+        // What is damaged ends it with an error.
+        let _ = io::copy(&mut log, &mut io::sink());
+    }
+    let devices = recorded.devices.keys().take(3);
+    let sources = devices.map(|name| requests::source(&fake, Path::new(PLACE), Some(name), None));
+    let sources: Vec<Source> = sources.flatten().collect();
+    for source in &sources {
+        play(&fake, source, bytes.len() as u64);
+    }
+    !sources.is_empty()
+}
+
+/// What its requests come to, up to where it is damaged.
+fn counted_of(fake: &Fake) -> Option<Recorded> {
+    let reader = Reader::open(fake, Path::new(PLACE)).ok()?;
+    let begun_ns = reader.header.begun_ns;
+    let named = reader.header.devices.iter().map(|own| (own.name.clone(), own.bytes));
+    let mut counter = Counter::new(named.collect::<Vec<_>>());
+    let mut last_ns = 0;
+    for request in reader.map_while(Result::ok) {
+        last_ns = request.ended_ns.saturating_sub(begun_ns).max(last_ns);
+        counter.add(&counted(&request, begun_ns));
+    }
+    Some(counter.finish(last_ns, 1, 1))
+}
+
+/// Findings of a small study, of which what kinds tell is replaced.
+fn base() -> &'static Findings {
+    static BASE: OnceLock<Findings> = OnceLock::new();
+    BASE.get_or_init(|| {
+        let fake = Fake::recorded(super::MACHINE).unwrap();
+        let study = file::parse("seed", super::STUDY).unwrap();
+        let request = Request::bare(study, vec![super::DRIVE.to_owned()]);
+        let ran = runner::run(&fake, request, &AtomicBool::new(false), &mut |_| {});
+        store::findings_of_run(ran.unwrap())
+    })
+}
+
+/// Shows it as a result that has it does.
+fn show(recorded: &Recorded) {
+    let told = json!({ "workload": "watched", "arm": {}, "recorded": recorded, "text": "It was." });
+    let of_kinds = serde_json::from_value(json!({ "requests": [told] })).unwrap();
+    let findings = Findings { of_kinds, ..base().clone() };
+    let shown = text::render(&document::make(&findings), 80, false);
+    assert!(shown.contains("recorded requests"), "{shown}");
+    for figure in figures::all(&Evidence::bare(findings)) {
+        let points = figure.series.iter().flat_map(|series| series.marks.points());
+        assert!(points.into_iter().all(|point| point.value.is_finite()), "{}", figure.id);
+        assert!(svg::inline(&figure).ends_with("</svg>\n"), "{}", figure.id);
+    }
+}
+
+/// Plans with it and plays it, in an area that may be too small for it.
+fn play(fake: &Fake, source: &Source, number: u64) {
+    assert!(source.from_bytes <= source.to_bytes && source.to_bytes <= source.device_bytes);
+    let clock = if number.is_multiple_of(2) { Clock::Open } else { Clock::Closed };
+    let asked = Asked { source: Some(source.clone()), clock, depth: 4, ..Asked::sample() };
+    let length = number % 9 * 8 * MIB + number % 3 * 4096;
+    let area = Area { start: MIB, length, asked: length, written: true, fill_ns: 0 };
+    let direct = DirectUse { memory_alignment: 512, offset_alignment: 512 };
+    let direct = Presence::Present(direct);
+    let engine = EngineUse { name: Engine::Simulated, note: None };
+    let clears = Clears::default();
+    let offer = Offer { area, direct: &direct, engine: &engine, between: None, clears: &clears };
+    let Ok((planned, _)) = asked.plan(&offer) else { return };
+    assert!(!planned.words().is_empty());
+    if source.length_ns > LONGEST_PLAY_NS {
+        return;
+    }
+    let law = Law::new(LawShape::Fixed { ns: MS / 10 }, 4).unwrap();
+    let ran = planned.run(&Run {
+        system: fake,
+        medium: Medium { file: None, area, memory_alignment: 4096, law: Some(law) },
+        path: Path::new("/x"),
+        ramp_ns: 0,
+        time_ns: LONGEST_PLAY_NS,
+        seed: 1,
+        study_seed: 1,
+        caller: None,
+        bystanders: &Bystanders::now(),
+        stop: &AtomicBool::new(false),
+        lookout: None,
+        keep: None,
+        limits: None,
+        programs: Programs { recall: requests::recall, ..Programs::NONE },
+    });
+    // The engine refuses what lies outside before it begins, and nothing of it may come that far.
+    if let Err(why) = ran {
+        assert!(!why.contains("does not lie in the area"), "{why}");
+    }
+}
