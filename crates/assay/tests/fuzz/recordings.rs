@@ -99,7 +99,7 @@ pub fn read(bytes: &[u8]) -> bool {
         // What is damaged ends it with an error.
         let _ = io::copy(&mut log, &mut io::sink());
     }
-    let devices = recorded.devices.keys().take(3);
+    let devices = recorded.devices.keys().take(3).map(String::as_str);
     let sources = devices.map(|name| requests::source(&fake, Path::new(PLACE), Some(name), None));
     let sources: Vec<Source> = sources.flatten().collect();
     for source in &sources {
