@@ -137,7 +137,7 @@ fn a_load_is_played_as_the_same_work(load: Load) {
     let found = bench.played(load.name(), &bench.device, MEBIBYTES);
     let told = &found["replay"][0]["fidelity"];
     assert_eq!(told["placing"], "kept", "{told}");
-    // What is drawn of it stands beside the counts, and the page has it.
+    // What is drawn of it are the same requests.
     let act = if load == Load::Mix { "read" } else { "write" };
     for side in ["recorded", "played"] {
         let starts = told["drawn"][act][side]["starts"]["amounts"].as_array().unwrap();
