@@ -109,7 +109,7 @@ fn page(head: &[String], call: &str, rows: &[Row], peak: u64) -> String {
          build), takes more than {} s, or never ends ({} s); the whole process may need at most 1 GiB.\n\
          `bundle` goes on to findings and evidence, `csv` to verdicts, `study` is stored and read again,\n\
          `import/...` and `jobs` likewise, `journal` is undone on a machine in memory, `edid` is read with a\n\
-         right checksum, too.\n\n{}\n\n",
+         right checksum, `recording` is counted, shown, planned with and played, too.\n\n{}\n\n",
         LONGEST >> 10,
         SLOW.as_secs(),
         HANGS.as_secs(),

@@ -32,6 +32,7 @@ mod packages;
 mod pages;
 mod pictures;
 mod probe;
+mod requests;
 mod sbom;
 mod serve;
 mod signals;
@@ -187,6 +188,15 @@ const COMMANDS: &[Command] = &[
         numbers: &[("--rounds", 24), ("--milliseconds", 1_000)],
         words: &[],
         run: Chore(probe::run),
+    },
+    Command {
+        name: "bench-requests",
+        usage: "[--rounds N] [--seconds S] [--studies N] [--margin PERCENT] [--write]",
+        summary: "recordings of 20,000 requests a second and what they cost, how faithful three loads are played again, and studies of the same recording twice (root)",
+        flags: &["--write"],
+        numbers: &[("--rounds", 8), ("--seconds", 10), ("--studies", 20), ("--margin", 10)],
+        words: &[],
+        run: Chore(requests::run),
     },
     Command {
         name: "bench-execute",

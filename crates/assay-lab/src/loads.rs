@@ -48,10 +48,17 @@ impl Load {
         Some(format!("needs the program {missing}"))
     }
 
-    /// Records so many seconds of it under its name; what the recording comes to.
+    /// Records so many seconds of it under its name, and leaves a device that carries nothing; what the recording
+    /// comes to.
+    ///
+    /// # Errors
+    /// It could not be recorded.
     pub fn record(self, assay: &Assay, device: &LoopDevice, seconds: u64) -> Done<Value> {
         let site = self.begin(device, assay.home())?;
-        record(assay, device, seconds, self.name(), site)
+        let recorded = record(assay, device, seconds, self.name(), site)?;
+        let to = format!("of={}", device.device());
+        call("dd", &["if=/dev/zero", &to, "bs=1M", "count=1", "conv=fsync,notrunc"])?;
+        Ok(recorded)
     }
 
     /// Begins it.

@@ -32,7 +32,8 @@ impl Frame<'_> {
         let (Marks::OverTime { lines, .. } | Marks::Bars { groups: lines, .. }) = &marks else {
             return None;
         };
-        lines.iter().flat_map(|line| &line.values).any(|value| *value > 0.0).then(|| Chart {
+        let is_drawn = lines.iter().flat_map(|line| &line.values).any(|value| *value > 0.0);
+        is_drawn.then(|| Chart {
             figure: self.figure.to_owned(),
             workload: self.workload.to_owned(),
             title,

@@ -102,7 +102,8 @@ fn over_time(chart: &Chart, step_s: f64, lines: &[exhibit::Line]) -> Option<Figu
         (short(&line.name), told.collect::<Vec<Point>>())
     };
     let series = with_marks(Series::each(lines.iter().map(points), Marks::Line))?;
-    let along = Axis::new("time", Scale::Time, Unit::Seconds);
+    // From zero on: a recording may be of parts of a second.
+    let along = Axis::new("time", Scale::Linear, Unit::Seconds).from_zero();
     let value = Axis::new(&*chart.axis, Scale::Linear, unit).from_zero();
     Some(Figure { notes: chart.notes.clone(), ..Figure::upright(along, value, series) })
 }

@@ -38,13 +38,22 @@ fn request(at: u64) -> BlockRequest {
     }
 }
 
-/// The file of so many requests, as `watch` writes it.
-fn recording(count: u64) -> Vec<u8> {
-    recording_of(&["sda"], count)
+/// The same with writes that are larger than is played.
+fn large(at: u64) -> BlockRequest {
+    let own = request(at);
+    match own.class {
+        BlockClass::Write => BlockRequest { offset_bytes: 0, bytes: 9 << 20, ..own },
+        _ => own,
+    }
 }
 
-/// Of several devices, on which they go by turns.
-fn recording_of(names: &[&str], count: u64) -> Vec<u8> {
+/// The file of so many requests, as `watch` writes it.
+fn recording(count: u64) -> Vec<u8> {
+    recording_of(&["sda"], count, request)
+}
+
+/// Of several devices, on which such requests go by turns.
+fn recording_of(names: &[&str], count: u64, request: fn(u64) -> BlockRequest) -> Vec<u8> {
     let fake = Fake::new();
     let place = Path::new("/one");
     fake.create_directory(place).unwrap();
@@ -109,8 +118,29 @@ fn what_was_recorded_is_played_and_told_beside_it() {
     assert_eq!(primary["metric"], "response_p99_ns");
     assert_ne!(primary["trust"], "invalid", "{primary}");
     assert!(!found.to_string().contains("unfaithful"));
-    let page = home.text(&["show", found["study"]["id"].as_str().unwrap()]);
+    let played = found["study"]["id"].as_str().unwrap();
+    let page = home.text(&["show", played]);
     assert!(page.contains("recorded and played"), "{page}");
+    // Both sides are drawn, and nothing was behind.
+    let page = home.text(&["report", played, "-o", "-"]);
+    for title in ["starts (read), recorded and played", "sizes (write), recorded and played"] {
+        assert!(page.contains(title), "{title}");
+    }
+    assert!(!page.contains("behind the schedule"));
+}
+
+#[test]
+fn what_is_clipped_is_called_so() {
+    let home = home("replay-clipped");
+    let (id, directory) = result(&home);
+    fs::write(directory.join(FILE), recording_of(&["sda"], COUNT, large)).unwrap();
+    let file = home.file("replay.toml", study(&id, ", depth = 32"));
+    let ended = home.run(&["run", &file, FAST, "--json", "--quiet"]);
+    let found: Value = serde_json::from_str(&ended.stdout).unwrap();
+    let own = &found["replay"][0];
+    assert_eq!(own["fidelity"]["fitted"]["clipped"], COUNT / 5, "{own}");
+    assert!(own["text"].as_str().unwrap().contains("480 were clipped"), "{own}");
+    assert!(found.to_string().contains("\"unfaithful\""), "{own}");
 }
 
 #[test]
@@ -156,7 +186,7 @@ fn a_paced_play_is_the_same_work_at_the_speed_of_each_drive() {
 fn several_devices_are_played_by_one_clock_where_they_are_named() {
     let home = home("replay-devices");
     let (id, directory) = result(&home);
-    fs::write(directory.join(FILE), recording_of(&["sda", "sdb"], COUNT)).unwrap();
+    fs::write(directory.join(FILE), recording_of(&["sda", "sdb"], COUNT, request)).unwrap();
     let file = home.file("unnamed.toml", study(&id, ""));
     let told = home.run(&["plan", &file, FAST]);
     assert!(told.code == 2 && told.stderr.contains("sda, sdb"), "{}", told.stderr);

@@ -125,6 +125,8 @@ fn a_play_by_the_clock_is_the_work_that_was_recorded() {
     assert_eq!((own.recorded_ns, own.played_ns), ((COUNT - 1) * MS, (COUNT - 1) * MS));
     assert_eq!((own.arrival_distance, own.late_share), (Some(0.0), Some(0.0)));
     assert_eq!(measured.operations(), COUNT);
+    assert_eq!(own.drawn.len(), 6);
+    assert!(own.drawn.values().all(|one| one.recorded == one.played), "{:?}", own.drawn);
     assert!((own.in_flight[0] - 0.5).abs() < 0.01 && (own.in_flight[1] - 0.25).abs() < 0.01);
     assert_eq!(doubt(&planned, &measured), None);
 }
@@ -362,6 +364,20 @@ fn what_is_told_is_read_as_it_was_written() {
     let told = include_str!("told.json").trim_end();
     let read: BTreeMap<String, Vec<Facts>> = serde_json::from_str(told).unwrap();
     assert_eq!(serde_json::to_string(&read).unwrap(), told);
+}
+
+#[test]
+fn what_an_older_version_told_is_read_and_has_no_pictures() {
+    let mut told: serde_json::Value = serde_json::from_str(include_str!("told.json")).unwrap();
+    let read = |told: &serde_json::Value| -> Vec<Facts> {
+        serde_json::from_value(told["replay"].clone()).unwrap()
+    };
+    let charts = |own: &Facts| Facts::exhibit(&[own], &Bare).charts.len();
+    assert_eq!(charts(&read(&told)[0]), 7);
+    told["replay"][0]["fidelity"].as_object_mut().unwrap().remove("drawn");
+    let old = read(&told);
+    assert_eq!(charts(&old[0]), 0);
+    assert_eq!(serde_json::to_value(&old).unwrap(), told["replay"]);
 }
 
 #[test]

@@ -134,8 +134,15 @@ const ROWS: &[(&str, &str, &str, &str)] = &[
     ("quick checks of a quiet device", "crates/assay/tests/machine/alone/clean.rs", USUAL, IN_FULL),
     ("results that `serve` lists", "crates/assay/tests/program/serve.rs", USUAL, IN_FULL),
     ("slow clients of each habit", "crates/assay/tests/program/crowd.rs", USUAL, IN_FULL),
-    ("damaged inputs for each reader", "crates/assay/tests/fuzz.rs", USUAL, IN_FULL),
+    ("damaged inputs for each reader", FUZZ, USUAL, IN_FULL),
+    (
+        "damaged recordings of requests",
+        FUZZ,
+        r"count\(([\d_]+), 1_000_000\)",
+        r"count\(2_000, ([\d_]+)\)",
+    ),
 ];
+const FUZZ: &str = "crates/assay/tests/fuzz.rs";
 const MACHINE_FACTORS: &str = "crates/assay/tests/machine/alone/factors.rs";
 const MACHINE_LIVE: &str = "crates/assay/tests/machine/alone/live.rs";
 const USUAL: &str = r"\bcount\(([\d_]+), [\d_]+\)";
