@@ -1,5 +1,7 @@
 //! The hot loop of one thread: one for all engines, compiled for each of them.
 
+#[cfg(test)]
+mod failing;
 mod paced;
 
 use std::collections::VecDeque;
