@@ -99,7 +99,7 @@ fn ten_thousand_faults_of_each_kind_are_found_in_a_file() {
 }
 
 /// What is done to the blocks of a file: once each, by several threads, at places that are met again, and mixed.
-const SHAPES: [fn(Job) -> Job; 4] = [
+static SHAPES: [fn(Job) -> Job; 4] = [
     |job| job,
     |job| Job { threads: 3, ..job },
     |job| Job { pattern: Pattern::Random, threads: 2, ..job },

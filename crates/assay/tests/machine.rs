@@ -28,6 +28,8 @@ mod filesystems;
 mod findings;
 #[path = "machine/full.rs"]
 mod full;
+#[path = "machine/laws.rs"]
+mod laws;
 #[path = "machine/locks.rs"]
 mod locks;
 #[path = "machine/most_load.rs"]
@@ -50,6 +52,8 @@ mod rules;
 mod slow_device;
 #[path = "machine/studies.rs"]
 mod studies;
+#[path = "machine/trace.rs"]
+mod trace;
 #[path = "machine/turn.rs"]
 mod turn;
 #[path = "machine/verify.rs"]
