@@ -48,6 +48,8 @@ mod refusals;
 mod replay;
 #[path = "machine/rules.rs"]
 mod rules;
+#[path = "machine/shortages.rs"]
+mod shortages;
 #[path = "machine/slow_device.rs"]
 mod slow_device;
 #[path = "machine/studies.rs"]
