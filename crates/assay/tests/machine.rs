@@ -38,6 +38,8 @@ mod most_load;
 mod open_loop;
 #[path = "machine/operations.rs"]
 mod operations;
+#[path = "machine/pace.rs"]
+mod pace;
 #[path = "machine/places.rs"]
 mod places;
 #[path = "machine/probes.rs"]
