@@ -38,6 +38,7 @@ mod serve;
 mod signals;
 mod signing;
 mod simulate;
+mod stall;
 mod startup;
 mod suite;
 mod tree;
@@ -170,6 +171,15 @@ const COMMANDS: &[Command] = &[
         numbers: &[("--rounds", 8), ("--seconds", 3)],
         words: &["--null", "--place"],
         run: Chore(engine::run),
+    },
+    Command {
+        name: "bench-stall",
+        usage: "[--rounds N] [--write]",
+        summary: "500 writes a second on a file system that is frozen for 2 s: what the open loop of each engine tells of it, fio, and the truth by arithmetic (root)",
+        flags: &["--write"],
+        numbers: &[("--rounds", 3)],
+        words: &[],
+        run: Chore(stall::run),
     },
     Command {
         name: "bench-files",

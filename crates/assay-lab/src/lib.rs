@@ -21,6 +21,7 @@ pub mod crowd;
 pub mod expected;
 pub mod facts;
 pub mod fuzz;
+pub mod goodness;
 pub mod guest;
 pub mod history;
 pub mod home;

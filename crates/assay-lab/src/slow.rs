@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::{Done, Mounted, Scratch, call};
 
@@ -88,6 +88,36 @@ fn throttles(root: &Path) -> Done<()> {
     if file.exists() { Ok(()) } else { Err("the kernel has no blkio throttling".to_owned()) }
 }
 
+/// How long something stood still, at least and at most: beside busy processors each call takes its time.
+#[derive(Clone, Copy, Debug)]
+pub struct Standstill {
+    pub least: Duration,
+    pub most: Duration,
+}
+
+impl Standstill {
+    /// Freezes the file system of this directory once, after a while, for so long.
+    pub fn of(directory: &Path, after: Duration, frozen: Duration) -> Done<Self> {
+        let directory = directory.display().to_string();
+        thread::sleep(after);
+        let freezing = Instant::now();
+        call("fsfreeze", &["--freeze", &directory])?;
+        let still = Instant::now();
+        thread::sleep(frozen);
+        let least = still.elapsed();
+        crate::insist("fsfreeze", &["--unfreeze", &directory]);
+        Ok(Self { least, most: freezing.elapsed() })
+    }
+
+    /// What the p99 of the response is at least and at most, in seconds, of so many operations a second for so long
+    /// in all: the slowest hundredth are those that were meant to start first while it stood still, and the one
+    /// after them began so much later.
+    pub fn p99_s(self, rate_per_s: u64, seconds: u64) -> [f64; 2] {
+        let slowest = (rate_per_s * seconds) as f64 / 100.0;
+        [self.least, self.most].map(|time| time.as_secs_f64() - slowest / rate_per_s as f64)
+    }
+}
+
 /// Something that goes on beside a measurement until it is dropped, in threads of the process that
 /// runs the tests.
 #[derive(Debug)]
@@ -166,5 +196,18 @@ impl Drop for Neighbour {
             // One only ends early when it was refused, and then did not disturb.
             let _ = work.join();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_what_stood_still_the_first_tenth_of_a_second_is_the_slowest_hundredth() {
+        let frozen =
+            Standstill { least: Duration::from_secs(2), most: Duration::from_millis(2100) };
+        let [least, most] = frozen.p99_s(500, 10);
+        assert!((least - 1.9).abs() < 1e-9 && (most - 2.0).abs() < 1e-9, "{least} {most}");
     }
 }

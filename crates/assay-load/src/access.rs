@@ -117,6 +117,30 @@ impl Access {
         self == Self::Uniform
     }
 
+    /// Of the part that is met most: its share of so many places, by its share of the operations. What goes over all
+    /// of the area once goes over that part so much sooner.
+    pub fn densest(self, places: u64) -> f64 {
+        match self {
+            Self::Uniform => 1.0,
+            // The share `h` of the places has `1-h` of the operations.
+            Self::Pareto(share) => (share.value() / (1.0 - share.value())).min(1.0),
+            Self::Zones(zones) => {
+                let each = zones
+                    .all()
+                    .iter()
+                    .map(|zone| f64::from(zone.area_percent) / f64::from(zone.operations_percent));
+                each.fold(1.0, f64::min)
+            }
+            // A fifth of them, as in the hot spot that is usual.
+            Self::Zipf(theta) => {
+                let (all, fifth) = (places.max(1) as f64, (places / 5).max(1) as f64);
+                let share = fifth / all;
+                let met = sum_of_powers(fifth, theta.value()) / sum_of_powers(all, theta.value());
+                (share / met).min(1.0)
+            }
+        }
+    }
+
     /// Where operations go, for a list of what is run; nothing where they go everywhere alike.
     pub fn words(self) -> Option<String> {
         match self {
@@ -139,6 +163,14 @@ impl Access {
             }
         }
     }
+}
+
+/// The sum of `k` to the power of `-s` for `k` from 1 to `n`, by the formula of Euler and Maclaurin: to a part in a
+/// hundred.
+fn sum_of_powers(n: f64, s: f64) -> f64 {
+    let integral =
+        if (s - 1.0).abs() < 1e-6 { n.ln() } else { (n.powf(1.0 - s) - 1.0) / (1.0 - s) };
+    integral + f64::midpoint(1.0, n.powf(-s)) + s * (1.0 - n.powf(-s - 1.0)) / 12.0
 }
 
 impl fmt::Display for Access {
@@ -267,6 +299,25 @@ mod tests {
             let told = text.parse::<Access>().unwrap_err();
             assert!(told.contains("zipf 1.2") && told.starts_with(&format!("`{text}`")), "{told}");
         }
+    }
+
+    #[test]
+    fn the_part_that_is_met_most_is_so_much_smaller_than_its_share_of_the_operations() {
+        let densest = |text: &str, places| text.parse::<Access>().unwrap().densest(places);
+        assert_eq!(densest("uniform", 1000), 1.0);
+        assert_eq!(densest("hot 20 % 80 %", 1000), 0.25);
+        assert_eq!(densest("hot 80 % 20 %", 1000), 0.25);
+        assert_eq!(densest("zones 5 % 50 %, 15 % 30 %, 80 % 20 %", 1000), 0.1);
+        assert_eq!(densest("pareto 0.2", 1000), 0.25);
+        assert_eq!(densest("pareto 0.5", 1000), 1.0);
+        // By the sum itself.
+        for theta in [0.5, 1.0, 1.2, 2.0] {
+            let sum = |n: u32| (1..=n).map(|k| f64::from(k).powf(-theta)).sum::<f64>();
+            let exact = 0.2 / (sum(200) / sum(1000));
+            let found = densest(&format!("zipf {theta}"), 1000);
+            assert!((found / exact - 1.0).abs() < 0.01, "{theta}: {found} for {exact}");
+        }
+        assert_eq!(densest("zipf 1.2", 1), 1.0);
     }
 
     #[test]

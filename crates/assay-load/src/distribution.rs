@@ -162,6 +162,8 @@ fn exp_ratio(x: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use assay_lab::goodness::off;
+
     use super::*;
     use crate::random::{Purpose, generator};
 
@@ -184,29 +186,6 @@ mod tests {
     fn by_rank(access: &str, places: u64) -> Vec<u64> {
         let (counts, scatter) = (counts(access, places), Scatter::new(places, 5));
         (0..places).map(|rank| counts[scatter.at(rank) as usize]).collect()
-    }
-
-    /// Standard deviations by which chi-square is off, by the approximation of Wilson and Hilferty (1931), of
-    /// cells that expect ten draws at least; the rest is one cell.
-    fn off(counts: &[u64], probabilities: &[f64]) -> f64 {
-        let (mut chi_square, mut cells) = (0.0, 0_u32);
-        let mut rest = (0.0, 0.0);
-        for (count, probability) in counts.iter().zip(probabilities) {
-            let (count, expected) = (*count as f64, probability * DRAWS as f64);
-            if expected < 10.0 {
-                rest = (rest.0 + count, rest.1 + expected);
-                continue;
-            }
-            chi_square += (count - expected).powi(2) / expected;
-            cells += 1;
-        }
-        if rest.1 >= 10.0 {
-            chi_square += (rest.0 - rest.1).powi(2) / rest.1;
-            cells += 1;
-        }
-        let freedom = f64::from(cells - 1);
-        let spread = 2.0 / (9.0 * freedom);
-        ((chi_square / freedom).cbrt() - (1.0 - spread)) / spread.sqrt()
     }
 
     /// Probabilities of ranks by Zipf's law, by the sum itself.

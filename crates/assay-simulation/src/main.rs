@@ -1,4 +1,4 @@
-//! The simulation suite S1 to S17 (`cargo xtask simulate`). Studies whose truth is known go through
+//! The simulation suite S1 to S18 (`cargo xtask simulate`). Studies whose truth is known go through
 //! the product as tables that were brought along; what it says of them is counted.
 //!
 //! Seeds stand here and were chosen before the first run. A bound that fails is a finding: it is
@@ -31,6 +31,7 @@ mod looks;
 mod most_load;
 mod null;
 mod races;
+mod responses;
 mod returning;
 mod screens;
 mod seam;
@@ -149,6 +150,7 @@ fn all() -> Vec<Experiment> {
     all.extend(gates::experiments());
     all.extend(races::experiments());
     all.extend(screens::experiments());
+    all.push(responses::experiment());
     // By scenario, those of the suite first; the sort keeps the order within one.
     all.sort_by_key(|one| (!one.scenario.starts_with('S'), place(one.scenario)));
     all.extend(extras::experiments());

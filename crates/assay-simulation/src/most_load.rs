@@ -22,7 +22,7 @@ use crate::experiment::{Bound, Count, Experiment, Said};
 use crate::seam;
 
 /// Requests that the mean server carries out in a second.
-const SERVICE: f64 = 5000.0;
+pub const SERVICE: f64 = 5000.0;
 const TRIAL_S: f64 = 4.0;
 const REPLICATES: usize = 6;
 /// Trials of a study at most, without the closed loop and lead-ins.
@@ -116,7 +116,7 @@ fn run_course(chance: &mut Chance, limit: Limit, scatter: f64) -> Done<(Vec<Tria
 
 /// A queue that begins empty (Lindley's recursion): the response of each request that arrives in the time of the
 /// trial, and those that were done by its end.
-fn queue(chance: &mut Chance, rate: f64, service: f64) -> Seen {
+pub fn queue(chance: &mut Chance, rate: f64, service: f64) -> Seen {
     let (mut now, mut free) = (0.0_f64, 0.0_f64);
     let (mut responses, mut done) = (Vec::with_capacity((rate * TRIAL_S * 1.1) as usize), 0_u32);
     loop {

@@ -30,6 +30,8 @@ mod findings;
 mod fitness;
 #[path = "machine/full.rs"]
 mod full;
+#[path = "machine/laws.rs"]
+mod laws;
 #[path = "machine/locks.rs"]
 mod locks;
 #[path = "machine/most_load.rs"]
@@ -38,6 +40,8 @@ mod most_load;
 mod open_loop;
 #[path = "machine/operations.rs"]
 mod operations;
+#[path = "machine/pace.rs"]
+mod pace;
 #[path = "machine/places.rs"]
 mod places;
 #[path = "machine/probes.rs"]
@@ -48,10 +52,14 @@ mod refusals;
 mod replay;
 #[path = "machine/rules.rs"]
 mod rules;
+#[path = "machine/shortages.rs"]
+mod shortages;
 #[path = "machine/slow_device.rs"]
 mod slow_device;
 #[path = "machine/studies.rs"]
 mod studies;
+#[path = "machine/trace.rs"]
+mod trace;
 #[path = "machine/turn.rs"]
 mod turn;
 #[path = "machine/verify.rs"]

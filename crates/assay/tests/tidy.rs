@@ -385,6 +385,27 @@ fn only_two_crates_hold_unsafe_code() {
     }
 }
 
+/// What the measured loop must not do beside allocating (`engines/no_alloc.rs` of `assay-load`).
+const NOT_IN_A_LOOP: [&str; 8] =
+    ["Condvar", "Mutex", "RwLock", "eprintln", "mpsc", "println", "stderr", "stdout"];
+
+#[test]
+fn what_moves_bytes_takes_no_lock_and_prints_nothing() {
+    // Where the threads of a run wait for each other before it begins.
+    let gate = "crates/assay-load/src/gate.rs";
+    let found = |text: &str| {
+        let text = blanked(text);
+        let words = text.split(|c: char| !c.is_alphanumeric() && c != '_');
+        words.filter(|word| NOT_IN_A_LOOP.contains(word)).count()
+    };
+    for (name, text) in rust_files() {
+        if name.starts_with("crates/assay-load/src/") {
+            assert_eq!(found(&text) > 0, name == gate, "{name} takes a lock, or prints");
+        }
+    }
+    assert_eq!(found("use std::sync::Mutex; // RwLock"), 1);
+}
+
 /// Whether a folder stands somewhere that is not inside a longer path.
 fn begins_a_path(text: &str, folder: &str) -> bool {
     let inside = |c: char| c.is_ascii_alphanumeric() || "_./-".contains(c);

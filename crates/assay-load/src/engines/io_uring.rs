@@ -1,10 +1,13 @@
 //! The kernel's submission and completion rings.
 
 mod entrance;
+#[cfg(test)]
+mod full;
 
 use std::io;
 use std::mem::ManuallyDrop;
 use std::os::fd::{AsRawFd, BorrowedFd};
+use std::thread;
 use std::time::Duration;
 
 use io_uring::squeue::Flags;
@@ -41,6 +44,11 @@ const FEWEST: usize = 4;
 
 /// No device runs dry for want of more.
 const MOST: usize = 64;
+
+/// How long to rest where the kernel has no room for new operations and none is in flight whose end would make
+/// some, and how often in a row: a machine that is short of memory for so long is out of it.
+const REST: Duration = Duration::from_millis(1);
+const MOST_RESTS: u32 = 2_000;
 
 /// Command of a ring for the discard of a block device (`BLOCK_URING_CMD_DISCARD`), from Linux 6.12 on.
 const COMMAND_DISCARD: u32 = 0x1200;
@@ -225,6 +233,9 @@ pub(super) struct IoUring<'a> {
     outstanding: usize,
     batches: u64,
     portions: u64,
+    /// Calls that found no room in the kernel, and rests in a row for want of it.
+    shortages: u64,
+    rests: u32,
     queue: QueueFacts,
     notes: Vec<String>,
 }
@@ -343,16 +354,38 @@ impl IoUring<'_> {
         }
     }
 
-    /// Hands new entries to the kernel and waits for `wait` completion entries.
+    /// Hands new entries to the kernel and waits for `wait` completion entries. What it has no room for stays in
+    /// the queue, and goes with the next call.
     #[inline]
     fn enter(&mut self, wait: usize) -> io::Result<()> {
         loop {
             match self.entrance.enter(&mut self.ring, wait) {
-                Ok(()) => return Ok(()),
+                Ok(()) => {
+                    self.rests = 0;
+                    return Ok(());
+                }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if is_shortage(&error) => return self.wait_out(error),
                 Err(error) => return Err(error),
             }
         }
+    }
+
+    /// Waits until the kernel may have room: for the end of what is in flight, or a little where nothing is.
+    #[cold]
+    fn wait_out(&mut self, shortage: io::Error) -> io::Result<()> {
+        self.shortages += 1;
+        let queued = self.ring.submission().len();
+        if self.outstanding > queued {
+            self.rests = 0;
+            return Entrance::wait(&self.ring);
+        }
+        self.rests += 1;
+        if self.rests > MOST_RESTS {
+            return Err(shortage);
+        }
+        thread::sleep(REST);
+        Ok(())
     }
 
     /// Hands new entries to the kernel and waits for a completion entry, for so long at most: where that is no
@@ -367,8 +400,13 @@ impl IoUring<'_> {
             self.poll(left)
         };
         match result {
+            Ok(()) => {
+                self.rests = 0;
+                Ok(())
+            }
             Err(error) if matches!(error.raw_os_error(), Some(libc::ETIME | libc::EINTR)) => Ok(()),
-            other => other,
+            Err(error) if is_shortage(&error) => self.wait_out(error),
+            Err(error) => Err(error),
         }
     }
 
@@ -409,6 +447,11 @@ impl IoUring<'_> {
         self.ready = ready;
         Ok(())
     }
+}
+
+/// Whether the kernel could take nothing just now, for want of memory or of room for completions.
+fn is_shortage(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::EAGAIN | libc::EBUSY))
 }
 
 /// A discard of a block device.
@@ -459,14 +502,15 @@ fn entries(job: &Job) -> [u32; 2] {
     [job.depth + syncs, ends]
 }
 
-impl<'a> Engine<'a> for IoUring<'a> {
-    fn open(setup: &Setup<'a>) -> Result<Self, LoadError> {
+impl<'a> IoUring<'a> {
+    /// One whose queues take so many submissions and completions.
+    fn with(entries: [u32; 2], setup: &Setup<'a>) -> Result<Self, LoadError> {
         let job = setup.job;
         let file = file(setup)?;
         let clearing = Clearing::of(job, file)?;
         let buffer = buffer(setup)?;
-        let (ring, note) = ring(entries(job))
-            .map_err(|source| LoadError::Setup { what: "an io_uring", source })?;
+        let (ring, note) =
+            ring(entries).map_err(|source| LoadError::Setup { what: "an io_uring", source })?;
         let mut engine = Self {
             entrance: Entrance::new(&ring),
             ring,
@@ -486,6 +530,8 @@ impl<'a> Engine<'a> for IoUring<'a> {
             outstanding: 0,
             batches: 0,
             portions: 0,
+            shortages: 0,
+            rests: 0,
             queue: QueueFacts::default(),
             notes: note
                 .map(str::to_owned)
@@ -496,6 +542,12 @@ impl<'a> Engine<'a> for IoUring<'a> {
         engine.register();
         engine.note_clearing();
         Ok(engine)
+    }
+}
+
+impl<'a> Engine<'a> for IoUring<'a> {
+    fn open(setup: &Setup<'a>) -> Result<Self, LoadError> {
+        Self::with(entries(setup.job), setup)
     }
 
     #[inline]
@@ -572,7 +624,14 @@ impl<'a> Engine<'a> for IoUring<'a> {
     }
 
     fn notes(&self) -> Vec<String> {
-        self.notes.clone()
+        let short = (self.shortages > 0).then(|| {
+            format!(
+                "the kernel had no room for new operations at {} of its calls (EAGAIN): they were handed over \
+                 again, later.",
+                self.shortages
+            )
+        });
+        self.notes.iter().cloned().chain(short).collect()
     }
 }
 

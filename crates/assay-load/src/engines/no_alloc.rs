@@ -6,6 +6,7 @@
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
@@ -25,8 +26,8 @@ use crate::engine::{Completion, Engine, Request, Setup};
 use crate::gate::Control;
 use crate::spent::Spent;
 use crate::{
-    Act, Apart, Arrivals, ENGINES, EngineKind, Job, Law, LawShape, LoadError, Mix, Pattern,
-    QueueFacts, Schedule, SizeShare, Sizes, Slices, Step, Target, Track, Wait, WriteSync,
+    Act, Apart, Arrivals, Content, ENGINES, EngineKind, Job, Law, LawShape, LoadError, Mix,
+    Pattern, QueueFacts, Schedule, SizeShare, Sizes, Slices, Step, Target, Track, Wait, WriteSync,
 };
 
 /// More than any vector holds that begins with nothing and has grown only once.
@@ -203,9 +204,13 @@ fn jobs() -> Vec<Job> {
         Job { access: "pareto 0.2".parse().unwrap(), apart: Apart::Halves, ..job() },
         Job { align_bytes: 512, size_bytes: 1024, ..job() },
         Job { access: "hot 20 % 80 %".parse().unwrap(), ..job() },
+        Job { access: "zones 5 % 50 %, 15 % 30 %, 80 % 20 %".parse().unwrap(), ..job() },
+        Job { pattern: Pattern::Stride, stride_bytes: 8 << 10, depth: DEEP, ..job() },
         Job { depth: DEEP, sync: WriteSync::EachNth(3), ..job() },
         Job { depth: DEEP, mix: "40 % read, 40 % write, 20 % trim".parse().unwrap(), ..job() },
         Job { content: "30 %".parse().unwrap(), duplicates: "50 %".parse().unwrap(), ..job() },
+        Job { duplicates: "50 %".parse().unwrap(), depth: DEEP, sizes: sizes(), ..job() },
+        Job { content: Content::Zero, depth: DEEP, ..job() },
         // More operations than rows are kept of their order.
         Job { verify: Some(1), ..job() },
         Job { verify: Some(1), depth: DEEP, ..job() },
@@ -226,8 +231,16 @@ fn jobs() -> Vec<Job> {
         paced(1, Arrivals::Fixed),
         paced(DEEP, Arrivals::Poisson),
         Job { mix: Mix::Rewrite, ..paced(DEEP, Arrivals::Poisson) },
+        Job { access: "zipf 1.2".parse().unwrap(), sizes: sizes(), ..paced(8, Arrivals::Poisson) },
+        Job {
+            mix: "40 % read, 40 % write, 20 % trim".parse().unwrap(),
+            duplicates: "50 %".parse().unwrap(),
+            sync: WriteSync::EachNth(3),
+            ..paced(DEEP, Arrivals::Poisson)
+        },
         Job { sync: WriteSync::EachWrite, operations: None, ..paced(DEEP, Arrivals::Fixed) },
         Job { think: Duration::from_micros(20), depth: DEEP, ..job() },
+        Job { think: Duration::from_micros(20), sync: WriteSync::EachNth(3), ..rewrites() },
         recorded(1, true),
         recorded(DEEP, true),
         recorded(DEEP, false),
@@ -270,6 +283,79 @@ fn waiting(depth: u32) -> Job {
 fn paced(depth: u32, arrivals: Arrivals) -> Job {
     let schedule = Some(Schedule { rate_per_s: 200_000, arrivals });
     Job { schedule, depth, time: Duration::from_millis(20), ..job() }
+}
+
+/// Which fields of a job are not those of the plain one. One that is new does not compile before it stands here.
+fn varied(one: &Job) -> Vec<&'static str> {
+    let plain = job();
+    let Job {
+        pattern,
+        mix,
+        size_bytes,
+        sizes,
+        access,
+        align_bytes,
+        stride_bytes,
+        apart,
+        depth,
+        wait_for,
+        // Each thread has a loop of its own.
+        threads: _,
+        sync,
+        content,
+        duplicates,
+        area: _,
+        ramp,
+        time,
+        operations,
+        slices,
+        schedule,
+        track,
+        think,
+        verify,
+        seed: _,
+    } = one;
+    let all = [
+        ("pattern", *pattern != plain.pattern),
+        ("mix", *mix != plain.mix),
+        ("size_bytes", *size_bytes != plain.size_bytes),
+        ("sizes", *sizes != plain.sizes),
+        ("access", *access != plain.access),
+        ("align_bytes", *align_bytes != plain.align_bytes),
+        ("stride_bytes", *stride_bytes != plain.stride_bytes),
+        ("apart", *apart != plain.apart),
+        ("depth", *depth != plain.depth),
+        ("wait_for", *wait_for != plain.wait_for),
+        ("sync", *sync != plain.sync),
+        ("content", *content != plain.content),
+        ("duplicates", *duplicates != plain.duplicates),
+        ("ramp", *ramp != plain.ramp),
+        ("time", *time != plain.time),
+        ("operations", *operations != plain.operations),
+        ("slices", slices.is_some()),
+        ("schedule", schedule.is_some()),
+        ("track", track.is_some()),
+        ("think", *think != plain.think),
+        ("verify", verify.is_some()),
+    ];
+    all.into_iter().filter_map(|(name, is_other)| is_other.then_some(name)).collect()
+}
+
+/// Every field of a job, and every law and pattern, is met by one of the jobs that are run.
+#[test]
+fn every_way_through_the_loop_is_gone() {
+    let jobs = jobs();
+    let met: BTreeSet<&str> = jobs.iter().flat_map(varied).collect();
+    assert_eq!(met.len(), 21, "{met:?}");
+    assert!(varied(&job()).is_empty());
+    for law in ["zipf", "pareto", "zones"] {
+        let is_met = jobs.iter().any(|job| job.access.to_string().starts_with(law));
+        assert!(is_met, "{law}: of {:?}", jobs.iter().map(|job| job.access).collect::<Vec<_>>());
+    }
+    let patterns = [Pattern::Sequential, Pattern::Random, Pattern::Stride, Pattern::Spread];
+    assert!(patterns.iter().all(|pattern| jobs.iter().any(|job| job.pattern == *pattern)));
+    let aparts = [Apart::Nothing, Apart::Positions, Apart::Halves];
+    assert!(aparts.iter().all(|apart| jobs.iter().any(|job| job.apart == *apart)));
 }
 
 fn allocates_nothing(name: &str, kind: &EngineKind, job: &Job, file: &File) -> Part {

@@ -81,6 +81,10 @@ impl Scratch {
         File::open(&self.path).unwrap()
     }
 
+    pub fn writable(&self) -> File {
+        File::options().write(true).open(&self.path).unwrap()
+    }
+
     pub fn grow(&self, bytes: u64) {
         self.file.set_len(bytes).unwrap();
     }

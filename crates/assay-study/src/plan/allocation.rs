@@ -9,6 +9,7 @@
 use std::collections::BTreeSet;
 
 use assay_base::quantity::Time;
+use assay_kinds::work::io;
 use assay_stats::t_quantile;
 
 use crate::plan::{self, budget};
@@ -16,6 +17,7 @@ use crate::results::plan::{Plan, Survey};
 use crate::study::{StopRule, Study, Workload};
 
 const MILLISECOND: u64 = 1_000_000;
+const SECOND_NS: u64 = 1_000 * MILLISECOND;
 /// Time of a quick look for each workload under each arm, within bounds.
 const TIME_OF_A_CELL: Time = Time(6_000 * MILLISECOND);
 const SHORTEST: Time = Time(15_000 * MILLISECOND);
@@ -28,6 +30,10 @@ const ALLOWED: Time = Time(300_000 * MILLISECOND);
 const SHORTEST_TRIAL_NS: u64 = 150 * MILLISECOND;
 /// The longest trial of a quick look.
 const LONGEST_TRIAL_NS: u64 = 1_000 * MILLISECOND;
+/// Operations by the clock that a trial needs for its p99: a thousand, and what the number of random starts scatters.
+const OF_A_P99: u64 = 1_200;
+/// The longest trial that is taken for their sake.
+const LONGEST_BY_CLOCK_NS: u64 = 5_000 * MILLISECOND;
 /// Replicates of a quick look: as many as a test without a distribution needs (R4), and never too
 /// few for an interval.
 const WANTED: u32 = 6;
@@ -106,11 +112,26 @@ fn divided(study: &Study, replicates: u32, time: Time, surveys: &[Survey]) -> (S
         let own = plan.workloads.iter().find(|planned| planned.name == workload.name);
         let (time_ns, ramp_ns) =
             own.map_or((SHORTEST_TRIAL_NS, 0), |own| (own.time_ns, own.ramp_ns));
-        let time = Time(whole(time_ns).clamp(SHORTEST_TRIAL_NS, LONGEST_TRIAL_NS));
+        let time_ns = whole(time_ns).clamp(SHORTEST_TRIAL_NS, LONGEST_TRIAL_NS);
+        let time = Time(time_ns.max(by_clock_ns(&plan, &workload.name)));
         workload.work.set_span(Some(time), Some(Time(whole(ramp_ns).max(10 * MILLISECOND))));
     }
     study.budget = None;
+    let is_paced = plan.workloads.iter().any(|own| by_clock_ns(&plan, &own.name) > 0);
+    // Its trials may be longer than the time that they were given.
+    let plan = if is_paced { plan::make(&study, surveys.to_vec(), 0) } else { plan };
     (study, plan)
+}
+
+/// How long trials of a workload by the clock have to be so that each of them tells its p99, which is what they are
+/// compared by; nothing for others, and where that would be no quick look.
+fn by_clock_ns(plan: &Plan, workload: &str) -> u64 {
+    let own = plan.workloads.iter().filter(|own| own.name == workload);
+    let rates = own.filter_map(|own| io::Planned::of(&own.work)?.rate);
+    let needed =
+        rates.map(|rate| (OF_A_P99 * SECOND_NS / rate.per_s().max(1)).div_ceil(MILLISECOND));
+    let needed = needed.map(|milliseconds| milliseconds * MILLISECOND);
+    needed.filter(|needed| *needed <= LONGEST_BY_CLOCK_NS).max().unwrap_or_default()
 }
 
 /// Whole milliseconds.
@@ -197,6 +218,29 @@ mod tests {
             assert!(took < most_s * 1.05 && took > most_s * 0.5, "{preset}: {took:.0} s");
             assert!(study.replicates >= WANTED, "{preset}: {}", study.replicates);
             assert_eq!(study.budget, None);
+        }
+    }
+
+    /// What is compared by its p99 has trials that tell one, also at the lowest of its rates; where that would be no
+    /// quick look, they are as short as others.
+    #[test]
+    fn trials_by_the_clock_are_long_enough_for_their_p99() {
+        let trial_ns = |rates: &[&str]| {
+            let mut study = presets::find("depth").unwrap().unwrap().quick();
+            let levels = rates.iter().map(|rate| (*rate).to_owned()).collect();
+            study.factors = [("rate".to_owned(), levels)].into();
+            study.baseline = [("rate".to_owned(), rates[0].to_owned())].into();
+            let mut survey = survey("a", 50_000);
+            survey.area.fill_ns = 0;
+            let study = settle(study.settled(), Quick { replicates: None }, &[survey]);
+            assert!((FEWEST..=MOST).contains(&study.replicates), "{rates:?}: {}", study.replicates);
+            study.workload[0].work.time().unwrap().0
+        };
+        for (rates, least) in [(["500/s", "4000/s"], 2_400), (["4000/s", "600/s"], 2_000)] {
+            assert!(trial_ns(&rates) >= least * MILLISECOND, "{rates:?}");
+        }
+        for rates in [["100000/s", "50000/s"], ["100/s", "4000/s"]] {
+            assert!(trial_ns(&rates) <= LONGEST_TRIAL_NS, "{rates:?}");
         }
     }
 

@@ -4,7 +4,7 @@ use assay_base::catalogue::About;
 use assay_base::quantity::metric::Nature;
 use assay_base::quantity::units::show;
 use assay_kinds::work::Judged;
-use assay_kinds::work::io::Class;
+use assay_kinds::work::io::{Apart, Class};
 use assay_study::results::record::TrialRecord;
 
 use super::evidence::{Share, in_trials, is_simulated, mover, witnessed};
@@ -19,11 +19,12 @@ static ABOUT: About = About {
     name: "emptied",
     summary: "its own trims or zeroing took away what the work was to find",
     text: "Before each trial that trims or zeroes the area is written anew. Where a trial without writes takes \
-           away more bytes than its area holds, the later of its trims find nothing, and what is gone \
-           already costs less to take away; and where its reads come back to blocks that are gone, the \
-           device is not asked for them: from a tenth of the bytes on, as with other bytes that a device \
-           did not deliver. Either way the number is suspect: a larger area, or a number of operations \
-           that the area has room for, is what helps.",
+           away more bytes than its area holds, or than the part that they go to most (by a law of access, or \
+           by halves apart), the later of its trims find nothing, and what is gone already costs less to take \
+           away; and where its reads come back to blocks that are gone, the device is not asked for them: \
+           from a tenth of the bytes on, as with other bytes that a device did not deliver. Either way the \
+           number is suspect: a larger area, or a number of operations that the area has room for, is what \
+           helps.",
 };
 
 impl TruthRule for Emptied {
@@ -52,22 +53,23 @@ pub(super) fn clears(case: &Case<'_>) -> bool {
     case.io().is_some_and(|io| io.mix.clears())
 }
 
-/// Trims that went over all of the area, and again.
+/// Trims that went over all of what they go to, or over the part of it that they go to most, and again.
 fn nothing_left(case: &Case<'_>) -> Option<Remark> {
     let area = case.survey.area.measured(case.workload.background.is_some()).length;
-    let fills = case.io().is_some_and(|io| io.mix.percent(Class::Write) > 0);
-    if fills || area == 0 {
-        return None;
-    }
+    let io = case.io().filter(|io| io.mix.percent(Class::Write) == 0 && area > 0)?;
+    let own = if io.apart == Apart::Halves { 0.5 } else { 1.0 };
+    let share = own * io.access.densest(area / io.size.smallest().0.max(1));
     let rounds = |trial: &&TrialRecord| {
         let claims = trial.measured.as_ref()?.claims;
-        let taken = claims.trim.bytes.saturating_add(claims.zero.bytes);
-        (taken > area).then_some(taken as f64 / area as f64)
+        let taken = claims.trim.bytes.saturating_add(claims.zero.bytes) as f64;
+        let room = area as f64 * share;
+        (taken > room).then_some(taken / room)
     };
     let above: Vec<f64> = case.trials.iter().filter_map(rounds).collect();
     let most = above.iter().copied().reduce(f64::max)?;
+    let what = if share < 1.0 { "the part holds that they go to most" } else { "the area holds" };
     Some(Remark::suspect(format!(
-        "its trims and zeroing took away up to {} times what the area holds{}: the later ones found nothing",
+        "its trims and zeroing took away up to {} times what {what}{}: the later ones found nothing",
         show::times(most),
         in_trials(above.len(), case)
     )))
@@ -134,6 +136,29 @@ mod tests {
             assert_eq!(read("50 % read, 50 % trim").judge(rule), None);
         }
         assert!(read("read").judge(&Cached).is_some());
+    }
+
+    /// The half of writes, or a hot spot, is empty sooner than the area.
+    #[test]
+    fn speaks_of_the_part_that_trims_go_to_most() {
+        let trims = |apart, access: &str| {
+            let access = access.parse().unwrap();
+            let own = taken("50 % read, 50 % trim", 900 << 20);
+            own.io(|io| (io.apart, io.access) = (apart, access)).judge(&Emptied)
+        };
+        assert_eq!(trims(Apart::Nothing, "uniform"), None);
+        for (apart, access, told) in [
+            (Apart::Halves, "uniform", "took away up to 1.76 times what the part"),
+            (Apart::Nothing, "hot 20 % 80 %", "took away up to 3.52 times what the part"),
+            (
+                Apart::Nothing,
+                "zipf 1.2",
+                "times what the part holds that they go to most, in 2 of 3",
+            ),
+        ] {
+            let remark = trims(apart, access).unwrap();
+            assert!(remark.text.contains(told), "{}", remark.text);
+        }
     }
 
     #[test]

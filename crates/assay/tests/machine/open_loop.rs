@@ -8,9 +8,10 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use assay_lab::call;
+use assay_lab::slow::Standstill;
 use assay_lab::volume::{Filesystem, Volume};
 use assay_load::{
     Arrivals, ENGINES, EngineKind, Job, Mix, Outcome, Pattern, Schedule, Target, run,
@@ -41,28 +42,13 @@ impl Place {
     }
 }
 
-/// How long something stood still, at least and at most: beside busy processors each call takes its time.
-#[derive(Clone, Copy, Debug)]
-struct Frozen {
-    least: Duration,
-    most: Duration,
-}
-
 /// Freezes a directory from 4 s on for 2 s.
-fn freeze(directory: &Path) -> Frozen {
-    let directory = word(directory);
-    thread::sleep(Duration::from_secs(4));
-    let freezing = Instant::now();
-    call("fsfreeze", &["--freeze", &directory]).unwrap();
-    let frozen = Instant::now();
-    thread::sleep(Duration::from_secs(2));
-    let least = frozen.elapsed();
-    call("fsfreeze", &["--unfreeze", &directory]).unwrap();
-    Frozen { least, most: freezing.elapsed() }
+fn freeze(directory: &Path) -> Standstill {
+    Standstill::of(directory, Duration::from_secs(4), Duration::from_secs(2)).unwrap()
 }
 
 /// What work found while its file system stood still, and for how long that was.
-fn beside_a_freeze<T: Send>(place: &Place, work: impl FnOnce() -> T + Send) -> (T, Frozen) {
+fn beside_a_freeze<T: Send>(place: &Place, work: impl FnOnce() -> T + Send) -> (T, Standstill) {
     thread::scope(|scope| {
         let working = scope.spawn(work);
         let frozen = freeze(place.volume.directory());
@@ -82,23 +68,16 @@ fn paced(file: &File, engine: &EngineKind, arrivals: Arrivals, depth: u32) -> Ou
     run(&job, engine, &target, &AtomicBool::new(false)).unwrap()
 }
 
-/// Of the operations of the whole time the slowest hundredth are those that were meant to start first while
-/// it stood still: the one after them began so much later.
-fn truth(frozen: Frozen) -> [f64; 2] {
-    let slowest = (RATE_PER_S * SECONDS) as f64 / 100.0;
-    [frozen.least, frozen.most].map(|time| time.as_secs_f64() - slowest / RATE_PER_S as f64)
-}
-
 /// From this share of the time on that it waited for a processor, the work tells of those who had it, as the
 /// product says it of a trial.
 const MOST_WAITING: f64 = 0.1;
 
-fn holds(name: &str, found: &Outcome, frozen: Frozen) {
+fn holds(name: &str, found: &Outcome, frozen: Standstill) {
     let class = &found.classes[0];
     let responses = class.response_ns.as_ref().unwrap();
     let p99 = responses.value_at_quantile(0.99) as f64 / 1e9;
     let service = class.latency_ns.value_at_quantile(0.99) as f64 / 1e9;
-    let [least, most] = truth(frozen);
+    let [least, most] = frozen.p99_s(RATE_PER_S, SECONDS);
     let waited = found.waited_ns.map_or(0.0, |ns| ns as f64 / 1e9) / SECONDS as f64;
     tell(&format!(
         "{name}: response p99 {p99:.3} s, by arithmetic {least:.3} to {most:.3} s, service p99 \
@@ -184,6 +163,6 @@ fn what_fio_says_of_the_same_is_told_beside() {
     let document: serde_json::Value = serde_json::from_str(&said[start..]).unwrap();
     let p99 = &document["jobs"][0]["write"]["clat_ns"]["percentile"]["99.000000"];
     assert!(p99.as_f64().is_some_and(|ns| ns > 0.0), "fio told no p99: {p99}");
-    let [least, most] = truth(frozen);
+    let [least, most] = frozen.p99_s(RATE_PER_S, SECONDS);
     tell(&format!("fio, psync, fixed: p99 {p99} ns, by arithmetic {least:.3} to {most:.3} s"));
 }

@@ -2,66 +2,21 @@
 //! was given, by the kernel's trace of block requests.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use assay_lab::process::Assay;
 use assay_lab::{LoopDevice, Mounted, Scratch};
 use serde_json::Value;
 
+use crate::trace::Trace;
 use crate::turn::{LIMIT, has, skip, word};
 
 const AREA_BYTES: u64 = 64 << 20;
-const SECTOR: u64 = 512;
 const OPERATIONS: u64 = 4000;
 /// Of two replicates; a warm-up is half a trial.
 const READS: u64 = 2 * OPERATIONS;
 /// Reads of the pilot and of the survey, which go anywhere, at most.
 const OTHERS: u64 = 300;
-
-/// A trace of our own of the requests that are issued to one device; it goes away by itself.
-struct Trace(PathBuf);
-
-impl Trace {
-    /// Of the device with this number, `MAJOR:MINOR`.
-    fn begin(tracing: &Path, number: &str) -> std::io::Result<Self> {
-        let name = format!("assay-places-{}", std::process::id());
-        let folder = tracing.join("instances").join(name);
-        fs::create_dir(&folder)?;
-        let trace = Self(folder);
-        let (major, minor) = number.split_once(':').unwrap();
-        let [major, minor] = [major, minor].map(|part| part.parse::<u64>().unwrap());
-        let event = trace.0.join("events/block/block_rq_issue");
-        fs::write(trace.0.join("buffer_size_kb"), "4096")?;
-        fs::write(event.join("filter"), format!("dev == {}", major << 20 | minor))?;
-        fs::write(event.join("enable"), "1")?;
-        Ok(trace)
-    }
-
-    /// Offset and bytes of each read so far, in their order.
-    fn reads(&self) -> Vec<(u64, u64)> {
-        let text = fs::read_to_string(self.0.join("trace")).unwrap();
-        text.lines().filter_map(read).collect()
-    }
-}
-
-impl Drop for Trace {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir(&self.0);
-    }
-}
-
-/// `... block_rq_issue: 7,0 R 4096 () 1234 + 8 [load-0]`, with more behind it in newer kernels.
-fn read(line: &str) -> Option<(u64, u64)> {
-    let (_, event) = line.split_once("block_rq_issue: ")?;
-    let mut words = event.split_whitespace().skip(1);
-    if !words.next()?.starts_with('R') {
-        return None;
-    }
-    let mut numbers = words.skip_while(|word| *word != "()").skip(1);
-    let sector: u64 = numbers.next()?.parse().ok()?;
-    let sectors: u64 = numbers.nth(1)?.parse().ok()?;
-    Some((sector * SECTOR, sectors * SECTOR))
-}
 
 /// What a study is run on, and seen by.
 struct Bench {
@@ -100,7 +55,7 @@ impl Seen {
         let inside = |(at, bytes): &(u64, u64)| {
             (start..start + AREA_BYTES).contains(at) && [4096, 65_536].contains(bytes)
         };
-        let reads: Vec<(u64, u64)> = trace.reads().into_iter().filter(inside).collect();
+        let reads: Vec<(u64, u64)> = trace.requests('R').into_iter().filter(inside).collect();
         let count = reads.len() as u64;
         assert!(
             (READS..READS + OPERATIONS + OTHERS).contains(&count),

@@ -77,6 +77,18 @@ impl Entrance {
         };
         if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
     }
+
+    /// Waits for a completion entry, and hands nothing over; a signal may end it early.
+    #[cold]
+    pub(super) fn wait(ring: &IoUring) -> io::Result<()> {
+        let flags = EnterFlags::GETEVENTS.bits();
+        // SAFETY: nothing is handed over, and nothing is pointed to.
+        let waited = unsafe { ring.submitter().enter::<libc::sigset_t>(0, 1, flags, None) };
+        match waited {
+            Err(error) if error.kind() != io::ErrorKind::Interrupted => Err(error),
+            _ => Ok(()),
+        }
+    }
 }
 
 /// Whether the one update was done.

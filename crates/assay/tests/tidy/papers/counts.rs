@@ -134,6 +134,7 @@ const ROWS: &[(&str, &str, &str, &str)] = &[
     ("quick checks of a quiet device", "crates/assay/tests/machine/alone/clean.rs", USUAL, IN_FULL),
     ("results that `serve` lists", "crates/assay/tests/program/serve.rs", USUAL, IN_FULL),
     ("slow clients of each habit", "crates/assay/tests/program/crowd.rs", USUAL, IN_FULL),
+    ("sound blocks that are read again", "crates/assay-load/tests/verify.rs", USUAL, IN_FULL),
     ("damaged inputs for each reader", FUZZ, USUAL, IN_FULL),
     (
         "damaged recordings of requests",

@@ -1,0 +1,88 @@
+//! Targets that change or refuse while they are worked on: a run on them ends, and says where.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod common;
+
+use std::fs::File;
+use std::os::fd::AsFd;
+use std::sync::atomic::AtomicBool;
+use std::thread;
+use std::time::Duration;
+
+use assay_load::{
+    Arrivals, Class, EngineKind, Job, LoadError, Mix, Outcome, Pattern, Schedule, Target, run,
+};
+use common::{Scratch, engines_with_a_file, job, operations};
+
+const SIZE: u64 = 4096;
+const BLOCKS: u64 = 256;
+
+fn reads() -> Job {
+    Job { area: 0..BLOCKS * SIZE, ..job() }
+}
+
+fn ran(job: &Job, engine: &EngineKind, scratch: &Scratch) -> Result<Outcome, LoadError> {
+    run(job, engine, &scratch.target(), &AtomicBool::new(false))
+}
+
+/// Runs a job on a file of which all but the first block is cut off meanwhile.
+fn cut_short(job: &Job, engine: &EngineKind, direct: bool) -> Result<Outcome, LoadError> {
+    let scratch = Scratch::filled(BLOCKS * SIZE, 1, direct);
+    thread::scope(|scope| {
+        let running = scope.spawn(|| ran(job, engine, &scratch));
+        thread::sleep(Duration::from_millis(20));
+        scratch.grow(SIZE);
+        running.join().unwrap()
+    })
+}
+
+#[test]
+fn a_file_that_is_truncated_meanwhile_ends_whoever_reads_it() {
+    let schedule = Some(Schedule { rate_per_s: 2_000, arrivals: Arrivals::Fixed });
+    for (engine, direct) in engines_with_a_file() {
+        for job in [
+            reads(),
+            Job { depth: 16, threads: 2, ..reads() },
+            Job { depth: 16, think: Duration::from_micros(100), ..reads() },
+            Job { depth: 16, schedule, ..reads() },
+        ] {
+            let error = cut_short(&job, &engine, direct).unwrap_err();
+            let LoadError::Short { class, offset, asked, got } = error else {
+                panic!("{}: {error}", engine.name())
+            };
+            assert_eq!((class, asked, got), (Class::Read, 4096, 0), "{}", engine.name());
+            assert!((SIZE..BLOCKS * SIZE).contains(&offset), "{offset}");
+        }
+    }
+}
+
+/// A write beyond the end makes the file longer again.
+#[test]
+fn a_file_that_is_truncated_meanwhile_is_written_again() {
+    for (engine, direct) in engines_with_a_file() {
+        let writes =
+            Job { mix: Mix::WRITES, depth: 4, time: Duration::from_millis(100), ..reads() };
+        let found = cut_short(&writes, &engine, direct).unwrap();
+        assert!(operations(&found, Class::Write) > 0, "{}", engine.name());
+    }
+}
+
+/// `/dev/full` has room for nothing.
+#[test]
+fn a_target_without_room_ends_whoever_writes_to_it() {
+    let full = File::options().read(true).write(true).open("/dev/full").unwrap();
+    let target = Target { file: Some(full.as_fd()), memory_alignment: 4096 };
+    let stop = AtomicBool::new(false);
+    for (engine, _) in engines_with_a_file().into_iter().filter(|(_, direct)| !direct) {
+        for mix in [Mix::WRITES, Mix::Rewrite] {
+            let writes = Job { mix, depth: 16, threads: 2, ..reads() };
+            let told = run(&writes, &engine, &target, &stop).unwrap_err().to_string();
+            assert!(told.starts_with("write at offset "), "{}: {told}", engine.name());
+            assert!(told.ends_with("(os error 28)"), "{}: {told}", engine.name());
+        }
+        // Whoever reads there finds zeros, and all of them.
+        let read = Job { operations: Some(100), pattern: Pattern::Sequential, ..reads() };
+        let found = run(&read, &engine, &target, &stop).unwrap();
+        assert_eq!(found.totals.read_operations, 100);
+    }
+}

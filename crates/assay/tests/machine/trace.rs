@@ -1,0 +1,53 @@
+//! What a block device was given, request by request: the kernel's trace of those that are issued.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+const SECTOR: u64 = 512;
+
+/// A trace of our own of the requests of one device; it goes away by itself.
+pub struct Trace(PathBuf);
+
+impl Trace {
+    /// Of the device with this number, `MAJOR:MINOR`, below a mounted tracefs.
+    pub fn begin(tracing: &Path, number: &str) -> io::Result<Self> {
+        let (major, minor) = number.split_once(':').unwrap();
+        let name = format!("assay-requests-{}-{major}-{minor}", std::process::id());
+        let folder = tracing.join("instances").join(name);
+        fs::create_dir(&folder)?;
+        let trace = Self(folder);
+        let [major, minor] = [major, minor].map(|part| part.parse::<u64>().unwrap());
+        let event = trace.0.join("events/block/block_rq_issue");
+        fs::write(trace.0.join("buffer_size_kb"), "4096")?;
+        fs::write(event.join("filter"), format!("dev == {}", major << 20 | minor))?;
+        fs::write(event.join("enable"), "1")?;
+        Ok(trace)
+    }
+
+    /// Offset and bytes of each request of a kind so far, in their order: `R` of reads, `W` of writes, `D` of
+    /// discards.
+    pub fn requests(&self, kind: char) -> Vec<(u64, u64)> {
+        let text = fs::read_to_string(self.0.join("trace")).unwrap();
+        text.lines().filter_map(|line| request(line, kind)).collect()
+    }
+}
+
+impl Drop for Trace {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir(&self.0);
+    }
+}
+
+/// `... block_rq_issue: 7,0 R 4096 () 1234 + 8 [load-0]`, with more behind it in newer kernels.
+fn request(line: &str, kind: char) -> Option<(u64, u64)> {
+    let (_, event) = line.split_once("block_rq_issue: ")?;
+    let mut words = event.split_whitespace().skip(1);
+    if !words.next()?.starts_with(kind) {
+        return None;
+    }
+    let mut numbers = words.skip_while(|word| *word != "()").skip(1);
+    let sector: u64 = numbers.next()?.parse().ok()?;
+    let sectors: u64 = numbers.nth(1)?.parse().ok()?;
+    Some((sector * SECTOR, sectors * SECTOR))
+}
