@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::iter::Peekable;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::str::SplitWhitespace;
 
 use serde_json::Value;
@@ -150,14 +150,32 @@ fn unused(package: &Value) -> Done<Vec<String>> {
     Ok(wrong.into_iter().collect())
 }
 
-/// All source text of some folders of a crate, as far as they are there.
+/// All source text of some folders of a crate, as far as they are there, and of those that a file of them is from.
 fn source(folder: &Path, below: &[&str]) -> Done<String> {
     let mut files = Vec::new();
     for inner in below.iter().map(|name| folder.join(name)).filter(|path| path.is_dir()) {
         rust_files(&inner, &mut files)?;
     }
-    let read = |path| fs::read_to_string(path).map_err(|error| error.to_string());
-    files.iter().map(read).collect()
+    let mut shared = Vec::new();
+    for file in &files {
+        for folder in folders_elsewhere(file, &read(file)?) {
+            rust_files(&folder, &mut shared)?;
+        }
+    }
+    files.iter().chain(&shared).map(|file| read(file)).collect()
+}
+
+fn read(file: &Path) -> Done<String> {
+    fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))
+}
+
+/// Folders of other crates that have a module of this file.
+fn folders_elsewhere(file: &Path, text: &str) -> Vec<PathBuf> {
+    let lines =
+        text.lines().filter_map(|line| line.strip_prefix("#[path = \"..")?.strip_suffix("\"]"));
+    lines
+        .filter_map(|rest| file.parent()?.join(format!("..{rest}")).parent().map(Path::to_path_buf))
+        .collect()
 }
 
 /// Whether a program has a name, not as a part of a longer one.
@@ -225,6 +243,14 @@ mod tests {
             ["MIT", "Zlib"]
         );
         assert_eq!(allowed("deny = [\"MIT\"]"), Vec::<&str>::new());
+    }
+
+    #[test]
+    fn a_module_of_another_crate_is_looked_for_there() {
+        let text = "mod own;\n#[path = \"../../crates/one/tests/readers.rs\"]\nmod readers;\n";
+        let folders = folders_elsewhere(Path::new("/x/xtask/src/fuzz.rs"), text);
+        assert_eq!(folders, [PathBuf::from("/x/xtask/src/../../crates/one/tests")]);
+        assert!(folders_elsewhere(Path::new("/x/a.rs"), "#[path = \"near.rs\"]\n").is_empty());
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! The hot loop of one thread: one for all engines, compiled for each of them.
 
-mod linked;
 #[cfg(test)]
 mod failing;
+mod linked;
 mod paced;
 
 use std::collections::VecDeque;

@@ -15,7 +15,7 @@ use assay_base::presence::Presence;
 use assay_kinds::work::io::Engine;
 use assay_kinds::work::replay::{Asked, Clock, Source};
 use assay_kinds::work::{
-    Area, Asks as _, DirectUse, EngineUse, Kind as _, Medium, Offer, Programs, Run, Runs as _,
+    Area, Asks as _, DirectUse, EngineUse, Kind as _, Medium, Offer, Programs, Run,
 };
 use assay_load::{Bystanders, Law, LawShape};
 use assay_report::evidence::Evidence;

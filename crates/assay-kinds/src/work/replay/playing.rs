@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use assay_base::calc::requests::Sides;
 use assay_load::{
-    Act, ClassOutcome, Job, MOST_STEPS, Mix, Moved, Outcome, Pattern, Played, Track, Waited,
+    Act, ClassOutcome, Job, MOST_STEPS, Mix, Moved, Outcome, Pattern, Played, Step, Track, Waited,
 };
 use assay_replay::{Arrived, Fitted, guessed};
 use assay_system::system::BlockRequest;

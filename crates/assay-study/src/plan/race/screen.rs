@@ -182,7 +182,6 @@ impl Screen {
 
 /// The trials of a screen.
 struct Trials<'a> {
-    plan: &'a Plan,
     /// Pass, levels and logarithm of each that counted.
     rows: Vec<(u32, &'a [Option<usize>], f64)>,
     /// How often each level of each factor was tried.
@@ -193,13 +192,13 @@ struct Trials<'a> {
 
 impl<'a> Trials<'a> {
     fn of(
-        plan: &'a Plan,
+        plan: &Plan,
         passes: &BTreeMap<u32, Vec<Run>>,
         arms: &'a [Vec<Option<usize>>],
     ) -> Self {
         let none: Vec<Vec<usize>> =
             plan.design.factors.iter().map(|own| vec![0; own.levels.len()]).collect();
-        let mut found = Self { plan, rows: Vec::new(), tried: none.clone(), counted: none };
+        let mut found = Self { rows: Vec::new(), tried: none.clone(), counted: none };
         let runs = passes.iter().flat_map(|(pass, runs)| runs.iter().map(move |run| (*pass, run)));
         for (pass, run) in runs.filter(|(_, run)| !run.is_lead_in()) {
             let Some(levels) = arms.get(run.arm).map(Vec::as_slice) else { continue };
