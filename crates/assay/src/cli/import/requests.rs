@@ -152,7 +152,7 @@ fn keep(
     };
     let mut writer = Writer::create(system, &wish.directory, &header).map_err(refused)?;
     let recorded = written(system, text, told, &mut writer, &refused)?;
-    record::write_brought(system, wish, started, recorded, told.notes.clone())
+    record::write_brought(system, wish, started, recorded, &told.notes)
 }
 
 /// Writes each request, and counts them.

@@ -25,11 +25,16 @@ pub fn write_brought(
     wish: &Wish,
     started: &str,
     requests: Recorded,
-    notes: Vec<String>,
+    notes: &[String],
 ) -> Outcome<()> {
     let names: Vec<&str> = requests.devices.keys().map(String::as_str).collect();
     let (target, span_ns) = (names.join(" "), requests.span_ns);
-    let (study, plan) = (study(&wish.title, &[])?, plan(&target, span_ns, &[]));
+    let study = study(&wish.title, &[])?;
+    let mut own = plan(&target, span_ns, &[]);
+    for survey in &mut own.surveys {
+        survey.notes = notes.to_vec();
+    }
+    own.sha256 = plan::hash(&own);
     let environment = Environment {
         format: environment::FORMAT.to_owned(),
         assay: env!("CARGO_PKG_VERSION").to_owned(),
@@ -40,14 +45,11 @@ pub fn write_brought(
         observer: None,
     };
     let mut record = record(started, span_ns, Some(requests), Evidence::absent(ELSEWHERE));
-    if let Some(measured) = &mut record.measured {
-        measured.notes = notes;
-    }
     let refused = |error: std::io::Error| {
         Failure::refused(format!("{} cannot be written: {error}", wish.directory.display()))
     };
     let bundle =
-        Bundle::create(system, &wish.directory, &study, &plan, &environment).map_err(refused)?;
+        Bundle::create(system, &wish.directory, &study, &own, &environment).map_err(refused)?;
     bundle.append(&mut record, &Histograms::new(), &[]).map_err(refused)?;
     bundle.log(&Entry::new(system, ENDED, "")).map_err(refused)
 }
