@@ -40,7 +40,7 @@ pub fn write_brought(
         assay: env!("CARGO_PKG_VERSION").to_owned(),
         started: started.to_owned(),
         machine: Machine::elsewhere(ELSEWHERE),
-        sites: vec![recorded::elsewhere(&target)],
+        sites: vec![recorded::elsewhere(&target, ELSEWHERE)],
         surroundings: Surroundings::default(),
         observer: None,
     };
