@@ -139,7 +139,7 @@ fn survey(target: &str) -> Survey {
     }
 }
 
-/// What is known of the machine of a journal that was brought along.
+/// What is known of the machine of what was recorded on another one, with the reason.
 pub fn elsewhere(target: &str, why: &str) -> Site {
     let mut site = Site::simulated(target);
     site.kind = TargetKind::File;
