@@ -32,6 +32,8 @@ const MOST_DEPTH: usize = 4096;
 const USUAL_DEPTH: usize = 32;
 /// Writes of which one is synced at most.
 const MOST_WRITES: u64 = 1_000_000;
+/// The smallest area of a study.
+const SMALLEST_AREA_BYTES: u64 = 16 << 20;
 const MIB: u64 = 1 << 20;
 
 /// What an operation does.
@@ -162,7 +164,7 @@ impl Sample {
         };
         let each = parts.iter().map(|part| part.area_bytes).max().unwrap_or(MIB);
         // What goes on beside a workload has the other half of the area.
-        let area_bytes = each * parts.len() as u64;
+        let needed_bytes = each * parts.len() as u64;
         let writes = all.iter().filter(|one| one.act == Act::Write).count() as u64;
         let syncs = self.flushes + self.forced;
         let sync_every = (syncs > 0 && writes > 0).then(|| every(writes, syncs));
@@ -173,7 +175,8 @@ impl Sample {
             span_ns,
             in_rows: share,
             parts,
-            area_bytes,
+            area_bytes: needed_bytes.max(SMALLEST_AREA_BYTES),
+            needed_bytes,
             writes,
             syncs,
             sync_every,
@@ -200,8 +203,10 @@ pub struct Load {
     pub in_rows: f64,
     /// The workload, and what goes on beside it, where there are two.
     pub parts: Vec<Part>,
-    /// What all of it needs.
+    /// The area of the study.
     pub area_bytes: u64,
+    /// As much of it as the requests went to.
+    pub needed_bytes: u64,
     pub writes: u64,
     /// Flushes, and writes that are forced to the medium.
     pub syncs: u64,

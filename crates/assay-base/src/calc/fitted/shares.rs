@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 const MOST_SIZES: usize = 8;
 /// What places and sizes are multiples of.
 pub(super) const SECTOR_BYTES: u32 = 512;
-/// The largest operation of a study.
-pub(super) const LARGEST_BYTES: u32 = 1 << 30;
+/// The largest operation of a load: all that are in flight have memory for as much.
+pub(super) const LARGEST_BYTES: u32 = 16 << 20;
 
 /// Whole percents that add up to a hundred, by the largest remainders; of nothing none.
 pub(super) fn percents(counts: &[u64]) -> Vec<u8> {

@@ -54,12 +54,16 @@ impl Load {
         for part in &self.parts {
             part.unsaid(&mut told);
         }
+        if self.needed_bytes < self.area_bytes {
+            let (needed, area) = (Bytes(self.needed_bytes), Bytes(self.area_bytes));
+            told.push(format!("an area of {needed}: the smallest one of a study is {area}"));
+        }
         if self.syncs > 0 && self.sync_every.is_none() {
             told.push(format!("{} flushes, which no write goes before", show::count(self.syncs)));
         }
         let counts = [
             (self.left_out, "requests without a time or a place"),
-            (self.clipped, "requests larger than 1 GiB, which are 1 GiB here"),
+            (self.clipped, "requests larger than 16 MiB, which are 16 MiB here"),
         ];
         let counts = counts.into_iter().filter(|(count, _)| *count > 0);
         told.extend(counts.map(|(count, words)| format!("{} {words}", show::count(count))));
