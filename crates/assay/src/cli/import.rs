@@ -48,8 +48,7 @@ Examples:
   assay import --names {scheduler}-{run}.json --in-order *.json
   assay import trials.csv --baseline filesystem=ext4 --margin 2%
   assay import trials.csv --primary duration_s --title cards
-  assay import trace.txt --title evening
-                                      blkparse's text or fio's iolog: a recording of requests
+  assay import trace.txt              blkparse's text or fio's iolog: recorded requests
   assay import card.assay             a whole result, then it is in assay list
 
 A table for it, one row for each trial and metric:
