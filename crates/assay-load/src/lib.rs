@@ -40,6 +40,7 @@ mod pages;
 mod pattern;
 mod purge;
 mod random;
+mod rehearsal;
 mod run;
 mod scatter;
 mod schedule;
@@ -72,6 +73,7 @@ pub use outcome::{
 pub use pages::{PageJob, PageOutcome, PageSet};
 pub use pattern::{random_offsets, spread_offset};
 pub use purge::discard;
+pub use rehearsal::{Rehearsal, Rehearsed};
 pub use run::{run, run_beside};
 pub use schedule::{Arrivals, LATE_NS, MOST_PER_S, OVERTIME_PART, Pace, Schedule};
 pub use sizes::{SizeShare, Sizes};

@@ -4,6 +4,7 @@
 //! [`Answer`] is how it is written as JSON.
 
 pub mod edid;
+pub mod fitted;
 pub mod flash_time;
 pub mod memmap;
 pub mod modeline;

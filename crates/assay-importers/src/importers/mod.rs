@@ -24,6 +24,7 @@ pub mod pattern;
 mod phoronix;
 pub mod places_csv;
 mod pytest_benchmark;
+pub mod requests;
 pub mod run;
 mod sysstat;
 mod times;
@@ -86,6 +87,8 @@ pub enum Reads {
     Table(fn(name: &str, text: &str, options: &Options) -> Outcome<Imported>),
     /// Runs of another tool; several files are one study. Messages call the text by the name.
     Runs(fn(name: &str, text: &str) -> Outcome<Runs>),
+    /// Requests one by one, read line by line: a recording, and nothing to compare.
+    Requests(requests::Begin),
 }
 
 /// One way to read a file.
@@ -118,6 +121,8 @@ pub static IMPORTERS: &[Importer] = &[
     diskmark::CRYSTAL,
     flent::IMPORTER,
     sysstat::IMPORTER,
+    requests::blkparse::IMPORTER,
+    requests::iolog::IMPORTER,
 ];
 
 /// Bytes at the beginning of a file that tell its format.
@@ -202,6 +207,11 @@ pub fn read(importer: &Importer, files: &[Brought], options: &Options) -> Outcom
             }
             together::together(&all, options)
         }
+        Reads::Requests(_) => Err(Failure::mistake(format!(
+            "{} holds requests one by one ({}), and no numbers to compare: assay import makes a recording of it",
+            files.first().map_or("the file", |file| file.name.as_str()),
+            importer.about.name
+        ))),
     }
 }
 

@@ -18,7 +18,9 @@ const NAME: &str = "its output";
 pub fn numbers(format: &str, text: &str) -> Result<Vec<Number>, String> {
     let importer = find(format).ok_or_else(|| format!("there is no format {format}"))?;
     let Reads::Runs(read) = importer.reads else {
-        return Err(format!("{format} is a table of trials: no numbers of one run"));
+        return Err(format!(
+            "{format} is a table of trials, or requests one by one: no numbers of one run"
+        ));
     };
     let found = read(NAME, text).map_err(|failure| failure.message)?;
     if let Some(why) = found.runs.iter().find_map(|run| run.failed.as_ref()) {

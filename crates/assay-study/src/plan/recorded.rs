@@ -139,10 +139,9 @@ fn survey(target: &str) -> Survey {
     }
 }
 
-/// What is known of the machine of a journal that was brought along.
-pub fn elsewhere(target: &str) -> Site {
+/// What is known of the machine of what was recorded on another one, with the reason.
+pub fn elsewhere(target: &str, why: &str) -> Site {
     let mut site = Site::simulated(target);
-    let why = "the journal is another machine's";
     site.kind = TargetKind::File;
     site.mount = Presence::absent(why);
     site.backing_reason = Some(why.to_owned());

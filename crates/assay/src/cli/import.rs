@@ -1,5 +1,7 @@
 //! `assay import`: numbers that were measured elsewhere, judged as those of a study are; or a whole result.
 
+mod requests;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -32,6 +34,9 @@ const LARGEST_BYTES: u64 = 1 << 30;
 /// the baseline as a study of assay does, and keeps that as a result. The files of another tool are
 /// one study; each table is one by itself.
 ///
+/// Requests one by one (blkparse, fio-iolog) become a recording, as assay watch --record-requests makes
+/// one: shown, played again and fitted.
+///
 /// A file of assay export --format bundle is a whole result. It is kept and marked as foreign: shown,
 /// compared and collected, and never applied, confirmed or gone on with. It never takes the name of a
 /// result of yours, and is never the newest.
@@ -43,6 +48,7 @@ Examples:
   assay import --names {scheduler}-{run}.json --in-order *.json
   assay import trials.csv --baseline filesystem=ext4 --margin 2%
   assay import trials.csv --primary duration_s --title cards
+  assay import trace.txt              blkparse's text or fio's iolog: recorded requests
   assay import card.assay             a whole result, then it is in assay list
 
 A table for it, one row for each trial and metric:
@@ -93,6 +99,9 @@ pub struct Arguments {
 pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     if let Some(parcels) = parcels(system, arguments)? {
         return bring(system, arguments, &parcels);
+    }
+    if let Some(texts) = requests::among(system, arguments)? {
+        return requests::bring(system, arguments, &texts);
     }
     let (baseline, margin) = (baseline(&arguments.baseline)?, margin(arguments.margin.as_deref())?);
     let mut files = Vec::new();
@@ -159,23 +168,28 @@ fn parcels(system: &dyn System, arguments: &Arguments) -> Outcome<Option<Vec<Pat
             other.display()
         )));
     }
-    let of_numbers = [
+    let titled = arguments.title.is_some().then_some("--title");
+    match of_numbers(arguments, parcels.len() > 1).or(titled) {
+        Some(option) => Err(Failure::mistake(format!(
+            "{} is a whole result, which is taken in as it is: leave {option} out",
+            first.display()
+        ))),
+        None => Ok(Some(parcels)),
+    }
+}
+
+/// An option that is given and says something of numbers alone.
+fn of_numbers(arguments: &Arguments, several: bool) -> Option<&'static str> {
+    let all = [
         ("--arm", arguments.named.files.iter().any(|(_, arm)| !arm.is_empty())),
         ("--names", arguments.names.is_some()),
         ("--in-order", arguments.in_order),
         ("--baseline", !arguments.baseline.is_empty()),
         ("--margin", arguments.margin.is_some()),
         ("--primary", arguments.primary.is_some()),
-        ("--title", arguments.title.is_some()),
-        ("--json of several files", arguments.json && parcels.len() > 1),
+        ("--json of several files", arguments.json && several),
     ];
-    match of_numbers.iter().find(|(_, is_given)| *is_given) {
-        Some((option, _)) => Err(Failure::mistake(format!(
-            "{} is a whole result, which is taken in as it is: leave {option} out",
-            first.display()
-        ))),
-        None => Ok(Some(parcels)),
-    }
+    all.into_iter().find(|(_, is_given)| *is_given).map(|(option, _)| option)
 }
 
 /// Takes whole results in.

@@ -18,6 +18,8 @@ use assay_system::system::site::Site;
 use assay_system::system::{self, System};
 use std::path::{Path, PathBuf};
 
+/// Why nothing is known of what another machine's trials stand on.
+const OTHER_JOURNAL: &str = "the journal is another machine's";
 /// What a machine's own trials stand on.
 const ROOT: &str = "/";
 
@@ -136,11 +138,14 @@ pub(super) fn environment_of(
         system::resolve(system, ROOT).ok().map(|site| Site { target: target.to_owned(), ..site })
     };
     let (machine, site) = if is_own {
-        (machine::machine(system), here().unwrap_or_else(|| planned::elsewhere(target)))
+        (
+            machine::machine(system),
+            here().unwrap_or_else(|| planned::elsewhere(target, OTHER_JOURNAL)),
+        )
     } else {
         let many = recording.many;
         let why = format!("the {many} are another machine's: only its journal is here");
-        (Machine::elsewhere(&why), planned::elsewhere(target))
+        (Machine::elsewhere(&why), planned::elsewhere(target, OTHER_JOURNAL))
     };
     Environment {
         format: environment::FORMAT.to_owned(),

@@ -1,6 +1,10 @@
 //! What was watched as a bundle: a study of one trial in which nothing was run, with the classes as
 //! its evidence. `show`, `compare` and `report` read it like any other.
 
+mod brought;
+
+pub use brought::write_brought;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -120,8 +124,9 @@ pub fn write(
     let started = state.started();
     let names: Vec<String> =
         state.active().iter().map(|at| state.disks[*at].name.clone()).collect();
-    let study = study(&wish.title)?;
-    let plan = plan(&names.join(" "), state.whole.span_ns);
+    let probes = [block_latency::PROBE.about.name];
+    let study = study(&wish.title, &probes)?;
+    let plan = plan(&names.join(" "), state.whole.span_ns, &probes);
     let environment = Environment {
         format: environment::FORMAT.to_owned(),
         assay: env!("CARGO_PKG_VERSION").to_owned(),
@@ -131,7 +136,8 @@ pub fn write(
         surroundings: Surroundings::default(),
         observer: None,
     };
-    let mut record = record(started, state, &names, requests);
+    let evidence = evidence(&state.whole, &names);
+    let mut record = record(started, state.whole.span_ns, requests, evidence);
     let refused = |error: std::io::Error| {
         Failure::refused(format!("{} cannot be written: {error}", wish.directory.display()))
     };
@@ -156,12 +162,11 @@ pub fn may_be_made(system: &dyn System, directory: &Path) -> Outcome<()> {
     )))
 }
 
-fn study(title: &str) -> Outcome<Study> {
-    let title = serde_json::Value::from(title);
+fn study(title: &str, probes: &[&str]) -> Outcome<Study> {
+    let (title, probes) = (serde_json::Value::from(title), serde_json::Value::from(probes));
     let text = format!(
-        "format = \"{}\"\ntitle = {title}\nreplicates = 1\nprobes = [\"{}\"]\nworkload = []\n",
-        study::FORMAT,
-        block_latency::PROBE.about.name
+        "format = \"{}\"\ntitle = {title}\nreplicates = 1\nprobes = {probes}\nworkload = []\n",
+        study::FORMAT
     );
     study::file::stored("the study of what was watched", &text)
 }
@@ -174,14 +179,14 @@ fn site(system: &dyn System, names: &[String]) -> Outcome<Site> {
     Ok(Site { target: names.join(" "), ..site })
 }
 
-fn plan(target: &str, span_ns: u64) -> Plan {
+fn plan(target: &str, span_ns: u64, probes: &[&str]) -> Plan {
     let mut plan = Plan {
         format: FORMAT.to_owned(),
         sha256: String::new(),
         seed: 0,
         design: Design::default(),
         replicates: 1,
-        probes: vec![block_latency::PROBE.about.name.to_owned()],
+        probes: probes.iter().map(|&probe| probe.to_owned()).collect(),
         idle_ns: None,
         meter: None,
         gap_ns: 0,
@@ -240,11 +245,10 @@ fn workload(span_ns: u64) -> PlannedWorkload {
 
 fn record(
     started: &str,
-    state: &State,
-    names: &[String],
+    span_ns: u64,
     requests: Option<Recorded>,
+    evidence: Evidence,
 ) -> TrialRecord {
-    let span_ns = state.whole.span_ns;
     let requests = requests.map(Box::new);
     TrialRecord {
         order: 1,
@@ -268,21 +272,26 @@ fn record(
             detail: io::Detail { submitting_ns: span_ns, requests, ..io::Detail::default() }.into(),
         }),
         background: None,
-        evidence: Evidence {
-            disk: traffic(&state.whole, names),
-            block_latency: classes(&state.whole, names),
-            processors: Presence::Present(processors::Observed {
-                ticks: Presence::absent(NOTHING_RUN),
-                throttle_events: state.whole.throttle_events.clone(),
-                group_throttled: Presence::absent(NOTHING_RUN),
-            }),
-            pressure: pressure(&state.whole),
-            ..Evidence::absent(NOTHING_RUN)
-        },
+        evidence,
         histograms: BTreeMap::new(),
         series: None,
         spent: None,
         flush_ns: None,
+    }
+}
+
+/// What was seen of some disks, and of the machine.
+fn evidence(whole: &Span, names: &[String]) -> Evidence {
+    Evidence {
+        disk: traffic(whole, names),
+        block_latency: classes(whole, names),
+        processors: Presence::Present(processors::Observed {
+            ticks: Presence::absent(NOTHING_RUN),
+            throttle_events: whole.throttle_events.clone(),
+            group_throttled: Presence::absent(NOTHING_RUN),
+        }),
+        pressure: pressure(whole),
+        ..Evidence::absent(NOTHING_RUN)
     }
 }
 

@@ -11,9 +11,11 @@ use std::sync::atomic::AtomicBool;
 use assay::runner::{self, Request};
 use assay::store;
 use assay_base::calc;
+use assay_base::calc::fitted::Sample;
 use assay_claims::collection::flat::{self, Flat};
 use assay_claims::collection::{file as row_file, published};
-use assay_importers::importers::{self, Brought, IMPORTERS, Importer};
+use assay_importers::importers::requests::{self, Begin};
+use assay_importers::importers::{self, Brought, IMPORTERS, Importer, Reads};
 use assay_lab::fuzz::Reader;
 use assay_machine::probes::energy::meter;
 use assay_study::results::bundle::Label;
@@ -63,6 +65,8 @@ pub const READERS: &[Reader] = &[
     import!("crystaldiskmark"),
     import!("flent"),
     import!("sysstat-json"),
+    import!("blkparse"),
+    import!("fio-iolog"),
     Reader { name: "journal", reads: "journal::restore", seeds: journals, read: read_journal },
     Reader { name: "edid", reads: "calc::edid::read", seeds: edids, read: read_edid },
     Reader { name: "row", reads: "collection::file::read", seeds: rows, read: read_row },
@@ -227,8 +231,30 @@ fn read_jobs(bytes: &[u8]) -> bool {
     file::parse("jobs.toml", &translated.study).is_ok()
 }
 
+/// What requests of others come to lies on their devices, and a load can be fitted to it, whatever it is.
+fn read_requests(begin: Begin, name: &str, bytes: &[u8]) -> bool {
+    let (mut all, mut from) = (Vec::new(), bytes);
+    let Ok(told) = requests::read(name, begin, &mut from, &mut |one| all.push(one)) else {
+        return false;
+    };
+    let mut sample = Sample::default();
+    for one in &all {
+        let Some(device) = told.devices.get(one.device) else { panic!("a request of no device") };
+        let end = one.offset_bytes.unwrap_or_default().saturating_add(one.bytes);
+        assert!(end <= device.bytes, "a request behind the end of its device");
+        assert!(one.arrived_ns.is_none_or(|arrived| arrived <= one.ended_ns));
+        sample.add(one);
+    }
+    // So few are refused, or come to something.
+    let _ = sample.fit();
+    true
+}
+
 /// Numbers that could be read can be judged.
 fn read_with(importer: &Importer, name: &str, bytes: &[u8]) -> bool {
+    if let Reads::Requests(begin) = importer.reads {
+        return read_requests(begin, name, bytes);
+    }
     let name = || name.to_owned();
     let files = [Brought { name: name(), arm: Arm::new(), bytes: bytes.to_vec() }];
     let Ok(read) = importers::read(importer, &files, &importers::Options::default()) else {

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use assay_importers::importers::requests::{self, Begin};
 use assay_importers::importers::{self, Brought, IMPORTERS, Importer, Options, Reads};
 use assay_lab::expected::Expected;
 
@@ -27,6 +28,9 @@ fn brought(path: &Path) -> Brought {
 
 /// What a file comes to, a line a number.
 fn told(importer: &Importer, file: &Brought) -> String {
+    if let Reads::Requests(begin) = importer.reads {
+        return requests_told(begin, file);
+    }
     let read = importers::read(importer, std::slice::from_ref(file), &Options::default());
     let imported = match read {
         Ok(imported) => imported,
@@ -61,11 +65,35 @@ fn told(importer: &Importer, file: &Brought) -> String {
     text
 }
 
+/// What requests one by one come to, a line each: microseconds of arrival and end, device, class, place, bytes.
+fn requests_told(begin: Begin, file: &Brought) -> String {
+    let mut text = String::new();
+    let read = requests::read(&file.name, begin, &mut file.bytes.as_slice(), &mut |one| {
+        let arrived = one.arrived_ns.map_or_else(|| "?".to_owned(), |ns| (ns / 1000).to_string());
+        let place = one.offset_bytes.map_or_else(|| "-".to_owned(), |offset| offset.to_string());
+        let (ended, sync) = (one.ended_ns / 1000, if one.sync { " sync" } else { "" });
+        writeln!(
+            text,
+            "{arrived} {ended} {} {} {place} {}{sync}",
+            one.device, one.class, one.bytes
+        )
+        .unwrap();
+    });
+    match read {
+        Err(failure) => format!("{text}refused: {}\n", failure.message),
+        Ok(told) => {
+            let notes = told.notes.iter().map(|note| format!("# {note}\n"));
+            let devices = told.devices.iter().map(|one| format!("{} {}\n", one.name, one.bytes));
+            notes.chain(devices).chain([text]).collect()
+        }
+    }
+}
+
 #[test]
 fn every_format_reads_its_files_and_no_other_takes_them() {
     let mut beside = Expected::default();
-    let runs = IMPORTERS.iter().filter(|importer| matches!(importer.reads, Reads::Runs(_)));
-    for importer in runs {
+    let others = IMPORTERS.iter().filter(|importer| !matches!(importer.reads, Reads::Table(_)));
+    for importer in others {
         let name = importer.about.name;
         let paths = files(&Path::new(FOLDER).join(name));
         assert!(!paths.is_empty(), "{name} has no fixture");
@@ -92,12 +120,18 @@ fn every_format_reads_its_files_and_no_other_takes_them() {
 
 #[test]
 fn a_file_that_is_cut_off_anywhere_is_told_or_read_and_never_a_panic() {
-    for importer in IMPORTERS.iter().filter(|importer| matches!(importer.reads, Reads::Runs(_))) {
+    let others = IMPORTERS.iter().filter(|importer| !matches!(importer.reads, Reads::Table(_)));
+    for importer in others {
         for path in files(&Path::new(FOLDER).join(importer.about.name)) {
             let whole = brought(&path);
             let step = whole.bytes.len().div_ceil(40).max(1);
             for end in (0..whole.bytes.len()).step_by(step) {
                 let file = Brought { bytes: whole.bytes[..end].to_vec(), ..whole.clone() };
+                if let Reads::Requests(begin) = importer.reads {
+                    let told = requests_told(begin, &file);
+                    assert!(!told.contains("refused") || told.contains(&whole.name), "{told}");
+                    continue;
+                }
                 if let Err(failure) = importers::read(importer, &[file], &Options::default()) {
                     assert!(failure.message.contains(&whole.name), "{}", failure.message);
                 }

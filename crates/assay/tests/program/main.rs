@@ -41,6 +41,7 @@ mod parcels;
 mod peer;
 mod places;
 mod races;
+mod recordings;
 mod replay;
 mod resume;
 mod revisions;

@@ -1,0 +1,224 @@
+//! Requests one by one that other tools wrote, as a recording: what `assay watch --record-requests` keeps.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+
+use flate2::bufread::MultiGzDecoder;
+
+use super::{Arguments, both, last, of_numbers, output, show};
+use crate::store;
+use crate::watch::record::{self, Wish};
+use assay_base::calc::requests::{Counter, Recorded, Request};
+use assay_base::failure::{Failure, Outcome};
+use assay_importers::importers::requests::{self, Begin, Device, Told};
+use assay_importers::importers::{self, HEAD_BYTES, Reads};
+use assay_study::results::requests::{FORMAT, Header, RecordedDevice, Writer};
+use assay_study::results::{headline, id};
+use assay_system::system::{
+    BlockClass, BlockRequest, Caching, FileKind, RequestFlags, System, identity,
+};
+
+/// How a file that is packed begins.
+const GZIP: [u8; 2] = [0x1f, 0x8b];
+/// Bytes that are read at once.
+const PIECE_BYTES: usize = 1 << 16;
+
+/// A file with how it is read.
+pub(super) struct Text {
+    file: String,
+    begin: Begin,
+}
+
+/// The files where they hold requests one by one; none where they are others.
+///
+/// # Errors
+/// The user's mistake where only some of them do, and where something is said of them that is said of numbers.
+pub(super) fn among(system: &dyn System, arguments: &Arguments) -> Outcome<Option<Vec<Text>>> {
+    let (mut texts, mut other) = (Vec::new(), None);
+    for (file, _) in &arguments.named.files {
+        match begin_of(system, file) {
+            Some(begin) => texts.push(Text { file: file.clone(), begin }),
+            None => other = Some(file),
+        }
+    }
+    let Some(first) = texts.first() else { return Ok(None) };
+    if let Some(other) = other {
+        return Err(Failure::mistake(format!(
+            "{} holds requests one by one and {other} does not: import them apart",
+            first.file
+        )));
+    }
+    let several = texts.len() > 1;
+    let titled = (arguments.title.is_some() && several).then_some("--title of several files");
+    match of_numbers(arguments, several).or(titled) {
+        Some(option) => Err(Failure::mistake(format!(
+            "{} holds requests one by one, and each such file is a recording by itself: leave {option} out",
+            first.file
+        ))),
+        None => Ok(Some(texts)),
+    }
+}
+
+/// How a file is read that holds requests one by one; none of any other.
+fn begin_of(system: &dyn System, file: &str) -> Option<Begin> {
+    let path = Path::new(file);
+    if system.status(path).ok()?.kind != FileKind::File {
+        return None;
+    }
+    let opened = system.open_for_reading(path, Caching::Buffered).ok()?;
+    let mut head = vec![0; HEAD_BYTES];
+    let count = system.read_at(&opened, 0, &mut head).ok()?;
+    head.truncate(count);
+    match importers::of_bytes(file, &head).ok()?.reads {
+        Reads::Requests(begin) => Some(begin),
+        Reads::Table(_) | Reads::Runs(_) => None,
+    }
+}
+
+/// Takes them in, each as a result, and tells of it.
+///
+/// # Errors
+/// Those of all files that could not be taken in.
+pub(super) fn bring(system: &dyn System, arguments: &Arguments, texts: &[Text]) -> Outcome<()> {
+    let mut failed = None;
+    for text in texts {
+        if let Err(failure) = bring_one(system, arguments, text) {
+            failed = Some(both(failed.take(), failure));
+        }
+    }
+    failed.map_or(Ok(()), Err)
+}
+
+fn bring_one(system: &dyn System, arguments: &Arguments, text: &Text) -> Outcome<()> {
+    // All of it is looked at before anything is kept, and the devices stand first in a recording.
+    let told = read(system, text, &mut |_| {})?;
+    let results = identity::results_directory(system)?;
+    let started = system.now();
+    let directory = results.join(id::unused_id(system, &results, &started));
+    let title = arguments.title.clone().unwrap_or_else(|| last(&text.file));
+    let wish = Wish { directory, title };
+    keep(system, text, &told, (&wish, started.as_str())).inspect_err(|_| {
+        // The first error is the one to tell.
+        let _ = system.remove_directory(&wish.directory);
+    })?;
+    let findings = store::findings_at(system, &wish.directory)?;
+    // Where it cannot be kept, a list has a line less.
+    let _ = headline::keep(system, &wish.directory, &assay_report::document::headline(&findings));
+    show(system, arguments, &findings);
+    if !arguments.quiet {
+        for note in &told.notes {
+            output::message(&format!("{}: {note}", text.file));
+        }
+        output::message(&format!("kept as {}", findings.study.id));
+    }
+    Ok(())
+}
+
+/// Reads a text to its end.
+fn read(system: &dyn System, text: &Text, each: &mut dyn FnMut(Request)) -> Outcome<Told> {
+    let refused =
+        |error: io::Error| Failure::refused(format!("{} cannot be read: {error}", text.file));
+    let path = PathBuf::from(&text.file);
+    let file = system.open_for_reading(&path, Caching::Buffered).map_err(refused)?;
+    let mut plain = BufReader::with_capacity(PIECE_BYTES, Source { system, file, at: 0 });
+    if plain.fill_buf().map_err(refused)?.starts_with(&GZIP) {
+        let mut unpacked = BufReader::with_capacity(PIECE_BYTES, MultiGzDecoder::new(plain));
+        return requests::read(&text.file, text.begin, &mut unpacked, each);
+    }
+    requests::read(&text.file, text.begin, &mut plain, each)
+}
+
+/// Writes the recording, and the result around it.
+fn keep(
+    system: &dyn System,
+    text: &Text,
+    told: &Told,
+    (wish, started): (&Wish, &str),
+) -> Outcome<()> {
+    let refused = |error: io::Error| {
+        Failure::refused(format!(
+            "{} cannot be written: {error}; set ASSAY_HOME to a directory of yours",
+            wish.directory.display()
+        ))
+    };
+    system.create_directory(&wish.directory).map_err(refused)?;
+    let device = |own: &Device| RecordedDevice { name: own.name.clone(), bytes: own.bytes };
+    let header = Header {
+        format: FORMAT.to_owned(),
+        started: started.to_owned(),
+        begun_ns: 0,
+        devices: told.devices.iter().map(device).collect(),
+    };
+    let mut writer = Writer::create(system, &wish.directory, &header).map_err(refused)?;
+    let recorded = written(system, text, told, &mut writer, &refused)?;
+    record::write_brought(system, wish, started, recorded, &told.notes)
+}
+
+/// Writes each request, and counts them.
+fn written(
+    system: &dyn System,
+    text: &Text,
+    told: &Told,
+    writer: &mut Writer<'_>,
+    refused: &dyn Fn(io::Error) -> Failure,
+) -> Outcome<Recorded> {
+    let named = told.devices.iter().map(|own| (own.name.clone(), own.bytes));
+    let mut counter = Counter::new(named);
+    let (mut span_ns, mut failed) = (0, None);
+    let again = read(system, text, &mut |request| {
+        if failed.is_none() {
+            span_ns = request.ended_ns.max(span_ns);
+            counter.add(&request);
+            failed = writer.add(&stored(&request)).err();
+        }
+    })?;
+    if let Some(error) = failed {
+        return Err(refused(error));
+    }
+    if again != *told {
+        return Err(Failure::refused(format!("{} has changed while it was read", text.file)));
+    }
+    writer.finish().map_err(refused)?;
+    Ok(counter.finish(span_ns, 0, writer.written_bytes()))
+}
+
+/// A request as recordings keep it.
+fn stored(request: &Request) -> BlockRequest {
+    let class = BlockClass::ALL.into_iter().find(|class| class.name() == request.class);
+    let flags = [
+        (request.sync, RequestFlags::SYNC),
+        (request.meta, RequestFlags::META),
+        (request.read_ahead, RequestFlags::READ_AHEAD),
+        (request.failed, RequestFlags::FAILED),
+    ];
+    let set = flags.into_iter().filter(|(is_set, _)| *is_set);
+    BlockRequest {
+        device: u16::try_from(request.device).unwrap_or(u16::MAX),
+        class: class.unwrap_or(BlockClass::Read),
+        arrived_ns: request.arrived_ns,
+        issued_ns: None,
+        ended_ns: request.ended_ns,
+        offset_bytes: request.offset_bytes.unwrap_or_default(),
+        bytes: u32::try_from(request.bytes).unwrap_or(u32::MAX),
+        flags: RequestFlags(set.fold(0, |all, (_, bit)| all | bit)),
+    }
+}
+
+/// A file as a stream.
+struct Source<'s> {
+    system: &'s dyn System,
+    file: File,
+    at: u64,
+}
+
+impl Read for Source<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let count = self.system.read_at(&self.file, self.at, into)?;
+        self.at += count as u64;
+        Ok(count)
+    }
+}
+
+#[cfg(test)]
+mod tests;

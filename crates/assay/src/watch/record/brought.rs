@@ -1,0 +1,55 @@
+//! Requests that another tool recorded elsewhere, as a bundle like that of requests that were recorded here.
+
+use assay_base::calc::requests::Recorded;
+use assay_base::failure::{Failure, Outcome};
+use assay_study::plan::recorded;
+use assay_study::results::bundle::{Bundle, Histograms};
+use assay_study::results::environment::{self, Environment};
+use assay_study::results::log::{ENDED, Entry};
+use assay_study::results::record::Evidence;
+use assay_study::results::surroundings::Surroundings;
+use assay_system::system::System;
+use assay_system::system::machine::Machine;
+
+use super::{Wish, plan, record, study};
+
+/// Why nothing is known of the machine, nor of what happened on it.
+const ELSEWHERE: &str = "the requests were brought here as a text, and nothing but them is known";
+
+/// Writes the bundle around requests that lie there already, with what was taken for granted of them.
+///
+/// # Errors
+/// Refused where it cannot be written.
+pub fn write_brought(
+    system: &dyn System,
+    wish: &Wish,
+    started: &str,
+    requests: Recorded,
+    notes: &[String],
+) -> Outcome<()> {
+    let names: Vec<&str> = requests.devices.keys().map(String::as_str).collect();
+    let (target, span_ns) = (names.join(" "), requests.span_ns);
+    let study = study(&wish.title, &[])?;
+    let mut own = plan(&target, span_ns, &[]);
+    for survey in &mut own.surveys {
+        survey.notes = notes.to_vec();
+    }
+    own.sha256 = plan::hash(&own);
+    let environment = Environment {
+        format: environment::FORMAT.to_owned(),
+        assay: env!("CARGO_PKG_VERSION").to_owned(),
+        started: started.to_owned(),
+        machine: Machine::elsewhere(ELSEWHERE),
+        sites: vec![recorded::elsewhere(&target, ELSEWHERE)],
+        surroundings: Surroundings::default(),
+        observer: None,
+    };
+    let mut record = record(started, span_ns, Some(requests), Evidence::absent(ELSEWHERE));
+    let refused = |error: std::io::Error| {
+        Failure::refused(format!("{} cannot be written: {error}", wish.directory.display()))
+    };
+    let bundle =
+        Bundle::create(system, &wish.directory, &study, &own, &environment).map_err(refused)?;
+    bundle.append(&mut record, &Histograms::new(), &[]).map_err(refused)?;
+    bundle.log(&Entry::new(system, ENDED, "")).map_err(refused)
+}

@@ -1,0 +1,76 @@
+//! Requests that others recorded, from the text to the study that is like them, and to the one that plays them.
+
+use std::fmt::Write as _;
+use std::fs;
+
+use crate::home;
+
+const FAST: &str = "simulated:exponential,mean=100us";
+const BLKPARSE: &str = include_str!("../importers/blkparse/trace.txt");
+
+/// A log of fio: four reads, a write and, now and then, a flush, at even distances.
+fn log() -> String {
+    let mut text = "fio version 3 iolog\n0 /dev/sdz add\n0 /dev/sdz open\n".to_owned();
+    for at in 0..1000_u64 {
+        let (time, offset) = (1000 * (at + 1), at * 7907 % 4096 * 4096);
+        let act = if at % 5 == 4 { "write" } else { "read" };
+        writeln!(text, "{time} /dev/sdz {act} {offset} 4096").unwrap();
+        if at % 20 == 19 {
+            writeln!(text, "{time} /dev/sdz datasync 0 0").unwrap();
+        }
+    }
+    text
+}
+
+#[test]
+fn a_log_of_fio_is_shown_fitted_and_planned_to_be_played() {
+    let home = home("recordings-fio");
+    let file = home.file("busy.log", log());
+    let ended = home.run(&["import", &file, "--title", "evening"]);
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    assert!(ended.stdout.contains("1,050 requests of sdz"), "{}", ended.stdout);
+    assert!(ended.stderr.contains("does not say when requests ended"), "{}", ended.stderr);
+    assert!(home.text(&["show", "evening"]).contains("recorded requests"));
+
+    let made = home.scratch.path().join("like.toml").display().to_string();
+    let ended = home.run(&["export", "evening", "--format", "study", "-o", &made]);
+    assert_eq!((ended.code, ended.stdout.as_str()), (0, ""), "{}", ended.stderr);
+    let text = fs::read_to_string(&made).unwrap();
+    for words in
+        ["mix = \"80 % read, 20 % write\"", "rate = \"1000/s\"", "sync = \"each-4-writes\""]
+    {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    assert!(text.contains("# not said: ") && ended.stderr.contains("not said: "), "{text}");
+    assert!(home.text(&["plan", &made, FAST]).contains("fitted"));
+
+    let study = "format = \"assay-study/1\"\ntitle = \"Again\"\nreplicates = 2\n\n[[workload]]\nname = \"a\"\n\
+                 replay = { recording = \"evening\" }\n";
+    let study = home.file("again.toml", study);
+    assert!(home.text(&["plan", &study, FAST]).contains("recorded"));
+}
+
+#[test]
+fn the_text_of_blkparse_is_a_recording_and_too_little_to_be_fitted() {
+    let home = home("recordings-blkparse");
+    let file = home.file("trace.txt", BLKPARSE);
+    let shown = home.text(&["import", &file, "--quiet"]);
+    assert!(shown.contains("40 requests of 8_0"), "{shown}");
+    let told = home.refused(2, &["export", "--format", "study"]);
+    assert!(told.contains("requests with a place and a time"), "{told}");
+    let told = home.refused(2, &["export", "--format", "fio-iolog", "--device", "sda"]);
+    assert!(told.contains("--device is for --format study"), "{told}");
+    let log = home.text(&["export", "--format", "fio-iolog"]);
+    assert!(log.starts_with("fio version 3 iolog\n") && log.contains(" /dev/8_0 datasync 0 0"));
+}
+
+#[test]
+fn a_text_with_a_mistake_is_told_with_its_line_and_keeps_nothing() {
+    let home = home("recordings-wrong");
+    let wrong = log().replace("500000 /dev/sdz", "500000 sdz jumps");
+    let file = home.file("wrong.log", &wrong);
+    let line = wrong.lines().position(|line| line.contains("jumps")).unwrap() + 1;
+    let told = home.refused(2, &["import", &file]);
+    assert!(told.contains(&format!("wrong.log:{line}:1: jumps is no action")), "{told}");
+    assert!(home.refused(2, &["show"]).contains("there is no result"));
+}
