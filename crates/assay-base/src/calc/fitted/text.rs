@@ -108,7 +108,7 @@ impl Part {
         keys.join(", ")
     }
 
-    fn mix_words(&self) -> String {
+    pub(super) fn mix_words(&self) -> String {
         let shares = || Act::ALL.into_iter().zip(&self.mix).filter(|(_, share)| **share > 0);
         if let Some((act, _)) = shares().find(|(_, share)| **share == 100) {
             return act.word().to_owned();

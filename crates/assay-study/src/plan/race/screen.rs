@@ -191,11 +191,7 @@ struct Trials<'a> {
 }
 
 impl<'a> Trials<'a> {
-    fn of(
-        plan: &Plan,
-        passes: &BTreeMap<u32, Vec<Run>>,
-        arms: &'a [Vec<Option<usize>>],
-    ) -> Self {
+    fn of(plan: &Plan, passes: &BTreeMap<u32, Vec<Run>>, arms: &'a [Vec<Option<usize>>]) -> Self {
         let none: Vec<Vec<usize>> =
             plan.design.factors.iter().map(|own| vec![0; own.levels.len()]).collect();
         let mut found = Self { rows: Vec::new(), tried: none.clone(), counted: none };
