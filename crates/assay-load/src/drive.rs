@@ -312,7 +312,7 @@ impl<'a, E: Engine<'a>> Drive<E> {
     }
 
     /// The operation that comes next.
-    #[inline]
+    #[inline(always)]
     fn next(&mut self) -> Flight {
         if let Some(script) = &mut self.script {
             return Flight::of(script.next());
@@ -322,7 +322,7 @@ impl<'a, E: Engine<'a>> Drive<E> {
     }
 
     /// Puts an operation that begins into its slot.
-    #[inline]
+    #[inline(always)]
     fn begin(&mut self, slot: u32, flight: Flight) {
         self.flights[slot as usize] = flight;
         if let Some(stamper) = &mut self.stamper {
@@ -362,7 +362,7 @@ impl<'a, E: Engine<'a>> Drive<E> {
     }
 
     /// Puts the next transfer of a slot's operation, as it is noted there, into the batch.
-    #[inline]
+    #[inline(always)]
     fn prepare(&mut self, slot: u32, flight: Flight) {
         let Flight { way, offset, bytes, mut synced, .. } = flight;
         if way == Move::Write {

@@ -135,8 +135,17 @@ impl Track {
         Self { start, length, unit, order }
     }
 
-    #[inline]
+    #[inline(always)]
     fn next(&mut self, bytes: u32) -> u64 {
+        match &mut self.order {
+            Order::Random { draw, rng } => self.start + draw.next(rng) * self.unit,
+            _ => self.next_in_order(bytes),
+        }
+    }
+
+    /// Apart from the random ones, whose few instructions these would push aside.
+    #[inline(never)]
+    fn next_in_order(&mut self, bytes: u32) -> u64 {
         let (bytes, length) = (u64::from(bytes), self.length);
         let fits = |at: u64| at + bytes <= length;
         let at = match &mut self.order {
@@ -183,7 +192,7 @@ impl Walk {
     }
 
     /// The place of the next operation, which is of this class.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn next(&mut self, class: Class) -> Place {
         let bytes = self.sizes.next(class);
         let track = usize::from(self.is_apart && !is_of_reads(class));

@@ -158,7 +158,7 @@ mod tests {
         assert!(study.margin.is_some(), "without one nothing is answered");
         assert_eq!(of(&[]).fit, None);
         let command = Arguments::augment_args(clap::Command::new("check"));
-        for other in ["--quick", "--budget=20s", "--mix=70/30", "--capacity"] {
+        for other in ["--quick", "--budget=20s", "--mix=70/30", "--sustained"] {
             let line = ["check", "--for", "etcd", other];
             assert!(command.clone().try_get_matches_from(line).is_err(), "{other}");
         }

@@ -46,12 +46,9 @@ pub(super) fn tell(context: &mut Context<'_>, study: &Study) {
 }
 
 fn sites(system: &dyn System, targets: &[String]) -> Outcome<Vec<Site>> {
-    let site = |target: &String| {
-        if target.starts_with(simulated::PREFIX) {
-            Ok(Site::simulated(target))
-        } else {
-            resolve::resolve(system, target)
-        }
+    let site = |target: &String| match target.strip_prefix(simulated::PREFIX) {
+        Some(_) => Ok(Site::simulated(target)),
+        None => resolve::resolve(system, target),
     };
     targets.iter().map(site).collect()
 }
