@@ -138,7 +138,7 @@ impl Site {
         Ok((mean_ns, kept))
     }
 
-    /// Random reads at the rate: mean nanoseconds of service, and how many there were.
+    /// Random reads at the rate: mean nanoseconds of service, and how many there were with those before the window.
     fn reads(&self, seconds: u64, seed: u64) -> Done<(f64, u64)> {
         let path = self.device.device();
         let direct = rustix::fs::OFlags::DIRECT.bits().cast_signed();
@@ -156,7 +156,7 @@ impl Site {
         let outcome = assay_load::run(&job, &EngineKind::IoUring, &target, &AtomicBool::new(false))
             .map_err(|error| error.to_string())?;
         let class = outcome.classes.first().ok_or("nothing was read")?;
-        Ok((class.latency_ns.mean(), class.operations))
+        Ok((class.latency_ns.mean(), outcome.totals.read_operations))
     }
 
     /// Each load that can be made here, recorded and played once: its name and how faithful that was.

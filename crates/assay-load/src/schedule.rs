@@ -93,6 +93,11 @@ impl Pace {
         self.most_behind_ns = self.most_behind_ns.max(waited_ns);
     }
 
+    /// Notes so many that were never issued, and of which nobody knows how long they had waited.
+    pub(crate) fn lack(&mut self, count: u64) {
+        self.scheduled = self.scheduled.saturating_add(count);
+    }
+
     /// Both together.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {

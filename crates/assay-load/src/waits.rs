@@ -274,7 +274,10 @@ mod tests {
     #[test]
     fn a_play_that_takes_too_long_ends_with_its_time() {
         let short = Job { time: Duration::from_millis(100), ..job(chains(1000, 1, MS), 4) };
-        let found = played(&short, 4 * MS, 1).played.unwrap();
+        let outcome = played(&short, 4 * MS, 1);
+        let pace = outcome.pace.unwrap();
+        assert_eq!((pace.scheduled, pace.issued, pace.unissued()), (1000, 20, 980));
+        let found = outcome.played.unwrap();
         assert_eq!(
             (found.issued_ns[20..].iter().all(|at| *at == NEVER), found.issued_ns[1]),
             (true, 5 * MS)

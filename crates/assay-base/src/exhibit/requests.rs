@@ -98,7 +98,7 @@ fn classes(of: &Recorded) -> (Vec<Named<'_>>, usize) {
 
 fn rates(frame: &Frame<'_>, classes: &[Named<'_>]) -> Option<Chart> {
     let own = classes.iter().filter_map(|(name, of)| Some((name.clone(), of.arrivals.as_ref()?)));
-    let read = "A point is the mean rate of arrivals in a step of time.";
+    let read = "A point is the mean rate of arrivals in a step of time, the last of which the end may cut short.";
     let marks = per_second(own.collect());
     frame.chart("rates by class".to_owned(), read, ("requests per second", "requests_per_s"), marks)
 }
@@ -181,8 +181,8 @@ pub fn of_play(
 
 fn starts(frame: &Frame<'_>, kind: &str, pair: &Pair) -> Option<Chart> {
     let sides = two(pair).map(|(name, side)| (name.to_owned(), &side.starts));
-    let read =
-        "A point is the mean rate of starts in a step of time, counted from the first request.";
+    let read = "A point is the mean rate of starts in a step of time, counted from the first request; the end may cut \
+                the last one short.";
     let title = format!("starts ({kind}), recorded and played");
     frame.chart(title, read, ("requests per second", "requests_per_s"), per_second(sides.into()))
 }

@@ -35,6 +35,8 @@ impl<'a, E: Engine<'a>> Drive<E> {
             }
         };
         self.book.close();
+        // What was never issued was meant to be.
+        self.pace.lack(self.left);
         self.left = 0;
         self.drain_paced()?;
         self.ended(now, stopped)

@@ -159,7 +159,8 @@ fn show(recorded: &Recorded) {
 /// Plans with it and plays it, in an area that may be too small for it.
 fn play(fake: &Fake, source: &Source, number: u64) {
     assert!(source.from_bytes <= source.to_bytes && source.to_bytes <= source.device_bytes);
-    let clock = if number.is_multiple_of(2) { Clock::Open } else { Clock::Closed };
+    // By other digits of the number than those that say how large the area is.
+    let clock = [Clock::Open, Clock::Paced, Clock::Closed][(number / 9 % 3) as usize];
     let asked = Asked { source: Some(source.clone()), clock, depth: 4, ..Asked::sample() };
     let length = number % 9 * 8 * MIB + number % 3 * 4096;
     let area = Area { start: MIB, length, asked: length, written: true, fill_ns: 0 };

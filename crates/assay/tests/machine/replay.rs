@@ -70,7 +70,10 @@ fn what_is_recorded_on_a_device_is_played_on_it_as_the_same_work() {
     assert!(told["paced"]["after_end"].as_u64().unwrap() > 50, "{told}");
     let late = told["late_share"].as_f64().unwrap();
     let added = told["paced"]["added_share"].as_f64().unwrap();
-    let is_held = late <= 0.05 && added <= 0.05;
+    let acts = told["acts"].as_object().unwrap().values();
+    let count: f64 = acts.map(|own| own["recorded"]["operations"].as_f64().unwrap()).sum();
+    let left_out = told["left_out"].as_f64().unwrap();
+    let is_held = late <= 0.05 && added <= 0.05 && left_out <= 0.01 * (count + left_out);
     assert_eq!(!found.to_string().contains("\"unfaithful\""), is_held, "{told}");
 }
 
@@ -225,8 +228,11 @@ fn what_two_devices_did_is_played_on_one_by_one_clock() {
     let text = STUDY.replace("\"busy\"", &format!("\"two\", device = \"{one}+{other}\""));
     let named = bench.scratch.path().join("both.toml");
     fs::write(&named, text).unwrap();
-    let ended = loads::play(&bench.assay, &named, &[&bench.device], MEBIBYTES).unwrap();
-    let found: Value = serde_json::from_str(&ended.stdout).unwrap();
+    // Whatever looks for file systems reads at the ends of devices, too: there is room for all of both.
+    let large = bench.another("large", 2 * MEBIBYTES);
+    let ended = loads::play(&bench.assay, &named, &[&large], 2 * MEBIBYTES).unwrap();
+    let found: Value = serde_json::from_str(&ended.stdout)
+        .unwrap_or_else(|_| panic!("not played: {}", ended.stderr));
     let told = &found["replay"][0]["fidelity"];
     assert_eq!(told["placing"], "joined", "{told}");
     for act in ["read", "write"] {

@@ -4,17 +4,25 @@ use std::collections::BTreeMap;
 
 use super::{MOST_STEPS, OfClass, OfDevice, OverTime, Recorded, Request, floor_power};
 
-/// Units of a device that are told apart at most: 2^26 bits are 8 MiB.
+/// Units of a device that are told apart at most: 2^26 bits are 8 MiB. Of many devices less, as each class of each has
+/// its own, and how many devices there are may be what a stranger wrote.
 const MOST_UNITS: u64 = 1 << 26;
+/// So many devices have all of them.
+const MANY_DEVICES: u64 = 8;
 /// The smallest unit.
 const SMALLEST_UNIT_BYTES: u64 = 4096;
 /// Ends of requests that are remembered: several streams, and a queue that is served out of order.
 const REMEMBERED: usize = 64;
 const BIN_NS: u64 = 100_000_000;
 /// Bins that are kept: a week.
-const MOST_BINS: usize = 7 * 86_400 * 10;
+const MOST_BINS: u64 = 7 * 86_400 * 10;
 /// Bins below which nothing is said of bursts.
-const FEWEST_BINS: usize = 10;
+const FEWEST_BINS: u64 = 10;
+/// Bins that lie together: those of 6.4 s, which are there where anything of them has something.
+const TOGETHER: usize = 64;
+
+/// How many arrived in each bin, by the number of the bins that lie together.
+type Bins = BTreeMap<u64, Box<[u32; TOGETHER]>>;
 
 /// Counts requests of some devices.
 #[derive(Debug)]
@@ -39,8 +47,7 @@ struct Class {
     /// Where the last ones ended, the newest at `newest`.
     ends: Vec<u64>,
     newest: usize,
-    /// How many arrived in each bin.
-    bins: Vec<u32>,
+    bins: Bins,
     arrivals: OverTime,
     /// Bytes that were touched for the first time.
     fresh: OverTime,
@@ -49,9 +56,11 @@ struct Class {
 impl Counter {
     /// For devices with these names and sizes.
     pub fn new(devices: impl IntoIterator<Item = (String, u64)>) -> Self {
+        let devices: Vec<(String, u64)> = devices.into_iter().collect();
+        let most_units = MOST_UNITS / (devices.len() as u64).div_ceil(MANY_DEVICES).max(1);
         let device = |bytes: u64| {
             let unit_bytes =
-                bytes.div_ceil(MOST_UNITS).next_power_of_two().max(SMALLEST_UNIT_BYTES);
+                bytes.div_ceil(most_units.max(1)).next_power_of_two().max(SMALLEST_UNIT_BYTES);
             Device { bytes, unit_bytes, classes: BTreeMap::new() }
         };
         let (names, devices) =
@@ -92,7 +101,7 @@ impl Class {
             touched: Vec::new(),
             ends: Vec::with_capacity(REMEMBERED),
             newest: 0,
-            bins: Vec::new(),
+            bins: Bins::new(),
             arrivals: OverTime::default(),
             fresh: OverTime::default(),
         }
@@ -125,14 +134,13 @@ impl Class {
 
     fn arrive(&mut self, arrived_ns: u64) {
         self.arrivals.add(arrived_ns, 1);
-        let bin = usize::try_from(arrived_ns / BIN_NS).unwrap_or(usize::MAX);
+        let bin = arrived_ns / BIN_NS;
         if bin >= MOST_BINS {
             return;
         }
-        if bin >= self.bins.len() {
-            self.bins.resize(bin + 1, 0);
-        }
-        self.bins[bin] = self.bins[bin].saturating_add(1);
+        let (piece, at) = (bin / TOGETHER as u64, (bin % TOGETHER as u64) as usize);
+        let piece = self.bins.entry(piece).or_insert_with(|| Box::new([0; TOGETHER]));
+        piece[at] = piece[at].saturating_add(1);
     }
 
     fn place(&mut self, offset: u64, bytes: u64) {
@@ -184,8 +192,8 @@ impl Class {
         let units: u64 = self.touched.iter().map(|word| u64::from(word.count_ones())).sum();
         self.counted.touched_bytes = units.saturating_mul(unit_bytes);
         self.counted.most_in_100_ms =
-            self.bins.iter().max().copied().map(u64::from).unwrap_or_default();
-        let whole = usize::try_from(span_ns / BIN_NS).unwrap_or(usize::MAX).min(MOST_BINS);
+            self.bins.values().flat_map(|own| own.iter()).max().copied().map_or(0, u64::from);
+        let whole = (span_ns / BIN_NS).min(MOST_BINS);
         self.counted.dispersion = dispersion(&self.bins, whole);
         // Classes of one recording have steps of one length, so that they stand in one figure.
         let least_ns = span_ns.div_ceil(MOST_STEPS as u64);
@@ -196,14 +204,17 @@ impl Class {
     }
 }
 
-/// Variance over mean of the counts of so many bins; bins behind the last one that has something count as empty.
-fn dispersion(bins: &[u32], whole: usize) -> Option<f64> {
+/// Variance over mean of the counts of so many bins; those that are not there are empty.
+fn dispersion(bins: &Bins, whole: u64) -> Option<f64> {
     if whole < FEWEST_BINS {
         return None;
     }
-    let counts = || bins.iter().take(whole).map(|count| f64::from(*count));
+    let counts = || {
+        let each = bins.iter().flat_map(|(piece, own)| (piece * TOGETHER as u64..).zip(own.iter()));
+        each.take_while(move |(bin, _)| *bin < whole).map(|(_, count)| f64::from(*count))
+    };
     let mean = counts().sum::<f64>() / whole as f64;
-    let empty = whole.saturating_sub(bins.len()) as f64;
+    let empty = whole.saturating_sub(counts().count() as u64) as f64;
     let squares = counts().map(|count| (count - mean).powi(2)).sum::<f64>() + empty * mean * mean;
     (mean > 0.0).then(|| squares / (whole - 1) as f64 / mean)
 }
@@ -291,6 +302,32 @@ mod tests {
         assert!(even.dispersion.unwrap() < 0.1, "{:?}", even.dispersion);
         assert!((bursts.dispersion.unwrap() - 90.9).abs() < 0.1, "{:?}", bursts.dispersion);
         assert_eq!((even.most_in_100_ms, bursts.most_in_100_ms), (10, 100));
+    }
+
+    /// Who comes once in a long while costs what it has, and the time between counts as empty.
+    #[test]
+    fn bins_that_have_nothing_take_no_room_and_count() {
+        let hour_ns = 3_600_000_000_000;
+        let mut class = Class::new();
+        for hour in 0..20 {
+            class.arrive(hour * hour_ns);
+        }
+        class.arrive(u64::MAX);
+        assert_eq!(class.bins.len(), 20);
+        // Twenty bins of one, and zero in all others: the variance of what is rare is its mean.
+        let found = dispersion(&class.bins, 20 * 36_000).unwrap();
+        assert!((found - 1.0).abs() < 1e-3, "{found}");
+        assert_eq!(dispersion(&class.bins, 9), None);
+    }
+
+    #[test]
+    fn many_devices_have_larger_units_and_few_the_smallest() {
+        let unit_bytes = |count: usize| {
+            let devices = (0..count).map(|at| (at.to_string(), 256 << 30));
+            Counter::new(devices).devices[0].unit_bytes
+        };
+        assert_eq!((unit_bytes(1), unit_bytes(8)), (4096, 4096));
+        assert_eq!((unit_bytes(9), unit_bytes(64)), (8192, 32_768));
     }
 
     #[test]

@@ -223,7 +223,8 @@ impl Facts {
                 where_bytes(of.in_order as f64 / all),
                 where_bytes(of.touched_bytes as f64),
                 where_bytes(of.again_bytes as f64 / of.bytes.max(1) as f64),
-                Value::Number(of.mean_in_flight(self.recorded.span_ns)),
+                // Nothing where nobody said when they ended.
+                Value::number((of.queued_ns > 0).then(|| of.mean_in_flight(self.recorded.span_ns))),
                 Value::number(of.dispersion),
                 Value::Number(of.sync as f64 / all),
                 Value::Number(of.read_ahead as f64 / all),

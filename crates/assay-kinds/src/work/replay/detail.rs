@@ -78,7 +78,8 @@ pub struct Fidelity {
     /// With a paced clock: how the waits were held.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paced: Option<Paced>,
-    /// Requests under way on average: recorded, and played. What a target does with the load is no fault.
+    /// Requests under way on average: recorded (0 where the recording does not say when they ended), and played.
+    /// What a target does with the load is no fault.
     pub in_flight: [f64; 2],
     /// Requests of the recording that cannot be played.
     pub left_out: u64,
@@ -110,11 +111,17 @@ fn apart(played: u64, recorded: u64) -> f64 {
 
 impl Fidelity {
     /// Which of two is less faithful: the one with more that speaks against it, then the one whose starts lie
-    /// farther away.
+    /// farther away, or to whose waits more was added.
     pub fn by_faults(&self, other: &Self) -> Ordering {
-        let distance = |own: &Self| own.arrival_distance.unwrap_or_default();
+        let added = |own: &Self| own.paced.map(|paced| paced.added_share);
+        let distance = |own: &Self| own.arrival_distance.or_else(|| added(own)).unwrap_or_default();
         let faults = self.faults().len().cmp(&other.faults().len());
         faults.then_with(|| distance(self).total_cmp(&distance(other)))
+    }
+
+    /// How many were under way when it was recorded; none where the recording does not say when requests ended.
+    pub fn in_flight_recorded(&self) -> Option<f64> {
+        Some(self.in_flight[0]).filter(|many| *many > 0.0)
     }
 
     /// Where it is not the same work, each a clause; none where it is.

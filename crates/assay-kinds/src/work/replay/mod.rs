@@ -179,9 +179,9 @@ impl Kind for Asked {
                medium (FUA) is a write with an fdatasync behind it, and counts once; what is written is random. \
                Offsets stay as they were where the area is as large as the recorded device, are shifted where it \
                holds all that was touched, and else folded: modulo the area in whole MiB. Begins and sizes are \
-               rounded outwards to what direct I/O needs. At most 8 million requests are played, 32 bytes of \
-               memory each (72 where they are paced). How faithful the play was is told beside its numbers, and rule \
-               `unfaithful` takes numbers back that are of other work.",
+               rounded outwards to what direct I/O needs. At most 8 million requests are played, 64 bytes of \
+               memory each (92 where they are paced), before the clock starts. How faithful the play was is told \
+               beside its numbers, and rule `unfaithful` takes numbers back that are of other work.",
     };
     const KEYS: &'static Fields = &KEYS;
     const EXAMPLE: &'static str =

@@ -59,6 +59,11 @@ pub(super) fn plan(asked: &Asked, offer: &Offer<'_>) -> Result<(Planned, Option<
     let Some(source) = &asked.source else {
         return Err(format!("the recording {} was not looked for", asked.recording));
     };
+    if asked.clock == Clock::Paced && source.queued_ns == 0 {
+        return Err("the recording does not say when requests ended (no log of fio does), so that nothing is known of \
+                    what waited: say clock = \"open\" or \"closed\""
+            .to_owned());
+    }
     if source.changes() && !offer.area.written {
         return Err("this target is only read; name a directory to play writes".to_owned());
     }

@@ -66,13 +66,15 @@ pub(super) fn play(own: &Planned, run: &Run<'_>) -> Result<Ran, String> {
 /// The requests of the recording in the order in which they arrived, their times from the first of them on.
 fn recorded(own: &Planned, run: &Run<'_>) -> Result<Vec<Arrived>, String> {
     let source = &own.source;
-    let mut steps = Vec::new();
+    let count = source.requests().min(MOST_STEPS as u64);
+    // Room for all at once: a list that grows has what it was beside what it is.
+    let mut steps = Vec::with_capacity(usize::try_from(count + 1).unwrap_or_default());
     let mut keep = |begun_ns: u64, request: &BlockRequest| {
         let arrived = Arrived::of(request, begun_ns, source.device_bytes);
         let inside = arrived.and_then(|arrived| arrived.since(source.first_ns));
         let inside = inside.filter(|arrived| arrived.step.at_ns <= own.length_ns);
         // What a plan says of it bounds the memory, whatever the file says.
-        if (steps.len() as u64) <= source.requests().min(MOST_STEPS as u64) {
+        if (steps.len() as u64) <= count {
             steps.extend(inside);
         }
     };

@@ -159,15 +159,14 @@ fn timing(all: &[&Facts], rows: &dyn Rows) -> Part {
     ];
     let row = |own: &&Facts| {
         let of = &own.fidelity;
-        let [recorded, played] = of.in_flight.map(Value::Number);
         let cells = [
             Value::Words(rows.name(&own.subject())),
             Value::Number(of.recorded_ns as f64),
             Value::Number(of.played_ns as f64),
             Value::number(of.arrival_distance),
             Value::number(of.late_share),
-            recorded,
-            played,
+            Value::number(of.in_flight_recorded()),
+            Value::Number(of.in_flight[1]),
         ];
         cells.into_iter().map(Cell::from).collect()
     };

@@ -197,6 +197,22 @@ fn a_paced_play_that_starts_late_is_other_work() {
 }
 
 #[test]
+fn a_recording_without_ends_is_not_played_paced() {
+    let at_once =
+        || requests().map(|own| BlockRequest { ended_ns: own.arrived_ns.unwrap(), ..own });
+    let of = |clock| Asked { source: Some(source_of(at_once(), None)), ..asked(clock) };
+    let told = planned_in(&of(Clock::Paced), area(DEVICE_BYTES)).unwrap_err();
+    assert!(told.contains("when requests ended") && told.contains("\"open\""), "{told}");
+    assert!(planned_in(&of(Clock::Closed), area(DEVICE_BYTES)).is_ok());
+    // By its own clock it is played, and how many were under way is not told.
+    let (planned, measured) = played(&of(Clock::Open), DEVICE_BYTES, FAST);
+    assert_eq!(doubt(&planned, &measured), None);
+    assert_eq!(Detail::of(&measured).unwrap().fidelity.in_flight_recorded(), None);
+    let known = played(&asked(Clock::Open), DEVICE_BYTES, FAST).1;
+    assert!(Detail::of(&known).unwrap().fidelity.in_flight_recorded().is_some());
+}
+
+#[test]
 fn what_is_folded_is_called_so() {
     let (planned, measured) = played(&asked(Clock::Open), 16 * MIB, FAST);
     assert!(planned.words().contains("offsets folded into 16 MiB"), "{}", planned.words());
