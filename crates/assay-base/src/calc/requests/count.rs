@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::pages::Pages;
 use super::{MOST_STEPS, OfClass, OfDevice, OverTime, Recorded, Request, floor_power};
 
 /// Units of a device that are told apart at most: 2^26 bits are 8 MiB.
@@ -34,13 +35,13 @@ struct Device {
 #[derive(Debug)]
 struct Class {
     counted: OfClass,
-    /// A bit a unit, made as far as they are touched.
-    touched: Vec<u64>,
+    /// A bit a unit.
+    touched: Pages<u64>,
     /// Where the last ones ended, the newest at `newest`.
     ends: Vec<u64>,
     newest: usize,
     /// How many arrived in each bin.
-    bins: Vec<u32>,
+    bins: Pages<u32>,
     arrivals: OverTime,
     /// Bytes that were touched for the first time.
     fresh: OverTime,
@@ -89,10 +90,10 @@ impl Class {
     fn new() -> Self {
         Self {
             counted: OfClass::default(),
-            touched: Vec::new(),
+            touched: Pages::default(),
             ends: Vec::with_capacity(REMEMBERED),
             newest: 0,
-            bins: Vec::new(),
+            bins: Pages::default(),
             arrivals: OverTime::default(),
             fresh: OverTime::default(),
         }
@@ -129,10 +130,8 @@ impl Class {
         if bin >= MOST_BINS {
             return;
         }
-        if bin >= self.bins.len() {
-            self.bins.resize(bin + 1, 0);
-        }
-        self.bins[bin] = self.bins[bin].saturating_add(1);
+        let count = self.bins.at(bin);
+        *count = count.saturating_add(1);
     }
 
     fn place(&mut self, offset: u64, bytes: u64) {
@@ -159,13 +158,9 @@ impl Class {
     fn touch(&mut self, offset: u64, bytes: u64, unit_bytes: u64) -> u64 {
         let (first, last) =
             (offset / unit_bytes, offset.saturating_add(bytes.max(1) - 1) / unit_bytes);
-        let words = usize::try_from(last / 64).unwrap_or(usize::MAX).saturating_add(1);
-        if words > self.touched.len() {
-            self.touched.resize(words, 0);
-        }
         let bit = |unit: u64| ((unit / 64) as usize, 1_u64 << (unit % 64));
         let (word, mask) = bit(first);
-        if self.touched[word] & mask != 0 {
+        if *self.touched.at(word) & mask != 0 {
             self.counted.again_bytes = self.counted.again_bytes.saturating_add(bytes);
         }
         let mut fresh = 0;
@@ -173,7 +168,7 @@ impl Class {
             let from = if at == first / 64 { first % 64 } else { 0 };
             let to = if at == last / 64 { last % 64 } else { 63 };
             let mask = (u64::MAX >> (63 - (to - from))) << from;
-            let known = &mut self.touched[at as usize];
+            let known = self.touched.at(at as usize);
             fresh += u64::from((mask & !*known).count_ones());
             *known |= mask;
         }
@@ -181,10 +176,9 @@ impl Class {
     }
 
     fn finish(mut self, unit_bytes: u64, span_ns: u64) -> OfClass {
-        let units: u64 = self.touched.iter().map(|word| u64::from(word.count_ones())).sum();
+        let units: u64 = self.touched.all().map(|word| u64::from(word.count_ones())).sum();
         self.counted.touched_bytes = units.saturating_mul(unit_bytes);
-        self.counted.most_in_100_ms =
-            self.bins.iter().max().copied().map(u64::from).unwrap_or_default();
+        self.counted.most_in_100_ms = self.bins.all().max().map(u64::from).unwrap_or_default();
         let whole = usize::try_from(span_ns / BIN_NS).unwrap_or(usize::MAX).min(MOST_BINS);
         self.counted.dispersion = dispersion(&self.bins, whole);
         // Classes of one recording have steps of one length, so that they stand in one figure.
@@ -197,11 +191,11 @@ impl Class {
 }
 
 /// Variance over mean of the counts of so many bins; bins behind the last one that has something count as empty.
-fn dispersion(bins: &[u32], whole: usize) -> Option<f64> {
+fn dispersion(bins: &Pages<u32>, whole: usize) -> Option<f64> {
     if whole < FEWEST_BINS {
         return None;
     }
-    let counts = || bins.iter().take(whole).map(|count| f64::from(*count));
+    let counts = || bins.all().take(whole).map(f64::from);
     let mean = counts().sum::<f64>() / whole as f64;
     let empty = whole.saturating_sub(bins.len()) as f64;
     let squares = counts().map(|count| (count - mean).powi(2)).sum::<f64>() + empty * mean * mean;
