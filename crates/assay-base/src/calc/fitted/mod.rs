@@ -142,17 +142,11 @@ impl Sample {
         }
         self.all.sort_by_key(|one| one.at_ns);
         let rows = order::rows(&self.all);
-        let is_in = |wanted: bool| {
-            let pairs = self.all.iter().zip(&rows.is_in);
-            pairs
-                .filter(move |(_, is_in)| **is_in == wanted)
-                .map(|(one, _)| *one)
-                .collect::<Vec<_>>()
-        };
-        let (in_rows, scattered) = (is_in(true), is_in(false));
-        let share = in_rows.len() as f64 / self.all.len() as f64;
-        let reads = in_rows.iter().filter(|one| one.act.is_read()).count() as f64;
-        let reads = reads / in_rows.len().max(1) as f64;
+        let pairs = || self.all.iter().zip(rows.is_in.iter().copied());
+        let in_rows = pairs().filter(|(_, is_in)| *is_in).count() as f64;
+        let share = in_rows / self.all.len() as f64;
+        let reads = pairs().filter(|(one, is_in)| *is_in && one.act.is_read()).count() as f64;
+        let reads = reads / in_rows.max(1.0);
         // Where both directions share one position, so many go on where the other one ended.
         let shared = 2.0 * reads * (1.0 - reads) * (rows.same + rows.other) as f64;
         let is_apart = (rows.other as f64) < shared / 2.0;
@@ -162,7 +156,10 @@ impl Sample {
         } else if share > 1.0 - FEW {
             vec![Part::in_rows(all, is_apart)]
         } else {
-            vec![Part::scattered(&scattered), Part::in_rows(&in_rows, is_apart)]
+            let those = |wanted: bool| -> Vec<One> {
+                pairs().filter(|(_, is_in)| *is_in == wanted).map(|(one, _)| *one).collect()
+            };
+            vec![Part::scattered(&those(false)), Part::in_rows(&those(true), is_apart)]
         };
         let each = parts.iter().map(|part| part.area_bytes).max().unwrap_or(MIB);
         // What goes on beside a workload has the other half of the area.
@@ -312,7 +309,7 @@ impl Part {
         let sizes = [of_sizes(0), of_sizes(1)];
         let distance =
             |at: usize| if has[at] { shares::distance(&met[at], &sizes[at]) } else { 0.0 };
-        let times: Vec<u64> = all.iter().map(|one| one.at_ns).collect();
+        let paced = arrivals::of(&all.iter().map(|one| one.at_ns).collect::<Vec<u64>>());
         let in_flight = arrivals::most_in_flight(
             all.iter().map(|one| (one.at_ns, one.ended_ns.max(one.at_ns))),
         );
@@ -332,7 +329,7 @@ impl Part {
             untouched: ground.left_out,
             area_bytes: ground.bytes.max(largest.next_multiple_of(MIB)),
             given_bytes: 0,
-            arrivals: arrivals::of(&times),
+            arrivals: paced,
             depth: in_flight.unwrap_or(USUAL_DEPTH).min(held).clamp(1, MOST_DEPTH),
             in_flight,
         }
