@@ -4,6 +4,7 @@
 
 mod count;
 mod over_time;
+mod pages;
 mod pair;
 
 use std::collections::BTreeMap;

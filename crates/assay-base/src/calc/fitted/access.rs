@@ -78,7 +78,7 @@ pub(super) fn of(counts: &Counts) -> Fitted {
     let tried = zones(counts, cost).into_iter().chain([zipf]);
     let (access, _) =
         tried.fold(uniform, |best, other| if other.1 > best.1 { other } else { best });
-    let places = places(counts, &ranks, &access);
+    let places = places(counts.requests, counts.blocks, &access);
     let distance = distance(counts, &access);
     Fitted { access, places, distance }
 }
@@ -222,22 +222,23 @@ fn zones(counts: &Counts, cost: f64) -> Vec<Tried> {
     .collect()
 }
 
-/// Blocks that as many requests meet by a law.
-fn places(counts: &Counts, ranks: &Ranks, access: &Access) -> f64 {
+/// Blocks that so many requests meet by a law, of so many that there are.
+pub(super) fn places(requests: u64, blocks: u64, access: &Access) -> f64 {
     let met = |blocks: f64, rate: f64| -blocks * (-rate).exp_m1();
-    let (requests, blocks) = (counts.requests as f64, counts.blocks as f64);
+    let (all, there) = (requests as f64, blocks as f64);
     match access {
-        Access::Uniform => met(blocks, requests / blocks),
+        Access::Uniform => met(there, all / there),
         Access::Zipf(thousandths) => {
-            let rates = ranks.rates(counts.requests, *thousandths as f64 / 1000.0);
+            let ranks = Ranks::of(blocks);
+            let rates = ranks.rates(requests, *thousandths as f64 / 1000.0);
             let steps = ranks.steps.iter().zip(&rates);
             steps.map(|(step, rate)| met(step.many, rate.value)).sum()
         }
         Access::Zones(zones) => zones
             .iter()
             .map(|(area, operations)| {
-                let (own, share) = (blocks * f64::from(*area), f64::from(*operations));
-                met(own / 100.0, requests * share / own)
+                let (own, share) = (there * f64::from(*area), f64::from(*operations));
+                met(own / 100.0, all * share / own)
             })
             .sum(),
     }

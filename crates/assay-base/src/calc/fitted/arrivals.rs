@@ -14,8 +14,8 @@ pub struct Arrivals {
     pub is_poisson: bool,
     /// Kolmogorov's distance of the gaps from those of the law.
     pub distance: f64,
-    /// They come more seldom than a study can say.
-    pub is_slower: bool,
+    /// The same as it is: a study has whole numbers, and neither less than one nor any number.
+    pub mean_per_s: f64,
 }
 
 /// Of times that rise; none where all are the same moment, or there are not two.
@@ -32,7 +32,7 @@ pub(super) fn of(times: &[u64]) -> Option<Arrivals> {
         per_s: per_s.round().clamp(1.0, MOST_PER_S) as u64,
         is_poisson: poisson < fixed,
         distance: poisson.min(fixed),
-        is_slower: per_s < 0.5,
+        mean_per_s: per_s,
     })
 }
 
@@ -106,7 +106,9 @@ mod tests {
         assert_eq!(of(&[5]), None);
         assert_eq!(of(&[]), None);
         let slow = of(&[0, 9_000_000_000]).unwrap();
-        assert!(slow.per_s == 1 && slow.is_slower);
+        assert!(slow.per_s == 1 && slow.mean_per_s < 0.2);
+        let fast = of(&[0, 0, 0, 100]).unwrap();
+        assert!(fast.per_s == 10_000_000 && fast.mean_per_s > 2.9e7);
     }
 
     #[test]

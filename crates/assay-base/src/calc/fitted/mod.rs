@@ -30,6 +30,8 @@ const MOST_BYTES: u64 = 1 << 60;
 /// Operations in flight that a study may ask for, and those that it asks for where none is known.
 const MOST_DEPTH: usize = 4096;
 const USUAL_DEPTH: usize = 32;
+/// Memory of all that are in flight at most.
+const MOST_IN_FLIGHT_BYTES: u64 = 1 << 30;
 /// Writes of which one is synced at most.
 const MOST_WRITES: u64 = 1_000_000;
 /// The smallest area of a study.
@@ -140,34 +142,36 @@ impl Sample {
         }
         self.all.sort_by_key(|one| one.at_ns);
         let rows = order::rows(&self.all);
-        let is_in = |wanted: bool| {
-            let pairs = self.all.iter().zip(&rows.is_in);
-            pairs
-                .filter(move |(_, is_in)| **is_in == wanted)
-                .map(|(one, _)| *one)
-                .collect::<Vec<_>>()
-        };
-        let (in_rows, scattered) = (is_in(true), is_in(false));
-        let share = in_rows.len() as f64 / self.all.len() as f64;
-        let reads = in_rows.iter().filter(|one| one.act.is_read()).count() as f64;
-        let reads = reads / in_rows.len().max(1) as f64;
+        let pairs = || self.all.iter().zip(rows.is_in.iter().copied());
+        let in_rows = pairs().filter(|(_, is_in)| *is_in).count() as f64;
+        let share = in_rows / self.all.len() as f64;
+        let reads = pairs().filter(|(one, is_in)| *is_in && one.act.is_read()).count() as f64;
+        let reads = reads / in_rows.max(1.0);
         // Where both directions share one position, so many go on where the other one ended.
         let shared = 2.0 * reads * (1.0 - reads) * (rows.same + rows.other) as f64;
         let is_apart = (rows.other as f64) < shared / 2.0;
         let all = self.all.as_slice();
-        let parts = if share < FEW {
+        let mut parts = if share < FEW {
             vec![Part::scattered(all)]
         } else if share > 1.0 - FEW {
             vec![Part::in_rows(all, is_apart)]
         } else {
-            vec![Part::scattered(&scattered), Part::in_rows(&in_rows, is_apart)]
+            let those = |wanted: bool| -> Vec<One> {
+                pairs().filter(|(_, is_in)| *is_in == wanted).map(|(one, _)| *one).collect()
+            };
+            vec![Part::scattered(&those(false)), Part::in_rows(&those(true), is_apart)]
         };
         let each = parts.iter().map(|part| part.area_bytes).max().unwrap_or(MIB);
         // What goes on beside a workload has the other half of the area.
-        let needed_bytes = each * parts.len() as u64;
+        let area_bytes = (each * parts.len() as u64).max(SMALLEST_AREA_BYTES);
+        let given_bytes = area_bytes / parts.len() as u64;
+        for part in &mut parts {
+            part.lay(given_bytes);
+        }
         let writes = all.iter().filter(|one| one.act == Act::Write).count() as u64;
         let syncs = self.flushes + self.forced;
-        let sync_every = (syncs > 0 && writes > 0).then(|| every(writes, syncs));
+        let is_written = parts.iter().any(Part::writes);
+        let sync_every = (syncs > 0 && is_written).then(|| every(writes, syncs));
         let last_ns = all.last().map_or(0, |one| one.at_ns);
         let span_ns = last_ns - all.first().map_or(0, |one| one.at_ns);
         Ok(Load {
@@ -175,8 +179,7 @@ impl Sample {
             span_ns,
             in_rows: share,
             parts,
-            area_bytes: needed_bytes.max(SMALLEST_AREA_BYTES),
-            needed_bytes,
+            area_bytes,
             writes,
             syncs,
             sync_every,
@@ -205,8 +208,6 @@ pub struct Load {
     pub parts: Vec<Part>,
     /// The area of the study.
     pub area_bytes: u64,
-    /// As much of it as the requests went to.
-    pub needed_bytes: u64,
     pub writes: u64,
     /// Flushes, and writes that are forced to the medium.
     pub syncs: u64,
@@ -241,12 +242,14 @@ pub struct Part {
     pub access: Option<(Fitted, u64)>,
     /// The share of the extent that is never touched and left out.
     pub untouched: f64,
+    /// As much as the requests went to, and what the area of the study has for them.
     pub area_bytes: u64,
+    pub given_bytes: u64,
     /// None where all arrive at the same moment.
     pub arrivals: Option<Arrivals>,
     pub depth: usize,
-    /// Whether it is known how many were in flight.
-    pub knows_depth: bool,
+    /// How many were in flight at most, where that is known.
+    pub in_flight: Option<usize>,
 }
 
 impl Part {
@@ -268,6 +271,23 @@ impl Part {
         own
     }
 
+    /// Says what it comes to where it has so many bytes.
+    fn lay(&mut self, bytes: u64) {
+        self.given_bytes = bytes;
+        let each = self.sizes.iter().flatten().map(|(size, _)| u64::from(*size));
+        let (smallest, largest) = (each.clone().min(), each.max());
+        let unit = self.align.or(smallest).unwrap_or(MIB);
+        let blocks = bytes.saturating_sub(largest.unwrap_or_default()) / unit + 1;
+        if let Some((fitted, _)) = &mut self.access {
+            fitted.places = access::places(self.requests, blocks, &fitted.access);
+        }
+    }
+
+    /// Whether any of its operations writes.
+    fn writes(&self) -> bool {
+        self.mix.get(1).is_some_and(|share| *share > 0)
+    }
+
     /// What is the same for both.
     fn of(all: &[One]) -> Self {
         let counts = Act::ALL.map(|act| all.iter().filter(|one| one.act == act).count() as u64);
@@ -283,16 +303,19 @@ impl Part {
                 met
             })
         });
-        let sizes = [shares::of_sizes(&met[0]), shares::of_sizes(&met[1])];
-        let distance = |at: usize| {
-            if met[at].is_empty() { 0.0 } else { shares::distance(&met[at], &sizes[at]) }
-        };
-        let times: Vec<u64> = all.iter().map(|one| one.at_ns).collect();
+        // What has no share of the mix has no size either.
+        let has = [mix[0] > 0, mix[0] < 100];
+        let of_sizes = |at: usize| if has[at] { shares::of_sizes(&met[at]) } else { Vec::new() };
+        let sizes = [of_sizes(0), of_sizes(1)];
+        let distance =
+            |at: usize| if has[at] { shares::distance(&met[at], &sizes[at]) } else { 0.0 };
+        let paced = arrivals::of(&all.iter().map(|one| one.at_ns).collect::<Vec<u64>>());
         let in_flight = arrivals::most_in_flight(
             all.iter().map(|one| (one.at_ns, one.ended_ns.max(one.at_ns))),
         );
         let ground = Ground::of(all);
         let largest = sizes.iter().flatten().map(|(size, _)| u64::from(*size)).max().unwrap_or(MIB);
+        let held = (MOST_IN_FLIGHT_BYTES / largest) as usize;
         Self {
             requests: all.len() as u64,
             rows: None,
@@ -305,9 +328,10 @@ impl Part {
             access: None,
             untouched: ground.left_out,
             area_bytes: ground.bytes.max(largest.next_multiple_of(MIB)),
-            arrivals: arrivals::of(&times),
-            depth: in_flight.unwrap_or(USUAL_DEPTH).clamp(1, MOST_DEPTH),
-            knows_depth: in_flight.is_some(),
+            given_bytes: 0,
+            arrivals: paced,
+            depth: in_flight.unwrap_or(USUAL_DEPTH).min(held).clamp(1, MOST_DEPTH),
+            in_flight,
         }
     }
 }

@@ -69,6 +69,38 @@ fn rows_beside_scattered_requests_are_its_background() {
     let row = "background = { pattern = \"sequential\", mix = \"write\", size = \"64 KiB\", rate = \"333/s\"";
     assert!(text.contains(row), "{text}");
     assert_eq!(load.area_bytes, 2 * second.area_bytes);
+    // Half of it is more than the scattered ones had, which is said and counted with.
+    let (law, met) = first.access.as_ref().unwrap();
+    assert!(law.places > 1.5 * *met as f64, "{law:?} {met}");
+    let told = load.unsaid().join("\n");
+    assert!(told.contains("scattered requests kept to 16 MiB") && !told.contains("rows kept"));
+}
+
+#[test]
+fn what_has_no_share_of_the_mix_shapes_nothing() {
+    let mut draws = Draws::new(4, "places");
+    let mut all: Vec<Request> =
+        (0..1000_u64).map(|at| request("read", at * 1000, scattered(&mut draws), 65_536)).collect();
+    all.push(request("write", 500_000, 0, 4096));
+    all.push(request("flush", 500_001, 0, 0));
+    let load = fitted(all);
+    let text = load.tables();
+    let keys = "mix = \"read\", size = \"64 KiB\", align = \"4 KiB\"";
+    assert!(text.contains(keys) && !text.contains("sync"), "{text}");
+    let told = [load.sources(), load.unsaid()].concat().join("\n");
+    assert!(told.contains("1 flushes and forced writes") && !told.contains("sync: "), "{told}");
+}
+
+#[test]
+fn what_is_in_flight_has_room_in_memory() {
+    const LARGE: u64 = 16 << 20;
+    let all = (0..200_u64).map(|at| Request {
+        ended_ns: 1 << 40,
+        ..request("read", at, at * 7919 % 200 * LARGE, LARGE)
+    });
+    let load = fitted(all);
+    assert_eq!(load.parts.iter().map(|part| part.depth).collect::<Vec<_>>(), [64]);
+    assert!(load.sources().join("\n").contains("depth: of the 200"));
 }
 
 #[test]

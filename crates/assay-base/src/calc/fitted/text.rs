@@ -7,6 +7,8 @@ use crate::quantity::units::show;
 
 /// From here on a distance is one that a reader should know of.
 const FAR: f64 = 0.1;
+/// And from here on a rate in whole numbers.
+const ROUNDED: f64 = 0.05;
 
 impl Load {
     /// The area and the workload, in the form of a study file.
@@ -54,12 +56,9 @@ impl Load {
         for part in &self.parts {
             part.unsaid(&mut told);
         }
-        if self.needed_bytes < self.area_bytes {
-            let (needed, area) = (Bytes(self.needed_bytes), Bytes(self.area_bytes));
-            told.push(format!("an area of {needed}: the smallest one of a study is {area}"));
-        }
         if self.syncs > 0 && self.sync_every.is_none() {
-            told.push(format!("{} flushes, which no write goes before", show::count(self.syncs)));
+            let syncs = show::count(self.syncs);
+            told.push(format!("{syncs} flushes and forced writes: nothing writes here"));
         }
         let counts = [
             (self.left_out, "requests without a time or a place"),
@@ -99,8 +98,7 @@ impl Part {
             keys.push(format!("rate = \"{}/s\", arrivals = \"{law}\"", arrivals.per_s));
         }
         keys.push(format!("depth = {}", self.depth));
-        let writes = self.mix.get(1).is_some_and(|share| *share > 0);
-        match sync_every.filter(|_| writes) {
+        match sync_every.filter(|_| self.writes()) {
             Some(1) => keys.push("sync = \"each-write\"".to_owned()),
             Some(every) => keys.push(format!("sync = \"each-{every}-writes\"")),
             None => {}
@@ -168,10 +166,13 @@ impl Part {
             )),
             None => told.push("no rate: all requests have the same time".to_owned()),
         }
-        told.push(if self.knows_depth {
-            "depth: the most that were in flight at once".to_owned()
-        } else {
-            "depth: a guess, as the recording does not say when requests ended".to_owned()
+        told.push(match self.in_flight {
+            Some(most) if most > self.depth => format!(
+                "depth: of the {} that were in flight at once as many as a study may ask for, or as 1 GiB holds",
+                show::count(most as u64)
+            ),
+            Some(_) => "depth: the most that were in flight at once".to_owned(),
+            None => "depth: a guess, as the recording does not say when requests ended".to_owned(),
         });
         told.push(format!("area: from the first place to the last one{}", self.untouched_words()));
         told
@@ -188,6 +189,11 @@ impl Part {
     fn unsaid(&self, told: &mut Vec<String>) {
         if self.untouched > 0.0 {
             told.push("how far apart the touched places lie on the device".to_owned());
+        }
+        if self.area_bytes < self.given_bytes {
+            let what = if self.rows.is_some() { "rows" } else { "scattered requests" };
+            let (own, given) = (Bytes(self.area_bytes), Bytes(self.given_bytes));
+            told.push(format!("that {what} kept to {own}: they have {given} here"));
         }
         let mut others = self.mix.iter().skip(1).filter(|share| **share > 0);
         if others.next().is_some() && others.next().is_some() {
@@ -213,8 +219,10 @@ impl Part {
                     distance(arrivals.distance)
                 ));
             }
-            if arrivals.is_slower {
-                told.push("a rate below one in a second, which is one here".to_owned());
+            if (arrivals.per_s as f64 / arrivals.mean_per_s - 1.0).abs() > ROUNDED {
+                let (met, here) = (arrivals.mean_per_s, arrivals.per_s as f64);
+                let [met, here] = [met, here].map(show::per_second);
+                told.push(format!("a rate of {met} in a second: it is {here} here"));
             }
         }
     }

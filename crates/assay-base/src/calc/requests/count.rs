@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::pages::Pages;
 use super::{MOST_STEPS, OfClass, OfDevice, OverTime, Recorded, Request, floor_power};
 
 /// Units of a device that are told apart at most: 2^26 bits are 8 MiB. Of many devices less, as each class of each has
@@ -15,15 +16,9 @@ const SMALLEST_UNIT_BYTES: u64 = 4096;
 const REMEMBERED: usize = 64;
 const BIN_NS: u64 = 100_000_000;
 /// Bins that are kept: a week.
-const MOST_BINS: u64 = 7 * 86_400 * 10;
+const MOST_BINS: usize = 7 * 86_400 * 10;
 /// Bins below which nothing is said of bursts.
-const FEWEST_BINS: u64 = 10;
-/// Bins that lie together: those of 6.4 s, which are there where anything of them has something.
-const TOGETHER: usize = 64;
-
-/// How many arrived in each bin, by the number of the bins that lie together.
-type Bins = BTreeMap<u64, Box<[u32; TOGETHER]>>;
-
+const FEWEST_BINS: usize = 10;
 /// Counts requests of some devices.
 #[derive(Debug)]
 pub struct Counter {
@@ -42,12 +37,13 @@ struct Device {
 #[derive(Debug)]
 struct Class {
     counted: OfClass,
-    /// A bit a unit, made as far as they are touched.
-    touched: Vec<u64>,
+    /// A bit a unit.
+    touched: Pages<u64>,
     /// Where the last ones ended, the newest at `newest`.
     ends: Vec<u64>,
     newest: usize,
-    bins: Bins,
+    /// How many arrived in each bin.
+    bins: Pages<u32>,
     arrivals: OverTime,
     /// Bytes that were touched for the first time.
     fresh: OverTime,
@@ -98,10 +94,10 @@ impl Class {
     fn new() -> Self {
         Self {
             counted: OfClass::default(),
-            touched: Vec::new(),
+            touched: Pages::default(),
             ends: Vec::with_capacity(REMEMBERED),
             newest: 0,
-            bins: Bins::new(),
+            bins: Pages::default(),
             arrivals: OverTime::default(),
             fresh: OverTime::default(),
         }
@@ -134,13 +130,12 @@ impl Class {
 
     fn arrive(&mut self, arrived_ns: u64) {
         self.arrivals.add(arrived_ns, 1);
-        let bin = arrived_ns / BIN_NS;
+        let bin = usize::try_from(arrived_ns / BIN_NS).unwrap_or(usize::MAX);
         if bin >= MOST_BINS {
             return;
         }
-        let (piece, at) = (bin / TOGETHER as u64, (bin % TOGETHER as u64) as usize);
-        let piece = self.bins.entry(piece).or_insert_with(|| Box::new([0; TOGETHER]));
-        piece[at] = piece[at].saturating_add(1);
+        let count = self.bins.at(bin);
+        *count = count.saturating_add(1);
     }
 
     fn place(&mut self, offset: u64, bytes: u64) {
@@ -167,13 +162,9 @@ impl Class {
     fn touch(&mut self, offset: u64, bytes: u64, unit_bytes: u64) -> u64 {
         let (first, last) =
             (offset / unit_bytes, offset.saturating_add(bytes.max(1) - 1) / unit_bytes);
-        let words = usize::try_from(last / 64).unwrap_or(usize::MAX).saturating_add(1);
-        if words > self.touched.len() {
-            self.touched.resize(words, 0);
-        }
         let bit = |unit: u64| ((unit / 64) as usize, 1_u64 << (unit % 64));
         let (word, mask) = bit(first);
-        if self.touched[word] & mask != 0 {
+        if *self.touched.at(word) & mask != 0 {
             self.counted.again_bytes = self.counted.again_bytes.saturating_add(bytes);
         }
         let mut fresh = 0;
@@ -181,7 +172,7 @@ impl Class {
             let from = if at == first / 64 { first % 64 } else { 0 };
             let to = if at == last / 64 { last % 64 } else { 63 };
             let mask = (u64::MAX >> (63 - (to - from))) << from;
-            let known = &mut self.touched[at as usize];
+            let known = self.touched.at(at as usize);
             fresh += u64::from((mask & !*known).count_ones());
             *known |= mask;
         }
@@ -189,11 +180,10 @@ impl Class {
     }
 
     fn finish(mut self, unit_bytes: u64, span_ns: u64) -> OfClass {
-        let units: u64 = self.touched.iter().map(|word| u64::from(word.count_ones())).sum();
+        let units: u64 = self.touched.all().map(|word| u64::from(word.count_ones())).sum();
         self.counted.touched_bytes = units.saturating_mul(unit_bytes);
-        self.counted.most_in_100_ms =
-            self.bins.values().flat_map(|own| own.iter()).max().copied().map_or(0, u64::from);
-        let whole = (span_ns / BIN_NS).min(MOST_BINS);
+        self.counted.most_in_100_ms = self.bins.all().max().map(u64::from).unwrap_or_default();
+        let whole = usize::try_from(span_ns / BIN_NS).unwrap_or(usize::MAX).min(MOST_BINS);
         self.counted.dispersion = dispersion(&self.bins, whole);
         // Classes of one recording have steps of one length, so that they stand in one figure.
         let least_ns = span_ns.div_ceil(MOST_STEPS as u64);
@@ -204,17 +194,14 @@ impl Class {
     }
 }
 
-/// Variance over mean of the counts of so many bins; those that are not there are empty.
-fn dispersion(bins: &Bins, whole: u64) -> Option<f64> {
+/// Variance over mean of the counts of so many bins; bins behind the last one that has something count as empty.
+fn dispersion(bins: &Pages<u32>, whole: usize) -> Option<f64> {
     if whole < FEWEST_BINS {
         return None;
     }
-    let counts = || {
-        let each = bins.iter().flat_map(|(piece, own)| (piece * TOGETHER as u64..).zip(own.iter()));
-        each.take_while(move |(bin, _)| *bin < whole).map(|(_, count)| f64::from(*count))
-    };
+    let counts = || bins.all().take(whole).map(f64::from);
     let mean = counts().sum::<f64>() / whole as f64;
-    let empty = whole.saturating_sub(counts().count() as u64) as f64;
+    let empty = whole.saturating_sub(bins.len()) as f64;
     let squares = counts().map(|count| (count - mean).powi(2)).sum::<f64>() + empty * mean * mean;
     (mean > 0.0).then(|| squares / (whole - 1) as f64 / mean)
 }
@@ -313,7 +300,7 @@ mod tests {
             class.arrive(hour * hour_ns);
         }
         class.arrive(u64::MAX);
-        assert_eq!(class.bins.len(), 20);
+        assert_eq!(class.bins.all().filter(|count| *count > 0).count(), 20);
         // Twenty bins of one, and zero in all others: the variance of what is rare is its mean.
         let found = dispersion(&class.bins, 20 * 36_000).unwrap();
         assert!((found - 1.0).abs() < 1e-3, "{found}");

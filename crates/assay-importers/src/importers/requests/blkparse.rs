@@ -28,9 +28,11 @@ pub const IMPORTER: Importer = Importer {
     reads: Reads::Requests(begin),
 };
 
-/// What stands before and behind the events.
+/// What stands before the events, and what begins that which stands behind them.
 const INPUT: &str = "Input file";
-const SUMMARY: [&str; 3] = ["CPU", "Total", INPUT];
+const SUMMARY: [&str; 2] = ["CPU", "Total"];
+/// Actions that say something of requests; the others tell of queues, remaps and programs.
+const ACTIONS: [&str; 6] = ["Q", "X", "M", "F", "D", "C"];
 /// What has begun and has not ended is remembered of so many at most.
 const MOST_WAITING: usize = 1 << 16;
 
@@ -50,6 +52,8 @@ struct Blkparse {
     issued: BTreeMap<Place, Issued>,
     /// Flushes have no place: they end in their order.
     flushes: BTreeMap<usize, VecDeque<u64>>,
+    /// Those that arrived where nothing is handed over.
+    queued_flushes: BTreeMap<usize, VecDeque<u64>>,
     /// The events are over.
     is_summary: bool,
     requests: u64,
@@ -88,7 +92,7 @@ struct Event<'l> {
     action: &'l str,
     /// None of what is neither.
     kind: Option<Kind>,
-    /// Sector and number of sectors.
+    /// Sector and number of sectors; of a split those before the rest.
     place: Option<(u64, u64)>,
     failed: bool,
 }
@@ -148,7 +152,12 @@ impl<'l> Event<'l> {
         }
         let letters = words.next().unwrap_or_default();
         let is_letters = letters.bytes().all(|byte| byte.is_ascii_uppercase());
-        let place = place(words)?.filter(|(_, sectors)| *sectors > 0);
+        let place = match action {
+            "X" => split(words)?,
+            _ if ACTIONS.contains(&action) => place(words)?,
+            _ => None,
+        };
+        let place = place.filter(|(_, sectors)| *sectors > 0);
         let kind = if is_letters { kind(letters, place.is_some()) } else { None };
         let error = line.rsplit_once('[').and_then(|(_, rest)| rest.strip_suffix(']'));
         let failed =
@@ -168,30 +177,58 @@ fn place<'l>(mut words: impl Iterator<Item = &'l str>) -> Result<Option<(u64, u6
     Ok(Some((sector, number(count, "the number of sectors", most)?)))
 }
 
+/// Sector and number of sectors before the rest of what is split: `1000 / 1256`. Of where the rest begins blkparse
+/// writes the lower 32 bits.
+fn split<'l>(mut words: impl Iterator<Item = &'l str>) -> Result<Option<(u64, u64)>, String> {
+    let (sector, slash, rest) = (words.next(), words.next(), words.next());
+    if slash != Some("/") {
+        return Ok(None);
+    }
+    let sector = number(sector, "the sector", MOST_BYTES / SECTOR_BYTES)?;
+    let rest = number(rest, "the sector of the rest", u64::MAX)?;
+    Ok(Some((sector, rest.wrapping_sub(sector) & u64::from(u32::MAX))))
+}
+
 impl Lines for Blkparse {
     fn take(&mut self, line: &str, each: &mut dyn FnMut(Request)) -> Result<(), String> {
         let Some(event) = Event::of(line)? else {
             self.is_summary |= SUMMARY.iter().any(|word| line.starts_with(word));
-            if self.is_summary || line.is_empty() {
+            if self.is_summary || line.is_empty() || line.starts_with(INPUT) {
                 return Ok(());
             }
             return Err("this is no event of blkparse, and not what stands behind them".to_owned());
         };
-        let Some(kind) = event.kind else { return Ok(()) };
+        let Some(kind) = event.kind.filter(|_| ACTIONS.contains(&event.action)) else {
+            return Ok(());
+        };
         let device = self.devices.index(event.device)?;
         match (event.action, event.place) {
-            ("Q", Some((sector, _))) => {
-                self.forgotten += room_in(&mut self.queued);
-                self.queued.entry((device, sector)).or_insert(event.at_ns);
+            // What an older one may have left at this place never ends.
+            ("Q", Some((sector, _))) => self.arrive((device, sector), event.at_ns),
+            ("Q", None) => self.forgotten += wait(&mut self.queued_flushes, device, event.at_ns),
+            // The rest arrived when the whole did.
+            ("X", Some((sector, before))) => {
+                if let Some(at_ns) = self.queued.get(&(device, sector)).copied() {
+                    self.arrive((device, sector + before), at_ns);
+                }
             }
-            // It goes with another one, which arrived before.
+            // It goes behind another one, which arrived before.
             ("M", Some((sector, _))) => {
                 self.queued.remove(&(device, sector));
+            }
+            // It goes before another one, which arrived before and begins here from now on.
+            ("F", Some((sector, sectors))) => {
+                if let Some(at_ns) = self.queued.remove(&(device, sector + sectors)) {
+                    self.queued.insert((device, sector), at_ns);
+                }
             }
             ("D", place) => self.issue(device, place, event.at_ns),
             ("C", Some(place)) => self.end(device, place, &event, kind, each),
             ("C", None) => {
-                let begun = self.flushes.get_mut(&device).and_then(VecDeque::pop_front);
+                let first = |of: &mut BTreeMap<usize, VecDeque<u64>>| {
+                    of.get_mut(&device).and_then(VecDeque::pop_front)
+                };
+                let begun = first(&mut self.flushes).or_else(|| first(&mut self.queued_flushes));
                 match begun {
                     Some(at_ns) => self.tell(device, (at_ns, None), &event, kind, each),
                     None => self.unbegun += 1,
@@ -238,15 +275,28 @@ fn room_in<T>(waiting: &mut BTreeMap<Place, T>) -> u64 {
     count
 }
 
+/// Remembers one more flush of a device, and says how many were forgotten for it.
+fn wait(flushes: &mut BTreeMap<usize, VecDeque<u64>>, device: usize, at_ns: u64) -> u64 {
+    let waiting = flushes.entry(device).or_default();
+    let is_full = waiting.len() >= MOST_WAITING;
+    if is_full {
+        waiting.pop_front();
+    }
+    waiting.push_back(at_ns);
+    u64::from(is_full)
+}
+
 impl Blkparse {
+    fn arrive(&mut self, place: Place, at_ns: u64) {
+        self.forgotten += room_in(&mut self.queued);
+        self.queued.insert(place, at_ns);
+    }
+
     fn issue(&mut self, device: usize, place: Option<(u64, u64)>, at_ns: u64) {
         let Some((sector, sectors)) = place else {
-            let waiting = self.flushes.entry(device).or_default();
-            if waiting.len() >= MOST_WAITING {
-                waiting.pop_front();
-                self.forgotten += 1;
-            }
-            waiting.push_back(at_ns);
+            // One flush of the device is for all that asked for one.
+            self.queued_flushes.remove(&device);
+            self.forgotten += wait(&mut self.flushes, device, at_ns);
             return;
         };
         // What is handed over again arrived once.
@@ -398,6 +448,79 @@ mod tests {
         let (all, told) = of(&text.concat()).unwrap();
         assert_eq!(short(&all), [(1, 9, "write", Some(4096), 4096)]);
         assert!(told.notes.is_empty());
+    }
+
+    #[test]
+    fn what_is_put_before_another_one_arrived_with_that() {
+        let text = [
+            line("0.000001000", "Q", "W 24 + 8 [dd]"),
+            line("0.000005000", "Q", "W 16 + 8 [dd]"),
+            line("0.000006000", "F", "W 16 + 8 [dd]"),
+            line("0.000007000", "Q", "W 8 + 8 [dd]"),
+            line("0.000008000", "F", "W 8 + 8 [dd]"),
+            line("0.000009000", "D", "W 8 + 24 [dd]"),
+            line("0.000020000", "C", "W 8 + 24 [0]"),
+            // Nothing of it is left where another one begins.
+            line("0.000030000", "D", "W 24 + 8 [dd]"),
+            line("0.000040000", "C", "W 24 + 8 [0]"),
+        ];
+        let (all, told) = of(&text.concat()).unwrap();
+        let expected =
+            [(1, 20, "write", Some(4096), 12_288), (30, 40, "write", Some(12_288), 4096)];
+        assert_eq!(short(&all), expected);
+        assert!(told.notes.len() == 1 && told.notes[0].starts_with("1 requests"), "{told:?}");
+    }
+
+    #[test]
+    fn parts_of_what_is_split_arrived_when_the_whole_did() {
+        let far = (1_u64 << 32) - 8;
+        let text = [
+            line("0.000001000", "Q", "R 1000 + 512 [dd]"),
+            line("0.000002000", "X", "R 1000 / 1256 [dd]"),
+            line("0.000003000", "D", "R 1000 + 256 [dd]"),
+            line("0.000004000", "D", "R 1256 + 256 [dd]"),
+            line("0.000010000", "C", "R 1000 + 256 [0]"),
+            line("0.000020000", "C", "R 1256 + 256 [0]"),
+            // Of where the rest begins the upper bits are not written.
+            line("0.000021000", "Q", &format!("R {far} + 16 [dd]")),
+            line("0.000022000", "X", &format!("R {far} / 0 [dd]")),
+            line("0.000023000", "D", &format!("R {} + 8 [dd]", far + 8)),
+            line("0.000030000", "C", &format!("R {} + 8 [0]", far + 8)),
+        ];
+        let (all, told) = of(&text.concat()).unwrap();
+        let begins: Vec<u64> = short(&all).iter().map(|one| one.0).collect();
+        assert_eq!((begins, told.notes.len()), (vec![1, 1, 21], 0), "{told:?}");
+        assert!(of(&line("0.0", "X", "R 8 / x [dd]")).unwrap_err().contains("of the rest is x"));
+    }
+
+    #[test]
+    fn flushes_of_devices_without_requests_arrive_and_end() {
+        let text = [
+            line("0.000001000", "Q", "FWS [dd]"),
+            line("0.000009000", "C", "FWS 0 [0]"),
+            // Elsewhere what asked for a flush ends once more, without being a request.
+            line("0.000011000", "Q", "FWS [dd]"),
+            line("0.000012000", "D", "FN [kworker/1:1H]"),
+            line("0.000020000", "C", "FN 0 [0]"),
+            line("0.000021000", "C", "WS 0 [0]"),
+        ];
+        let (all, told) = of(&text.concat()).unwrap();
+        assert_eq!(short(&all), [(1, 9, "flush", None, 0), (12, 20, "flush", None, 0)]);
+        assert!(told.notes.is_empty(), "{told:?}");
+    }
+
+    #[test]
+    fn messages_may_say_anything_and_what_stands_before_the_events_ends_nothing() {
+        let text = [
+            "Input file sda.blktrace.0 added\n".to_owned(),
+            line("0.000001000", "m", "N bfq served + much"),
+            line("0.000002000", "A", "W 8 + 8 <- (8,1) 0"),
+            line("0.000003000", "D", "W 8 + 8 [dd]"),
+            line("0.000009000", "C", "W 8 + 8 [0]"),
+        ];
+        assert_eq!(of(&text.concat()).unwrap().0.len(), 1);
+        let damaged = format!("{}hello\n", text.concat());
+        assert!(of(&damaged).unwrap_err().contains("no event"));
     }
 
     #[test]

@@ -1,0 +1,61 @@
+//! Numbers by index that take memory only near those that were asked for: what others recorded, or made up, may have
+//! a few that lie far apart.
+
+/// Numbers that are made at once.
+const PAGE: usize = 512;
+
+/// Such numbers, of which each begins as nothing.
+#[derive(Debug, Default)]
+pub(super) struct Pages<T> {
+    /// Of those that were not asked for empty.
+    pages: Vec<Vec<T>>,
+    length: usize,
+}
+
+impl<T: Copy + Default> Pages<T> {
+    /// One of them.
+    pub(super) fn at(&mut self, index: usize) -> &mut T {
+        self.length = self.length.max(index + 1);
+        let page = index / PAGE;
+        if page >= self.pages.len() {
+            self.pages.resize_with(page + 1, Vec::new);
+        }
+        let own = &mut self.pages[page];
+        if own.is_empty() {
+            own.resize(PAGE, T::default());
+        }
+        &mut own[index % PAGE]
+    }
+
+    /// How many there are up to the last one that was asked for.
+    pub(super) fn len(&self) -> usize {
+        self.length
+    }
+
+    /// All of these.
+    pub(super) fn all(&self) -> impl Iterator<Item = T> {
+        let each = self
+            .pages
+            .iter()
+            .flat_map(|page| (0..PAGE).map(move |at| page.get(at).copied().unwrap_or_default()));
+        each.take(self.length)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_lies_far_apart_takes_two_pages() {
+        let mut numbers = Pages::<u32>::default();
+        assert_eq!((numbers.len(), numbers.all().count()), (0, 0));
+        *numbers.at(3) += 7;
+        *numbers.at(1_000_000) += 1;
+        *numbers.at(3) += 1;
+        assert_eq!(numbers.pages.iter().filter(|page| !page.is_empty()).count(), 2);
+        assert_eq!((numbers.len(), numbers.all().count()), (1_000_001, 1_000_001));
+        let found: Vec<(usize, u32)> = numbers.all().enumerate().filter(|one| one.1 > 0).collect();
+        assert_eq!(found, [(3, 8), (1_000_000, 1)]);
+    }
+}
