@@ -1,5 +1,6 @@
 //! The oldest Rust that the workspace promises (`rust-version`): it is fetched, and all programs are checked with it.
 
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use super::skips::Skips;
@@ -8,19 +9,25 @@ use crate::lab::{Done, has};
 
 const VERSION: &str = env!("CARGO_PKG_RUST_VERSION");
 /// A folder of its own: what another compiler left is of no use to it, and it must not push that out.
-const FOLDER: &str = "target/oldest";
+const FOLDER: &str = "oldest";
+/// What it is called where it is skipped (crates/assay/tests/expected-skips.txt has it: a network that is down says
+/// nothing of a change).
+const NAME: &str = "oldest Rust";
 /// Variables of the compiler that runs this, which would be asked in its place.
 const OF_THIS_ONE: [&str; 4] = ["CARGO", "LD_LIBRARY_PATH", "RUSTC", "RUSTUP_TOOLCHAIN"];
 
 /// Whether the programs compile with it; skipped, with the reason, where it cannot be had.
 pub fn check(skipped: &mut Skips) -> Done<bool> {
     if let Some(reason) = missing() {
-        skipped.insert(format!("oldest Rust: {VERSION}"), reason);
+        skipped.insert(NAME.to_owned(), reason);
         return Ok(true);
     }
     println!("xtask: cargo check with Rust {VERSION}");
     let words = ["run", VERSION, "cargo", "check", "--locked", "--workspace", "--target-dir"];
-    let status = rustup(&words).arg(root().join(FOLDER)).status();
+    let mut command = rustup(&words);
+    // What is kept for the next build of a changed source only takes room here.
+    command.arg(folder()).env("CARGO_INCREMENTAL", "0");
+    let status = command.status();
     let status = status.map_err(|error| format!("rustup: {error}"))?;
     Ok(status.success())
 }
@@ -31,12 +38,19 @@ fn missing() -> Option<String> {
         return None;
     }
     let install = ["toolchain", "install", VERSION, "--profile", "minimal", "--no-self-update"];
-    if has("rustup") {
-        println!("xtask: rustup {}", install.join(" "));
-        // Where it fails, the compiler is still missing, and that is what counts.
-        let _ = rustup(&install).status();
+    if !has("rustup") {
+        return Some(format!("Rust {VERSION} is not here, and rustup, which has it, neither"));
     }
-    (!is_installed()).then(|| format!("not installed: rustup toolchain install {VERSION}"))
+    println!("xtask: rustup {}", install.join(" "));
+    // Where it fails, the compiler is still missing, and that is what counts.
+    let _ = rustup(&install).status();
+    (!is_installed()).then(|| format!("rustup could not fetch Rust {VERSION}"))
+}
+
+/// Beside what other builds of this tree leave.
+fn folder() -> PathBuf {
+    let all = std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
+    root().join(all).join(FOLDER)
 }
 
 fn is_installed() -> bool {

@@ -32,7 +32,7 @@ pub fn judge(skipped: &Skips, expected: &Skips, strict: bool) -> bool {
     };
     let (new, gone) = (names(skipped, expected), names(expected, skipped));
     if !gone.is_empty() {
-        println!("xtask: {EXPECTED} may shrink: these ran: {}", gone.join(", "));
+        println!("xtask: {EXPECTED} may shrink where these always run: {}", gone.join(", "));
     }
     if new.is_empty() {
         return true;

@@ -11,7 +11,7 @@ use std::path::Path;
 
 use regex_lite::Regex;
 
-use super::source::{DECIDING, literals};
+use super::source::{BESIDE, DECIDING, literals};
 use super::{files, root};
 
 /// What is not said, and what is said instead.
@@ -50,6 +50,7 @@ fn is_page(name: &str) -> bool {
 fn is_program(name: &str) -> bool {
     let below = DECIDING
         .iter()
+        .chain(&BESIDE)
         .chain(&["assay", "assay-report"])
         .any(|one| name.starts_with(&format!("crates/{one}/src/")));
     below
