@@ -315,7 +315,7 @@ impl<'a, E: Engine<'a>> Drive<E> {
     #[inline]
     fn next(&mut self) -> Flight {
         if let Some(script) = &mut self.script {
-            return Flight::of(script.next());
+            return played(script);
         }
         let class = self.classes.next();
         Flight::new(class, self.walk.next(class))
@@ -366,16 +366,22 @@ impl<'a, E: Engine<'a>> Drive<E> {
     fn prepare(&mut self, slot: u32, flight: Flight) {
         let Flight { way, offset, bytes, mut synced, .. } = flight;
         if way == Move::Write {
-            // Where no bytes are moved a slot is empty.
-            let there = self.engine.slot_mut(slot);
-            let whole = there.len().min(bytes as usize);
-            match &self.stamper {
-                Some(stamper) => stamper.fill(slot, offset, &mut there[..whole]),
-                None => self.filler.fill(&mut there[..whole]),
-            }
-            synced |= self.syncs.next();
+            synced |= self.fill(slot, offset, bytes);
         }
         self.batch.push(Request { way, synced, slot, offset, bytes });
+    }
+
+    /// Puts what a write carries into its slot; gives whether it is synced. Apart, as reads need their registers.
+    #[inline(never)]
+    fn fill(&mut self, slot: u32, offset: u64, bytes: u32) -> bool {
+        // Where no bytes are moved a slot is empty.
+        let there = self.engine.slot_mut(slot);
+        let whole = there.len().min(bytes as usize);
+        match &self.stamper {
+            Some(stamper) => stamper.fill(slot, offset, &mut there[..whole]),
+            None => self.filler.fill(&mut there[..whole]),
+        }
+        self.syncs.next()
     }
 
     /// Waits for as many completions as the job says and notes all that are there; gives the stamp taken just
@@ -468,6 +474,12 @@ impl<'a, E: Engine<'a>> Drive<E> {
             stamper.look(stamp);
         }
     }
+}
+
+/// The next request of a track, apart from the operations that are drawn.
+#[inline(never)]
+fn played(script: &mut Script) -> Flight {
+    Flight::of(script.next())
 }
 
 #[cold]
