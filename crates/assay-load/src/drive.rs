@@ -301,9 +301,10 @@ impl<'a, E: Engine<'a>> Drive<E> {
         self.batch.clear();
         self.write_back();
         let old = self.batch.len();
-        while self.left > 0 {
+        let count = self.left.min(self.free.len() as u64);
+        self.left -= count;
+        for _ in 0..count {
             let Some(slot) = self.free.pop() else { break };
-            self.left -= 1;
             let flight = self.next();
             self.begin(slot, flight);
             self.prepare(slot, flight);
