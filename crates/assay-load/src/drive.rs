@@ -301,9 +301,10 @@ impl<'a, E: Engine<'a>> Drive<E> {
         self.batch.clear();
         self.write_back();
         let old = self.batch.len();
-        while self.left > 0 {
+        let count = self.left.min(self.free.len() as u64);
+        self.left -= count;
+        for _ in 0..count {
             let Some(slot) = self.free.pop() else { break };
-            self.left -= 1;
             let flight = self.next();
             self.begin(slot, flight);
             self.prepare(slot, flight);
@@ -315,7 +316,7 @@ impl<'a, E: Engine<'a>> Drive<E> {
     #[inline(always)]
     fn next(&mut self) -> Flight {
         if let Some(script) = &mut self.script {
-            return Flight::of(script.next());
+            return played(script);
         }
         let class = self.classes.next();
         Flight::new(class, self.walk.next(class))
@@ -366,16 +367,22 @@ impl<'a, E: Engine<'a>> Drive<E> {
     fn prepare(&mut self, slot: u32, flight: Flight) {
         let Flight { way, offset, bytes, mut synced, .. } = flight;
         if way == Move::Write {
-            // Where no bytes are moved a slot is empty.
-            let there = self.engine.slot_mut(slot);
-            let whole = there.len().min(bytes as usize);
-            match &self.stamper {
-                Some(stamper) => stamper.fill(slot, offset, &mut there[..whole]),
-                None => self.filler.fill(&mut there[..whole]),
-            }
-            synced |= self.syncs.next();
+            synced |= self.fill(slot, offset, bytes);
         }
         self.batch.push(Request { way, synced, slot, offset, bytes });
+    }
+
+    /// Puts what a write carries into its slot; gives whether it is synced. Apart, as reads need their registers.
+    #[inline(never)]
+    fn fill(&mut self, slot: u32, offset: u64, bytes: u32) -> bool {
+        // Where no bytes are moved a slot is empty.
+        let there = self.engine.slot_mut(slot);
+        let whole = there.len().min(bytes as usize);
+        match &self.stamper {
+            Some(stamper) => stamper.fill(slot, offset, &mut there[..whole]),
+            None => self.filler.fill(&mut there[..whole]),
+        }
+        self.syncs.next()
     }
 
     /// Waits for as many completions as the job says and notes all that are there; gives the stamp taken just
@@ -412,9 +419,6 @@ impl<'a, E: Engine<'a>> Drive<E> {
             } else {
                 self.free.push(done.slot);
             }
-            if let Some(stamper) = &mut self.stamper {
-                stamper.end(done.slot);
-            }
             if PACED && let Some(linked) = &mut self.linked {
                 linked.end(done.slot, flight.submitted, stamp);
             }
@@ -428,21 +432,55 @@ impl<'a, E: Engine<'a>> Drive<E> {
                     alike.note(&mut self.book, stamp);
                     alike = Alike::from(&flight);
                 }
-                if done.sync_ns > 0
-                    && let Some(times) = &mut self.sync_times
-                {
-                    times.note(done.sync_ns, self.book.is_counting());
-                }
             } else if self.fault.is_none() {
                 self.fault = Some(fault(flight, done.result));
             }
         }
         alike.note(&mut self.book, stamp);
-        if let Some(stamper) = &mut self.stamper {
-            stamper.look(stamp);
+        if self.stamper.is_some() || self.sync_times.is_some() {
+            self.settle_apart(stamp);
         }
         (stamp, ended)
     }
+
+    /// What is noted of the same completions for jobs that few have: where writes are verified, or synced. All
+    /// others pay nothing for it in their loop.
+    #[inline(never)]
+    fn settle_apart(&mut self, stamp: u64) {
+        for done in &self.done {
+            let flight = &self.flights[done.slot as usize];
+            let moved = done.result == flight.bytes as i32;
+            if moved && flight.goes_on() {
+                continue;
+            }
+            if let Some(stamper) = &mut self.stamper {
+                stamper.end(done.slot);
+            }
+            if moved
+                && flight.way == Move::Write
+                && let Some(times) = &mut self.sync_times
+            {
+                let sync_ns = self.engine.sync_ns(done.slot);
+                let is_counting = if self.starts.is_some() {
+                    self.book.holds(flight.intended)
+                } else {
+                    self.book.is_counting()
+                };
+                if sync_ns > 0 {
+                    times.note(sync_ns, is_counting);
+                }
+            }
+        }
+        if let Some(stamper) = &mut self.stamper {
+            stamper.look(stamp);
+        }
+    }
+}
+
+/// The next request of a track, apart from the operations that are drawn.
+#[inline(never)]
+fn played(script: &mut Script) -> Flight {
+    Flight::of(script.next())
 }
 
 #[cold]

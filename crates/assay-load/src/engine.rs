@@ -80,8 +80,6 @@ pub(crate) struct Completion {
     pub(crate) slot: u32,
     /// Bytes moved, trimmed or zeroed, or a negated errno.
     pub(crate) result: i32,
-    /// Nanoseconds of the `fdatasync` that followed; 0 where none did, or the engine does not time it alone.
-    pub(crate) sync_ns: u64,
 }
 
 /// What an engine is made from, on the thread that will use it.
@@ -116,6 +114,13 @@ pub(crate) trait Engine<'a>: Sized {
     /// As [`complete`](Engine::complete) with 1, but gives up at a stamp of its clock, and then appends
     /// nothing. With nothing in flight it waits until then.
     fn complete_by(&mut self, deadline_ns: u64, into: &mut Vec<Completion>) -> io::Result<()>;
+
+    /// Nanoseconds of the `fdatasync` behind the write that ended last in a slot; 0 where none was, and of
+    /// engines that do not time it alone.
+    #[inline]
+    fn sync_ns(&self, _: u32) -> u64 {
+        0
+    }
 
     /// What was seen of the queue so far.
     fn queue(&self) -> QueueFacts;

@@ -231,13 +231,19 @@ impl Classes {
     pub(crate) fn next(&mut self) -> Class {
         match self {
             Self::Only(class) => *class,
-            Self::Drawn { bounds: [reads, writes, trims], rng } => match below(rng, 100) {
-                drawn if drawn < *reads => Class::Read,
-                drawn if drawn < *writes => Class::Write,
-                drawn if drawn < *trims => Class::Trim,
-                _ => Class::Zero,
-            },
+            Self::Drawn { bounds, rng } => drawn(*bounds, rng),
         }
+    }
+}
+
+/// A class of a mix, apart from those that need no draw.
+#[inline(never)]
+fn drawn([reads, writes, trims]: [u64; 3], rng: &mut Xoshiro256PlusPlus) -> Class {
+    match below(rng, 100) {
+        drawn if drawn < reads => Class::Read,
+        drawn if drawn < writes => Class::Write,
+        drawn if drawn < trims => Class::Trim,
+        _ => Class::Zero,
     }
 }
 

@@ -57,13 +57,17 @@ pub(crate) fn generator(seed: u64, thread: u32, purpose: Purpose) -> Xoshiro256P
 /// interval". `bound` is at least 1.
 #[inline]
 pub(crate) fn below(rng: &mut impl Rng, bound: u64) -> u64 {
-    let mut product = u128::from(rng.next_u64()) * u128::from(bound);
-    if (product as u64) < bound {
-        // Values under this threshold would give some results one chance too many.
-        let threshold = bound.wrapping_neg() % bound;
-        while (product as u64) < threshold {
-            product = u128::from(rng.next_u64()) * u128::from(bound);
-        }
+    let product = u128::from(rng.next_u64()) * u128::from(bound);
+    if (product as u64) < bound { fairly(rng, bound, product) } else { (product >> 64) as u64 }
+}
+
+/// The rest of a draw that may be one of too many: as rare as the bound is small.
+#[cold]
+fn fairly(rng: &mut impl Rng, bound: u64, mut product: u128) -> u64 {
+    // Values under this threshold would give some results one chance too many.
+    let threshold = bound.wrapping_neg() % bound;
+    while (product as u64) < threshold {
+        product = u128::from(rng.next_u64()) * u128::from(bound);
     }
     (product >> 64) as u64
 }

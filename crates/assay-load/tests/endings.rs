@@ -5,7 +5,7 @@ mod common;
 
 use std::fs::File;
 use std::os::fd::AsFd;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -16,6 +16,8 @@ use common::{Scratch, engines_with_a_file, job, operations};
 
 const SIZE: u64 = 4096;
 const BLOCKS: u64 = 256;
+/// How often it is looked whether a file is longer again, with a millisecond between, before that is given up.
+const LOOKS: u32 = 10_000;
 
 fn reads() -> Job {
     Job { area: 0..BLOCKS * SIZE, ..job() }
@@ -60,10 +62,24 @@ fn a_file_that_is_truncated_meanwhile_ends_whoever_reads_it() {
 #[test]
 fn a_file_that_is_truncated_meanwhile_is_written_again() {
     for (engine, direct) in engines_with_a_file() {
-        let writes =
-            Job { mix: Mix::WRITES, depth: 4, time: Duration::from_millis(100), ..reads() };
-        let found = cut_short(&writes, &engine, direct).unwrap();
-        assert!(operations(&found, Class::Write) > 0, "{}", engine.name());
+        let writes = Job { mix: Mix::WRITES, depth: 4, ..reads() };
+        let (scratch, stop) = (Scratch::filled(BLOCKS * SIZE, 1, direct), AtomicBool::new(false));
+        let is_longer = || scratch.read_only().metadata().unwrap().len() > SIZE;
+        let found = thread::scope(|scope| {
+            let running = scope.spawn(|| run(&writes, &engine, &scratch.target(), &stop));
+            thread::sleep(Duration::from_millis(20));
+            scratch.grow(SIZE);
+            for _ in 0..LOOKS {
+                if is_longer() {
+                    break;
+                }
+                thread::sleep(Duration::from_millis(1));
+            }
+            stop.store(true, Ordering::Relaxed);
+            running.join().unwrap()
+        });
+        assert!(operations(&found.unwrap(), Class::Write) > 0, "{}", engine.name());
+        assert!(is_longer(), "{}", engine.name());
     }
 }
 

@@ -38,8 +38,7 @@ impl<const RESULT: i32> Engine<'_> for Failing<RESULT> {
     }
 
     fn submit(&mut self, requests: &[Request]) -> io::Result<()> {
-        let whole =
-            |own: &Request| Completion { slot: own.slot, result: own.bytes as i32, sync_ns: 0 };
+        let whole = |own: &Request| Completion { slot: own.slot, result: own.bytes as i32 };
         self.in_flight.extend(requests.iter().map(whole));
         Ok(())
     }

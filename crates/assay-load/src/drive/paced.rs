@@ -245,7 +245,7 @@ mod tests {
         fn complete(&mut self, _: usize, into: &mut Vec<Completion>) -> io::Result<()> {
             if let Some(Reverse((end, slot))) = self.in_flight.pop() {
                 self.now = self.now.max(end);
-                into.push(Completion { slot, result: self.size, sync_ns: 0 });
+                into.push(Completion { slot, result: self.size });
             }
             Ok(())
         }

@@ -290,7 +290,7 @@ impl IoUring<'_> {
             if self.discards_alone && request.way == Move::Trim {
                 *slot = Slot { portion: number, ..Slot::default() };
                 let result = discarded(self.clearing, self.file, request);
-                self.ready.push(Completion { slot: request.slot, result, sync_ns: 0 });
+                self.ready.push(Completion { slot: request.slot, result });
                 continue;
             }
             let transfer = naming.transfer(&self.buffer, request);
@@ -489,7 +489,7 @@ fn settle(slots: &mut [Slot], entry: &cqueue::Entry) -> Option<Completion> {
     // A failed or short write cancels its `fdatasync`: the write's own result is the cause.
     let written = slot.transfer == slot.bytes as i32;
     let result = if written && slot.sync < 0 { slot.sync } else { slot.transfer };
-    Some(Completion { slot: index, result, sync_ns: 0 })
+    Some(Completion { slot: index, result })
 }
 
 /// Entries of the two queues.

@@ -111,6 +111,10 @@ impl<'a, E: Engine<'a>> Engine<'a> for Watched<E> {
         self.engine.complete_by(deadline_ns, into)
     }
 
+    fn sync_ns(&self, slot: u32) -> u64 {
+        self.engine.sync_ns(slot)
+    }
+
     fn queue(&self) -> QueueFacts {
         MEASURING.set(false);
         self.engine.queue()

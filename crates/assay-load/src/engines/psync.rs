@@ -32,12 +32,14 @@ pub(super) struct Psync<'a> {
     depth: u32,
     waits: bool,
     ready: Vec<Completion>,
+    /// By slot: that of the `fdatasync` behind its last write.
+    syncs_ns: Vec<u64>,
     submitted: u64,
 }
 
 impl Psync<'_> {
     #[inline]
-    fn execute(&mut self, request: &Request, sync_ns: &mut u64) -> Result<usize, Errno> {
+    fn execute(&mut self, request: &Request) -> Result<usize, Errno> {
         let file = self.file;
         let all = request.bytes as usize;
         match request.way {
@@ -48,11 +50,13 @@ impl Psync<'_> {
             Move::Write => {
                 let bytes = &mut self.buffer.slot_mut(request.slot)[..all];
                 let written = retry_on_intr(|| pwrite(file, bytes, request.offset))?;
+                let mut sync_ns = 0;
                 if request.synced && written == bytes.len() {
                     let began = clock::monotonic_ns();
                     retry_on_intr(|| rustix::fs::fdatasync(file))?;
-                    *sync_ns = (clock::monotonic_ns() - began).max(1);
+                    sync_ns = (clock::monotonic_ns() - began).max(1);
                 }
+                self.syncs_ns[request.slot as usize] = sync_ns;
                 Ok(written)
             }
             Move::Trim | Move::Zero => {
@@ -76,6 +80,7 @@ impl<'a> Engine<'a> for Psync<'a> {
             depth: setup.job.depth,
             waits: setup.job.waits(),
             ready: Vec::with_capacity(setup.job.depth as usize),
+            syncs_ns: vec![0; setup.job.depth as usize],
             submitted: 0,
         })
     }
@@ -88,12 +93,11 @@ impl<'a> Engine<'a> for Psync<'a> {
     #[inline]
     fn submit(&mut self, requests: &[Request]) -> io::Result<()> {
         for request in requests {
-            let mut sync_ns = 0;
-            let result = match self.execute(request, &mut sync_ns) {
+            let result = match self.execute(request) {
                 Ok(moved) => moved as i32,
                 Err(errno) => -errno.raw_os_error(),
             };
-            self.ready.push(Completion { slot: request.slot, result, sync_ns });
+            self.ready.push(Completion { slot: request.slot, result });
         }
         self.submitted += requests.len() as u64;
         Ok(())
@@ -111,6 +115,11 @@ impl<'a> Engine<'a> for Psync<'a> {
             clock::wait_until(deadline_ns);
         }
         self.complete(1, into)
+    }
+
+    #[inline]
+    fn sync_ns(&self, slot: u32) -> u64 {
+        self.syncs_ns[slot as usize]
     }
 
     fn queue(&self) -> QueueFacts {

@@ -35,8 +35,10 @@ pub(super) struct Simulated {
     submitted: u64,
     /// When each server is free again, earliest first.
     servers: BinaryHeap<Reverse<u64>>,
-    /// End, index, slot, bytes and time of the sync of what is in flight, earliest end first.
-    in_flight: BinaryHeap<Reverse<(u64, u64, u32, u32, u64)>>,
+    /// End, index, slot and bytes of what is in flight, earliest end first.
+    in_flight: BinaryHeap<Reverse<(u64, u64, u32, u32)>>,
+    /// By slot: that of the sync behind its last write.
+    syncs_ns: Vec<u64>,
 }
 
 impl Simulated {
@@ -49,8 +51,8 @@ impl Simulated {
         }
         // A write that is synced takes no time of its own: what is served is its sync.
         let is_synced = request.synced && request.way == Move::Write;
-        let sync_ns = if is_synced { service } else { 0 };
-        self.in_flight.push(Reverse((end, self.submitted, request.slot, request.bytes, sync_ns)));
+        self.syncs_ns[request.slot as usize] = if is_synced { service } else { 0 };
+        self.in_flight.push(Reverse((end, self.submitted, request.slot, request.bytes)));
         self.submitted += 1;
     }
 }
@@ -66,6 +68,7 @@ impl Engine<'_> for Simulated {
             submitted: 0,
             servers: (0..law.servers).map(|_| Reverse(0)).collect(),
             in_flight: BinaryHeap::with_capacity(setup.job.depth as usize),
+            syncs_ns: vec![0; setup.job.depth as usize],
         })
     }
 
@@ -82,14 +85,14 @@ impl Engine<'_> for Simulated {
 
     fn complete(&mut self, at_least: usize, into: &mut Vec<Completion>) -> io::Result<()> {
         let mut done = 0;
-        while let Some(Reverse((end, _, slot, bytes, sync_ns))) = self.in_flight.peek().copied() {
+        while let Some(Reverse((end, _, slot, bytes))) = self.in_flight.peek().copied() {
             if done >= at_least && end > self.now {
                 break;
             }
             self.in_flight.pop();
             self.now = self.now.max(end);
             done += 1;
-            into.push(Completion { slot, result: bytes as i32, sync_ns });
+            into.push(Completion { slot, result: bytes as i32 });
         }
         Ok(())
     }
@@ -102,6 +105,10 @@ impl Engine<'_> for Simulated {
                 Ok(())
             }
         }
+    }
+
+    fn sync_ns(&self, slot: u32) -> u64 {
+        self.syncs_ns[slot as usize]
     }
 
     fn queue(&self) -> QueueFacts {

@@ -191,8 +191,9 @@ impl Stamper {
         })
     }
 
-    /// An operation is begun in a slot: of whatever class, they are counted as they are drawn.
-    #[inline]
+    /// An operation is begun in a slot: of whatever class, they are counted as they are drawn. Apart from the
+    /// loop of those that carry no stamps.
+    #[inline(never)]
     pub fn begin(&mut self, slot: u32) {
         let (index, low, since_ns) = (self.begun, self.low, self.since_ns);
         self.begun += 1;

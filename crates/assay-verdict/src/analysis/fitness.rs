@@ -7,7 +7,7 @@ use assay_stats::FEWEST_FOR_INTERVAL;
 use assay_study::findings::answers::{Answer, Claim};
 use assay_study::findings::fitness::{Fit, FitBound, Fitness};
 use assay_study::findings::said::Said;
-use assay_study::findings::{Cell, CellTrial, Findings, Trust};
+use assay_study::findings::{AbsentCell, Cell, CellTrial, Findings, Trust};
 use assay_study::plan::arms::matches;
 use assay_study::results::design::{Ask, Design};
 use assay_study::results::record::Status;
@@ -40,6 +40,9 @@ fn bound(found: &Findings, ask: &Ask, answer: Option<&Answer>) -> FitBound {
     if let (Some(first), Some(asked)) = (because.first_mut(), asked_for(ask)) {
         *first = format!("{}; {asked} is asked for.", first.trim_end_matches('.'));
     }
+    if shown == Fit::CannotTell {
+        because.extend(untold(found, ask));
+    }
     let doubt = doubt(found, ask);
     let ended = if doubt.is_some() { Fit::CannotTell } else { shown };
     if let Some(why) = doubt {
@@ -53,6 +56,22 @@ fn bound(found: &Findings, ask: &Ask, answer: Option<&Answer>) -> FitBound {
         workloads: ask.workloads.clone(),
         metric: ask.metric.clone(),
     }
+}
+
+/// Why rows do not tell the number that is asked for: a slow drive does too few operations for a percentile.
+fn untold(found: &Findings, ask: &Ask) -> Vec<String> {
+    let is_asked = |cell: &&AbsentCell| {
+        let is_own = cell.metric.is_some() && cell.metric == ask.metric;
+        is_own && ask.workloads.contains(&cell.workload) && matches(&cell.arm, &ask.at)
+    };
+    let mut told: Vec<String> = Vec::new();
+    for cell in found.absent.iter().filter(is_asked) {
+        let why = format!("{}: {}.", cell.workload, cell.reason);
+        if !told.contains(&why) {
+            told.push(why);
+        }
+    }
+    told
 }
 
 /// The bound in words.

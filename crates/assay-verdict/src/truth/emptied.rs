@@ -57,8 +57,9 @@ pub(super) fn clears(case: &Case<'_>) -> bool {
 fn nothing_left(case: &Case<'_>) -> Option<Remark> {
     let area = case.survey.area.measured(case.workload.background.is_some()).length;
     let io = case.io().filter(|io| io.mix.percent(Class::Write) == 0 && area > 0)?;
-    let own = if io.apart == Apart::Halves { 0.5 } else { 1.0 };
-    let share = own * io.access.densest(area / io.size.smallest().0.max(1));
+    let parts: u64 = if io.apart == Apart::Halves { 2 } else { 1 };
+    let places = area / parts / io.size.smallest().0.max(1);
+    let share = io.access.densest(places) / parts as f64;
     let rounds = |trial: &&TrialRecord| {
         let claims = trial.measured.as_ref()?.claims;
         let taken = claims.trim.bytes.saturating_add(claims.zero.bytes) as f64;

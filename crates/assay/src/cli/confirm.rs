@@ -193,6 +193,7 @@ fn fresh(stored: Stored, best: &Best, asked: &Asked<'_>) -> Study {
     study.promised = best.promised.map(|ratio| ratio.to_string());
     study.preset = None;
     study.question.clear();
+    study.fit = None;
     study.card = None;
     let usual = if best.raced { least } else { study.replicates.max(least) };
     study.replicates = asked.replicates.unwrap_or(usual);

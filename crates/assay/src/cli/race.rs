@@ -49,8 +49,9 @@ impl RaceArguments {
             study.replicates = replicates.unwrap_or(MOST_REPLICATES);
             let Stop { closeness, screen, .. } = study.stop;
             study.stop = Stop { rule: StopRule::Race, closeness, screen, ..Stop::default() };
-            // They are asked of verdicts, and a second copy of the baseline would take part.
+            // They are asked of verdicts, bounds too, and a second copy of the baseline would take part.
             study.question.clear();
+            study.fit = None;
             study.control = Some(false);
             let watches = study.workload.iter().any(|own| own.work.is_others());
             if watches && study.primary.is_none() {
@@ -138,7 +139,8 @@ mod tests {
 
     #[test]
     fn a_study_becomes_a_race_that_a_file_could_have_asked_for() {
-        let mut study = depth();
+        // One that asks whether a place is good enough asks for a winner now.
+        let mut study = Study { fit: Some("it".to_owned()), ..depth() };
         asked(true, Some("2%")).put(&mut study, None).unwrap();
         assert_eq!((study.stop.rule, study.replicates), (StopRule::Race, MOST_REPLICATES));
         assert_eq!(study.stop.closeness.map(|share| share.0), Some(2.0));

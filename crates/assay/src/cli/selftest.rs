@@ -107,6 +107,7 @@ fn null_study(study: Study, arguments: &Arguments) -> Study {
     study.costly.clear();
     study.control = Some(false);
     study.gate = None;
+    study.fit = None;
     // Which rate comes next is no setting that could be copied.
     study.question.retain(|ask| ask.kind != assay_study::study::AskKind::MostLoad);
     if study.stop.rule != StopRule::Fixed {

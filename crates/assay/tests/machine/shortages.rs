@@ -191,7 +191,8 @@ fn an_area_that_is_cut_short_meanwhile_fails_its_trials_and_the_run_ends() {
     let volume = Volume::new(Filesystem::Ext4, 256).unwrap();
     let own = assay(&volume);
     let file = study(&volume);
-    fs::write(&file, STUDY.replace("replicates = 3", "replicates = 8")).unwrap();
+    // So many that it goes on for long enough to be cut; those after that end at once.
+    fs::write(&file, STUDY.replace("replicates = 3", "replicates = 30")).unwrap();
     let words = ["run", &file, &word(volume.directory()), "--json"];
     let mut running = own.start(&words).unwrap();
     let results = own.home().join("results");

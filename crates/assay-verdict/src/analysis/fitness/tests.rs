@@ -112,6 +112,28 @@ fn a_metric_that_nothing_told_is_never_a_pass() {
 }
 
 #[test]
+fn why_a_number_is_missing_stands_with_its_bound_and_with_no_other() {
+    let because = |asked: &str| {
+        let mut study = place(&NINE, "10 ms");
+        study.measured.design.questions = vec![at_most(asked, "10 ms")];
+        let design = study.measured.design.clone();
+        let mut found = study.findings();
+        found.absent.push(AbsentCell {
+            workload: "wal".to_owned(),
+            arm: arm(&[]),
+            metric: Some("fdatasync_p999_ns".to_owned()),
+            reason: "needs 10,000 operations per trial, had 250".to_owned(),
+            obstacle: None,
+        });
+        tell(&mut found, &design);
+        found.fitness.unwrap().bounds.remove(0).because
+    };
+    let why = "wal: needs 10,000 operations per trial, had 250.".to_owned();
+    assert!(because("fdatasync_p999_ns").contains(&why));
+    assert!(!because(P99).contains(&why));
+}
+
+#[test]
 fn numbers_that_are_not_trusted_never_pass_and_never_fail() {
     for most in ["10 ms", "8 ms"] {
         for trust in [Trust::Suspect, Trust::Invalid] {
