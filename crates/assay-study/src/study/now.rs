@@ -63,6 +63,12 @@ fn become_level(study: &mut Study, name: &str, level: &str) {
             level.clone_into(own);
         }
     }
+    for text in &mut study.without {
+        let own = text.parse::<Constraint>().ok();
+        if let Some(resolved) = own.and_then(|own| own.replaced(name, NOW, level)) {
+            *text = resolved;
+        }
+    }
     let asked = study.question.iter_mut().flat_map(|ask| ask.levels_of(name));
     for own in asked.filter(|own| *own == NOW) {
         level.clone_into(own);
@@ -109,6 +115,7 @@ mod tests {
         put(&mut own, "read-ahead", Ok("256KiB".to_owned()));
         assert_eq!(own.factors["scheduler"], ["bfq", "none"]);
         assert_eq!(own.factors["read-ahead"], ["256 KiB", "128 KiB", "512 KiB"]);
+        assert_eq!(own.without, study().without);
         assert!(asked(&own).is_empty() && own.left_out.is_empty());
         assert_eq!(file::parse("again", &file::write(&own).unwrap()).unwrap(), own);
     }
@@ -128,6 +135,17 @@ mod tests {
         let mut own = study();
         drop_of(&mut own, "scheduler");
         assert_eq!(own.factors["scheduler"], ["none", "bfq"]);
+    }
+
+    #[test]
+    fn what_is_left_out_of_what_is_set_is_left_out_of_the_level_that_it_was() {
+        let mut own = study();
+        let written = "scheduler = now and depth > 4";
+        own.without = vec![written.to_owned(), "depth != 1 and read-ahead!=now".to_owned()];
+        put(&mut own, "scheduler", Ok("bfq".to_owned()));
+        assert_eq!(own.without[0], "scheduler = bfq and depth > 4");
+        put(&mut own, "read-ahead", Ok("256 KiB".to_owned()));
+        assert_eq!(own.without[1], "depth != 1 and read-ahead != 256 KiB");
     }
 
     #[test]
