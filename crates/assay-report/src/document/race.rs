@@ -76,7 +76,7 @@ fn of_level(own: &ScreenedLevel) -> Row {
 fn how(screen: &ScreenAnswer) -> Vec<String> {
     let told = format!(
         "Main effects by least squares on logarithms, of {} trials in {} passes in which the levels of each \
-         factor came equally often: a level beside the best one of its factor, with all others as they came. \
+         factor came about equally often: a level beside the best one of its factor, with all others as they came. \
          A level leaves that is surely behind, at 5 % for all levels together, which is beside the 5 % of \
          the race. Interactions were not looked at: a setting that is good only together with a level that \
          left was not in the race. Replicates of the race are counted after these passes.",
