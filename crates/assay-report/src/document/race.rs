@@ -47,8 +47,14 @@ pub(super) fn screen(page: &Page<'_>) -> Option<Section> {
         Column::right("of the best level's"),
         Column::left("in the race").words(),
     ];
-    let rows = screen.levels.iter().map(of_level).collect();
-    let blocks = vec![Block::Table(Table { columns, rows }), Block::Text(how(screen))];
+    let most = if page.full() { screen.levels.len() } else { MOST };
+    let rows = screen.levels.iter().take(most).map(of_level).collect();
+    let mut told = how(screen);
+    let untold = screen.levels.len().saturating_sub(most);
+    if untold > 0 {
+        told.push(format!("There are {untold} levels more: {} has all of them.", page.more()));
+    }
+    let blocks = vec![Block::Table(Table { columns, rows }), Block::Text(told)];
     Some(Section::titled("the screen before the race", blocks).with_role(Role::Of(FIGURE)))
 }
 
