@@ -63,6 +63,7 @@ fn become_level(study: &mut Study, name: &str, level: &str) {
             level.clone_into(own);
         }
     }
+    each_once(study);
     for text in &mut study.without {
         let own = text.parse::<Constraint>().ok();
         if let Some(resolved) = own.and_then(|own| own.replaced(name, NOW, level)) {
@@ -75,10 +76,8 @@ fn become_level(study: &mut Study, name: &str, level: &str) {
     }
 }
 
-fn leave_out(study: &mut Study, name: &str, reason: String) {
-    study.factors.remove(name);
-    study.baseline.remove(name);
-    study.arms.iter_mut().for_each(|arm| drop(arm.remove(name)));
+/// Settings that are listed one by one and came to be the same are one.
+fn each_once(study: &mut Study) {
     let mut arms = Vec::new();
     for arm in study.arms.drain(..) {
         if !arm.is_empty() && !arms.contains(&arm) {
@@ -86,6 +85,13 @@ fn leave_out(study: &mut Study, name: &str, reason: String) {
         }
     }
     study.arms = arms;
+}
+
+fn leave_out(study: &mut Study, name: &str, reason: String) {
+    study.factors.remove(name);
+    study.baseline.remove(name);
+    study.arms.iter_mut().for_each(|arm| drop(arm.remove(name)));
+    each_once(study);
     study.costly.retain(|own| own != name);
     let is_other = |text: &String| text.parse::<Constraint>().is_ok_and(|own| !own.names(name));
     study.without.retain(is_other);
@@ -146,6 +152,18 @@ mod tests {
         assert_eq!(own.without[0], "scheduler = bfq and depth > 4");
         put(&mut own, "read-ahead", Ok("256 KiB".to_owned()));
         assert_eq!(own.without[1], "depth != 1 and read-ahead != 256 KiB");
+    }
+
+    #[test]
+    fn settings_that_are_listed_and_came_to_be_the_same_are_one() {
+        let mut own = study();
+        let arm = |scheduler: &str| {
+            let levels = [("scheduler", scheduler), ("read-ahead", "128 KiB"), ("depth", "1")];
+            levels.into_iter().map(|(name, level)| (name.to_owned(), level.to_owned())).collect()
+        };
+        own.arms = vec![arm("now"), arm("none"), arm("bfq")];
+        put(&mut own, "scheduler", Ok("none".to_owned()));
+        assert_eq!(own.arms, [arm("none"), arm("bfq")]);
     }
 
     #[test]
