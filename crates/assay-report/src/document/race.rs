@@ -47,8 +47,14 @@ pub(super) fn screen(page: &Page<'_>) -> Option<Section> {
         Column::right("of the best level's"),
         Column::left("in the race").words(),
     ];
-    let rows = screen.levels.iter().map(of_level).collect();
-    let blocks = vec![Block::Table(Table { columns, rows }), Block::Text(how(screen))];
+    let most = if page.full() { screen.levels.len() } else { MOST };
+    let rows = screen.levels.iter().take(most).map(of_level).collect();
+    let mut told = how(screen);
+    let untold = screen.levels.len().saturating_sub(most);
+    if untold > 0 {
+        told.push(format!("There are {untold} levels more: {} has all of them.", page.more()));
+    }
+    let blocks = vec![Block::Table(Table { columns, rows }), Block::Text(told)];
     Some(Section::titled("the screen before the race", blocks).with_role(Role::Of(FIGURE)))
 }
 
@@ -76,7 +82,7 @@ fn of_level(own: &ScreenedLevel) -> Row {
 fn how(screen: &ScreenAnswer) -> Vec<String> {
     let told = format!(
         "Main effects by least squares on logarithms, of {} trials in {} passes in which the levels of each \
-         factor came equally often: a level beside the best one of its factor, with all others as they came. \
+         factor came about equally often: a level beside the best one of its factor, with all others as they came. \
          A level leaves that is surely behind, at 5 % for all levels together, which is beside the 5 % of \
          the race. Interactions were not looked at: a setting that is good only together with a level that \
          left was not in the race. Replicates of the race are counted after these passes.",

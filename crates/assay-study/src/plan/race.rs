@@ -139,7 +139,7 @@ pub type Next = (PlannedTrial, Option<Repeats>);
 /// A race so far.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Race {
-    /// After the last complete replicate.
+    /// After the last complete replicate; who did harm since then has left, too.
     pub standing: Standing,
     /// What came of the screen before it, once its passes are complete; none of a race without one.
     pub screen: Option<Screen>,
@@ -205,6 +205,9 @@ pub fn race(plan: &Plan, runs: &[Run]) -> Option<Race> {
             next = repeats.filter(is_left).collect();
         }
         if !next.is_empty() {
+            // It may end here, and whoever has done harm must not have won.
+            harm::leave(own, number.saturating_sub(passes), rules.baseline, &mut at.standing);
+            rule::lead_again(&at.logs, &mut at.standing);
             return Some(Race { next, begins: own.is_empty(), ..at });
         }
         at.complete = number;

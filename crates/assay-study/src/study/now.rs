@@ -63,16 +63,21 @@ fn become_level(study: &mut Study, name: &str, level: &str) {
             level.clone_into(own);
         }
     }
+    each_once(study);
+    for text in &mut study.without {
+        let own = text.parse::<Constraint>().ok();
+        if let Some(resolved) = own.and_then(|own| own.replaced(name, NOW, level)) {
+            *text = resolved;
+        }
+    }
     let asked = study.question.iter_mut().flat_map(|ask| ask.levels_of(name));
     for own in asked.filter(|own| *own == NOW) {
         level.clone_into(own);
     }
 }
 
-fn leave_out(study: &mut Study, name: &str, reason: String) {
-    study.factors.remove(name);
-    study.baseline.remove(name);
-    study.arms.iter_mut().for_each(|arm| drop(arm.remove(name)));
+/// Settings that are listed one by one and came to be the same are one.
+fn each_once(study: &mut Study) {
     let mut arms = Vec::new();
     for arm in study.arms.drain(..) {
         if !arm.is_empty() && !arms.contains(&arm) {
@@ -80,6 +85,13 @@ fn leave_out(study: &mut Study, name: &str, reason: String) {
         }
     }
     study.arms = arms;
+}
+
+fn leave_out(study: &mut Study, name: &str, reason: String) {
+    study.factors.remove(name);
+    study.baseline.remove(name);
+    study.arms.iter_mut().for_each(|arm| drop(arm.remove(name)));
+    each_once(study);
     study.costly.retain(|own| own != name);
     let is_other = |text: &String| text.parse::<Constraint>().is_ok_and(|own| !own.names(name));
     study.without.retain(is_other);
@@ -109,6 +121,7 @@ mod tests {
         put(&mut own, "read-ahead", Ok("256KiB".to_owned()));
         assert_eq!(own.factors["scheduler"], ["bfq", "none"]);
         assert_eq!(own.factors["read-ahead"], ["256 KiB", "128 KiB", "512 KiB"]);
+        assert_eq!(own.without, study().without);
         assert!(asked(&own).is_empty() && own.left_out.is_empty());
         assert_eq!(file::parse("again", &file::write(&own).unwrap()).unwrap(), own);
     }
@@ -128,6 +141,29 @@ mod tests {
         let mut own = study();
         drop_of(&mut own, "scheduler");
         assert_eq!(own.factors["scheduler"], ["none", "bfq"]);
+    }
+
+    #[test]
+    fn what_is_left_out_of_what_is_set_is_left_out_of_the_level_that_it_was() {
+        let mut own = study();
+        let written = "scheduler = now and depth > 4";
+        own.without = vec![written.to_owned(), "depth != 1 and read-ahead!=now".to_owned()];
+        put(&mut own, "scheduler", Ok("bfq".to_owned()));
+        assert_eq!(own.without[0], "scheduler = bfq and depth > 4");
+        put(&mut own, "read-ahead", Ok("256 KiB".to_owned()));
+        assert_eq!(own.without[1], "depth != 1 and read-ahead != 256 KiB");
+    }
+
+    #[test]
+    fn settings_that_are_listed_and_came_to_be_the_same_are_one() {
+        let mut own = study();
+        let arm = |scheduler: &str| {
+            let levels = [("scheduler", scheduler), ("read-ahead", "128 KiB"), ("depth", "1")];
+            levels.into_iter().map(|(name, level)| (name.to_owned(), level.to_owned())).collect()
+        };
+        own.arms = vec![arm("now"), arm("none"), arm("bfq")];
+        put(&mut own, "scheduler", Ok("none".to_owned()));
+        assert_eq!(own.arms, [arm("none"), arm("bfq")]);
     }
 
     #[test]

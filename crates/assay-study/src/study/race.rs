@@ -1,6 +1,8 @@
 //! What must hold of a race (R15): one kind of work, whose arms are compared by one number in random
 //! replicates, and nothing beside it that would be read off its numbers.
 
+use assay_base::quantity::metric::{Statistic, class};
+
 use super::file::mistakes::{Mistakes, Places};
 use super::{Order, StopRule, Study};
 
@@ -15,6 +17,7 @@ pub const MOST: u32 = 100;
 
 /// Settings above which a screen may go before a race.
 pub const MOST_UNSCREENED: usize = 40;
+
 /// The number by which settings win under others' work where none is named: readers wait for what they read.
 pub const OTHERS_PRIMARY: &str = "block_read_mean_ns";
 
@@ -53,10 +56,22 @@ fn mistake(study: &Study) -> Option<(&'static str, String, String)> {
         );
         return told("stop/rule", &message, "leave all but one workload out, or the rule");
     }
-    if study.workload.iter().any(|own| own.work.is_others()) && study.primary.is_none() {
-        let message = "a race is won by one number, and each class of others' requests has its own";
-        let hint = format!("add primary = \"{OTHERS_PRIMARY}\", or that of another class");
-        return told("stop/rule", message, &hint);
+    if study.workload.iter().any(|own| own.work.is_others()) {
+        let Some(primary) = &study.primary else {
+            let message =
+                "a race is won by one number, and each class of others' requests has its own";
+            let hint = format!("add primary = \"{OTHERS_PRIMARY}\", or that of another class");
+            return told("stop/rule", message, &hint);
+        };
+        // How much others ask for is no merit of a setting, and fresh trials compare the means of classes.
+        if class(primary).is_none_or(|(_, what)| what != Statistic::Mean) {
+            let message = format!(
+                "under others' work a race is won by the mean latency of a class of requests, and not by \
+                 {primary}"
+            );
+            let hint = format!("write primary = \"{OTHERS_PRIMARY}\", or that of another class");
+            return told("primary", &message, &hint);
+        }
     }
     if study.order != Order::Random {
         let message = format!("a race is run in random order, and not in {}", study.order.name());
@@ -135,6 +150,11 @@ mod tests {
         assert!(failure.message.contains(super::OTHERS_PRIMARY), "{failure}");
         let named = live("primary = \"block_write_mean_ns\"\n").unwrap();
         assert_eq!(named.primary.as_deref(), Some("block_write_mean_ns"));
+        for other in ["block_read_iops", "block_read_p99_ns", "iops"] {
+            let failure = live(&format!("primary = \"{other}\"\n")).unwrap_err();
+            let told = format!("and not by {other}");
+            assert!(failure.message.contains(&told), "{failure}");
+        }
     }
 
     #[test]

@@ -52,7 +52,7 @@ pub fn levels(name: &str, text: &str) -> Result<Vec<String>, Complaint> {
             let step = step.filter(|step| *step > 0.0);
             let step =
                 step.ok_or_else(|| told("goes neither in doublings nor in steps of an amount"))?;
-            up(first, last, |amount| amount + step)
+            up(first, last, |amount| unit.decimal(amount + step))
         }
     };
     let amounts = amounts.ok_or_else(|| {
@@ -100,6 +100,11 @@ impl Unit {
             Self::Time => text.parse::<Time>().ok().map(|time| time.0 as f64),
             Self::Share => text.parse::<Percent>().ok().map(|share| share.0),
         }
+    }
+
+    /// A sum of shares as one writes it: 1.2 % and 0.2 % are 1.4 %, to the last digit.
+    fn decimal(self, amount: f64) -> f64 {
+        if self == Self::Share { (amount * 1e6).round() / 1e6 } else { amount }
     }
 
     fn written(self, amount: f64) -> String {
@@ -238,6 +243,9 @@ mod tests {
             levels("dirty-ratio", "5 % .. 15 % in steps of 5 %").unwrap(),
             ["5 %", "10 %", "15 %"]
         );
+        let shares = up(1.0, 2.0, |amount| Unit::Share.decimal(amount + 0.2)).unwrap();
+        let shares = shares.into_iter().map(|amount| Unit::Share.written(amount));
+        assert_eq!(shares.collect::<Vec<_>>(), ["1 %", "1.2 %", "1.4 %", "1.6 %", "1.8 %", "2 %"]);
         assert_eq!(levels("rate", "1000/s .. 4000/s in doublings").unwrap().len(), 3);
         assert!(!is_range("/mnt/a/../b") && !is_range("none") && is_range("1 .. 8"));
     }

@@ -8,6 +8,7 @@ use assay_base::quantity::units::level_number;
 use assay_base::quantity::{Percent, Time};
 
 use super::Study;
+use super::fields::TARGET_FACTOR;
 use super::file::mistakes::{Mistakes, Places};
 use super::levels::same;
 
@@ -86,8 +87,26 @@ impl Constraint {
         self.conditions.iter().any(|own| own.factor == factor || own.than == factor)
     }
 
+    /// As it is written with another level in the place of one; none where it does not name that.
+    pub(super) fn replaced(&self, factor: &str, level: &str, by: &str) -> Option<String> {
+        let names = |own: &Condition| own.factor == factor && own.than == level;
+        self.conditions.iter().any(names).then(|| {
+            let one = |own: &Condition| {
+                let than: &str = if names(own) { by } else { &own.than };
+                format!("{} {} {than}", own.factor, own.sign.word())
+            };
+            self.conditions.iter().map(one).collect::<Vec<_>>().join(" and ")
+        })
+    }
+
     fn holds(&self, arm: &Levels) -> bool {
         self.conditions.iter().all(|own| own.holds(arm))
+    }
+}
+
+impl Sign {
+    fn word(self) -> &'static str {
+        SIGNS.iter().find(|(_, sign)| *sign == self).map_or("=", |(word, _)| *word)
     }
 }
 
@@ -144,24 +163,30 @@ pub fn grid<'f>(factors: impl IntoIterator<Item = (&'f String, &'f Vec<String>)>
 }
 
 /// What is left of combinations, and how many each constraint leaves out. The one that others are compared
-/// with stays, whatever it is.
+/// with stays, whatever it is, on every target.
 pub fn left(
     all: Vec<Levels>,
     constraints: &[Constraint],
     baseline: &Levels,
 ) -> (Vec<Levels>, Vec<usize>) {
     let named = |arm: &Levels| baseline.iter().all(|(name, level)| arm.get(name) == Some(level));
-    let first = all.iter().position(named);
+    let first = all.iter().find(|arm| named(arm)).cloned().unwrap_or_default();
+    let is_first = |arm: &Levels| placeless(arm).eq(placeless(&first));
     let mut counts = vec![0; constraints.len()];
     let mut kept = Vec::with_capacity(all.len());
-    for (index, arm) in all.into_iter().enumerate() {
+    for arm in all {
         let holds = constraints.iter().position(|own| own.holds(&arm));
-        match holds.filter(|_| first != Some(index)) {
+        match holds.filter(|_| !is_first(&arm)) {
             Some(constraint) => counts[constraint] += 1,
             None => kept.push(arm),
         }
     }
     (kept, counts)
+}
+
+/// The levels of an arm but for where it is.
+fn placeless(arm: &Levels) -> impl Iterator<Item = (&String, &String)> {
+    arm.iter().filter(|(name, _)| *name != TARGET_FACTOR)
 }
 
 /// Judges the constraints of a study.
@@ -251,6 +276,15 @@ mod tests {
         assert_eq!((kept.len(), counts), (2, vec![2]));
         let (kept, counts) = left(all.clone(), &[], &Levels::new());
         assert_eq!((kept, counts), (all, Vec::new()));
+        // Each of two targets has it.
+        let placed = factors.into_iter().chain([("target".to_owned(), levels(&["/a", "/b"]))]);
+        let all = grid(&placed.collect::<BTreeMap<_, _>>());
+        let (kept, counts) = left(all, &rules, &Levels::new());
+        assert_eq!((kept.len(), counts), (6, vec![2]));
+        for target in ["/a", "/b"] {
+            let own = arm(&[("depth", "64"), ("queue-depth", "8"), ("target", target)]);
+            assert!(kept.contains(&own), "{target}: {kept:?}");
+        }
     }
 
     #[test]

@@ -505,6 +505,26 @@ mod tests {
     }
 
     #[test]
+    fn what_a_race_promised_of_a_class_stands_beside_what_fresh_trials_give_of_it() {
+        let mut findings = bench(2).findings();
+        findings.study.promised = Some(0.5);
+        let told = |metric: &str| {
+            let sentence = super::super::race::confirmed(&findings, Some(metric)).unwrap();
+            let own = found(&findings, metric);
+            let [ratio, low, high] = show::ratios(own.ratio.unwrap(), own.ci95_family.unwrap());
+            let given = format!("fresh trials give {ratio} (95 % interval {low} to {high})");
+            assert!(sentence.text.contains(&given), "{}", sentence.text);
+            sentence.text
+        };
+        let (reads, writes) = (told("block_read_mean_ns"), told("block_write_mean_ns"));
+        assert!(reads.contains("of read requests") && writes.contains("of write requests"));
+        assert!(reads.contains("give 2") && writes.contains("give 1"), "{reads} {writes}");
+        // Of what confirms no race nothing is said.
+        findings.study.promised = None;
+        assert!(super::super::race::confirmed(&findings, None).is_none());
+    }
+
+    #[test]
     fn the_classes_of_a_workload_share_one_error() {
         let findings = bench(2).findings();
         let mut alone = bench(2);

@@ -160,7 +160,7 @@ impl<'a> Gathering<'a> {
         told.extend(synchronised::sentences(&found));
         told.extend(memory::sentences(&found, &rows));
         told.append(&mut verdicts);
-        told.extend(race::confirmed(&found));
+        told.extend(race::confirmed(&found, plan.design.primary.as_deref()));
         found.surfaces = self.surfaces;
         found.accesses = self.accesses;
         // What rows say together came after them.

@@ -3,6 +3,7 @@
 mod screened;
 
 use assay_base::quantity::Better;
+use assay_base::quantity::metric::class;
 use assay_base::quantity::units::show;
 use assay_kinds::work::metrics::{self, is_of_speed, noun};
 use assay_study::findings::race::{Behind, Departure, RaceAnswer, RaceEnd, Runner};
@@ -15,6 +16,7 @@ use assay_study::results::plan::{Arm, Plan};
 use assay_study::results::record::{Status, Trial};
 
 use super::trial_value;
+use super::verdicts::words::load;
 
 /// The logarithm of what a trial counts by in a race, the higher the better; none where it has no such value.
 pub fn log(plan: &Plan, environment: &Environment, trial: &Trial) -> Option<f64> {
@@ -187,19 +189,32 @@ pub(super) fn sentences(answer: &RaceAnswer) -> Vec<Sentence> {
     [own].into_iter().chain(screen).collect()
 }
 
-/// What a race promised of its winner, beside what fresh trials give; none of what confirms no race.
-pub(super) fn confirmed(found: &Findings) -> Option<Sentence> {
+/// What a race promised of its winner, beside what fresh trials give of the same metric, which is the one that the
+/// study names; none of what confirms no race.
+pub(super) fn confirmed(found: &Findings, metric: Option<&str>) -> Option<Sentence> {
     let promised = found.study.promised?;
-    let fresh = found.comparisons.iter().find(|one| one.primary && one.ratio.is_some())?;
+    // Each class of requests is compared, and the promise is of one.
+    let mut fresh = found.comparisons.iter().filter(|one| one.ratio.is_some());
+    let fresh = fresh.find(|one| metric.map_or(one.primary, |metric| one.metric == metric))?;
     let ends = fresh.ci95_family.or(fresh.ci95)?;
     let [ratio, low, high] = show::ratios(fresh.ratio?, ends);
+    let what = match fresh.note_facts.iter().find_map(load) {
+        Some(load) => format!("there is no verdict, as the load was not the same ({load})"),
+        None => "they are the answer".to_owned(),
+    };
     let text = format!(
         "The race promised {} times the baseline's {}; fresh trials give {ratio} (95 % interval {low} to \
-         {high}): they are the answer.",
+         {high}): {what}.",
         show::ratio(promised),
-        noun(&fresh.metric)
+        noun_of(&fresh.metric)
     );
     Some(Sentence::new(Said::Promised, text))
+}
+
+/// A metric as a noun, and of which requests it is.
+fn noun_of(metric: &str) -> String {
+    let of = class(metric).map_or_else(String::new, |(class, _)| format!(" of {class} requests"));
+    format!("{}{of}", noun(metric))
 }
 
 fn words(answer: &RaceAnswer, found: &Findings, is_told: bool) -> String {
@@ -218,6 +233,7 @@ fn words(answer: &RaceAnswer, found: &Findings, is_told: bool) -> String {
         1 => "no other was left in".to_owned(),
         _ => format!("{left} were left in, the winner among them"),
     };
+    let apart = if left > 1 { ", and it does not tell them apart" } else { "" };
     let Some(winner) = &answer.winner else {
         return format!(
             "Nobody leads {among} {counted}: no setting has values of three replicates."
@@ -240,9 +256,9 @@ fn words(answer: &RaceAnswer, found: &Findings, is_told: bool) -> String {
             "{name} won {among} {counted}, which are all that it has: {left_in}, and it does not tell them \
              apart."
         ),
-        Some(RaceEnd::Time) => format!(
-            "{name} won {among} {counted}, when its time was over: {left_in}, and it does not tell them apart."
-        ),
+        Some(RaceEnd::Time) => {
+            format!("{name} won {among} {counted}, when it was ended early: {left_in}{apart}.")
+        }
     };
     let trust = match answer.trust {
         Some(Trust::Suspect) => " Its numbers are suspect.",
@@ -284,7 +300,7 @@ fn promise(answer: &RaceAnswer, found: &Findings) -> String {
         "It promises {} times the baseline's {}{baseline}; whoever wins among many was lucky, too: fresh trials \
          of both tell, by assay advise confirm{id}.",
         show::ratio(promised),
-        noun(&answer.metric)
+        noun_of(&answer.metric)
     )
 }
 

@@ -204,6 +204,8 @@ fn fresh(stored: Stored, best: &Best, asked: &Asked<'_>) -> Study {
     study.control = Some(false);
     study.baseline = bare(&best.baseline);
     study.arms = vec![bare(&best.baseline), bare(&best.arm)];
+    // Of two settings nothing is left out.
+    study.without.clear();
     study.workload.retain(|workload| best.workloads.contains(&workload.name));
     if !several {
         study.factors.remove(TARGET);

@@ -38,6 +38,18 @@ pub(super) fn resolved(
     Ok(study)
 }
 
+/// The same when the targets are held: what is set there is nobody else's level any more. None where this would be a
+/// study of other factors than before.
+pub(super) fn again(
+    system: &dyn System,
+    asked: Study,
+    targets: &[String],
+    before: &Study,
+) -> Option<Study> {
+    let study = resolved(system, asked, targets).ok()?;
+    study.factors.keys().eq(before.factors.keys()).then_some(study)
+}
+
 /// Says which settings are left out as nothing can be seen of them.
 pub(super) fn tell(context: &mut Context<'_>, study: &Study) {
     for (name, reason) in &study.left_out {
@@ -97,6 +109,24 @@ mod tests {
         assert!(own.left_out.contains_key("writeback-throttle"), "{:?}", own.left_out);
         let told = own.factors.len() + own.left_out.len();
         assert_eq!(told, tune.factors.len(), "each is there or has its reason");
+    }
+
+    #[test]
+    fn what_another_study_had_set_until_the_targets_were_held_is_not_what_is_set() {
+        const DEPTH: &str = "/sys/devices/pci0000:00/0000:00:17.0/ata1/host0/target0:0:0/0:0:0:0/block/sda\
+                             /queue/nr_requests";
+        let fake = Fake::recorded(MACHINE).unwrap();
+        let tune = presets::find("tune").unwrap().unwrap();
+        let targets = ["/home/me".to_owned()];
+        fake.put(DEPTH, "32\n");
+        let before = resolved(&fake, tune.clone(), &targets).unwrap();
+        assert_eq!(before.factors["queue-depth"][0], "32");
+        fake.put(DEPTH, "64\n");
+        let held = again(&fake, tune.clone(), &targets, &before).unwrap();
+        assert_eq!(held.factors["queue-depth"], ["64", "256"]);
+        // What cannot be seen any more makes no other study of it.
+        fake.remove(DEPTH);
+        assert_eq!(again(&fake, tune, &targets, &before), None);
     }
 
     #[test]

@@ -46,7 +46,8 @@ pub fn preview(
         estimated(system, study, &demands, targets, consented, quick, changes::refused)?;
     seen.changes = changes::wanting(system, &demands, &places);
     seen.changes.extend(changes::changes(system, &demands, &places));
-    seen.lacks.extend(nothing_to_compare(system, &demands, &seen.plan));
+    let lone = nothing_to_compare(system, &demands, &seen.plan);
+    seen.lacks.extend(lone.or_else(|| plan::race::mistake(&seen.plan)));
     seen.lacks.extend(changes::lacks(system, &demands));
     Ok(seen)
 }

@@ -264,10 +264,15 @@ impl Session<'_> {
     fn is_too_long(&self, expected_ns: u64, finished: u32) -> Option<String> {
         let budget_ns = self.plan.budget_ns?;
         (self.elapsed_ns().saturating_add(expected_ns / 2) > budget_ns).then(|| {
+            let (passes, all) = (self.plan.design.stopping.passes(), self.plan.replicates);
+            let after = if finished > passes || passes == 0 {
+                format!("replicate {} of {}", finished - passes, all.saturating_sub(passes))
+            } else {
+                format!("pass {finished} of {passes} of its screen")
+            };
             format!(
-                "the time budget of {} ended it after replicate {finished} of {}",
-                assay_base::quantity::units::show::duration(budget_ns as f64),
-                self.plan.replicates
+                "the time budget of {} ended it after {after}",
+                assay_base::quantity::units::show::duration(budget_ns as f64)
             )
         })
     }

@@ -44,6 +44,7 @@ pub fn run(
 ) -> Outcome<Finished> {
     let began_ns = system.monotonic_ns();
     let started = system.now();
+    let asked = request.study.clone();
     request.study = now::resolved(system, request.study, &request.targets)?;
     let seed = request.study.seed.unwrap_or_else(|| entropy(system));
     let id = id::of_study(system, request.results.as_deref(), &started);
@@ -52,8 +53,13 @@ pub fn run(
     let runs_as = consented.runs_as(system);
     let demands = Demands::of(&request.study);
     let mut context = Context { system, runs_as, stop, tell };
-    now::tell(&mut context, &request.study);
     let resolved = resolve::targets(&mut context, &demands, targets, consented, &id)?;
+    // Another study that was waited for had its own levels there until now.
+    if let Some(study) = now::again(system, asked, targets, &request.study) {
+        request.study = study;
+    }
+    let demands = Demands::of(&request.study);
+    now::tell(&mut context, &request.study);
     let mut bed = TestBed::of(system, &demands, resolved, seed);
     resolve::set_targets(&mut request.study, bed.places(), seed);
     for text in changes::lacks(system, &demands) {

@@ -361,14 +361,23 @@ impl Watched {
         }
     }
 
+    /// A replicate as its race counts it, after the passes of a screen.
+    fn counted(&self, replicate: u32) -> String {
+        let passes = self.plan.design.stopping.passes();
+        match replicate.checked_sub(passes) {
+            Some(raced) if raced > 0 || passes == 0 => raced.to_string(),
+            _ => format!("pass {replicate}"),
+        }
+    }
+
     fn in_words(&self, system: &dyn System, record: TrialRecord) -> Ran {
         let workload = &self.plan.workloads[record.workload];
-        let repeats = record.repeats.map(|of| format!(", repeats {}", of.replicate));
+        let repeats = record.repeats.map(|of| format!(", repeats {}", self.counted(of.replicate)));
         Ran {
             order: record.order,
             replicate: match record.status {
                 Status::LeadIn => "warm-up".to_owned(),
-                _ => format!("{}{}", record.replicate, repeats.unwrap_or_default()),
+                _ => self.counted(record.replicate) + &repeats.unwrap_or_default(),
             },
             workload: workload.name.clone(),
             arm: levels(&workload.arm, workload.control),

@@ -228,6 +228,14 @@ fn leader(logs: &Logs, now: &Standing) -> Option<usize> {
     best.map(|(arm, _)| arm)
 }
 
+/// Who leads where the leader left after the last look.
+pub(super) fn lead_again(logs: &Logs, now: &mut Standing) {
+    if now.leader.is_some_and(|arm| !now.is_in(arm)) {
+        now.leader = leader(logs, now);
+        now.baseline_behind = None;
+    }
+}
+
 /// The other arms in the race beside the leader, those with too few pairs left out.
 fn pairs(logs: &Logs, now: &Standing, leader: usize) -> Vec<Pair> {
     let lead: Vec<Option<f64>> = logs.of(leader, now.replicates).collect();

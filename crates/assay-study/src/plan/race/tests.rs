@@ -275,6 +275,35 @@ fn who_harms_leaves_at_once_and_the_baseline_never() {
     assert_eq!(of_it.count(), 1);
 }
 
+/// The second arm leads when it harms: nobody is told that it won, also where that replicate is never complete.
+#[test]
+fn who_leads_and_harms_leads_no_longer() {
+    let plan = planned(3, false);
+    let run = |trial: &PlannedTrial| {
+        let is_even = trial.workload % 2 == trial.replicate as usize % 2;
+        let sign = if is_even { 0.1 } else { -0.1 };
+        let status = if trial.is_lead_in() { Status::LeadIn } else { Status::Ok };
+        let log = Some(sign + 0.01 * trial.workload as f64).filter(|_| status.counts());
+        let PlannedTrial { order, replicate, workload: arm, .. } = *trial;
+        Run { order, replicate, arm, status, repeats: None, log, harmed: false }
+    };
+    let mut runs: Vec<Run> = Vec::new();
+    let mut at = race(&plan, &runs).unwrap();
+    while at.standing.replicates < FIRST_LOOK {
+        assert_eq!((at.standing.leader, at.standing.over), (None, None));
+        runs.extend(at.next.iter().map(|(trial, _)| run(trial)));
+        at = race(&plan, &runs).unwrap();
+    }
+    assert_eq!((at.standing.leader, at.standing.over), (Some(1), None));
+    let mut own = at.next.iter().map(|(trial, _)| trial).filter(|trial| !trial.is_lead_in());
+    let harming = run(own.find(|trial| trial.workload == 1).unwrap());
+    runs.push(Run { status: Status::Failed, log: None, harmed: true, ..harming });
+    let after = race(&plan, &runs).unwrap();
+    assert_eq!(after.standing.left[1], Some(Left { after: 4, why: Why::Harmed }));
+    assert_eq!((after.standing.leader, after.standing.replicates), (Some(2), 3));
+    assert_eq!(after.next.len() + 1, at.next.len());
+}
+
 #[test]
 fn nobody_races_alone_or_for_another_number() {
     let mut plan = planned(3, false);

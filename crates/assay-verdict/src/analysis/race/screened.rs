@@ -14,14 +14,21 @@ const MOST_NAMED: usize = 6;
 /// What came of it; none where there is none, or it is under way.
 pub(super) fn answer(plan: &Plan, race: &Race, better: Better) -> Option<ScreenAnswer> {
     let screen = race.screen.as_ref()?;
+    let is_there = |own: &DroppedLevel| {
+        let mut arms = plan.workloads.iter().map(|planned| &planned.arm);
+        arms.any(|arm| arm.get(&own.factor) == Some(&own.level))
+    };
     let told = |own: &Level| {
-        let DroppedLevel { factor, level } = level(plan, own.factor, own.level)?;
+        // Of what cannot be had here the plan tells.
+        let named = level(plan, own.factor, own.level).filter(is_there)?;
+        let DroppedLevel { factor, level } = named;
         Some(ScreenedLevel {
             factor,
             level,
             n: own.n,
             beside_best: own.beside.map(|own| ratio_of(better, own.by)),
-            ends: (own.beside.filter(|own| own.width > 0.0))
+            // Of the best itself there are none.
+            ends: (own.beside.filter(|own| own.by < 0.0 || own.width > 0.0))
                 .map(|own| ends_of(better, own.by, own.width)),
             left: own.left,
         })
