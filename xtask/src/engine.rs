@@ -30,7 +30,7 @@ const DEPTHS: [u32; 2] = [32, 128];
 const RING: &str = "ASSAY_T_IO_URING";
 /// Instructions of an operation of the null engine at a depth of 128: above that the chore fails. It had 243 when
 /// this stood first; the limit goes down with it and never up.
-const MOST_INSTRUCTIONS: f64 = 190.0;
+const MOST_INSTRUCTIONS: f64 = 160.0;
 /// What it is meant to come to, of which is only told whether it does.
 const AIMED_INSTRUCTIONS: f64 = 150.0;
 /// The same of the build that is tested, which checks sums for overflow: what `cargo xtask test` watches, as a loop

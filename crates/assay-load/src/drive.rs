@@ -106,15 +106,13 @@ struct Flight {
     intended: u64,
 }
 
+/// What operations of each class begin with.
+const BEGINS: [Move; Class::ALL.len()] =
+    [Move::Read, Move::Write, Move::Read, Move::Trim, Move::Zero, Move::Sync];
+
 impl Flight {
     fn new(class: Class, Place { offset, bytes }: Place) -> Self {
-        let way = match class {
-            Class::Read | Class::Rewrite => Move::Read,
-            Class::Write => Move::Write,
-            Class::Trim => Move::Trim,
-            Class::Zero => Move::Zero,
-            Class::Flush => Move::Sync,
-        };
+        let way = BEGINS[class as usize];
         Self { class, way, offset, bytes, synced: false, submitted: 0, intended: 0 }
     }
 
@@ -407,16 +405,21 @@ impl<'a, E: Engine<'a>> Drive<E> {
             self.book.stamp(stamp);
         }
         let mut alike = Alike::NONE;
+        let rewrites = self.classes.are_rewrites();
+        if !PACED && !rewrites {
+            // All slots at once.
+            self.free.extend(self.done.iter().map(|done| done.slot));
+        }
         for done in &self.done {
             let flight = self.flights[done.slot as usize];
             let moved = done.result == flight.bytes as i32;
-            if moved && flight.goes_on() {
+            if rewrites && moved && flight.goes_on() {
                 self.halfway.push(done.slot);
                 continue;
             }
             if PACED && self.think_ns > 0 && self.left > 0 {
                 self.resting.push_back((stamp.saturating_add(self.think_ns), done.slot));
-            } else {
+            } else if PACED || rewrites {
                 self.free.push(done.slot);
             }
             if PACED && let Some(linked) = &mut self.linked {

@@ -65,6 +65,8 @@ pub(crate) struct Walk {
     /// Of reads, and of all else where that has one of its own.
     tracks: [Track; 2],
     is_apart: bool,
+    /// Bytes of each operation, where all have one size and one track; else none.
+    usual: u32,
 }
 
 /// One sequence of offsets.
@@ -181,19 +183,31 @@ impl Walk {
     /// Walk of one thread over an area that holds at least one block per thread and part.
     pub(crate) fn new(job: &Job, thread: u32) -> Self {
         let [reads, writes] = parts(job);
+        let sizes = SizeDraws::new(job, thread);
+        let is_apart = job.apart != Apart::Nothing;
         Self {
-            sizes: SizeDraws::new(job, thread),
+            usual: if is_apart { 0 } else { sizes.only().unwrap_or(0) },
+            sizes,
             tracks: [
                 Track::new(job, thread, &reads, Purpose::Offsets),
                 Track::new(job, thread, &writes, Purpose::Apart),
             ],
-            is_apart: job.apart != Apart::Nothing,
+            is_apart,
         }
     }
 
     /// The place of the next operation, which is of this class.
     #[inline(always)]
     pub(crate) fn next(&mut self, class: Class) -> Place {
+        if self.usual > 0 {
+            return Place { offset: self.tracks[0].next(self.usual), bytes: self.usual };
+        }
+        self.next_of(class)
+    }
+
+    /// Apart from the usual one, whose few instructions this would push aside.
+    #[inline(never)]
+    fn next_of(&mut self, class: Class) -> Place {
         let bytes = self.sizes.next(class);
         let track = usize::from(self.is_apart && !is_of_reads(class));
         Place { offset: self.tracks[track].next(bytes), bytes }
@@ -224,6 +238,12 @@ impl Classes {
             bounds: [reads, writes, writes + share(Class::Trim)],
             rng: generator(job.seed, thread, Purpose::Mix),
         }
+    }
+
+    /// Whether each operation is a read and a write.
+    #[inline]
+    pub(crate) fn are_rewrites(&self) -> bool {
+        matches!(self, Self::Only(Class::Rewrite))
     }
 
     /// Class of the next operation.

@@ -74,8 +74,6 @@ pub(crate) struct SizeDraws {
     rng: Xoshiro256PlusPlus,
     reads: Vec<Step>,
     writes: Vec<Step>,
-    /// Bytes of all writes and of all reads where these have one size; else none.
-    only: [u32; 2],
 }
 
 /// Draws below this, and not below the one before, are of so many bytes.
@@ -100,26 +98,23 @@ fn steps(shares: &[SizeShare], job_bytes: u32) -> Vec<Step> {
 
 impl SizeDraws {
     pub(crate) fn new(job: &Job, thread: u32) -> Self {
-        let reads = steps(&job.sizes.reads, job.size_bytes);
-        let writes = steps(&job.sizes.writes, job.size_bytes);
-        let only = |steps: &[Step]| if let [only] = steps { only.bytes } else { 0 };
         Self {
             rng: generator(job.seed, thread, Purpose::Sizes),
-            only: [only(&writes), only(&reads)],
-            reads,
-            writes,
+            reads: steps(&job.sizes.reads, job.size_bytes),
+            writes: steps(&job.sizes.writes, job.size_bytes),
+        }
+    }
+
+    /// Bytes of each operation, where all have the same.
+    pub(crate) fn only(&self) -> Option<u32> {
+        match (self.reads.as_slice(), self.writes.as_slice()) {
+            ([read], [write]) if read.bytes == write.bytes => Some(read.bytes),
+            _ => None,
         }
     }
 
     /// Bytes of the next operation; nothing is drawn where there is one size.
-    #[inline]
     pub(crate) fn next(&mut self, class: Class) -> u32 {
-        let only = self.only[usize::from(is_of_reads(class))];
-        if only > 0 { only } else { self.draw(class) }
-    }
-
-    #[inline(never)]
-    fn draw(&mut self, class: Class) -> u32 {
         let steps = if is_of_reads(class) { &self.reads } else { &self.writes };
         let (last, others) = match steps.as_slice() {
             [only] => return only.bytes,
