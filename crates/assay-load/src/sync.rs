@@ -151,7 +151,9 @@ mod tests {
         let each = Job { sync: WriteSync::EachWrite, ..job() };
         let told = |notes: &[(u64, bool)]| {
             let mut times = SyncTimes::new(&each).unwrap();
-            notes.iter().for_each(|(sync_ns, is_counting)| times.note(*sync_ns, *is_counting));
+            for (sync_ns, is_counting) in notes {
+                times.note(*sync_ns, *is_counting);
+            }
             times.finish().map(|own| (own.len(), own.max()))
         };
         assert_eq!(told(&[(50, false), (10, true), (12, true), (60, false)]), Some((2, 12)));

@@ -44,7 +44,10 @@ fn at(index: usize) -> std::ops::Range<usize> {
 /// Damages block `index` of `now`, as `before` has an older write of it.
 type Damage = fn(now: &mut [u8], before: &[u8], index: usize);
 
-const DAMAGES: [(Damage, fn(&FaultCounts) -> u64); 5] = [
+/// How many of its kind were found.
+type Count = fn(&FaultCounts) -> u64;
+
+const DAMAGES: [(Damage, Count); 5] = [
     (
         |now, before, index| {
             let cut = at(index).start + 512 * (1 + index % 3);

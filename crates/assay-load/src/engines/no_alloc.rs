@@ -276,7 +276,7 @@ fn recorded(depth: u32, by_clock: bool) -> Job {
 fn waiting(depth: u32) -> Job {
     let steps = recorded(depth, true).track.unwrap().steps().to_vec();
     let wait = |index: u32| Wait {
-        end_of: index.checked_sub(4).filter(|_| index % 100 != 0),
+        end_of: index.checked_sub(4).filter(|_| !index.is_multiple_of(100)),
         gap_ns: u64::from(index % 3) * 5_000,
     };
     let waits = (0..2_000).map(wait).collect();

@@ -155,8 +155,8 @@ fn written(load: &Load, title: &str, device: &str, others: &[String]) -> Made {
     told.extend(unsaid.map(|text| format!("not said: {text}")));
     let mut file: String = told.iter().map(|line| comment(line)).collect();
     let title = serde_json::Value::from(format!("Like {title}"));
-    file += &format!("\nformat     = \"{}\"\ntitle      = {title}\n", study::FORMAT);
-    file += &load.tables();
+    let head = format!("\nformat     = \"{}\"\ntitle      = {title}\n", study::FORMAT);
+    file.extend([head, load.tables()]);
     Made { file, told }
 }
 

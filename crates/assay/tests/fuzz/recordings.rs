@@ -72,7 +72,7 @@ fn request(at: u64, device: u16) -> BlockRequest {
     BlockRequest {
         device,
         class,
-        arrived_ns: (at % 11 > 0).then_some(arrived_ns),
+        arrived_ns: (!at.is_multiple_of(11)).then_some(arrived_ns),
         issued_ns: Some(arrived_ns + MS / 10),
         ended_ns: arrived_ns + MS / 2,
         offset_bytes: if is_flush { 0 } else { at * 7919 % 8192 * 4096 },

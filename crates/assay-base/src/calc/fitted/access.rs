@@ -217,7 +217,7 @@ fn zones(counts: &Counts, cost: f64) -> Vec<Tried> {
         let zones: Vec<(u8, u8)> =
             pairs().map(|(from, to)| (to - from) as u8).zip(percents(&requests)).collect();
         let is_whole = zones.iter().all(|(area, operations)| *area > 0 && *operations > 0);
-        is_whole.then(|| (Access::Zones(zones), likelihood - 2.0 * last as f64 * cost))
+        is_whole.then_some((Access::Zones(zones), likelihood - 2.0 * last as f64 * cost))
     })
     .collect()
 }

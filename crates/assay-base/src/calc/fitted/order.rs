@@ -34,17 +34,14 @@ pub(super) fn rows(all: &[One]) -> Rows {
     for one in all {
         let reads = one.act.is_read();
         let known = streams.iter().rposition(|stream| stream.end == one.offset);
-        let row = match known.and_then(|at| streams.remove(at)) {
-            Some(stream) => {
-                lengths[stream.row] = lengths[stream.row].saturating_add(1);
-                crossed[stream.row] += u32::from(stream.reads != reads);
-                stream.row
-            }
-            None => {
-                lengths.push(1);
-                crossed.push(0);
-                lengths.len() - 1
-            }
+        let row = if let Some(stream) = known.and_then(|at| streams.remove(at)) {
+            lengths[stream.row] = lengths[stream.row].saturating_add(1);
+            crossed[stream.row] += u32::from(stream.reads != reads);
+            stream.row
+        } else {
+            lengths.push(1);
+            crossed.push(0);
+            lengths.len() - 1
         };
         row_of.push(row as u32);
         streams.push_back(Stream { end: one.end(), row, reads });

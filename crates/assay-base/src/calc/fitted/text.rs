@@ -16,9 +16,10 @@ impl Load {
         let mut text =
             format!("area       = {{ size = \"{}\" }}\n\n[[workload]]\n", Bytes(self.area_bytes));
         text += "name = \"fitted\"\n";
-        for (key, part) in ["io", "background"].into_iter().zip(&self.parts) {
-            text += &format!("{key} = {{ {} }}\n", part.keys(self.sync_every));
-        }
+        let line = |(key, part): (&str, &Part)| {
+            [key, " = { ", &part.keys(self.sync_every), " }\n"].concat()
+        };
+        text.extend(["io", "background"].into_iter().zip(&self.parts).map(line));
         text
     }
 

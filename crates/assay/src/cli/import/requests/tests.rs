@@ -75,11 +75,9 @@ fn what_is_exported_comes_back_as_the_same_requests() {
         let act = ["read", "write", "trim", "datasync"][(at % 4) as usize];
         let (offset, bytes) =
             if at % 4 == 3 { (0, 0) } else { (at * 7919 % 512 * 4096, 512 << (at % 5)) };
-        log += &format!(
-            "{} /dev/sd{} {act} {offset} {bytes}\n",
-            at * 250,
-            ["a", "b"][(at % 2) as usize]
-        );
+        let device = ["a", "b"][(at % 2) as usize];
+        let line = format!("{} /dev/sd{device} {act} {offset} {bytes}\n", at * 250);
+        log.push_str(&line);
     }
     let fake = machine(&[("/first.log", log.as_bytes())]);
     import::run(&fake, &arguments(&["/first.log"])).unwrap();
