@@ -1,8 +1,16 @@
 //! `cargo xtask dist`: what people without a Rust tool chain install. For each machine a static
-//! program, in an archive and in a Debian package, with manual pages and completions, the list of what
-//! it is made of, and the sums of all, which `--sign KEY` signs. The same commit gives the same bytes:
-//! times are those of the commit, owners are nobody's, and no path of the machine that built it is in
-//! the program.
+//! program, in an archive, in a Debian package, in an rpm and in an image for containers, with manual pages
+//! and completions, the list of what it is made of, what Arch Linux and Nix install the archives by, and the
+//! sums of all, which `--sign KEY` signs. The same commit gives the same bytes: times are those of the commit,
+//! owners are nobody's, and no path of the machine that built it is in the program.
+
+mod about;
+mod day;
+mod image;
+mod machines;
+mod recipes;
+mod rpm;
+mod unit;
 
 use std::fs;
 use std::io::Write as _;
@@ -15,52 +23,28 @@ use flate2::read::GzDecoder;
 use flate2::{Compression, GzBuilder};
 
 use crate::build::{cargo, root};
-use crate::lab::{Done, Scratch, has};
+use crate::lab::{Done, Scratch, call, has, is_root};
 use crate::options::Options;
 use crate::suite::skips::Skips;
 use crate::suite::targets::{self, missing};
 use crate::{sbom, signing};
-
-/// A machine that is built for: the target, what archives and Debian call it, and what runs its
-/// programs on a machine of another kind.
-struct Machine {
-    target: &'static str,
-    name: &'static str,
-    debian: &'static str,
-    emulator: &'static str,
-}
-
-const MACHINES: [Machine; 3] = [
-    Machine {
-        target: "x86_64-unknown-linux-musl",
-        name: "x86_64",
-        debian: "amd64",
-        emulator: "qemu-x86_64-static",
-    },
-    Machine {
-        target: "i686-unknown-linux-musl",
-        name: "i686",
-        debian: "i386",
-        emulator: "qemu-i386-static",
-    },
-    Machine {
-        target: "aarch64-unknown-linux-musl",
-        name: "aarch64",
-        debian: "arm64",
-        emulator: "qemu-aarch64-static",
-    },
-];
-
-impl Machine {
-    /// Whether its programs run here without an emulator.
-    fn is_own(&self) -> bool {
-        let here = std::env::consts::ARCH;
-        self.name == here || (self.name == "i686" && here == "x86_64")
-    }
-}
+use machines::{MACHINES, Machine};
+use recipes::Archive;
 
 /// One file of a package: its path, its bits, its bytes.
 type Part = (String, u32, Vec<u8>);
+
+/// Where kinds of packages have what lies elsewhere in others: completions of zsh below `usr/share`, and licences.
+struct Layout {
+    zsh: &'static str,
+    licence: &'static str,
+}
+
+const OF_DEBIAN: Layout =
+    Layout { zsh: "zsh/vendor-completions", licence: "usr/share/doc/assay/copyright" };
+
+/// What stands for the time of a commit where there is none: each kind of package can tell this day.
+const NO_TIME_S: u64 = 1_577_836_800;
 
 /// What all packages of a commit have in common.
 struct Release {
@@ -77,41 +61,50 @@ pub fn run(options: &Options) -> Done<bool> {
     }
     let release = Release::of_head()?;
     fs::create_dir_all(&release.folder).map_err(|error| error.to_string())?;
-    let mut sums = Vec::new();
+    let (mut sums, mut archives, mut well) = (Vec::new(), Vec::new(), true);
     for machine in &MACHINES {
         if let Some(reason) = missing(machine.target) {
-            return Err(reason);
+            if !machine.is_rare {
+                return Err(reason);
+            }
+            println!("{}: nothing is made: {reason}", machine.target);
+            continue;
         }
-        let program = release.build(machine, "dist")?;
+        let program = match release.build(machine, "dist") {
+            // The others are of use without it.
+            Err(reason) if machine.is_rare => {
+                println!("{reason}");
+                well = false;
+                continue;
+            }
+            built => built?,
+        };
         if !tried(machine, &program, &release)? {
             return Ok(false);
         }
-        let bytes = fs::read(&program).map_err(|error| error.to_string())?;
-        let made = [
-            release.archive(machine, &bytes)?,
-            release.debian(machine, &bytes)?,
-            release.contents(machine)?,
-        ];
-        for (name, text) in made {
-            let path = release.folder.join(&name);
-            fs::write(&path, &text).map_err(|error| format!("{name}: {error}"))?;
-            println!("{name}: {} bytes", text.len());
-            sums.push(format!("{}  {name}\n", hexadecimal(&sha256(&text))));
+        let made = release.packages(machine, &read(&program)?)?;
+        let kept = release.keep(&made)?;
+        if let ([(name, _), ..], [sum, ..]) = (&made[..], &kept[..]) {
+            archives.push(Archive { machine, name: name.clone(), sum: sum.clone() });
         }
+        sums.extend(made.into_iter().map(|(name, _)| name).zip(kept));
     }
-    let sums = sums.concat();
+    let recipes = recipes::of_release(&release, &archives);
+    let kept = release.keep(&recipes)?;
+    sums.extend(recipes.into_iter().map(|(name, _)| name).zip(kept));
+    let lines: Vec<String> = sums.iter().map(|(name, sum)| format!("{sum}  {name}\n")).collect();
+    let sums = lines.concat();
     let path = release.folder.join("SHA256SUMS");
     fs::write(&path, &sums).map_err(|error| error.to_string())?;
     print!("{sums}");
     options.text("--sign").map_or(Ok(()), |key| signing::sign(&path, key))?;
-    Ok(true)
+    Ok(well)
 }
 
 /// Packs a program of a target that was built without a release, and tries what is in the packages:
 /// the same bytes twice, and what was unpacked runs, with its manual page and completions.
 pub fn try_packages(target: &str, program: &Path) -> Done<bool> {
-    let known = MACHINES.iter().find(|machine| machine.target == target);
-    let machine = known.ok_or_else(|| format!("{target} is not packed"))?;
+    let machine = Machine::of_target(target).ok_or_else(|| format!("{target} is not packed"))?;
     let release = Release::of_none();
     let bytes = read(program)?;
     let (name, archive) = release.archive(machine, &bytes)?;
@@ -130,6 +123,7 @@ pub fn try_packages(target: &str, program: &Path) -> Done<bool> {
             return Err(format!("{name} has no {wanted}"));
         }
     }
+    try_others(&release, machine, &bytes)?;
     let script = folder.join("completions/assay.bash");
     let mut bash = Command::new("bash");
     bash.arg("-c").arg(r#". "$0" && complete -p assay"#).arg(&script);
@@ -155,10 +149,34 @@ pub fn try_packages(target: &str, program: &Path) -> Done<bool> {
     tried(machine, &folder.join("assay"), &release)
 }
 
+/// Whether the image has the program, which runs there with nothing beside it, and an rpm is made where that can be.
+fn try_others(release: &Release, machine: &Machine, program: &[u8]) -> Done<()> {
+    let (name, packed) = image::pack(release, machine, program)?;
+    let scratch = Scratch::new("image")?;
+    let starts = image::Image::read(&packed)?.unpack(scratch.path())?;
+    if read(&scratch.path().join(starts.trim_start_matches('/')))? != program {
+        return Err(format!("{name} has another program"));
+    }
+    if machine.is_own() && is_root() {
+        let top = scratch.path().display().to_string();
+        let told = call("chroot", &[top.as_str(), starts.as_str(), "--version"])?;
+        println!("{name}: {}", told.trim());
+        if told.trim() != version_of(machine, release) {
+            return Err(format!("{name}: what it starts is another program"));
+        }
+    } else {
+        println!("{name}: not started: its machine is another one, or that needs root");
+    }
+    if has(rpm::PROGRAM) {
+        let (name, packed) = rpm::pack(release, machine, program)?;
+        println!("{name}: {} bytes", packed.len());
+    }
+    Ok(())
+}
+
 /// Builds the static program for machines of this kind, of no commit, and tells where it is.
 pub fn own() -> Done<PathBuf> {
-    let machine = MACHINES.iter().find(|machine| machine.name == std::env::consts::ARCH);
-    let machine = machine.ok_or("there is no static program for this machine")?;
+    let machine = Machine::own().ok_or("there is no static program for this machine")?;
     if let Some(reason) = missing(machine.target) {
         return Err(format!("{reason}; or --try"));
     }
@@ -167,9 +185,7 @@ pub fn own() -> Done<PathBuf> {
 
 /// Why a program of a target cannot be run here, by itself or by an emulator.
 pub fn untried(target: &str) -> Option<String> {
-    let machine = MACHINES.iter().find(|machine| machine.target == target)?;
-    let runs = machine.is_own() || has(machine.emulator);
-    (!runs).then(|| format!("{} is not installed", machine.emulator))
+    Machine::of_target(target)?.untried()
 }
 
 fn git(words: &[&str]) -> Done<String> {
@@ -187,7 +203,7 @@ impl Release {
         Self {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             commit: String::new(),
-            seconds: 0,
+            seconds: NO_TIME_S,
             folder: PathBuf::new(),
         }
     }
@@ -233,6 +249,33 @@ impl Release {
         Ok(folder.join(target).join(profile).join("assay"))
     }
 
+    /// What is made for a machine, the archive first; says what cannot be made here.
+    fn packages(&self, machine: &'static Machine, program: &[u8]) -> Done<Vec<Named>> {
+        let mut made = vec![
+            self.archive(machine, program)?,
+            self.debian(machine, program)?,
+            image::pack(self, machine, program)?,
+            self.contents(machine)?,
+        ];
+        if has(rpm::PROGRAM) {
+            made.push(rpm::pack(self, machine, program)?);
+        } else {
+            println!("{}: no rpm is made: {} is not installed", machine.target, rpm::PROGRAM);
+        }
+        Ok(made)
+    }
+
+    /// Writes files of a release, and tells the sum of each.
+    fn keep(&self, made: &[Named]) -> Done<Vec<String>> {
+        let mut sums = Vec::new();
+        for (name, bytes) in made {
+            fs::write(self.folder.join(name), bytes).map_err(|error| format!("{name}: {error}"))?;
+            println!("{name}: {} bytes", bytes.len());
+            sums.push(hexadecimal(&sha256(bytes)));
+        }
+        Ok(sums)
+    }
+
     /// `assay-0.1.0-x86_64-linux`.
     fn name(&self, machine: &Machine) -> String {
         format!("assay-{}-{}-linux", self.version, machine.name)
@@ -257,42 +300,37 @@ impl Release {
         for (shell, name) in [("bash", "assay.bash"), ("zsh", "_assay"), ("fish", "assay.fish")] {
             parts.push((format!("{folder}/completions/{name}"), 0o644, script(shell)?));
         }
-        Ok((format!("{folder}.tar.gz"), self.tar(parts)?))
+        parts.push((format!("{folder}/systemd/{}", unit::NAME), 0o644, unit::TEXT.into()));
+        Ok((format!("{folder}.tar.gz"), packed(&self.tar(parts)?)?))
     }
 
     /// `assay_0.1.0_amd64.deb`: an archive of three members.
     fn debian(&self, machine: &Machine, program: &[u8]) -> Done<Named> {
-        let mut parts = vec![("./usr/bin/assay".to_owned(), 0o755, program.to_vec())];
-        for (name, page) in manual()? {
-            let path = format!("./usr/share/man/man1/{name}.gz");
-            parts.push((path, 0o644, packed(&page)?));
-        }
-        for (shell, path) in [
-            ("bash", "bash-completion/completions/assay"),
-            ("zsh", "zsh/vendor-completions/_assay"),
-            ("fish", "fish/vendor_completions.d/assay.fish"),
-        ] {
-            parts.push((format!("./usr/share/{path}"), 0o644, script(shell)?));
-        }
-        let licence = [read(&root().join("LICENSE-APACHE"))?, read(&root().join("LICENSE-MIT"))?];
-        parts.push(("./usr/share/doc/assay/copyright".to_owned(), 0o644, licence.concat()));
+        let parts = installed(program, &OF_DEBIAN)?;
         let kib = parts.iter().map(|(.., bytes)| bytes.len()).sum::<usize>().div_ceil(1024);
+        let version = about::sorted(&self.version);
         let control = format!(
-            "Package: assay\nVersion: {}\nArchitecture: {}\nMaintainer: {}\n\
+            "Package: {}\nVersion: {version}\nArchitecture: {}\nMaintainer: {}\n\
              Installed-Size: {kib}\nSection: utils\nPriority: optional\n\
-             Recommends: smartmontools\n\
-             Description: carefully controlled performance studies of storage\n \
-             Honest speed of drives, cards and file systems, settings compared with\n \
-             verdicts, and a statement of trust beside each number.\n",
-            self.version,
+             Homepage: {}\nRecommends: {}\nDescription: {}\n {}\n",
+            about::NAME,
             machine.debian,
-            env!("CARGO_PKG_AUTHORS"),
+            about::AUTHORS,
+            about::PLACE,
+            about::RECOMMENDED,
+            about::SUMMARY,
+            about::DESCRIPTION.join("\n "),
         );
-        let control = self.tar(vec![("./control".to_owned(), 0o644, control.into_bytes())])?;
+        let removal = unit::switched_off("[ \"$1\" = remove ]");
+        let control = self.tar(vec![
+            ("./control".to_owned(), 0o644, control.into_bytes()),
+            ("./prerm".to_owned(), 0o755, format!("#!/bin/sh\nset -e\n{removal}").into_bytes()),
+        ])?;
+        let parts = parts.into_iter().map(|(path, mode, bytes)| (format!("./{path}"), mode, bytes));
         let members = [
             ("debian-binary", b"2.0\n".to_vec()),
-            ("control.tar.gz", control),
-            ("data.tar.gz", self.tar(parts)?),
+            ("control.tar.gz", packed(&control)?),
+            ("data.tar.gz", packed(&self.tar(parts.collect())?)?),
         ];
         let mut text = b"!<arch>\n".to_vec();
         for (name, bytes) in members {
@@ -304,10 +342,10 @@ impl Release {
             // Members begin at even places.
             text.extend((length % 2 == 1).then_some(b'\n'));
         }
-        Ok((format!("assay_{}_{}.deb", self.version, machine.debian), text))
+        Ok((format!("{}_{version}_{}.deb", about::NAME, machine.debian), text))
     }
 
-    /// A packed archive of files, with the folders above them, in the order of their names.
+    /// An archive of files, with the folders above them, in the order of their names.
     fn tar(&self, mut parts: Vec<Part>) -> Done<Vec<u8>> {
         parts.sort();
         let mut folders: Vec<String> = Vec::new();
@@ -337,8 +375,32 @@ impl Release {
             let added = archive.append_data(&mut header, &path, bytes.as_slice());
             added.map_err(|error| format!("{path}: {error}"))?;
         }
-        packed(&archive.into_inner().map_err(|error| error.to_string())?)
+        archive.into_inner().map_err(|error| error.to_string())
     }
+}
+
+/// What packages put below `/`.
+fn installed(program: &[u8], layout: &Layout) -> Done<Vec<Part>> {
+    let mut parts = vec![("usr/bin/assay".to_owned(), 0o755, program.to_vec())];
+    for (name, page) in manual()? {
+        parts.push((format!("usr/share/man/man1/{name}.gz"), 0o644, packed(&page)?));
+    }
+    let zsh = format!("{}/_assay", layout.zsh);
+    for (shell, path) in [
+        ("bash", "bash-completion/completions/assay"),
+        ("zsh", zsh.as_str()),
+        ("fish", "fish/vendor_completions.d/assay.fish"),
+    ] {
+        parts.push((format!("usr/share/{path}"), 0o644, script(shell)?));
+    }
+    parts.push((format!("usr/lib/systemd/system/{}", unit::NAME), 0o644, unit::TEXT.into()));
+    parts.push((layout.licence.to_owned(), 0o644, licences()?));
+    Ok(parts)
+}
+
+/// Both licences, one behind the other.
+fn licences() -> Done<Vec<u8>> {
+    Ok([read(&root().join("LICENSE-APACHE"))?, read(&root().join("LICENSE-MIT"))?].concat())
 }
 
 /// A file by its name.
@@ -384,11 +446,15 @@ fn tried(machine: &Machine, program: &Path, release: &Release) -> Done<bool> {
     }
     let output = command.arg("--version").output().map_err(|error| error.to_string())?;
     let told = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+    println!("{told}");
+    Ok(output.status.success() && told == version_of(machine, release))
+}
+
+/// What the program for a machine tells of its version.
+fn version_of(machine: &Machine, release: &Release) -> String {
     let built = [release.commit.as_str(), machine.target];
     let built = built.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ");
-    let wanted = format!("assay {} ({built})", release.version);
-    println!("{told}");
-    Ok(output.status.success() && told == wanted)
+    format!("assay {} ({built})", release.version)
 }
 
 #[cfg(test)]

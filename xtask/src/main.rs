@@ -121,7 +121,7 @@ const COMMANDS: &[Command] = &[
     Command {
         name: "dist",
         usage: "[--try] [--sign KEY]",
-        summary: "static archives and Debian packages for x86_64, i686 and aarch64, with what is inside and their sums, into target/dist; --sign: the sums, by a key of ssh; --try: packages of unoptimised programs alone, as the tests do",
+        summary: "static archives, Debian packages, rpms and images for x86_64, i686 and aarch64, and for armv7 and riscv64 where the toolchain has them; what is inside, a PKGBUILD, an expression of Nix and the sums of all, into target/dist; --sign: the sums, by a key of ssh; --try: packages of unoptimised programs alone, as the tests do",
         flags: &["--try"],
         numbers: &[],
         words: &["--sign"],

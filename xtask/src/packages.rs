@@ -5,7 +5,7 @@ use std::process::Command;
 use crate::lab::{Done, has, is_root};
 
 /// Package, and a program by which it is recognised, or what dpkg keeps of one that has none.
-const NEEDED: [(&str, &str); 38] = [
+const NEEDED: [(&str, &str); 43] = [
     ("bonnie++", "bonnie++"),
     ("btrfs-progs", "mkfs.btrfs"),
     ("busybox-static", "busybox"),
@@ -30,16 +30,21 @@ const NEEDED: [(&str, &str); 38] = [
     ("kmod", "depmod"),
     ("llvm", "llvm-strip"),
     ("mdadm", "mdadm"),
+    ("nix-bin", "nix-instantiate"),
     ("ntfs-3g", "mkfs.ntfs"),
     ("openssh-client", "ssh-keygen"),
     ("python3", "python3"),
     ("qemu-system-x86", "qemu-system-x86_64"),
     ("qemu-user-static", "qemu-aarch64-static"),
+    ("rpm", "rpmbuild"),
+    ("rpmlint", "rpmlint"),
     ("sqlite3", "sqlite3"),
     ("strace", "strace"),
     ("sysbench", "sysbench"),
     ("sysstat", "sar"),
+    ("systemd", "systemd-analyze"),
     ("tmux", "tmux"),
+    ("umoci", "umoci"),
     ("util-linux", "losetup"),
     ("valgrind", "valgrind"),
     ("xcvt", "cvt"),

@@ -1,0 +1,77 @@
+//! The unit of systemd that puts the machine back at boot. Packages hold it and none switches it on; whoever did gets
+//! it switched off with the package, so that no link to nothing is left.
+
+/// Its name.
+pub const NAME: &str = "assay-restore.service";
+/// Its text, which asks for the program where Debian and others have it.
+pub const TEXT: &str = include_str!("assay-restore.service");
+
+/// Lines of a shell that switch it off; what stood before `if` says when.
+pub fn switched_off(when: &str) -> String {
+    format!(
+        "if {when} && command -v systemctl >/dev/null; then\n    \
+         systemctl --quiet disable {NAME} || true\nfi\n"
+    )
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may panic")]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+    use std::path::Path;
+    use std::process::Command;
+
+    use assay::runner::reboots;
+    use assay_machine::factors::guard;
+    use assay_system::system::identity::ROOTS_OWN;
+
+    use super::*;
+    use crate::lab::Scratch;
+    use crate::lab::needs::{Need, have};
+
+    const CHECKER: &str = "systemd-analyze";
+
+    #[test]
+    fn it_runs_where_journals_of_root_lie_and_no_study_of_restarts_goes_on() {
+        let line = |line: String| TEXT.lines().any(|own| own == line);
+        let journals = guard::journals(Path::new(ROOTS_OWN));
+        assert!(line(format!("ConditionPathExists={}", journals.display())));
+        assert!(line(format!("RequiresMountsFor={ROOTS_OWN}")));
+        let others = format!("ConditionPathExists=!/etc/systemd/system/{}", reboots::UNIT);
+        assert!(line(others));
+    }
+
+    /// What the checker says of a text of the unit, its program being there.
+    fn said(text: &str) -> String {
+        let scratch = Scratch::new("unit").unwrap();
+        let program = scratch.path().join("assay");
+        fs::write(&program, "#!/bin/sh\n").unwrap();
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+        let path = scratch.path().join(NAME);
+        fs::write(&path, text.replace("/usr/bin/assay", &program.display().to_string())).unwrap();
+        let output =
+            Command::new(CHECKER).args(["verify", "--man=no"]).arg(&path).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        // It speaks of other units of this machine, too.
+        let own: Vec<&str> = said.lines().filter(|line| line.contains(NAME)).collect();
+        own.join("\n")
+    }
+
+    #[test]
+    #[ignore = "needs systemd-analyze: cargo xtask test"]
+    fn systemd_has_no_complaint_of_it_and_complains_of_a_damaged_one() {
+        if !have(&[Need::Program(CHECKER)]) {
+            return;
+        }
+        assert_eq!(said(TEXT), "");
+        assert!(said(&TEXT.replace("oneshot", "twoshot")).contains("twoshot"));
+    }
+
+    #[test]
+    fn it_is_switched_off_only_where_systemd_is() {
+        let lines = switched_off("[ \"$1\" = remove ]");
+        assert!(lines.starts_with("if [ \"$1\" = remove ] && command -v systemctl "), "{lines}");
+        assert!(lines.contains(&format!("disable {NAME} || true\n")), "{lines}");
+    }
+}
