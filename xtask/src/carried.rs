@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use crate::build::{cargo_text, root};
 use crate::lab::Done;
+use crate::published;
 use crate::suite::format::rust_files;
 
 const RULES: &str = "deny.toml";
@@ -36,6 +37,7 @@ pub fn check() -> Done<bool> {
     for package in packages(&metadata).filter(|package| is_own(package)) {
         wrong.extend(unused(package)?);
     }
+    wrong.extend(published::faults(&metadata)?);
     for line in &wrong {
         println!("xtask: {line}");
     }

@@ -32,6 +32,7 @@ mod packages;
 mod pages;
 mod pictures;
 mod probe;
+mod published;
 mod requests;
 mod sbom;
 mod serve;
