@@ -461,6 +461,7 @@ fn version_of(machine: &Machine, release: &Release) -> String {
 #[allow(clippy::unwrap_used, reason = "a test may panic")]
 mod tests {
     use super::*;
+    use crate::lab::needs::{Need, have};
 
     /// What `cargo binstall` is told in the manifest, and what is written.
     #[test]
@@ -481,5 +482,27 @@ mod tests {
             let folder = release.name(machine);
             assert_eq!(told("bin-dir = ", machine), format!("\"{folder}/assay\""));
         }
+    }
+
+    #[test]
+    #[ignore = "needs dpkg-deb: cargo xtask test"]
+    fn a_debian_package_has_the_unit_and_pages_switches_nothing_on_and_takes_its_link_away() {
+        if !have(&[Need::Program("dpkg-deb")]) {
+            return;
+        }
+        let scratch = Scratch::new("deb").unwrap();
+        let path = scratch.path().join("assay.deb");
+        let (name, package) = Release::of_none().debian(&MACHINES[3], b"a program").unwrap();
+        assert!(name.ends_with("_armhf.deb"), "{name}");
+        fs::write(&path, package).unwrap();
+        let path = path.display().to_string();
+        let files = call("dpkg-deb", &["--contents", &path]).unwrap();
+        for wanted in ["usr/lib/systemd/system/assay-restore.service", "man1/assay-restore.1.gz"] {
+            assert!(files.lines().any(|line| line.ends_with(wanted)), "no {wanted}: {files}");
+        }
+        assert!(!files.contains(".wants"), "{files}");
+        let removal = call("dpkg-deb", &["--info", &path, "prerm"]).unwrap();
+        let wanted = unit::switched_off("[ \"$1\" = remove ]");
+        assert_eq!(removal, format!("#!/bin/sh\nset -e\n{wanted}"));
     }
 }

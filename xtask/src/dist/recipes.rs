@@ -176,7 +176,8 @@ mod tests {
         let parts = installed(FAKE, &layout).unwrap();
         let other = "usr/share/licenses/assay/LICENSE-APACHE".to_owned();
         let names = parts.into_iter().map(|(path, ..)| path.trim_end_matches(".gz").to_owned());
-        assert_eq!(found, names.chain([other]).collect());
+        let wanted: BTreeSet<String> = names.chain([other]).collect();
+        assert_eq!(found, wanted);
     }
 
     /// What Nix makes of a text, with a store of its own.
