@@ -12,7 +12,10 @@
 //! The types to know: [`Job`], [`Target`], [`EngineKind`], [`Outcome`], [`FileTree`].
 #![warn(missing_docs)]
 // docs/decisions/2026-11-26-ring.md tells what calls in the measured loop cost.
-#![allow(clippy::inline_always, reason = "a third of the instructions of the measured loop were its calls")]
+#![allow(
+    clippy::inline_always,
+    reason = "a third of the instructions of the measured loop were its calls"
+)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
 
 mod access;
