@@ -1,5 +1,5 @@
-//! Classes of a load that is played again: its reads, writes, flushes, trims and zeroings are told, compared and
-//! judged each for itself, from the times and counts that each play keeps of them.
+//! Classes of a load that is played again: its reads, writes, flushes, trims and zeroings are told,
+//! compared and judged each for itself, from the times and counts that each play keeps of them.
 
 use assay_base::quantity::played::{self, CLASSES, Class, Point, Told};
 use assay_study::findings::AbsentCell;
@@ -59,7 +59,7 @@ fn means_something(metric: &str, row: &Row<'_>) -> bool {
     !is_response || row.workload.work.is_by_clock()
 }
 
-/// What classes are compared by where the study names none: every class has a mean, however few its operations are.
+/// What classes are compared by where the study names none: each has a mean, however few operations.
 fn usual(row: &Row<'_>) -> Told {
     if row.workload.work.is_by_clock() {
         Told::Response(Point::Mean)
