@@ -24,8 +24,8 @@ use super::rows::{self, Row};
 use super::verdicts::{explain, words};
 use super::{
     borrowed, card, checks, classes, conversions, design, different, facts, fitness, gated, harm,
-    judged, kinds, lines, memory, published, reserved, sentences, series, surfaces, surroundings,
-    synchronised, watched,
+    judged, kinds, lines, memory, played, published, reserved, sentences, series, surfaces,
+    surroundings, synchronised, watched,
 };
 
 /// What is known of a study whose workloads are told one after the other.
@@ -37,6 +37,8 @@ pub struct Gathering<'a> {
     rows: Vec<Row<'a>>,
     series: Vec<Series>,
     absent: Vec<AbsentCell>,
+    /// Of the classes of loads that were played again.
+    played: Vec<Series>,
     classes: Vec<classes::Classes>,
     surfaces: Vec<Surface>,
     accesses: Vec<Accesses>,
@@ -65,6 +67,7 @@ impl<'a> Gathering<'a> {
             rows: Vec::new(),
             series: Vec::new(),
             absent: Vec::new(),
+            played: Vec::new(),
             classes: Vec::new(),
             surfaces: Vec::new(),
             paces: Vec::new(),
@@ -106,6 +109,9 @@ impl<'a> Gathering<'a> {
         self.different.look(self.rows.len(), &row);
         self.series.extend(series);
         self.absent.extend(absent);
+        let (by_class, lacking) = played::series(&self.design, &row);
+        self.played.extend(by_class);
+        self.absent.extend(lacking);
         self.classes.push(classes::of_row(&row));
         self.surfaces.extend(surfaces::of_row(plan, &row));
         self.paces.push(facts::pace(&row));
@@ -127,6 +133,7 @@ impl<'a> Gathering<'a> {
         absent.extend(planned_absences(plan));
         let (by_class, unseen) = classes::series(self.classes);
         absent.extend(unseen);
+        series.extend(self.played);
         series.extend(by_class);
         self.borrowed.tell(&mut rows, &mut series);
         self.different.tell(&mut rows, &mut series);

@@ -27,6 +27,7 @@ mod memory;
 mod metrics;
 mod null;
 pub mod places;
+mod played;
 mod published;
 mod race;
 mod reserved;
