@@ -19,8 +19,8 @@ use super::{Case, Remark, SPEED, TruthRule};
 /// Name of the rule.
 pub const NAME: &str = "acknowledged";
 
-/// Nanoseconds in which the fastest flash programs a page: "A 128Gb 1b/Cell 96-Word-Line-Layer 3D Flash Memory
-/// to Improve Random Read Latency with tPROG=75us and tR=4us" (Kouchi et al., ISSCC 2020).
+/// Nanoseconds in which the fastest flash programs a page: "A 128Gb 1b/Cell 96-Word-Line-Layer 3D Flash
+/// Memory to Improve Random Read Latency with tPROG=75us and tR=4us" (Kouchi et al., ISSCC 2020).
 const PROGRAM_NS: f64 = 75e3;
 
 /// Turns a minute of a disk that does not tell them: no faster ones are made.
@@ -43,21 +43,24 @@ pub struct Acknowledged;
 static ABOUT: About = About {
     name: NAME,
     summary: "syncs end before the medium can hold what was written: a cache answers for it",
-    text: "Says what the numbers of synced writes rest on, where that is surely not the medium. It takes no trust \
-           away: the speed is what was asked for. Looked at are writes of the kind io that are synced, one in \
-           flight and as fast as they end, and from three trials on the whole 95 % interval of their time has to \
-           be more than 10 % below what the medium needs. On tmpfs, on zram and on a loop device whose file lies in memory, \
-           memory answers. Platters need a turn until the next place in line comes by, and half a turn on \
-           average for a random one; of a SATA or SCSI disk that does not tell its rate 15,000 turns a minute are \
-           assumed, and of one on USB nothing, as sticks call themselves disks. Of drives that somebody lends \
-           (see host-cache), whatever they announce, a sync is faster than flash below 75 us: no flash is known to \
-           program a page in less (Kouchi et al., ISSCC 2020). Of a drive of this machine that announces a cache \
-           which a flush empties, it takes both: syncs that are faster than flash, and the same writes in the same \
-           setting without a sync, beside which they take at most 1.25 times as long, by the whole interval of the \
-           ratio. So no flush reached the medium. A cache that answers may well be protected: a drive with \
-           capacitors, a controller with a battery and a drive that drops flushes look the same from outside, and \
-           so does memory that is neither flash nor disk (3D XPoint). Of a drive of this machine that announces no \
-           cache nothing is said: that may be so, or its cache is protected. Silence proves nothing.",
+    text: "Says what the numbers of synced writes rest on, where that is surely not the medium. It \
+           takes no trust away: the speed is what was asked for. Looked at are writes of the kind \
+           io that are synced, one in flight and as fast as they end, and from three trials on the \
+           whole 95 % interval of their time has to be more than 10 % below what the medium needs. \
+           On tmpfs, on zram and on a loop device whose file lies in memory, memory answers. \
+           Platters need a turn until the next place in line comes by, and half a turn on average \
+           for a random one; of a SATA or SCSI disk that does not tell its rate 15,000 turns a \
+           minute are assumed, and of one on USB nothing, as sticks call themselves disks. Of \
+           drives that somebody lends (see host-cache), whatever they announce, a sync is faster \
+           than flash below 75 us: no flash is known to program a page in less (Kouchi et al., \
+           ISSCC 2020). Of a drive of this machine that announces a cache which a flush empties, it \
+           takes both: syncs that are faster than flash, and the same writes in the same setting \
+           without a sync, beside which they take at most 1.25 times as long, by the whole interval \
+           of the ratio. So no flush reached the medium. A cache that answers may well be \
+           protected: a drive with capacitors, a controller with a battery and a drive that drops \
+           flushes look the same from outside, and so does memory that is neither flash nor disk \
+           (3D XPoint). Of a drive of this machine that announces no cache nothing is said: that \
+           may be so, or its cache is protected. Silence proves nothing.",
 };
 
 impl TruthRule for Acknowledged {
@@ -88,7 +91,8 @@ impl TruthRule for Acknowledged {
         let (mean, [low, high]) = times.told()?;
         (high < SURELY * needed.least_ns).then(|| {
             Remark::note(format!(
-                "syncs are acknowledged by a cache: one ends every {} (95 % interval {} to {}), and {}; {UNSEEN}",
+                "syncs are acknowledged by a cache: one ends every {} (95 % interval {} to {}), \
+                 and {}; {UNSEEN}",
                 show::duration(mean),
                 show::duration(low),
                 show::duration(high),
@@ -135,7 +139,8 @@ impl Needed {
             () => "which does not tell whether it has a cache",
         };
         let words = format!(
-            "the fastest flash programs a page in {}: whoever serves {}, {announces}, has it in memory by then",
+            "the fastest flash programs a page in {}: whoever serves {}, {announces}, has it in \
+             memory by then",
             show::duration(PROGRAM_NS),
             lent.name
         );
@@ -156,12 +161,13 @@ impl Needed {
             ("", "")
         } else {
             (
-                " (assumed, as no faster disk is made and this one does not tell)",
+                " (assumed, as no faster disk is made and this one tells none)",
                 ", or nothing turns in it",
             )
         };
         let words = format!(
-            "at {} turns a minute{assumed} {place} {}: the disk, or what stands before it, has it in memory by then{or}",
+            "at {} turns a minute{assumed} {place} {}: the disk, or what stands before it, has it \
+             in memory by then{or}",
             show::count(turns),
             show::duration(least_ns)
         );
@@ -182,8 +188,8 @@ fn turns(drive: &Drive) -> Option<(u64, bool)> {
     }
 }
 
-/// How long writes took that were done one after the other: by trial the nanoseconds of each, or of all up to
-/// the next sync.
+/// How long writes took that were done one after the other: by trial the nanoseconds of each, or of all up
+/// to the next sync.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WriteTimes {
     each_ns: Vec<f64>,
@@ -222,8 +228,8 @@ pub fn one_by_one(workload: &PlannedWorkload) -> Option<&io::Planned> {
     (io.in_flight() == 1 && is_plain).then_some(io)
 }
 
-/// A drive of this machine that announces a cache which a flush empties, where all below a target are like it:
-/// a flush that reaches their medium takes its time.
+/// A drive of this machine that announces a cache which a flush empties, where all below a target are like
+/// it: a flush that reaches their medium takes its time.
 pub fn with_a_cache(site: &Site) -> Option<&Drive> {
     let is_own = |drive: &Drive| {
         drive.announces_a_cache()
@@ -245,10 +251,10 @@ pub fn costless(drive: &str, synced: &WriteTimes, bare: &WriteTimes) -> Option<R
     }
     let [ratio, least, most] = show::ratios(apart.difference.exp(), ends);
     Some(Remark::note(format!(
-        "syncs are acknowledged by a cache: with a sync a write takes {ratio} times as long as without one \
-         (95 % interval {least} to {most}), {} in all, and the fastest flash programs a page in {}; {} announces a \
-         cache that a flush empties, and no flush reached its medium: a cache that is protected against power cuts \
-         looks the same, so that {UNSEEN}",
+        "syncs are acknowledged by a cache: with a sync a write takes {ratio} times as long as \
+         without one (95 % interval {least} to {most}), {} in all, and the fastest flash programs \
+         a page in {}; {} announces a cache that a flush empties, and no flush reached its \
+         medium: a cache that is protected against power cuts looks the same,so that {UNSEEN}",
         show::duration(mean),
         show::duration(PROGRAM_NS),
         drive
