@@ -253,11 +253,10 @@ pub fn costless(drive: &str, synced: &WriteTimes, bare: &WriteTimes) -> Option<R
     Some(Remark::note(format!(
         "syncs are acknowledged by a cache: with a sync a write takes {ratio} times as long as \
          without one (95 % interval {least} to {most}), {} in all, and the fastest flash programs \
-         a page in {}; {} announces a cache that a flush empties, and no flush reached its \
-         medium: a cache that is protected against power cuts looks the same,so that {UNSEEN}",
+         a page in {}; {drive} announces a cache that a flush empties, and no flush reached its \
+         medium: a cache that is protected against power cuts looks the same, so that {UNSEEN}",
         show::duration(mean),
-        show::duration(PROGRAM_NS),
-        drive
+        show::duration(PROGRAM_NS)
     )))
 }
 
