@@ -23,9 +23,9 @@ use super::race;
 use super::rows::{self, Row};
 use super::verdicts::{explain, words};
 use super::{
-    borrowed, card, checks, classes, conversions, design, different, facts, fitness, gated, harm,
-    judged, kinds, lines, memory, played, published, reserved, sentences, series, surfaces,
-    surroundings, synchronised, watched,
+    acknowledged, borrowed, card, checks, classes, conversions, design, different, facts, fitness,
+    gated, harm, judged, kinds, lines, memory, played, published, reserved, sentences, series,
+    surfaces, surroundings, synchronised, watched,
 };
 
 /// What is known of a study whose workloads are told one after the other.
@@ -52,6 +52,7 @@ pub struct Gathering<'a> {
     counts: checks::Counts,
     costs: watched::Costs,
     ticks: ProcessorTicks,
+    acknowledged: acknowledged::Gathered,
     borrowed: borrowed::Gathered,
     different: different::Gathered,
     race: race::Gathered,
@@ -80,6 +81,7 @@ impl<'a> Gathering<'a> {
             counts: checks::Counts::default(),
             costs: watched::Costs::default(),
             ticks: ProcessorTicks::default(),
+            acknowledged: acknowledged::Gathered::default(),
             borrowed: borrowed::Gathered::default(),
             different: different::Gathered::default(),
             race: race::Gathered::default(),
@@ -107,6 +109,9 @@ impl<'a> Gathering<'a> {
         let (series, absent) = series::series(&self.design, &row);
         self.borrowed.look(self.rows.len(), &row, &series);
         self.different.look(self.rows.len(), &row);
+        if environment.machine.emulator().is_none() {
+            self.acknowledged.look(self.rows.len(), &row);
+        }
         self.series.extend(series);
         self.absent.extend(absent);
         let (by_class, lacking) = played::series(&self.design, &row);
@@ -137,6 +142,7 @@ impl<'a> Gathering<'a> {
         series.extend(by_class);
         self.borrowed.tell(&mut rows, &mut series);
         self.different.tell(&mut rows, &mut series);
+        self.acknowledged.tell(&mut rows, &mut series);
         let unfinished = study.ended.is_none() && counts.is_unfinished(plan);
         let others = plan.workloads.iter().filter(|own| own.work.is_others());
         let mut live: Vec<String> = others.map(|own| own.name.clone()).collect();
