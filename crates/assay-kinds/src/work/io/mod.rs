@@ -13,6 +13,7 @@ mod operations;
 mod parameters;
 mod pilot;
 mod planned;
+pub mod poll;
 mod rate;
 pub mod requests;
 mod run;
@@ -28,7 +29,7 @@ use serde::{Deserialize, Serialize};
 
 pub use assay_load::{
     Access, Apart, Arrivals, Class, Compressible, Content, Duplicates, Mix, Pace, Pattern,
-    WriteSync,
+    Poll, WriteSync,
 };
 
 use super::kind::{Complaints, InStudy, Judged, Kind, Needs, OwnParameter, Touch};
