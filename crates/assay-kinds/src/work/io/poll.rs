@@ -56,7 +56,7 @@ fn misfit(io: &Asked) -> Option<Unfit> {
         let message = "poll: completions are polled for of direct operations alone";
         return Some(unfit("direct", message, Some("say direct = true")));
     }
-    let message = "poll: completions are polled for of reads and writes alone, and of no sync, trim or zeroing";
+    let message = "poll: completions are polled for of reads and writes alone: no sync, no trim, no zeroing";
     if io.sync != WriteSync::None {
         return Some(unfit("sync", message, Some("leave sync out")));
     }
