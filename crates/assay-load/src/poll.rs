@@ -18,8 +18,8 @@ pub enum Poll {
     Nothing,
     /// What is to be submitted, by a thread of the kernel (`IORING_SETUP_SQPOLL`).
     Submission,
-    /// What is complete, by the thread that waits for it, at the device (`IORING_SETUP_IOPOLL`): of direct reads
-    /// and writes, on a device that has a queue for it.
+    /// What is complete, by the thread that waits for it, at the device (`IORING_SETUP_IOPOLL`): of direct
+    /// reads and writes, on a device that has a queue for it.
     Completion,
 }
 

@@ -22,7 +22,7 @@ io   = { pattern = "random", mix = "read", size = "4 KiB", depth = 8, time = "10
 
 [[workload]]
 name = "submission"
-io   = { pattern = "random", mix = "read", size = "4 KiB", depth = 8, poll = "submission", pin = true, time = "100 ms" }
+io   = { pattern = "random", mix = "read", size = "4 KiB", depth = 8, pin = true, poll = "submission", time = "90 ms" }
 
 [[workload]]
 name = "completion"

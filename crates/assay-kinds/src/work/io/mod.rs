@@ -28,8 +28,8 @@ use assay_base::quantity::{Bytes, Metric, Time};
 use serde::{Deserialize, Serialize};
 
 pub use assay_load::{
-    Access, Apart, Arrivals, Class, Compressible, Content, Duplicates, Mix, Pace, Pattern,
-    Poll, WriteSync,
+    Access, Apart, Arrivals, Class, Compressible, Content, Duplicates, Mix, Pace, Pattern, Poll,
+    WriteSync,
 };
 
 use super::kind::{Complaints, InStudy, Judged, Kind, Needs, OwnParameter, Touch};

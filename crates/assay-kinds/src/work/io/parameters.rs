@@ -293,11 +293,11 @@ parameters! {
         example: "poll = \"submission\"",
         factor: choice(
             "`none`: a thread calls the kernel to submit, and sleeps until something is complete; \
-             `submission`: a thread of the kernel for each queue looks for what is to be submitted (SQPOLL), \
-             and sleeps after a second without any; its processor time is told; `completion`: the thread that \
-             waits looks at the device for what is complete (IOPOLL), which takes direct reads and writes on a \
-             device with a queue for that. Where any of them is said, `none` too, `io_uring` carries the work \
-             out unless the engine is named.",
+             `submission`: a thread of the kernel for each queue looks for what is to be submitted \
+             (SQPOLL), and sleeps after a second without any; its processor time is told; `completion`: the \
+             thread that waits looks at the device for what is complete (IOPOLL), which takes direct reads \
+             and writes on a device with a queue for that. Where any of them is said, `none` too, \
+             `io_uring` carries the work out unless the engine is named.",
             "[\"none\", \"submission\", \"completion\"]",
             |io, text| Ok(io.poll = Some(word(text, poll::CHOICES)?)),
         ),
@@ -314,9 +314,9 @@ parameters! {
         form: Form::Flag,
         example: "pin = true",
         factor: choice(
-            "`true`: the first thread keeps to the first of the processors on which this process may run, the \
-             second to the second, and so on; more threads than processors begin with the first one again, \
-             which notes of trials say. `false`: the kernel puts them where it likes.",
+            "`true`: the first thread keeps to the first of the processors on which this process may run, \
+             the second to the second, and so on; more threads than processors begin with the first one \
+             again, which notes of trials say. `false`: the kernel puts them where it likes.",
             "[false, true]",
             |io, text| Ok(io.pin = word(text, "true or false")?),
         ),

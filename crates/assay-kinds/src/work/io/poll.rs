@@ -56,7 +56,8 @@ fn misfit(io: &Asked) -> Option<Unfit> {
         let message = "poll: completions are polled for of direct operations alone";
         return Some(unfit("direct", message, Some("say direct = true")));
     }
-    let message = "poll: completions are polled for of reads and writes alone: no sync, no trim, no zeroing";
+    let message =
+        "poll: completions are polled for of reads and writes alone: no sync, no trim, no zeroing";
     if io.sync != WriteSync::None {
         return Some(unfit("sync", message, Some("leave sync out")));
     }
@@ -114,14 +115,14 @@ pub(super) fn obstacle(io: &Asked, offer: &Offer<'_>) -> Option<String> {
         .or_else(|| offer.clears.no_polling.clone())
 }
 
-/// What is told of the processor time that threads of the kernel took where they submit: a share of that of the
-/// process.
+/// What is told of the processor time that threads of the kernel took where they submit: a share of that of
+/// the process.
 pub(super) fn taken(share: f64) -> String {
     /// A thread that polls takes more, where it is counted.
     const COUNTED: f64 = 0.001;
     if share < COUNTED {
-        return "the processor time of the threads of the kernel that submit is in none of these numbers: this \
-                kernel does not count it for the process (Linux 5.12 does)"
+        return "the processor time of the threads of the kernel that submit is in none of these numbers: \
+                this kernel does not count it for the process (Linux 5.12 does)"
             .to_owned();
     }
     format!(

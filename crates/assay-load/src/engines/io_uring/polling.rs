@@ -71,8 +71,8 @@ fn for_completion(entries: [u32; 2]) -> io::Result<(io_uring::IoUring, Option<&'
     first_of(&attempts, entries)
 }
 
-/// Entries of the queues of a ring that is polled so. What the kernel's thread has taken, and ended, counts as
-/// being in the queue until all that it took with it is: twice as many find room.
+/// Entries of the queues of a ring that is polled so. What the kernel's thread has taken, and ended, counts
+/// as being in the queue until all that it took with it is: twice as many find room.
 pub(super) fn roomy(poll: Poll, entries: [u32; 2]) -> [u32; 2] {
     match poll {
         Poll::Submission => entries.map(|count| 2 * count),
@@ -80,8 +80,8 @@ pub(super) fn roomy(poll: Poll, entries: [u32; 2]) -> [u32; 2] {
     }
 }
 
-/// The way into the kernel: of a polled ring that of the crate io-uring, which wakes the kernel's thread where
-/// it sleeps, and asks for completions where they are polled for.
+/// The way into the kernel: of a polled ring that of the crate io-uring, which wakes the kernel's thread
+/// where it sleeps, and asks for completions where they are polled for.
 pub(super) fn entrance(poll: Poll, ring: &io_uring::IoUring) -> Entrance {
     match poll {
         Poll::Nothing => Entrance::new(ring),
@@ -94,8 +94,8 @@ pub(super) fn note(poll: Poll) -> Option<String> {
     match poll {
         Poll::Nothing => None,
         Poll::Submission => Some(format!(
-            "a thread of the kernel polls for what is to be submitted (SQPOLL), one for each queue; it sleeps \
-             after {IDLE_MS} ms without any."
+            "a thread of the kernel polls for what is to be submitted (SQPOLL), one for each queue; it \
+             sleeps after {IDLE_MS} ms without any."
         )),
         Poll::Completion => Some(
             "completions are polled for (IOPOLL): each thread takes a whole processor while it waits."
@@ -105,8 +105,8 @@ pub(super) fn note(poll: Poll) -> Option<String> {
 }
 
 impl IoUring<'_> {
-    /// Reads a block where completions are polled for, before the clock starts: whether the file and the device
-    /// can be polled is told by the first operation.
+    /// Reads a block where completions are polled for, before the clock starts: whether the file and the
+    /// device can be polled is told by the first operation.
     pub(super) fn try_polling(&mut self, job: &Job) -> Result<(), LoadError> {
         if self.polled != Poll::Completion {
             return Ok(());
