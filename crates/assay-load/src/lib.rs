@@ -43,6 +43,8 @@ mod mix;
 mod outcome;
 mod pages;
 mod pattern;
+mod pin;
+mod poll;
 mod purge;
 mod random;
 mod rehearsal;
@@ -77,6 +79,7 @@ pub use outcome::{
 };
 pub use pages::{PageJob, PageOutcome, PageSet};
 pub use pattern::{random_offsets, spread_offset};
+pub use poll::Poll;
 pub use purge::discard;
 pub use rehearsal::{Rehearsal, Rehearsed};
 pub use run::{run, run_beside};
