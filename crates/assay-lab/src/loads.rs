@@ -57,7 +57,9 @@ impl Load {
         let site = self.begin(device, assay.home())?;
         let recorded = record(assay, device, seconds, self.name(), site)?;
         let to = format!("of={}", device.device());
-        call("dd", &["if=/dev/zero", &to, "bs=1M", "count=1", "conv=fsync,notrunc"])?;
+        // All of it: the copies of a file system's superblock are found far behind its first.
+        let count = format!("count={MEBIBYTES}");
+        call("dd", &["if=/dev/zero", &to, "bs=1M", &count, "conv=fsync,notrunc"])?;
         Ok(recorded)
     }
 

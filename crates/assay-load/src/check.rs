@@ -6,7 +6,7 @@ use crate::pattern::blocks;
 use crate::schedule::MOST_PER_S;
 use crate::verify::SECTOR;
 use crate::{
-    Apart, Content, Duplicates, EngineEntry, EngineKind, Job, LoadError, Mix, Pattern, Target,
+    Apart, Content, Duplicates, EngineEntry, EngineKind, Job, LoadError, Mix, Pattern, Target, poll,
 };
 
 /// The kernel moves no more than 2 GiB less a page at once; half of that is plenty.
@@ -40,6 +40,7 @@ pub(crate) fn check(
     check_track(job)?;
     check_area(job)?;
     check_stamps(job)?;
+    poll::check(job, engine)?;
     if let EngineKind::Simulated(law) = engine {
         law.sampler(0, 0)?;
     }

@@ -12,6 +12,7 @@ use crate::access::Access;
 use crate::content::Content;
 use crate::duplicates::Duplicates;
 use crate::mix::Mix;
+use crate::poll::Poll;
 use crate::schedule::Schedule;
 use crate::sizes::Sizes;
 use crate::sync::WriteSync;
@@ -96,8 +97,13 @@ pub struct Job {
     /// A closed loop goes on when so many operations have ended, or all where fewer are in flight. More than
     /// one saves processor time and lengthens latencies: what ends first is not looked at before the last.
     pub wait_for: u32,
+    /// What is polled for; only of a ring anything is.
+    pub poll: Poll,
     /// Threads, each with an engine of its own.
     pub threads: u32,
+    /// Each thread keeps to a processor of its own, in the order of those on which the caller may run; more
+    /// threads than these begin with the first one again.
+    pub pin: bool,
     /// When a write is done.
     pub sync: WriteSync,
     /// What is written.
@@ -151,7 +157,9 @@ impl Job {
             apart: Apart::Nothing,
             depth: 1,
             wait_for: 1,
+            poll: Poll::Nothing,
             threads: 1,
+            pin: false,
             sync: WriteSync::None,
             content: Content::Random,
             duplicates: Duplicates::NONE,

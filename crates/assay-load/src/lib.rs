@@ -12,7 +12,10 @@
 //! The types to know: [`Job`], [`Target`], [`EngineKind`], [`Outcome`], [`FileTree`].
 #![warn(missing_docs)]
 // docs/decisions/2026-11-26-ring.md tells what calls in the measured loop cost.
-#![allow(clippy::inline_always, reason = "a third of the instructions of the measured loop were its calls")]
+#![allow(
+    clippy::inline_always,
+    reason = "a third of the instructions of the measured loop were its calls"
+)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
 
 mod access;
@@ -40,6 +43,8 @@ mod mix;
 mod outcome;
 mod pages;
 mod pattern;
+mod pin;
+mod poll;
 mod purge;
 mod random;
 mod rehearsal;
@@ -74,6 +79,7 @@ pub use outcome::{
 };
 pub use pages::{PageJob, PageOutcome, PageSet};
 pub use pattern::{random_offsets, spread_offset};
+pub use poll::Poll;
 pub use purge::discard;
 pub use rehearsal::{Rehearsal, Rehearsed};
 pub use run::{run, run_beside};

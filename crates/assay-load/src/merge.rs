@@ -26,7 +26,7 @@ pub(crate) fn merge(
         slice_ends_ns: Vec::new(),
         written: None,
         queue: QueueFacts::default(),
-        engine: EngineFacts { name: name.to_owned(), notes: Vec::new() },
+        engine: EngineFacts { name: name.to_owned(), notes: Vec::new(), poll: job.poll },
         cpu_ns: parts.iter().map(|part| part.spent.thread_ns).sum(),
         process_cpu_ns: process_cpu_ns(&parts, bystanders_ns),
         waited_ns: parts.iter().map(|part| part.spent.waited_ns).sum(),

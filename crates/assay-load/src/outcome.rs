@@ -2,7 +2,7 @@
 
 use hdrhistogram::Histogram;
 
-use crate::{Pace, Played};
+use crate::{Pace, Played, Poll};
 
 use crate::verify::Written;
 
@@ -135,6 +135,8 @@ pub struct EngineFacts {
     pub name: String,
     /// Choices and fall-backs that a reader of the numbers should know, as sentences.
     pub notes: Vec<String>,
+    /// What was polled for.
+    pub poll: Poll,
 }
 
 /// Result of one run.

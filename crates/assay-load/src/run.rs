@@ -9,6 +9,7 @@ use crate::check::check;
 use crate::drive::{Part, Worker};
 use crate::gate::{Control, Guard};
 use crate::merge::merge;
+use crate::pin::Pins;
 use crate::spent::{Bystanders, ran_between};
 use crate::{ENGINES, EngineEntry, EngineKind, Job, LoadError, Outcome, Target};
 
@@ -56,6 +57,7 @@ pub fn run_beside(
 ) -> Result<Outcome, LoadError> {
     let entry = entry(engine)?;
     check(job, engine, entry, target)?;
+    let pins = Pins::of(job)?;
     let control = Control::new(job.threads, stop);
     let mut parts = Vec::with_capacity(job.threads as usize);
     let bystanders_ns = thread::scope(|scope| {
@@ -66,7 +68,7 @@ pub fn run_beside(
             thread,
             control: &control,
         });
-        let handles: Vec<_> = workers.map(|worker| spawn(scope, entry, worker)).collect();
+        let handles: Vec<_> = workers.map(|worker| spawn(scope, entry, &pins, worker)).collect();
         let before = bystanders.ran_ns();
         // Every thread is joined, also after a failure: the first one in order is reported.
         let results: Vec<_> = (0..).zip(handles).map(|(i, handle)| join(i, handle)).collect();
@@ -76,7 +78,9 @@ pub fn run_beside(
         Ok::<_, LoadError>(ran_between(&before, &bystanders.ran_ns()))
     })?;
     let stopped = parts.is_empty() && stop.load(Ordering::Relaxed);
-    Ok(merge(job, entry.name, parts, bystanders_ns, stopped))
+    let mut outcome = merge(job, entry.name, parts, bystanders_ns, stopped);
+    outcome.engine.notes.extend(pins.note(job.threads));
+    Ok(outcome)
 }
 
 pub(crate) fn entry(engine: &EngineKind) -> Result<&'static EngineEntry, LoadError> {
@@ -90,12 +94,14 @@ pub(crate) fn entry(engine: &EngineKind) -> Result<&'static EngineEntry, LoadErr
 fn spawn<'scope>(
     scope: &'scope Scope<'scope, '_>,
     entry: &'static EngineEntry,
+    pins: &'scope Pins,
     worker: Worker<'scope>,
 ) -> io::Result<Joined<'scope>> {
     let control = worker.control;
     let name = format!("load-{}", worker.thread);
     let body = move || {
         let guard = Guard::new(worker.control);
+        pins.pin(worker.thread)?;
         let part = (entry.work)(&worker)?;
         guard.disarm();
         Ok(part)
@@ -142,7 +148,7 @@ mod tests {
                 Ok(None)
             },
         };
-        let (stop, job) = (AtomicBool::new(false), job());
+        let (stop, job, pins) = (AtomicBool::new(false), job(), Pins::default());
         let control = Control::new(2, &stop);
         let target = Target { file: None, memory_alignment: 1 };
         let worker = |thread| Worker {
@@ -153,7 +159,7 @@ mod tests {
             control: &control,
         };
         thread::scope(|scope| {
-            let [first, second] = [0, 1].map(|thread| spawn(scope, &PANICS, worker(thread)));
+            let [first, second] = [0, 1].map(|thread| spawn(scope, &PANICS, &pins, worker(thread)));
             assert!(matches!(join(0, first), Ok(None)));
             let error = join(1, second).unwrap_err();
             assert_eq!(error.to_string(), "measuring thread 1 panicked: thread 1 fell");

@@ -44,6 +44,8 @@ mod operations;
 mod pace;
 #[path = "machine/places.rs"]
 mod places;
+#[path = "machine/polling.rs"]
+mod polling;
 #[path = "machine/probes.rs"]
 mod probes;
 #[path = "machine/refusals.rs"]

@@ -169,7 +169,8 @@ pub const fn metric(
     }
 }
 
-const fn of_latencies(
+/// A metric of the times of single operations.
+pub(super) const fn of_latencies(
     name: &'static str,
     better: Better,
     noun: &'static str,

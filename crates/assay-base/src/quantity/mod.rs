@@ -1,6 +1,7 @@
 //! Values with units: what users write ("512 MiB", "25 %", "2 min") and what tables print.
 
 pub mod metric;
+pub mod played;
 pub mod printed;
 pub mod units;
 

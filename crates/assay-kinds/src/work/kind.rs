@@ -5,6 +5,7 @@ use std::fmt;
 
 use assay_base::catalogue::About;
 use assay_base::catalogue::keys::{Field, Fields, Form, field};
+use assay_base::quantity::played::Class;
 use assay_base::quantity::{Bytes, Metric, Time};
 use assay_system::system::network::Shaped;
 use serde::Serialize;
@@ -411,6 +412,11 @@ pub trait Runs {
     /// Whether its operations start by a clock, so that there are response times.
     fn is_by_clock(&self) -> bool {
         false
+    }
+
+    /// Why there can be nothing of a class of operations, where it tells its classes one by one.
+    fn lacks(&self, _class: &Class) -> Option<String> {
+        None
     }
 
     /// Nanoseconds that it takes, where it goes through all of something and not until its time is over;

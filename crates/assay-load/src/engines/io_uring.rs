@@ -3,6 +3,7 @@
 mod entrance;
 #[cfg(test)]
 mod full;
+mod polling;
 
 use std::io;
 use std::mem::ManuallyDrop;
@@ -21,7 +22,7 @@ use super::{buffer, file};
 use crate::buffer::Buffer;
 use crate::drive::{Part, Worker, work as drive};
 use crate::engine::{Completion, Engine, Move, Request, Setup};
-use crate::{EngineEntry, EngineKind, Job, LoadError, QueueFacts, clock};
+use crate::{EngineEntry, EngineKind, Job, LoadError, Poll, QueueFacts, clock};
 
 pub(super) const ENTRY: EngineEntry = EngineEntry {
     name: "io_uring",
@@ -83,10 +84,13 @@ fn deferred(builder: &mut Builder) -> &mut Builder {
     builder.setup_single_issuer().setup_defer_taskrun().setup_submit_all()
 }
 
+/// A way to set up a ring, and what the kernel lacks where it is needed.
+type Attempt = (fn(&mut Builder), Option<&'static str>);
+
 /// A ring with the cheapest way of running completions that the kernel has, and what it lacks.
 /// Its queues take so many submissions and completions.
-fn ring([entries, ends]: [u32; 2]) -> io::Result<(io_uring::IoUring, Option<&'static str>)> {
-    let attempts: [(fn(&mut Builder), _); 4] = [
+fn ring(entries: [u32; 2]) -> io::Result<(io_uring::IoUring, Option<&'static str>)> {
+    let attempts: [Attempt; 4] = [
         (
             |builder| {
                 deferred(builder).setup_no_sqarray();
@@ -108,8 +112,16 @@ fn ring([entries, ends]: [u32; 2]) -> io::Result<(io_uring::IoUring, Option<&'st
         ),
         (|_| {}, Some("the kernel lacks cooperative completions (5.19); plain ones are used.")),
     ];
+    first_of(&attempts, entries)
+}
+
+/// A ring by the first way that the kernel knows.
+fn first_of(
+    attempts: &[Attempt],
+    [entries, ends]: [u32; 2],
+) -> io::Result<(io_uring::IoUring, Option<&'static str>)> {
     let mut refusal = io::Error::from_raw_os_error(libc::EINVAL);
-    for (choose, note) in attempts {
+    for &(choose, note) in attempts {
         let mut builder = io_uring::IoUring::builder();
         choose(&mut builder);
         builder.setup_cqsize(ends);
@@ -237,6 +249,8 @@ pub(super) struct IoUring<'a> {
     shortages: u64,
     rests: u32,
     queue: QueueFacts,
+    /// Who looks for what is to be submitted, and for what is complete.
+    polled: Poll,
     notes: Vec<String>,
 }
 
@@ -391,6 +405,10 @@ impl IoUring<'_> {
     /// Hands new entries to the kernel and waits for a completion entry, for so long at most: where that is no
     /// time at all what is complete is found all the same.
     fn enter_within(&mut self, left_ns: u64) -> io::Result<()> {
+        if self.polled == Poll::Completion {
+            // The kernel would not look at the time: who calls comes back until it is over.
+            return self.enter(0);
+        }
         let left = Duration::from_nanos(left_ns);
         let result = if self.ring.params().is_feature_ext_arg() {
             let left = types::Timespec::from(left);
@@ -438,6 +456,10 @@ impl IoUring<'_> {
     /// it was submitted and never waited at a device.
     fn look(&mut self, requests: usize) -> io::Result<()> {
         self.enter(0)?;
+        if self.polled == Poll::Submission {
+            // The kernel's thread submits when it comes to it: what is complete by now tells nothing.
+            return Ok(());
+        }
         let mut ready = std::mem::take(&mut self.ready);
         self.collect(&mut ready);
         let fresh =
@@ -499,7 +521,7 @@ fn entries(job: &Job) -> [u32; 2] {
     let syncs = every.map_or(0, |every| job.depth.div_ceil(every.max(1)));
     // What is synced may stay while others come and go, until nothing else is in flight.
     let ends = if every.is_some() { 2 * job.depth } else { job.depth };
-    [job.depth + syncs, ends]
+    polling::roomy(job.poll, [job.depth + syncs, ends])
 }
 
 impl<'a> IoUring<'a> {
@@ -509,10 +531,9 @@ impl<'a> IoUring<'a> {
         let file = file(setup)?;
         let clearing = Clearing::of(job, file)?;
         let buffer = buffer(setup)?;
-        let (ring, note) =
-            ring(entries).map_err(|source| LoadError::Setup { what: "an io_uring", source })?;
+        let (ring, note) = polling::ring(job.poll, entries)?;
         let mut engine = Self {
-            entrance: Entrance::new(&ring),
+            entrance: polling::entrance(job.poll, &ring),
             ring,
             buffer: ManuallyDrop::new(buffer),
             slots: vec![Slot::default(); job.depth as usize],
@@ -533,14 +554,17 @@ impl<'a> IoUring<'a> {
             shortages: 0,
             rests: 0,
             queue: QueueFacts::default(),
+            polled: job.poll,
             notes: note
                 .map(str::to_owned)
                 .into_iter()
+                .chain(polling::note(job.poll))
                 .chain(job.waits().then(clock::note))
                 .collect(),
         };
         engine.register();
         engine.note_clearing();
+        engine.try_polling(job)?;
         Ok(engine)
     }
 }
@@ -585,6 +609,8 @@ impl<'a> Engine<'a> for IoUring<'a> {
         loop {
             let wait = match into.len() >= goal {
                 true if self.ring.submission().is_empty() => return Ok(()),
+                // The kernel's thread takes it, if it is awake.
+                true if self.polled == Poll::Submission => return self.enter(0),
                 true => 0,
                 // With one slot its write and `fdatasync` are all there is: one wake-up will do.
                 false if self.slots.len() == 1 => self.outstanding,
@@ -731,6 +757,9 @@ mod tests {
         assert_eq!(of(5, WriteSync::EachWrite), [10, 10]);
         // The fifth, the tenth and so on, when all others have ended.
         assert_eq!(of(5, WriteSync::EachNth(5)), [6, 10]);
+        let polled = |poll| entries(&Job { depth: 5, poll, sync: WriteSync::EachNth(5), ..job() });
+        assert_eq!(polled(Poll::Submission), [12, 20]);
+        assert_eq!(polled(Poll::Completion), [6, 10]);
     }
 
     #[test]

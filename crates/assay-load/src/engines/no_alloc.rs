@@ -27,7 +27,8 @@ use crate::gate::Control;
 use crate::spent::Spent;
 use crate::{
     Act, Apart, Arrivals, Content, ENGINES, EngineKind, Job, Law, LawShape, LoadError, Mix,
-    Pattern, QueueFacts, Schedule, SizeShare, Sizes, Slices, Step, Target, Track, Wait, WriteSync,
+    Pattern, Poll, QueueFacts, Schedule, SizeShare, Sizes, Slices, Step, Target, Track, Wait,
+    WriteSync,
 };
 
 /// More than any vector holds that begins with nothing and has grown only once.
@@ -303,6 +304,10 @@ fn varied(one: &Job) -> Vec<&'static str> {
         apart,
         depth,
         wait_for,
+        // Only one engine polls: below.
+        poll: _,
+        // Where a thread runs is settled before its loop.
+        pin: _,
         // Each thread has a loop of its own.
         threads: _,
         sync,
@@ -376,6 +381,26 @@ fn the_loop_of_every_engine_allocates_nothing() {
         for job in jobs() {
             allocates_nothing(entry.name, &entry.standard, &job, &memory());
         }
+    }
+}
+
+/// For a ring that a thread of the kernel submits for, where the kernel makes one.
+#[test]
+fn polled_submission_allocates_nothing() {
+    if !works(&EngineKind::IoUring) {
+        return;
+    }
+    let of = |depth| Job { poll: Poll::Submission, depth, ..job() };
+    let memory = memory();
+    let target = Target { file: Some(memory.as_fd()), memory_alignment: 4096 };
+    match crate::run(&of(1), &EngineKind::IoUring, &target, &AtomicBool::new(false)) {
+        Err(error @ LoadError::Setup { .. }) => return assay_lab::needs::skip(&error.to_string()),
+        tried => drop(tried.unwrap()),
+    }
+    let paced = Job { poll: Poll::Submission, ..paced(DEEP, Arrivals::Poisson) };
+    let synced = Job { sync: WriteSync::EachWrite, ..of(DEEP) };
+    for job in [of(1), of(DEEP), synced, paced] {
+        allocates_nothing("io_uring", &EngineKind::IoUring, &job, &memory);
     }
 }
 

@@ -1,6 +1,7 @@
 //! Work by the clock: how far its schedule was held, and which of its times is which.
 
 use assay_base::quantity::metric::{RESPONSE, RESPONSE_P99};
+use assay_base::quantity::played::{Class, Point, Told};
 use assay_base::quantity::units::show;
 use assay_study::findings::Findings;
 use assay_study::results::plan::Arm;
@@ -17,6 +18,17 @@ pub(super) fn quantiles(metric: &str) -> Vec<(&'static str, &'static str)> {
         ("service p99", "latency_p99_ns"),
     ];
     ALL.into_iter().filter(|(_, own)| *own != metric).collect()
+}
+
+/// Quantiles that stand beside a metric of a class of a load that was played again.
+pub(super) fn of_class(class: &Class, metric: &str) -> Vec<(&'static str, &'static str)> {
+    const ALL: [(&str, Told); 3] = [
+        ("response p50", Told::Response(Point::P50)),
+        ("response p99", Told::Response(Point::P99)),
+        ("service p99", Told::Service(Point::P99)),
+    ];
+    let own = |(heading, told)| Some((heading, class.metric(told)?.name));
+    ALL.into_iter().filter_map(own).filter(|(_, own)| *own != metric).collect()
 }
 
 /// Whether anything of a study is of response times.
@@ -46,4 +58,24 @@ pub(super) fn note(findings: &Findings, workload: &str, arm: &Arm) -> Option<Str
         }
     };
     Some(format!("{} operations scheduled: {issued}, {late}", show::count(pace.scheduled)))
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_base::quantity::played;
+
+    use super::*;
+
+    #[test]
+    fn beside_a_class_stand_its_own_quantiles() {
+        let (writes, _) = played::of("write_response_mean_ns").unwrap();
+        let all = [
+            ("response p50", "write_response_p50_ns"),
+            ("response p99", "write_response_p99_ns"),
+            ("service p99", "write_latency_p99_ns"),
+        ];
+        assert_eq!(of_class(writes, "write_response_mean_ns"), all);
+        assert_eq!(of_class(writes, "write_latency_p99_ns"), all[..2]);
+        assert!(quantiles("iops").iter().all(|(_, own)| !own.starts_with("write")));
+    }
 }

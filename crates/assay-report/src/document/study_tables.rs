@@ -7,6 +7,7 @@ use super::study::Page;
 use super::{Block, Cell, NONE, Row, Section, Table, depth_note, find, grid, result, spread};
 use crate::table::Column;
 use assay_base::quantity::metric::{FDATASYNC, Statistic, class, of_requests};
+use assay_base::quantity::played;
 use assay_base::quantity::{Better, Scale};
 use assay_study::findings::said::Said;
 use assay_study::findings::{Cell as Measured, Comparison, Findings, Kind, Trust, Verdict};
@@ -16,11 +17,18 @@ use assay_study::results::record::Status;
 /// The metric of the tail that stands beside the primary one.
 const TAIL: &str = "latency_p99_ns";
 
+/// How rows of classes of a load that was played again are read.
+const PLAYED: &str = "Played reads, writes, flushes, trims and zeroings: the requests of the recording by \
+     class, as they were played. The classes of a workload share one error.";
+
 /// Quantiles that stand beside a primary metric, with their headings: the tail, and of classes of
 /// requests the middle too.
 fn quantiles(metric: &str) -> Vec<(&'static str, &'static str)> {
     const OF_CLASSES: [(&str, Statistic); 3] =
         [("p50", Statistic::P50), ("p90", Statistic::P90), ("p99", Statistic::P99)];
+    if let Some((class, _)) = played::of(metric) {
+        return pace::of_class(class, metric);
+    }
     match class(metric) {
         Some((class, Statistic::Mean)) => {
             let own = |(name, what)| Some((name, of_requests(class, what)?.name));
@@ -331,7 +339,9 @@ pub(super) fn legend(page: &Page<'_>) -> Vec<String> {
         told.push("p99: service time that 99 % of a typical trial's operations stay below.".into());
     }
     told.extend(pace::is_told(findings).then(|| pace::LEGEND.to_owned()));
-    let classes = page.primary().any(|found| found.class_of.is_some());
+    let is_played = |found: &Comparison| played::of(&found.metric).is_some();
+    told.extend(page.primary().any(is_played).then(|| PLAYED.to_owned()));
+    let classes = page.primary().any(|found| found.class_of.is_some() && !is_played(found));
     let ramp =
         if findings.workloads.iter().any(|own| own.io.is_some()) { ", ramp included" } else { "" };
     told.extend(classes.then(|| {

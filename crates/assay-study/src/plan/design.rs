@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use assay_base::quantity::Bytes;
-use assay_kinds::work::io::{Content, Mix};
+use assay_kinds::work::io::{self, Content, Mix, Poll, poll};
 use assay_kinds::work::{LinkNeeds, Needs, Touch, Work};
 use assay_machine::factors::layers::{self, Layer};
 use assay_machine::factors::{self, Factor, Role};
@@ -38,6 +38,8 @@ pub struct Demands {
     pub uses: Uses,
     /// What the area holds.
     pub filled: Filled,
+    /// Whether completions are polled for by any of its work.
+    pub polls: bool,
     /// How a place is brought into a known state.
     pub prepare: Prepare,
     /// How often what is made is made anew.
@@ -159,6 +161,7 @@ impl Demands {
                 directory: study.works_in_directory(),
             },
             filled: Filled::of(study),
+            polls: polls(study),
             varied,
             ground,
             network,
@@ -212,6 +215,16 @@ impl Demands {
     pub fn gives_up_data(&self) -> bool {
         self.prepare.prime.is_some() || self.made.on_device || self.uses.whole
     }
+}
+
+/// Whether any work polls for completions, by its key or at a level.
+fn polls(study: &Study) -> bool {
+    let own = |workload: &Workload| {
+        io::Asked::of(&workload.work).is_some_and(|io| io.polled() == Poll::Completion)
+    };
+    let levels = study.factors.get(poll::NAME);
+    levels.is_some_and(|levels| levels.iter().any(|level| level == Poll::Completion.name()))
+        || study.workload.iter().any(own)
 }
 
 /// Names of factors, as arms, baseline and levels name them.

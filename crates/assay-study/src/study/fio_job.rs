@@ -5,6 +5,7 @@ mod keys;
 mod operations;
 mod paced;
 mod places;
+mod polled;
 mod sections;
 mod together;
 mod values;
@@ -86,6 +87,8 @@ struct Work {
     threads: u64,
     direct: bool,
     engine: &'static str,
+    /// What is polled for, where anything is.
+    poll: Option<&'static str>,
     /// After how many writes one is synced; 0 where none is.
     sync_every: u64,
     /// What is written, where some of it compresses.
@@ -261,6 +264,7 @@ fn work(job: &Job, told: &mut Told) -> Work {
     let threads = number(job, "numjobs", told).unwrap_or(1).max(1);
     let buffered = text("buffered").map(|value| value == "0");
     let direct = text("direct").map(|value| value != "0").or(buffered).unwrap_or(false);
+    let poll = polled::polled(job, direct, told);
     let time = duration(job, "runtime", told);
     let (place, own_files) = place(job, writes, told);
     let is_device = place.starts_with("device");
@@ -308,6 +312,7 @@ fn work(job: &Job, told: &mut Told) -> Work {
         threads,
         direct,
         engine,
+        poll,
         sync_every,
         content,
         duplicates,
@@ -657,6 +662,9 @@ fn study(name: &str, works: &[Vec<Work>], told: &mut Told) -> String {
         if work.verify {
             text.push_str(", verify = true");
         }
+        if let Some(poll) = work.poll {
+            let _ = write!(text, ", poll = \"{poll}\"");
+        }
         text.push_str(" }\n");
         if let Some(beside) = group.get(1) {
             let _ = writeln!(text, "background = {{ {} }}", words(beside));
@@ -667,6 +675,12 @@ fn study(name: &str, works: &[Vec<Work>], told: &mut Told) -> String {
             ));
             if beside.verify {
                 told.remark(format!("[{}]: a load beside is not read again", beside.name));
+            }
+            if beside.poll.is_some() {
+                told.remark(format!(
+                    "[{}]: the queues of a load beside are not polled",
+                    beside.name
+                ));
             }
         }
         names.push(name);

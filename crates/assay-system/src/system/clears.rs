@@ -1,12 +1,13 @@
-//! Whether a target can give up what it stores, or make it zeros, as far as that is known before anything of
-//! it is touched.
+//! Whether a target can give up what it stores, make it zeros, or be polled, as far as that is known before
+//! anything of it is touched.
 
 use serde::{Deserialize, Serialize};
 
 use super::site::{Site, TargetKind};
 use super::{System, sysfs};
 
-/// Why a target takes no trims, or cannot be zeroed; nothing where it can, and where only a try would tell.
+/// Why a target takes no trims, cannot be zeroed, or cannot be polled; nothing where it can, and where only a
+/// try would tell.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Clears {
     /// Why nothing can be trimmed.
@@ -15,6 +16,9 @@ pub struct Clears {
     /// Why nothing can be zeroed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub no_zeroing: Option<String>,
+    /// Why completions cannot be polled for; asked only where a study wants to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub no_polling: Option<String>,
 }
 
 /// File systems of Linux without holes, and so without zeroing.
@@ -39,7 +43,7 @@ impl Clears {
                     )
                 });
                 // The kernel writes zeros where a device cannot zero by itself.
-                Self { no_trim, no_zeroing: None }
+                Self { no_trim, ..Self::default() }
             }
         }
     }
@@ -53,7 +57,22 @@ impl Clears {
         };
         let no_trim = lacks(&NO_HOLES, "trimmed, as it has no holes");
         let no_zeroing = lacks(&NO_HOLES, "zeroed").or_else(|| lacks(&NO_ZEROING, "zeroed"));
-        Self { no_trim, no_zeroing }
+        Self { no_trim, no_zeroing, no_polling: None }
+    }
+
+    /// The same of a target on which completions are to be polled for.
+    #[must_use]
+    pub fn and_polling(self, system: &dyn System, site: &Site) -> Self {
+        let no_polling = match site.kind {
+            // Who plans for it tells.
+            TargetKind::Simulated => None,
+            _ if site.counted.is_empty() => Some(
+                "completions cannot be polled for: there is no block device below this target"
+                    .to_owned(),
+            ),
+            _ => site.counted.iter().find_map(|name| no_poll_queue(system, name)),
+        };
+        Self { no_polling, ..self }
     }
 
     /// Whether nothing is known to be impossible.
@@ -62,11 +81,33 @@ impl Clears {
     }
 }
 
-/// Of a partition its disk tells.
 fn has_no_discard(system: &dyn System, name: &str) -> bool {
-    let block = sysfs::block(name);
-    let most = |below: &str| sysfs::number(system, &block.join(below)).value().copied();
-    most("queue/discard_max_bytes").or_else(|| most("../queue/discard_max_bytes")) == Some(0)
+    of_queue(system, name, "discard_max_bytes") == Some(0)
+}
+
+/// A number of the queue of a device; of a partition its disk tells.
+fn of_queue(system: &dyn System, name: &str, attribute: &str) -> Option<u64> {
+    let queue = |below: &str| {
+        let path = sysfs::block(name).join(below).join(attribute);
+        sysfs::number(system, &path).value().copied()
+    };
+    queue("queue").or_else(|| queue("../queue"))
+}
+
+/// Why the completions of a device cannot be polled for; the drivers make queues for it when they are loaded.
+fn no_poll_queue(system: &dyn System, name: &str) -> Option<String> {
+    if of_queue(system, name, "io_poll").unwrap_or(0) > 0 {
+        return None;
+    }
+    let hint = if name.starts_with("nvme") {
+        "; the driver makes some where poll_queues says so (nvme.poll_queues=4 for the kernel)"
+    } else {
+        ""
+    };
+    Some(format!(
+        "completions of {name} cannot be polled for: it has no queue for that (queue/io_poll is not 1)\
+         {hint}"
+    ))
 }
 
 #[cfg(test)]
@@ -74,14 +115,46 @@ mod tests {
     use super::*;
     use crate::system::Fake;
 
+    fn site(name: &str) -> Site {
+        let counted = vec![name.to_owned()];
+        Site { kind: TargetKind::Device, counted, ..Site::simulated("/dev/DEVICE") }
+    }
+
     fn device(most: Option<&str>) -> Clears {
         let fake = Fake::new();
         if let Some(most) = most {
             fake.put("/sys/class/block/sdq/queue/discard_max_bytes", most);
         }
-        let counted = vec!["sdq".to_owned()];
-        let site = Site { kind: TargetKind::Device, counted, ..Site::simulated("/dev/sdq") };
-        Clears::of(&fake, &site)
+        Clears::of(&fake, &site("sdq"))
+    }
+
+    fn polled(name: &str, io_poll: &str) -> Option<String> {
+        let fake = Fake::new();
+        fake.put("/sys/class/block/nvme0n1/queue/io_poll", io_poll);
+        fake.put("/sys/class/block/loop7/queue/io_poll", io_poll);
+        Clears::default().and_polling(&fake, &site(name)).no_polling
+    }
+
+    #[test]
+    fn a_device_without_a_queue_for_polling_says_so() {
+        for name in ["nvme0n1", "loop7"] {
+            assert_eq!(polled(name, "1\n"), None);
+            let told = polled(name, "0\n").unwrap();
+            assert!(
+                told.starts_with(&format!("completions of {name} cannot be polled for")),
+                "{told}"
+            );
+            assert_eq!(told.contains("poll_queues"), name.starts_with("nvme"), "{told}");
+        }
+        // What does not tell has none either.
+        assert!(polled("sdq", "1\n").unwrap().contains("io_poll is not 1"));
+        let nowhere = Site { kind: TargetKind::File, ..Site::simulated("x") };
+        let told = Clears::default().and_polling(&Fake::new(), &nowhere);
+        assert!(told.no_polling.unwrap().contains("no block device"));
+        let simulated = Clears::default().and_polling(&Fake::new(), &Site::simulated("x"));
+        assert!(simulated.is_open());
+        // Nobody asks where nothing is to be polled for.
+        assert_eq!(device(Some("0\n")).no_polling, None);
     }
 
     #[test]

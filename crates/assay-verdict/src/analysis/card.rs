@@ -2,7 +2,7 @@
 //! published figures.
 
 use assay_base::quantity::units::show;
-use assay_kinds::work::io::{self, Pattern, WriteSync};
+use assay_kinds::work::io::{self, Pattern, Poll, WriteSync};
 use assay_study::findings::answers::{Beside, CardNumber, CardRow, Standing};
 use assay_study::findings::said::{Said, Sentence};
 use assay_study::findings::{Cell, Findings, TargetFacts, Trust};
@@ -106,9 +106,10 @@ fn measures(
     let small = io.size_bytes() == SMALL_BYTES;
     let name = match (io.pattern, reads, writes, io.depth * io.threads) {
         // What starts by a clock or rests has not the rate of the drive, nor have several sizes or trims, nor
-        // what leaves the drive idle until several have ended.
+        // what leaves the drive idle until several have ended, nor what a processor is spent for.
         _ if io.is_held_back() || io.is_shaped() || io.mix.clears() => return None,
         _ if io.wait_for.is_some_and(|count| count > 1) => return None,
+        _ if io.polled() != Poll::Nothing => return None,
         _ if synced || (io.pattern == Pattern::Random && !small) => return None,
         (Pattern::Sequential, true, false, _) => "read_mb_s",
         (Pattern::Sequential, false, true, _) => "write_mb_s",

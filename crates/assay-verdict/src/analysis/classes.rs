@@ -4,8 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use assay_base::quantity::metric::{self, CLASS_METRICS, Statistic};
+use assay_base::quantity::played;
 use assay_base::quantity::units::show;
 use assay_base::quantity::{Metric, Scale};
+use assay_kinds::work::metrics::noun;
 use assay_kinds::work::observe;
 use assay_machine::probes::block_latency::counts::{BlockLatency, ClassSpan, Latencies};
 use assay_machine::probes::is_not_recorded;
@@ -412,8 +414,9 @@ fn part(found: &Findings, one: &Comparison) -> Option<String> {
     });
     let doubt = own.filter_map(|cell| cell.trust).max().map_or("", Trust::doubt);
     let interval = format!(
-        "{} times the mean request latency, 95 % interval {} to {}{doubt}",
+        "{} times the {}, 95 % interval {} to {}{doubt}",
         show::ratio(ratio),
+        noun(&one.metric),
         show::ratio(low),
         show::ratio(high)
     );
@@ -425,6 +428,9 @@ fn part(found: &Findings, one: &Comparison) -> Option<String> {
 }
 
 fn class_words(one: &Comparison) -> &str {
+    if let Some((class, _)) = played::of(&one.metric) {
+        return class.played;
+    }
     let class = metric::class(&one.metric);
     let own = class.and_then(|(class, _)| CLASSES.iter().find(|own| own.key == class));
     own.map_or(one.workload.as_str(), |own| own.words)

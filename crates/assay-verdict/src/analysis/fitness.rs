@@ -12,6 +12,7 @@ use assay_study::plan::arms::matches;
 use assay_study::results::design::{Ask, Design};
 use assay_study::results::record::Status;
 
+use super::acknowledged::of_because;
 use super::gated::sentence;
 
 /// Says in the findings whether the place is good enough, before everything else. Their answers are those to
@@ -43,6 +44,7 @@ fn bound(found: &Findings, ask: &Ask, answer: Option<&Answer>) -> FitBound {
     if shown == Fit::CannotTell {
         because.extend(untold(found, ask));
     }
+    because.extend(acknowledged(found, ask));
     let doubt = doubt(found, ask);
     let ended = if doubt.is_some() { Fit::CannotTell } else { shown };
     if let Some(why) = doubt {
@@ -87,14 +89,29 @@ fn doubt(found: &Findings, ask: &Ask) -> Option<String> {
     if let Some(drive) = dying {
         return Some(format!("{} counted more errors of its own during the study", drive.drive));
     }
-    let is_asked = |cell: &&Cell| {
+    asked(found, ask).find_map(doubted)
+}
+
+/// The cells that a bound asks for.
+fn asked<'f>(found: &'f Findings, ask: &'f Ask) -> impl Iterator<Item = &'f Cell> {
+    found.cells.iter().filter(move |cell| {
         let is_own = match &ask.metric {
             Some(metric) => cell.metric == *metric,
             None => cell.primary,
         };
         is_own && ask.workloads.contains(&cell.workload) && matches(&cell.arm, &ask.at)
-    };
-    found.cells.iter().filter(is_asked).find_map(doubted)
+    })
+}
+
+/// What syncs rest on whose numbers are asked for: it decides nothing, and stands beside the answer.
+fn acknowledged(found: &Findings, ask: &Ask) -> Vec<String> {
+    let mut told: Vec<String> = Vec::new();
+    for text in asked(found, ask).filter_map(|cell| of_because(&cell.because)).map(sentence) {
+        if !told.contains(&text) {
+            told.push(text);
+        }
+    }
+    told
 }
 
 fn doubted(cell: &Cell) -> Option<String> {

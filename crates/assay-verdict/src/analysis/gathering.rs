@@ -23,9 +23,9 @@ use super::race;
 use super::rows::{self, Row};
 use super::verdicts::{explain, words};
 use super::{
-    borrowed, card, checks, classes, conversions, design, different, facts, fitness, gated, harm,
-    judged, kinds, lines, memory, published, reserved, sentences, series, surfaces, surroundings,
-    synchronised, watched,
+    acknowledged, borrowed, card, checks, classes, conversions, design, different, facts, fitness,
+    gated, harm, judged, kinds, lines, memory, played, published, reserved, sentences, series,
+    surfaces, surroundings, synchronised, watched,
 };
 
 /// What is known of a study whose workloads are told one after the other.
@@ -37,6 +37,8 @@ pub struct Gathering<'a> {
     rows: Vec<Row<'a>>,
     series: Vec<Series>,
     absent: Vec<AbsentCell>,
+    /// Of the classes of loads that were played again.
+    played: Vec<Series>,
     classes: Vec<classes::Classes>,
     surfaces: Vec<Surface>,
     accesses: Vec<Accesses>,
@@ -50,6 +52,7 @@ pub struct Gathering<'a> {
     counts: checks::Counts,
     costs: watched::Costs,
     ticks: ProcessorTicks,
+    acknowledged: acknowledged::Gathered,
     borrowed: borrowed::Gathered,
     different: different::Gathered,
     race: race::Gathered,
@@ -65,6 +68,7 @@ impl<'a> Gathering<'a> {
             rows: Vec::new(),
             series: Vec::new(),
             absent: Vec::new(),
+            played: Vec::new(),
             classes: Vec::new(),
             surfaces: Vec::new(),
             paces: Vec::new(),
@@ -77,6 +81,7 @@ impl<'a> Gathering<'a> {
             counts: checks::Counts::default(),
             costs: watched::Costs::default(),
             ticks: ProcessorTicks::default(),
+            acknowledged: acknowledged::Gathered::default(),
             borrowed: borrowed::Gathered::default(),
             different: different::Gathered::default(),
             race: race::Gathered::default(),
@@ -104,8 +109,14 @@ impl<'a> Gathering<'a> {
         let (series, absent) = series::series(&self.design, &row);
         self.borrowed.look(self.rows.len(), &row, &series);
         self.different.look(self.rows.len(), &row);
+        if environment.machine.emulator().is_none() {
+            self.acknowledged.look(self.rows.len(), &row);
+        }
         self.series.extend(series);
         self.absent.extend(absent);
+        let (by_class, lacking) = played::series(&self.design, &row);
+        self.played.extend(by_class);
+        self.absent.extend(lacking);
         self.classes.push(classes::of_row(&row));
         self.surfaces.extend(surfaces::of_row(plan, &row));
         self.paces.push(facts::pace(&row));
@@ -127,9 +138,11 @@ impl<'a> Gathering<'a> {
         absent.extend(planned_absences(plan));
         let (by_class, unseen) = classes::series(self.classes);
         absent.extend(unseen);
+        series.extend(self.played);
         series.extend(by_class);
         self.borrowed.tell(&mut rows, &mut series);
         self.different.tell(&mut rows, &mut series);
+        self.acknowledged.tell(&mut rows, &mut series);
         let unfinished = study.ended.is_none() && counts.is_unfinished(plan);
         let others = plan.workloads.iter().filter(|own| own.work.is_others());
         let mut live: Vec<String> = others.map(|own| own.name.clone()).collect();

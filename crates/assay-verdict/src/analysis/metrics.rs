@@ -2,6 +2,7 @@
 
 use assay_base::presence::Presence;
 use assay_base::quantity::metric::{FDATASYNC, RESPONSE, RESPONSE_P99, SHARED};
+use assay_base::quantity::played::{self, Point};
 use assay_base::quantity::units::show;
 use assay_kinds::work::metrics::{ENERGY, is_told};
 use assay_kinds::work::{self, Judged, io};
@@ -44,8 +45,22 @@ fn is_fdatasync(metric: &str) -> bool {
     FDATASYNC.iter().any(|own| own.name == metric)
 }
 
-/// The times that a metric is taken from: service, response, or those of syncs alone.
+/// Which of the times of a class of a load that was played again a metric is; none of every other metric.
+fn of_class(metric: &str) -> Option<Point> {
+    played::of(metric).and_then(|(_, told)| told.point())
+}
+
+/// The share of all times that stay below a metric; none where it is no quantile.
+fn quantile(metric: &str) -> Option<f64> {
+    let own = QUANTILES.iter().find(|(name, _)| *name == metric).map(|(_, q)| *q);
+    own.or_else(|| of_class(metric)?.quantile())
+}
+
+/// The times that a metric is taken from: service, response, those of syncs alone, or those of one class.
 fn times<'t>(metric: &str, trial: &'t Measured<'_>) -> Option<&'t Tally> {
+    if let Some((class, told)) = played::of(metric) {
+        return trial.times_of(class.key, told.is_response());
+    }
     match () {
         () if is_response(metric) => trial.response_ns.as_deref(),
         () if is_fdatasync(metric) => trial.sync_ns.as_deref(),
@@ -55,6 +70,10 @@ fn times<'t>(metric: &str, trial: &'t Measured<'_>) -> Option<&'t Tally> {
 
 /// Whether a metric means anything for a row.
 pub(super) fn applies(metric: &str, row: &Row<'_>) -> bool {
+    if played::of(metric).is_some() {
+        // Each class has a row of its own.
+        return false;
+    }
     if is_energy(metric) {
         let told = |trial: &Measured<'_>| !is_not_recorded(&trial.record.evidence.energy);
         return row.trials.iter().any(told);
@@ -277,11 +296,11 @@ fn latency(metric: &str, trial: &Measured<'_>) -> Result<f64, String> {
     match metric {
         "latency_mean_ns" | "response_mean_ns" | "fdatasync_mean_ns" => Ok(latencies.mean_ns()),
         "latency_max_ns" | "response_max_ns" | "fdatasync_max_ns" => Ok(latencies.max_ns() as f64),
+        _ if of_class(metric) == Some(Point::Mean) => Ok(latencies.mean_ns()),
         _ => {
-            let quantile = QUANTILES.iter().find(|(name, _)| *name == metric);
-            let (_, q) = quantile.ok_or_else(|| format!("`{metric}` is not known here"))?;
-            let value = latencies.percentile_ns(*q);
-            value.map(|ns| ns as f64).ok_or_else(|| too_few(*q, latencies.len()))
+            let q = quantile(metric).ok_or_else(|| format!("`{metric}` is not known here"))?;
+            let value = latencies.percentile_ns(q);
+            value.map(|ns| ns as f64).ok_or_else(|| too_few(q, latencies.len()))
         }
     }
 }
@@ -293,8 +312,8 @@ fn too_few(q: f64, had: u64) -> String {
 
 /// Why a percentile is not told of a row: the trial with the fewest operations decides.
 pub(super) fn unsupported(metric: &str, row: &Row<'_>) -> Option<String> {
-    let (_, q) = QUANTILES.iter().find(|(name, _)| *name == metric)?;
+    let q = quantile(metric)?;
     let operations = |trial: &Measured<'_>| times(metric, trial).map_or(0, Tally::len);
     let fewest = row.counting().map(operations).min()?;
-    (!percentile_is_supported(fewest, *q)).then(|| too_few(*q, fewest))
+    (!percentile_is_supported(fewest, q)).then(|| too_few(q, fewest))
 }

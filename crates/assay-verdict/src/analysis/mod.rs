@@ -3,6 +3,7 @@
 //! Whatever was measured becomes [`Measurements`] first, and [`judge`] draws the findings from
 //! them: a study that ran here and a table that was brought along go the same way.
 
+mod acknowledged;
 mod across;
 mod borrowed;
 mod card;
@@ -27,6 +28,7 @@ mod memory;
 mod metrics;
 mod null;
 pub mod places;
+mod played;
 mod published;
 mod race;
 mod reserved;

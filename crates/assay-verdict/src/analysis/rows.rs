@@ -50,12 +50,14 @@ pub(super) struct Measured<'a> {
     pub response_ns: Option<Cow<'a, Tally>>,
     /// Nanoseconds of each `fdatasync` behind a write, without the write.
     pub sync_ns: Option<Cow<'a, Tally>>,
+    /// All of them by class, as they are stored; none where only the record matters.
+    classes: Option<&'a BTreeMap<String, Tally>>,
 }
 
 impl<'a> Measured<'a> {
     /// A trial of which only the record matters.
     pub fn without_times(record: &'a TrialRecord) -> Self {
-        Self { record, latency_ns: None, response_ns: None, sync_ns: None }
+        Self { record, latency_ns: None, response_ns: None, sync_ns: None, classes: None }
     }
 
     pub fn of(trial: &'a Trial) -> Self {
@@ -67,7 +69,17 @@ impl<'a> Measured<'a> {
             }),
             response_ns: merged(&trial.latency_ns, is_response),
             sync_ns: merged(&trial.latency_ns, |class| class == FDATASYNCS),
+            classes: Some(&trial.latency_ns),
         }
+    }
+
+    /// The response times of one class of operations, or its service times; none where it has none.
+    pub fn times_of(&self, class: &str, is_response: bool) -> Option<&'a Tally> {
+        let is_own = |name: &str| {
+            if is_response { io::of_response(name) == Some(class) } else { name == class }
+        };
+        let mut all = self.classes?.iter();
+        all.find(|(name, own)| is_own(name) && !own.is_empty()).map(|(_, own)| own)
     }
 }
 

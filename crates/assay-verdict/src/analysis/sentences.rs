@@ -17,10 +17,10 @@ use assay_study::results::environment::Environment;
 use assay_study::results::plan::{Arm, arm_in_words, without_target};
 use assay_system::system::site::{Backing, TargetKind};
 
-use super::facts;
 use super::rows::Row;
 use super::verdicts::words::listed;
 use super::verdicts::{Stage, Verdicts, words};
+use super::{acknowledged, facts};
 use crate::truth::WRONG_DATA;
 
 use usual::{Usual, usual};
@@ -131,6 +131,7 @@ fn of_a_check(story: &Story<'_>) -> Vec<Sentence> {
     let is_class = |one: &&Sentence| matches!(one.said, Said::CardClass { .. });
     let mut told: Vec<Sentence> = story.told.iter().filter(is_class).cloned().collect();
     if story.environment.sites.len() > 1 {
+        told.extend(story.rows.iter().filter_map(acknowledged_on));
         told.extend(compared(story));
         return told;
     }
@@ -329,6 +330,12 @@ fn compared(story: &Story<'_>) -> Vec<Sentence> {
             Some(Sentence::new(said, comparison(story, found, usual)?))
         })
         .collect()
+}
+
+/// What the syncs of a row rest on, with its target.
+fn acknowledged_on(row: &Row<'_>) -> Option<Sentence> {
+    let text = acknowledged::of_row(row)?;
+    Some(Sentence::new(Said::Owner, format!("{}: {text}.", row_name(row))))
 }
 
 /// What a comparison is of, by the name of its workload: of synced writes also who waits for them, where a

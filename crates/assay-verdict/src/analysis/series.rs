@@ -59,6 +59,15 @@ pub(super) fn series(design: &Design, row: &Row<'_>) -> (Vec<Series>, Vec<Absent
     (series, absent)
 }
 
+/// One of our metrics of a row, or why it is not there.
+pub(super) fn of_metric(
+    design: &Design,
+    row: &Row<'_>,
+    metric: &'static Metric,
+) -> Result<Series, String> {
+    one(design, row, &What::known(metric))
+}
+
 /// Why a planned row has no number at all.
 fn nothing_measured(row: &Row<'_>) -> Option<AbsentCell> {
     if row.trust.is_some() {

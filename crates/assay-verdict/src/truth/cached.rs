@@ -7,7 +7,7 @@ use assay_kinds::work::Judged;
 use assay_kinds::work::io::Pattern;
 use assay_study::results::record::TrialRecord;
 use assay_system::system::CachedPages;
-use assay_system::system::site::{Backing, LOOP_IN_MEMORY};
+use assay_system::system::site::{Backing, LOOP_IN_MEMORY, Site};
 
 use super::evidence::{Share, compression, in_trials, is_simulated, mover, witnessed};
 use super::host_cache::ReadAgain;
@@ -78,10 +78,13 @@ impl TruthRule for Cached {
 /// A loop device is a block device with counters of its own, wherever its file lies: arms may well be
 /// compared on it, but nothing is learnt of a drive.
 fn below_a_loop(case: &Case<'_>) -> Option<Remark> {
-    let reason = case.site.backing_reason.as_ref()?;
-    reason
-        .contains(LOOP_IN_MEMORY)
+    is_loop_in_memory(case.site)
         .then(|| Remark::note(format!("memory, not a drive: {LOOP_IN_MEMORY}")))
+}
+
+/// Whether a target lies on a loop device whose file is memory.
+pub(super) fn is_loop_in_memory(site: &Site) -> bool {
+    site.backing_reason.as_ref().is_some_and(|reason| reason.contains(LOOP_IN_MEMORY))
 }
 
 /// A host that writes through has written what it says is written, and keeps what it read all the same.

@@ -1,6 +1,7 @@
 //! Is the number what it says it is? One rule a file; each is a pure function of what the runner
 //! recorded, so that an old bundle can be judged again by a newer rule.
 
+mod acknowledged;
 mod behind;
 mod cache_state;
 mod cached;
@@ -43,6 +44,7 @@ use assay_study::results::plan::{PlannedWorkload, Survey};
 use assay_study::results::record::TrialRecord;
 use assay_system::system::site::Site;
 
+pub use acknowledged::{NAME as ACKNOWLEDGED, WriteTimes, costless, one_by_one, with_a_cache};
 pub use different_work::{NAME as DIFFERENT_WORK, Worked, between};
 pub use host_cache::{HostCache, IdleFlush, hides_its_cache};
 pub use link_ceiling::is_above_link;
@@ -179,6 +181,7 @@ static OF_WORK: &[&dyn TruthRule] = &[
     &device_bytes::DeviceBytes,
     &link_ceiling::LinkCeiling,
     &host_cache::HostCache,
+    &acknowledged::Acknowledged,
     &depth::Depth,
     &behind::Behind,
     &compressed::Compressed,

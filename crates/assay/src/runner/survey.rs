@@ -349,9 +349,11 @@ pub fn estimate(system: &dyn System, design: &Design<'_>, place: &Place) -> Outc
     })
 }
 
-/// Whether what a study trims and zeroes can be, where it does; nothing is recorded of any other.
+/// Whether what a study trims and zeroes can be, and what it polls for, where it does; nothing is recorded of
+/// any other.
 fn clears(system: &dyn System, site: &Site, demands: &Demands) -> Clears {
-    if demands.filled.clears { Clears::of(system, site) } else { Clears::default() }
+    let found = if demands.filled.clears { Clears::of(system, site) } else { Clears::default() };
+    if demands.polls { found.and_polling(system, site) } else { found }
 }
 
 /// The area that a study asks for, in a run or in the plan of one.

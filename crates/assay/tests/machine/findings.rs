@@ -61,7 +61,7 @@ const CELL_FIELDS: [&str; 14] = [
 ];
 const TRIAL_FIELDS: [&str; 5] = ["replicate", "order", "value", "status", "reason"];
 /// Names that the contract has for what a check measures.
-const METRICS: [&str; 18] = [
+const METRICS: [&str; 24] = [
     "iops",
     "amplification",
     "read_amplification",
@@ -80,6 +80,12 @@ const METRICS: [&str; 18] = [
     "latency_p99_ns",
     "latency_p999_ns",
     "latency_max_ns",
+    "fdatasync_mean_ns",
+    "fdatasync_p50_ns",
+    "fdatasync_p90_ns",
+    "fdatasync_p99_ns",
+    "fdatasync_p999_ns",
+    "fdatasync_max_ns",
 ];
 
 /// The document of a check that ended well.

@@ -20,12 +20,12 @@ fn study(arrivals: &str) -> String {
         "format = \"assay-study/1\"\ntitle = \"Pace\"\nreplicates = 1\nlead_in = \"none\"\n\
          repeat_disturbed = false\nprimary = \"response_p50_ns\"\narea = { size = \"32 MiB\" }\n",
     );
-    for (engine, depth) in [("psync", 1), ("io_uring", 64)] {
+    for (name, engine, depth) in [("psync", "psync", 1), ("ring", "io_uring", 64)] {
         for rate in RATES {
             // Writing to a String cannot fail.
             let _ = writeln!(
                 text,
-                "[[workload]]\nname = \"{engine}-{rate}\"\nio = {{ pattern = \"random\", mix = \"read\", \
+                "[[workload]]\nname = \"{name}-{rate}\"\nio = {{ pattern = \"random\", mix = \"read\", \
                  size = \"4 KiB\", engine = \"{engine}\", depth = {depth}, rate = \"{rate}/s\", \
                  arrivals = \"{arrivals}\", time = \"1 s\", ramp = \"100 ms\" }}"
             );

@@ -241,14 +241,14 @@ fn what_two_devices_did_is_played_on_one_by_one_clock() {
     is_faithful(&found);
 }
 
-/// Bursts on a device, played on it and on one that a control group lets take 200 writes a second.
-fn beside_a_slow_one(name: &str, words: &str) -> Option<Value> {
+/// Bursts on a device, each of these lines of dd after the other, played on it and on one that a control group lets
+/// take 200 writes a second: what is found.
+fn beside_a_slow_one(name: &str, each: &[&str]) -> Option<Value> {
     let bench = Bench::new(name)?;
     let path = bench.device.device();
-    let line = format!(
-        "while :; do dd {} count=60; sleep 0.4; done 2>/dev/null",
-        words.replace("DEVICE", path)
-    );
+    let dd = |words: &&str| format!("dd {} count=60;", words.replace("DEVICE", path));
+    let burst: Vec<String> = each.iter().map(dd).collect();
+    let line = format!("while :; do {} sleep 0.4; done 2>/dev/null", burst.join(" "));
     loads::record_line(&bench.assay, &bench.device, 3, (name, &line)).unwrap();
     let slow = bench.another("slow", MEBIBYTES);
     let lane = match SlowLane::limited(&slow.number().unwrap(), "write_iops_device", 200) {
@@ -263,11 +263,15 @@ fn beside_a_slow_one(name: &str, words: &str) -> Option<Value> {
     let study = bench.study(name);
     let assay = bench.assay.through(&through);
     let ended = loads::play(&assay, &study, &[&bench.device, &slow], MEBIBYTES).unwrap();
-    let found: Value = serde_json::from_str(&ended.stdout).unwrap();
-    let compared = found["comparisons"].as_array().unwrap().iter();
-    let mut compared = compared.filter(|own| own["primary"] == true);
-    let own = compared.next().unwrap_or_else(|| panic!("nothing is compared: {}", ended.stdout));
-    Some(own.clone())
+    Some(serde_json::from_str(&ended.stdout).unwrap())
+}
+
+/// How the slow one compares: by the number of all classes, or by that of one.
+fn compared<'a>(found: &'a Value, class: Option<&str>) -> &'a Value {
+    let name = class.map_or_else(|| "again".to_owned(), |class| format!("again, played {class}"));
+    let mut all = found["comparisons"].as_array().unwrap().iter();
+    let own = all.find(|own| own["primary"] == true && own["workload"] == name.as_str());
+    own.unwrap_or_else(|| panic!("{name} is not compared: {found}"))
 }
 
 /// Whether the slow one is worse, and by so much as the limit makes of it.
@@ -275,20 +279,37 @@ fn is_slowed(found: &Value) -> bool {
     found["verdict"] == "worse" && found["ratio"].as_f64().is_some_and(|ratio| ratio > 4.0)
 }
 
+const WRITES: &str = "if=/dev/zero of=DEVICE bs=16k oflag=direct conv=notrunc";
+const READS: &str = "if=DEVICE of=/dev/null bs=16k iflag=direct";
+
 #[test]
 #[ignore = "needs root: cargo xtask test"]
 fn writes_of_a_slowed_copy_are_worse() {
-    let words = "if=/dev/zero of=DEVICE bs=16k oflag=direct conv=notrunc";
-    let Some(found) = beside_a_slow_one("slow-writes", words) else { return };
-    // Beside busy processors it is not the same work every time, and nothing is concluded then.
-    assert!(is_slowed(&found) || is_crowded(), "{found}");
+    let Some(found) = beside_a_slow_one("slow-writes", &[WRITES]) else { return };
+    for class in [None, Some("writes")] {
+        let own = compared(&found, class);
+        // Beside busy processors it is not the same work every time, and nothing is concluded then.
+        assert!(is_slowed(own) || is_crowded(), "{own}");
+    }
 }
 
 /// The same limit of writes, and nothing but reads.
 #[test]
 #[ignore = "needs root: cargo xtask test"]
 fn reads_of_a_copy_whose_writes_are_slowed_are_not() {
-    let words = "if=DEVICE of=/dev/null bs=16k iflag=direct";
-    let Some(found) = beside_a_slow_one("slow-reads", words) else { return };
-    assert!(!is_slowed(&found), "{found}");
+    let Some(found) = beside_a_slow_one("slow-reads", &[READS]) else { return };
+    for class in [None, Some("reads")] {
+        let own = compared(&found, class);
+        assert!(!is_slowed(own), "{own}");
+    }
+}
+
+/// Reads and writes in one load: the limit of writes is told of the writes alone.
+#[test]
+#[ignore = "needs root: cargo xtask test"]
+fn of_a_slowed_copy_only_the_class_that_is_slowed_is_worse() {
+    let Some(found) = beside_a_slow_one("slow-class", &[READS, WRITES]) else { return };
+    let [reads, writes] = ["reads", "writes"].map(|class| compared(&found, Some(class)));
+    assert!(is_slowed(writes) || is_crowded(), "{writes}");
+    assert!(!is_slowed(reads), "{reads}");
 }

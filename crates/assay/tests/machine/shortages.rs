@@ -105,7 +105,8 @@ fn where_little_memory_may_be_locked_each_trial_says_that_its_operations_pin_the
     if let Some(reason) = no_rings() {
         return skip(&reason);
     }
-    for (limit, is_short) in [("--memlock=65536:65536", true), ("--memlock=unlimited", false)] {
+    // 8 MiB is what systems allow anybody, and 4 MiB of buffers fit; a user may lower the limit, not raise it.
+    for (limit, is_short) in [("--memlock=65536", true), ("--memlock=8388608", false)] {
         let volume = Volume::new(Filesystem::Ext4, 256).unwrap();
         let own = assay_of_nobody(&volume).through(&["prlimit", limit]);
         runs(&own, &volume);

@@ -121,12 +121,64 @@ fn what_was_recorded_is_played_and_told_beside_it() {
     let played = found["study"]["id"].as_str().unwrap();
     let page = home.text(&["show", played]);
     assert!(page.contains("recorded and played"), "{page}");
+    assert!(page.contains("evening, played writes: mean response of writes"), "{page}");
     // Both sides are drawn, and nothing was behind.
     let page = home.text(&["report", played, "-o", "-"]);
     for title in ["starts (read), recorded and played", "sizes (write), recorded and played"] {
         assert!(page.contains(title), "{title}");
     }
     assert!(!page.contains("behind the schedule"));
+}
+
+/// Rows of a class: its metrics, and whether they are compared by one.
+fn rows<'a>(found: &'a Value, class: &str) -> Vec<(&'a str, bool)> {
+    let name = format!("evening, played {class}");
+    let cells = found["cells"].as_array().unwrap().iter();
+    let own = cells.filter(|cell| cell["workload"] == name.as_str());
+    own.map(|cell| (cell["metric"].as_str().unwrap(), cell["primary"] == true)).collect()
+}
+
+#[test]
+fn each_class_that_was_recorded_has_numbers_of_its_own() {
+    let home = home("replay-classes");
+    let (id, _) = recorded(&home);
+    let text = study(&id, "");
+    let file = home.file("replay.toml", &text);
+    let found = home.json(&["run", &file, FAST, "--json", "--quiet"]);
+    let reads = rows(&found, "reads");
+    for metric in ["read_response_p50_ns", "read_latency_p99_ns", "read_bandwidth_bytes_per_s"] {
+        assert!(reads.contains(&(metric, false)), "{metric}: {reads:?}");
+    }
+    assert!(reads.contains(&("read_response_mean_ns", true)), "{reads:?}");
+    assert!(rows(&found, "writes").contains(&("write_response_mean_ns", true)));
+    let flushes = rows(&found, "flushes");
+    assert!(flushes.contains(&("flush_iops", false)), "{flushes:?}");
+    assert!(flushes.iter().all(|(metric, _)| !metric.contains("bytes")), "{flushes:?}");
+    // All of them together are all.
+    let rate = |metric: &str| {
+        let mut cells = found["cells"].as_array().unwrap().iter();
+        let own = cells.find(|cell| cell["metric"] == metric && cell["control"] != true);
+        own.unwrap()["median"].as_f64().unwrap()
+    };
+    let classes = rate("read_iops") + rate("write_iops") + rate("flush_iops");
+    assert!((classes / rate("iops") - 1.0).abs() < 0.01, "{classes} of {}", rate("iops"));
+    // What was not recorded says so.
+    assert!(rows(&found, "trims").is_empty());
+    let absent = found["absent"].as_array().unwrap();
+    let trims = absent.iter().find(|one| one["workload"] == "evening, played trims").unwrap();
+    assert_eq!(trims["reason"], "the recording has no trims");
+
+    // A study may be about one class alone.
+    let primary = "seed = 3\nprimary = \"write_response_p50_ns\"\n";
+    let file = home.file("writes.toml", text.replace("seed = 3\n", primary));
+    let found = home.json(&["run", &file, FAST, "--json", "--quiet"]);
+    let cells = found["cells"].as_array().unwrap().iter();
+    let primary: Vec<&Value> = cells.filter(|cell| cell["primary"] == true).collect();
+    assert!(!primary.is_empty());
+    for cell in primary {
+        assert_eq!(cell["metric"], "write_response_p50_ns", "{cell}");
+        assert_eq!(cell["workload"], "evening, played writes", "{cell}");
+    }
 }
 
 #[test]

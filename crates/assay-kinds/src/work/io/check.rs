@@ -6,7 +6,7 @@ use assay_base::quantity::units::show;
 use super::fits::{self, Unfit};
 use super::parameters::{FACTORS, MOST_SAMPLES};
 use super::verify as verifying;
-use super::{Arrivals, Asked, Mix, Pattern, Size, operations, wait};
+use super::{Arrivals, Asked, Mix, Pattern, Size, operations, poll, wait};
 use crate::work::kind::{Complaints, InStudy};
 
 /// Tells what does not hold.
@@ -16,6 +16,7 @@ pub(super) fn complain(io: &Asked, path: &str, study: &InStudy<'_>, to: &mut dyn
     size(io, path, study, to);
     paced(io, path, study, to);
     wait::complain(io, path, study, to);
+    poll::complain(io, path, study, to);
     fits::complain(io, path, study, to);
     operations::complain(io, path, study, to);
     verify(io, path, study, to);

@@ -273,6 +273,11 @@ fn remarks(io: &Planned, engine: Engine, note: Option<&str>) -> Vec<String> {
          the block that it read",
     );
     add(
+        io.pin,
+        "threads are pinned: tell fio which processors there are, with --cpus_allowed=LIST \
+         --cpus_allowed_policy=split",
+    );
+    add(
         io.pattern == Pattern::Spread,
         "fio takes steps of one length; Assay goes to the nearest block before each place",
     );

@@ -13,6 +13,7 @@ mod operations;
 mod parameters;
 mod pilot;
 mod planned;
+pub mod poll;
 mod rate;
 pub mod requests;
 mod run;
@@ -27,7 +28,7 @@ use assay_base::quantity::{Bytes, Metric, Time};
 use serde::{Deserialize, Serialize};
 
 pub use assay_load::{
-    Access, Apart, Arrivals, Class, Compressible, Content, Duplicates, Mix, Pace, Pattern,
+    Access, Apart, Arrivals, Class, Compressible, Content, Duplicates, Mix, Pace, Pattern, Poll,
     WriteSync,
 };
 

@@ -105,6 +105,7 @@ mod tests {
         let lacking = Clears {
             no_trim: Some("no trims here".to_owned()),
             no_zeroing: Some("no zeroing here".to_owned()),
+            no_polling: None,
         };
         for (mix, told) in [
             ("trim", "no trims here"),

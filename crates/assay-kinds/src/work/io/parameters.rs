@@ -13,8 +13,8 @@ use serde::{Deserialize, Serialize};
 use super::rate::{self, Rate};
 use super::table::is_usual;
 use super::{
-    Access, Apart, Arrivals, AskedEngine, Content, Duplicates, Engine, Mix, Pattern, Planned, Size,
-    WriteSync, fio_line, forms, operations, size, verify, wait,
+    Access, Apart, Arrivals, AskedEngine, Content, Duplicates, Engine, Mix, Pattern, Planned, Poll,
+    Size, WriteSync, fio_line, forms, operations, poll, size, verify, wait,
 };
 use crate::work::kind::OwnParameter;
 use crate::work::table::{Factor, asked, choice, whole, word, work};
@@ -285,6 +285,46 @@ parameters! {
         kept: wait_for,
     }
 
+    /// What the queues of `io_uring` are polled for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    poll: Option<Poll> = None => {
+        words: "what the queues of io_uring are polled for, in the place of calls and interrupts",
+        form: Form::Word(|| vec!["none", "submission", "completion"]),
+        example: "poll = \"submission\"",
+        factor: choice(
+            "`none`: a thread calls the kernel to submit, and sleeps until something is complete; \
+             `submission`: a thread of the kernel for each queue looks for what is to be submitted \
+             (SQPOLL), and sleeps after a second without any; its processor time is told; `completion`: the \
+             thread that waits looks at the device for what is complete (IOPOLL), which takes direct reads \
+             and writes on a device with a queue for that. Where any of them is said, `none` too, \
+             `io_uring` carries the work out unless the engine is named.",
+            "[\"none\", \"submission\", \"completion\"]",
+            |io, text| Ok(io.poll = Some(word(text, poll::CHOICES)?)),
+        ),
+        job: poll::tell,
+        told: poll::told,
+        fio: poll::fio,
+        kept: poll,
+    }
+
+    /// Whether each thread keeps to a processor.
+    #[serde(default, skip_serializing_if = "is_usual")]
+    pin: bool = false => {
+        words: "whether each thread keeps to a processor of its own",
+        form: Form::Flag,
+        example: "pin = true",
+        factor: choice(
+            "`true`: the first thread keeps to the first of the processors on which this process may run, \
+             the second to the second, and so on; more threads than processors begin with the first one \
+             again, which notes of trials say. `false`: the kernel puts them where it likes.",
+            "[false, true]",
+            |io, text| Ok(io.pin = word(text, "true or false")?),
+        ),
+        job: |io, job| job.pin = io.pin,
+        told: |io| io.pin.then(|| "each thread pinned to a processor".to_owned()),
+        kept: pin,
+    }
+
     /// Time that is counted; a share of the budget where it is missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     time: Option<Time> = None => {
@@ -470,7 +510,7 @@ mod tests {
     #[test]
     fn a_background_load_has_no_end_of_its_own_and_neither_is_verified_nor_waits_for_several() {
         let names = |fields: &[Field]| fields.iter().map(|one| one.name).collect::<Vec<_>>();
-        let lacks = ["time", "ramp", "operations", "verify", "wait-for"];
+        let lacks = ["time", "ramp", "operations", "verify", "wait-for", "poll", "pin"];
         let without: Vec<&str> =
             names(KEYS).into_iter().filter(|name| !lacks.contains(name)).collect();
         assert_eq!(names(BACKGROUND), without);
@@ -492,6 +532,8 @@ mod tests {
             ("threads", "many"),
             ("direct", "maybe"),
             ("engine", "libaio"),
+            ("poll", "fast"),
+            ("pin", "maybe"),
             ("content", "text"),
             ("rate", "fast"),
             ("arrivals", "bursts"),

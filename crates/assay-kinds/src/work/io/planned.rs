@@ -13,8 +13,8 @@ use serde::{Deserialize, Serialize};
 
 use super::parameters::{self, Stored};
 use super::{
-    Apart, Asked, AskedEngine, Pattern, content_words, fio_line, fits, most_words, operations, run,
-    told, touch, verify,
+    Apart, Asked, AskedEngine, Pattern, content_words, fio_line, fits, most_words, operations,
+    poll, run, told, touch, verify,
 };
 use crate::work::kind::{ByHand, CommandLine, Runs, Touch};
 use crate::work::measured::{Measured, Ran};
@@ -327,6 +327,7 @@ fn obstacle(io: &Asked, offer: &Offer<'_>) -> Option<String> {
         .or_else(|| fits::too_long(io, offer.area.length / parts))
         .or_else(|| unaligned(io, offer.direct))
         .or_else(|| operations::obstacle(io, offer))
+        .or_else(|| poll::obstacle(io, offer))
         .or_else(|| unverifiable(io, offer))
 }
 
@@ -390,7 +391,8 @@ fn no_spread(io: &Asked, area_bytes: u64) -> Option<String> {
 fn engine_of(io: &Asked, offer: &Offer<'_>) -> (Engine, u32, u32, Option<String>) {
     let chosen = match io.engine {
         _ if offer.engine.name == Engine::Simulated => Engine::Simulated,
-        AskedEngine::Auto if io.depth > 1 => offer.engine.name,
+        // Whether and what is polled for is a matter of the ring.
+        AskedEngine::Auto if io.depth > 1 || io.poll.is_some() => offer.engine.name,
         AskedEngine::Auto | AskedEngine::Psync => Engine::Psync,
         AskedEngine::IoUring => Engine::IoUring,
     };

@@ -8,8 +8,8 @@ use assay_base::quantity::metric::FDATASYNCS;
 use assay_base::quantity::units::show;
 use assay_load::{Bystanders, Class, ClassOutcome, Job, LoadError, Outcome};
 
-use super::Detail;
 use super::planned::{Engine, kind};
+use super::{Detail, Poll, poll};
 use crate::work::measured::{Claims, Count, Histograms, Measured, Ran, SeriesRow};
 use crate::work::place::Medium;
 
@@ -118,6 +118,9 @@ fn still_s(outcome: &Outcome) -> Option<u32> {
 fn workers(outcome: &Outcome) -> Option<String> {
     let workers_ns = outcome.process_cpu_ns.saturating_sub(outcome.cpu_ns);
     let share = workers_ns as f64 / outcome.process_cpu_ns.max(1) as f64;
+    if outcome.engine.poll == Poll::Submission {
+        return Some(poll::taken(share));
+    }
     (share >= TOLD_SHARE).then(|| {
         format!(
             "workers of the kernel took {} of the processor time: operations were passed on to them",

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use assay_base::calc::requests::Pair;
 use assay_base::quantity::Bytes;
+use assay_base::quantity::played::{self, Told};
 use assay_base::quantity::units::show;
 use assay_replay::{Fitted, Placing};
 use serde::{Deserialize, Serialize};
@@ -42,6 +43,18 @@ impl Detail {
     /// Bytes of all classes.
     pub fn bytes(&self) -> u64 {
         self.classes.values().fold(0, |sum, count| sum.saturating_add(count.bytes))
+    }
+
+    /// What a metric of a class tells per second, or why there is nothing; none of every other metric.
+    pub(super) fn amount(&self, metric: &str) -> Option<Result<u64, String>> {
+        let (class, told) = played::of(metric)?;
+        let pick: fn(&Count) -> u64 = match told {
+            Told::Rate => |own| own.operations,
+            Told::Bytes => |own| own.bytes,
+            Told::Response(_) | Told::Service(_) => return None,
+        };
+        let own = self.classes.get(class.key).filter(|own| own.operations > 0);
+        Some(own.map(pick).ok_or_else(|| format!("no {} were finished in the window", class.words)))
     }
 }
 

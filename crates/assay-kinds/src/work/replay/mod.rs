@@ -11,6 +11,7 @@ mod tests;
 use assay_base::catalogue::About;
 use assay_base::catalogue::keys::{Fields, Form, field, needed};
 use assay_base::quantity::metric::{BANDWIDTH, IOPS, LATENCY, RESPONSE};
+use assay_base::quantity::played::{FLUSHES, READS, TRIMS, WRITES, ZEROINGS};
 use assay_base::quantity::{Bytes, Metric, Time};
 use assay_load::Act;
 use assay_replay::{scale, source};
@@ -180,14 +181,17 @@ impl Kind for Asked {
                Offsets stay as they were where the area is as large as the recorded device, are shifted where it \
                holds all that was touched, and else folded: modulo the area in whole MiB. Begins and sizes are \
                rounded outwards to what direct I/O needs. At most 8 million requests are played, 64 bytes of \
-               memory each (92 where they are paced), before the clock starts. How faithful the play was is told \
-               beside its numbers, and rule `unfaithful` takes numbers back that are of other work.",
+               memory each (92 where they are paced), before the clock starts. Each class (reads, writes, flushes, \
+               trims, zeroings) has rows and a verdict of its own beside those of all together, by its mean \
+               response or, without a clock, its mean latency. How faithful the play was is told beside its \
+               numbers, and rule `unfaithful` takes numbers back that are of other work.",
     };
     const KEYS: &'static Fields = &KEYS;
     const EXAMPLE: &'static str =
         "replay = { recording = \"evening\", clock = \"open\", scale = \"1x\" }";
     const PARAMETERS: &'static [OwnParameter<Self>] = &[CLOCK, SCALE, DEPTH];
-    const METRICS: &'static [&'static [Metric]] = &[&[IOPS, BANDWIDTH], LATENCY, RESPONSE];
+    const METRICS: &'static [&'static [Metric]] =
+        &[&[IOPS, BANDWIDTH], LATENCY, RESPONSE, READS, WRITES, FLUSHES, TRIMS, ZEROINGS];
     const JUDGED: &'static [Judged] = &[Judged::Machine, Judged::Bytes, Judged::Medium];
     const RULES: &'static [OwnRule] = &[rule::UNFAITHFUL];
 

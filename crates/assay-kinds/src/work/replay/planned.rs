@@ -2,13 +2,14 @@
 
 use assay_base::quantity::Bytes;
 use assay_base::quantity::metric::{BANDWIDTH, IOPS, RESPONSE_P99};
+use assay_base::quantity::played::Class;
 use assay_base::quantity::units::show;
 use assay_load::Act;
 use assay_replay::{Fit, Placing, slot_bytes};
 use serde::{Deserialize, Serialize};
 
 use super::{Asked, Clock, Detail, Scale, Source, pace_words, playing, touch};
-use crate::work::io::Engine;
+use crate::work::io::{self, Engine};
 use crate::work::kind::{ByHand, CommandLine, Runs, Touch};
 use crate::work::measured::{Measured, Ran};
 use crate::work::place::{Area, Offer, Run};
@@ -159,8 +160,14 @@ impl Runs for Planned {
         match metric {
             _ if metric == IOPS.name => Some(measured.per_second(measured.operations())),
             _ if metric == BANDWIDTH.name => Some(measured.per_second(detail.bytes())),
-            _ => None,
+            _ => Some(detail.amount(metric)?.and_then(|amount| measured.per_second(amount))),
         }
+    }
+
+    fn lacks(&self, class: &Class) -> Option<String> {
+        let is_of = |act: &Act| io::class_name(act.class()) == class.key;
+        let has = Act::ALL.into_iter().filter(is_of).any(|act| self.source.has(act));
+        (!has).then(|| format!("the recording has no {}", class.words))
     }
 
     fn primary(&self, _: &dyn Fn(&str) -> bool) -> &'static str {

@@ -6,7 +6,8 @@ use std::sync::atomic::AtomicBool;
 
 use assay_base::exhibit::{Levels, Subject};
 use assay_base::presence::Presence;
-use assay_load::{Bystanders, Law, LawShape};
+use assay_base::quantity::played::CLASSES;
+use assay_load::{Bystanders, Law, LawShape, Moved};
 use assay_system::system::clears::Clears;
 use assay_system::system::{BlockClass, BlockRequest, Fake, RequestFlags, System};
 
@@ -129,6 +130,29 @@ fn a_play_by_the_clock_is_the_work_that_was_recorded() {
     assert!(own.drawn.values().all(|one| one.recorded == one.played), "{:?}", own.drawn);
     assert!((own.in_flight[0] - 0.5).abs() < 0.01 && (own.in_flight[1] - 0.25).abs() < 0.01);
     assert_eq!(doubt(&planned, &measured), None);
+}
+
+#[test]
+fn each_class_has_its_own_rates_and_what_was_not_recorded_is_lacking() {
+    let (mut planned, measured) = played(&asked(Clock::Open), DEVICE_BYTES, FAST);
+    let amount = |metric: &str| {
+        let own = planned.value(metric, &measured)?;
+        Some((own.unwrap() * measured.window_ns as f64 / 1e9).round() as u64)
+    };
+    // A sixth of each kind, and what is FUA is a write.
+    assert_eq!(amount("read_iops"), Some(COUNT / 6));
+    assert_eq!(amount("write_iops"), Some(COUNT / 3));
+    assert_eq!(amount("trim_bandwidth_bytes_per_s"), Some(COUNT / 6 * 4096));
+    for other in ["read_latency_p99_ns", "read_response_mean_ns", "read_per_s"] {
+        assert_eq!(amount(other), None, "{other}");
+    }
+    let lacking = |planned: &Planned| -> Vec<String> {
+        CLASSES.iter().filter_map(|class| planned.lacks(class)).collect()
+    };
+    assert_eq!(lacking(&planned), Vec::<String>::new());
+    planned.source.acts[Act::Discard as usize] = Moved::default();
+    planned.source.acts[Act::Write as usize] = Moved::default();
+    assert_eq!(lacking(&planned), ["the recording has no trims"]);
 }
 
 #[test]

@@ -296,7 +296,7 @@ fn its_numbers_are_those_of_the_window_and_of_its_own_test() {
 }
 
 /// A target that can do everything.
-static ABLE: Clears = Clears { no_trim: None, no_zeroing: None };
+static ABLE: Clears = Clears { no_trim: None, no_zeroing: None, no_polling: None };
 
 fn offer_of<'a>(direct: &'a Presence<DirectUse>, engine: &'a EngineUse, bytes: u64) -> Offer<'a> {
     let area = Area { start: 0, length: bytes, asked: bytes, written: true, fill_ns: 0 };

@@ -43,6 +43,11 @@ impl Entrance {
         Self { number }
     }
 
+    /// By the ring's descriptor.
+    pub(super) const fn plain() -> Self {
+        Self { number: None }
+    }
+
     /// Gives the number back; with it the kernel would keep the ring until the thread ends.
     pub(super) fn close(&mut self, ring: &IoUring) {
         if let Some(offset) = self.number.take() {

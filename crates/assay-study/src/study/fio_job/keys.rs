@@ -34,7 +34,7 @@ pub(super) fn usual(key: &str) -> &str {
 pub(super) const WAITS: [&str; 2] = ["stonewall", "wait_for_previous"];
 
 /// What is translated.
-pub const CORE: [&str; 35] = [
+pub const CORE: [&str; 37] = [
     "rw",
     "bs",
     "ioengine",
@@ -70,6 +70,8 @@ pub const CORE: [&str; 35] = [
     "ba",
     "verify",
     "do_verify",
+    "hipri",
+    "sqthread_poll",
 ];
 
 /// What this engine does anyway.
@@ -98,7 +100,7 @@ const USUAL: [(&str, &[&str]); 15] = [
     ("percentage_random", &["100"]),
     ("iodepth_batch", &["1"]),
     ("iodepth_batch_complete_min", &["1"]),
-    ("hipri", &["0"]),
+    ("cpus_allowed_policy", &["shared"]),
     ("io_submit_mode", &["inline"]),
     ("scramble_buffers", &["1"]),
     ("create_on_open", &["0"]),
@@ -186,8 +188,6 @@ pub(super) const MEANINGS: &[(&str, &str)] = &[
     ("iodepth_low", "the queue is filled again only below so many"),
     ("latency_target", "the queue is shortened until latencies are below this"),
     ("steadystate", "the job ends when its rate no longer changes"),
-    ("hipri", "completions are polled for"),
-    ("sqthread_poll", "a thread of the kernel takes the requests"),
     ("create_only", "files are made and nothing else is done"),
     ("zonemode", "the drive is used in zones"),
     ("exitall", "all jobs end as soon as one does"),

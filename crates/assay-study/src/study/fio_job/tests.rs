@@ -50,6 +50,8 @@ fn every_core_key_has_its_place_in_the_study() {
         ),
         ("iodepth=16", "depth = 1, threads = 1, direct = false, engine = \"psync\""),
         ("numjobs=4", "threads = 4"),
+        ("ioengine=io_uring\nsqthread_poll=1", "poll = \"submission\""),
+        ("ioengine=io_uring\ndirect=1\nhipri", "poll = \"completion\""),
         ("direct=1", "direct = true"),
         ("buffered=0", "direct = true"),
         ("runtime=2m", "time = \"2 min\""),
@@ -503,6 +505,23 @@ fn rates_and_pauses_that_mean_something_else_are_told() {
     ] {
         let found = refused(&format!("{JOB}{text}\n"));
         assert!(found.contains(part), "{text}: {found}");
+    }
+}
+
+#[test]
+fn what_cannot_be_polled_is_told_and_what_is_not_polled_is_none() {
+    for (text, part) in [
+        ("ioengine=libaio\nhipri=1", "hipri: only the queues of io_uring"),
+        ("sqthread_poll=1", "sqthread_poll: only the queues of io_uring"),
+        ("ioengine=io_uring\nhipri=1", "of direct operations alone"),
+        ("ioengine=io_uring\ndirect=1\nhipri=1\nsqthread_poll=1", "only one of them"),
+        ("cpus_allowed_policy=split", "how processors are shared out"),
+    ] {
+        let found = refused(&format!("{JOB}{text}\n"));
+        assert!(found.contains(part), "{text}: {found}");
+    }
+    for text in ["hipri=0", "sqthread_poll=0", "cpus_allowed_policy=shared"] {
+        assert!(!line(&format!("{JOB}{text}\n"), 0).contains("poll"), "{text}");
     }
 }
 

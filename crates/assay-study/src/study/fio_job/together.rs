@@ -89,7 +89,7 @@ impl Work {
     fn is_like(&self, other: &Self) -> bool {
         let work = |own: &Self| {
             let (pattern, engine) = (own.pattern, own.engine);
-            (pattern, engine, own.depth, own.direct, own.time, own.ramp)
+            (pattern, engine, own.poll, own.depth, own.direct, own.time, own.ramp)
         };
         let place = |own: &Self| (own.access.clone(), own.align, own.stride);
         let is_placed_alike = self.size == other.size && place(self) == place(other);

@@ -87,6 +87,24 @@ fn it_stands_first_and_tells_the_number_with_its_bound() {
 }
 
 #[test]
+fn what_syncs_rest_on_stands_beside_the_answer_and_decides_nothing() {
+    let with = |rule: &str| {
+        let mut study = place(&NINE, "10 ms");
+        study.measured.series[0].because.push(assay_study::findings::Because {
+            rule: rule.to_owned(),
+            trust: Trust::Trusted,
+            text: "syncs are acknowledged by a cache: so it is".to_owned(),
+        });
+        told(study)
+    };
+    let (own, other) = (with(crate::truth::ACKNOWLEDGED), with("another"));
+    assert_eq!((own.ended, other.ended), (Fit::Pass, Fit::Pass));
+    let sentence = "Syncs are acknowledged by a cache: so it is.".to_owned();
+    assert_eq!(own.bounds[0].because.last(), Some(&sentence));
+    assert!(!other.bounds[0].because.contains(&sentence), "{:?}", other.bounds[0].because);
+}
+
+#[test]
 fn one_bound_that_is_broken_is_enough_and_a_pass_needs_all() {
     let of = |mosts: &[&str]| {
         let mut study = place(&NINE, "10 ms");

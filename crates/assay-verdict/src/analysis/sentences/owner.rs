@@ -3,6 +3,8 @@
 use assay_base::quantity::units::show;
 use assay_study::findings::{Cell, Trust, is_wide};
 
+use super::super::acknowledged::of_row;
+use super::super::gated::sentence;
 use super::super::rows::Row;
 use super::about;
 use super::usual::{Usual, usual};
@@ -31,7 +33,7 @@ const LINKS: [(&str, f64); 3] =
 /// Sentences on one target, the most important first.
 pub(super) fn sentences(rows: &[Row<'_>], cells: &[Cell], noun: &str) -> Vec<String> {
     let told = Told { rows, cells };
-    [random(&told, noun), commits(&told), sequential(&told), unequal(&told)]
+    [random(&told, noun), commits(&told), acknowledged(&told), sequential(&told), unequal(&told)]
         .into_iter()
         .flatten()
         .collect()
@@ -146,6 +148,11 @@ fn commits(told: &Told<'_>) -> Option<String> {
         show::duration(1e9 / number.value),
         number.shown(|value| format!("{} commits per second", show::per_second(value)))
     ))
+}
+
+/// What syncs rest on where that is not the medium.
+fn acknowledged(told: &Told<'_>) -> Option<String> {
+    told.rows.iter().find_map(of_row).map(sentence)
 }
 
 /// Sequential rates against links that people know.

@@ -1,0 +1,202 @@
+//! Metrics of the classes of a load that is played again: what helps its reads may starve its writes,
+//! and what is told of all together says nothing of that.
+
+use super::metric::{Better, Metric, metric, of_latencies};
+
+/// A class of what is played.
+#[derive(Debug)]
+pub struct Class {
+    /// In records, and in the names of its metrics.
+    pub key: &'static str,
+    /// In sentences.
+    pub words: &'static str,
+    /// As that of a load which was recorded, in the names of rows.
+    pub played: &'static str,
+    /// In the order of what is told of each.
+    pub metrics: &'static [Metric],
+}
+
+/// What is told of a class.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Told {
+    /// Operations per second.
+    Rate,
+    /// Times from intended starts: of work by the clock alone.
+    Response(Point),
+    /// Times from submissions.
+    Service(Point),
+    /// Bytes per second: of classes that have any.
+    Bytes,
+}
+
+/// Which of all times of a trial.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Point {
+    Mean,
+    P50,
+    P99,
+    P999,
+}
+
+/// What is told of each class, in the order of its metrics.
+const TOLD: [Told; 10] = [
+    Told::Rate,
+    Told::Response(Point::Mean),
+    Told::Response(Point::P50),
+    Told::Response(Point::P99),
+    Told::Response(Point::P999),
+    Told::Service(Point::Mean),
+    Told::Service(Point::P50),
+    Told::Service(Point::P99),
+    Told::Service(Point::P999),
+    Told::Bytes,
+];
+
+impl Told {
+    /// Whether it is of times from intended starts.
+    pub const fn is_response(self) -> bool {
+        matches!(self, Self::Response(_))
+    }
+
+    /// Which of the times of single operations it is; none of sums.
+    pub const fn point(self) -> Option<Point> {
+        match self {
+            Self::Response(point) | Self::Service(point) => Some(point),
+            Self::Rate | Self::Bytes => None,
+        }
+    }
+}
+
+impl Point {
+    /// The share of all that stays below; none of the mean.
+    pub const fn quantile(self) -> Option<f64> {
+        match self {
+            Self::Mean => None,
+            Self::P50 => Some(0.5),
+            Self::P99 => Some(0.99),
+            Self::P999 => Some(0.999),
+        }
+    }
+}
+
+/// The metrics of a class: its key, its words, which direction it is of, what is said of its bytes.
+macro_rules! metrics {
+    ($key:literal, $words:literal, $side:ident $(, $bytes:literal)?) => {
+        &[
+            metric(
+                concat!($key, "_iops"),
+                Better::Higher,
+                concat!("played ", $words, " per second"),
+                concat!($words, " of a recording that were played per second"),
+            )
+            .$side(),
+            metrics!(@response $key, $words, $side, "mean", "mean", "mean time"),
+            metrics!(@response $key, $words, $side, "p50", "median", "time that half of them stay below,"),
+            metrics!(@response $key, $words, $side, "p99", "p99", "time that 99 % of them stay below,"),
+            metrics!(@response $key, $words, $side, "p999", "p99.9", "time that 99.9 % of them stay below,"),
+            metrics!(@service $key, $words, $side, "mean", "mean", "mean time"),
+            metrics!(@service $key, $words, $side, "p50", "median", "time that half of them stay below,"),
+            metrics!(@service $key, $words, $side, "p99", "p99", "time that 99 % of them stay below,"),
+            metrics!(@service $key, $words, $side, "p999", "p99.9", "time that 99.9 % of them stay below,"),
+            $(metric(
+                concat!($key, "_bandwidth_bytes_per_s"),
+                Better::Higher,
+                concat!("bandwidth of ", $words),
+                concat!("bytes per second that ", $words, " of a recording ", $bytes),
+            )
+            .$side(),)?
+        ]
+    };
+    (@response $key:literal, $words:literal, $side:ident, $name:literal, $noun:literal, $what:literal) => {
+        of_latencies(
+            concat!($key, "_response_", $name, "_ns"),
+            Better::Lower,
+            concat!($noun, " response of ", $words),
+            concat!("of played ", $words, ": ", $what, " from their intended starts to their ends"),
+        )
+        .$side()
+    };
+    (@service $key:literal, $words:literal, $side:ident, $name:literal, $noun:literal, $what:literal) => {
+        of_latencies(
+            concat!($key, "_latency_", $name, "_ns"),
+            Better::Lower,
+            concat!($noun, " latency of ", $words),
+            concat!("of played ", $words, ": ", $what, " from their submissions to their ends"),
+        )
+        .$side()
+    };
+}
+
+pub const READS: &[Metric] = metrics!("read", "reads", of_reads, "moved");
+pub const WRITES: &[Metric] = metrics!("write", "writes", of_writes, "moved");
+pub const FLUSHES: &[Metric] = metrics!("flush", "flushes", of_writes);
+pub const TRIMS: &[Metric] = metrics!("trim", "trims", of_writes, "gave up");
+pub const ZEROINGS: &[Metric] = metrics!("zero", "zeroings", of_writes, "made zeros");
+
+/// Reads and writes first: most ask for them.
+pub static CLASSES: [Class; 5] = [
+    Class { key: "read", words: "reads", played: "played reads", metrics: READS },
+    Class { key: "write", words: "writes", played: "played writes", metrics: WRITES },
+    Class { key: "flush", words: "flushes", played: "played flushes", metrics: FLUSHES },
+    Class { key: "trim", words: "trims", played: "played trims", metrics: TRIMS },
+    Class { key: "zero", words: "zeroings", played: "played zeroings", metrics: ZEROINGS },
+];
+
+impl Class {
+    /// The metric that tells this of the class.
+    pub fn metric(&self, told: Told) -> Option<&'static Metric> {
+        self.metrics.iter().zip(TOLD).find(|(_, own)| *own == told).map(|(metric, _)| metric)
+    }
+}
+
+/// The class that a metric is of, and what it tells; none of every other metric.
+pub fn of(name: &str) -> Option<(&'static Class, Told)> {
+    CLASSES.iter().find_map(|class| {
+        let mut own = class.metrics.iter().zip(TOLD);
+        own.find(|(metric, _)| metric.name == name).map(|(_, told)| (class, told))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::metric::{Of, Side};
+    use super::*;
+
+    #[test]
+    fn each_metric_is_of_its_class_and_of_what_its_name_says() {
+        for class in &CLASSES {
+            assert!(class.played.ends_with(class.words));
+            for metric in class.metrics {
+                let (found, told) = of(metric.name).unwrap();
+                assert_eq!(found.key, class.key);
+                assert_eq!(class.metric(told).unwrap().name, metric.name);
+                let rest = metric.name.strip_prefix(class.key).unwrap();
+                let expected = match told {
+                    Told::Rate => "_iops".to_owned(),
+                    Told::Bytes => "_bandwidth_bytes_per_s".to_owned(),
+                    Told::Response(point) => {
+                        format!("_response_{}_ns", format!("{point:?}").to_lowercase())
+                    }
+                    Told::Service(point) => {
+                        format!("_latency_{}_ns", format!("{point:?}").to_lowercase())
+                    }
+                };
+                assert_eq!(rest, expected);
+                assert_eq!(metric.of == Of::Latencies, told.point().is_some(), "{rest}");
+                let reads = class.key == "read";
+                assert_eq!(metric.side() == Side::Reads, reads, "{}", metric.name);
+                assert_ne!(metric.side(), Side::Both, "{}", metric.name);
+            }
+        }
+    }
+
+    #[test]
+    fn metrics_of_all_classes_together_are_of_none() {
+        for name in ["iops", "response_p99_ns", "read_per_s", "block_read_mean_ns", "read_", ""] {
+            assert!(of(name).is_none(), "{name}");
+        }
+        // A flush carries nothing.
+        let flush = &CLASSES[2];
+        assert!(flush.metric(Told::Bytes).is_none() && flush.metric(Told::Rate).is_some());
+    }
+}

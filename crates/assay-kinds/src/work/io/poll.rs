@@ -1,0 +1,276 @@
+//! What is polled for, in the place of calls and interrupts: only the rings of io_uring are.
+
+use assay_base::quantity::units::show;
+use assay_load::{Job, Poll};
+
+use super::fits::{Unfit, unfit};
+use super::{Asked, AskedEngine, Engine, WriteSync};
+use crate::work::kind::{Complaints, InStudy};
+use crate::work::place::Offer;
+use crate::work::table::word;
+
+/// The key, and the factor.
+pub const NAME: &str = "poll";
+/// Its levels.
+pub(super) const CHOICES: &str = "none, submission or completion";
+
+impl Asked {
+    /// What is polled for.
+    pub fn polled(&self) -> Poll {
+        self.poll.unwrap_or_default()
+    }
+}
+
+pub(super) fn tell(io: &Asked, job: &mut Job) {
+    job.poll = io.polled();
+}
+
+pub(super) fn told(io: &Asked) -> Option<String> {
+    match io.polled() {
+        Poll::Nothing => None,
+        Poll::Submission => Some("submission polled for by the kernel".to_owned()),
+        Poll::Completion => Some("completions polled for".to_owned()),
+    }
+}
+
+pub(super) fn fio(io: &Asked) -> Vec<String> {
+    let word = match io.polled() {
+        Poll::Nothing => None,
+        Poll::Submission => Some("--sqthread_poll=1".to_owned()),
+        Poll::Completion => Some("--hipri=1".to_owned()),
+    };
+    word.into_iter().collect()
+}
+
+/// Why nothing is polled for so, wherever it is.
+fn misfit(io: &Asked) -> Option<Unfit> {
+    let poll = io.polled();
+    if poll != Poll::Nothing && io.engine == AskedEngine::Psync {
+        let message = "poll: only the queues of io_uring are polled, and psync has none";
+        return Some(unfit("engine", message, Some("say engine = \"io_uring\"")));
+    }
+    if poll != Poll::Completion {
+        return None;
+    }
+    if !io.direct {
+        let message = "poll: completions are polled for of direct operations alone";
+        return Some(unfit("direct", message, Some("say direct = true")));
+    }
+    let message =
+        "poll: completions are polled for of reads and writes alone: no sync, no trim, no zeroing";
+    if io.sync != WriteSync::None {
+        return Some(unfit("sync", message, Some("leave sync out")));
+    }
+    io.mix.clears().then(|| unfit("mix", message, None))
+}
+
+/// Tells which level does not fit the other keys.
+pub(super) fn complain(io: &Asked, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
+    let own = format!("{path}/{NAME}");
+    if to.is_wrong(&own) {
+        return;
+    }
+    let level = |(index, level): (usize, &String)| {
+        let poll = Some(word(level, CHOICES).ok()?);
+        Some((format!("factors/{NAME}/{index}"), Asked { poll, ..io.clone() }))
+    };
+    let asked: Vec<(String, Asked)> = match study.factors.get(NAME) {
+        Some(levels) => levels.iter().enumerate().filter_map(level).collect(),
+        None => vec![(own, io.clone())],
+    };
+    for (at, io) in asked {
+        let Some(Unfit { key, message, hint }) = misfit(&io) else { continue };
+        // What a factor supplies is looked at where it is planned.
+        if !study.factors.contains_key(key) && !to.is_wrong(&at) {
+            to.value(&at, message, hint.map(str::to_owned));
+        }
+    }
+}
+
+/// Why a target, or this machine, cannot be polled.
+pub(super) fn obstacle(io: &Asked, offer: &Offer<'_>) -> Option<String> {
+    let poll = io.polled();
+    if poll == Poll::Nothing {
+        return None;
+    }
+    if let Some(unfit) = misfit(io) {
+        return Some(unfit.message);
+    }
+    match offer.engine.name {
+        Engine::IoUring => {}
+        Engine::Simulated => {
+            return Some("poll: a simulated drive has no queues that are polled".to_owned());
+        }
+        _ => {
+            let why = offer.engine.note.as_deref().unwrap_or("there is none here");
+            return Some(format!("poll: only the queues of io_uring are polled; {why}"));
+        }
+    }
+    if poll != Poll::Completion {
+        return None;
+    }
+    let no_direct = offer.direct.reason();
+    no_direct
+        .map(|why| format!("completions are polled for of direct operations alone: {why}"))
+        .or_else(|| offer.clears.no_polling.clone())
+}
+
+/// What is told of the processor time that threads of the kernel took where they submit: a share of that of
+/// the process.
+pub(super) fn taken(share: f64) -> String {
+    /// A thread that polls takes more, where it is counted.
+    const COUNTED: f64 = 0.001;
+    if share < COUNTED {
+        return "the processor time of the threads of the kernel that submit is in none of these numbers: \
+                this kernel does not count it for the process (Linux 5.12 does)"
+            .to_owned();
+    }
+    format!(
+        "threads of the kernel, those that submit among them, took {} of the processor time that is told",
+        show::percent(100.0 * share)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use assay_base::presence::Presence;
+    use assay_system::system::clears::Clears;
+
+    use super::*;
+    use crate::work::io::planned::plan;
+    use crate::work::place::{Area, DirectUse, EngineUse};
+
+    #[derive(Default)]
+    struct Told(Vec<(String, String)>);
+
+    impl Complaints for Told {
+        fn value(&mut self, path: &str, message: String, _: Option<String>) {
+            self.0.push((path.to_owned(), message));
+        }
+
+        fn key(&mut self, path: &str, message: String, hint: Option<String>) {
+            self.value(path, message, hint);
+        }
+
+        fn is_wrong(&self, path: &str) -> bool {
+            self.0.iter().any(|(own, _)| own == path)
+        }
+    }
+
+    fn polls(poll: Poll) -> Asked {
+        Asked { poll: Some(poll), ..Asked::some() }
+    }
+
+    fn complaints(io: &Asked, factors: &[(&str, &[&str])]) -> Vec<(String, String)> {
+        let texts = |levels: &[&str]| levels.iter().map(|level| (*level).to_owned()).collect();
+        let factors: BTreeMap<String, Vec<String>> =
+            factors.iter().map(|(name, levels)| ((*name).to_owned(), texts(levels))).collect();
+        let mut told = Told::default();
+        complain(io, "io", &InStudy::of(&factors), &mut told);
+        told.0
+    }
+
+    #[test]
+    fn what_fits_is_not_told() {
+        for poll in [Poll::Nothing, Poll::Submission, Poll::Completion] {
+            assert!(complaints(&polls(poll), &[]).is_empty());
+            assert!(
+                complaints(&Asked { engine: AskedEngine::IoUring, ..polls(poll) }, &[]).is_empty()
+            );
+        }
+        let synced = Asked { sync: WriteSync::EachWrite, direct: false, ..polls(Poll::Submission) };
+        assert!(complaints(&synced, &[]).is_empty());
+        let all: &[&str] = &["none", "submission", "completion"];
+        assert!(complaints(&Asked::some(), &[("poll", all)]).is_empty());
+        assert!(complaints(&Asked { engine: AskedEngine::Psync, ..Asked::some() }, &[]).is_empty());
+        // What other factors do is planned arm by arm.
+        let engines: (&str, &[&str]) = ("engine", &["psync", "io_uring"]);
+        let psync = Asked { engine: AskedEngine::Psync, ..polls(Poll::Submission) };
+        assert!(complaints(&psync, &[engines]).is_empty());
+    }
+
+    #[test]
+    fn what_does_not_fit_is_told_where_it_stands() {
+        let one = |io: &Asked, factors: &[(&str, &[&str])], path: &str, text: &str| {
+            let told = complaints(io, factors);
+            assert_eq!(told.len(), 1, "{told:?}");
+            assert!(told[0].0 == path && told[0].1.contains(text), "{told:?}");
+        };
+        let psync = Asked { engine: AskedEngine::Psync, ..polls(Poll::Submission) };
+        one(&psync, &[], "io/poll", "psync has none");
+        one(&psync, &[("poll", &["none", "submission"])], "factors/poll/1", "psync has none");
+        one(
+            &Asked { direct: false, ..polls(Poll::Completion) },
+            &[],
+            "io/poll",
+            "direct operations",
+        );
+        let synced = Asked { sync: WriteSync::EachWrite, ..polls(Poll::Completion) };
+        one(&synced, &[], "io/poll", "no sync");
+        let trims = Asked { mix: "trim".parse().unwrap(), ..polls(Poll::Completion) };
+        one(&trims, &[], "io/poll", "no sync");
+    }
+
+    fn planned(
+        io: &Asked,
+        name: Engine,
+        direct: &Presence<DirectUse>,
+        no_polling: Option<&str>,
+    ) -> Result<Engine, String> {
+        let area = Area { start: 0, length: 1 << 30, asked: 1 << 30, written: true, fill_ns: 0 };
+        let engine = EngineUse { name, note: Some("io_uring is refused: on purpose".to_owned()) };
+        let clears = Clears { no_polling: no_polling.map(str::to_owned), ..Clears::default() };
+        let offer = Offer { area, direct, engine: &engine, between: None, clears: &clears };
+        plan(io, &offer).map(|(planned, _)| planned.engine)
+    }
+
+    #[test]
+    fn who_cannot_be_polled_says_so_before_anything_runs() {
+        let direct = Presence::Present(DirectUse { memory_alignment: 512, offset_alignment: 512 });
+        let cached = Presence::absent("the file system has none");
+        let (ring, loops) = (Engine::IoUring, Some("loop7 cannot"));
+        let of = |poll, name, no_polling| planned(&polls(poll), name, &direct, no_polling);
+        assert_eq!(of(Poll::Completion, ring, None), Ok(ring));
+        assert_eq!(of(Poll::Completion, ring, loops), Err("loop7 cannot".to_owned()));
+        assert_eq!(of(Poll::Submission, ring, loops), Ok(ring));
+        let through = planned(&polls(Poll::Completion), ring, &cached, None).unwrap_err();
+        assert!(through.ends_with("alone: the file system has none"), "{through}");
+        for poll in [Poll::Submission, Poll::Completion] {
+            assert!(of(poll, Engine::Simulated, None).unwrap_err().contains("simulated drive"));
+            assert!(of(poll, Engine::Psync, None).unwrap_err().contains("on purpose"));
+        }
+        assert_eq!(of(Poll::Nothing, Engine::Simulated, loops), Ok(Engine::Simulated));
+        assert_eq!(of(Poll::Nothing, Engine::Psync, loops), Ok(Engine::Psync));
+    }
+
+    /// What is compared with a ring that is polled is a ring that is not.
+    #[test]
+    fn no_polling_is_a_level_of_the_ring() {
+        let direct = Presence::Present(DirectUse { memory_alignment: 512, offset_alignment: 512 });
+        let alone = Asked { depth: 1, ..Asked::some() };
+        assert_eq!(planned(&alone, Engine::IoUring, &direct, None), Ok(Engine::Psync));
+        let said = Asked { poll: Some(Poll::Nothing), ..alone };
+        assert_eq!(planned(&said, Engine::IoUring, &direct, None), Ok(Engine::IoUring));
+    }
+
+    #[test]
+    fn engines_and_fio_and_readers_are_told() {
+        let job = |io: &Asked| {
+            let mut job = Job::base(io.pattern, io.mix, 4096, 0..1 << 20, 1);
+            tell(io, &mut job);
+            job.poll
+        };
+        for (poll, word) in
+            [(Poll::Submission, "--sqthread_poll=1"), (Poll::Completion, "--hipri=1")]
+        {
+            assert_eq!((job(&polls(poll)), fio(&polls(poll))), (poll, vec![word.to_owned()]));
+            assert!(told(&polls(poll)).unwrap().contains("polled for"));
+        }
+        for none in [Asked::some(), polls(Poll::Nothing)] {
+            assert!(job(&none) == Poll::Nothing && fio(&none).is_empty() && told(&none).is_none());
+        }
+        assert!(taken(0.42).contains("42") && taken(0.0).contains("none of these numbers"));
+    }
+}

@@ -1,0 +1,100 @@
+//! Threads of a run, each on a processor of its own.
+
+use rustix::io::Errno;
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+
+use crate::{Job, LoadError};
+
+/// The processors that the threads of a run are put on, in their order; none where they go where they like.
+#[derive(Debug, Default)]
+pub(crate) struct Pins(Vec<usize>);
+
+impl Pins {
+    /// Those on which the calling thread may run, where a job wants its threads pinned.
+    pub(crate) fn of(job: &Job) -> Result<Self, LoadError> {
+        if !job.pin {
+            return Ok(Self::default());
+        }
+        let allowed = sched_getaffinity(None).map_err(failed)?;
+        let all = 0..CpuSet::MAX_CPU;
+        Ok(Self(all.filter(|processor| allowed.is_set(*processor)).collect()))
+    }
+
+    /// Puts the calling thread, which has this number, onto its processor, for as long as it lives. More
+    /// threads than there are processors begin with the first one again.
+    pub(crate) fn pin(&self, thread: u32) -> Result<(), LoadError> {
+        let Some(processor) = self.place(thread) else { return Ok(()) };
+        let mut own = CpuSet::new();
+        own.set(processor);
+        sched_setaffinity(None, &own).map_err(failed)
+    }
+
+    fn place(&self, thread: u32) -> Option<usize> {
+        let index = (thread as usize).checked_rem(self.0.len())?;
+        self.0.get(index).copied()
+    }
+
+    /// What a reader of the numbers should know, of so many threads.
+    pub(crate) fn note(&self, threads: u32) -> Option<String> {
+        let processors = self.0.len();
+        match threads as usize {
+            _ if processors == 0 => None,
+            more if more > processors => Some(format!(
+                "{more} threads are pinned to {processors} processors, so that some share one."
+            )),
+            _ => Some(format!(
+                "each thread is pinned to a processor of its own, from the first of {processors} on."
+            )),
+        }
+    }
+}
+
+fn failed(errno: Errno) -> LoadError {
+    LoadError::Setup { what: "threads that keep to their processors", source: errno.into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use super::*;
+    use crate::check::tests::job;
+
+    fn allowed() -> Vec<usize> {
+        let set = sched_getaffinity(None).unwrap();
+        (0..CpuSet::MAX_CPU).filter(|processor| set.is_set(*processor)).collect()
+    }
+
+    #[test]
+    fn each_thread_has_its_own_and_takes_it_along_when_it_ends() {
+        let before = allowed();
+        let pins = Pins::of(&Job { pin: true, ..job() }).unwrap();
+        assert_eq!(pins.0, before);
+        for number in 0..=before.len() {
+            let seen = thread::scope(|scope| {
+                let body = || pins.pin(number as u32).map(|()| allowed());
+                scope.spawn(body).join().unwrap().unwrap()
+            });
+            assert_eq!(seen, [before[number % before.len()]]);
+        }
+        assert_eq!(allowed(), before);
+    }
+
+    #[test]
+    fn who_is_not_asked_to_pins_nobody_and_says_nothing() {
+        let pins = Pins::of(&job()).unwrap();
+        let seen = thread::scope(|scope| {
+            scope.spawn(|| pins.pin(0).map(|()| allowed())).join().unwrap().unwrap()
+        });
+        assert_eq!(seen, allowed());
+        assert_eq!(pins.note(8), None);
+    }
+
+    #[test]
+    fn threads_that_share_a_processor_are_told() {
+        let pins = Pins(vec![1, 3]);
+        assert_eq!([0, 1, 2, 5].map(|thread| pins.place(thread)), [1, 3, 1, 3].map(Some));
+        assert!(pins.note(2).unwrap().contains("of its own"));
+        assert!(pins.note(3).unwrap().contains("3 threads are pinned to 2 processors"));
+    }
+}

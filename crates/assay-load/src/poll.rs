@@ -1,0 +1,106 @@
+//! Who looks for what is to be submitted, and for what is complete.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{EngineKind, Job, LoadError, WriteSync};
+
+/// Twice as many entries as operations, for a thread that has not given back what it took, and twice as many
+/// again for syncs, are the most that a queue has.
+const DEEPEST: u32 = 1 << 13;
+
+/// What is polled for, instead of being told by a system call or an interrupt.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Poll {
+    /// Nothing: a thread calls the kernel to submit, and sleeps until something is complete.
+    #[default]
+    #[serde(rename = "none")]
+    Nothing,
+    /// What is to be submitted, by a thread of the kernel (`IORING_SETUP_SQPOLL`).
+    Submission,
+    /// What is complete, by the thread that waits for it, at the device (`IORING_SETUP_IOPOLL`): of direct
+    /// reads and writes, on a device that has a queue for it.
+    Completion,
+}
+
+impl Poll {
+    /// As it is written.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Nothing => "none",
+            Self::Submission => "submission",
+            Self::Completion => "completion",
+        }
+    }
+}
+
+/// Only a ring is polled, and only for what the kernel polls for.
+pub(crate) fn check(job: &Job, engine: &EngineKind) -> Result<(), LoadError> {
+    let wrong = |text: String| Err(LoadError::Invalid(text));
+    if job.poll == Poll::Nothing {
+        return Ok(());
+    }
+    if *engine != EngineKind::IoUring {
+        return wrong(format!("engine {} has no queues that are polled", engine.name()));
+    }
+    if job.poll == Poll::Submission && job.depth > DEEPEST {
+        return wrong(format!("with polled submission the depth is at most {DEEPEST}"));
+    }
+    let has_others = job.sync != WriteSync::None || job.mix.clears() || job.track.is_some();
+    if job.poll == Poll::Completion && has_others {
+        return wrong("completions are polled for of reads and writes alone".to_owned());
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check::tests::job;
+
+    fn refusal(job: &Job, engine: &EngineKind) -> Option<String> {
+        check(job, engine).err().map(|error| error.to_string())
+    }
+
+    #[test]
+    fn names_are_what_is_written() {
+        for poll in [Poll::Nothing, Poll::Submission, Poll::Completion] {
+            let read: Poll = serde::Deserialize::deserialize(serde::de::value::StrDeserializer::<
+                serde::de::value::Error,
+            >::new(poll.name()))
+            .unwrap();
+            assert_eq!(read, poll);
+        }
+    }
+
+    #[test]
+    fn only_a_ring_is_polled() {
+        for poll in [Poll::Submission, Poll::Completion] {
+            let polled = Job { poll, ..job() };
+            assert_eq!(refusal(&polled, &EngineKind::IoUring), None);
+            for other in [EngineKind::Null, EngineKind::Psync] {
+                let told = refusal(&polled, &other).unwrap();
+                assert!(told.contains(other.name()) && told.contains("no queues"), "{told}");
+                assert_eq!(refusal(&job(), &other), None);
+            }
+        }
+    }
+
+    #[test]
+    fn what_the_kernel_does_not_poll_for_is_refused() {
+        let ring = EngineKind::IoUring;
+        let trims = "90 % read, 10 % trim".parse().unwrap();
+        let of = |poll| {
+            [Job { poll, sync: WriteSync::EachWrite, ..job() }, Job { poll, mix: trims, ..job() }]
+        };
+        for job in of(Poll::Completion) {
+            assert!(refusal(&job, &ring).unwrap().contains("reads and writes alone"));
+        }
+        for job in of(Poll::Submission) {
+            assert_eq!(refusal(&job, &ring), None);
+        }
+        let deep = |poll| Job { poll, depth: DEEPEST + 1, ..job() };
+        assert!(refusal(&deep(Poll::Submission), &ring).unwrap().contains("at most 8192"));
+        assert_eq!(refusal(&deep(Poll::Completion), &ring), None);
+    }
+}

@@ -1,0 +1,145 @@
+//! Queues that are polled, and threads that keep to their processors, through `run`.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod common;
+
+use std::fs::File;
+use std::os::fd::AsFd;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use assay_load::{
+    Class, ENGINES, EngineKind, Job, LoadError, Mix, Outcome, Pattern, Poll, Target, WriteSync, run,
+};
+use common::{Scratch, job, operations, outcome, simulated};
+use rustix::fs::{MemfdFlags, memfd_create};
+
+const BLOCKS: u64 = 61;
+const SIZE: u64 = 4096;
+
+/// Whether there is a ring here at all.
+fn has_ring() -> bool {
+    let ring = ENGINES.iter().find(|entry| entry.name == "io_uring").unwrap();
+    let refusal = (ring.available)().err();
+    if let Some(reason) = &refusal {
+        assay_lab::needs::skip(reason);
+    }
+    refusal.is_none()
+}
+
+/// What a thread of the kernel submitted; none, and why, where the kernel makes no such thread.
+fn submitted(job: Job, scratch: &Scratch) -> Option<Outcome> {
+    if !has_ring() {
+        return None;
+    }
+    let job = Job { poll: Poll::Submission, ..job };
+    match run(&job, &EngineKind::IoUring, &scratch.target(), &AtomicBool::new(false)) {
+        Err(error @ LoadError::Setup { .. }) => {
+            assay_lab::needs::skip(&error.to_string());
+            None
+        }
+        found => Some(found.unwrap()),
+    }
+}
+
+#[test]
+fn what_a_thread_of_the_kernel_submits_is_written_once_and_whole() {
+    for (depth, threads, sync, direct) in [
+        (1, 1, WriteSync::None, false),
+        (32, 1, WriteSync::None, true),
+        (8, 2, WriteSync::EachWrite, false),
+        (32, 2, WriteSync::EachNth(3), true),
+    ] {
+        let scratch = Scratch::filled(BLOCKS * SIZE, 0xaa, direct);
+        let fill = Job {
+            pattern: Pattern::Sequential,
+            mix: Mix::WRITES,
+            area: 0..BLOCKS * SIZE,
+            operations: Some(BLOCKS),
+            depth,
+            threads,
+            sync,
+            ..job()
+        };
+        let Some(found) = submitted(fill, &scratch) else { return };
+        assert_eq!(operations(&found, Class::Write), BLOCKS);
+        assert_eq!(found.engine.poll, Poll::Submission);
+        let bytes = scratch.bytes();
+        let is_old = |block: &[u8]| block.iter().all(|byte| *byte == 0xaa);
+        assert!(!bytes.chunks(SIZE as usize).any(is_old), "depth {depth}");
+        assert_eq!(bytes.len() as u64, BLOCKS * SIZE);
+        assert!(found.engine.notes.iter().any(|note| note.contains("SQPOLL")));
+        // What nobody submitted cannot have been complete at once.
+        assert_eq!(found.queue.looked_at, 0);
+    }
+}
+
+/// Far more operations than the queue has places, so that each is used again while the thread goes on.
+#[test]
+fn places_of_the_queue_are_used_again_and_again() {
+    for depth in [1, 4, 32] {
+        let scratch = Scratch::filled(1 << 20, 1, false);
+        let reads = Job { depth, operations: Some(20_000), ..job() };
+        let Some(found) = submitted(reads, &scratch) else { return };
+        assert_eq!(operations(&found, Class::Read), 20_000);
+    }
+}
+
+/// A pause is longer than the thread waits for the next operation.
+#[test]
+fn a_thread_that_sleeps_is_woken() {
+    let scratch = Scratch::filled(1 << 20, 1, false);
+    let rests = Job { think: Duration::from_millis(1_200), operations: Some(3), ..job() };
+    let Some(found) = submitted(rests, &scratch) else { return };
+    assert_eq!(operations(&found, Class::Read), 3);
+}
+
+#[test]
+fn a_plain_ring_says_nothing_of_polling() {
+    if !has_ring() {
+        return;
+    }
+    let scratch = Scratch::filled(1 << 20, 1, false);
+    let found = outcome(&Job { operations: Some(500), ..job() }, &EngineKind::IoUring, &scratch);
+    assert_eq!(found.engine.poll, Poll::Nothing);
+    assert!(!found.engine.notes.iter().any(|note| note.contains("poll")));
+    assert!(found.queue.looked_at > 0);
+}
+
+/// Memory has no queue that could be polled.
+#[test]
+fn completions_that_cannot_be_polled_for_are_refused_before_the_run() {
+    if !has_ring() {
+        return;
+    }
+    let file = File::from(memfd_create("assay-load-polling", MemfdFlags::CLOEXEC).unwrap());
+    file.set_len(1 << 20).unwrap();
+    let target = Target { file: Some(file.as_fd()), memory_alignment: 4096 };
+    let polled = Job { poll: Poll::Completion, operations: Some(9), ..job() };
+    let refused = run(&polled, &EngineKind::IoUring, &target, &AtomicBool::new(false));
+    let told = refused.unwrap_err().to_string();
+    assert!(told.contains("completions cannot be polled for here"), "{told}");
+}
+
+#[test]
+fn other_engines_have_nothing_to_poll() {
+    let target = Target { file: None, memory_alignment: 4096 };
+    for entry in ENGINES.iter().filter(|entry| entry.name != "io_uring") {
+        for poll in [Poll::Submission, Poll::Completion] {
+            let polled = Job { poll, operations: Some(9), ..job() };
+            let refused = run(&polled, &entry.standard, &target, &AtomicBool::new(false));
+            let told = refused.unwrap_err().to_string();
+            assert!(told.contains("no queues that are polled"), "{}: {told}", entry.name);
+        }
+    }
+}
+
+#[test]
+fn pinned_threads_do_the_same_work_and_say_where() {
+    for (pin, threads) in [(true, 1), (true, 3), (false, 3)] {
+        let work = Job { pin, threads, operations: Some(300), ..job() };
+        let found = simulated(&work, &EngineKind::Null);
+        assert_eq!(operations(&found, Class::Read), 300);
+        assert_eq!(found.engine.notes.iter().any(|note| note.contains("pinned to")), pin);
+    }
+}
