@@ -6,9 +6,12 @@
 
 mod about;
 mod day;
+mod debian;
 mod image;
 mod machines;
 mod recipes;
+pub mod release;
+mod roots;
 mod rpm;
 mod unit;
 
@@ -23,7 +26,7 @@ use flate2::read::GzDecoder;
 use flate2::{Compression, GzBuilder};
 
 use crate::build::{cargo, root};
-use crate::lab::{Done, Scratch, call, has, is_root};
+use crate::lab::{Done, Scratch, has};
 use crate::options::Options;
 use crate::suite::skips::Skips;
 use crate::suite::targets::{self, missing};
@@ -33,15 +36,6 @@ use recipes::Archive;
 
 /// One file of a package: its path, its bits, its bytes.
 type Part = (String, u32, Vec<u8>);
-
-/// Where kinds of packages have what lies elsewhere in others: completions of zsh below `usr/share`, and licences.
-struct Layout {
-    zsh: &'static str,
-    licence: &'static str,
-}
-
-const OF_DEBIAN: Layout =
-    Layout { zsh: "zsh/vendor-completions", licence: "usr/share/doc/assay/copyright" };
 
 /// What stands for the time of a commit where there is none: each kind of package can tell this day.
 const NO_TIME_S: u64 = 1_577_836_800;
@@ -82,7 +76,14 @@ pub fn run(options: &Options) -> Done<bool> {
         if !tried(machine, &program, &release)? {
             return Ok(false);
         }
-        let made = release.packages(machine, &read(&program)?)?;
+        let program = read(&program)?;
+        if machine.arch == std::env::consts::ARCH {
+            match roots::untried() {
+                Some(reason) => println!("{}: in no root of its own: {reason}", machine.target),
+                None => well &= roots::check(&release, machine, &program)?,
+            }
+        }
+        let made = release.packages(machine, &program)?;
         let kept = release.keep(&made)?;
         if let ([(name, _), ..], [sum, ..]) = (&made[..], &kept[..]) {
             archives.push(Archive { machine, name: name.clone(), sum: sum.clone() });
@@ -108,9 +109,9 @@ pub fn try_packages(target: &str, program: &Path) -> Done<bool> {
     let release = Release::of_none();
     let bytes = read(program)?;
     let (name, archive) = release.archive(machine, &bytes)?;
-    let (_, package) = release.debian(machine, &bytes)?;
+    let (_, package) = debian::pack(&release, machine, &bytes)?;
     if release.archive(machine, &bytes)?.1 != archive
-        || release.debian(machine, &bytes)?.1 != package
+        || debian::pack(&release, machine, &bytes)?.1 != package
     {
         return Err(format!("{name}: packed twice, and not the same"));
     }
@@ -149,23 +150,24 @@ pub fn try_packages(target: &str, program: &Path) -> Done<bool> {
     tried(machine, &folder.join("assay"), &release)
 }
 
-/// Whether the image has the program, which runs there with nothing beside it, and an rpm is made where that can be.
+/// Whether what is made of a program of a target, without a release, does its work in roots without Rust.
+pub fn try_roots(target: &str, program: &Path) -> Done<bool> {
+    let machine = Machine::of_target(target).ok_or_else(|| format!("{target} is not packed"))?;
+    roots::check(&Release::of_none(), machine, &read(program)?)
+}
+
+/// Why that cannot be done here.
+pub fn untried_roots() -> Option<String> {
+    roots::untried()
+}
+
+/// Whether the image has the program, and an rpm is made where that can be.
 fn try_others(release: &Release, machine: &Machine, program: &[u8]) -> Done<()> {
     let (name, packed) = image::pack(release, machine, program)?;
     let scratch = Scratch::new("image")?;
     let starts = image::Image::read(&packed)?.unpack(scratch.path())?;
     if read(&scratch.path().join(starts.trim_start_matches('/')))? != program {
         return Err(format!("{name} has another program"));
-    }
-    if machine.is_own() && is_root() {
-        let top = scratch.path().display().to_string();
-        let told = call("chroot", &[top.as_str(), starts.as_str(), "--version"])?;
-        println!("{name}: {}", told.trim());
-        if told.trim() != version_of(machine, release) {
-            return Err(format!("{name}: what it starts is another program"));
-        }
-    } else {
-        println!("{name}: not started: its machine is another one, or that needs root");
     }
     if has(rpm::PROGRAM) {
         let (name, packed) = rpm::pack(release, machine, program)?;
@@ -253,7 +255,7 @@ impl Release {
     fn packages(&self, machine: &'static Machine, program: &[u8]) -> Done<Vec<Named>> {
         let mut made = vec![
             self.archive(machine, program)?,
-            self.debian(machine, program)?,
+            debian::pack(self, machine, program)?,
             image::pack(self, machine, program)?,
             self.contents(machine)?,
         ];
@@ -304,47 +306,6 @@ impl Release {
         Ok((format!("{folder}.tar.gz"), packed(&self.tar(parts)?)?))
     }
 
-    /// `assay_0.1.0_amd64.deb`: an archive of three members.
-    fn debian(&self, machine: &Machine, program: &[u8]) -> Done<Named> {
-        let parts = installed(program, &OF_DEBIAN)?;
-        let kib = parts.iter().map(|(.., bytes)| bytes.len()).sum::<usize>().div_ceil(1024);
-        let version = about::sorted(&self.version);
-        let control = format!(
-            "Package: {}\nVersion: {version}\nArchitecture: {}\nMaintainer: {}\n\
-             Installed-Size: {kib}\nSection: utils\nPriority: optional\n\
-             Homepage: {}\nRecommends: {}\nDescription: {}\n {}\n",
-            about::NAME,
-            machine.debian,
-            about::AUTHORS,
-            about::PLACE,
-            about::RECOMMENDED,
-            about::SUMMARY,
-            about::DESCRIPTION.join("\n "),
-        );
-        let removal = unit::switched_off("[ \"$1\" = remove ]");
-        let control = self.tar(vec![
-            ("./control".to_owned(), 0o644, control.into_bytes()),
-            ("./prerm".to_owned(), 0o755, format!("#!/bin/sh\nset -e\n{removal}").into_bytes()),
-        ])?;
-        let parts = parts.into_iter().map(|(path, mode, bytes)| (format!("./{path}"), mode, bytes));
-        let members = [
-            ("debian-binary", b"2.0\n".to_vec()),
-            ("control.tar.gz", packed(&control)?),
-            ("data.tar.gz", packed(&self.tar(parts.collect())?)?),
-        ];
-        let mut text = b"!<arch>\n".to_vec();
-        for (name, bytes) in members {
-            let (seconds, length) = (self.seconds, bytes.len());
-            let head =
-                format!("{name:<16}{seconds:<12}{:<6}{:<6}{:<8}{length:<10}`\n", 0, 0, "100644");
-            text.extend(head.as_bytes());
-            text.extend(&bytes);
-            // Members begin at even places.
-            text.extend((length % 2 == 1).then_some(b'\n'));
-        }
-        Ok((format!("{}_{version}_{}.deb", about::NAME, machine.debian), text))
-    }
-
     /// An archive of files, with the folders above them, in the order of their names.
     fn tar(&self, mut parts: Vec<Part>) -> Done<Vec<u8>> {
         parts.sort();
@@ -379,13 +340,13 @@ impl Release {
     }
 }
 
-/// What packages put below `/`.
-fn installed(program: &[u8], layout: &Layout) -> Done<Vec<Part>> {
+/// What packages put below `/`, but for licences; `zsh` is where that shell looks below `usr/share`.
+fn installed(program: &[u8], zsh: &str) -> Done<Vec<Part>> {
     let mut parts = vec![("usr/bin/assay".to_owned(), 0o755, program.to_vec())];
     for (name, page) in manual()? {
         parts.push((format!("usr/share/man/man1/{name}.gz"), 0o644, packed(&page)?));
     }
-    let zsh = format!("{}/_assay", layout.zsh);
+    let zsh = format!("{zsh}/_assay");
     for (shell, path) in [
         ("bash", "bash-completion/completions/assay"),
         ("zsh", zsh.as_str()),
@@ -394,7 +355,6 @@ fn installed(program: &[u8], layout: &Layout) -> Done<Vec<Part>> {
         parts.push((format!("usr/share/{path}"), 0o644, script(shell)?));
     }
     parts.push((format!("usr/lib/systemd/system/{}", unit::NAME), 0o644, unit::TEXT.into()));
-    parts.push((layout.licence.to_owned(), 0o644, licences()?));
     Ok(parts)
 }
 
@@ -461,7 +421,6 @@ fn version_of(machine: &Machine, release: &Release) -> String {
 #[allow(clippy::unwrap_used, reason = "a test may panic")]
 mod tests {
     use super::*;
-    use crate::lab::needs::{Need, have};
 
     /// What `cargo binstall` is told in the manifest, and what is written.
     #[test]
@@ -482,27 +441,5 @@ mod tests {
             let folder = release.name(machine);
             assert_eq!(told("bin-dir = ", machine), format!("\"{folder}/assay\""));
         }
-    }
-
-    #[test]
-    #[ignore = "needs dpkg-deb: cargo xtask test"]
-    fn a_debian_package_has_the_unit_and_pages_switches_nothing_on_and_takes_its_link_away() {
-        if !have(&[Need::Program("dpkg-deb")]) {
-            return;
-        }
-        let scratch = Scratch::new("deb").unwrap();
-        let path = scratch.path().join("assay.deb");
-        let (name, package) = Release::of_none().debian(&MACHINES[3], b"a program").unwrap();
-        assert!(name.ends_with("_armhf.deb"), "{name}");
-        fs::write(&path, package).unwrap();
-        let path = path.display().to_string();
-        let files = call("dpkg-deb", &["--contents", &path]).unwrap();
-        for wanted in ["usr/lib/systemd/system/assay-restore.service", "man1/assay-restore.1.gz"] {
-            assert!(files.lines().any(|line| line.ends_with(wanted)), "no {wanted}: {files}");
-        }
-        assert!(!files.contains(".wants"), "{files}");
-        let removal = call("dpkg-deb", &["--info", &path, "prerm"]).unwrap();
-        let wanted = unit::switched_off("[ \"$1\" = remove ]");
-        assert_eq!(removal, format!("#!/bin/sh\nset -e\n{wanted}"));
     }
 }

@@ -129,6 +129,15 @@ const COMMANDS: &[Command] = &[
         run: Chore(dist::run),
     },
     Command {
+        name: "release",
+        usage: "",
+        summary: "whether target/dist is a release of this commit: sums, signature, a dated section of CHANGELOG.md, no placeholder, no other tag; writes its notes, and tags and sends nothing",
+        flags: &[],
+        numbers: &[],
+        words: &[],
+        run: Chore(dist::release::run),
+    },
+    Command {
         name: "bench-pages",
         usage: "[--rounds N] [--write]",
         summary: "time to make and to open pages of a large grid and of 10,000 trials (chromium)",

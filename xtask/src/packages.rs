@@ -5,7 +5,7 @@ use std::process::Command;
 use crate::lab::{Done, has, is_root};
 
 /// Package, and a program by which it is recognised, or what dpkg keeps of one that has none.
-const NEEDED: [(&str, &str); 43] = [
+const NEEDED: [(&str, &str); 44] = [
     ("bonnie++", "bonnie++"),
     ("btrfs-progs", "mkfs.btrfs"),
     ("busybox-static", "busybox"),
@@ -29,6 +29,7 @@ const NEEDED: [(&str, &str); 43] = [
     ("jq", "jq"),
     ("kmod", "depmod"),
     ("llvm", "llvm-strip"),
+    ("man-db", "man"),
     ("mdadm", "mdadm"),
     ("nix-bin", "nix-instantiate"),
     ("ntfs-3g", "mkfs.ntfs"),

@@ -35,6 +35,16 @@ pub fn of_changes(seconds: u64) -> String {
     format!("{of_week} {of_year} {day:02} {year:04}")
 }
 
+/// `Sat, 29 Feb 2020 12:34:56 +0000`, as mails and lists of changes of Debian have it.
+pub fn of_mail(seconds: u64) -> String {
+    let days = seconds / DAY_S;
+    let (year, month, day) = civil(days);
+    let (of_week, of_year) = (WEEK[(days % 7) as usize], MONTHS[(month - 1) as usize]);
+    let of_day = seconds % DAY_S;
+    let (hour, minute, second) = (of_day / 3_600, of_day / 60 % 60, of_day % 60);
+    format!("{of_week}, {day:02} {of_year} {year:04} {hour:02}:{minute:02}:{second:02} +0000")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -52,5 +62,11 @@ mod tests {
         ] {
             assert_eq!((&*of_changes(seconds), &*rfc3339(seconds)), (day, time));
         }
+    }
+
+    #[test]
+    fn a_mail_has_the_same_day() {
+        assert_eq!(of_mail(1_582_979_696), "Sat, 29 Feb 2020 12:34:56 +0000");
+        assert_eq!(of_mail(951_782_399), "Mon, 28 Feb 2000 23:59:59 +0000");
     }
 }

@@ -107,8 +107,8 @@ mod tests {
     use flate2::read::GzDecoder;
 
     use super::*;
+    use crate::dist::installed;
     use crate::dist::machines::MACHINES;
-    use crate::dist::{Layout, installed};
     use crate::lab::needs::{Need, have};
     use crate::lab::{Done, Scratch, call};
 
@@ -170,13 +170,12 @@ mod tests {
         assert!(bash.status().unwrap().success());
         let mut found = BTreeSet::new();
         files(&target, &target, &mut found);
-        // Packages of others have packed pages, and licences as one file.
-        let layout =
-            Layout { zsh: "zsh/site-functions", licence: "usr/share/licenses/assay/LICENSE-MIT" };
-        let parts = installed(FAKE, &layout).unwrap();
-        let other = "usr/share/licenses/assay/LICENSE-APACHE".to_owned();
+        // Packages of others have packed pages.
+        let parts = installed(FAKE, "zsh/site-functions").unwrap();
+        let licences =
+            ["APACHE", "MIT"].map(|name| format!("usr/share/licenses/assay/LICENSE-{name}"));
         let names = parts.into_iter().map(|(path, ..)| path.trim_end_matches(".gz").to_owned());
-        let wanted: BTreeSet<String> = names.chain([other]).collect();
+        let wanted: BTreeSet<String> = names.chain(licences).collect();
         assert_eq!(found, wanted);
     }
 

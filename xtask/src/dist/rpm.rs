@@ -7,12 +7,12 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use super::machines::Machine;
-use super::{Layout, Named, Part, Release, about, day, installed, unit};
+use super::{Named, Part, Release, about, day, installed, licences, unit};
 use crate::lab::{Done, Scratch};
 
 pub const PROGRAM: &str = "rpmbuild";
-const LAYOUT: Layout =
-    Layout { zsh: "zsh/site-functions", licence: "usr/share/licenses/assay/LICENSE" };
+const ZSH: &str = "zsh/site-functions";
+const LICENCE: &str = "usr/share/licenses/assay/LICENSE";
 /// What would change the program, look for what it needs, or tell of the machine that packs.
 const MACROS: [&str; 8] = [
     "__os_install_post %{nil}",
@@ -29,7 +29,8 @@ const MACROS: [&str; 8] = [
 /// `assay-0.1.0-1.x86_64.rpm`.
 pub fn pack(release: &Release, machine: &Machine, program: &[u8]) -> Done<Named> {
     let scratch = Scratch::new("rpm")?;
-    let parts = installed(program, &LAYOUT)?;
+    let mut parts = installed(program, ZSH)?;
+    parts.push((LICENCE.to_owned(), 0o644, licences()?));
     let stage = scratch.path().join("stage");
     for (path, mode, bytes) in &parts {
         put(&stage.join(path), *mode, bytes)?;
@@ -96,7 +97,7 @@ fn spec(release: &Release, stage: &Path, parts: &[Part]) -> String {
 
 fn listed((path, mode, _): &Part) -> String {
     let kind = if path.starts_with("usr/share/man/") { "%doc " } else { "" };
-    let kind = if *path == LAYOUT.licence { "%license " } else { kind };
+    let kind = if path == LICENCE { "%license " } else { kind };
     format!("{kind}%attr({mode:04o},-,-) \"/{path}\"")
 }
 
@@ -116,7 +117,7 @@ mod tests {
     fn a_spec_names_each_file_with_its_bits() {
         let parts = [
             ("usr/bin/assay".to_owned(), 0o755, Vec::new()),
-            (LAYOUT.licence.to_owned(), 0o644, Vec::new()),
+            (LICENCE.to_owned(), 0o644, Vec::new()),
         ];
         let release = Release { version: "1.0.0-rc.1".to_owned(), ..Release::of_none() };
         let text = spec(&release, Path::new("/stage"), &parts);

@@ -1,5 +1,5 @@
-//! The unit of systemd that puts the machine back at boot. Packages hold it and none switches it on; whoever did gets
-//! it switched off with the package, so that no link to nothing is left.
+//! The unit of systemd that takes away at boot what was left. Packages hold it and none switches it on; Debian's and the
+//! rpm switch it off where somebody did, so that no link to nothing is left.
 
 /// Its name.
 pub const NAME: &str = "assay-restore.service";

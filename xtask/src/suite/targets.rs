@@ -64,6 +64,12 @@ pub fn check(skipped: &mut Skips) -> Done<bool> {
             }
             None => well &= run_old(&binary)?,
         }
+        match untried().map(str::to_owned).or_else(dist::untried_roots) {
+            Some(reason) => {
+                skipped.insert(format!("other machines: roots of {OLD}"), reason);
+            }
+            None => well &= dist::try_roots(target, &binary)?,
+        }
     }
     let rare = RARE[(parts::seed() % RARE.len() as u64) as usize];
     if let Some(reason) = missing(rare) {

@@ -1,0 +1,356 @@
+//! What is made for people, where nothing else is: in root file systems without Rust it is installed, used as
+//! README shows it, and taken away. What is left then is what the program was asked to keep, and nothing
+//! else. Each root is entered in a name space of mounts of its own, so that nothing stays mounted, whatever
+//! happens.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::thread;
+use std::time::Duration;
+
+use super::machines::Machine;
+use super::{Named, Release, debian, image};
+use crate::lab::browser::Browser;
+use crate::lab::process::{Ended, Running, run};
+use crate::lab::volume::Filesystem;
+use crate::lab::{Done, Scratch, has, is_root};
+
+/// Enters the root of a folder: where that has a place for changes it is a copy of this machine's.
+const ENTER: &str = r#"
+top="$0/top"
+if [ -d "$0/changed" ]; then
+    mount -t overlay overlay -o "lowerdir=/,upperdir=$0/changed,workdir=$0/work" "$top"
+else
+    mount --bind "$top" "$top"
+fi
+for place in dev proc sys; do
+    mount --rbind "/$place" "$top/$place"
+done
+exec chroot "$top" "$@"
+"#;
+/// Programs that make and enter them.
+const NEEDED: [&str; 6] = ["bash", "busybox", "chroot", "dpkg", "man", "unshare"];
+/// A program of an unoptimised build takes its time.
+const LIMIT: Duration = Duration::from_secs(180);
+/// Where everything is measured and kept: the home of whoever tries it.
+const HOME: &str = "/tried";
+/// What stays when the program has gone: results, and what it knows of the machine (journals, the key of its
+/// seals, locks).
+const KEPT: [&str; 3] = ["tried/.local", "var/lib/assay", "run/assay"];
+/// The page that is written, and removed here as its owner would.
+const PAGE: &str = "/tried/page.html";
+/// What everybody does with it, as README and the guide have it.
+const WORK: [&[&str]; 8] = [
+    &["--version"],
+    &["check", HOME, "--quick"],
+    &["watch", "--for", "2s"],
+    &["run", "depth", HOME, "--quick"],
+    &["list"],
+    &["report", "--output", PAGE],
+    &["completions", "bash"],
+    &["restore"],
+];
+
+/// A root file system, and what is done there to something that is made for people.
+struct Kind {
+    name: &'static str,
+    /// Where what is installed lies, for the commands that do so.
+    given: &'static str,
+    install: &'static [&'static [&'static str]],
+    program: &'static str,
+    /// What is true once it is installed.
+    looks: &'static [&'static [&'static str]],
+    remove: &'static [&'static [&'static str]],
+}
+
+/// The image alone: there is no shell, and it is taken away as a whole.
+const IMAGE: Kind = Kind {
+    name: "image",
+    given: "",
+    install: &[],
+    program: "/usr/bin/assay",
+    looks: &[],
+    remove: &[],
+};
+/// A shell and tools that are one static program, as in Alpine Linux, and no library at all.
+const BUSYBOX: Kind = Kind {
+    name: "busybox",
+    given: "given.tar.gz",
+    install: &[&["sh", "-euc", "cd /tried && tar xzf /given.tar.gz && mv assay-* assay"]],
+    program: "/tried/assay/assay",
+    looks: &[
+        &["grep", "-q", "assay check", "/tried/assay/README.md"],
+        &["grep", "-q", "restore", "/tried/assay/man/man1/assay-restore.1"],
+        &["test", "-s", "/tried/assay/completions/_assay"],
+    ],
+    remove: &[&["rm", "-r", "/tried/assay"]],
+};
+/// A copy of this machine's own root, with its packages and its C library; a home of its own has no Rust.
+const COPY: Kind = Kind {
+    name: "Debian",
+    given: "given.deb",
+    install: &[&[
+        "dpkg",
+        // The program may be one of 32 bits.
+        "--force-architecture",
+        // Roots of containers leave out manual pages.
+        "--path-include=/usr/share/*",
+        "--install",
+        "/given.deb",
+    ]],
+    program: "assay",
+    looks: &[
+        &["bash", "-c", "! command -v cargo"],
+        &["man", "--where", "assay-restore"],
+        &["bash", "-c", ". /usr/share/bash-completion/completions/assay && complete -p assay"],
+        &["test", "-f", "/usr/lib/systemd/system/assay-restore.service"],
+        &["test", "!", "-e", "/etc/systemd/system/multi-user.target.wants/assay-restore.service"],
+    ],
+    remove: &[&["dpkg", "--purge", "assay"]],
+};
+
+/// Why it cannot be tried here.
+pub fn untried() -> Option<String> {
+    if !is_root() {
+        return Some("roots of their own need root".to_owned());
+    }
+    if let Some(program) = NEEDED.iter().find(|program| !has(program)) {
+        return Some(format!("needs the program {program}"));
+    }
+    Filesystem::Overlay.missing()
+}
+
+/// Whether what is made of a program does its work in all three, at the same time: nothing is made of their
+/// numbers.
+pub fn check(release: &Release, machine: &Machine, program: &[u8]) -> Done<bool> {
+    let (_, image) = image::pack(release, machine, program)?;
+    let roots = [
+        Root::of_image(&image)?,
+        Root::of_busybox(&release.archive(machine, program)?)?,
+        Root::of_this_machine(&debian::pack(release, machine, program)?)?,
+    ];
+    let told: Vec<Done<()>> = thread::scope(|scope| {
+        let started: Vec<_> = roots.iter().map(|root| scope.spawn(|| root.tried())).collect();
+        let ended = started.into_iter().map(|one| one.join());
+        ended.map(|told| told.unwrap_or_else(|_| Err("it panicked".to_owned()))).collect()
+    });
+    let mut well = true;
+    for (root, told) in roots.iter().zip(told) {
+        if let Err(reason) = told {
+            println!("xtask: {}: {reason}", root.kind.name);
+            well = false;
+        }
+    }
+    Ok(well)
+}
+
+/// A root in a folder that goes with it.
+struct Root {
+    kind: &'static Kind,
+    scratch: Scratch,
+    /// What was there before anything was installed.
+    before: BTreeSet<PathBuf>,
+}
+
+impl Root {
+    fn of_image(packed: &[u8]) -> Done<Self> {
+        Self::new(&IMAGE, "top", |top| {
+            bare(top)?;
+            let starts = image::Image::read(packed)?.unpack(top)?;
+            if starts != IMAGE.program {
+                return Err(format!("the image starts {starts}"));
+            }
+            Ok(())
+        })
+    }
+
+    fn of_busybox((_, archive): &Named) -> Done<Self> {
+        let mut root = Self::new(&BUSYBOX, "top", |top| {
+            bare(top)?;
+            let folders = std::env::var("PATH").unwrap_or_default();
+            let places = folders.split(':').map(|folder| Path::new(folder).join("busybox"));
+            let program = places.into_iter().find(|path| path.is_file());
+            let program = program.ok_or("there is no busybox")?;
+            let copied = make(&top.join("bin")).and_then(|()| {
+                fs::copy(&program, top.join("bin/busybox")).map_err(|error| error.to_string())
+            });
+            copied.and_then(|_| write(&top.join(BUSYBOX.given), archive))
+        })?;
+        root.call(&["/bin/busybox", "--install", "-s", "/bin"])?;
+        root.before = root.entries()?;
+        Ok(root)
+    }
+
+    fn of_this_machine((_, package): &Named) -> Done<Self> {
+        let root = Self::new(&COPY, "changed", |top| write(&top.join(COPY.given), package))?;
+        make(&root.scratch.path().join("work"))?;
+        Ok(root)
+    }
+
+    /// Makes one by what it has to begin with; `written` is the folder that takes what is written there.
+    fn new(
+        kind: &'static Kind,
+        written: &str,
+        begin: impl FnOnce(&Path) -> Done<()>,
+    ) -> Done<Self> {
+        let scratch = Scratch::new("root")?;
+        make(&scratch.path().join("top"))?;
+        let written = scratch.path().join(written);
+        make(&written.join(HOME.trim_start_matches('/')))?;
+        begin(&written)?;
+        let mut root = Self { kind, scratch, before: BTreeSet::new() };
+        root.before = root.entries()?;
+        Ok(root)
+    }
+
+    /// Whether it is what is written to a copy, and not a whole.
+    fn changed(&self) -> Option<PathBuf> {
+        Some(self.scratch.path().join("changed")).filter(|changed| changed.is_dir())
+    }
+
+    /// Everything that is there, or was written to a copy.
+    fn entries(&self) -> Done<BTreeSet<PathBuf>> {
+        let top = self.changed().unwrap_or_else(|| self.scratch.path().join("top"));
+        let (mut found, mut open) = (BTreeSet::new(), vec![top.clone()]);
+        while let Some(folder) = open.pop() {
+            let fail = |error: std::io::Error| format!("{}: {error}", folder.display());
+            for entry in fs::read_dir(&folder).map_err(fail)? {
+                let entry = entry.map_err(fail)?;
+                if entry.file_type().map_err(fail)?.is_dir() {
+                    open.push(entry.path());
+                }
+                found
+                    .insert(entry.path().strip_prefix(&top).map_err(|e| e.to_string())?.to_owned());
+            }
+        }
+        Ok(found)
+    }
+
+    /// What was not there before, but for what is meant to stay.
+    fn left(&self) -> Done<Vec<PathBuf>> {
+        let below = |path: &Path| self.changed().is_some() && Path::new("/").join(path).exists();
+        let kept = |path: &Path| {
+            KEPT.iter().any(|kept| path.starts_with(kept) || Path::new(kept).starts_with(path))
+        };
+        let now = self.entries()?.into_iter();
+        let new = now.filter(|path| !self.before.contains(path) && !kept(path) && !below(path));
+        Ok(new.collect())
+    }
+
+    /// A command there.
+    fn enter(&self, words: &[&str]) -> Command {
+        let mut command = Command::new("unshare");
+        command.args(["--mount", "--propagation", "private", "sh", "-euc", ENTER]);
+        command.arg(self.scratch.path()).args(words).env_clear();
+        command.envs([("HOME", HOME), ("PATH", "/usr/sbin:/usr/bin:/sbin:/bin"), ("LC_ALL", "C")]);
+        command
+    }
+
+    /// Runs a command there, and says so; one that does not end well is an error.
+    fn call(&self, words: &[&str]) -> Done<Ended> {
+        let ended = run(&mut self.enter(words), LIMIT)?;
+        let (shown, time) = (words.join(" "), ended.time.as_secs_f64());
+        println!("xtask: {}: {shown}: exit {} after {time:.1} s", self.kind.name, ended.code);
+        if ended.code == 0 {
+            return Ok(ended);
+        }
+        Err(format!("{shown}: exit {}\n{}{}", ended.code, ended.stdout, ended.stderr))
+    }
+
+    fn tried(&self) -> Done<()> {
+        for words in self.kind.install.iter().chain(self.kind.looks) {
+            self.call(words)?;
+        }
+        for words in WORK {
+            let ended = self.call(&[&[self.kind.program], words].concat())?;
+            if ended.stdout.is_empty() {
+                return Err(format!("{} printed nothing", words.join(" ")));
+            }
+        }
+        self.serve()?;
+        let page = self.changed().unwrap_or_else(|| self.scratch.path().join("top"));
+        let page = page.join(PAGE.trim_start_matches('/'));
+        let text = fs::read_to_string(&page).map_err(|error| format!("{PAGE}: {error}"))?;
+        if !text.contains("</html>") {
+            return Err(format!("{PAGE} is not whole"));
+        }
+        fs::remove_file(&page).map_err(|error| format!("{PAGE}: {error}"))?;
+        for words in self.kind.remove {
+            self.call(words)?;
+        }
+        let left = self.left()?;
+        if left.is_empty() { Ok(()) } else { Err(format!("it left {left:?}")) }
+    }
+
+    /// Results are served, and the server ends when it is told to.
+    fn serve(&self) -> Done<()> {
+        let mut command = self.enter(&[self.kind.program, "serve", "--listen", "127.0.0.1:0"]);
+        let (running, output) = Running::start_reading(&mut command)?;
+        let mut line = String::new();
+        BufReader::new(output).read_line(&mut line).map_err(|error| error.to_string())?;
+        let port = line.rsplit(':').next().and_then(|rest| rest.split('/').next()?.parse().ok());
+        let port = port.ok_or_else(|| format!("serve told no address: {line:?}"))?;
+        let answer = Browser::new(port).get("/");
+        running.signal("INT")?;
+        let code = running.end(LIMIT)?.code;
+        println!(
+            "xtask: {}: serve: {} {}, exit {code}",
+            self.kind.name,
+            line.trim(),
+            answer.status
+        );
+        if (answer.status, code) == (200, 0) && answer.body.contains("depth") {
+            return Ok(());
+        }
+        Err(format!("serve answered {}:\n{}", answer.status, answer.body))
+    }
+}
+
+/// What every root has, and a container is given.
+fn bare(top: &Path) -> Done<()> {
+    ["dev", "proc", "sys", "tmp"].into_iter().try_for_each(|place| make(&top.join(place)))
+}
+
+fn make(folder: &Path) -> Done<()> {
+    fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))
+}
+
+fn write(path: &Path, bytes: &[u8]) -> Done<()> {
+    fs::write(path, bytes).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may panic")]
+mod tests {
+    use super::*;
+    use crate::dist::machines::MACHINES;
+    use crate::lab::needs::skip;
+
+    const FAKE: &[u8] = b"#!/bin/sh\necho \"$HOME\"\n";
+
+    #[test]
+    #[ignore = "needs root, dpkg and an overlay: cargo xtask test"]
+    fn a_package_comes_and_goes_in_a_copy_and_what_it_forgets_is_found() {
+        if let Some(reason) = untried() {
+            return skip(&reason);
+        }
+        let package = debian::pack(&Release::of_none(), &MACHINES[0], FAKE).unwrap();
+        let root = Root::of_this_machine(&package).unwrap();
+        for words in COPY.install.iter().chain(COPY.looks) {
+            root.call(words).unwrap();
+        }
+        assert_eq!(root.call(&["assay"]).unwrap().stdout.trim(), HOME);
+        assert!(root.left().unwrap().contains(&PathBuf::from("usr/bin/assay")));
+        assert!(root.call(&["sh", "-c", "exit 3"]).unwrap_err().contains("exit 3"));
+        for words in COPY.remove {
+            root.call(words).unwrap();
+        }
+        assert_eq!(root.left().unwrap(), Vec::<PathBuf>::new());
+        root.call(&["touch", "/usr/share/forgotten", "/tried/.local"]).unwrap();
+        assert_eq!(root.left().unwrap(), [PathBuf::from("usr/share/forgotten")]);
+        assert!(!Path::new("/usr/share/forgotten").exists());
+    }
+}
