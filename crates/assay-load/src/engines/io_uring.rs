@@ -531,7 +531,7 @@ impl<'a> IoUring<'a> {
         let file = file(setup)?;
         let clearing = Clearing::of(job, file)?;
         let buffer = buffer(setup)?;
-        let (ring, note) = polling::ring(job.poll, entries)?;
+        let (ring, note) = polling::ring(job, entries)?;
         let mut engine = Self {
             entrance: polling::entrance(job.poll, &ring),
             ring,
