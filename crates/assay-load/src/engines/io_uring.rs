@@ -291,6 +291,13 @@ impl IoUring<'_> {
         }
     }
 
+    /// Lets go of the file and the memory now. The kernel takes down a closed ring when it comes to it, and till
+    /// then a device would be in use, and the memory would count toward the limit of the next trial.
+    fn unregister(&self) {
+        let _ = self.ring.submitter().unregister_buffers();
+        let _ = self.ring.submitter().unregister_files();
+    }
+
     /// Puts a portion into the submission queue.
     #[inline]
     fn push(&mut self, portion: &[Request]) -> io::Result<()> {
@@ -684,6 +691,7 @@ impl Drop for IoUring<'_> {
         self.entrance.close(&self.ring);
         // Where something is in flight the kernel may still write into the buffer: better lost than freed.
         if self.outstanding == 0 {
+            self.unregister();
             // SAFETY: nothing is in flight, and `drop` runs once.
             unsafe { ManuallyDrop::drop(&mut self.buffer) }
         }
