@@ -171,6 +171,12 @@ impl Assay {
     /// As an ordinary user: a copy of the program where that user can reach it, and a home that
     /// belongs to that user.
     pub fn as_nobody(&self, folder: &Path) -> Done<Self> {
+        self.as_user(folder, NOBODY)
+    }
+
+    /// The same as the user of a number, who needs no name: what all processes of one user lock in memory counts
+    /// together, so a test of that limit wants a user of its own.
+    pub fn as_user(&self, folder: &Path, user: u32) -> Done<Self> {
         let program = folder.join("assay");
         if !program.exists() {
             // By a process of its own: what another thread starts meanwhile would inherit a file that is open for
@@ -178,11 +184,11 @@ impl Assay {
             let [from, to] = [&self.program, &program].map(|path| path.display().to_string());
             call("cp", &[&from, &to])?;
         }
-        let home = folder.join("home-of-nobody");
+        let home = folder.join("home-of-user");
         fs::create_dir_all(&home).map_err(|error| error.to_string())?;
-        std::os::unix::fs::chown(&home, Some(NOBODY), Some(NOBODY))
+        std::os::unix::fs::chown(&home, Some(user), Some(user))
             .map_err(|error| error.to_string())?;
-        Ok(Self { program, home, user: Some(NOBODY), around: Vec::new() })
+        Ok(Self { program, home, user: Some(user), around: Vec::new() })
     }
 
     /// Started by another program: `unshare --net`, for example.

@@ -291,6 +291,13 @@ impl IoUring<'_> {
         }
     }
 
+    /// Lets go of the file and the memory now. The kernel takes down a closed ring when it comes to it, and till
+    /// then a device would be in use, and the memory would count toward the limit of the next trial.
+    fn unregister(&self) {
+        let _ = self.ring.submitter().unregister_buffers();
+        let _ = self.ring.submitter().unregister_files();
+    }
+
     /// Puts a portion into the submission queue.
     #[inline]
     fn push(&mut self, portion: &[Request]) -> io::Result<()> {
@@ -441,6 +448,20 @@ impl IoUring<'_> {
         Ok(())
     }
 
+    /// Whether nothing waits for a call to be handed over.
+    #[inline]
+    fn is_handed_over(&mut self) -> io::Result<bool> {
+        if self.ring.submission().is_empty() {
+            return Ok(true);
+        }
+        if self.polled == Poll::Submission {
+            // The kernel's thread takes it, and is woken where it sleeps.
+            self.enter(0)?;
+            return Ok(true);
+        }
+        Ok(false)
+    }
+
     /// Takes over what the completion queue holds.
     #[inline]
     fn collect(&mut self, into: &mut Vec<Completion>) {
@@ -531,7 +552,7 @@ impl<'a> IoUring<'a> {
         let file = file(setup)?;
         let clearing = Clearing::of(job, file)?;
         let buffer = buffer(setup)?;
-        let (ring, note) = polling::ring(job.poll, entries)?;
+        let (ring, note) = polling::ring(job, entries)?;
         let mut engine = Self {
             entrance: polling::entrance(job.poll, &ring),
             ring,
@@ -608,9 +629,7 @@ impl<'a> Engine<'a> for IoUring<'a> {
         into.append(&mut self.ready);
         loop {
             let wait = match into.len() >= goal {
-                true if self.ring.submission().is_empty() => return Ok(()),
-                // The kernel's thread takes it, if it is awake.
-                true if self.polled == Poll::Submission => return self.enter(0),
+                true if self.is_handed_over()? => return Ok(()),
                 true => 0,
                 // With one slot its write and `fdatasync` are all there is: one wake-up will do.
                 false if self.slots.len() == 1 => self.outstanding,
@@ -627,7 +646,7 @@ impl<'a> Engine<'a> for IoUring<'a> {
         into.append(&mut self.ready);
         let asleep_until = deadline_ns.saturating_sub(clock::SPIN_NS);
         loop {
-            if into.len() > had && self.ring.submission().is_empty() {
+            if into.len() > had && self.is_handed_over()? {
                 return Ok(());
             }
             if self.outstanding == 0 {
@@ -635,7 +654,7 @@ impl<'a> Engine<'a> for IoUring<'a> {
                 return Ok(());
             }
             let now = clock::monotonic_ns();
-            if now >= deadline_ns && self.ring.submission().is_empty() {
+            if now >= deadline_ns && self.is_handed_over()? {
                 return Ok(());
             }
             // Awake at the end, and where there is something to hand out: then it only looks.
@@ -672,6 +691,7 @@ impl Drop for IoUring<'_> {
         self.entrance.close(&self.ring);
         // Where something is in flight the kernel may still write into the buffer: better lost than freed.
         if self.outstanding == 0 {
+            self.unregister();
             // SAFETY: nothing is in flight, and `drop` runs once.
             unsafe { ManuallyDrop::drop(&mut self.buffer) }
         }

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::check::tests::job;
 use crate::engine::{Completion, Engine, Move, Request, Setup};
-use crate::{ENGINES, EngineKind, Job, Target, WriteSync};
+use crate::{ENGINES, EngineKind, Job, Mix, Target, WriteSync};
 
 const SIZE: u32 = 4096;
 const DEPTH: u32 = 8;
@@ -259,4 +259,31 @@ mod io_uring {
 
     suite!(EngineKind::IoUring, IoUring<'_>);
     suite!(EngineKind::IoUring, IoUring<'_>: a_slot_in_flight_is_neither_lent_nor_reused);
+
+    /// The kernel refuses a lease for reading while anybody has the file open for writing.
+    #[test]
+    fn a_file_is_let_go_when_its_engine_is() {
+        use std::os::fd::AsRawFd;
+        if !works(&EngineKind::IoUring) {
+            return;
+        }
+        let mut scratch = Scratch::new(u64::from(DEPTH * SIZE));
+        scratch.1 = File::open(&scratch.0).unwrap();
+        // SAFETY: both are calls on a descriptor that is open, without memory.
+        let leased =
+            |lease: i32| unsafe { libc::fcntl(scratch.1.as_raw_fd(), libc::F_SETLEASE, lease) };
+        for turn in 0..50 {
+            let file = File::options().read(true).write(true).open(&scratch.0).unwrap();
+            let target = Target { file: Some(file.as_fd()), memory_alignment: 4096 };
+            let job = Job { mix: Mix::WRITES, size_bytes: SIZE, depth: DEPTH, ..job() };
+            let setup = Setup { job: &job, kind: &EngineKind::IoUring, target: &target, thread: 0 };
+            let mut engine = IoUring::open(&setup).unwrap();
+            finish(&mut engine, &all(Move::Write));
+            assert_eq!(leased(libc::F_RDLCK), -1);
+            drop(engine);
+            drop(file);
+            assert_eq!(leased(libc::F_RDLCK), 0, "turn {turn}");
+            assert_eq!(leased(libc::F_UNLCK), 0);
+        }
+    }
 }

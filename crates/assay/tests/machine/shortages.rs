@@ -15,7 +15,7 @@ use assay_load::{ENGINES, EngineKind, Job, Mix, Pattern, Target};
 use rustix::fs::OFlags;
 
 use crate::findings::{of, rate};
-use crate::turn::{LIMIT, Need, assay, assay_of_nobody, has, skip, word};
+use crate::turn::{LIMIT, Need, assay, has, skip, word};
 
 /// Reads of 64 KiB, 64 of them in flight: 4 MiB of buffers.
 const STUDY: &str = r#"
@@ -96,6 +96,9 @@ fn where_io_uring_is_refused_threads_do_the_work_and_the_plan_says_so() {
     }
 }
 
+/// A user of whom no other test runs anything.
+const USER: u32 = 64_999;
+
 #[test]
 #[ignore = "needs root: cargo xtask test"]
 fn where_little_memory_may_be_locked_each_trial_says_that_its_operations_pin_their_own() {
@@ -108,7 +111,8 @@ fn where_little_memory_may_be_locked_each_trial_says_that_its_operations_pin_the
     // 8 MiB is what systems allow anybody, and 4 MiB of buffers fit; a user may lower the limit, not raise it.
     for (limit, is_short) in [("--memlock=65536", true), ("--memlock=8388608", false)] {
         let volume = Volume::new(Filesystem::Ext4, 256).unwrap();
-        let own = assay_of_nobody(&volume).through(&["prlimit", limit]);
+        let folder = volume.scratch().folder("user", 0o755, None).unwrap();
+        let own = assay(&volume).as_user(&folder, USER).unwrap().through(&["prlimit", limit]);
         runs(&own, &volume);
         let trials = stored(own.home(), "trials.jsonl");
         let told = trials.contains("the buffers could not be registered with the ring");
