@@ -2,7 +2,7 @@
 //! program, in an archive, in a Debian package, in an rpm and in an image for containers, with manual pages
 //! and completions, the list of what it is made of, what Arch Linux and Nix install the archives by, and the
 //! sums of all, which `--sign KEY` signs. The same commit gives the same bytes: times are those of the commit,
-//! owners are nobody's, and no path of the machine that built it is in the program.
+//! all belongs to root, and no path of the machine that built it is in the program.
 
 mod about;
 mod day;
@@ -302,7 +302,9 @@ impl Release {
         for (shell, name) in [("bash", "assay.bash"), ("zsh", "_assay"), ("fish", "assay.fish")] {
             parts.push((format!("{folder}/completions/{name}"), 0o644, script(shell)?));
         }
-        parts.push((format!("{folder}/systemd/{}", unit::NAME), 0o644, unit::TEXT.into()));
+        for (name, text) in [(unit::NAME, unit::TEXT), (unit::PRESET_NAME, unit::PRESET)] {
+            parts.push((format!("{folder}/systemd/{name}"), 0o644, text.into()));
+        }
         Ok((format!("{folder}.tar.gz"), packed(&self.tar(parts)?)?))
     }
 
@@ -354,7 +356,11 @@ fn installed(program: &[u8], zsh: &str) -> Done<Vec<Part>> {
     ] {
         parts.push((format!("usr/share/{path}"), 0o644, script(shell)?));
     }
-    parts.push((format!("usr/lib/systemd/system/{}", unit::NAME), 0o644, unit::TEXT.into()));
+    for (folder, name, text) in
+        [("system", unit::NAME, unit::TEXT), ("system-preset", unit::PRESET_NAME, unit::PRESET)]
+    {
+        parts.push((format!("usr/lib/systemd/{folder}/{name}"), 0o644, text.into()));
+    }
     Ok(parts)
 }
 

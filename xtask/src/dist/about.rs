@@ -20,12 +20,13 @@ pub const PLACE: &str = env!("CARGO_PKG_REPOSITORY");
 pub const RECOMMENDED: &str = "smartmontools";
 
 /// What stands in an archive and where it goes below `/usr`; what ends in `/` is a folder that takes it by its name.
-pub const INSTALLED: [(&str, &str); 6] = [
+pub const INSTALLED: [(&str, &str); 7] = [
     ("man/man1/*.1", "share/man/man1/"),
     ("completions/assay.bash", "share/bash-completion/completions/assay"),
     ("completions/_assay", "share/zsh/site-functions/_assay"),
     ("completions/assay.fish", "share/fish/vendor_completions.d/assay.fish"),
     ("systemd/assay-restore.service", "lib/systemd/system/assay-restore.service"),
+    ("systemd/90-assay.preset", "lib/systemd/system-preset/90-assay.preset"),
     ("LICENSE-*", "share/licenses/assay/"),
 ];
 

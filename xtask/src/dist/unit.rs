@@ -6,6 +6,11 @@ pub const NAME: &str = "assay-restore.service";
 /// Its text, which asks for the program where Debian and others have it.
 pub const TEXT: &str = include_str!("assay-restore.service");
 
+/// Rules of systemd by which a first boot, and `systemctl preset-all`, switch units on and off: what no rule names they
+/// switch on, which is not off unless asked.
+pub const PRESET_NAME: &str = "90-assay.preset";
+pub const PRESET: &str = "# Off unless asked.\ndisable assay-restore.service\n";
+
 /// Lines of a shell that switch it off; what stood before `if` says when.
 pub fn switched_off(when: &str) -> String {
     format!(
@@ -28,9 +33,10 @@ mod tests {
     use assay_system::system::journal::unit_files;
 
     use super::*;
-    use crate::lab::Scratch;
     use crate::lab::needs::{Need, have};
+    use crate::lab::{Scratch, call};
 
+    const SWITCH: &str = "systemctl";
     const CHECKER: &str = "systemd-analyze";
 
     #[test]
@@ -67,6 +73,31 @@ mod tests {
         }
         assert_eq!(said(TEXT), "");
         assert!(said(&TEXT.replace("oneshot", "twoshot")).contains("twoshot"));
+    }
+
+    #[test]
+    #[ignore = "needs systemctl: cargo xtask test"]
+    fn a_first_boot_leaves_it_off_by_the_preset_and_would_not_without() {
+        if !have(&[Need::Program(SWITCH)]) {
+            return;
+        }
+        let scratch = Scratch::new("preset").unwrap();
+        let folder = |name: &str| scratch.folder(name, 0o755, None).unwrap();
+        fs::write(folder("usr/lib/systemd/system").join(NAME), TEXT).unwrap();
+        let top = format!("--root={}", scratch.path().display());
+        let wanted = scratch.path().join("etc/systemd/system/multi-user.target.wants").join(NAME);
+        let is_on = || {
+            call(SWITCH, &[&top, "preset-all"]).unwrap();
+            wanted.is_symlink()
+        };
+        assert!(is_on(), "what no rule names is switched on");
+        fs::write(folder("usr/lib/systemd/system-preset").join(PRESET_NAME), PRESET).unwrap();
+        assert!(!is_on());
+    }
+
+    #[test]
+    fn the_preset_is_about_the_unit() {
+        assert!(PRESET.lines().any(|line| line == format!("disable {NAME}")));
     }
 
     #[test]
