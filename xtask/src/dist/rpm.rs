@@ -13,6 +13,8 @@ use crate::lab::{Done, Scratch};
 pub const PROGRAM: &str = "rpmbuild";
 const ZSH: &str = "zsh/site-functions";
 const LICENCE: &str = "usr/share/licenses/assay/LICENSE";
+/// The one folder that nobody else has: what no package has stays when the package goes.
+const FOLDER: &str = "usr/share/licenses/assay";
 /// What would change the program, look for what it needs, or tell of the machine that packs.
 const MACROS: [&str; 8] = [
     "__os_install_post %{nil}",
@@ -40,6 +42,8 @@ pub fn pack(release: &Release, machine: &Machine, program: &[u8]) -> Done<Named>
     let made = scratch.path().join("made");
     let places = [
         format!("_topdir {}", scratch.path().join("top").display()),
+        // Scripts of a build that failed stay there.
+        format!("_tmppath {}", scratch.path().join("top/tmp").display()),
         format!("_rpmdir {}", made.display()),
         format!("_rpmfilename {}.rpm", about::NAME),
     ];
@@ -49,7 +53,9 @@ pub fn pack(release: &Release, machine: &Machine, program: &[u8]) -> Done<Named>
         command.args(["--define", one]);
     }
     command.arg(&described).env("SOURCE_DATE_EPOCH", release.seconds.to_string());
-    let output = command.env("LC_ALL", "C").stdin(Stdio::null()).output();
+    // Nothing of what its user has set for other packages.
+    command.env("HOME", scratch.path()).env("LC_ALL", "C");
+    let output = command.stdin(Stdio::null()).output();
     let output = output.map_err(|error| format!("{PROGRAM}: {error}"))?;
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);
@@ -78,7 +84,7 @@ fn spec(release: &Release, stage: &Path, parts: &[Part]) -> String {
          %description\n{description}\n\n\
          %install\ncp -a \"{stage}/.\" \"%{{buildroot}}\"\n\n\
          %preun\n{off}\n\
-         %files\n%defattr(-,root,root,-)\n{files}\n\n\
+         %files\n%defattr(-,root,root,-)\n%dir %attr(0755,-,-) \"/{folder}\"\n{files}\n\n\
          %changelog\n* {day} {authors} - {version}-1\n\
          - What changed stands in CHANGELOG.md of the source.\n",
         name = about::NAME,
@@ -90,6 +96,7 @@ fn spec(release: &Release, stage: &Path, parts: &[Part]) -> String {
         description = about::DESCRIPTION.join("\n"),
         stage = stage.display(),
         off = unit::switched_off("[ \"$1\" = 0 ]"),
+        folder = FOLDER,
         files = listed.join("\n"),
         day = day::of_changes(release.seconds),
     )
@@ -161,7 +168,9 @@ mod tests {
                 "/usr/bin/assay",
                 "/usr/share/man/man1/assay-restore.1.gz",
                 "/usr/share/zsh/site-functions/_assay",
+                "/usr/share/licenses/assay",
                 "/usr/lib/systemd/system/assay-restore.service",
+                "/usr/lib/systemd/system-preset/90-assay.preset",
             ] {
                 assert!(
                     files.lines().any(|line| line == wanted),
