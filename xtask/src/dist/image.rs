@@ -21,10 +21,12 @@ const BLOBS: &str = "blobs/sha256/";
 const HASH: &str = "sha256:";
 /// Annotation of the index that gives an image its name within a layout.
 const REFERENCE: &str = "org.opencontainers.image.ref.name";
+/// The one that gives it its name where it is loaded: without it `podman load` would take the version for a name.
+const CALLED: &str = "io.containerd.image.name";
 /// Where the program lies inside, and what an image starts.
 const PROGRAM: &str = "usr/bin/assay";
 /// Where root keeps results and journals: a container has no home, and what is to stay is mounted there.
-const HOME: &str = "/var/lib/assay";
+pub const HOME: &str = "/var/lib/assay";
 
 /// Bytes that are called by their hash.
 struct Blob {
@@ -70,7 +72,10 @@ pub fn pack(release: &Release, machine: &Machine, program: &[u8]) -> Done<Named>
     }));
     let mut entry = manifest.described(MANIFEST);
     entry["platform"] = platform(machine);
-    entry["annotations"] = json!({ REFERENCE: release.version });
+    entry["annotations"] = json!({
+        REFERENCE: release.version,
+        CALLED: format!("localhost/{}:{}", about::NAME, release.version),
+    });
     let index = json!({ "schemaVersion": 2, "mediaType": INDEX, "manifests": [entry] });
     let layout = json!({ "imageLayoutVersion": "1.0.0" });
     let mut parts: Vec<Part> = [config, layer, manifest].map(Blob::part).into();
@@ -217,6 +222,18 @@ mod tests {
         let labels = &image.config["config"]["Labels"];
         assert_eq!(labels["org.opencontainers.image.revision"], "0123456789ab");
         assert_eq!(labels["org.opencontainers.image.licenses"], about::LICENCE);
+    }
+
+    #[test]
+    fn it_is_loaded_by_the_name_of_the_program_and_tells_where_results_go() {
+        let archive = packed_for("x86_64-unknown-linux-musl");
+        let index = document(&files_of(&archive).unwrap()["index.json"]).unwrap();
+        let told = &index["manifests"][0]["annotations"];
+        let version = env!("CARGO_PKG_VERSION");
+        assert_eq!(told[REFERENCE], version);
+        assert_eq!(told[CALLED], format!("localhost/assay:{version}"));
+        let config = &Image::read(&archive).unwrap().config["config"];
+        assert_eq!(config["Env"][1], format!("ASSAY_HOME={HOME}"));
     }
 
     #[test]
