@@ -46,8 +46,10 @@ fn pkgbuild(release: &Release, archives: &[Archive]) -> String {
          pkgdesc='{summary}'\narch=({machines})\nurl='{place}'\nlicense=('{licence}')\n\
          optdepends=('{recommended}: what drives tell of their health')\n\
          provides=('{name}')\nconflicts=('{name}')\noptions=('!strip')\n{sources}\n\
-         package() {{\n    cd \"$srcdir\"/{name}-*-linux\n{installs}}}\n",
+         package() {{\n    cd \"$srcdir\"/{name}-{archived}-*-linux\n{installs}}}\n",
         authors = about::AUTHORS,
+        // One of another version may lie beside it.
+        archived = release.version,
         public = about::PUBLIC,
         version = release.version.replace('-', ""),
         summary = about::SUMMARY,
@@ -115,14 +117,17 @@ mod tests {
     const FAKE: &[u8] = b"#!/bin/sh\necho a program\n";
     const NIX: &str = "nix-instantiate";
 
+    fn of_try() -> Release {
+        Release { version: "1.0.0-rc.1".to_owned(), ..Release::of_none() }
+    }
+
     fn both() -> [Named; 2] {
         let archive = |machine: &'static Machine| {
             let name = format!("assay-1.0.0-rc.1-{}-linux.tar.gz", machine.name);
             Archive { machine, name, sum: format!("{:064x}", machine.name.len()) }
         };
         let archives: Vec<Archive> = MACHINES.iter().map(archive).collect();
-        let release = Release { version: "1.0.0-rc.1".to_owned(), ..Release::of_none() };
-        of_release(&release, &archives)
+        of_release(&of_try(), &archives)
     }
 
     /// Files below a folder, without it.
@@ -162,7 +167,8 @@ mod tests {
         // What it does with the archive, as makepkg has it done.
         let [source, target] =
             ["src", "pkg"].map(|name| scratch.folder(name, 0o755, None).unwrap());
-        let (_, archive) = Release::of_none().archive(&MACHINES[0], FAKE).unwrap();
+        let (_, archive) = of_try().archive(&MACHINES[0], FAKE).unwrap();
+        scratch.folder("src/assay-0.9.0-x86_64-linux", 0o755, None).unwrap();
         tar::Archive::new(GzDecoder::new(archive.as_slice())).unpack(&source).unwrap();
         let mut bash = Command::new("bash");
         bash.args(["-euc", r#". "$0"; package"#, &recipe]).current_dir(scratch.path());
