@@ -15,13 +15,13 @@ const FORMAT: &str = "https://www.debian.org/doc/packaging-manuals/copyright-for
 pub fn pack(release: &Release, machine: &Machine, program: &[u8]) -> Done<Named> {
     let version = about::sorted(&release.version);
     let mut parts = installed(program, ZSH)?;
-    let size_kib = parts.iter().map(|(.., bytes)| bytes.len()).sum::<usize>().div_ceil(1024);
     let own = [
         (format!("doc/{}/copyright", about::NAME), copyright()?.into_bytes()),
         (format!("doc/{}/changelog.gz", about::NAME), packed(changes(release).as_bytes())?),
         (format!("lintian/overrides/{}", about::NAME), meant().into_bytes()),
     ];
     parts.extend(own.map(|(path, bytes)| (format!("usr/share/{path}"), 0o644, bytes)));
+    let size_kib = parts.iter().map(|(.., bytes)| bytes.len()).sum::<usize>().div_ceil(1024);
     let removal = format!("#!/bin/sh\nset -e\n{}", unit::switched_off(REMOVED));
     let control = release.tar(vec![
         ("./control".to_owned(), 0o644, control(machine, &version, size_kib).into_bytes()),
@@ -64,6 +64,8 @@ fn control(machine: &Machine, version: &str, size_kib: usize) -> String {
 fn copyright() -> Done<String> {
     let text = String::from_utf8(read(&root().join("LICENSE-MIT"))?);
     let text = text.map_err(|error| format!("LICENSE-MIT: {error}"))?;
+    let held = text.lines().find_map(|line| line.strip_prefix("Copyright (c) "));
+    let held = held.ok_or("LICENSE-MIT does not say whose it is")?;
     let lines = text.lines().map(|line| if line.trim().is_empty() { "." } else { line });
     let indented: Vec<String> = lines.map(|line| format!(" {line}\n")).collect();
     Ok(format!(
@@ -73,7 +75,7 @@ fn copyright() -> Done<String> {
          On Debian systems its text is in /usr/share/common-licenses/Apache-2.0.\n",
         about::NAME,
         about::PLACE,
-        about::AUTHORS,
+        held,
         indented.concat(),
     ))
 }
@@ -127,6 +129,15 @@ mod tests {
         let removal = call("dpkg-deb", &["--info", &path, "prerm"]).unwrap();
         let wanted = unit::switched_off(REMOVED);
         assert_eq!(removal, format!("#!/bin/sh\nset -e\n{wanted}"));
+    }
+
+    #[test]
+    fn licences_say_whose_it_is_as_the_licence_does() {
+        let text = copyright().unwrap();
+        let line = |start: &str| text.lines().find_map(|line| line.strip_prefix(start)).unwrap();
+        let held = line("Copyright: ");
+        assert_eq!(line(" Copyright (c) "), held);
+        assert!(held.starts_with("20"), "{held}");
     }
 
     /// Errors of lintian about a package.
