@@ -89,7 +89,7 @@ fn is_date(text: &str) -> bool {
 }
 
 /// What is wrong with the files that the sums name: each has its sum, machines that every toolchain has are
-/// there, and lists of what is inside are of this commit.
+/// there, each with its list of what is inside, and such lists are of this commit.
 fn files(release: &Release, sums: &str) -> Vec<String> {
     let mut wrong = Vec::new();
     for line in sums.lines() {
@@ -97,9 +97,11 @@ fn files(release: &Release, sums: &str) -> Vec<String> {
         wrong.extend(fault(release, sum, name));
     }
     for machine in MACHINES.iter().filter(|machine| !machine.is_rare) {
-        let archive = format!("{}.tar.gz", release.name(machine));
-        if !sums.lines().any(|line| line.ends_with(&format!("  {archive}"))) {
-            wrong.push(format!("{SUMS} has no {archive}: cargo xtask dist"));
+        for kind in ["tar.gz", "cdx.json"] {
+            let name = format!("{}.{kind}", release.name(machine));
+            if !sums.lines().any(|line| line.ends_with(&format!("  {name}"))) {
+                wrong.push(format!("{SUMS} has no {name}: cargo xtask dist"));
+            }
         }
     }
     wrong
@@ -168,18 +170,22 @@ mod tests {
             lines.push(format!("{}  {name}\n", hexadecimal(&sha256(text.as_bytes()))));
         };
         for machine in MACHINES.iter().filter(|machine| !machine.is_rare) {
-            put(&format!("{}.tar.gz", release.name(machine)), machine.name);
+            let name = release.name(machine);
+            put(&format!("{name}.tar.gz"), machine.name);
+            put(&format!("{name}.cdx.json"), "{ \"value\": \"0123456789ab\" }");
         }
         put("a.cdx.json", "{ \"value\": \"0123456789ab\" }");
         let sums = lines.concat();
         assert_eq!(files(&release, &sums), Vec::<String>::new());
-        assert_eq!(files(&release, "").len(), 3);
+        assert_eq!(files(&release, "").len(), 6);
         let other = Release {
             commit: "ab".to_owned(),
             folder: release.folder.clone(),
             ..Release::of_none()
         };
-        assert_eq!(files(&other, &sums), ["a.cdx.json is of another commit: cargo xtask dist"]);
+        let told = files(&other, &sums);
+        assert_eq!(told.len(), 4, "{told:?}");
+        assert_eq!(told[3], "a.cdx.json is of another commit: cargo xtask dist");
         fs::write(scratch.path().join("a.cdx.json"), "{}").unwrap();
         assert_eq!(files(&release, &sums), ["a.cdx.json is not what SHA256SUMS says"]);
         fs::remove_file(scratch.path().join("a.cdx.json")).unwrap();
