@@ -1,15 +1,23 @@
 //! What is made for people, where nothing else is: in root file systems without Rust it is installed, used as
 //! README shows it, and taken away. What is left then is what the program was asked to keep, and nothing
 //! else. Each root is entered in a name space of mounts of its own, so that nothing stays mounted, whatever
-//! happens.
+//! happens. A copy of this machine's root does not have its journals: the program would undo there what a study of
+//! this machine has set.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
+
+use assay_system::system::identity::ROOTS_OWN;
+use rustix::fs::{CWD, FileType, Mode, mknodat};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::flag;
 
 use super::machines::Machine;
 use super::{Named, Release, debian, image};
@@ -42,6 +50,8 @@ const HOME: &str = "/tried";
 const KEPT: [&str; 3] = ["tried/.local", "var/lib/assay", "run/assay"];
 /// The page that is written, and removed here as its owner would.
 const PAGE: &str = "/tried/page.html";
+/// Where a compiler is that all users of a machine have: a copy of its root has it, too.
+const RUST: &str = "/usr/bin/cargo";
 /// What everybody does with it, as README and the guide have it.
 const WORK: [&[&str]; 8] = [
     &["--version"],
@@ -57,6 +67,8 @@ const WORK: [&[&str]; 8] = [
 /// A root file system, and what is done there to something that is made for people.
 struct Kind {
     name: &'static str,
+    /// Where results go; a container has no home, and an image says where they go.
+    home: (&'static str, &'static str),
     /// Where what is installed lies, for the commands that do so.
     given: &'static str,
     install: &'static [&'static [&'static str]],
@@ -69,6 +81,7 @@ struct Kind {
 /// The image alone: there is no shell, and it is taken away as a whole.
 const IMAGE: Kind = Kind {
     name: "image",
+    home: ("ASSAY_HOME", image::HOME),
     given: "",
     install: &[],
     program: "/usr/bin/assay",
@@ -78,6 +91,7 @@ const IMAGE: Kind = Kind {
 /// A shell and tools that are one static program, as in Alpine Linux, and no library at all.
 const BUSYBOX: Kind = Kind {
     name: "busybox",
+    home: ("HOME", HOME),
     given: "given.tar.gz",
     install: &[&["sh", "-euc", "cd /tried && tar xzf /given.tar.gz && mv assay-* assay"]],
     program: "/tried/assay/assay",
@@ -91,6 +105,7 @@ const BUSYBOX: Kind = Kind {
 /// A copy of this machine's own root, with its packages and its C library; a home of its own has no Rust.
 const COPY: Kind = Kind {
     name: "Debian",
+    home: ("HOME", HOME),
     given: "given.deb",
     install: &[&[
         "dpkg",
@@ -120,12 +135,60 @@ pub fn untried() -> Option<String> {
     if let Some(program) = NEEDED.iter().find(|program| !has(program)) {
         return Some(format!("needs the program {program}"));
     }
-    Filesystem::Overlay.missing()
+    if Path::new(RUST).exists() {
+        return Some(format!("a copy of this machine's root has Rust, too: {RUST}"));
+    }
+    Filesystem::Overlay.missing().or_else(uncopied)
+}
+
+/// Why no copy can be made: mounts may not be allowed, or the place for changes is of a kind that takes none.
+fn uncopied() -> Option<String> {
+    let entered = Root::of_this_machine(&(String::new(), Vec::new()))
+        .and_then(|root| run(&mut root.enter(&["true"]), LIMIT));
+    let told = match entered {
+        Ok(ended) if ended.code == 0 => return None,
+        Ok(ended) => ended.stderr,
+        Err(error) => error,
+    };
+    let line = told.lines().next_back().unwrap_or_default();
+    Some(format!("no copy of this machine's root can be entered: {}", line.trim()))
+}
+
+/// Signals that would end this program at once, while there are roots to take away.
+struct Signals {
+    came: Arc<AtomicBool>,
+    is_over: Arc<AtomicBool>,
+}
+
+impl Signals {
+    fn hold() -> Done<Self> {
+        let [came, is_over] = [(); 2].map(|()| Arc::new(AtomicBool::new(false)));
+        for signal in [SIGHUP, SIGINT, SIGTERM] {
+            // Afterwards they do again what they do usually.
+            flag::register_conditional_default(signal, Arc::clone(&is_over))
+                .and_then(|_| flag::register(signal, Arc::clone(&came)))
+                .map_err(|error| error.to_string())?;
+        }
+        Ok(Self { came, is_over })
+    }
+
+    /// An error once one of them came.
+    fn go_on(&self) -> Done<()> {
+        let came = self.came.load(Ordering::Relaxed);
+        if came { Err("it was ended by a signal".to_owned()) } else { Ok(()) }
+    }
+}
+
+impl Drop for Signals {
+    fn drop(&mut self) {
+        self.is_over.store(true, Ordering::Relaxed);
+    }
 }
 
 /// Whether what is made of a program does its work in all three, at the same time: nothing is made of their
 /// numbers.
 pub fn check(release: &Release, machine: &Machine, program: &[u8]) -> Done<bool> {
+    let signals = Signals::hold()?;
     let (_, image) = image::pack(release, machine, program)?;
     let roots = [
         Root::of_image(&image)?,
@@ -133,10 +196,12 @@ pub fn check(release: &Release, machine: &Machine, program: &[u8]) -> Done<bool>
         Root::of_this_machine(&debian::pack(release, machine, program)?)?,
     ];
     let told: Vec<Done<()>> = thread::scope(|scope| {
-        let started: Vec<_> = roots.iter().map(|root| scope.spawn(|| root.tried())).collect();
+        let started: Vec<_> =
+            roots.iter().map(|root| scope.spawn(|| root.tried(&signals))).collect();
         let ended = started.into_iter().map(|one| one.join());
         ended.map(|told| told.unwrap_or_else(|_| Err("it panicked".to_owned()))).collect()
     });
+    signals.go_on()?;
     let mut well = true;
     for (root, told) in roots.iter().zip(told) {
         if let Err(reason) = told {
@@ -185,7 +250,10 @@ impl Root {
     }
 
     fn of_this_machine((_, package): &Named) -> Done<Self> {
-        let root = Self::new(&COPY, "changed", |top| write(&top.join(COPY.given), package))?;
+        let root = Self::new(&COPY, "changed", |top| {
+            hide(&top.join(ROOTS_OWN.trim_start_matches('/')))?;
+            write(&top.join(COPY.given), package)
+        })?;
         make(&root.scratch.path().join("work"))?;
         Ok(root)
     }
@@ -245,7 +313,7 @@ impl Root {
         let mut command = Command::new("unshare");
         command.args(["--mount", "--propagation", "private", "sh", "-euc", ENTER]);
         command.arg(self.scratch.path()).args(words).env_clear();
-        command.envs([("HOME", HOME), ("PATH", "/usr/sbin:/usr/bin:/sbin:/bin"), ("LC_ALL", "C")]);
+        command.envs([self.kind.home, ("PATH", "/usr/sbin:/usr/bin:/sbin:/bin"), ("LC_ALL", "C")]);
         command
     }
 
@@ -260,11 +328,13 @@ impl Root {
         Err(format!("{shown}: exit {}\n{}{}", ended.code, ended.stdout, ended.stderr))
     }
 
-    fn tried(&self) -> Done<()> {
+    fn tried(&self, signals: &Signals) -> Done<()> {
         for words in self.kind.install.iter().chain(self.kind.looks) {
+            signals.go_on()?;
             self.call(words)?;
         }
         for words in WORK {
+            signals.go_on()?;
             let ended = self.call(&[&[self.kind.program], words].concat())?;
             if ended.stdout.is_empty() {
                 return Err(format!("{} printed nothing", words.join(" ")));
@@ -309,9 +379,16 @@ impl Root {
     }
 }
 
-/// What every root has, and a container is given.
+/// What a container is given.
 fn bare(top: &Path) -> Done<()> {
-    ["dev", "proc", "sys", "tmp"].into_iter().try_for_each(|place| make(&top.join(place)))
+    ["dev", "proc", "sys"].into_iter().try_for_each(|place| make(&top.join(place)))
+}
+
+/// Hides a folder of this machine from its copy: such a device says in an overlay that there is none.
+fn hide(place: &Path) -> Done<()> {
+    place.parent().map_or(Ok(()), make)?;
+    let made = mknodat(CWD, place, FileType::CharacterDevice, Mode::empty(), 0);
+    made.map_err(|error| format!("{}: {error}", place.display()))
 }
 
 fn make(folder: &Path) -> Done<()> {
@@ -352,5 +429,29 @@ mod tests {
         root.call(&["touch", "/usr/share/forgotten", "/tried/.local"]).unwrap();
         assert_eq!(root.left().unwrap(), [PathBuf::from("usr/share/forgotten")]);
         assert!(!Path::new("/usr/share/forgotten").exists());
+    }
+
+    #[test]
+    #[ignore = "needs root and an overlay: cargo xtask test"]
+    fn a_copy_has_no_journals_of_this_machine_and_takes_new_ones() {
+        if let Some(reason) = untried() {
+            return skip(&reason);
+        }
+        let root = Root::of_this_machine(&(String::new(), Vec::new())).unwrap();
+        root.call(&["test", "!", "-e", ROOTS_OWN]).unwrap();
+        root.call(&["mkdir", ROOTS_OWN]).unwrap();
+        // The same with a folder that every machine has.
+        root.call(&["test", "-d", "/usr/share"]).unwrap();
+        hide(&root.changed().unwrap().join("usr/share")).unwrap();
+        root.call(&["test", "!", "-e", "/usr/share"]).unwrap();
+        assert!(Path::new("/usr/share").is_dir());
+    }
+
+    #[test]
+    fn a_signal_does_not_end_it_before_its_roots_are_taken_away() {
+        let signals = Signals::hold().unwrap();
+        assert_eq!(signals.go_on(), Ok(()));
+        signal_hook::low_level::raise(SIGHUP).unwrap();
+        assert!(signals.go_on().unwrap_err().contains("signal"));
     }
 }
