@@ -1,48 +1,26 @@
 //! Times of a commit as packages write them, in UTC.
 
-const DAY_S: u64 = 24 * 60 * 60;
-/// The first of them was a Thursday.
-const WEEK: [&str; 7] = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"];
-const MONTHS: [&str; 12] =
-    ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+use jiff::Timestamp;
 
-/// Year, month from 1 and day of so many days since 1970 (Hinnant's `civil_from_days`: years begin in March, so that
-/// the odd day is the last one).
-fn civil(days: u64) -> (u64, u64, u64) {
-    let since = days + 719_468;
-    let (era, of_era) = (since / 146_097, since % 146_097);
-    let year = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year + year / 4 - year / 100);
-    let from_march = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * from_march + 2) / 5 + 1;
-    let month = if from_march < 10 { from_march + 3 } else { from_march - 9 };
-    (year + era * 400 + u64::from(month <= 2), month, day)
+/// Git has none that jiff cannot tell; one that it could not would be told as 1970.
+fn at(seconds: u64) -> Timestamp {
+    let seconds = i64::try_from(seconds).ok();
+    seconds.and_then(|seconds| Timestamp::from_second(seconds).ok()).unwrap_or_default()
 }
 
 /// `2020-02-29T12:34:56Z`.
 pub fn rfc3339(seconds: u64) -> String {
-    let (year, month, day) = civil(seconds / DAY_S);
-    let of_day = seconds % DAY_S;
-    let (hour, minute, second) = (of_day / 3_600, of_day / 60 % 60, of_day % 60);
-    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
+    at(seconds).to_string()
 }
 
 /// `Sat Feb 29 2020`, as the list of changes of an rpm has it.
 pub fn of_changes(seconds: u64) -> String {
-    let days = seconds / DAY_S;
-    let (year, month, day) = civil(days);
-    let (of_week, of_year) = (WEEK[(days % 7) as usize], MONTHS[(month - 1) as usize]);
-    format!("{of_week} {of_year} {day:02} {year:04}")
+    at(seconds).strftime("%a %b %d %Y").to_string()
 }
 
 /// `Sat, 29 Feb 2020 12:34:56 +0000`, as mails and lists of changes of Debian have it.
 pub fn of_mail(seconds: u64) -> String {
-    let days = seconds / DAY_S;
-    let (year, month, day) = civil(days);
-    let (of_week, of_year) = (WEEK[(days % 7) as usize], MONTHS[(month - 1) as usize]);
-    let of_day = seconds % DAY_S;
-    let (hour, minute, second) = (of_day / 3_600, of_day / 60 % 60, of_day % 60);
-    format!("{of_week}, {day:02} {of_year} {year:04} {hour:02}:{minute:02}:{second:02} +0000")
+    at(seconds).strftime("%a, %d %b %Y %H:%M:%S +0000").to_string()
 }
 
 #[cfg(test)]
