@@ -41,8 +41,8 @@ exec chroot "$top" "$@"
 "#;
 /// Programs that make and enter them.
 const NEEDED: [&str; 6] = ["bash", "busybox", "chroot", "dpkg", "man", "unshare"];
-/// A program of an unoptimised build takes its time.
-const LIMIT: Duration = Duration::from_secs(180);
+/// A program of an unoptimised build takes its time, and more beside others: only what hangs is ended.
+const LIMIT: Duration = Duration::from_secs(600);
 /// Where everything is measured and kept: the home of whoever tries it.
 const HOME: &str = "/tried";
 /// What stays when the program has gone: results, and what it knows of the machine (journals, the key of its
@@ -138,20 +138,19 @@ pub fn untried() -> Option<String> {
     if Path::new(RUST).exists() {
         return Some(format!("a copy of this machine's root has Rust, too: {RUST}"));
     }
-    Filesystem::Overlay.missing().or_else(uncopied)
+    Filesystem::Overlay.missing().or_else(unentered)
 }
 
-/// Why no copy can be made: mounts may not be allowed, or the place for changes is of a kind that takes none.
-fn uncopied() -> Option<String> {
-    let entered = Root::of_this_machine(&(String::new(), Vec::new()))
-        .and_then(|root| run(&mut root.enter(&["true"]), LIMIT));
-    let told = match entered {
-        Ok(ended) if ended.code == 0 => return None,
-        Ok(ended) => ended.stderr,
-        Err(error) => error,
-    };
-    let line = told.lines().next_back().unwrap_or_default();
-    Some(format!("no copy of this machine's root can be entered: {}", line.trim()))
+/// Why some cannot be entered: mounts may not be allowed, the place for changes be of a kind that takes none, or
+/// busybox need a library.
+fn unentered() -> Option<String> {
+    let nothing = (String::new(), Vec::new());
+    let entered = Root::of_this_machine(&nothing)
+        .and_then(|root| root.call(&["true"]))
+        .and_then(|_| Root::of_busybox(&nothing));
+    let told = entered.err()?;
+    let lines: Vec<&str> = told.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    Some(format!("a root cannot be entered: {}", lines.join("; ")))
 }
 
 /// Signals that would end this program at once, while there are roots to take away.
