@@ -7,10 +7,10 @@
 pub mod code;
 mod recall;
 
-use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 
+use assay_system::system::stream::Stream;
 use assay_system::system::{BlockRequest, Caching, FileKind, System};
 use flate2::Compression;
 use flate2::bufread::MultiGzDecoder;
@@ -120,26 +120,11 @@ impl<'s> Writer<'s> {
     }
 }
 
-/// The bytes of an open file, read through the system.
-struct Source<'s> {
-    system: &'s dyn System,
-    file: File,
-    at: u64,
-}
-
-impl Read for Source<'_> {
-    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        let count = self.system.read_at(&self.file, self.at, into)?;
-        self.at += count as u64;
-        Ok(count)
-    }
-}
-
 /// Reads a recording; memory does not grow with its length.
 pub struct Reader<'s> {
     /// What stands first.
     pub header: Header,
-    unpacked: BufReader<MultiGzDecoder<BufReader<Source<'s>>>>,
+    unpacked: BufReader<MultiGzDecoder<BufReader<Stream<'s>>>>,
     coder: Coder,
 }
 
@@ -155,7 +140,7 @@ impl<'s> Reader<'s> {
             return Err(bad(&"it is no file"));
         }
         let file = system.open_for_reading(&path, Caching::Buffered)?;
-        let source = BufReader::with_capacity(1 << 16, Source { system, file, at: 0 });
+        let source = BufReader::with_capacity(1 << 16, Stream::new(system, file));
         let mut unpacked = BufReader::with_capacity(1 << 16, MultiGzDecoder::new(source));
         let mut line = Vec::new();
         (&mut unpacked).take(LONGEST_HEADER_BYTES).read_until(b'\n', &mut line)?;

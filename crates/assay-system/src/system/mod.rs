@@ -34,6 +34,7 @@ pub mod place;
 pub mod resolve;
 pub mod signatures;
 pub mod site;
+pub mod stream;
 pub mod swaps;
 pub mod sysfs;
 pub mod trust;

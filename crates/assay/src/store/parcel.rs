@@ -7,7 +7,6 @@ mod incoming;
 mod limits;
 
 use std::collections::BTreeSet;
-use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
@@ -23,6 +22,7 @@ use assay_base::outside;
 use assay_base::quantity::Bytes;
 use assay_study::results::bundle;
 use assay_study::results::foreign::{self, Mark, Place};
+use assay_system::system::stream::Stream;
 use assay_system::system::{Caching, FileKind, System, identity};
 
 pub use incoming::sweep;
@@ -236,8 +236,7 @@ pub fn is_one(system: &dyn System, path: &Path) -> bool {
     else {
         return false;
     };
-    let unpacked =
-        Limited { from: GzDecoder::new(Source { system, file, at: 0 }), left: HEADS_BYTES };
+    let unpacked = Limited { from: GzDecoder::new(Stream::new(system, file)), left: HEADS_BYTES };
     let mut archive = Archive::new(unpacked);
     let first = archive.entries().ok().and_then(|entries| entries.raw(true).next());
     first.and_then(Result::ok).is_some_and(|entry| *entry.path_bytes() == *ABOUT.as_bytes())
@@ -264,7 +263,7 @@ fn look(
     let file = system
         .open_for_reading(path, Caching::Buffered)
         .map_err(|error| Failure::refused(format!("{} cannot be read: {error}", path.display())))?;
-    let source = io::BufReader::with_capacity(1 << 16, Source { system, file, at: 0 });
+    let source = io::BufReader::with_capacity(1 << 16, Stream::new(system, file));
     let most = limits::unpacked(status.size_bytes);
     let unpacked = Limited { from: GzDecoder::new(source), left: most + (1 << 20) };
     let mut archive = Archive::new(unpacked);
@@ -380,21 +379,6 @@ impl Read for Summed<'_> {
         let count = self.from.read(into)?;
         self.sum.add(&into[..count]);
         self.bytes += count as u64;
-        Ok(count)
-    }
-}
-
-/// A file as a stream.
-struct Source<'a> {
-    system: &'a dyn System,
-    file: File,
-    at: u64,
-}
-
-impl Read for Source<'_> {
-    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        let count = self.system.read_at(&self.file, self.at, into)?;
-        self.at += count as u64;
         Ok(count)
     }
 }

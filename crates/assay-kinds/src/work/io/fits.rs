@@ -149,23 +149,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-
-    #[derive(Default)]
-    struct Told(Vec<(String, String)>);
-
-    impl Complaints for Told {
-        fn value(&mut self, path: &str, message: String, _: Option<String>) {
-            self.0.push((path.to_owned(), message));
-        }
-
-        fn key(&mut self, path: &str, message: String, _: Option<String>) {
-            self.0.push((path.to_owned(), message));
-        }
-
-        fn is_wrong(&self, path: &str) -> bool {
-            self.0.iter().any(|(own, _)| own == path)
-        }
-    }
+    use crate::work::io::told::Told;
 
     fn told(change: impl FnOnce(&mut Asked), factors: &[(&str, &[&str])]) -> Vec<(String, String)> {
         let mut io = Asked::some();

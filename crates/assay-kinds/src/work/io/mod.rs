@@ -18,6 +18,8 @@ mod rate;
 pub mod requests;
 mod run;
 pub mod size;
+#[cfg(test)]
+mod told;
 pub mod verify;
 mod wait;
 

@@ -139,25 +139,9 @@ mod tests {
     use assay_system::system::clears::Clears;
 
     use super::*;
+    use crate::work::io::told::Told;
     use crate::work::io::planned::plan;
     use crate::work::place::{Area, DirectUse, EngineUse};
-
-    #[derive(Default)]
-    struct Told(Vec<(String, String)>);
-
-    impl Complaints for Told {
-        fn value(&mut self, path: &str, message: String, _: Option<String>) {
-            self.0.push((path.to_owned(), message));
-        }
-
-        fn key(&mut self, path: &str, message: String, hint: Option<String>) {
-            self.value(path, message, hint);
-        }
-
-        fn is_wrong(&self, path: &str) -> bool {
-            self.0.iter().any(|(own, _)| own == path)
-        }
-    }
 
     fn polls(poll: Poll) -> Asked {
         Asked { poll: Some(poll), ..Asked::some() }

@@ -54,23 +54,7 @@ mod tests {
     use assay_base::quantity::Time;
 
     use super::*;
-
-    #[derive(Default)]
-    struct Told(Vec<(String, String)>);
-
-    impl Complaints for Told {
-        fn value(&mut self, path: &str, message: String, _: Option<String>) {
-            self.0.push((path.to_owned(), message));
-        }
-
-        fn key(&mut self, path: &str, message: String, hint: Option<String>) {
-            self.value(path, message, hint);
-        }
-
-        fn is_wrong(&self, path: &str) -> bool {
-            self.0.iter().any(|(own, _)| own == path)
-        }
-    }
+    use crate::work::io::told::Told;
 
     fn waits(depth: u32, wait_for: u32) -> Asked {
         Asked { depth, wait_for: Some(wait_for), ..Asked::some() }

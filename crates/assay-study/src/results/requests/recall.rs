@@ -114,7 +114,7 @@ fn chosen(header: &Header, wanted: Option<&str>) -> Result<Vec<Chosen>, String> 
 /// SHA-256 of the file.
 fn hash(system: &dyn System, directory: &Path) -> io::Result<String> {
     let file = system.open_for_reading(&directory.join(FILE), Caching::Buffered)?;
-    let source = super::Source { system, file, at: 0 };
+    let source = super::Stream::new(system, file);
     let mut reader = io::BufReader::with_capacity(PIECE_BYTES, source);
     let mut sum = Sum::default();
     loop {

@@ -1,7 +1,6 @@
 //! Requests one by one that other tools wrote, as a recording: what `assay watch --record-requests` keeps.
 
-use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
 use flate2::bufread::MultiGzDecoder;
@@ -15,6 +14,7 @@ use assay_importers::importers::requests::{self, Begin, Device, Told};
 use assay_importers::importers::{self, HEAD_BYTES, Reads};
 use assay_study::results::requests::{FORMAT, Header, RecordedDevice, Writer};
 use assay_study::results::{headline, id};
+use assay_system::system::stream::Stream;
 use assay_system::system::{
     BlockClass, BlockRequest, Caching, FileKind, RequestFlags, System, identity,
 };
@@ -121,7 +121,7 @@ fn read(system: &dyn System, text: &Text, each: &mut dyn FnMut(Request)) -> Outc
         |error: io::Error| Failure::refused(format!("{} cannot be read: {error}", text.file));
     let path = PathBuf::from(&text.file);
     let file = system.open_for_reading(&path, Caching::Buffered).map_err(refused)?;
-    let mut plain = BufReader::with_capacity(PIECE_BYTES, Source { system, file, at: 0 });
+    let mut plain = BufReader::with_capacity(PIECE_BYTES, Stream::new(system, file));
     if plain.fill_buf().map_err(refused)?.starts_with(&GZIP) {
         let mut unpacked = BufReader::with_capacity(PIECE_BYTES, MultiGzDecoder::new(plain));
         return requests::read(&text.file, text.begin, &mut unpacked, each);
@@ -202,21 +202,6 @@ fn stored(request: &Request) -> BlockRequest {
         offset_bytes: request.offset_bytes.unwrap_or_default(),
         bytes: u32::try_from(request.bytes).unwrap_or(u32::MAX),
         flags: RequestFlags(set.fold(0, |all, (_, bit)| all | bit)),
-    }
-}
-
-/// A file as a stream.
-struct Source<'s> {
-    system: &'s dyn System,
-    file: File,
-    at: u64,
-}
-
-impl Read for Source<'_> {
-    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        let count = self.system.read_at(&self.file, self.at, into)?;
-        self.at += count as u64;
-        Ok(count)
     }
 }
 
