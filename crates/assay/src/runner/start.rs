@@ -93,6 +93,7 @@ pub fn run(
         sites,
         surroundings,
         observer: request.observer.clone(),
+        fleet: None,
         started,
     };
     let directory = request.results.as_ref().map(|results| results.join(&id));

@@ -116,6 +116,7 @@ pub fn run(
         series: None,
         spent: None,
         flush_ns,
+        together: None,
     };
     (record.status, record.reason) = status(setting, workload, &record, planned, failure);
     let tally = |(class, latencies): (&String, _)| (class.clone(), Tally::from(latencies));
@@ -248,6 +249,7 @@ pub fn not_run(system: &dyn System, planned: &PlannedTrial, reason: &str) -> Tri
         series: None,
         spent: None,
         flush_ns: None,
+        together: None,
     };
     Trial { record, latency_ns: BTreeMap::new() }
 }
