@@ -210,8 +210,7 @@ static OF_MACHINE: &[&dyn TruthRule] = &[
 ];
 
 /// Rules about several hosts together, whose trials have no evidence of one machine.
-static OF_HOSTS: &[&dyn TruthRule] =
-    &[&fewer_hosts::FewerHosts, &skew::Skew, &slow_host::SlowHost];
+static OF_HOSTS: &[&dyn TruthRule] = &[&fewer_hosts::FewerHosts, &skew::Skew, &slow_host::SlowHost];
 
 /// Rates and times.
 const SPEED: &[Nature] = &[Nature::Speed];

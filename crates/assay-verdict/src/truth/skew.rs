@@ -100,6 +100,11 @@ mod tests {
         assert_eq!(remark.trust, Trust::Suspect);
         let text = remark.text;
         assert!(text.contains("at least 80 %"), "{text}");
-        assert!(text.ends_with("rank 0 (n0) 10 s after the start, the last rank 1 (n1) 12 s after the start"), "{text}");
+        assert!(
+            text.ends_with(
+                "rank 0 (n0) 10 s after the start, the last rank 1 (n1) 12 s after the start"
+            ),
+            "{text}"
+        );
     }
 }

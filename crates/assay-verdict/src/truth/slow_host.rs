@@ -58,7 +58,9 @@ fn slow(host: &Share, whole: &[&Together]) -> Option<String> {
     let (hit, of) = (slow.len(), behind.len());
     Some(if least.is_finite() {
         let times = show::times(least);
-        format!("{name} is slow: the other hosts have {times} times its rate or more in {hit} of {of} trials")
+        format!(
+            "{name} is slow: the other hosts have {times} times its rate or more in {hit} of {of} trials"
+        )
     } else {
         format!("{name} stands still while the others work, in {hit} of {of} trials")
     })
@@ -70,7 +72,8 @@ fn times_behind(own: &Together, rank: u32) -> Option<f64> {
     let others = own.hosts.iter().filter(|share| share.rank != rank);
     let mut others: Vec<f64> = others.map(|share| share.operations_per_s).collect();
     others.sort_by(f64::total_cmp);
-    let (low, high) = (others.get(others.len().checked_sub(1)? / 2)?, others.get(others.len() / 2)?);
+    let (low, high) =
+        (others.get(others.len().checked_sub(1)? / 2)?, others.get(others.len() / 2)?);
     let others = f64::midpoint(*low, *high);
     // Where nobody gets on, nobody is behind.
     (others > 0.0).then(|| if rate > 0.0 { others / rate } else { f64::INFINITY })
@@ -113,10 +116,18 @@ mod tests {
     fn a_host_that_is_half_as_fast_trial_after_trial_is_named() {
         let remark = bench(&[100.0, 110.0, 40.0, 90.0]).judge(&SlowHost).unwrap();
         assert_eq!(remark.trust, Trust::Trusted, "the sum is what it is");
-        assert!(remark.text.starts_with("rank 2 (n2) is slow: the other hosts have 2.5 times"), "{}", remark.text);
+        assert!(
+            remark.text.starts_with("rank 2 (n2) is slow: the other hosts have 2.5 times"),
+            "{}",
+            remark.text
+        );
         // Of two, the slower one.
         let two = bench(&[100.0, 40.0]).judge(&SlowHost).unwrap();
-        assert!(two.text.starts_with("rank 1 (n1)") && !two.text.contains("rank 0"), "{}", two.text);
+        assert!(
+            two.text.starts_with("rank 1 (n1)") && !two.text.contains("rank 0"),
+            "{}",
+            two.text
+        );
     }
 
     #[test]
