@@ -353,7 +353,10 @@ io = { pattern = "random", mix = "read", size = "4 KiB" }
         );
         let other = other.replace("depth = [1, 8]", "");
         assert!(plan(&other).unwrap_err().contains("other work"), "{:?}", plan(&other));
-        let looks = STUDY.replace("replicates = 3", "replicates = 12\nstop = { rule = \"looks\", looks = [6, 12] }");
+        let looks = STUDY.replace(
+            "replicates = 3",
+            "replicates = 12\nstop = { rule = \"looks\", looks = [6, 12] }",
+        );
         assert!(plan(&looks).unwrap_err().contains("--replicates"));
     }
 }

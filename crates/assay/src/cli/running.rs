@@ -62,6 +62,11 @@ impl Unended {
     pub fn trials(&self) -> usize {
         self.0.trials.len()
     }
+
+    /// Why it ended before its last planned trial.
+    pub fn ended(&self) -> Option<&str> {
+        self.0.ended.as_deref()
+    }
 }
 
 /// Whether what another study holds is waited for.

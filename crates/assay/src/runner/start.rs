@@ -2,6 +2,7 @@
 //! for a study that was interrupted: the plan is the one that was stored. `docs/how-a-run-goes.md` tells
 //! it on one page.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
@@ -9,6 +10,7 @@ use std::sync::atomic::AtomicBool;
 use super::bed::TestBed;
 use super::event::{Context, Event};
 use super::finished::{Finished, Unkept, seal};
+use super::fleet::{self, Fleet};
 use super::others::Others;
 use super::places::Place;
 use super::request::{Acting, Consented, Looks, Request};
@@ -42,11 +44,33 @@ pub fn run(
     stop: &AtomicBool,
     tell: &mut dyn FnMut(Event),
 ) -> Outcome<Finished> {
+    let Some(member) = request.fleet.take() else {
+        return begin(system, request, (stop, tell), &mut None);
+    };
+    let bits = entropy(system);
+    let drawn = (request.study.seed.unwrap_or(bits), format!("{bits:016x}"));
+    let mut fleet = Some(Fleet::join(system, stop, member, drawn, &request.targets)?);
+    let ran = begin(system, request, (stop, tell), &mut fleet);
+    if let (Err(failure), Some(fleet)) = (&ran, &mut fleet) {
+        // So that the others do not wait for what will not come.
+        fleet.leave(&failure.message);
+    }
+    ran
+}
+
+/// The same, alone or with the other hosts of a fleet.
+fn begin<'a>(
+    system: &'a dyn System,
+    mut request: Request<'_>,
+    (stop, tell): (&AtomicBool, &mut dyn FnMut(Event)),
+    fleet: &mut Option<Fleet<'a>>,
+) -> Outcome<Finished> {
     let began_ns = system.monotonic_ns();
     let started = system.now();
     let asked = request.study.clone();
     request.study = now::resolved(system, request.study, &request.targets)?;
-    let seed = request.study.seed.unwrap_or_else(|| entropy(system));
+    let seed = fleet.as_ref().map(Fleet::seed).or(request.study.seed);
+    let seed = seed.unwrap_or_else(|| entropy(system));
     let id = id::of_study(system, request.results.as_deref(), &started);
     let targets = &request.targets;
     let consented = &request.consented;
@@ -69,12 +93,17 @@ pub fn run(
     if let Err(failure) = bed.survey(&mut context, &design) {
         return Err(torn_down(bed, failure));
     }
+    if let Err(failure) = agreed(fleet.as_mut(), &mut bed) {
+        return Err(torn_down(bed, failure));
+    }
     if let Some(quick) = request.quick {
         request.study = allocation::settle(request.study, quick, &bed.surveys());
     }
     let plan = plan::make(&request.study, bed.surveys(), seed);
     let plan = plan::within(plan, virtual_machine::own(system));
-    if let Err(failure) = enough(system, &demands, &plan) {
+    let proved = enough(system, &demands, &plan)
+        .and_then(|()| fleet.as_mut().map_or(Ok(()), |fleet| fleet.prove(&plan)));
+    if let Err(failure) = proved {
         return Err(torn_down(bed, failure));
     }
     let sites = bed.sites();
@@ -93,7 +122,7 @@ pub fn run(
         sites,
         surroundings,
         observer: request.observer.clone(),
-        fleet: None,
+        fleet: fleet.as_ref().map(|fleet| fleet.stored(false)),
         started,
     };
     let directory = request.results.as_ref().map(|results| results.join(&id));
@@ -111,12 +140,37 @@ pub fn run(
     if let Some(bundle) = &mut bundle {
         seal(&mut context, bundle, &request.study, &plan, &environment);
     }
+    let mut fleet = fleet.take();
+    if let Some(fleet) = fleet.as_mut().filter(|fleet| fleet.leads()) {
+        let results = request.results.as_ref();
+        let id = id::of_study(system, results.map(PathBuf::as_path), &environment.started);
+        fleet.keep(id, results, (&request.study, &plan, &environment));
+    }
     let Request { study, judge, log, read, .. } = request;
     let trials = Vec::with_capacity(plan.trials.len());
     let demands = &demands;
-    let begun =
-        Begun { id, study, demands, plan, environment, bed, bundle, unkept, trials, began_ns };
+    let begun = Begun {
+        id,
+        study,
+        demands,
+        plan,
+        environment,
+        bed,
+        bundle,
+        unkept,
+        trials,
+        began_ns,
+        fleet,
+    };
     Ok(conduct(begun, Looks { judge, log, read }, &mut context))
+}
+
+/// Takes what all hosts have in common, where there are others.
+fn agreed(fleet: Option<&mut Fleet<'_>>, bed: &mut TestBed<'_>) -> Outcome<()> {
+    let Some(fleet) = fleet else { return Ok(()) };
+    let common = fleet.agree(&bed.surveys())?;
+    bed.limit(&common);
+    Ok(())
 }
 
 /// A study that is about to run: from its first trial, or from where it was interrupted.
@@ -132,13 +186,15 @@ struct Begun<'a> {
     /// Those that have run.
     trials: Vec<Trial>,
     began_ns: u64,
+    /// The other hosts, where there are some.
+    fleet: Option<Fleet<'a>>,
 }
 
 /// Runs the trials that are left, puts the machine back, and tells how it ended.
 fn conduct(begun: Begun<'_>, looks: Looks<'_>, context: &mut Context<'_>) -> Finished {
     let system = context.system;
     let Begun { id, study, demands, plan, environment, bed, .. } = begun;
-    let Begun { bundle, unkept, mut trials, began_ns, .. } = begun;
+    let Begun { bundle, unkept, mut trials, began_ns, fleet, .. } = begun;
     let mut session = Session {
         system,
         began_ns,
@@ -157,10 +213,15 @@ fn conduct(begun: Begun<'_>, looks: Looks<'_>, context: &mut Context<'_>) -> Fin
         others: Others::default(),
         beside: BTreeSet::new(),
         read: looks.read,
+        fleet: fleet.map(RefCell::new),
     };
     session.count_spent(&trials);
     let end = session.run(&mut trials, context);
     close(&session, &end);
+    let mut fleet = session.fleet.take().map(RefCell::into_inner);
+    if let Some(fleet) = &mut fleet {
+        fleet::part(fleet, &end, (&plan, &environment), &trials);
+    }
     let mut bundle = session.bundle.take();
     let mut directory = bundle.as_ref().map(|bundle| bundle.directory().to_owned());
     if matches!(end, End::Interrupted | End::Gone(_)) && trials.is_empty() {
@@ -183,7 +244,7 @@ fn conduct(begun: Begun<'_>, looks: Looks<'_>, context: &mut Context<'_>) -> Fin
     let ran = trials.iter().map(|trial| &trial.record);
     let ran = ran.map(|record| (record.workload, record.replicate, &record.arm));
     let plan = course::as_run(plan, ran, ended.is_some());
-    Finished {
+    let own = Finished {
         id,
         directory,
         unkept,
@@ -195,6 +256,10 @@ fn conduct(begun: Begun<'_>, looks: Looks<'_>, context: &mut Context<'_>) -> Fin
         gone,
         ended,
         left,
+    };
+    match fleet {
+        Some(fleet) => fleet::finished(system, fleet, own),
+        None => own,
     }
 }
 
@@ -332,6 +397,11 @@ pub fn resume(
             plan.format
         )));
     }
+    if environment.fleet.is_some() {
+        return Err(Failure::mistake(format!(
+            "{id} is of a fleet, whose other hosts are not there any more: start a new study"
+        )));
+    }
     if plan::hash(&plan) != plan.sha256 {
         return Err(Failure::mistake(format!(
             "{id}: the plan is not the one that was made before the first trial (its hash differs); a study cannot go on by another plan"
@@ -365,10 +435,21 @@ pub fn resume(
     for line in lines {
         let _ = bundle.log(&Entry::new(system, "setup-once", &format!("`{line}` was run again")));
     }
-    let (bundle, unkept) = (Some(bundle), None);
+    let (bundle, unkept, fleet) = (Some(bundle), None, None);
     let demands = &demands;
-    let begun =
-        Begun { id, study, demands, plan, environment, bed, bundle, unkept, trials, began_ns };
+    let begun = Begun {
+        id,
+        study,
+        demands,
+        plan,
+        environment,
+        bed,
+        bundle,
+        unkept,
+        trials,
+        began_ns,
+        fleet,
+    };
     Ok(conduct(begun, looks, &mut context))
 }
 
