@@ -1,5 +1,5 @@
-//! When all have come together: a set of ranks of which each arrives, says that it cannot, or is lost. It knows no
-//! clock: who waits says when the time is over.
+//! When all have come together: a set of ranks of which each arrives, says that it cannot, or is lost. It
+//! knows no clock: who waits says when the time is over.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -101,8 +101,8 @@ mod tests {
     }
 
     proptest! {
-        /// Each rank comes, cannot, or is lost, in whatever order: the outcome does not depend on that, and it is
-        /// complete with the last of them and not before.
+        /// Each rank comes, cannot, or is lost, in whatever order: the outcome does not depend on that, and
+        /// it is complete with the last of them and not before.
         #[test]
         fn the_order_of_arrivals_changes_nothing(
             ways in proptest::collection::vec(0_u8..3, 1..40),

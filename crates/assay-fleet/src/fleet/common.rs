@@ -1,4 +1,5 @@
-//! What the surveys of all ranks have in common, so that each makes the same plan by it; and the proof that it did.
+//! What the surveys of all ranks have in common, so that each makes the same plan by it; and the proof that
+//! it did.
 
 use std::collections::BTreeMap;
 

@@ -1,10 +1,11 @@
-//! Messages on a connection: the length, a signature over direction, number and text, then the text. What is too
-//! long, out of turn or not signed with the key of this connection ends it.
+//! Messages on a connection: the length, a signature over direction, number and text, then the text. What
+//! is too long, out of turn or not signed with the key of this connection ends it.
 
 use assay_base::digest::Digest;
 use assay_system::system::network::protocol::{same, sign};
 
-/// Bytes of a text at most: histograms of all classes of a trial with room to spare. No more is held of a connection.
+/// Bytes of a text at most: histograms of all classes of a trial with room to spare. No more is held of a
+/// connection.
 pub const LONGEST: usize = 8 << 20;
 /// Bytes before the text.
 const HEAD: usize = 4 + 32;

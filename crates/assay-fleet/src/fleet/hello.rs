@@ -1,5 +1,6 @@
-//! How a connection begins: rank 0 puts a riddle that is never put twice, the other end shows that it knows the token
-//! and says which rank it is, and rank 0 shows that it knows the token, too. The token is never sent.
+//! How a connection begins: rank 0 puts a riddle that is never put twice, the other end shows that it knows
+//! the token and says which rank it is, and rank 0 shows that it knows the token, too. The token is never
+//! sent.
 
 use assay_base::digest::{Digest, hexadecimal};
 use assay_base::outside;

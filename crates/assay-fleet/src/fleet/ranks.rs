@@ -1,5 +1,5 @@
-//! Which rank a process is, and of how many: as it was told, or as launchers leave it in the environment. No library
-//! of theirs is asked.
+//! Which rank a process is, and of how many: as it was told, or as launchers leave it in the environment.
+//! No library of theirs is asked.
 
 use super::MOST_RANKS;
 
@@ -62,8 +62,8 @@ pub fn variables() -> impl Iterator<Item = &'static str> {
     LAUNCHERS.iter().map(|own| own.rank)
 }
 
-/// The place of a process: what was typed (`2/4`) before what the environment tells, `ranks` where only the size
-/// is missing.
+/// The place of a process: what was typed (`2/4`) before what the environment tells, `ranks` where only the
+/// size is missing.
 ///
 /// # Errors
 /// What to type.

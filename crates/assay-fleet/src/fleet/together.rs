@@ -1,5 +1,5 @@
-//! One trial of those of all hosts: windows are cut to what all share, rates are sums over that, histograms are added
-//! bucket by bucket, and what was counted is the sum of all. Nothing is averaged.
+//! One trial of those of all hosts: windows are cut to what all share, rates are sums over that, histograms
+//! are added bucket by bucket, and what was counted is the sum of all. Nothing is averaged.
 
 use std::collections::BTreeMap;
 
@@ -109,7 +109,8 @@ pub struct Whole {
     pub series: Vec<SeriesRow>,
 }
 
-/// One trial of those of all hosts that were there; `failed` says why it has no number whatever they counted.
+/// One trial of those of all hosts that were there; `failed` says why it has no number whatever they
+/// counted.
 pub fn merge(slot: &Slot, started: &str, hosts: &[OneHost], failed: Option<String>) -> Whole {
     let why = failed.or_else(|| failure(hosts));
     let made = match why {

@@ -1,5 +1,6 @@
-//! The connections of a fleet: rank 0 listens until all ranks have shown the token and then no more, the others dial it.
-//! What is held of each connection is one frame; strangers have a place for a moment, so many at a time.
+//! The connections of a fleet: rank 0 listens until all ranks have shown the token and then no more, the
+//! others dial it. What is held of each connection is one frame; strangers have a place for a moment, so
+//! many at a time.
 
 mod muster;
 #[cfg(test)]

@@ -1,7 +1,9 @@
-//! A study that several hosts run together, as one of them runs it: what is said between the steps of a session.
+//! A study that several hosts run together, as one of them runs it: what is said between the steps of a
+//! session.
 //!
-//! Rank 0 announces a trial; each rank brings its arm about and comes to a first meeting, rests, and comes to a second
-//! one right before the work. Behind the trial the others send rank 0 what they counted, and it makes one trial of all.
+//! Rank 0 announces a trial; each rank brings its arm about and comes to a first meeting, rests, and comes
+//! to a second one right before the work. Behind the trial the others send rank 0 what they counted, and it
+//! makes one trial of all.
 
 mod result;
 mod said;

@@ -64,7 +64,7 @@ pub fn merge(system: &dyn System, directories: &[PathBuf], results: &Path) -> Ou
     };
     sources.sort_by_key(|source| source.rank);
     for rank in (0..fleet.ranks).filter(|rank| !sources.iter().any(|own| own.rank == *rank)) {
-        let why = "its result was not brought along".to_owned();
+        let why = "its result is not among these".to_owned();
         let lost = Some(Lost { order: 0, replicate: 0, why });
         let (name, targets, said) = (String::new(), Vec::new(), Vec::new());
         hosts.insert(rank, Host { rank, name, targets, lost, said });

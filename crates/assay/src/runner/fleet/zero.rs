@@ -116,7 +116,8 @@ impl Fleet<'_> {
         met
     }
 
-    /// Waits at a barrier until each rank said what `take` makes an arrival of, was lost, or the time is over.
+    /// Waits at a barrier until each rank said what `take` makes an arrival of, was lost, or the time is
+    /// over.
     pub(super) fn wait_at(
         &mut self,
         barrier: &mut Barrier,
