@@ -34,7 +34,7 @@ use assay_system::system::site::{Site, TargetKind};
 use assay_system::system::{System, beside};
 
 /// A study under way.
-pub struct Session<'a> {
+pub struct Session<'a, 'f> {
     /// The machine.
     pub system: &'a dyn System,
     /// When it began, or would have had it not been interrupted.
@@ -70,7 +70,7 @@ pub struct Session<'a> {
     /// Reads what the course of the study follows from.
     pub read: Option<super::request::NumberOf>,
     /// The other hosts, where several run it together.
-    pub fleet: Option<RefCell<Fleet<'a>>>,
+    pub fleet: Option<RefCell<Fleet<'f>>>,
 }
 
 /// How a session ended.
@@ -86,7 +86,7 @@ pub enum End {
     Gone(String),
 }
 
-impl Session<'_> {
+impl Session<'_, '_> {
     /// Runs what the plan has left after `trials`, then repeats what was disturbed.
     pub fn run(&mut self, trials: &mut Vec<Trial>, context: &mut Context<'_>) -> End {
         if plan::race::is_one(self.plan) {

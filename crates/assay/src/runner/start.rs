@@ -481,7 +481,7 @@ fn ready_again(context: &Context<'_>, bed: &TestBed<'_>, plan: &Plan) -> Outcome
 }
 
 /// Notes in the log that a study has ended, so that it is not gone on with.
-fn close(session: &Session<'_>, end: &End) {
+fn close(session: &Session<'_, '_>, end: &End) {
     let text = match end {
         // An early end is in the log since it was decided.
         End::Interrupted | End::Gone(_) | End::Early(_) => return,

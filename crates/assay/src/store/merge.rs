@@ -70,7 +70,7 @@ pub fn merge(system: &dyn System, directories: &[PathBuf], results: &Path) -> Ou
         hosts.insert(rank, Host { rank, name, targets, lost, said });
     }
     let whole = Fleet { rank: None, name: None, hosts: Vec::new(), ..fleet };
-    write(system, (&stored, whole), (&mut sources, hosts), results)
+    write(system, (&stored, whole), (sources.as_mut_slice(), hosts), results)
 }
 
 /// A result, and the fleet that it is of.
@@ -140,7 +140,7 @@ fn write(
     let bundle = made.map_err(unkept)?;
     while let Some(order) = sources.iter().filter_map(|own| Some(own.next.as_ref()?.order)).min() {
         let (slot, parts, failed) =
-            gathered(system, plan, whole.ranks, order, (sources, &mut hosts))?;
+            gathered(system, plan, whole.ranks, order, (&mut *sources, &mut hosts))?;
         let mut one = merged(&slot, "", &parts, failed);
         bundle.append(&mut one.trial.record, &one.histograms, &one.series).map_err(unkept)?;
     }

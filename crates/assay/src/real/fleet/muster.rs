@@ -125,7 +125,8 @@ impl Door<'_> {
             }
         }
         self.strangers = still;
-        while let Ok((stream, address)) = self.listener.accept() {
+        for _ in 0..MOST_STRANGERS {
+            let Ok((stream, address)) = self.listener.accept() else { return };
             self.greet(stream, address.ip());
         }
     }

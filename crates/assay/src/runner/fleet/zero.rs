@@ -3,14 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use super::{Fleet, Host, Lost, Met, OnLoss, Turn, words};
+use super::{Fleet, OnLoss, Turn};
 use assay_base::outside;
 use assay_base::quantity::units::show;
 use assay_fleet::fleet::Heard;
-use assay_fleet::fleet::barrier::Barrier;
+use assay_fleet::fleet::barrier::{Barrier, Met};
 use assay_fleet::fleet::common::{self, Common, OfRank, Proof};
 use assay_fleet::fleet::message::{Joined, Message, Next, Welcome};
-use assay_study::results::fleet::HostSaid;
+use assay_study::results::fleet::{Host, HostSaid, Lost, words};
 use assay_study::results::plan::{PlannedTrial, Survey};
 use assay_study::results::record::Repeats;
 

@@ -8,7 +8,7 @@ use assay_study::plan::repeats::Ran;
 use assay_study::results::plan::PlannedTrial;
 use assay_study::results::record::{Repeats, Trial};
 
-impl Session<'_> {
+impl Session<'_, '_> {
     /// Whether another rank says which trial comes next.
     pub(super) fn follows(&self) -> bool {
         self.fleet.as_ref().is_some_and(|fleet| !fleet.borrow().leads())
@@ -58,7 +58,7 @@ impl Session<'_> {
 
     /// Hands on what was counted here, and on rank 0 makes one trial of all.
     pub(super) fn hand_on(
-        &mut self,
+        &self,
         planned: &PlannedTrial,
         repeats: Option<Repeats>,
         done: &Done,
