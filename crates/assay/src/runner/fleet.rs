@@ -233,21 +233,26 @@ impl<'a> Fleet<'a> {
     pub fn prove(&mut self, plan: &Plan) -> Outcome<()> {
         let proof = Proof::of(plan);
         self.proof = Some(proof.clone());
-        let proved = common::fits(plan).and_then(|()| {
-            if self.leads() {
-                self.compare(&proof)
-            } else {
-                self.say_to_zero(&Message::Agreed(proof))
-            }
-        });
+        let proved = common::fits(plan)
+            .and_then(|()| if self.leads() { self.compare(&proof) } else { self.show(&proof) });
         proved.map_err(|why| self.refuse(why))
+    }
+
+    /// Shows rank 0 what its plan comes to, and hears whether that is what all came to.
+    fn show(&mut self, proof: &Proof) -> Result<(), String> {
+        self.say_to_zero(&Message::Agreed(proof.clone()))?;
+        match self.of_zero(self.member.wait * LONGER)? {
+            Message::Agreed(other) if other == *proof => Ok(()),
+            other => Err(ended(other)),
+        }
     }
 
     /// The next trial, as rank 0 says it; none where the user wants to stop.
     pub fn next(&mut self, plan: &Plan) -> Option<Told> {
-        // Between trials rank 0 may store, repeat or wait for somebody.
-        let patience_ns = self.turn.take().map_or(0, |turn| turn.patience_ns);
-        let wait = Duration::from_nanos(patience_ns).max(self.member.wait) * LONGER;
+        // Behind a trial rank 0 waits for the others as long as in it; before the first one it may look around.
+        let before = self.turn.take();
+        let wait = before.map_or(self.member.wait, |turn| Duration::from_nanos(turn.patience_ns));
+        let wait = wait * LONGER;
         let next = match self.of_zero(wait) {
             Ok(Message::Next(next)) => *next,
             Ok(Message::End { why }) => {
@@ -446,8 +451,9 @@ pub trait Gate {
     /// Why the trial fails on all hosts.
     fn meet(&self) -> Result<(), String>;
 
-    /// The work begins, and counts after so long.
-    fn begins(&self, ramp_ns: u64);
+    /// The work begins, and counts after so long; what is simulated has a clock of its own, which begins when
+    /// all are let go.
+    fn begins(&self, ramp_ns: u64, is_simulated: bool);
 }
 
 impl Gate for RefCell<Fleet<'_>> {
@@ -455,11 +461,11 @@ impl Gate for RefCell<Fleet<'_>> {
         self.borrow_mut().meet(Ok(()))
     }
 
-    fn begins(&self, ramp_ns: u64) {
+    fn begins(&self, ramp_ns: u64, is_simulated: bool) {
         let mut fleet = self.borrow_mut();
         let now_ns = fleet.system.monotonic_ns();
         if let Some(turn) = &mut fleet.turn {
-            let go_ns = turn.go_ns.unwrap_or(now_ns);
+            let go_ns = turn.go_ns.filter(|_| !is_simulated).unwrap_or(now_ns);
             turn.since_go_ns = Some(now_ns.saturating_sub(go_ns).saturating_add(ramp_ns));
         }
     }

@@ -179,7 +179,7 @@ fn measure(
         },
     };
     if let Some(gate) = setting.gate {
-        gate.begins(workload.ramp_ns);
+        gate.begins(workload.ramp_ns, setting.scene().is_simulated());
     }
     background::run(&workload.work, &run, background)
 }

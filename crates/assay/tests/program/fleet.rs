@@ -44,7 +44,7 @@ fn all(name: &str, ranks: usize, more: &[&str]) -> (Vec<Home>, Vec<Ended>) {
         .enumerate()
         .map(|(own, home)| {
             let place = format!("{own}/{ranks}");
-            let words = [&["--rank", place.as_str()], more].concat();
+            let words = [["--rank", place.as_str()].as_slice(), more].concat();
             Running::start(&mut rank(home, &address, &words)).unwrap()
         })
         .collect();

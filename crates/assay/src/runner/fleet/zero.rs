@@ -16,6 +16,8 @@ use assay_study::results::record::Repeats;
 
 /// Letters of a reason that another host gives.
 const LONGEST_REASON: usize = 300;
+/// Letters of what a rule of trust says.
+const LONGEST_WORDS: usize = 2000;
 /// Remarks of one host that are kept.
 const MOST_SAID: usize = 1000;
 
@@ -75,7 +77,7 @@ impl Fleet<'_> {
                 return Err(format!("{} made another plan: {how}", self.name_of(rank)));
             }
         }
-        Ok(())
+        self.say_to_each(&Message::Agreed(own.clone()))
     }
 
     /// Says which trial comes next.
@@ -284,8 +286,9 @@ impl Fleet<'_> {
         (self.hosts, self.over) = (before, over);
         for (rank, said) in found {
             if let Some(host) = self.hosts.get_mut(&rank) {
-                let cut = said.into_iter().take(MOST_SAID);
-                host.said = cut.map(|own| HostSaid { text: plain(&own.text), ..own }).collect();
+                let own = said.into_iter().take(MOST_SAID);
+                let text = |own: HostSaid| HostSaid { text: cut(&own.text, LONGEST_WORDS), ..own };
+                host.said = own.map(text).collect();
             }
         }
     }
@@ -293,6 +296,10 @@ impl Fleet<'_> {
 
 /// Words of another host as text, and not too many.
 pub(super) fn plain(text: &str) -> String {
-    let cut: String = text.chars().take(LONGEST_REASON).collect();
+    cut(text, LONGEST_REASON)
+}
+
+fn cut(text: &str, most: usize) -> String {
+    let cut: String = text.chars().take(most).collect();
     outside::spelled(&cut).to_string()
 }
