@@ -211,7 +211,7 @@ impl<'a> Gathering<'a> {
         checks.extend(surroundings::studies(environment));
         checks.extend(surroundings::virtual_machine(plan));
         found.hosts = self.hosts.told(environment.fleet.as_ref());
-        checks.extend(hosts::checks(found.hosts.as_ref()));
+        checks.extend(hosts::checks(found.hosts.as_ref(), environment.fleet.as_ref()));
         found.checks = checks;
         let told = sentences::summary(&sentences::Story {
             told,

@@ -162,8 +162,16 @@ impl Gathered {
 }
 
 /// What is to be known of the hosts beside any number.
-pub(super) fn checks(hosts: Option<&Hosts>) -> Vec<Check> {
-    let Some(hosts) = hosts else { return Vec::new() };
+pub(super) fn checks(hosts: Option<&Hosts>, fleet: Option<&Fleet>) -> Vec<Check> {
+    let Some(hosts) = hosts else {
+        let own = fleet.and_then(|fleet| Some((fleet, fleet.rank?)));
+        let alone = own.map(|(fleet, rank)| {
+            let name = words(rank, fleet.name.as_deref().unwrap_or_default());
+            let of = fleet.ranks;
+            format!("{name} of {of} hosts alone: rank 0 keeps the result of all, and assay merge makes one")
+        });
+        return alone.map(|text| Check::new("hosts", text)).into_iter().collect();
+    };
     let names = hosts.rows.iter().take(MOST_NAMES).map(|row| row.name.as_str());
     let names = names.collect::<Vec<_>>().join(", ");
     let more = if hosts.rows.len() > MOST_NAMES { ", ..." } else { "" };

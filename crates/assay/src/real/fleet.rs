@@ -23,8 +23,10 @@ use assay_fleet::fleet::{Heard, Line};
 
 /// How often it is looked at whether the user wants to stop.
 const LOOK: Duration = Duration::from_millis(100);
-/// How long somebody who does not take what is said is waited for.
+/// How long rank 0 waits for somebody who does not take what it says: little, which the kernel keeps meanwhile.
 const TAKEN: Duration = Duration::from_secs(20);
+/// The same for what others send rank 0, which may still be at work.
+const TAKEN_BY_ZERO: Duration = Duration::from_secs(120);
 /// Bytes that are read at once.
 const PART: usize = 64 << 10;
 
@@ -40,7 +42,8 @@ impl End {
         stream.set_nonblocking(false)?;
         stream.set_nodelay(true)?;
         stream.set_read_timeout(Some(LOOK))?;
-        stream.set_write_timeout(Some(TAKEN))?;
+        let taken = if own == Side::Zero { TAKEN } else { TAKEN_BY_ZERO };
+        stream.set_write_timeout(Some(taken))?;
         let theirs = if own == Side::Zero { Side::Other } else { Side::Zero };
         Ok(Self { stream, sealer: Sealer::new(key, own), opener: Opener::new(key, theirs) })
     }

@@ -209,6 +209,3 @@ fn slot_of(plan: &Plan, record: &TrialRecord, of: u32) -> Slot {
     let ramp_ns = plan.work_of(&planned).ramp_ns;
     Slot { order, replicate, workload, arm: planned.arm, lead_in, repeats, ramp_ns, of }
 }
-
-#[cfg(test)]
-mod tests;
