@@ -198,3 +198,127 @@ pub(super) fn checks(hosts: Option<&Hosts>, fleet: Option<&Fleet>) -> Vec<Check>
     }
     found
 }
+
+#[cfg(test)]
+mod tests {
+    use assay_study::findings::Findings;
+    use assay_study::results::fleet::{Host, HostSaid, Lost, Share, Together};
+
+    use super::super::tests::Bench;
+    use super::*;
+
+    /// Random reads on two hosts, of which the second has half the rate of the first.
+    fn bench() -> Bench {
+        let mut bench =
+            Bench::new(&["."]).row(0, "random-read", 4096, &[300, 600, 900]).each(|trial| {
+                let share = |rank: u32, rate: f64| Share {
+                    rank,
+                    name: format!("n{rank}"),
+                    since_go_ns: u64::from(rank) * 1000,
+                    window_ns: 1_000_000_000,
+                    operations_per_s: rate,
+                    bytes_per_s: 4096.0 * rate,
+                    ..Share::default()
+                };
+                let rate = f64::from(trial.replicate) * 100.0;
+                let hosts = vec![share(0, 2.0 * rate), share(1, rate)];
+                trial.together = Some(Together { since_go_ns: 1000, of: 2, hosts });
+            });
+        let host = |rank: u32| Host {
+            rank,
+            name: format!("n{rank}"),
+            targets: vec!["/mnt".to_owned()],
+            lost: None,
+            said: Vec::new(),
+        };
+        bench.environment.fleet = Some(Fleet {
+            id: "f".to_owned(),
+            ranks: 2,
+            rank: None,
+            name: None,
+            order_sha256: "ab".repeat(32),
+            hosts: vec![host(0), host(1)],
+            turned_away: 0,
+        });
+        bench
+    }
+
+    fn hosts_of(bench: &mut Bench) -> &mut Fleet {
+        bench.environment.fleet.as_mut().unwrap()
+    }
+
+    fn iops(found: &Findings) -> Vec<Option<f64>> {
+        let cell = found.cells.iter().find(|cell| cell.metric == "iops").unwrap();
+        cell.trials.iter().map(|trial| trial.value).collect()
+    }
+
+    #[test]
+    fn numbers_are_those_of_all_hosts_and_each_has_its_pace() {
+        let found = bench().findings();
+        assert_eq!(iops(&found), [Some(300.0), Some(600.0), Some(900.0)]);
+        let hosts = found.hosts.as_ref().unwrap();
+        assert_eq!((hosts.began, hosts.left, hosts.starts_ns), (2, 2, Some([1000, 1000])));
+        let [fast, slow] = hosts.rows.as_slice() else { panic!("{hosts:?}") };
+        let pace = |row: &HostRow| row.pace.unwrap().map(|own| (own * 1000.0).round());
+        assert_eq!((pace(fast), pace(slow)), ([1333.0; 3], [667.0; 3]));
+        let [range] = hosts.ranges.as_slice() else { panic!("{hosts:?}") };
+        assert_eq!((range.least, range.most), (1, 0));
+        let cell = found.cells.iter().find(|cell| cell.metric == "iops").unwrap();
+        let rules: Vec<&str> = cell.because.iter().map(|own| own.rule.as_str()).collect();
+        assert_eq!(rules, ["slow-host"], "no rule reads evidence of one machine");
+        assert_eq!(cell.trust, Some(Trust::Trusted));
+        assert!(
+            found
+                .checks
+                .iter()
+                .any(|own| own.name == "hosts" && own.text.starts_with("2 of 2 hosts"))
+        );
+    }
+
+    #[test]
+    fn what_a_host_said_of_itself_stands_below_the_number_of_all() {
+        let mut bench = bench();
+        for host in &mut hosts_of(&mut bench).hosts {
+            host.said.push(HostSaid {
+                workload: 0,
+                rule: "cached".to_owned(),
+                trust: if host.rank == 1 { "invalid" } else { "suspect" }.to_owned(),
+                text: "the cache answered".to_owned(),
+            });
+        }
+        let found = bench.findings();
+        let cell = found.cells.iter().find(|cell| cell.metric == "iops").unwrap();
+        let own = cell.because.iter().find(|own| own.rule == "cached").unwrap();
+        assert_eq!((cell.trust, own.trust), (Some(Trust::Invalid), Trust::Invalid));
+        assert_eq!(own.text, "rank 1 (n1): the cache answered (and 1 more hosts)");
+    }
+
+    #[test]
+    fn a_replicate_in_which_a_host_was_lost_does_not_count() {
+        let mut bench = bench();
+        let lost = |order| Lost { order, replicate: 2, why: "its connection is closed".to_owned() };
+        // The trials of the bench are counted from 1: nothing of the second replicate ran before it.
+        hosts_of(&mut bench).hosts[1].lost = Some(lost(2));
+        assert_eq!(iops(&bench.findings()), [Some(300.0), Some(600.0), Some(900.0)]);
+        hosts_of(&mut bench).hosts[1].lost = Some(lost(3));
+        let found = bench.findings();
+        assert_eq!(iops(&found), [Some(300.0), None, Some(900.0)]);
+        assert_eq!(found.hosts.as_ref().unwrap().left, 1);
+        let told = |own: &&Check| own.text.starts_with("rank 1 (n1) was lost in trial 4");
+        assert!(found.checks.iter().any(|own| told(&own)), "{:?}", found.checks);
+    }
+
+    #[test]
+    fn a_rank_alone_says_so_and_one_host_says_nothing() {
+        let mut bench = bench();
+        let fleet = hosts_of(&mut bench);
+        (fleet.rank, fleet.name, fleet.hosts) = (Some(1), Some("n1".to_owned()), Vec::new());
+        let found = bench.findings();
+        assert_eq!(found.hosts, None);
+        let told = found.checks.iter().find(|own| own.name == "hosts").unwrap();
+        assert!(told.text.starts_with("rank 1 (n1) of 2 hosts alone"), "{}", told.text);
+        bench.environment.fleet = None;
+        let found = bench.findings();
+        assert!(found.hosts.is_none() && found.checks.iter().all(|own| own.name != "hosts"));
+    }
+}
