@@ -227,7 +227,7 @@ impl Session<'_, '_> {
         trials: &mut Vec<Trial>,
         context: &mut Context<'_>,
     ) -> Option<End> {
-        let ran = self.ran(trials);
+        let ran = self.ran_so_far(trials);
         let wanted = repeats::repeats(self.plan, &ran);
         let done = ran.iter().filter(|record| record.repeats.is_some()).count();
         if done < wanted.len() {

@@ -82,7 +82,7 @@ impl Session<'_, '_> {
     }
 
     /// What has run, as far as it decides what is run again: on rank 0 what all hosts ran.
-    pub(super) fn ran(&self, trials: &[Trial]) -> Vec<Ran> {
+    pub(super) fn ran_so_far(&self, trials: &[Trial]) -> Vec<Ran> {
         match &self.fleet {
             Some(fleet) if fleet.borrow().leads() => {
                 fleet.borrow().trials().iter().map(|trial| Ran::from(&trial.record)).collect()
