@@ -54,8 +54,8 @@ fn heard(of: &mut Sockets) -> (u32, Heard) {
 #[test]
 fn all_ranks_hear_each_other_and_who_goes_is_named() {
     let (mut zero, mut others) = fleet(4, |_| {});
-    for (rank, other) in (1..).zip(&mut others) {
-        other.say(0, &Message::Ready { meeting: u64::from(rank) }).unwrap();
+    for (rank, other) in (1_u64..).zip(&mut others) {
+        other.say(0, &Message::Ready { meeting: rank }).unwrap();
     }
     let mut seen: Vec<(u32, Heard)> = (1..4).map(|_| heard(&mut zero)).collect();
     seen.sort_by_key(|(rank, _)| *rank);
