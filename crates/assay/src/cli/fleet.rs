@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use clap::Args;
@@ -146,7 +147,10 @@ impl Own<'_> {
         } else {
             sockets::dial(self.address, &token, self.place, wait, &stop)
         };
-        let line = line.map_err(Failure::refused)?;
+        let line = line.map_err(|why| match stop.load(Ordering::Relaxed) {
+            true => Failure::interrupted(why),
+            false => Failure::refused(why),
+        })?;
         let member = Member {
             line: Box::new(line),
             place: self.place,
@@ -163,15 +167,17 @@ impl Own<'_> {
     /// # Errors
     /// What is the matter with its own result.
     pub fn ended(&self, system: &dyn System, ran: running::Unended, quiet: bool) -> Outcome<()> {
-        let (trials, why) = (ran.trials(), ran.ended().map(str::to_owned));
+        let why = ran.ended().map(str::to_owned);
+        let trials = match ran.trials() {
+            1 => "1 trial".to_owned(),
+            count => format!("{count} trials"),
+        };
         running::close(system, ran)?;
         match why {
-            Some(why) => Err(Failure::partial(format!("{self}: {trials} trials: {why}"))),
+            Some(why) => Err(Failure::partial(format!("{self}: {trials}: {why}"))),
             None => {
                 if !quiet {
-                    output::message(&format!(
-                        "{self}: {trials} trials; rank 0 has the result of all"
-                    ));
+                    output::message(&format!("{self}: {trials}; rank 0 has the result of all"));
                 }
                 Ok(())
             }

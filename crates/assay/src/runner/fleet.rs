@@ -188,7 +188,7 @@ impl<'a> Fleet<'a> {
     /// A failure that the others hear of, too.
     fn refuse(&mut self, why: String) -> Failure {
         self.leave(&why);
-        Failure::refused(why)
+        if self.is_stopped() { Failure::interrupted(why) } else { Failure::refused(why) }
     }
 
     /// Says who it is, and hears that it is taken.
@@ -472,4 +472,4 @@ impl Gate for RefCell<Fleet<'_>> {
 }
 
 #[cfg(test)]
-mod tests;
+pub mod tests;

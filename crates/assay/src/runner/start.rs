@@ -4,7 +4,7 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use super::bed::TestBed;
@@ -125,12 +125,9 @@ fn begin<'a>(
         fleet: fleet.as_ref().map(|fleet| fleet.stored(false)),
         started,
     };
-    let directory = request.results.as_ref().map(|results| results.join(&id));
-    let made = directory.as_ref().map(|directory| {
-        Bundle::create(system, directory, &request.study, &plan, &environment)
-            .map_err(|error| Unkept::after(0, directory, &error))
-    });
-    let (mut bundle, unkept) = match made.transpose() {
+    let results = request.results.as_deref();
+    let made = create(system, (results, &id), (&request.study, &plan, &environment));
+    let (mut bundle, unkept) = match made {
         Ok(bundle) => (bundle, None),
         Err(unkept) => {
             (context.tell)(unkept.warning());
@@ -142,9 +139,10 @@ fn begin<'a>(
     }
     let mut fleet = fleet.take();
     if let Some(fleet) = fleet.as_mut().filter(|fleet| fleet.leads()) {
-        let results = request.results.as_ref();
-        let id = id::of_study(system, results.map(PathBuf::as_path), &environment.started);
-        fleet.keep(id, results, (&request.study, &plan, &environment));
+        let id = id::of_study(system, results, &environment.started);
+        let whole = Environment { fleet: Some(fleet.stored(true)), ..environment.clone() };
+        let made = create(system, (results, &id), (&request.study, &plan, &whole));
+        fleet.keep(id, made);
     }
     let Request { study, judge, log, read, .. } = request;
     let trials = Vec::with_capacity(plan.trials.len());
@@ -163,6 +161,17 @@ fn begin<'a>(
         fleet,
     };
     Ok(conduct(begun, Looks { judge, log, read }, &mut context))
+}
+
+/// A result that is begun, where results are kept.
+fn create<'a>(
+    system: &'a dyn System,
+    (results, id): (Option<&Path>, &str),
+    (study, plan, environment): (&Study, &Plan, &Environment),
+) -> Result<Option<Bundle<'a>>, Unkept> {
+    let Some(directory) = results.map(|results| results.join(id)) else { return Ok(None) };
+    let made = Bundle::create(system, &directory, study, plan, environment);
+    made.map(Some).map_err(|error| Unkept::after(0, &directory, &error))
 }
 
 /// Takes what all hosts have in common, where there are others.
@@ -395,11 +404,6 @@ pub fn resume(
         return Err(Failure::mistake(format!(
             "{id} was begun by an older version, in the format {}: go on with that version, or start a new study",
             plan.format
-        )));
-    }
-    if environment.fleet.is_some() {
-        return Err(Failure::mistake(format!(
-            "{id} is of a fleet, whose other hosts are not there any more: start a new study"
         )));
     }
     if plan::hash(&plan) != plan.sha256 {

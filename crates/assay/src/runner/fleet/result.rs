@@ -1,7 +1,6 @@
 //! The result of all hosts, as rank 0 keeps it beside its own.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 
 use super::{Done, Fleet, zero};
 use crate::runner::finished::{Finished, Unkept};
@@ -14,7 +13,6 @@ use assay_study::results::environment::Environment;
 use assay_study::results::log::{ENDED, Entry};
 use assay_study::results::plan::{Plan, PlannedTrial};
 use assay_study::results::record::{Repeats, Trial, TrialRecord};
-use assay_study::study::Study;
 use assay_system::system::System;
 
 /// What is kept of all hosts.
@@ -27,20 +25,12 @@ pub struct Kept<'a> {
 }
 
 impl<'a> Fleet<'a> {
-    /// Begins the result of all hosts.
-    pub fn keep(
-        &mut self,
-        id: String,
-        results: Option<&PathBuf>,
-        (study, plan, environment): (&Study, &Plan, &Environment),
-    ) {
-        let environment = Environment { fleet: Some(self.stored(true)), ..environment.clone() };
+    /// Keeps the result of all hosts from now on.
+    pub fn keep(&mut self, id: String, made: Result<Option<Bundle<'a>>, Unkept>) {
         self.kept.id = id;
-        let Some(directory) = results.map(|results| results.join(&self.kept.id)) else { return };
-        match Bundle::create(self.system, &directory, study, plan, &environment) {
-            Ok(bundle) => self.kept.bundle = Some(bundle),
-            Err(error) => {
-                let unkept = Unkept::after(0, &directory, &error);
+        match made {
+            Ok(bundle) => self.kept.bundle = bundle,
+            Err(unkept) => {
                 self.news.push(format!("the result of all hosts is not kept: {}", unkept.why));
                 self.kept.unkept = Some(unkept);
             }
@@ -157,6 +147,7 @@ pub fn part(
     let why = match end {
         End::Complete => None,
         End::Early(why) | End::Gone(why) => Some(why.clone()),
+        End::Interrupted if fleet.leads() => Some("rank 0 was interrupted".to_owned()),
         End::Interrupted => Some("it was interrupted".to_owned()),
     };
     match (fleet.leads(), end) {
