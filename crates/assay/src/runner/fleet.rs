@@ -199,7 +199,8 @@ impl<'a> Fleet<'a> {
             targets: targets.to_vec(),
         };
         self.say_to_zero(&Message::Joined(joined))?;
-        match self.of_zero(self.member.wait)? {
+        // Rank 0 waits that long for the last of them.
+        match self.of_zero(self.member.wait * LONGER)? {
             Message::Welcome(Welcome { id, seed }) => {
                 (self.id, self.seed) = (id, seed);
                 Ok(())

@@ -12,6 +12,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use assay_base::digest::Digest;
 use assay_fleet::fleet::frame::Side;
 use assay_fleet::fleet::hello::{self, LONGEST_LINE};
+use assay_fleet::fleet::message::Message;
 use assay_fleet::fleet::ranks::Place;
 use assay_system::system::network::Token;
 
@@ -67,13 +68,16 @@ pub fn listen(
     };
     let until = Instant::now() + wait;
     while door.ends.len() + 1 < ranks as usize {
-        if stop.load(Ordering::Relaxed) {
-            return Err("interrupted before all ranks were there".to_owned());
-        }
-        if Instant::now() >= until {
-            return Err(door.missing(wait));
-        }
-        door.look();
+        let why = if stop.load(Ordering::Relaxed) {
+            "interrupted before all ranks were there".to_owned()
+        } else if Instant::now() >= until {
+            door.missing(wait)
+        } else {
+            door.look();
+            continue;
+        };
+        door.dismiss(&why);
+        return Err(why);
     }
     door.turned_away += door.strangers.len() as u64;
     Ok(Sockets::new(door.ends, door.turned_away))
@@ -104,6 +108,15 @@ impl Door<'_> {
             wait.as_secs(),
             names.join(", ")
         )
+    }
+
+    /// Tells those who came that it is over.
+    fn dismiss(&mut self, why: &str) {
+        let message = Message::End { why: Some(why.to_owned()) };
+        for end in self.ends.values_mut() {
+            // Whoever is not there any more knows.
+            let _ = end.say(&message);
+        }
     }
 
     /// One look at who comes and what those say who are there.

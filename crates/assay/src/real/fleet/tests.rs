@@ -113,6 +113,19 @@ fn who_does_not_come_is_named_and_nobody_is_waited_for_for_ever() {
     let place = Place { rank: 1, ranks: 2 };
     let why = dial(&address, &token(), place, Duration::from_millis(300), &stop).err().unwrap();
     assert!(why.contains("rank 0 was not there"), "{why}");
+    // Who came hears why it is over.
+    let why = thread::scope(|scope| {
+        let zero = scope.spawn(|| listen(&address, &token(), 3, Duration::from_secs(2), &stop));
+        let place = Place { rank: 1, ranks: 3 };
+        let mut came = dial(&address, &token(), place, LIMIT, &stop).unwrap();
+        let why = zero.join().unwrap().err().unwrap();
+        assert_eq!(
+            heard(&mut came),
+            (0, Heard::Said(Box::new(Message::End { why: Some(why.clone()) })))
+        );
+        why
+    });
+    assert!(why.contains("2 of 3 ranks") && why.contains("rank 2"), "{why}");
 }
 
 #[test]
