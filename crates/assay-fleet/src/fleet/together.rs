@@ -124,10 +124,7 @@ pub fn merge(slot: &Slot, started: &str, hosts: &[OneHost], failed: Option<Strin
     };
     let (status, reason) = ending(slot, hosts, why);
     let flush_ns = made.as_ref().and_then(|_| hosts.iter().filter_map(|host| host.flush_ns).max());
-    let Made { measured, together, latency_ns, histograms, series } = match made {
-        Some(made) => made,
-        None => Made::default(),
-    };
+    let Made { measured, together, latency_ns, histograms, series } = made.unwrap_or_default();
     let record = TrialRecord {
         order: slot.order,
         host: 0,
@@ -175,10 +172,9 @@ fn failure(hosts: &[OneHost]) -> Option<String> {
 /// The first reasons, and how many more there are.
 fn told(reasons: Vec<String>) -> Option<String> {
     let more = reasons.len().saturating_sub(MOST_REASONS);
-    let mut text = reasons.into_iter().take(MOST_REASONS).collect::<Vec<_>>().join("; ");
-    if more > 0 {
-        text += &format!("; and {more} more hosts");
-    }
+    let first = reasons.into_iter().take(MOST_REASONS);
+    let rest = (more > 0).then(|| format!("and {more} more hosts"));
+    let text = first.chain(rest).collect::<Vec<_>>().join("; ");
     (!text.is_empty()).then_some(text)
 }
 
@@ -230,7 +226,7 @@ fn counted(slot: &Slot, hosts: &[OneHost]) -> Result<Made, String> {
             match latency_ns.get_mut(class) {
                 None => drop(latency_ns.insert(class.clone(), own.clone())),
                 Some(whole) => {
-                    whole.add(own).map_err(|error| format!("{}: {error}", host.words()))?
+                    whole.add(own).map_err(|error| format!("{}: {error}", host.words()))?;
                 }
             }
         }

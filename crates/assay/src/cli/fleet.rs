@@ -147,10 +147,9 @@ impl Own<'_> {
         } else {
             sockets::dial(self.address, &token, self.place, wait, &stop)
         };
-        let line = line.map_err(|why| match stop.load(Ordering::Relaxed) {
-            true => Failure::interrupted(why),
-            false => Failure::refused(why),
-        })?;
+        let is_stopped = stop.load(Ordering::Relaxed);
+        let ended = if is_stopped { Failure::interrupted } else { Failure::refused };
+        let line = line.map_err(ended)?;
         let member = Member {
             line: Box::new(line),
             place: self.place,
@@ -173,14 +172,12 @@ impl Own<'_> {
             count => format!("{count} trials"),
         };
         running::close(system, ran)?;
-        match why {
-            Some(why) => Err(Failure::partial(format!("{self}: {trials}: {why}"))),
-            None => {
-                if !quiet {
-                    output::message(&format!("{self}: {trials}; rank 0 has the result of all"));
-                }
-                Ok(())
-            }
+        if let Some(why) = why {
+            return Err(Failure::partial(format!("{self}: {trials}: {why}")));
         }
+        if !quiet {
+            output::message(&format!("{self}: {trials}; rank 0 has the result of all"));
+        }
+        Ok(())
     }
 }

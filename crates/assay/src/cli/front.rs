@@ -53,7 +53,6 @@ pub(super) fn page(definition: &Command, width: usize) -> String {
     }
     lines.push(String::new());
     lines.extend(wrapped("Further: ", &FURTHER.join(", "), 2, width));
-    lines.push(String::new());
     lines.extend(wrapped("", CODES, 0, width));
     lines.join("\n") + "\n"
 }

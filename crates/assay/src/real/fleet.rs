@@ -28,7 +28,7 @@ const TAKEN: Duration = Duration::from_secs(20);
 /// The same for what others send rank 0, which may still be at work.
 const TAKEN_BY_ZERO: Duration = Duration::from_secs(120);
 /// Bytes that are read at once.
-const PART: usize = 64 << 10;
+const PART: usize = 16 << 10;
 
 /// One connection, whose other end has shown the token.
 struct End {

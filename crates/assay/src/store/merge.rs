@@ -181,12 +181,11 @@ fn gathered(
         slot.get_or_insert_with(|| slot_of(plan, &record, ranks));
         let rows = series::read(system, source.directory, &record)?;
         let trial = bundle::trial(system, source.directory, record)?;
-        match OneHost::of_trial(source.rank, &source.name, trial, rows) {
-            Some(host) => parts.push(host),
-            None => {
-                let name = words(source.rank, &source.name);
-                failed = Some(format!("{name} does not tell when its window began"));
-            }
+        if let Some(host) = OneHost::of_trial(source.rank, &source.name, trial, rows) {
+            parts.push(host);
+        } else {
+            let name = words(source.rank, &source.name);
+            failed = Some(format!("{name} does not tell when its window began"));
         }
     }
     let slot = slot.ok_or_else(|| Failure::mistake("no host has the next trial"))?;

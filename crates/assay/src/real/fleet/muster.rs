@@ -134,7 +134,7 @@ impl Door<'_> {
             match stranger.hear() {
                 Ok(Some(line)) => self.admit(stranger, &line),
                 Ok(None) if stranger.since.elapsed() < ADMISSION => still.push(stranger),
-                Ok(None) | Err(_) => self.turned_away += 1,
+                Ok(None) | Err(()) => self.turned_away += 1,
             }
         }
         self.strangers = still;

@@ -136,7 +136,7 @@ impl Fleet<'_> {
             let left_ns = until_ns.saturating_sub(self.system.monotonic_ns());
             let why = match self.member.line.hear(Duration::from_nanos(left_ns), self.stop) {
                 Some((rank, Heard::Gone(why))) => Some((rank, why)),
-                Some((rank, Heard::Said(message))) => self.heard(barrier, rank, *message, take),
+                Some((rank, Heard::Said(message))) => heard(barrier, rank, *message, take),
                 None if self.is_stopped() => return,
                 None => {
                     let late: Vec<u32> = barrier.missing().collect();
@@ -153,24 +153,6 @@ impl Fleet<'_> {
                 self.lose(rank, &why);
             }
         }
-    }
-
-    /// Takes one message; gives the rank that is lost by it, and why.
-    fn heard(
-        &self,
-        barrier: &mut Barrier,
-        rank: u32,
-        message: Message,
-        take: &mut dyn FnMut(u32, Message) -> Option<Result<(), String>>,
-    ) -> Option<(u32, String)> {
-        if let Message::Leaving { why } = message {
-            return Some((rank, format!("it left: {}", plain(&why))));
-        }
-        let why = match take(rank, message) {
-            Some(how) => barrier.arrive(rank, how).err()?,
-            None => "what it says makes no sense now",
-        };
-        Some((rank, why.to_owned()))
     }
 
     /// A rank is not there any more.
@@ -292,6 +274,23 @@ impl Fleet<'_> {
             }
         }
     }
+}
+
+/// Takes one message; gives the rank that is lost by it, and why.
+fn heard(
+    barrier: &mut Barrier,
+    rank: u32,
+    message: Message,
+    take: &mut dyn FnMut(u32, Message) -> Option<Result<(), String>>,
+) -> Option<(u32, String)> {
+    if let Message::Leaving { why } = message {
+        return Some((rank, format!("it left: {}", plain(&why))));
+    }
+    let why = match take(rank, message) {
+        Some(how) => barrier.arrive(rank, how).err()?,
+        None => "what it says makes no sense now",
+    };
+    Some((rank, why.to_owned()))
 }
 
 /// Words of another host as text, and not too many.
