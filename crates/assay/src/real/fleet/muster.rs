@@ -273,6 +273,10 @@ fn attempt(address: &str, token: &Token, place: Place) -> Result<End, Tried> {
     let mut last = Tried::Later("it has no address".to_owned());
     for address in addresses {
         match TcpStream::connect_timeout(&address, ATTEMPT) {
+            // Where nobody listens on this host, a dialler may draw the number that it dials, and reach itself.
+            Ok(stream) if stream.local_addr().ok() == stream.peer_addr().ok() => {
+                last = Tried::Later("nobody listens there".to_owned());
+            }
             Ok(stream) => return greeted(stream, token, place),
             Err(error) => last = later(error),
         }
