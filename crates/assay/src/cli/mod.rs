@@ -135,7 +135,7 @@ const HELP_COLUMNS: std::ops::RangeInclusive<usize> = 20..=100;
 #[derive(Debug, Subcommand)]
 enum Command {
     Check(check::Arguments),
-    Run(Box<run::Arguments>),
+    Run(run::Arguments),
     Plan(plan::Arguments),
     Restore(restore::Arguments),
     Show(show::Arguments),
@@ -266,7 +266,7 @@ pub fn run(system: &dyn System, arguments: Arguments) -> ExitCode {
 fn dispatch(system: &dyn System, command: Command) -> Outcome<()> {
     match command {
         Command::Check(arguments) => check::run(system, arguments),
-        Command::Run(arguments) => run::run(system, *arguments),
+        Command::Run(arguments) => run::run(system, arguments),
         Command::Plan(arguments) => plan::run(system, arguments),
         Command::Restore(arguments) => restore::run(system, &arguments),
         Command::Compare(arguments) => compare::run(system, &arguments),

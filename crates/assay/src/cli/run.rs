@@ -76,7 +76,7 @@ pub struct Arguments {
     #[command(flatten)]
     vm: VmArguments,
     #[command(flatten)]
-    of_fleet: FleetArguments,
+    of_fleet: Box<FleetArguments>,
 }
 
 pub fn run(system: &dyn System, mut arguments: Arguments) -> Outcome<()> {

@@ -131,9 +131,12 @@ fn results_that_do_not_belong_together_are_refused() {
     assert!(elsewhere.refused(2, &["merge", &alone, &one]).contains("not measured by a fleet"));
 }
 
+/// Names and values.
+type Variables = &'static [(&'static str, &'static str)];
+
 #[test]
 fn the_environment_of_launchers_tells_the_ranks() {
-    let launchers: [(&[(&str, &str)], &[(&str, &str)], &[&str]); 4] = [
+    let launchers: [(Variables, Variables, &[&str]); 4] = [
         (
             &[("SLURM_PROCID", "0"), ("SLURM_NTASKS", "2")],
             &[("SLURM_PROCID", "1"), ("SLURM_NTASKS", "2")],
