@@ -250,6 +250,10 @@ impl<'a> Fleet<'a> {
 
     /// The next trial, as rank 0 says it; none where the user wants to stop.
     pub fn next(&mut self, plan: &Plan) -> Option<Told> {
+        if let Some(why) = &self.over {
+            // Who did not hear rank 0 at a meeting does not wait for it a second time.
+            return Some(Told::Over(Some(why.clone())));
+        }
         // Behind a trial rank 0 waits for the others as long as in it; before the first one it may look around.
         let before = self.turn.take();
         let wait = before.map_or(self.member.wait, |turn| Duration::from_nanos(turn.patience_ns));

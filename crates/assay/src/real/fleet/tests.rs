@@ -30,7 +30,7 @@ fn fleet(
     let (address, stop) = (free(), AtomicBool::new(false));
     let text = address.to_string();
     let stranger = thread::spawn(move || strangers(address));
-    let found = thread::scope(|scope| {
+    thread::scope(|scope| {
         let zero = scope.spawn(|| listen(&text, &token(), ranks, LIMIT, &stop).unwrap());
         stranger.join().unwrap();
         let others: Vec<_> = (1..ranks)
@@ -43,8 +43,7 @@ fn fleet(
             .collect();
         let others = others.into_iter().map(|own| own.join().unwrap()).collect();
         (zero.join().unwrap(), others)
-    });
-    found
+    })
 }
 
 fn heard(of: &mut Sockets) -> (u32, Heard) {
