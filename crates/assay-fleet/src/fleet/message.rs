@@ -149,7 +149,7 @@ mod tests {
         let more = "{\"go\":{\"meeting\":1,\"run\":\"rm\"}}";
         assert!(Message::read(more.as_bytes()).is_err(), "nothing is passed over");
         // Brackets without an end are no way to fill the stack.
-        assert!(Message::read(&[b'['; 100_000]).is_err());
+        assert!(Message::read(&vec![b'['; 100_000]).is_err());
     }
 
     proptest! {

@@ -147,20 +147,15 @@ mod tests {
         let third = Ok(Place { rank: 2, ranks: 4 });
         for launcher in LAUNCHERS {
             let mut known = vec![(launcher.rank, "2")];
-            match launcher.ranks {
-                Some(name) => {
-                    known.push((name, "4"));
-                    assert_eq!(of(None, None, &known), third, "{}", launcher.name);
-                    assert_eq!(of(None, Some(4), &known), third);
-                    assert!(
-                        of(None, Some(5), &known).unwrap_err().contains("leave one of them out")
-                    );
-                }
-                None => {
-                    assert_eq!(of(None, Some(4), &known), third, "{}", launcher.name);
-                    let told = of(None, None, &known).unwrap_err();
-                    assert!(told.contains(launcher.rank) && told.contains("--ranks N"), "{told}");
-                }
+            if let Some(name) = launcher.ranks {
+                known.push((name, "4"));
+                assert_eq!(of(None, None, &known), third, "{}", launcher.name);
+                assert_eq!(of(None, Some(4), &known), third);
+                assert!(of(None, Some(5), &known).unwrap_err().contains("leave one of them out"));
+            } else {
+                assert_eq!(of(None, Some(4), &known), third, "{}", launcher.name);
+                let told = of(None, None, &known).unwrap_err();
+                assert!(told.contains(launcher.rank) && told.contains("--ranks N"), "{told}");
             }
         }
     }

@@ -24,7 +24,9 @@ fn host(rank: u32, since_go_ns: u64, latencies: &[u64]) -> OneHost {
     let operations = latencies.len() as u64;
     let count = Count { operations, bytes: operations * 4096 };
     let mut tally = Tally::default();
-    latencies.iter().for_each(|ns| tally.record(*ns, 1));
+    for ns in latencies {
+        tally.record(*ns, 1);
+    }
     let detail = io::Detail {
         classes: BTreeMap::from([("read".to_owned(), count)]),
         longest_ns: latencies.iter().max().copied(),
@@ -164,7 +166,9 @@ fn a_disturbed_host_disturbs_all_and_a_lead_in_counts_in_no_case() {
 #[test]
 fn many_reasons_are_cut() {
     let mut hosts: Vec<OneHost> = (0..9).map(|rank| host(rank, 0, &[1])).collect();
-    hosts.iter_mut().for_each(|own| own.status = Status::Failed);
+    for own in &mut hosts {
+        own.status = Status::Failed;
+    }
     let reason = merge(&slot(), "", &hosts, None).trial.record.reason.unwrap();
     assert!(reason.ends_with("; and 6 more hosts"), "{reason}");
 }
