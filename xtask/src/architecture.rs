@@ -33,6 +33,7 @@ rect { fill: #f6f8fa; stroke: #8c959f }
 .assay-report { fill: #fff8c5; stroke: #9a6700 }
 .assay-base,
 .assay-claims,
+.assay-fleet,
 .assay-importers,
 .assay-kinds,
 .assay-machine,
@@ -48,6 +49,7 @@ rect { fill: #161b22; stroke: #6e7681 }
 .assay-report { fill: #4b2900; stroke: #d29922 }
 .assay-base,
 .assay-claims,
+.assay-fleet,
 .assay-importers,
 .assay-kinds,
 .assay-machine,

@@ -12,6 +12,7 @@ mod facts;
 mod files;
 mod forum;
 mod grid;
+mod hosts;
 mod imported;
 mod large;
 mod load;

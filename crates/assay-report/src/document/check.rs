@@ -3,7 +3,7 @@
 use super::remarks::{Name, add, rules, warnings};
 use super::{
     Block, Detail, Document, Remark, Section, answers, check_tables, check_text, classes, commands,
-    energy, exhibits, facts, files, imported, micro, probes, published, surfaces,
+    energy, exhibits, facts, files, hosts, imported, micro, probes, published, surfaces,
 };
 use assay_base::quantity::metric::class;
 use assay_kinds::work::metrics::noun;
@@ -66,6 +66,7 @@ pub(super) fn document(findings: &Findings, detail: Detail) -> Document {
     };
     sections.extend(tables.into_iter().map(table));
     sections.extend(of_kinds);
+    sections.extend(hosts::section(findings));
     sections.extend(imported::sections(findings));
     sections.extend(commands);
     sections.extend(micro);

@@ -5,7 +5,8 @@ use super::remarks::{self, Name};
 use super::study_tables::Workload;
 use super::{
     Block, Detail, Document, Remark, Role, Section, answers, commands, energy, exhibits, files,
-    memory, no_verdict, probes, published, race, study_more, study_tables, surfaces, windows,
+    hosts, memory, no_verdict, probes, published, race, study_more, study_tables, surfaces,
+    windows,
 };
 use assay_base::quantity::units::show::share;
 use assay_kinds::work::observe::metrics::ARRIVALS;
@@ -122,6 +123,7 @@ pub(super) fn document(findings: &Findings, detail: Detail) -> Document {
     } else {
         sections.extend(tables(&page));
     }
+    sections.extend(hosts::section(findings));
     sections.extend(commands::section(findings));
     sections.extend(files::section(findings));
     sections.extend(memory::section(findings));

@@ -88,6 +88,7 @@ impl Findings {
             published: Vec::new(),
             places: None,
             windows: None,
+            hosts: None,
         }
     }
 

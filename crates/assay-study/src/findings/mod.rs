@@ -6,6 +6,7 @@ mod cells;
 pub mod facts;
 pub mod fitness;
 pub mod gate;
+pub mod hosts;
 pub mod measurements;
 pub mod most_load;
 mod needed;
@@ -758,6 +759,9 @@ pub struct Findings {
     /// Two windows of others' work, one against the other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub windows: Option<windows::Windows>,
+    /// The hosts that ran it together, where there were several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hosts: Option<hosts::Hosts>,
 }
 
 impl Findings {

@@ -177,6 +177,7 @@ pub fn trial(planned: &PlannedTrial, record: Record, recording: &Recording) -> T
         series: None,
         spent: None,
         flush_ns: None,
+        together: None,
     };
     Trial { record, latency_ns: BTreeMap::new() }
 }

@@ -168,6 +168,7 @@ mod tests {
             series: None,
             spent: None,
             flush_ns: None,
+            together: None,
         }
     }
 

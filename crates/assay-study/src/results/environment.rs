@@ -4,6 +4,7 @@ use assay_system::system::machine::Machine;
 use assay_system::system::site::Site;
 use serde::{Deserialize, Serialize};
 
+use super::fleet::Fleet;
 use super::surroundings::Surroundings;
 
 /// Format of `environment.json`.
@@ -27,6 +28,9 @@ pub struct Environment {
     /// What of this process looked on while trials ran, one sentence; none where nothing did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observer: Option<String>,
+    /// The fleet that it ran in; none where one host ran it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fleet: Option<Fleet>,
 }
 
 impl Environment {

@@ -7,6 +7,7 @@ pub mod course;
 pub mod cut;
 pub mod design;
 pub mod environment;
+pub mod fleet;
 pub mod foreign;
 pub mod headline;
 pub mod histogram;

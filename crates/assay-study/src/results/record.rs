@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use assay_kinds::work::{Claims, Measured};
 use serde::{Deserialize, Serialize};
 
+use super::fleet::Together;
 use super::plan::{Arm, is_first};
 use super::tally::Tally;
 pub use assay_machine::probes::Evidence;
@@ -97,6 +98,9 @@ pub struct TrialRecord {
     /// Where the time went; older versions did not tell, and simulated time passes in no time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spent: Option<Spent>,
+    /// What it was among several hosts; none where one host ran the study.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub together: Option<Together>,
 }
 
 impl TrialRecord {

@@ -98,6 +98,20 @@ impl Tally {
         reached.map(|(index, _)| self.layout.highest(*index))
     }
 
+    /// The same as a whole histogram, to be written.
+    ///
+    /// # Errors
+    /// It was taken with other settings than those of this version.
+    pub fn histogram(&self) -> Result<Histogram<u64>, HistogramError> {
+        histogram::same_settings(OURS, self.settings)?;
+        let mut whole = histogram::empty()?;
+        for (latency_ns, count) in self.steps() {
+            let added = whole.record_n(latency_ns.min(HIGHEST_NS), count);
+            added.map_err(|error| HistogramError(format!("{latency_ns} ns: {error}")))?;
+        }
+        Ok(whole)
+    }
+
     /// Adds others up with these; refuses those of a histogram with other settings.
     pub fn add(&mut self, other: &Self) -> Result<(), HistogramError> {
         histogram::same_settings(self.settings, other.settings)?;
@@ -169,6 +183,7 @@ mod tests {
         let coarse: Histogram<u64> = Histogram::new_with_bounds(1, HIGHEST_NS, 2).unwrap();
         let mut tally = Tally::from(&filled(&[10, 20]));
         let error = tally.add(&Tally::from(&coarse)).unwrap_err();
+        assert!(Tally::from(&coarse).histogram().is_err(), "it would be coarser than it says");
         assert_eq!(
             error.0,
             "histograms with different settings cannot be added up: 1 to 3600000000000 ns, 3 \
@@ -202,7 +217,8 @@ mod tests {
             for value in right.iter().chain(&left) {
                 alone.record(*value, 1);
             }
-            prop_assert_eq!(alone, tally);
+            prop_assert_eq!(&alone, &tally);
+            prop_assert_eq!(&Tally::from(&tally.histogram().unwrap()), &tally);
         }
     }
 }

@@ -106,6 +106,12 @@ pub fn vouch(
              set or gone on with; run the study again with --vm, or here"
         )));
     }
+    if stored.environment.fleet.is_some() {
+        return Err(Failure::refused(format!(
+            "{id} was measured by several hosts together: it can be shown and compared, and nothing of it is \
+             set or gone on with; start a new study"
+        )));
+    }
     if is_simulated(&stored) {
         may_be_simulated(system, &stored, purpose)?;
         return Ok((stored, voucher(None)));

@@ -24,8 +24,8 @@ use super::rows::{self, Row};
 use super::verdicts::{explain, words};
 use super::{
     acknowledged, borrowed, card, checks, classes, conversions, design, different, facts, fitness,
-    gated, harm, judged, kinds, lines, memory, played, published, reserved, sentences, series,
-    surfaces, surroundings, synchronised, watched,
+    gated, harm, hosts, judged, kinds, lines, memory, played, published, reserved, sentences,
+    series, surfaces, surroundings, synchronised, watched,
 };
 
 /// What is known of a study whose workloads are told one after the other.
@@ -56,6 +56,7 @@ pub struct Gathering<'a> {
     borrowed: borrowed::Gathered,
     different: different::Gathered,
     race: race::Gathered,
+    hosts: hosts::Gathered,
 }
 
 impl<'a> Gathering<'a> {
@@ -85,6 +86,7 @@ impl<'a> Gathering<'a> {
             borrowed: borrowed::Gathered::default(),
             different: different::Gathered::default(),
             race: race::Gathered::default(),
+            hosts: hosts::Gathered::default(),
         }
     }
 
@@ -107,6 +109,7 @@ impl<'a> Gathering<'a> {
         let trials = reported.as_deref().unwrap_or(trials);
         let row = rows::row(workload, plan, environment, trials);
         let (series, absent) = series::series(&self.design, &row);
+        self.hosts.add(&row);
         self.borrowed.look(self.rows.len(), &row, &series);
         self.different.look(self.rows.len(), &row);
         if environment.machine.emulator().is_none() {
@@ -207,6 +210,8 @@ impl<'a> Gathering<'a> {
         checks.extend(surroundings::observer(environment));
         checks.extend(surroundings::studies(environment));
         checks.extend(surroundings::virtual_machine(plan));
+        found.hosts = self.hosts.told(environment.fleet.as_ref());
+        checks.extend(hosts::checks(found.hosts.as_ref(), environment.fleet.as_ref()));
         found.checks = checks;
         let told = sentences::summary(&sentences::Story {
             told,

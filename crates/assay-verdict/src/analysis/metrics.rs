@@ -106,6 +106,10 @@ pub(super) fn applies(metric: &str, row: &Row<'_>) -> bool {
 pub(super) fn value(metric: &str, row: &Row<'_>, trial: &Measured<'_>) -> Result<f64, String> {
     let record = trial.record;
     let measured = record.measured.as_ref().ok_or("the trial failed")?;
+    if let Some(rate) = record.together.as_ref().and_then(|own| own.rate(metric)) {
+        // Over the window that all hosts share.
+        return if rate.is_finite() { Ok(rate) } else { Err("nothing was moved".to_owned()) };
+    }
     let evidence = &record.evidence;
     let kernel_threads_ns = || evidence.cpu.part(|cpu| &cpu.kernel_threads_ns);
     let found = match metric {

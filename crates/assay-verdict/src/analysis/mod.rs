@@ -22,6 +22,7 @@ pub mod gate;
 mod gated;
 mod gathering;
 mod harm;
+mod hosts;
 mod kinds;
 mod lines;
 mod memory;
@@ -204,6 +205,7 @@ fn judged(
         published: Vec::new(),
         places: None,
         windows: None,
+        hosts: None,
         factors: measured.design.factors,
         members: Vec::new(),
         probes: Vec::new(),

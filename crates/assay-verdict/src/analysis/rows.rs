@@ -1,7 +1,7 @@
 //! One row a workload and target: its trials in order, and how far they can be trusted.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use assay_base::presence::Presence;
 use assay_base::quantity::metric::{FDATASYNCS, Nature, Side};
@@ -16,8 +16,8 @@ use assay_study::results::tally::Tally;
 use assay_system::system::machine::Machine;
 use assay_system::system::site::Site;
 
-use super::cells;
 use super::series::cell_trial;
+use super::{cells, hosts};
 use crate::truth::{self, Case, Remark, Unquiet};
 
 /// A workload under one arm.
@@ -39,6 +39,8 @@ pub(super) struct Row<'a> {
     /// The worst of what the rules say of the metric that it is compared by; none where nothing was
     /// measured.
     pub trust: Option<Trust>,
+    /// Replicates of which nothing counts, as hosts were lost in them.
+    pub broken: BTreeSet<u32>,
 }
 
 /// A trial with the latencies of all its classes.
@@ -152,7 +154,12 @@ pub(super) fn row<'a>(
     own.sort_by_key(|trial| (trial.record.order, trial.record.replicate));
     let measured: Vec<Measured<'_>> = own.into_iter().map(Measured::of).collect();
     let site = environment.sites.get(workload.target);
+    let fleet = environment.fleet.as_ref();
     let judged = judged(workload, plan, (site, &environment.machine), &measured);
+    let judged = judged.map(|own| {
+        let together = hosts::remarks(fleet, plan, workload, site, &measured);
+        together.map_or(own, |remarks| (remarks, Unquiet::default()))
+    });
     let mut row = bare(workload, plan, environment);
     row.trust = judged.as_ref().map(|(told, _)| {
         let primary = workload.work.primary(&|_| false);
@@ -184,6 +191,7 @@ pub(super) fn bare<'a>(
         remarks: Vec::new(),
         unquiet: Unquiet::default(),
         trust: None,
+        broken: hosts::broken(environment.fleet.as_ref(), plan),
     }
 }
 
@@ -199,6 +207,7 @@ pub(super) fn one<'a>(plan: &'a Plan, environment: &'a Environment, trial: &'a T
         remarks: Vec::new(),
         unquiet: Unquiet::default(),
         trust: None,
+        broken: hosts::broken(environment.fleet.as_ref(), plan),
     }
 }
 

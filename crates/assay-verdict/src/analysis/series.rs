@@ -8,8 +8,8 @@ use assay_study::findings::{AbsentCell, CellTrial};
 use assay_study::results::design::Design;
 use assay_study::results::record::Status;
 
-use super::metrics;
 use super::rows::{Measured, Row};
+use super::{hosts, metrics};
 
 /// What a series is of.
 struct What<'m> {
@@ -96,6 +96,11 @@ fn one(design: &Design, row: &Row<'_>, what: &What<'_>) -> Result<Series, String
     let mut trials = Vec::with_capacity(row.trials.len());
     let (mut cut, mut has_value) = (None, false);
     for trial in &row.trials {
+        if trial.counts() && row.broken.contains(&trial.record.replicate) {
+            let (status, reason) = (Status::Failed, Some(hosts::BROKEN.to_owned()));
+            trials.push(CellTrial { status, reason, ..cell_trial(trial, None) });
+            continue;
+        }
         let value = metrics::value(what.metric, row, trial);
         let why = trial.record.measured.as_ref().and_then(|own| own.detail.cut_short());
         match (&value, why) {

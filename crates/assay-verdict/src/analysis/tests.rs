@@ -64,6 +64,7 @@ impl Bench {
                 sites: targets.iter().map(site).collect(),
                 surroundings: assay_study::results::surroundings::Surroundings::default(),
                 observer: None,
+                fleet: None,
             },
             trials: Vec::new(),
         }

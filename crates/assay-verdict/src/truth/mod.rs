@@ -13,6 +13,7 @@ mod different_work;
 mod emptied;
 mod emulated;
 mod evidence;
+mod fewer_hosts;
 mod foreign;
 mod host_cache;
 mod kernel_log;
@@ -20,6 +21,8 @@ mod link_ceiling;
 mod of_kinds;
 mod oom;
 mod power_supply;
+mod skew;
+mod slow_host;
 mod slow_member;
 mod stalled;
 mod starved;
@@ -201,7 +204,13 @@ static OF_MACHINE: &[&dyn TruthRule] = &[
     &kernel_log::KernelLog,
     &clock::Clock,
     &power_supply::PowerSupply,
+    &fewer_hosts::FewerHosts,
+    &skew::Skew,
+    &slow_host::SlowHost,
 ];
+
+/// Rules about several hosts together, whose trials have no evidence of one machine.
+static OF_HOSTS: &[&dyn TruthRule] = &[&fewer_hosts::FewerHosts, &skew::Skew, &slow_host::SlowHost];
 
 /// Rates and times.
 const SPEED: &[Nature] = &[Nature::Speed];
@@ -230,6 +239,18 @@ fn rules(case: &Case<'_>) -> impl Iterator<Item = &'static dyn TruthRule> {
 /// What every rule has to say on a case, with the name of the rule.
 pub fn remarks(case: &Case<'_>) -> Vec<(&'static str, Remark)> {
     rules(case).filter_map(|rule| Some((rule.about().name, rule.judge(case)?))).collect()
+}
+
+/// The same of trials that several hosts ran together: every other rule reads what one machine recorded, and
+/// has spoken there.
+pub fn remarks_on_hosts(case: &Case<'_>) -> Vec<(&'static str, Remark)> {
+    OF_HOSTS.iter().filter_map(|rule| Some((rule.about().name, rule.judge(case)?))).collect()
+}
+
+/// The name of a rule as it is known here; of one that is not, that hosts said it.
+pub fn known_name(rule: &str) -> &'static str {
+    let own = RULES.iter().map(|known| known.about().name);
+    own.into_iter().find(|name| *name == rule).unwrap_or("hosts")
 }
 
 /// Trials during which others were at work, and the rules that say so.

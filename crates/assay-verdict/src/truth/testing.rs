@@ -409,5 +409,6 @@ pub fn trial(workload: &PlannedWorkload, replicate: u32) -> TrialRecord {
         series: None,
         spent: None,
         flush_ns: None,
+        together: None,
     }
 }

@@ -88,6 +88,7 @@ pub fn run(system: &dyn System, arguments: Arguments) -> Outcome<()> {
         quick: None,
         foresee: None,
         read: None,
+        fleet: None,
     };
     let first = request.targets.first().cloned().unwrap_or_default();
     let ran = running::run(system, request, arguments.how.quiet)?;

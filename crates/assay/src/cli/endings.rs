@@ -381,6 +381,7 @@ fn a_study_that_is_gone_on_with_ends_by_its_gate() {
         quick: None,
         foresee: None,
         read: None,
+        fleet: None,
     };
     let stop = AtomicBool::new(false);
     let ran = runner::run(&fake, request, &stop, &mut |event| {

@@ -12,8 +12,17 @@ const GROUPS: &[(&str, &[&str])] = &[
 ];
 
 /// Commands that are looked for by those who know of them: their names are enough.
-const FURTHER: &[&str] =
-    &["articles", "bisect", "calc", "collection", "completions", "peer", "selftest", "verify"];
+const FURTHER: &[&str] = &[
+    "articles",
+    "bisect",
+    "calc",
+    "collection",
+    "completions",
+    "merge",
+    "peer",
+    "selftest",
+    "verify",
+];
 
 /// Columns before a summary: the indent, the longest name, and a gap.
 const INDENT: usize = 11;
@@ -44,7 +53,6 @@ pub(super) fn page(definition: &Command, width: usize) -> String {
     }
     lines.push(String::new());
     lines.extend(wrapped("Further: ", &FURTHER.join(", "), 2, width));
-    lines.push(String::new());
     lines.extend(wrapped("", CODES, 0, width));
     lines.join("\n") + "\n"
 }

@@ -22,6 +22,7 @@ mod endings;
 mod explain;
 mod export;
 mod fitness;
+mod fleet;
 mod front;
 mod gate;
 #[cfg(test)]
@@ -35,6 +36,7 @@ mod like;
 mod limit;
 mod list;
 mod meant;
+mod merge;
 mod micro;
 mod old;
 mod options;
@@ -152,6 +154,7 @@ enum Command {
     Import(import::Arguments),
     Export(export::Arguments),
     Collection(collection::Arguments),
+    Merge(merge::Arguments),
     Calc(calc::Arguments),
     Peer(peer::Arguments),
     Doctor(doctor::Arguments),
@@ -283,6 +286,7 @@ fn dispatch(system: &dyn System, command: Command) -> Outcome<()> {
         Command::Export(arguments) => export::run(system, &arguments),
         Command::Collection(arguments) => collection::run(system, &arguments),
         Command::Articles(arguments) => articles::run(system, &arguments),
+        Command::Merge(arguments) => merge::run(system, &arguments),
         Command::Calc(arguments) => calc::run(system, &arguments),
         Command::Peer(arguments) => peer::run(system, &arguments),
         Command::Doctor(arguments) => {

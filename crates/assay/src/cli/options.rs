@@ -110,6 +110,17 @@ const FIRST: Table = &[
         ],
     ),
     (
+        "Several hosts",
+        &[
+            more("fleet", trials),
+            more("rank", trials),
+            more("ranks", trials),
+            more("lost", trials),
+            more("grace", trials),
+            more("fleet-wait", trials),
+        ],
+    ),
+    (
         "Commands instead of a study",
         &[
             first("command", commands),

@@ -4,6 +4,7 @@ use clap::Args;
 
 use super::compare::Against;
 use super::confirm;
+use super::fleet::FleetArguments;
 use super::race::Confirming;
 use super::recorded::{self, RecordArguments};
 use super::study_arguments::StudyArguments;
@@ -28,6 +29,8 @@ Examples:
   assay run --rev main,HEAD --command X  two commits, each in its own tree
   assay run depth --watch                with a live page of the device meanwhile
   assay run filesystems --vm             in a virtual machine: needs no root
+  srun -N4 --ntasks-per-node=1 assay run depth /mnt/x --fleet n0:7711
+                                         on four hosts at once
 ";
 const LAST: &str = "  assay run small-memory --help          the options of that study alone
   assay list factors                     what can vary";
@@ -72,10 +75,17 @@ pub struct Arguments {
     how: running::Printing,
     #[command(flatten)]
     vm: VmArguments,
+    #[command(flatten)]
+    of_fleet: Box<FleetArguments>,
 }
 
 pub fn run(system: &dyn System, mut arguments: Arguments) -> Outcome<()> {
     arguments.against.check(system, &mut arguments.of_study.gate)?;
+    arguments.of_fleet.alone(&[
+        (arguments.vm.is_asked(), "--vm"),
+        (arguments.watch, "--watch"),
+        (arguments.confirming.is_asked(), "--confirm"),
+    ])?;
     if arguments.vm.is_asked() {
         arguments.of_study.take_to_lab()?;
         return in_vm(system, arguments);
@@ -108,15 +118,21 @@ pub fn run(system: &dyn System, mut arguments: Arguments) -> Outcome<()> {
         quick,
         foresee: None,
         read: Some(analysis::trial_metric),
+        fleet: None,
     };
     if arguments.confirming.is_asked() {
         return race_and_confirm(system, request, arguments);
     }
-    let ran = if arguments.watch {
-        running::run_on_page(system, request)?
-    } else {
-        running::run(system, request, arguments.how.quiet)?
+    let quiet = arguments.how.quiet;
+    let own = arguments.of_fleet.own(system)?;
+    let ran = match &own {
+        Some(own) => own.run(system, request, quiet)?,
+        None if arguments.watch => running::run_on_page(system, request)?,
+        None => running::run(system, request, quiet)?,
     };
+    if let Some(own) = own.filter(|own| !own.place.leads()) {
+        return own.ended(system, ran, quiet);
+    }
     let (how, against) = (arguments.how, arguments.against);
     let blind = against.blind();
     let ended =

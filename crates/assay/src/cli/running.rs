@@ -62,6 +62,11 @@ impl Unended {
     pub fn trials(&self) -> usize {
         self.0.trials.len()
     }
+
+    /// Why it ended before its last planned trial.
+    pub fn ended(&self) -> Option<&str> {
+        self.0.ended.as_deref()
+    }
 }
 
 /// Whether what another study holds is waited for.
@@ -283,7 +288,8 @@ fn matters(finished: &mut Finished) -> Vec<Failure> {
     let cut = gone(finished)
         .or_else(|| unkept(finished))
         .or_else(|| finished.interrupted.then(|| interrupted(finished)));
-    let lost = if finished.interrupted { None } else { lost(finished) };
+    let lost =
+        if finished.interrupted { None } else { lost(finished).or_else(|| lost_host(finished)) };
     [lost, cut, left].into_iter().flatten().collect()
 }
 
@@ -334,8 +340,8 @@ fn unkept(finished: &Finished) -> Option<Failure> {
             "{began}none of the {trials} trials are kept: {why}; set ASSAY_HOME to a directory with room"
         ),
         _ => format!(
-            "{began}the first {kept} of {trials} trials are kept as {id}: {why}; make room there, then \
-             run the others again with: assay restore resume {id}"
+            "{began}the first {kept} of {trials} trials are kept as {id}: {why}{}",
+            onward(finished, "; make room there, then run the others again with")
         ),
     }))
 }
@@ -367,6 +373,13 @@ fn lost(finished: &Finished) -> Option<Failure> {
     Some(Failure::partial(format!("{why}; {what}{kept}")))
 }
 
+/// A host that was lost where no trial was: in one that has no number, or between two.
+fn lost_host(finished: &Finished) -> Option<Failure> {
+    let (host, lost) = finished.environment.fleet.as_ref()?.lost().next()?;
+    let (host, trial) = (host.words(), lost.order + 1);
+    Some(Failure::partial(format!("{host} was lost in trial {trial}: {}", lost.why)))
+}
+
 /// Whether a trial is one that the time asked for had no room for, in a row that has a number all the same.
 fn is_spared(finished: &Finished, trial: &Trial) -> bool {
     let row = |own: &Trial| (own.record.workload, own.record.arm.clone());
@@ -383,8 +396,8 @@ fn gone(finished: &Finished) -> Option<Failure> {
     let (id, trials) = (&finished.id, finished.trials.len());
     Some(Failure::refused(match &finished.directory {
         Some(_) if trials > 0 => format!(
-            "{why}, and the study ended there; {trials} finished trials are kept: assay show {id}, or, with \
-             the device back in its place, go on with: assay restore resume {id}"
+            "{why}, and the study ended there; {trials} finished trials are kept: assay show {id}{}",
+            onward(finished, ", or, with the device back in its place, go on with")
         ),
         _ => format!("{why}, and the study ended there; nothing is kept"),
     }))
@@ -392,20 +405,25 @@ fn gone(finished: &Finished) -> Option<Failure> {
 
 /// How an interrupted study ends: with what is kept, and how to go on.
 fn interrupted(finished: &Finished) -> Failure {
-    let trials = finished.trials.len();
+    let (id, trials) = (&finished.id, finished.trials.len());
     Failure::interrupted(match &finished.directory {
         Some(_) if trials > 0 => format!(
-            "interrupted; {trials} finished trials are kept: assay show {id}, or go on with: assay restore resume {id}",
-            id = finished.id
+            "interrupted; {trials} finished trials are kept: assay show {id}{}",
+            onward(finished, ", or go on with")
         ),
         Some(_) => {
-            format!(
-                "interrupted before the first trial; go on with: assay restore resume {}",
-                finished.id
-            )
+            format!("interrupted before the first trial{}", onward(finished, "; go on with"))
         }
         None => "interrupted; nothing is left behind".to_owned(),
     })
+}
+
+/// How to go on with a study; that of several hosts, whose others are not there any more, is not gone on with.
+fn onward(finished: &Finished, by: &str) -> String {
+    match finished.environment.fleet {
+        Some(_) => String::new(),
+        None => format!("{by}: assay restore resume {}", finished.id),
+    }
 }
 
 /// Where results are kept; none, with a message, where that cannot be told.
@@ -567,6 +585,25 @@ mod tests {
         let left = Some(Failure::not_restored("run assay restore"));
         assert_eq!(code_and_words(Finished { left: left.clone(), ..full_after(3) }).0, 4);
         assert_eq!(code_and_words(Finished { left, ..interrupted() }).0, 4);
+    }
+
+    #[test]
+    fn a_host_that_is_lost_between_trials_is_named_too_and_a_fleet_is_not_gone_on_with() {
+        let mut fleet = runner::fleet::tests::one_of_three_lost();
+        fleet.trials.retain(|trial| trial.record.status != Status::Failed);
+        assert!(lost(&fleet).is_none());
+        let told = lost_host(&fleet).unwrap();
+        assert_eq!(told.kind, Kind::Partial);
+        assert!(told.message.contains("rank 2 (n2) was lost in trial 5"), "{}", told.message);
+        assert!(matters(&mut fleet).contains(&told));
+        assert!(lost_host(&finished()).is_none());
+        let directory = Some("/results".into());
+        let told = |own: Finished| {
+            interrupted(&Finished { directory: directory.clone(), interrupted: true, ..own })
+                .message
+        };
+        assert!(!told(fleet).contains("resume"));
+        assert!(told(finished()).contains("go on with: assay restore resume"));
     }
 
     #[test]

@@ -6,6 +6,8 @@ mod pump;
 mod strangers;
 mod wire;
 
+pub(super) use wire::is_for_now;
+
 use std::io::{self, Read as _};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream, ToSocketAddrs, UdpSocket};
 use std::os::fd::AsFd;

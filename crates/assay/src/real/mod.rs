@@ -7,6 +7,7 @@ mod area;
 pub mod crowd;
 mod execute;
 mod files;
+pub mod fleet;
 pub mod guest;
 mod held;
 mod hold;

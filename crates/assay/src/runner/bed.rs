@@ -12,6 +12,7 @@ use super::places::{Place, extent};
 use super::resolve::Resolved;
 use super::survey::Surveyed;
 use assay_base::failure::{Failure, Outcome};
+use assay_fleet::fleet::common::Common;
 use assay_machine::factors::guard::setters;
 use assay_machine::factors::layers::{self, Base, Device, Raised, Stack, Wish};
 use assay_machine::factors::{self, Guard, Setting, View};
@@ -92,6 +93,16 @@ impl<'a> TestBed<'a> {
 
     pub fn surveys(&self) -> Vec<Survey> {
         self.slots.iter().map(|slot| slot.survey.clone()).collect()
+    }
+
+    /// Takes what all hosts have in common instead of what was found here.
+    pub fn limit(&mut self, common: &Common) {
+        for (slot, shared) in self.slots.iter_mut().zip(&common.surveys) {
+            shared.limit(&mut slot.survey);
+            if let Some(surveyed) = &mut slot.surveyed {
+                surveyed.survey.area = slot.survey.area;
+            }
+        }
     }
 
     /// What a survey was taken on, and the target there; none where it is not up.

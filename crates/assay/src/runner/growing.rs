@@ -8,7 +8,7 @@ use assay_study::results::plan::PlannedTrial;
 use assay_study::results::record::Trial;
 use assay_study::study::limit::bracket::Seen;
 
-impl Session<'_> {
+impl Session<'_, '_> {
     /// A trial with the setting that it runs under after `trials`; or why the study ends before it.
     pub(super) fn turned(
         &self,

@@ -7,6 +7,7 @@ pub mod bed;
 mod changes;
 pub mod event;
 pub mod finished;
+pub mod fleet;
 mod growing;
 mod holds;
 mod links;

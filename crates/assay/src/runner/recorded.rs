@@ -155,6 +155,7 @@ pub(super) fn environment_of(
         sites: vec![site],
         surroundings: Surroundings::default(),
         observer: None,
+        fleet: None,
     }
 }
 

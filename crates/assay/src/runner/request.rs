@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use super::fleet::Member;
 use assay_study::plan::allocation::Quick;
 use assay_study::results::bundle::Stored;
 use assay_study::results::environment::Environment;
@@ -78,6 +79,8 @@ pub struct Request<'a> {
     pub foresee: Option<&'a Foresee<'a>>,
     /// Reads numbers of trials where the course of the study follows from them.
     pub read: Option<NumberOf>,
+    /// The other hosts, where several run it together.
+    pub fleet: Option<Member<'a>>,
 }
 
 impl Request<'_> {
@@ -94,6 +97,7 @@ impl Request<'_> {
             quick: None,
             foresee: None,
             read: None,
+            fleet: None,
         }
     }
 }

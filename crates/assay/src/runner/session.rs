@@ -2,12 +2,16 @@
 //! last one, or as soon as the stopping rule says.
 
 mod race;
+mod together;
 
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 
 use super::bed::TestBed;
 use super::event::{Context, Event};
 use super::finished::Unkept;
+use super::fleet::Fleet;
+use super::fleet::Gate;
 use super::others::Others;
 use super::request::{Judge, LogOf};
 use super::setting::Setting;
@@ -30,7 +34,7 @@ use assay_system::system::site::{Site, TargetKind};
 use assay_system::system::{System, beside};
 
 /// A study under way.
-pub struct Session<'a> {
+pub struct Session<'a, 'f> {
     /// The machine.
     pub system: &'a dyn System,
     /// When it began, or would have had it not been interrupted.
@@ -65,6 +69,8 @@ pub struct Session<'a> {
     pub beside: BTreeSet<u32>,
     /// Reads what the course of the study follows from.
     pub read: Option<super::request::NumberOf>,
+    /// The other hosts, where several run it together.
+    pub fleet: Option<RefCell<Fleet<'f>>>,
 }
 
 /// How a session ended.
@@ -80,7 +86,7 @@ pub enum End {
     Gone(String),
 }
 
-impl Session<'_> {
+impl Session<'_, '_> {
     /// Runs what the plan has left after `trials`, then repeats what was disturbed.
     pub fn run(&mut self, trials: &mut Vec<Trial>, context: &mut Context<'_>) -> End {
         if plan::race::is_one(self.plan) {
@@ -92,6 +98,9 @@ impl Session<'_> {
         let planned = &self.plan.trials;
         let warm_ups = planned.iter().filter(|trial| trial.is_lead_in()).count();
         (context.tell)(Event::Planned { trials: planned.len(), warm_ups, done, expected_ns });
+        if self.follows() {
+            return self.follow(trials, context);
+        }
         if let Err(reason) = self.first_look(trials, context) {
             (context.tell)(Event::Warning(format!("no level will be rolled back: {reason}")));
         }
@@ -162,12 +171,17 @@ impl Session<'_> {
             return Some(end);
         }
         self.look_beside(context);
+        if let Some(end) = self.announce(planned, repeats) {
+            return Some(end);
+        }
         let mut done = self.run_one(planned, context);
         let counted = done.trial.record.measured.as_ref();
         if done.stopped && !counted.is_some_and(|own| own.detail.keeps_what_it_has()) {
             return Some(End::Interrupted);
         }
         done.trial.record.repeats = repeats;
+        let fleet = self.fleet.as_ref();
+        done.trial.record.together = fleet.and_then(|fleet| fleet.borrow().together());
         self.others.learn(self.plan, &done.trial.record);
         self.pace.learn(self.plan, &done.trial.record);
         // A race leaves out trials of its plan.
@@ -175,6 +189,7 @@ impl Session<'_> {
         let index = if is_race { trials.len() } else { planned.order as usize };
         (context.tell)(Event::TrialEnded { index, result: result_of(&done.trial) });
         self.keep(&mut done, trials.len(), context);
+        self.hand_on(planned, repeats, &done, context);
         trials.push(done.trial);
         // It may have begun and ended within the trial; whoever is there now was there at its end.
         self.look_beside(context);
@@ -212,7 +227,7 @@ impl Session<'_> {
         trials: &mut Vec<Trial>,
         context: &mut Context<'_>,
     ) -> Option<End> {
-        let ran: Vec<Ran> = trials.iter().map(|trial| Ran::from(&trial.record)).collect();
+        let ran = self.ran_so_far(trials);
         let wanted = repeats::repeats(self.plan, &ran);
         let done = ran.iter().filter(|record| record.repeats.is_some()).count();
         if done < wanted.len() {
@@ -339,7 +354,7 @@ impl Session<'_> {
     }
 
     fn run_one(&mut self, planned: &PlannedTrial, context: &mut Context<'_>) -> trial::Done {
-        if self.is_over() {
+        if self.is_over() && !self.follows() {
             let trial = trial::not_run(self.system, planned, trial::OUT_OF_TIME);
             return trial::Done::without_numbers(trial, false);
         }
@@ -368,8 +383,19 @@ impl Session<'_> {
         let limits = self.others.limits(plan, planned).filter(|_| !self.bed.is_as_found());
         let limits = limits.as_ref();
         let keep = self.bundle.as_ref().map(Bundle::so_far);
-        let setting =
-            Setting { system, plan, site, surveyed, prepare, runs_as, readings_ns, limits, keep };
+        let gate = self.fleet.as_ref().map(|fleet| fleet as &dyn Gate);
+        let setting = Setting {
+            system,
+            plan,
+            site,
+            surveyed,
+            prepare,
+            runs_as,
+            readings_ns,
+            limits,
+            keep,
+            gate,
+        };
         let began_ns = self.system.monotonic_ns();
         let mut done = trial::run(&setting, planned, &mut self.probes, context.stop);
         let hurt = done.trial.record.measured.as_ref().and_then(trial::taken_back).is_some();

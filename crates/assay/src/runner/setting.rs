@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::fleet::Gate;
 use super::survey::Surveyed;
 use assay_base::presence::Presence;
 use assay_kinds::work::observe::Limits;
@@ -33,6 +34,8 @@ pub struct Setting<'a> {
     pub limits: Option<&'a Limits>,
     /// Keeps a trial as far as it came, until it is kept whole.
     pub keep: Option<&'a SoFar<'a>>,
+    /// Where it waits for other hosts.
+    pub gate: Option<&'a dyn Gate>,
 }
 
 impl<'a> Setting<'a> {

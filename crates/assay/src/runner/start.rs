@@ -2,13 +2,15 @@
 //! for a study that was interrupted: the plan is the one that was stored. `docs/how-a-run-goes.md` tells
 //! it on one page.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use super::bed::TestBed;
 use super::event::{Context, Event};
 use super::finished::{Finished, Unkept, seal};
+use super::fleet::{self, Fleet};
 use super::others::Others;
 use super::places::Place;
 use super::request::{Acting, Consented, Looks, Request};
@@ -42,11 +44,33 @@ pub fn run(
     stop: &AtomicBool,
     tell: &mut dyn FnMut(Event),
 ) -> Outcome<Finished> {
+    let Some(member) = request.fleet.take() else {
+        return begin(system, request, (stop, tell), &mut None);
+    };
+    let bits = entropy(system);
+    let drawn = (request.study.seed.unwrap_or(bits), format!("{bits:016x}"));
+    let mut fleet = Some(Fleet::join(system, stop, member, drawn, &request.targets)?);
+    let ran = begin(system, request, (stop, tell), &mut fleet);
+    if let (Err(failure), Some(fleet)) = (&ran, &mut fleet) {
+        // So that the others do not wait for what will not come.
+        fleet.leave(&failure.message);
+    }
+    ran
+}
+
+/// The same, alone or with the other hosts of a fleet.
+fn begin<'a>(
+    system: &'a dyn System,
+    mut request: Request<'_>,
+    (stop, tell): (&AtomicBool, &mut dyn FnMut(Event)),
+    fleet: &mut Option<Fleet<'a>>,
+) -> Outcome<Finished> {
     let began_ns = system.monotonic_ns();
     let started = system.now();
     let asked = request.study.clone();
     request.study = now::resolved(system, request.study, &request.targets)?;
-    let seed = request.study.seed.unwrap_or_else(|| entropy(system));
+    let seed = fleet.as_ref().map(Fleet::seed).or(request.study.seed);
+    let seed = seed.unwrap_or_else(|| entropy(system));
     let id = id::of_study(system, request.results.as_deref(), &started);
     let targets = &request.targets;
     let consented = &request.consented;
@@ -69,12 +93,17 @@ pub fn run(
     if let Err(failure) = bed.survey(&mut context, &design) {
         return Err(torn_down(bed, failure));
     }
+    if let Err(failure) = agreed(fleet.as_mut(), &mut bed) {
+        return Err(torn_down(bed, failure));
+    }
     if let Some(quick) = request.quick {
         request.study = allocation::settle(request.study, quick, &bed.surveys());
     }
     let plan = plan::make(&request.study, bed.surveys(), seed);
     let plan = plan::within(plan, virtual_machine::own(system));
-    if let Err(failure) = enough(system, &demands, &plan) {
+    let proved = enough(system, &demands, &plan)
+        .and_then(|()| fleet.as_mut().map_or(Ok(()), |fleet| fleet.prove(&plan)));
+    if let Err(failure) = proved {
         return Err(torn_down(bed, failure));
     }
     let sites = bed.sites();
@@ -93,14 +122,12 @@ pub fn run(
         sites,
         surroundings,
         observer: request.observer.clone(),
+        fleet: fleet.as_ref().map(|fleet| fleet.stored(false)),
         started,
     };
-    let directory = request.results.as_ref().map(|results| results.join(&id));
-    let made = directory.as_ref().map(|directory| {
-        Bundle::create(system, directory, &request.study, &plan, &environment)
-            .map_err(|error| Unkept::after(0, directory, &error))
-    });
-    let (mut bundle, unkept) = match made.transpose() {
+    let results = request.results.as_deref();
+    let made = create(system, (results, &id), (&request.study, &plan, &environment));
+    let (mut bundle, unkept) = match made {
         Ok(bundle) => (bundle, None),
         Err(unkept) => {
             (context.tell)(unkept.warning());
@@ -110,12 +137,49 @@ pub fn run(
     if let Some(bundle) = &mut bundle {
         seal(&mut context, bundle, &request.study, &plan, &environment);
     }
+    let mut fleet = fleet.take();
+    if let Some(fleet) = fleet.as_mut().filter(|fleet| fleet.leads()) {
+        let id = id::of_study(system, results, &environment.started);
+        let whole = Environment { fleet: Some(fleet.stored(true)), ..environment.clone() };
+        let made = create(system, (results, &id), (&request.study, &plan, &whole));
+        fleet.keep(id, made);
+    }
     let Request { study, judge, log, read, .. } = request;
     let trials = Vec::with_capacity(plan.trials.len());
     let demands = &demands;
-    let begun =
-        Begun { id, study, demands, plan, environment, bed, bundle, unkept, trials, began_ns };
+    let begun = Begun {
+        id,
+        study,
+        demands,
+        plan,
+        environment,
+        bed,
+        bundle,
+        unkept,
+        trials,
+        began_ns,
+        fleet,
+    };
     Ok(conduct(begun, Looks { judge, log, read }, &mut context))
+}
+
+/// A result that is begun, where results are kept.
+fn create<'a>(
+    system: &'a dyn System,
+    (results, id): (Option<&Path>, &str),
+    (study, plan, environment): (&Study, &Plan, &Environment),
+) -> Result<Option<Bundle<'a>>, Unkept> {
+    let Some(directory) = results.map(|results| results.join(id)) else { return Ok(None) };
+    let made = Bundle::create(system, &directory, study, plan, environment);
+    made.map(Some).map_err(|error| Unkept::after(0, &directory, &error))
+}
+
+/// Takes what all hosts have in common, where there are others.
+fn agreed(fleet: Option<&mut Fleet<'_>>, bed: &mut TestBed<'_>) -> Outcome<()> {
+    let Some(fleet) = fleet else { return Ok(()) };
+    let common = fleet.agree(&bed.surveys())?;
+    bed.limit(&common);
+    Ok(())
 }
 
 /// A study that is about to run: from its first trial, or from where it was interrupted.
@@ -131,13 +195,15 @@ struct Begun<'a> {
     /// Those that have run.
     trials: Vec<Trial>,
     began_ns: u64,
+    /// The other hosts, where there are some.
+    fleet: Option<Fleet<'a>>,
 }
 
 /// Runs the trials that are left, puts the machine back, and tells how it ended.
 fn conduct(begun: Begun<'_>, looks: Looks<'_>, context: &mut Context<'_>) -> Finished {
     let system = context.system;
     let Begun { id, study, demands, plan, environment, bed, .. } = begun;
-    let Begun { bundle, unkept, mut trials, began_ns, .. } = begun;
+    let Begun { bundle, unkept, mut trials, began_ns, fleet, .. } = begun;
     let mut session = Session {
         system,
         began_ns,
@@ -156,10 +222,15 @@ fn conduct(begun: Begun<'_>, looks: Looks<'_>, context: &mut Context<'_>) -> Fin
         others: Others::default(),
         beside: BTreeSet::new(),
         read: looks.read,
+        fleet: fleet.map(RefCell::new),
     };
     session.count_spent(&trials);
     let end = session.run(&mut trials, context);
     close(&session, &end);
+    let mut fleet = session.fleet.take().map(RefCell::into_inner);
+    if let Some(fleet) = &mut fleet {
+        fleet::part(fleet, &end, (&plan, &environment), &trials);
+    }
     let mut bundle = session.bundle.take();
     let mut directory = bundle.as_ref().map(|bundle| bundle.directory().to_owned());
     if matches!(end, End::Interrupted | End::Gone(_)) && trials.is_empty() {
@@ -182,7 +253,7 @@ fn conduct(begun: Begun<'_>, looks: Looks<'_>, context: &mut Context<'_>) -> Fin
     let ran = trials.iter().map(|trial| &trial.record);
     let ran = ran.map(|record| (record.workload, record.replicate, &record.arm));
     let plan = course::as_run(plan, ran, ended.is_some());
-    Finished {
+    let own = Finished {
         id,
         directory,
         unkept,
@@ -194,6 +265,10 @@ fn conduct(begun: Begun<'_>, looks: Looks<'_>, context: &mut Context<'_>) -> Fin
         gone,
         ended,
         left,
+    };
+    match fleet {
+        Some(fleet) => fleet::finished(system, fleet, own),
+        None => own,
     }
 }
 
@@ -364,10 +439,21 @@ pub fn resume(
     for line in lines {
         let _ = bundle.log(&Entry::new(system, "setup-once", &format!("`{line}` was run again")));
     }
-    let (bundle, unkept) = (Some(bundle), None);
+    let (bundle, unkept, fleet) = (Some(bundle), None, None);
     let demands = &demands;
-    let begun =
-        Begun { id, study, demands, plan, environment, bed, bundle, unkept, trials, began_ns };
+    let begun = Begun {
+        id,
+        study,
+        demands,
+        plan,
+        environment,
+        bed,
+        bundle,
+        unkept,
+        trials,
+        began_ns,
+        fleet,
+    };
     Ok(conduct(begun, looks, &mut context))
 }
 
@@ -399,7 +485,7 @@ fn ready_again(context: &Context<'_>, bed: &TestBed<'_>, plan: &Plan) -> Outcome
 }
 
 /// Notes in the log that a study has ended, so that it is not gone on with.
-fn close(session: &Session<'_>, end: &End) {
+fn close(session: &Session<'_, '_>, end: &End) {
     let text = match end {
         // An early end is in the log since it was decided.
         End::Interrupted | End::Gone(_) | End::Early(_) => return,

@@ -2,11 +2,12 @@
 //! collect the evidence.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use assay_load::Bystanders;
 
+use super::fleet::Gate;
 use super::lookout::Post;
 use super::prepare::prepare;
 use super::setting::Setting;
@@ -76,7 +77,15 @@ pub fn run(
             return Done::without_numbers(trial, false);
         }
     };
-    let readings_ns = watch(setting, workload, probes);
+    let met = meet(setting).map(|()| watch(setting, workload, probes));
+    let met = met.and_then(|readings_ns| meet(setting).map(|()| readings_ns));
+    let readings_ns = match met {
+        Ok(readings_ns) => readings_ns,
+        Err(reason) => {
+            let trial = not_run(setting.system, planned, &reason);
+            return Done::without_numbers(trial, stop.load(Ordering::Relaxed));
+        }
+    };
     setting.surveyed.wrote(workload);
     let result = if workload.work.is_others() {
         look_on(setting, workload, probes, stop)
@@ -116,11 +125,18 @@ pub fn run(
         series: None,
         spent: None,
         flush_ns,
+        together: None,
     };
     (record.status, record.reason) = status(setting, workload, &record, planned, failure);
     let tally = |(class, latencies): (&String, _)| (class.clone(), Tally::from(latencies));
     let latency_ns = histograms.iter().map(tally).collect();
     Done { trial: Trial { record, latency_ns }, histograms, series, stopped, readings_ns }
+}
+
+/// Waits for the other hosts, where there are some: once everything is as the trial wants it, and once
+/// more right before its work.
+fn meet(setting: &Setting<'_>) -> Result<(), String> {
+    setting.gate.map_or(Ok(()), Gate::meet)
 }
 
 /// Runs the work of a trial, with what goes on in the background.
@@ -162,6 +178,9 @@ fn measure(
             recall: requests::recall,
         },
     };
+    if let Some(gate) = setting.gate {
+        gate.begins(workload.ramp_ns, setting.scene().is_simulated());
+    }
     background::run(&workload.work, &run, background)
 }
 
@@ -248,6 +267,7 @@ pub fn not_run(system: &dyn System, planned: &PlannedTrial, reason: &str) -> Tri
         series: None,
         spent: None,
         flush_ns: None,
+        together: None,
     };
     Trial { record, latency_ns: BTreeMap::new() }
 }

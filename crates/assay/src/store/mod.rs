@@ -7,6 +7,7 @@ pub mod days;
 mod evidence;
 pub mod fitted;
 pub mod iolog;
+pub mod merge;
 pub mod parcel;
 mod places;
 pub mod progress;

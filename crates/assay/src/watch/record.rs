@@ -135,6 +135,7 @@ pub fn write(
         sites: vec![site(system, &names)?],
         surroundings: Surroundings::default(),
         observer: None,
+        fleet: None,
     };
     let evidence = evidence(&state.whole, &names);
     let mut record = record(started, state.whole.span_ns, requests, evidence);
@@ -277,6 +278,7 @@ fn record(
         series: None,
         spent: None,
         flush_ns: None,
+        together: None,
     }
 }
 

@@ -25,6 +25,7 @@ mod export;
 mod fio_examples;
 mod fio_jobs;
 mod fitness;
+mod fleet;
 mod foreign;
 mod front_door;
 mod gates;

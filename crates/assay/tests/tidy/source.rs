@@ -5,9 +5,10 @@
 //! reach a module by another path.
 
 /// What decides: crates whose rooms know the machine as a trait.
-pub const DECIDING: [&str; 8] = [
+pub const DECIDING: [&str; 9] = [
     "assay-base",
     "assay-claims",
+    "assay-fleet",
     "assay-importers",
     "assay-kinds",
     "assay-machine",

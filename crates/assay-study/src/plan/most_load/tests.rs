@@ -250,6 +250,7 @@ fn record(workload: usize, status: Status) -> TrialRecord {
         series: None,
         spent: None,
         flush_ns: None,
+        together: None,
     }
 }
 

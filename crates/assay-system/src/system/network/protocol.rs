@@ -59,13 +59,14 @@ impl Token {
         Self(hexadecimal(random).into_bytes())
     }
 
-    fn sign(&self, parts: &[&[u8]]) -> Digest {
+    /// The HMAC of some parts with it.
+    pub fn sign(&self, parts: &[&[u8]]) -> Digest {
         sign(&assay_base::digest::sha256(&self.0), parts)
     }
 }
 
 /// The HMAC of some parts, each with its length before it.
-fn sign(key: &Digest, parts: &[&[u8]]) -> Digest {
+pub fn sign(key: &Digest, parts: &[&[u8]]) -> Digest {
     let mut block = [0; 64];
     block[..key.len()].copy_from_slice(key);
     let mut mac = Hmac::<Sha256>::new(&block.into());
@@ -77,11 +78,12 @@ fn sign(key: &Digest, parts: &[&[u8]]) -> Digest {
 }
 
 /// Whether two are the same, in a time that tells nothing of where they differ.
-fn same(one: &[u8], other: &[u8]) -> bool {
+pub fn same(one: &[u8], other: &[u8]) -> bool {
     one.len() == other.len() && one.iter().zip(other).fold(0, |sum, (a, b)| sum | (a ^ b)) == 0
 }
 
-fn digest(text: &str) -> Option<Digest> {
+/// A hash, or a number of its length, in hexadecimal.
+pub fn digest(text: &str) -> Option<Digest> {
     let mut found = [0; 32];
     if text.len() != 64 || !text.is_ascii() {
         return None;

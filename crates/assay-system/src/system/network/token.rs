@@ -6,6 +6,11 @@ use super::Token;
 use super::protocol::{TOKEN_FILE_VARIABLE, TOKEN_VARIABLE};
 use crate::system::{Locking, System};
 
+/// The variable that may hold the token of a fleet.
+pub const FLEET_TOKEN_VARIABLE: &str = "ASSAY_FLEET_TOKEN";
+/// The variable that may name a file with it.
+pub const FLEET_TOKEN_FILE_VARIABLE: &str = "ASSAY_FLEET_TOKEN_FILE";
+
 /// The token that the environment holds, or the file that it names.
 ///
 /// # Errors
@@ -21,6 +26,18 @@ pub fn of_environment(system: &dyn System) -> Result<Token, String> {
         ));
     };
     in_file(system, Path::new(&file))
+}
+
+/// The token of a fleet: from its own variable, or the file that is named there; none where neither is set.
+///
+/// # Errors
+/// What is there is no token.
+pub fn of_fleet(system: &dyn System) -> Result<Option<Token>, String> {
+    if let Some(text) = system.variable(FLEET_TOKEN_VARIABLE) {
+        return Token::of(&text).map(Some).map_err(|why| format!("{FLEET_TOKEN_VARIABLE}: {why}"));
+    }
+    let file = system.variable(FLEET_TOKEN_FILE_VARIABLE);
+    file.map(|file| in_file(system, Path::new(&file))).transpose()
 }
 
 /// The token in a file that nobody else may read.
@@ -50,6 +67,11 @@ mod tests {
         assert!(of_environment(&fake).unwrap_err().starts_with("ASSAY_PEER_TOKEN: the token is"));
         fake.set_variable(TOKEN_VARIABLE, "long enough to be one");
         assert_eq!(of_environment(&fake), Token::of("long enough to be one"));
+        assert_eq!(of_fleet(&fake), Ok(None), "that of a link is another one");
+        fake.set_variable(FLEET_TOKEN_VARIABLE, "short");
+        assert!(of_fleet(&fake).unwrap_err().starts_with("ASSAY_FLEET_TOKEN: the token is"));
+        fake.set_variable(FLEET_TOKEN_VARIABLE, "that of the fleet, long enough");
+        assert_eq!(of_fleet(&fake).map(|own| own.is_some()), Ok(true));
         let nowhere = in_file(&fake, Path::new("/nowhere")).unwrap_err();
         assert!(nowhere.starts_with("/nowhere cannot be read"), "{nowhere}");
     }

@@ -103,6 +103,12 @@ fn is_other_file(system: &dyn System, path: &Path) -> bool {
 fn of_result(system: &dyn System, id: &str, extra: &Extra) -> Outcome<Vec<Row>> {
     let directory = store::find(system, Some(id))?;
     let findings = store::findings_at(system, &directory)?;
+    if findings.hosts.is_some() {
+        return Err(Failure::mistake(format!(
+            "{}: its numbers are of several hosts together, and a row is of one drive: add the own result of a host",
+            findings.study.id
+        )));
+    }
     let extra = Extra { foreign: foreign::is_one(system, &directory), ..extra.clone() };
     rows(&findings, &extra).map_err(|why| Failure::mistake(format!("{}: {why}", findings.study.id)))
 }

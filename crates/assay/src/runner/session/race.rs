@@ -11,7 +11,7 @@ use assay_study::results::plan::{Plan, PlannedTrial};
 use assay_study::results::record::Trial;
 use assay_system::system::site::TargetKind;
 
-impl Session<'_> {
+impl Session<'_, '_> {
     /// Runs a race to its end.
     pub(super) fn race(&mut self, trials: &mut Vec<Trial>, context: &mut Context<'_>) -> End {
         let mut runs: Vec<Run> = trials.iter().map(|trial| self.heard(trial)).collect();

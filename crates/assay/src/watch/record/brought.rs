@@ -43,6 +43,7 @@ pub fn write_brought(
         sites: vec![recorded::elsewhere(&target, ELSEWHERE)],
         surroundings: Surroundings::default(),
         observer: None,
+        fleet: None,
     };
     let mut record = record(started, span_ns, Some(requests), Evidence::absent(ELSEWHERE));
     let refused = |error: std::io::Error| {

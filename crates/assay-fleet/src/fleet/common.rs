@@ -1,0 +1,363 @@
+//! What the surveys of all ranks have in common, so that each makes the same plan by it; and the proof that
+//! it did.
+
+use std::collections::BTreeMap;
+
+use assay_base::digest::{hexadecimal, sha256};
+use assay_kinds::work::io;
+use assay_study::plan::race;
+use assay_study::results::course;
+use assay_study::results::design::Stopping;
+use assay_study::results::fleet::words;
+use assay_study::results::plan::{Pilot, Plan, PlannedWorkload, Refusal, Scatter, Survey};
+use serde::{Deserialize, Serialize};
+
+/// What a plan rests on beside the study.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Common {
+    /// One entry a survey, in their order.
+    pub surveys: Vec<Shared>,
+}
+
+/// What all ranks have of one survey.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Shared {
+    /// Bytes of the smallest area.
+    pub length: u64,
+    /// Nanoseconds that the slowest took to fill it.
+    pub fill_ns: u64,
+    /// The slowest pilot.
+    pub pilot: Pilot,
+    /// Nanoseconds that the slowest took to make what it was taken on.
+    pub made_ns: u64,
+    /// Levels that cannot be had on one of them: nobody runs those.
+    pub refused: Vec<Refusal>,
+}
+
+/// The survey of one rank, with what its host is called.
+pub struct OfRank<'a> {
+    pub rank: u32,
+    pub name: &'a str,
+    pub surveys: &'a [Survey],
+}
+
+/// What all surveys have in common: the smallest area and the slowest pilot.
+///
+/// # Errors
+/// Which rank is so different that there is no plan for all.
+pub fn of(ranks: &[OfRank<'_>]) -> Result<Common, String> {
+    let Some((first, others)) = ranks.split_first() else {
+        return Ok(Common { surveys: Vec::new() });
+    };
+    for other in others {
+        alike(first, other)?;
+    }
+    let shared = |at: usize| {
+        let all = || ranks.iter().map(|rank| &rank.surveys[at]);
+        Shared {
+            length: all().map(|own| own.area.length).min().unwrap_or_default(),
+            fill_ns: all().map(|own| own.area.fill_ns).max().unwrap_or_default(),
+            pilot: slowest(all().map(|own| &own.pilot)),
+            made_ns: all().map(|own| own.made_ns).max().unwrap_or_default(),
+            refused: refused(ranks, at),
+        }
+    };
+    Ok(Common { surveys: (0..first.surveys.len()).map(shared).collect() })
+}
+
+/// Refuses a rank of which no plan can be made that is also another one's.
+fn alike(first: &OfRank<'_>, other: &OfRank<'_>) -> Result<(), String> {
+    let (name, zero) = (words(other.rank, other.name), words(first.rank, first.name));
+    if first.surveys.len() != other.surveys.len() {
+        return Err(format!(
+            "{name} has {} places and {zero} {}: name as many targets on each host",
+            other.surveys.len(),
+            first.surveys.len()
+        ));
+    }
+    for (own, others) in first.surveys.iter().zip(other.surveys) {
+        let how = if own.under != others.under {
+            "its places are others"
+        } else if own.kind != others.kind {
+            "its target is of another sort"
+        } else if own.area.written != others.area.written {
+            "one of the two targets can only be read"
+        } else if own.direct.value().is_some() != others.direct.value().is_some() {
+            "one of the two goes past the page cache and the other one through it"
+        } else if own.engine.name != others.engine.name {
+            "its kernel has another engine for asynchronous requests"
+        } else {
+            continue;
+        };
+        let (there, here) = (&others.target, &own.target);
+        return Err(format!("{name}, {there}, is not like {zero}, {here}: {how}"));
+    }
+    Ok(())
+}
+
+/// Levels that one of the ranks or more cannot have, each once, with the first of these.
+fn refused(ranks: &[OfRank<'_>], at: usize) -> Vec<Refusal> {
+    let mut all: Vec<Refusal> = Vec::new();
+    for rank in ranks {
+        for own in &rank.surveys[at].refused {
+            if all.iter().all(|known| known.levels != own.levels) {
+                let reason = format!("{}: {}", words(rank.rank, rank.name), own.reason);
+                all.push(Refusal { levels: own.levels.clone(), reason });
+            }
+        }
+    }
+    all
+}
+
+fn slowest<'a>(pilots: impl Iterator<Item = &'a Pilot>) -> Pilot {
+    let mut whole = Pilot::default();
+    for pilot in pilots {
+        most(&mut whole.operation_ns, &pilot.operation_ns, |one, other| (*one).max(*other));
+        most(&mut whole.scatter, &pilot.scatter, |one, other| Scatter {
+            between: one.between.max(other.between),
+            within_s: one.within_s.max(other.within_s),
+        });
+        most(&mut whole.refused, &pilot.refused, |one, _| one.clone());
+    }
+    whole
+}
+
+fn most<T: Clone>(
+    into: &mut BTreeMap<String, T>,
+    from: &BTreeMap<String, T>,
+    both: fn(&T, &T) -> T,
+) {
+    for (key, value) in from {
+        let own = into.get(key).map_or_else(|| value.clone(), |known| both(known, value));
+        into.insert(key.clone(), own);
+    }
+}
+
+impl Shared {
+    /// Makes a rank's own survey say what all have.
+    pub fn limit(&self, survey: &mut Survey) {
+        survey.area.length = survey.area.length.min(self.length);
+        survey.area.fill_ns = self.fill_ns;
+        survey.pilot = self.pilot.clone();
+        survey.made_ns = self.made_ns;
+        survey.refused.clone_from(&self.refused);
+    }
+}
+
+/// What a plan comes to, apart from its targets: in parts, so that where two differ can be told.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Proof {
+    /// What is compared, and by which rules.
+    pub design: String,
+    /// What is run, under which settings, for how long.
+    pub settings: String,
+    /// Every trial in order, with its seed.
+    pub order: String,
+}
+
+impl Proof {
+    pub fn of(plan: &Plan) -> Self {
+        let hash =
+            |text: serde_json::Result<Vec<u8>>| hexadecimal(&sha256(text.unwrap_or_default()));
+        // Notes are words about one host.
+        let bare = |own: &PlannedWorkload| PlannedWorkload { note: None, ..own.clone() };
+        let workloads: Vec<PlannedWorkload> = plan.workloads.iter().map(bare).collect();
+        let times = (plan.idle_ns, plan.gap_ns, plan.budget_ns, plan.deadline_ns);
+        Self {
+            design: hash(serde_json::to_vec(&(
+                &plan.format,
+                &plan.design,
+                plan.replicates,
+                &plan.probes,
+            ))),
+            settings: hash(serde_json::to_vec(&(&workloads, times))),
+            order: hash(serde_json::to_vec(&(plan.seed, &plan.trials))),
+        }
+    }
+
+    /// All of it as one hash.
+    pub fn sha256(&self) -> String {
+        hexadecimal(&sha256(format!("{} {} {}", self.design, self.settings, self.order)))
+    }
+
+    /// What of it another one has otherwise.
+    pub fn differs(&self, other: &Self) -> Option<&'static str> {
+        if self == other {
+            None
+        } else if self.design != other.design {
+            Some(
+                "it compares something else, or by other rules: take the same study file and options on all hosts",
+            )
+        } else if self.settings != other.settings {
+            Some(
+                "what it runs is not the same: a level cannot be had there, or its target allows less",
+            )
+        } else {
+            Some("its order is another one")
+        }
+    }
+}
+
+/// Refuses a plan whose trials have no sum over hosts.
+///
+/// # Errors
+/// What of it has none.
+pub fn fits(plan: &Plan) -> Result<(), String> {
+    let own = |how: &str| Err(format!("a fleet cannot run this study yet: {how}"));
+    if race::is_one(plan) || course::is_of(plan) || plan.design.stopping != Stopping::Fixed {
+        return own(
+            "how many trials it has is decided by the trials themselves; say --replicates, without --until or --race",
+        );
+    }
+    for workload in &plan.workloads {
+        let Some(io) = io::Planned::of(&workload.work) else {
+            return own(&format!("{} is other work than reads and writes", workload.name));
+        };
+        if workload.background.is_some() || workload.work.is_others() {
+            return own(&format!("{} goes on beside other work", workload.name));
+        }
+        if io.verify {
+            return own(&format!("{} is verified", workload.name));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_base::presence::Presence;
+    use assay_kinds::work::io::Engine;
+    use assay_study::plan;
+    use assay_study::results::plan::{Area, Arm, DirectUse, EngineUse};
+    use assay_study::study::file;
+
+    use super::*;
+
+    const STUDY: &str = r#"
+format = "assay-study/1"
+title = "t"
+replicates = 3
+margin = "5 %"
+[factors]
+depth = [1, 8]
+[[workload]]
+name = "read"
+io = { pattern = "random", mix = "read", size = "4 KiB" }
+"#;
+
+    fn survey(target: &str, length: u64, operation_ns: u64) -> Survey {
+        let operation_ns =
+            ["read depth=1", "read depth=8"].map(|key| (key.to_owned(), operation_ns));
+        Survey {
+            target: target.to_owned(),
+            kind: None,
+            area: Area { start: 0, length, asked: 1 << 30, written: true, fill_ns: length },
+            direct: Presence::Present(DirectUse { memory_alignment: 512, offset_alignment: 512 }),
+            engine: EngineUse { name: Engine::IoUring, note: None },
+            pilot: Pilot { operation_ns: operation_ns.into(), ..Pilot::default() },
+            coverage: Presence::absent("a test"),
+            notes: Vec::new(),
+            between: None,
+            clears: assay_study::results::plan::Clears::default(),
+            under: Arm::new(),
+            made_ns: 0,
+            read_twice: Presence::absent("a test"),
+            refused: Vec::new(),
+        }
+    }
+
+    /// The plans that ranks make, each of its own survey and of what all have.
+    fn plans(surveys: Vec<Vec<Survey>>) -> Result<Vec<Plan>, String> {
+        let ranks: Vec<OfRank<'_>> = (0..)
+            .zip(&surveys)
+            .map(|(rank, surveys)| OfRank { rank, name: "n", surveys })
+            .collect();
+        let common = of(&ranks)?;
+        let study = file::parse("test", STUDY).unwrap();
+        let plan = |mut own: Vec<Survey>| {
+            own.iter_mut().zip(&common.surveys).for_each(|(own, shared)| shared.limit(own));
+            plan::make(&study, own, 7)
+        };
+        Ok(surveys.into_iter().map(plan).collect())
+    }
+
+    #[test]
+    fn all_ranks_make_one_plan_of_the_smallest_area_and_the_slowest_pilot() {
+        let found = plans(vec![
+            vec![survey("/a", 1 << 30, 80_000)],
+            vec![survey("/b", 1 << 28, 90_000)],
+            vec![survey("/c", 1 << 29, 2_000_000)],
+        ])
+        .unwrap();
+        for plan in &found {
+            assert_eq!(plan.surveys[0].area.length, 1 << 28);
+            assert_eq!(plan.surveys[0].pilot.operation_ns["read depth=1"], 2_000_000);
+            assert_eq!(Proof::of(plan), Proof::of(&found[0]));
+        }
+        assert_ne!(found[0].sha256, found[1].sha256, "the whole plan names its target");
+        assert_eq!(found[0].trials, found[2].trials);
+    }
+
+    #[test]
+    fn a_level_that_one_of_them_cannot_have_is_left_out_on_all_by_name() {
+        let mut lacking = survey("/b", 1 << 30, 1000);
+        let levels = Arm::from([("depth".to_owned(), "8".to_owned())]);
+        lacking.refused.push(Refusal { levels, reason: "it has no such depth".to_owned() });
+        let found = plans(vec![vec![survey("/a", 1 << 30, 1000)], vec![lacking]]).unwrap();
+        for plan in found {
+            assert!(plan.trials.iter().all(|trial| trial.arm["depth"] == "1"));
+            assert_eq!(plan.absent[0].reason, "rank 1 (n): it has no such depth");
+        }
+    }
+
+    #[test]
+    fn a_rank_that_is_too_different_is_named() {
+        let refused = |change: &dyn Fn(&mut Survey)| {
+            let mut other = survey("/b", 1 << 30, 1000);
+            change(&mut other);
+            plans(vec![vec![survey("/a", 1 << 30, 1000)], vec![other]]).unwrap_err()
+        };
+        assert!(refused(&|own| own.area.written = false).contains("rank 1 (n), /b"));
+        assert!(refused(&|own| own.direct = Presence::absent("no")).contains("page cache"));
+        assert!(refused(&|own| own.engine.name = Engine::Psync).contains("another engine"));
+        let more = plans(vec![vec![survey("/a", 1 << 30, 1)], Vec::new()]).unwrap_err();
+        assert!(more.contains("rank 1 (n) has 0 places"), "{more}");
+    }
+
+    #[test]
+    fn the_part_that_differs_is_told() {
+        let plan = |text: &str, seed| {
+            let study = file::parse("test", text).unwrap();
+            Proof::of(&plan::make(&study, vec![survey("/a", 1 << 30, 1000)], seed))
+        };
+        let own = plan(STUDY, 7);
+        assert_eq!(own.differs(&plan(STUDY, 7)), None);
+        assert_eq!(own.sha256(), plan(STUDY, 7).sha256());
+        assert!(own.differs(&plan(STUDY, 8)).unwrap().contains("order"));
+        assert!(own.differs(&plan(&STUDY.replace("4 KiB", "8 KiB"), 7)).unwrap().contains("runs"));
+        assert!(own.differs(&plan(&STUDY.replace("5 %", "6 %"), 7)).unwrap().contains("compares"));
+    }
+
+    #[test]
+    fn a_study_whose_trials_have_no_sum_is_refused_by_name() {
+        let plan = |text: &str| {
+            let study = file::parse("test", text).unwrap();
+            fits(&plan::make(&study, vec![survey("/a", 1 << 30, 1000)], 7))
+        };
+        assert_eq!(plan(STUDY), Ok(()));
+        let other = STUDY.replace(
+            "io = { pattern = \"random\", mix = \"read\", size = \"4 KiB\" }",
+            "command = { run = \"true\" }",
+        );
+        let other = other.replace("depth = [1, 8]", "");
+        assert!(plan(&other).unwrap_err().contains("other work"), "{:?}", plan(&other));
+        let looks = STUDY.replace(
+            "replicates = 3",
+            "replicates = 12\nstop = { rule = \"looks\", looks = [6, 12] }",
+        );
+        assert!(plan(&looks).unwrap_err().contains("--replicates"));
+    }
+}

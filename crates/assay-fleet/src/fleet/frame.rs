@@ -1,0 +1,191 @@
+//! Messages on a connection: the length, a signature over direction, number and text, then the text. What
+//! is too long, out of turn or not signed with the key of this connection ends it.
+
+use assay_base::digest::Digest;
+use assay_system::system::network::protocol::{same, sign};
+
+/// Bytes of a text at most: histograms of all classes of a trial with room to spare. No more is held of a
+/// connection.
+pub const LONGEST: usize = 8 << 20;
+/// Bytes before the text.
+const HEAD: usize = 4 + 32;
+
+/// Who says something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// Rank 0.
+    Zero,
+    /// Another rank.
+    Other,
+}
+
+impl Side {
+    const fn name(self) -> &'static [u8] {
+        match self {
+            Self::Zero => b"zero",
+            Self::Other => b"other",
+        }
+    }
+}
+
+fn signature(key: &Digest, side: Side, number: u64, text: &[u8]) -> Digest {
+    sign(key, &[side.name(), &number.to_be_bytes(), text])
+}
+
+/// Puts texts into frames.
+pub struct Sealer {
+    key: Digest,
+    side: Side,
+    number: u64,
+}
+
+impl Sealer {
+    pub const fn new(key: Digest, side: Side) -> Self {
+        Self { key, side, number: 0 }
+    }
+
+    /// The next frame.
+    ///
+    /// # Errors
+    /// The text is too long.
+    pub fn seal(&mut self, text: &[u8]) -> Result<Vec<u8>, String> {
+        if text.len() > LONGEST {
+            return Err(format!("a message of {} bytes is too long", text.len()));
+        }
+        let mut frame = Vec::with_capacity(HEAD + text.len());
+        frame.extend_from_slice(&(text.len() as u32).to_be_bytes());
+        frame.extend_from_slice(&signature(&self.key, self.side, self.number, text));
+        frame.extend_from_slice(text);
+        self.number += 1;
+        Ok(frame)
+    }
+}
+
+/// Takes texts out of what comes, in whatever pieces.
+pub struct Opener {
+    key: Digest,
+    side: Side,
+    number: u64,
+    /// What came and is no whole frame yet.
+    rest: Vec<u8>,
+}
+
+impl Opener {
+    /// Of what `side` says.
+    pub const fn new(key: Digest, side: Side) -> Self {
+        Self { key, side, number: 0, rest: Vec::new() }
+    }
+
+    /// How many bytes are wanted next: never more than one frame is held.
+    pub fn wanted(&self) -> usize {
+        match self.length() {
+            None => HEAD - self.rest.len(),
+            Some(length) => (HEAD + length).saturating_sub(self.rest.len()),
+        }
+    }
+
+    fn length(&self) -> Option<usize> {
+        let head: [u8; 4] = self.rest.get(..4)?.try_into().ok()?;
+        (self.rest.len() >= HEAD).then_some(u32::from_be_bytes(head) as usize)
+    }
+
+    /// Takes bytes, no more than are wanted; gives the text of a frame that is whole now.
+    ///
+    /// # Errors
+    /// Why the connection is worth nothing any more.
+    pub fn take(&mut self, bytes: &[u8]) -> Result<Option<Vec<u8>>, &'static str> {
+        if bytes.len() > self.wanted() {
+            return Err("it says more than it was asked for");
+        }
+        self.rest.extend_from_slice(bytes);
+        let Some(length) = self.length() else { return Ok(None) };
+        if length > LONGEST {
+            return Err("its message is too long");
+        }
+        if self.rest.len() < HEAD + length {
+            return Ok(None);
+        }
+        let whole = std::mem::take(&mut self.rest);
+        let (head, text) = whole.split_at(HEAD);
+        if !same(&head[4..], &signature(&self.key, self.side, self.number, text)) {
+            return Err("its message is not signed with the token");
+        }
+        self.number += 1;
+        Ok(Some(text.to_vec()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const KEY: Digest = [7; 32];
+
+    /// What an opener makes of bytes, handed over as it wants them.
+    fn opened(opener: &mut Opener, mut bytes: &[u8]) -> Result<Vec<Vec<u8>>, &'static str> {
+        let mut found = Vec::new();
+        while !bytes.is_empty() {
+            let (now, later) = bytes.split_at(opener.wanted().min(bytes.len()));
+            found.extend(opener.take(now)?);
+            bytes = later;
+        }
+        Ok(found)
+    }
+
+    #[test]
+    fn frames_come_out_as_they_went_in() {
+        let mut sealer = Sealer::new(KEY, Side::Other);
+        let long = vec![9; 70_000];
+        let texts: [&[u8]; 3] = [b"", b"{}", &long];
+        let stream = texts.map(|text| sealer.seal(text).unwrap()).concat();
+        let mut opener = Opener::new(KEY, Side::Other);
+        assert_eq!(opened(&mut opener, &stream).unwrap(), texts.map(<[u8]>::to_vec));
+    }
+
+    #[test]
+    fn nothing_can_be_said_twice_in_another_order_or_back() {
+        let mut sealer = Sealer::new(KEY, Side::Other);
+        let [first, second] = [b"one", b"two"].map(|text| sealer.seal(text).unwrap());
+        let mut opener = Opener::new(KEY, Side::Other);
+        assert!(opened(&mut opener, &[first.clone(), first.clone()].concat()).is_err(), "twice");
+        assert!(opened(&mut Opener::new(KEY, Side::Other), &second).is_err(), "out of turn");
+        assert!(opened(&mut Opener::new(KEY, Side::Zero), &first).is_err(), "said back");
+        assert!(opened(&mut Opener::new([8; 32], Side::Other), &first).is_err(), "another key");
+    }
+
+    #[test]
+    fn what_is_too_long_is_refused_before_it_is_held() {
+        assert!(Sealer::new(KEY, Side::Zero).seal(&vec![0; LONGEST + 1]).is_err());
+        let mut opener = Opener::new(KEY, Side::Zero);
+        let head = [(LONGEST as u32 + 1).to_be_bytes().to_vec(), vec![0; 32]].concat();
+        assert_eq!(opener.take(&head), Err("its message is too long"));
+        let mut opener = Opener::new(KEY, Side::Zero);
+        assert_eq!(opener.take(&[0; HEAD + 1]), Err("it says more than it was asked for"));
+    }
+
+    proptest! {
+        #[test]
+        fn no_damage_goes_unnoticed(
+            text in proptest::collection::vec(any::<u8>(), 0..300),
+            at in 0_usize..400,
+            with in 1_u8..,
+        ) {
+            let mut frame = Sealer::new(KEY, Side::Zero).seal(&text).unwrap();
+            let at = at % frame.len();
+            frame[at] ^= with;
+            let found = opened(&mut Opener::new(KEY, Side::Zero), &frame);
+            // A length that is longer leaves it waiting for what never comes.
+            prop_assert!(found.is_err() || found == Ok(Vec::new()));
+        }
+
+        #[test]
+        fn garbage_ends_it_and_is_not_held(bytes in proptest::collection::vec(any::<u8>(), 0..5000)) {
+            let mut opener = Opener::new(KEY, Side::Zero);
+            let found = opened(&mut opener, &bytes);
+            prop_assert!(found.is_err() || found == Ok(Vec::new()));
+            prop_assert!(opener.rest.len() <= HEAD + LONGEST);
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! What ranks say to each other once they know each other: JSON, one message a frame.
+
+use assay_kinds::work::{Measured, SeriesRow};
+use assay_study::results::fleet::HostSaid;
+use assay_study::results::histogram::HistogramDocument;
+use assay_study::results::plan::{PlannedTrial, Survey};
+use assay_study::results::record::{Repeats, Status};
+use serde::{Deserialize, Serialize};
+
+use super::common::{Common, Proof};
+
+/// A message. Rank 0 says those of the second half.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[allow(clippy::large_enum_variant, reason = "one is in memory at a time")]
+pub enum Message {
+    /// Who it is.
+    Joined(Joined),
+    /// What was found at its targets.
+    Surveyed(Vec<Survey>),
+    /// What its plan comes to.
+    Agreed(Proof),
+    /// It has come to a meeting.
+    Ready { meeting: u64 },
+    /// It cannot go on with the trial of a meeting.
+    Unable { meeting: u64, why: String },
+    /// What it counted.
+    Done(Box<Part>),
+    /// What rules of trust said of its evidence.
+    Judged(Vec<HostSaid>),
+    /// It leaves, and why.
+    Leaving { why: String },
+
+    /// It is taken.
+    Welcome(Welcome),
+    /// What all surveys have in common.
+    Common(Common),
+    /// The next trial.
+    Next(Box<Next>),
+    /// All have come to a meeting.
+    Go { meeting: u64 },
+    /// Not all have: the trial has failed.
+    Void { meeting: u64, why: String },
+    /// There are no more trials; why, where that is not the end of the plan.
+    End { why: Option<String> },
+}
+
+impl Message {
+    /// The text of a frame.
+    pub fn text(&self) -> Vec<u8> {
+        // It is made of texts, numbers and lists: it can always be written.
+        serde_json::to_vec(self).unwrap_or_default()
+    }
+
+    /// # Errors
+    /// It makes no sense.
+    pub fn read(text: &[u8]) -> Result<Self, &'static str> {
+        serde_json::from_slice(text).map_err(|_| "what it says makes no sense")
+    }
+}
+
+/// Who a rank is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Joined {
+    /// What its host calls itself.
+    pub name: String,
+    /// Version of the tool.
+    pub assay: String,
+    /// Its targets, as they were named.
+    pub targets: Vec<String>,
+}
+
+/// What all ranks begin with.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Welcome {
+    /// The fleet's.
+    pub id: String,
+    /// Seed of everything drawn.
+    pub seed: u64,
+}
+
+/// A trial that is to be run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Next {
+    /// Number of its first meeting; its second one follows.
+    pub meeting: u64,
+    pub planned: PlannedTrial,
+    /// The trial that it repeats.
+    pub repeats: Option<Repeats>,
+    /// Nanoseconds for which rank 0 waits at a meeting of it, at most.
+    pub patience_ns: u64,
+}
+
+/// What one rank counted in a trial.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Part {
+    /// Position of the trial in the plan.
+    pub order: u32,
+    pub status: Status,
+    pub reason: Option<String>,
+    pub started: String,
+    pub measured: Option<Measured>,
+    pub flush_ns: Option<u64>,
+    /// Nanoseconds from the release until what counts began.
+    pub since_go_ns: u64,
+    pub histograms: Vec<HistogramDocument>,
+    pub series: Vec<SeriesRow>,
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn what_is_said_is_understood() {
+        let joined =
+            Joined { name: "n1".into(), assay: "0.1.0".into(), targets: vec!["/mnt".into()] };
+        for message in [
+            Message::Joined(joined),
+            Message::Ready { meeting: 7 },
+            Message::Unable { meeting: 7, why: "no".to_owned() },
+            Message::End { why: None },
+            Message::Welcome(Welcome { id: "f".to_owned(), seed: u64::MAX }),
+        ] {
+            assert_eq!(Message::read(&message.text()), Ok(message));
+        }
+    }
+
+    #[test]
+    fn what_is_no_message_is_none() {
+        for text in [
+            "",
+            "{}",
+            "null",
+            "\"go\"",
+            "{\"go\":{}}",
+            "{\"go\":{\"meeting\":-1}}",
+            "[[[[",
+            "{\"go\":7}",
+        ] {
+            assert!(Message::read(text.as_bytes()).is_err(), "{text}");
+        }
+        let more = "{\"go\":{\"meeting\":1,\"run\":\"rm\"}}";
+        assert!(Message::read(more.as_bytes()).is_err(), "nothing is passed over");
+        // Brackets without an end are no way to fill the stack.
+        assert!(Message::read(&vec![b'['; 100_000]).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_make_it_panic(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
+            let _ = Message::read(&bytes);
+        }
+
+        #[test]
+        fn a_letter_changed_is_a_message_or_none(at in 0_usize..200, with in any::<u8>()) {
+            let mut text = Message::Void { meeting: 12, why: "rank 2 (node3): it is full".to_owned() }.text();
+            let at = at % text.len();
+            text[at] = with;
+            let _ = Message::read(&text);
+        }
+    }
+}

@@ -1,0 +1,358 @@
+//! One trial of those of all hosts: windows are cut to what all share, rates are sums over that, histograms
+//! are added bucket by bucket, and what was counted is the sum of all. Nothing is averaged.
+
+use std::collections::BTreeMap;
+
+use assay_kinds::work::io::Pace;
+use assay_kinds::work::{Count, Histograms, Measured, SeriesRow, io};
+use assay_study::results::fleet::{Share, Together, words};
+use assay_study::results::histogram;
+use assay_study::results::plan::Arm;
+use assay_study::results::record::{Evidence, Repeats, Status, Trial, TrialRecord};
+use assay_study::results::tally::Tally;
+
+use super::message::Part;
+
+/// Why evidence of one machine is not that of all.
+const ELSEWHERE: &str = "of several hosts: the own result of each has it";
+/// Reasons of hosts that are told in full.
+const MOST_REASONS: usize = 3;
+
+/// Which trial it is.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Slot {
+    pub order: u32,
+    pub replicate: u32,
+    pub workload: usize,
+    pub arm: Arm,
+    pub lead_in: bool,
+    pub repeats: Option<Repeats>,
+    /// Nanoseconds of its run before its window.
+    pub ramp_ns: u64,
+    /// How many hosts the fleet began with.
+    pub of: u32,
+}
+
+/// What one host did of it.
+#[derive(Clone, Debug)]
+pub struct OneHost {
+    pub rank: u32,
+    /// What the host calls itself.
+    pub name: String,
+    pub status: Status,
+    pub reason: Option<String>,
+    pub started: String,
+    pub measured: Option<Measured>,
+    pub flush_ns: Option<u64>,
+    /// Nanoseconds from the release until what counts began.
+    pub since_go_ns: u64,
+    pub latency_ns: BTreeMap<String, Tally>,
+    pub series: Vec<SeriesRow>,
+}
+
+impl OneHost {
+    /// Of what a rank sent.
+    ///
+    /// # Errors
+    /// A histogram of it is damaged.
+    pub fn of_part(rank: u32, name: &str, part: Part) -> Result<Self, String> {
+        let read = |document: &histogram::HistogramDocument| {
+            let tally = histogram::decode(document).map_err(|error| error.0)?;
+            Ok((document.class.clone(), tally))
+        };
+        let latency_ns = part.histograms.iter().map(read).collect::<Result<_, String>>()?;
+        Ok(Self {
+            rank,
+            name: name.to_owned(),
+            status: part.status,
+            reason: part.reason,
+            started: part.started,
+            measured: part.measured,
+            flush_ns: part.flush_ns,
+            since_go_ns: part.since_go_ns,
+            latency_ns,
+            series: part.series,
+        })
+    }
+
+    /// Of a trial of its own result; none where it was not run in a fleet.
+    pub fn of_trial(rank: u32, name: &str, trial: Trial, series: Vec<SeriesRow>) -> Option<Self> {
+        let Trial { record, latency_ns } = trial;
+        let since_go_ns = record.together.as_ref().map(|own| own.since_go_ns);
+        if since_go_ns.is_none() && record.measured.is_some() {
+            return None;
+        }
+        Some(Self {
+            rank,
+            name: name.to_owned(),
+            status: record.status,
+            reason: record.reason,
+            started: record.started,
+            measured: record.measured,
+            flush_ns: record.flush_ns,
+            since_go_ns: since_go_ns.unwrap_or_default(),
+            latency_ns,
+            series,
+        })
+    }
+
+    fn words(&self) -> String {
+        words(self.rank, &self.name)
+    }
+}
+
+/// A trial of all hosts, with what is stored beside its record.
+#[derive(Clone, Debug)]
+pub struct Whole {
+    pub trial: Trial,
+    pub histograms: Histograms,
+    pub series: Vec<SeriesRow>,
+}
+
+/// One trial of those of all hosts that were there; `failed` says why it has no number whatever they
+/// counted.
+pub fn merge(slot: &Slot, started: &str, hosts: &[OneHost], failed: Option<String>) -> Whole {
+    let why = failed.or_else(|| failure(hosts));
+    let made = match why {
+        Some(why) => Err(why),
+        None => counted(slot, hosts),
+    };
+    let started = hosts.iter().map(|host| host.started.as_str()).min().unwrap_or(started);
+    let (made, why) = match made {
+        Ok(made) => (Some(made), None),
+        Err(why) => (None, Some(why)),
+    };
+    let (status, reason) = ending(slot, hosts, why);
+    let flush_ns = made.as_ref().and_then(|_| hosts.iter().filter_map(|host| host.flush_ns).max());
+    let Made { measured, together, latency_ns, histograms, series } = made.unwrap_or_default();
+    let record = TrialRecord {
+        order: slot.order,
+        host: 0,
+        replicate: slot.replicate,
+        workload: slot.workload,
+        arm: slot.arm.clone(),
+        repeats: slot.repeats,
+        status,
+        reason,
+        started: started.to_owned(),
+        measured,
+        background: None,
+        evidence: Evidence::absent(ELSEWHERE),
+        histograms: BTreeMap::new(),
+        series: None,
+        flush_ns,
+        spent: None,
+        together,
+    };
+    Whole { trial: Trial { record, latency_ns }, histograms, series }
+}
+
+/// What is made of counts.
+#[derive(Default)]
+struct Made {
+    measured: Option<Measured>,
+    together: Option<Together>,
+    latency_ns: BTreeMap<String, Tally>,
+    histograms: Histograms,
+    series: Vec<SeriesRow>,
+}
+
+/// Why hosts that did not all count something have no number together.
+fn failure(hosts: &[OneHost]) -> Option<String> {
+    if hosts.is_empty() {
+        return Some("no host ran it".to_owned());
+    }
+    let lacks = |host: &&OneHost| host.status == Status::Failed || host.measured.is_none();
+    let own = hosts.iter().filter(lacks).map(|host| {
+        format!("{}: {}", host.words(), host.reason.as_deref().unwrap_or("it counted nothing"))
+    });
+    told(own.collect())
+}
+
+/// The first reasons, and how many more there are.
+fn told(reasons: Vec<String>) -> Option<String> {
+    let more = reasons.len().saturating_sub(MOST_REASONS);
+    let first = reasons.into_iter().take(MOST_REASONS);
+    let rest = (more > 0).then(|| format!("and {more} more hosts"));
+    let text = first.chain(rest).collect::<Vec<_>>().join("; ");
+    (!text.is_empty()).then_some(text)
+}
+
+fn ending(slot: &Slot, hosts: &[OneHost], failed: Option<String>) -> (Status, Option<String>) {
+    if slot.lead_in {
+        let left_out = "lead-in: left out by design";
+        let text = failed
+            .map_or_else(|| left_out.to_owned(), |why| format!("{left_out}; it failed: {why}"));
+        return (Status::LeadIn, Some(text));
+    }
+    if let Some(why) = failed {
+        return (Status::Failed, Some(why));
+    }
+    let disturbed = hosts.iter().filter(|host| host.status == Status::Disturbed);
+    let reasons = disturbed
+        .map(|host| format!("{}: {}", host.words(), host.reason.as_deref().unwrap_or("disturbed")));
+    told(reasons.collect()).map_or((Status::Ok, None), |why| (Status::Disturbed, Some(why)))
+}
+
+/// The window that all hosts share, since they were let go.
+fn common(hosts: &[OneHost]) -> Option<(u64, u64)> {
+    let windows = || {
+        hosts.iter().filter_map(|host| Some((host.since_go_ns, host.measured.as_ref()?.window_ns)))
+    };
+    let from = windows().map(|(from, _)| from).max()?;
+    let to = windows().map(|(from, length)| from.saturating_add(length)).min()?;
+    (to > from).then_some((from, to))
+}
+
+fn counted(slot: &Slot, hosts: &[OneHost]) -> Result<Made, String> {
+    let (from, to) = common(hosts).ok_or("the windows of its hosts have nothing in common")?;
+    let mut shares = Vec::with_capacity(hosts.len());
+    let mut sum: Option<(Measured, io::Detail)> = None;
+    let mut latency_ns: BTreeMap<String, Tally> = BTreeMap::new();
+    let mut series: BTreeMap<(u32, String), SeriesRow> = BTreeMap::new();
+    for host in hosts {
+        let Some(measured) = &host.measured else { continue };
+        let detail = io::Detail::of(measured)
+            .ok_or_else(|| format!("{}: what it counted has no sum over hosts", host.words()))?;
+        shares.push(share(slot, host, measured, detail, (from, to)));
+        match &mut sum {
+            None => sum = Some((measured.clone(), detail.clone())),
+            Some((whole, all)) => {
+                add(whole, measured);
+                add_detail(all, detail);
+            }
+        }
+        for (class, own) in &host.latency_ns {
+            match latency_ns.get_mut(class) {
+                None => drop(latency_ns.insert(class.clone(), own.clone())),
+                Some(whole) => {
+                    whole.add(own).map_err(|error| format!("{}: {error}", host.words()))?;
+                }
+            }
+        }
+        host.series.iter().for_each(|row| add_row(&mut series, row));
+    }
+    let (mut measured, mut detail) = sum.ok_or("no host counted anything")?;
+    // Single latencies are those of one host's offsets, and what was recorded is its own.
+    detail.sample_latencies_ns = Vec::new();
+    detail.requests = None;
+    measured.window_ns = to - from;
+    measured.values = BTreeMap::new();
+    measured.absent = BTreeMap::new();
+    measured.detail = detail.into();
+    let histogram = |(class, own): (&String, &Tally)| {
+        own.histogram().map(|whole| (class.clone(), whole)).map_err(|error| error.0)
+    };
+    let histograms = latency_ns.iter().map(histogram).collect::<Result<_, String>>()?;
+    let together = Together { since_go_ns: from, of: slot.of, hosts: shares };
+    Ok(Made {
+        measured: Some(measured),
+        together: Some(together),
+        latency_ns,
+        histograms,
+        series: series.into_values().collect(),
+    })
+}
+
+fn share(
+    slot: &Slot,
+    host: &OneHost,
+    measured: &Measured,
+    detail: &io::Detail,
+    (from, to): (u64, u64),
+) -> Share {
+    let whole = (host.since_go_ns, host.since_go_ns.saturating_add(measured.window_ns));
+    let began_ns = host.since_go_ns.saturating_sub(slot.ramp_ns);
+    let evenly = (to - from) as f64 / measured.window_ns.max(1) as f64;
+    let per_s = |count: u64, of: fn(&SeriesRow) -> u64| {
+        let part = if whole == (from, to) {
+            1.0
+        } else {
+            let own = within(&host.series, of, began_ns, whole);
+            if own > 0.0 { within(&host.series, of, began_ns, (from, to)) / own } else { evenly }
+        };
+        count as f64 * part / ((to - from) as f64 / 1e9)
+    };
+    let (operations, bytes) = (measured.operations(), detail.bytes());
+    Share {
+        rank: host.rank,
+        name: host.name.clone(),
+        since_go_ns: host.since_go_ns,
+        window_ns: measured.window_ns,
+        operations,
+        bytes,
+        operations_per_s: per_s(operations, |row| row.operations),
+        bytes_per_s: per_s(bytes, |row| row.bytes),
+    }
+}
+
+/// How much of rows per second falls into a window; of a second that it cuts, as much as it has of it.
+fn within(
+    rows: &[SeriesRow],
+    of: fn(&SeriesRow) -> u64,
+    began_ns: u64,
+    (from, to): (u64, u64),
+) -> f64 {
+    const SECOND: u64 = 1_000_000_000;
+    let part = |row: &SeriesRow| {
+        let begin = began_ns.saturating_add(u64::from(row.second).saturating_mul(SECOND));
+        let inside = to.min(begin.saturating_add(SECOND)).saturating_sub(from.max(begin));
+        of(row) as f64 * inside as f64 / SECOND as f64
+    };
+    rows.iter().map(part).sum()
+}
+
+fn add(whole: &mut Measured, own: &Measured) {
+    whole.elapsed_ns = whole.elapsed_ns.max(own.elapsed_ns);
+    whole.cpu_ns = whole.cpu_ns.saturating_add(own.cpu_ns);
+    whole.waited_ns = match (whole.waited_ns, own.waited_ns) {
+        (Some(one), Some(other)) => Some(one.saturating_add(other)),
+        _ => None,
+    };
+    whole.claims = whole.claims.plus(own.claims);
+    for note in &own.notes {
+        if !whole.notes.contains(note) {
+            whole.notes.push(note.clone());
+        }
+    }
+}
+
+fn add_detail(whole: &mut io::Detail, own: &io::Detail) {
+    for (class, count) in &own.classes {
+        let all = whole.classes.entry(class.clone()).or_default();
+        *all = Count {
+            operations: all.operations.saturating_add(count.operations),
+            bytes: all.bytes.saturating_add(count.bytes),
+        };
+    }
+    whole.submitting_ns = whole.submitting_ns.saturating_add(own.submitting_ns);
+    whole.longest_ns = whole.longest_ns.max(own.longest_ns);
+    whole.still_s = whole.still_s.max(own.still_s);
+    whole.looked_at = whole.looked_at.saturating_add(own.looked_at);
+    whole.already_complete = whole.already_complete.saturating_add(own.already_complete);
+    whole.pace = match (whole.pace, own.pace) {
+        (Some(one), Some(other)) => Some(Pace::plus(one, other)),
+        _ => None,
+    };
+}
+
+fn add_row(all: &mut BTreeMap<(u32, String), SeriesRow>, own: &SeriesRow) {
+    let Some(whole) = all.get_mut(&(own.second, own.class.clone())) else {
+        all.insert((own.second, own.class.clone()), own.clone());
+        return;
+    };
+    whole.operations = whole.operations.saturating_add(own.operations);
+    whole.bytes = whole.bytes.saturating_add(own.bytes);
+    whole.latency_sum_ns = whole.latency_sum_ns.saturating_add(own.latency_sum_ns);
+    whole.latency_max_ns = whole.latency_max_ns.max(own.latency_max_ns);
+    let mut buckets: BTreeMap<u32, u32> =
+        whole.latency_buckets.iter().map(|[at, many]| (*at, *many)).collect();
+    for [at, many] in &own.latency_buckets {
+        let sum = buckets.entry(*at).or_default();
+        *sum = sum.saturating_add(*many);
+    }
+    whole.latency_buckets = buckets.into_iter().map(|(at, many)| [at, many]).collect();
+}
+
+#[cfg(test)]
+mod tests;

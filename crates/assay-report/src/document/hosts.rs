@@ -1,0 +1,141 @@
+//! The hosts of a fleet: what each did, and the slowest and the fastest of each row.
+
+use super::{Block, Cell, NONE, Row, Section, Table};
+use crate::table::Column;
+use assay_base::quantity::units::show;
+use assay_study::findings::Findings;
+use assay_study::findings::hosts::{HostRange, HostRow, Hosts};
+
+/// Hosts that have a row at most; of more, those that were lost or are the slowest are told.
+const MOST_ROWS: usize = 32;
+
+/// Both tables, where several hosts ran it.
+pub(super) fn section(findings: &Findings) -> Option<Section> {
+    let hosts = findings.hosts.as_ref()?;
+    let mut text = vec![
+        "Pace: the rate of a host over the mean of all hosts in a trial, with its lowest and its highest trial. Every \
+         number of the other tables is one of all hosts together."
+            .to_owned(),
+    ];
+    text.extend(hosts.starts_ns.map(|[median, worst]| {
+        format!(
+            "In a trial the windows of the hosts began within {} of each other (median; at worst {}), each by the \
+             release that it heard.",
+            show::duration(median as f64),
+            show::duration(worst as f64)
+        )
+    }));
+    let mut told: Vec<&HostRow> = hosts.rows.iter().collect();
+    if told.len() > MOST_ROWS {
+        // Those first that somebody has to look at.
+        let pace = |row: &HostRow| row.pace.map_or(f64::INFINITY, |[_, median, _]| median);
+        told.sort_by(|one, other| {
+            other.lost.is_some().cmp(&one.lost.is_some()).then(pace(one).total_cmp(&pace(other)))
+        });
+        told.truncate(MOST_ROWS);
+        text.push(format!(
+            "{MOST_ROWS} of {} hosts: those that were lost, then the slowest.",
+            hosts.rows.len()
+        ));
+    }
+    text.push(format!("Order and settings, the same on all: {}.", short(&hosts.order_sha256)));
+    let blocks = vec![Block::Text(text), Block::Table(rows(&told)), Block::Table(ranges(hosts))];
+    Some(Section::titled("hosts", blocks))
+}
+
+/// So much of a hash as tells two apart.
+fn short(hash: &str) -> &str {
+    hash.get(..12).unwrap_or(hash)
+}
+
+fn rows(told: &[&HostRow]) -> Table {
+    let mut columns = vec![Column::left("host").key(), Column::left("target")];
+    columns.extend(["trials", "pace", "lowest", "highest"].map(Column::right));
+    let row = |own: &&HostRow| {
+        let pace = |at: usize| {
+            own.pace.map_or_else(|| NONE.to_owned(), |all| show::percent(100.0 * all[at]))
+        };
+        let name = assay_study::results::fleet::words(own.rank, &own.name);
+        let targets = if own.targets.is_empty() { NONE.to_owned() } else { own.targets.join(", ") };
+        let cells =
+            [name.clone(), targets, show::count(u64::from(own.trials)), pace(1), pace(0), pace(2)];
+        Row {
+            name,
+            cells: cells.map(Cell::from).into(),
+            notes: own.lost.iter().map(|why| format!("lost in {why}")).collect(),
+        }
+    };
+    Table { columns, rows: told.iter().map(row).collect() }
+}
+
+fn ranges(hosts: &Hosts) -> Table {
+    let columns = vec![
+        Column::left("row").key(),
+        Column::left("slowest"),
+        Column::right("op/s"),
+        Column::left("fastest"),
+        Column::right("op/s"),
+    ];
+    let name_of = |rank: u32| {
+        let own = hosts.rows.iter().find(|row| row.rank == rank);
+        assay_study::results::fleet::words(rank, own.map_or("", |row| row.name.as_str()))
+    };
+    let row = |own: &HostRange| {
+        let arm = assay_study::results::plan::arm_in_words(own.arm.iter());
+        let name = format!("{} {arm}", own.workload).trim_end().to_owned();
+        let cells = [
+            name.clone(),
+            name_of(own.least),
+            show::per_second(own.least_per_s),
+            name_of(own.most),
+            show::per_second(own.most_per_s),
+        ];
+        Row { name, cells: cells.map(Cell::from).into(), notes: Vec::new() }
+    };
+    Table { columns, rows: hosts.ranges.iter().map(row).collect() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hosts(count: u32) -> Hosts {
+        let row = |rank: u32| HostRow {
+            rank,
+            name: format!("n{rank}"),
+            targets: vec!["/mnt".to_owned()],
+            trials: 6,
+            pace: Some([0.9, 1.0 - f64::from(rank) / 1000.0, 1.1]),
+            lost: (rank == 2).then(|| "trial 4: its connection is closed".to_owned()),
+        };
+        let range = HostRange {
+            workload: "read".to_owned(),
+            arm: [("depth".to_owned(), "8".to_owned())].into(),
+            least_per_s: 900.0,
+            least: 1,
+            most_per_s: 1100.0,
+            most: 0,
+        };
+        Hosts {
+            began: count,
+            left: count - 1,
+            order_sha256: "0123456789abcdef".to_owned(),
+            turned_away: None,
+            rows: (0..count).map(row).collect(),
+            ranges: vec![range],
+            starts_ns: Some([80_000, 2_000_000]),
+        }
+    }
+
+    #[test]
+    fn each_host_has_a_row_and_the_lost_one_its_reason() {
+        let table = rows(&hosts(4).rows.iter().collect::<Vec<_>>());
+        assert_eq!(table.rows.len(), 4);
+        assert_eq!(table.rows[2].notes, ["lost in trial 4: its connection is closed"]);
+        let cells: Vec<&str> = table.rows[1].cells.iter().map(|cell| cell.text.as_str()).collect();
+        assert_eq!(cells, ["rank 1 (n1)", "/mnt", "6", "99.9 %", "90 %", "110 %"]);
+        let range = ranges(&hosts(4));
+        let cells: Vec<&str> = range.rows[0].cells.iter().map(|cell| cell.text.as_str()).collect();
+        assert_eq!(cells, ["read depth 8", "rank 1 (n1)", "900", "rank 0 (n0)", "1,100"]);
+    }
+}

@@ -1,0 +1,60 @@
+//! The hosts of a fleet, and what each of them did.
+
+use serde::{Deserialize, Serialize};
+
+use crate::results::plan::Arm;
+
+/// Several hosts that ran a study together: every number is one of all of them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Hosts {
+    /// How many it began with.
+    pub began: u32,
+    /// How many were there at its end.
+    pub left: u32,
+    /// SHA-256 of order and settings, which every host has proved.
+    pub order_sha256: String,
+    /// Connections that were turned away.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turned_away: Option<u64>,
+    /// The hosts by rank.
+    pub rows: Vec<HostRow>,
+    /// The slowest and the fastest host of each workload under each arm.
+    pub ranges: Vec<HostRange>,
+    /// Nanoseconds between the first and the last start of a trial: the median trial, and the worst.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub starts_ns: Option<[u64; 2]>,
+}
+
+/// One of them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct HostRow {
+    pub rank: u32,
+    /// What it calls itself.
+    pub name: String,
+    /// Its targets, as they were named there.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub targets: Vec<String>,
+    /// Trials with its numbers.
+    pub trials: u32,
+    /// Its rate over the mean rate of the hosts of a trial: the lowest, the median and the highest trial.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pace: Option<[f64; 3]>,
+    /// Why it is not in all trials.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lost: Option<String>,
+}
+
+/// The slowest and the fastest host of a workload under an arm, by their means over its trials.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct HostRange {
+    pub workload: String,
+    pub arm: Arm,
+    /// Operations per second of the slowest.
+    pub least_per_s: f64,
+    /// Its rank.
+    pub least: u32,
+    /// Operations per second of the fastest.
+    pub most_per_s: f64,
+    /// Its rank.
+    pub most: u32,
+}

@@ -1,0 +1,189 @@
+//! Several hosts that ran one study together: what of it stands in `environment.json` and in records. A rank's
+//! own result says which one it was; that of the whole fleet names the hosts.
+
+use serde::{Deserialize, Serialize};
+
+/// A fleet, as a result knows it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Fleet {
+    /// Drawn by rank 0: the same in the results of all ranks.
+    pub id: String,
+    /// How many ranks it began with.
+    pub ranks: u32,
+    /// Whose result this is; none of that of all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rank: Option<u32>,
+    /// What this rank's host calls itself, in its own result.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// SHA-256 of order and settings, apart from the targets: the same on all ranks.
+    pub order_sha256: String,
+    /// The hosts, in the result of all of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<Host>,
+    /// Connections that were turned away: they did not know the token, or talked nonsense.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub turned_away: u64,
+}
+
+impl Fleet {
+    /// Whether it is the result of all ranks.
+    pub fn is_of_all(&self) -> bool {
+        self.rank.is_none()
+    }
+
+    /// Hosts that were lost before the end.
+    pub fn lost(&self) -> impl Iterator<Item = (&Host, &Lost)> {
+        self.hosts.iter().filter_map(|host| Some((host, host.lost.as_ref()?)))
+    }
+}
+
+// The signature is serde's.
+#[allow(clippy::trivially_copy_pass_by_ref)]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
+/// One host of a fleet.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Host {
+    pub rank: u32,
+    /// What it calls itself.
+    pub name: String,
+    /// Its targets, as they were named there.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub targets: Vec<String>,
+    /// Why it is not in all trials.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lost: Option<Lost>,
+    /// What rules of trust said of its own evidence.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub said: Vec<HostSaid>,
+}
+
+impl Host {
+    /// How it is named: `rank 2 (node3)`.
+    pub fn words(&self) -> String {
+        words(self.rank, &self.name)
+    }
+}
+
+/// How a rank is named.
+pub fn words(rank: u32, name: &str) -> String {
+    if name.is_empty() { format!("rank {rank}") } else { format!("rank {rank} ({name})") }
+}
+
+/// A host that was lost.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lost {
+    /// Position of the trial in which that was, or of the next one.
+    pub order: u32,
+    /// Its replicate.
+    pub replicate: u32,
+    pub why: String,
+}
+
+/// What a rule said of a workload on one host.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HostSaid {
+    /// Index into `Plan::workloads`.
+    pub workload: usize,
+    pub rule: String,
+    /// `suspect` or `invalid`.
+    pub trust: String,
+    pub text: String,
+}
+
+/// A trial that several hosts ran together.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Together {
+    /// Nanoseconds from the moment when all were let go until what counts began, as this host's clock has it; of
+    /// all hosts together until the last of them had begun.
+    pub since_go_ns: u64,
+    /// How many hosts the fleet began with.
+    pub of: u32,
+    /// What each host did; in the record of one host alone there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<Share>,
+}
+
+/// What one host did of a trial.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Share {
+    pub rank: u32,
+    /// What the host calls itself.
+    pub name: String,
+    /// Where its own window began, nanoseconds since all were let go.
+    pub since_go_ns: u64,
+    /// Length of its own window, nanoseconds.
+    pub window_ns: u64,
+    /// Operations in its own window.
+    pub operations: u64,
+    /// Bytes in it.
+    pub bytes: u64,
+    /// Operations per second in the window that all hosts share.
+    pub operations_per_s: f64,
+    /// Bytes per second in that.
+    pub bytes_per_s: f64,
+}
+
+impl Share {
+    /// Where its own window ended, nanoseconds since all were let go.
+    pub const fn ended_ns(&self) -> u64 {
+        self.since_go_ns.saturating_add(self.window_ns)
+    }
+}
+
+impl Together {
+    /// A rate of all hosts, over the window that they share; none where it is no sum of rates.
+    pub fn rate(&self, metric: &str) -> Option<f64> {
+        let of: fn(&Share) -> f64 = match metric {
+            "iops" => |share| share.operations_per_s,
+            "bandwidth_bytes_per_s" => |share| share.bytes_per_s,
+            _ => return None,
+        };
+        (!self.hosts.is_empty()).then(|| self.hosts.iter().map(of).sum())
+    }
+
+    /// What of the longest window of a host all of them share, as a share; none of one host alone.
+    pub fn shared(&self) -> Option<f64> {
+        let from = self.hosts.iter().map(|share| share.since_go_ns).max()?;
+        let to = self.hosts.iter().map(Share::ended_ns).min()?;
+        let longest = self.hosts.iter().map(|share| share.window_ns).max()?;
+        Some(to.saturating_sub(from) as f64 / longest.max(1) as f64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn share(rank: u32, since_go_ns: u64, rate: f64) -> Share {
+        Share {
+            rank,
+            since_go_ns,
+            window_ns: 1000,
+            operations_per_s: rate,
+            bytes_per_s: rate * 4096.0,
+            ..Share::default()
+        }
+    }
+
+    #[test]
+    fn rates_are_sums_and_nothing_else_is() {
+        let hosts = vec![share(0, 0, 10.0), share(1, 50, 30.0)];
+        let whole = Together { since_go_ns: 50, of: 2, hosts };
+        assert_eq!(whole.rate("iops"), Some(40.0));
+        assert_eq!(whole.rate("bandwidth_bytes_per_s"), Some(163_840.0));
+        assert_eq!(whole.rate("latency_p99_ns"), None);
+        assert_eq!(Together::default().rate("iops"), None, "one host alone tells its own");
+    }
+
+    #[test]
+    fn what_is_shared_is_told_of_the_longest_window() {
+        let of = |hosts| Together { since_go_ns: 0, of: 2, hosts }.shared();
+        assert_eq!(of(vec![share(0, 0, 1.0), share(1, 50, 1.0)]), Some(0.95));
+        assert_eq!(of(vec![share(0, 0, 1.0), share(1, 5000, 1.0)]), Some(0.0));
+        assert_eq!(of(Vec::new()), None);
+    }
+}

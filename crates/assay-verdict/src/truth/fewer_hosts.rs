@@ -1,0 +1,79 @@
+//! `fewer-hosts`: hosts of a fleet were lost while it ran.
+
+use assay_base::catalogue::About;
+use assay_base::quantity::metric::Nature;
+use assay_kinds::work::Judged;
+
+use super::{Case, MOVED, Remark, TruthRule};
+
+pub struct FewerHosts;
+
+static ABOUT: About = About {
+    name: "fewer-hosts",
+    summary: "not all hosts of a fleet were in all trials",
+    text: "A sum over three hosts is not one over four. Where hosts were lost and the others went on, how many \
+           trials have how many hosts is told, and the number is suspect: it is the mean of different sums. Trials of \
+           the replicate in which a host was lost do not count.",
+};
+
+impl TruthRule for FewerHosts {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn looks_at(&self) -> Judged {
+        Judged::Operations
+    }
+
+    fn changes(&self) -> &'static [Nature] {
+        MOVED
+    }
+
+    fn judge(&self, case: &Case<'_>) -> Option<Remark> {
+        let whole = case.trials.iter().filter_map(|trial| trial.together.as_ref());
+        let counts: Vec<(usize, usize)> = whole
+            .filter(|own| !own.hosts.is_empty())
+            .map(|own| (own.hosts.len(), own.of as usize))
+            .collect();
+        let fewer: Vec<&(usize, usize)> = counts.iter().filter(|(there, of)| there < of).collect();
+        let (least, of) = fewer.iter().min()?;
+        Some(Remark::suspect(format!(
+            "{least} of {of} hosts in {} of {} trials: the others were lost, and the sum is over those that were left",
+            fewer.len(),
+            counts.len()
+        )))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_study::findings::Trust;
+    use assay_study::results::fleet::{Share, Together};
+
+    use super::super::testing::Bench;
+    use super::*;
+
+    fn bench(hosts: usize) -> Bench {
+        Bench::read().each(move |trial| {
+            let hosts = vec![Share::default(); hosts];
+            trial.together = Some(Together { since_go_ns: 0, of: 4, hosts });
+        })
+    }
+
+    #[test]
+    fn silent_of_one_host_and_of_all() {
+        assert_eq!(Bench::read().judge(&FewerHosts), None);
+        assert_eq!(bench(4).judge(&FewerHosts), None);
+        assert_eq!(bench(0).judge(&FewerHosts), None, "the own record of one of them");
+    }
+
+    #[test]
+    fn lost_hosts_are_told() {
+        let lose = |trial: &mut assay_study::results::record::TrialRecord| {
+            trial.together.as_mut().unwrap().hosts.pop();
+        };
+        let remark = bench(4).first(1, lose).judge(&FewerHosts).unwrap();
+        assert_eq!(remark.trust, Trust::Suspect);
+        assert!(remark.text.starts_with("3 of 4 hosts in 1 of "), "{}", remark.text);
+    }
+}

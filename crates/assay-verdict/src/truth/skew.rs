@@ -1,0 +1,110 @@
+//! `skew`: the windows of the hosts of a fleet lie beside each other.
+
+use assay_base::catalogue::About;
+use assay_base::quantity::metric::Nature;
+use assay_base::quantity::units::show;
+use assay_kinds::work::Judged;
+use assay_study::results::fleet::{Share, Together};
+
+use super::{Case, Remark, SPEED, TruthRule};
+
+/// What of the longest window all hosts have to share.
+const SHARED: f64 = 0.95;
+
+pub struct Skew;
+
+static ABOUT: About = About {
+    name: "skew",
+    summary: "hosts of a fleet did not measure at the same time",
+    text: "Rates of hosts add up where all of them were at work. Windows are cut to what all share; where that is \
+           less than 95 % of the longest one, hosts were at work while others were not, the storage was met by fewer \
+           of them for a while, and the sum is suspect. When the first and the last were done is told.",
+};
+
+impl TruthRule for Skew {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn looks_at(&self) -> Judged {
+        Judged::Operations
+    }
+
+    fn changes(&self) -> &'static [Nature] {
+        SPEED
+    }
+
+    fn judge(&self, case: &Case<'_>) -> Option<Remark> {
+        let own: Vec<&Together> =
+            case.trials.iter().filter_map(|trial| trial.together.as_ref()).collect();
+        let shared = own.iter().filter_map(|own| Some((own.shared()?, *own)));
+        let apart: Vec<(f64, &Together)> = shared.filter(|(shared, _)| *shared < SHARED).collect();
+        let (least, worst) = apart.iter().min_by(|one, other| one.0.total_cmp(&other.0))?;
+        let (first, last) = done(worst)?;
+        let words = |share: &Share| {
+            let name = assay_study::results::fleet::words(share.rank, &share.name);
+            format!("{name} {} after the start", show::duration(share.ended_ns() as f64))
+        };
+        Some(Remark::suspect(format!(
+            "in {} of {} trials the windows of the hosts share less than 95 % of the longest one, at least {}: \
+             there the first was done {}, the last {}",
+            apart.len(),
+            own.len(),
+            show::percent(100.0 * least),
+            words(first),
+            words(last)
+        )))
+    }
+}
+
+/// Who was done first, and who last.
+fn done(own: &Together) -> Option<(&Share, &Share)> {
+    let first = own.hosts.iter().min_by_key(|share| share.ended_ns())?;
+    let last = own.hosts.iter().max_by_key(|share| share.ended_ns())?;
+    Some((first, last))
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_study::findings::Trust;
+
+    use super::super::testing::Bench;
+    use super::*;
+
+    const S: u64 = 1_000_000_000;
+
+    fn bench(late_ns: u64) -> Bench {
+        Bench::read().each(move |trial| {
+            let share = |rank: u32, since_go_ns| Share {
+                rank,
+                name: format!("n{rank}"),
+                since_go_ns,
+                window_ns: 10 * S,
+                ..Share::default()
+            };
+            let hosts = vec![share(0, 0), share(1, late_ns)];
+            trial.together = Some(Together { since_go_ns: late_ns, of: 2, hosts });
+        })
+    }
+
+    #[test]
+    fn silent_where_windows_lie_above_each_other() {
+        assert_eq!(Bench::read().judge(&Skew), None);
+        assert_eq!(bench(0).judge(&Skew), None);
+        assert_eq!(bench(S / 2).judge(&Skew), None, "95 % are enough");
+    }
+
+    #[test]
+    fn windows_beside_each_other_are_told_with_who_was_done_first_and_last() {
+        let remark = bench(2 * S).judge(&Skew).unwrap();
+        assert_eq!(remark.trust, Trust::Suspect);
+        let text = remark.text;
+        assert!(text.contains("at least 80 %"), "{text}");
+        assert!(
+            text.ends_with(
+                "rank 0 (n0) 10 s after the start, the last rank 1 (n1) 12 s after the start"
+            ),
+            "{text}"
+        );
+    }
+}

@@ -1,0 +1,183 @@
+//! `assay run --fleet`: the same study on several hosts at once, whoever launches them.
+
+use std::fmt;
+use std::path::Path;
+use std::str::FromStr;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use clap::Args;
+
+use super::{output, running};
+use crate::real::fleet as sockets;
+use crate::runner::Request;
+use crate::runner::fleet::{Member, OnLoss};
+use assay_base::failure::{Failure, Outcome};
+use assay_base::quantity::Time;
+use assay_fleet::fleet::ranks::{self, Place};
+use assay_system::system::System;
+use assay_system::system::network::token::{self, FLEET_TOKEN_FILE_VARIABLE, FLEET_TOKEN_VARIABLE};
+
+/// How much longer than twice the expected time a host is waited for.
+const GRACE: Duration = Duration::from_secs(10);
+/// How long hosts wait for each other before there is a plan: an area may have to be filled.
+const WAIT: Duration = Duration::from_secs(10 * 60);
+/// The kernel's name of this host.
+const NAME: &str = "/proc/sys/kernel/hostname";
+
+/// What follows when a host is lost, as it is typed.
+#[derive(Clone, Copy, Debug, Default)]
+struct Loss(OnLoss);
+
+impl FromStr for Loss {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "end" => Ok(Self(OnLoss::End)),
+            "continue" => Ok(Self(OnLoss::Continue)),
+            _ => Err("it is end, or continue".to_owned()),
+        }
+    }
+}
+
+/// Which host of several this is.
+#[derive(Debug, Default, Args)]
+pub struct FleetArguments {
+    /// Together with the same command on other hosts: where rank 0 listens, and the others dial it
+    ///
+    /// Start the same line once on each host, by srun, mpirun, an indexed Job of Kubernetes or ssh. All of
+    /// them know a token, in ASSAY_FLEET_TOKEN or in the file that ASSAY_FLEET_TOKEN_FILE names. One plan,
+    /// a barrier before each trial, one result of all at rank 0; each host keeps its own as well.
+    #[arg(long, value_name = "HOST:PORT")]
+    fleet: Option<String>,
+    /// Which host of how many this is, such as 2/4, counted from 0 [default: as the launcher tells]
+    #[arg(long, value_name = "I/N", requires = "fleet")]
+    rank: Option<String>,
+    /// How many hosts there are, where the launcher tells the rank alone
+    #[arg(long, value_name = "N", requires = "fleet")]
+    ranks: Option<u32>,
+    /// When a host is lost the others end, or continue without it [default: end]
+    #[arg(long, value_name = "WHAT", requires = "fleet")]
+    lost: Option<Loss>,
+    /// How much longer than twice the expected time a host is waited for [default: 10s]
+    #[arg(long, value_name = "TIME", requires = "fleet")]
+    grace: Option<Time>,
+    /// How long hosts wait for each other before there is a plan [default: 10min]
+    #[arg(long, value_name = "TIME", requires = "fleet")]
+    fleet_wait: Option<Time>,
+}
+
+/// One of the hosts of a fleet.
+pub struct Own<'a> {
+    arguments: &'a FleetArguments,
+    address: &'a str,
+    pub place: Place,
+    name: String,
+}
+
+impl fmt::Display for Own<'_> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "rank {} of {} ({})", self.place.rank, self.place.ranks, self.name)
+    }
+}
+
+impl FleetArguments {
+    /// Refuses options that are about one host.
+    ///
+    /// # Errors
+    /// The user's mistake.
+    pub fn alone(&self, options: &[(bool, &str)]) -> Outcome<()> {
+        let Some((_, option)) = options.iter().find(|(is_asked, _)| *is_asked) else {
+            return Ok(());
+        };
+        match self.fleet {
+            Some(_) => Err(Failure::mistake(format!(
+                "{option} is for one host: leave it out with --fleet"
+            ))),
+            None => Ok(()),
+        }
+    }
+
+    /// Which host this is; none where there are no others.
+    ///
+    /// # Errors
+    /// The user's mistake, where nothing tells that.
+    pub fn own(&self, system: &dyn System) -> Outcome<Option<Own<'_>>> {
+        let Some(address) = &self.fleet else { return Ok(None) };
+        let variable = |name: &str| system.variable(name);
+        let place = ranks::place(self.rank.as_deref(), self.ranks, &variable);
+        let place = place.map_err(Failure::mistake)?;
+        let name = system.read_text(Path::new(NAME)).unwrap_or_default();
+        let name = name.trim().to_owned();
+        Ok(Some(Own { arguments: self, address, place, name }))
+    }
+}
+
+impl Own<'_> {
+    /// Runs a study together with the others.
+    ///
+    /// # Errors
+    /// Who did not come, and all that one host may fail by.
+    pub fn run(
+        &self,
+        system: &dyn System,
+        request: Request<'_>,
+        quiet: bool,
+    ) -> Outcome<running::Unended> {
+        let token = token::of_fleet(system).map_err(Failure::mistake)?.ok_or_else(|| {
+            Failure::mistake(format!(
+                "a fleet wants a token that all hosts know: put it into {FLEET_TOKEN_VARIABLE}, or name a file with it in {FLEET_TOKEN_FILE_VARIABLE}"
+            ))
+        })?;
+        let span =
+            |time: Option<Time>, usual| time.map_or(usual, |own| Duration::from_nanos(own.0));
+        let wait = span(self.arguments.fleet_wait, WAIT);
+        let stop = running::stop_on_signals(&running::PUTS_BACK)?;
+        let Place { ranks, .. } = self.place;
+        if !quiet {
+            output::message(&if self.place.leads() {
+                format!("{self} waits for the others at {}", self.address)
+            } else {
+                format!("{self} dials {}", self.address)
+            });
+        }
+        let line = if self.place.leads() {
+            sockets::listen(self.address, &token, ranks, wait, &stop)
+        } else {
+            sockets::dial(self.address, &token, self.place, wait, &stop)
+        };
+        let is_stopped = stop.load(Ordering::Relaxed);
+        let ended = if is_stopped { Failure::interrupted } else { Failure::refused };
+        let line = line.map_err(ended)?;
+        let member = Member {
+            line: Box::new(line),
+            place: self.place,
+            name: self.name.clone(),
+            on_loss: self.arguments.lost.unwrap_or_default().0,
+            grace: span(self.arguments.grace, GRACE),
+            wait,
+        };
+        running::run_with(system, Request { fleet: Some(member), ..request }, &stop, quiet)
+    }
+
+    /// Ends as a rank whose numbers are part of what rank 0 shows.
+    ///
+    /// # Errors
+    /// What is the matter with its own result.
+    pub fn ended(&self, system: &dyn System, ran: running::Unended, quiet: bool) -> Outcome<()> {
+        let why = ran.ended().map(str::to_owned);
+        let trials = match ran.trials() {
+            1 => "1 trial".to_owned(),
+            count => format!("{count} trials"),
+        };
+        running::close(system, ran)?;
+        if let Some(why) = why {
+            return Err(Failure::partial(format!("{self}: {trials}: {why}")));
+        }
+        if !quiet {
+            output::message(&format!("{self}: {trials}; rank 0 has the result of all"));
+        }
+        Ok(())
+    }
+}

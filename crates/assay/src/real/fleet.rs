@@ -1,0 +1,154 @@
+//! The connections of a fleet: rank 0 listens until all ranks have shown the token and then no more, the
+//! others dial it. What is held of each connection is one frame; strangers have a place for a moment, so
+//! many at a time.
+
+mod muster;
+#[cfg(test)]
+mod tests;
+
+pub use muster::{dial, listen};
+
+use std::collections::{BTreeMap, VecDeque};
+use std::io::{Read as _, Write as _};
+use std::net::{Shutdown, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use assay_base::digest::Digest;
+use assay_fleet::fleet::frame::{Opener, Sealer, Side};
+use assay_fleet::fleet::message::Message;
+use assay_fleet::fleet::{Heard, Line};
+
+/// How often it is looked at whether the user wants to stop.
+const LOOK: Duration = Duration::from_millis(100);
+/// How long rank 0 waits for somebody who does not take what it says: little, which the kernel keeps meanwhile.
+const TAKEN: Duration = Duration::from_secs(20);
+/// The same for what others send rank 0, which may still be at work.
+const TAKEN_BY_ZERO: Duration = Duration::from_secs(120);
+/// Bytes that are read at once.
+const PART: usize = 16 << 10;
+
+/// One connection, whose other end has shown the token.
+struct End {
+    stream: TcpStream,
+    sealer: Sealer,
+    opener: Opener,
+}
+
+impl End {
+    fn new(stream: TcpStream, key: Digest, own: Side) -> std::io::Result<Self> {
+        stream.set_nonblocking(false)?;
+        stream.set_nodelay(true)?;
+        stream.set_read_timeout(Some(LOOK))?;
+        let taken = if own == Side::Zero { TAKEN } else { TAKEN_BY_ZERO };
+        stream.set_write_timeout(Some(taken))?;
+        let theirs = if own == Side::Zero { Side::Other } else { Side::Zero };
+        Ok(Self { stream, sealer: Sealer::new(key, own), opener: Opener::new(key, theirs) })
+    }
+
+    fn say(&mut self, message: &Message) -> Result<(), String> {
+        let frame = self.sealer.seal(&message.text())?;
+        self.stream.write_all(&frame).map_err(|error| match error.kind() {
+            std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut => {
+                "it does not take what it is told".to_owned()
+            }
+            _ => "its connection is closed".to_owned(),
+        })
+    }
+
+    /// What is there now; none where that is no whole message yet.
+    fn hear(&mut self) -> Result<Option<Message>, String> {
+        let mut bytes = [0; PART];
+        let wanted = self.opener.wanted().min(PART);
+        let read = match self.stream.read(&mut bytes[..wanted]) {
+            Ok(0) => return Err("its connection is closed".to_owned()),
+            Ok(read) => read,
+            Err(error) if super::link::is_for_now(&error) => return Ok(None),
+            Err(error) => return Err(format!("its connection broke: {error}")),
+        };
+        let text = self.opener.take(&bytes[..read])?;
+        Ok(text.map(|text| Message::read(&text)).transpose()?)
+    }
+}
+
+/// The connections of one rank: rank 0 has one to each of the others, each of those has one to rank 0.
+pub struct Sockets {
+    ends: BTreeMap<u32, End>,
+    heard: VecDeque<(u32, Heard)>,
+    turned_away: u64,
+}
+
+impl Sockets {
+    const fn new(ends: BTreeMap<u32, End>, turned_away: u64) -> Self {
+        Self { ends, heard: VecDeque::new(), turned_away }
+    }
+
+    /// Reads what is there, and waits for so long where nothing is.
+    fn look(&mut self, wait: Duration) {
+        let ready: Vec<u32> = {
+            let ranks: Vec<u32> = self.ends.keys().copied().collect();
+            let mut all: Vec<PollFd<'_>> =
+                self.ends.values().map(|end| PollFd::new(&end.stream, PollFlags::IN)).collect();
+            let time = Timespec { tv_sec: 0, tv_nsec: i64::from(wait.min(LOOK).subsec_nanos()) };
+            if all.is_empty() {
+                std::thread::sleep(wait.min(LOOK));
+                return;
+            }
+            if poll(&mut all, Some(&time)).is_err() {
+                return;
+            }
+            ranks
+                .into_iter()
+                .zip(all)
+                .filter(|(_, own)| !own.revents().is_empty())
+                .map(|(rank, _)| rank)
+                .collect()
+        };
+        for rank in ready {
+            let Some(end) = self.ends.get_mut(&rank) else { continue };
+            match end.hear() {
+                Ok(None) => {}
+                Ok(Some(message)) => self.heard.push_back((rank, Heard::Said(Box::new(message)))),
+                Err(why) => {
+                    self.let_go(rank);
+                    self.heard.push_back((rank, Heard::Gone(why)));
+                }
+            }
+        }
+    }
+}
+
+impl Line for Sockets {
+    fn say(&mut self, to: u32, message: &Message) -> Result<(), String> {
+        let end = self.ends.get_mut(&to).ok_or("its connection is closed")?;
+        end.say(message)
+    }
+
+    fn hear(&mut self, wait: Duration, stop: &AtomicBool) -> Option<(u32, Heard)> {
+        let until = Instant::now() + wait;
+        loop {
+            if let Some(found) = self.heard.pop_front() {
+                return Some(found);
+            }
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() || stop.load(Ordering::Relaxed) {
+                return None;
+            }
+            self.look(left);
+        }
+    }
+
+    fn let_go(&mut self, rank: u32) {
+        if let Some(end) = self.ends.remove(&rank) {
+            // Whoever listens there hears at once that it is over.
+            let _ = end.stream.shutdown(Shutdown::Both);
+        }
+        self.heard.retain(|(own, _)| *own != rank);
+    }
+
+    fn turned_away(&self) -> u64 {
+        self.turned_away
+    }
+}

@@ -1,0 +1,317 @@
+//! How the ranks of a fleet find each other.
+
+use std::collections::BTreeMap;
+use std::io::{self, Read as _, Write as _};
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, ToSocketAddrs as _};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use assay_base::digest::Digest;
+use assay_fleet::fleet::frame::Side;
+use assay_fleet::fleet::hello::{self, LONGEST_LINE};
+use assay_fleet::fleet::message::Message;
+use assay_fleet::fleet::ranks::Place;
+use assay_system::system::network::Token;
+
+use super::super::crowd;
+use super::super::link::is_for_now;
+use super::{End, LOOK, Sockets};
+
+/// Those who have not shown the token yet, at a time: who comes beyond that takes the place of another one.
+const MOST_STRANGERS: usize = 64;
+/// By then whoever connected must have shown the token.
+const ADMISSION: Duration = Duration::from_secs(5);
+/// How long one attempt to dial may take, and how long it is waited before the next one.
+const ATTEMPT: Duration = Duration::from_secs(2);
+const PAUSE: Duration = Duration::from_millis(200);
+
+/// Somebody who connected.
+struct Stranger {
+    stream: TcpStream,
+    address: IpAddr,
+    since: Instant,
+    riddle: Digest,
+    said: Vec<u8>,
+}
+
+/// Listens until all other ranks are there. Nobody is listened to after that.
+///
+/// # Errors
+/// Who did not come, or why it cannot be listened.
+pub fn listen(
+    address: &str,
+    token: &Token,
+    ranks: u32,
+    wait: Duration,
+    stop: &AtomicBool,
+) -> Result<Sockets, String> {
+    let refused = |error: &io::Error| match error.kind() {
+        io::ErrorKind::AddrNotAvailable => {
+            format!(
+                "{address} is no address of this host, and rank 0 listens there: run rank 0 on that host"
+            )
+        }
+        _ => format!("{address} cannot be listened at: {error}"),
+    };
+    let listener = TcpListener::bind(address).map_err(|error| refused(&error))?;
+    listener.set_nonblocking(true).map_err(|error| refused(&error))?;
+    let mut door = Door {
+        listener,
+        token,
+        ranks,
+        strangers: Vec::new(),
+        ends: BTreeMap::new(),
+        turned_away: 0,
+    };
+    let until = Instant::now() + wait;
+    while door.ends.len() + 1 < ranks as usize {
+        let why = if stop.load(Ordering::Relaxed) {
+            "interrupted before all ranks were there".to_owned()
+        } else if Instant::now() >= until {
+            door.missing(wait)
+        } else {
+            door.look();
+            continue;
+        };
+        door.dismiss(&why);
+        return Err(why);
+    }
+    door.turned_away += door.strangers.len() as u64;
+    Ok(Sockets::new(door.ends, door.turned_away))
+}
+
+/// Where rank 0 takes the others in.
+struct Door<'a> {
+    listener: TcpListener,
+    token: &'a Token,
+    ranks: u32,
+    strangers: Vec<Stranger>,
+    ends: BTreeMap<u32, End>,
+    turned_away: u64,
+}
+
+impl Door<'_> {
+    fn missing(&self, wait: Duration) -> String {
+        let missing = (1..self.ranks).filter(|rank| !self.ends.contains_key(rank));
+        let names: Vec<String> = missing.take(8).map(|rank| rank.to_string()).collect();
+        let away = match self.turned_away {
+            0 => String::new(),
+            count => format!(" ({count} connections were turned away)"),
+        };
+        format!(
+            "{} of {} ranks came within {} s: missing is rank {}{away}",
+            self.ends.len() + 1,
+            self.ranks,
+            wait.as_secs(),
+            names.join(", ")
+        )
+    }
+
+    /// Tells those who came that it is over.
+    fn dismiss(&mut self, why: &str) {
+        let message = Message::End { why: Some(why.to_owned()) };
+        for end in self.ends.values_mut() {
+            // Whoever is not there any more knows.
+            let _ = end.say(&message);
+        }
+    }
+
+    /// One look at who comes and what those say who are there.
+    fn look(&mut self) {
+        let time = Timespec { tv_sec: 0, tv_nsec: i64::from(LOOK.subsec_nanos()) };
+        let mut all = vec![PollFd::new(&self.listener, PollFlags::IN)];
+        all.extend(self.strangers.iter().map(|own| PollFd::new(&own.stream, PollFlags::IN)));
+        if poll(&mut all, Some(&time)).is_err() {
+            return;
+        }
+        drop(all);
+        let before = self.strangers.len();
+        let mut still = Vec::with_capacity(before);
+        for mut stranger in std::mem::take(&mut self.strangers) {
+            match stranger.hear() {
+                Ok(Some(line)) => self.admit(stranger, &line),
+                Ok(None) if stranger.since.elapsed() < ADMISSION => still.push(stranger),
+                Ok(None) | Err(()) => self.turned_away += 1,
+            }
+        }
+        self.strangers = still;
+        for _ in 0..MOST_STRANGERS {
+            let Ok((stream, address)) = self.listener.accept() else { return };
+            self.greet(stream, address.ip());
+        }
+    }
+
+    /// Puts the riddle to somebody who has just come.
+    fn greet(&mut self, stream: TcpStream, address: IpAddr) {
+        if self.strangers.len() >= MOST_STRANGERS {
+            let there: Vec<(usize, IpAddr, Instant)> = self
+                .strangers
+                .iter()
+                .enumerate()
+                .map(|(at, own)| (at, own.address, own.since))
+                .collect();
+            let Some(at) = crowd::gives_way(&there) else { return };
+            self.strangers.remove(at);
+            self.turned_away += 1;
+        }
+        let Ok(riddle) = drawn() else { return };
+        let greeted = stream
+            .set_nonblocking(true)
+            .and_then(|()| (&stream).write_all(hello::greeting(&riddle).as_bytes()));
+        match greeted {
+            Ok(()) => {
+                let (since, said) = (Instant::now(), Vec::new());
+                self.strangers.push(Stranger { stream, address, since, riddle, said });
+            }
+            Err(_) => self.turned_away += 1,
+        }
+    }
+
+    /// Takes in somebody who has shown the token, once.
+    fn admit(&mut self, stranger: Stranger, line: &str) {
+        let Stranger { mut stream, riddle, .. } = stranger;
+        let known = hello::read_hello(self.token, &riddle, line).and_then(|(place, own)| {
+            if place.ranks != self.ranks {
+                return Err("size");
+            }
+            if place.leads() || self.ends.contains_key(&place.rank) {
+                return Err("taken");
+            }
+            Ok((place, own))
+        });
+        let (place, own) = match known {
+            Ok(found) => found,
+            Err(why) => {
+                self.turned_away += 1;
+                let _ = stream.write_all(hello::refusal(why).as_bytes());
+                return;
+            }
+        };
+        let key = hello::key(self.token, &riddle, &own);
+        let welcome = hello::welcome(self.token, place, &riddle, &own);
+        let taken =
+            stream.write_all(welcome.as_bytes()).and_then(|()| End::new(stream, key, Side::Zero));
+        if let Ok(end) = taken {
+            self.ends.insert(place.rank, end);
+        }
+    }
+}
+
+impl Stranger {
+    /// The line that it says, once it is whole.
+    fn hear(&mut self) -> Result<Option<String>, ()> {
+        let mut bytes = [0; LONGEST_LINE];
+        let room = LONGEST_LINE - self.said.len();
+        match self.stream.read(&mut bytes[..room]) {
+            Ok(0) => return Err(()),
+            Ok(read) => self.said.extend_from_slice(&bytes[..read]),
+            Err(error) if is_for_now(&error) => return Ok(None),
+            Err(_) => return Err(()),
+        }
+        match self.said.iter().position(|byte| *byte == b'\n') {
+            // Who has been welcomed by nobody has nothing more to say.
+            Some(end) if end + 1 == self.said.len() => {
+                String::from_utf8(std::mem::take(&mut self.said)).map(Some).map_err(|_| ())
+            }
+            None if self.said.len() < LONGEST_LINE => Ok(None),
+            _ => Err(()),
+        }
+    }
+}
+
+fn drawn() -> io::Result<Digest> {
+    let mut bytes = [0; 32];
+    rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())?;
+    Ok(bytes)
+}
+
+/// Dials rank 0 until it is there.
+///
+/// # Errors
+/// Why it cannot be reached, or does not take this rank.
+pub fn dial(
+    address: &str,
+    token: &Token,
+    place: Place,
+    wait: Duration,
+    stop: &AtomicBool,
+) -> Result<Sockets, String> {
+    let until = Instant::now() + wait;
+    loop {
+        let why = match attempt(address, token, place) {
+            Ok(end) => return Ok(Sockets::new(BTreeMap::from([(0, end)]), 0)),
+            Err(Tried::Refused(why)) => return Err(format!("{address}: {why}")),
+            Err(Tried::Later(why)) => why,
+        };
+        if stop.load(Ordering::Relaxed) {
+            return Err("interrupted before rank 0 was there".to_owned());
+        }
+        if Instant::now() >= until {
+            return Err(format!(
+                "rank 0 was not there within {} s: {address}: {why}",
+                wait.as_secs()
+            ));
+        }
+        thread::sleep(PAUSE);
+    }
+}
+
+/// Why an attempt came to nothing.
+enum Tried {
+    /// It will not be otherwise later.
+    Refused(String),
+    Later(String),
+}
+
+fn attempt(address: &str, token: &Token, place: Place) -> Result<End, Tried> {
+    let later = |error: io::Error| Tried::Later(error.to_string());
+    // A name may come into being together with the rank that bears it.
+    let addresses: Vec<SocketAddr> = address.to_socket_addrs().map_err(later)?.collect();
+    let mut last = Tried::Later("it has no address".to_owned());
+    for address in addresses {
+        match TcpStream::connect_timeout(&address, ATTEMPT) {
+            // Where nobody listens on this host, a dialler may draw the number that it dials, and reach itself.
+            Ok(stream) if stream.local_addr().ok() == stream.peer_addr().ok() => {
+                last = Tried::Later("nobody listens there".to_owned());
+            }
+            Ok(stream) => return greeted(stream, token, place),
+            Err(error) => last = later(error),
+        }
+    }
+    Err(last)
+}
+
+fn greeted(mut stream: TcpStream, token: &Token, place: Place) -> Result<End, Tried> {
+    let later = |error: io::Error| Tried::Later(error.to_string());
+    stream.set_nodelay(true).map_err(later)?;
+    let riddle = hello::read_greeting(&line(&mut stream)?).map_err(Tried::Refused)?;
+    let own = drawn().map_err(later)?;
+    stream.write_all(hello::hello(token, place, &riddle, &own).as_bytes()).map_err(later)?;
+    hello::read_welcome(token, place, &riddle, &own, &line(&mut stream)?)
+        .map_err(Tried::Refused)?;
+    End::new(stream, hello::key(token, &riddle, &own), Side::Other).map_err(later)
+}
+
+/// The next line of rank 0, byte by byte: what follows it are frames.
+fn line(stream: &mut TcpStream) -> Result<String, Tried> {
+    let later = |why: &str| Tried::Later(why.to_owned());
+    stream.set_read_timeout(Some(ATTEMPT)).map_err(|error| Tried::Later(error.to_string()))?;
+    let mut said = Vec::new();
+    while said.last() != Some(&b'\n') {
+        let mut byte = [0];
+        match stream.read(&mut byte) {
+            Ok(0) => return Err(later("it closed the connection")),
+            Ok(_) if said.len() < LONGEST_LINE => said.push(byte[0]),
+            Ok(_) => {
+                return Err(Tried::Refused("what answers there is no fleet of assay".to_owned()));
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(_) => return Err(later("it says nothing")),
+        }
+    }
+    String::from_utf8(said)
+        .map_err(|_| Tried::Refused("what answers there is no fleet of assay".to_owned()))
+}

@@ -1,0 +1,139 @@
+use std::io::{Read as _, Write as _};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::AtomicBool;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use assay_fleet::fleet::message::Message;
+use assay_fleet::fleet::ranks::Place;
+use assay_fleet::fleet::{Heard, Line as _};
+use assay_system::system::network::Token;
+
+use super::{Sockets, dial, listen};
+
+const LIMIT: Duration = Duration::from_secs(60);
+
+fn token() -> Token {
+    Token::of("a token of sixteen letters and more").unwrap()
+}
+
+/// A port that nobody listens at now.
+fn free() -> SocketAddr {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
+}
+
+/// Rank 0 and the others, who know each other.
+fn fleet(
+    ranks: u32,
+    strangers: impl FnOnce(SocketAddr) + Send + 'static,
+) -> (Sockets, Vec<Sockets>) {
+    let (address, stop) = (free(), AtomicBool::new(false));
+    let text = address.to_string();
+    let stranger = thread::spawn(move || strangers(address));
+    thread::scope(|scope| {
+        let zero = scope.spawn(|| listen(&text, &token(), ranks, LIMIT, &stop).unwrap());
+        stranger.join().unwrap();
+        let others: Vec<_> = (1..ranks)
+            .map(|rank| {
+                let (text, stop) = (&text, &stop);
+                scope.spawn(move || {
+                    dial(text, &token(), Place { rank, ranks }, LIMIT, stop).unwrap()
+                })
+            })
+            .collect();
+        let others = others.into_iter().map(|own| own.join().unwrap()).collect();
+        (zero.join().unwrap(), others)
+    })
+}
+
+fn heard(of: &mut Sockets) -> (u32, Heard) {
+    of.hear(LIMIT, &AtomicBool::new(false)).unwrap()
+}
+
+#[test]
+fn all_ranks_hear_each_other_and_who_goes_is_named() {
+    let (mut zero, mut others) = fleet(4, |_| {});
+    for (rank, other) in (1_u64..).zip(&mut others) {
+        other.say(0, &Message::Ready { meeting: rank }).unwrap();
+    }
+    let mut seen: Vec<(u32, Heard)> = (1..4).map(|_| heard(&mut zero)).collect();
+    seen.sort_by_key(|(rank, _)| *rank);
+    for (rank, said) in seen {
+        assert_eq!(said, Heard::Said(Box::new(Message::Ready { meeting: u64::from(rank) })));
+    }
+    let long = Message::Void { meeting: 1, why: "x".repeat(300_000) };
+    zero.say(2, &long).unwrap();
+    assert_eq!(heard(&mut others[1]), (0, Heard::Said(Box::new(long))));
+    drop(others.remove(0));
+    let (rank, Heard::Gone(why)) = heard(&mut zero) else { panic!("it is gone") };
+    assert_eq!((rank, why.as_str()), (1, "its connection is closed"));
+    zero.let_go(3);
+    assert!(matches!(heard(&mut others[1]), (0, Heard::Gone(_))));
+}
+
+#[test]
+fn strangers_are_turned_away_and_counted() {
+    let (zero, _others) = fleet(2, |address| {
+        let until = Instant::now() + LIMIT;
+        // As soon as somebody listens.
+        let connect = || loop {
+            match TcpStream::connect(address) {
+                Ok(stream) => return stream,
+                Err(error) => assert!(Instant::now() < until, "{error}"),
+            }
+        };
+        let said =
+            [b"GET / HTTP/1.1\r\n\r\n".as_slice(), b"1/2 00 00\n", &[b'x'; 2000], b"\xff\xfe\n"];
+        for words in said {
+            let mut stream = connect();
+            stream.write_all(words).unwrap();
+            let mut answer = Vec::new();
+            // It closes the connection, however it does that.
+            let _ = stream.read_to_end(&mut answer);
+            assert!(!String::from_utf8_lossy(&answer).contains("ok"));
+        }
+        let other = Token::of("another token of sixteen letters").unwrap();
+        let stop = AtomicBool::new(false);
+        let place = Place { rank: 1, ranks: 2 };
+        let why = dial(&address.to_string(), &other, place, LIMIT, &stop).err().unwrap();
+        assert!(why.contains("give all hosts the same one"), "{why}");
+        let place = Place { rank: 1, ranks: 3 };
+        let why = dial(&address.to_string(), &token(), place, LIMIT, &stop).err().unwrap();
+        assert!(why.contains("another number of ranks than 3"), "{why}");
+    });
+    assert_eq!(zero.turned_away, 6);
+}
+
+#[test]
+fn who_does_not_come_is_named_and_nobody_is_waited_for_for_ever() {
+    let (address, stop) = (free().to_string(), AtomicBool::new(false));
+    let why = listen(&address, &token(), 3, Duration::from_millis(300), &stop).err().unwrap();
+    assert!(why.contains("1 of 3 ranks") && why.contains("rank 1, 2"), "{why}");
+    let place = Place { rank: 1, ranks: 2 };
+    let why = dial(&address, &token(), place, Duration::from_millis(300), &stop).err().unwrap();
+    assert!(why.contains("rank 0 was not there"), "{why}");
+    // Who came hears why it is over.
+    let why = thread::scope(|scope| {
+        let zero = scope.spawn(|| listen(&address, &token(), 3, Duration::from_secs(2), &stop));
+        let place = Place { rank: 1, ranks: 3 };
+        let mut came = dial(&address, &token(), place, LIMIT, &stop).unwrap();
+        let why = zero.join().unwrap().err().unwrap();
+        assert_eq!(
+            heard(&mut came),
+            (0, Heard::Said(Box::new(Message::End { why: Some(why.clone()) })))
+        );
+        why
+    });
+    assert!(why.contains("2 of 3 ranks") && why.contains("rank 2"), "{why}");
+}
+
+#[test]
+fn nonsense_after_the_token_ends_that_connection_alone() {
+    let (mut zero, mut others) = fleet(3, |_| {});
+    let mut raw = &others[0].ends[&0].stream;
+    raw.write_all(&[0; 64]).unwrap();
+    let (rank, Heard::Gone(why)) = heard(&mut zero) else { panic!("it talks nonsense") };
+    assert_eq!((rank, why.as_str()), (1, "its message is not signed with the token"));
+    others[1].say(0, &Message::Ready { meeting: 5 }).unwrap();
+    assert_eq!(heard(&mut zero), (2, Heard::Said(Box::new(Message::Ready { meeting: 5 }))));
+}

@@ -1,0 +1,336 @@
+//! Fleets in one process: a thread a rank, each on a machine of text of its own, with the simulated drive.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread;
+use std::time::Duration;
+
+use assay_fleet::fleet::message::Message;
+use assay_fleet::fleet::ranks::Place;
+use assay_fleet::fleet::{Heard, Line};
+use assay_study::results::bundle::{self, Stored};
+use assay_study::results::record::Status;
+use assay_study::study::file;
+
+use super::{Member, OnLoss};
+use crate::runner::{Finished, Request, run, tests};
+use assay_base::failure::Outcome;
+
+const STUDY: &str = r#"
+format     = "assay-study/1"
+title      = "Which depth?"
+replicates = 3
+margin     = "5 %"
+repeat_disturbed = false
+
+[factors]
+depth = ["1", "4"]
+
+[[workload]]
+name = "read"
+io   = { pattern = "random", mix = "read", size = "4 KiB", time = "50 ms" }
+"#;
+
+const DRIVE: &str = "simulated:fixed,mean=100us";
+
+/// The way to the others within a process.
+struct Wire {
+    own: u32,
+    to: BTreeMap<u32, Sender<(u32, Heard)>>,
+    from: Receiver<(u32, Heard)>,
+    /// After so many words it says nothing any more.
+    ends: Option<(usize, Ending)>,
+}
+
+/// How a rank is lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ending {
+    /// Its process dies: the connection is closed.
+    Dies,
+    /// It stands still: the connection stays, and nothing comes.
+    Stops,
+    /// It says what makes no sense.
+    Babbles,
+}
+
+impl Line for Wire {
+    fn say(&mut self, to: u32, message: &Message) -> Result<(), String> {
+        let mut message = message.clone();
+        if let Some((left, ending)) = &mut self.ends {
+            if *left == 0 {
+                match ending {
+                    Ending::Dies => {
+                        let gone = Heard::Gone("its connection is closed".to_owned());
+                        let _ = self.to.remove(&to).map(|way| way.send((self.own, gone)));
+                        return Err("it has died".to_owned());
+                    }
+                    Ending::Stops => return Ok(()),
+                    Ending::Babbles => message = Message::Go { meeting: 9999 },
+                }
+            } else {
+                *left -= 1;
+            }
+        }
+        let way = self.to.get(&to).ok_or("its connection is closed")?;
+        let said = Heard::Said(Box::new(message));
+        way.send((self.own, said)).map_err(|_| "its connection is closed".to_owned())
+    }
+
+    fn hear(&mut self, wait: Duration, _: &AtomicBool) -> Option<(u32, Heard)> {
+        match self.from.recv_timeout(wait) {
+            Ok(heard) => Some(heard),
+            Err(RecvTimeoutError::Timeout) => None,
+            Err(RecvTimeoutError::Disconnected) => {
+                Some((0, Heard::Gone("all are gone".to_owned())))
+            }
+        }
+    }
+
+    fn let_go(&mut self, rank: u32) {
+        if let Some(way) = self.to.remove(&rank) {
+            let _ = way.send((self.own, Heard::Gone("its connection is closed".to_owned())));
+        }
+    }
+}
+
+impl Drop for Wire {
+    fn drop(&mut self) {
+        for way in self.to.values() {
+            let _ = way.send((self.own, Heard::Gone("its connection is closed".to_owned())));
+        }
+    }
+}
+
+/// What a rank came to: how it ended, and what it kept, its own result last.
+struct Came {
+    finished: Outcome<Finished>,
+    kept: Vec<Stored>,
+}
+
+/// What a rank is given.
+#[derive(Clone)]
+struct Given {
+    study: &'static str,
+    target: &'static str,
+    ends: Option<(usize, Ending)>,
+}
+
+const USUAL: Given = Given { study: STUDY, target: DRIVE, ends: None };
+
+fn one(wire: Wire, ranks: u32, given: &Given, on_loss: OnLoss) -> Came {
+    let machine = tests::machine();
+    let member = Member {
+        place: Place { rank: wire.own, ranks },
+        name: format!("n{}", wire.own),
+        line: Box::new(wire),
+        on_loss,
+        grace: Duration::from_millis(500),
+        wait: Duration::from_secs(20),
+    };
+    let study = file::parse("test", given.study).unwrap();
+    let request = Request {
+        results: Some(PathBuf::from("/results")),
+        fleet: Some(member),
+        ..Request::bare(study, vec![given.target.to_owned()])
+    };
+    let finished = run(&machine, request, &AtomicBool::new(false), &mut |_| {});
+    let results = Path::new("/results");
+    let ids = bundle::ids(&machine, results);
+    let kept = ids.iter().map(|id| bundle::read(&machine, &results.join(id)).unwrap());
+    Came { finished, kept: kept.collect() }
+}
+
+/// All ranks, each in a thread of its own.
+fn fleet(given: &[Given], on_loss: OnLoss) -> Vec<Came> {
+    let ranks = given.len() as u32;
+    let ways: Vec<_> = given.iter().map(|_| channel()).collect();
+    let to: BTreeMap<u32, Sender<(u32, Heard)>> =
+        (0..).zip(&ways).map(|(rank, (way, _))| (rank, way.clone())).collect();
+    let wires: Vec<Wire> = (0..)
+        .zip(ways)
+        .map(|(own, (_, from)): (u32, _)| {
+            let known = |rank: &u32| (own == 0) != (*rank == 0);
+            let to = to.iter().filter(|(rank, _)| known(rank));
+            let to = to.map(|(rank, way)| (*rank, way.clone())).collect();
+            Wire { own, to, from, ends: given[own as usize].ends }
+        })
+        .collect();
+    drop(to);
+    thread::scope(|scope| {
+        let all: Vec<_> = wires
+            .into_iter()
+            .zip(given)
+            .map(|(wire, given)| scope.spawn(move || one(wire, ranks, given, on_loss)))
+            .collect();
+        all.into_iter().map(|own| own.join().unwrap()).collect()
+    })
+}
+
+fn hashes(came: &[Came]) -> Vec<String> {
+    let own = |came: &Came| came.kept[0].environment.fleet.as_ref().unwrap().order_sha256.clone();
+    came.iter().map(own).collect()
+}
+
+#[test]
+fn four_ranks_have_one_plan_one_order_and_one_result() {
+    let came = fleet(&[USUAL, USUAL, USUAL, USUAL], OnLoss::End);
+    let zero = came[0].finished.as_ref().unwrap();
+    let whole = zero.plan.trials.len();
+    assert!(whole > 6 && zero.trials.len() == whole, "{} of {whole}", zero.trials.len());
+    let fleet = zero.environment.fleet.as_ref().unwrap();
+    assert_eq!((fleet.ranks, fleet.rank, fleet.hosts.len()), (4, None, 4));
+    let names: Vec<&str> = fleet.hosts.iter().map(|host| host.name.as_str()).collect();
+    assert_eq!(names, ["n0", "n1", "n2", "n3"]);
+    let hashes = hashes(&came);
+    assert!(hashes.iter().all(|own| *own == hashes[0] && own.len() == 64), "{hashes:?}");
+    for (at, trial) in zero.trials.iter().enumerate() {
+        let record = &trial.record;
+        let operations = record.measured.as_ref().unwrap().operations();
+        let together = record.together.as_ref().unwrap();
+        assert_eq!(together.hosts.len(), 4);
+        assert_eq!(together.hosts.iter().map(|own| own.operations).sum::<u64>(), operations);
+        assert_eq!(trial.latency_ns["read"].len(), operations, "the histogram has each of them");
+        let own = |came: &Came| {
+            let own =
+                came.kept.iter().find(|own| own.environment.fleet.as_ref().unwrap().rank.is_some());
+            own.unwrap().trials[at].record.measured.as_ref().unwrap().operations()
+        };
+        assert_eq!(came.iter().map(own).sum::<u64>(), operations, "what each rank keeps itself");
+    }
+    // Rank 0 keeps its own and that of all, the others their own.
+    assert_eq!(came.iter().map(|own| own.kept.len()).collect::<Vec<_>>(), [2, 1, 1, 1]);
+    for other in &came[1..] {
+        let finished = other.finished.as_ref().unwrap();
+        assert_eq!(
+            (finished.trials.len(), finished.ended.clone(), finished.interrupted),
+            (whole, None, false)
+        );
+    }
+}
+
+#[test]
+fn targets_may_differ_and_all_get_what_the_least_has() {
+    let slow = Given { target: "simulated:fixed,mean=300us", ..USUAL };
+    let came = fleet(&[USUAL, slow], OnLoss::End);
+    let plans: Vec<_> = came.iter().map(|own| own.kept.last().unwrap().plan.clone()).collect();
+    assert_eq!(plans[0].trials, plans[1].trials);
+    assert_eq!(plans[0].surveys[0].pilot, plans[1].surveys[0].pilot, "the slower of the two");
+    assert_ne!(plans[0].sha256, plans[1].sha256, "each names its own target");
+    let zero = came[0].finished.as_ref().unwrap();
+    let hosts = &zero.trials.last().unwrap().record.together.as_ref().unwrap().hosts;
+    assert!(hosts[0].operations_per_s > 2.0 * hosts[1].operations_per_s, "{hosts:?}");
+}
+
+#[test]
+fn another_study_is_refused_by_name_before_anything_runs() {
+    let other =
+        Given { study: Box::leak(STUDY.replace("4 KiB", "8 KiB").into_boxed_str()), ..USUAL };
+    let came = fleet(&[USUAL, other, USUAL], OnLoss::Continue);
+    for own in &came {
+        let why = own.finished.as_ref().err().unwrap();
+        assert!(why.message.contains("rank 1 (n1) made another plan"), "{}", why.message);
+        assert!(own.kept.is_empty(), "nothing was begun");
+    }
+}
+
+#[test]
+fn what_has_no_sum_is_refused() {
+    let text = STUDY
+        .replace("replicates = 3", "replicates = 12\nstop = { rule = \"looks\", looks = [6, 12] }");
+    let looks = Given { study: Box::leak(text.into_boxed_str()), ..USUAL };
+    let came = fleet(&[looks.clone(), looks], OnLoss::End);
+    let why = &came[0].finished.as_ref().err().unwrap().message;
+    assert!(why.contains("a fleet cannot run this study yet"), "{why}");
+}
+
+/// Words that a rank says before its first trial: that it came, its survey, its proof.
+const BEFORE: usize = 3;
+/// Words of a trial: twice that it is ready, and what it counted.
+const A_TRIAL: usize = 3;
+
+/// Where a rank is lost, in whatever way: the others end within their patience, and it is named.
+#[test]
+fn a_rank_that_is_lost_ends_the_others_by_name_wherever_that_is() {
+    for ending in [Ending::Dies, Ending::Stops, Ending::Babbles] {
+        for at in [BEFORE, BEFORE + 1, BEFORE + 2, BEFORE + A_TRIAL, BEFORE + 4 * A_TRIAL + 1] {
+            let lost = Given { ends: Some((at, ending)), ..USUAL };
+            let came = fleet(&[USUAL, USUAL, lost], OnLoss::End);
+            let zero = came[0].finished.as_ref().unwrap();
+            let why = zero.ended.as_deref().unwrap_or_default();
+            assert!(why.starts_with("rank 2 (n2) was lost: "), "{ending:?} {at}: {why}");
+            let fleet = zero.environment.fleet.as_ref().unwrap();
+            let whole = (at - BEFORE) / A_TRIAL;
+            let lost = fleet.hosts[2].lost.as_ref().unwrap();
+            assert_eq!(lost.order as usize, whole, "{ending:?} {at}");
+            assert_eq!(zero.trials.len(), whole + 1, "{ending:?} {at}: finished ones are kept");
+            assert!(zero.trials[..whole].iter().all(|own| own.record.measured.is_some()));
+            assert!(zero.trials[whole].record.measured.is_none());
+            let other = came[1].finished.as_ref().unwrap();
+            assert!(
+                other.ended.as_deref().unwrap().contains("rank 2 (n2) was lost"),
+                "{:?}",
+                other.ended
+            );
+            assert!(came[2].finished.is_ok(), "it keeps its own result");
+        }
+    }
+}
+
+/// What rank 0 of three has that go on without rank 2, lost in the fifth trial.
+pub fn one_of_three_lost() -> Finished {
+    let lost = Given { ends: Some((BEFORE + 4 * A_TRIAL + 1, Ending::Dies)), ..USUAL };
+    fleet(&[USUAL, USUAL, lost], OnLoss::Continue).into_iter().next().unwrap().finished.unwrap()
+}
+
+#[test]
+fn the_others_go_on_where_that_is_asked_for_and_say_how_many_they_are() {
+    let zero = one_of_three_lost();
+    let whole = zero.plan.trials.len();
+    assert_eq!((zero.trials.len(), zero.ended.as_deref()), (whole, None));
+    let counts: Vec<usize> = zero
+        .trials
+        .iter()
+        .map(|own| own.record.together.as_ref().map_or(0, |own| own.hosts.len()))
+        .collect();
+    let expected = |at: usize| match at {
+        ..4 => 3,
+        4 => 0,
+        _ => 2,
+    };
+    assert_eq!(counts, (0..whole).map(expected).collect::<Vec<usize>>());
+    assert!(zero.trials[4].record.reason.as_ref().unwrap().contains("rank 2 (n2) was lost"));
+    assert!(zero.trials[5].record.together.as_ref().unwrap().of == 3);
+}
+
+#[test]
+fn rank_0_lost_ends_all_others_and_their_results_stay() {
+    for ending in [Ending::Dies, Ending::Stops] {
+        // It says three words to each of two before a trial, and three in one: it is lost in the second.
+        let zero = Given { ends: Some((2 * 3 + 2 * 3 + 2, ending)), ..USUAL };
+        let came = fleet(&[zero, USUAL, USUAL], OnLoss::Continue);
+        for own in &came[1..] {
+            let finished = own.finished.as_ref().unwrap();
+            let why = finished.ended.as_deref().unwrap_or_default();
+            assert!(why.contains("rank 0"), "{ending:?}: {why}");
+            assert!(own.kept[0].trials.iter().any(|trial| trial.record.status != Status::Failed));
+        }
+    }
+}
+
+/// Sixty-four ranks: plan, barriers and merging, with the simulated drive.
+#[test]
+fn sixty_four_ranks_run_together() {
+    let all = vec![USUAL; 64];
+    let came = fleet(&all, OnLoss::End);
+    let zero = came[0].finished.as_ref().unwrap();
+    assert_eq!(zero.trials.len(), zero.plan.trials.len());
+    for trial in &zero.trials {
+        let together = trial.record.together.as_ref().unwrap();
+        assert_eq!(together.hosts.len(), 64);
+        let sum: u64 = together.hosts.iter().map(|own| own.operations).sum();
+        assert_eq!(sum, trial.record.measured.as_ref().unwrap().operations());
+    }
+    assert!(came.iter().all(|own| own.finished.is_ok()));
+}

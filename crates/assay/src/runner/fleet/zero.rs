@@ -1,0 +1,304 @@
+//! What rank 0 does for all: takes them in, announces trials, calls meetings, gathers what was counted.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use super::{Fleet, OnLoss, Turn};
+use assay_base::outside;
+use assay_base::quantity::units::show;
+use assay_fleet::fleet::Heard;
+use assay_fleet::fleet::barrier::{Barrier, Met};
+use assay_fleet::fleet::common::{self, Common, OfRank, Proof};
+use assay_fleet::fleet::message::{Joined, Message, Next, Welcome};
+use assay_study::results::fleet::{Host, HostSaid, Lost, words};
+use assay_study::results::plan::{PlannedTrial, Survey};
+use assay_study::results::record::Repeats;
+
+/// Letters of a reason that another host gives.
+const LONGEST_REASON: usize = 300;
+/// Letters of what a rule of trust says.
+const LONGEST_WORDS: usize = 2000;
+/// Remarks of one host that are kept.
+const MOST_SAID: usize = 1000;
+
+impl Fleet<'_> {
+    /// Hears who came.
+    pub(super) fn take_in(&mut self) -> Result<(), String> {
+        let ranks: BTreeSet<u32> = (1..self.member.place.ranks).collect();
+        let joined = self.one_of_each(&ranks, self.member.wait, |message| match message {
+            Message::Joined(joined) => Ok(joined),
+            other => Err(other),
+        })?;
+        let own = env!("CARGO_PKG_VERSION");
+        for (rank, Joined { name, assay, targets }) in joined {
+            let name = plain(&name);
+            if assay != own {
+                let other = plain(&assay);
+                return Err(format!(
+                    "{} runs assay {other}, and rank 0 {own}: take the same on all hosts",
+                    words(rank, &name)
+                ));
+            }
+            let targets = targets.iter().map(|target| plain(target)).collect();
+            self.hosts.insert(rank, Host { rank, name, targets, lost: None, said: Vec::new() });
+        }
+        let welcome = Welcome { id: self.id.clone(), seed: self.seed };
+        self.say_to_each(&Message::Welcome(welcome))
+    }
+
+    /// What all surveys have in common, as everybody hears it.
+    pub(super) fn shared(&mut self, own: &[Survey]) -> Result<Common, String> {
+        let ranks = self.others();
+        let others = self.one_of_each(&ranks, self.member.wait, |message| match message {
+            Message::Surveyed(surveys) => Ok(surveys),
+            other => Err(other),
+        })?;
+        let name = |rank: u32| self.hosts.get(&rank).map_or("", |host| host.name.as_str());
+        let mut all = vec![OfRank { rank: 0, name: name(0), surveys: own }];
+        all.extend(others.iter().map(|(rank, surveys)| OfRank {
+            rank: *rank,
+            name: name(*rank),
+            surveys,
+        }));
+        let common = common::of(&all)?;
+        self.say_to_each(&Message::Common(common.clone()))?;
+        Ok(common)
+    }
+
+    /// Sees that all ranks made the same plan.
+    pub(super) fn compare(&mut self, own: &Proof) -> Result<(), String> {
+        let ranks = self.others();
+        let proofs = self.one_of_each(&ranks, self.member.wait, |message| match message {
+            Message::Agreed(proof) => Ok(proof),
+            other => Err(other),
+        })?;
+        for (rank, proof) in proofs {
+            if let Some(how) = own.differs(&proof) {
+                return Err(format!("{} made another plan: {how}", self.name_of(rank)));
+            }
+        }
+        self.say_to_each(&Message::Agreed(own.clone()))
+    }
+
+    /// Says which trial comes next.
+    pub fn announce(&mut self, planned: &PlannedTrial, repeats: Option<Repeats>, expected_ns: u64) {
+        let grace_ns = self.member.grace.as_nanos() as u64;
+        let patience_ns = expected_ns.saturating_mul(2).saturating_add(grace_ns);
+        let meeting = self.meetings;
+        self.meetings += u64::from(super::MEETINGS);
+        self.turn = Some(Turn::new(planned, (meeting, patience_ns)));
+        let next = Next { meeting, planned: planned.clone(), repeats, patience_ns };
+        self.say_to_all(&Message::Next(Box::new(next)));
+    }
+
+    /// A meeting: waits until all are there, and says what came of it.
+    pub(super) fn call(&mut self, meeting: u64, own: Result<(), String>) -> Result<(), String> {
+        let mut barrier = Barrier::of(self.others().into_iter().chain([0]));
+        // Nobody comes before rank 0 itself.
+        let _ = barrier.arrive(0, own);
+        self.wait_at(&mut barrier, &mut |_, message| match message {
+            Message::Ready { meeting: of } if of == meeting => Some(Ok(())),
+            Message::Unable { meeting: of, why } if of == meeting => Some(Err(why)),
+            _ => None,
+        });
+        let met = match barrier.outcome() {
+            Met::All if self.is_stopped() => Err("rank 0 was interrupted".to_owned()),
+            Met::All => Ok(()),
+            Met::Not { rank, why, lost: true } => {
+                Err(format!("{} was lost: {why}", self.name_of(rank)))
+            }
+            Met::Not { rank, why, lost: false } => {
+                Err(format!("{}: {}", self.name_of(rank), plain(&why)))
+            }
+        };
+        self.say_to_all(&match &met {
+            Ok(()) => Message::Go { meeting },
+            Err(why) => Message::Void { meeting, why: why.clone() },
+        });
+        met
+    }
+
+    /// Waits at a barrier until each rank said what `take` makes an arrival of, was lost, or the time is
+    /// over.
+    pub(super) fn wait_at(
+        &mut self,
+        barrier: &mut Barrier,
+        take: &mut dyn FnMut(u32, Message) -> Option<Result<(), String>>,
+    ) {
+        let patience = self.turn.as_ref().map_or(0, |turn| turn.patience_ns);
+        let until_ns = self.system.monotonic_ns().saturating_add(patience);
+        for (rank, host) in &self.hosts {
+            if host.lost.is_some() && barrier.missing().any(|own| own == *rank) {
+                barrier.lose(*rank, "it was lost before");
+            }
+        }
+        while !barrier.is_complete() {
+            let left_ns = until_ns.saturating_sub(self.system.monotonic_ns());
+            let why = match self.member.line.hear(Duration::from_nanos(left_ns), self.stop) {
+                Some((rank, Heard::Gone(why))) => Some((rank, why)),
+                Some((rank, Heard::Said(message))) => heard(barrier, rank, *message, take),
+                None if self.is_stopped() => return,
+                None => {
+                    let late: Vec<u32> = barrier.missing().collect();
+                    let why = format!("it did not come within {}", show::duration(patience as f64));
+                    for rank in late {
+                        barrier.lose(rank, &why);
+                        self.lose(rank, &why);
+                    }
+                    return;
+                }
+            };
+            if let Some((rank, why)) = why {
+                barrier.lose(rank, &why);
+                self.lose(rank, &why);
+            }
+        }
+    }
+
+    /// A rank is not there any more.
+    pub(super) fn lose(&mut self, rank: u32, why: &str) {
+        self.member.line.let_go(rank);
+        let (order, replicate) =
+            self.turn.as_ref().map_or((0, 0), |turn| (turn.planned.order, turn.planned.replicate));
+        let Some(host) = self.hosts.get_mut(&rank).filter(|host| host.lost.is_none()) else {
+            return;
+        };
+        host.lost = Some(Lost { order, replicate, why: why.to_owned() });
+        let text = format!("{} was lost: {why}", host.words());
+        self.news.push(text.clone());
+        let left = self.others().len();
+        if self.member.on_loss == OnLoss::End || left == 0 {
+            self.over.get_or_insert(text);
+        }
+    }
+
+    /// The others that are still there.
+    pub(super) fn others(&self) -> BTreeSet<u32> {
+        let there = self.hosts.values().filter(|host| host.lost.is_none() && host.rank != 0);
+        there.map(|host| host.rank).collect()
+    }
+
+    pub(super) fn name_of(&self, rank: u32) -> String {
+        self.hosts.get(&rank).map_or_else(|| words(rank, ""), Host::words)
+    }
+
+    /// One message of each rank, before there is a plan: nobody may be lost.
+    fn one_of_each<T>(
+        &mut self,
+        ranks: &BTreeSet<u32>,
+        wait: Duration,
+        take: impl Fn(Message) -> Result<T, Message>,
+    ) -> Result<BTreeMap<u32, T>, String> {
+        let mut found = BTreeMap::new();
+        let until_ns = self.system.monotonic_ns().saturating_add(wait.as_nanos() as u64);
+        while found.len() < ranks.len() {
+            let left_ns = until_ns.saturating_sub(self.system.monotonic_ns());
+            let Some((rank, heard)) =
+                self.member.line.hear(Duration::from_nanos(left_ns), self.stop)
+            else {
+                if self.is_stopped() {
+                    return Err("interrupted".to_owned());
+                }
+                let late: Vec<String> = (ranks.iter().filter(|rank| !found.contains_key(*rank)))
+                    .map(|rank| self.name_of(*rank))
+                    .collect();
+                let time = show::duration(wait.as_nanos() as f64);
+                return Err(format!("{} said nothing within {time}", late.join(", ")));
+            };
+            let name = self.name_of(rank);
+            match heard {
+                Heard::Gone(why) => return Err(format!("{name} is gone: {why}")),
+                Heard::Said(message) => match take(*message) {
+                    Ok(own) if ranks.contains(&rank) && !found.contains_key(&rank) => {
+                        found.insert(rank, own);
+                    }
+                    Err(Message::Leaving { why }) => {
+                        return Err(format!("{name}: {}", plain(&why)));
+                    }
+                    _ => return Err(format!("what {name} says makes no sense now")),
+                },
+            }
+        }
+        Ok(found)
+    }
+
+    /// Says something to all who are there; who cannot be reached is lost.
+    pub(super) fn say_to_all(&mut self, message: &Message) {
+        for rank in self.others() {
+            if let Err(why) = self.member.line.say(rank, message) {
+                self.lose(rank, &why);
+            }
+        }
+    }
+
+    /// The same before there is a plan: all have to hear it.
+    fn say_to_each(&mut self, message: &Message) -> Result<(), String> {
+        for rank in self.others() {
+            let said = self.member.line.say(rank, message);
+            said.map_err(|why| format!("{} is gone: {why}", self.name_of(rank)))?;
+        }
+        Ok(())
+    }
+
+    /// Ends it for all, and hears what their rules of trust said.
+    pub fn close(&mut self, why: Option<String>, own: Vec<HostSaid>) {
+        self.turn = None;
+        // Who is lost from now on has all of its trials in it.
+        let over = self.over.take();
+        let before: BTreeMap<u32, Host> = self.hosts.clone();
+        self.say_to_all(&Message::End { why });
+        let mut found: BTreeMap<u32, Vec<HostSaid>> = BTreeMap::from([(0, own)]);
+        let mut barrier = Barrier::of(self.others());
+        let until_ns = self.system.monotonic_ns() + self.member.grace.as_nanos() as u64;
+        while !barrier.is_complete() {
+            let left_ns = until_ns.saturating_sub(self.system.monotonic_ns());
+            // The user's wish to stop is no reason not to hear them out for a moment.
+            let waiting = std::sync::atomic::AtomicBool::new(false);
+            match self.member.line.hear(Duration::from_nanos(left_ns), &waiting) {
+                Some((rank, Heard::Said(message))) => {
+                    if let Message::Judged(said) = *message {
+                        found.insert(rank, said);
+                        let _ = barrier.arrive(rank, Ok(()));
+                    }
+                }
+                Some((rank, Heard::Gone(why))) => barrier.lose(rank, &why),
+                None => break,
+            }
+        }
+        (self.hosts, self.over) = (before, over);
+        for (rank, said) in found {
+            if let Some(host) = self.hosts.get_mut(&rank) {
+                let own = said.into_iter().take(MOST_SAID);
+                let text = |own: HostSaid| HostSaid { text: cut(&own.text, LONGEST_WORDS), ..own };
+                host.said = own.map(text).collect();
+            }
+        }
+    }
+}
+
+/// Takes one message; gives the rank that is lost by it, and why.
+fn heard(
+    barrier: &mut Barrier,
+    rank: u32,
+    message: Message,
+    take: &mut dyn FnMut(u32, Message) -> Option<Result<(), String>>,
+) -> Option<(u32, String)> {
+    if let Message::Leaving { why } = message {
+        return Some((rank, format!("it left: {}", plain(&why))));
+    }
+    let why = match take(rank, message) {
+        Some(how) => barrier.arrive(rank, how).err()?,
+        None => "what it says makes no sense now",
+    };
+    Some((rank, why.to_owned()))
+}
+
+/// Words of another host as text, and not too many.
+pub(super) fn plain(text: &str) -> String {
+    cut(text, LONGEST_REASON)
+}
+
+fn cut(text: &str, most: usize) -> String {
+    let cut: String = text.chars().take(most).collect();
+    outside::spelled(&cut).to_string()
+}

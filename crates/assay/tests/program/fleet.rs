@@ -1,0 +1,216 @@
+//! Several hosts: processes of this program on this machine, each with a home of its own.
+
+use std::net::TcpListener;
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Duration;
+
+use assay_lab::home::Home;
+use assay_lab::process::{Ended, Running};
+use serde_json::Value;
+
+use crate::{DRIVE, home};
+
+const SECRET: &str = "a token of sixteen letters and more";
+const LIMIT: Duration = Duration::from_secs(100);
+/// Two depths, three replicates.
+const STUDY: &str = include_str!("../../../assay-lab/src/depth.toml");
+
+/// A port that nobody listens at now.
+fn address() -> String {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string()
+}
+
+/// The command of one rank, which the environment of a launcher may tell.
+fn rank(home: &Home, address: &str, more: &[&str]) -> Command {
+    let study = home.file("depth.toml", STUDY);
+    let mut words =
+        vec!["run", &study, DRIVE, "--json", "--quiet", "--fleet", address, "--grace", "2s"];
+    words.extend(more);
+    let mut command = home.assay.command(&words);
+    command.env("ASSAY_FLEET_TOKEN", SECRET);
+    for name in ["SLURM_PROCID", "SLURM_NTASKS", "PMI_RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK"] {
+        command.env_remove(name);
+    }
+    command
+}
+
+/// All ranks by `--rank`, started and waited for.
+fn all(name: &str, ranks: usize, more: &[&str]) -> (Vec<Home>, Vec<Ended>) {
+    let address = address();
+    let homes: Vec<Home> = (0..ranks).map(|own| home(&format!("{name}-{own}"))).collect();
+    let started: Vec<Running> = homes
+        .iter()
+        .enumerate()
+        .map(|(own, home)| {
+            let place = format!("{own}/{ranks}");
+            let words = [["--rank", place.as_str()].as_slice(), more].concat();
+            Running::start(&mut rank(home, &address, &words)).unwrap()
+        })
+        .collect();
+    let ended = started.into_iter().map(|own| own.end(LIMIT).unwrap()).collect();
+    (homes, ended)
+}
+
+/// The directories of the results in a home, oldest first.
+fn results(home: &Home) -> Vec<PathBuf> {
+    let below = std::fs::read_dir(home.assay.home().join("results")).unwrap();
+    let mut found: Vec<PathBuf> = below.map(|entry| entry.unwrap().path()).collect();
+    found.retain(|path| path.join("plan.json").exists());
+    found.sort();
+    found
+}
+
+fn iops(findings: &Value) -> Vec<(Value, Value)> {
+    let cells = findings["cells"].as_array().unwrap().iter();
+    let own = cells.filter(|cell| cell["metric"] == "iops");
+    own.map(|cell| (cell["arm"].clone(), cell["geometric_mean"].clone())).collect()
+}
+
+#[test]
+fn four_ranks_give_one_result_and_merging_by_hand_gives_the_same() {
+    let (homes, ended) = all("fleet-four", 4, &[]);
+    for own in &ended {
+        assert_eq!(own.code, 0, "{}{}", own.stdout, own.stderr);
+    }
+    let findings: Value = serde_json::from_str(&ended[0].stdout).unwrap();
+    assert!(ended[1..].iter().all(|own| own.stdout.is_empty()), "rank 0 alone shows the result");
+    let hosts = &findings["hosts"];
+    assert_eq!((hosts["began"].as_u64(), hosts["left"].as_u64()), (Some(4), Some(4)));
+    assert_eq!(hosts["rows"].as_array().unwrap().len(), 4);
+    let told = findings["comparisons"].as_array().unwrap();
+    assert!(told.iter().any(|own| own["verdict"] == "better"), "depth 4 of four servers");
+    // Each has its own whole result, and rank 0 that of all as well.
+    assert_eq!(homes.iter().map(|home| results(home).len()).collect::<Vec<_>>(), [2, 1, 1, 1]);
+    let one = homes[1].json(&["show", "--json"]);
+    let share = |own: &Value| iops(own)[0].1.as_f64().unwrap();
+    let ratio = share(&findings) / share(&one);
+    assert!((3.9..4.1).contains(&ratio), "four hosts have {ratio} times what one has");
+    // Copied by hand: each rank's own, that of all left out.
+    let paths: Vec<String> =
+        homes.iter().map(|home| results(home)[0].display().to_string()).collect();
+    let mut words = vec!["merge", "--json"];
+    words.extend(paths.iter().map(String::as_str));
+    let elsewhere = home("fleet-four-merged");
+    let merged = elsewhere.json(&words);
+    assert_eq!(iops(&merged), iops(&findings));
+    assert_eq!(merged["hosts"]["order_sha256"], findings["hosts"]["order_sha256"]);
+    let cells = |own: &Value| own["cells"].clone();
+    assert_eq!(cells(&merged), cells(&findings), "every number, by the same function");
+    // Some are missing: named, exit code 5.
+    words.pop();
+    let ended = elsewhere.run(&words);
+    assert_eq!(ended.code, 5, "{}", ended.stderr);
+    let merged: Value = serde_json::from_str(&ended.stdout).unwrap();
+    assert_eq!(merged["hosts"]["left"], 3);
+    assert!(ended.stdout.contains("fewer-hosts"), "every number says so");
+    let twice = elsewhere.refused(2, &["merge", &paths[0], &paths[0]]);
+    assert!(twice.contains("named twice"), "{twice}");
+    let page = homes[0].text(&["show"]);
+    assert!(page.contains("hosts") && page.contains("rank 3"), "{page}");
+    let confirmed = homes[0].refused(3, &["advise", "confirm"]);
+    assert!(confirmed.contains("several hosts together"), "{confirmed}");
+    let resumed = homes[0].refused(3, &["restore", "resume"]);
+    assert!(resumed.contains("nothing of it is set or gone on with"), "{resumed}");
+}
+
+#[test]
+fn results_that_do_not_belong_together_are_refused() {
+    let (first, _) = all("fleet-first", 2, &[]);
+    let (second, _) = all("fleet-second", 2, &[]);
+    let path = |home: &Home, at: usize| results(home)[at].display().to_string();
+    let elsewhere = home("fleet-refused");
+    let [one, other] = [path(&first[0], 0), path(&second[1], 0)];
+    assert!(elsewhere.refused(2, &["merge", &one, &other]).contains("not of one fleet"));
+    let whole = path(&first[0], 1);
+    assert!(elsewhere.refused(2, &["merge", &whole, &one]).contains("whole fleet already"));
+    let alone = home("fleet-alone");
+    let study = alone.file("depth.toml", STUDY);
+    alone.text(&["run", &study, DRIVE, "--quiet"]);
+    let alone = path(&alone, 0);
+    assert!(elsewhere.refused(2, &["merge", &alone, &one]).contains("not measured by a fleet"));
+}
+
+/// Names and values.
+type Variables = &'static [(&'static str, &'static str)];
+
+#[test]
+fn the_environment_of_launchers_tells_the_ranks() {
+    let launchers: [(Variables, Variables, &[&str]); 4] = [
+        (
+            &[("SLURM_PROCID", "0"), ("SLURM_NTASKS", "2")],
+            &[("SLURM_PROCID", "1"), ("SLURM_NTASKS", "2")],
+            &[],
+        ),
+        (
+            &[("OMPI_COMM_WORLD_RANK", "0"), ("OMPI_COMM_WORLD_SIZE", "2")],
+            &[("OMPI_COMM_WORLD_RANK", "1"), ("OMPI_COMM_WORLD_SIZE", "2")],
+            &[],
+        ),
+        (&[("PMI_RANK", "0"), ("PMI_SIZE", "2")], &[("PMI_RANK", "1"), ("PMI_SIZE", "2")], &[]),
+        (&[("JOB_COMPLETION_INDEX", "0")], &[("JOB_COMPLETION_INDEX", "1")], &["--ranks", "2"]),
+    ];
+    for (at, (zero, one, more)) in launchers.into_iter().enumerate() {
+        let address = address();
+        let homes = [home(&format!("fleet-by-{at}-0")), home(&format!("fleet-by-{at}-1"))];
+        let started: Vec<Running> = homes
+            .iter()
+            .zip([zero, one])
+            .map(|(home, variables)| {
+                let mut command = rank(home, &address, more);
+                command.envs(variables.iter().copied());
+                Running::start(&mut command).unwrap()
+            })
+            .collect();
+        let ended: Vec<Ended> = started.into_iter().map(|own| own.end(LIMIT).unwrap()).collect();
+        let findings: Value = serde_json::from_str(&ended[0].stdout).unwrap();
+        assert_eq!(findings["hosts"]["left"], 2, "{zero:?}: {}", ended[0].stderr);
+        assert_eq!(ended[1].code, 0, "{}", ended[1].stderr);
+    }
+}
+
+#[test]
+fn what_is_missing_is_told_before_anything_is_begun() {
+    let own = home("fleet-missing");
+    let address = address();
+    let told = |command: &mut Command| {
+        let ended = Running::start(command).unwrap().end(LIMIT).unwrap();
+        assert_eq!(ended.code, 2, "{}", ended.stderr);
+        ended.stderr
+    };
+    let text = told(&mut rank(&own, &address, &[]));
+    assert!(text.contains("--rank 2/4"), "{text}");
+    let text = told(rank(&own, &address, &["--rank", "0/2"]).env_remove("ASSAY_FLEET_TOKEN"));
+    assert!(text.contains("ASSAY_FLEET_TOKEN"), "{text}");
+    let text = told(rank(&own, &address, &[]).env("JOB_COMPLETION_INDEX", "1"));
+    assert!(text.contains("--ranks N"), "{text}");
+    let text = told(&mut rank(&own, &address, &["--rank", "0/2", "--watch"]));
+    assert!(!text.is_empty());
+    let mut late = rank(&own, &address, &["--rank", "0/3", "--fleet-wait", "1s"]);
+    let ended = Running::start(&mut late).unwrap().end(LIMIT).unwrap();
+    assert_eq!(ended.code, 3, "{}", ended.stderr);
+    assert!(ended.stderr.contains("missing is rank 1, 2"), "{}", ended.stderr);
+    assert!(!own.assay.home().join("results").exists() || results(&own).is_empty());
+}
+
+#[test]
+fn another_token_is_turned_away_and_the_token_is_in_no_result() {
+    let address = address();
+    let homes = ["zero", "one", "two"].map(|name| home(&format!("fleet-token-{name}")));
+    let zero = Running::start(&mut rank(&homes[0], &address, &["--rank", "0/2"])).unwrap();
+    let mut stranger = rank(&homes[2], &address, &["--rank", "1/2"]);
+    stranger.env("ASSAY_FLEET_TOKEN", "another token of sixteen letters");
+    let stranger = Running::start(&mut stranger).unwrap().end(LIMIT).unwrap();
+    assert_eq!(stranger.code, 3, "{}", stranger.stderr);
+    assert!(stranger.stderr.contains("give all hosts the same one"), "{}", stranger.stderr);
+    let one = Running::start(&mut rank(&homes[1], &address, &["--rank", "1/2"])).unwrap();
+    let [zero, one] = [zero, one].map(|own| own.end(LIMIT).unwrap());
+    assert_eq!((zero.code, one.code), (0, 0), "{}{}", zero.stderr, one.stderr);
+    let findings: Value = serde_json::from_str(&zero.stdout).unwrap();
+    assert_eq!(findings["hosts"]["turned_away"], 1);
+    for directory in homes[..2].iter().flat_map(results) {
+        let found =
+            Command::new("grep").args(["-r", "-F", SECRET]).arg(&directory).output().unwrap();
+        assert!(found.stdout.is_empty(), "{}", String::from_utf8_lossy(&found.stdout));
+    }
+}
