@@ -1,5 +1,6 @@
 //! What a study asks for, and what will be done.
 
+use assay_base::catalogue::About;
 use assay_base::catalogue::keys::{Fields, Form, field};
 use assay_base::quantity::units::show;
 use assay_base::quantity::{Bytes, Time};
@@ -10,6 +11,24 @@ use crate::drive::Drive;
 use crate::log::SECTOR_BYTES;
 use crate::pattern::{Layout, Pattern};
 use crate::sync::Sync;
+use crate::trial::Course;
+
+/// Its own words.
+pub const ABOUT: About = About {
+    name: "durability",
+    summary: "whether what was acknowledged is there after the power went, with a bound",
+    text: "A program's way of writing (a log, records in place, transactions) is done on the target, each sync that \
+           returns is a promise, and all writes and syncs go into a log of the tool's own. The log is cut at \
+           random moments: what a drive with a volatile cache may hold then is rebuilt, and what was promised is \
+           looked for. A promised write that is missing is the only failure, and ends the command with exit code \
+           1; what was not promised may be anything, and is told apart. Of n cuts without a loss at most about 3/n \
+           of all would lose something (95 %, exact). This grade (replay) tells whether the order of writes and \
+           syncs is enough, and how fast it is here; it says nothing of the drive. A device is written, so it must \
+           be named with --destroy; in a directory a file of the tool's own is, and is removed.",
+};
+
+/// What nobody does by hand in a line.
+pub const BY_HAND: &str = "replay-log of the tools log-writes then rebuilds the device flush by flush, and what is there is to be looked at";
 
 /// Time of writing at most, where neither the workload nor a budget sets one.
 pub const USUAL_TIME: Time = Time(10_000_000_000);
@@ -300,6 +319,29 @@ impl Planned {
             Bytes(self.assumed_atomic_bytes),
             bound::told(self.cuts)
         )
+    }
+
+    /// A trial of it in an area (its beginning and its length); the keys are its seed, and what tells the run from all
+    /// others.
+    pub const fn course(&self, area: [u64; 2], time_ns: u64, [seed, run]: [u64; 2]) -> Course {
+        Course {
+            pattern: self.pattern,
+            sync: self.sync,
+            record_bytes: self.record_bytes,
+            promises: self.promises,
+            time_ns,
+            cuts: self.cuts,
+            drive: self.assumed_drive,
+            atomic_bytes: self.assumed_atomic_bytes,
+            area,
+            seed,
+            run,
+        }
+    }
+
+    /// A line that logs what a device is asked, by its name and path.
+    pub fn by_hand(&self, name: &str, path: &str) -> String {
+        format!("dmsetup create {name} --table '0 SECTORS log-writes {path} LOG'")
     }
 
     /// Nanoseconds that it takes, as long as nothing was tried.

@@ -22,6 +22,7 @@ pub mod judge;
 mod known_tests;
 pub mod log;
 pub mod log_writes;
+pub mod metrics;
 pub mod pattern;
 pub mod sync;
 pub mod tell;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use assay_base::catalogue::About;
 use assay_base::exhibit::{
     Cell, Chart, Column, Exhibit, Levels, Line, Marks, Row, Sentence, Subject, Table, Tone, Unit,
     Value,
@@ -15,6 +16,7 @@ use crate::bound::{most_share, percent};
 use crate::cut::Survivors;
 use crate::drive::Drive;
 use crate::judge::{Found, Outcome, Unpromised};
+use crate::metrics::LOST;
 use crate::pattern::Pattern;
 use crate::sync::Sync;
 use crate::trial::{Detail, Story};
@@ -276,16 +278,13 @@ const LEGEND: &str = "Lost: cuts after which something was missing whose sync ha
                       all, the first ones, each by the toss of a coin, all but one, the newest one alone. What was not \
                       promised may be anything.";
 
-/// The name of its figure.
-pub const FIGURE: [&str; 3] = [
-    "cuts",
-    "how power cuts ended, of each setting",
-    "Bars of cuts by what was there afterwards: all that was under way, some of it, none, torn, or a promise lost. \
+/// Its figure.
+pub const FIGURE: About = About {
+    name: "cuts",
+    summary: "how power cuts ended, of each setting",
+    text: "Bars of cuts by what was there afterwards: all that was under way, some of it, none, torn, or a promise lost. \
      Only the last one is a failure; all others are allowed.",
-];
-
-/// How its metric of lost cuts is called.
-pub const LOST_METRIC: &str = "durability_lost_cuts";
+};
 
 /// What is shown of all rows; `name` is what a sentence calls one.
 pub fn exhibit(all: &[&Facts], name: &dyn Fn(&Subject) -> String) -> Exhibit {
@@ -325,13 +324,13 @@ fn charts(all: &[&Facts], name: &dyn Fn(&Subject) -> String) -> Vec<Chart> {
         };
         let workload = own.first()?.workload.clone();
         (!outcomes.is_empty()).then(|| Chart {
-            figure: FIGURE[0].to_owned(),
+            figure: FIGURE.name.to_owned(),
             title: format!("{workload}: how cuts ended"),
             workload,
             description: "Cuts by what was there afterwards; a lost promise alone is a failure."
                 .to_owned(),
             axis: "cuts".to_owned(),
-            metric: LOST_METRIC.to_owned(),
+            metric: LOST.name.to_owned(),
             marks: Marks::Bars {
                 what: "what was there".to_owned(),
                 names: outcomes.iter().map(|own| own.words().to_owned()).collect(),

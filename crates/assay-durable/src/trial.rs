@@ -188,6 +188,7 @@ impl Course {
             }
             detail.rounds += 1;
         }
+        detail.stopped = stop.load(Ordering::Relaxed);
         detail.window_ns = medium.now_ns().saturating_sub(began_ns);
         detail.promises = own.log.promises();
         Ok((own, detail))
