@@ -27,8 +27,13 @@ pub const ABOUT: About = About {
            be named with --destroy; in a directory a file of the tool's own is, and is removed.",
 };
 
-/// What nobody does by hand in a line.
-pub const BY_HAND: &str = "replay-log of the tools log-writes then rebuilds the device flush by flush, and what is there is to be looked at";
+/// A line that logs what a device is asked, by the name of its mapping and its path, and what that leaves to do.
+pub fn by_hand(name: &str, path: &str) -> ([String; 5], &'static str) {
+    let table = format!("0 SECTORS log-writes {path} LOG");
+    (["dmsetup", "create", name, "--table", &table].map(str::to_owned), BY_HAND)
+}
+
+const BY_HAND: &str = "replay-log of the tools log-writes then rebuilds the device flush by flush, and what is there is to be looked at";
 
 /// Time of writing at most, where neither the workload nor a budget sets one.
 pub const USUAL_TIME: Time = Time(10_000_000_000);
@@ -337,11 +342,6 @@ impl Planned {
             seed,
             run,
         }
-    }
-
-    /// A line that logs what a device is asked, by its name and path.
-    pub fn by_hand(&self, name: &str, path: &str) -> String {
-        format!("dmsetup create {name} --table '0 SECTORS log-writes {path} LOG'")
     }
 
     /// Nanoseconds that it takes, as long as nothing was tried.

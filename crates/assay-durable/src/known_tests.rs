@@ -81,9 +81,9 @@ fn each_liar_is_found_within_twenty_cuts() {
         (Drive::DropsFlushes, &[Log, InPlace, Transaction]),
         (Drive::AcknowledgesEarly, &[Log, InPlace, Transaction]),
         (Drive::Tears, &[InPlace]),
-        (Drive::Reorders, &[Log, InPlace]),
-        (Drive::LosesLast, &[Log, InPlace]),
-        (Drive::ShowsOlder, &[InPlace]),
+        (Drive::Reorders, &[Log, InPlace, Transaction]),
+        (Drive::LosesLast, &[Log, InPlace, Transaction]),
+        (Drive::ShowsOlder, &[InPlace, Transaction]),
     ];
     for (drive, patterns) in found_by {
         for pattern in patterns {

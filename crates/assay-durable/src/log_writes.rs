@@ -6,6 +6,7 @@
 //! each entry a sector with its head and, of a write, the sectors that it wrote. Places and lengths count sectors of the
 //! device, whose size the head of the log says. Numbers are little-endian.
 
+use crate::cut::Landed;
 use crate::log::{Log, SECTOR_BYTES, Write};
 
 const MAGIC: u64 = 0x006a_7366_7773_6872;
@@ -15,6 +16,9 @@ const LOG_HEAD: usize = 28;
 const ENTRY_HEAD: usize = 32;
 /// Sectors that a device may have.
 const SECTORS: std::ops::RangeInclusive<u32> = 512..=65_536;
+
+/// What is moved at once.
+const PIECE_BYTES: usize = 1 << 20;
 
 const FLUSH: u64 = 1;
 const FUA: u64 = 2;
@@ -63,6 +67,36 @@ pub struct Recorded {
     pub marks: Vec<Mark>,
     /// Sectors that the device has at least.
     pub sectors: u64,
+}
+
+impl Recorded {
+    /// Puts what landed into a device, in its order: `put` is handed the place and the bytes. Of a discard zeros.
+    ///
+    /// # Errors
+    /// The log cannot be read, or `put` refused.
+    pub fn rebuild(
+        &self,
+        landed: &[Landed],
+        log: &mut dyn ReadAt,
+        put: &mut dyn FnMut(u64, &[u8]) -> Result<(), String>,
+    ) -> Result<(), String> {
+        let mut piece = vec![0; PIECE_BYTES];
+        for own in landed {
+            let write = self.log.writes[own.write as usize];
+            let skipped = u64::from(own.first) * SECTOR_BYTES;
+            let to = write.at * SECTOR_BYTES + skipped;
+            let length = u64::from(own.sectors) * SECTOR_BYTES;
+            for done in (0..length).step_by(PIECE_BYTES) {
+                let part = &mut piece[..(length - done).min(PIECE_BYTES as u64) as usize];
+                match self.bytes[own.write as usize] {
+                    Bytes::At(from) => log.read_at(from + skipped + done, part)?,
+                    Bytes::Discarded => part.fill(0),
+                }
+                put(to + done, part)?;
+            }
+        }
+        Ok(())
+    }
 }
 
 /// What a mark begins with by which a program says that all before it was acknowledged.
@@ -227,6 +261,39 @@ mod tests {
         let marks: Vec<(&str, usize)> =
             own.marks.iter().map(|mark| (mark.text.as_str(), mark.steps)).collect();
         assert_eq!(marks, [("promise 1", 3), ("dm-log-writes-end", 5)]);
+    }
+
+    /// Every model and cut works on what a kernel logged.
+    #[test]
+    fn a_device_is_rebuilt_as_of_a_cut() {
+        let mut bytes = head(5, 512);
+        for (at, fill) in [(0, 1), (1, 2)] {
+            bytes.extend(entry([at, 1, 0, 0], b"", SECTOR));
+            bytes.extend([fill; SECTOR]);
+        }
+        bytes.extend(entry([0, 0, FLUSH, 0], b"", SECTOR));
+        bytes.extend(entry([0, 2, 0, 0], b"", SECTOR));
+        bytes.extend([3; 2 * SECTOR]);
+        bytes.extend(entry([1, 1, DISCARD, 0], b"", SECTOR));
+        let own = read(&mut &bytes[..]).unwrap();
+        let device = |steps: usize, seed: u64| {
+            let mut draws = assay_base::draws::Draws::new(seed, "test");
+            let (landed, _) = crate::drive::Drive::Honest.after(&own.log, steps, 8, &mut draws);
+            let mut device = vec![9; 2 * SECTOR];
+            own.rebuild(&landed, &mut &bytes[..], &mut |at, part| {
+                let at = at as usize;
+                device[at..at + part.len()].copy_from_slice(part);
+                Ok(())
+            })
+            .unwrap();
+            [device[0], device[SECTOR]]
+        };
+        for seed in 0..40 {
+            assert_eq!(device(3, seed), [1, 2], "all of it was flushed");
+        }
+        let later: std::collections::BTreeSet<[u8; 2]> =
+            (0..200).map(|seed| device(5, seed)).collect();
+        assert_eq!(later, [[1, 0], [1, 2], [3, 0], [3, 3]].into());
     }
 
     #[test]

@@ -150,7 +150,7 @@ impl Facts {
             );
         }
         format!(
-            "{} of {cuts} cuts lost an acknowledged write ({}; at most {most} of cuts would, 95 %): {}.",
+            "{} of {cuts} cuts lost an acknowledged write ({}; at most {most} of cuts would, 95 %); over them there lies {}.",
             show::count(self.lost),
             percent(self.lost as f64 / self.cuts as f64),
             self.found_words()
@@ -396,8 +396,8 @@ mod tests {
         let own = facts(&[own, detail(0, 0, 0)]).unwrap();
         assert_eq!(
             own.text,
-            "1 of 60 cuts lost an acknowledged write (1.67 %; at most 7.66 % of cuts would, 95 %): an older write in \
-             the place of 1 promised write."
+            "1 of 60 cuts lost an acknowledged write (1.67 %; at most 7.66 % of cuts would, 95 %); over them there lies \
+             an older write in the place of 1 promised write."
         );
         assert_eq!(
             own.story_text.as_deref(),

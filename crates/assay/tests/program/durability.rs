@@ -82,7 +82,7 @@ fn the_page_has_the_verdict_and_the_figure_of_cuts() {
     let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(shown.contains("0 of 60 cuts lost an acknowledged write"), "{shown}");
     assert!(shown.contains("nothing of the drive below"), "{shown}");
-    let page = home.told(0, &["report", "-o", "-"]);
+    let page = home.text(&["report", "-o", "-"]);
     assert!(page.contains("how cuts ended") && page.contains("all under way there"), "no figure");
 }
 

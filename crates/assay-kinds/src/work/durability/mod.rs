@@ -168,8 +168,8 @@ impl Runs for Planned {
     }
 
     fn by_hand(&self, how: &ByHand<'_>) -> CommandLine {
-        let words = ["sh", "-c", &self.0.by_hand(how.name, how.path)].map(str::to_owned).to_vec();
-        CommandLine { words, remarks: vec![asked::BY_HAND.to_owned()] }
+        let (words, remark) = asked::by_hand(how.name, how.path);
+        CommandLine { words: words.to_vec(), remarks: vec![remark.to_owned()] }
     }
 }
 
