@@ -88,7 +88,7 @@ pub enum Outcome {
     /// Nothing of what was under way is there.
     AllGone,
     /// Some of it is.
-    Some,
+    Partly,
     /// A part of a write is.
     Torn,
     /// Something that was promised is not there.
@@ -97,7 +97,7 @@ pub enum Outcome {
 
 impl Outcome {
     pub const ALL: [Self; 6] =
-        [Self::Quiet, Self::AllThere, Self::AllGone, Self::Some, Self::Torn, Self::Lost];
+        [Self::Quiet, Self::AllThere, Self::AllGone, Self::Partly, Self::Torn, Self::Lost];
 
     /// As a name in a figure.
     pub const fn words(self) -> &'static str {
@@ -105,7 +105,7 @@ impl Outcome {
             Self::Quiet => "nothing under way",
             Self::AllThere => "all under way there",
             Self::AllGone => "all under way gone",
-            Self::Some => "some under way there",
+            Self::Partly => "some under way there",
             Self::Torn => "torn, unpromised",
             Self::Lost => "promise lost",
         }
@@ -120,7 +120,7 @@ impl Judgement {
             (0, 0, 0) => Outcome::Quiet,
             (_, 0, 0) => Outcome::AllThere,
             (0, _, 0) => Outcome::AllGone,
-            (_, _, 0) => Outcome::Some,
+            (_, _, 0) => Outcome::Partly,
             _ => Outcome::Torn,
         }
     }
@@ -361,7 +361,7 @@ mod tests {
         };
         assert_eq!(judged(&[]), (Outcome::AllGone, [0, 3, 0, 0]));
         assert_eq!(judged(&[all(0), all(1), all(2)]), (Outcome::AllThere, [3, 0, 0, 0]));
-        assert_eq!(judged(&[all(0), all(2)]), (Outcome::Some, [2, 1, 0, 1]));
+        assert_eq!(judged(&[all(0), all(2)]), (Outcome::Partly, [2, 1, 0, 1]));
         let part = Landed { write: 1, first: 1, sectors: 1 };
         assert_eq!(judged(&[all(0), part]), (Outcome::Torn, [1, 1, 1, 0]));
         assert_eq!(own.judged(&whole(&own.log, 8), 0).outcome(), Outcome::Quiet);

@@ -188,11 +188,26 @@ impl Facts {
         Row { of: self.subject(), cells }
     }
 
-    fn sentences(&self) -> Vec<Sentence> {
-        let texts = [Some(&self.text), self.story_text.as_ref(), Some(&self.grade_text)];
-        let sentence = |text: &String| Sentence { about: self.subject(), text: text.clone() };
-        texts.into_iter().flatten().map(sentence).collect()
+    fn sentence(&self, text: &str) -> Sentence {
+        Sentence { about: self.subject(), text: text.to_owned() }
     }
+}
+
+/// Of each row the verdict and its story, and then what they prove, each once.
+fn sentences(all: &[&Facts]) -> Vec<Sentence> {
+    let of_row = |own: &&Facts| {
+        let texts = [Some(own.text.as_str()), own.story_text.as_deref()];
+        texts.into_iter().flatten().map(|text| own.sentence(text)).collect::<Vec<_>>()
+    };
+    let mut found: Vec<Sentence> = all.iter().flat_map(of_row).collect();
+    let mut grades: Vec<&str> = Vec::new();
+    for own in all {
+        if !grades.contains(&own.grade_text.as_str()) {
+            grades.push(&own.grade_text);
+            found.push(own.sentence(&own.grade_text));
+        }
+    }
+    found
 }
 
 fn summed<K: Ord + Copy>(
@@ -213,16 +228,16 @@ fn writes(count: u64) -> String {
 /// What a cut of this grade proves.
 fn grade_words(planned: &Planned, [read, wrong]: [u64; 2]) -> String {
     let target = match wrong {
-        0 => format!("what the target holds is what the log says ({} sectors)", show::count(read)),
+        0 => String::new(),
         wrong => format!(
-            "{} of {} sectors of the target are not what the log says",
+            " {} of {} sectors of the target are not what the log says, without a cut.",
             show::count(wrong),
             show::count(read)
         ),
     };
     format!(
         "Grade replay: a log of the program's own writes and syncs, cut over an assumed drive that {} and writes {} \
-         whole; it tells whether this order of writes and syncs is enough, and nothing of the drive below; {target}.",
+         whole; it tells whether this order of writes and syncs is enough, and nothing of the drive below.{target}",
         planned.assumed_drive.words(),
         Bytes(planned.assumed_atomic_bytes)
     )
@@ -299,7 +314,7 @@ pub fn exhibit(all: &[&Facts], name: &dyn Fn(&Subject) -> String) -> Exhibit {
     Exhibit {
         remarks: vec![LEGEND.to_owned()],
         charts: charts(all, name),
-        sentences: all.iter().flat_map(|own| own.sentences()).collect(),
+        sentences: sentences(all),
         leads: true,
         ..Exhibit::of_table(Table {
             title: "power cuts".to_owned(),
@@ -429,6 +444,8 @@ mod tests {
         };
         assert_eq!(text(0, 3).as_deref(), Some("4.87 %"));
         assert_eq!([text(0, 0), text(1, 0)].map(Option::unwrap), ["none lost", "loses"]);
+        let said: Vec<&str> = shown.sentences.iter().map(|own| own.text.as_str()).collect();
+        assert_eq!(said, [&one.text, &other.text, &one.grade_text], "what it proves is said once");
         let [chart] = &shown.charts[..] else { panic!("{:?}", shown.charts) };
         let Marks::Bars { names, groups, .. } = &chart.marks else { panic!("{chart:?}") };
         assert_eq!(*names, ["nothing under way", "promise lost"]);

@@ -176,6 +176,7 @@ impl Runs for Planned {
 /// The trial that it makes.
 fn ran(detail: trial::Detail, elapsed_ns: u64) -> Ran {
     let write = Count { operations: detail.writes, bytes: detail.written_bytes };
+    let (values, stopped) = (values(&detail).into(), detail.stopped);
     Ran {
         measured: Measured {
             window_ns: detail.window_ns,
@@ -183,15 +184,15 @@ fn ran(detail: trial::Detail, elapsed_ns: u64) -> Ran {
             cpu_ns: 0,
             waited_ns: None,
             claims: Claims { write, ..Claims::default() },
-            values: values(&detail).into(),
+            values,
             absent: BTreeMap::new(),
             notes: Vec::new(),
-            detail: Detail(detail.clone()).into(),
+            detail: Detail(detail).into(),
         },
         histograms: BTreeMap::new(),
         series: Vec::new(),
         threads_cpu_ns: 0,
-        stopped: detail.stopped,
+        stopped,
     }
 }
 
