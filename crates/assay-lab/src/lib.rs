@@ -259,18 +259,28 @@ impl Drop for LoopDevice {
     }
 }
 
-/// Calls a program that undoes something until it succeeds: a process that was just ended may
-/// still hold the mount for a moment.
+/// Calls a program that undoes something until it succeeds, and says where it never does.
 fn insist(program: &str, arguments: &[&str]) {
+    if let Err(error) = patiently(program, arguments) {
+        complain(&error);
+    }
+}
+
+/// Calls a program until it succeeds, for some seconds: a process that was just ended may still hold a mount or a
+/// device for a moment, as the kernel takes down its rings later.
+///
+/// # Errors
+/// What the last call said.
+pub fn patiently(program: &str, arguments: &[&str]) -> Done<()> {
     let mut last = String::new();
     for _ in 0..50 {
         match call(program, arguments) {
-            Ok(_) => return,
+            Ok(_) => return Ok(()),
             Err(error) => last = error,
         }
         thread::sleep(Duration::from_millis(100));
     }
-    complain(&last);
+    Err(last)
 }
 
 fn complain(text: &str) {

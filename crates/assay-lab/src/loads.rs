@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::process::{Assay, Ended, Running};
-use crate::{Done, LoopDevice, Mounted, call, has};
+use crate::{Done, LoopDevice, Mounted, call, has, patiently};
 
 /// MiB of a device that a load is recorded on.
 pub const MEBIBYTES: u64 = 256;
@@ -73,7 +73,7 @@ impl Load {
             );
             return Ok(Site { work: shell(&words)?, _mount: None });
         }
-        call("mkfs.ext4", &["-q", "-F", "-m", "0", "-E", NOT_LATER, path])?;
+        patiently("mkfs.ext4", &["-q", "-F", "-m", "0", "-E", NOT_LATER, path])?;
         let mount = Mounted::new(&[path], &scratch.join("mnt"))?;
         let point = mount.point().display().to_string();
         let words = if self == Self::Inserts {

@@ -9,7 +9,8 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use assay_load::{
-    Class, ENGINES, EngineKind, Job, LoadError, Mix, Outcome, Pattern, Poll, Target, WriteSync, run,
+    Class, ENGINES, EngineKind, FaultCounts, Job, LoadError, Mix, Outcome, Pattern, Poll, Target,
+    WriteSync, run, verify,
 };
 use common::{Scratch, job, operations, outcome, simulated};
 use rustix::fs::{MemfdFlags, memfd_create};
@@ -119,6 +120,47 @@ fn completions_that_cannot_be_polled_for_are_refused_before_the_run() {
     let refused = run(&polled, &EngineKind::IoUring, &target, &AtomicBool::new(false));
     let told = refused.unwrap_err().to_string();
     assert!(told.contains("completions cannot be polled for here"), "{told}");
+}
+
+/// On a file it is for the device below to say: either all is done, or nothing is and the reason is told.
+#[test]
+fn completions_of_a_file_are_polled_for_or_refused_with_the_reason() {
+    if !has_ring() {
+        return;
+    }
+    let scratch = Scratch::filled(1 << 20, 1, true);
+    let polled = Job { poll: Poll::Completion, depth: 8, operations: Some(500), ..job() };
+    match run(&polled, &EngineKind::IoUring, &scratch.target(), &AtomicBool::new(false)) {
+        Ok(found) => {
+            assert_eq!(operations(&found, Class::Read), 500);
+            assert!(found.engine.notes.iter().any(|note| note.contains("IOPOLL")));
+        }
+        Err(error) => {
+            let told = error.to_string();
+            assert!(told.contains("completions cannot be polled for here"), "{told}");
+        }
+    }
+}
+
+/// The pass that reads again asks for each block by a call.
+#[test]
+fn what_a_thread_of_the_kernel_submits_can_be_verified() {
+    let scratch = Scratch::filled(BLOCKS * SIZE, 0xaa, false);
+    let writes = Job {
+        pattern: Pattern::Sequential,
+        mix: Mix::WRITES,
+        area: 0..BLOCKS * SIZE,
+        operations: Some(BLOCKS),
+        depth: 8,
+        poll: Poll::Submission,
+        verify: Some(7),
+        ..job()
+    };
+    let Some(found) = submitted(writes.clone(), &scratch) else { return };
+    let stop = AtomicBool::new(false);
+    let written = found.written.unwrap();
+    let verified = verify(&writes, &written, &scratch.target(), &stop).unwrap();
+    assert_eq!((verified.sound, verified.wrong), (BLOCKS, FaultCounts::default()));
 }
 
 #[test]

@@ -31,6 +31,8 @@ const MOST_TRIALS: usize = 54;
 const LIMITS_MS: [u32; 3] = [2, 4, 10];
 /// Standard deviations of the service rate between trials, in percent.
 const SCATTERS: [u32; 3] = [0, 1, 3];
+/// The one of them that is simulated with every commit: without optimisation a study costs a second.
+const DAILY: u32 = 1;
 const WORKLOAD: &str = "read";
 
 const COUNTS: [Count; 4] = [
@@ -46,6 +48,7 @@ pub fn experiments() -> Vec<Experiment> {
         // Each study is some forty queues of some ten thousand requests.
         one_in: 20,
         most: 200,
+        daily: scatter == DAILY,
         ..Experiment::new(
             "S15",
             format!("load {limit_ms} ms {scatter} pc"),

@@ -441,6 +441,20 @@ impl IoUring<'_> {
         Ok(())
     }
 
+    /// Whether nothing waits for a call to be handed over.
+    #[inline]
+    fn is_handed_over(&mut self) -> io::Result<bool> {
+        if self.ring.submission().is_empty() {
+            return Ok(true);
+        }
+        if self.polled == Poll::Submission {
+            // The kernel's thread takes it, and is woken where it sleeps.
+            self.enter(0)?;
+            return Ok(true);
+        }
+        Ok(false)
+    }
+
     /// Takes over what the completion queue holds.
     #[inline]
     fn collect(&mut self, into: &mut Vec<Completion>) {
@@ -531,7 +545,7 @@ impl<'a> IoUring<'a> {
         let file = file(setup)?;
         let clearing = Clearing::of(job, file)?;
         let buffer = buffer(setup)?;
-        let (ring, note) = polling::ring(job.poll, entries)?;
+        let (ring, note) = polling::ring(job, entries)?;
         let mut engine = Self {
             entrance: polling::entrance(job.poll, &ring),
             ring,
@@ -608,9 +622,7 @@ impl<'a> Engine<'a> for IoUring<'a> {
         into.append(&mut self.ready);
         loop {
             let wait = match into.len() >= goal {
-                true if self.ring.submission().is_empty() => return Ok(()),
-                // The kernel's thread takes it, if it is awake.
-                true if self.polled == Poll::Submission => return self.enter(0),
+                true if self.is_handed_over()? => return Ok(()),
                 true => 0,
                 // With one slot its write and `fdatasync` are all there is: one wake-up will do.
                 false if self.slots.len() == 1 => self.outstanding,
@@ -627,7 +639,7 @@ impl<'a> Engine<'a> for IoUring<'a> {
         into.append(&mut self.ready);
         let asleep_until = deadline_ns.saturating_sub(clock::SPIN_NS);
         loop {
-            if into.len() > had && self.ring.submission().is_empty() {
+            if into.len() > had && self.is_handed_over()? {
                 return Ok(());
             }
             if self.outstanding == 0 {
@@ -635,7 +647,7 @@ impl<'a> Engine<'a> for IoUring<'a> {
                 return Ok(());
             }
             let now = clock::monotonic_ns();
-            if now >= deadline_ns && self.ring.submission().is_empty() {
+            if now >= deadline_ns && self.is_handed_over()? {
                 return Ok(());
             }
             // Awake at the end, and where there is something to hand out: then it only looks.

@@ -17,7 +17,7 @@ use crate::buffer::Buffer;
 use crate::check::check;
 use crate::pattern::blocks;
 use crate::run::entry;
-use crate::{EngineKind, Job, LoadError, Target, clock};
+use crate::{EngineKind, Job, LoadError, Poll, Target, clock};
 
 /// Bytes of one read, where an operation had fewer.
 const READ_BYTES: u64 = 1 << 20;
@@ -200,9 +200,9 @@ pub fn verify(
     if job.verify.is_none() {
         return Err(LoadError::Invalid("what was written carries no stamps".to_owned()));
     }
-    // A job may come out of a stranger's result.
-    let engine = EngineKind::Psync;
-    check(job, &engine, entry(&engine)?, target)?;
+    // A job may come out of a stranger's result. Whatever its own run polled for, this one reads by calls.
+    let (engine, calls) = (EngineKind::Psync, Job { poll: Poll::Nothing, ..job.clone() });
+    check(&calls, &engine, entry(&engine)?, target)?;
     let began_ns = clock::monotonic_ns();
     let size = u64::from(job.size_bytes);
     let (start, all) = (job.area.start, blocks(job));

@@ -2,18 +2,23 @@
 
 use super::{Cell, Measured, NONE, Row, Table, depth_note, find, spread};
 use crate::table::{Column, columns};
+use assay_base::quantity::played::{self, Class, Point, Told};
 use assay_base::quantity::units::show;
 use assay_study::findings::notes::Note;
 use assay_study::findings::{Comparison, Findings};
 use assay_study::results::plan::Arm;
 
-/// Rows of one arm, absent ones last.
+/// Rows of one arm, those of its classes below a load that was played again, absent ones last.
 pub(super) fn workloads(findings: &Findings, arm: &Arm) -> Table {
-    let measured = findings
-        .workloads
-        .iter()
-        .filter(|workload| workload.arm == *arm)
-        .filter_map(|workload| measured(findings, &workload.name, arm));
+    let own = findings.workloads.iter().filter(|workload| workload.arm == *arm);
+    let measured = own.flat_map(|workload| {
+        let all = measured(findings, workload.name.clone(), arm, OF_ALL);
+        let classes = played::CLASSES.iter().filter_map(|class| {
+            let name = format!("{}, {}", workload.name, class.played);
+            measured(findings, name, arm, class_names(class)?)
+        });
+        all.into_iter().chain(classes)
+    });
     let absent = findings.absent.iter().filter(|entry| entry.metric.is_none() && entry.arm == *arm);
     let absent = absent.map(|entry| Row {
         name: entry.workload.clone(),
@@ -27,28 +32,42 @@ pub(super) fn workloads(findings: &Findings, arm: &Arm) -> Table {
     Table { columns, rows: measured.chain(absent).collect() }
 }
 
-/// The row of a workload; none where nothing was measured.
-fn measured(findings: &Findings, workload: &str, arm: &Arm) -> Option<Row> {
-    let of = |metric: &str| find(findings, workload, arm, false, metric);
-    let mean = |metric: &str, words: fn(f64) -> String| {
-        of(metric).and_then(Measured::value).map_or_else(|| NONE.to_owned(), words)
+/// The metrics of the columns of a row: operations and bytes per second, quantiles of their times.
+type Names = (&'static str, Option<&'static str>, [Option<&'static str>; 3]);
+
+const OF_ALL: Names = (
+    "iops",
+    Some("bandwidth_bytes_per_s"),
+    [Some("latency_p50_ns"), Some("latency_p99_ns"), Some("latency_p999_ns")],
+);
+
+/// Those of a class of a load that was played again; flushes have no bytes.
+fn class_names(class: &Class) -> Option<Names> {
+    let name = |told| Some(class.metric(told)?.name);
+    let quantiles = [Point::P50, Point::P99, Point::P999];
+    let quantiles = quantiles.map(|point| name(Told::Service(point)));
+    Some((name(Told::Rate)?, name(Told::Bytes), quantiles))
+}
+
+/// The row of a workload or of a class of it; none where nothing was measured.
+fn measured(
+    findings: &Findings,
+    name: String,
+    arm: &Arm,
+    (operations, bytes, quantiles): Names,
+) -> Option<Row> {
+    let of = |metric: &str| find(findings, &name, arm, false, metric);
+    let mean = |metric: Option<&str>, words: fn(f64) -> String| {
+        metric.and_then(of).and_then(Measured::value).map_or_else(|| NONE.to_owned(), words)
     };
-    let iops = of("iops")?;
+    let iops = of(operations)?;
     iops.trust?;
-    let words = [
-        workload.to_owned(),
-        mean("bandwidth_bytes_per_s", show::rate),
-        mean("iops", show::per_second),
-        mean("latency_p50_ns", show::duration),
-        mean("latency_p99_ns", show::duration),
-        mean("latency_p999_ns", show::duration),
-        spread(iops),
-    ];
-    Some(Row {
-        name: workload.to_owned(),
-        cells: words.map(Cell::from).into_iter().chain([Cell::trust_of(iops)]).collect(),
-        notes: depth_note(findings, workload, arm).into_iter().collect(),
-    })
+    let rates = [mean(bytes, show::rate), mean(Some(operations), show::per_second)];
+    let times = quantiles.map(|metric| mean(metric, show::duration));
+    let words = [name.clone()].into_iter().chain(rates).chain(times).chain([spread(iops)]);
+    let cells = words.map(Cell::from).chain([Cell::trust_of(iops)]).collect();
+    let notes = depth_note(findings, &name, arm).into_iter().collect();
+    Some(Row { name, cells, notes })
 }
 
 /// How the numbers of the tables are to be read.
@@ -64,7 +83,7 @@ pub(super) fn legend<'a>(
         (least, most) if least == most => format!("Geometric means of {most} trials"),
         (least, most) => format!("Geometric means of {least} to {most} trials"),
     };
-    let spread = if findings.cells.iter().any(|cell| cell.metric == "iops") {
+    let spread = if findings.cells.iter().any(|cell| cell.metric == OF_ALL.0) {
         "; spread: half of their range; p50 to p99.9: service time of one operation"
     } else {
         ""

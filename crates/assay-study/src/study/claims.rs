@@ -1,6 +1,7 @@
 //! What must hold of the questions of a study. Levels are left to the findings: the command line may
 //! name others.
 
+use assay_base::quantity::played;
 use assay_kinds::work::{io, metrics};
 
 use super::fields::TARGET_FACTOR;
@@ -66,6 +67,9 @@ fn mistake(study: &Study, ask: &Ask) -> Option<(&'static str, String, Option<Str
         let message = format!("there is no workload \"{unknown}\"");
         return Some(("workloads", message, Some(hint.unwrap_or_else(all))));
     }
+    if let Some(found) = of_a_class(study, ask) {
+        return Some(found);
+    }
     let known = |name: &&String| study.factors.contains_key(*name) || *name == TARGET_FACTOR;
     if let Some(name) = ask.factor.iter().chain(ask.at.keys()).find(|name| !known(name)) {
         let key = if ask.at.contains_key(name) { "at" } else { "factor" };
@@ -96,6 +100,21 @@ fn mistake(study: &Study, ask: &Ask) -> Option<(&'static str, String, Option<Str
         let key = if ask.least.is_some() { "least" } else { "most" };
         (key, format!("{} is no amount of {metric}", amount.text), None)
     })
+}
+
+/// A workload whose classes have rows of their own, where the question is about the number of one of them.
+fn of_a_class(study: &Study, ask: &Ask) -> Option<(&'static str, String, Option<String>)> {
+    let metric = ask.metric.as_deref().or(study.primary.as_deref())?;
+    let (class, _) = played::of(metric)?;
+    let has = |name: &str| {
+        let own = study.workload.iter().find(|own| own.name == name);
+        let mut all = own.iter().flat_map(|own| own.work.kind().metrics).copied().flatten();
+        all.any(|known| known.name == metric)
+    };
+    let whole = ask.workloads.iter().find(|name| has(name))?;
+    let row = format!("{whole}, {}", class.played);
+    let message = format!("{metric} is a number of \"{row}\", and not of all of {whole}");
+    Some(("workloads", message, Some(format!("write workloads = [\"{row}\"]"))))
 }
 
 /// What keeps a study from looking for the most load: it chooses its rates itself, one trial after the other,
@@ -150,5 +169,27 @@ fn unit_of(metric: &str) -> Option<&'static str> {
         name if name.ends_with("_bytes_per_s") => Some("b/s"),
         name if name.ends_with("_ns") => Some("s"),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::study::file;
+
+    fn asked(workload: &str, metric: &str) -> Result<(), String> {
+        let text = format!(
+            "format = \"assay-study/1\"\ntitle = \"t\"\n[[workload]]\nname = \"evening\"\n\
+             replay = {{ recording = \"evening\" }}\n[[question]]\nkind = \"reaches\"\nask = \"a\"\n\
+             workloads = [\"{workload}\"]\nmetric = \"{metric}\"\nmost = \"10 ms\"\n"
+        );
+        file::parse("test", &text).map(|_| ()).map_err(|failure| failure.to_string())
+    }
+
+    #[test]
+    fn a_question_about_one_class_names_its_rows() {
+        let told = asked("evening", "write_response_p99_ns").unwrap_err();
+        assert!(told.contains("a number of \"evening, played writes\""), "{told}");
+        assert_eq!(asked("evening, played writes", "write_response_p99_ns"), Ok(()));
+        assert_eq!(asked("evening", "response_p99_ns"), Ok(()));
     }
 }

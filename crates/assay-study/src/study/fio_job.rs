@@ -264,7 +264,6 @@ fn work(job: &Job, told: &mut Told) -> Work {
     let threads = number(job, "numjobs", told).unwrap_or(1).max(1);
     let buffered = text("buffered").map(|value| value == "0");
     let direct = text("direct").map(|value| value != "0").or(buffered).unwrap_or(false);
-    let poll = polled::polled(job, direct, told);
     let time = duration(job, "runtime", told);
     let (place, own_files) = place(job, writes, told);
     let is_device = place.starts_with("device");
@@ -283,6 +282,7 @@ fn work(job: &Job, told: &mut Told) -> Work {
     tell_differences(job, (pattern, access.is_none()), threads, own_files, told);
     let carries = writes && mix != TRIM;
     let sync_every = operations::sync_every(job, carries, told);
+    let poll = polled::polled(job, (direct, sync_every == 0 && !mix.contains(TRIM)), told);
     let is_fresh = carries && content.as_deref() != Some("zero");
     let duplicates = operations::duplicates(job, is_fresh, told);
     let bare = unstamped(content.as_deref(), duplicates);

@@ -9,6 +9,7 @@
 use std::collections::BTreeSet;
 
 use assay_base::quantity::Better;
+use assay_base::quantity::played;
 use assay_kinds::work::metrics::{is_of_speed, noun};
 use assay_stats::{FEWEST_FOR_INTERVAL, MIXTURE_G, confidence_sequence_half_width, t_quantile};
 use assay_study::findings::answers::{Answer, Claim};
@@ -22,6 +23,7 @@ use assay_study::results::plan::Arm;
 
 use super::days::POWER;
 use super::gate::{self, Allowed, Green, NO_INTERVAL, UNDECIDED, blinded};
+use super::played::row_of;
 use super::verdicts::error_of_family;
 
 /// A workload under an arm.
@@ -63,8 +65,9 @@ fn answer(
         compared.iter().any(|one| one.arm == *arm && of(one))
     };
     let compares = |(_, arm): &&Planned| !matches(arm, &design.baseline);
-    let missing: Vec<&Planned> =
-        planned.iter().filter(compares).filter(|own| !is_there(own)).collect();
+    let missing = planned.iter().filter(compares).filter(|own| !is_there(own));
+    let starved = starved(design, asked, found);
+    let missing: Vec<&Planned> = missing.chain(&starved).collect();
     let rows = compared.len() + missing.len();
     let sees = asked.sees.unwrap_or_else(|| gate::Gate::new(asked.allowed).sees);
     let alpha = error_of_family(design, rows.max(1));
@@ -76,6 +79,32 @@ fn answer(
     GateAnswer::of((asked.allowed, sees), asked.allow_missing, rows)
         .of_amount(asked.more)
         .of_study(asked.metric.clone(), replicates)
+}
+
+/// Classes of a load that was played of which an arm has no number and its baseline has one: a class that an
+/// arm starved is not compared, and a gate must not pass by that.
+fn starved(design: &Design, asked: &Gate, found: &Findings) -> BTreeSet<Planned> {
+    let named = asked.metric.as_deref().or(design.primary.as_deref());
+    if named.is_some_and(|metric| played::of(metric).is_some()) {
+        // The workload itself is missed then.
+        return BTreeSet::new();
+    }
+    let is_judged = |own: &AbsentCell, baseline: &Arm| {
+        found.cells.iter().any(|cell| {
+            (&cell.workload, Some(&cell.metric)) == (&own.workload, own.metric.as_ref())
+                && cell.arm == *baseline
+                && !cell.control
+                && asked.is_about(&cell.metric, cell.primary)
+        })
+    };
+    let is_starved = |own: &&AbsentCell| {
+        let mut baseline = own.arm.clone();
+        baseline.extend(design.baseline.clone());
+        let is_of_class = own.metric.as_deref().is_some_and(|metric| played::of(metric).is_some());
+        is_of_class && baseline != own.arm && is_judged(own, &baseline)
+    };
+    let all = found.absent.iter().filter(is_starved);
+    all.map(|own| (own.workload.clone(), own.arm.clone())).collect()
 }
 
 /// Replicates that were run.
@@ -332,8 +361,10 @@ impl Judge<'_> {
         };
         let metric = self.asked.metric.as_ref().or(self.design.primary.as_ref()).or_else(primary);
         let of_metric = |own: &AbsentCell| own.metric.is_none() || own.metric.as_ref() == metric;
+        let class = metric.and_then(|metric| row_of(workload, metric));
+        let is_row = |name: &String| name == workload || class.as_ref() == Some(name);
         let missed = |side: &Arm| {
-            let mut own = self.found.absent.iter().filter(|own| own.workload == workload);
+            let mut own = self.found.absent.iter().filter(|own| is_row(&own.workload));
             own.find(|own| own.arm == *side && of_metric(own))
         };
         let of_baseline = || Some(("the baseline", missed(&baseline)?));

@@ -28,6 +28,9 @@ pub(super) fn series(design: &Design, row: &Row<'_>) -> (Vec<Series>, Vec<Absent
             absent.extend(metric.map(|metric| missing(metric, reason)));
             continue;
         }
+        if let Some(metric) = primary.filter(|metric| !means_something(metric, row)) {
+            absent.push(missing(metric, NO_CLOCK.to_owned()));
+        }
         for metric in class.metrics.iter().filter(|metric| means_something(metric.name, row)) {
             match of_metric(design, row, metric) {
                 Ok(own) => found.push(Series {
@@ -44,7 +47,16 @@ pub(super) fn series(design: &Design, row: &Row<'_>) -> (Vec<Series>, Vec<Absent
 }
 
 fn name(row: &Row<'_>, class: &Class) -> String {
-    format!("{}, {}", row.workload.name, class.played)
+    named(&row.workload.name, class)
+}
+
+fn named(workload: &str, class: &Class) -> String {
+    format!("{workload}, {}", class.played)
+}
+
+/// The name of the rows that a metric of a class has, where it is one.
+pub(super) fn row_of(workload: &str, metric: &str) -> Option<String> {
+    played::of(metric).map(|(class, _)| named(workload, class))
 }
 
 /// Whether the kind of work of a row tells its classes.
@@ -52,6 +64,9 @@ fn is_told(class: &Class, row: &Row<'_>) -> bool {
     let mut own = row.workload.work.kind().metrics.iter().copied().flatten();
     class.metrics.first().is_some_and(|first| own.any(|metric| metric.name == first.name))
 }
+
+/// Why a response that a study names is not there.
+const NO_CLOCK: &str = "without a clock no start is intended that a response could be told from";
 
 /// There are response times of work by the clock alone.
 fn means_something(metric: &str, row: &Row<'_>) -> bool {
@@ -87,7 +102,9 @@ mod tests {
         Clock, Detail, Fidelity, Fitted, Placing, Planned, Scale, Source,
     };
     use assay_load::Act;
+    use assay_study::findings::gate::{Ended, GateEnd};
     use assay_study::findings::{Comparison, Findings, Trust, Verdict};
+    use assay_study::results::design::Gate;
     use assay_study::results::tally::Tally;
 
     use super::super::tests::{Bench, cell};
@@ -268,11 +285,57 @@ mod tests {
         let findings = bench.findings();
         assert_eq!(primaries(&findings), ["write_latency_p50_ns"]);
         assert_eq!(compared(&findings, "write_latency_p50_ns").verdict, Some(Verdict::Worse));
+        // Without a clock there is none, and it says so.
+        bench.plan.design.primary = Some("write_response_p50_ns".to_owned());
+        for workload in &mut bench.plan.workloads {
+            workload.work = planned(Clock::Closed).into();
+        }
+        let own = bench.findings();
+        let named: Vec<&AbsentCell> =
+            own.absent.iter().filter(|one| one.metric == bench.plan.design.primary).collect();
+        assert_eq!(named.len(), 2, "one an arm: {named:?}");
+        assert!(named.iter().all(|one| one.reason == NO_CLOCK), "{named:?}");
+        assert!(primaries(&own).is_empty());
+        for workload in &mut bench.plan.workloads {
+            workload.work = planned(Clock::Open).into();
+        }
         // One of all classes leaves theirs.
         bench.plan.design.primary = Some("iops".to_owned());
         let own = bench.findings();
         assert_eq!(primaries(&own).len(), 4);
         assert_eq!(primaries(&own)[0], "iops");
+    }
+
+    #[test]
+    fn a_gate_does_not_pass_where_an_arm_starved_a_class() {
+        let gated = |metric: Option<&str>, starved: bool| {
+            let mut bench = bench(Clock::Open, 1, 0.0);
+            bench.plan.design.gate = Some(Gate {
+                allowed: 0.2,
+                more: None,
+                sees: None,
+                metric: metric.map(str::to_owned),
+                until_decided: false,
+                allow_missing: false,
+            });
+            let mut second = bench.trials.iter_mut().filter(|trial| trial.record.workload == 1);
+            if let Some(trial) = second.next().filter(|_| starved) {
+                trial.latency_ns.retain(|class, _| !class.starts_with("write"));
+            }
+            bench.findings().gate.unwrap()
+        };
+        let whole = gated(None, false);
+        assert_eq!((whole.ended, whole.rows.len()), (GateEnd::Pass, 4), "{}", whole.text);
+        for (metric, rows) in [(None, 4), (Some("write_response_mean_ns"), 1)] {
+            let own = gated(metric, true);
+            assert_eq!((own.ended, own.rows.len()), (GateEnd::NoStatement, rows), "{}", own.text);
+            let why = own.rows.iter().find_map(|row| match &row.ended {
+                Ended::NoStatement(why) => Some(why.as_str()),
+                _ => None,
+            });
+            let wanted = "it has no number: no operation was finished in the window";
+            assert_eq!(why, Some(wanted));
+        }
     }
 
     #[test]

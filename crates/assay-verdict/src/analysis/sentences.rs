@@ -31,6 +31,9 @@ const MOST: usize = 5;
 /// Sentences about invalid rows at most.
 const MOST_INVALID: usize = 2;
 
+/// Comparisons of targets that come before what their syncs rest on.
+const FIRST_COMPARED: usize = 2;
+
 /// Of a drive that is none there is nothing to tell its owner.
 const SIMULATED: &str =
     "Simulated: the numbers show what the tool makes of the law that was put in, and no drive.";
@@ -131,8 +134,12 @@ fn of_a_check(story: &Story<'_>) -> Vec<Sentence> {
     let is_class = |one: &&Sentence| matches!(one.said, Said::CardClass { .. });
     let mut told: Vec<Sentence> = story.told.iter().filter(is_class).cloned().collect();
     if story.environment.sites.len() > 1 {
+        // Which target is faster comes first, and of several each may have its own to say of syncs.
+        let mut compared = compared(story);
+        let rest = compared.split_off(compared.len().min(FIRST_COMPARED));
+        told.extend(compared);
         told.extend(story.rows.iter().filter_map(acknowledged_on));
-        told.extend(compared(story));
+        told.extend(rest);
         return told;
     }
     let noun = facts::noun(story.environment.sites.first());

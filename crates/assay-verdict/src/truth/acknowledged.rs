@@ -23,8 +23,9 @@ pub const NAME: &str = "acknowledged";
 /// Memory to Improve Random Read Latency with tPROG=75us and tR=4us" (Kouchi et al., ISSCC 2020).
 const PROGRAM_NS: f64 = 75e3;
 
-/// Turns a minute of a disk that does not tell them: no faster ones are made.
-const FASTEST_TURNS: u64 = 15_000;
+/// Bytes of a write up to which hardly any ends at the end of a track, behind which the next one begins sooner
+/// than a turn later.
+const MOST_OF_A_TRACK: u32 = 64 << 10;
 
 /// Nanoseconds of a minute.
 const MINUTE_NS: f64 = 60e9;
@@ -47,18 +48,22 @@ static ABOUT: About = About {
            takes no trust away: the speed is what was asked for. Looked at are writes of the kind \
            io that are synced, one in flight and as fast as they end, and from three trials on the \
            whole 95 % interval of their time has to be more than 10 % below what the medium needs. \
-           On tmpfs, on zram and on a loop device whose file lies in memory, memory answers. \
-           Platters need a turn until the next place in line comes by, and half a turn on average \
-           for a random one; of a SATA or SCSI disk that does not tell its rate 15,000 turns a \
-           minute are assumed, and of one on USB nothing, as sticks call themselves disks. Of \
+           On tmpfs, on zram, on a RAM disk and on a loop device whose file lies in memory, memory \
+           answers. Platters need a turn until the next place in line comes by (of several disks, \
+           which may take turns, its share), and half a turn on average for a random one; of \
+           writes in line that are larger than 64 KiB nothing is said, as they reach the ends of \
+           tracks. Of a disk that does not tell its rate nothing is said either: virtual disks, \
+           controllers with flash behind them and sticks call themselves disks. Of \
            drives that somebody lends (see host-cache), whatever they announce, a sync is faster \
            than flash below 75 us: no flash is known to program a page in less (Kouchi et al., \
-           ISSCC 2020). Of a drive of this machine that announces a cache which a flush empties, it \
+           ISSCC 2020). Of an NVMe, SATA, SCSI, USB or MMC drive of this machine that announces a \
+           cache which a flush empties, it \
            takes both: syncs that are faster than flash, and the same writes in the same setting \
            without a sync, beside which they take at most 1.25 times as long, by the whole interval \
-           of the ratio. So no flush reached the medium. A cache that answers may well be \
-           protected: a drive with capacitors, a controller with a battery and a drive that drops \
-           flushes look the same from outside, and so does memory that is neither flash nor disk \
+           of the ratio. So no flush reached flash. A cache that answers may well be \
+           protected: a drive with capacitors, a controller with a battery, a disk that keeps what \
+           it is given on tracks of its own or in flash, and a drive that drops flushes look the \
+           same from outside, and so does memory that is neither flash nor disk \
            (3D XPoint). Of a drive of this machine that announces no cache nothing is said: that \
            may be so, or its cache is protected. Silence proves nothing.",
 };
@@ -87,7 +92,7 @@ impl TruthRule for Acknowledged {
         // Times of an emulator say nothing of a medium.
         let times =
             WriteTimes::of(case.workload, case.trials).filter(|_| case.emulator.is_none())?;
-        let needed = Needed::of(&case.site.drives, io.pattern)?;
+        let needed = Needed::of(&case.site.drives, io)?;
         let (mean, [low, high]) = times.told()?;
         (high < SURELY * needed.least_ns).then(|| {
             Remark::note(format!(
@@ -104,17 +109,21 @@ impl TruthRule for Acknowledged {
 
 /// Why a target is memory, where it is.
 fn memory(site: &Site) -> Option<String> {
-    let is_zram = |drive: &Drive| drive.bus.value().is_some_and(|bus| bus == "zram");
+    let is_memory = |drive: &Drive| is_on(drive, &["zram", "ram"]);
     match site.drives.first() {
         _ if site.backing == Backing::Memory => {
             Some(format!("{} keeps its files there", site.filesystem()))
         }
         _ if is_loop_in_memory(site) => Some(LOOP_IN_MEMORY.to_owned()),
-        Some(first) if site.drives.iter().all(is_zram) => {
+        Some(first) if site.drives.iter().all(is_memory) => {
             Some(format!("{} is a device in memory", first.name))
         }
         _ => None,
     }
+}
+
+fn is_on(drive: &Drive, buses: &[&str]) -> bool {
+    drive.bus.value().is_some_and(|bus| buses.contains(&bus.as_str()))
 }
 
 /// What a sync would take that waits for the medium.
@@ -127,8 +136,8 @@ struct Needed {
 
 impl Needed {
     /// None where nobody knows.
-    fn of(drives: &[Drive], pattern: Pattern) -> Option<Self> {
-        Self::of_lent(drives).or_else(|| Self::of_turning(drives, pattern))
+    fn of(drives: &[Drive], io: &io::Planned) -> Option<Self> {
+        Self::of_lent(drives).or_else(|| Self::of_turning(drives, io))
     }
 
     fn of_lent(drives: &[Drive]) -> Option<Self> {
@@ -140,34 +149,33 @@ impl Needed {
         };
         let words = format!(
             "the fastest flash programs a page in {}: whoever serves {}, {announces}, has it in \
-             memory by then",
+             memory by then, or on something faster than flash",
             show::duration(PROGRAM_NS),
             lent.name
         );
         Some(Self { least_ns: PROGRAM_NS, words })
     }
 
-    /// Each of several disks turns: the fastest of them is what all are compared with.
-    fn of_turning(drives: &[Drive], pattern: Pattern) -> Option<Self> {
-        let turns: Option<Vec<(u64, bool)>> = drives.iter().map(turns).collect();
-        let (turns, is_told) = turns?.into_iter().max()?;
+    /// The fastest of several disks is what all are compared with. They may take turns: while one waits for
+    /// its next place, so does another.
+    fn of_turning(drives: &[Drive], io: &io::Planned) -> Option<Self> {
+        let all: Option<Vec<u64>> = drives.iter().map(turns).collect();
+        let turns = all?.into_iter().max()?;
         let turn_ns = MINUTE_NS / turns as f64;
-        let (least_ns, place) = match pattern {
+        let several = drives.len() > 1;
+        let (least_ns, place) = match io.pattern {
+            Pattern::Sequential if io.size_bytes() > MOST_OF_A_TRACK => return None,
+            Pattern::Sequential if several => {
+                (turn_ns / drives.len() as f64, "the next place of one of them comes by after")
+            }
             Pattern::Sequential => (turn_ns, "the next place comes by after"),
             Pattern::Random => (turn_ns / 2.0, "a place comes by on average after"),
             Pattern::Stride | Pattern::Spread => return None,
         };
-        let (assumed, or) = if is_told {
-            ("", "")
-        } else {
-            (
-                " (assumed, as no faster disk is made and this one tells none)",
-                ", or nothing turns in it",
-            )
-        };
+        let who = if several { "disks, or what stands before them, have" } else { DISK_HAS };
         let words = format!(
-            "at {} turns a minute{assumed} {place} {}: the disk, or what stands before it, has it \
-             in memory by then{or}",
+            "at {} turns a minute {place} {}: the {who} it in a cache by then, be it memory, flash or \
+             tracks set aside",
             show::count(turns),
             show::duration(least_ns)
         );
@@ -175,17 +183,14 @@ impl Needed {
     }
 }
 
-/// Turns a minute of a disk of this machine, and whether it tells them; none where it may have no platters.
-fn turns(drive: &Drive) -> Option<(u64, bool)> {
+/// Who has what was written where there is one disk.
+const DISK_HAS: &str = "disk, or what stands before it, has";
+
+/// Turns a minute of a disk of this machine; none where it may have no platters. What does not tell them may be
+/// flash behind a controller, or another machine's.
+fn turns(drive: &Drive) -> Option<u64> {
     let is_disk = drive.rotational.value() == Some(&true) && !hides_its_cache(drive);
-    let told = drive.turns_per_minute.value().filter(|turns| **turns > 0);
-    let on_a_disks_bus =
-        drive.bus.value().is_some_and(|bus| ["sata", "scsi"].contains(&bus.as_str()));
-    match told {
-        Some(turns) if is_disk => Some((*turns, true)),
-        None if is_disk && on_a_disks_bus => Some((FASTEST_TURNS, false)),
-        _ => None,
-    }
+    drive.turns_per_minute.value().copied().filter(|turns| *turns > 0 && is_disk)
 }
 
 /// How long writes took that were done one after the other: by trial the nanoseconds of each, or of all up
@@ -228,12 +233,17 @@ pub fn one_by_one(workload: &PlannedWorkload) -> Option<&io::Planned> {
     (io.in_flight() == 1 && is_plain).then_some(io)
 }
 
+/// Buses of drives whose medium is flash where it does not turn: what else announces a cache (memory that
+/// stays, a program of this machine) may hold a write at once.
+const OF_FLASH: [&str; 5] = ["nvme", "sata", "scsi", "usb", "mmc"];
+
 /// A drive of this machine that announces a cache which a flush empties, where all below a target are like
 /// it: a flush that reaches their medium takes its time.
 pub fn with_a_cache(site: &Site) -> Option<&Drive> {
     let is_own = |drive: &Drive| {
         drive.announces_a_cache()
             && !hides_its_cache(drive)
+            && is_on(drive, &OF_FLASH)
             && drive.rotational.value() == Some(&false)
     };
     let all = memory(site).is_none() && site.drives.iter().all(is_own);
@@ -253,8 +263,9 @@ pub fn costless(drive: &str, synced: &WriteTimes, bare: &WriteTimes) -> Option<R
     Some(Remark::note(format!(
         "syncs are acknowledged by a cache: with a sync a write takes {ratio} times as long as \
          without one (95 % interval {least} to {most}), {} in all, and the fastest flash programs \
-         a page in {}; {drive} announces a cache that a flush empties, and no flush reached its \
-         medium: a cache that is protected against power cuts looks the same, so that {UNSEEN}",
+         a page in {}; {drive} announces a cache that a flush empties, and no flush reached \
+         flash: a cache that is protected against power cuts, and memory that is faster than flash \
+         and keeps what it has, look the same, so that {UNSEEN}",
         show::duration(mean),
         show::duration(PROGRAM_NS)
     )))

@@ -1,6 +1,7 @@
 #![allow(clippy::disallowed_methods, reason = "these tests make a repository and look at trees")]
 
 use std::fs;
+use std::time::Duration;
 
 use assay_lab::Scratch;
 use assay_lab::commits::Repository as Lab;
@@ -247,6 +248,11 @@ fn what_is_unfinished_is_known_from_what_is_whole() {
     assert_eq!(remove(&Real, &unfinished(&Real, &home)[0]), Removal::Removed);
     assert_eq!(remove(&Real, &kept(&Real, &home)[0]), Removal::InUse);
     drop(trees);
-    assert_eq!(remove(&Real, &kept(&Real, &home)[0]), Removal::Removed);
+    // A process that a neighbour started meanwhile has the lock, too, until it has become another program.
+    let is_removed = |_: &u32| {
+        std::thread::sleep(Duration::from_millis(20));
+        remove(&Real, &kept(&Real, &home)[0]) == Removal::Removed
+    };
+    assert!((0..100).find(is_removed).is_some());
     assert_eq!(bench.names(), ["mine"]);
 }

@@ -80,9 +80,10 @@ fn plan(home: &Path) -> Option<Value> {
     serde_json::from_str(&fs::read_to_string(path).ok()?).ok()
 }
 
-/// Within what the draws of some ten thousand and the reads of the pilot move it.
+/// Within what the draws of some ten thousand and the reads of the pilot and of the survey move it: these go anywhere,
+/// and where warm-ups are cut short by others' work up to a thousand of them are in sight.
 fn is_near(found: f64, expected: f64) -> bool {
-    (found - expected).abs() < 0.04
+    (found - expected).abs() < 0.07
 }
 
 /// The two trials have other blocks that are met most, so that of each the most frequent one counts.

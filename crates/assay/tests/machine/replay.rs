@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use assay_lab::loads::{self, Load, MEBIBYTES};
-use assay_lab::needs::is_crowded;
 use assay_lab::process::{Assay, Running};
 use assay_lab::slow::SlowLane;
 use assay_lab::{LoopDevice, Scratch};
@@ -242,7 +241,8 @@ fn what_two_devices_did_is_played_on_one_by_one_clock() {
 }
 
 /// Bursts on a device, each of these lines of dd after the other, played on it and on one that a control group lets
-/// take 200 writes a second: what is found.
+/// take 200 writes a second, which is enough for all of them, later: what is found, by the median, as there are too
+/// few operations for a p99. A burst has fewer than a play may have in flight: its starts need not wait for it.
 fn beside_a_slow_one(name: &str, each: &[&str]) -> Option<Value> {
     let bench = Bench::new(name)?;
     let path = bench.device.device();
@@ -261,6 +261,8 @@ fn beside_a_slow_one(name: &str, each: &[&str]) -> Option<Value> {
     let through = lane.through();
     let through: Vec<&str> = through.iter().map(String::as_str).collect();
     let study = bench.study(name);
+    let text = fs::read_to_string(&study).unwrap();
+    fs::write(&study, text.replace("seed = 3", "seed = 3\nprimary = \"response_p50_ns\"")).unwrap();
     let assay = bench.assay.through(&through);
     let ended = loads::play(&assay, &study, &[&bench.device, &slow], MEBIBYTES).unwrap();
     Some(serde_json::from_str(&ended.stdout).unwrap())
@@ -274,9 +276,20 @@ fn compared<'a>(found: &'a Value, class: Option<&str>) -> &'a Value {
     own.unwrap_or_else(|| panic!("{name} is not compared: {found}"))
 }
 
-/// Whether the slow one is worse, and by so much as the limit makes of it.
-fn is_slowed(found: &Value) -> bool {
-    found["verdict"] == "worse" && found["ratio"].as_f64().is_some_and(|ratio| ratio > 4.0)
+/// Whether the slow one takes as much longer as the limit makes of it.
+fn is_slowed(own: &Value) -> bool {
+    own["ratio"].as_f64().is_some_and(|ratio| ratio > 4.0)
+}
+
+/// What is slowed is worse; where others had the processors, it was not the same work, the rule says so, and nothing is
+/// concluded, or so few trials were left alone that there is no number.
+fn assert_worse(own: &Value, found: &Value) {
+    if own["n"].as_u64() < Some(3) {
+        return assert!(own.to_string().contains("left-out"), "{own}");
+    }
+    let is_same_work = !found.to_string().contains("\"unfaithful\"");
+    assert!(is_slowed(own), "{own}");
+    assert!(own["verdict"] == "worse" || !is_same_work, "{own}, {}", found["replay"]);
 }
 
 const WRITES: &str = "if=/dev/zero of=DEVICE bs=16k oflag=direct conv=notrunc";
@@ -288,8 +301,7 @@ fn writes_of_a_slowed_copy_are_worse() {
     let Some(found) = beside_a_slow_one("slow-writes", &[WRITES]) else { return };
     for class in [None, Some("writes")] {
         let own = compared(&found, class);
-        // Beside busy processors it is not the same work every time, and nothing is concluded then.
-        assert!(is_slowed(own) || is_crowded(), "{own}");
+        assert_worse(own, &found);
     }
 }
 
@@ -310,6 +322,6 @@ fn reads_of_a_copy_whose_writes_are_slowed_are_not() {
 fn of_a_slowed_copy_only_the_class_that_is_slowed_is_worse() {
     let Some(found) = beside_a_slow_one("slow-class", &[READS, WRITES]) else { return };
     let [reads, writes] = ["reads", "writes"].map(|class| compared(&found, Some(class)));
-    assert!(is_slowed(writes) || is_crowded(), "{writes}");
+    assert_worse(writes, &found);
     assert!(!is_slowed(reads), "{reads}");
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use assay_load::Job;
+use assay_load::{Job, Sizes};
 
 use super::run::run_job;
 use super::{Asked, Engine, Pattern};
@@ -54,18 +54,29 @@ fn operations(io: &Asked, length: u64) -> u64 {
     most.min(PILOT_OPERATIONS)
 }
 
+/// What a target takes that is opened past the page cache, as it is for pilots.
+const WHOLE_BYTES: u64 = 4096;
+
 fn job(io: &Asked, area: &Area, seed: u64) -> Option<Job> {
-    let size = io.size.largest().0;
+    // Odd sizes go through the page cache alone; the next whole one costs about as much.
+    let is_whole = |bytes: u32| u64::from(bytes).is_multiple_of(WHOLE_BYTES);
+    let (mut block, mut sizes) = (io.size_bytes(), io.size.sizes());
+    let mut all = sizes.reads.iter().chain(&sizes.writes).map(|share| share.bytes).chain([block]);
+    if !io.direct && !all.all(is_whole) {
+        block = block.next_multiple_of(WHOLE_BYTES as u32);
+        sizes = Sizes::ONE;
+    }
+    let size = u64::from(block);
     let possible = size <= area.length && (!io.mix.writes() || area.written);
     let length = area.length / size.max(1) * size;
     possible.then(|| Job {
         sync: io.sync,
         content: io.content,
-        sizes: io.size.sizes(),
+        sizes,
         duplicates: io.duplicates,
         time: Duration::from_millis(PILOT_MS),
         operations: Some(operations(io, length)),
-        ..Job::base(pattern(io), io.mix, io.size_bytes(), area.start..area.start + length, seed)
+        ..Job::base(pattern(io), io.mix, block, area.start..area.start + length, seed)
     })
 }
 
@@ -83,5 +94,21 @@ mod tests {
         assert_eq!(of("90 % read, 10 % zero", 4096), 1);
         assert_eq!(of("trim", 1 << 30), PILOT_OPERATIONS);
         assert_eq!(of("write", 1 << 20), PILOT_OPERATIONS);
+    }
+
+    #[test]
+    fn odd_sizes_through_the_page_cache_are_tried_as_whole_ones() {
+        let block = |size: &str, direct| {
+            let io = Asked { size: size.parse().unwrap(), direct, ..Asked::some() };
+            let length = 1 << 20;
+            let area = Area { start: 0, length, asked: length, written: true, fill_ns: 0 };
+            let job = job(&io, &area, 1).unwrap();
+            (job.size_bytes, job.sizes.reads.len())
+        };
+        assert_eq!(block("2300 B", false), (4096, 0));
+        assert_eq!(block("2300 B 50 %, 8 KiB 50 %", false), (8192, 0));
+        assert_eq!(block("4 KiB", false), (4096, 0));
+        assert_eq!(block("512 B", true), (512, 0));
+        assert_eq!(block("4 KiB 50 %, 8 KiB 50 %", false), (8192, 2));
     }
 }

@@ -389,14 +389,15 @@ fn no_spread(io: &Asked, area_bytes: u64) -> Option<String> {
 
 /// Engine, threads and depth: where `io_uring` is refused, threads keep the operations in flight.
 fn engine_of(io: &Asked, offer: &Offer<'_>) -> (Engine, u32, u32, Option<String>) {
+    // Whether and what is polled for is a matter of the ring.
+    let takes_ring = io.depth > 1 || io.poll.is_some();
     let chosen = match io.engine {
         _ if offer.engine.name == Engine::Simulated => Engine::Simulated,
-        // Whether and what is polled for is a matter of the ring.
-        AskedEngine::Auto if io.depth > 1 || io.poll.is_some() => offer.engine.name,
+        AskedEngine::Auto if takes_ring => offer.engine.name,
         AskedEngine::Auto | AskedEngine::Psync => Engine::Psync,
         AskedEngine::IoUring => Engine::IoUring,
     };
-    if chosen == Engine::Psync && io.engine == AskedEngine::Auto && io.depth > 1 {
+    if chosen == Engine::Psync && io.engine == AskedEngine::Auto && takes_ring {
         return (chosen, io.in_flight(), 1, offer.engine.note.clone());
     }
     (chosen, io.threads, io.depth, None)

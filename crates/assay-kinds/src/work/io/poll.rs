@@ -218,12 +218,12 @@ mod tests {
         name: Engine,
         direct: &Presence<DirectUse>,
         no_polling: Option<&str>,
-    ) -> Result<Engine, String> {
+    ) -> Result<(Engine, Option<String>), String> {
         let area = Area { start: 0, length: 1 << 30, asked: 1 << 30, written: true, fill_ns: 0 };
         let engine = EngineUse { name, note: Some("io_uring is refused: on purpose".to_owned()) };
         let clears = Clears { no_polling: no_polling.map(str::to_owned), ..Clears::default() };
         let offer = Offer { area, direct, engine: &engine, between: None, clears: &clears };
-        plan(io, &offer).map(|(planned, _)| planned.engine)
+        plan(io, &offer).map(|(planned, note)| (planned.engine, note))
     }
 
     #[test]
@@ -231,7 +231,9 @@ mod tests {
         let direct = Presence::Present(DirectUse { memory_alignment: 512, offset_alignment: 512 });
         let cached = Presence::absent("the file system has none");
         let (ring, loops) = (Engine::IoUring, Some("loop7 cannot"));
-        let of = |poll, name, no_polling| planned(&polls(poll), name, &direct, no_polling);
+        let of = |poll, name, no_polling| {
+            planned(&polls(poll), name, &direct, no_polling).map(|(engine, _)| engine)
+        };
         assert_eq!(of(Poll::Completion, ring, None), Ok(ring));
         assert_eq!(of(Poll::Completion, ring, loops), Err("loop7 cannot".to_owned()));
         assert_eq!(of(Poll::Submission, ring, loops), Ok(ring));
@@ -250,9 +252,12 @@ mod tests {
     fn no_polling_is_a_level_of_the_ring() {
         let direct = Presence::Present(DirectUse { memory_alignment: 512, offset_alignment: 512 });
         let alone = Asked { depth: 1, ..Asked::some() };
-        assert_eq!(planned(&alone, Engine::IoUring, &direct, None), Ok(Engine::Psync));
+        assert_eq!(planned(&alone, Engine::IoUring, &direct, None), Ok((Engine::Psync, None)));
+        assert_eq!(planned(&alone, Engine::Psync, &direct, None), Ok((Engine::Psync, None)));
         let said = Asked { poll: Some(Poll::Nothing), ..alone };
-        assert_eq!(planned(&said, Engine::IoUring, &direct, None), Ok(Engine::IoUring));
+        assert_eq!(planned(&said, Engine::IoUring, &direct, None), Ok((Engine::IoUring, None)));
+        let (engine, note) = planned(&said, Engine::Psync, &direct, None).unwrap();
+        assert!(engine == Engine::Psync && note.unwrap().contains("on purpose"));
     }
 
     #[test]

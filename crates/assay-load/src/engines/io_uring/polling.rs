@@ -4,6 +4,8 @@
 use std::io;
 
 use io_uring::Builder;
+use rustix::process::getpid;
+use rustix::thread::{sched_getaffinity, sched_setaffinity};
 
 use super::entrance::Entrance;
 use super::{Attempt, ENTRY, IoUring, deferred, first_of};
@@ -15,17 +17,32 @@ const IDLE_MS: u32 = 1_000;
 
 /// A ring that is polled as a job says, and what the kernel lacks.
 pub(super) fn ring(
-    poll: Poll,
+    job: &Job,
     entries: [u32; 2],
 ) -> Result<(io_uring::IoUring, Option<&'static str>), LoadError> {
-    let (what, ring) = match poll {
+    let (what, ring) = match job.poll {
         Poll::Nothing => ("an io_uring", super::ring(entries)),
-        Poll::Submission => {
-            ("an io_uring that a thread of the kernel submits for", for_submission(entries))
-        }
+        Poll::Submission => (
+            "an io_uring that a thread of the kernel submits for (before Linux 5.13 that takes root)",
+            unpinned(job, || for_submission(entries)),
+        ),
         Poll::Completion => ("an io_uring that is polled", for_completion(entries)),
     };
     ring.map_err(|source| LoadError::Setup { what, source })
+}
+
+/// Makes something where the first thread of this process may run. From Linux 6.2 on a thread of the kernel
+/// keeps to the processors that its maker was put on: one that polls would take the only one of a thread that
+/// is pinned.
+fn unpinned<T>(job: &Job, make: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+    if !job.pin {
+        return make();
+    }
+    let own = sched_getaffinity(None)?;
+    sched_setaffinity(None, &sched_getaffinity(Some(getpid()))?)?;
+    let made = make();
+    sched_setaffinity(None, &own)?;
+    made
 }
 
 /// Nothing is run by the thread that waits, so that nothing can be deferred to it.
@@ -130,5 +147,63 @@ impl IoUring<'_> {
             // Whatever else it may be is told by the run.
             _ => Ok(()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+    use std::{fs, thread};
+
+    use rustix::thread::{CpuSet, gettid};
+
+    use super::*;
+    use crate::EngineKind;
+    use crate::check::tests::job;
+    use crate::engines::suite::works;
+
+    /// The processors of a thread of this process, as the kernel lists them.
+    fn allowed(name: &str) -> Option<String> {
+        fs::read_dir("/proc/self/task").ok()?.flatten().find_map(|task| {
+            let status = fs::read_to_string(task.path().join("status")).ok()?;
+            let of = |key| status.lines().find_map(|line| line.strip_prefix(key)).map(str::trim);
+            of("Name:").filter(|own| *own == name)?;
+            of("Cpus_allowed_list:").map(str::to_owned)
+        })
+    }
+
+    #[test]
+    fn the_thread_that_submits_is_not_pinned_with_the_one_that_it_submits_for() {
+        let all = sched_getaffinity(None).unwrap();
+        if !works(&EngineKind::IoUring) {
+            return;
+        }
+        if all.count() < 2 {
+            return assay_lab::needs::skip("there is one processor");
+        }
+        let first = (0..CpuSet::MAX_CPU).find(|processor| all.is_set(*processor)).unwrap();
+        let pinned = move || {
+            let mut own = CpuSet::new();
+            own.set(first);
+            sched_setaffinity(None, &own).unwrap();
+            let job = Job { poll: Poll::Submission, pin: true, ..job() };
+            let ring = match ring(&job, [2, 2]) {
+                Ok(ring) => ring,
+                Err(error) => return assay_lab::needs::skip(&error.to_string()),
+            };
+            assert_eq!(sched_getaffinity(None).unwrap(), own);
+            // It gives itself its name when it begins.
+            let name = format!("iou-sqp-{}", gettid().as_raw_nonzero());
+            let listed = (0..300).find_map(|_| {
+                thread::sleep(Duration::from_millis(10));
+                allowed(&name)
+            });
+            drop(ring);
+            match listed {
+                Some(listed) => assert_ne!(listed, first.to_string()),
+                None => assay_lab::needs::skip("the kernel lists its thread by another number"),
+            }
+        };
+        thread::spawn(pinned).join().unwrap();
     }
 }

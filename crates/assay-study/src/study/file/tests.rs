@@ -1,6 +1,6 @@
 use assay_base::quantity::{Bytes, Loss, Percent, Time};
 use assay_kinds::work::io::{
-    Apart, Arrivals, Asked, AskedEngine, Content, Mix, Pattern, WriteSync,
+    Apart, Arrivals, Asked, AskedEngine, Content, Mix, Pattern, Poll, WriteSync,
 };
 use assay_kinds::work::{Asks as _, KINDS, Kind as _};
 use proptest::prelude::*;
@@ -14,7 +14,14 @@ use crate::study::{
 fn loads() -> Vec<Asked> {
     let timed = Asked { time: Some(Time(3_000_000)), ramp: Some(Time(0)), ..Asked::sample() };
     vec![
-        Asked { engine: AskedEngine::IoUring, depth: 4, wait_for: Some(2), ..timed.clone() },
+        Asked {
+            engine: AskedEngine::IoUring,
+            depth: 4,
+            wait_for: Some(2),
+            poll: Some(Poll::Submission),
+            pin: true,
+            ..timed.clone()
+        },
         Asked { direct: false, think: Some(Time(1_000_000)), ..timed.clone() },
         Asked {
             content: Content::Zero,

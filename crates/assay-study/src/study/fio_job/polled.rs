@@ -3,8 +3,12 @@
 use super::values::number;
 use super::{Job, Told, line_of};
 
-/// What a study polls for; none where nothing is polled for.
-pub(super) fn polled(job: &Job, direct: bool, told: &mut Told) -> Option<&'static str> {
+/// What a study polls for; none where nothing is polled for. Completions are of direct reads and writes alone.
+pub(super) fn polled(
+    job: &Job,
+    (direct, alone): (bool, bool),
+    told: &mut Told,
+) -> Option<&'static str> {
     let is_on = |key: &str, told: &mut Told| number(job, key, told).is_some_and(|on| on > 0);
     let (submission, completion) = (is_on("sqthread_poll", told), is_on("hipri", told));
     let key = if completion { "hipri" } else { "sqthread_poll" };
@@ -15,6 +19,9 @@ pub(super) fn polled(job: &Job, direct: bool, told: &mut Told) -> Option<&'stati
         (true, true) => "sqthread_poll stands beside it; only one of them can be done here",
         (false, true) if !direct => {
             "completions are polled for of direct operations alone; say direct=1"
+        }
+        (false, true) if !alone => {
+            "completions are polled for of reads and writes alone; leave syncs and trims out"
         }
         (true, false) => return Some("submission"),
         (false, true) => return Some("completion"),

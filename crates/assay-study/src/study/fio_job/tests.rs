@@ -514,6 +514,10 @@ fn what_cannot_be_polled_is_told_and_what_is_not_polled_is_none() {
         ("ioengine=libaio\nhipri=1", "hipri: only the queues of io_uring"),
         ("sqthread_poll=1", "sqthread_poll: only the queues of io_uring"),
         ("ioengine=io_uring\nhipri=1", "of direct operations alone"),
+        (
+            "ioengine=io_uring\nrw=write\ndirect=1\nhipri=1\nfdatasync=1",
+            "leave syncs and trims out",
+        ),
         ("ioengine=io_uring\ndirect=1\nhipri=1\nsqthread_poll=1", "only one of them"),
         ("cpus_allowed_policy=split", "how processors are shared out"),
     ] {

@@ -1,7 +1,7 @@
 //! Main effects of factors and what they have to do with each other (amendment to R5): means of
 //! logarithms over the other factors' levels within a replicate, paired over replicates. Those of a
 //! workload are one family (R5b): a grid has many more of them than it has factors. And those of several
-//! workloads are one until any of them shows something.
+//! workloads are one until any of them shows something. The classes of a workload stay one family.
 
 use assay_base::quantity::Scale;
 use assay_stats::{FEWEST_FOR_INTERVAL, Sample};
@@ -30,10 +30,10 @@ pub(super) fn grid(design: &Design, questions: &[&Question<'_>]) -> Grid {
         return Grid::default();
     }
     let of = |workloads: usize| {
-        let family = Family::of(design, workloads);
-        let effects = told.iter().flat_map(|one| effects(design, one, &family.effects));
+        let family = |one: &Question<'_>| Family::of(design, workloads.max(one.sharing));
+        let effects = told.iter().flat_map(|one| effects(design, one, &family(one).effects));
         let interactions =
-            told.iter().flat_map(|one| interactions(design, one, &family.interactions));
+            told.iter().flat_map(|one| interactions(design, one, &family(one).interactions));
         Grid { effects: effects.collect(), interactions: interactions.collect() }
     };
     let strict = of(told.len());
@@ -55,7 +55,7 @@ fn is_told(question: &Question<'_>) -> bool {
 /// The share of the error that main effects have: they are what a grid is run for.
 const OF_EFFECTS: f64 = 0.8;
 
-/// The bounds of what is said of so many workloads, all at once.
+/// The bounds of what is said of so many workloads, or classes of one, all at once.
 struct Family {
     effects: Bound,
     interactions: Bound,

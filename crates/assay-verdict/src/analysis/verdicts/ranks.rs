@@ -30,7 +30,7 @@ pub(super) fn rank(
     if runs.len() < FEWEST_ARMS {
         return None;
     }
-    let table = Table::of(question.better, &runs, &bound_of(design, runs.len(), 1));
+    let table = Table::of(question.better, &runs, &bound_of(design, runs.len(), question.sharing));
     let is_own =
         |one: &&&Question<'_>| one.workload == question.workload && one.metric == question.metric;
     let whole: &Question<'_> = all.iter().find(is_own).copied().unwrap_or(question);

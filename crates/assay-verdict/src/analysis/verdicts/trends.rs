@@ -1,6 +1,7 @@
 //! A metric over a numeric factor: where it is best, and how it gets there (R5b). All trends of a
-//! workload are one family, and one is told where the interval lies beyond the margin. A slope is told of
-//! what is a line through logarithms, and of nothing else: what levels off is told by its knee.
+//! workload are one family, those of its classes are another, and one is told where the interval lies beyond
+//! the margin. A slope is told of what is a line through logarithms, and of nothing else: what levels off is
+//! told by its knee.
 
 use std::collections::BTreeSet;
 
@@ -35,7 +36,7 @@ pub(super) fn trends(design: &Design, question: &Question<'_>) -> Vec<Trend> {
         })
         .collect();
     let statements: usize = curves.iter().map(Curve::statements).sum();
-    let bound = Bound::of(design, statements);
+    let bound = Bound::of(design, statements * question.sharing);
     let margin = design.margin.unwrap_or(0.0).ln_1p();
     curves.iter().filter_map(|curve| curve.trend(&bound, margin)).collect()
 }

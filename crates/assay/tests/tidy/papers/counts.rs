@@ -139,7 +139,7 @@ const ROWS: &[(&str, &str, &str, &str)] = &[
     (
         "damaged recordings of requests",
         FUZZ,
-        r"count\(([\d_]+), 1_000_000\)",
+        r"count\(([\d_]+), 10_000\)",
         r"count\(2_000, ([\d_]+)\)",
     ),
 ];
