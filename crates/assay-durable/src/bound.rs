@@ -68,6 +68,6 @@ mod tests {
     fn a_plan_is_told_which_number_gives_which_bound() {
         let told = told(60);
         assert!(told.contains("60 cuts: 4.87 %"), "{told}");
-        assert!(told.contains("1,000 cuts: 0.299 %") && !told.contains("(60 cuts"), "{told}");
+        assert!(told.contains("1,000 cuts: 0.3 %") && !told.contains("(60 cuts"), "{told}");
     }
 }
