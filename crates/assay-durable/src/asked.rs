@@ -51,9 +51,9 @@ const CUT_NS: u64 = 200_000;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Asked {
-    #[serde(default)]
+    #[serde(default, rename = "writer")]
     pub pattern: Pattern,
-    #[serde(default)]
+    #[serde(default, rename = "synced-by")]
     pub sync: Sync,
     /// Bytes of a record, or of a block.
     #[serde(default = "four_kib")]
@@ -104,11 +104,11 @@ impl Default for Asked {
 /// Name, summary and text of a parameter, and some levels of it.
 pub type Words = ([&'static str; 3], &'static str);
 
-/// The parameters that may be factors: `pattern`, `sync`, `size`, `assumed-drive`, `assumed-atomic`.
+/// The parameters that may be factors: `writer`, `synced-by`, `size`, `assumed-drive`, `assumed-atomic`.
 pub const FACTORS: [Words; 5] = [
     (
         [
-            "pattern",
+            "writer",
             "how the program writes: log, in-place or transaction",
             "`log`: one to four records behind each other, and a sync; `in-place`: one to four records that are \
              written over, and a sync; `transaction`: four blocks into a log, a sync, a commit block, a sync, and \
@@ -118,7 +118,7 @@ pub const FACTORS: [Words; 5] = [
     ),
     (
         [
-            "sync",
+            "synced-by",
             "by what it has its writes lie on the medium: fdatasync, fsync, dsync or none",
             "`fdatasync` or `fsync` after what was written; `dsync`: each write itself, as with O_DSYNC (FUA, or a \
              write and a flush); `none`: nothing, so that nothing is promised.",
@@ -171,8 +171,8 @@ fn drives() -> Vec<&'static str> {
 pub static KEYS: Fields = Fields {
     label: "durability",
     rows: &[
-        field(FACTORS[0].0[0], Form::Word(patterns), FACTORS[0].0[1], "pattern = \"log\""),
-        field(FACTORS[1].0[0], Form::Word(syncs), FACTORS[1].0[1], "sync = \"fdatasync\""),
+        field(FACTORS[0].0[0], Form::Word(patterns), FACTORS[0].0[1], "writer = \"log\""),
+        field(FACTORS[1].0[0], Form::Word(syncs), FACTORS[1].0[1], "synced-by = \"fdatasync\""),
         field(
             FACTORS[2].0[0],
             Form::Size { least: Bytes(SECTOR_BYTES), most: LARGEST },
@@ -216,8 +216,8 @@ impl Asked {
     pub fn set(&mut self, name: &str, text: &str) -> Result<(), String> {
         let unknown = |all: &[&str]| format!("`{text}` is not known: say {}", all.join(", "));
         match name {
-            "pattern" => self.pattern = Pattern::find(text).ok_or_else(|| unknown(&patterns()))?,
-            "sync" => self.sync = Sync::find(text).ok_or_else(|| unknown(&syncs()))?,
+            "writer" => self.pattern = Pattern::find(text).ok_or_else(|| unknown(&patterns()))?,
+            "synced-by" => self.sync = Sync::find(text).ok_or_else(|| unknown(&syncs()))?,
             "size" => self.size = text.parse()?,
             "assumed-drive" => {
                 self.assumed_drive = Drive::find(text).ok_or_else(|| unknown(&drives()))?;
@@ -245,9 +245,8 @@ impl Asked {
     /// What it does, in a line.
     pub fn words(&self) -> String {
         format!(
-            "{} of {}, {}, {}; {} of its log",
-            self.pattern.name(),
-            self.size,
+            "{}, {}, {}; {} of the log of that",
+            self.pattern.words(self.size),
             synced(self.sync),
             counted(u64::from(self.promises), "promise"),
             counted(self.cuts, "cut")
@@ -296,7 +295,9 @@ fn counted(count: u64, what: &str) -> String {
 /// Promises, and how they are tried, as it will be done.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Planned {
+    #[serde(rename = "writer")]
     pub pattern: Pattern,
+    #[serde(rename = "synced_by")]
     pub sync: Sync,
     /// Bytes of a record, or of a block.
     pub record_bytes: u64,
@@ -312,17 +313,19 @@ pub struct Planned {
 impl Planned {
     /// How it is done, and which number of cuts gives which bound.
     pub fn words(&self) -> String {
+        let bound = match self.sync {
+            Sync::None => "nothing is promised, so that nothing can be lost".to_owned(),
+            _ => bound::told(self.cuts),
+        };
         format!(
-            "{} of {}, {}, through the page cache, at most {}; {} of its log (grade replay) on an assumed drive \
-             that {} and writes {} whole; {}",
-            self.pattern.name(),
-            Bytes(self.record_bytes),
+            "{}, {}, through the page cache, at most {}; {} of the log of that (grade replay) on an assumed drive \
+             that {} and writes {} whole; {bound}",
+            self.pattern.words(Bytes(self.record_bytes)),
             synced(self.sync),
             counted(u64::from(self.promises), "promise"),
             counted(self.cuts, "cut"),
             self.assumed_drive.words(),
-            Bytes(self.assumed_atomic_bytes),
-            bound::told(self.cuts)
+            Bytes(self.assumed_atomic_bytes)
         )
     }
 
@@ -392,6 +395,8 @@ mod tests {
     fn a_plan_says_how_many_cuts_give_which_bound() {
         let words = Asked { cuts: 60, ..Asked::default() }.planned(1 << 30).unwrap().words();
         assert!(words.contains("60 cuts: 4.87 %") && words.contains("grade replay"), "{words}");
+        let none = Asked { sync: Sync::None, ..Asked::default() }.planned(1 << 30).unwrap();
+        assert!(none.words().contains("nothing is promised") && !none.words().contains('%'));
     }
 
     #[test]

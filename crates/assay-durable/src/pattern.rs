@@ -1,6 +1,7 @@
 //! How programs keep what they promise: the writes and syncs of one promise after the other.
 
 use assay_base::draws::Draws;
+use assay_base::quantity::Bytes;
 use serde::{Deserialize, Serialize};
 
 use crate::log::SECTOR_BYTES;
@@ -36,6 +37,15 @@ impl Pattern {
             Self::Log => "log",
             Self::InPlace => "in-place",
             Self::Transaction => "transaction",
+        }
+    }
+
+    /// What it writes, with the bytes of a record or block.
+    pub fn words(self, size: Bytes) -> String {
+        match self {
+            Self::Log => format!("records of {size} behind each other"),
+            Self::InPlace => format!("records of {size} in place"),
+            Self::Transaction => format!("transactions of blocks of {size}"),
         }
     }
 

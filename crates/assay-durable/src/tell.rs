@@ -35,7 +35,9 @@ pub struct Facts {
     pub workload: String,
     pub arm: Levels,
     pub grade: Grade,
+    #[serde(rename = "writer")]
     pub pattern: Pattern,
+    #[serde(rename = "synced_by")]
     pub sync: Sync,
     pub record_bytes: u64,
     pub assumed_drive: Drive,

@@ -35,7 +35,7 @@ fn ran(test: &str, own: &str) -> (i32, Value, String) {
 fn an_honest_drive_loses_no_promise_and_the_bound_is_that_of_all_cuts() {
     for pattern in ["log", "in-place", "transaction"] {
         let (code, found, told) =
-            ran(&format!("honest-{pattern}"), &format!("pattern = \"{pattern}\", cuts = 30"));
+            ran(&format!("honest-{pattern}"), &format!("writer = \"{pattern}\", cuts = 30"));
         assert_eq!(code, 0, "{told}");
         let own = &found["durability"][0];
         assert_eq!((&own["cuts"], &own["lost"]), (&60.into(), &0.into()), "{own}");
@@ -62,7 +62,7 @@ fn a_loss_fails_the_command_and_tells_its_shortest_story() {
 
 #[test]
 fn without_a_sync_nothing_is_promised_and_nobody_accused() {
-    let (code, found, told) = ran("none", "sync = \"none\", assumed-drive = \"drops-flushes\"");
+    let (code, found, told) = ran("none", "synced-by = \"none\", assumed-drive = \"drops-flushes\"");
     assert_eq!(code, 0, "{told}");
     let own = &found["durability"][0];
     assert_eq!((&own["promises"], &own["lost"]), (&0.into(), &0.into()), "{own}");

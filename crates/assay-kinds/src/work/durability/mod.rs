@@ -54,10 +54,10 @@ const fn parameter(
 impl Kind for Asked {
     const ABOUT: About = asked::ABOUT;
     const KEYS: &'static Fields = &asked::KEYS;
-    const EXAMPLE: &'static str = "durability = { pattern = \"log\", sync = \"fdatasync\" }";
+    const EXAMPLE: &'static str = "durability = { writer = \"log\", synced-by = \"fdatasync\" }";
     const PARAMETERS: &'static [OwnParameter<Self>] = &[
-        parameter(0, true, |own, text| own.0.set("pattern", text)),
-        parameter(1, true, |own, text| own.0.set("sync", text)),
+        parameter(0, true, |own, text| own.0.set("writer", text)),
+        parameter(1, true, |own, text| own.0.set("synced-by", text)),
         parameter(2, false, |own, text| own.0.set("size", text)),
         parameter(3, true, |own, text| own.0.set("assumed-drive", text)),
         parameter(4, true, |own, text| own.0.set("assumed-atomic", text)),
