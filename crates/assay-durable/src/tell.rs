@@ -342,7 +342,7 @@ fn charts(all: &[&Facts], name: &dyn Fn(&Subject) -> String) -> Vec<Chart> {
         let workload = own.first()?.workload.clone();
         (!outcomes.is_empty()).then(|| Chart {
             figure: FIGURE.name.to_owned(),
-            title: format!("{workload}: how cuts ended"),
+            title: "how cuts ended".to_owned(),
             workload,
             description: "Cuts by what was there afterwards; a lost promise alone is a failure."
                 .to_owned(),

@@ -11,7 +11,7 @@ title      = \"Promises\"
 replicates = 2
 lead_in    = \"none\"
 seed       = 7
-area       = {{ size = \"4 MiB\" }}
+area       = {{ size = \"16 MiB\" }}
 
 [[workload]]
 name       = \"own\"
