@@ -62,7 +62,8 @@ fn a_loss_fails_the_command_and_tells_its_shortest_story() {
 
 #[test]
 fn without_a_sync_nothing_is_promised_and_nobody_accused() {
-    let (code, found, told) = ran("none", "synced-by = \"none\", assumed-drive = \"drops-flushes\"");
+    let (code, found, told) =
+        ran("none", "synced-by = \"none\", assumed-drive = \"drops-flushes\"");
     assert_eq!(code, 0, "{told}");
     let own = &found["durability"][0];
     assert_eq!((&own["promises"], &own["lost"]), (&0.into(), &0.into()), "{own}");
