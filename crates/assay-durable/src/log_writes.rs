@@ -69,6 +69,9 @@ pub struct Recorded {
     pub sectors: u64,
 }
 
+/// Takes bytes for a place of a device.
+type Put<'a> = dyn FnMut(u64, &[u8]) -> Result<(), String> + 'a;
+
 impl Recorded {
     /// Puts what landed into a device, in its order: `put` is handed the place and the bytes. Of a discard zeros.
     ///
@@ -78,7 +81,7 @@ impl Recorded {
         &self,
         landed: &[Landed],
         log: &mut dyn ReadAt,
-        put: &mut dyn FnMut(u64, &[u8]) -> Result<(), String>,
+        put: &mut Put<'_>,
     ) -> Result<(), String> {
         let mut piece = vec![0; PIECE_BYTES];
         for own in landed {

@@ -121,7 +121,10 @@ impl Facts {
 
     /// Why a command that ran it fails: something that was promised was missing.
     pub fn failure(&self) -> Option<String> {
-        self.has_lost().then(|| format!("an acknowledged write was lost: {}", self.text))
+        let levels: Vec<String> =
+            self.arm.iter().map(|(factor, level)| format!("{factor} {level}")).collect();
+        let own = called(&self.workload, &levels.join(", "));
+        self.has_lost().then(|| format!("an acknowledged write was lost in {own}: {}", self.text))
     }
 
     fn has_lost(&self) -> bool {
@@ -172,14 +175,14 @@ impl Facts {
         self.found.iter().map(of).collect::<Vec<_>>().join(", ")
     }
 
-    fn row(&self) -> Row {
+    fn row(&self, setting: Option<String>) -> Row {
         let number = |amount: u64| Cell::from(Value::Number(amount as f64));
         let (words, tone) = match () {
             () if self.has_lost() => ("loses", Tone::Bad),
             () if self.lost_share_at_most.is_none() => ("nothing promised", Tone::Plain),
             () => ("none lost", Tone::Good),
         };
-        let cells = vec![
+        let own = [
             Cell { value: Value::Words(words.to_owned()), tone },
             number(self.cuts),
             number(self.lost),
@@ -187,7 +190,8 @@ impl Facts {
             number(self.promises),
             Value::Words(format!("replay, {}", self.assumed_drive.name())).into(),
         ];
-        Row { of: self.subject(), cells }
+        let setting = setting.map(|words| Cell::from(Value::Words(words)));
+        Row { of: self.subject(), cells: setting.into_iter().chain(own).collect() }
     }
 
     fn sentence(&self, text: &str) -> Sentence {
@@ -195,13 +199,25 @@ impl Facts {
     }
 }
 
+/// A row by its workload and its setting.
+fn called(workload: &str, setting: &str) -> String {
+    if setting.is_empty() || setting == workload {
+        return workload.to_owned();
+    }
+    format!("{workload} ({setting})")
+}
+
 /// Of each row the verdict and its story, and then what they prove, each once.
-fn sentences(all: &[&Facts]) -> Vec<Sentence> {
+fn sentences(all: &[&Facts], name: &dyn Fn(&Subject) -> String) -> Vec<Sentence> {
     let of_row = |own: &&Facts| {
         let texts = [Some(own.text.as_str()), own.story_text.as_deref()];
-        texts.into_iter().flatten().map(|text| own.sentence(text)).collect::<Vec<_>>()
+        let said = texts.into_iter().flatten().collect::<Vec<_>>().join(" ");
+        if all.len() == 1 {
+            return own.sentence(&said);
+        }
+        own.sentence(&format!("{}: {said}", called(&own.workload, &name(&own.subject()))))
     };
-    let mut found: Vec<Sentence> = all.iter().flat_map(of_row).collect();
+    let mut found: Vec<Sentence> = all.iter().map(of_row).collect();
     let mut grades: Vec<&str> = Vec::new();
     for own in all {
         if !grades.contains(&own.grade_text.as_str()) {
@@ -305,7 +321,8 @@ pub const FIGURE: About = About {
 
 /// What is shown of all rows; `name` is what a sentence calls one.
 pub fn exhibit(all: &[&Facts], name: &dyn Fn(&Subject) -> String) -> Exhibit {
-    let columns = vec![
+    let has_settings = all.iter().any(|own| name(&own.subject()) != own.workload);
+    let own = [
         Column::verdicts("verdict"),
         Column::new("cuts", Unit::Count),
         Column::new("lost", Unit::Count),
@@ -313,15 +330,18 @@ pub fn exhibit(all: &[&Facts], name: &dyn Fn(&Subject) -> String) -> Exhibit {
         Column::new("promises", Unit::Count),
         Column::new("grade, assumed drive", Unit::Words),
     ];
+    let setting = has_settings.then(|| Column::new("setting", Unit::Words));
+    let columns = setting.into_iter().chain(own).collect();
+    let row = |own: &&Facts| own.row(has_settings.then(|| name(&own.subject())));
     Exhibit {
         remarks: vec![LEGEND.to_owned()],
         charts: charts(all, name),
-        sentences: sentences(all),
+        sentences: sentences(all, name),
         leads: true,
         ..Exhibit::of_table(Table {
             title: "power cuts".to_owned(),
             columns,
-            rows: all.iter().map(|own| own.row()).collect(),
+            rows: all.iter().map(row).collect(),
         })
     }
 }
@@ -424,7 +444,9 @@ mod tests {
                  write (12)."
             )
         );
-        assert!(own.failure().unwrap().starts_with("an acknowledged write was lost: 1 of 60"));
+        assert!(
+            own.failure().unwrap().starts_with("an acknowledged write was lost in log: 1 of 60")
+        );
     }
 
     #[test]
@@ -447,7 +469,14 @@ mod tests {
         assert_eq!(text(0, 3).as_deref(), Some("4.87 %"));
         assert_eq!([text(0, 0), text(1, 0)].map(Option::unwrap), ["none lost", "loses"]);
         let said: Vec<&str> = shown.sentences.iter().map(|own| own.text.as_str()).collect();
-        assert_eq!(said, [&one.text, &other.text, &one.grade_text], "what it proves is said once");
+        let [first, last] = [&one, &other].map(|own| format!("log: {}", own.text));
+        assert_eq!(said, [&first, &last, &one.grade_text], "what it proves is said once");
+        let alone = exhibit(&[&one], &|_| "synced-by none".to_owned());
+        assert_eq!(alone.sentences[0].text, one.text, "of one row nobody asks which it is");
+        assert_eq!(alone.table.columns[0].title, "setting");
+        assert_eq!(alone.table.rows[0].cells.len(), alone.table.columns.len());
+        let several = exhibit(&[&one, &other], &|_| "synced-by none".to_owned());
+        assert!(several.sentences[0].text.starts_with("log (synced-by none): 0 of 60"));
         let [chart] = &shown.charts[..] else { panic!("{:?}", shown.charts) };
         let Marks::Bars { names, groups, .. } = &chart.marks else { panic!("{chart:?}") };
         assert_eq!(*names, ["nothing under way", "promise lost"]);
