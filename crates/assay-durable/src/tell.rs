@@ -207,7 +207,7 @@ fn called(workload: &str, setting: &str) -> String {
     format!("{workload} ({setting})")
 }
 
-/// Of each row the verdict and its story, and then what they prove, each once.
+/// Of each row the verdict and its story, those that lost something first, and then what they prove, each once.
 fn sentences(all: &[&Facts], name: &dyn Fn(&Subject) -> String) -> Vec<Sentence> {
     let of_row = |own: &&Facts| {
         let texts = [Some(own.text.as_str()), own.story_text.as_deref()];
@@ -217,7 +217,8 @@ fn sentences(all: &[&Facts], name: &dyn Fn(&Subject) -> String) -> Vec<Sentence>
         }
         own.sentence(&format!("{}: {said}", called(&own.workload, &name(&own.subject()))))
     };
-    let mut found: Vec<Sentence> = all.iter().map(of_row).collect();
+    let (lost, kept): (Vec<&Facts>, Vec<&Facts>) = all.iter().partition(|own| own.has_lost());
+    let mut found: Vec<Sentence> = lost.iter().chain(&kept).map(of_row).collect();
     let mut grades: Vec<&str> = Vec::new();
     for own in all {
         if !grades.contains(&own.grade_text.as_str()) {
@@ -348,7 +349,12 @@ pub fn exhibit(all: &[&Facts], name: &dyn Fn(&Subject) -> String) -> Exhibit {
 
 /// Cuts by outcome, a picture a workload.
 fn charts(all: &[&Facts], name: &dyn Fn(&Subject) -> String) -> Vec<Chart> {
-    let of_workloads = all.chunk_by(|one, next| one.workload == next.workload);
+    let mut workloads: Vec<&str> = Vec::new();
+    for own in all {
+        if !workloads.contains(&own.workload.as_str()) {
+            workloads.push(&own.workload);
+        }
+    }
     let chart = |own: &[&Facts]| {
         let seen = |outcome: &Outcome| own.iter().any(|row| row.outcomes.contains_key(outcome));
         let outcomes: Vec<Outcome> = Outcome::ALL.into_iter().filter(seen).collect();
@@ -376,7 +382,10 @@ fn charts(all: &[&Facts], name: &dyn Fn(&Subject) -> String) -> Vec<Chart> {
             notes: Vec::new(),
         })
     };
-    of_workloads.filter_map(chart).collect()
+    let rows = |workload: &str| -> Vec<&Facts> {
+        all.iter().copied().filter(|own| own.workload == workload).collect()
+    };
+    workloads.into_iter().filter_map(|workload| chart(&rows(workload))).collect()
 }
 
 #[cfg(test)]
@@ -470,14 +479,18 @@ mod tests {
         assert_eq!([text(0, 0), text(1, 0)].map(Option::unwrap), ["none lost", "loses"]);
         let said: Vec<&str> = shown.sentences.iter().map(|own| own.text.as_str()).collect();
         let [first, last] = [&one, &other].map(|own| format!("log: {}", own.text));
-        assert_eq!(said, [&first, &last, &one.grade_text], "what it proves is said once");
+        assert_eq!(said, [&last, &first, &one.grade_text], "a loss first, and what it proves once");
+        let apart = Facts { workload: "other".to_owned(), ..one.clone() };
+        let shown = exhibit(&[&one, &apart, &other], &|of| of.workload.clone());
+        let drawn: Vec<&str> = shown.charts.iter().map(|own| own.workload.as_str()).collect();
+        assert_eq!(drawn, ["log", "other"], "a figure a workload, in whatever order rows come");
         let alone = exhibit(&[&one], &|_| "synced-by none".to_owned());
         assert_eq!(alone.sentences[0].text, one.text, "of one row nobody asks which it is");
         assert_eq!(alone.table.columns[0].title, "setting");
         assert_eq!(alone.table.rows[0].cells.len(), alone.table.columns.len());
         let several = exhibit(&[&one, &other], &|_| "synced-by none".to_owned());
-        assert!(several.sentences[0].text.starts_with("log (synced-by none): 0 of 60"));
-        let [chart] = &shown.charts[..] else { panic!("{:?}", shown.charts) };
+        assert!(several.sentences[1].text.starts_with("log (synced-by none): 0 of 60"));
+        let [chart, _] = &shown.charts[..] else { panic!("{:?}", shown.charts) };
         let Marks::Bars { names, groups, .. } = &chart.marks else { panic!("{chart:?}") };
         assert_eq!(*names, ["nothing under way", "promise lost"]);
         assert_eq!([&groups[0].values[..], &groups[1].values[..]], [[60.0, 0.0], [58.0, 2.0]]);
