@@ -183,8 +183,12 @@ impl Door<'_> {
         }
         self.strangers = still;
         for _ in 0..MOST_STRANGERS {
-            let Ok((stream, address)) = self.listener.accept() else { return };
-            self.greet(stream, address.ip());
+            match self.listener.accept() {
+                Ok((stream, address)) => self.greet(stream, address.ip()),
+                Err(error) if is_for_now(&error) => return,
+                // Such as no room for one more: that is no reason to ask without a pause.
+                Err(_) => return thread::sleep(LOOK),
+            }
         }
     }
 

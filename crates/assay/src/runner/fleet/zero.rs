@@ -9,6 +9,7 @@ use assay_base::quantity::units::show;
 use assay_fleet::fleet::Heard;
 use assay_fleet::fleet::barrier::{Barrier, Met};
 use assay_fleet::fleet::common::{self, Common, OfRank, Proof};
+use assay_fleet::fleet::fellows::{self, Sharing};
 use assay_fleet::fleet::message::{Joined, Message, Next, Welcome};
 use assay_study::results::fleet::{Host, HostSaid, Lost, words};
 use assay_study::results::plan::{PlannedTrial, Survey};
@@ -37,11 +38,9 @@ impl Fleet<'_> {
             other => Err(other),
         })?;
         let own = env!("CARGO_PKG_VERSION");
-        let mut machines: BTreeMap<String, Vec<(u32, u32)>> = BTreeMap::new();
-        let process = super::own_process(self.system);
-        machines.entry(process.machine).or_default().push((0, process.id));
+        let mut processes = vec![(0, super::own_process(self.system))];
         for (rank, Joined { name, assay, targets, process }) in joined {
-            machines.entry(process.machine).or_default().push((rank, process.id));
+            processes.push((rank, process));
             let name = plain(&name);
             if assay != own {
                 let other = plain(&assay);
@@ -53,26 +52,16 @@ impl Fleet<'_> {
             let targets = targets.iter().take(MOST_TARGETS).map(|target| plain(target)).collect();
             self.hosts.insert(rank, Host { rank, name, targets, lost: None, said: Vec::new() });
         }
-        // Where it cannot be told, nobody is a fellow.
-        machines.remove("");
-        machines.retain(|_, ranks| ranks.len() > 1);
-        self.welcome(&machines.into_values().collect::<Vec<_>>())
+        self.welcome(&fellows::sharing(processes))
     }
 
     /// Takes all ranks, each with the processes of those that share its machine.
-    fn welcome(&mut self, machines: &[Vec<(u32, u32)>]) -> Result<(), String> {
-        for own in machines {
-            self.on_one_machine.push(own.iter().map(|(rank, _)| *rank).collect());
-        }
-        let fellows_of = |rank: u32| {
-            let own = machines.iter().find(|own| own.iter().any(|(there, _)| *there == rank));
-            let others = own.into_iter().flatten().filter(|(there, _)| *there != rank);
-            others.map(|(_, process)| *process).collect::<Vec<u32>>()
-        };
-        self.fellows = fellows_of(0).into_iter().collect();
+    fn welcome(&mut self, machines: &[Sharing]) -> Result<(), String> {
+        let ranks = |own: &Sharing| own.iter().map(|(rank, _)| *rank).collect();
+        self.on_one_machine = machines.iter().map(ranks).collect();
+        self.fellows = fellows::of(machines, 0).into_iter().collect();
         for rank in self.others() {
-            let (id, seed) = (self.id.clone(), self.seed);
-            let fellows = fellows_of(rank);
+            let (id, seed, fellows) = (self.id.clone(), self.seed, fellows::of(machines, rank));
             self.say_before(rank, &Message::Welcome(Welcome { id, seed, fellows }))?;
         }
         Ok(())
