@@ -12,10 +12,11 @@ const MOST: usize = 200;
 /// four more.
 const MOST_DIRECT: usize = 34;
 /// Every crate that the product is made of: what one alone needs is a direct package, too.
-const CRATES: [&str; 17] = [
+const CRATES: [&str; 18] = [
     "assay",
     "assay-base",
     "assay-claims",
+    "assay-durable",
     "assay-fleet",
     "assay-guest",
     "assay-importers",

@@ -40,6 +40,7 @@ mod law;
 mod merge;
 mod micro;
 mod mix;
+mod one_by_one;
 mod outcome;
 mod pages;
 mod pattern;
@@ -73,6 +74,7 @@ pub use job::{Apart, Job, Pattern, Slices, Target};
 pub use law::{Law, LawShape};
 pub use micro::{Micro, MicroOutcome, repeat};
 pub use mix::{Mix, Parts};
+pub use one_by_one::OneByOne;
 pub use outcome::{
     Class, ClassOutcome, EngineFacts, LATENCY_BUCKETS, Outcome, QueueFacts, SecondRow, Totals,
     latency_bucket, latency_bucket_from_ns, new_histogram,
@@ -81,6 +83,7 @@ pub use pages::{PageJob, PageOutcome, PageSet};
 pub use pattern::{random_offsets, spread_offset};
 pub use poll::Poll;
 pub use purge::discard;
+pub use random::mix64;
 pub use rehearsal::{Rehearsal, Rehearsed};
 pub use run::{run, run_beside};
 pub use schedule::{Arrivals, LATE_NS, MOST_PER_S, OVERTIME_PART, Pace, Schedule};

@@ -31,7 +31,7 @@ pub(crate) enum Purpose {
 }
 
 /// The finaliser of SplitMix64 (Steele, Lea and Flood 2014): a bijection that mixes all bits.
-pub(crate) fn mix64(value: u64) -> u64 {
+pub fn mix64(value: u64) -> u64 {
     let value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     value ^ (value >> 31)

@@ -3,6 +3,7 @@
 pub mod metric;
 pub mod played;
 pub mod printed;
+pub mod sets;
 pub mod units;
 
 pub use metric::{Better, Metric, Scale};

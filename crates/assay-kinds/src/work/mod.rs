@@ -47,6 +47,7 @@ kinds! {
     rounds = Rounds tells Facts,
     burst = Burst tells Facts,
     replay = Replay tells Facts,
+    durability = Durability tells Facts,
 }
 
 const NAME: Field = needed(

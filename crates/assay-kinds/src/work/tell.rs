@@ -98,6 +98,11 @@ pub trait OfRow {
 
     /// What of it rests on the numbers of the row, where it keeps a sentence that does.
     fn resting(&mut self) -> Option<Resting<'_>>;
+
+    /// Why a command that ran it fails, whatever was asked for.
+    fn failure(&self) -> Option<String> {
+        None
+    }
 }
 
 /// What is known of rows beside the facts of a kind of work.

@@ -204,6 +204,7 @@ pub(crate) fn evidences() -> &'static [(String, Evidence)] {
             ("rounds".to_owned(), told("rounds")),
             ("requests".to_owned(), told("io")),
             ("played".to_owned(), told("replay")),
+            ("cuts".to_owned(), told("durability")),
             ("race".to_owned(), raced::evidence()),
         ];
         let bare = |(name, findings)| (name, Evidence::bare(findings));
@@ -239,6 +240,7 @@ fn figures_look_as_their_files() {
         ("requests-sizes", only("requests", "requests-watched-3")),
         ("played", only("played", "played-evening")),
         ("played-sizes", only("played", "played-evening-5")),
+        ("cuts", only("cuts", "cuts-log")),
         ("places", only("places", "places-percent")),
         ("places-compile", only("places", "places-compile-duration-s")),
         ("sweep", only("study-grid", "sweep-random-write-threads-iops")),

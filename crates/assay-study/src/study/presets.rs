@@ -68,6 +68,7 @@ presets! { PRESETS in "studies/":
     "pts-latency",
     "pts-write-saturation",
     "burst",
+    "durability",
 }
 
 // What a place must do to be good enough for something: bounds that somebody published.

@@ -244,7 +244,7 @@ pub fn end(
         let shown = show(&findings, is_kept).err();
         let gate = findings.gate.as_ref().and_then(|gate| gate::ended(gate).err());
         let fit = findings.fitness.as_ref().and_then(|fit| fitness::ended(fit).err());
-        let wrong = wrong_data(&findings);
+        let wrong = wrong_data(&findings).into_iter().chain(failed_by_kind(&findings));
         // Of two that are as grave, what was lost is told last, since it says what is kept.
         matters.splice(0..0, shown.into_iter().chain(fit).chain(gate).chain(wrong));
     }
@@ -256,6 +256,11 @@ fn wrong_data(findings: &Findings) -> Option<Failure> {
     let mut said = findings.cells.iter().flat_map(|cell| &cell.because);
     let found = said.find(|own| own.rule == WRONG_DATA && own.trust == Trust::Invalid)?;
     Some(Failure::gate(format!("data that were written are wrong: {}", found.text)))
+}
+
+/// Fails where what a kind of work tells of its own is a failure, such as a promise that was lost (exit code 1).
+fn failed_by_kind(findings: &Findings) -> Option<Failure> {
+    findings.of_kinds.all().find_map(|facts| facts.failure()).map(Failure::gate)
 }
 
 /// Ends with the gravest of what is the matter; the others are told before it.

@@ -20,6 +20,7 @@ mod collection;
 mod commands;
 mod compile;
 mod crowd;
+mod durability;
 mod exit_codes;
 mod export;
 mod fio_examples;

@@ -18,7 +18,7 @@ pub const DECIDING: [&str; 9] = [
 ];
 
 /// Crates of what decides that are no rooms: their files have names of their own. The same rule holds for them.
-pub const BESIDE: [&str; 2] = ["assay-replay", "assay-texts"];
+pub const BESIDE: [&str; 3] = ["assay-durable", "assay-replay", "assay-texts"];
 
 /// The text with comments, strings and character literals blanked; lines stay where they are.
 pub fn blanked(text: &str) -> String {

@@ -7,7 +7,6 @@ mod metrics;
 mod parameters;
 mod planned;
 mod run;
-mod spelled;
 #[cfg(test)]
 mod tests;
 
@@ -20,12 +19,12 @@ pub use super::io::Content;
 use super::kind::{self, Complaints, InStudy, Judged, Kind, Needs, OwnParameter, Touch};
 use super::place::{Offer, Run};
 
+pub use assay_base::quantity::sets::{SetSize, Skew};
 pub use child::{Job, hold};
 pub use detail::{Detail, Held, Stage};
 pub use metrics::{EXPECTED, FULL, HELD, KILLED, LONGEST, P99, PROCESSOR, RATE, REACHED};
 pub use parameters::Asked;
 pub use planned::Planned;
-pub use spelled::{SetSize, Skew};
 
 /// The factor that gives swap, and its level without any.
 pub const SWAP: &str = "swap";

@@ -1,10 +1,11 @@
-//! How sets and their skew are written in study files.
+//! Sets of pages and their skew, as study files write them.
 
 use std::fmt;
 use std::str::FromStr;
 
-use assay_base::quantity::Bytes;
 use serde::{Deserialize, Serialize};
+
+use super::Bytes;
 
 /// Percent of a limit at most.
 const MOST_PERCENT: u32 = 10_000;

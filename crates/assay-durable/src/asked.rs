@@ -1,0 +1,407 @@
+//! What a study asks for, and what will be done.
+
+use assay_base::catalogue::About;
+use assay_base::catalogue::keys::{Fields, Form, field};
+use assay_base::quantity::units::show;
+use assay_base::quantity::{Bytes, Time};
+use serde::{Deserialize, Serialize};
+
+use crate::bound;
+use crate::drive::Drive;
+use crate::log::SECTOR_BYTES;
+use crate::pattern::{Layout, Pattern};
+use crate::sync::Sync;
+use crate::trial::Course;
+
+/// Its own words.
+pub const ABOUT: About = About {
+    name: "durability",
+    summary: "whether what was acknowledged is there after the power went, with a bound",
+    text: "A program's way of writing (a log, records in place, transactions) is done on the target, each sync that \
+           returns is a promise, and all writes and syncs go into a log of the tool's own. The log is cut at \
+           random moments: what a drive with a volatile cache may hold then is rebuilt, and what was promised is \
+           looked for. A promised write that is missing is the only failure, and ends the command with exit code \
+           1; what was not promised may be anything, and is told apart. Of n cuts without a loss at most about 3/n \
+           of all would lose something (95 %, exact). This grade (replay) tells whether the order of writes and \
+           syncs is enough, and how fast it is here; it says nothing of the drive. A device is written, so it must \
+           be named with --destroy; in a directory a file of the tool's own is, and is removed.",
+};
+
+/// A line that logs what a device is asked, by the name of its mapping and its path, and what that leaves to do.
+pub fn by_hand(name: &str, path: &str) -> ([String; 5], &'static str) {
+    let table = format!("0 SECTORS log-writes {path} LOG");
+    (["dmsetup", "create", name, "--table", &table].map(str::to_owned), BY_HAND)
+}
+
+const BY_HAND: &str = "replay-log of the tools log-writes then rebuilds the device flush by flush, and what is there is to be looked at";
+
+/// Time of writing at most, where neither the workload nor a budget sets one.
+pub const USUAL_TIME: Time = Time(10_000_000_000);
+/// The same of a quick look.
+const QUICK: Time = Time(2_000_000_000);
+const MOST_PROMISES: u32 = 100_000;
+const MOST_CUTS: u64 = 1_000_000;
+const LARGEST: Bytes = Bytes(1 << 20);
+const LARGEST_UNIT: Bytes = Bytes(64 << 10);
+/// What a promise takes, as long as none was made, and a cut, nanoseconds.
+const PROMISE_NS: u64 = 2_000_000;
+const CUT_NS: u64 = 200_000;
+
+/// Promises, and how they are tried, as a study asks for it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Asked {
+    #[serde(default, rename = "writer")]
+    pub pattern: Pattern,
+    #[serde(default, rename = "synced-by")]
+    pub sync: Sync,
+    /// Bytes of a record, or of a block.
+    #[serde(default = "four_kib")]
+    pub size: Bytes,
+    /// Promises of a trial.
+    #[serde(default = "usual_promises")]
+    pub promises: u32,
+    #[serde(default = "usual_cuts")]
+    pub cuts: u64,
+    /// What the drive is assumed to be.
+    #[serde(default)]
+    pub assumed_drive: Drive,
+    /// What it is assumed to write whole.
+    #[serde(default = "four_kib")]
+    pub assumed_atomic: Bytes,
+    /// Time of writing at most.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time: Option<Time>,
+}
+
+const fn four_kib() -> Bytes {
+    Bytes(4096)
+}
+
+const fn usual_promises() -> u32 {
+    1000
+}
+
+const fn usual_cuts() -> u64 {
+    1000
+}
+
+impl Default for Asked {
+    fn default() -> Self {
+        Self {
+            pattern: Pattern::Log,
+            sync: Sync::Fdatasync,
+            size: four_kib(),
+            promises: usual_promises(),
+            cuts: usual_cuts(),
+            assumed_drive: Drive::Honest,
+            assumed_atomic: four_kib(),
+            time: None,
+        }
+    }
+}
+
+/// Name, summary and text of a parameter, and some levels of it.
+pub type Words = ([&'static str; 3], &'static str);
+
+/// The parameters that may be factors: `writer`, `synced-by`, `size`, `assumed-drive`, `assumed-atomic`.
+pub const FACTORS: [Words; 5] = [
+    (
+        [
+            "writer",
+            "how the program writes: log, in-place or transaction",
+            "`log`: one to four records behind each other, and a sync; `in-place`: one to four records that are \
+             written over, and a sync; `transaction`: four blocks into a log, a sync, a commit block, a sync, and \
+             then the blocks in their places.",
+        ],
+        "[\"log\", \"in-place\", \"transaction\"]",
+    ),
+    (
+        [
+            "synced-by",
+            "by what it has its writes lie on the medium: fdatasync, fsync, dsync or none",
+            "`fdatasync` or `fsync` after what was written; `dsync`: each write itself, as with O_DSYNC (FUA, or a \
+             write and a flush); `none`: nothing, so that nothing is promised.",
+        ],
+        "[\"none\", \"fdatasync\", \"dsync\"]",
+    ),
+    (
+        [
+            "size",
+            "bytes of a record, or of a block",
+            "An amount with its unit, in whole sectors of 512 bytes.",
+        ],
+        "[\"512 B\", \"4 KiB\", \"16 KiB\"]",
+    ),
+    (
+        [
+            "assumed-drive",
+            "what the drive is assumed to be when power goes: honest, or a liar",
+            "`honest`: what a flush covers is there, all else in any order or not at all. What would a drive cost that \
+             does not keep that: `drops-flushes`, `acknowledges-early` (a flush returns before it is done), `tears` (what it \
+             was writing, at 512 bytes), `reorders` (a write slips over a flush), `loses-last` (the last four writes), \
+             `shows-older` (after the start some places have what stood there before).",
+        ],
+        "[\"honest\", \"drops-flushes\"]",
+    ),
+    (
+        [
+            "assumed-atomic",
+            "what the drive is assumed to write whole when power goes",
+            "An amount with its unit, in whole sectors of 512 bytes: 4 KiB of most drives, and 512 bytes of those that \
+             promise no more.",
+        ],
+        "[\"512 B\", \"4 KiB\"]",
+    ),
+];
+
+fn patterns() -> Vec<&'static str> {
+    Pattern::ALL.map(Pattern::name).to_vec()
+}
+
+fn syncs() -> Vec<&'static str> {
+    Sync::ALL.map(Sync::name).to_vec()
+}
+
+fn drives() -> Vec<&'static str> {
+    Drive::ALL.map(Drive::name).to_vec()
+}
+
+/// The keys of its table.
+pub static KEYS: Fields = Fields {
+    label: "durability",
+    rows: &[
+        field(FACTORS[0].0[0], Form::Word(patterns), FACTORS[0].0[1], "writer = \"log\""),
+        field(FACTORS[1].0[0], Form::Word(syncs), FACTORS[1].0[1], "synced-by = \"fdatasync\""),
+        field(
+            FACTORS[2].0[0],
+            Form::Size { least: Bytes(SECTOR_BYTES), most: LARGEST },
+            FACTORS[2].0[1],
+            "size = \"4 KiB\"",
+        ),
+        field(
+            "promises",
+            Form::Whole { least: 1, most: MOST_PROMISES as u64 },
+            "promises of a trial, as far as its time allows; 1000 by default",
+            "promises = 1000",
+        ),
+        field(
+            "cuts",
+            Form::Whole { least: 1, most: MOST_CUTS },
+            "cuts of the log of a trial: none lost of 60 means at most 4.87 % (95 %), of 1000 at most 0.3 %; 1000 \
+             by default",
+            "cuts = 3000",
+        ),
+        field(FACTORS[3].0[0], Form::Word(drives), FACTORS[3].0[1], "assumed-drive = \"honest\""),
+        field(
+            FACTORS[4].0[0],
+            Form::Size { least: Bytes(SECTOR_BYTES), most: LARGEST_UNIT },
+            FACTORS[4].0[1],
+            "assumed-atomic = \"512 B\"",
+        ),
+        field(
+            "time",
+            Form::Time { least: Time(1) },
+            "time of writing at most; 10 s by default",
+            "time = \"30 s\"",
+        ),
+    ],
+};
+
+impl Asked {
+    /// Sets a parameter from the text of a level.
+    ///
+    /// # Errors
+    /// What to write instead.
+    pub fn set(&mut self, name: &str, text: &str) -> Result<(), String> {
+        let unknown = |all: &[&str]| format!("`{text}` is not known: say {}", all.join(", "));
+        match name {
+            "writer" => self.pattern = Pattern::find(text).ok_or_else(|| unknown(&patterns()))?,
+            "synced-by" => self.sync = Sync::find(text).ok_or_else(|| unknown(&syncs()))?,
+            "size" => self.size = text.parse()?,
+            "assumed-drive" => {
+                self.assumed_drive = Drive::find(text).ok_or_else(|| unknown(&drives()))?;
+            }
+            "assumed-atomic" => self.assumed_atomic = text.parse()?,
+            _ => return Err(format!("`{name}` is no parameter of it")),
+        }
+        match self.unfit() {
+            Some((key, message)) if key == name => Err(message),
+            _ => Ok(()),
+        }
+    }
+
+    /// A key whose value cannot be, and why.
+    pub fn unfit(&self) -> Option<(&'static str, String)> {
+        let own =
+            [("size", self.size, LARGEST), ("assumed-atomic", self.assumed_atomic, LARGEST_UNIT)];
+        own.into_iter().find_map(|(key, bytes, most)| {
+            let fits = bytes.0 >= SECTOR_BYTES && bytes <= most;
+            let message = || format!("{key} is 512 bytes to {most} in whole sectors, not {bytes}");
+            (!fits || !bytes.0.is_multiple_of(SECTOR_BYTES)).then(|| (key, message()))
+        })
+    }
+
+    /// What it does, in a line.
+    pub fn words(&self) -> String {
+        format!(
+            "{}, {}, {}; {} of the log of that",
+            self.pattern.words(self.size),
+            synced(self.sync),
+            counted(u64::from(self.promises), "promise"),
+            counted(self.cuts, "cut")
+        )
+    }
+
+    /// Makes a quick look of it.
+    pub fn hurry(&mut self) {
+        self.time = Some(self.time.map_or(QUICK, |time| time.min(QUICK)));
+    }
+
+    /// It as it will be done in an area.
+    ///
+    /// # Errors
+    /// Why it cannot be.
+    pub fn planned(&self, area_bytes: u64) -> Result<Planned, String> {
+        if let Some((_, message)) = self.unfit() {
+            return Err(message);
+        }
+        Layout::of(self.pattern, self.size.0, area_bytes)?;
+        Ok(Planned {
+            pattern: self.pattern,
+            sync: self.sync,
+            record_bytes: self.size.0,
+            promises: self.promises,
+            cuts: self.cuts,
+            assumed_drive: self.assumed_drive,
+            assumed_atomic_bytes: self.assumed_atomic.0,
+        })
+    }
+}
+
+/// By what, in a sentence.
+fn synced(sync: Sync) -> String {
+    match sync {
+        Sync::None => "never synced".to_owned(),
+        Sync::Dsync => "each written with O_DSYNC".to_owned(),
+        Sync::Fsync | Sync::Fdatasync => format!("synced by {}", sync.name()),
+    }
+}
+
+fn counted(count: u64, what: &str) -> String {
+    format!("{} {what}{}", show::count(count), if count == 1 { "" } else { "s" })
+}
+
+/// Promises, and how they are tried, as it will be done.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Planned {
+    #[serde(rename = "writer")]
+    pub pattern: Pattern,
+    #[serde(rename = "synced_by")]
+    pub sync: Sync,
+    /// Bytes of a record, or of a block.
+    pub record_bytes: u64,
+    /// Promises at most.
+    pub promises: u32,
+    pub cuts: u64,
+    /// What the drive is assumed to be.
+    pub assumed_drive: Drive,
+    /// What it is assumed to write whole, bytes.
+    pub assumed_atomic_bytes: u64,
+}
+
+impl Planned {
+    /// How it is done, and which number of cuts gives which bound.
+    pub fn words(&self) -> String {
+        let bound = match self.sync {
+            Sync::None => "nothing is promised, so that nothing can be lost".to_owned(),
+            _ => bound::told(self.cuts),
+        };
+        format!(
+            "{}, {}, through the page cache, at most {}; {} of the log of that (grade replay) on an assumed drive \
+             that {} and writes {} whole; {bound}",
+            self.pattern.words(Bytes(self.record_bytes)),
+            synced(self.sync),
+            counted(u64::from(self.promises), "promise"),
+            counted(self.cuts, "cut"),
+            self.assumed_drive.words(),
+            Bytes(self.assumed_atomic_bytes)
+        )
+    }
+
+    /// A trial of it in an area (its beginning and its length); the keys are its seed, and what tells the run from all
+    /// others.
+    pub const fn course(&self, area: [u64; 2], time_ns: u64, [seed, run]: [u64; 2]) -> Course {
+        Course {
+            pattern: self.pattern,
+            sync: self.sync,
+            record_bytes: self.record_bytes,
+            promises: self.promises,
+            time_ns,
+            cuts: self.cuts,
+            drive: self.assumed_drive,
+            atomic_bytes: self.assumed_atomic_bytes,
+            area,
+            seed,
+            run,
+        }
+    }
+
+    /// Nanoseconds that it takes, as long as nothing was tried.
+    pub fn expected_ns(&self) -> u64 {
+        let writing = u64::from(self.promises).saturating_mul(PROMISE_NS).min(USUAL_TIME.0);
+        writing.saturating_add(self.cuts.saturating_mul(CUT_NS))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_parameter_is_set_by_its_levels_and_by_nothing_else() {
+        for ([name, ..], example) in FACTORS {
+            let levels: Vec<String> = serde_json::from_str(example).unwrap();
+            let mut made: Vec<Asked> = Vec::new();
+            for level in &levels {
+                let mut own = Asked::default();
+                own.set(name, level).unwrap();
+                assert!(!made.contains(&own), "{name} = {level}");
+                made.push(own);
+            }
+            assert!(Asked::default().set(name, "no such").is_err(), "{name}");
+            assert!(KEYS.find(name).is_some());
+        }
+        assert!(Asked::default().set("cuts", "7").is_err());
+    }
+
+    #[test]
+    fn sizes_are_whole_sectors() {
+        for (name, wrong) in [
+            ("size", "1000 B"),
+            ("size", "2 MiB"),
+            ("assumed-atomic", "100 B"),
+            ("assumed-atomic", "128 KiB"),
+        ] {
+            let told = Asked::default().set(name, wrong).unwrap_err();
+            assert!(told.contains("whole sectors"), "{told}");
+        }
+        let odd = Asked { size: Bytes(700), ..Asked::default() };
+        assert!(odd.planned(1 << 30).is_err() && Asked::default().planned(1 << 30).is_ok());
+        assert!(Asked::default().planned(4096).unwrap_err().contains("4 blocks"));
+    }
+
+    #[test]
+    fn a_plan_says_how_many_cuts_give_which_bound() {
+        let words = Asked { cuts: 60, ..Asked::default() }.planned(1 << 30).unwrap().words();
+        assert!(words.contains("60 cuts: 4.87 %") && words.contains("grade replay"), "{words}");
+        let none = Asked { sync: Sync::None, ..Asked::default() }.planned(1 << 30).unwrap();
+        assert!(none.words().contains("nothing is promised") && !none.words().contains('%'));
+    }
+
+    #[test]
+    fn what_a_file_leaves_open_is_usual() {
+        assert_eq!(serde_json::from_str::<Asked>("{}").unwrap(), Asked::default());
+        assert!(serde_json::from_str::<Asked>("{\"cut\": 3}").is_err());
+    }
+}

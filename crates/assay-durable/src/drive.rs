@@ -1,0 +1,233 @@
+//! Drives as models: which writes of a log lie on the medium when the power has gone. One is honest; the
+//! others are what some have been seen to be.
+
+use std::collections::BTreeMap;
+
+use assay_base::draws::Draws;
+use serde::{Deserialize, Serialize};
+
+use crate::cut::{Cut, Landed, is_done, survive};
+use crate::log::{Log, Step, Write};
+
+/// What one that loses the last writes loses.
+const LAST: usize = 4;
+/// One that shows older writes does so at one place in so many.
+const OLDER: u64 = 8;
+
+/// A drive with a volatile cache.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Drive {
+    /// What a flush covers is there, in any order until then.
+    #[default]
+    Honest,
+    /// A flush does nothing.
+    DropsFlushes,
+    /// A flush returns when it has begun: what it covers is there when the next one has returned.
+    AcknowledgesEarly,
+    /// It says what it writes whole, and tears what it was writing between sectors.
+    Tears,
+    /// One of the writes before a flush stays in the cache until the next one.
+    Reorders,
+    /// The last four writes are gone, whatever covered them.
+    LosesLast,
+    /// After the start some places have what stood there before the last write.
+    ShowsOlder,
+}
+
+impl Drive {
+    pub const ALL: [Self; 7] = [
+        Self::Honest,
+        Self::DropsFlushes,
+        Self::AcknowledgesEarly,
+        Self::Tears,
+        Self::Reorders,
+        Self::LosesLast,
+        Self::ShowsOlder,
+    ];
+
+    /// As study files write it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Honest => "honest",
+            Self::DropsFlushes => "drops-flushes",
+            Self::AcknowledgesEarly => "acknowledges-early",
+            Self::Tears => "tears",
+            Self::Reorders => "reorders",
+            Self::LosesLast => "loses-last",
+            Self::ShowsOlder => "shows-older",
+        }
+    }
+
+    /// The one with a name.
+    pub fn find(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|own| own.name() == name)
+    }
+
+    /// What it is, for a sentence: "an assumed drive that ...".
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Honest => "keeps what a flush covers",
+            Self::DropsFlushes => "drops flushes",
+            Self::AcknowledgesEarly => "acknowledges flushes before it has written",
+            Self::Tears => "tears what it is writing at 512 bytes",
+            Self::Reorders => "lets writes slip over a flush",
+            Self::LosesLast => "loses its last 4 writes",
+            Self::ShowsOlder => "shows older writes after a start",
+        }
+    }
+
+    /// What lies on the medium after so many steps, in the order in which it came there; `unit` sectors are
+    /// written whole.
+    pub fn after(
+        self,
+        log: &Log,
+        steps: usize,
+        unit: u32,
+        draws: &mut Draws,
+    ) -> (Vec<Landed>, Cut) {
+        let Held { covered, uncovered } = self.held(log, steps, draws);
+        let whole = |write: &u32| Landed {
+            write: *write,
+            first: 0,
+            sectors: log.writes[*write as usize].sectors,
+        };
+        let mut landed: Vec<Landed> = covered.iter().map(whole).collect();
+        let cut = survive(log, (steps, &uncovered), unit, &mut landed, draws);
+        match self {
+            Self::Tears => tear_newest(log, (steps, &uncovered), &mut landed, draws),
+            // What stayed in the cache is older than what others had covered since.
+            Self::Reorders => landed.sort_by_key(|own| own.write),
+            Self::LosesLast => {
+                let last = log.known(steps).begun.saturating_sub(LAST as u32);
+                landed.retain(|own| own.write < last);
+            }
+            Self::ShowsOlder => show_older(log, &mut landed, draws),
+            Self::Honest | Self::DropsFlushes | Self::AcknowledgesEarly => {}
+        }
+        (landed, cut)
+    }
+
+    /// Which writes flushes have covered for good.
+    fn held(self, log: &Log, steps: usize, draws: &mut Draws) -> Held {
+        let mut held = Held::default();
+        // Of those that are not covered, as many were there at the flush before.
+        let mut begun = 0;
+        for step in &log.steps[..steps] {
+            match (step, self) {
+                (Step::Write(number), _) => held.uncovered.push(*number),
+                (Step::Promise(_), _) | (Step::Flush, Self::DropsFlushes) => {}
+                (Step::Flush, Self::AcknowledgesEarly) => {
+                    held.covered.extend(held.uncovered.drain(..begun));
+                    begun = held.uncovered.len();
+                }
+                (Step::Flush, Self::Reorders) if !held.uncovered.is_empty() => {
+                    let at = draws.below(held.uncovered.len() as u64) as usize;
+                    let kept = held.uncovered.swap_remove(at);
+                    held.covered.append(&mut held.uncovered);
+                    held.uncovered.push(kept);
+                }
+                (Step::Flush, _) => held.covered.append(&mut held.uncovered),
+            }
+        }
+        held
+    }
+}
+
+/// Writes on the medium, and those in the cache.
+#[derive(Default)]
+struct Held {
+    covered: Vec<u32>,
+    uncovered: Vec<u32>,
+}
+
+/// The newest write that no flush covers is there in part: it was under way.
+fn tear_newest(
+    log: &Log,
+    (steps, uncovered): (usize, &[u32]),
+    landed: &mut Vec<Landed>,
+    draws: &mut Draws,
+) {
+    let Some(newest) = uncovered.last() else { return };
+    let Write { sectors, through, .. } = log.writes[*newest as usize];
+    if sectors < 2 || (through && is_done(log, steps, *newest)) {
+        return;
+    }
+    landed.retain(|own| own.write != *newest);
+    let first_part = 1 + draws.below(u64::from(sectors) - 1) as u32;
+    landed.push(Landed { write: *newest, first: 0, sectors: first_part });
+}
+
+/// At some places that were written several times the last write is not there.
+fn show_older(log: &Log, landed: &mut Vec<Landed>, draws: &mut Draws) {
+    let mut newest: BTreeMap<u64, [u32; 2]> = BTreeMap::new();
+    for own in &*landed {
+        let [last, count] = newest.entry(log.writes[own.write as usize].at).or_default();
+        if *count == 0 || *last != own.write {
+            (*last, *count) = (own.write, *count + 1);
+        }
+    }
+    let several = newest.into_values().filter(|[_, count]| *count > 1);
+    let mut gone: Vec<u32> =
+        several.map(|[last, _]| last).filter(|_| draws.below(OLDER) == 0).collect();
+    gone.sort_unstable();
+    landed.retain(|own| gone.binary_search(&own.write).is_err());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two writes of one place, each flushed and promised, and a third one that is under way.
+    fn log() -> Log {
+        let mut log = Log::default();
+        let write = Write { at: 0, sectors: 8, through: false };
+        for _ in 0..2 {
+            log.write(write);
+            log.flush();
+            log.promise();
+        }
+        log.write(write);
+        log
+    }
+
+    fn seen(drive: Drive, steps: usize, seed: u64) -> Vec<u32> {
+        let (landed, _) = drive.after(&log(), steps, 8, &mut Draws::new(seed, "test"));
+        landed.iter().map(|own| own.write).collect()
+    }
+
+    #[test]
+    fn an_honest_one_has_what_flushes_cover_and_perhaps_more() {
+        for seed in 0..50 {
+            assert_eq!(seen(Drive::Honest, 6, seed), [0, 1]);
+            assert!(seen(Drive::Honest, 7, seed).starts_with(&[0, 1]));
+            assert!(seen(Drive::Honest, 4, seed).starts_with(&[0]));
+        }
+    }
+
+    #[test]
+    fn each_liar_does_now_and_then_what_it_is_called_by() {
+        let ever = |drive, steps, is_so: &dyn Fn(&[u32]) -> bool| {
+            (0..60).any(|seed| is_so(&seen(drive, steps, seed)))
+        };
+        assert!(ever(Drive::DropsFlushes, 6, &<[u32]>::is_empty));
+        assert!(ever(Drive::AcknowledgesEarly, 6, &|own| own == [0]));
+        assert!(!ever(Drive::AcknowledgesEarly, 6, &<[u32]>::is_empty));
+        assert!(ever(Drive::Reorders, 6, &|own| !own.contains(&1)));
+        assert!(ever(Drive::LosesLast, 6, &<[u32]>::is_empty));
+        assert!(ever(Drive::ShowsOlder, 6, &|own| own == [0]));
+        let (landed, _) = Drive::Tears.after(&log(), 7, 8, &mut Draws::new(1, "test"));
+        assert!(landed.iter().any(|own| own.write == 2 && own.sectors < 8), "{landed:?}");
+        let (landed, _) = Drive::Tears.after(&log(), 6, 8, &mut Draws::new(1, "test"));
+        assert!(landed.iter().all(|own| own.sectors == 8), "nothing was under way: {landed:?}");
+    }
+
+    #[test]
+    fn each_has_a_name_that_finds_it() {
+        for drive in Drive::ALL {
+            assert_eq!(Drive::find(drive.name()), Some(drive));
+            assert_eq!(serde_json::to_value(drive).unwrap(), drive.name());
+        }
+        assert_eq!(Drive::find("good"), None);
+    }
+}

@@ -1,0 +1,29 @@
+//! Does it keep what it said it has? What a program promised against what is there after the power went.
+//!
+//! Here belongs what needs no machine: how programs write, the log of their writes and syncs, moments without power
+//! and what survives them, drives as models, the judge of promises, the bound, and the words. A log may be the tool's own
+//! or that of the kernel's target log-writes. How bytes are moved does not (`assay-load`), nor how a study comes to it
+//! (the kind of work `durability` in `assay-kinds`). Nothing here opens a file.
+//!
+//! The types to know: [`trial::Course`] (one trial), [`trial::Medium`] (what it writes to), [`log::Log`] (what was asked
+//! of a device), [`drive::Drive`] (what lies on it after a cut), [`judge::Written`] (what was promised, and judges it),
+//! [`tell::Facts`] (what is said of it).
+
+#![forbid(unsafe_code)]
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
+
+pub mod asked;
+pub mod bound;
+pub mod cut;
+pub mod drive;
+pub mod image;
+pub mod judge;
+#[cfg(test)]
+mod known_tests;
+pub mod log;
+pub mod log_writes;
+pub mod metrics;
+pub mod pattern;
+pub mod sync;
+pub mod tell;
+pub mod trial;

@@ -1,0 +1,124 @@
+//! What was asked of a device, step by step.
+
+/// Bytes of a sector: the smallest unit that any drive writes whole.
+pub const SECTOR_BYTES: u64 = 512;
+
+/// Sectors that were written by one call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Write {
+    /// The first of them, from the beginning of what is logged.
+    pub at: u64,
+    pub sectors: u32,
+    /// Whether it was to lie on the medium when the call returned.
+    pub through: bool,
+}
+
+/// A step. Each had ended before the next one began.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// The write of this number.
+    Write(u32),
+    /// All that was written before it is to lie on the medium.
+    Flush,
+    /// A promise: every write with a lower number was acknowledged for good.
+    Promise(u32),
+}
+
+/// All steps in their order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Log {
+    pub steps: Vec<Step>,
+    /// The writes by their numbers.
+    pub writes: Vec<Write>,
+}
+
+impl Log {
+    /// Notes a write; its number.
+    pub fn write(&mut self, write: Write) -> u32 {
+        let number = self.writes.len() as u32;
+        self.writes.push(write);
+        self.steps.push(Step::Write(number));
+        number
+    }
+
+    /// Notes a flush.
+    pub fn flush(&mut self) {
+        self.steps.push(Step::Flush);
+    }
+
+    /// Notes that all writes so far were promised.
+    pub fn promise(&mut self) {
+        self.steps.push(Step::Promise(self.writes.len() as u32));
+    }
+
+    /// How many writes had been begun when so many steps were done, and below which number they were promised.
+    pub fn known(&self, steps: usize) -> Known {
+        let mut known = Known { begun: 0, promised: 0 };
+        let mut is_begun = false;
+        for step in self.steps[..steps].iter().rev() {
+            match step {
+                Step::Write(number) if !is_begun => (known.begun, is_begun) = (number + 1, true),
+                Step::Promise(below) => {
+                    known.promised = *below;
+                    known.begun = known.begun.max(*below);
+                    break;
+                }
+                Step::Write(_) | Step::Flush => {}
+            }
+        }
+        known
+    }
+
+    /// Flushes among the steps.
+    pub fn flushes(&self) -> u64 {
+        self.steps.iter().filter(|step| **step == Step::Flush).count() as u64
+    }
+
+    /// Promises among the steps.
+    pub fn promises(&self) -> u64 {
+        self.steps.iter().filter(|step| matches!(step, Step::Promise(_))).count() as u64
+    }
+
+    /// The step at which a write was done, and that of the promise that covers it first, where there is one.
+    pub fn told_of(&self, write: u32) -> (Option<usize>, Option<usize>) {
+        let written = self.steps.iter().position(|step| *step == Step::Write(write));
+        let covers = |step: &Step| matches!(step, Step::Promise(below) if *below > write);
+        (written, self.steps.iter().position(covers))
+    }
+}
+
+/// What is known of a moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Known {
+    /// Writes with a lower number had been begun.
+    pub begun: u32,
+    /// Those with a lower number had been promised.
+    pub promised: u32,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn write(at: u64) -> Write {
+        Write { at, sectors: 2, through: false }
+    }
+
+    #[test]
+    fn what_is_known_of_a_moment_follows_from_the_steps_before_it() {
+        let mut log = Log::default();
+        assert_eq!([log.write(write(0)), log.write(write(2))], [0, 1]);
+        log.flush();
+        log.promise();
+        log.write(write(4));
+        let known = |steps| {
+            let Known { begun, promised } = log.known(steps);
+            (begun, promised)
+        };
+        let all: Vec<(u32, u32)> = (0..=log.steps.len()).map(known).collect();
+        assert_eq!(all, [(0, 0), (1, 0), (2, 0), (2, 0), (2, 2), (3, 2)]);
+        assert_eq!(log.told_of(1), (Some(1), Some(3)));
+        assert_eq!(log.told_of(2), (Some(4), None));
+        assert_eq!((log.flushes(), log.promises()), (1, 1));
+    }
+}

@@ -1,0 +1,38 @@
+//! What is measured of a trial.
+
+use assay_base::quantity::metric::metric;
+use assay_base::quantity::{Better, Metric};
+
+use crate::trial::Detail;
+
+/// Rounds of the pattern per second.
+pub const ROUNDS: Metric = metric(
+    "durability_rounds_per_s",
+    Better::Higher,
+    "rounds per second",
+    "rounds of the pattern per second, each promised at its end where anything is",
+);
+
+/// Cuts that lost something.
+pub const LOST: Metric = metric(
+    "durability_lost_cuts",
+    Better::Lower,
+    "cuts that lost a promise",
+    "cuts of the log after which an acknowledged write was missing",
+)
+.amount()
+.may_be_zero();
+
+/// Cuts that were judged.
+pub const CUTS: Metric =
+    metric("durability_cuts", Better::Higher, "cuts", "cuts of the log that were judged").amount();
+
+/// All of them.
+pub const METRICS: &[Metric] = &[ROUNDS, LOST, CUTS];
+
+/// What they were in a trial.
+pub fn values(detail: &Detail) -> [(String, f64); 3] {
+    let per_s = detail.rounds as f64 / (detail.window_ns.max(1) as f64 / 1e9);
+    let all = [(ROUNDS, per_s), (LOST, detail.lost as f64), (CUTS, detail.cuts as f64)];
+    all.map(|(metric, value)| (metric.name.to_owned(), value))
+}

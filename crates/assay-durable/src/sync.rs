@@ -1,0 +1,51 @@
+//! By what a program has what it wrote lie on the medium.
+
+use serde::{Deserialize, Serialize};
+
+/// A way to sync.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Sync {
+    /// By nothing: nothing is promised.
+    None,
+    /// By `fsync` after what was written.
+    Fsync,
+    /// By `fdatasync`.
+    #[default]
+    Fdatasync,
+    /// By each write itself, as with `O_DSYNC`: FUA, or a write and a flush.
+    Dsync,
+}
+
+impl Sync {
+    pub const ALL: [Self; 4] = [Self::None, Self::Fsync, Self::Fdatasync, Self::Dsync];
+
+    /// As study files write it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Fsync => "fsync",
+            Self::Fdatasync => "fdatasync",
+            Self::Dsync => "dsync",
+        }
+    }
+
+    /// The one with a name.
+    pub fn find(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|own| own.name() == name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_has_a_name_that_finds_it() {
+        for sync in Sync::ALL {
+            assert_eq!(Sync::find(sync.name()), Some(sync));
+            assert_eq!(serde_json::to_value(sync).unwrap(), sync.name());
+        }
+        assert_eq!(Sync::find("each-write"), None);
+    }
+}

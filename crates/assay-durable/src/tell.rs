@@ -1,0 +1,505 @@
+//! What is said of a row: the verdict with its bound, the grade, and the shortest story of a loss.
+
+use std::collections::BTreeMap;
+
+use assay_base::catalogue::About;
+use assay_base::exhibit::{
+    Cell, Chart, Column, Exhibit, Levels, Line, Marks, Row, Sentence, Subject, Table, Tone, Unit,
+    Value,
+};
+use assay_base::quantity::Bytes;
+use assay_base::quantity::units::show;
+use serde::{Deserialize, Serialize};
+
+use crate::asked::Planned;
+use crate::bound::{most_share, percent};
+use crate::cut::Survivors;
+use crate::drive::Drive;
+use crate::judge::{Found, Outcome, Unpromised};
+use crate::metrics::LOST;
+use crate::pattern::Pattern;
+use crate::sync::Sync;
+use crate::trial::{Detail, Story};
+
+/// How a cut was made, and so what it proves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Grade {
+    /// A log of what was written and synced, and a drive that is assumed.
+    Replay,
+}
+
+/// What the trials of a row came to, all their cuts as one sample.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Facts {
+    pub workload: String,
+    pub arm: Levels,
+    pub grade: Grade,
+    #[serde(rename = "writer")]
+    pub pattern: Pattern,
+    #[serde(rename = "synced_by")]
+    pub sync: Sync,
+    pub record_bytes: u64,
+    pub assumed_drive: Drive,
+    pub assumed_atomic_bytes: u64,
+    pub trials: u64,
+    pub promises: u64,
+    pub cuts: u64,
+    /// Cuts after which something that was promised was missing.
+    pub lost: u64,
+    /// The most that the share of such cuts may be, one-sided 95 %; none where nothing was promised or cut.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lost_share_at_most: Option<f64>,
+    /// Cuts by how they ended.
+    pub outcomes: BTreeMap<Outcome, u64>,
+    /// Promised writes that were missing, by what lay there.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub found: BTreeMap<Found, u64>,
+    /// Writes that were under way.
+    pub unpromised: Unpromised,
+    /// The shortest story of a loss.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub story: Option<Story>,
+    /// Sectors of the target that were read again without a cut, and those that are not as they were written.
+    pub read_again: [u64; 2],
+    /// What was promised and is missing without a cut.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub without_cut: Option<Story>,
+    /// The verdict.
+    pub text: String,
+    /// The story, in a sentence.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub story_text: Option<String>,
+    /// What it proves, and what it does not.
+    pub grade_text: String,
+}
+
+impl Facts {
+    /// Of the trials of a row; none where nothing was measured.
+    pub fn of(subject: &Subject, planned: &Planned, trials: &[&Detail]) -> Option<Self> {
+        let sum = |pick: fn(&Detail) -> u64| trials.iter().map(|own| pick(own)).sum::<u64>();
+        let read_again = [sum(|own| own.read_again[0]), sum(|own| own.read_again[1])];
+        let stories = trials.iter().filter_map(|own| own.story.clone());
+        let (cuts, lost, promises) =
+            (sum(|own| own.cuts), sum(|own| own.lost), sum(|own| own.promises));
+        let mut facts = Self {
+            workload: subject.workload.clone(),
+            arm: subject.arm.clone(),
+            grade: Grade::Replay,
+            pattern: planned.pattern,
+            sync: planned.sync,
+            record_bytes: planned.record_bytes,
+            assumed_drive: planned.assumed_drive,
+            assumed_atomic_bytes: planned.assumed_atomic_bytes,
+            trials: trials.len() as u64,
+            promises,
+            cuts,
+            lost,
+            lost_share_at_most: most_share(lost, cuts).filter(|_| promises > 0),
+            outcomes: summed(trials, |own| &own.outcomes),
+            found: summed(trials, |own| &own.found),
+            unpromised: trials
+                .iter()
+                .map(|own| own.unpromised)
+                .fold(Unpromised::default(), Unpromised::plus),
+            story: stories.min_by_key(Story::length),
+            read_again,
+            without_cut: trials.iter().find_map(|own| own.without_cut.clone()),
+            text: String::new(),
+            story_text: None,
+            grade_text: grade_words(planned, read_again),
+        };
+        facts.text = facts.verdict();
+        let story = facts.without_cut.as_ref().or(facts.story.as_ref());
+        facts.story_text = story.map(story_words);
+        (!trials.is_empty()).then_some(facts)
+    }
+
+    pub fn subject(&self) -> Subject {
+        Subject { workload: self.workload.clone(), arm: self.arm.clone() }
+    }
+
+    /// Why a command that ran it fails: something that was promised was missing.
+    pub fn failure(&self) -> Option<String> {
+        let levels: Vec<String> =
+            self.arm.iter().map(|(factor, level)| format!("{factor} {level}")).collect();
+        let own = called(&self.workload, &levels.join(", "));
+        self.has_lost().then(|| format!("an acknowledged write was lost in {own}: {}", self.text))
+    }
+
+    fn has_lost(&self) -> bool {
+        self.lost > 0 || self.without_cut.is_some()
+    }
+
+    /// The verdict with its bound.
+    fn verdict(&self) -> String {
+        let cuts = show::count(self.cuts);
+        if self.without_cut.is_some() {
+            return "A write that was acknowledged is missing on the target although nothing was cut."
+                .to_owned();
+        }
+        if self.cuts == 0 {
+            return "No cut was made, so nothing is said.".to_owned();
+        }
+        let Some(most) = self.lost_share_at_most else {
+            return format!(
+                "Nothing was promised, so nothing could be lost; what was written stood as it should be after {} of \
+                 {cuts} cuts.",
+                show::count(self.untouched())
+            );
+        };
+        let most = percent(most);
+        if self.lost == 0 {
+            return format!(
+                "0 of {cuts} cuts lost an acknowledged write; at most {most} of cuts would (95 %)."
+            );
+        }
+        format!(
+            "{} of {cuts} cuts lost an acknowledged write ({}; at most {most} of cuts would, 95 %); over them there lies {}.",
+            show::count(self.lost),
+            percent(self.lost as f64 / self.cuts as f64),
+            self.found_words()
+        )
+    }
+
+    /// Cuts after which all that had been written was there.
+    fn untouched(&self) -> u64 {
+        let of = |outcome| self.outcomes.get(&outcome).copied().unwrap_or_default();
+        of(Outcome::Quiet) + of(Outcome::AllThere)
+    }
+
+    fn found_words(&self) -> String {
+        let of = |(found, count): (&Found, &u64)| {
+            format!("{} in the place of {}", found.words(), writes(*count))
+        };
+        self.found.iter().map(of).collect::<Vec<_>>().join(", ")
+    }
+
+    fn row(&self, setting: Option<String>) -> Row {
+        let number = |amount: u64| Cell::from(Value::Number(amount as f64));
+        let (words, tone) = match () {
+            () if self.has_lost() => ("loses", Tone::Bad),
+            () if self.lost_share_at_most.is_none() => ("nothing promised", Tone::Plain),
+            () => ("none lost", Tone::Good),
+        };
+        let own = [
+            Cell { value: Value::Words(words.to_owned()), tone },
+            number(self.cuts),
+            number(self.lost),
+            Value::number(self.lost_share_at_most).into(),
+            number(self.promises),
+            Value::Words(format!("replay, {}", self.assumed_drive.name())).into(),
+        ];
+        let setting = setting.map(|words| Cell::from(Value::Words(words)));
+        Row { of: self.subject(), cells: setting.into_iter().chain(own).collect() }
+    }
+
+    fn sentence(&self, text: &str) -> Sentence {
+        Sentence { about: self.subject(), text: text.to_owned() }
+    }
+}
+
+/// A row by its workload and its setting.
+fn called(workload: &str, setting: &str) -> String {
+    if setting.is_empty() || setting == workload {
+        return workload.to_owned();
+    }
+    format!("{workload} ({setting})")
+}
+
+/// Of each row the verdict and its story, those that lost something first, and then what they prove, each once.
+fn sentences(all: &[&Facts], name: &dyn Fn(&Subject) -> String) -> Vec<Sentence> {
+    let of_row = |own: &&Facts| {
+        let texts = [Some(own.text.as_str()), own.story_text.as_deref()];
+        let said = texts.into_iter().flatten().collect::<Vec<_>>().join(" ");
+        if all.len() == 1 {
+            return own.sentence(&said);
+        }
+        own.sentence(&format!("{}: {said}", called(&own.workload, &name(&own.subject()))))
+    };
+    let (lost, kept): (Vec<&Facts>, Vec<&Facts>) = all.iter().partition(|own| own.has_lost());
+    let mut found: Vec<Sentence> = lost.iter().chain(&kept).map(of_row).collect();
+    let mut grades: Vec<&str> = Vec::new();
+    for own in all {
+        if !grades.contains(&own.grade_text.as_str()) {
+            grades.push(&own.grade_text);
+            found.push(own.sentence(&own.grade_text));
+        }
+    }
+    found
+}
+
+fn summed<K: Ord + Copy>(
+    trials: &[&Detail],
+    pick: fn(&Detail) -> &BTreeMap<K, u64>,
+) -> BTreeMap<K, u64> {
+    let mut all = BTreeMap::new();
+    for (key, count) in trials.iter().flat_map(|own| pick(own)) {
+        *all.entry(*key).or_default() += count;
+    }
+    all
+}
+
+fn writes(count: u64) -> String {
+    format!("{} promised {}", show::count(count), if count == 1 { "write" } else { "writes" })
+}
+
+/// What a cut of this grade proves.
+fn grade_words(planned: &Planned, [read, wrong]: [u64; 2]) -> String {
+    let target = match wrong {
+        0 => String::new(),
+        wrong => format!(
+            " {} of {} sectors of the target are not what the log says, without a cut.",
+            show::count(wrong),
+            show::count(read)
+        ),
+    };
+    format!(
+        "Grade replay: a log of the program's own writes and syncs, cut over an assumed drive that {} and writes {} \
+         whole; it tells whether this order of writes and syncs is enough, and nothing of the drive below.{target}",
+        planned.assumed_drive.words(),
+        Bytes(planned.assumed_atomic_bytes)
+    )
+}
+
+fn story_words(story: &Story) -> String {
+    let Story { write, written_step, promised_step, .. } = story;
+    let begin = format!(
+        "The shortest story: write {} of {} at byte {} is step {} and was promised in step {}",
+        show::count(*write),
+        Bytes(story.bytes),
+        show::count(story.at_bytes),
+        show::count(*written_step),
+        show::count(*promised_step)
+    );
+    let cut = match (story.cut_step, story.survivors) {
+        (Some(step), Some((law, survived, of))) => format!(
+            "the power went after step {}, {}",
+            show::count(step),
+            survivors_words(law, survived, of)
+        ),
+        _ => "nothing was cut".to_owned(),
+    };
+    let older = story.older.map_or_else(String::new, |own| format!(" ({})", show::count(own)));
+    format!("{begin}; {cut}; there lies {}{older}.", story.found.words())
+}
+
+fn survivors_words(law: Survivors, survived: u32, of: u32) -> String {
+    if of == 0 {
+        return "when all had been flushed".to_owned();
+    }
+    let law = match law {
+        Survivors::Nothing => "none",
+        Survivors::Everything => "all",
+        Survivors::Beginning => "the first ones",
+        Survivors::Tosses => "some",
+        Survivors::AllButOne => "all but one",
+        Survivors::Newest => "the newest one",
+    };
+    format!(
+        "and of {} that no flush had covered {} survived ({law})",
+        match of {
+            1 => "1 write".to_owned(),
+            of => format!("{} writes", show::count(u64::from(of))),
+        },
+        show::count(u64::from(survived))
+    )
+}
+
+const LEGEND: &str = "Lost: cuts after which something was missing whose sync had returned. At most: exact one-sided bound \
+                      of the share of such cuts, 95 %; cuts of all trials of a row are one sample. A cut comes after any \
+                      step of the log with the same chance; of what no flush covers, with the same chance, none survives, \
+                      all, the first ones, each by the toss of a coin, all but one, the newest one alone. What was not \
+                      promised may be anything.";
+
+/// Its figure.
+pub const FIGURE: About = About {
+    name: "cuts",
+    summary: "how power cuts ended, of each setting",
+    text: "Bars of cuts by what was there afterwards: all that was under way, some of it, none, torn, or a promise lost. \
+     Only the last one is a failure; all others are allowed.",
+};
+
+/// What is shown of all rows; `name` is what a sentence calls one.
+pub fn exhibit(all: &[&Facts], name: &dyn Fn(&Subject) -> String) -> Exhibit {
+    let has_settings = all.iter().any(|own| name(&own.subject()) != own.workload);
+    let own = [
+        Column::verdicts("verdict"),
+        Column::new("cuts", Unit::Count),
+        Column::new("lost", Unit::Count),
+        Column::new("at most", Unit::Share),
+        Column::new("promises", Unit::Count),
+        Column::new("grade, assumed drive", Unit::Words),
+    ];
+    let setting = has_settings.then(|| Column::new("setting", Unit::Words));
+    let columns = setting.into_iter().chain(own).collect();
+    let row = |own: &&Facts| own.row(has_settings.then(|| name(&own.subject())));
+    Exhibit {
+        remarks: vec![LEGEND.to_owned()],
+        charts: charts(all, name),
+        sentences: sentences(all, name),
+        leads: true,
+        ..Exhibit::of_table(Table {
+            title: "power cuts".to_owned(),
+            columns,
+            rows: all.iter().map(row).collect(),
+        })
+    }
+}
+
+/// Cuts by outcome, a picture a workload.
+fn charts(all: &[&Facts], name: &dyn Fn(&Subject) -> String) -> Vec<Chart> {
+    let mut workloads: Vec<&str> = Vec::new();
+    for own in all {
+        if !workloads.contains(&own.workload.as_str()) {
+            workloads.push(&own.workload);
+        }
+    }
+    let chart = |own: &[&Facts]| {
+        let seen = |outcome: &Outcome| own.iter().any(|row| row.outcomes.contains_key(outcome));
+        let outcomes: Vec<Outcome> = Outcome::ALL.into_iter().filter(seen).collect();
+        let group = |row: &&Facts| Line {
+            name: name(&row.subject()),
+            values: outcomes
+                .iter()
+                .map(|outcome| row.outcomes.get(outcome).copied().unwrap_or_default() as f64)
+                .collect(),
+        };
+        let workload = own.first()?.workload.clone();
+        (!outcomes.is_empty()).then(|| Chart {
+            figure: FIGURE.name.to_owned(),
+            title: "how cuts ended".to_owned(),
+            workload,
+            description: "Cuts by what was there afterwards; a lost promise alone is a failure."
+                .to_owned(),
+            axis: "cuts".to_owned(),
+            metric: LOST.name.to_owned(),
+            marks: Marks::Bars {
+                what: "what was there".to_owned(),
+                names: outcomes.iter().map(|own| own.words().to_owned()).collect(),
+                groups: own.iter().map(group).collect(),
+            },
+            notes: Vec::new(),
+        })
+    };
+    let rows = |workload: &str| -> Vec<&Facts> {
+        all.iter().copied().filter(|own| own.workload == workload).collect()
+    };
+    workloads.into_iter().filter_map(|workload| chart(&rows(workload))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::asked::Asked;
+
+    fn detail(cuts: u64, lost: u64, promises: u64) -> Detail {
+        let kept = cuts - lost;
+        let outcomes = [(Outcome::Quiet, kept), (Outcome::Lost, lost)];
+        Detail {
+            cuts,
+            lost,
+            promises,
+            outcomes: outcomes.into_iter().filter(|(_, count)| *count > 0).collect(),
+            read_again: [80, 0],
+            ..Detail::default()
+        }
+    }
+
+    fn facts(trials: &[Detail]) -> Option<Facts> {
+        let subject = Subject { workload: "log".to_owned(), arm: Levels::new() };
+        let planned = Asked::default().planned(1 << 30).unwrap();
+        Facts::of(&subject, &planned, &trials.iter().collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn cuts_of_all_trials_are_one_sample_with_one_bound() {
+        let own = facts(&[detail(30, 0, 5), detail(30, 0, 7)]).unwrap();
+        assert_eq!(
+            own.text,
+            "0 of 60 cuts lost an acknowledged write; at most 4.87 % of cuts would (95 %)."
+        );
+        assert_eq!((own.failure(), own.promises, own.story_text.clone()), (None, 12, None));
+        assert!(own.grade_text.contains("nothing of the drive below"));
+        assert!(facts(&[]).is_none());
+    }
+
+    #[test]
+    fn one_loss_is_a_failure_with_its_story() {
+        let story = Story {
+            write: 17,
+            at_bytes: 65_536,
+            bytes: 4096,
+            written_step: 40,
+            promised_step: 42,
+            cut_step: Some(43),
+            survivors: Some((Survivors::AllButOne, 1, 2)),
+            found: Found::Older,
+            older: Some(12),
+        };
+        let own =
+            Detail { story: Some(story), found: [(Found::Older, 1)].into(), ..detail(60, 1, 20) };
+        let own = facts(&[own, detail(0, 0, 0)]).unwrap();
+        assert_eq!(
+            own.text,
+            "1 of 60 cuts lost an acknowledged write (1.67 %; at most 7.66 % of cuts would, 95 %); over them there lies \
+             an older write in the place of 1 promised write."
+        );
+        assert_eq!(
+            own.story_text.as_deref(),
+            Some(
+                "The shortest story: write 17 of 4 KiB at byte 65,536 is step 40 and was promised in step 42; the power \
+                 went after step 43, and of 2 writes that no flush had covered 1 survived (all but one); there lies an older \
+                 write (12)."
+            )
+        );
+        assert!(
+            own.failure().unwrap().starts_with("an acknowledged write was lost in log: 1 of 60")
+        );
+    }
+
+    #[test]
+    fn where_nothing_was_promised_there_is_neither_a_bound_nor_an_accusation() {
+        let own = facts(&[detail(60, 0, 0)]).unwrap();
+        assert!(own.text.starts_with("Nothing was promised"), "{}", own.text);
+        assert_eq!((own.lost_share_at_most, own.failure()), (None, None));
+        assert!(facts(&[detail(0, 0, 3)]).unwrap().text.starts_with("No cut"));
+    }
+
+    #[test]
+    fn what_is_shown_has_the_bound_and_how_cuts_ended() {
+        let (one, other) =
+            (facts(&[detail(60, 0, 5)]).unwrap(), facts(&[detail(60, 2, 5)]).unwrap());
+        let shown = exhibit(&[&one, &other], &|of| of.workload.clone());
+        assert_eq!(shown.table.rows.len(), 2);
+        let text = |row: usize, at: usize| {
+            shown.table.rows[row].cells[at].value.text(shown.table.columns[at].unit)
+        };
+        assert_eq!(text(0, 3).as_deref(), Some("4.87 %"));
+        assert_eq!([text(0, 0), text(1, 0)].map(Option::unwrap), ["none lost", "loses"]);
+        let said: Vec<&str> = shown.sentences.iter().map(|own| own.text.as_str()).collect();
+        let [first, last] = [&one, &other].map(|own| format!("log: {}", own.text));
+        assert_eq!(said, [&last, &first, &one.grade_text], "a loss first, and what it proves once");
+        let apart = Facts { workload: "other".to_owned(), ..one.clone() };
+        let shown = exhibit(&[&one, &apart, &other], &|of| of.workload.clone());
+        let drawn: Vec<&str> = shown.charts.iter().map(|own| own.workload.as_str()).collect();
+        assert_eq!(drawn, ["log", "other"], "a figure a workload, in whatever order rows come");
+        let alone = exhibit(&[&one], &|_| "synced-by none".to_owned());
+        assert_eq!(alone.sentences[0].text, one.text, "of one row nobody asks which it is");
+        assert_eq!(alone.table.columns[0].title, "setting");
+        assert_eq!(alone.table.rows[0].cells.len(), alone.table.columns.len());
+        let several = exhibit(&[&one, &other], &|_| "synced-by none".to_owned());
+        assert!(several.sentences[1].text.starts_with("log (synced-by none): 0 of 60"));
+        let [chart, _] = &shown.charts[..] else { panic!("{:?}", shown.charts) };
+        let Marks::Bars { names, groups, .. } = &chart.marks else { panic!("{chart:?}") };
+        assert_eq!(*names, ["nothing under way", "promise lost"]);
+        assert_eq!([&groups[0].values[..], &groups[1].values[..]], [[60.0, 0.0], [58.0, 2.0]]);
+    }
+
+    #[test]
+    fn facts_are_read_as_they_are_written() {
+        let own = facts(&[detail(60, 2, 5)]).unwrap();
+        let text = serde_json::to_string(&own).unwrap();
+        assert_eq!(serde_json::from_str::<Facts>(&text).unwrap(), own);
+    }
+}

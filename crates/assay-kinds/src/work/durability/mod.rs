@@ -1,0 +1,243 @@
+//! Whether what was acknowledged is there after the power went. What it is stands in `assay-durable`; here is how a
+//! study comes to it.
+
+use std::collections::BTreeMap;
+use std::os::fd::AsFd;
+
+use assay_base::catalogue::About;
+use assay_base::catalogue::keys::Fields;
+use assay_base::exhibit::{Exhibit, Subject};
+use assay_base::quantity::{Bytes, Metric, Time};
+use assay_durable::metrics::{METRICS, values};
+use assay_durable::{asked, tell, trial};
+use assay_load::{OneByOne, Target, mix64};
+use serde::{Deserialize, Serialize};
+
+use super::io::{Content, Engine};
+use super::kind::{
+    Asks, ByHand, CommandLine, Complaints, InStudy, Judged, Kind, Needs, OwnParameter, Runs, Touch,
+};
+use super::measured::{Claims, Count, Counts, Measured, Ran};
+use super::place::{Offer, Run};
+use super::tell::{FactsFigure, OfRow, Resting, Rows, Seen, Shows, Spoken, Tells};
+
+/// As a study asks for it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Asked(pub asked::Asked);
+
+/// As it will be done.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Planned(pub asked::Planned);
+
+/// What came of a trial.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Detail(pub trial::Detail);
+
+/// What is told of a row.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Facts(pub tell::Facts);
+
+/// A parameter by its place among those of the crate.
+const fn parameter(
+    at: usize,
+    is_work: bool,
+    set: fn(&mut Asked, &str) -> Result<(), String>,
+) -> OwnParameter<Asked> {
+    let (words, example) = asked::FACTORS[at];
+    OwnParameter::new(words, example, is_work, set)
+}
+
+impl Kind for Asked {
+    const ABOUT: About = asked::ABOUT;
+    const KEYS: &'static Fields = &asked::KEYS;
+    const EXAMPLE: &'static str = "durability = { writer = \"log\", synced-by = \"fdatasync\" }";
+    const PARAMETERS: &'static [OwnParameter<Self>] = &[
+        parameter(0, true, |own, text| own.0.set("writer", text)),
+        parameter(1, true, |own, text| own.0.set("synced-by", text)),
+        parameter(2, false, |own, text| own.0.set("size", text)),
+        parameter(3, true, |own, text| own.0.set("assumed-drive", text)),
+        parameter(4, true, |own, text| own.0.set("assumed-atomic", text)),
+    ];
+    const METRICS: &'static [&'static [Metric]] = &[METRICS];
+    const JUDGED: &'static [Judged] = &[Judged::Machine];
+
+    fn sample() -> Self {
+        Self(asked::Asked::default())
+    }
+}
+
+const TOUCH: Touch =
+    Touch { reads: true, writes: Some(Content::Random), finds: None, clears: false, direct: false };
+
+impl Asks for Asked {
+    fn words(&self) -> String {
+        self.0.words()
+    }
+
+    fn needs(&self) -> Needs {
+        Needs::Area
+    }
+
+    fn touches(&self) -> Touch {
+        TOUCH
+    }
+
+    fn complain(&self, path: &str, _: &InStudy<'_>, to: &mut dyn Complaints) {
+        if let Some((key, message)) = self.0.unfit() {
+            to.value(&format!("{path}/{key}"), message, None);
+        }
+    }
+
+    fn time(&self) -> Option<Time> {
+        self.0.time
+    }
+
+    fn set_span(&mut self, time: Option<Time>, _: Option<Time>) {
+        self.0.time = time;
+    }
+
+    fn ends_by_time(&self) -> bool {
+        false
+    }
+
+    fn settle(&mut self) {
+        self.0.time = self.0.time.or(Some(asked::USUAL_TIME));
+    }
+
+    fn hurry(&mut self, _: Option<Bytes>) {
+        self.0.hurry();
+    }
+
+    fn plan(&self, offer: &Offer<'_>) -> Result<(super::Planned, Option<String>), String> {
+        if !offer.area.written {
+            return Err("this target is only read; name a directory to write in".to_owned());
+        }
+        if offer.engine.name == Engine::Simulated {
+            return Err("a simulated drive keeps nothing that could be lost".to_owned());
+        }
+        let planned = self.0.planned(offer.area.length)?;
+        Ok((Planned(planned).into(), None))
+    }
+}
+
+impl Runs for Planned {
+    fn words(&self) -> String {
+        self.0.words()
+    }
+
+    fn touches(&self) -> Touch {
+        TOUCH
+    }
+
+    fn run(&self, run: &Run<'_>) -> Result<Ran, String> {
+        let own = &self.0;
+        let (area, file) = (run.medium.area, run.medium.file.map(AsFd::as_fd));
+        let began_ns = run.system.monotonic_ns();
+        // No other run left what could be taken for this one's.
+        let keys = [run.seed, mix64(run.seed ^ run.system.wall_ns())];
+        let course = own.course([area.start, area.length], run.time_ns, keys);
+        let target = Target { file, memory_alignment: run.medium.memory_alignment };
+        let mut medium =
+            OneByOne::open(&target, own.record_bytes as u32).map_err(|e| e.to_string())?;
+        let detail = course.run(&mut medium, run.stop)?;
+        Ok(ran(detail, run.system.monotonic_ns().saturating_sub(began_ns)))
+    }
+
+    fn primary(&self, _: &dyn Fn(&str) -> bool) -> &'static str {
+        METRICS[0].name
+    }
+
+    fn ends_by_time(&self) -> bool {
+        false
+    }
+
+    fn expected_ns(&self, _: u64) -> Option<u64> {
+        Some(self.0.expected_ns())
+    }
+
+    fn halved(&self) -> super::Planned {
+        self.clone().into()
+    }
+
+    fn tells(&self) -> Option<&dyn Tells> {
+        Some(self)
+    }
+
+    fn by_hand(&self, how: &ByHand<'_>) -> CommandLine {
+        let (words, remark) = asked::by_hand(how.name, how.path);
+        CommandLine { words: words.to_vec(), remarks: vec![remark.to_owned()] }
+    }
+}
+
+/// The trial that it makes.
+fn ran(detail: trial::Detail, elapsed_ns: u64) -> Ran {
+    let write = Count { operations: detail.writes, bytes: detail.written_bytes };
+    let (values, stopped) = (values(&detail).into(), detail.stopped);
+    Ran {
+        measured: Measured {
+            window_ns: detail.window_ns,
+            elapsed_ns,
+            cpu_ns: 0,
+            waited_ns: None,
+            claims: Claims { write, ..Claims::default() },
+            values,
+            absent: BTreeMap::new(),
+            notes: Vec::new(),
+            detail: Detail(detail).into(),
+        },
+        histograms: BTreeMap::new(),
+        series: Vec::new(),
+        threads_cpu_ns: 0,
+        stopped,
+    }
+}
+
+impl Counts for Detail {
+    fn operations(&self) -> u64 {
+        self.0.rounds
+    }
+}
+
+impl Tells for Planned {
+    fn facts(&self, seen: &Seen<'_>) -> Option<super::Facts> {
+        let trials = seen.trials.iter().filter_map(|trial| Detail::of((*trial)?));
+        let trials: Vec<&trial::Detail> = trials.map(|own| &own.0).collect();
+        tell::Facts::of(seen.subject, &self.0, &trials).map(|own| Facts(own).into())
+    }
+
+    fn as_judged(&self, _: &str, _: &Measured, _: &[Spoken<'_>]) -> Option<Result<f64, String>> {
+        None
+    }
+}
+
+impl Shows for Facts {
+    const KEY: &'static str = "durability";
+    const FIGURE: Option<&'static FactsFigure> =
+        Some(&FactsFigure { about: tell::FIGURE, leads: true });
+
+    fn exhibit(all: &[&Self], rows: &dyn Rows) -> Exhibit {
+        let own: Vec<&tell::Facts> = all.iter().map(|own| &own.0).collect();
+        tell::exhibit(&own, &|of| rows.name(of))
+    }
+}
+
+impl OfRow for Facts {
+    fn subject(&self) -> Subject {
+        self.0.subject()
+    }
+
+    fn settle(&mut self, _: &dyn Fn(&str) -> Option<f64>) {}
+
+    /// A promise is lost or not, however fast it was.
+    fn resting(&mut self) -> Option<Resting<'_>> {
+        None
+    }
+
+    fn failure(&self) -> Option<String> {
+        self.0.failure()
+    }
+}

@@ -1,0 +1,127 @@
+//! Writes and syncs that are handed over one by one, each finished before the next one begins.
+
+use std::io::{self, IoSlice};
+use std::os::fd::BorrowedFd;
+
+use rustix::fs::{fdatasync, fsync};
+use rustix::io::{Errno, ReadWriteFlags, pread, pwrite, pwritev2, retry_on_intr};
+
+use crate::buffer::Buffer;
+use crate::{Class, LoadError, Target, clock};
+
+/// An open target, and a buffer for what goes to and from it.
+#[derive(Debug)]
+pub struct OneByOne<'a> {
+    file: BorrowedFd<'a>,
+    buffer: Buffer,
+    bytes: usize,
+}
+
+impl<'a> OneByOne<'a> {
+    /// For pieces of so many bytes at most.
+    ///
+    /// # Errors
+    /// There is no file, or no memory for the buffer.
+    pub fn open(target: &Target<'a>, bytes: u32) -> Result<Self, LoadError> {
+        let Some(file) = target.file else {
+            return Err(LoadError::Invalid("a simulated drive keeps nothing".to_owned()));
+        };
+        let buffer = Buffer::new(1, bytes, target.memory_alignment.max(512))
+            .map_err(|source| LoadError::Setup { what: "a buffer", source })?;
+        Ok(Self { file, buffer, bytes: bytes as usize })
+    }
+
+    /// Nanoseconds; the zero point is arbitrary.
+    pub fn now_ns(&self) -> u64 {
+        clock::monotonic_ns()
+    }
+
+    /// Writes bytes to a place; `through`: it lies on the medium when the call returns (`RWF_DSYNC`, what
+    /// `O_DSYNC` says for a file).
+    ///
+    /// # Errors
+    /// The target refused it, or took less.
+    pub fn write(&mut self, offset: u64, bytes: &[u8], through: bool) -> Result<(), LoadError> {
+        let file = self.file;
+        let own = self.part(bytes.len())?;
+        own.copy_from_slice(bytes);
+        let step = || {
+            if through {
+                pwritev2(file, &[IoSlice::new(own)], offset, ReadWriteFlags::DSYNC)
+            } else {
+                pwrite(file, own, offset)
+            }
+        };
+        moved(Class::Write, offset, bytes.len(), retry_on_intr(step))
+    }
+
+    /// Reads bytes from a place.
+    ///
+    /// # Errors
+    /// The target refused it, or had less.
+    pub fn read(&mut self, offset: u64, into: &mut [u8]) -> Result<(), LoadError> {
+        let file = self.file;
+        let own = self.part(into.len())?;
+        let got = retry_on_intr(|| pread(file, &mut *own, offset));
+        into.copy_from_slice(own);
+        moved(Class::Read, offset, into.len(), got)
+    }
+
+    /// Has what was written on the medium: `fdatasync`, or `fsync` with all that is known of the file.
+    ///
+    /// # Errors
+    /// The target refused it.
+    pub fn sync(&self, all: bool) -> Result<(), LoadError> {
+        let done = retry_on_intr(|| if all { fsync(self.file) } else { fdatasync(self.file) });
+        done.map_err(|error| LoadError::Engine { what: "a sync", source: io::Error::from(error) })
+    }
+
+    fn part(&mut self, bytes: usize) -> Result<&mut [u8], LoadError> {
+        let most = self.bytes;
+        let own = self.buffer.slot_mut(0).get_mut(..bytes);
+        own.ok_or_else(|| LoadError::Invalid(format!("{bytes} bytes in one, {most} at most")))
+    }
+}
+
+/// Whether all of it was moved.
+fn moved(
+    class: Class,
+    offset: u64,
+    asked: usize,
+    got: Result<usize, Errno>,
+) -> Result<(), LoadError> {
+    match got {
+        Ok(got) if got == asked => Ok(()),
+        Ok(got) => Err(LoadError::Short { class, offset, asked: asked as u32, got: got as u32 }),
+        Err(error) => Err(LoadError::Operation { class, offset, source: error.into() }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::fd::AsFd;
+
+    use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
+
+    use super::*;
+
+    #[test]
+    fn what_was_written_in_whatever_way_is_read_and_too_much_is_refused() {
+        let file = memfd_create("one-by-one", MemfdFlags::CLOEXEC).unwrap();
+        ftruncate(&file, 4096).unwrap();
+        let target = Target { file: Some(file.as_fd()), memory_alignment: 4096 };
+        let mut own = OneByOne::open(&target, 1024).unwrap();
+        own.write(512, &[7; 1024], false).unwrap();
+        own.write(1024, &[9; 512], true).unwrap();
+        own.sync(false).unwrap();
+        own.sync(true).unwrap();
+        let mut seen = [0; 1024];
+        own.read(512, &mut seen).unwrap();
+        assert!(seen[..512] == [7; 512] && seen[512..] == [9; 512]);
+        assert!(own.write(0, &[1; 1025], false).is_err(), "more than its buffer");
+        let end = own.read(4000, &mut seen).unwrap_err();
+        assert!(matches!(end, LoadError::Short { got: 96, .. }), "{end}");
+        let none = Target { file: None, memory_alignment: 512 };
+        assert!(OneByOne::open(&none, 512).is_err());
+    }
+}

@@ -1,0 +1,100 @@
+//! Work of the kind `durability`, in a directory: what is promised, what is lost, and how the command ends.
+
+use serde_json::Value;
+
+use crate::{DRIVE, home, turn};
+
+fn study(own: &str) -> String {
+    format!(
+        "format     = \"assay-study/1\"
+title      = \"Promises\"
+replicates = 2
+lead_in    = \"none\"
+seed       = 7
+area       = {{ size = \"16 MiB\" }}
+
+[[workload]]
+name       = \"own\"
+durability = {{ promises = 60, {own} }}
+"
+    )
+}
+
+/// Runs it in a directory in memory; how it ended, and what it says of its row.
+fn ran(test: &str, own: &str) -> (i32, Value, String) {
+    let home = home(&format!("durability-{test}"));
+    let file = home.file("study.toml", study(own));
+    let _turn = turn();
+    let ended = home.run(&["run", &file, "/dev/shm", "--json"]);
+    let found: Value = serde_json::from_str(&ended.stdout)
+        .unwrap_or_else(|error| panic!("{error}: {}{}", ended.stdout, ended.stderr));
+    (ended.code, found, ended.stderr)
+}
+
+#[test]
+fn an_honest_drive_loses_no_promise_and_the_bound_is_that_of_all_cuts() {
+    for pattern in ["log", "in-place", "transaction"] {
+        let (code, found, told) =
+            ran(&format!("honest-{pattern}"), &format!("writer = \"{pattern}\", cuts = 30"));
+        assert_eq!(code, 0, "{told}");
+        let own = &found["durability"][0];
+        assert_eq!((&own["cuts"], &own["lost"]), (&60.into(), &0.into()), "{own}");
+        assert_eq!(own["promises"], 120, "{own}");
+        assert_eq!(own["read_again"][1], 0, "what is judged is what was written: {own}");
+        let most = own["lost_share_at_most"].as_f64().unwrap();
+        assert!((most - 0.048_703).abs() < 1e-6, "{own}");
+        let first = found["summary"][0].as_str().unwrap();
+        assert!(first.contains("0 of 60 cuts") && first.contains("4.87 %"), "{first}");
+    }
+}
+
+#[test]
+fn a_loss_fails_the_command_and_tells_its_shortest_story() {
+    let (code, found, told) = ran("liar", "cuts = 20, assumed-drive = \"drops-flushes\"");
+    assert_eq!(code, 1, "{told}");
+    assert!(told.contains("an acknowledged write was lost"), "{told}");
+    let own = &found["durability"][0];
+    assert!(own["lost"].as_u64().unwrap() > 0, "{own}");
+    let story = own["story_text"].as_str().unwrap();
+    assert!(story.contains("the power went after step"), "{story}");
+    assert!(own["story"]["promised_step"].as_u64() <= own["story"]["cut_step"].as_u64(), "{own}");
+}
+
+#[test]
+fn without_a_sync_nothing_is_promised_and_nobody_accused() {
+    let (code, found, told) =
+        ran("none", "synced-by = \"none\", assumed-drive = \"drops-flushes\"");
+    assert_eq!(code, 0, "{told}");
+    let own = &found["durability"][0];
+    assert_eq!((&own["promises"], &own["lost"]), (&0.into(), &0.into()), "{own}");
+    assert_eq!(own["lost_share_at_most"], Value::Null, "{own}");
+    assert!(own["text"].as_str().unwrap().starts_with("Nothing was promised"), "{own}");
+}
+
+#[test]
+fn the_page_has_the_verdict_and_the_figure_of_cuts() {
+    let home = home("durability-page");
+    let file = home.file("study.toml", study("cuts = 30"));
+    {
+        let _turn = turn();
+        home.text(&["run", &file, "/dev/shm", "--quiet"]);
+    }
+    let shown = home.text(&["show"]);
+    let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(shown.contains("0 of 60 cuts lost an acknowledged write"), "{shown}");
+    assert!(shown.contains("nothing of the drive below"), "{shown}");
+    let page = home.text(&["report", "-o", "-"]);
+    assert!(page.contains("how cuts ended") && page.contains("all under way there"), "no figure");
+}
+
+#[test]
+fn a_plan_says_how_many_cuts_give_which_bound_and_a_simulated_drive_keeps_nothing() {
+    let home = home("durability-plan");
+    let plan = home.text(&["plan", "durability", "/dev/shm"]);
+    let plan = plan.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(plan.contains("1,000 cuts: 0.3 %") && plan.contains("60 cuts: 4.87 %"), "{plan}");
+    let file = home.file("study.toml", study("cuts = 30"));
+    let ended = home.run(&["plan", &file, DRIVE]);
+    let told = format!("{}{}", ended.stdout, ended.stderr);
+    assert!(told.contains("keeps nothing that could be lost"), "{told}");
+}
