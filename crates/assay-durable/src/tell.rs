@@ -168,10 +168,9 @@ impl Facts {
             );
         }
         format!(
-            "Replayed on {drive}, {} of {cuts} cuts lost an acknowledged write ({}; at most {most} of such cuts \
+            "Replayed on {drive}, {} of {cuts} cuts lost an acknowledged write (at most {most} of such cuts \
              would, 95 %); there lies, counted in each of them, {}. {NOT_YOURS}",
             show::count(self.lost),
-            show::share(self.lost as f64 / self.cuts as f64),
             self.found_words()
         )
     }
@@ -307,7 +306,7 @@ fn story_words(story: &Story) -> String {
 
 fn survivors_words(law: Survivors, survived: u32, of: u32) -> String {
     if of == 0 {
-        return "when all had been flushed".to_owned();
+        return "with nothing in its cache".to_owned();
     }
     let law = match law {
         Survivors::Nothing => "none",
@@ -318,7 +317,7 @@ fn survivors_words(law: Survivors, survived: u32, of: u32) -> String {
         Survivors::Newest => "the newest one",
     };
     format!(
-        "and of {} that no flush had covered {} survived ({law})",
+        "and of {} in its cache {} survived ({law})",
         match of {
             1 => "1 write".to_owned(),
             of => format!("{} writes", show::count(u64::from(of))),
@@ -327,20 +326,20 @@ fn survivors_words(law: Survivors, survived: u32, of: u32) -> String {
     )
 }
 
-const LEGEND: &str = "Lost: cuts after which something was missing whose sync had returned. At most: exact one-sided bound \
-                      of the share of cuts that are drawn so, 95 %, rounded up; cuts of all trials of a row are one \
-                      sample. It is of its row alone, of the logs of these trials and of this assumed drive: no rate of \
-                      power cuts, of another run or of the drive that is there. A cut comes after any \
-                      step of the log from the first promise on with the same chance; of what no flush covers, with the same chance, none survives, \
-                      all, the first ones, each by the toss of a coin, all but one, the newest one alone. What was not \
-                      promised may be anything.";
+const LEGEND: &str = "Lost: cuts after which something was missing whose sync had returned. At most: exact one-sided \
+                      bound of the share of cuts that are drawn so, 95 %, rounded up; cuts of all trials of a row are \
+                      one sample. It is of its row alone, of the logs of these trials and of this assumed drive: no \
+                      rate of power cuts, of another run or of the drive that is there. A cut comes after any step of \
+                      the log from the first promise on with the same chance; of what is in the cache, with the same \
+                      chance, none survives, all, the first ones, each by the toss of a coin, all but one, the newest \
+                      one alone. What was not promised may be anything.";
 
 /// Its figure.
 pub const FIGURE: About = About {
     name: "cuts",
     summary: "how replayed power cuts ended, of each setting",
-    text: "Bars of cuts, on an assumed drive, by what was there afterwards: all that was under way, some of it, none, torn, or a promise lost. \
-     Only the last one is a failure; all others are allowed.",
+    text: "Bars of cuts, on an assumed drive, by what was there afterwards: all that was under way, some of it, none, \
+           torn, or a promise lost. Only the last one is a failure; all others are allowed.",
 };
 
 /// What is shown of all rows; `name` is what a sentence calls one.
@@ -467,15 +466,14 @@ mod tests {
         assert_eq!(
             own.text,
             "Replayed on an assumed drive that keeps what a flush covers and writes 4 KiB whole, 1 of 60 cuts lost an \
-             acknowledged write (1.67 %; at most 7.67 % of such cuts would, 95 %); there lies, counted in each of them, \
+             acknowledged write (at most 7.67 % of such cuts would, 95 %); there lies, counted in each of them, \
              an older write in the place of 1 promised write. Of the drive that is there this says nothing."
         );
         assert_eq!(
             own.story_text.as_deref(),
             Some(
                 "The shortest story: write 17 of 4 KiB at byte 65,536 is step 40 and was promised in step 42; the power \
-                 went after step 43, and of 2 writes that no flush had covered 1 survived (all but one); there lies an older \
-                 write (12)."
+                 went after step 43, and of 2 writes in its cache 1 survived (all but one); there lies an older write (12)."
             )
         );
         let failed = own.failure().unwrap();
