@@ -9,6 +9,7 @@ mod day;
 mod debian;
 mod image;
 mod machines;
+mod others;
 mod recipes;
 pub mod release;
 mod roots;
@@ -119,7 +120,9 @@ pub fn try_packages(target: &str, program: &Path) -> Done<bool> {
     let unpack = tar::Archive::new(GzDecoder::new(archive.as_slice())).unpack(scratch.path());
     unpack.map_err(|error| format!("{name}: {error}"))?;
     let folder = scratch.path().join(name.trim_end_matches(".tar.gz"));
-    for wanted in ["README.md", "LICENSE-MIT", "man/man1/assay.1", "completions/_assay"] {
+    for wanted in
+        ["README.md", "LICENSE-MIT", others::NAME, "man/man1/assay.1", "completions/_assay"]
+    {
         if !folder.join(wanted).is_file() {
             return Err(format!("{name} has no {wanted}"));
         }
@@ -296,6 +299,8 @@ impl Release {
         for name in ["README.md", "LICENSE-APACHE", "LICENSE-MIT"] {
             parts.push((format!("{folder}/{name}"), 0o644, read(&root().join(name))?));
         }
+        let others = others::licences(machine.target)?;
+        parts.push((format!("{folder}/{}", others::NAME), 0o644, others));
         for (name, page) in manual()? {
             parts.push((format!("{folder}/man/man1/{name}"), 0o644, page));
         }

@@ -28,15 +28,16 @@ pub fn of_target(target: &str, commit: &str) -> Done<String> {
     serde_json::to_string_pretty(&list).map_err(|error| error.to_string())
 }
 
-fn list(metadata: &Value, lock: &str) -> Done<Value> {
-    let sums = checksums(lock);
+/// A package, and the ids of those that it needs.
+type Inside<'m> = (&'m Value, BTreeSet<&'m str>);
+
+/// What the program is made of, itself among it, by what each is called in the list.
+pub fn inside(metadata: &Value) -> Done<BTreeMap<String, Inside<'_>>> {
     let known: BTreeMap<&str, &Value> =
         packages(metadata).map(|package| (text(package, "id"), package)).collect();
     let needs = needs(metadata);
-    let program = packages(metadata).find(|package| package["name"] == PROGRAM);
-    let program = program.ok_or_else(|| format!("there is no package {PROGRAM}"))?;
     let mut inside = BTreeMap::new();
-    let mut open = vec![text(program, "id")];
+    let mut open = vec![text(program(metadata)?, "id")];
     while let Some(id) = open.pop() {
         let package = known.get(id).ok_or_else(|| format!("nothing is known of {id}"))?;
         let needed = needs.get(id).cloned().unwrap_or_default();
@@ -44,8 +45,21 @@ fn list(metadata: &Value, lock: &str) -> Done<Value> {
             open.extend(needed);
         }
     }
-    let referred = |ids: &BTreeSet<&str>| -> BTreeSet<String> {
-        ids.iter().filter_map(|id| known.get(id).map(|package| reference(package))).collect()
+    Ok(inside)
+}
+
+fn program(metadata: &Value) -> Done<&Value> {
+    let program = packages(metadata).find(|package| package["name"] == PROGRAM);
+    program.ok_or_else(|| format!("there is no package {PROGRAM}"))
+}
+
+fn list(metadata: &Value, lock: &str) -> Done<Value> {
+    let sums = checksums(lock);
+    let inside = inside(metadata)?;
+    let called: BTreeMap<&str, &String> =
+        inside.iter().map(|(name, (package, _))| (text(package, "id"), name)).collect();
+    let referred = |ids: &BTreeSet<&str>| -> BTreeSet<&String> {
+        ids.iter().filter_map(|id| called.get(id).copied()).collect()
     };
     let others = inside.values().filter(|(package, _)| package["name"] != PROGRAM);
     let components: Vec<Value> =
@@ -57,7 +71,7 @@ fn list(metadata: &Value, lock: &str) -> Done<Value> {
         "bomFormat": "CycloneDX",
         "specVersion": "1.5",
         "version": 1,
-        "metadata": { "component": component(program, "application", &sums) },
+        "metadata": { "component": component(program(metadata)?, "application", &sums) },
         "components": components,
         "dependencies": dependencies.collect::<Vec<_>>(),
     }))

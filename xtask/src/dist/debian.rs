@@ -2,7 +2,7 @@
 //! licences as its checker reads them, a list of changes, and why the program has all its libraries inside.
 
 use super::machines::Machine;
-use super::{Named, Release, about, day, installed, packed, read, unit};
+use super::{Named, Release, about, day, installed, others, packed, read, unit};
 use crate::build::root;
 use crate::lab::Done;
 
@@ -15,10 +15,12 @@ const FORMAT: &str = "https://www.debian.org/doc/packaging-manuals/copyright-for
 pub fn pack(release: &Release, machine: &Machine, program: &[u8]) -> Done<Named> {
     let version = about::sorted(&release.version);
     let mut parts = installed(program, ZSH)?;
+    let others = others::licences(machine.target)?;
     let own = [
         (format!("doc/{}/copyright", about::NAME), copyright()?.into_bytes()),
         (format!("doc/{}/changelog.gz", about::NAME), packed(changes(release).as_bytes())?),
         (format!("lintian/overrides/{}", about::NAME), meant().into_bytes()),
+        (format!("doc/{}/copyright-others.gz", about::NAME), packed(&others)?),
     ];
     parts.extend(own.map(|(path, bytes)| (format!("usr/share/{path}"), 0o644, bytes)));
     let size_kib = parts.iter().map(|(.., bytes)| bytes.len()).sum::<usize>().div_ceil(1024);

@@ -10,7 +10,7 @@ use flate2::read::GzDecoder;
 use serde_json::{Value, json};
 
 use super::machines::Machine;
-use super::{Named, Part, Release, about, day, licences, packed};
+use super::{Named, Part, Release, about, day, licences, others, packed};
 use crate::lab::Done;
 
 const INDEX: &str = "application/vnd.oci.image.index.v1+json";
@@ -59,6 +59,7 @@ pub fn pack(release: &Release, machine: &Machine, program: &[u8]) -> Done<Named>
     let content = vec![
         (PROGRAM.to_owned(), 0o755, program.to_vec()),
         ("usr/share/doc/assay/copyright".to_owned(), 0o644, licences()?),
+        (format!("usr/share/doc/assay/{}", others::NAME), 0o644, others::licences(machine.target)?),
     ];
     let layer = release.tar(content)?;
     let config = Blob::of_document(&config(release, machine, &layer));

@@ -178,8 +178,8 @@ mod tests {
         files(&target, &target, &mut found);
         // Packages of others have packed pages.
         let parts = installed(FAKE, "zsh/site-functions").unwrap();
-        let licences =
-            ["APACHE", "MIT"].map(|name| format!("usr/share/licenses/assay/LICENSE-{name}"));
+        let licences = ["APACHE", "MIT", "OTHERS"]
+            .map(|name| format!("usr/share/licenses/assay/LICENSE-{name}"));
         let names = parts.into_iter().map(|(path, ..)| path.trim_end_matches(".gz").to_owned());
         let wanted: BTreeSet<String> = names.chain(licences).collect();
         assert_eq!(found, wanted);

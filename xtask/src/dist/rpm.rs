@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use super::machines::Machine;
-use super::{Named, Part, Release, about, day, installed, licences, unit};
+use super::{Named, Part, Release, about, day, installed, licences, others, unit};
 use crate::lab::{Done, Scratch};
 
 pub const PROGRAM: &str = "rpmbuild";
@@ -33,6 +33,7 @@ pub fn pack(release: &Release, machine: &Machine, program: &[u8]) -> Done<Named>
     let scratch = Scratch::new("rpm")?;
     let mut parts = installed(program, ZSH)?;
     parts.push((LICENCE.to_owned(), 0o644, licences()?));
+    parts.push((format!("{FOLDER}/{}", others::NAME), 0o644, others::licences(machine.target)?));
     let stage = scratch.path().join("stage");
     for (path, mode, bytes) in &parts {
         put(&stage.join(path), *mode, bytes)?;
@@ -104,7 +105,7 @@ fn spec(release: &Release, stage: &Path, parts: &[Part]) -> String {
 
 fn listed((path, mode, _): &Part) -> String {
     let kind = if path.starts_with("usr/share/man/") { "%doc " } else { "" };
-    let kind = if path == LICENCE { "%license " } else { kind };
+    let kind = if path.starts_with(FOLDER) { "%license " } else { kind };
     format!("{kind}%attr({mode:04o},-,-) \"/{path}\"")
 }
 

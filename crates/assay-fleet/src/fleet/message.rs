@@ -69,6 +69,17 @@ pub struct Joined {
     pub assay: String,
     /// Its targets, as they were named.
     pub targets: Vec<String>,
+    pub process: Process,
+}
+
+/// A process as it can be told from all others: who is of the own fleet is no other study.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Process {
+    /// This start of its kernel, and the name space of its number; empty where that cannot be told.
+    pub machine: String,
+    /// Its number there.
+    pub id: u32,
 }
 
 /// What all ranks begin with.
@@ -79,6 +90,8 @@ pub struct Welcome {
     pub id: String,
     /// Seed of everything drawn.
     pub seed: u64,
+    /// Processes of other ranks on the machine of this one.
+    pub fellows: Vec<u32>,
 }
 
 /// A trial that is to be run.
@@ -119,14 +132,18 @@ mod tests {
 
     #[test]
     fn what_is_said_is_understood() {
-        let joined =
-            Joined { name: "n1".into(), assay: "0.1.0".into(), targets: vec!["/mnt".into()] };
+        let joined = Joined {
+            name: "n1".into(),
+            assay: "0.1.0".into(),
+            targets: vec!["/mnt".into()],
+            process: Process { machine: "a".into(), id: 7 },
+        };
         for message in [
             Message::Joined(joined),
             Message::Ready { meeting: 7 },
             Message::Unable { meeting: 7, why: "no".to_owned() },
             Message::End { why: None },
-            Message::Welcome(Welcome { id: "f".to_owned(), seed: u64::MAX }),
+            Message::Welcome(Welcome { id: "f".to_owned(), seed: u64::MAX, fellows: vec![7] }),
         ] {
             assert_eq!(Message::read(&message.text()), Ok(message));
         }

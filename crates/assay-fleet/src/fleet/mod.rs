@@ -2,6 +2,7 @@
 
 pub mod barrier;
 pub mod common;
+pub mod fellows;
 pub mod frame;
 pub mod hello;
 pub mod message;

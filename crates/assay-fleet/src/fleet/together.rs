@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use assay_base::outside;
 use assay_kinds::work::io::Pace;
 use assay_kinds::work::{Count, Histograms, Measured, SeriesRow, io};
 use assay_study::results::fleet::{Share, Together, words};
@@ -17,6 +18,10 @@ use super::message::Part;
 const ELSEWHERE: &str = "of several hosts: the own result of each has it";
 /// Reasons of hosts that are told in full.
 const MOST_REASONS: usize = 3;
+/// Histograms of a host in a trial, and letters of the name of one, which files are called by: there are six classes
+/// of operations, and each may have two.
+const MOST_CLASSES: usize = 32;
+const LONGEST_CLASS: usize = 32;
 
 /// Which trial it is.
 #[derive(Clone, Debug, PartialEq)]
@@ -54,8 +59,11 @@ impl OneHost {
     /// Of what a rank sent.
     ///
     /// # Errors
-    /// A histogram of it is damaged.
+    /// A histogram of it is damaged, or there are too many.
     pub fn of_part(rank: u32, name: &str, part: Part) -> Result<Self, String> {
+        if part.histograms.len() > MOST_CLASSES {
+            return Err("it has more histograms than there are classes of operations".to_owned());
+        }
         let read = |document: &histogram::HistogramDocument| {
             let tally = histogram::decode(document).map_err(|error| error.0)?;
             Ok((document.class.clone(), tally))
@@ -223,6 +231,10 @@ fn counted(slot: &Slot, hosts: &[OneHost]) -> Result<Made, String> {
             }
         }
         for (class, own) in &host.latency_ns {
+            if !is_class(class) {
+                let name = outside::spelled(class);
+                return Err(format!("{}: no class of operations is called {name}", host.words()));
+            }
             match latency_ns.get_mut(class) {
                 None => drop(latency_ns.insert(class.clone(), own.clone())),
                 Some(whole) => {
@@ -254,6 +266,12 @@ fn counted(slot: &Slot, hosts: &[OneHost]) -> Result<Made, String> {
     })
 }
 
+/// Whether a class may be called so.
+fn is_class(name: &str) -> bool {
+    let is_letter = |sign: char| sign.is_ascii_lowercase() || sign == '-';
+    !name.is_empty() && name.len() <= LONGEST_CLASS && name.chars().all(is_letter)
+}
+
 fn share(
     slot: &Slot,
     host: &OneHost,
@@ -268,8 +286,9 @@ fn share(
         let part = if whole == (from, to) {
             1.0
         } else {
-            let own = within(&host.series, of, began_ns, whole);
-            if own > 0.0 { within(&host.series, of, began_ns, (from, to)) / own } else { evenly }
+            let run = (began_ns, whole.1);
+            let own = within(&host.series, of, run, whole);
+            if own > 0.0 { within(&host.series, of, run, (from, to)) / own } else { evenly }
         };
         count as f64 * part / ((to - from) as f64 / 1e9)
     };
@@ -286,18 +305,20 @@ fn share(
     }
 }
 
-/// How much of rows per second falls into a window; of a second that it cuts, as much as it has of it.
+/// How much of rows per second of a run falls into a window; of a second that it cuts, as much as it has of it. The
+/// last second of a run may be a short one.
 fn within(
     rows: &[SeriesRow],
     of: fn(&SeriesRow) -> u64,
-    began_ns: u64,
+    (began_ns, ended_ns): (u64, u64),
     (from, to): (u64, u64),
 ) -> f64 {
     const SECOND: u64 = 1_000_000_000;
     let part = |row: &SeriesRow| {
         let begin = began_ns.saturating_add(u64::from(row.second).saturating_mul(SECOND));
-        let inside = to.min(begin.saturating_add(SECOND)).saturating_sub(from.max(begin));
-        of(row) as f64 * inside as f64 / SECOND as f64
+        let length = ended_ns.saturating_sub(begin).min(SECOND);
+        let inside = to.min(begin.saturating_add(length)).saturating_sub(from.max(begin));
+        of(row) as f64 * inside as f64 / length.max(1) as f64
     };
     rows.iter().map(part).sum()
 }

@@ -21,6 +21,9 @@ pub struct Fleet {
     /// The hosts, in the result of all of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<Host>,
+    /// Ranks that ran on one machine, where several did.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub on_one_machine: Vec<Vec<u32>>,
     /// Connections that were turned away: they did not know the token, or talked nonsense.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub turned_away: u64,
@@ -81,6 +84,13 @@ pub struct Lost {
     /// Its replicate.
     pub replicate: u32,
     pub why: String,
+}
+
+impl Lost {
+    /// When and why: `trial 4: its connection is closed`.
+    pub fn words(&self) -> String {
+        format!("trial {}: {}", self.order.saturating_add(1), self.why)
+    }
 }
 
 /// What a rule said of a workload on one host.

@@ -192,6 +192,7 @@ fn facts(findings: &Findings) -> Vec<Fact> {
         Fact::new("virtualisation", virtualisation),
         Fact::new("started", day(findings)),
         Fact::new("order", order(findings)),
+        Fact::new("hosts", hosts(findings)),
     ];
     let baselines = findings.comparisons.iter().map(|found| arm_words(&found.baseline));
     facts.extend(baselines.take(1).map(|baseline| Fact::new("baseline", baseline)));
@@ -204,6 +205,15 @@ fn facts(findings: &Findings) -> Vec<Fact> {
     }
     facts.extend(work(findings));
     facts
+}
+
+/// How many hosts its numbers are of: a sum over three is not one over four.
+fn hosts(findings: &Findings) -> String {
+    match &findings.hosts {
+        Some(hosts) if hosts.left < hosts.began => format!("{} of {}", hosts.left, hosts.began),
+        Some(hosts) => hosts.began.to_string(),
+        None => "1".to_owned(),
+    }
 }
 
 /// The day on which a result was taken.

@@ -157,7 +157,8 @@ impl<'a> Gathering<'a> {
         if let Some(place) = &mut surrounding.place {
             place.steal_share = self.ticks.steal_share();
         }
-        let (mut found, mut verdicts) = judged(study, surrounding, measured);
+        let stage = hosts::stage(environment.fleet.as_ref(), super::stage(&study));
+        let (mut found, mut verdicts) = judged((study, stage), surrounding, measured);
         let with_pace = rows.iter().zip(self.paces);
         found.workloads = with_pace.map(|(row, pace)| workload_facts(row, pace)).collect();
         for comparison in &mut found.comparisons {

@@ -4,12 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use assay_study::findings::hosts::{HostRange, HostRow, Hosts};
 use assay_study::findings::{Check, Trust};
-use assay_study::results::fleet::{Fleet, words};
+use assay_study::results::fleet::{Fleet, Lost, words};
 use assay_study::results::plan::{Plan, PlannedWorkload};
 use assay_study::results::record::TrialRecord;
 use assay_system::system::site::Site;
 
 use super::rows::{Measured, Row};
+use super::verdicts::Stage;
 use crate::truth::{self, Case, Remark};
 
 /// Names that are told in a sentence.
@@ -18,6 +19,12 @@ const MOST_NAMES: usize = 4;
 /// The fleet whose result it is; none of one host, be it one of a fleet.
 fn of_all(fleet: Option<&Fleet>) -> Option<&Fleet> {
     fleet.filter(|fleet| fleet.is_of_all())
+}
+
+/// How far numbers can be confirmed: those of a fleet, or of one of its ranks, are shown and compared, and no
+/// fresh trials on one machine would be of the same.
+pub(super) fn stage(fleet: Option<&Fleet>, stage: Stage) -> Stage {
+    if fleet.is_some() && stage == Stage::Measured { Stage::Together } else { stage }
 }
 
 /// What the rules say of a row that several hosts ran; none where one host did.
@@ -138,10 +145,7 @@ impl Gathered {
                 targets: host.targets.clone(),
                 trials: paces.len() as u32,
                 pace: pace.map(|(least, most)| [*least, paces[paces.len() / 2], *most]),
-                lost: host
-                    .lost
-                    .as_ref()
-                    .map(|lost| format!("trial {}: {}", lost.order + 1, lost.why)),
+                lost: host.lost.as_ref().map(Lost::words),
             }
         };
         let rows: Vec<HostRow> = fleet.hosts.iter().map(row).collect();
@@ -190,6 +194,15 @@ pub(super) fn checks(hosts: Option<&Hosts>, fleet: Option<&Fleet>) -> Vec<Check>
             ));
         }
     }
+    for ranks in fleet.map_or(&[][..], |fleet| &fleet.on_one_machine) {
+        let names: Vec<String> = ranks.iter().take(MOST_NAMES).map(u32::to_string).collect();
+        let more = if ranks.len() > MOST_NAMES { ", ..." } else { "" };
+        let text = format!(
+            "ranks {}{more} ran on one machine: they share what it has, and their sum is not that of as many hosts",
+            names.join(", ")
+        );
+        found.push(Check::new("hosts", text));
+    }
     if let Some(count) = hosts.turned_away {
         let text = format!(
             "{count} connections were turned away: they did not show that they know the token"
@@ -202,7 +215,7 @@ pub(super) fn checks(hosts: Option<&Hosts>, fleet: Option<&Fleet>) -> Vec<Check>
 #[cfg(test)]
 mod tests {
     use assay_study::findings::Findings;
-    use assay_study::results::fleet::{Host, HostSaid, Lost, Share, Together};
+    use assay_study::results::fleet::{Host, HostSaid, Share, Together};
 
     use super::super::tests::Bench;
     use super::*;
@@ -238,6 +251,7 @@ mod tests {
             name: None,
             order_sha256: "ab".repeat(32),
             hosts: vec![host(0), host(1)],
+            on_one_machine: Vec::new(),
             turned_away: 0,
         });
         bench
@@ -291,6 +305,22 @@ mod tests {
         let own = cell.because.iter().find(|own| own.rule == "cached").unwrap();
         assert_eq!((cell.trust, own.trust), (Some(Trust::Invalid), Trust::Invalid));
         assert_eq!(own.text, "rank 1 (n1): the cache answered (and 1 more hosts)");
+    }
+
+    #[test]
+    fn ranks_of_one_machine_are_told_and_no_fresh_trials_of_one_are_asked_for() {
+        let mut bench = bench();
+        let says = |found: &Findings| {
+            found.checks.iter().any(|own| own.text.contains("ran on one machine"))
+        };
+        assert!(!says(&bench.findings()));
+        hosts_of(&mut bench).on_one_machine = vec![vec![0, 1]];
+        let found = bench.findings();
+        assert!(says(&found));
+        assert!(found.checks.iter().any(|own| own.text.starts_with("ranks 0, 1 ran")));
+        let fleet = bench.environment.fleet.as_ref();
+        assert_eq!(stage(fleet, Stage::Measured), Stage::Together);
+        assert_eq!(stage(None, Stage::Measured), Stage::Measured);
     }
 
     #[test]

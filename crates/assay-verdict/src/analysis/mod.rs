@@ -147,7 +147,8 @@ pub fn judge(study: StudyFacts, environment: EnvironmentFacts, measured: Measure
     let Design { gate, fit, .. } = &measured.design;
     let design = (gate.is_some() || fit.is_some()).then(|| measured.design.clone());
     let unfinished = measured.unfinished;
-    let (mut found, sentences) = judged(study, environment, measured);
+    let stage = stage(&study);
+    let (mut found, sentences) = judged((study, stage), environment, measured);
     found.say(sentences);
     if let Some(design) = design {
         fitness::tell(&mut found, &design);
@@ -157,18 +158,22 @@ pub fn judge(study: StudyFacts, environment: EnvironmentFacts, measured: Measure
     found
 }
 
+/// How far numbers have been confirmed, and whether they can be.
+fn stage(study: &StudyFacts) -> Stage {
+    match (&study.confirms, study.kind.as_str()) {
+        (Some(_), _) => Stage::Confirming,
+        (None, "import") => Stage::Imported,
+        (None, _) => Stage::Measured,
+    }
+}
+
 /// The same, with the sentences on verdicts beside the findings.
 fn judged(
-    study: StudyFacts,
+    (study, stage): (StudyFacts, Stage),
     environment: EnvironmentFacts,
     mut measured: Measurements,
 ) -> (Findings, Vec<Sentence>) {
     verdicts::mark(&mut measured.series);
-    let stage = match (&study.confirms, study.kind.as_str()) {
-        (Some(_), _) => Stage::Confirming,
-        (None, "import") => Stage::Imported,
-        (None, _) => Stage::Measured,
-    };
     let is_race = matches!(measured.design.stopping, Stopping::Race { .. });
     let told = if is_race {
         Verdicts::of_a_race(stage)

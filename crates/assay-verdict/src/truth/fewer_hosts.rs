@@ -8,12 +8,15 @@ use super::{Case, MOVED, Remark, TruthRule};
 
 pub struct FewerHosts;
 
+pub const NAME: &str = "fewer-hosts";
+
 static ABOUT: About = About {
-    name: "fewer-hosts",
+    name: NAME,
     summary: "not all hosts of a fleet were in all trials",
     text: "A sum over three hosts is not one over four. Where hosts were lost and the others went on, how many \
            trials have how many hosts is told, and the number is suspect: it is the mean of different sums. Trials of \
-           the replicate in which a host was lost do not count.",
+           the replicate in which a host was lost do not count. A host that did not tell at the end what the rules \
+           say of its own evidence is named here, too: it may have been disturbed, and nobody knows.",
 };
 
 impl TruthRule for FewerHosts {

@@ -49,6 +49,7 @@ use assay_system::system::site::Site;
 
 pub use acknowledged::{NAME as ACKNOWLEDGED, WriteTimes, costless, one_by_one, with_a_cache};
 pub use different_work::{NAME as DIFFERENT_WORK, Worked, between};
+pub use fewer_hosts::NAME as FEWER_HOSTS;
 pub use host_cache::{HostCache, IdleFlush, hides_its_cache};
 pub use link_ceiling::is_above_link;
 pub use wrong_data::NAME as WRONG_DATA;

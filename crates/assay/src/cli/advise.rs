@@ -195,6 +195,11 @@ impl Standing {
 
 /// What would make the arm of a comparison permanent.
 pub fn propose(system: &dyn System, stored: &Stored, best: &Comparison) -> Outcome<Proposal> {
+    if stored.environment.fleet.is_some() {
+        return Err(Failure::refused(
+            "it was measured by several hosts together, and nothing of that is set: do it by hand on each",
+        ));
+    }
     let nowhere = || Failure::refused("the result does not tell where the setting was measured");
     let planned = stored.plan.workloads.iter().find(|work| work.arm == best.arm);
     let index = planned.map(|work| work.target).ok_or_else(nowhere)?;

@@ -13,8 +13,10 @@ use crate::real::fleet as sockets;
 use crate::runner::Request;
 use crate::runner::fleet::{Member, OnLoss};
 use assay_base::failure::{Failure, Outcome};
+use assay_base::outside;
 use assay_base::quantity::Time;
 use assay_fleet::fleet::ranks::{self, Place};
+use assay_study::results::fleet::words;
 use assay_system::system::System;
 use assay_system::system::network::token::{self, FLEET_TOKEN_FILE_VARIABLE, FLEET_TOKEN_VARIABLE};
 
@@ -78,7 +80,7 @@ pub struct Own<'a> {
 
 impl fmt::Display for Own<'_> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "rank {} of {} ({})", self.place.rank, self.place.ranks, self.name)
+        write!(out, "{} of {}", words(self.place.rank, &self.name), self.place.ranks)
     }
 }
 
@@ -109,7 +111,7 @@ impl FleetArguments {
         let place = ranks::place(self.rank.as_deref(), self.ranks, &variable);
         let place = place.map_err(Failure::mistake)?;
         let name = system.read_text(Path::new(NAME)).unwrap_or_default();
-        let name = name.trim().to_owned();
+        let name = outside::spelled(name.trim()).into_owned();
         Ok(Some(Own { arguments: self, address, place, name }))
     }
 }

@@ -35,7 +35,7 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     // Where it cannot be kept, a list has a line less.
     let _ = headline::keep(system, &directory, &assay_report::document::headline(&findings));
     running::tell(system, &findings, true, arguments.how);
-    let lost = findings.hosts.as_ref().map_or(0, |hosts| hosts.began - hosts.left);
+    let lost = findings.hosts.as_ref().map_or(0, |hosts| hosts.began.saturating_sub(hosts.left));
     if lost > 0 {
         return Err(Failure::partial(format!(
             "of {lost} hosts not all trials are here: the numbers say which"

@@ -381,8 +381,7 @@ fn lost(finished: &Finished) -> Option<Failure> {
 /// A host that was lost where no trial was: in one that has no number, or between two.
 fn lost_host(finished: &Finished) -> Option<Failure> {
     let (host, lost) = finished.environment.fleet.as_ref()?.lost().next()?;
-    let (host, trial) = (host.words(), lost.order + 1);
-    Some(Failure::partial(format!("{host} was lost in trial {trial}: {}", lost.why)))
+    Some(Failure::partial(format!("{} was lost in {}", host.words(), lost.words())))
 }
 
 /// Whether a trial is one that the time asked for had no room for, in a row that has a number all the same.

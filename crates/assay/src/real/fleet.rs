@@ -33,6 +33,8 @@ const PART: usize = 16 << 10;
 /// One connection, whose other end has shown the token.
 struct End {
     stream: TcpStream,
+    /// How long it is waited until a message is taken.
+    taken: Duration,
     sealer: Sealer,
     opener: Opener,
 }
@@ -43,19 +45,26 @@ impl End {
         stream.set_nodelay(true)?;
         stream.set_read_timeout(Some(LOOK))?;
         let taken = if own == Side::Zero { TAKEN } else { TAKEN_BY_ZERO };
-        stream.set_write_timeout(Some(taken))?;
+        // Looked at meanwhile: somebody may take a byte now and then.
+        stream.set_write_timeout(Some(LOOK))?;
         let theirs = if own == Side::Zero { Side::Other } else { Side::Zero };
-        Ok(Self { stream, sealer: Sealer::new(key, own), opener: Opener::new(key, theirs) })
+        Ok(Self { stream, taken, sealer: Sealer::new(key, own), opener: Opener::new(key, theirs) })
     }
 
     fn say(&mut self, message: &Message) -> Result<(), String> {
         let frame = self.sealer.seal(&message.text())?;
-        self.stream.write_all(&frame).map_err(|error| match error.kind() {
-            std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut => {
-                "it does not take what it is told".to_owned()
+        let (mut left, until) = (frame.as_slice(), Instant::now() + self.taken);
+        while !left.is_empty() {
+            match self.stream.write(left) {
+                Ok(taken) if taken > 0 => left = &left[taken..],
+                Err(error) if super::link::is_for_now(&error) => {}
+                Ok(_) | Err(_) => return Err("its connection is closed".to_owned()),
             }
-            _ => "its connection is closed".to_owned(),
-        })
+            if !left.is_empty() && Instant::now() >= until {
+                return Err("it does not take what it is told".to_owned());
+            }
+        }
+        Ok(())
     }
 
     /// What is there now; none where that is no whole message yet.

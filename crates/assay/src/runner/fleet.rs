@@ -13,7 +13,8 @@ pub use result::{Kept, finished, part};
 pub use said::{rows, words_of_rules};
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
@@ -21,7 +22,7 @@ use super::trial::Done;
 use assay_base::failure::{Failure, Outcome};
 use assay_base::quantity::units::show;
 use assay_fleet::fleet::common::{self, Common, Proof};
-use assay_fleet::fleet::message::{Joined, Message, Next, Part, Welcome};
+use assay_fleet::fleet::message::{Joined, Message, Next, Part, Process, Welcome};
 use assay_fleet::fleet::ranks::Place;
 use assay_fleet::fleet::{Heard, Line};
 use assay_study::results::fleet::{self as stored, Host, HostSaid, Together};
@@ -80,6 +81,10 @@ pub struct Fleet<'a> {
     proof: Option<Proof>,
     /// All hosts; only rank 0 knows others than its own.
     hosts: BTreeMap<u32, Host>,
+    /// Processes of other ranks on this machine.
+    fellows: BTreeSet<u32>,
+    /// Ranks that run on one machine, where several do; only rank 0 knows.
+    on_one_machine: Vec<Vec<u32>>,
     turn: Option<Turn>,
     meetings: u64,
     /// Why there are no more trials.
@@ -94,6 +99,10 @@ pub struct Fleet<'a> {
 const MEETINGS: u32 = 2;
 /// How much longer than rank 0 the others wait: for it, who waits for all.
 const LONGER: u32 = 2;
+
+/// This start of the kernel, and the name space of the numbers of processes.
+const BOOT: &str = "/proc/sys/kernel/random/boot_id";
+const NUMBERS: &str = "/proc/self/ns/pid";
 
 /// What rank 0 says next.
 pub enum Told {
@@ -125,6 +134,8 @@ impl<'a> Fleet<'a> {
             system,
             stop,
             hosts: BTreeMap::from([(own.rank, own)]),
+            fellows: BTreeSet::new(),
+            on_one_machine: Vec::new(),
             member,
             id,
             seed,
@@ -161,6 +172,7 @@ impl<'a> Fleet<'a> {
             name: (!of_all).then(|| self.member.name.clone()),
             order_sha256: self.proof.as_ref().map(Proof::sha256).unwrap_or_default(),
             hosts,
+            on_one_machine: if of_all { self.on_one_machine.clone() } else { Vec::new() },
             turned_away: if of_all { self.member.line.turned_away() } else { 0 },
         }
     }
@@ -168,6 +180,11 @@ impl<'a> Fleet<'a> {
     /// What is to be told since the last time.
     pub fn news(&mut self) -> Vec<String> {
         std::mem::take(&mut self.news)
+    }
+
+    /// Whether a process on this machine is another rank.
+    pub fn is_fellow(&self, process: u32) -> bool {
+        self.fellows.contains(&process)
     }
 
     /// Why there are no more trials, if there are none.
@@ -197,12 +214,14 @@ impl<'a> Fleet<'a> {
             name: self.member.name.clone(),
             assay: env!("CARGO_PKG_VERSION").to_owned(),
             targets: targets.to_vec(),
+            process: own_process(self.system),
         };
         self.say_to_zero(&Message::Joined(joined))?;
         // Rank 0 waits that long for the last of them.
         match self.of_zero(self.member.wait * LONGER)? {
-            Message::Welcome(Welcome { id, seed }) => {
-                (self.id, self.seed) = (id, seed);
+            Message::Welcome(Welcome { id, seed, fellows }) => {
+                (self.id, self.seed) = (zero::plain(&id), seed);
+                self.fellows = fellows.into_iter().collect();
                 Ok(())
             }
             other => Err(ended(other)),
@@ -261,6 +280,7 @@ impl<'a> Fleet<'a> {
         let next = match self.of_zero(wait) {
             Ok(Message::Next(next)) => *next,
             Ok(Message::End { why }) => {
+                let why = why.as_deref().map(zero::of_rank_0);
                 self.over = Some(why.clone().unwrap_or_default());
                 return Some(Told::Over(why));
             }
@@ -322,7 +342,7 @@ impl<'a> Fleet<'a> {
             .and_then(|()| self.of_zero(Duration::from_nanos(patience_ns) * LONGER));
         match answer {
             Ok(Message::Go { meeting: of }) if of == meeting => Ok(()),
-            Ok(Message::Void { meeting: of, why }) if of == meeting => Err(why),
+            Ok(Message::Void { meeting: of, why }) if of == meeting => Err(zero::of_rank_0(&why)),
             Ok(other) => {
                 let why = ended(other);
                 self.over = Some(why.clone());
@@ -421,12 +441,21 @@ impl Turn {
     }
 }
 
+/// How this process is told from all others.
+fn own_process(system: &dyn System) -> Process {
+    let boot = system.read_text(Path::new(BOOT)).ok();
+    let space = system.read_link(Path::new(NUMBERS)).ok();
+    let machine = boot.zip(space);
+    let machine = machine.map(|(boot, space)| format!("{} {}", boot.trim(), space.display()));
+    Process { machine: machine.unwrap_or_default(), id: system.user().process }
+}
+
 /// What is made of a message that was not waited for.
 fn ended(message: Message) -> String {
     match message {
         Message::End { why } => why.map_or_else(
             || "rank 0 ended it".to_owned(),
-            |why| format!("rank 0 ended it: {}", assay_base::outside::spelled(&why)),
+            |why| format!("rank 0 ended it: {}", zero::of_rank_0(&why)),
         ),
         _ => "what rank 0 says makes no sense".to_owned(),
     }

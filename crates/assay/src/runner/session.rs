@@ -202,8 +202,11 @@ impl Session<'_, '_> {
         if !self.environment.sites.iter().any(real) {
             return;
         }
+        let fleet = self.fleet.as_ref().map(RefCell::borrow);
+        let is_fellow = |process| fleet.as_ref().is_some_and(|fleet| fleet.is_fellow(process));
         for process in beside::others(self.system) {
-            if self.beside.insert(process) {
+            // That ranks share a machine stands in the result of all.
+            if !is_fellow(process) && self.beside.insert(process) {
                 let text = format!(
                     "another study runs on this machine (process {process}): each disturbs the other"
                 );

@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::runner::fleet::words_of_rules;
+use crate::runner::trial::OUT_OF_TIME;
 use assay_base::failure::{Failure, Outcome};
 use assay_base::outside;
+use assay_fleet::fleet::MOST_RANKS;
 use assay_fleet::fleet::common::Proof;
 use assay_fleet::fleet::together::{OneHost, Slot, merge as merged};
 use assay_study::results::bundle::{self, Bundle, Stored};
@@ -70,7 +72,13 @@ pub fn merge(system: &dyn System, directories: &[PathBuf], results: &Path) -> Ou
         hosts.insert(rank, Host { rank, name, targets, lost, said });
     }
     let whole = Fleet { rank: None, name: None, hosts: Vec::new(), ..fleet };
-    write(system, (&stored, whole), (sources.as_mut_slice(), hosts), results)
+    let directory = results.join(id::unused_id(system, results, &system.now()));
+    let written = write(system, (&stored, whole), (sources.as_mut_slice(), hosts), &directory);
+    if written.is_err() {
+        // Half of it is no result; the failure is what is told.
+        let _ = system.remove_directory(&directory);
+    }
+    written.map(|()| directory)
 }
 
 /// A result, and the fleet that it is of.
@@ -81,6 +89,9 @@ fn opened(system: &dyn System, directory: &Path) -> Outcome<(Stored, Fleet)> {
     match stored.environment.fleet.clone() {
         None => refused("was not measured by a fleet: assay compare sets results side by side"),
         Some(fleet) if fleet.rank.is_none() => refused("is the result of a whole fleet already"),
+        Some(fleet) if !(2..=MOST_RANKS).contains(&fleet.ranks) => {
+            refused("is of a fleet of so many hosts as there is none of")
+        }
         Some(fleet) if fleet.rank >= Some(fleet.ranks) => refused("has a rank that there is not"),
         Some(fleet) if Proof::of(&stored.plan).sha256() != fleet.order_sha256 => {
             refused("has another order than it says: it was changed")
@@ -125,9 +136,8 @@ fn write(
     system: &dyn System,
     (stored, whole): (&Stored, Fleet),
     (sources, mut hosts): (&mut [Source<'_>], BTreeMap<u32, Host>),
-    results: &Path,
-) -> Outcome<PathBuf> {
-    let directory = results.join(id::unused_id(system, results, &system.now()));
+    directory: &Path,
+) -> Outcome<()> {
     let unkept = |error: std::io::Error| {
         Failure::refused(format!("{} cannot be written: {error}", directory.display()))
     };
@@ -136,7 +146,7 @@ fn write(
         ..stored.environment.clone()
     };
     let plan = &stored.plan;
-    let made = Bundle::create(system, &directory, &stored.study, plan, &environment(&hosts));
+    let made = Bundle::create(system, directory, &stored.study, plan, &environment(&hosts));
     let bundle = made.map_err(unkept)?;
     while let Some(order) = sources.iter().filter_map(|own| Some(own.next.as_ref()?.order)).min() {
         let (slot, parts, failed) =
@@ -148,7 +158,7 @@ fn write(
     if let Some(why) = &stored.ended {
         bundle.log(&Entry::new(system, ENDED, why)).map_err(unkept)?;
     }
-    Ok(directory)
+    Ok(())
 }
 
 /// What the hosts have of one trial; why it has no number, where one of them has ended before it.
@@ -159,10 +169,20 @@ fn gathered(
     order: u32,
     (sources, hosts): (&mut [Source<'_>], &mut BTreeMap<u32, Host>),
 ) -> Outcome<(Slot, Vec<OneHost>, Option<String>)> {
-    let (mut slot, mut parts, mut failed) = (None, Vec::new(), None);
+    let is_out_of_time = |own: &Source<'_>| {
+        let record = own.next.as_ref().filter(|record| record.order == order);
+        record.and_then(|own| own.reason.as_ref()).is_some_and(|why| why.contains(OUT_OF_TIME))
+    };
+    // Rank 0 alone keeps what nobody ran any more: no host was lost by that.
+    let is_unrun = sources.iter().any(is_out_of_time);
+    let (mut slot, mut parts) = (None, Vec::new());
+    let mut failed = is_unrun.then(|| OUT_OF_TIME.to_owned());
     for source in sources.iter_mut() {
         let is_there = source.next.as_ref().is_some_and(|record| record.order == order);
         if !is_there {
+            if is_unrun {
+                continue;
+            }
             let lacks = words(source.rank, &source.name);
             let host = hosts.get_mut(&source.rank).filter(|host| host.lost.is_none());
             if let Some(host) = host {
@@ -178,7 +198,15 @@ fn gathered(
         }
         let Some(record) = source.next.take() else { continue };
         source.next = source.cursor.next(system, source.directory)?;
-        slot.get_or_insert_with(|| slot_of(plan, &record, ranks));
+        let own = slot_of(plan, &record, ranks);
+        let is_later = source.next.as_ref().is_none_or(|next| next.order > order);
+        if !is_later || slot.as_ref().is_some_and(|known: &Slot| !is_one(known, &own)) {
+            return Err(Failure::refused(format!(
+                "{}: its trials are not those of its plan, in their order: it was changed",
+                source.directory.display()
+            )));
+        }
+        slot.get_or_insert(own);
         let rows = series::read(system, source.directory, &record)?;
         let trial = bundle::trial(system, source.directory, record)?;
         if let Some(host) = OneHost::of_trial(source.rank, &source.name, trial, rows) {
@@ -190,6 +218,12 @@ fn gathered(
     }
     let slot = slot.ok_or_else(|| Failure::mistake("no host has the next trial"))?;
     Ok((slot, parts, failed))
+}
+
+/// Whether two hosts speak of one trial, however it ended there.
+fn is_one(one: &Slot, other: &Slot) -> bool {
+    let of = |own: &Slot| (own.replicate, own.workload, own.repeats);
+    of(one) == of(other) && one.arm == other.arm
 }
 
 /// Which trial a record is of.

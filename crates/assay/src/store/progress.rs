@@ -50,6 +50,9 @@ pub struct Progress {
     pub title: String,
     /// Where it stands.
     pub phase: Phase,
+    /// Whether it can be gone on with where it was interrupted: that of several hosts cannot.
+    #[serde(skip)]
+    pub may_go_on: bool,
     /// Why it ended before its last planned trial, where a rule ended it.
     pub ended: Option<String>,
     /// Trials that have run, the lead-in and repeats included.
@@ -221,6 +224,7 @@ impl Watched {
             id: self.id.clone(),
             title: self.title.clone(),
             phase,
+            may_go_on: self.environment.fleet.is_none(),
             ended: ended.map(|why| cut::text(why).into_owned()),
             done: self.ran.len(),
             planned: self.ran.len() + self.ahead.trials,

@@ -239,6 +239,9 @@ pub(super) fn sentence(progress: &Progress) -> String {
         (Phase::Running, _) => "It is running.".to_owned(),
         (Phase::Ended, Some(why)) => format!("It has {why}."),
         (Phase::Ended, None) => "It has ended with its last trial.".to_owned(),
+        (Phase::Interrupted, _) if !progress.may_go_on => {
+            "It was interrupted: nobody works on it any more.".to_owned()
+        }
         (Phase::Interrupted, _) => format!(
             "It was interrupted: nobody works on it any more. Go on with: assay restore resume {}",
             progress.id
@@ -265,6 +268,7 @@ mod tests {
                 id: "a".to_owned(),
                 title: "t".to_owned(),
                 phase: Phase::Running,
+                may_go_on: true,
                 ended: None,
                 done: rows,
                 planned: 700,
@@ -277,6 +281,15 @@ mod tests {
             rows: Arc::new(vec![row; rows]),
             earlier: 0,
         }
+    }
+
+    #[test]
+    fn only_what_can_be_gone_on_with_is_asked_to_be() {
+        let told = |may_go_on| {
+            let progress = Progress { phase: Phase::Interrupted, may_go_on, ..state(0).progress };
+            sentence(&progress).contains("restore resume")
+        };
+        assert!(told(true) && !told(false));
     }
 
     /// Rows that an event carries, and from where.

@@ -86,6 +86,12 @@ fn four_ranks_give_one_result_and_merging_by_hand_gives_the_same() {
     let share = |own: &Value| iops(own)[0].1.as_f64().unwrap();
     let ratio = share(&findings) / share(&one);
     assert!((3.9..4.1).contains(&ratio), "four hosts have {ratio} times what one has");
+    let whole = findings.to_string();
+    assert!(whole.contains("ran on one machine"), "{}", findings["checks"]);
+    for told in [&findings, &one] {
+        let asked = told.to_string().contains("advise confirm");
+        assert!(!asked, "what would be refused is not asked for: {}", told["advice"]);
+    }
     // Copied by hand: each rank's own, that of all left out.
     let paths: Vec<String> =
         homes.iter().map(|home| results(home)[0].display().to_string()).collect();
@@ -185,7 +191,7 @@ fn what_is_missing_is_told_before_anything_is_begun() {
     let text = told(rank(&own, &address, &[]).env("JOB_COMPLETION_INDEX", "1"));
     assert!(text.contains("--ranks N"), "{text}");
     let text = told(&mut rank(&own, &address, &["--rank", "0/2", "--watch"]));
-    assert!(!text.is_empty());
+    assert!(text.contains("--watch"), "{text}");
     let mut late = rank(&own, &address, &["--rank", "0/3", "--fleet-wait", "1s"]);
     let ended = Running::start(&mut late).unwrap().end(LIMIT).unwrap();
     assert_eq!(ended.code, 3, "{}", ended.stderr);
@@ -207,7 +213,8 @@ fn another_token_is_turned_away_and_the_token_is_in_no_result() {
     let [zero, one] = [zero, one].map(|own| own.end(LIMIT).unwrap());
     assert_eq!((zero.code, one.code), (0, 0), "{}{}", zero.stderr, one.stderr);
     let findings: Value = serde_json::from_str(&zero.stdout).unwrap();
-    assert_eq!(findings["hosts"]["turned_away"], 1);
+    // On a busy machine an attempt may be made again.
+    assert!(findings["hosts"]["turned_away"].as_u64() >= Some(1), "{}", findings["hosts"]);
     for directory in homes[..2].iter().flat_map(results) {
         let found =
             Command::new("grep").args(["-r", "-F", SECRET]).arg(&directory).output().unwrap();

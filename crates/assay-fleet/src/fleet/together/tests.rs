@@ -116,6 +116,42 @@ fn windows_are_cut_to_what_all_share() {
 }
 
 #[test]
+fn the_last_second_of_a_run_may_be_a_short_one() {
+    // A run of 1.5 s at 100 a second; the other one begins 0.3 s later.
+    let mut hosts = [host(0, 0, &[1; 150]), host(1, 300 * MS, &[1; 120])];
+    for (own, window_ns) in hosts.iter_mut().zip([1500 * MS, 1200 * MS]) {
+        own.measured.as_mut().unwrap().window_ns = window_ns;
+    }
+    let row = |(second, operations)| SeriesRow {
+        second,
+        class: "read".to_owned(),
+        operations,
+        bytes: 4096 * operations,
+        latency_sum_ns: 0,
+        latency_max_ns: 0,
+        latency_buckets: Vec::new(),
+    };
+    hosts[0].series = [(0, 100), (1, 50)].map(row).into();
+    let whole = merge(&slot(), "", &hosts, None);
+    let rates: Vec<f64> = together(&whole).hosts.iter().map(|own| own.operations_per_s).collect();
+    assert!(rates.iter().all(|rate| (rate - 100.0).abs() < 1e-9), "{rates:?}");
+}
+
+#[test]
+fn a_class_is_no_path() {
+    let mut hosts = [host(0, 0, &[1; 9]), host(1, 0, &[1; 9])];
+    let own = hosts[1].latency_ns.remove("read").unwrap();
+    hosts[1].latency_ns.insert("a/../../x".to_owned(), own);
+    let whole = merge(&slot(), "", &hosts, None);
+    assert_eq!(whole.trial.record.status, Status::Failed);
+    let why = whole.trial.record.reason.unwrap();
+    assert!(why.starts_with("rank 1 (n1): no class of operations is called a/../../x"), "{why}");
+    assert!(whole.histograms.is_empty());
+    assert!(is_class("read") && is_class("write-response"));
+    assert!(!is_class("") && !is_class("..") && !is_class(&"x".repeat(LONGEST_CLASS + 1)));
+}
+
+#[test]
 fn rows_per_second_are_added_up() {
     let row = |operations, max| SeriesRow {
         second: 1,
@@ -188,7 +224,10 @@ fn histograms_of_other_settings_are_refused_by_name() {
         histograms: serde_json::from_str(documents).unwrap(),
         series: Vec::new(),
     };
+    let one = part.histograms[0].clone();
+    let many = Part { histograms: vec![one; MOST_CLASSES + 1], ..part.clone() };
     assert!(OneHost::of_part(1, "n1", part).unwrap_err().contains("damaged"));
+    assert!(OneHost::of_part(1, "n1", many).unwrap_err().contains("more histograms"));
 }
 
 proptest! {

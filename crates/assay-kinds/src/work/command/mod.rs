@@ -21,7 +21,7 @@ use assay_base::catalogue::keys::Fields;
 use assay_base::outside;
 use assay_base::quantity::metric::metric;
 use assay_base::quantity::{Better, Bytes, Metric, Time};
-use assay_system::system::network::protocol::TOKEN_VARIABLE;
+use assay_system::system::network::token::is_secret;
 use serde::{Deserialize, Serialize};
 
 use super::Work;
@@ -357,7 +357,7 @@ impl Asked {
             let message = format!("{} is no level of the factor command", outside::spelled(name));
             to.key(&format!("{path}/lines"), message, Some(hint));
         }
-        let is_set = |name: &String| line::is_variable(name) && name != TOKEN_VARIABLE;
+        let is_set = |name: &String| line::is_variable(name) && !is_secret(name);
         if let Some(name) = self.variables.iter().find(|name| !is_set(name)) {
             let hint = "write names of factors that are names of variables, such as \"THREADS\"";
             let message =
@@ -529,7 +529,7 @@ impl kind::Asks for Asked {
         {
             to.key(path, error, Some("quote its words as for a shell".to_owned()));
         }
-        let is_one = |name: &String| line::is_variable(name) && name != TOKEN_VARIABLE;
+        let is_one = |name: &String| line::is_variable(name) && !is_secret(name);
         if let Some(name) = self.environment.iter().find(|name| !is_one(name))
             && !to.is_wrong(&format!("{path}/environment"))
         {

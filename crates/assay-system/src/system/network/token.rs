@@ -11,6 +11,11 @@ pub const FLEET_TOKEN_VARIABLE: &str = "ASSAY_FLEET_TOKEN";
 /// The variable that may name a file with it.
 pub const FLEET_TOKEN_FILE_VARIABLE: &str = "ASSAY_FLEET_TOKEN_FILE";
 
+/// Whether a variable holds a token: no command of a study is given it, and so no result has it.
+pub fn is_secret(variable: &str) -> bool {
+    [TOKEN_VARIABLE, FLEET_TOKEN_VARIABLE].contains(&variable)
+}
+
 /// The token that the environment holds, or the file that it names.
 ///
 /// # Errors
@@ -72,6 +77,7 @@ mod tests {
         assert!(of_fleet(&fake).unwrap_err().starts_with("ASSAY_FLEET_TOKEN: the token is"));
         fake.set_variable(FLEET_TOKEN_VARIABLE, "that of the fleet, long enough");
         assert_eq!(of_fleet(&fake).map(|own| own.is_some()), Ok(true));
+        assert!(is_secret(TOKEN_VARIABLE) && is_secret(FLEET_TOKEN_VARIABLE) && !is_secret("HOME"));
         let nowhere = in_file(&fake, Path::new("/nowhere")).unwrap_err();
         assert!(nowhere.starts_with("/nowhere cannot be read"), "{nowhere}");
     }

@@ -21,6 +21,8 @@ pub(in crate::analysis) enum Stage {
     Measured,
     /// Numbers that were brought along.
     Imported,
+    /// Those of several hosts, or of one of them.
+    Together,
     /// Fresh trials of an earlier study's winner.
     Confirming,
 }
@@ -51,7 +53,7 @@ pub(super) fn advice(evidence: &Evidence<'_, '_>, stage: Stage) -> Vec<Advice> {
         evidence: ids,
         status: match stage {
             Stage::Confirming => AdviceStatus::Confirmed,
-            Stage::Measured | Stage::Imported => AdviceStatus::Candidate,
+            Stage::Measured | Stage::Imported | Stage::Together => AdviceStatus::Candidate,
         },
         kind,
         lines: Vec::new(),

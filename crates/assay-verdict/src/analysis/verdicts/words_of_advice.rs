@@ -31,7 +31,7 @@ pub(super) fn candidate(
             "{workload}: {arm} is better than {base} in fresh trials as well \
              ({amount}{interval}{suspect})."
         ),
-        Stage::Measured | Stage::Imported => format!(
+        Stage::Measured | Stage::Imported | Stage::Together => format!(
             "{workload}: {arm}{end} is the candidate ({amount} of {base}{interval}{suspect}){tied}."
         ),
     }
@@ -52,6 +52,7 @@ pub(super) fn more(stage: Stage, unmeasured: &[String]) -> String {
     let how = match stage {
         Stage::Confirming => None,
         Stage::Imported => Some("fresh trials of the two alone would tell"),
+        Stage::Together => Some("a second study of the two alone, on the same hosts, would tell"),
         Stage::Measured => Some("assay advise confirm runs fresh trials"),
     };
     let how = how.map_or_else(String::new, |how| {

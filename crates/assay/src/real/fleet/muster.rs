@@ -24,9 +24,13 @@ use super::{End, LOOK, Sockets};
 const MOST_STRANGERS: usize = 64;
 /// By then whoever connected must have shown the token.
 const ADMISSION: Duration = Duration::from_secs(5);
-/// How long one attempt to dial may take, and how long it is waited before the next one.
+/// How long one attempt to connect may take, how long all that rank 0 answers then, and how long it is waited
+/// before the next attempt.
 const ATTEMPT: Duration = Duration::from_secs(2);
+const ANSWERED: Duration = Duration::from_secs(5);
 const PAUSE: Duration = Duration::from_millis(200);
+/// How long rank 0 waits until its own name has an address.
+const NAMED: Duration = Duration::from_secs(60);
 
 /// Somebody who connected.
 struct Stranger {
@@ -48,16 +52,8 @@ pub fn listen(
     wait: Duration,
     stop: &AtomicBool,
 ) -> Result<Sockets, String> {
-    let refused = |error: &io::Error| match error.kind() {
-        io::ErrorKind::AddrNotAvailable => {
-            format!(
-                "{address} is no address of this host, and rank 0 listens there: run rank 0 on that host"
-            )
-        }
-        _ => format!("{address} cannot be listened at: {error}"),
-    };
-    let listener = TcpListener::bind(address).map_err(|error| refused(&error))?;
-    listener.set_nonblocking(true).map_err(|error| refused(&error))?;
+    let until = Instant::now() + wait;
+    let listener = bound(address, until, stop)?;
     let mut door = Door {
         listener,
         token,
@@ -66,7 +62,6 @@ pub fn listen(
         ends: BTreeMap::new(),
         turned_away: 0,
     };
-    let until = Instant::now() + wait;
     while door.ends.len() + 1 < ranks as usize {
         let why = if stop.load(Ordering::Relaxed) {
             "interrupted before all ranks were there".to_owned()
@@ -81,6 +76,55 @@ pub fn listen(
     }
     door.turned_away += door.strangers.len() as u64;
     Ok(Sockets::new(door.ends, door.turned_away))
+}
+
+/// Listens at an address of this host that others can reach.
+fn bound(address: &str, until: Instant, stop: &AtomicBool) -> Result<TcpListener, String> {
+    let refused = |error: &io::Error| match error.kind() {
+        io::ErrorKind::AddrNotAvailable => {
+            format!(
+                "{address} is no address of this host, and rank 0 listens there: run rank 0 on that host"
+            )
+        }
+        _ => format!("{address} cannot be listened at: {error}"),
+    };
+    let named = until.min(Instant::now() + NAMED);
+    let all: Vec<SocketAddr> = loop {
+        match address.to_socket_addrs() {
+            Ok(all) => break all.collect(),
+            // A name may come into being together with the rank that bears it.
+            Err(error) if is_over(named, stop) || error.kind() == io::ErrorKind::InvalidInput => {
+                return Err(refused(&error));
+            }
+            Err(_) => thread::sleep(PAUSE),
+        }
+    };
+    let listener = TcpListener::bind(reachable(address, all)?.as_slice());
+    let listener = listener.map_err(|error| refused(&error))?;
+    listener.set_nonblocking(true).map_err(|error| refused(&error))?;
+    Ok(listener)
+}
+
+/// Those of the addresses of a name that other hosts can reach, too: many hosts call 127.0.1.1 by their own name,
+/// and whoever dials that name reaches another address.
+fn reachable(address: &str, all: Vec<SocketAddr>) -> Result<Vec<SocketAddr>, String> {
+    let name = address.rsplit_once(':').map_or(address, |(name, _)| name);
+    if name == "localhost" || address.parse::<SocketAddr>().is_ok() {
+        return Ok(all);
+    }
+    let (own, others): (Vec<SocketAddr>, Vec<_>) =
+        all.into_iter().partition(|one| one.ip().is_loopback());
+    match (own.first(), others.is_empty()) {
+        (Some(own), true) => Err(format!(
+            "{name} is {} on this host, where no other host reaches it: name an address of rank 0 instead",
+            own.ip()
+        )),
+        _ => Ok(others),
+    }
+}
+
+fn is_over(until: Instant, stop: &AtomicBool) -> bool {
+    stop.load(Ordering::Relaxed) || Instant::now() >= until
 }
 
 /// Where rank 0 takes the others in.
@@ -139,8 +183,12 @@ impl Door<'_> {
         }
         self.strangers = still;
         for _ in 0..MOST_STRANGERS {
-            let Ok((stream, address)) = self.listener.accept() else { return };
-            self.greet(stream, address.ip());
+            match self.listener.accept() {
+                Ok((stream, address)) => self.greet(stream, address.ip()),
+                Err(error) if is_for_now(&error) => return,
+                // Such as no room for one more: that is no reason to ask without a pause.
+                Err(_) => return thread::sleep(LOOK),
+            }
         }
     }
 
@@ -287,20 +335,24 @@ fn attempt(address: &str, token: &Token, place: Place) -> Result<End, Tried> {
 fn greeted(mut stream: TcpStream, token: &Token, place: Place) -> Result<End, Tried> {
     let later = |error: io::Error| Tried::Later(error.to_string());
     stream.set_nodelay(true).map_err(later)?;
-    let riddle = hello::read_greeting(&line(&mut stream)?).map_err(Tried::Refused)?;
+    let until = Instant::now() + ANSWERED;
+    let riddle = hello::read_greeting(&line(&mut stream, until)?).map_err(Tried::Refused)?;
     let own = drawn().map_err(later)?;
     stream.write_all(hello::hello(token, place, &riddle, &own).as_bytes()).map_err(later)?;
-    hello::read_welcome(token, place, &riddle, &own, &line(&mut stream)?)
+    hello::read_welcome(token, place, &riddle, &own, &line(&mut stream, until)?)
         .map_err(Tried::Refused)?;
     End::new(stream, hello::key(token, &riddle, &own), Side::Other).map_err(later)
 }
 
 /// The next line of rank 0, byte by byte: what follows it are frames.
-fn line(stream: &mut TcpStream) -> Result<String, Tried> {
+fn line(stream: &mut TcpStream, until: Instant) -> Result<String, Tried> {
     let later = |why: &str| Tried::Later(why.to_owned());
-    stream.set_read_timeout(Some(ATTEMPT)).map_err(|error| Tried::Later(error.to_string()))?;
+    stream.set_read_timeout(Some(LOOK)).map_err(|error| Tried::Later(error.to_string()))?;
     let mut said = Vec::new();
     while said.last() != Some(&b'\n') {
+        if Instant::now() >= until {
+            return Err(later("it says nothing"));
+        }
         let mut byte = [0];
         match stream.read(&mut byte) {
             Ok(0) => return Err(later("it closed the connection")),
@@ -308,10 +360,36 @@ fn line(stream: &mut TcpStream) -> Result<String, Tried> {
             Ok(_) => {
                 return Err(Tried::Refused("what answers there is no fleet of assay".to_owned()));
             }
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(_) => return Err(later("it says nothing")),
+            Err(error) if is_for_now(&error) => {}
+            Err(error) => return Err(Tried::Later(error.to_string())),
         }
     }
     String::from_utf8(said)
         .map_err(|_| Tried::Refused("what answers there is no fleet of assay".to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn where_others_cannot_reach_it_rank_0_does_not_listen() {
+        let own: SocketAddr = "127.0.1.1:7711".parse().unwrap();
+        let other: SocketAddr = "10.1.2.3:7711".parse().unwrap();
+        let why = reachable("n0:7711", vec![own]).unwrap_err();
+        assert!(why.contains("n0 is 127.0.1.1 on this host"), "{why}");
+        assert_eq!(reachable("n0:7711", vec![own, other]), Ok(vec![other]));
+        assert_eq!(reachable("n0:7711", vec![other]), Ok(vec![other]));
+        // Whoever says so means this host.
+        for address in ["127.0.1.1:7711", "localhost:7711"] {
+            assert_eq!(reachable(address, vec![own]), Ok(vec![own]));
+        }
+        assert_eq!(reachable("n0:7711", Vec::new()), Ok(Vec::new()));
+    }
+
+    #[test]
+    fn an_address_without_a_port_is_refused_at_once() {
+        let (stop, until) = (AtomicBool::new(false), Instant::now() + Duration::from_secs(600));
+        assert!(bound("n0", until, &stop).unwrap_err().contains("cannot be listened at"));
+    }
 }

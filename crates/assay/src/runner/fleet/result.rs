@@ -151,7 +151,7 @@ pub fn part(
         End::Interrupted => Some("it was interrupted".to_owned()),
     };
     match (fleet.leads(), end) {
-        (true, _) => fleet.close(why, said),
+        (true, _) => fleet.close(why, said, plan.workloads.len()),
         (false, End::Interrupted | End::Gone(_)) => fleet.leave(&why.unwrap_or_default()),
         (false, _) => fleet.judge(said),
     }

@@ -14,7 +14,7 @@ use assay_study::results::bundle::{self, Stored};
 use assay_study::results::record::Status;
 use assay_study::study::file;
 
-use super::{Member, OnLoss};
+use super::{Member, OnLoss, stored};
 use crate::runner::{Finished, Request, run, tests};
 use assay_base::failure::Outcome;
 
@@ -119,14 +119,14 @@ struct Given {
 
 const USUAL: Given = Given { study: STUDY, target: DRIVE, ends: None };
 
-fn one(wire: Wire, ranks: u32, given: &Given, on_loss: OnLoss) -> Came {
+fn one(wire: Wire, ranks: u32, given: &Given, (on_loss, grace): (OnLoss, Duration)) -> Came {
     let machine = tests::machine();
     let member = Member {
         place: Place { rank: wire.own, ranks },
         name: format!("n{}", wire.own),
         line: Box::new(wire),
         on_loss,
-        grace: Duration::from_millis(500),
+        grace,
         wait: Duration::from_secs(20),
     };
     let study = file::parse("test", given.study).unwrap();
@@ -158,11 +158,14 @@ fn fleet(given: &[Given], on_loss: OnLoss) -> Vec<Came> {
         })
         .collect();
     drop(to);
+    // Only who stands still is waited for, and a busy machine is no reason to lose anybody else.
+    let stops = given.iter().any(|own| own.ends.is_some_and(|(_, ending)| ending == Ending::Stops));
+    let grace = Duration::from_secs(if stops { 2 } else { 60 });
     thread::scope(|scope| {
         let all: Vec<_> = wires
             .into_iter()
             .zip(given)
-            .map(|(wire, given)| scope.spawn(move || one(wire, ranks, given, on_loss)))
+            .map(|(wire, given)| scope.spawn(move || one(wire, ranks, given, (on_loss, grace))))
             .collect();
         all.into_iter().map(|own| own.join().unwrap()).collect()
     })
@@ -302,6 +305,10 @@ fn the_others_go_on_where_that_is_asked_for_and_say_how_many_they_are() {
     assert_eq!(counts, (0..whole).map(expected).collect::<Vec<usize>>());
     assert!(zero.trials[4].record.reason.as_ref().unwrap().contains("rank 2 (n2) was lost"));
     assert!(zero.trials[5].record.together.as_ref().unwrap().of == 3);
+    let hosts = &zero.environment.fleet.as_ref().unwrap().hosts;
+    let unheard =
+        |host: &stored::Host| host.said.iter().any(|own| own.text.contains("was not heard"));
+    assert_eq!(hosts.iter().map(unheard).collect::<Vec<_>>(), [false, false, true]);
 }
 
 #[test]

@@ -9,17 +9,25 @@ use assay_base::quantity::units::show;
 use assay_fleet::fleet::Heard;
 use assay_fleet::fleet::barrier::{Barrier, Met};
 use assay_fleet::fleet::common::{self, Common, OfRank, Proof};
+use assay_fleet::fleet::fellows::{self, Sharing};
 use assay_fleet::fleet::message::{Joined, Message, Next, Welcome};
 use assay_study::results::fleet::{Host, HostSaid, Lost, words};
 use assay_study::results::plan::{PlannedTrial, Survey};
 use assay_study::results::record::Repeats;
+use assay_verdict::truth::FEWER_HOSTS;
 
 /// Letters of a reason that another host gives.
 const LONGEST_REASON: usize = 300;
-/// Letters of what a rule of trust says.
+/// Letters of what a rule of trust says, and of what rank 0 does.
 const LONGEST_WORDS: usize = 2000;
-/// Remarks of one host that are kept.
+/// Remarks of one host that are kept, and names of its targets.
 const MOST_SAID: usize = 1000;
+const MOST_TARGETS: usize = 64;
+/// How long it is waited at least for what rules of trust said on the others.
+const HEARING: Duration = Duration::from_secs(10);
+/// What is said of who did not tell.
+const UNHEARD: &str = "what rules of trust say of its own evidence was not heard: its result there tells, and \
+                       assay merge";
 
 impl Fleet<'_> {
     /// Hears who came.
@@ -30,7 +38,9 @@ impl Fleet<'_> {
             other => Err(other),
         })?;
         let own = env!("CARGO_PKG_VERSION");
-        for (rank, Joined { name, assay, targets }) in joined {
+        let mut processes = vec![(0, super::own_process(self.system))];
+        for (rank, Joined { name, assay, targets, process }) in joined {
+            processes.push((rank, process));
             let name = plain(&name);
             if assay != own {
                 let other = plain(&assay);
@@ -39,11 +49,22 @@ impl Fleet<'_> {
                     words(rank, &name)
                 ));
             }
-            let targets = targets.iter().map(|target| plain(target)).collect();
+            let targets = targets.iter().take(MOST_TARGETS).map(|target| plain(target)).collect();
             self.hosts.insert(rank, Host { rank, name, targets, lost: None, said: Vec::new() });
         }
-        let welcome = Welcome { id: self.id.clone(), seed: self.seed };
-        self.say_to_each(&Message::Welcome(welcome))
+        self.welcome(&fellows::sharing(processes))
+    }
+
+    /// Takes all ranks, each with the processes of those that share its machine.
+    fn welcome(&mut self, machines: &[Sharing]) -> Result<(), String> {
+        let ranks = |own: &Sharing| own.iter().map(|(rank, _)| *rank).collect();
+        self.on_one_machine = machines.iter().map(ranks).collect();
+        self.fellows = fellows::of(machines, 0).into_iter().collect();
+        for rank in self.others() {
+            let (id, seed, fellows) = (self.id.clone(), self.seed, fellows::of(machines, rank));
+            self.say_before(rank, &Message::Welcome(Welcome { id, seed, fellows }))?;
+        }
+        Ok(())
     }
 
     /// What all surveys have in common, as everybody hears it.
@@ -233,15 +254,16 @@ impl Fleet<'_> {
 
     /// The same before there is a plan: all have to hear it.
     fn say_to_each(&mut self, message: &Message) -> Result<(), String> {
-        for rank in self.others() {
-            let said = self.member.line.say(rank, message);
-            said.map_err(|why| format!("{} is gone: {why}", self.name_of(rank)))?;
-        }
-        Ok(())
+        self.others().into_iter().try_for_each(|rank| self.say_before(rank, message))
     }
 
-    /// Ends it for all, and hears what their rules of trust said.
-    pub fn close(&mut self, why: Option<String>, own: Vec<HostSaid>) {
+    fn say_before(&mut self, rank: u32, message: &Message) -> Result<(), String> {
+        let said = self.member.line.say(rank, message);
+        said.map_err(|why| format!("{} is gone: {why}", self.name_of(rank)))
+    }
+
+    /// Ends it for all, and hears what their rules of trust said of so many workloads.
+    pub fn close(&mut self, why: Option<String>, own: Vec<HostSaid>, workloads: usize) {
         self.turn = None;
         // Who is lost from now on has all of its trials in it.
         let over = self.over.take();
@@ -249,29 +271,29 @@ impl Fleet<'_> {
         self.say_to_all(&Message::End { why });
         let mut found: BTreeMap<u32, Vec<HostSaid>> = BTreeMap::from([(0, own)]);
         let mut barrier = Barrier::of(self.others());
-        let until_ns = self.system.monotonic_ns() + self.member.grace.as_nanos() as u64;
+        let wait_ns = self.member.grace.max(HEARING).as_nanos() as u64;
+        let until_ns = self.system.monotonic_ns().saturating_add(wait_ns);
         while !barrier.is_complete() {
             let left_ns = until_ns.saturating_sub(self.system.monotonic_ns());
             // The user's wish to stop is no reason not to hear them out for a moment.
             let waiting = std::sync::atomic::AtomicBool::new(false);
             match self.member.line.hear(Duration::from_nanos(left_ns), &waiting) {
-                Some((rank, Heard::Said(message))) => {
-                    if let Message::Judged(said) = *message {
-                        found.insert(rank, said);
+                Some((rank, Heard::Said(message))) => match *message {
+                    Message::Judged(said) => {
+                        found.insert(rank, said.into_iter().take(MOST_SAID).map(short).collect());
                         let _ = barrier.arrive(rank, Ok(()));
                     }
-                }
+                    Message::Leaving { why } => barrier.lose(rank, &why),
+                    // What it did before it heard that this is the end.
+                    _ => {}
+                },
                 Some((rank, Heard::Gone(why))) => barrier.lose(rank, &why),
                 None => break,
             }
         }
         (self.hosts, self.over) = (before, over);
-        for (rank, said) in found {
-            if let Some(host) = self.hosts.get_mut(&rank) {
-                let own = said.into_iter().take(MOST_SAID);
-                let text = |own: HostSaid| HostSaid { text: cut(&own.text, LONGEST_WORDS), ..own };
-                host.said = own.map(text).collect();
-            }
+        for (rank, host) in &mut self.hosts {
+            host.said = found.remove(rank).unwrap_or_else(|| unheard(workloads));
         }
     }
 }
@@ -293,12 +315,56 @@ fn heard(
     Some((rank, why.to_owned()))
 }
 
+/// What is said of a host whose rules were not heard: it may have been disturbed, and nobody would know.
+fn unheard(workloads: usize) -> Vec<HostSaid> {
+    let [rule, trust, text] = [FEWER_HOSTS, "suspect", UNHEARD].map(str::to_owned);
+    let of = |workload| HostSaid {
+        workload,
+        rule: rule.clone(),
+        trust: trust.clone(),
+        text: text.clone(),
+    };
+    (0..workloads).map(of).collect()
+}
+
+/// What a rule said elsewhere, with no word that is too long.
+fn short(said: HostSaid) -> HostSaid {
+    let HostSaid { workload, rule, trust, text } = said;
+    let (rule, trust) = (plain(&rule), plain(&trust));
+    HostSaid { workload, rule, trust, text: of_rank_0(&text) }
+}
+
 /// Words of another host as text, and not too many.
 pub(super) fn plain(text: &str) -> String {
     cut(text, LONGEST_REASON)
 }
 
+/// The same of rank 0, whose reasons name those of others.
+pub(super) fn of_rank_0(text: &str) -> String {
+    cut(text, LONGEST_WORDS)
+}
+
 fn cut(text: &str, most: usize) -> String {
-    let cut: String = text.chars().take(most).collect();
-    outside::spelled(&cut).to_string()
+    let one_line =
+        text.chars().take(most).map(|sign| if sign.is_whitespace() { ' ' } else { sign });
+    outside::page(&one_line.collect::<String>()).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_of_others_are_one_line_that_no_terminal_obeys_and_are_not_cut_too_early() {
+        assert_eq!(plain("a\nb\u{1b}[2J"), "a b\\u{1b}[2J");
+        assert_eq!(plain(&"x".repeat(9000)).len(), LONGEST_REASON);
+        assert_eq!(of_rank_0(&"x".repeat(9000)).len(), LONGEST_WORDS);
+    }
+
+    #[test]
+    fn a_host_that_was_not_heard_vouches_for_nothing() {
+        let said = unheard(2);
+        assert_eq!(said.iter().map(|own| own.workload).collect::<Vec<_>>(), [0, 1]);
+        assert!(said.iter().all(|own| own.trust == "suspect"));
+    }
 }

@@ -1,4 +1,4 @@
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 
 use assay_study::results::bundle;
 use assay_study::results::requests::Reader;

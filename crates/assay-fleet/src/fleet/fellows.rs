@@ -1,0 +1,45 @@
+//! Which ranks share a machine: to each of them the others are no other study, and what they count together is not
+//! what as many hosts would.
+
+use std::collections::BTreeMap;
+
+use super::message::Process;
+
+/// Ranks of one machine, each with its process.
+pub type Sharing = Vec<(u32, u32)>;
+
+/// Machines that several ranks run on. Of who cannot tell its machine nobody is a fellow.
+pub fn sharing(ranks: impl IntoIterator<Item = (u32, Process)>) -> Vec<Sharing> {
+    let mut machines: BTreeMap<String, Sharing> = BTreeMap::new();
+    for (rank, Process { machine, id }) in ranks {
+        if !machine.is_empty() {
+            machines.entry(machine).or_default().push((rank, id));
+        }
+    }
+    machines.into_values().filter(|own| own.len() > 1).collect()
+}
+
+/// Processes of the others on the machine of a rank.
+pub fn of(machines: &[Sharing], rank: u32) -> Vec<u32> {
+    let own = machines.iter().find(|own| own.iter().any(|(there, _)| *there == rank));
+    let others = own.into_iter().flatten().filter(|(there, _)| *there != rank);
+    others.map(|(_, process)| *process).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_shares_a_machine_knows_the_others_and_nobody_else() {
+        let ranks = [("a", 10), ("b", 10), ("a", 12), ("", 10), ("", 11), ("a", 9)];
+        let ranks = ranks.map(|(machine, id)| Process { machine: machine.to_owned(), id });
+        let found = sharing((0..).zip(ranks));
+        assert_eq!(found, [vec![(0, 10), (2, 12), (5, 9)]]);
+        assert_eq!(of(&found, 0), [12, 9]);
+        assert_eq!(of(&found, 5), [10, 12]);
+        for alone in [1, 3, 4, 7] {
+            assert_eq!(of(&found, alone), [0; 0], "{alone}");
+        }
+    }
+}
