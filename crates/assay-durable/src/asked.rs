@@ -22,8 +22,9 @@ pub const ABOUT: About = About {
            random moments: what a drive with a volatile cache may hold then is rebuilt, and what was promised is \
            looked for. A promised write that is missing is the only failure, and ends the command with exit code \
            1; what was not promised may be anything, and is told apart. Of n cuts without a loss at most about 3/n \
-           of all would lose something (95 %, exact). This grade (replay) tells whether the order of writes and \
-           syncs is enough, and how fast it is here; it says nothing of the drive. A device is written, so it must \
+           of cuts that are drawn so would lose something (95 %; the exact bound is told). The drive is an assumed \
+           one: this grade (replay) tells whether the order of writes and syncs is enough, and how fast it is here; \
+           it says nothing of the drive that is there. A device is written, so it must \
            be named with --destroy; in a directory a file of the tool's own is, and is removed.",
 };
 
@@ -33,7 +34,8 @@ pub fn by_hand(name: &str, path: &str) -> ([String; 5], &'static str) {
     (["dmsetup", "create", name, "--table", &table].map(str::to_owned), BY_HAND)
 }
 
-const BY_HAND: &str = "replay-log of the tools log-writes then rebuilds the device flush by flush, and what is there is to be looked at";
+const BY_HAND: &str = "SECTORS and LOG, a device for the log, are to be filled in, and of a directory the device below it; \
+                       replay-log of the tools log-writes then rebuilds the device flush by flush, and what is there is to be looked at";
 
 /// Time of writing at most, where neither the workload nor a budget sets one.
 pub const USUAL_TIME: Time = Time(10_000_000_000);
@@ -43,9 +45,9 @@ const MOST_PROMISES: u32 = 100_000;
 const MOST_CUTS: u64 = 1_000_000;
 const LARGEST: Bytes = Bytes(1 << 20);
 const LARGEST_UNIT: Bytes = Bytes(64 << 10);
-/// What a promise takes, as long as none was made, and a cut, nanoseconds.
+/// What a promise takes, as long as none was made, and of a cut each promise of its log, nanoseconds.
 const PROMISE_NS: u64 = 2_000_000;
-const CUT_NS: u64 = 200_000;
+const CUT_PROMISE_NS: u64 = 200;
 
 /// Promises, and how they are tried, as a study asks for it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -120,8 +122,8 @@ pub const FACTORS: [Words; 5] = [
         [
             "synced-by",
             "by what it has its writes lie on the medium: fdatasync, fsync, dsync or none",
-            "`fdatasync` or `fsync` after what was written; `dsync`: each write itself, as with O_DSYNC (FUA, or a \
-             write and a flush); `none`: nothing, so that nothing is promised.",
+            "`fdatasync` or `fsync` after what was written; `dsync`: each write itself, as with O_DSYNC, which \
+             through the page cache is a write and a flush; `none`: nothing, so that nothing is promised.",
         ],
         "[\"none\", \"fdatasync\", \"dsync\"]",
     ),
@@ -149,7 +151,7 @@ pub const FACTORS: [Words; 5] = [
             "assumed-atomic",
             "what the drive is assumed to write whole when power goes",
             "An amount with its unit, in whole sectors of 512 bytes: 4 KiB of most drives, and 512 bytes of those that \
-             promise no more.",
+             promise no more. Such units lie side by side, and what lies across two of them can be torn.",
         ],
         "[\"512 B\", \"4 KiB\"]",
     ),
@@ -188,7 +190,7 @@ pub static KEYS: Fields = Fields {
         field(
             "cuts",
             Form::Whole { least: 1, most: MOST_CUTS },
-            "cuts of the log of a trial: none lost of 60 means at most 4.87 % (95 %), of 1000 at most 0.3 %; 1000 \
+            "cuts of the log of a trial: none lost of 60 means at most 4.88 % (95 %), of 1000 at most 0.3 %; 1000 \
              by default",
             "cuts = 3000",
         ),
@@ -318,14 +320,12 @@ impl Planned {
             _ => bound::told(self.cuts),
         };
         format!(
-            "{}, {}, through the page cache, at most {}; {} of the log of that (grade replay) on an assumed drive \
-             that {} and writes {} whole; {bound}",
+            "{}, {}, through the page cache, at most {}; {} of the log of that (grade replay) on {}; {bound}",
             self.pattern.words(Bytes(self.record_bytes)),
             synced(self.sync),
             counted(u64::from(self.promises), "promise"),
             counted(self.cuts, "cut"),
-            self.assumed_drive.words(),
-            Bytes(self.assumed_atomic_bytes)
+            self.assumed_drive.assumed(self.assumed_atomic_bytes)
         )
     }
 
@@ -349,8 +349,10 @@ impl Planned {
 
     /// Nanoseconds that it takes, as long as nothing was tried.
     pub fn expected_ns(&self) -> u64 {
-        let writing = u64::from(self.promises).saturating_mul(PROMISE_NS).min(USUAL_TIME.0);
-        writing.saturating_add(self.cuts.saturating_mul(CUT_NS))
+        let promises = u64::from(self.promises);
+        let writing = promises.saturating_mul(PROMISE_NS).min(USUAL_TIME.0);
+        let cutting = self.cuts.saturating_mul(promises).saturating_mul(CUT_PROMISE_NS);
+        writing.saturating_add(cutting)
     }
 }
 
@@ -394,7 +396,7 @@ mod tests {
     #[test]
     fn a_plan_says_how_many_cuts_give_which_bound() {
         let words = Asked { cuts: 60, ..Asked::default() }.planned(1 << 30).unwrap().words();
-        assert!(words.contains("60 cuts: 4.87 %") && words.contains("grade replay"), "{words}");
+        assert!(words.contains("60 cuts: 4.88 %") && words.contains("grade replay"), "{words}");
         let none = Asked { sync: Sync::None, ..Asked::default() }.planned(1 << 30).unwrap();
         assert!(none.words().contains("nothing is promised") && !none.words().contains('%'));
     }

@@ -3,7 +3,7 @@
 use assay_base::draws::Draws;
 use serde::{Deserialize, Serialize};
 
-use crate::log::{Log, Step};
+use crate::log::{Log, Step, Write};
 
 /// Of what survives, one write in so many is torn where the drive writes it in several units.
 const TORN: u64 = 4;
@@ -79,9 +79,12 @@ pub struct Cut {
     pub survived: u32,
 }
 
-/// When it is: after each step of the log with the same chance.
+/// When it is: after each step of the log from the first promise on, with the same chance. Before it nothing can be
+/// lost, and such cuts would make a bound smaller for nothing. Where nothing is promised, after each step.
 pub fn moment(log: &Log, draws: &mut Draws) -> usize {
-    1 + draws.below(log.steps.len().max(1) as u64) as usize
+    let promise = log.steps.iter().position(|step| matches!(step, Step::Promise(_)));
+    let first = promise.unwrap_or_default();
+    first + 1 + draws.below(log.steps.len().saturating_sub(first).max(1) as u64) as usize
 }
 
 /// Puts the writes that no flush covers onto the medium, as far as they survive; `unit` sectors are written
@@ -92,21 +95,18 @@ pub fn survive(
     unit: u32,
     landed: &mut Vec<Landed>,
     draws: &mut Draws,
-) -> Cut {
+) -> Survivors {
     let survivors = Survivors::draw(draws);
     let there = survivors.of(uncovered.len(), draws);
-    let mut survived = 0;
     for (number, is_there) in uncovered.iter().zip(there) {
         let write = log.writes[*number as usize];
         if write.through && is_done(log, steps, *number) {
             landed.push(Landed { write: *number, first: 0, sectors: write.sectors });
-            survived += 1;
         } else if is_there {
-            survived += 1;
-            tear(*number, write.sectors, unit, landed, draws);
+            tear((*number, write), unit, landed, draws);
         }
     }
-    Cut { steps, survivors, uncovered: uncovered.len() as u32, survived }
+    survivors
 }
 
 /// Whether the call of a write had returned: the last step may still be under way.
@@ -114,19 +114,21 @@ pub(crate) fn is_done(log: &Log, steps: usize, number: u32) -> bool {
     log.steps[..steps].last() != Some(&Step::Write(number))
 }
 
-/// A write, whole or torn between its units.
-fn tear(write: u32, sectors: u32, unit: u32, landed: &mut Vec<Landed>, draws: &mut Draws) {
-    let is_torn = sectors > unit && draws.below(TORN) == 0;
-    if !is_torn {
-        landed.push(Landed { write, first: 0, sectors });
+/// A write, whole or torn between the units in which it lies: they do not begin where it begins.
+fn tear((number, write): (u32, Write), unit: u32, landed: &mut Vec<Landed>, draws: &mut Draws) {
+    let (unit, end) = (u64::from(unit), write.at + u64::from(write.sectors));
+    let units = write.at / unit..end.div_ceil(unit);
+    let count = units.end - units.start;
+    if count < 2 || draws.below(TORN) > 0 {
+        landed.push(Landed { write: number, first: 0, sectors: write.sectors });
         return;
     }
-    let units = sectors.div_ceil(unit);
-    let missing = draws.below(u64::from(units)) as u32;
-    for at in 0..units {
-        if at != missing && draws.below(2) == 1 {
-            let first = at * unit;
-            landed.push(Landed { write, first, sectors: unit.min(sectors - first) });
+    let missing = units.start + draws.below(count);
+    for own in units {
+        if own != missing && draws.below(2) == 1 {
+            let (from, to) = (write.at.max(own * unit), end.min((own + 1) * unit));
+            let (first, sectors) = ((from - write.at) as u32, (to - from) as u32);
+            landed.push(Landed { write: number, first, sectors });
         }
     }
 }
@@ -134,7 +136,6 @@ fn tear(write: u32, sectors: u32, unit: u32, landed: &mut Vec<Landed>, draws: &m
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::log::Write;
 
     fn log(through: bool) -> Log {
         let mut log = Log::default();
@@ -165,15 +166,28 @@ mod tests {
         let (log, mut torn) = (log(false), 0);
         for _ in 0..400 {
             let mut whole = Vec::new();
-            let cut = survive(&log, (4, &[0, 1, 2, 3]), 8, &mut whole, &mut draws);
+            survive(&log, (4, &[0, 1, 2, 3]), 8, &mut whole, &mut draws);
             assert!(whole.iter().all(|own| own.sectors == 8));
-            assert_eq!((cut.survived as usize, cut.uncovered), (whole.len(), 4));
             let mut parts = Vec::new();
             survive(&log, (4, &[0]), 1, &mut parts, &mut draws);
             torn += usize::from(parts.iter().any(|own| own.sectors == 1));
             assert!(parts.iter().map(|own| own.sectors).sum::<u32>() <= 8);
         }
         assert!(torn > 10, "{torn}");
+    }
+
+    /// Sectors 6 to 11 lie in the units 0 to 7 and 8 to 15.
+    #[test]
+    fn a_write_that_lies_across_two_units_is_torn_between_them() {
+        let (mut log, mut draws) = (Log::default(), Draws::new(6, "test"));
+        log.write(Write { at: 6, sectors: 6, through: false });
+        let mut parts = std::collections::BTreeSet::new();
+        for _ in 0..400 {
+            let mut landed = Vec::new();
+            survive(&log, (1, &[0]), 8, &mut landed, &mut draws);
+            parts.extend(landed.iter().map(|own| [own.first, own.sectors]));
+        }
+        assert_eq!(parts, [[0, 2], [0, 6], [2, 4]].into());
     }
 
     #[test]
@@ -199,5 +213,17 @@ mod tests {
             seen[moment(&log, &mut draws)] += 1;
         }
         assert!(seen[0] == 0 && seen[1..].iter().all(|count| *count > 50), "{seen:?}");
+    }
+
+    #[test]
+    fn before_the_first_promise_there_is_no_cut() {
+        let (mut log, mut draws) = (log(false), Draws::new(5, "test"));
+        log.promise();
+        log.write(Write { at: 0, sectors: 8, through: false });
+        let mut seen = [0; 8];
+        for _ in 0..200 {
+            seen[moment(&log, &mut draws)] += 1;
+        }
+        assert!(seen[..6] == [0; 6] && seen[6..].iter().all(|count| *count > 50), "{seen:?}");
     }
 }

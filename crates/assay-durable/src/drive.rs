@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use assay_base::draws::Draws;
+use assay_base::quantity::Bytes;
 use serde::{Deserialize, Serialize};
 
 use crate::cut::{Cut, Landed, is_done, survive};
@@ -21,7 +22,7 @@ pub enum Drive {
     /// What a flush covers is there, in any order until then.
     #[default]
     Honest,
-    /// A flush does nothing.
+    /// A flush does nothing; a write that carries FUA is kept.
     DropsFlushes,
     /// A flush returns when it has begun: what it covers is there when the next one has returned.
     AcknowledgesEarly,
@@ -64,8 +65,18 @@ impl Drive {
         Self::ALL.into_iter().find(|own| own.name() == name)
     }
 
-    /// What it is, for a sentence: "an assumed drive that ...".
-    pub const fn words(self) -> &'static str {
+    /// It in a sentence, with what it writes whole, or says so.
+    pub fn assumed(self, atomic_bytes: u64) -> String {
+        let (words, whole) = (self.words(), Bytes(atomic_bytes));
+        match self {
+            Self::Tears => {
+                format!("an assumed drive that says it writes {whole} whole and {words}")
+            }
+            _ => format!("an assumed drive that {words} and writes {whole} whole"),
+        }
+    }
+
+    const fn words(self) -> &'static str {
         match self {
             Self::Honest => "keeps what a flush covers",
             Self::DropsFlushes => "drops flushes",
@@ -93,7 +104,7 @@ impl Drive {
             sectors: log.writes[*write as usize].sectors,
         };
         let mut landed: Vec<Landed> = covered.iter().map(whole).collect();
-        let cut = survive(log, (steps, &uncovered), unit, &mut landed, draws);
+        let survivors = survive(log, (steps, &uncovered), unit, &mut landed, draws);
         match self {
             Self::Tears => tear_newest(log, (steps, &uncovered), &mut landed, draws),
             // What stayed in the cache is older than what others had covered since.
@@ -105,7 +116,13 @@ impl Drive {
             Self::ShowsOlder => show_older(log, &mut landed, draws),
             Self::Honest | Self::DropsFlushes | Self::AcknowledgesEarly => {}
         }
-        (landed, cut)
+        // Counted at the end, as a liar takes away what had survived.
+        let mut is_there = vec![false; log.writes.len()];
+        for own in &landed {
+            is_there[own.write as usize] = true;
+        }
+        let survived = uncovered.iter().filter(|write| is_there[**write as usize]).count() as u32;
+        (landed, Cut { steps, survivors, uncovered: uncovered.len() as u32, survived })
     }
 
     /// Which writes flushes have covered for good.
@@ -176,6 +193,8 @@ fn show_older(log: &Log, landed: &mut Vec<Landed>, draws: &mut Draws) {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     /// Two writes of one place, each flushed and promised, and a third one that is under way.
@@ -220,6 +239,32 @@ mod tests {
         assert!(landed.iter().any(|own| own.write == 2 && own.sectors < 8), "{landed:?}");
         let (landed, _) = Drive::Tears.after(&log(), 6, 8, &mut Draws::new(1, "test"));
         assert!(landed.iter().all(|own| own.sectors == 8), "nothing was under way: {landed:?}");
+    }
+
+    /// A story says how many of those that no flush covers are there.
+    #[test]
+    fn what_a_liar_takes_away_or_tears_is_counted_as_it_lies_there() {
+        for seed in 0..60 {
+            let after = |drive: Drive| drive.after(&log(), 7, 1, &mut Draws::new(seed, "test"));
+            let (landed, cut) = after(Drive::DropsFlushes);
+            let there: BTreeSet<u32> = landed.iter().map(|own| own.write).collect();
+            assert_eq!([cut.uncovered, cut.survived], [3, there.len() as u32], "seed {seed}");
+            let (_, cut) = after(Drive::Tears);
+            assert_eq!(cut.survived, 1, "a part of the newest one is there, seed {seed}");
+            let (landed, cut) = after(Drive::LosesLast);
+            assert_eq!((cut.survived, landed), (0, Vec::new()), "seed {seed}");
+        }
+    }
+
+    #[test]
+    fn what_is_assumed_does_not_contradict_itself() {
+        let tears = Drive::Tears.assumed(4096);
+        assert!(tears.contains("says it writes 4 KiB whole and tears"), "{tears}");
+        let honest = Drive::Honest.assumed(512);
+        assert_eq!(
+            honest,
+            "an assumed drive that keeps what a flush covers and writes 512 B whole"
+        );
     }
 
     #[test]

@@ -15,7 +15,7 @@ pub enum Found {
     Older,
     /// Nothing of this run.
     Nothing,
-    /// Parts of several writes.
+    /// Not all of it is of one write.
     Torn,
     /// What belongs elsewhere, or was changed.
     Strange,
@@ -27,7 +27,7 @@ impl Found {
         match self {
             Self::Older => "an older write",
             Self::Nothing => "what was there before this run",
-            Self::Torn => "parts of several writes",
+            Self::Torn => "a torn block",
             Self::Strange => "what no write of this run put there",
         }
     }
@@ -136,6 +136,16 @@ pub struct Written {
 }
 
 impl Written {
+    /// Nothing yet, with room for what a program does in so many acts.
+    pub fn with_room(layout: Layout, acts: usize) -> Self {
+        let (mut log, mut whats) = (Log::default(), Vec::new());
+        // A write may have a flush of its own.
+        log.steps.reserve(2 * acts);
+        log.writes.reserve(acts);
+        whats.reserve(acts);
+        Self { layout, log, whats }
+    }
+
     /// What is there of the promises that had been made after so many steps.
     pub fn judged(&self, image: &[Seen], steps: usize) -> Judgement {
         let known = self.log.known(steps);
@@ -315,7 +325,7 @@ mod tests {
 
     fn records(pattern: Pattern, places: &[u32]) -> Written {
         let layout = Layout { pattern, sectors: SECTORS, places: 4 };
-        let mut own = Written { layout, log: Log::default(), whats: Vec::new() };
+        let mut own = Written::with_room(layout, 8);
         for place in places {
             let at = layout.home(*place);
             own.log.write(Write { at, sectors: SECTORS, through: false });
@@ -348,7 +358,7 @@ mod tests {
     #[test]
     fn what_was_not_promised_is_told_apart() {
         let layout = Layout { pattern: Pattern::Log, sectors: SECTORS, places: 4 };
-        let mut own = Written { layout, log: Log::default(), whats: Vec::new() };
+        let mut own = Written::with_room(layout, 8);
         for place in 0..3 {
             own.log.write(Write { at: layout.home(place), sectors: SECTORS, through: false });
             own.whats.push(What::Record { place });
@@ -370,7 +380,7 @@ mod tests {
     /// Two transactions of one set of places; the steps at which they were promised.
     fn transactions() -> (Written, Vec<usize>) {
         let layout = Layout { pattern: Pattern::Transaction, sectors: SECTORS, places: BLOCKS };
-        let mut own = Written { layout, log: Log::default(), whats: Vec::new() };
+        let mut own = Written::with_room(layout, 8);
         let mut promised = Vec::new();
         for transaction in 0..2 {
             let mut put = |what, at| {
@@ -395,7 +405,7 @@ mod tests {
     #[test]
     fn a_transaction_is_there_in_its_log_or_in_its_places() {
         let (own, promised) = transactions();
-        let sectors = own.layout.extent(2) as usize;
+        let sectors = own.log.sectors() as usize;
         let lost = |landed: &[u32], steps| {
             let landed: Vec<Landed> = landed.iter().map(|write| all(*write)).collect();
             own.judged(&rebuilt(&own.log, &landed, sectors), steps).lost

@@ -99,6 +99,18 @@ fn each_liar_is_found_within_twenty_cuts() {
     }
 }
 
+/// Its writes go through the page cache, so what holds them is a flush, as with all other ways to sync.
+#[test]
+fn a_write_with_o_dsync_rests_on_a_flush() {
+    for drive in [Drive::DropsFlushes, Drive::AcknowledgesEarly, Drive::LosesLast] {
+        for pattern in Pattern::ALL {
+            let own = ran(&Course { sync: Sync::Dsync, cuts: 300, ..course(pattern, drive) });
+            assert!(own.lost > 0, "{} by {pattern:?}", drive.name());
+            assert_eq!(own.syncs, own.writes);
+        }
+    }
+}
+
 #[test]
 fn what_a_pattern_cannot_be_hurt_by_is_no_accusation() {
     for (pattern, drive) in [

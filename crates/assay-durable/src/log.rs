@@ -51,6 +51,11 @@ impl Log {
         self.steps.push(Step::Promise(self.writes.len() as u32));
     }
 
+    /// Sectors to the end of the last one that was written.
+    pub fn sectors(&self) -> u64 {
+        self.writes.iter().map(|own| own.at + u64::from(own.sectors)).max().unwrap_or_default()
+    }
+
     /// How many writes had been begun when so many steps were done, and below which number they were promised.
     pub fn known(&self, steps: usize) -> Known {
         let mut known = Known { begun: 0, promised: 0 };
@@ -67,11 +72,6 @@ impl Log {
             }
         }
         known
-    }
-
-    /// Flushes among the steps.
-    pub fn flushes(&self) -> u64 {
-        self.steps.iter().filter(|step| **step == Step::Flush).count() as u64
     }
 
     /// Promises among the steps.
@@ -119,6 +119,6 @@ mod tests {
         assert_eq!(all, [(0, 0), (1, 0), (2, 0), (2, 0), (2, 2), (3, 2)]);
         assert_eq!(log.told_of(1), (Some(1), Some(3)));
         assert_eq!(log.told_of(2), (Some(4), None));
-        assert_eq!((log.flushes(), log.promises()), (1, 1));
+        assert_eq!((log.promises(), log.sectors(), Log::default().sectors()), (1, 6, 0));
     }
 }

@@ -17,8 +17,8 @@ pub const ROUNDS: Metric = metric(
 pub const LOST: Metric = metric(
     "durability_lost_cuts",
     Better::Lower,
-    "cuts that lost a promise",
-    "cuts of the log after which an acknowledged write was missing",
+    "replayed cuts that lost a promise",
+    "cuts of the log, replayed on the assumed drive, after which an acknowledged write was missing",
 )
 .amount()
 .may_be_zero();

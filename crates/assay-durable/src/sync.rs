@@ -13,7 +13,7 @@ pub enum Sync {
     /// By `fdatasync`.
     #[default]
     Fdatasync,
-    /// By each write itself, as with `O_DSYNC`: FUA, or a write and a flush.
+    /// By each write itself, as with `O_DSYNC`: through the page cache a write and a flush.
     Dsync,
 }
 

@@ -12,7 +12,7 @@ use assay_base::quantity::units::show;
 use serde::{Deserialize, Serialize};
 
 use crate::asked::Planned;
-use crate::bound::{most_share, percent};
+use crate::bound::{at_most, most_share};
 use crate::cut::Survivors;
 use crate::drive::Drive;
 use crate::judge::{Found, Outcome, Unpromised};
@@ -124,14 +124,25 @@ impl Facts {
         let levels: Vec<String> =
             self.arm.iter().map(|(factor, level)| format!("{factor} {level}")).collect();
         let own = called(&self.workload, &levels.join(", "));
-        self.has_lost().then(|| format!("an acknowledged write was lost in {own}: {}", self.text))
+        let on = if self.without_cut.is_some() { "the target" } else { "an assumed drive" };
+        let text = || format!("an acknowledged write was lost on {on}, in {own}: {}", self.text);
+        self.has_lost().then(text)
     }
 
     fn has_lost(&self) -> bool {
         self.lost > 0 || self.without_cut.is_some()
     }
 
-    /// The verdict with its bound.
+    /// Where it stands among what is said: what lost something, then what promised something.
+    fn place(&self) -> u8 {
+        match self.lost_share_at_most {
+            _ if self.has_lost() => 0,
+            Some(_) => 1,
+            None => 2,
+        }
+    }
+
+    /// The verdict with its bound, and beside it what it was found on.
     fn verdict(&self) -> String {
         let cuts = show::count(self.cuts);
         if self.without_cut.is_some() {
@@ -144,20 +155,22 @@ impl Facts {
         let Some(most) = self.lost_share_at_most else {
             return format!(
                 "Nothing was promised, so nothing could be lost; what was written stood as it should be after {} of \
-                 {cuts} cuts.",
+                 {cuts} replayed cuts.",
                 show::count(self.untouched())
             );
         };
-        let most = percent(most);
+        let most = at_most(most);
+        let drive = self.assumed_drive.assumed(self.assumed_atomic_bytes);
         if self.lost == 0 {
             return format!(
-                "0 of {cuts} cuts lost an acknowledged write; at most {most} of cuts would (95 %)."
+                "Replayed on {drive}, 0 of {cuts} cuts lost an acknowledged write; at most {most} of such cuts \
+                 would (95 %). {NOT_YOURS}"
             );
         }
         format!(
-            "{} of {cuts} cuts lost an acknowledged write ({}; at most {most} of cuts would, 95 %); over them there lies {}.",
+            "Replayed on {drive}, {} of {cuts} cuts lost an acknowledged write (at most {most} of such cuts \
+             would, 95 %); there lies, counted in each of them, {}. {NOT_YOURS}",
             show::count(self.lost),
-            percent(self.lost as f64 / self.cuts as f64),
             self.found_words()
         )
     }
@@ -177,16 +190,19 @@ impl Facts {
 
     fn row(&self, setting: Option<String>) -> Row {
         let number = |amount: u64| Cell::from(Value::Number(amount as f64));
-        let (words, tone) = match () {
-            () if self.has_lost() => ("loses", Tone::Bad),
-            () if self.lost_share_at_most.is_none() => ("nothing promised", Tone::Plain),
-            () => ("none lost", Tone::Good),
+        let (words, tone) = match self.place() {
+            0 => ("loses", Tone::Bad),
+            1 => ("none lost", Tone::Good),
+            _ if self.promises > 0 => ("no cuts", Tone::Plain),
+            _ => ("nothing promised", Tone::Plain),
         };
+        // In words, as a bound is rounded up.
+        let most = self.lost_share_at_most.map(|most| Value::Words(at_most(most)));
         let own = [
             Cell { value: Value::Words(words.to_owned()), tone },
             number(self.cuts),
             number(self.lost),
-            Value::number(self.lost_share_at_most).into(),
+            most.unwrap_or(Value::Nothing).into(),
             number(self.promises),
             Value::Words(format!("replay, {}", self.assumed_drive.name())).into(),
         ];
@@ -207,7 +223,11 @@ fn called(workload: &str, setting: &str) -> String {
     format!("{workload} ({setting})")
 }
 
-/// Of each row the verdict and its story, those that lost something first, and then what they prove, each once.
+/// What stands beside every number of this grade.
+const NOT_YOURS: &str = "Of the drive that is there this says nothing.";
+
+/// Of each row the verdict and its story, those that lost something first, then those that promised something, and at
+/// the end what they prove, each once.
 fn sentences(all: &[&Facts], name: &dyn Fn(&Subject) -> String) -> Vec<Sentence> {
     let of_row = |own: &&Facts| {
         let texts = [Some(own.text.as_str()), own.story_text.as_deref()];
@@ -217,8 +237,9 @@ fn sentences(all: &[&Facts], name: &dyn Fn(&Subject) -> String) -> Vec<Sentence>
         }
         own.sentence(&format!("{}: {said}", called(&own.workload, &name(&own.subject()))))
     };
-    let (lost, kept): (Vec<&Facts>, Vec<&Facts>) = all.iter().partition(|own| own.has_lost());
-    let mut found: Vec<Sentence> = lost.iter().chain(&kept).map(of_row).collect();
+    let mut rows = all.to_vec();
+    rows.sort_by_key(|own| own.place());
+    let mut found: Vec<Sentence> = rows.iter().map(of_row).collect();
     let mut grades: Vec<&str> = Vec::new();
     for own in all {
         if !grades.contains(&own.grade_text.as_str()) {
@@ -255,10 +276,9 @@ fn grade_words(planned: &Planned, [read, wrong]: [u64; 2]) -> String {
         ),
     };
     format!(
-        "Grade replay: a log of the program's own writes and syncs, cut over an assumed drive that {} and writes {} \
-         whole; it tells whether this order of writes and syncs is enough, and nothing of the drive below.{target}",
-        planned.assumed_drive.words(),
-        Bytes(planned.assumed_atomic_bytes)
+        "Grade replay: a log of the program's own writes and syncs, cut over {}; it tells whether this order of writes \
+         and syncs is enough, and nothing of the drive below.{target}",
+        planned.assumed_drive.assumed(planned.assumed_atomic_bytes)
     )
 }
 
@@ -286,7 +306,7 @@ fn story_words(story: &Story) -> String {
 
 fn survivors_words(law: Survivors, survived: u32, of: u32) -> String {
     if of == 0 {
-        return "when all had been flushed".to_owned();
+        return "with nothing in its cache".to_owned();
     }
     let law = match law {
         Survivors::Nothing => "none",
@@ -297,7 +317,7 @@ fn survivors_words(law: Survivors, survived: u32, of: u32) -> String {
         Survivors::Newest => "the newest one",
     };
     format!(
-        "and of {} that no flush had covered {} survived ({law})",
+        "and of {} in its cache {} survived ({law})",
         match of {
             1 => "1 write".to_owned(),
             of => format!("{} writes", show::count(u64::from(of))),
@@ -306,18 +326,20 @@ fn survivors_words(law: Survivors, survived: u32, of: u32) -> String {
     )
 }
 
-const LEGEND: &str = "Lost: cuts after which something was missing whose sync had returned. At most: exact one-sided bound \
-                      of the share of such cuts, 95 %; cuts of all trials of a row are one sample. A cut comes after any \
-                      step of the log with the same chance; of what no flush covers, with the same chance, none survives, \
-                      all, the first ones, each by the toss of a coin, all but one, the newest one alone. What was not \
-                      promised may be anything.";
+const LEGEND: &str = "Lost: cuts after which something was missing whose sync had returned. At most: exact one-sided \
+                      bound of the share of cuts that are drawn so, 95 %, rounded up; cuts of all trials of a row are \
+                      one sample. It is of its row alone, of the logs of these trials and of this assumed drive: no \
+                      rate of power cuts, of another run or of the drive that is there. A cut comes after any step of \
+                      the log from the first promise on with the same chance; of what is in the cache, with the same \
+                      chance, none survives, all, the first ones, each by the toss of a coin, all but one, the newest \
+                      one alone. What was not promised may be anything.";
 
 /// Its figure.
 pub const FIGURE: About = About {
     name: "cuts",
-    summary: "how power cuts ended, of each setting",
-    text: "Bars of cuts by what was there afterwards: all that was under way, some of it, none, torn, or a promise lost. \
-     Only the last one is a failure; all others are allowed.",
+    summary: "how replayed power cuts ended, of each setting",
+    text: "Bars of cuts, on an assumed drive, by what was there afterwards: all that was under way, some of it, none, \
+           torn, or a promise lost. Only the last one is a failure; all others are allowed.",
 };
 
 /// What is shown of all rows; `name` is what a sentence calls one.
@@ -340,7 +362,7 @@ pub fn exhibit(all: &[&Facts], name: &dyn Fn(&Subject) -> String) -> Exhibit {
         sentences: sentences(all, name),
         leads: true,
         ..Exhibit::of_table(Table {
-            title: "power cuts".to_owned(),
+            title: "power cuts, replayed on an assumed drive".to_owned(),
             columns,
             rows: all.iter().map(row).collect(),
         })
@@ -368,11 +390,11 @@ fn charts(all: &[&Facts], name: &dyn Fn(&Subject) -> String) -> Vec<Chart> {
         let workload = own.first()?.workload.clone();
         (!outcomes.is_empty()).then(|| Chart {
             figure: FIGURE.name.to_owned(),
-            title: "how cuts ended".to_owned(),
+            title: "how replayed cuts ended".to_owned(),
             workload,
-            description: "Cuts by what was there afterwards; a lost promise alone is a failure."
+            description: "Cuts on an assumed drive by what was there afterwards; a lost promise alone is a failure."
                 .to_owned(),
-            axis: "cuts".to_owned(),
+            axis: "replayed cuts".to_owned(),
             metric: LOST.name.to_owned(),
             marks: Marks::Bars {
                 what: "what was there".to_owned(),
@@ -417,7 +439,8 @@ mod tests {
         let own = facts(&[detail(30, 0, 5), detail(30, 0, 7)]).unwrap();
         assert_eq!(
             own.text,
-            "0 of 60 cuts lost an acknowledged write; at most 4.87 % of cuts would (95 %)."
+            "Replayed on an assumed drive that keeps what a flush covers and writes 4 KiB whole, 0 of 60 cuts lost an \
+             acknowledged write; at most 4.88 % of such cuts would (95 %). Of the drive that is there this says nothing."
         );
         assert_eq!((own.failure(), own.promises, own.story_text.clone()), (None, 12, None));
         assert!(own.grade_text.contains("nothing of the drive below"));
@@ -442,20 +465,21 @@ mod tests {
         let own = facts(&[own, detail(0, 0, 0)]).unwrap();
         assert_eq!(
             own.text,
-            "1 of 60 cuts lost an acknowledged write (1.67 %; at most 7.66 % of cuts would, 95 %); over them there lies \
-             an older write in the place of 1 promised write."
+            "Replayed on an assumed drive that keeps what a flush covers and writes 4 KiB whole, 1 of 60 cuts lost an \
+             acknowledged write (at most 7.67 % of such cuts would, 95 %); there lies, counted in each of them, \
+             an older write in the place of 1 promised write. Of the drive that is there this says nothing."
         );
         assert_eq!(
             own.story_text.as_deref(),
             Some(
                 "The shortest story: write 17 of 4 KiB at byte 65,536 is step 40 and was promised in step 42; the power \
-                 went after step 43, and of 2 writes that no flush had covered 1 survived (all but one); there lies an older \
-                 write (12)."
+                 went after step 43, and of 2 writes in its cache 1 survived (all but one); there lies an older write (12)."
             )
         );
-        assert!(
-            own.failure().unwrap().starts_with("an acknowledged write was lost in log: 1 of 60")
-        );
+        let failed = own.failure().unwrap();
+        let begin =
+            "an acknowledged write was lost on an assumed drive, in log: Replayed on an assumed";
+        assert!(failed.starts_with(begin), "{failed}");
     }
 
     #[test]
@@ -463,7 +487,31 @@ mod tests {
         let own = facts(&[detail(60, 0, 0)]).unwrap();
         assert!(own.text.starts_with("Nothing was promised"), "{}", own.text);
         assert_eq!((own.lost_share_at_most, own.failure()), (None, None));
-        assert!(facts(&[detail(0, 0, 3)]).unwrap().text.starts_with("No cut"));
+        let uncut = facts(&[detail(0, 0, 3)]).unwrap();
+        assert!(uncut.text.starts_with("No cut"), "{}", uncut.text);
+        let words = |own: &Facts| own.row(None).cells[0].value.text(Unit::Words).unwrap();
+        assert_eq!([words(&own), words(&uncut)], ["nothing promised", "no cuts"]);
+    }
+
+    #[test]
+    fn rows_that_lost_are_told_first_and_those_that_promised_nothing_last() {
+        let of = |own: Detail, setting: &str| Facts {
+            arm: [("synced-by".to_owned(), setting.to_owned())].into(),
+            ..facts(&[own]).unwrap()
+        };
+        let all = [
+            of(detail(60, 0, 0), "none"),
+            of(detail(60, 0, 5), "fdatasync"),
+            of(detail(60, 1, 5), "dsync"),
+            of(detail(60, 0, 5), "fsync"),
+        ];
+        let shown = exhibit(&all.iter().collect::<Vec<_>>(), &|of| of.arm["synced-by"].clone());
+        let told: Vec<&str> = shown.sentences.iter().map(|own| own.text.as_str()).collect();
+        let first = ["dsync", "fdatasync", "fsync", "none"];
+        for (text, setting) in told.iter().zip(first) {
+            assert!(text.starts_with(&format!("log ({setting}): ")), "{told:?}");
+        }
+        assert!(told.len() == 5 && told[4].starts_with("Grade replay"), "{told:?}");
     }
 
     #[test]
@@ -475,7 +523,7 @@ mod tests {
         let text = |row: usize, at: usize| {
             shown.table.rows[row].cells[at].value.text(shown.table.columns[at].unit)
         };
-        assert_eq!(text(0, 3).as_deref(), Some("4.87 %"));
+        assert_eq!(text(0, 3).as_deref(), Some("4.88 %"), "a bound is rounded up");
         assert_eq!([text(0, 0), text(1, 0)].map(Option::unwrap), ["none lost", "loses"]);
         let said: Vec<&str> = shown.sentences.iter().map(|own| own.text.as_str()).collect();
         let [first, last] = [&one, &other].map(|own| format!("log: {}", own.text));
@@ -489,7 +537,7 @@ mod tests {
         assert_eq!(alone.table.columns[0].title, "setting");
         assert_eq!(alone.table.rows[0].cells.len(), alone.table.columns.len());
         let several = exhibit(&[&one, &other], &|_| "synced-by none".to_owned());
-        assert!(several.sentences[1].text.starts_with("log (synced-by none): 0 of 60"));
+        assert!(several.sentences[1].text.starts_with("log (synced-by none): Replayed"));
         let [chart, _] = &shown.charts[..] else { panic!("{:?}", shown.charts) };
         let Marks::Bars { names, groups, .. } = &chart.marks else { panic!("{chart:?}") };
         assert_eq!(*names, ["nothing under way", "promise lost"]);

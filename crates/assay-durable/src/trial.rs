@@ -11,7 +11,7 @@ use crate::cut::{Cut, Survivors, moment};
 use crate::drive::Drive;
 use crate::image::{Seen, fill, look, rebuilt};
 use crate::judge::{Found, Judgement, Lost, Outcome, Unpromised, Written};
-use crate::log::{Log, SECTOR_BYTES, Write};
+use crate::log::{SECTOR_BYTES, Write};
 use crate::pattern::{Act, Layout, Pattern, Program};
 use crate::sync::Sync;
 
@@ -152,14 +152,10 @@ impl Course {
     /// The target refused something, or has no room.
     pub fn run(&self, medium: &mut dyn Medium, stop: &AtomicBool) -> Result<Detail, String> {
         let (written, mut detail) = self.write(medium, stop)?;
-        let sectors = self.sectors(&written.layout);
+        let sectors = written.log.sectors() as usize;
         self.read_again(medium, &written, sectors, &mut detail)?;
         self.cut(&written, sectors, stop, &mut detail);
         Ok(detail)
-    }
-
-    fn sectors(&self, layout: &Layout) -> usize {
-        layout.extent(self.promises) as usize
     }
 
     /// Writes, syncs and promises, until there are enough or the time is over.
@@ -169,18 +165,15 @@ impl Course {
         stop: &AtomicBool,
     ) -> Result<(Written, Detail), String> {
         let layout = Layout::of(self.pattern, self.record_bytes, self.area[1])?;
-        let mut own = Written { layout, log: Log::default(), whats: Vec::new() };
         let mut detail = Detail::default();
-        let mut program = Program::new(self.seed);
         let mut bytes = vec![0; self.record_bytes as usize];
+        // Nothing is drawn, and no room is made, in the time that is measured.
+        let rounds = self.rounds(&layout);
+        let mut own = Written::with_room(layout, rounds.iter().map(Vec::len).sum());
         let began_ns = medium.now_ns();
         let is_over = |now_ns: u64| now_ns.saturating_sub(began_ns) >= self.time_ns;
-        while detail.rounds < u64::from(self.promises)
-            && !is_over(medium.now_ns())
-            && !stop.load(Ordering::Relaxed)
-        {
-            let acts = layout.next(&mut program);
-            if acts.is_empty() {
+        for acts in rounds {
+            if is_over(medium.now_ns()) || stop.load(Ordering::Relaxed) {
                 break;
             }
             for act in acts {
@@ -194,6 +187,13 @@ impl Course {
         Ok((own, detail))
     }
 
+    /// What is done for each promise, as far as there is room.
+    fn rounds(&self, layout: &Layout) -> Vec<Vec<Act>> {
+        let mut program = Program::new(self.seed);
+        let all = (0..self.promises).map(|_| layout.next(&mut program));
+        all.take_while(|acts| !acts.is_empty()).collect()
+    }
+
     fn act(
         &self,
         act: Act,
@@ -205,10 +205,14 @@ impl Course {
         match act {
             Act::Write { what, at } => {
                 let through = self.sync == Sync::Dsync;
-                let write = Write { at, sectors: own.layout.sectors, through };
+                // Through the page cache a kernel syncs such a write by a flush: no FUA holds it.
+                let write = Write { at, sectors: own.layout.sectors, through: false };
                 fill(bytes, self.run, at, own.log.writes.len() as u32);
                 medium.write(self.area[0] + at * SECTOR_BYTES, bytes, through)?;
                 own.log.write(write);
+                if through {
+                    own.log.flush();
+                }
                 own.whats.push(what);
                 detail.writes += 1;
                 detail.written_bytes += bytes.len() as u64;

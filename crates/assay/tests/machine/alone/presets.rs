@@ -54,7 +54,7 @@ reduced! {
         block_size: "block-size" &["--set", "size=4 KiB,64 KiB,1 MiB"];
         compression: "compression" &[];
         depth: "depth" &["--set", "depth=1,8"];
-        durability: "durability" &["--set", "sync=none,fdatasync"];
+        durability: "durability" &["--set", "synced-by=none,fdatasync"];
         encryption: "encryption" &["--set", "encryption=none,fscrypt,gocryptfs"];
         filesystems: "filesystems" &["--set", "threads=1,8"];
         load_curve: "load-curve" &["--set", "rate=8000/s,16000/s"];
