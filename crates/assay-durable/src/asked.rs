@@ -39,8 +39,10 @@ const BY_HAND: &str = "SECTORS and LOG, a device for the log, are to be filled i
 
 /// Time of writing at most, where neither the workload nor a budget sets one.
 pub const USUAL_TIME: Time = Time(10_000_000_000);
-/// The same of a quick look.
+/// The same of a quick look, and promises and cuts of one: three trials of these bound a loss to 0.34 %.
 const QUICK: Time = Time(2_000_000_000);
+const QUICK_PROMISES: u32 = 500;
+const QUICK_CUTS: u64 = 300;
 const MOST_PROMISES: u32 = 100_000;
 const MOST_CUTS: u64 = 1_000_000;
 const LARGEST: Bytes = Bytes(1 << 20);
@@ -258,6 +260,8 @@ impl Asked {
     /// Makes a quick look of it.
     pub fn hurry(&mut self) {
         self.time = Some(self.time.map_or(QUICK, |time| time.min(QUICK)));
+        self.promises = self.promises.min(QUICK_PROMISES);
+        self.cuts = self.cuts.min(QUICK_CUTS);
     }
 
     /// It as it will be done in an area.

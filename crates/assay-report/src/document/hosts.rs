@@ -52,9 +52,7 @@ fn rows(told: &[&HostRow]) -> Table {
     let mut columns = vec![Column::left("host").key(), Column::left("target")];
     columns.extend(["trials", "pace", "lowest", "highest"].map(Column::right));
     let row = |own: &&HostRow| {
-        let pace = |at: usize| {
-            own.pace.map_or_else(|| NONE.to_owned(), |all| show::percent(100.0 * all[at]))
-        };
+        let pace = |at: usize| own.pace.map_or_else(|| NONE.to_owned(), |all| show::share(all[at]));
         let name = assay_study::results::fleet::words(own.rank, &own.name);
         let targets = if own.targets.is_empty() { NONE.to_owned() } else { own.targets.join(", ") };
         let cells =
