@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::runner::fleet::words_of_rules;
-use crate::runner::trial::OUT_OF_TIME;
 use assay_base::failure::{Failure, Outcome};
 use assay_base::outside;
 use assay_fleet::fleet::MOST_RANKS;
@@ -169,14 +168,13 @@ fn gathered(
     order: u32,
     (sources, hosts): (&mut [Source<'_>], &mut BTreeMap<u32, Host>),
 ) -> Outcome<(Slot, Vec<OneHost>, Option<String>)> {
-    let is_out_of_time = |own: &Source<'_>| {
-        let record = own.next.as_ref().filter(|record| record.order == order);
-        record.and_then(|own| own.reason.as_ref()).is_some_and(|why| why.contains(OUT_OF_TIME))
-    };
     // Rank 0 alone keeps what nobody ran any more: no host was lost by that.
-    let is_unrun = sources.iter().any(is_out_of_time);
-    let (mut slot, mut parts) = (None, Vec::new());
-    let mut failed = is_unrun.then(|| OUT_OF_TIME.to_owned());
+    let unrun = sources.iter().find_map(|own| {
+        let record = own.next.as_ref().filter(|record| record.order == order)?;
+        (record.measured.is_none() && record.spent.is_none()).then(|| record.reason.clone())
+    });
+    let is_unrun = unrun.is_some();
+    let (mut slot, mut parts, mut failed) = (None, Vec::new(), unrun.flatten());
     for source in sources.iter_mut() {
         let is_there = source.next.as_ref().is_some_and(|record| record.order == order);
         if !is_there {
