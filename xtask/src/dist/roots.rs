@@ -197,7 +197,7 @@ pub fn check(release: &Release, machine: &Machine, program: &[u8]) -> Done<bool>
     let told: Vec<Done<()>> = thread::scope(|scope| {
         let started: Vec<_> =
             roots.iter().map(|root| scope.spawn(|| root.tried(&signals))).collect();
-        let ended = started.into_iter().map(|one| one.join());
+        let ended = started.into_iter().map(std::thread::ScopedJoinHandle::join);
         ended.map(|told| told.unwrap_or_else(|_| Err("it panicked".to_owned()))).collect()
     });
     signals.go_on()?;
