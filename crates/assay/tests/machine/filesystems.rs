@@ -57,7 +57,9 @@ fn btrfs_keeps_few_random_writes_in_flight() {
     let Some(documents) = checked(Filesystem::Btrfs) else { return };
     for document in &documents {
         nothing_is_invalid(document);
-        assert!(says(document, "random-write-q32", "depth", "suspect"), "{}", told(document));
+        // Where others have the processors, a trial is too short to tell how many there were.
+        let told_of = |rule| says(document, "random-write-q32", rule, "suspect");
+        assert!(told_of("depth") || told_of("starved"), "{}", told(document));
     }
 }
 

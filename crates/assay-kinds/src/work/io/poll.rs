@@ -139,8 +139,8 @@ mod tests {
     use assay_system::system::clears::Clears;
 
     use super::*;
-    use crate::work::io::told::Told;
     use crate::work::io::planned::plan;
+    use crate::work::io::told::Told;
     use crate::work::place::{Area, DirectUse, EngineUse};
 
     fn polls(poll: Poll) -> Asked {
