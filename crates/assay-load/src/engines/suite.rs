@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::check::tests::job;
 use crate::engine::{Completion, Engine, Move, Request, Setup};
-use crate::{ENGINES, EngineKind, Job, Mix, Target, WriteSync};
+use crate::{ENGINES, EngineKind, Job, Target, WriteSync};
 
 const SIZE: u32 = 4096;
 const DEPTH: u32 = 8;
@@ -275,7 +275,7 @@ mod io_uring {
         for turn in 0..50 {
             let file = File::options().read(true).write(true).open(&scratch.0).unwrap();
             let target = Target { file: Some(file.as_fd()), memory_alignment: 4096 };
-            let job = Job { mix: Mix::WRITES, size_bytes: SIZE, depth: DEPTH, ..job() };
+            let job = Job { mix: crate::Mix::WRITES, size_bytes: SIZE, depth: DEPTH, ..job() };
             let setup = Setup { job: &job, kind: &EngineKind::IoUring, target: &target, thread: 0 };
             let mut engine = IoUring::open(&setup).unwrap();
             finish(&mut engine, &all(Move::Write));
