@@ -356,7 +356,8 @@ fn published_numbers_stand_beside_own_ones_on_every_page() {
         assert!(words.contains("there is no verdict"), "{name}: {text}");
         // What a drive gives that is lent is trusted as given here, too.
         let told = |found: &Findings| last_word(found, "beside what was published");
-        assert_ne!(told(&found), "as given", "{name}");
+        // Those that were measured were so on a drive that is lent.
+        assert_eq!(told(&found) == "as given", name.starts_with("measured-"), "{name}");
         let bandwidth = found.cells.iter_mut().filter(|own| own.metric == cell.metric);
         bandwidth.for_each(lend);
         assert_eq!(told(&found), "as given", "{name}");
