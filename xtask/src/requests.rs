@@ -7,11 +7,11 @@ use std::fs::{self, OpenOptions};
 use std::os::fd::AsFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use assay_load::{Arrivals, EngineKind, Job, Mix, Pattern, Schedule, Target};
+use assay_load::{Arrivals, EngineKind, Job, Mix, Outcome, Pattern, Schedule, Target};
 use serde_json::Value;
 
 use crate::bench::{Draws, middle};
@@ -30,11 +30,15 @@ const RAMP: Duration = Duration::from_millis(200);
 const AROUND_S: u64 = 3;
 /// Of twenty studies of the same recording twice so many are to find it equivalent.
 const EQUIVALENT: usize = 17;
-/// Writes a second that a control group lets through where the same is played twice. It counts by the tenth of a
-/// second, so that of a burst of 60 some 20 pass at once and the last one waits for two tenths.
-const WRITES_PER_S: u32 = 200;
-/// Seconds of bursts that are recorded for it.
-const BURSTS_S: u64 = 2;
+/// Writes a second that are recorded to be played twice, and how many of them a control group lets through then: the
+/// later one is meant to start, the longer it waits, and what the group counts by the tenth of a second is little
+/// beside that. The device never holds so many at once that one could not start in time.
+const ASKED_PER_S: u64 = 60;
+const WRITES_PER_S: u32 = 30;
+/// Seconds of them that are recorded.
+const ASKED_S: u64 = 2;
+/// Where they lie: less than what a study fills of a device that is so slow.
+const ASKED_BYTES: u64 = 8 << 20;
 /// Seconds of each load that are recorded.
 const LOAD_S: u64 = 10;
 
@@ -146,10 +150,6 @@ impl Site {
 
     /// Random reads at the rate: mean nanoseconds of service, and how many there were with those before the window.
     fn reads(&self, seconds: u64, seed: u64) -> Done<(f64, u64)> {
-        let path = self.device.device();
-        let direct = rustix::fs::OFlags::DIRECT.bits().cast_signed();
-        let file = OpenOptions::new().read(true).custom_flags(direct).open(path);
-        let file = file.map_err(|error| format!("{path}: {error}"))?;
         let schedule = Schedule { rate_per_s: RATE_PER_S, arrivals: Arrivals::Poisson };
         let job = Job {
             schedule: Some(schedule),
@@ -158,11 +158,44 @@ impl Site {
             time: Duration::from_secs(seconds),
             ..Job::base(Pattern::Random, Mix::READS, 4096, 0..MEBIBYTES << 20, seed)
         };
-        let target = Target { file: Some(file.as_fd()), memory_alignment: 4096 };
-        let outcome = assay_load::run(&job, &EngineKind::IoUring, &target, &AtomicBool::new(false))
-            .map_err(|error| error.to_string())?;
+        let outcome = self.done(&job, &AtomicBool::new(false))?;
         let class = outcome.classes.first().ok_or("nothing was read")?;
         Ok((class.latency_ns.mean(), outcome.totals.read_operations))
+    }
+
+    /// Records writes at a slow and even rate under a name.
+    fn record_writes(&self, name: &str) -> Done<()> {
+        let job = Job {
+            schedule: Some(Schedule { rate_per_s: ASKED_PER_S, arrivals: Arrivals::Fixed }),
+            depth: 4,
+            time: loads::LIMIT,
+            ..Job::base(Pattern::Random, Mix::WRITES, 4096, 0..ASKED_BYTES, 1)
+        };
+        let (device, time) = (self.device.name(), format!("{ASKED_S}s"));
+        let stop = AtomicBool::new(false);
+        thread::scope(|scope| {
+            let writes = scope.spawn(|| self.done(&job, &stop));
+            let words = ["watch", device, "--for", &time, "--quiet", "--record-requests", name];
+            let seen = self.assay.run(&words, LIMIT);
+            stop.store(true, Ordering::Relaxed);
+            let written = writes.join().map_err(|_| "the writes panicked")?;
+            let seen = seen?;
+            written?;
+            if seen.code == 0 {
+                Ok(())
+            } else {
+                Err(format!("{name} was not recorded: {}", seen.stderr))
+            }
+        })
+    }
+
+    fn done(&self, job: &Job, stop: &AtomicBool) -> Done<Outcome> {
+        let path = self.device.device();
+        let direct = rustix::fs::OFlags::DIRECT.bits().cast_signed();
+        let file = OpenOptions::new().read(true).write(true).custom_flags(direct).open(path);
+        let file = file.map_err(|error| format!("{path}: {error}"))?;
+        let target = Target { file: Some(file.as_fd()), memory_alignment: 4096 };
+        assay_load::run(job, &EngineKind::IoUring, &target, stop).map_err(|error| error.to_string())
     }
 
     /// Each load that can be made here, recorded and played once: its name and how faithful that was.
@@ -181,14 +214,11 @@ impl Site {
         Ok(plays)
     }
 
-    /// Studies of one recording under two names: how often which verdict. The device takes so few writes that what it
-    /// makes users wait follows from that: a loop device in memory alone changes by half from one play to the next.
+    /// Studies of one recording under two names: how often which verdict. The device takes fewer writes than were
+    /// recorded, so that what it makes users wait follows from that: a loop device in memory alone changes by half
+    /// from one play to the next.
     fn twice(&self, studies: usize, margin: usize) -> Done<BTreeMap<String, usize>> {
-        let path = self.device.device();
-        let line = format!(
-            "while :; do dd if=/dev/zero of={path} bs=4k count=60 oflag=direct conv=notrunc; sleep 0.4; done 2>/dev/null"
-        );
-        loads::record_line(&self.assay, &self.device, BURSTS_S, ("bursts", &line))?;
+        self.record_writes("writes")?;
         let lane = SlowLane::new(&self.device.number()?, WRITES_PER_S)?;
         let through = lane.through();
         let through: Vec<&str> = through.iter().map(String::as_str).collect();
@@ -197,7 +227,7 @@ impl Site {
         for seed in 1..=studies {
             let factors = "[factors]\ncopy = [\"a\", \"b\"]\n\n";
             let more = format!("margin = \"{margin} %\"\nprimary = \"response_mean_ns\"\n");
-            let text = study("bursts", seed, &more, factors);
+            let text = study("writes", seed, &more, factors);
             let found = self.played(&slowed, &text)?;
             let compared = found["comparisons"].as_array().into_iter().flatten();
             let mut compared = compared.filter(|own| own["primary"] == true);
@@ -314,9 +344,9 @@ fn of_verdicts(
 ) -> bool {
     let _ = writeln!(
         page,
-        "\n## The same twice\n\n{studies} studies of bursts of writes, the same recording under two names \
-         (factor `copy`), six replicates, margin {margin} %, compared by the mean response, on the device held to \
-         {WRITES_PER_S} writes a second by a control group. Wanted: *equivalent* in at least {EQUIVALENT} of 20. Without \
+        "\n## The same twice\n\n{ASKED_PER_S} writes a second at random places, recorded for {ASKED_S} s. {studies} studies play \
+         them under two names (factor `copy`) by the open clock, six replicates, margin {margin} %, compared by the mean response, on the \
+         device held to {WRITES_PER_S} writes a second by a control group. Wanted: *equivalent* in at least {EQUIVALENT} of 20. Without \
          that the times of a loop device in memory change by half and more from one play to the next on a machine that \
          is shared, and six replicates make nothing equivalent to itself.\n"
     );
