@@ -22,7 +22,7 @@ use super::trial::Done;
 use assay_base::failure::{Failure, Outcome};
 use assay_base::quantity::units::show;
 use assay_fleet::fleet::common::{self, Common, Proof};
-use assay_fleet::fleet::message::{Joined, Message, Next, Part, Process, Welcome};
+use assay_fleet::fleet::message::{Joined, Message, Next, Part, Process, Ran, Welcome};
 use assay_fleet::fleet::ranks::Place;
 use assay_fleet::fleet::{Heard, Line};
 use assay_study::results::fleet::{self as stored, Host, HostSaid, Together};
@@ -212,7 +212,6 @@ impl<'a> Fleet<'a> {
     fn come_in(&mut self, targets: &[String]) -> Result<(), String> {
         let joined = Joined {
             name: self.member.name.clone(),
-            assay: env!("CARGO_PKG_VERSION").to_owned(),
             targets: targets.to_vec(),
             process: own_process(self.system),
         };
@@ -384,14 +383,16 @@ impl<'a> Fleet<'a> {
         let histogram = |(class, own): (&String, &_)| histogram::encode(class, own).ok();
         let part = Part {
             order: record.order,
-            status: record.status,
-            reason: record.reason.clone(),
-            started: record.started.clone(),
-            measured: record.measured.clone(),
-            flush_ns: record.flush_ns,
-            since_go_ns: turn.since_go_ns.unwrap_or_default(),
+            ran: Ran {
+                status: record.status,
+                reason: record.reason.clone(),
+                started: record.started.clone(),
+                measured: record.measured.clone(),
+                flush_ns: record.flush_ns,
+                since_go_ns: turn.since_go_ns.unwrap_or_default(),
+                series: done.series.clone(),
+            },
             histograms: done.histograms.iter().filter_map(histogram).collect(),
-            series: done.series.clone(),
         };
         if let Err(why) = self.say_to_zero(&Message::Done(Box::new(part))) {
             self.over = Some(why);
