@@ -68,6 +68,18 @@ pub struct Joined {
     /// Its targets, as they were named.
     pub targets: Vec<String>,
     pub process: Process,
+    pub purpose: Purpose,
+}
+
+/// What ranks come together for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Purpose {
+    /// To run a study.
+    #[default]
+    Run,
+    /// To see what that would do.
+    Plan,
 }
 
 /// A process as it can be told from all others: who is of the own fleet is no other study.
@@ -141,6 +153,7 @@ mod tests {
             name: "n1".into(),
             targets: vec!["/mnt".into()],
             process: Process { machine: "a".into(), id: 7 },
+            purpose: Purpose::Plan,
         };
         for message in [
             Message::Joined(joined),
