@@ -19,6 +19,7 @@ mod engine;
 mod execute;
 mod files;
 mod fio;
+mod fleet;
 mod fuzz;
 mod host_cache;
 mod import;
@@ -235,6 +236,15 @@ const COMMANDS: &[Command] = &[
         numbers: &[("--rounds", 10), ("--studies", 20)],
         words: &["--program"],
         run: Chore(commands::run),
+    },
+    Command {
+        name: "bench-fleet",
+        usage: "[--only barrier|ranks|merge] [--trials N] [--ranks N] [--bundles N] [--program FILE] [--write]",
+        summary: "a fleet of processes: how far windows begin apart, quiet and beside busy loops (root); what a trial of 64 ranks costs; what merging 1,000 results holds in memory; each part writes its own section",
+        flags: &["--write"],
+        numbers: &[("--trials", 200), ("--ranks", 64), ("--bundles", 1000)],
+        words: &["--only", "--program"],
+        run: Chore(fleet::run),
     },
     Command {
         name: "bench-bisect",

@@ -20,6 +20,7 @@ pub mod commits;
 pub mod crowd;
 pub mod expected;
 pub mod facts;
+pub mod fleet;
 pub mod fuzz;
 pub mod goodness;
 pub mod guest;

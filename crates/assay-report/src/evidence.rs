@@ -8,6 +8,7 @@ use assay_kinds::work::{Measured, command, sustained};
 use assay_machine::probes::block_latency::counts::{self, ClassSpan};
 use assay_study::findings::{Cell, Findings};
 use assay_study::results::environment::Environment;
+use assay_study::results::fleet::Share;
 use assay_study::results::plan::{Arm, Plan, PlannedWorkload};
 use assay_study::results::record::Repeats;
 use assay_study::results::record::{Status, Trial, TrialRecord};
@@ -60,6 +61,16 @@ pub struct RanTrial {
     /// Nanoseconds that each run of a command took, the shell's own start taken off: as many as were
     /// kept.
     pub runs_ns: Vec<f64>,
+    /// What each host did, where several ran it together.
+    pub hosts: Vec<HostRate>,
+}
+
+/// How fast one host of a fleet was in a trial.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct HostRate {
+    pub rank: u32,
+    /// Operations per second in the window that all hosts share.
+    pub per_s: f64,
 }
 
 /// Service times of one class of operations of one workload under one arm, or their response times.
@@ -167,9 +178,14 @@ pub fn ran(
             ramp_counts: !written.is_empty(),
             series: if written.is_empty() { series } else { written },
             runs_ns: record.measured.as_ref().map_or_else(Vec::new, runs_ns),
+            hosts: record.together.iter().flat_map(|own| &own.hosts).map(host_rate).collect(),
         }
     });
     ran.collect()
+}
+
+fn host_rate(share: &Share) -> HostRate {
+    HostRate { rank: share.rank, per_s: share.operations_per_s }
 }
 
 /// What each second wrote, of a trial that kept the times of its slices instead.

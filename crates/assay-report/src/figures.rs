@@ -10,6 +10,7 @@ pub mod energy;
 mod exhibits;
 pub mod grid;
 pub mod heat;
+pub mod hosts;
 pub mod order;
 mod parts;
 pub mod percentiles;
@@ -90,6 +91,7 @@ static OF_RECORDS: &[&dyn Draws] = &[
     &heat::HEAT,
     &series::SERIES,
     &order::ORDER,
+    &hosts::HOSTS,
 ];
 
 /// What is drawn of two windows of others' work.

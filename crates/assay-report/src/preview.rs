@@ -12,6 +12,7 @@ use assay_machine::factors::layers::{SWAP, Stack, Wish, several, swaps_to_file};
 use assay_study::findings::gate::{FEWEST_TO_END, allowance};
 use assay_study::plan::race::{FIRST_LOOK, usual_replicates};
 use assay_study::results::design::Stopping;
+use assay_study::results::fleet::words;
 use assay_study::results::plan::is_false;
 use assay_study::results::plan::{Plan, PlannedTrial, PlannedWorkload, Survey, arm_words};
 use assay_study::study::{Order, Study};
@@ -24,6 +25,9 @@ pub const FORMAT: &str = "assay-preview/1";
 
 /// What a file system is called among what is made.
 const FILE_SYSTEM: &str = "file system";
+
+/// Hosts that are listed.
+const MOST_HOSTS: usize = 32;
 
 /// Trials up to which every replicate is listed.
 const MOST_LISTED: usize = 120;
@@ -69,8 +73,11 @@ pub struct Preview {
     /// Whether runs of them are counted, however long they take.
     #[serde(skip_serializing_if = "is_false")]
     pub open_ended: bool,
-    /// What is changed, and how it is undone.
+    /// What is changed, and how it is undone; of several hosts what is so on all of them.
     pub changes: Vec<String>,
+    /// What each of several hosts does that run it together.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<PreviewHost>,
     /// What is lost with each device that is overwritten, or would be with --destroy.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stakes: Vec<PreviewStake>,
@@ -101,6 +108,41 @@ pub struct Expected {
     pub trials: usize,
     /// Seconds that they take.
     pub seconds: f64,
+}
+
+/// One of several hosts that run a study together.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct PreviewHost {
+    pub rank: u32,
+    /// What it calls itself.
+    pub name: String,
+    /// What happens to each of its targets.
+    pub does: Vec<String>,
+}
+
+impl PreviewHost {
+    /// By the surveys of a host, as all of them take them.
+    pub fn new(rank: u32, name: &str, surveys: &[Survey]) -> Self {
+        let does = surveys.iter().filter_map(|own| change(&own.target, own.kind?, own));
+        Self { rank, name: name.to_owned(), does: does.collect() }
+    }
+
+    fn line(&self) -> String {
+        let does = match self.does.as_slice() {
+            [] => "what it makes itself".to_owned(),
+            does => does.join("; "),
+        };
+        format!("{}: {does}", words(self.rank, &self.name))
+    }
+}
+
+impl Preview {
+    /// The same of several hosts, whose targets are told host by host.
+    #[must_use]
+    pub fn of_hosts(mut self, hosts: Vec<PreviewHost>) -> Self {
+        self.changes.retain(|text| !hosts.iter().any(|host| host.does.contains(text)));
+        Self { hosts, ..self }
+    }
 }
 
 /// One trial to come.
@@ -234,7 +276,12 @@ pub fn make(
         made: makes.iter().filter(|one| one.what == FILE_SYSTEM).map(|one| one.times).sum(),
         makes,
         writing_s: writing_ns as f64 / 1e9,
-        changes: changes.iter().cloned().chain(surveys.filter_map(change)).collect(),
+        changes: changes
+            .iter()
+            .cloned()
+            .chain(surveys.filter_map(|(site, survey)| change(&site.target, site.kind, survey)))
+            .collect(),
+        hosts: Vec::new(),
         stakes: stakes
             .into_iter()
             .map(|stake| {
@@ -292,12 +339,12 @@ fn levels(arm: &assay_study::results::plan::Arm) -> String {
 
 /// What happens to a target, and how that is undone; what happens on a file system that a factor
 /// makes goes with it.
-fn change((site, survey): (&Site, &Survey)) -> Option<String> {
+fn change(target: &str, kind: TargetKind, survey: &Survey) -> Option<String> {
     if !survey.under.is_empty() || survey.area.length == 0 {
         return None;
     }
-    let (target, size) = (&site.target, show::bytes(survey.area.length));
-    Some(match (site.kind, survey.area.written) {
+    let size = show::bytes(survey.area.length);
+    Some(match (kind, survey.area.written) {
         (TargetKind::Simulated, _) => format!("{target}: nothing, it is simulated"),
         (TargetKind::Directory, _) => {
             format!("{target}: a file of {size} is made, written, and gone afterwards")
@@ -429,7 +476,18 @@ pub fn render(preview: &Preview, order: Order, width: usize) -> String {
     };
     fact("trials", &trials(preview, order));
     fact("time", &time(preview));
-    fact("bytes", &bytes(preview));
+    let on_each = match preview.hosts.len() {
+        0 => String::new(),
+        hosts => format!(", on each of {hosts} hosts"),
+    };
+    fact("bytes", &format!("{}{on_each}", bytes(preview)));
+    for host in preview.hosts.iter().take(MOST_HOSTS) {
+        fact("host", &host.line());
+    }
+    if preview.hosts.len() > MOST_HOSTS {
+        let more = preview.hosts.len() - MOST_HOSTS;
+        fact("host", &format!("... and {more} more: --json lists them all"));
+    }
     for program in &preview.runs {
         fact("runs", program);
     }

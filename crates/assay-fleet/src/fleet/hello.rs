@@ -1,23 +1,69 @@
-//! How a connection begins: rank 0 puts a riddle that is never put twice, the other end shows that it knows
-//! the token and says which rank it is, and rank 0 shows that it knows the token, too. The token is never
-//! sent.
+//! How a connection to rank 0 begins, as each does whose ends know a token: whoever dials says which rank it
+//! is, and of which version; what is another version is refused before it is a rank.
 
-use assay_base::digest::{Digest, hexadecimal};
+use assay_base::digest::Digest;
 use assay_base::outside;
 use assay_system::system::network::Token;
-use assay_system::system::network::protocol::{digest, same};
+use assay_system::system::network::handshake::{Answer, Use};
+pub use assay_system::system::network::handshake::{LONGEST_LINE, refusal};
 
 use super::ranks::Place;
 
-/// How rank 0 greets, with the version of what follows.
-pub const VERSION: &str = "assay-fleet/1";
-const ANY_VERSION: &str = "assay-fleet/";
-/// Bytes of a line at most, its end counted.
-pub const LONGEST_LINE: usize = 512;
+/// Rank 0 and another one, with the version of what follows.
+pub static USE: Use = Use {
+    family: "assay-fleet",
+    version: 1,
+    labels: [b"fleet rank", b"fleet zero", b"fleet frames"],
+    listener: "rank 0",
+    ends: "all hosts",
+    sort: "fleet of assay",
+};
+/// The version of the program, which all hosts share.
+pub const ASSAY: &str = env!("CARGO_PKG_VERSION");
+/// Letters of a version that are told.
+const LONGEST_VERSION: usize = 40;
+
+/// Who dials.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Caller {
+    pub place: Place,
+    /// Its version of the program.
+    pub assay: String,
+}
+
+impl Caller {
+    /// This program.
+    pub fn own(place: Place) -> Self {
+        Self { place, assay: ASSAY.to_owned() }
+    }
+
+    fn read(text: &str) -> Option<Self> {
+        let (rank, rest) = text.split_once('/')?;
+        let (ranks, assay) = rest.split_once('/')?;
+        let place = Place::new(rank.parse().ok()?, ranks.parse().ok()?).ok()?;
+        let assay = outside::spelled(assay).chars().take(LONGEST_VERSION).collect();
+        Some(Self { place, assay })
+    }
+
+    fn words(&self) -> String {
+        let Place { rank, ranks } = self.place;
+        format!("{rank}/{ranks}/{}", self.assay)
+    }
+
+    /// Why it is of no use though it knows the token; none where it has the own version.
+    pub fn stranger(&self) -> Option<String> {
+        (self.assay != ASSAY).then(|| {
+            format!(
+                "rank {} runs assay {}, and rank 0 {ASSAY}: take the same on all hosts",
+                self.place.rank, self.assay
+            )
+        })
+    }
+}
 
 /// What rank 0 says first.
 pub fn greeting(riddle: &Digest) -> String {
-    format!("{VERSION} {}\n", hexadecimal(riddle))
+    USE.greeting(riddle)
 }
 
 /// The riddle of a greeting.
@@ -25,35 +71,12 @@ pub fn greeting(riddle: &Digest) -> String {
 /// # Errors
 /// It is no fleet, or one of another version.
 pub fn read_greeting(line: &str) -> Result<Digest, String> {
-    let mut words = line.split_whitespace();
-    match (words.next(), words.next().and_then(digest), words.next()) {
-        (Some(VERSION), Some(riddle), None) => Ok(riddle),
-        (Some(other), ..) if other.starts_with(ANY_VERSION) && other != VERSION => Err(format!(
-            "rank 0 speaks {}, this is {VERSION}: take the same assay on all hosts",
-            outside::spelled(other)
-        )),
-        _ => Err("what answers there is no fleet of assay".to_owned()),
-    }
-}
-
-fn parts<'a>(
-    side: &'a [u8],
-    place: &'a [u8],
-    riddle: &'a Digest,
-    own: &'a Digest,
-) -> [&'a [u8]; 4] {
-    [side, place, riddle, own]
-}
-
-fn written(place: Place) -> String {
-    format!("{}/{}", place.rank, place.ranks)
+    USE.read_greeting(line)
 }
 
 /// The answer of whoever dials.
-pub fn hello(token: &Token, place: Place, riddle: &Digest, own: &Digest) -> String {
-    let place = written(place);
-    let mac = token.sign(&parts(b"fleet rank", place.as_bytes(), riddle, own));
-    format!("{place} {} {}\n", hexadecimal(own), hexadecimal(&mac))
+pub fn hello(token: &Token, caller: &Caller, riddle: &Digest, own: &Digest) -> String {
+    USE.hello(token, &caller.words(), (riddle, own))
 }
 
 /// Who dials and the riddle that it puts in turn, where it knows the token.
@@ -64,41 +87,24 @@ pub fn read_hello(
     token: &Token,
     riddle: &Digest,
     line: &str,
-) -> Result<(Place, Digest), &'static str> {
-    let mut words = line.split_whitespace();
-    let text = words.next().ok_or("garbage")?;
-    let (Some(own), Some(mac), None) =
-        (words.next().and_then(digest), words.next().and_then(digest), words.next())
-    else {
-        return Err("garbage");
-    };
-    if !same(&mac, &token.sign(&parts(b"fleet rank", text.as_bytes(), riddle, &own))) {
-        return Err("token");
-    }
-    let (rank, ranks) = text.split_once('/').ok_or("garbage")?;
-    let number = |text: &str| text.parse::<u32>().map_err(|_| "garbage");
-    let place = Place::new(number(rank)?, number(ranks)?).map_err(|_| "garbage")?;
-    Ok((place, own))
+) -> Result<(Caller, Digest), &'static str> {
+    let (text, own) = USE.read_hello(token, riddle, line)?;
+    Ok((Caller::read(text).ok_or("garbage")?, own))
+}
+
+fn written(place: Place) -> String {
+    format!("{}/{}", place.rank, place.ranks)
 }
 
 /// What rank 0 says to one that it takes.
 pub fn welcome(token: &Token, place: Place, riddle: &Digest, own: &Digest) -> String {
-    let place = written(place);
-    format!(
-        "ok {}\n",
-        hexadecimal(&token.sign(&parts(b"fleet zero", place.as_bytes(), riddle, own)))
-    )
+    USE.welcome(token, (riddle, own), written(place).as_bytes(), "")
 }
 
-/// What rank 0 says to one that it does not take.
-pub fn refusal(why: &str) -> String {
-    format!("no {why}\n")
-}
-
-/// Why it was not taken, in words.
+/// Whether it was taken.
 ///
 /// # Errors
-/// What to do.
+/// Why not, and what to do.
 pub fn read_welcome(
     token: &Token,
     place: Place,
@@ -106,34 +112,31 @@ pub fn read_welcome(
     own: &Digest,
     line: &str,
 ) -> Result<(), String> {
-    let mut words = line.split_whitespace();
-    match (words.next(), words.next(), words.next()) {
-        (Some("ok"), Some(mac), None) => {
-            let text = written(place);
-            let known = token.sign(&parts(b"fleet zero", text.as_bytes(), riddle, own));
-            let shown = digest(mac).is_some_and(|mac| same(&mac, &known));
-            shown.then_some(()).ok_or_else(|| "rank 0 does not know the token".to_owned())
+    match USE.read_answer(line)? {
+        Answer::Taken { shown, more: None } => {
+            USE.check(token, (riddle, own), written(place).as_bytes(), &shown)
         }
-        (Some("no"), Some("token"), None) => {
-            Err("rank 0 has another token: give all hosts the same one".to_owned())
-        }
-        (Some("no"), Some("taken"), None) => {
+        Answer::Refused("version") => Err(format!(
+            "rank 0 runs another version of assay than {ASSAY}: take the same on all hosts"
+        )),
+        Answer::Refused("taken") => {
             Err(format!("rank {} has been there before: a rank joins once", place.rank))
         }
-        (Some("no"), Some("size"), None) => {
+        Answer::Refused("size") => {
             Err(format!("rank 0 counts on another number of ranks than {}", place.ranks))
         }
-        _ => Err("what rank 0 says makes no sense".to_owned()),
+        Answer::Taken { more: Some(_), .. } | Answer::Refused(_) => Err(USE.strange()),
     }
 }
 
 /// The key of all that follows on this connection.
 pub fn key(token: &Token, riddle: &Digest, own: &Digest) -> Digest {
-    token.sign(&[b"fleet frames", riddle, own])
+    USE.key(token, (riddle, own))
 }
 
 #[cfg(test)]
 mod tests {
+    use assay_system::system::network::protocol;
     use proptest::prelude::*;
 
     use super::*;
@@ -144,13 +147,17 @@ mod tests {
         Token::of("a token of some length").unwrap()
     }
 
+    fn own_hello(riddle: &Digest, own: &Digest) -> String {
+        hello(&token(), &Caller::own(PLACE), riddle, own)
+    }
+
     #[test]
     fn both_ends_show_that_they_know_the_token() {
         let (riddle, own) = ([1; 32], [2; 32]);
         assert_eq!(read_greeting(&greeting(&riddle)), Ok(riddle));
-        let line = hello(&token(), PLACE, &riddle, &own);
+        let line = own_hello(&riddle, &own);
         assert!(line.len() < LONGEST_LINE && !line.contains("a token"));
-        assert_eq!(read_hello(&token(), &riddle, &line), Ok((PLACE, own)));
+        assert_eq!(read_hello(&token(), &riddle, &line), Ok((Caller::own(PLACE), own)));
         let line = welcome(&token(), PLACE, &riddle, &own);
         assert_eq!(read_welcome(&token(), PLACE, &riddle, &own, &line), Ok(()));
     }
@@ -158,7 +165,7 @@ mod tests {
     #[test]
     fn what_was_overheard_or_changed_is_worth_nothing() {
         let (riddle, own) = ([1; 32], [2; 32]);
-        let line = hello(&token(), PLACE, &riddle, &own);
+        let line = own_hello(&riddle, &own);
         assert_eq!(read_hello(&token(), &[3; 32], &line), Err("token"));
         let other = Token::of("another token, as long").unwrap();
         assert_eq!(read_hello(&other, &riddle, &line), Err("token"));
@@ -167,10 +174,40 @@ mod tests {
         let first = Place { rank: 1, ..PLACE };
         assert!(read_welcome(&token(), first, &riddle, &own, &line).is_err());
         // Its own words sent back are no answer.
-        let mac =
-            hello(&token(), PLACE, &riddle, &own).split_whitespace().last().unwrap().to_owned();
+        let mac = own_hello(&riddle, &own).split_whitespace().last().unwrap().to_owned();
         assert!(read_welcome(&token(), PLACE, &riddle, &own, &format!("ok {mac}")).is_err());
         assert_ne!(key(&token(), &riddle, &own), key(&token(), &own, &riddle));
+    }
+
+    /// The same token for a link and a fleet: neither end of the one is an end of the other.
+    #[test]
+    fn what_is_shown_to_a_peer_is_nothing_to_a_fleet() {
+        let all: Vec<&[u8]> = USE.labels.into_iter().chain(protocol::USE.labels).collect();
+        let different: std::collections::BTreeSet<&[u8]> = all.iter().copied().collect();
+        assert_eq!(different.len(), all.len());
+        let (riddle, own) = ([1; 32], [2; 32]);
+        let line = own_hello(&riddle, &own);
+        assert_eq!(protocol::read_hello(&token(), &riddle, &line), Err("token"));
+        let line = protocol::hello(&token(), &protocol::Role::Control, &riddle, &own);
+        assert_eq!(read_hello(&token(), &riddle, &line), Err("token"));
+        assert_ne!(key(&token(), &riddle, &own), protocol::session_key(&token(), &riddle, &own));
+        assert!(read_greeting(&protocol::greeting(&riddle)).unwrap_err().contains("no fleet"));
+        assert!(protocol::read_greeting(&greeting(&riddle)).is_err());
+    }
+
+    #[test]
+    fn another_version_is_named_and_the_own_one_is_none() {
+        assert_eq!(Caller::own(PLACE).stranger(), None);
+        let other = Caller { place: PLACE, assay: "9.8.7".to_owned() };
+        let why = other.stranger().unwrap();
+        assert!(why.starts_with("rank 2 runs assay 9.8.7, and rank 0 "), "{why}");
+        let (riddle, own) = ([1; 32], [2; 32]);
+        let line = hello(&token(), &other, &riddle, &own);
+        assert_eq!(read_hello(&token(), &riddle, &line), Ok((other, own)));
+        let long = Caller { place: PLACE, assay: "9".repeat(300) };
+        let line = hello(&token(), &long, &riddle, &own);
+        let (read, _) = read_hello(&token(), &riddle, &line).unwrap();
+        assert_eq!(read.assay.len(), LONGEST_VERSION);
     }
 
     #[test]
@@ -180,11 +217,16 @@ mod tests {
         assert!(told(&refusal("token")).contains("the same one"));
         assert!(told(&refusal("taken")).contains("rank 2 has been there"));
         assert!(told(&refusal("size")).contains("than 4"));
-        for line in ["", "ok", "no", "no milk", "no token today", "OK ab"] {
+        assert!(told(&refusal("version")).contains("take the same on all hosts"));
+        let more = format!("ok {} x", "01".repeat(32));
+        for line in ["", "ok", "no", "no milk", "no token today", "OK ab", &more] {
             assert!(told(line).contains("no sense"), "{line}");
         }
         assert!(read_greeting("assay-fleet/2 00").unwrap_err().contains("take the same assay"));
         assert!(read_greeting("SSH-2.0-x").unwrap_err().contains("no fleet"));
+        for text in ["", "2/4", "2/4x/1", "4/4/1", "a/4/1", "-1/4/1"] {
+            assert_eq!(Caller::read(text), None, "{text}");
+        }
     }
 
     proptest! {

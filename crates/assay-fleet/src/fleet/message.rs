@@ -65,11 +65,21 @@ impl Message {
 pub struct Joined {
     /// What its host calls itself.
     pub name: String,
-    /// Version of the tool.
-    pub assay: String,
     /// Its targets, as they were named.
     pub targets: Vec<String>,
     pub process: Process,
+    pub purpose: Purpose,
+}
+
+/// What ranks come together for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Purpose {
+    /// To run a study.
+    #[default]
+    Run,
+    /// To see what that would do.
+    Plan,
 }
 
 /// A process as it can be told from all others: who is of the own fleet is no other study.
@@ -113,6 +123,14 @@ pub struct Next {
 pub struct Part {
     /// Position of the trial in the plan.
     pub order: u32,
+    pub ran: Ran,
+    pub histograms: Vec<HistogramDocument>,
+}
+
+/// How a trial went on one host, its latencies apart.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Ran {
     pub status: Status,
     pub reason: Option<String>,
     pub started: String,
@@ -120,7 +138,6 @@ pub struct Part {
     pub flush_ns: Option<u64>,
     /// Nanoseconds from the release until what counts began.
     pub since_go_ns: u64,
-    pub histograms: Vec<HistogramDocument>,
     pub series: Vec<SeriesRow>,
 }
 
@@ -134,9 +151,9 @@ mod tests {
     fn what_is_said_is_understood() {
         let joined = Joined {
             name: "n1".into(),
-            assay: "0.1.0".into(),
             targets: vec!["/mnt".into()],
             process: Process { machine: "a".into(), id: 7 },
+            purpose: Purpose::Plan,
         };
         for message in [
             Message::Joined(joined),

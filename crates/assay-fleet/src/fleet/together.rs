@@ -12,7 +12,7 @@ use assay_study::results::plan::Arm;
 use assay_study::results::record::{Evidence, Repeats, Status, Trial, TrialRecord};
 use assay_study::results::tally::Tally;
 
-use super::message::Part;
+use super::message::{Part, Ran};
 
 /// Why evidence of one machine is not that of all.
 const ELSEWHERE: &str = "of several hosts: the own result of each has it";
@@ -44,15 +44,8 @@ pub struct OneHost {
     pub rank: u32,
     /// What the host calls itself.
     pub name: String,
-    pub status: Status,
-    pub reason: Option<String>,
-    pub started: String,
-    pub measured: Option<Measured>,
-    pub flush_ns: Option<u64>,
-    /// Nanoseconds from the release until what counts began.
-    pub since_go_ns: u64,
+    pub ran: Ran,
     pub latency_ns: BTreeMap<String, Tally>,
-    pub series: Vec<SeriesRow>,
 }
 
 impl OneHost {
@@ -69,18 +62,7 @@ impl OneHost {
             Ok((document.class.clone(), tally))
         };
         let latency_ns = part.histograms.iter().map(read).collect::<Result<_, String>>()?;
-        Ok(Self {
-            rank,
-            name: name.to_owned(),
-            status: part.status,
-            reason: part.reason,
-            started: part.started,
-            measured: part.measured,
-            flush_ns: part.flush_ns,
-            since_go_ns: part.since_go_ns,
-            latency_ns,
-            series: part.series,
-        })
+        Ok(Self { rank, name: name.to_owned(), ran: part.ran, latency_ns })
     }
 
     /// Of a trial of its own result; none where it was not run in a fleet.
@@ -90,18 +72,16 @@ impl OneHost {
         if since_go_ns.is_none() && record.measured.is_some() {
             return None;
         }
-        Some(Self {
-            rank,
-            name: name.to_owned(),
+        let ran = Ran {
             status: record.status,
             reason: record.reason,
             started: record.started,
             measured: record.measured,
             flush_ns: record.flush_ns,
             since_go_ns: since_go_ns.unwrap_or_default(),
-            latency_ns,
             series,
-        })
+        };
+        Some(Self { rank, name: name.to_owned(), ran, latency_ns })
     }
 
     fn words(&self) -> String {
@@ -125,13 +105,14 @@ pub fn merge(slot: &Slot, started: &str, hosts: &[OneHost], failed: Option<Strin
         Some(why) => Err(why),
         None => counted(slot, hosts),
     };
-    let started = hosts.iter().map(|host| host.started.as_str()).min().unwrap_or(started);
+    let started = hosts.iter().map(|host| host.ran.started.as_str()).min().unwrap_or(started);
     let (made, why) = match made {
         Ok(made) => (Some(made), None),
         Err(why) => (None, Some(why)),
     };
     let (status, reason) = ending(slot, hosts, why);
-    let flush_ns = made.as_ref().and_then(|_| hosts.iter().filter_map(|host| host.flush_ns).max());
+    let flush_ns =
+        made.as_ref().and_then(|_| hosts.iter().filter_map(|host| host.ran.flush_ns).max());
     let Made { measured, together, latency_ns, histograms, series } = made.unwrap_or_default();
     let record = TrialRecord {
         order: slot.order,
@@ -170,9 +151,9 @@ fn failure(hosts: &[OneHost]) -> Option<String> {
     if hosts.is_empty() {
         return Some("no host ran it".to_owned());
     }
-    let lacks = |host: &&OneHost| host.status == Status::Failed || host.measured.is_none();
+    let lacks = |host: &&OneHost| host.ran.status == Status::Failed || host.ran.measured.is_none();
     let own = hosts.iter().filter(lacks).map(|host| {
-        format!("{}: {}", host.words(), host.reason.as_deref().unwrap_or("it counted nothing"))
+        format!("{}: {}", host.words(), host.ran.reason.as_deref().unwrap_or("it counted nothing"))
     });
     told(own.collect())
 }
@@ -196,16 +177,19 @@ fn ending(slot: &Slot, hosts: &[OneHost], failed: Option<String>) -> (Status, Op
     if let Some(why) = failed {
         return (Status::Failed, Some(why));
     }
-    let disturbed = hosts.iter().filter(|host| host.status == Status::Disturbed);
-    let reasons = disturbed
-        .map(|host| format!("{}: {}", host.words(), host.reason.as_deref().unwrap_or("disturbed")));
+    let disturbed = hosts.iter().filter(|host| host.ran.status == Status::Disturbed);
+    let reasons = disturbed.map(|host| {
+        format!("{}: {}", host.words(), host.ran.reason.as_deref().unwrap_or("disturbed"))
+    });
     told(reasons.collect()).map_or((Status::Ok, None), |why| (Status::Disturbed, Some(why)))
 }
 
 /// The window that all hosts share, since they were let go.
 fn common(hosts: &[OneHost]) -> Option<(u64, u64)> {
     let windows = || {
-        hosts.iter().filter_map(|host| Some((host.since_go_ns, host.measured.as_ref()?.window_ns)))
+        hosts
+            .iter()
+            .filter_map(|host| Some((host.ran.since_go_ns, host.ran.measured.as_ref()?.window_ns)))
     };
     let from = windows().map(|(from, _)| from).max()?;
     let to = windows().map(|(from, length)| from.saturating_add(length)).min()?;
@@ -219,7 +203,7 @@ fn counted(slot: &Slot, hosts: &[OneHost]) -> Result<Made, String> {
     let mut latency_ns: BTreeMap<String, Tally> = BTreeMap::new();
     let mut series: BTreeMap<(u32, String), SeriesRow> = BTreeMap::new();
     for host in hosts {
-        let Some(measured) = &host.measured else { continue };
+        let Some(measured) = &host.ran.measured else { continue };
         let detail = io::Detail::of(measured)
             .ok_or_else(|| format!("{}: what it counted has no sum over hosts", host.words()))?;
         shares.push(share(slot, host, measured, detail, (from, to)));
@@ -242,7 +226,7 @@ fn counted(slot: &Slot, hosts: &[OneHost]) -> Result<Made, String> {
                 }
             }
         }
-        host.series.iter().for_each(|row| add_row(&mut series, row));
+        host.ran.series.iter().for_each(|row| add_row(&mut series, row));
     }
     let (mut measured, mut detail) = sum.ok_or("no host counted anything")?;
     // Single latencies are those of one host's offsets, and what was recorded is its own.
@@ -279,16 +263,16 @@ fn share(
     detail: &io::Detail,
     (from, to): (u64, u64),
 ) -> Share {
-    let whole = (host.since_go_ns, host.since_go_ns.saturating_add(measured.window_ns));
-    let began_ns = host.since_go_ns.saturating_sub(slot.ramp_ns);
+    let whole = (host.ran.since_go_ns, host.ran.since_go_ns.saturating_add(measured.window_ns));
+    let began_ns = host.ran.since_go_ns.saturating_sub(slot.ramp_ns);
     let evenly = (to - from) as f64 / measured.window_ns.max(1) as f64;
     let per_s = |count: u64, of: fn(&SeriesRow) -> u64| {
         let part = if whole == (from, to) {
             1.0
         } else {
             let run = (began_ns, whole.1);
-            let own = within(&host.series, of, run, whole);
-            if own > 0.0 { within(&host.series, of, run, (from, to)) / own } else { evenly }
+            let own = within(&host.ran.series, of, run, whole);
+            if own > 0.0 { within(&host.ran.series, of, run, (from, to)) / own } else { evenly }
         };
         count as f64 * part / ((to - from) as f64 / 1e9)
     };
@@ -296,7 +280,7 @@ fn share(
     Share {
         rank: host.rank,
         name: host.name.clone(),
-        since_go_ns: host.since_go_ns,
+        since_go_ns: host.ran.since_go_ns,
         window_ns: measured.window_ns,
         operations,
         bytes,

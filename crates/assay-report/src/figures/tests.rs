@@ -2,6 +2,7 @@
 //! what holds for all of them.
 #![allow(clippy::disallowed_methods, reason = "these tests read and rewrite fixtures")]
 
+mod hosts;
 pub(crate) mod leads;
 mod phases;
 mod raced;
@@ -65,6 +66,7 @@ fn trial(order: u32, arm: Arm, slow: u64) -> RanTrial {
     let disturbed = slow > 1;
     RanTrial {
         runs_ns: Vec::new(),
+        hosts: Vec::new(),
         order,
         replicate: order.div_ceil(2),
         workload: Arc::new("random-write".to_owned()),
@@ -206,6 +208,7 @@ pub(crate) fn evidences() -> &'static [(String, Evidence)] {
             ("played".to_owned(), told("replay")),
             ("cuts".to_owned(), told("durability")),
             ("race".to_owned(), raced::evidence()),
+            ("fleet".to_owned(), hosts::evidence()),
         ];
         let bare = |(name, findings)| (name, Evidence::bare(findings));
         read.extend(crate::tests::fixtures().into_iter().map(bare));
@@ -264,6 +267,7 @@ fn figures_look_as_their_files() {
         ("energy", only("power", "energy-energy-j")),
         ("windows", only("windows", "classes-watched-reads-latencies")),
         ("race", only("race", "race-random-write")),
+        ("hosts", only("fleet", "hosts")),
     ];
     let mut files = Expected::default();
     let named = pictures.into_iter().map(|(name, figure)| (name.to_owned(), figure));

@@ -2,6 +2,7 @@
 //! it, how the way out of an interface is shaped, and what both ends say to each other. Nothing here opens
 //! a socket: that does the machine ([`System::load_link`](super::System::load_link)).
 
+pub mod handshake;
 pub mod lab;
 pub mod protocol;
 mod rate;
@@ -13,7 +14,7 @@ use std::sync::atomic::AtomicBool;
 
 use serde::{Deserialize, Serialize};
 
-pub use protocol::Token;
+pub use handshake::Token;
 pub use rate::BitRate;
 pub use shaper::{Discipline, HANDLE, Means, Shaper, is_own, names_of_own, root_of};
 

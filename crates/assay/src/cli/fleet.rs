@@ -3,20 +3,23 @@
 use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use clap::Args;
 
 use super::{output, running};
 use crate::real::fleet as sockets;
-use crate::runner::Request;
 use crate::runner::fleet::{Member, OnLoss};
+use crate::runner::{AllHosts, Consented, Request};
 use assay_base::failure::{Failure, Outcome};
 use assay_base::outside;
 use assay_base::quantity::Time;
+use assay_fleet::fleet::message::Purpose;
 use assay_fleet::fleet::ranks::{self, Place};
+use assay_study::plan::allocation::Quick;
 use assay_study::results::fleet::words;
+use assay_study::study::Study;
 use assay_system::system::System;
 use assay_system::system::network::token::{self, FLEET_TOKEN_FILE_VARIABLE, FLEET_TOKEN_VARIABLE};
 
@@ -127,6 +130,35 @@ impl Own<'_> {
         request: Request<'_>,
         quiet: bool,
     ) -> Outcome<running::Unended> {
+        let stop = running::stop_on_signals(&running::PUTS_BACK)?;
+        let member = self.member(system, &stop, Purpose::Run, quiet)?;
+        running::run_with(system, Request { fleet: Some(member), ..request }, &stop, quiet)
+    }
+
+    /// What a study would do on all hosts.
+    ///
+    /// # Errors
+    /// Who did not come or does not fit, and all that one host may fail by.
+    pub fn plan(
+        &self,
+        system: &dyn System,
+        study: (Study, &[String]),
+        consented: &Consented,
+        (quick, quiet): (Option<Quick>, bool),
+    ) -> Outcome<AllHosts> {
+        let stop = running::stop_on_signals(&running::LOOKS)?;
+        let member = self.member(system, &stop, Purpose::Plan, quiet)?;
+        AllHosts::preview(system, (member, &stop), study, consented, quick)
+    }
+
+    /// Comes together with the others.
+    fn member(
+        &self,
+        system: &dyn System,
+        stop: &AtomicBool,
+        purpose: Purpose,
+        quiet: bool,
+    ) -> Outcome<Member<'static>> {
         let token = token::of_fleet(system).map_err(Failure::mistake)?.ok_or_else(|| {
             Failure::mistake(format!(
                 "a fleet wants a token that all hosts know: put it into {FLEET_TOKEN_VARIABLE}, or name a file with it in {FLEET_TOKEN_FILE_VARIABLE}"
@@ -135,7 +167,6 @@ impl Own<'_> {
         let span =
             |time: Option<Time>, usual| time.map_or(usual, |own| Duration::from_nanos(own.0));
         let wait = span(self.arguments.fleet_wait, WAIT);
-        let stop = running::stop_on_signals(&running::PUTS_BACK)?;
         let Place { ranks, .. } = self.place;
         if !quiet {
             output::message(&if self.place.leads() {
@@ -145,22 +176,22 @@ impl Own<'_> {
             });
         }
         let line = if self.place.leads() {
-            sockets::listen(self.address, &token, ranks, wait, &stop)
+            sockets::listen(self.address, &token, ranks, wait, stop)
         } else {
-            sockets::dial(self.address, &token, self.place, wait, &stop)
+            sockets::dial(self.address, &token, self.place, wait, stop)
         };
         let is_stopped = stop.load(Ordering::Relaxed);
         let ended = if is_stopped { Failure::interrupted } else { Failure::refused };
         let line = line.map_err(ended)?;
-        let member = Member {
+        Ok(Member {
             line: Box::new(line),
             place: self.place,
+            purpose,
             name: self.name.clone(),
             on_loss: self.arguments.lost.unwrap_or_default().0,
             grace: span(self.arguments.grace, GRACE),
             wait,
-        };
-        running::run_with(system, Request { fleet: Some(member), ..request }, &stop, quiet)
+        })
     }
 
     /// Ends as a rank whose numbers are part of what rank 0 shows.

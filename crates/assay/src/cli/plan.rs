@@ -2,14 +2,15 @@
 
 use clap::Args;
 
+use super::fleet::FleetArguments;
 use super::recorded::{self, RecordArguments};
 use super::study_arguments::StudyArguments;
 use super::vm::VmArguments;
 use super::{explain, output};
-use crate::runner;
+use crate::runner::{self, AllHosts};
 use crate::store;
 use assay_base::failure::Outcome;
-use assay_report::preview::{self, Preview, PreviewStake};
+use assay_report::preview::{self, Preview, PreviewHost, PreviewStake};
 use assay_study::findings::Findings;
 use assay_study::results::bundle::{self, Stored};
 use assay_study::results::plan::Plan;
@@ -35,6 +36,8 @@ Examples:
   assay plan filesystems --lab            what would be made, and taken down
   assay plan raid-chunk --vm              what it would tell in a virtual machine
   assay plan depth.toml --replicates 12   what more replicates would show
+  assay plan depth.toml /mnt/x --fleet n0:7711
+                                          started once on each host: what each would do
   assay plan check --commands             the same work in fio's words
   assay plan 20261120-1031 --commands     a stored result, as it ran"
 )]
@@ -50,12 +53,16 @@ pub struct Arguments {
     commands: bool,
     #[command(flatten)]
     vm: VmArguments,
+    #[command(flatten)]
+    of_fleet: Box<FleetArguments>,
     /// One JSON document instead of the text
     #[arg(long)]
     json: bool,
 }
 
 pub fn run(system: &dyn System, mut arguments: Arguments) -> Outcome<()> {
+    let asked = [(arguments.vm.is_asked(), "--vm"), (arguments.commands, "--commands")];
+    arguments.of_fleet.alone(&asked)?;
     if arguments.vm.is_asked() {
         arguments.of_study.take_to_lab()?;
     }
@@ -77,14 +84,29 @@ pub fn run(system: &dyn System, mut arguments: Arguments) -> Outcome<()> {
         show(system, arguments, &preview);
         return Ok(());
     }
-    let seen = runner::preview(system, study, &targets, &consented, quick)?;
-    let runner::Preview { study, plan, sites, changes, lacks } = &seen;
+    let own = arguments.of_fleet.own(system)?;
+    let seen = match &own {
+        Some(own) => own.plan(system, (study, &targets), &consented, (quick, arguments.json))?,
+        None => AllHosts {
+            own: runner::preview(system, study, &targets, &consented, quick)?,
+            hosts: Vec::new(),
+        },
+    };
+    if let Some(own) = own.filter(|own| !own.place.leads()) {
+        if !arguments.json {
+            output::message(&format!("{own}: its plan is that of all, which rank 0 shows"));
+        }
+        return Ok(());
+    }
+    let runner::Preview { study, plan, sites, changes, lacks } = &seen.own;
     let earlier = earlier(system, study, plan);
     let foresight = analysis::foresee(plan, earlier.as_ref());
     let stakes = stakes(system, sites);
     let by_pilot = quick.is_some_and(|quick| quick.replicates.is_none());
     let preview = preview::make(study, plan, (sites, changes, lacks), stakes, foresight);
-    show(system, arguments, &(preview::Preview { by_pilot, ..preview }, plan.design.order));
+    let hosts = seen.hosts.iter().map(|own| PreviewHost::new(own.rank, &own.name, &own.surveys));
+    let preview = preview::Preview { by_pilot, ..preview }.of_hosts(hosts.collect());
+    show(system, arguments, &(preview, plan.design.order));
     Ok(())
 }
 
@@ -177,6 +199,29 @@ mod tests {
         assert!(text.contains(&format!("to make {times} file systems and to write")), "{text}");
         let (preview, text, _) = planned(study("depth"), |_| true);
         assert!(preview.makes.is_empty() && !text.contains("to make"), "{text}");
+    }
+
+    #[test]
+    fn each_host_is_told_with_what_happens_there_and_one_alone_is_none() {
+        let study = presets::find("depth").unwrap().unwrap().settled();
+        let (alone, text, _) = planned(study, |_| true);
+        assert!(alone.hosts.is_empty() && !text.contains("on each of"), "{text}");
+        let host = |rank: u32| PreviewHost {
+            rank,
+            name: format!("n{rank}"),
+            does: vec![format!("/mnt/{rank}: a file is made"), alone.changes[0].clone()],
+        };
+        let of = |count: u32| {
+            let preview = alone.clone().of_hosts((0..count).map(host).collect());
+            (preview::render(&preview, Order::default(), 80), preview)
+        };
+        let (text, preview) = of(2);
+        assert!(text.contains("rank 1 (n1): /mnt/1: a file is made; "), "{text}");
+        assert!(text.contains("on each of 2 hosts"), "{text}");
+        assert!(!preview.changes.contains(&alone.changes[0]), "it is told with its host");
+        let (text, preview) = of(40);
+        assert!(text.contains("... and 8 more") && !text.contains("n39"), "{text}");
+        assert_eq!(preview.hosts.len(), 40);
     }
 
     /// Seconds that a quick look of a preset is told to take at most.

@@ -11,6 +11,7 @@ mod zero;
 
 pub use result::{Kept, finished, part};
 pub use said::{rows, words_of_rules};
+pub use zero::OfHost;
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,11 +23,12 @@ use super::trial::Done;
 use assay_base::failure::{Failure, Outcome};
 use assay_base::quantity::units::show;
 use assay_fleet::fleet::common::{self, Common, Proof};
-use assay_fleet::fleet::message::{Joined, Message, Next, Part, Process, Welcome};
+use assay_fleet::fleet::message::{Joined, Message, Next, Part, Process, Purpose, Ran, Welcome};
 use assay_fleet::fleet::ranks::Place;
 use assay_fleet::fleet::{Heard, Line};
 use assay_study::results::fleet::{self as stored, Host, HostSaid, Together};
 use assay_study::results::histogram;
+use assay_study::results::id::entropy;
 use assay_study::results::plan::{Plan, PlannedTrial, Survey};
 use assay_study::results::record::Repeats;
 use assay_system::system::System;
@@ -45,6 +47,7 @@ pub enum OnLoss {
 pub struct Member<'a> {
     pub line: Box<dyn Line + 'a>,
     pub place: Place,
+    pub purpose: Purpose,
     /// What this host calls itself.
     pub name: String,
     pub on_loss: OnLoss,
@@ -93,6 +96,8 @@ pub struct Fleet<'a> {
     news: Vec<String>,
     /// What rank 0 keeps of all hosts.
     kept: Kept<'a>,
+    /// What each host has for a plan that is only looked at; only rank 0 knows.
+    surveyed: Vec<OfHost>,
 }
 
 /// Meetings of a trial: when the settings are there, and right before the work.
@@ -112,7 +117,7 @@ pub enum Told {
 }
 
 impl<'a> Fleet<'a> {
-    /// Joins: each rank hears which fleet it is, and with which seed.
+    /// Joins: each rank hears which fleet it is, and with which seed; rank 0 draws it where none is asked for.
     ///
     /// # Errors
     /// Which rank does not fit to the others.
@@ -120,9 +125,10 @@ impl<'a> Fleet<'a> {
         system: &'a dyn System,
         stop: &'a AtomicBool,
         member: Member<'a>,
-        (seed, id): (u64, String),
+        asked: Option<u64>,
         targets: &[String],
     ) -> Outcome<Self> {
+        let bits = entropy(system);
         let own = Host {
             rank: member.place.rank,
             name: member.name.clone(),
@@ -137,14 +143,15 @@ impl<'a> Fleet<'a> {
             fellows: BTreeSet::new(),
             on_one_machine: Vec::new(),
             member,
-            id,
-            seed,
+            id: format!("{bits:016x}"),
+            seed: asked.unwrap_or(bits),
             proof: None,
             turn: None,
             meetings: 0,
             over: None,
             news: Vec::new(),
             kept: Kept::default(),
+            surveyed: Vec::new(),
         };
         let joined = if fleet.leads() { fleet.take_in() } else { fleet.come_in(targets) };
         joined.map_err(|why| fleet.refuse(why))?;
@@ -182,6 +189,11 @@ impl<'a> Fleet<'a> {
         std::mem::take(&mut self.news)
     }
 
+    /// What each host has for a plan that is only looked at, as all of them would take it; rank 0's alone.
+    pub fn surveyed(&mut self) -> Vec<OfHost> {
+        std::mem::take(&mut self.surveyed)
+    }
+
     /// Whether a process on this machine is another rank.
     pub fn is_fellow(&self, process: u32) -> bool {
         self.fellows.contains(&process)
@@ -212,9 +224,9 @@ impl<'a> Fleet<'a> {
     fn come_in(&mut self, targets: &[String]) -> Result<(), String> {
         let joined = Joined {
             name: self.member.name.clone(),
-            assay: env!("CARGO_PKG_VERSION").to_owned(),
             targets: targets.to_vec(),
             process: own_process(self.system),
+            purpose: self.member.purpose,
         };
         self.say_to_zero(&Message::Joined(joined))?;
         // Rank 0 waits that long for the last of them.
@@ -384,14 +396,16 @@ impl<'a> Fleet<'a> {
         let histogram = |(class, own): (&String, &_)| histogram::encode(class, own).ok();
         let part = Part {
             order: record.order,
-            status: record.status,
-            reason: record.reason.clone(),
-            started: record.started.clone(),
-            measured: record.measured.clone(),
-            flush_ns: record.flush_ns,
-            since_go_ns: turn.since_go_ns.unwrap_or_default(),
+            ran: Ran {
+                status: record.status,
+                reason: record.reason.clone(),
+                started: record.started.clone(),
+                measured: record.measured.clone(),
+                flush_ns: record.flush_ns,
+                since_go_ns: turn.since_go_ns.unwrap_or_default(),
+                series: done.series.clone(),
+            },
             histograms: done.histograms.iter().filter_map(histogram).collect(),
-            series: done.series.clone(),
         };
         if let Err(why) = self.say_to_zero(&Message::Done(Box::new(part))) {
             self.over = Some(why);

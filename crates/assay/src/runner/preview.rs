@@ -1,5 +1,8 @@
 //! What a study would do, told without touching anything: the steps of a run up to its plan, by estimates.
 
+use std::sync::atomic::AtomicBool;
+
+use super::fleet::{Fleet, Member, OfHost};
 use super::places::{Place, extent, places_of};
 use super::request::Consented;
 use super::start::{anything, nothing_to_compare};
@@ -66,6 +69,61 @@ pub fn preview_in_vm(
     let study = now::resolved(system, study, &[])?;
     let demands = Demands::of(&study);
     estimated(system, study, &demands, &[], consented, quick, none).map(|(seen, _)| seen)
+}
+
+/// What a study would do on several hosts.
+pub struct AllHosts {
+    /// The same on all of them, but for the targets, which are this host's.
+    pub own: Preview,
+    /// What it would do on each, as rank 0 knows it.
+    pub hosts: Vec<OfHost>,
+}
+
+impl AllHosts {
+    /// What a study would do on this host and on others, which prove that they made the same plan.
+    ///
+    /// # Errors
+    /// Those of [`preview`], and which host does not fit to the others.
+    pub fn preview(
+        system: &dyn System,
+        (member, stop): (Member<'_>, &AtomicBool),
+        (study, targets): (Study, &[String]),
+        consented: &Consented,
+        quick: Option<Quick>,
+    ) -> Outcome<Self> {
+        let mut fleet = Fleet::join(system, stop, member, study.seed, targets)?;
+        let study = Study { seed: Some(fleet.seed()), ..study };
+        let own = shared(system, &mut fleet, (study, targets), consented, quick);
+        if let Err(failure) = &own {
+            // So that the others do not wait for what will not come.
+            fleet.leave(&failure.message);
+        }
+        Ok(Self { own: own?, hosts: fleet.surveyed() })
+    }
+}
+
+/// A preview by what all hosts have in common.
+fn shared(
+    system: &dyn System,
+    fleet: &mut Fleet<'_>,
+    (study, targets): (Study, &[String]),
+    consented: &Consented,
+    quick: Option<Quick>,
+) -> Outcome<Preview> {
+    let seen = preview(system, study, targets, consented, None)?;
+    let mut surveys = seen.plan.surveys.clone();
+    let common = fleet.agree(&surveys)?;
+    for (survey, shared) in surveys.iter_mut().zip(&common.surveys) {
+        shared.limit(survey);
+    }
+    let study = match quick {
+        Some(quick) => allocation::settle(seen.study, quick, &surveys),
+        None => seen.study,
+    };
+    let plan = plan::make(&study, surveys, fleet.seed());
+    anything(system, &Demands::of(&study), &plan)?;
+    fleet.prove(&plan)?;
+    Ok(Preview { study, plan, ..seen })
 }
 
 /// Levels that cannot be had at a place.

@@ -47,9 +47,8 @@ pub fn run(
     let Some(member) = request.fleet.take() else {
         return begin(system, request, (stop, tell), &mut None);
     };
-    let bits = entropy(system);
-    let drawn = (request.study.seed.unwrap_or(bits), format!("{bits:016x}"));
-    let mut fleet = Some(Fleet::join(system, stop, member, drawn, &request.targets)?);
+    let seed = request.study.seed;
+    let mut fleet = Some(Fleet::join(system, stop, member, seed, &request.targets)?);
     let ran = begin(system, request, (stop, tell), &mut fleet);
     if let (Err(failure), Some(fleet)) = (&ran, &mut fleet) {
         // So that the others do not wait for what will not come.

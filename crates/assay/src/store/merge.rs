@@ -1,9 +1,11 @@
 //! The results of the hosts of a fleet as one: trial by trial, of each host one in memory at a time.
 
+mod judged;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::runner::fleet::words_of_rules;
+use self::judged::Words;
 use assay_base::failure::{Failure, Outcome};
 use assay_base::outside;
 use assay_fleet::fleet::MOST_RANKS;
@@ -15,7 +17,7 @@ use assay_study::results::fleet::{Fleet, Host, Lost, words};
 use assay_study::results::log::{ENDED, Entry};
 use assay_study::results::plan::{Plan, PlannedTrial};
 use assay_study::results::record::{Status, TrialRecord};
-use assay_study::results::trials::{Cursor, Trials};
+use assay_study::results::trials::Cursor;
 use assay_study::results::{id, series};
 use assay_system::system::System;
 
@@ -111,14 +113,12 @@ fn belongs(stored: &Stored, fleet: &Fleet, (other, known): (&Stored, &Fleet)) ->
     Err(Failure::mistake(format!("{} and {} {how}", other.id, stored.id)))
 }
 
-/// A host, with what rules of trust say of its own evidence: one workload in memory at a time.
+/// A host, with what rules of trust say of its own evidence.
 fn host(system: &dyn System, directory: &Path, stored: &Stored, fleet: &Fleet) -> Outcome<Host> {
-    let trials = Trials::open(system, directory, &stored.plan)?;
-    let mut said = Vec::new();
-    for index in 0..stored.plan.workloads.len() {
-        let own = trials.of(index)?;
-        let records: Vec<&TrialRecord> = own.iter().map(|(_, trial)| &trial.record).collect();
-        said.extend(words_of_rules(&stored.plan, &stored.environment, index, &records));
+    let mut said = Words::new(&stored.plan, &stored.environment);
+    let mut cursor = Cursor::new(&stored.plan);
+    while let Some(record) = cursor.next(system, directory)? {
+        said.take(record);
     }
     let text = |text: &String| outside::spelled(text).to_string();
     Ok(Host {
@@ -126,7 +126,7 @@ fn host(system: &dyn System, directory: &Path, stored: &Stored, fleet: &Fleet) -
         name: fleet.name.as_ref().map(text).unwrap_or_default(),
         targets: stored.environment.sites.iter().map(|site| text(&site.target)).collect(),
         lost: None,
-        said,
+        said: said.said(),
     })
 }
 

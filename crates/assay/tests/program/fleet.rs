@@ -1,10 +1,10 @@
 //! Several hosts: processes of this program on this machine, each with a home of its own.
 
-use std::net::TcpListener;
 use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
+use assay_lab::fleet::{self, free_address};
 use assay_lab::home::Home;
 use assay_lab::process::{Ended, Running};
 use serde_json::Value;
@@ -18,12 +18,12 @@ const STUDY: &str = include_str!("../../../assay-lab/src/depth.toml");
 
 /// A port that nobody listens at now.
 fn address() -> String {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string()
+    free_address().unwrap()
 }
 
 /// The command of one rank, which the environment of a launcher may tell.
 fn rank(home: &Home, address: &str, more: &[&str]) -> Command {
-    let study = home.file("depth.toml", STUDY);
+    let study = home.file("study.toml", STUDY);
     let mut words =
         vec!["run", &study, DRIVE, "--json", "--quiet", "--fleet", address, "--grace", "2s"];
     words.extend(more);
@@ -54,11 +54,7 @@ fn all(name: &str, ranks: usize, more: &[&str]) -> (Vec<Home>, Vec<Ended>) {
 
 /// The directories of the results in a home, oldest first.
 fn results(home: &Home) -> Vec<PathBuf> {
-    let below = std::fs::read_dir(home.assay.home().join("results")).unwrap();
-    let mut found: Vec<PathBuf> = below.map(|entry| entry.unwrap().path()).collect();
-    found.retain(|path| path.join("plan.json").exists());
-    found.sort();
-    found
+    fleet::results(home.assay.home())
 }
 
 fn iops(findings: &Value) -> Vec<(Value, Value)> {
@@ -196,7 +192,57 @@ fn what_is_missing_is_told_before_anything_is_begun() {
     let ended = Running::start(&mut late).unwrap().end(LIMIT).unwrap();
     assert_eq!(ended.code, 3, "{}", ended.stderr);
     assert!(ended.stderr.contains("missing is rank 1, 2"), "{}", ended.stderr);
-    assert!(!own.assay.home().join("results").exists() || results(&own).is_empty());
+    assert!(results(&own).is_empty());
+}
+
+/// The same words with `plan` in the place of `run`, and without those that are of runs alone.
+fn planning(home: &Home, address: &str, place: &str) -> Command {
+    let study = home.file("study.toml", STUDY);
+    let words = ["plan", &study, DRIVE, "--json", "--fleet", address, "--rank", place];
+    let mut command = home.assay.command(&words);
+    command.env("ASSAY_FLEET_TOKEN", SECRET);
+    command
+}
+
+#[test]
+fn a_plan_tells_what_each_host_will_do_and_runs_nothing() {
+    let at = address();
+    let homes: Vec<Home> = (0..3).map(|own| home(&format!("fleet-plan-{own}"))).collect();
+    let started: Vec<Running> = homes
+        .iter()
+        .enumerate()
+        .map(|(own, home)| Running::start(&mut planning(home, &at, &format!("{own}/3"))).unwrap())
+        .collect();
+    let ended: Vec<Ended> = started.into_iter().map(|own| own.end(LIMIT).unwrap()).collect();
+    for own in &ended {
+        assert_eq!(own.code, 0, "{}{}", own.stdout, own.stderr);
+    }
+    assert!(ended[1..].iter().all(|own| own.stdout.is_empty()), "rank 0 alone shows it");
+    let preview = ended[0].json().unwrap();
+    let hosts = preview["hosts"].as_array().unwrap();
+    assert_eq!(
+        hosts.iter().map(|own| own["rank"].as_u64()).collect::<Vec<_>>(),
+        [Some(0), Some(1), Some(2)]
+    );
+    let does = |own: &Value| own["does"].to_string().contains("nothing, it is simulated");
+    assert!(hosts.iter().all(does), "{hosts:?}");
+    assert!(homes.iter().all(|home| results(home).is_empty()), "nothing was run");
+    // Of one host there is nothing to tell.
+    let study = homes[0].file("study.toml", STUDY);
+    assert!(homes[0].json(&["plan", &study, DRIVE, "--json"])["hosts"].is_null());
+}
+
+#[test]
+fn who_only_plans_is_no_rank_of_a_run() {
+    let address = address();
+    let homes = ["zero", "one"].map(|name| home(&format!("fleet-plan-{name}")));
+    let zero = Running::start(&mut rank(&homes[0], &address, &["--rank", "0/2"])).unwrap();
+    let one = Running::start(&mut planning(&homes[1], &address, "1/2")).unwrap();
+    for own in [zero, one].map(|own| own.end(LIMIT).unwrap()) {
+        assert_eq!(own.code, 3, "{}", own.stderr);
+        assert!(own.stderr.contains("only plans the study, and rank 0 runs it"), "{}", own.stderr);
+    }
+    assert!(results(&homes[0]).is_empty());
 }
 
 #[test]

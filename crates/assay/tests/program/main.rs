@@ -27,6 +27,7 @@ mod fio_examples;
 mod fio_jobs;
 mod fitness;
 mod fleet;
+mod fleet_faults;
 mod foreign;
 mod front_door;
 mod gates;

@@ -44,18 +44,17 @@ fn host(rank: u32, since_go_ns: u64, latencies: &[u64]) -> OneHost {
         notes: vec!["a note".to_owned()],
         detail: detail.into(),
     };
-    OneHost {
-        rank,
-        name: format!("n{rank}"),
+    let ran = Ran {
         status: Status::Ok,
         reason: None,
         started: format!("2026-11-26T10:00:0{}", rank % 10),
         measured: Some(measured),
         flush_ns: Some(u64::from(rank)),
         since_go_ns,
-        latency_ns: BTreeMap::from([("read".to_owned(), tally)]),
         series: Vec::new(),
-    }
+    };
+    let latency_ns = BTreeMap::from([("read".to_owned(), tally)]);
+    OneHost { rank, name: format!("n{rank}"), ran, latency_ns }
 }
 
 fn together(whole: &Whole) -> &Together {
@@ -108,7 +107,7 @@ fn windows_are_cut_to_what_all_share() {
         latency_max_ns: 0,
         latency_buckets: vec![[3, 1]],
     };
-    hosts[0].series = (0..10).map(row).collect();
+    hosts[0].ran.series = (0..10).map(row).collect();
     let whole = merge(&slot(), "", &hosts, None);
     let first = &together(&whole).hosts[0];
     assert!((first.operations_per_s - 1000.0 / 7.5).abs() < 1e-9, "{first:?}");
@@ -120,7 +119,7 @@ fn the_last_second_of_a_run_may_be_a_short_one() {
     // A run of 1.5 s at 100 a second; the other one begins 0.3 s later.
     let mut hosts = [host(0, 0, &[1; 150]), host(1, 300 * MS, &[1; 120])];
     for (own, window_ns) in hosts.iter_mut().zip([1500 * MS, 1200 * MS]) {
-        own.measured.as_mut().unwrap().window_ns = window_ns;
+        own.ran.measured.as_mut().unwrap().window_ns = window_ns;
     }
     let row = |(second, operations)| SeriesRow {
         second,
@@ -131,7 +130,7 @@ fn the_last_second_of_a_run_may_be_a_short_one() {
         latency_max_ns: 0,
         latency_buckets: Vec::new(),
     };
-    hosts[0].series = [(0, 100), (1, 50)].map(row).into();
+    hosts[0].ran.series = [(0, 100), (1, 50)].map(row).into();
     let whole = merge(&slot(), "", &hosts, None);
     let rates: Vec<f64> = together(&whole).hosts.iter().map(|own| own.operations_per_s).collect();
     assert!(rates.iter().all(|rate| (rate - 100.0).abs() < 1e-9), "{rates:?}");
@@ -163,8 +162,8 @@ fn rows_per_second_are_added_up() {
         latency_buckets: vec![[3, 1], [9, operations as u32]],
     };
     let mut hosts = [host(0, 0, &[1; 9]), host(1, 0, &[1; 9])];
-    hosts[0].series = vec![row(4, 70)];
-    hosts[1].series = vec![row(6, 50)];
+    hosts[0].ran.series = vec![row(4, 70)];
+    hosts[1].ran.series = vec![row(6, 50)];
     let whole = merge(&slot(), "", &hosts, None);
     let [one] = whole.series.as_slice() else { panic!("{:?}", whole.series) };
     assert_eq!((one.operations, one.bytes, one.latency_max_ns), (10, 20, 70));
@@ -174,7 +173,8 @@ fn rows_per_second_are_added_up() {
 #[test]
 fn a_host_without_a_number_makes_the_trial_failed_by_name() {
     let mut hosts = [host(0, 0, &[1]), host(2, 0, &[1])];
-    (hosts[1].status, hosts[1].reason) = (Status::Failed, Some("no such scheduler".to_owned()));
+    (hosts[1].ran.status, hosts[1].ran.reason) =
+        (Status::Failed, Some("no such scheduler".to_owned()));
     let record = merge(&slot(), "", &hosts, None).trial.record;
     assert_eq!(record.status, Status::Failed);
     assert_eq!(record.reason.as_deref(), Some("rank 2 (n2): no such scheduler"));
@@ -188,7 +188,8 @@ fn a_host_without_a_number_makes_the_trial_failed_by_name() {
 #[test]
 fn a_disturbed_host_disturbs_all_and_a_lead_in_counts_in_no_case() {
     let mut hosts = [host(0, 0, &[1]), host(1, 0, &[1])];
-    (hosts[1].status, hosts[1].reason) = (Status::Disturbed, Some("others wrote".to_owned()));
+    (hosts[1].ran.status, hosts[1].ran.reason) =
+        (Status::Disturbed, Some("others wrote".to_owned()));
     let record = merge(&slot(), "", &hosts, None).trial.record;
     assert_eq!(record.status, Status::Disturbed);
     assert_eq!(record.reason.as_deref(), Some("rank 1 (n1): others wrote"));
@@ -203,7 +204,7 @@ fn a_disturbed_host_disturbs_all_and_a_lead_in_counts_in_no_case() {
 fn many_reasons_are_cut() {
     let mut hosts: Vec<OneHost> = (0..9).map(|rank| host(rank, 0, &[1])).collect();
     for own in &mut hosts {
-        own.status = Status::Failed;
+        own.ran.status = Status::Failed;
     }
     let reason = merge(&slot(), "", &hosts, None).trial.record.reason.unwrap();
     assert!(reason.ends_with("; and 6 more hosts"), "{reason}");
@@ -213,17 +214,8 @@ fn many_reasons_are_cut() {
 fn histograms_of_other_settings_are_refused_by_name() {
     let documents = r#"[{"format":"assay-histogram/1","class":"read","unit":"ns","significant_digits":3,
         "lowest":1,"highest":3600000000000,"count":1,"v2_deflate_base64":"AAAA"}]"#;
-    let part = Part {
-        order: 0,
-        status: Status::Ok,
-        reason: None,
-        started: String::new(),
-        measured: None,
-        flush_ns: None,
-        since_go_ns: 0,
-        histograms: serde_json::from_str(documents).unwrap(),
-        series: Vec::new(),
-    };
+    let ran = Ran { measured: None, ..host(1, 0, &[]).ran };
+    let part = Part { order: 0, ran, histograms: serde_json::from_str(documents).unwrap() };
     let one = part.histograms[0].clone();
     let many = Part { histograms: vec![one; MOST_CLASSES + 1], ..part.clone() };
     assert!(OneHost::of_part(1, "n1", part).unwrap_err().contains("damaged"));

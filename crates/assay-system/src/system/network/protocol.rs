@@ -1,98 +1,32 @@
-//! What both ends of a link say to each other. Each connection begins with a riddle of the peer's that is
-//! never put twice, so that nothing that was overheard can be said again; both ends show that they know the
-//! token, and it is never sent. Datagrams are signed with a key of their session, and the answer has the
-//! length of the question: nobody is sent more than he sent.
+//! What both ends of a link say to each other. A connection begins as each does whose ends know a token
+//! ([`super::handshake`]). Datagrams are signed with a key of their session, and the answer has the length of
+//! the question: nobody is sent more than he sent.
 
 use std::fmt;
 
-use assay_base::digest::{Digest, hexadecimal};
-use hmac::{Hmac, KeyInit as _, Mac as _};
-use sha2::Sha256;
+use assay_base::digest::Digest;
 
-/// How a peer greets, with the version of what follows.
-pub const VERSION: &str = "assay-peer/1";
-/// What a peer of any version begins with.
-const ANY_VERSION: &str = "assay-peer/";
-/// Bytes of a line at most, its end counted; a longer one is refused.
-pub const LONGEST_LINE: usize = 512;
+use super::Token;
+pub use super::handshake::refusal;
+use super::handshake::{Answer, Use, same, sign};
+
+/// A peer and its client, with the version of what follows.
+pub static USE: Use = Use {
+    family: "assay-peer",
+    version: 1,
+    labels: [b"client", b"peer", b"datagrams"],
+    listener: "the peer",
+    ends: "both ends",
+    sort: "assay peer",
+};
 /// Bytes of each datagram, in both directions.
 pub const DATAGRAM: usize = 48;
-/// Letters of a token at least.
-const SHORTEST_TOKEN: usize = 16;
-/// The same at most: more is not read.
-pub const LONGEST_TOKEN: usize = 1024;
 /// The port where nobody says another one.
 pub const PORT: u16 = 7710;
 /// The variable that may hold the token.
 pub const TOKEN_VARIABLE: &str = "ASSAY_PEER_TOKEN";
 /// The variable that may name a file with it.
 pub const TOKEN_FILE_VARIABLE: &str = "ASSAY_PEER_TOKEN_FILE";
-
-/// What both ends know; it is never shown.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Token(Vec<u8>);
-
-impl fmt::Debug for Token {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("Token(..)")
-    }
-}
-
-impl Token {
-    /// The token in a text; what stands around it does not count.
-    ///
-    /// # Errors
-    /// It is too short to be one, or too long.
-    pub fn of(text: &str) -> Result<Self, String> {
-        let text = text.trim();
-        let advice = "a token has 16 letters or more: head -c 24 /dev/urandom | base64";
-        match text.len() {
-            0 => Err(format!("there is no token in it; {advice}")),
-            length if length < SHORTEST_TOKEN => Err(format!("the token is too short; {advice}")),
-            length if length > LONGEST_TOKEN => Err("the token is too long".to_owned()),
-            _ => Ok(Self(text.as_bytes().to_vec())),
-        }
-    }
-
-    /// One made of random bytes.
-    pub fn drawn(random: &Digest) -> Self {
-        Self(hexadecimal(random).into_bytes())
-    }
-
-    /// The HMAC of some parts with it.
-    pub fn sign(&self, parts: &[&[u8]]) -> Digest {
-        sign(&assay_base::digest::sha256(&self.0), parts)
-    }
-}
-
-/// The HMAC of some parts, each with its length before it.
-pub fn sign(key: &Digest, parts: &[&[u8]]) -> Digest {
-    let mut block = [0; 64];
-    block[..key.len()].copy_from_slice(key);
-    let mut mac = Hmac::<Sha256>::new(&block.into());
-    for part in parts {
-        mac.update(&(part.len() as u64).to_be_bytes());
-        mac.update(part);
-    }
-    mac.finalize().into_bytes().into()
-}
-
-/// Whether two are the same, in a time that tells nothing of where they differ.
-pub fn same(one: &[u8], other: &[u8]) -> bool {
-    one.len() == other.len() && one.iter().zip(other).fold(0, |sum, (a, b)| sum | (a ^ b)) == 0
-}
-
-/// A hash, or a number of its length, in hexadecimal.
-pub fn digest(text: &str) -> Option<Digest> {
-    let mut found = [0; 32];
-    if text.len() != 64 || !text.is_ascii() {
-        return None;
-    }
-    for (at, byte) in found.iter_mut().enumerate() {
-        *byte = u8::from_str_radix(text.get(2 * at..2 * at + 2)?, 16).ok()?;
-    }
-    Some(found)
-}
 
 /// Which way a stream goes, as the client sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -160,7 +94,7 @@ pub fn is_congestion(name: &str) -> bool {
 
 /// What the peer says first.
 pub fn greeting(riddle: &Digest) -> String {
-    format!("{VERSION} {}\n", hexadecimal(riddle))
+    USE.greeting(riddle)
 }
 
 /// The riddle of a greeting.
@@ -168,22 +102,12 @@ pub fn greeting(riddle: &Digest) -> String {
 /// # Errors
 /// It is no peer, or one of another version.
 pub fn read_greeting(line: &str) -> Result<Digest, String> {
-    let mut words = line.split_whitespace();
-    match (words.next(), words.next().and_then(digest), words.next()) {
-        (Some(VERSION), Some(riddle), None) => Ok(riddle),
-        (Some(other), ..) if other.starts_with(ANY_VERSION) && other != VERSION => Err(format!(
-            "the peer speaks {}, this is {VERSION}: take the same assay on both ends",
-            assay_base::outside::spelled(other)
-        )),
-        _ => Err("what answers there is no assay peer".to_owned()),
-    }
+    USE.read_greeting(line)
 }
 
 /// The answer of whoever connects.
 pub fn hello(token: &Token, role: &Role, riddle: &Digest, own: &Digest) -> String {
-    let role = role.to_string();
-    let mac = token.sign(&[b"client", role.as_bytes(), riddle, own]);
-    format!("{role} {} {}\n", hexadecimal(own), hexadecimal(&mac))
+    USE.hello(token, &role.to_string(), (riddle, own))
 }
 
 /// What a connection is for and the riddle that it puts in turn, where it knows the token.
@@ -195,28 +119,13 @@ pub fn read_hello(
     riddle: &Digest,
     line: &str,
 ) -> Result<(Role, Digest), &'static str> {
-    let mut words = line.split_whitespace();
-    let role = words.next().ok_or("garbage")?;
-    let (Some(own), Some(mac), None) =
-        (words.next().and_then(digest), words.next().and_then(digest), words.next())
-    else {
-        return Err("garbage");
-    };
-    if !same(&token.sign(&[b"client", role.as_bytes(), riddle, &own]), &mac) {
-        return Err("token");
-    }
+    let (role, own) = USE.read_hello(token, riddle, line)?;
     Ok((Role::read(role).ok_or("garbage")?, own))
 }
 
 /// What the peer says to one that knows the token: that it knows it, too.
 pub fn welcome(token: &Token, riddle: &Digest, own: &Digest, session: u64) -> String {
-    let mac = token.sign(&[b"peer", riddle, own, &session.to_be_bytes()]);
-    format!("ok {} {session:016x}\n", hexadecimal(&mac))
-}
-
-/// What the peer says to one that it turns away.
-pub fn refusal(why: &str) -> String {
-    format!("no {why}\n")
+    USE.welcome(token, (riddle, own), &session.to_be_bytes(), &format!("{session:016x}"))
 }
 
 /// The session that a welcome names.
@@ -229,37 +138,25 @@ pub fn read_welcome(
     own: &Digest,
     line: &str,
 ) -> Result<u64, String> {
-    let mut words = line.split_whitespace();
-    match (words.next(), words.next(), words.next()) {
-        (Some("ok"), Some(mac), Some(session)) => {
-            let session = u64::from_str_radix(session, 16).map_err(|_| strange())?;
-            let mac = digest(mac).ok_or_else(strange)?;
-            if same(&token.sign(&[b"peer", riddle, own, &session.to_be_bytes()]), &mac) {
-                Ok(session)
-            } else {
-                Err("the peer does not know the token".to_owned())
-            }
+    match USE.read_answer(line)? {
+        Answer::Taken { shown, more: Some(session) } => {
+            let session = u64::from_str_radix(session, 16).map_err(|_| USE.strange())?;
+            USE.check(token, (riddle, own), &session.to_be_bytes(), &shown)?;
+            Ok(session)
         }
-        (Some("no"), Some("token"), None) => {
-            Err("the peer has another token: give both ends the same".to_owned())
-        }
-        (Some("no"), Some("busy"), None) => {
+        Answer::Refused("busy") => {
             Err("the peer is busy with others: wait until they have finished".to_owned())
         }
-        (Some("no"), Some("congestion"), None) => {
+        Answer::Refused("congestion") => {
             Err("the peer's kernel does not have that congestion control".to_owned())
         }
-        _ => Err(strange()),
+        Answer::Taken { more: None, .. } | Answer::Refused(_) => Err(USE.strange()),
     }
-}
-
-fn strange() -> String {
-    "what the peer says makes no sense".to_owned()
 }
 
 /// The key of a session's datagrams.
 pub fn session_key(token: &Token, riddle: &Digest, own: &Digest) -> Digest {
-    token.sign(&[b"datagrams", riddle, own])
+    USE.key(token, (riddle, own))
 }
 
 /// Who signs a datagram.
@@ -365,7 +262,10 @@ impl Bucket {
 
 #[cfg(test)]
 mod tests {
+    use super::super::handshake::LONGEST_LINE;
     use super::*;
+
+    const VERSION: &str = "assay-peer/1";
 
     fn token() -> Token {
         Token::of("a token of some length").unwrap()
@@ -446,27 +346,6 @@ mod tests {
         assert!(!own.take(0), "a clock that goes back gives nothing");
     }
 
-    #[test]
-    fn a_token_is_not_guessed_and_not_shown() {
-        assert!(Token::of("short").unwrap_err().contains("16 letters"));
-        assert!(Token::of(" \n").unwrap_err().contains("no token"));
-        assert_eq!(format!("{:?}", token()), "Token(..)");
-    }
-
-    #[test]
-    fn a_token_has_from_16_to_1024_letters() {
-        let of = |length: usize| Token::of(&format!(" {}\n", "x".repeat(length))).map(drop);
-        assert!(of(15).unwrap_err().starts_with("the token is too short"));
-        assert_eq!((of(16), of(1024)), (Ok(()), Ok(())));
-        assert_eq!(of(1025).unwrap_err(), "the token is too long");
-        assert_eq!(
-            Token::of(&"x".repeat(16)).unwrap(),
-            Token::of(&format!("\t{}", "x".repeat(16))).unwrap()
-        );
-        assert!(Token::drawn(&[1; 32]) != Token::drawn(&[2; 32]));
-        assert_eq!(Token::drawn(&[171; 32]), Token::of(&"ab".repeat(32)).unwrap());
-    }
-
     /// Both ends may be of different builds: what goes over the wire is fixed to the byte.
     #[test]
     fn what_goes_over_the_wire_is_what_it_was() {
@@ -491,16 +370,7 @@ mod tests {
         assert_eq!(told[8..16], [17, 18, 19, 20, 21, 22, 23, 24]);
         assert_eq!(read_datagram(&key, Side::Client, &told), Some(0x1112_1314_1516_1718));
         assert_eq!(session_of(&told), Some(0x0102_0304_0506_0708));
-        // HMAC-SHA256 by RFC 2104, of each part with its length before it.
-        let mac = sign(&[7; 32], &[b"ab", b""]);
-        assert_eq!(mac, by_hand(&[7; 32], b"\0\0\0\0\0\0\0\x02ab\0\0\0\0\0\0\0\0"));
-    }
-
-    fn by_hand(key: &[u8; 32], text: &[u8]) -> Digest {
-        let padded =
-            |with: u8| -> Vec<u8> { key.iter().chain(&[0; 32]).map(|byte| byte ^ with).collect() };
-        let inner = assay_base::digest::sha256([padded(0x36), text.to_vec()].concat());
-        assay_base::digest::sha256([padded(0x5c), inner.to_vec()].concat())
+        assert_eq!(USE.labels, [b"client".as_slice(), b"peer", b"datagrams"]);
     }
 
     #[test]
@@ -540,9 +410,6 @@ mod tests {
         }
         let other = read_greeting(&format!("assay-peer/2 {riddle}")).unwrap_err();
         assert!(other.ends_with("take the same assay on both ends"), "{other}");
-        assert_eq!(digest(&"zz".repeat(32)), None);
-        assert_eq!(digest(&"01".repeat(31)), None);
-        assert_eq!(digest(&"0a".repeat(32)), Some([10; 32]));
     }
 
     #[test]

@@ -11,7 +11,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use assay_base::digest::Digest;
 use assay_fleet::fleet::frame::Side;
-use assay_fleet::fleet::hello::{self, LONGEST_LINE};
+use assay_fleet::fleet::hello::{self, Caller, LONGEST_LINE};
 use assay_fleet::fleet::message::Message;
 use assay_fleet::fleet::ranks::Place;
 use assay_system::system::network::Token;
@@ -61,12 +61,15 @@ pub fn listen(
         strangers: Vec::new(),
         ends: BTreeMap::new(),
         turned_away: 0,
+        unlike: None,
     };
     while door.ends.len() + 1 < ranks as usize {
         let why = if stop.load(Ordering::Relaxed) {
             "interrupted before all ranks were there".to_owned()
         } else if Instant::now() >= until {
             door.missing(wait)
+        } else if let Some(why) = door.unlike.take() {
+            why
         } else {
             door.look();
             continue;
@@ -135,6 +138,8 @@ struct Door<'a> {
     strangers: Vec<Stranger>,
     ends: BTreeMap<u32, End>,
     turned_away: u64,
+    /// Who knows the token and cannot be one of them, which ends it for all: nobody else comes in that place.
+    unlike: Option<String>,
 }
 
 impl Door<'_> {
@@ -220,8 +225,13 @@ impl Door<'_> {
 
     /// Takes in somebody who has shown the token, once.
     fn admit(&mut self, stranger: Stranger, line: &str) {
-        let Stranger { mut stream, riddle, .. } = stranger;
-        let known = hello::read_hello(self.token, &riddle, line).and_then(|(place, own)| {
+        let Stranger { mut stream, riddle, address, .. } = stranger;
+        let known = hello::read_hello(self.token, &riddle, line).and_then(|(caller, own)| {
+            let place = caller.place;
+            if let Some(why) = caller.stranger() {
+                self.unlike = Some(format!("{address}: {why}"));
+                return Err("version");
+            }
             if place.ranks != self.ranks {
                 return Err("size");
             }
@@ -338,7 +348,8 @@ fn greeted(mut stream: TcpStream, token: &Token, place: Place) -> Result<End, Tr
     let until = Instant::now() + ANSWERED;
     let riddle = hello::read_greeting(&line(&mut stream, until)?).map_err(Tried::Refused)?;
     let own = drawn().map_err(later)?;
-    stream.write_all(hello::hello(token, place, &riddle, &own).as_bytes()).map_err(later)?;
+    let said = hello::hello(token, &Caller::own(place), &riddle, &own);
+    stream.write_all(said.as_bytes()).map_err(later)?;
     hello::read_welcome(token, place, &riddle, &own, &line(&mut stream, until)?)
         .map_err(Tried::Refused)?;
     End::new(stream, hello::key(token, &riddle, &own), Side::Other).map_err(later)

@@ -1,9 +1,10 @@
-use std::io::{Read as _, Write as _};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use assay_fleet::fleet::hello::{self, Caller};
 use assay_fleet::fleet::message::Message;
 use assay_fleet::fleet::ranks::Place;
 use assay_fleet::fleet::{Heard, Line as _};
@@ -103,6 +104,32 @@ fn strangers_are_turned_away_and_counted() {
     });
     // On a busy machine an attempt may come to nothing and be made again.
     assert!(zero.turned_away >= 6, "{}", zero.turned_away);
+}
+
+#[test]
+fn another_version_is_named_at_once_and_ends_it_for_all() {
+    let (address, stop) = (free().to_string(), AtomicBool::new(false));
+    thread::scope(|scope| {
+        let zero = scope.spawn(|| listen(&address, &token(), 3, LIMIT, &stop));
+        let place = Place { rank: 1, ranks: 3 };
+        let mut came = dial(&address, &token(), place, LIMIT, &stop).unwrap();
+        let mut stream = TcpStream::connect(&address).unwrap();
+        let mut lines = BufReader::new(stream.try_clone().unwrap());
+        let mut line = String::new();
+        lines.read_line(&mut line).unwrap();
+        let riddle = hello::read_greeting(&line).unwrap();
+        let place = Place { rank: 2, ranks: 3 };
+        let other = Caller { place, assay: "9.8.7".to_owned() };
+        stream.write_all(hello::hello(&token(), &other, &riddle, &[7; 32]).as_bytes()).unwrap();
+        line.clear();
+        lines.read_line(&mut line).unwrap();
+        let why = hello::read_welcome(&token(), place, &riddle, &[7; 32], &line).unwrap_err();
+        assert!(why.starts_with("rank 0 runs another version of assay than "), "{why}");
+        // It waits for nobody else: the limit is far away.
+        let why = zero.join().unwrap().err().unwrap();
+        assert!(why.starts_with("127.0.0.1: rank 2 runs assay 9.8.7, and rank 0 "), "{why}");
+        assert_eq!(heard(&mut came), (0, Heard::Said(Box::new(Message::End { why: Some(why) }))));
+    });
 }
 
 #[test]

@@ -83,13 +83,10 @@ impl<'a> Fleet<'a> {
             Met::All if !barrier.is_complete() => Some("rank 0 was interrupted".to_owned()),
             Met::All => None,
         };
-        for (rank, part) in parts {
+        for (rank, mut part) in parts {
             let name = self.hosts.get(&rank).map(|host| host.name.clone()).unwrap_or_default();
-            let part = Part {
-                reason: part.reason.as_deref().map(zero::plain),
-                started: zero::plain(&part.started),
-                ..part
-            };
+            part.ran.reason = part.ran.reason.as_deref().map(zero::plain);
+            part.ran.started = zero::plain(&part.ran.started);
             match OneHost::of_part(rank, &name, part) {
                 Ok(host) => hosts.push(host),
                 Err(damage) => why = why.or(Some(format!("{}: {damage}", self.name_of(rank)))),

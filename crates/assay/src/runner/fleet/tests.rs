@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::Duration;
 
-use assay_fleet::fleet::message::Message;
+use assay_fleet::fleet::message::{Message, Purpose};
 use assay_fleet::fleet::ranks::Place;
 use assay_fleet::fleet::{Heard, Line};
 use assay_study::results::bundle::{self, Stored};
@@ -125,6 +125,7 @@ fn one(wire: Wire, ranks: u32, given: &Given, (on_loss, grace): (OnLoss, Duratio
         place: Place { rank: wire.own, ranks },
         name: format!("n{}", wire.own),
         line: Box::new(wire),
+        purpose: Purpose::Run,
         on_loss,
         grace,
         wait: Duration::from_secs(20),

@@ -10,7 +10,7 @@ use assay_fleet::fleet::Heard;
 use assay_fleet::fleet::barrier::{Barrier, Met};
 use assay_fleet::fleet::common::{self, Common, OfRank, Proof};
 use assay_fleet::fleet::fellows::{self, Sharing};
-use assay_fleet::fleet::message::{Joined, Message, Next, Welcome};
+use assay_fleet::fleet::message::{Joined, Message, Next, Purpose, Welcome};
 use assay_study::results::fleet::{Host, HostSaid, Lost, words};
 use assay_study::results::plan::{PlannedTrial, Survey};
 use assay_study::results::record::Repeats;
@@ -29,6 +29,13 @@ const HEARING: Duration = Duration::from_secs(10);
 const UNHEARD: &str = "what rules of trust say of its own evidence was not heard: its result there tells, and \
                        assay merge";
 
+/// What one host has for a plan.
+pub struct OfHost {
+    pub rank: u32,
+    pub name: String,
+    pub surveys: Vec<Survey>,
+}
+
 impl Fleet<'_> {
     /// Hears who came.
     pub(super) fn take_in(&mut self) -> Result<(), String> {
@@ -37,22 +44,19 @@ impl Fleet<'_> {
             Message::Joined(joined) => Ok(joined),
             other => Err(other),
         })?;
-        let own = env!("CARGO_PKG_VERSION");
         let mut processes = vec![(0, super::own_process(self.system))];
-        for (rank, Joined { name, assay, targets, process }) in joined {
+        let mut unlike = None;
+        for (rank, Joined { name, targets, process, purpose }) in joined {
             processes.push((rank, process));
             let name = plain(&name);
-            if assay != own {
-                let other = plain(&assay);
-                return Err(format!(
-                    "{} runs assay {other}, and rank 0 {own}: take the same on all hosts",
-                    words(rank, &name)
-                ));
+            if purpose != self.member.purpose {
+                unlike = unlike.or_else(|| Some(other_purpose(&words(rank, &name), purpose)));
             }
             let targets = targets.iter().take(MOST_TARGETS).map(|target| plain(target)).collect();
             self.hosts.insert(rank, Host { rank, name, targets, lost: None, said: Vec::new() });
         }
-        self.welcome(&fellows::sharing(processes))
+        // All of them are there to hear it.
+        unlike.map_or_else(|| self.welcome(&fellows::sharing(processes)), Err)
     }
 
     /// Takes all ranks, each with the processes of those that share its machine.
@@ -82,6 +86,9 @@ impl Fleet<'_> {
             surveys,
         }));
         let common = common::of(&all)?;
+        if self.member.purpose == Purpose::Plan {
+            self.surveyed = all.iter().map(|own| limited(own, &common)).collect();
+        }
         self.say_to_each(&Message::Common(common.clone()))?;
         Ok(common)
     }
@@ -296,6 +303,26 @@ impl Fleet<'_> {
             host.said = found.remove(rank).unwrap_or_else(|| unheard(workloads));
         }
     }
+}
+
+/// Why a rank that came for something else than rank 0 is none of its fleet.
+fn other_purpose(name: &str, purpose: Purpose) -> String {
+    let (there, here) = match purpose {
+        Purpose::Plan => ("only plans", "runs"),
+        Purpose::Run => ("runs", "only plans"),
+    };
+    format!("{name} {there} the study, and rank 0 {here} it: start the same line on all hosts")
+}
+
+/// What a host has as all of them take it.
+fn limited(own: &OfRank<'_>, common: &Common) -> OfHost {
+    let limited = own.surveys.iter().zip(&common.surveys).map(|(survey, shared)| {
+        let mut survey = survey.clone();
+        shared.limit(&mut survey);
+        survey.target = plain(&survey.target);
+        survey
+    });
+    OfHost { rank: own.rank, name: own.name.to_owned(), surveys: limited.collect() }
 }
 
 /// Takes one message; gives the rank that is lost by it, and why.

@@ -6,6 +6,7 @@ mod burst;
 mod clean;
 mod cold;
 mod factors;
+mod fleet;
 mod impatience;
 mod live;
 mod memory;

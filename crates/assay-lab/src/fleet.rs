@@ -1,0 +1,127 @@
+//! The ranks of a fleet as processes of this machine, each with a home of its own.
+
+use std::fs;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, SystemTime};
+
+use serde_json::Value;
+
+use crate::Done;
+use crate::process::{Assay, Running};
+
+/// What all of them know.
+const TOKEN: &str = "a token of sixteen letters and more";
+/// By which launchers tell ranks: a test that runs below one is none of its ranks.
+const LAUNCHERS: [&str; 5] =
+    ["SLURM_PROCID", "SLURM_NTASKS", "PMI_RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK"];
+
+/// One of them.
+#[derive(Clone, Debug)]
+pub struct Rank {
+    pub assay: Assay,
+    /// Where it measures.
+    pub target: String,
+}
+
+/// All of them, with the study that they run.
+#[derive(Clone, Debug)]
+pub struct Ranks {
+    /// A file.
+    study: String,
+    /// Where rank 0 listens; some port of this machine that is free, where none is named.
+    address: Option<String>,
+    ranks: Vec<Rank>,
+}
+
+/// An address of this machine at which nobody listens now.
+pub fn free_address() -> Done<String> {
+    let listener = TcpListener::bind("127.0.0.1:0").and_then(|own| own.local_addr());
+    listener.map(|own| own.to_string()).map_err(|error| error.to_string())
+}
+
+/// Some number below another one, another one each time.
+pub fn below(most: u32) -> u32 {
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    now.map_or(0, |now| now.subsec_nanos() / 1000 % most.max(1))
+}
+
+/// Some time below another one.
+pub fn below_ms(most: u32) -> Duration {
+    Duration::from_millis(below(most).into())
+}
+
+/// The results in a home, oldest first.
+pub fn results(home: &Path) -> Vec<PathBuf> {
+    let below = fs::read_dir(home.join("results")).into_iter().flatten().flatten();
+    let mut found: Vec<PathBuf> = below.map(|entry| entry.path()).collect();
+    found.retain(|path| path.join("plan.json").exists());
+    found.sort();
+    found
+}
+
+impl Ranks {
+    /// Ranks that run the study in a file.
+    pub fn new(study: &Path, ranks: Vec<Rank>) -> Self {
+        Self { study: study.display().to_string(), address: None, ranks }
+    }
+
+    /// The same with an address where rank 0 listens.
+    #[must_use]
+    pub fn at(self, address: &str) -> Self {
+        Self { address: Some(address.to_owned()), ..self }
+    }
+
+    /// Starts all of them with more words.
+    pub fn start(&self, more: &[&str]) -> Done<Vec<Running>> {
+        let address = self.address.clone().map_or_else(free_address, Ok)?;
+        (0..self.ranks.len())
+            .map(|rank| Running::start(&mut self.command(rank, &address, more)))
+            .collect()
+    }
+
+    fn command(&self, rank: usize, address: &str, more: &[&str]) -> Command {
+        let place = format!("{rank}/{}", self.ranks.len());
+        let Rank { assay, target } = &self.ranks[rank];
+        let words =
+            ["run", &self.study, target, "--json", "--quiet", "--fleet", address, "--rank", &place];
+        let mut command = assay.command(&[&words, more].concat());
+        command.env("ASSAY_FLEET_TOKEN", TOKEN);
+        for name in LAUNCHERS {
+            command.env_remove(name);
+        }
+        command
+    }
+
+    pub fn home(&self, rank: usize) -> &Path {
+        self.ranks[rank].assay.home()
+    }
+
+    /// What a rank kept of its own.
+    pub fn own(&self, rank: usize) -> Option<PathBuf> {
+        results(self.home(rank)).into_iter().find(|path| is_of_one(path) == Some(true))
+    }
+
+    /// What rank 0 kept of all.
+    pub fn whole(&self) -> Option<PathBuf> {
+        results(self.home(0)).into_iter().find(|path| is_of_one(path) == Some(false))
+    }
+
+    /// How many trials a rank has kept of its own, as whole lines.
+    pub fn kept(&self, rank: usize) -> usize {
+        self.own(rank).map_or(0, |path| trials(&path).matches('\n').count())
+    }
+}
+
+/// The text of the trials of a result.
+pub fn trials(result: &Path) -> String {
+    fs::read_to_string(result.join("trials.jsonl")).unwrap_or_default()
+}
+
+/// Whether a result is that of one rank or of all of them; none of what is neither, or not written yet.
+fn is_of_one(result: &Path) -> Option<bool> {
+    let text = fs::read_to_string(result.join("environment.json")).ok()?;
+    let environment: Value = serde_json::from_str(&text).ok()?;
+    environment["fleet"].is_object().then(|| environment["fleet"]["rank"].is_u64())
+}

@@ -1,0 +1,175 @@
+//! Hosts of a fleet: how fast each was in every trial, beside the mean of all that were in it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::Drawing;
+use super::words::{Names, joined, marked, point, short};
+use crate::evidence::{Evidence, RanTrial};
+use crate::figure::{Axis, Colour, Figure, Guide, Look, Marks, Point, Scale, Series, Unit, id_of};
+use assay_base::catalogue::About;
+use assay_base::quantity::units::show;
+use assay_study::findings::hosts::Hosts;
+use assay_study::results::fleet::words;
+use assay_study::results::record::Status;
+
+pub static HOSTS: Drawing = Drawing {
+    about: About {
+        name: "hosts",
+        summary: "how fast each host of a fleet was in every trial, beside the mean of all hosts",
+        text: "Every number of a fleet is one of all its hosts, and this is who did how much of it. A host that lies \
+               below 1 in trial after trial is slow, whatever the setting; where its points end, a host was lost. \
+               Of more hosts than colours the slowest are drawn, and the others as one point with the lowest and the \
+               highest of them.",
+    },
+    draw,
+};
+
+/// Hosts that are drawn alone; of more, the slowest of them are.
+const MOST_ALONE: usize = 7;
+/// Points of a host; more trials are taken together.
+const MOST_POINTS: usize = 80;
+const MERGED_POINTS: usize = 40;
+
+/// What a host did of a trial.
+struct Share<'a> {
+    trial: &'a RanTrial,
+    rank: u32,
+    /// Its rate over the mean of all hosts of the trial.
+    pace: f64,
+    per_s: f64,
+}
+
+fn draw(evidence: &Evidence) -> Vec<Figure> {
+    let Some(hosts) = &evidence.findings.hosts else { return Vec::new() };
+    let mut shares: Vec<Share<'_>> = evidence.trials.iter().flat_map(of_trial).collect();
+    shares.sort_by_key(|share| share.trial.order);
+    let mut by_rank: BTreeMap<u32, Vec<&Share<'_>>> = BTreeMap::new();
+    for share in &shares {
+        by_rank.entry(share.rank).or_default().push(share);
+    }
+    let trials = shares.iter().map(|share| share.trial.order).collect::<BTreeSet<_>>().len();
+    if by_rank.len() < 2 || trials < 2 {
+        return Vec::new();
+    }
+    let names = Names::of(&evidence.findings);
+    let (alone, rest) = split(&by_rank);
+    let own = |rank: &u32| (name(hosts, *rank), points(&names, &by_rank[rank]));
+    let mut series = Series::each(alone.iter().map(own), Marks::Points);
+    if !rest.is_empty() {
+        let name = format!("the other {} hosts", rest.len());
+        let marks = Marks::Points(together(&by_rank, &rest));
+        series.push(Series { name, colour: Colour::Series(7), shape: 7, marks });
+    }
+    let along = Axis::new("place in the order of the study", Scale::Linear, Unit::Number);
+    let value =
+        Axis::new("rate over the mean of all hosts of the trial", Scale::Linear, Unit::Ratio);
+    vec![Figure {
+        id: id_of(&["hosts"]),
+        title: "rate of each host over the mean of all hosts, trial by trial".to_owned(),
+        description: "Each point is a host in a trial.".to_owned(),
+        guides: vec![Guide::line(1.0, "mean of the hosts".to_owned())],
+        interval: "lowest to highest".to_owned(),
+        notes: notes(trials, rest.len()),
+        ..Figure::upright(along, value.from_zero(), series)
+    }]
+}
+
+/// What each host did of a trial that counts.
+fn of_trial(trial: &RanTrial) -> Vec<Share<'_>> {
+    let rates = || trial.hosts.iter().map(|host| host.per_s).filter(|rate| rate.is_finite());
+    let mean = rates().sum::<f64>() / rates().count().max(1) as f64;
+    if !trial.status.counts() || mean <= 0.0 {
+        return Vec::new();
+    }
+    let own = trial.hosts.iter().filter(|host| host.per_s.is_finite());
+    own.map(|host| Share { trial, rank: host.rank, pace: host.per_s / mean, per_s: host.per_s })
+        .collect()
+}
+
+/// The hosts that are drawn alone, by rank, and the others.
+fn split(by_rank: &BTreeMap<u32, Vec<&Share<'_>>>) -> (Vec<u32>, Vec<u32>) {
+    let mut ranks: Vec<u32> = by_rank.keys().copied().collect();
+    if ranks.len() <= MOST_ALONE + 1 {
+        return (ranks, Vec::new());
+    }
+    ranks.sort_by(|one, other| median(&by_rank[one]).total_cmp(&median(&by_rank[other])));
+    let mut rest = ranks.split_off(MOST_ALONE);
+    ranks.sort_unstable();
+    rest.sort_unstable();
+    (ranks, rest)
+}
+
+fn median(shares: &[&Share<'_>]) -> f64 {
+    let mut paces: Vec<f64> = shares.iter().map(|share| share.pace).collect();
+    paces.sort_by(f64::total_cmp);
+    paces[paces.len() / 2]
+}
+
+fn name(hosts: &Hosts, rank: u32) -> String {
+    let own = hosts.rows.iter().find(|row| row.rank == rank);
+    short(&words(rank, own.map_or("", |row| row.name.as_str())))
+}
+
+/// How many trials share a point.
+fn merged(trials: usize) -> usize {
+    if trials <= MOST_POINTS { 1 } else { trials.div_ceil(MERGED_POINTS) }
+}
+
+/// The points of one host.
+fn points(names: &Names, own: &[&Share<'_>]) -> Vec<Point> {
+    match merged(own.len()) {
+        1 => own.iter().map(|share| drawn(names, share)).collect(),
+        many => own.chunks(many).map(binned).collect(),
+    }
+}
+
+fn drawn(names: &Names, share: &Share<'_>) -> Point {
+    let Share { trial, pace, per_s, .. } = share;
+    let arm = names.arm(&trial.arm);
+    let told = joined(&[&arm, &format!("{}/s", show::per_second(*per_s))]);
+    let words = format!("{} ({told})", trial.order);
+    let point = point(f64::from(trial.order), &Unit::Ratio, &words, *pace, None);
+    let point = Point { remark: Some(told), ..point };
+    if trial.status == Status::Disturbed {
+        return marked(point, Look::Crossed, "disturbed");
+    }
+    point
+}
+
+/// Shares of trials that ran one after the other, or of one trial, as one point.
+fn binned(own: &[&Share<'_>]) -> Point {
+    let count = own.len().max(1) as f64;
+    let order = own.iter().map(|share| f64::from(share.trial.order)).sum::<f64>() / count;
+    let mean = own.iter().map(|share| share.pace).sum::<f64>() / count;
+    let ends = own.iter().fold([f64::INFINITY, 0.0_f64], |[low, high], share| {
+        [low.min(share.pace), high.max(share.pace)]
+    });
+    let at = |share: Option<&&Share<'_>>| share.map_or(0, |share| share.trial.order);
+    let (first, last) = (at(own.first()), at(own.last()));
+    let words = if first == last { first.to_string() } else { format!("{first} to {last}") };
+    point(order, &Unit::Ratio, &words, mean, Some(ends))
+}
+
+/// The hosts that are not drawn alone: a point a trial, or for more of them.
+fn together(by_rank: &BTreeMap<u32, Vec<&Share<'_>>>, rest: &[u32]) -> Vec<Point> {
+    let mut by_trial: BTreeMap<u32, Vec<&Share<'_>>> = BTreeMap::new();
+    for share in rest.iter().flat_map(|rank| &by_rank[rank]) {
+        by_trial.entry(share.trial.order).or_default().push(share);
+    }
+    let trials: Vec<Vec<&Share<'_>>> = by_trial.into_values().collect();
+    trials.chunks(merged(trials.len())).map(|some| binned(&some.concat())).collect()
+}
+
+fn notes(trials: usize, rest: usize) -> Vec<String> {
+    let together = merged(trials);
+    let merged = (together > 1).then(|| {
+        format!(
+            "{trials} trials: a point is the mean of up to {together} that ran in a row, its line from the lowest to \
+             the highest."
+        )
+    });
+    let few = (rest > 0).then(|| {
+        format!("The slowest {MOST_ALONE} hosts are drawn alone, the other {rest} as one point with its ends.")
+    });
+    merged.into_iter().chain(few).collect()
+}

@@ -1,0 +1,353 @@
+//! How a connection begins whose two ends know a token. Whoever listens puts a riddle that it never puts
+//! twice, so that nothing that was overheard can be said again; whoever dials shows that it knows the token
+//! and puts one in turn, and hears the same of the other end. The token is never sent.
+//!
+//! A [`Use`] says what for: its labels are signed with everything, so that no word of one use is one of
+//! another, though both may have one token.
+
+use std::fmt;
+
+use assay_base::digest::{Digest, hexadecimal};
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use sha2::Sha256;
+
+/// Bytes of a line at most, its end counted; a longer one is refused.
+pub const LONGEST_LINE: usize = 512;
+/// Letters of a token at least.
+const SHORTEST_TOKEN: usize = 16;
+/// The same at most: more is not read.
+const LONGEST_TOKEN: usize = 1024;
+
+/// What both ends know; it is never shown.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Token(Vec<u8>);
+
+impl fmt::Debug for Token {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Token(..)")
+    }
+}
+
+impl Token {
+    /// The token in a text; what stands around it does not count.
+    ///
+    /// # Errors
+    /// It is too short to be one, or too long.
+    pub fn of(text: &str) -> Result<Self, String> {
+        let text = text.trim();
+        let advice = "a token has 16 letters or more: head -c 24 /dev/urandom | base64";
+        match text.len() {
+            0 => Err(format!("there is no token in it; {advice}")),
+            length if length < SHORTEST_TOKEN => Err(format!("the token is too short; {advice}")),
+            length if length > LONGEST_TOKEN => Err("the token is too long".to_owned()),
+            _ => Ok(Self(text.as_bytes().to_vec())),
+        }
+    }
+
+    /// One made of random bytes.
+    pub fn drawn(random: &Digest) -> Self {
+        Self(hexadecimal(random).into_bytes())
+    }
+
+    /// The HMAC of some parts with it.
+    pub fn sign(&self, parts: &[&[u8]]) -> Digest {
+        sign(&assay_base::digest::sha256(&self.0), parts)
+    }
+}
+
+/// The HMAC of some parts, each with its length before it.
+pub fn sign(key: &Digest, parts: &[&[u8]]) -> Digest {
+    let mut block = [0; 64];
+    block[..key.len()].copy_from_slice(key);
+    let mut mac = Hmac::<Sha256>::new(&block.into());
+    for part in parts {
+        mac.update(&(part.len() as u64).to_be_bytes());
+        mac.update(part);
+    }
+    mac.finalize().into_bytes().into()
+}
+
+/// Whether two are the same, in a time that tells nothing of where they differ.
+pub fn same(one: &[u8], other: &[u8]) -> bool {
+    one.len() == other.len() && one.iter().zip(other).fold(0, |sum, (a, b)| sum | (a ^ b)) == 0
+}
+
+/// A hash, or a number of its length, in hexadecimal.
+pub fn digest(text: &str) -> Option<Digest> {
+    let mut found = [0; 32];
+    if text.len() != 64 || !text.is_ascii() {
+        return None;
+    }
+    for (at, byte) in found.iter_mut().enumerate() {
+        *byte = u8::from_str_radix(text.get(2 * at..2 * at + 2)?, 16).ok()?;
+    }
+    Some(found)
+}
+
+/// What a connection is used for.
+#[derive(Debug)]
+pub struct Use {
+    /// How whoever listens greets, up to the number of the version.
+    pub family: &'static str,
+    /// That number.
+    pub version: u32,
+    /// What is signed with the words of whoever dials, with those of whoever listens, and with the key of
+    /// what follows: no two of them are alike, in whatever uses.
+    pub labels: [&'static [u8]; 3],
+    /// Who listens.
+    pub listener: &'static str,
+    /// Who needs one token and one version.
+    pub ends: &'static str,
+    /// What does not answer, where something else does.
+    pub sort: &'static str,
+}
+
+/// The riddles of a connection: that of whoever listens, and that of whoever dials.
+pub type Riddles<'a> = (&'a Digest, &'a Digest);
+
+/// What is heard of whoever listens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answer<'a> {
+    /// It takes the connection and shows this; what else it says.
+    Taken { shown: Digest, more: Option<&'a str> },
+    /// It does not, and why in a word.
+    Refused(&'a str),
+}
+
+impl Use {
+    fn greets(&self) -> String {
+        format!("{}/{}", self.family, self.version)
+    }
+
+    /// What whoever listens says first.
+    pub fn greeting(&self, riddle: &Digest) -> String {
+        format!("{} {}\n", self.greets(), hexadecimal(riddle))
+    }
+
+    /// The riddle of a greeting.
+    ///
+    /// # Errors
+    /// It is something else, or of another version.
+    pub fn read_greeting(&self, line: &str) -> Result<Digest, String> {
+        let own = self.greets();
+        let mut words = line.split_whitespace();
+        let (first, riddle) = (words.next().unwrap_or_default(), words.next().and_then(digest));
+        let is_alike = first.strip_prefix(self.family).is_some_and(|rest| rest.starts_with('/'));
+        match (riddle, words.next()) {
+            (Some(riddle), None) if first == own => Ok(riddle),
+            _ if is_alike && first != own => Err(format!(
+                "{} speaks {}, this is {own}: take the same assay on {}",
+                self.listener,
+                assay_base::outside::spelled(first),
+                self.ends
+            )),
+            _ => Err(format!("what answers there is no {}", self.sort)),
+        }
+    }
+
+    /// The answer of whoever dials: for what, its own riddle, and that it knows the token.
+    pub fn hello(&self, token: &Token, what: &str, (riddle, own): Riddles<'_>) -> String {
+        let mac = token.sign(&[self.labels[0], what.as_bytes(), riddle, own]);
+        format!("{what} {} {}\n", hexadecimal(own), hexadecimal(&mac))
+    }
+
+    /// For what somebody dials and the riddle that it puts in turn, where it knows the token.
+    ///
+    /// # Errors
+    /// In a word why it is turned away.
+    pub fn read_hello<'a>(
+        &self,
+        token: &Token,
+        riddle: &Digest,
+        line: &'a str,
+    ) -> Result<(&'a str, Digest), &'static str> {
+        let mut words = line.split_whitespace();
+        let what = words.next().ok_or("garbage")?;
+        let (Some(own), Some(mac), None) =
+            (words.next().and_then(digest), words.next().and_then(digest), words.next())
+        else {
+            return Err("garbage");
+        };
+        let known = token.sign(&[self.labels[0], what.as_bytes(), riddle, &own]);
+        if same(&known, &mac) { Ok((what, own)) } else { Err("token") }
+    }
+
+    /// What shows that whoever listens knows the token, too, with what it says.
+    fn shown(&self, token: &Token, (riddle, own): Riddles<'_>, said: &[u8]) -> Digest {
+        token.sign(&[self.labels[1], riddle, own, said])
+    }
+
+    /// What whoever listens says to one that it takes: what is `said` is signed, `more` is told.
+    pub fn welcome(&self, token: &Token, riddles: Riddles<'_>, said: &[u8], more: &str) -> String {
+        let mac = hexadecimal(&self.shown(token, riddles, said));
+        let space = if more.is_empty() { "" } else { " " };
+        format!("ok {mac}{space}{more}\n")
+    }
+
+    /// What whoever listens says.
+    ///
+    /// # Errors
+    /// It makes no sense, or is that the tokens differ.
+    pub fn read_answer<'a>(&self, line: &'a str) -> Result<Answer<'a>, String> {
+        let mut words = line.split_whitespace();
+        let (first, second, third) = (words.next(), words.next(), words.next());
+        match (first, second, third, words.next()) {
+            (Some("ok"), Some(mac), more, None) => {
+                let shown = digest(mac).ok_or_else(|| self.strange())?;
+                Ok(Answer::Taken { shown, more })
+            }
+            (Some("no"), Some("token"), None, None) => {
+                Err(format!("{} has another token: give {} the same one", self.listener, self.ends))
+            }
+            (Some("no"), Some(why), None, None) => Ok(Answer::Refused(why)),
+            _ => Err(self.strange()),
+        }
+    }
+
+    /// Looks whether whoever listens has shown the token with what it said.
+    ///
+    /// # Errors
+    /// It has not.
+    pub fn check(
+        &self,
+        token: &Token,
+        riddles: Riddles<'_>,
+        said: &[u8],
+        shown: &Digest,
+    ) -> Result<(), String> {
+        if same(&self.shown(token, riddles, said), shown) {
+            Ok(())
+        } else {
+            Err(format!("{} does not know the token", self.listener))
+        }
+    }
+
+    /// What is said of words without sense.
+    pub fn strange(&self) -> String {
+        format!("what {} says makes no sense", self.listener)
+    }
+
+    /// The key of what follows on this connection.
+    pub fn key(&self, token: &Token, (riddle, own): Riddles<'_>) -> Digest {
+        token.sign(&[self.labels[2], riddle, own])
+    }
+}
+
+/// What whoever listens says to one that it turns away.
+pub fn refusal(why: &str) -> String {
+    format!("no {why}\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ONE: Use = Use {
+        family: "assay-one",
+        version: 3,
+        labels: [b"one dials", b"one answers", b"one follows"],
+        listener: "the first",
+        ends: "both sides",
+        sort: "number one",
+    };
+    const OTHER: Use = Use { labels: [b"other dials", b"other answers", b"other follows"], ..ONE };
+    const RIDDLES: Riddles<'static> = (&[1; 32], &[2; 32]);
+
+    fn token() -> Token {
+        Token::of("a token of some length").unwrap()
+    }
+
+    #[test]
+    fn a_token_is_not_guessed_and_not_shown() {
+        assert!(Token::of("short").unwrap_err().contains("16 letters"));
+        assert!(Token::of(" \n").unwrap_err().contains("no token"));
+        assert_eq!(format!("{:?}", token()), "Token(..)");
+    }
+
+    #[test]
+    fn a_token_has_from_16_to_1024_letters() {
+        let of = |length: usize| Token::of(&format!(" {}\n", "x".repeat(length))).map(drop);
+        assert!(of(15).unwrap_err().starts_with("the token is too short"));
+        assert_eq!((of(16), of(1024)), (Ok(()), Ok(())));
+        assert_eq!(of(1025).unwrap_err(), "the token is too long");
+        assert_eq!(
+            Token::of(&"x".repeat(16)).unwrap(),
+            Token::of(&format!("\t{}", "x".repeat(16))).unwrap()
+        );
+        assert!(Token::drawn(&[1; 32]) != Token::drawn(&[2; 32]));
+        assert_eq!(Token::drawn(&[171; 32]), Token::of(&"ab".repeat(32)).unwrap());
+    }
+
+    #[test]
+    fn hashes_are_read_and_nothing_else_is() {
+        assert_eq!(digest(&"zz".repeat(32)), None);
+        assert_eq!(digest(&"01".repeat(31)), None);
+        assert_eq!(digest(&"0a".repeat(32)), Some([10; 32]));
+    }
+
+    #[test]
+    fn whoever_knows_the_token_is_known() {
+        assert_eq!(ONE.read_greeting(&ONE.greeting(&[1; 32])), Ok([1; 32]));
+        let line = ONE.hello(&token(), "x/y", RIDDLES);
+        assert!(line.len() < LONGEST_LINE && !line.contains("a token"));
+        assert_eq!(ONE.read_hello(&token(), &[1; 32], &line), Ok(("x/y", [2; 32])));
+        let line = ONE.welcome(&token(), RIDDLES, b"7", "seven");
+        let Ok(Answer::Taken { shown, more: Some("seven") }) = ONE.read_answer(&line) else {
+            panic!("{line}")
+        };
+        assert_eq!(ONE.check(&token(), RIDDLES, b"7", &shown), Ok(()));
+        let why = ONE.check(&token(), RIDDLES, b"8", &shown).unwrap_err();
+        assert_eq!(why, "the first does not know the token");
+    }
+
+    /// With one token for both, what is overheard of one use is worth nothing in another one, nor said back.
+    #[test]
+    fn a_token_shown_for_one_use_is_none_for_another() {
+        let line = ONE.hello(&token(), "x/y", RIDDLES);
+        assert_eq!(OTHER.read_hello(&token(), &[1; 32], &line), Err("token"));
+        let line = ONE.welcome(&token(), RIDDLES, b"7", "");
+        let Ok(Answer::Taken { shown, more: None }) = ONE.read_answer(&line) else {
+            panic!("{line}")
+        };
+        assert!(OTHER.check(&token(), RIDDLES, b"7", &shown).is_err());
+        assert_ne!(ONE.key(&token(), RIDDLES), OTHER.key(&token(), RIDDLES));
+        let said = ONE.hello(&token(), "7", RIDDLES);
+        let own = said.split_whitespace().last().and_then(digest).unwrap();
+        assert!(ONE.check(&token(), RIDDLES, b"7", &own).is_err(), "its own words are no answer");
+    }
+
+    #[test]
+    fn what_is_heard_says_what_to_do() {
+        let told = |line: &str| ONE.read_answer(line).unwrap_err();
+        assert_eq!(told("no token"), "the first has another token: give both sides the same one");
+        for line in ["", "ok", "ok 00", "no", "no token now", "no a b", "yes"] {
+            assert_eq!(told(line), "what the first says makes no sense", "{line}");
+        }
+        assert_eq!(ONE.read_answer(&refusal("busy")), Ok(Answer::Refused("busy")));
+        let riddle = "01".repeat(32);
+        let told = |line: &str| ONE.read_greeting(line).unwrap_err();
+        assert_eq!(
+            told(&format!("assay-one/4 {riddle}")),
+            "the first speaks assay-one/4, this is assay-one/3: take the same assay on both sides"
+        );
+        for line in ["", "assay-one/3", "assay-one/3 00", "assay-one4 00", "SSH-2.0-x"] {
+            assert_eq!(told(line), "what answers there is no number one", "{line}");
+        }
+        let more = format!("assay-one/3 {riddle} x");
+        assert_eq!(told(&more), "what answers there is no number one");
+    }
+
+    /// HMAC-SHA256 by RFC 2104, of each part with its length before it.
+    #[test]
+    fn what_is_signed_is_fixed_to_the_byte() {
+        let mac = sign(&[7; 32], &[b"ab", b""]);
+        assert_eq!(mac, by_hand(&[7; 32], b"\0\0\0\0\0\0\0\x02ab\0\0\0\0\0\0\0\0"));
+    }
+
+    fn by_hand(key: &[u8; 32], text: &[u8]) -> Digest {
+        let padded =
+            |with: u8| -> Vec<u8> { key.iter().chain(&[0; 32]).map(|byte| byte ^ with).collect() };
+        let inner = assay_base::digest::sha256([padded(0x36), text.to_vec()].concat());
+        assay_base::digest::sha256([padded(0x5c), inner.to_vec()].concat())
+    }
+}

@@ -1,0 +1,196 @@
+//! Hosts of a fleet that die or stand still at any moment: the others end or go on, name who is lost, and keep
+//! all that was finished.
+
+use std::fs;
+use std::path::PathBuf;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use assay_lab::fleet::{Rank, Ranks, below, below_ms, results, trials};
+use assay_lab::home::Home;
+use assay_lab::needs::count;
+use assay_lab::process::Ended;
+use serde_json::Value;
+
+use crate::{DRIVE, home};
+
+/// Only what hangs reaches it.
+const LIMIT: Duration = Duration::from_secs(100);
+/// Far more trials than are run before somebody is lost.
+const STUDY: &str = r#"
+format     = "assay-study/1"
+title      = "Which depth?"
+replicates = 40
+repeat_disturbed = false
+
+[factors]
+depth = ["1", "4"]
+
+[[workload]]
+name = "read"
+io   = { pattern = "random", mix = "read", size = "4 KiB", time = "50 ms" }
+"#;
+const RANKS: usize = 3;
+/// By then whoever is left has ended: the deadline of a trial, 2 s and twice its time, which others wait for twice,
+/// and 10 s.
+const ENDS_BY: Duration = Duration::from_secs(16);
+/// The same of those that go on through all trials.
+const GOES_ON_BY: Duration = LIMIT;
+
+/// How a rank is lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fault {
+    Dies,
+    StandsStill,
+}
+
+/// What came of it.
+struct Came {
+    homes: Vec<Home>,
+    ranks: Ranks,
+    /// Trials that each had kept when it happened.
+    before: Vec<usize>,
+    ended: Vec<Ended>,
+}
+
+/// Starts all, and loses one of them at some moment of some trial.
+fn lose(name: &str, lost: usize, fault: Fault, (more, by): (&[&str], Duration)) -> Came {
+    let homes: Vec<Home> = (0..RANKS).map(|rank| home(&format!("{name}-{rank}"))).collect();
+    let study = PathBuf::from(homes[0].file("study.toml", STUDY));
+    let rank = |home: &Home| Rank { assay: home.assay.clone(), target: DRIVE.to_owned() };
+    let ranks = Ranks::new(&study, homes.iter().map(rank).collect());
+    let began = Instant::now();
+    let mut running = ranks.start(&[&["--grace", "2s"], more].concat()).unwrap();
+    let moment = 1 + below(12) as usize;
+    running[0].until(LIMIT, || ranks.kept(0) >= moment).unwrap();
+    thread::sleep(below_ms(60));
+    let before = (0..RANKS).map(|rank| ranks.kept(rank)).collect();
+    running[lost].signal(if fault == Fault::Dies { "KILL" } else { "STOP" }).unwrap();
+    let gone = running.remove(lost);
+    let limit = began.elapsed() + by;
+    let mut ended: Vec<Ended> = running
+        .into_iter()
+        .map(|own| own.end(limit).unwrap_or_else(|why| panic!("{fault:?} after {moment}: {why}")))
+        .collect();
+    if fault == Fault::StandsStill {
+        gone.signal("CONT").unwrap();
+    }
+    ended.insert(lost, gone.end(began.elapsed() + ENDS_BY).unwrap());
+    Came { homes, ranks, before, ended }
+}
+
+impl Came {
+    /// No finished trial is lost, nothing is left to be put back, and no process is there.
+    fn nothing_is_lost_or_left(&self) {
+        for (rank, (home, before)) in self.homes.iter().zip(&self.before).enumerate() {
+            let after = self.ranks.kept(rank);
+            assert!(after >= *before, "of {before} trials {after} are kept");
+            let journal = home.assay.home().join("journal");
+            assert_eq!(fs::read_dir(journal).into_iter().flatten().count(), 0);
+            let own = home.assay.home().display().to_string();
+            let is_left = |process: &fs::DirEntry| {
+                let environment = fs::read(process.path().join("environ")).unwrap_or_default();
+                String::from_utf8_lossy(&environment).contains(&own)
+            };
+            let all = fs::read_dir("/proc").unwrap().flatten();
+            assert_eq!(all.filter(is_left).count(), 0, "a process of {own} is left");
+        }
+    }
+
+    /// What was kept on all hosts can be made one result, with all trials that each had finished.
+    fn merges(&self, name: &str) {
+        let own = |rank| self.ranks.own(rank).unwrap().display().to_string();
+        let paths: Vec<String> = (0..RANKS).map(own).collect();
+        let mut words = vec!["merge", "--json"];
+        words.extend(paths.iter().map(String::as_str));
+        let elsewhere = home(&format!("{name}-merged"));
+        let merged = elsewhere.run(&words);
+        assert!([0, 5].contains(&merged.code), "{}", merged.stderr);
+        let least = *self.before.iter().min().unwrap();
+        let whole = trials(&results(elsewhere.assay.home())[0]);
+        let counted = whole.lines().take(least);
+        let has_number = |line: &str| {
+            let record: Value = serde_json::from_str(line).unwrap();
+            record["together"]["hosts"].as_array().is_some_and(|hosts| hosts.len() == RANKS)
+        };
+        assert_eq!(counted.filter(|line| has_number(line)).count(), least, "{}", merged.stdout);
+    }
+}
+
+#[test]
+fn a_rank_that_dies_or_stands_still_ends_the_others_by_name() {
+    for round in 0..count(1, 10) {
+        for (fault, why) in [
+            (Fault::Dies, "rank 2 was lost: its connection "),
+            (Fault::StandsStill, "rank 2 was lost: it did not come within "),
+        ] {
+            let name = format!("fleet-lost-{round}-{fault:?}");
+            let came = lose(&name, 2, fault, (&[], ENDS_BY));
+            for own in &came.ended[..2] {
+                assert_eq!(own.code, 5, "{}{}", own.stdout, own.stderr);
+                assert!(without_names(&own.stderr).contains(why), "{fault:?}: {}", own.stderr);
+            }
+            let findings: Value = serde_json::from_str(&came.ended[0].stdout).unwrap();
+            assert_eq!(findings["hosts"]["left"], 2, "{}", findings["hosts"]);
+            let told = findings["hosts"]["rows"][2]["lost"].as_str().unwrap();
+            assert!(told.starts_with("trial "), "{told}");
+            if fault == Fault::StandsStill {
+                let own = &came.ended[2];
+                assert!(own.code == 5 && own.stderr.contains("rank 0 is gone"), "{}", own.stderr);
+            }
+            came.nothing_is_lost_or_left();
+            came.merges(&name);
+        }
+    }
+}
+
+#[test]
+fn the_others_go_on_without_one_where_that_is_asked_for() {
+    for round in 0..count(1, 10) {
+        let name = format!("fleet-on-{round}");
+        let came = lose(&name, 1, Fault::Dies, (&["--lost", "continue"], GOES_ON_BY));
+        let findings: Value = serde_json::from_str(&came.ended[0].stdout).unwrap();
+        assert_eq!((came.ended[0].code, came.ended[2].code), (5, 0), "{}", came.ended[0].stderr);
+        assert_eq!(findings["hosts"]["left"], 2, "{}", findings["hosts"]);
+        assert!(findings.to_string().contains("fewer-hosts"), "every number says so");
+        let path = came.ranks.own(0).unwrap();
+        let plan = fs::read_to_string(path.join("plan.json")).unwrap();
+        let plan: Value = serde_json::from_str(&plan).unwrap();
+        let whole = plan["trials"].as_array().unwrap().len();
+        assert_eq!((came.ranks.kept(0), came.ranks.kept(2)), (whole, whole));
+        came.nothing_is_lost_or_left();
+    }
+}
+
+#[test]
+fn rank_0_that_dies_or_stands_still_ends_all_others() {
+    for round in 0..count(1, 10) {
+        for (fault, why) in
+            [(Fault::Dies, "rank 0 is gone"), (Fault::StandsStill, "rank 0 said nothing for ")]
+        {
+            let name = format!("fleet-zero-{round}-{fault:?}");
+            let came = lose(&name, 0, fault, (&[], ENDS_BY));
+            for own in &came.ended[1..] {
+                assert_eq!(own.code, 5, "{}{}", own.stdout, own.stderr);
+                assert!(own.stderr.contains(why), "{fault:?}: {}", own.stderr);
+            }
+            came.nothing_is_lost_or_left();
+            came.merges(&name);
+        }
+    }
+}
+
+/// The same without what hosts call themselves: `rank 2 (name)` is `rank 2`.
+fn without_names(text: &str) -> String {
+    let mut words = String::new();
+    let mut depth = 0_u32;
+    for sign in text.replace(" (", "(").chars() {
+        match sign {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            _ if depth == 0 => words.push(sign),
+            _ => {}
+        }
+    }
+    words
+}
