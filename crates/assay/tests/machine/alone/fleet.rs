@@ -214,7 +214,7 @@ fn settings_are_put_back_on_each_host_whoever_is_lost() {
     for round in 0..count(1, 10) {
         for (signal, lost) in [("KILL", 1), ("STOP", 1), ("KILL", 0), ("STOP", 0)] {
             let volumes: Vec<Volume> =
-                (0..3).map(|_| Volume::new(Filesystem::Ext4, 64).unwrap()).collect();
+                (0..3).map(|_| Volume::new(Filesystem::Ext4, 128).unwrap()).collect();
             let before: Vec<String> = volumes.iter().map(scheduler).collect();
             let scratch = Scratch::new("fleet-settings").unwrap();
             let rank =
