@@ -383,11 +383,7 @@ impl Asked {
             return Err(message);
         }
         let is_in_machine = self.is_in_machine();
-        Layout::of(
-            self.pattern,
-            self.size.0,
-            if is_in_machine { AREA_BYTES } else { area_bytes },
-        )?;
+        Layout::of(self.pattern, self.size.0, if is_in_machine { AREA_BYTES } else { area_bytes })?;
         // Where it is to be killed and nobody says on what, there is no target that could be.
         let on = if is_in_machine && self.on == On::Target { On::Drive } else { self.on };
         if !self.mounted.is_empty() && !on.has_files() {

@@ -209,7 +209,13 @@ impl Outage<'_> {
         detail.syncs += logged.log.steps.iter().filter(is_flush).count() as u64;
     }
 
-    fn count(&self, program: &Programmed, (rounds, cut): (u32, Cut), look: Look, detail: &mut Detail) {
+    fn count(
+        &self,
+        program: &Programmed,
+        (rounds, cut): (u32, Cut),
+        look: Look,
+        detail: &mut Detail,
+    ) {
         let is_promised = self.course.sync != Sync::None;
         let known = program.known(rounds, is_promised);
         let judgement: Judgement = match look {
@@ -264,7 +270,11 @@ impl Programmed {
             }
             rounds.push(Round { promised, begun: written.log.writes.len() as u32, steps });
         }
-        if rounds.is_empty() { Err("there is nothing to write".to_owned()) } else { Ok(Self { written, rounds }) }
+        if rounds.is_empty() {
+            Err("there is nothing to write".to_owned())
+        } else {
+            Ok(Self { written, rounds })
+        }
     }
 
     /// Bytes up to the end of what it writes.
@@ -291,7 +301,9 @@ impl Programmed {
 /// What went wrong, by an answer that should not have come.
 fn told(answer: &Answer) -> String {
     match answer {
-        Answer::Failed(text) | Answer::Unreachable(text) => format!("in the virtual machine: {text}"),
+        Answer::Failed(text) | Answer::Unreachable(text) => {
+            format!("in the virtual machine: {text}")
+        }
         other => format!("the virtual machine says {other:?} out of turn"),
     }
 }
@@ -489,7 +501,8 @@ mod tests {
     fn ran(course: &Course, is_kill: bool) -> Detail {
         let (on, stop) = (On::Drive, AtomicBool::new(false));
         let own = Outage { course, on, mounted: "" };
-        let ended = if is_kill { own.kill(&mut Threads, &stop) } else { own.replay(&mut Threads, &stop) };
+        let ended =
+            if is_kill { own.kill(&mut Threads, &stop) } else { own.replay(&mut Threads, &stop) };
         ended.unwrap()
     }
 
@@ -531,7 +544,8 @@ mod tests {
 
     #[test]
     fn what_cannot_be_reached_is_lost_as_far_as_it_was_promised() {
-        let (course, stop) = (Course { cuts: 3, ..course(Pattern::Log, Drive::Honest) }, AtomicBool::new(false));
+        let (course, stop) =
+            (Course { cuts: 3, ..course(Pattern::Log, Drive::Honest) }, AtomicBool::new(false));
         let own = Outage { course: &course, on: On::Ext4, mounted: "never" };
         for own in [own.kill(&mut Threads, &stop), own.replay(&mut Threads, &stop)] {
             let own = own.unwrap();

@@ -43,7 +43,10 @@ impl Pages {
             let mut rest = self.pages.split_off(&whole.start);
             self.pages.append(&mut rest.split_off(&whole.end));
         }
-        let edges = [at_bytes..end.min(whole.start * page), at_bytes.max(whole.end.saturating_mul(page))..end];
+        let edges = [
+            at_bytes..end.min(whole.start * page),
+            at_bytes.max(whole.end.saturating_mul(page))..end,
+        ];
         for edge in edges.into_iter().filter(|edge| edge.start < edge.end) {
             for (page, within, _) in parts(edge.start, edge.end - edge.start) {
                 if let Some(own) = self.pages.get_mut(&page) {

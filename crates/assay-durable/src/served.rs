@@ -176,7 +176,8 @@ impl Logged {
         for own in landed {
             let write = self.log.writes[own.write as usize];
             let at = (write.at + u64::from(own.first)) * SECTOR_BYTES;
-            let (from, bytes) = (u64::from(own.first) * SECTOR_BYTES, u64::from(own.sectors) * SECTOR_BYTES);
+            let (from, bytes) =
+                (u64::from(own.first) * SECTOR_BYTES, u64::from(own.sectors) * SECTOR_BYTES);
             match &self.carried[own.write as usize] {
                 None => pages.clear(at, bytes),
                 Some(all) => pages.write(at, &all[from as usize..(from + bytes) as usize]),

@@ -291,7 +291,13 @@ impl Course {
     }
 
     /// Counts how a cut ended.
-    pub(crate) fn count(&self, written: &Written, cut: &Cut, judgement: &Judgement, detail: &mut Detail) {
+    pub(crate) fn count(
+        &self,
+        written: &Written,
+        cut: &Cut,
+        judgement: &Judgement,
+        detail: &mut Detail,
+    ) {
         detail.cuts += 1;
         *detail.outcomes.entry(judgement.outcome()).or_default() += 1;
         detail.unpromised = detail.unpromised.plus(judgement.unpromised);
