@@ -12,22 +12,16 @@ use assay_base::quantity::units::show;
 use serde::{Deserialize, Serialize};
 
 use crate::asked::Planned;
+use crate::below::On;
 use crate::bound::{at_most, most_share};
 use crate::cut::Survivors;
 use crate::drive::Drive;
+use crate::grade::Grade;
 use crate::judge::{Found, Outcome, Unpromised};
 use crate::metrics::LOST;
 use crate::pattern::Pattern;
 use crate::sync::Sync;
 use crate::trial::{Detail, Story};
-
-/// How a cut was made, and so what it proves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Grade {
-    /// A log of what was written and synced, and a drive that is assumed.
-    Replay,
-}
 
 /// What the trials of a row came to, all their cuts as one sample.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -35,6 +29,12 @@ pub struct Facts {
     pub workload: String,
     pub arm: Levels,
     pub grade: Grade,
+    /// What was written to.
+    #[serde(default, skip_serializing_if = "is_usual")]
+    pub on: On,
+    /// Options that the file system in the machine was mounted with.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub mounted: String,
     #[serde(rename = "writer")]
     pub pattern: Pattern,
     #[serde(rename = "synced_by")]
@@ -60,6 +60,9 @@ pub struct Facts {
     /// The shortest story of a loss.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub story: Option<Story>,
+    /// Cuts after which the file system did not mount, or had no such file.
+    #[serde(default, skip_serializing_if = "is_usual")]
+    pub unreachable: u64,
     /// Sectors of the target that were read again without a cut, and those that are not as they were written.
     pub read_again: [u64; 2],
     /// What was promised and is missing without a cut.
@@ -85,7 +88,9 @@ impl Facts {
         let mut facts = Self {
             workload: subject.workload.clone(),
             arm: subject.arm.clone(),
-            grade: Grade::Replay,
+            grade: planned.grade,
+            on: planned.on,
+            mounted: planned.mounted.clone(),
             pattern: planned.pattern,
             sync: planned.sync,
             record_bytes: planned.record_bytes,
@@ -103,6 +108,7 @@ impl Facts {
                 .map(|own| own.unpromised)
                 .fold(Unpromised::default(), Unpromised::plus),
             story: stories.min_by_key(Story::length),
+            unreachable: sum(|own| own.unreachable),
             read_again,
             without_cut: trials.iter().find_map(|own| own.without_cut.clone()),
             text: String::new(),
@@ -155,24 +161,39 @@ impl Facts {
         let Some(most) = self.lost_share_at_most else {
             return format!(
                 "Nothing was promised, so nothing could be lost; what was written stood as it should be after {} of \
-                 {cuts} replayed cuts.",
-                show::count(self.untouched())
+                 {cuts} {}.",
+                show::count(self.untouched()),
+                match self.grade {
+                    Grade::Replay => "replayed cuts",
+                    Grade::Kill => "cuts of power",
+                }
             );
         };
         let most = at_most(most);
-        let drive = self.assumed_drive.assumed(self.assumed_atomic_bytes);
+        let how = self.how();
         if self.lost == 0 {
             return format!(
-                "Replayed on {drive}, 0 of {cuts} cuts lost an acknowledged write; at most {most} of such cuts \
+                "{how}, 0 of {cuts} cuts lost an acknowledged write; at most {most} of such cuts \
                  would (95 %). {NOT_YOURS}"
             );
         }
         format!(
-            "Replayed on {drive}, {} of {cuts} cuts lost an acknowledged write (at most {most} of such cuts \
+            "{how}, {} of {cuts} cuts lost an acknowledged write (at most {most} of such cuts \
              would, 95 %); there lies, counted in each of them, {}. {NOT_YOURS}",
             show::count(self.lost),
             self.found_words()
         )
+    }
+
+    /// How its cuts were made, and on what.
+    fn how(&self) -> String {
+        let drive = self.assumed_drive.assumed(self.assumed_atomic_bytes);
+        let on = self.on.words(&self.mounted);
+        match (self.grade, self.on) {
+            (Grade::Replay, On::Target) => format!("Replayed on {drive}"),
+            (Grade::Replay, _) => format!("Written to {on} and replayed on {drive}"),
+            (Grade::Kill, _) => format!("Written to {on}, whose power was cut over {drive}"),
+        }
     }
 
     /// Cuts after which all that had been written was there.
@@ -204,15 +225,27 @@ impl Facts {
             number(self.lost),
             most.unwrap_or(Value::Nothing).into(),
             number(self.promises),
-            Value::Words(format!("replay, {}", self.assumed_drive.name())).into(),
+            Value::Words(self.grade_and_drive()).into(),
         ];
         let setting = setting.map(|words| Cell::from(Value::Words(words)));
         Row { of: self.subject(), cells: setting.into_iter().chain(own).collect() }
     }
 
+    fn grade_and_drive(&self) -> String {
+        let (grade, drive) = (self.grade.name(), self.assumed_drive.name());
+        match self.on {
+            On::Target => format!("{grade}, {drive}"),
+            on => format!("{grade} below {}, {drive}", on.name()),
+        }
+    }
+
     fn sentence(&self, text: &str) -> Sentence {
         Sentence { about: self.subject(), text: text.to_owned() }
     }
+}
+
+fn is_usual<T: Default + PartialEq>(own: &T) -> bool {
+    *own == T::default()
 }
 
 /// A row by its workload and its setting.
@@ -275,11 +308,34 @@ fn grade_words(planned: &Planned, [read, wrong]: [u64; 2]) -> String {
             show::count(read)
         ),
     };
+    if planned.is_in_machine() {
+        return in_machine_words(planned);
+    }
     format!(
         "Grade replay: a log of the program's own writes and syncs, cut over {}; it tells whether this order of writes \
          and syncs is enough, and nothing of the drive below.{target}",
         planned.assumed_drive.assumed(planned.assumed_atomic_bytes)
     )
+}
+
+/// The same where it was made in virtual machines.
+fn in_machine_words(planned: &Planned) -> String {
+    let drive = planned.assumed_drive.assumed(planned.assumed_atomic_bytes);
+    let below = if planned.on.has_files() {
+        format!("a kernel and its {}", planned.on.name())
+    } else {
+        "a kernel".to_owned()
+    };
+    match planned.grade {
+        Grade::Replay => format!(
+            "Grade replay in a virtual machine: a log of what its drive was asked below {below}, cut over {drive}; it tells \
+             whether what they hand on is enough, and nothing of a drive that is there."
+        ),
+        Grade::Kill => format!(
+            "Grade kill: the power of a virtual machine went while {below} wrote to {drive}, and the next one read \
+             what was there; it tells what they keep over such a drive, and nothing of a drive that is there."
+        ),
+    }
 }
 
 fn story_words(story: &Story) -> String {
@@ -326,13 +382,36 @@ fn survivors_words(law: Survivors, survived: u32, of: u32) -> String {
     )
 }
 
+/// What the numbers are, of whatever grade.
 const LEGEND: &str = "Lost: cuts after which something was missing whose sync had returned. At most: exact one-sided \
                       bound of the share of cuts that are drawn so, 95 %, rounded up; cuts of all trials of a row are \
                       one sample. It is of its row alone, of the logs of these trials and of this assumed drive: no \
-                      rate of power cuts, of another run or of the drive that is there. A cut comes after any step of \
-                      the log from the first promise on with the same chance; of what is in the cache, with the same \
-                      chance, none survives, all, the first ones, each by the toss of a coin, all but one, the newest \
-                      one alone. What was not promised may be anything.";
+                      rate of power cuts, of another run or of the drive that is there.";
+/// When a cut comes, of each grade.
+const MOMENTS: [(Grade, &str); 2] = [
+    (
+        Grade::Replay,
+        "A cut comes after any step of the log from the first promise on with the same chance",
+    ),
+    (
+        Grade::Kill,
+        "A cut of power comes after a round that is drawn and zero to twelve requests behind it, the last of them answered \
+         or not",
+    ),
+];
+/// What is there then.
+const SURVIVES: &str = "of what is in the cache, with the same chance, none survives, all, the first ones, each by the \
+                        toss of a coin, all but one, the newest one alone. What was not promised may be anything.";
+
+fn legend(all: &[&Facts]) -> String {
+    let is_there = |grade: Grade| all.iter().any(|own| own.grade == grade);
+    let moments: Vec<&str> = MOMENTS
+        .into_iter()
+        .filter(|(grade, _)| is_there(*grade))
+        .map(|(_, moment)| moment)
+        .collect();
+    format!("{LEGEND} {}; {SURVIVES}", moments.join(". "))
+}
 
 /// Its figure.
 pub const FIGURE: About = About {
@@ -357,15 +436,29 @@ pub fn exhibit(all: &[&Facts], name: &dyn Fn(&Subject) -> String) -> Exhibit {
     let columns = setting.into_iter().chain(own).collect();
     let row = |own: &&Facts| own.row(has_settings.then(|| name(&own.subject())));
     Exhibit {
-        remarks: vec![LEGEND.to_owned()],
+        remarks: vec![legend(all)],
         charts: charts(all, name),
         sentences: sentences(all, name),
         leads: true,
         ..Exhibit::of_table(Table {
-            title: "power cuts, replayed on an assumed drive".to_owned(),
+            title: title(all).to_owned(),
             columns,
             rows: all.iter().map(row).collect(),
         })
+    }
+}
+
+/// What the cuts of some rows are called.
+fn cuts_words(all: &[&Facts]) -> &'static str {
+    if all.iter().all(|own| own.grade == Grade::Replay) { "replayed cuts" } else { "cuts" }
+}
+
+fn title(all: &[&Facts]) -> &'static str {
+    let has = |grade| all.iter().any(|own| own.grade == grade);
+    match (has(Grade::Replay), has(Grade::Kill)) {
+        (true, true) => "power cuts over an assumed drive",
+        (_, true) => "power cuts of virtual machines, over an assumed drive",
+        _ => "power cuts, replayed on an assumed drive",
     }
 }
 
@@ -390,11 +483,11 @@ fn charts(all: &[&Facts], name: &dyn Fn(&Subject) -> String) -> Vec<Chart> {
         let workload = own.first()?.workload.clone();
         (!outcomes.is_empty()).then(|| Chart {
             figure: FIGURE.name.to_owned(),
-            title: "how replayed cuts ended".to_owned(),
+            title: format!("how {} ended", cuts_words(own)),
             workload,
             description: "Cuts on an assumed drive by what was there afterwards; a lost promise alone is a failure."
                 .to_owned(),
-            axis: "replayed cuts".to_owned(),
+            axis: cuts_words(own).to_owned(),
             metric: LOST.name.to_owned(),
             marks: Marks::Bars {
                 what: "what was there".to_owned(),

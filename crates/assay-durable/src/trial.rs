@@ -140,9 +140,17 @@ pub struct Detail {
     /// What was promised and is missing without a cut.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub without_cut: Option<Story>,
+    /// Cuts after which the file system did not mount, or had no such file.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub unreachable: u64,
     /// Whether it was ended before its last cut.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub stopped: bool,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+const fn is_none(count: &u64) -> bool {
+    *count == 0
 }
 
 impl Course {
@@ -282,7 +290,14 @@ impl Course {
         }
     }
 
-    fn count(&self, written: &Written, cut: &Cut, judgement: &Judgement, detail: &mut Detail) {
+    /// Counts how a cut ended.
+    pub(crate) fn count(
+        &self,
+        written: &Written,
+        cut: &Cut,
+        judgement: &Judgement,
+        detail: &mut Detail,
+    ) {
         detail.cuts += 1;
         *detail.outcomes.entry(judgement.outcome()).or_default() += 1;
         detail.unpromised = detail.unpromised.plus(judgement.unpromised);

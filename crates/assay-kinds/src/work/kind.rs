@@ -277,6 +277,11 @@ pub trait Asks {
         false
     }
 
+    /// Whether it is done in virtual machines of its own, whose drive is this program's.
+    fn makes_machines(&self) -> bool {
+        false
+    }
+
     /// Sets the limit of its memory; whether it has one.
     fn limit_memory(&mut self, _bytes: Bytes) -> bool {
         false
@@ -423,6 +428,11 @@ pub trait Runs {
     /// `pilot_ns` is what the pilot told of a step, 0 where nothing was tried.
     fn expected_ns(&self, _pilot_ns: u64) -> Option<u64> {
         None
+    }
+
+    /// Whether it is done in virtual machines of its own.
+    fn makes_machines(&self) -> bool {
+        false
     }
 
     /// The same work for half as long.

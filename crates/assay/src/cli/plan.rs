@@ -79,7 +79,11 @@ pub fn run(system: &dyn System, mut arguments: Arguments) -> Outcome<()> {
     let StudyArguments { destroy, permitted, .. } = &arguments.of_study;
     let consented = permitted.consented(destroy)?;
     let quick = arguments.of_study.quick();
-    if arguments.vm.is_asked() {
+    let (study, targets) = match arguments.vm.for_machines(study)? {
+        Ok(study) => (study, vec![".".to_owned()]),
+        Err(study) => (study, targets),
+    };
+    if arguments.vm.is_asked() && !study.makes_machines() {
         let preview = arguments.vm.preview(system, study, &consented, quick)?;
         show(system, arguments, &preview);
         return Ok(());
@@ -103,7 +107,12 @@ pub fn run(system: &dyn System, mut arguments: Arguments) -> Outcome<()> {
     let foresight = analysis::foresee(plan, earlier.as_ref());
     let stakes = stakes(system, sites);
     let by_pilot = quick.is_some_and(|quick| quick.replicates.is_none());
-    let preview = preview::make(study, plan, (sites, changes, lacks), stakes, foresight);
+    let mut lacks = lacks.clone();
+    if study.makes_machines() {
+        let missing = arguments.vm.see_machines(system, study, false).err();
+        lacks.extend(missing.map(|failure| failure.message));
+    }
+    let preview = preview::make(study, plan, (sites, changes, &lacks), stakes, foresight);
     let hosts = seen.hosts.iter().map(|own| PreviewHost::new(own.rank, &own.name, &own.surveys));
     let preview = preview::Preview { by_pilot, ..preview }.of_hosts(hosts.collect());
     show(system, arguments, &(preview, plan.design.order));
