@@ -26,6 +26,7 @@ pub mod devices;
 pub mod graphics;
 pub mod identity;
 pub mod journal;
+pub mod first_program;
 pub mod machine;
 pub mod mounts;
 pub mod network;

@@ -1,7 +1,6 @@
 //! Work that the machine does by itself: a boot. Its trials are boots, read from the systemd journal
 //! afterwards; nothing is measured by this program, and past boots are as good as new ones.
 
-pub mod kernel_log;
 pub mod labels;
 mod planned;
 #[cfg(test)]

@@ -5,9 +5,8 @@ use std::path::{Path, PathBuf};
 
 use assay_base::failure::{Failure, Outcome};
 use assay_system::system::journal::RUNNING;
-use assay_system::system::{FileKind, System, machine};
+use assay_system::system::{FileKind, System, first_program, machine};
 
-use super::kernel_log;
 use crate::work::recorded::Source;
 use assay_texts::journal::entry::{self, Entry, FIELDS, Read};
 use assay_texts::journal::timeline::{self, Boot, ids};
@@ -84,7 +83,7 @@ fn own(system: &dyn System, most: usize, until: Option<&str>) -> Outcome<Told> {
     if let Some(lacks) = lacks {
         return Err(Failure::refused(format!(
             "{lacks}: {}; boots of another machine can be read with --journal FILE",
-            kernel_log::words(system)
+            first_program::words(system)
         )));
     }
     let found = by_journalctl(system, &[], most, until)?;
@@ -104,7 +103,7 @@ fn own(system: &dyn System, most: usize, until: Option<&str>) -> Outcome<Told> {
         };
         return Err(Failure::refused(format!(
             "{why}: {}; boots of another machine can be read with --journal FILE",
-            kernel_log::words(system)
+            first_program::words(system)
         )));
     }
     Ok(found)

@@ -1,8 +1,8 @@
 //! What a machine tells of its boot that has no systemd journal: when its kernel started the first
 //! program.
 
+use super::System;
 use assay_base::presence::Presence;
-use assay_system::system::System;
 
 /// Microseconds from the kernel's start until it ran its first program, by its own log.
 pub fn until_init_us(system: &dyn System) -> Presence<u64> {
@@ -43,7 +43,7 @@ pub fn words(system: &dyn System) -> String {
 
 #[cfg(test)]
 mod tests {
-    use assay_system::system::Fake;
+    use super::super::Fake;
 
     use super::*;
 
