@@ -8,7 +8,7 @@ const FIRST: [&str; 6] = ["race", "sweep", "effects", "surface", "card", "energy
 /// The same behind those of what kinds of work tell.
 const THEN: [&str; 4] = ["runs", "bars", "beside", "grid"];
 /// The same behind those of their own seconds.
-const LAST: [&str; 6] = ["percentiles", "classes", "periods", "heat", "series", "order"];
+const LAST: [&str; 7] = ["percentiles", "classes", "periods", "heat", "series", "order", "hosts"];
 
 pub fn find(name: &str) -> Option<&'static str> {
     all().find(|own| *own == name)

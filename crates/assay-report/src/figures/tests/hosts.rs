@@ -18,7 +18,7 @@ pub(super) fn of(ranks: u32, trials: u32) -> Evidence {
             HostRate { rank, per_s: own * f64::from(order) }
         };
         let arm = arms[(order % 2) as usize].clone();
-        let hosts = (0..ranks).map(rank).collect();
+        let hosts = (0..ranks).map(rate).collect();
         evidence
             .trials
             .push(RanTrial { hosts, ..trial(order, arm, if order == 4 { 3 } else { 1 }) });
