@@ -11,8 +11,7 @@ use super::ranks::Place;
 
 /// Rank 0 and another one, with the version of what follows.
 pub static USE: Use = Use {
-    family: "assay-fleet",
-    version: 1,
+    version: "assay-fleet/1",
     labels: [b"fleet rank", b"fleet zero", b"fleet frames"],
     listener: "rank 0",
     ends: "all hosts",

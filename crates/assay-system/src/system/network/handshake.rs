@@ -87,10 +87,8 @@ pub fn digest(text: &str) -> Option<Digest> {
 /// What a connection is used for.
 #[derive(Debug)]
 pub struct Use {
-    /// How whoever listens greets, up to the number of the version.
-    pub family: &'static str,
-    /// That number.
-    pub version: u32,
+    /// How whoever listens greets: a name, `/` and the number of what follows.
+    pub version: &'static str,
     /// What is signed with the words of whoever dials, with those of whoever listens, and with the key of
     /// what follows: no two of them are alike, in whatever uses.
     pub labels: [&'static [u8]; 3],
@@ -115,13 +113,9 @@ pub enum Answer<'a> {
 }
 
 impl Use {
-    fn greets(&self) -> String {
-        format!("{}/{}", self.family, self.version)
-    }
-
     /// What whoever listens says first.
     pub fn greeting(&self, riddle: &Digest) -> String {
-        format!("{} {}\n", self.greets(), hexadecimal(riddle))
+        format!("{} {}\n", self.version, hexadecimal(riddle))
     }
 
     /// The riddle of a greeting.
@@ -129,10 +123,10 @@ impl Use {
     /// # Errors
     /// It is something else, or of another version.
     pub fn read_greeting(&self, line: &str) -> Result<Digest, String> {
-        let own = self.greets();
+        let own = self.version;
         let mut words = line.split_whitespace();
         let (first, riddle) = (words.next().unwrap_or_default(), words.next().and_then(digest));
-        let is_alike = first.strip_prefix(self.family).is_some_and(|rest| rest.starts_with('/'));
+        let is_alike = name_of(first).is_some() && name_of(first) == name_of(own);
         match (riddle, words.next()) {
             (Some(riddle), None) if first == own => Ok(riddle),
             _ if is_alike && first != own => Err(format!(
@@ -233,6 +227,11 @@ impl Use {
     }
 }
 
+/// What stands before the number of a version.
+fn name_of(version: &str) -> Option<&str> {
+    version.split_once('/').map(|(name, _)| name)
+}
+
 /// What whoever listens says to one that it turns away.
 pub fn refusal(why: &str) -> String {
     format!("no {why}\n")
@@ -243,8 +242,7 @@ mod tests {
     use super::*;
 
     const ONE: Use = Use {
-        family: "assay-one",
-        version: 3,
+        version: "assay-one/3",
         labels: [b"one dials", b"one answers", b"one follows"],
         listener: "the first",
         ends: "both sides",

@@ -12,8 +12,7 @@ use super::handshake::{Answer, Use, same, sign};
 
 /// A peer and its client, with the version of what follows.
 pub static USE: Use = Use {
-    family: "assay-peer",
-    version: 1,
+    version: "assay-peer/1",
     labels: [b"client", b"peer", b"datagrams"],
     listener: "the peer",
     ends: "both ends",
@@ -265,7 +264,7 @@ mod tests {
     use super::super::handshake::LONGEST_LINE;
     use super::*;
 
-    const VERSION: &str = "assay-peer/1";
+    const VERSION: &str = USE.version;
 
     fn token() -> Token {
         Token::of("a token of some length").unwrap()

@@ -63,6 +63,11 @@ struct Link {
     spaces: [String; 2],
 }
 
+/// Words of `ip` without spaces in them.
+fn ip(words: &str) -> Done<()> {
+    call("ip", &words.split(' ').collect::<Vec<_>>()).map(drop)
+}
+
 /// Of documentation alone (RFC 5737): nobody else has them.
 const ADDRESSES: [&str; 2] = ["192.0.2.1", "192.0.2.2"];
 
@@ -70,26 +75,22 @@ impl Link {
     fn new() -> Done<Self> {
         let spaces = ["a", "b"].map(|end| format!("assay-{}-{end}", std::process::id()));
         for space in &spaces {
-            call("ip", &["netns", "add", space])?;
+            ip(&format!("netns add {space}"))?;
         }
         let link = Self { spaces };
         let [a, b] = &link.spaces;
-        call(
-            "ip",
-            &["-n", a, "link", "add", "end", "type", "veth", "peer", "name", "end", "netns", b],
-        )?;
+        ip(&format!("-n {a} link add end type veth peer name end netns {b}"))?;
         for (space, address) in link.spaces.iter().zip(ADDRESSES) {
-            let address = format!("{address}/24");
-            call("ip", &["-n", space, "addr", "add", &address, "dev", "end"])?;
+            ip(&format!("-n {space} addr add {address}/24 dev end"))?;
             for name in ["lo", "end"] {
-                call("ip", &["-n", space, "link", "set", name, "up"])?;
+                ip(&format!("-n {space} link set {name} up"))?;
             }
         }
         Ok(link)
     }
 
     fn cut(&self) {
-        call("ip", &["-n", &self.spaces[1], "link", "set", "end", "down"]).unwrap();
+        ip(&format!("-n {} link set end down", self.spaces[1])).unwrap();
     }
 
     /// The program at one end of it.
@@ -105,7 +106,7 @@ impl Drop for Link {
     fn drop(&mut self) {
         for space in &self.spaces {
             // The link goes with them.
-            let _ = call("ip", &["netns", "delete", space]);
+            let _ = ip(&format!("netns delete {space}"));
         }
     }
 }
