@@ -32,7 +32,7 @@ pub struct Ranks {
     study: String,
     /// Where rank 0 listens; some port of this machine that is free, where none is named.
     address: Option<String>,
-    ranks: Vec<Rank>,
+    all: Vec<Rank>,
 }
 
 /// An address of this machine at which nobody listens now.
@@ -44,7 +44,7 @@ pub fn free_address() -> Done<String> {
 /// Some number below another one, another one each time.
 pub fn below(most: u32) -> u32 {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-    now.map_or(0, |now| now.subsec_nanos() / 1000 % most.max(1))
+    now.map_or(0, |now| now.subsec_micros() % most.max(1))
 }
 
 /// Some time below another one.
@@ -63,8 +63,8 @@ pub fn results(home: &Path) -> Vec<PathBuf> {
 
 impl Ranks {
     /// Ranks that run the study in a file.
-    pub fn new(study: &Path, ranks: Vec<Rank>) -> Self {
-        Self { study: study.display().to_string(), address: None, ranks }
+    pub fn new(study: &Path, all: Vec<Rank>) -> Self {
+        Self { study: study.display().to_string(), address: None, all }
     }
 
     /// The same with an address where rank 0 listens.
@@ -76,14 +76,14 @@ impl Ranks {
     /// Starts all of them with more words.
     pub fn start(&self, more: &[&str]) -> Done<Vec<Running>> {
         let address = self.address.clone().map_or_else(free_address, Ok)?;
-        (0..self.ranks.len())
+        (0..self.all.len())
             .map(|rank| Running::start(&mut self.command(rank, &address, more)))
             .collect()
     }
 
     fn command(&self, rank: usize, address: &str, more: &[&str]) -> Command {
-        let place = format!("{rank}/{}", self.ranks.len());
-        let Rank { assay, target } = &self.ranks[rank];
+        let place = format!("{rank}/{}", self.all.len());
+        let Rank { assay, target } = &self.all[rank];
         let words =
             ["run", &self.study, target, "--json", "--quiet", "--fleet", address, "--rank", &place];
         let mut command = assay.command(&[&words, more].concat());
@@ -95,7 +95,7 @@ impl Ranks {
     }
 
     pub fn home(&self, rank: usize) -> &Path {
-        self.ranks[rank].assay.home()
+        self.all[rank].assay.home()
     }
 
     /// What a rank kept of its own.

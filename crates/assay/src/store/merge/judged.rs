@@ -40,7 +40,9 @@ impl<'a> Words<'a> {
         own.push(record);
         if self.count() >= self.most {
             let longest = (0..self.held.len()).max_by_key(|at| self.held[*at].len());
-            longest.into_iter().for_each(|at| self.judge(at));
+            if let Some(at) = longest {
+                self.judge(at);
+            }
         }
     }
 
