@@ -25,5 +25,6 @@ pub mod log_writes;
 pub mod metrics;
 pub mod pattern;
 pub mod sync;
+pub mod tally;
 pub mod tell;
 pub mod trial;

@@ -21,11 +21,14 @@ pub(super) fn of_row(row: &Row<'_>) -> Option<Facts> {
     let near_limits: Vec<Option<Presence<NearLimit>>> =
         records().map(|record| near_limit(&record.evidence.temperature)).collect();
     let trials: Vec<Option<&Measured>> = records().map(|record| record.measured.as_ref()).collect();
-    let failed = row.trials.iter().filter(|trial| trial.record.status == Status::Failed);
-    let failed: Vec<Failed<'_>> = failed.map(|trial| of_failed(trial.record)).collect();
+    let of = |status| row.trials.iter().filter(move |trial| trial.record.status == status);
+    let left_out = of(Status::LeadIn).filter_map(|trial| trial.record.measured.as_ref());
+    let left_out: Vec<&Measured> = left_out.collect();
+    let failed: Vec<Failed<'_>> = of(Status::Failed).map(|trial| of_failed(trial.record)).collect();
     let seen = Seen {
         subject: &Subject { workload: row.workload.name.clone(), arm: row.arm.clone() },
         trials: &trials,
+        left_out: &left_out,
         failed: &failed,
         spoken: &spoken(row),
         near_limits: &near_limits,
