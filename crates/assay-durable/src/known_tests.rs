@@ -6,6 +6,7 @@ use crate::drive::Drive;
 use crate::judge::{Found, Outcome};
 use crate::pattern::Pattern;
 use crate::sync::Sync;
+use crate::tally::Told;
 use crate::trial::{Course, Detail, Medium};
 
 /// A drive in memory on which nothing is cut; a step of its clock is a call.
@@ -91,7 +92,7 @@ fn each_liar_is_found_within_twenty_cuts() {
                 let own = ran(&Course { seed, ..course(*pattern, drive) });
                 assert!(own.tally.lost > 0, "{} by {pattern:?}, seed {seed}", drive.name());
                 assert_eq!(own.tally.cuts, 20);
-                let story = own.tally.story.unwrap();
+                let Some(Told::Place(story)) = own.tally.story else { panic!("{own:?}") };
                 let [written, promised] = [story.written_step, story.promised_step];
                 assert!(written < promised && promised <= story.cut_step.unwrap());
             }
@@ -194,7 +195,7 @@ fn a_target_that_drops_a_write_is_found_without_a_cut() {
     let mut memory = Memory { drops: Some(5), ..Memory::new() };
     let own =
         course(Pattern::Log, Drive::Honest).run(&mut memory, &AtomicBool::new(false)).unwrap();
-    let story = own.tally.without_cut.unwrap();
+    let Some(Told::Place(story)) = own.tally.without_cut else { panic!("{own:?}") };
     assert_eq!((story.write, story.found, story.cut_step), (6, Found::Nothing, None));
     assert_eq!((own.tally.read_again[1], own.tally.lost), (8, 0));
     let honest = ran(&course(Pattern::Log, Drive::Honest));

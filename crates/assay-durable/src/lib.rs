@@ -16,6 +16,7 @@ pub mod asked;
 pub mod bound;
 pub mod cut;
 pub mod drive;
+pub mod files;
 pub mod image;
 pub mod judge;
 #[cfg(test)]

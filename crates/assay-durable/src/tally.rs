@@ -4,8 +4,41 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::judge::{Found, Judgement, Lost, Outcome, Unpromised};
+use crate::files;
+use crate::judge::{Found, Judgement, Missing, Outcome, Unpromised};
 use crate::trial::Story;
+
+/// The shortest story of a loss, by what was lost.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Told {
+    /// A write to a place.
+    Place(Story),
+    /// A file, or a name.
+    File(files::Story),
+}
+
+impl Told {
+    /// Steps, or calls, from what was lost to the end of the story.
+    pub fn length(&self) -> u64 {
+        match self {
+            Self::Place(own) => own.length(),
+            Self::File(own) => own.length(),
+        }
+    }
+}
+
+impl From<Story> for Told {
+    fn from(own: Story) -> Self {
+        Self::Place(own)
+    }
+}
+
+impl From<files::Story> for Told {
+    fn from(own: files::Story) -> Self {
+        Self::File(own)
+    }
+}
 
 /// Cuts by what was there afterwards.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,31 +55,35 @@ pub struct Tally {
     pub unpromised: Unpromised,
     /// The shortest story of a loss.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub story: Option<Story>,
+    pub story: Option<Told>,
     /// Sectors of the target that were read again without a cut, and those that are not as they were written.
     pub read_again: [u64; 2],
     /// What was promised and is missing without a cut.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub without_cut: Option<Story>,
+    pub without_cut: Option<Told>,
 }
 
 impl Tally {
     /// Counts a cut; `story` tells a loss.
-    pub fn count(&mut self, judgement: &Judgement, story: impl FnOnce(&Lost) -> Option<Story>) {
+    pub fn count<L: Missing>(
+        &mut self,
+        judgement: &Judgement<L>,
+        story: impl FnOnce(&L) -> Option<Told>,
+    ) {
         self.cuts += 1;
         *self.outcomes.entry(judgement.outcome()).or_default() += 1;
         self.unpromised = self.unpromised.plus(judgement.unpromised);
         self.lost += u64::from(!judgement.lost.is_empty());
         for lost in &judgement.lost {
-            *self.found.entry(lost.found).or_default() += 1;
+            *self.found.entry(lost.found()).or_default() += 1;
         }
         // The newest of them has the shortest story.
         self.keep(judgement.lost.last().and_then(story));
     }
 
     /// Keeps a story where it is shorter than the one that is there.
-    fn keep(&mut self, story: Option<Story>) {
-        let shortest = self.story.as_ref().map_or(u64::MAX, Story::length);
+    fn keep(&mut self, story: Option<Told>) {
+        let shortest = self.story.as_ref().map_or(u64::MAX, Told::length);
         if story.as_ref().is_some_and(|own| self.story.is_none() || own.length() < shortest) {
             self.story = story;
         }
@@ -92,6 +129,7 @@ fn summed<K: Ord + Copy>(own: &mut BTreeMap<K, u64>, more: &BTreeMap<K, u64>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::judge::Lost;
 
     fn story(written_step: u64) -> Story {
         Story {
@@ -107,6 +145,10 @@ mod tests {
         }
     }
 
+    fn told(written_step: u64) -> Told {
+        story(written_step).into()
+    }
+
     fn lost(count: u32) -> Judgement {
         let lost = (0..count).map(|write| Lost { write, found: Found::Nothing, older: None });
         Judgement { lost: lost.collect(), unpromised: Unpromised::default() }
@@ -116,22 +158,24 @@ mod tests {
     fn cuts_are_counted_and_the_shortest_story_stays() {
         let mut own = Tally::default();
         own.count(&lost(0), |_| panic!("nothing is to be told"));
-        own.count(&lost(2), |lost| Some(story(40 + u64::from(lost.write))));
-        own.count(&lost(1), |_| Some(story(30)));
+        own.count(&lost(2), |lost| Some(told(40 + u64::from(lost.write))));
+        own.count(&lost(1), |_| Some(told(30)));
         assert_eq!((own.cuts, own.lost, own.found[&Found::Nothing]), (3, 2, 3));
-        assert_eq!(own.story.as_ref().map(Story::length), Some(9), "that of the newest write");
+        assert_eq!(own.story.as_ref().map(Told::length), Some(9), "that of the newest write");
         assert_eq!(own.outcomes, [(Outcome::Quiet, 1), (Outcome::Lost, 2)].into());
     }
 
     #[test]
     fn several_are_one_sample() {
         let mut one = Tally { promises: 5, read_again: [8, 0], ..Tally::default() };
-        one.count(&lost(1), |_| Some(story(40)));
+        one.count(&lost(1), |_| Some(told(40)));
         let mut other = Tally { promises: 7, read_again: [8, 1], ..Tally::default() };
         other.count(&lost(0), |_| None);
-        other.without_cut = Some(Story { cut_step: None, ..story(3) });
+        other.without_cut = Some(Story { cut_step: None, ..story(3) }.into());
         let both = Tally::of([&one, &other]);
         assert_eq!((both.promises, both.cuts, both.lost, both.read_again), (12, 2, 1, [16, 1]));
+        let text = serde_json::to_string(&both).unwrap();
+        assert_eq!(serde_json::from_str::<Tally>(&text).unwrap(), both);
         assert_eq!((both.story, both.without_cut), (one.story.clone(), other.without_cut.clone()));
         assert_eq!(Tally::of([]), Tally::default());
         assert!(!Tally::default().has_lost() && one.has_lost() && other.has_lost());

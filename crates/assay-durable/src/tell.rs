@@ -17,7 +17,7 @@ use crate::judge::{Found, Outcome};
 use crate::metrics::LOST;
 use crate::pattern::Pattern;
 use crate::sync::Sync;
-use crate::tally::Tally;
+use crate::tally::{Tally, Told};
 use crate::trial::{Detail, Story};
 
 /// How a cut was made, and so what it proves.
@@ -247,7 +247,14 @@ fn grade_words(planned: &Planned, [read, wrong]: [u64; 2]) -> String {
     )
 }
 
-fn story_words(story: &Story) -> String {
+fn story_words(told: &Told) -> String {
+    match told {
+        Told::Place(story) => place_words(story),
+        Told::File(story) => story.words(),
+    }
+}
+
+fn place_words(story: &Story) -> String {
     let Story { write, written_step, promised_step, .. } = story;
     let begin = format!(
         "The shortest story: write {} of {} at byte {} is step {} and was promised in step {}",
@@ -428,7 +435,7 @@ mod tests {
             older: Some(12),
         };
         let mut own = detail(60, 1, 20);
-        (own.tally.story, own.tally.found) = (Some(story), [(Found::Older, 1)].into());
+        (own.tally.story, own.tally.found) = (Some(story.into()), [(Found::Older, 1)].into());
         let own = facts(&[own, detail(0, 0, 0)]).unwrap();
         assert_eq!(
             own.text,
@@ -466,7 +473,7 @@ mod tests {
             "no number of it"
         );
         assert!(of(&[], &warm_up).is_none());
-        warm_up.tally.without_cut = Some(Story {
+        let missing = Story {
             write: 3,
             at_bytes: 8192,
             bytes: 4096,
@@ -476,7 +483,8 @@ mod tests {
             survivors: None,
             found: Found::Nothing,
             older: None,
-        });
+        };
+        warm_up.tally.without_cut = Some(missing.into());
         for counted in [&[&counted][..], &[]] {
             let own = of(counted, &warm_up).unwrap();
             let failed = own.failure().unwrap();

@@ -13,7 +13,7 @@ use crate::judge::{Found, Lost, Written};
 use crate::log::{SECTOR_BYTES, Write};
 use crate::pattern::{Act, Layout, Pattern, Program};
 use crate::sync::Sync;
-use crate::tally::Tally;
+use crate::tally::{Tally, Told};
 
 /// What a program writes to.
 pub trait Medium {
@@ -243,7 +243,8 @@ impl Course {
         }
         let judgement = written.judged(&seen, written.log.steps.len());
         let first = judgement.lost.first();
-        detail.tally.without_cut = first.and_then(|lost| self.story(written, lost, None));
+        detail.tally.without_cut =
+            first.and_then(|lost| self.story(written, lost, None)).map(Told::from);
         Ok(())
     }
 
@@ -263,7 +264,7 @@ impl Course {
             let (landed, cut) = self.drive.after(&written.log, steps, unit, &mut draws);
             let image = rebuilt(&written.log, &landed, sectors);
             let judgement = written.judged(&image, steps);
-            let story = |lost: &Lost| self.story(written, lost, Some(&cut));
+            let story = |lost: &Lost| self.story(written, lost, Some(&cut)).map(Told::from);
             detail.tally.count(&judgement, story);
         }
     }
