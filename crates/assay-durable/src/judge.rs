@@ -27,6 +27,8 @@ pub enum Found {
     Back,
     /// What cannot be read.
     Unreadable,
+    /// What the check of a command does not accept.
+    Refused,
 }
 
 impl Found {
@@ -41,6 +43,7 @@ impl Found {
             Self::Empty => "an empty file",
             Self::Back => "what had been removed",
             Self::Unreadable => "what cannot be read",
+            Self::Refused => "what the check refuses",
         }
     }
 }

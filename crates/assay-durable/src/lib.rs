@@ -14,6 +14,7 @@
 
 pub mod asked;
 pub mod bound;
+pub mod command;
 pub mod cut;
 pub mod drive;
 pub mod files;

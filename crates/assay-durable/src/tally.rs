@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::files;
 use crate::judge::{Found, Judgement, Missing, Outcome, Unpromised};
 use crate::trial::Story;
+use crate::{command, files};
 
 /// The shortest story of a loss, by what was lost.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -16,6 +16,8 @@ pub enum Told {
     Place(Story),
     /// A file, or a name.
     File(files::Story),
+    /// What a command had promised.
+    Command(command::Story),
 }
 
 impl Told {
@@ -24,6 +26,7 @@ impl Told {
         match self {
             Self::Place(own) => own.length(),
             Self::File(own) => own.length(),
+            Self::Command(own) => own.length(),
         }
     }
 }
@@ -37,6 +40,12 @@ impl From<Story> for Told {
 impl From<files::Story> for Told {
     fn from(own: files::Story) -> Self {
         Self::File(own)
+    }
+}
+
+impl From<command::Story> for Told {
+    fn from(own: command::Story) -> Self {
+        Self::Command(own)
     }
 }
 

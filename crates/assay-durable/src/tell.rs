@@ -251,6 +251,7 @@ fn story_words(told: &Told) -> String {
     match told {
         Told::Place(story) => place_words(story),
         Told::File(story) => story.words(),
+        Told::Command(story) => story.words(),
     }
 }
 
