@@ -1,17 +1,23 @@
 //! What a study asks for, and what will be done.
 
+use std::sync::atomic::AtomicBool;
+
 use assay_base::catalogue::About;
 use assay_base::catalogue::keys::{Fields, Form, field};
 use assay_base::quantity::units::show;
 use assay_base::quantity::{Bytes, Time};
+use assay_system::system::powered::Starts;
 use serde::{Deserialize, Serialize};
 
+use crate::below::On;
 use crate::bound;
 use crate::drive::Drive;
+use crate::grade::Grade;
 use crate::log::SECTOR_BYTES;
+use crate::outage::{AREA_BYTES, Outage};
 use crate::pattern::{Layout, Pattern};
 use crate::sync::Sync;
-use crate::trial::Course;
+use crate::trial::{Course, Detail};
 
 /// Its own words.
 pub const ABOUT: About = About {
@@ -43,6 +49,9 @@ pub const USUAL_TIME: Time = Time(10_000_000_000);
 const QUICK: Time = Time(2_000_000_000);
 const QUICK_PROMISES: u32 = 500;
 const QUICK_CUTS: u64 = 300;
+/// The same where each takes the power of a machine, or is read by one.
+const QUICK_KILLS: u64 = 5;
+const QUICK_READS: u64 = 60;
 const MOST_PROMISES: u32 = 100_000;
 const MOST_CUTS: u64 = 1_000_000;
 const LARGEST: Bytes = Bytes(1 << 20);
@@ -50,6 +59,9 @@ const LARGEST_UNIT: Bytes = Bytes(64 << 10);
 /// What a promise takes, as long as none was made, and of a cut each promise of its log, nanoseconds.
 const PROMISE_NS: u64 = 2_000_000;
 const CUT_PROMISE_NS: u64 = 200;
+/// What a machine takes to start and to write until its power goes, and what a look at a file system takes in one.
+const START_NS: u64 = 6_000_000_000;
+const LOOK_NS: u64 = 300_000_000;
 
 /// Promises, and how they are tried, as a study asks for it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -67,6 +79,14 @@ pub struct Asked {
     pub promises: u32,
     #[serde(default = "usual_cuts")]
     pub cuts: u64,
+    #[serde(default, skip_serializing_if = "is_usual")]
+    pub grade: Grade,
+    /// What is written to.
+    #[serde(default, skip_serializing_if = "is_usual")]
+    pub on: On,
+    /// Options that a file system in a machine is mounted with.
+    #[serde(default, rename = "mounted-with", skip_serializing_if = "String::is_empty")]
+    pub mounted: String,
     /// What the drive is assumed to be.
     #[serde(default)]
     pub assumed_drive: Drive,
@@ -76,6 +96,11 @@ pub struct Asked {
     /// Time of writing at most.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time: Option<Time>,
+}
+
+/// Whether it is what nobody asked for: older files do not have it.
+fn is_usual<T: Default + PartialEq>(own: &T) -> bool {
+    *own == T::default()
 }
 
 const fn four_kib() -> Bytes {
@@ -98,6 +123,9 @@ impl Default for Asked {
             size: four_kib(),
             promises: usual_promises(),
             cuts: usual_cuts(),
+            grade: Grade::Replay,
+            on: On::Target,
+            mounted: String::new(),
             assumed_drive: Drive::Honest,
             assumed_atomic: four_kib(),
             time: None,
@@ -108,8 +136,9 @@ impl Default for Asked {
 /// Name, summary and text of a parameter, and some levels of it.
 pub type Words = ([&'static str; 3], &'static str);
 
-/// The parameters that may be factors: `writer`, `synced-by`, `size`, `assumed-drive`, `assumed-atomic`.
-pub const FACTORS: [Words; 5] = [
+/// The parameters that may be factors: `writer`, `synced-by`, `size`, `assumed-drive`, `assumed-atomic`, `grade`, `on`,
+/// `mounted-with`, `cuts`.
+pub const FACTORS: [Words; 9] = [
     (
         [
             "writer",
@@ -157,6 +186,43 @@ pub const FACTORS: [Words; 5] = [
         ],
         "[\"512 B\", \"4 KiB\"]",
     ),
+    (
+        [
+            "grade",
+            "how a cut is made: replay or kill",
+            "`replay`: what was written and flushed is logged, and the log is cut as often as is asked. `kill`: each cut \
+             takes the power of a virtual machine (`--vm`) while its drive has a volatile cache, and the next one \
+             reads what is there.",
+        ],
+        "[\"replay\", \"kill\"]",
+    ),
+    (
+        [
+            "on",
+            "what is written to: target, drive, ext4, xfs or btrfs",
+            "`target`: that of the study, which has no cuts but those of the program's own log. In a virtual machine \
+             (`--vm`), where the log is taken below its kernel: `drive`, the whole one, or a file of `ext4`, `xfs` or \
+             `btrfs` on it.",
+        ],
+        "[\"drive\", \"ext4\", \"xfs\", \"btrfs\"]",
+    ),
+    (
+        [
+            "mounted-with",
+            "options that the file system in the virtual machine is mounted with",
+            "As `mount -o` has them: `nobarrier` of ext4 and btrfs sends the drive no flushes; `defaults` says nothing.",
+        ],
+        "[\"defaults\", \"nobarrier\"]",
+    ),
+    (
+        [
+            "cuts",
+            "cuts of a trial",
+            "None lost of 60 means at most 4.88 % (95 %), of 1000 at most 0.3 %. Each trial of the grade kill starts as \
+             many virtual machines.",
+        ],
+        "[\"20\", \"60\"]",
+    ),
 ];
 
 fn patterns() -> Vec<&'static str> {
@@ -170,6 +236,25 @@ fn syncs() -> Vec<&'static str> {
 fn drives() -> Vec<&'static str> {
     Drive::ALL.map(Drive::name).to_vec()
 }
+
+fn grades() -> Vec<&'static str> {
+    Grade::ALL.map(Grade::name).to_vec()
+}
+
+fn places() -> Vec<&'static str> {
+    On::ALL.map(On::name).to_vec()
+}
+
+/// What is no list of options: nothing of it is read by a shell, but it stands in what is told.
+fn is_option(text: &str) -> bool {
+    let plain = |own: char| own.is_ascii_alphanumeric() || "_-=.,:/".contains(own);
+    text.len() <= MOST_OPTIONS && text.chars().all(plain)
+}
+
+/// The level that stands for no options.
+const PLAIN: &str = "defaults";
+/// Letters of options.
+const MOST_OPTIONS: usize = 200;
 
 /// The keys of its table.
 pub static KEYS: Fields = Fields {
@@ -203,6 +288,9 @@ pub static KEYS: Fields = Fields {
             FACTORS[4].0[1],
             "assumed-atomic = \"512 B\"",
         ),
+        field(FACTORS[5].0[0], Form::Word(grades), FACTORS[5].0[1], "grade = \"kill\""),
+        field(FACTORS[6].0[0], Form::Word(places), FACTORS[6].0[1], "on = \"ext4\""),
+        field(FACTORS[7].0[0], Form::Text, FACTORS[7].0[1], "mounted-with = \"nobarrier\""),
         field(
             "time",
             Form::Time { least: Time(1) },
@@ -227,6 +315,15 @@ impl Asked {
                 self.assumed_drive = Drive::find(text).ok_or_else(|| unknown(&drives()))?;
             }
             "assumed-atomic" => self.assumed_atomic = text.parse()?,
+            "grade" => self.grade = Grade::find(text).ok_or_else(|| unknown(&grades()))?,
+            "on" => self.on = On::find(text).ok_or_else(|| unknown(&places()))?,
+            "mounted-with" => {
+                self.mounted = if text == PLAIN { String::new() } else { text.to_owned() };
+            }
+            "cuts" => {
+                let count = text.parse().ok().filter(|count| (1..=MOST_CUTS).contains(count));
+                self.cuts = count.ok_or_else(|| format!("`{text}` is no number of cuts"))?;
+            }
             _ => return Err(format!("`{name}` is no parameter of it")),
         }
         match self.unfit() {
@@ -237,6 +334,10 @@ impl Asked {
 
     /// A key whose value cannot be, and why.
     pub fn unfit(&self) -> Option<(&'static str, String)> {
+        if !is_option(&self.mounted) {
+            let message = format!("`{}` is no list of options of mount", self.mounted);
+            return Some(("mounted-with", message));
+        }
         let own =
             [("size", self.size, LARGEST), ("assumed-atomic", self.assumed_atomic, LARGEST_UNIT)];
         own.into_iter().find_map(|(key, bytes, most)| {
@@ -244,6 +345,11 @@ impl Asked {
             let message = || format!("{key} is 512 bytes to {most} in whole sectors, not {bytes}");
             (!fits || !bytes.0.is_multiple_of(SECTOR_BYTES)).then(|| (key, message()))
         })
+    }
+
+    /// Whether it is done in virtual machines.
+    pub fn is_in_machine(&self) -> bool {
+        self.grade == Grade::Kill || self.on != On::Target
     }
 
     /// What it does, in a line.
@@ -261,7 +367,11 @@ impl Asked {
     pub fn hurry(&mut self) {
         self.time = Some(self.time.map_or(QUICK, |time| time.min(QUICK)));
         self.promises = self.promises.min(QUICK_PROMISES);
-        self.cuts = self.cuts.min(QUICK_CUTS);
+        self.cuts = self.cuts.min(match self.grade {
+            Grade::Kill => QUICK_KILLS,
+            Grade::Replay if self.on.has_files() => QUICK_READS,
+            Grade::Replay => QUICK_CUTS,
+        });
     }
 
     /// It as it will be done in an area.
@@ -272,8 +382,17 @@ impl Asked {
         if let Some((_, message)) = self.unfit() {
             return Err(message);
         }
-        Layout::of(self.pattern, self.size.0, area_bytes)?;
+        let is_in_machine = self.is_in_machine();
+        Layout::of(self.pattern, self.size.0, if is_in_machine { AREA_BYTES } else { area_bytes })?;
+        // Where it is to be killed and nobody says on what, there is no target that could be.
+        let on = if is_in_machine && self.on == On::Target { On::Drive } else { self.on };
+        if !self.mounted.is_empty() && !on.has_files() {
+            return Err(format!("mounted-with {}: nothing is mounted there", self.mounted));
+        }
         Ok(Planned {
+            grade: self.grade,
+            on,
+            mounted: self.mounted.clone(),
             pattern: self.pattern,
             sync: self.sync,
             record_bytes: self.size.0,
@@ -314,6 +433,14 @@ pub struct Planned {
     pub assumed_drive: Drive,
     /// What it is assumed to write whole, bytes.
     pub assumed_atomic_bytes: u64,
+    #[serde(default, skip_serializing_if = "is_usual")]
+    pub grade: Grade,
+    /// What is written to.
+    #[serde(default, skip_serializing_if = "is_usual")]
+    pub on: On,
+    /// Options that a file system in a machine is mounted with.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub mounted: String,
 }
 
 impl Planned {
@@ -323,14 +450,48 @@ impl Planned {
             Sync::None => "nothing is promised, so that nothing can be lost".to_owned(),
             _ => bound::told(self.cuts),
         };
+        let drive = self.assumed_drive.assumed(self.assumed_atomic_bytes);
+        let cuts = counted(self.cuts, "cut");
+        let cut = match self.grade {
+            Grade::Replay if !self.is_in_machine() => {
+                format!("{cuts} of the log of that (grade replay) on {drive}")
+            }
+            Grade::Replay => format!("{cuts} of the log of its drive (grade replay), {drive}"),
+            Grade::Kill => format!("{cuts} of its power (grade kill) over {drive}"),
+        };
+        let on = match self.on {
+            On::Target => String::new(),
+            on => format!(" on {}", on.words(&self.mounted)),
+        };
         format!(
-            "{}, {}, through the page cache, at most {}; {} of the log of that (grade replay) on {}; {bound}",
+            "{}, {},{on} through the page cache, at most {}; {cut}; {bound}",
             self.pattern.words(Bytes(self.record_bytes)),
             synced(self.sync),
             counted(u64::from(self.promises), "promise"),
-            counted(self.cuts, "cut"),
-            self.assumed_drive.assumed(self.assumed_atomic_bytes)
         )
+    }
+
+    /// Whether it is done in virtual machines.
+    pub fn is_in_machine(&self) -> bool {
+        self.on != On::Target
+    }
+
+    /// Does it there.
+    ///
+    /// # Errors
+    /// Why it could not be done.
+    pub fn in_machines(
+        &self,
+        starts: &mut dyn Starts,
+        keys: [u64; 2],
+        stop: &AtomicBool,
+    ) -> Result<Detail, String> {
+        let course = self.course([0, AREA_BYTES], u64::MAX, keys);
+        let outage = Outage { course: &course, on: self.on, mounted: &self.mounted };
+        match self.grade {
+            Grade::Kill => outage.kill(starts, stop),
+            Grade::Replay => outage.replay(starts, stop),
+        }
     }
 
     /// A trial of it in an area (its beginning and its length); the keys are its seed, and what tells the run from all
@@ -354,6 +515,15 @@ impl Planned {
     /// Nanoseconds that it takes, as long as nothing was tried.
     pub fn expected_ns(&self) -> u64 {
         let promises = u64::from(self.promises);
+        if self.is_in_machine() {
+            let [starts, each] = match self.grade {
+                Grade::Kill => [self.cuts.saturating_add(1), 0],
+                Grade::Replay if self.on.has_files() => [2, LOOK_NS],
+                Grade::Replay => [2, CUT_PROMISE_NS.saturating_mul(promises)],
+            };
+            let looking = self.cuts.saturating_mul(each);
+            return starts.saturating_mul(START_NS).saturating_add(looking);
+        }
         let writing = promises.saturating_mul(PROMISE_NS).min(USUAL_TIME.0);
         let cutting = self.cuts.saturating_mul(promises).saturating_mul(CUT_PROMISE_NS);
         writing.saturating_add(cutting)
@@ -378,7 +548,9 @@ mod tests {
             assert!(Asked::default().set(name, "no such").is_err(), "{name}");
             assert!(KEYS.find(name).is_some());
         }
-        assert!(Asked::default().set("cuts", "7").is_err());
+        assert!(Asked::default().set("promises", "7").is_err());
+        assert!(Asked::default().set("cuts", "0").is_err());
+        assert!(Asked::default().set("mounted-with", "a b").is_err());
     }
 
     #[test]

@@ -14,6 +14,8 @@ pub enum Seen {
     Write(u32),
     /// What no write of this run put there: of another place, or changed.
     Strange,
+    /// What could not be read.
+    Unreadable,
 }
 
 /// The sectors of a device of which so much landed.

@@ -25,8 +25,10 @@ pub enum Found {
     Empty,
     /// What had been removed, or given another name.
     Back,
-    /// What cannot be read.
+    /// What the file system refuses to read.
     Unreadable,
+    /// A file system that does not mount, or has no such file.
+    Unreachable,
     /// What the check of a command does not accept.
     Refused,
 }
@@ -43,6 +45,7 @@ impl Found {
             Self::Empty => "an empty file",
             Self::Back => "what had been removed",
             Self::Unreadable => "what cannot be read",
+            Self::Unreachable => "a file system without the file, or one that does not mount",
             Self::Refused => "what the check refuses",
         }
     }
@@ -179,12 +182,25 @@ impl Written {
 
     /// What is there of the promises that had been made after so many steps.
     pub fn judged(&self, image: &[Seen], steps: usize) -> Judgement {
-        let known = self.log.known(steps);
+        self.judged_as(image, self.log.known(steps))
+    }
+
+    /// The same of a moment of which that is known.
+    pub fn judged_as(&self, image: &[Seen], known: Known) -> Judgement {
         let lost = match self.layout.pattern {
             Pattern::Log | Pattern::InPlace => self.lost_records(image, known),
             Pattern::Transaction => self.lost_blocks(image, known),
         };
         Judgement { lost, unpromised: self.unpromised(image, known) }
+    }
+
+    /// What is there where nothing can be reached: all that was promised is missing.
+    pub fn without_any(&self, known: Known) -> Judgement {
+        let promised = self.promised(known).into_iter().flatten();
+        let lost = |write| Lost { write, found: Found::Unreachable, older: None };
+        let gone = u64::from(known.begun.saturating_sub(known.promised));
+        let unpromised = Unpromised { gone, ..Unpromised::default() };
+        Judgement { lost: in_order(promised.map(lost).collect()), unpromised }
     }
 
     /// What lies at a sector, as a block.
@@ -194,9 +210,10 @@ impl Written {
         let Some(first) = own.first() else { return Block::Found(Found::Nothing) };
         match first {
             _ if own.contains(&Seen::Strange) => Block::Found(Found::Strange),
+            _ if own.contains(&Seen::Unreadable) => Block::Found(Found::Unreadable),
             _ if own.iter().any(|seen| seen != first) => Block::Found(Found::Torn),
             Seen::Write(write) => Block::Whole(*write),
-            Seen::Before | Seen::Strange => Block::Found(Found::Nothing),
+            Seen::Before | Seen::Strange | Seen::Unreadable => Block::Found(Found::Nothing),
         }
     }
 

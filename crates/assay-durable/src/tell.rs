@@ -10,9 +10,11 @@ use assay_base::quantity::units::show;
 use serde::{Deserialize, Serialize};
 
 use crate::asked::Planned;
+use crate::below::On;
 use crate::bound::{at_most, most_share};
 use crate::cut::Survivors;
 use crate::drive::Drive;
+use crate::grade::Grade;
 use crate::judge::{Found, Outcome};
 use crate::metrics::LOST;
 use crate::pattern::Pattern;
@@ -20,20 +22,18 @@ use crate::sync::Sync;
 use crate::tally::{Tally, Told};
 use crate::trial::{Detail, Story};
 
-/// How a cut was made, and so what it proves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Grade {
-    /// A log of what was written and synced, and a drive that is assumed.
-    Replay,
-}
-
 /// What the trials of a row came to, all their cuts as one sample.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Facts {
     pub workload: String,
     pub arm: Levels,
     pub grade: Grade,
+    /// What was written to.
+    #[serde(default, skip_serializing_if = "is_usual")]
+    pub on: On,
+    /// Options that the file system in the machine was mounted with.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub mounted: String,
     #[serde(rename = "writer")]
     pub pattern: Pattern,
     #[serde(rename = "synced_by")]
@@ -76,7 +76,9 @@ impl Facts {
         let mut facts = Self {
             workload: subject.workload.clone(),
             arm: subject.arm.clone(),
-            grade: Grade::Replay,
+            grade: planned.grade,
+            on: planned.on,
+            mounted: planned.mounted.clone(),
             pattern: planned.pattern,
             sync: planned.sync,
             record_bytes: planned.record_bytes,
@@ -131,24 +133,39 @@ impl Facts {
         let Some(most) = self.lost_share_at_most else {
             return format!(
                 "Nothing was promised, so nothing could be lost; what was written stood as it should be after {} of \
-                 {cuts} replayed cuts.",
-                show::count(self.untouched())
+                 {cuts} {}.",
+                show::count(self.untouched()),
+                match self.grade {
+                    Grade::Replay => "replayed cuts",
+                    Grade::Kill => "cuts of power",
+                }
             );
         };
         let most = at_most(most);
-        let drive = self.assumed_drive.assumed(self.assumed_atomic_bytes);
+        let how = self.how();
         if self.tally.lost == 0 {
             return format!(
-                "Replayed on {drive}, 0 of {cuts} cuts lost an acknowledged write; at most {most} of such cuts \
+                "{how}, 0 of {cuts} cuts lost an acknowledged write; at most {most} of such cuts \
                  would (95 %). {NOT_YOURS}"
             );
         }
         format!(
-            "Replayed on {drive}, {} of {cuts} cuts lost an acknowledged write (at most {most} of such cuts \
+            "{how}, {} of {cuts} cuts lost an acknowledged write (at most {most} of such cuts \
              would, 95 %); there lies, counted in each of them, {}. {NOT_YOURS}",
             show::count(self.tally.lost),
             self.found_words()
         )
+    }
+
+    /// How its cuts were made, and on what.
+    fn how(&self) -> String {
+        let drive = self.assumed_drive.assumed(self.assumed_atomic_bytes);
+        let on = self.on.words(&self.mounted);
+        match (self.grade, self.on) {
+            (Grade::Replay, On::Target) => format!("Replayed on {drive}"),
+            (Grade::Replay, _) => format!("Written to {on} and replayed on {drive}"),
+            (Grade::Kill, _) => format!("Written to {on}, whose power was cut over {drive}"),
+        }
     }
 
     /// Cuts after which all that had been written was there.
@@ -180,15 +197,27 @@ impl Facts {
             number(self.tally.lost),
             most.unwrap_or(Value::Nothing).into(),
             number(self.tally.promises),
-            Value::Words(format!("replay, {}", self.assumed_drive.name())).into(),
+            Value::Words(self.grade_and_drive()).into(),
         ];
         let setting = setting.map(|words| Cell::from(Value::Words(words)));
         Row { of: self.subject(), cells: setting.into_iter().chain(own).collect() }
     }
 
+    fn grade_and_drive(&self) -> String {
+        let (grade, drive) = (self.grade.name(), self.assumed_drive.name());
+        match self.on {
+            On::Target => format!("{grade}, {drive}"),
+            on => format!("{grade} below {}, {drive}", on.name()),
+        }
+    }
+
     fn sentence(&self, text: &str) -> Sentence {
         Sentence { about: self.subject(), text: text.to_owned() }
     }
+}
+
+fn is_usual<T: Default + PartialEq>(own: &T) -> bool {
+    *own == T::default()
 }
 
 /// A row by its workload and its setting.
@@ -240,11 +269,34 @@ fn grade_words(planned: &Planned, [read, wrong]: [u64; 2]) -> String {
             show::count(read)
         ),
     };
+    if planned.is_in_machine() {
+        return in_machine_words(planned);
+    }
     format!(
         "Grade replay: a log of the program's own writes and syncs, cut over {}; it tells whether this order of writes \
          and syncs is enough, and nothing of the drive below.{target}",
         planned.assumed_drive.assumed(planned.assumed_atomic_bytes)
     )
+}
+
+/// The same where it was made in virtual machines.
+fn in_machine_words(planned: &Planned) -> String {
+    let drive = planned.assumed_drive.assumed(planned.assumed_atomic_bytes);
+    let below = if planned.on.has_files() {
+        format!("a kernel and its {}", planned.on.name())
+    } else {
+        "a kernel".to_owned()
+    };
+    match planned.grade {
+        Grade::Replay => format!(
+            "Grade replay in a virtual machine: a log of what its drive was asked below {below}, cut over {drive}; it tells \
+             whether what they hand on is enough, and nothing of a drive that is there."
+        ),
+        Grade::Kill => format!(
+            "Grade kill: the power of a virtual machine went while {below} wrote to {drive}, and the next one read \
+             what was there; it tells what they keep over such a drive, and nothing of a drive that is there."
+        ),
+    }
 }
 
 fn story_words(told: &Told) -> String {
@@ -335,10 +387,19 @@ pub fn exhibit(all: &[&Facts], name: &dyn Fn(&Subject) -> String) -> Exhibit {
         sentences: sentences(all, name),
         leads: true,
         ..Exhibit::of_table(Table {
-            title: "power cuts, replayed on an assumed drive".to_owned(),
+            title: title(all).to_owned(),
             columns,
             rows: all.iter().map(row).collect(),
         })
+    }
+}
+
+fn title(all: &[&Facts]) -> &'static str {
+    let has = |grade| all.iter().any(|own| own.grade == grade);
+    match (has(Grade::Replay), has(Grade::Kill)) {
+        (true, true) => "power cuts over an assumed drive",
+        (_, true) => "power cuts of virtual machines, over an assumed drive",
+        _ => "power cuts, replayed on an assumed drive",
     }
 }
 

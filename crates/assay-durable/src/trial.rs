@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::cut::{Cut, Survivors, moment};
 use crate::drive::Drive;
 use crate::image::{Seen, fill, look, rebuilt};
-use crate::judge::{Found, Lost, Written};
+use crate::judge::{Found, Judgement, Lost, Written};
 use crate::log::{SECTOR_BYTES, Write};
 use crate::pattern::{Act, Layout, Pattern, Program};
 use crate::sync::Sync;
@@ -264,9 +264,19 @@ impl Course {
             let (landed, cut) = self.drive.after(&written.log, steps, unit, &mut draws);
             let image = rebuilt(&written.log, &landed, sectors);
             let judgement = written.judged(&image, steps);
-            let story = |lost: &Lost| self.story(written, lost, Some(&cut)).map(Told::from);
-            detail.tally.count(&judgement, story);
+            self.count(written, &cut, &judgement, &mut detail.tally);
         }
+    }
+
+    /// Counts how a cut ended.
+    pub(crate) fn count(
+        &self,
+        written: &Written,
+        cut: &Cut,
+        judgement: &Judgement,
+        tally: &mut Tally,
+    ) {
+        tally.count(judgement, |lost| self.story(written, lost, Some(cut)).map(Told::from));
     }
 
     fn story(&self, written: &Written, lost: &Lost, cut: Option<&Cut>) -> Option<Story> {

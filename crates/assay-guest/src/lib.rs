@@ -5,19 +5,23 @@
 //!
 //! Used by the product (`assay::real::guest`) and by its laboratory; it prints nothing.
 //!
-//! Here belongs what makes and ends a guest. What runs in it does not, nor whether its numbers count.
+//! Here belongs what makes and ends a guest, and what answers for a drive that it has of us. What runs in it does not, nor
+//! whether its numbers count, nor what such a drive keeps.
 //!
 //! The types to know: [`Asked`] (a guest, as it is asked for), [`Ended`], [`kernel::Kernel`],
-//! [`machine::Machine`], [`files::Files`] (what a guest left).
+//! [`machine::Machine`], [`files::Files`] (what a guest left), [`driven::Mould`] (guests whose drive is ours),
+//! [`nbd::Store`] (what lies behind such a drive).
 
 #![forbid(unsafe_code)]
 
 pub mod archive;
 pub mod cpio;
+pub mod driven;
 pub mod files;
 mod host;
 pub mod kernel;
 pub mod machine;
+pub mod nbd;
 pub mod tree;
 
 use std::path::{Path, PathBuf};
@@ -320,15 +324,20 @@ impl<'a> Running<'a> {
 
     /// The last lines of its console and of what QEMU complained of.
     fn last_words(&self) -> String {
-        let tail = |name: &str| {
-            let text = String::from_utf8_lossy(&self.files.from(name, 0)).replace('\r', "");
-            let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
-            lines[lines.len().saturating_sub(12)..].join("\n")
-        };
-        let both = [tail("qemu"), tail("console")];
-        let told: Vec<&str> = both.iter().map(String::as_str).filter(|t| !t.is_empty()).collect();
-        if told.is_empty() { "it said nothing".to_owned() } else { told.join("\n") }
+        last_words(&self.files)
     }
+}
+
+/// The last lines of a guest's console and of what QEMU complained of.
+fn last_words(files: &Files) -> String {
+    let tail = |name: &str| {
+        let text = String::from_utf8_lossy(&files.from(name, 0)).replace('\r', "");
+        let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+        lines[lines.len().saturating_sub(12)..].join("\n")
+    };
+    let both = [tail("qemu"), tail("console")];
+    let told: Vec<&str> = both.iter().map(String::as_str).filter(|t| !t.is_empty()).collect();
+    if told.is_empty() { "it said nothing".to_owned() } else { told.join("\n") }
 }
 
 /// The exit code of the job and the bytes of its archive: `up`, then `0 10240`.

@@ -277,6 +277,11 @@ pub trait Asks {
         false
     }
 
+    /// Whether it is done in virtual machines of its own, whose drive is this program's.
+    fn makes_machines(&self) -> bool {
+        false
+    }
+
     /// Sets the limit of its memory; whether it has one.
     fn limit_memory(&mut self, _bytes: Bytes) -> bool {
         false

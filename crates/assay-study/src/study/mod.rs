@@ -194,6 +194,33 @@ impl Study {
         self.links().next().is_some()
     }
 
+    /// Whether some of it makes virtual machines, as it is or by a level of a factor.
+    pub fn makes_machines(&self) -> bool {
+        let by_level = |own: &Workload| {
+            let all = self.factors.iter().flat_map(|(name, levels)| levels.iter().map(move |l| (name, l)));
+            let mut arms = all.map(|(name, level)| [(name.clone(), level.clone())].into());
+            arms.any(|arm| own.under(&arm).is_ok_and(|made| made.work.makes_machines()))
+        };
+        self.workload.iter().any(|own| own.work.makes_machines() || by_level(own))
+    }
+
+    /// It with what all its settings share of its work, for work that makes virtual machines: nothing of a target is
+    /// asked for where all of it is done there.
+    #[must_use]
+    pub fn in_machines(mut self) -> Self {
+        let alike = self.factors.iter().filter(|(_, levels)| levels.len() == 1);
+        let alike: BTreeMap<String, String> =
+            alike.map(|(name, levels)| (name.clone(), levels[0].clone())).collect();
+        for own in &mut self.workload {
+            match own.under(&alike) {
+                Ok(made) if made.work.makes_machines() => *own = made,
+                _ => {}
+            }
+        }
+        self.target = None;
+        self
+    }
+
     /// How many loop devices a laboratory makes.
     pub fn loop_devices(&self) -> u32 {
         self.members.unwrap_or(1).max(1)

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use super::journal::Warrant;
 use super::network::{LinkJob, LinkRun};
+use super::powered::{Starts, Wanted};
 use super::{
     Act, AreaFile, AtaQuestion, BlockTracer, CachedPages, Caching, Consent, DeviceNumber,
     DirectAlignment, DirectoryPolicy, Executed, Execution, Extent, Hold, HoldError, KernelLog,
@@ -149,6 +150,11 @@ impl System for DryRun<'_> {
     fn load_link(&self, job: &LinkJob<'_>) -> io::Result<LinkRun> {
         self.note(format!("load a link with {} streams", job.streams));
         Err(io::Error::other("a dry run loads no link"))
+    }
+
+    fn machines(&self, _: &Wanted) -> Result<Box<dyn Starts>, String> {
+        self.note("start virtual machines".to_owned());
+        Err("a dry run starts no virtual machine".to_owned())
     }
 
     fn execute(&self, execution: &Execution<'_>) -> io::Result<Executed> {

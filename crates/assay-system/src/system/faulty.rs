@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use super::journal::Warrant;
 use super::network::{LinkJob, LinkRun};
+use super::powered::{Starts, Wanted};
 use super::{
     Act, AreaFile, AtaQuestion, BlockTracer, CachedPages, Caching, Consent, DeviceNumber,
     DirectAlignment, DirectoryPolicy, Errno, Executed, Execution, Extent, Hold, HoldError,
@@ -190,6 +191,11 @@ impl System for Faulty<'_> {
     fn load_link(&self, job: &LinkJob<'_>) -> io::Result<LinkRun> {
         self.pass(Call::Looks)?;
         self.inner.load_link(job)
+    }
+
+    fn machines(&self, wanted: &Wanted) -> Result<Box<dyn Starts>, String> {
+        self.pass(Call::Looks).map_err(|error| error.to_string())?;
+        self.inner.machines(wanted)
     }
 
     fn execute(&self, execution: &Execution<'_>) -> io::Result<Executed> {

@@ -31,6 +31,7 @@ pub mod mounts;
 pub mod network;
 mod pci;
 pub mod place;
+pub mod powered;
 pub mod resolve;
 pub mod signatures;
 pub mod site;
@@ -548,6 +549,13 @@ pub trait System: Sync {
     fn ask_ata(&self, device: &Path, question: AtaQuestion) -> io::Result<Vec<u8>>;
     /// Loads a link in phases and probes it meanwhile.
     fn load_link(&self, job: &network::LinkJob<'_>) -> io::Result<network::LinkRun>;
+    /// What starts virtual machines whose drive is this program's own.
+    ///
+    /// # Errors
+    /// There are none here: what is missing.
+    fn machines(&self, _wanted: &powered::Wanted) -> Result<Box<dyn powered::Starts>, String> {
+        Err("there are no virtual machines here".to_owned())
+    }
     /// Starts a process that undoes the journal of a run should this one die before what is given is
     /// dropped, however it dies.
     fn start_watchdog(&self, id: &str) -> io::Result<Box<dyn Watchdog>>;

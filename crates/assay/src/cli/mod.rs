@@ -30,6 +30,7 @@ mod harmless;
 mod hold_pages;
 mod import;
 mod in_vm;
+mod in_vm_drive;
 mod inventory;
 mod label;
 mod like;
@@ -180,6 +181,8 @@ enum Own {
     #[command(hide = true)]
     InVm(in_vm::Arguments),
     #[command(hide = true)]
+    InVmDrive(in_vm_drive::Arguments),
+    #[command(hide = true)]
     Watchdog(watchdog::Arguments),
 }
 
@@ -307,6 +310,7 @@ impl Own {
             Self::Micro(arguments) => micro::run(&arguments),
             Self::Tree(arguments) => tree::run(system, &arguments),
             Self::InVm(arguments) => in_vm::run(system, &arguments),
+            Self::InVmDrive(arguments) => in_vm_drive::run(system, &arguments),
             Self::Watchdog(arguments) => watchdog::run(system, &arguments),
         }
     }

@@ -72,7 +72,11 @@ pub fn run(system: &dyn System, mut arguments: Arguments) -> Outcome<()> {
     let StudyArguments { destroy, permitted, .. } = &arguments.of_study;
     let consented = permitted.consented(destroy)?;
     let quick = arguments.of_study.quick();
-    if arguments.vm.is_asked() {
+    let (study, targets) = match arguments.vm.for_machines(study)? {
+        Ok(study) => (study, vec![".".to_owned()]),
+        Err(study) => (study, targets),
+    };
+    if arguments.vm.is_asked() && !study.makes_machines() {
         let preview = arguments.vm.preview(system, study, &consented, quick)?;
         show(system, arguments, &preview);
         return Ok(());

@@ -14,6 +14,7 @@ use crate::runner::Request;
 use assay_base::failure::{Failure, Outcome};
 use assay_kinds::work::check_option::Example;
 use assay_kinds::work::recorded::kind;
+use assay_study::study::Study;
 use assay_system::system::System;
 use assay_verdict::analysis;
 
@@ -35,6 +36,8 @@ Examples:
 const LAST: &str = "  assay run small-memory --help          the options of that study alone
   assay list factors                     what can vary";
 
+/// Where a study is run that needs no place.
+const HERE: &str = ".";
 /// Columns of a line in them.
 const LINE_COLUMNS: usize = 39;
 
@@ -93,6 +96,9 @@ pub fn run(system: &dyn System, mut arguments: Arguments) -> Outcome<()> {
     let (study, targets) = arguments.of_study.study(system)?;
     arguments.against.check_junit(system, &study)?;
     arguments.against.check_race(&study)?;
+    let study = match arguments.vm.for_machines(study)? {
+        Ok(study) | Err(study) => study,
+    };
     let study = match arguments.of_records.of(study, arguments.of_study.has_targets())? {
         Ok(study) => {
             if let Some(count) = arguments.of_records.restarts {
@@ -104,6 +110,15 @@ pub fn run(system: &dyn System, mut arguments: Arguments) -> Outcome<()> {
         Err(study) => study,
     };
     arguments.confirming.check(&study, arguments.watch)?;
+    conducted(system, arguments, (study, targets))
+}
+
+/// Runs a study here, and tells of it.
+fn conducted(
+    system: &dyn System,
+    arguments: Arguments,
+    (study, targets): (Study, Vec<String>),
+) -> Outcome<()> {
     let quick = arguments.of_study.quick();
     let request = Request {
         study,
@@ -189,6 +204,11 @@ fn in_vm(system: &dyn System, arguments: Arguments) -> Outcome<()> {
     arguments.against.check_race(&study)?;
     let study = match arguments.of_records.of(study, false)? {
         Ok(study) => return Err(recorded::not_in_vm(&study)),
+        Err(study) => study,
+    };
+    let study = match arguments.vm.for_machines(study)? {
+        // They are made from here, one after the other.
+        Ok(study) => return conducted(system, arguments, (study, vec![HERE.to_owned()])),
         Err(study) => study,
     };
     let order = vm::Errand {

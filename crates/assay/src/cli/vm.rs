@@ -114,6 +114,25 @@ impl VmArguments {
         })
     }
 
+    /// A study that makes virtual machines of its own, ready to be run here: each is as this line wishes it. The same study
+    /// where it makes none.
+    ///
+    /// # Errors
+    /// A mistake in an option.
+    pub fn for_machines(&self, study: Study) -> Outcome<Result<Study, Study>> {
+        if !study.makes_machines() {
+            return Ok(Err(study));
+        }
+        if !self.vm {
+            return Err(Failure::mistake(
+                "what this study writes is cut in virtual machines: say --vm (they need QEMU), or leave out what asks \
+                 for them: grade and on",
+            ));
+        }
+        guest::driven::keep(Wish { drive_bytes: 0, ..self.wish(&study)? });
+        Ok(Ok(study.in_machines()))
+    }
+
     /// What a study would do there, and what it would tell.
     ///
     /// # Errors

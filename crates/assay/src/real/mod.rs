@@ -34,6 +34,7 @@ use rustix::time::{ClockId, clock_gettime};
 
 use assay_system::system::journal::Warrant;
 use assay_system::system::network::{LinkJob, LinkRun};
+use assay_system::system::powered::{Starts, Wanted};
 use assay_system::system::{
     Act, AreaFile, AtaQuestion, BlockRequest, BlockTotals, BlockTracer, CachedPages, Caching,
     Consent, DeviceNumber, DirectAlignment, DirectoryPolicy, Errno, Executed, Execution, Extent,
@@ -381,6 +382,10 @@ impl System for Real {
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let device = fs::open(device, flags, Mode::empty())?;
         assay_sys::ask_ata(device.as_fd(), question)
+    }
+
+    fn machines(&self, wanted: &Wanted) -> Result<Box<dyn Starts>, String> {
+        guest::driven::machines(self, wanted)
     }
 
     fn load_link(&self, job: &LinkJob<'_>) -> io::Result<LinkRun> {

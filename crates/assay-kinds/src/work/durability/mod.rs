@@ -8,7 +8,7 @@ use assay_base::catalogue::About;
 use assay_base::catalogue::keys::Fields;
 use assay_base::exhibit::{Exhibit, Subject};
 use assay_base::quantity::{Bytes, Metric, Time};
-use assay_durable::metrics::{METRICS, values};
+use assay_durable::metrics::{LOST, METRICS, ROUNDS, values};
 use assay_durable::{asked, tell, trial};
 use assay_load::{OneByOne, Target, mix64};
 use serde::{Deserialize, Serialize};
@@ -61,6 +61,10 @@ impl Kind for Asked {
         parameter(2, false, |own, text| own.0.set("size", text)),
         parameter(3, true, |own, text| own.0.set("assumed-drive", text)),
         parameter(4, true, |own, text| own.0.set("assumed-atomic", text)),
+        parameter(5, true, |own, text| own.0.set("grade", text)),
+        parameter(6, true, |own, text| own.0.set("on", text)),
+        parameter(7, true, |own, text| own.0.set("mounted-with", text)),
+        parameter(8, true, |own, text| own.0.set("cuts", text)),
     ];
     const METRICS: &'static [&'static [Metric]] = &[METRICS];
     const JUDGED: &'static [Judged] = &[Judged::Machine];
@@ -73,23 +77,36 @@ impl Kind for Asked {
 const TOUCH: Touch =
     Touch { reads: true, writes: Some(Content::Random), finds: None, clears: false, direct: false };
 
+/// What it does to the target: in virtual machines nothing.
+fn touch(is_in_machine: bool) -> Touch {
+    if is_in_machine { Touch::default() } else { TOUCH }
+}
+
 impl Asks for Asked {
     fn words(&self) -> String {
         self.0.words()
     }
 
     fn needs(&self) -> Needs {
-        Needs::Area
+        if self.0.is_in_machine() { Needs::Nothing } else { Needs::Area }
     }
 
     fn touches(&self) -> Touch {
-        TOUCH
+        touch(self.0.is_in_machine())
     }
 
     fn complain(&self, path: &str, _: &InStudy<'_>, to: &mut dyn Complaints) {
         if let Some((key, message)) = self.0.unfit() {
             to.value(&format!("{path}/{key}"), message, None);
         }
+    }
+
+    fn makes_machines(&self) -> bool {
+        self.0.is_in_machine()
+    }
+
+    fn move_to_lab(&mut self) -> bool {
+        self.0.is_in_machine()
     }
 
     fn time(&self) -> Option<Time> {
@@ -113,6 +130,9 @@ impl Asks for Asked {
     }
 
     fn plan(&self, offer: &Offer<'_>) -> Result<(super::Planned, Option<String>), String> {
+        if self.0.is_in_machine() {
+            return Ok((Planned(self.0.planned(offer.area.length)?).into(), None));
+        }
         if !offer.area.written {
             return Err("this target is only read; name a directory to write in".to_owned());
         }
@@ -130,11 +150,14 @@ impl Runs for Planned {
     }
 
     fn touches(&self) -> Touch {
-        TOUCH
+        touch(self.0.is_in_machine())
     }
 
     fn run(&self, run: &Run<'_>) -> Result<Ran, String> {
         let own = &self.0;
+        if own.is_in_machine() {
+            return in_machines(own, run);
+        }
         let (area, file) = (run.medium.area, run.medium.file.map(AsFd::as_fd));
         let began_ns = run.system.monotonic_ns();
         // No other run left what could be taken for this one's.
@@ -148,7 +171,8 @@ impl Runs for Planned {
     }
 
     fn primary(&self, _: &dyn Fn(&str) -> bool) -> &'static str {
-        METRICS[0].name
+        // How fast a virtual machine is says nothing.
+        if self.0.is_in_machine() { LOST.name } else { METRICS[0].name }
     }
 
     fn ends_by_time(&self) -> bool {
@@ -171,6 +195,23 @@ impl Runs for Planned {
         let (words, remark) = asked::by_hand(how.name, how.path);
         CommandLine { words: words.to_vec(), remarks: vec![remark.to_owned()] }
     }
+}
+
+/// A trial in virtual machines of its own.
+fn in_machines(own: &asked::Planned, run: &Run<'_>) -> Result<Ran, String> {
+    let began_ns = run.system.monotonic_ns();
+    let keys = [run.seed, mix64(run.seed ^ run.system.wall_ns())];
+    let mut starts = run.system.machines(&own.on.wanted())?;
+    let detail = own.in_machines(&mut *starts, keys, run.stop)?;
+    let elapsed_ns = run.system.monotonic_ns().saturating_sub(began_ns);
+    let window_ns = elapsed_ns.max(1);
+    let mut ran = ran(trial::Detail { window_ns, ..detail }, elapsed_ns);
+    // Of the target nothing was touched, and nothing there was timed.
+    ran.measured.claims = Claims::default();
+    ran.measured.values.remove(ROUNDS.name);
+    let why = "a virtual machine says nothing of how fast this one is".to_owned();
+    ran.measured.absent.insert(ROUNDS.name.to_owned(), why);
+    Ok(ran)
 }
 
 /// The trial that it makes.

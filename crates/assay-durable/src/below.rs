@@ -1,0 +1,109 @@
+//! What a program writes to below which a log is taken: the drive of a virtual machine itself, or a file of a file system on
+//! it.
+
+use assay_system::system::powered::Wanted;
+use serde::{Deserialize, Serialize};
+
+const MIB: u64 = 1 << 20;
+
+/// Where a program writes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum On {
+    /// The target of the study.
+    #[default]
+    Target,
+    /// The drive of a virtual machine.
+    Drive,
+    /// A file of a file system on that drive.
+    Ext4,
+    Xfs,
+    Btrfs,
+}
+
+impl On {
+    pub const ALL: [Self; 5] = [Self::Target, Self::Drive, Self::Ext4, Self::Xfs, Self::Btrfs];
+
+    /// As study files write it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Target => "target",
+            Self::Drive => "drive",
+            Self::Ext4 => "ext4",
+            Self::Xfs => "xfs",
+            Self::Btrfs => "btrfs",
+        }
+    }
+
+    /// The one with a name.
+    pub fn find(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|own| own.name() == name)
+    }
+
+    /// Whether it is a file system.
+    pub const fn has_files(self) -> bool {
+        matches!(self, Self::Ext4 | Self::Xfs | Self::Btrfs)
+    }
+
+    /// Bytes of a drive for it: no smaller ones are made of the last two.
+    pub const fn drive_bytes(self) -> u64 {
+        match self {
+            Self::Target | Self::Drive | Self::Ext4 => 96 * MIB,
+            Self::Xfs | Self::Btrfs => 384 * MIB,
+        }
+    }
+
+    /// The line that makes it on a drive; none of a drive itself.
+    pub fn made_by(self, drive: &str) -> Option<Vec<String>> {
+        let words: &[&str] = match self {
+            Self::Target | Self::Drive => return None,
+            Self::Ext4 => {
+                &["mkfs.ext4", "-q", "-F", "-E", "nodiscard,lazy_itable_init=0,lazy_journal_init=0"]
+            }
+            Self::Xfs => &["mkfs.xfs", "-q", "-f", "-K"],
+            Self::Btrfs => &["mkfs.btrfs", "-q", "-f", "-K"],
+        };
+        Some(words.iter().copied().chain([drive]).map(str::to_owned).collect())
+    }
+
+    /// What a machine needs for it.
+    pub fn wanted(self) -> Wanted {
+        let (programs, modules) = match self {
+            Self::Target | Self::Drive => (vec![], vec![]),
+            Self::Ext4 => (vec![("mkfs.ext4", "e2fsprogs")], vec!["ext4"]),
+            Self::Xfs => (vec![("mkfs.xfs", "xfsprogs")], vec!["xfs"]),
+            Self::Btrfs => (vec![("mkfs.btrfs", "btrfs-progs")], vec!["btrfs"]),
+        };
+        Wanted { programs, modules }
+    }
+
+    /// It in a sentence, with the options that it is mounted with.
+    pub fn words(self, mounted: &str) -> String {
+        let what = match self {
+            Self::Target => return "the target".to_owned(),
+            Self::Drive => return "the drive of a virtual machine".to_owned(),
+            own => format!("a file of {} in a virtual machine", own.name()),
+        };
+        if mounted.is_empty() { what } else { format!("{what} (mounted with {mounted})") }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_has_a_name_that_finds_it_and_those_with_files_are_made() {
+        for on in On::ALL {
+            assert_eq!(On::find(on.name()), Some(on));
+            assert_eq!(serde_json::to_value(on).unwrap(), on.name());
+            let made = on.made_by("/dev/x");
+            assert_eq!(made.is_some(), on.has_files());
+            let Some(made) = made else { continue };
+            assert!(made.last().is_some_and(|own| own == "/dev/x"));
+            let wanted = on.wanted();
+            assert!(wanted.programs[0].0 == made[0] && wanted.modules == [on.name()]);
+        }
+        assert_eq!(On::find("floppy"), None);
+    }
+}

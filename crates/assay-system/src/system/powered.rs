@@ -1,0 +1,66 @@
+//! Virtual machines with a drive of ours: what answers for that drive, and what is said to the program in the machine and
+//! heard from it.
+
+use std::sync::Arc;
+
+/// What answers for a drive: nothing more once its power is off.
+pub trait FarSide: Send + Sync {
+    /// Bytes of the drive.
+    fn bytes(&self) -> u64;
+
+    /// Reads bytes from a place; whether it answers.
+    fn read(&self, at_bytes: u64, into: &mut [u8]) -> bool;
+
+    /// Writes bytes to a place; `through`: they are to lie on the medium when it answers. Whether it does.
+    fn write(&self, at_bytes: u64, bytes: &[u8], through: bool) -> bool;
+
+    /// Has zeros in a place; whether it answers.
+    fn clear(&self, at_bytes: u64, bytes: u64, through: bool) -> bool;
+
+    /// Has all that was written before on the medium; whether it answers.
+    fn flush(&self) -> bool;
+}
+
+/// What came of listening for a moment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Heard {
+    /// A line.
+    Line(String),
+    /// Nothing, for [`MOMENT_MS`].
+    Nothing,
+    /// The machine has ended; its last words.
+    Over(String),
+}
+
+/// Milliseconds of listening.
+pub const MOMENT_MS: u64 = 20;
+
+/// A machine that runs; its power goes when it is dropped.
+pub trait Powered {
+    /// Says a line to the program in it.
+    ///
+    /// # Errors
+    /// It cannot be reached any more.
+    fn say(&mut self, line: &str) -> Result<(), String>;
+
+    /// Listens for a moment.
+    fn hear(&mut self) -> Heard;
+}
+
+/// What starts machines that are all alike but for their drive.
+pub trait Starts {
+    /// Starts one.
+    ///
+    /// # Errors
+    /// Why there is none.
+    fn start(&mut self, drive: Arc<dyn FarSide>) -> Result<Box<dyn Powered + '_>, String>;
+}
+
+/// What such machines need beside what all have.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Wanted {
+    /// Programs of this machine, and the package of each.
+    pub programs: Vec<(&'static str, &'static str)>,
+    /// Modules of the kernel.
+    pub modules: Vec<&'static str>,
+}

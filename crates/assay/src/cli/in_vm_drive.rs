@@ -1,0 +1,21 @@
+//! What `assay run --vm` runs in a virtual machine whose power it takes: the job that writes, and reads back what is there.
+
+use clap::Args;
+
+use crate::real::guest::place;
+use assay_base::failure::{Failure, Outcome};
+use assay_system::system::{System, virtual_machine};
+
+/// The job on the drive of the virtual machine that was made for it; `run --vm` calls it.
+#[derive(Debug, Args)]
+pub struct Arguments {}
+
+/// Runs the command: what it is to do comes through a port.
+pub fn run(system: &dyn System, _: &Arguments) -> Outcome<()> {
+    if virtual_machine::own(system).is_none() {
+        return Err(Failure::mistake(
+            "this is what runs in a virtual machine: say assay run durability --vm",
+        ));
+    }
+    place::obey().map_err(Failure::refused)
+}

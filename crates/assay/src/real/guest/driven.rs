@@ -1,0 +1,121 @@
+//! Virtual machines whose drive is this program's own, and whose program it speaks to.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use assay_guest::driven::{Driven, Mould, Said};
+use assay_guest::nbd::Store;
+
+use super::{Accelerator, Asked, MACHINE, Ready, VirtualMachine, Wish, ready};
+use assay_machine::factors::layers::Carried;
+use assay_system::system::powered::{FarSide, Heard, MOMENT_MS, Powered, Starts, Wanted};
+use assay_system::system::virtual_machine::FILE;
+use assay_system::system::{System, machine};
+
+/// The command that is run in one.
+pub const COMMAND: &str = "in-vm-drive";
+
+/// What the command line wishes of virtual machines. It is of the whole call of this program, of which trials, which are
+/// handed a system alone, know nothing.
+static WISHED: Mutex<Option<Wish>> = Mutex::new(None);
+
+/// Keeps what machines are to be like.
+pub fn keep(wish: Wish) {
+    *WISHED.lock().unwrap_or_else(PoisonError::into_inner) = Some(wish);
+}
+
+/// What starts machines as they were wished for.
+///
+/// # Errors
+/// What is missing for them, and what brings it.
+pub fn machines(system: &dyn System, wanted: &Wanted) -> Result<Box<dyn Starts>, String> {
+    let kept = WISHED.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let wish = kept.unwrap_or_else(usual);
+    let Wanted { programs, modules } = wanted.clone();
+    let wish = Wish { drive_bytes: 0, carried: Carried { programs, modules }, ..wish };
+    let Ready { asked, lacks } = ready(system, &wish).map_err(|failure| failure.message)?;
+    if let Some(reason) = lacks.into_iter().next() {
+        return Err(reason);
+    }
+    let made = VirtualMachine {
+        of: machine::identity(system),
+        accelerator: Accelerator::likely().name().to_owned(),
+        cpus: asked.cpus as u64,
+        memory_bytes: asked.memory_bytes,
+    };
+    let asked = Asked {
+        drives: Vec::new(),
+        home_on_drive: false,
+        // No others: each costs time at each start.
+        modules: wish.carried.modules.iter().map(|name| (*name).to_owned()).collect(),
+        files: vec![
+            (FILE.to_owned(), serde_json::to_vec(&made).unwrap_or_default()),
+            ("etc/machine-id".to_owned(), MACHINE.to_vec()),
+        ],
+        words: vec!["assay".to_owned(), COMMAND.to_owned()],
+        ..asked
+    };
+    Ok(Box::new(Machines(Mould::new(&asked)?)))
+}
+
+/// Where the line says nothing, as when an interrupted study is gone on with.
+fn usual() -> Wish {
+    Wish {
+        memory_bytes: 1 << 30,
+        cpus: 2,
+        drive_bytes: 0,
+        kernel: None,
+        fetch: false,
+        carried: Carried { programs: Vec::new(), modules: Vec::new() },
+    }
+}
+
+struct Machines(Mould);
+
+impl Starts for Machines {
+    fn start(&mut self, drive: Arc<dyn FarSide>) -> Result<Box<dyn Powered + '_>, String> {
+        let store: Arc<dyn Store + Send + Sync> = Arc::new(Far(drive));
+        Ok(Box::new(Running(self.0.start(&store)?)))
+    }
+}
+
+/// The far side of a drive, as the protocol calls it.
+struct Far(Arc<dyn FarSide>);
+
+impl Store for Far {
+    fn bytes(&self) -> u64 {
+        self.0.bytes()
+    }
+
+    fn read(&self, at_bytes: u64, into: &mut [u8]) -> bool {
+        self.0.read(at_bytes, into)
+    }
+
+    fn write(&self, at_bytes: u64, bytes: &[u8], through: bool) -> bool {
+        self.0.write(at_bytes, bytes, through)
+    }
+
+    fn clear(&self, at_bytes: u64, bytes: u64, through: bool) -> bool {
+        self.0.clear(at_bytes, bytes, through)
+    }
+
+    fn flush(&self) -> bool {
+        self.0.flush()
+    }
+}
+
+struct Running<'a>(Driven<'a>);
+
+impl Powered for Running<'_> {
+    fn say(&mut self, line: &str) -> Result<(), String> {
+        self.0.say(line)
+    }
+
+    fn hear(&mut self) -> Heard {
+        match self.0.hear(Duration::from_millis(MOMENT_MS)) {
+            Said::Line(line) => Heard::Line(line),
+            Said::Nothing => Heard::Nothing,
+            Said::Over(last) => Heard::Over(last),
+        }
+    }
+}

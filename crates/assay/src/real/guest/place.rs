@@ -1,0 +1,163 @@
+//! In a virtual machine: its drive and its port, for the job that works there.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{BufRead, BufReader, ErrorKind, Write};
+use std::os::fd::AsFd;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::process::Command;
+
+use assay_durable::below::On;
+use assay_durable::guest::{PIECE_BYTES, Pieces, Place, Trouble, work};
+use assay_durable::trial::Medium;
+use assay_guest::driven::{DRIVE, TALK};
+use assay_load::{OneByOne, Target};
+
+/// Where ports are listed, each with its name.
+const PORTS: &str = "/sys/class/virtio-ports";
+/// Where the file system is mounted, and the file of the program's own there.
+const MOUNT: &str = "/run/written";
+const FILE: &str = "/run/written/file";
+/// Bytes that are written in one at most.
+const LARGEST: u32 = 1 << 20;
+
+/// Does what the host says, until it says nothing any more.
+///
+/// # Errors
+/// There is no port, or nobody listens.
+pub fn obey() -> Result<(), String> {
+    let port = port()?;
+    let mut heard = BufReader::new(port.try_clone().map_err(told)?).lines();
+    let mut port = port;
+    let mut hear = || heard.next().and_then(Result::ok);
+    let mut say = |line: &str| port.write_all(format!("{line}\n").as_bytes()).map_err(told);
+    work(&mut OwnDrive, &mut hear, &mut say)
+}
+
+fn port() -> Result<File, String> {
+    for entry in fs::read_dir(PORTS).map_err(told)?.flatten() {
+        let name = fs::read_to_string(entry.path().join("name")).unwrap_or_default();
+        if name.trim() == TALK {
+            let path = Path::new("/dev").join(entry.file_name());
+            return OpenOptions::new().read(true).write(true).open(path).map_err(told);
+        }
+    }
+    Err(format!("there is no port {TALK}"))
+}
+
+#[allow(clippy::needless_pass_by_value, reason = "as map_err hands it over")]
+fn told(error: std::io::Error) -> String {
+    error.to_string()
+}
+
+/// The drive of this machine.
+struct OwnDrive;
+
+impl Place for OwnDrive {
+    fn make(&mut self, on: On) -> Result<(), String> {
+        if let Some(words) = on.made_by(DRIVE) {
+            run(&words.iter().map(String::as_str).collect::<Vec<_>>())?;
+        }
+        forget()
+    }
+
+    fn written(
+        &mut self,
+        on: On,
+        mounted: &str,
+        write: &mut dyn FnMut(&mut dyn Medium) -> Result<(), String>,
+    ) -> Result<(), Trouble> {
+        let _mount = Mount::of(on, mounted)?;
+        let file = if on.has_files() { new_file() } else { opened(DRIVE, true) };
+        let file = file.map_err(|error| Trouble::Otherwise(error.to_string()))?;
+        let target = Target { file: Some(file.as_fd()), memory_alignment: 4096 };
+        let opened = OneByOne::open(&target, LARGEST);
+        let mut medium = opened.map_err(|error| Trouble::Otherwise(error.to_string()))?;
+        write(&mut medium).map_err(Trouble::Otherwise)
+    }
+
+    fn read(&mut self, on: On, mounted: &str, bytes: u64) -> Result<Pieces, Trouble> {
+        let _mount = Mount::of(on, mounted)?;
+        let path = if on.has_files() { FILE } else { DRIVE };
+        let file = opened(path, false).map_err(|error| Trouble::Unreachable(error.to_string()))?;
+        let mut pieces = Pieces::new();
+        for at in (0..bytes).step_by(PIECE_BYTES as usize) {
+            let piece = piece(&file, at);
+            // Behind the end there is nothing more.
+            let is_end = piece.as_ref().is_some_and(|own| (own.len() as u64) < PIECE_BYTES);
+            pieces.push(piece);
+            if is_end {
+                break;
+            }
+        }
+        Ok(pieces)
+    }
+}
+
+fn opened(path: &str, writes: bool) -> std::io::Result<File> {
+    OpenOptions::new().read(true).write(writes).open(path)
+}
+
+/// A new file, whose name is on the medium.
+fn new_file() -> std::io::Result<File> {
+    let file = OpenOptions::new().read(true).write(true).create_new(true).open(FILE)?;
+    file.sync_all()?;
+    File::open(MOUNT)?.sync_all()?;
+    Ok(file)
+}
+
+/// As much of a piece as there is; none where it cannot be read.
+fn piece(file: &File, at: u64) -> Option<Vec<u8>> {
+    let mut bytes = vec![0; PIECE_BYTES as usize];
+    let mut came = 0;
+    while came < bytes.len() {
+        match file.read_at(&mut bytes[came..], at + came as u64) {
+            Ok(0) => break,
+            Ok(more) => came += more,
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(_) => return None,
+        }
+    }
+    bytes.truncate(came);
+    Some(bytes)
+}
+
+/// A file system that is mounted until this is dropped.
+struct Mount(On);
+
+impl Mount {
+    fn of(on: On, mounted: &str) -> Result<Self, Trouble> {
+        forget().map_err(Trouble::Otherwise)?;
+        if on.has_files() {
+            fs::create_dir_all(MOUNT).map_err(|error| Trouble::Otherwise(error.to_string()))?;
+            let options = if mounted.is_empty() { "rw" } else { mounted };
+            run(&["mount", "-t", on.name(), "-o", options, DRIVE, MOUNT])
+                .map_err(Trouble::Unreachable)?;
+        }
+        Ok(Self(on))
+    }
+}
+
+impl Drop for Mount {
+    fn drop(&mut self) {
+        if self.0.has_files() {
+            // Where that fails the next mount does, and says so.
+            let _ = run(&["umount", MOUNT]);
+        }
+    }
+}
+
+/// Has the kernel believe nothing that it knew of the drive.
+fn forget() -> Result<(), String> {
+    run(&["blockdev", "--flushbufs", DRIVE])
+}
+
+fn run(words: &[&str]) -> Result<(), String> {
+    let output = Command::new(words[0]).args(&words[1..]).output();
+    let output = output.map_err(|error| format!("{}: {error}", words[0]))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = [output.stderr, output.stdout].concat();
+    Err(format!("{}: {}", words[0], String::from_utf8_lossy(&said).trim()))
+}
