@@ -39,6 +39,14 @@ pub struct Lines {
     pub check_ms: u64,
 }
 
+impl Lines {
+    /// Both, in a sentence.
+    pub fn words(&self) -> String {
+        let told = |line: &str| last_words(line).unwrap_or_default();
+        format!("`{}`, judged by `{}`", told(&self.command), told(&self.check))
+    }
+}
+
 /// How a line ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ended {
@@ -130,18 +138,18 @@ impl Ended {
     /// # Errors
     /// The check does not say.
     pub fn judged(&self) -> Result<Judgement<Refused>, String> {
-        let lost = if self.found_all()? { vec![] } else { vec![Refused] };
+        let lost = if self.found_all()? { vec![] } else { vec![Refused(Found::Refused)] };
         Ok(Judgement { lost, unpromised: Unpromised::default() })
     }
 }
 
 /// What a check did not find.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Refused;
+pub struct Refused(pub Found);
 
 impl Missing for Refused {
     fn found(&self) -> Found {
-        Found::Refused
+        self.0
     }
 }
 
@@ -204,18 +212,19 @@ pub struct Story {
     pub last_line: Option<String>,
     /// Requests to the drive by then that changed something.
     pub cut_step: u64,
-    /// How the check ended.
-    pub check: Ended,
+    /// How the check ended; none where there was nothing that it could look at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub check: Option<Ended>,
 }
 
 impl Story {
     /// Of a cut, by the lines that had been heard of.
-    pub fn of(lines: &[String], cut_step: usize, check: &Ended) -> Self {
+    pub fn of(lines: &[String], cut_step: usize, check: Option<&Ended>) -> Self {
         Self {
             lines: lines.len() as u64,
             last_line: lines.last().cloned(),
             cut_step: cut_step as u64,
-            check: check.clone(),
+            check: check.cloned(),
         }
     }
 
@@ -232,10 +241,13 @@ impl Story {
             (lines, None) => lines_words(lines),
             (lines, Some(last)) => format!("{}, the last one `{last}`,", lines_words(lines)),
         };
+        let found = match &self.check {
+            Some(check) => format!("the check {}", check.words().trim_end_matches('.')),
+            None => format!("there lies {}", Found::Unreachable.words()),
+        };
         format!(
-            "The shortest story: {promised} had been heard when the power went after step {}; the check {}.",
-            show::count(self.cut_step),
-            self.check.words().trim_end_matches('.')
+            "The shortest story: {promised} had been heard when the power went after step {}; {found}.",
+            show::count(self.cut_step)
         )
     }
 }
@@ -339,15 +351,17 @@ mod tests {
     fn a_story_has_the_last_promise_and_what_the_check_said() {
         let check = ended(How::Exited(1), "Error: row 7\nis missing.\n");
         let lines = ["insert 6".to_owned(), "insert 7".to_owned()];
-        let own = Story::of(&lines, 1043, &check);
+        let own = Story::of(&lines, 1043, Some(&check));
         assert_eq!(
             own.words(),
             "The shortest story: 2 lines, the last one `insert 7`, had been heard when the power went after step 1,043; \
              the check ended with exit code 1: Error: row 7 is missing."
         );
-        let none = Story::of(&[], 3, &ended(How::Signalled(6), ""));
+        let none = Story::of(&[], 3, Some(&ended(How::Signalled(6), "")));
         assert!(none.words().contains("no line of the command had been heard"), "{}", none.words());
         assert!(none.words().ends_with("the check was ended by signal 6."));
+        let unreachable = Story::of(&[], 3, None).words();
+        assert!(unreachable.contains("does not mount"), "{unreachable}");
         let long = ended(How::Exited(1), &"x ".repeat(1000)).words();
         assert!(long.chars().count() < 300, "{long}");
         let text = serde_json::to_string(&own).unwrap();

@@ -190,6 +190,8 @@ impl Written {
         let lost = match self.layout.pattern {
             Pattern::Log | Pattern::InPlace => self.lost_records(image, known),
             Pattern::Transaction => self.lost_blocks(image, known),
+            // They write to no places.
+            Pattern::Files | Pattern::Command => Vec::new(),
         };
         Judgement { lost, unpromised: self.unpromised(image, known) }
     }

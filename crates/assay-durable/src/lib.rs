@@ -28,11 +28,14 @@ pub mod judge;
 #[cfg(test)]
 mod known_tests;
 pub mod log;
+#[cfg(test)]
+mod log_files;
 pub mod log_writes;
 pub mod metrics;
 pub mod outage;
 pub mod pages;
 pub mod pattern;
+pub mod program;
 pub mod served;
 pub mod sync;
 pub mod tally;

@@ -149,10 +149,9 @@ impl Facts {
                  would (95 %). {NOT_YOURS}"
             );
         }
+        let lost = show::count(self.tally.lost);
         format!(
-            "{how}, {} of {cuts} cuts lost an acknowledged write (at most {most} of such cuts \
-             would, 95 %); there lies, counted in each of them, {}. {NOT_YOURS}",
-            show::count(self.tally.lost),
+            "{how}, {lost} of {cuts} cuts lost an acknowledged write (at most {most} of such cuts would, 95 %){}. {NOT_YOURS}",
             self.found_words()
         )
     }
@@ -160,7 +159,7 @@ impl Facts {
     /// How its cuts were made, and on what.
     fn how(&self) -> String {
         let drive = self.assumed_drive.assumed(self.assumed_atomic_bytes);
-        let on = self.on.words(&self.mounted);
+        let on = self.on.words(&self.mounted, self.pattern.has_directory());
         match (self.grade, self.on) {
             (Grade::Replay, On::Target) => format!("Replayed on {drive}"),
             (Grade::Replay, _) => format!("Written to {on} and replayed on {drive}"),
@@ -174,11 +173,16 @@ impl Facts {
         of(Outcome::Quiet) + of(Outcome::AllThere)
     }
 
+    /// What lies there; of a command its check alone knows.
     fn found_words(&self) -> String {
+        if self.pattern == Pattern::Command {
+            return String::new();
+        }
         let of = |(found, count): (&Found, &u64)| {
             format!("{} in the place of {}", found.words(), writes(*count))
         };
-        self.tally.found.iter().map(of).collect::<Vec<_>>().join(", ")
+        let all = self.tally.found.iter().map(of).collect::<Vec<_>>().join(", ");
+        format!("; there lies, counted in each of them, {all}")
     }
 
     fn row(&self, setting: Option<String>) -> Row {

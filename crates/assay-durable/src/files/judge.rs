@@ -73,6 +73,19 @@ impl Script {
     }
 }
 
+impl Script {
+    /// What is there where nothing can be reached: all that was promised is missing.
+    pub fn without_any(&self, moment: Moment) -> Judgement {
+        let standing = Standing::of(self, moment);
+        let is_promised = |states: &[State]| states.iter().all(|own| own.file.is_some());
+        let names = standing.names.iter().filter(|(_, states)| is_promised(states));
+        let lost = names.map(|(name, own)| standing.lost(*name, own, Found::Unreachable, None));
+        let mut lost: Vec<Lost> = lost.collect();
+        lost.sort_by_key(|own| (own.made, own.name));
+        Judgement { lost, unpromised: Unpromised::default() }
+    }
+}
+
 impl Standing {
     /// Whether what is under a name may be there, and what it then says of what was under way.
     fn way(&self, name: Name, states: &[State], seen: Option<Content>) -> Result<Way, Found> {
@@ -271,6 +284,17 @@ mod tests {
         assert_eq!(found(&back), [("file-01".to_owned(), Found::Back)]);
         assert_eq!((back.lost[0].wanted, back.lost[0].other), (None, Some(1)));
         assert_eq!(found(&judged(&[("file-02", WHOLE[2])], 15, 15)), []);
+    }
+
+    #[test]
+    fn where_nothing_can_be_reached_all_that_was_promised_is_lost() {
+        let lost = |returned, begun| found(&script().without_any(Moment { returned, begun }));
+        assert_eq!(lost(6, 7), [], "no name was promised");
+        let of = |names: &[&str]| -> Vec<(String, Found)> {
+            names.iter().map(|own| ((*own).to_owned(), Found::Unreachable)).collect()
+        };
+        assert_eq!(lost(7, 7), of(&["file-00", "file-01"]));
+        assert_eq!(lost(15, 17), of(&["file-02"]));
     }
 
     #[test]

@@ -26,7 +26,7 @@ fn cut(keeps: Keeps, sync: Sync, seed: u64, cuts: u64) -> Tally {
         // What returned last may have been heard of or not: then more was begun than is known.
         let calls = 1 + draws.below(script.calls.len() as u64) as usize;
         let seen = calls - draws.below(2) as usize;
-        let heard = (0..seen).rev().find(|at| script.promises(*at)).map_or(0, |at| at + 1);
+        let heard = script.tells().take_while(|told| *told <= seen).last().unwrap_or_default();
         let moment = script.cut(heard);
         assert!(moment.begun >= calls);
         let mut left = Model::after(&script, RUN, calls).cut(keeps, &mut draws);

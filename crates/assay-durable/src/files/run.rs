@@ -110,8 +110,8 @@ pub struct Done {
 }
 
 impl Script {
-    /// Makes all its calls in an empty directory; `told` hears, after each one that promises something, how many have
-    /// returned, and may end it.
+    /// Makes all its calls in an empty directory; `told` hears each time that is to be told how many have returned, and
+    /// may end it.
     ///
     /// # Errors
     /// The directory refused something, or what was to be told could not be.
@@ -126,11 +126,9 @@ impl Script {
             let because = |error: String| format!("call {} ({}): {error}", at + 1, call.words());
             self.call(*call, run, directory, &mut done).map_err(because)?;
             done.calls += 1;
-            if self.promises(at) {
-                done.syncs += 1;
-                if told(at + 1)?.is_break() {
-                    break;
-                }
+            done.syncs += u64::from(self.promises(at));
+            if self.is_told(at + 1) && told(at + 1)?.is_break() {
+                break;
             }
         }
         done.rounds = self.rounds.iter().filter(|end| **end as u64 <= done.calls).count() as u64;

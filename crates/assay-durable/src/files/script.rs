@@ -122,11 +122,21 @@ impl Script {
         }
     }
 
-    /// A cut after so many calls were heard to have returned, where who hears of one answers before the program goes
-    /// on: it cannot be further than in the next call that promises something.
+    /// How many calls have returned each time that the program tells it: after each one that promises something, and at
+    /// the end of each round.
+    pub fn tells(&self) -> impl Iterator<Item = usize> {
+        (1..=self.calls.len()).filter(|calls| self.is_told(*calls))
+    }
+
+    pub(super) fn is_told(&self, calls: usize) -> bool {
+        self.promises(calls - 1) || self.rounds.binary_search(&calls).is_ok()
+    }
+
+    /// A cut after so many calls were heard to have returned. Who hears of it answers before the program goes on, so that it
+    /// cannot have gone further than to what it tells next.
     pub fn cut(&self, returned: usize) -> Moment {
-        let next = (returned..self.calls.len()).find(|at| self.promises(*at));
-        Moment { returned, begun: next.map_or(self.calls.len(), |at| at + 1) }
+        let next = (returned + 1..=self.calls.len()).find(|calls| self.is_told(*calls));
+        Moment { returned, begun: next.unwrap_or(self.calls.len()) }
     }
 
     /// Promises among so many calls.
@@ -280,15 +290,18 @@ mod tests {
     }
 
     #[test]
-    fn a_program_is_not_further_than_in_its_next_sync() {
-        let own = script(Sync::Fdatasync);
-        for returned in 0..own.calls.len() {
-            let Moment { begun, .. } = own.cut(returned);
-            assert!(begun > returned && !(returned..begun - 1).any(|at| own.promises(at)));
+    fn a_program_is_not_further_than_to_what_it_tells_next() {
+        for sync in [Sync::Fdatasync, Sync::None] {
+            let own = script(sync);
+            let told: Vec<usize> = own.tells().collect();
+            assert!(own.rounds.iter().all(|end| told.contains(end)));
+            assert_eq!(told.len() > own.rounds.len(), sync != Sync::None);
+            for (returned, next) in [0].iter().chain(&told).zip(&told) {
+                assert_eq!(own.cut(*returned), Moment { returned: *returned, begun: *next });
+                assert!((*returned..next - 1).all(|at| !own.promises(at)));
+            }
+            let all = own.calls.len();
+            assert_eq!(own.cut(all), Moment { returned: all, begun: all });
         }
-        let all = own.calls.len();
-        assert_eq!(own.cut(all), Moment { returned: all, begun: all });
-        let none = script(Sync::None);
-        assert_eq!(none.cut(0).begun, none.calls.len(), "nothing is heard of it");
     }
 }

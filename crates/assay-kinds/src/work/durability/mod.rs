@@ -201,7 +201,7 @@ impl Runs for Planned {
 fn in_machines(own: &asked::Planned, run: &Run<'_>) -> Result<Ran, String> {
     let began_ns = run.system.monotonic_ns();
     let keys = [run.seed, mix64(run.seed ^ run.system.wall_ns())];
-    let mut starts = run.system.machines(&own.on.wanted())?;
+    let mut starts = run.system.machines(&own.wanted())?;
     let detail = own.in_machines(&mut *starts, keys, run.stop)?;
     let elapsed_ns = run.system.monotonic_ns().saturating_sub(began_ns);
     let window_ns = elapsed_ns.max(1);
