@@ -105,6 +105,9 @@ impl Outage<'_> {
         (talk, drive): (&mut Talk<'_>, &Served),
         detail: &mut Detail,
     ) -> Result<(), String> {
+        if logged.log.steps.is_empty() {
+            return Ok(());
+        }
         let mut draws = Draws::new(self.course.seed, "durability cuts");
         for _ in 0..self.course.cuts {
             if talk.is_stopped() {
