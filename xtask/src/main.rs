@@ -15,6 +15,7 @@ mod clean_checks;
 mod collection;
 mod commands;
 mod dist;
+mod durability;
 mod engine;
 mod execute;
 mod files;
@@ -271,6 +272,15 @@ const COMMANDS: &[Command] = &[
         numbers: &[("--starts", 20)],
         words: &["--program"],
         run: Chore(host_cache::run),
+    },
+    Command {
+        name: "bench-durability",
+        usage: "[--liars N] [--honest N] [--replayed N] [--program FILE] [--kernel DIRECTORY] [--write]",
+        summary: "power cuts of virtual machines (QEMU): each drive that lies is found within so many cuts, an honest one is accused in none, on a plain drive, ext4, xfs and btrfs; hours with the usual numbers where machines are emulated",
+        flags: &["--write"],
+        numbers: &[("--liars", 60), ("--honest", 500), ("--replayed", 1000)],
+        words: &["--program", "--kernel"],
+        run: Chore(durability::run),
     },
     Command {
         name: "live",

@@ -1,8 +1,8 @@
 //! Does it keep what it said it has? What a program promised against what is there after the power went.
 //!
 //! Here belongs what needs no machine: how programs write, the log of their writes and syncs, moments without power
-//! and what survives them, drives as models, the judge of promises, the bound, and the words. A log may be the tool's own
-//! or that of the kernel's target log-writes. How bytes are moved does not (`assay-load`), nor how a study comes to it
+//! and what survives them, drives as models, the judge of promises, the bound, and the words. A log is that of the program's
+//! own writes, or what the drive of a virtual machine was asked below a kernel. How bytes are moved does not (`assay-load`), nor how a study comes to it
 //! (the kind of work `durability` in `assay-kinds`), nor how a virtual machine is started and what it can open
 //! (`assay::real`). Nothing here opens a file.
 //!
@@ -30,7 +30,6 @@ mod known_tests;
 pub mod log;
 #[cfg(test)]
 mod log_files;
-pub mod log_writes;
 pub mod metrics;
 pub mod outage;
 pub mod pages;

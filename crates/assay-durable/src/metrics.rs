@@ -17,8 +17,8 @@ pub const ROUNDS: Metric = metric(
 pub const LOST: Metric = metric(
     "durability_lost_cuts",
     Better::Lower,
-    "replayed cuts that lost a promise",
-    "cuts of the log, replayed on the assumed drive, after which an acknowledged write was missing",
+    "cuts that lost a promise",
+    "cuts over the assumed drive after which an acknowledged write was missing",
 )
 .amount()
 .may_be_zero();

@@ -398,6 +398,11 @@ pub fn exhibit(all: &[&Facts], name: &dyn Fn(&Subject) -> String) -> Exhibit {
     }
 }
 
+/// What the cuts of some rows are called.
+fn cuts_words(all: &[&Facts]) -> &'static str {
+    if all.iter().all(|own| own.grade == Grade::Replay) { "replayed cuts" } else { "cuts" }
+}
+
 fn title(all: &[&Facts]) -> &'static str {
     let has = |grade| all.iter().any(|own| own.grade == grade);
     match (has(Grade::Replay), has(Grade::Kill)) {
@@ -429,11 +434,11 @@ fn charts(all: &[&Facts], name: &dyn Fn(&Subject) -> String) -> Vec<Chart> {
         let workload = own.first()?.workload.clone();
         (!outcomes.is_empty()).then(|| Chart {
             figure: FIGURE.name.to_owned(),
-            title: "how replayed cuts ended".to_owned(),
+            title: format!("how {} ended", cuts_words(own)),
             workload,
             description: "Cuts on an assumed drive by what was there afterwards; a lost promise alone is a failure."
                 .to_owned(),
-            axis: "replayed cuts".to_owned(),
+            axis: cuts_words(own).to_owned(),
             metric: LOST.name.to_owned(),
             marks: Marks::Bars {
                 what: "what was there".to_owned(),

@@ -93,7 +93,9 @@ pub fn serve<S: Read + Write>(stream: &mut S, store: &dyn Store) -> io::Result<(
         }
         match done(&request, &mut bytes, store) {
             Ok(false) => {}
-            Ok(true) => request.answer(stream, 0, if request.kind == READ { &bytes } else { &[] })?,
+            Ok(true) => {
+                request.answer(stream, 0, if request.kind == READ { &bytes } else { &[] })?
+            }
             Err(error) => request.answer(stream, error, &[])?,
         }
     }
@@ -181,7 +183,8 @@ fn done(request: &Request, bytes: &mut Vec<u8>, store: &dyn Store) -> Result<boo
 
 /// Goes through the handshake; whether requests follow.
 fn agreed<S: Read + Write>(stream: &mut S, store: &dyn Store) -> io::Result<bool> {
-    let hello = [&HELLO.to_be_bytes()[..], &OPTION.to_be_bytes(), &(FIXED | NO_ZEROS).to_be_bytes()];
+    let hello =
+        [&HELLO.to_be_bytes()[..], &OPTION.to_be_bytes(), &(FIXED | NO_ZEROS).to_be_bytes()];
     stream.write_all(&hello.concat())?;
     stream.flush()?;
     let flags = read_number::<4, S>(stream)?;
@@ -247,7 +250,8 @@ fn inform<S: Write>(stream: &mut S, option: u32, store: &dyn Store) -> io::Resul
 
 fn answer_option<S: Write>(stream: &mut S, option: u32, kind: u32, data: &[u8]) -> io::Result<()> {
     let length = (data.len() as u32).to_be_bytes();
-    let head = [&OPTION_ANSWER.to_be_bytes()[..], &option.to_be_bytes(), &kind.to_be_bytes(), &length];
+    let head =
+        [&OPTION_ANSWER.to_be_bytes()[..], &option.to_be_bytes(), &kind.to_be_bytes(), &length];
     stream.write_all(&[&head.concat(), data].concat())?;
     stream.flush()
 }
@@ -375,7 +379,8 @@ mod tests {
 
     /// As QEMU begins: flags, an option that is not known, and `GO` for an export without a name.
     fn begin() -> Vec<u8> {
-        let go = [&0_u32.to_be_bytes()[..], &1_u16.to_be_bytes(), &BLOCK_SIZE.to_be_bytes()].concat();
+        let go =
+            [&0_u32.to_be_bytes()[..], &1_u16.to_be_bytes(), &BLOCK_SIZE.to_be_bytes()].concat();
         [&3_u32.to_be_bytes()[..], &option(8, &[]), &option(GO, &go)].concat()
     }
 
@@ -385,7 +390,7 @@ mod tests {
         ended.unwrap();
         let (greeting, _) = heard(&begin(), store);
         let answers = hears[greeting.len()..].chunks(16);
-        answers.map(|answer| number::<4>(&mut &answer[4..])  as u32).collect()
+        answers.map(|answer| number::<4>(&mut &answer[4..]) as u32).collect()
     }
 
     #[test]
@@ -408,7 +413,14 @@ mod tests {
         ended.unwrap();
         assert_eq!(
             *store.asked.borrow(),
-            ["write 4096 true", "write 8192 false", "flush", "clear 0 4096 false", "clear 8192 512 false", "read 4096"]
+            [
+                "write 4096 true",
+                "write 8192 false",
+                "flush",
+                "clear 0 4096 false",
+                "clear 8192 512 false",
+                "read 4096"
+            ]
         );
         assert!(hears.starts_with(b"NBDMAGICIHAVEOPT\0\x03"), "{:?}", &hears[..18]);
         assert!(hears.ends_with(&[9; 512]));
@@ -450,7 +462,8 @@ mod tests {
     #[test]
     fn without_power_nothing_is_answered_and_the_stream_stays() {
         let store = Memory { answers: false, ..Memory::new() };
-        let says = [request(FLUSH, 0, 0), request(READ, 0, 512), request(WRITE, 0, 512), vec![1; 512]];
+        let says =
+            [request(FLUSH, 0, 0), request(READ, 0, 512), request(WRITE, 0, 512), vec![1; 512]];
         assert_eq!(errors(&says.concat(), &store), [0; 0]);
         assert_eq!(store.asked.borrow().len(), 3);
     }
@@ -472,7 +485,8 @@ mod tests {
             let error = heard(&says, &store).1.unwrap_err();
             assert!(error.to_string().contains(told), "{told}: {error}");
         }
-        let bad = [3_u32.to_be_bytes().to_vec(), option(GO, &[0xff; 9]), option(INFO, &[0; 3])].concat();
+        let bad =
+            [3_u32.to_be_bytes().to_vec(), option(GO, &[0xff; 9]), option(INFO, &[0; 3])].concat();
         let (hears, ended) = heard(&bad, &store);
         assert!(ended.is_err() && hears.len() == 18 + 40, "it is told that they are invalid");
     }

@@ -15,6 +15,7 @@ use assay_kinds::work::metrics;
 use serde_json::Value;
 
 use super::skips::Skips;
+use crate::durability::{self, Trial};
 use crate::lab::guest::kernel::Kernel;
 use crate::lab::guest::machine::{Accelerator, QEMU};
 use crate::lab::guest::{self, Asked, Ended};
@@ -56,12 +57,36 @@ pub fn check(
     let program = program()?;
     // Each guest takes one processor.
     let (job, checks) = thread::scope(|scope| {
-        let job = scope.spawn(|| Ok(job(&program, kernel)? && interrupted(&program)?));
+        let job =
+            scope.spawn(|| Ok(job(&program, kernel)? && interrupted(&program)? && cuts(&program)?));
         let checks = checks::run(&program, scripts, skipped);
         (job.join(), checks)
     });
     let job: Done<bool> = job.map_err(|_| "the job's thread failed".to_owned())?;
     Ok(job? & checks?)
+}
+
+/// Whether two drives that lie are found within sixty power cuts, and an honest one is accused in none of a few.
+fn cuts(program: &Path) -> Done<bool> {
+    let kernel = lab_guest::kernel(&durability::MODULES)?;
+    let bench = durability::Bench::new(program, &kernel)?;
+    let mut well = true;
+    for (grade, on, drive, cuts) in [
+        ("kill", "drive", "drops-flushes", 60),
+        ("kill", "ext4", "loses-last", 60),
+        ("kill", "ext4", "honest", 3),
+        ("replay", "ext4", "honest", 20),
+    ] {
+        let own = Trial { grade, on, drive, mounted: "", writer: "log", cuts, seed: 1 };
+        let is_honest = drive == "honest";
+        let came = if is_honest { bench.run(own)? } else { bench.until_found(own, cuts)? };
+        println!(
+            "xtask: lab: {grade} over {on}, {drive}: {} of {} cuts lost",
+            came.lost, came.cuts
+        );
+        well &= (came.lost > 0) != is_honest;
+    }
+    Ok(well)
 }
 
 /// Whether the job ends well and brings back what it is to bring.

@@ -197,7 +197,10 @@ impl Study {
     /// Whether some of it makes virtual machines, as it is or by a level of a factor.
     pub fn makes_machines(&self) -> bool {
         let by_level = |own: &Workload| {
-            let all = self.factors.iter().flat_map(|(name, levels)| levels.iter().map(move |l| (name, l)));
+            let all = self
+                .factors
+                .iter()
+                .flat_map(|(name, levels)| levels.iter().map(move |l| (name, l)));
             let mut arms = all.map(|(name, level)| [(name.clone(), level.clone())].into());
             arms.any(|arm| own.under(&arm).is_ok_and(|made| made.work.makes_machines()))
         };
