@@ -117,13 +117,12 @@ impl Outage<'_> {
             let (pages, cut) = logged.after(self.kept(), steps, &mut draws);
             let made = Made { cut, heard: logged.rounds(steps), lines };
             let here = if self.on.has_files() { None } else { program.seen(&pages) };
-            let back = match here {
-                Some(answer) => Ok(answer),
-                None => {
-                    drive.begin(&pages, None);
-                    let Some(back) = self.look(program, talk, &made)? else { break };
-                    back
-                }
+            let back = if let Some(answer) = here {
+                Ok(answer)
+            } else {
+                drive.begin(&pages, None);
+                let Some(back) = self.look(program, talk, &made)? else { break };
+                back
             };
             program.count(&made, &back, &mut detail.tally)?;
         }
