@@ -64,7 +64,9 @@ const PROMISE_NS: u64 = 2_000_000;
 const CUT_PROMISE_NS: u64 = 200;
 /// What a machine takes to start and to write until its power goes, and what a look at a file system takes in one.
 const START_NS: u64 = 6_000_000_000;
-const LOOK_NS: u64 = 300_000_000;
+const LOOK_NS: u64 = 200_000_000;
+/// So many times what is expected they may take.
+const PATIENT: u64 = 3;
 
 /// Promises, and how they are tried, as a study asks for it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -371,10 +373,23 @@ impl Asked {
             }
             _ => return Err(format!("`{name}` is no parameter of it")),
         }
+        if self.time == Some(USUAL_TIME) {
+            self.settle();
+        }
         match self.unfit() {
             Some((key, message)) if key == name => Err(message),
             _ => Ok(()),
         }
+    }
+
+    /// Sets the time where nobody did: machines take theirs, and end by what they do.
+    pub fn settle(&mut self) {
+        let kept = self.time.filter(|time| *time != USUAL_TIME || !self.is_in_machine());
+        let needed = || match self.planned(u64::MAX) {
+            Ok(planned) if planned.is_in_machine() => Time(PATIENT * planned.expected_ns()),
+            _ => USUAL_TIME,
+        };
+        self.time = kept.or_else(|| Some(needed()));
     }
 
     /// A key whose value cannot be, and why.
@@ -427,15 +442,23 @@ impl Asked {
 
     /// What it does, in a line.
     pub fn words(&self) -> String {
+        let on = match self.on {
+            On::Target => String::new(),
+            on => format!(" on {}", on.words(&self.mounted, self.pattern.has_directory())),
+        };
         let cuts = counted(self.cuts, "cut");
+        let of = match self.grade {
+            Grade::Replay => "the log of that",
+            Grade::Kill => "its power",
+        };
         if let Some(own) = self.own() {
-            return format!("{}; {cuts} of that", own.words());
+            return format!("{}{on}; {cuts} of {of}", own.words());
         }
         format!(
-            "{}, {}, {}; {cuts} of the log of that",
+            "{}{on}, {}, {}; {cuts} of {of}",
             self.pattern.words(self.size),
             synced(self.sync),
-            counted(u64::from(self.promises), "promise"),
+            counted(u64::from(self.promises), "promise")
         )
     }
 
@@ -553,10 +576,10 @@ impl Planned {
             on => format!(" on {}", on.words(&self.mounted, self.pattern.has_directory())),
         };
         if let Some(own) = &self.own {
-            return format!("{},{on}; {cut}; {bound}", own.words());
+            return format!("{}{on}; {cut}; {bound}", own.words());
         }
         format!(
-            "{}, {},{on} through the page cache, at most {}; {cut}; {bound}",
+            "{}{on}, {}, through the page cache, at most {}; {cut}; {bound}",
             self.pattern.words(Bytes(self.record_bytes)),
             synced(self.sync),
             counted(u64::from(self.promises), "promise"),

@@ -58,7 +58,9 @@ impl On {
         let words: &[&str] = match self {
             Self::Target | Self::Drive => return None,
             Self::Ext4 => {
-                &["mkfs.ext4", "-q", "-F", "-E", "nodiscard,lazy_itable_init=0,lazy_journal_init=0"]
+                // Small ones have smaller blocks by themselves, and records would lie across what a drive writes whole.
+                const TO_BE_DONE: &str = "nodiscard,lazy_itable_init=0,lazy_journal_init=0";
+                &["mkfs.ext4", "-q", "-F", "-b", "4096", "-E", TO_BE_DONE]
             }
             Self::Xfs => &["mkfs.xfs", "-q", "-f", "-K"],
             Self::Btrfs => &["mkfs.btrfs", "-q", "-f", "-K"],

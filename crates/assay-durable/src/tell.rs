@@ -355,13 +355,36 @@ fn survivors_words(law: Survivors, survived: u32, of: u32) -> String {
     )
 }
 
+/// What the numbers are, of whatever grade.
 const LEGEND: &str = "Lost: cuts after which something was missing whose sync had returned. At most: exact one-sided \
                       bound of the share of cuts that are drawn so, 95 %, rounded up; cuts of all trials of a row are \
                       one sample. It is of its row alone, of the logs of these trials and of this assumed drive: no \
-                      rate of power cuts, of another run or of the drive that is there. A cut comes after any step of \
-                      the log from the first promise on with the same chance; of what is in the cache, with the same \
-                      chance, none survives, all, the first ones, each by the toss of a coin, all but one, the newest \
-                      one alone. What was not promised may be anything.";
+                      rate of power cuts, of another run or of the drive that is there.";
+/// When a cut comes, of each grade.
+const MOMENTS: [(Grade, &str); 2] = [
+    (
+        Grade::Replay,
+        "A cut comes after any step of the log from the first promise on with the same chance",
+    ),
+    (
+        Grade::Kill,
+        "A cut of power comes after a round that is drawn and zero to twelve requests behind it, the last of them answered \
+         or not",
+    ),
+];
+/// What is there then.
+const SURVIVES: &str = "of what is in the cache, with the same chance, none survives, all, the first ones, each by the \
+                        toss of a coin, all but one, the newest one alone. What was not promised may be anything.";
+
+fn legend(all: &[&Facts]) -> String {
+    let is_there = |grade: Grade| all.iter().any(|own| own.grade == grade);
+    let moments: Vec<&str> = MOMENTS
+        .into_iter()
+        .filter(|(grade, _)| is_there(*grade))
+        .map(|(_, moment)| moment)
+        .collect();
+    format!("{LEGEND} {}; {SURVIVES}", moments.join(". "))
+}
 
 /// Its figure.
 pub const FIGURE: About = About {
@@ -386,7 +409,7 @@ pub fn exhibit(all: &[&Facts], name: &dyn Fn(&Subject) -> String) -> Exhibit {
     let columns = setting.into_iter().chain(own).collect();
     let row = |own: &&Facts| own.row(has_settings.then(|| name(&own.subject())));
     Exhibit {
-        remarks: vec![LEGEND.to_owned()],
+        remarks: vec![legend(all)],
         charts: charts(all, name),
         sentences: sentences(all, name),
         leads: true,

@@ -346,7 +346,9 @@ fn is_open_ended(workload: &PlannedWorkload) -> bool {
 
 /// How programs are run, and what goes through all of a target in its own time, each once.
 fn programs(plan: &Plan) -> Vec<String> {
-    let goes_through = |one: &PlannedWorkload| one.writes() && one.work.expected_ns(0).is_some();
+    let goes_through = |one: &PlannedWorkload| {
+        (one.writes() || one.work.makes_machines()) && one.work.expected_ns(0).is_some()
+    };
     let told = |one: &&PlannedWorkload| one.work.kind().runs_programs || goes_through(one);
     let own = plan.workloads.iter().filter(told);
     let mut words: Vec<String> = own.map(|one| one.work.words()).collect();

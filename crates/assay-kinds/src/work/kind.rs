@@ -430,6 +430,11 @@ pub trait Runs {
         None
     }
 
+    /// Whether it is done in virtual machines of its own.
+    fn makes_machines(&self) -> bool {
+        false
+    }
+
     /// The same work for half as long.
     fn halved(&self) -> Planned;
 

@@ -87,7 +87,12 @@ pub fn run(system: &dyn System, mut arguments: Arguments) -> Outcome<()> {
     let foresight = analysis::foresee(plan, earlier.as_ref());
     let stakes = stakes(system, sites);
     let by_pilot = quick.is_some_and(|quick| quick.replicates.is_none());
-    let preview = preview::make(study, plan, (sites, changes, lacks), stakes, foresight);
+    let mut lacks = lacks.clone();
+    if study.makes_machines() {
+        let missing = arguments.vm.see_machines(system, study, false).err();
+        lacks.extend(missing.map(|failure| failure.message));
+    }
+    let preview = preview::make(study, plan, (sites, changes, &lacks), stakes, foresight);
     show(system, arguments, &(preview::Preview { by_pilot, ..preview }, plan.design.order));
     Ok(())
 }

@@ -208,7 +208,10 @@ fn in_vm(system: &dyn System, arguments: Arguments) -> Outcome<()> {
     };
     let study = match arguments.vm.for_machines(study)? {
         // They are made from here, one after the other.
-        Ok(study) => return conducted(system, arguments, (study, vec![HERE.to_owned()])),
+        Ok(study) => {
+            arguments.vm.see_machines(system, &study, true)?;
+            return conducted(system, arguments, (study, vec![HERE.to_owned()]));
+        }
         Err(study) => study,
     };
     let order = vm::Errand {

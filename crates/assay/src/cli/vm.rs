@@ -133,6 +133,17 @@ impl VmArguments {
         Ok(Ok(study.in_machines()))
     }
 
+    /// What is missing for such machines here, found before the first trial; a kernel that may be fetched is, where that is
+    /// not only looked at.
+    ///
+    /// # Errors
+    /// Refused where there can be none of them.
+    pub fn see_machines(&self, system: &dyn System, study: &Study, fetch: bool) -> Outcome<()> {
+        let own = self.wish(study)?;
+        let fetch = own.fetch && fetch;
+        guest::ready(system, &Wish { drive_bytes: 0, fetch, ..own }).map(|_| ())
+    }
+
     /// What a study would do there, and what it would tell.
     ///
     /// # Errors

@@ -123,3 +123,20 @@ fn a_plan_says_how_many_cuts_give_which_bound_and_a_simulated_drive_keeps_nothin
     let told = format!("{}{}", ended.stdout, ended.stderr);
     assert!(told.contains("keeps nothing that could be lost"), "{told}");
 }
+
+/// Nobody starts machines unasked, and a plan of them says how long they take and which number of cuts gives which bound.
+#[test]
+fn what_is_cut_in_virtual_machines_is_asked_for_with_vm() {
+    let home = home("durability-machines");
+    let own = "grade = \"kill\", on = \"ext4\", cuts = 60";
+    let file = home.file("study.toml", study(own));
+    let ended = home.run(&["run", &file]);
+    assert_eq!(ended.code, 2, "{}", ended.stderr);
+    assert!(ended.stderr.contains("say --vm"), "{}", ended.stderr);
+    let ended = home.run(&["plan", &file, "--vm", "--json"]);
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    let plan: Value = serde_json::from_str(&ended.stdout).unwrap();
+    assert!(plan["trials_s"].as_f64().unwrap() > 120.0, "{plan}");
+    let ended = home.run(&["plan", "durability", "--vm", "--set", "on=floppy"]);
+    assert_eq!(ended.code, 2, "{}", ended.stderr);
+}

@@ -122,7 +122,7 @@ impl Asks for Asked {
     }
 
     fn settle(&mut self) {
-        self.0.time = self.0.time.or(Some(asked::USUAL_TIME));
+        self.0.settle();
     }
 
     fn hurry(&mut self, _: Option<Bytes>) {
@@ -181,6 +181,10 @@ impl Runs for Planned {
 
     fn expected_ns(&self, _: u64) -> Option<u64> {
         Some(self.0.expected_ns())
+    }
+
+    fn makes_machines(&self) -> bool {
+        self.0.is_in_machine()
     }
 
     fn halved(&self) -> super::Planned {
