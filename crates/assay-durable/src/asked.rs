@@ -55,6 +55,8 @@ const QUICK_KILLS: u64 = 5;
 const QUICK_READS: u64 = 60;
 /// Time of a check at most, where nobody says it.
 const USUAL_CHECK: Time = Time(60_000_000_000);
+/// The most that a command or a check may take.
+const LONGEST_LINE: Time = Time(240_000_000_000);
 const MOST_PROMISES: u32 = 100_000;
 const MOST_CUTS: u64 = 1_000_000;
 const LARGEST: Bytes = Bytes(1 << 20);
@@ -182,7 +184,7 @@ pub const FACTORS: [Words; 9] = [
     (
         [
             "size",
-            "bytes of a record, or of a block",
+            "bytes of a record, of a block, or of a file at most",
             "An amount with its unit, in whole sectors of 512 bytes.",
         ],
         "[\"512 B\", \"4 KiB\", \"16 KiB\"]",
@@ -417,7 +419,13 @@ impl Asked {
         let lines = [("command", is_said(&self.command)), ("check", is_said(&self.check))];
         if self.pattern == Pattern::Command {
             let missing = lines.into_iter().find(|(_, is_said)| !is_said);
-            return missing.map(|(key, _)| (key, format!("the writer command needs a line {key}")));
+            let missing =
+                missing.map(|(key, _)| (key, format!("the writer command needs a {key}")));
+            let times = [("time", self.time), ("check-time", self.check_time)];
+            let long = times.into_iter().find(|(_, own)| own.is_some_and(|own| own > LONGEST_LINE));
+            // A machine that says nothing for longer counts as gone.
+            let told = |key| format!("{key} of a command is at most {LONGEST_LINE}");
+            return missing.or_else(|| long.map(|(key, _)| (key, told(key))));
         }
         let others = [("check-time", self.check_time.is_some()), ("needs", !self.needs.is_empty())];
         let (key, _) = lines.into_iter().chain(others).find(|(_, is_said)| *is_said)?;
@@ -718,6 +726,8 @@ mod tests {
         assert_eq!(own.unfit().unwrap().0, "check");
         assert_eq!(Asked { command: line(" "), ..own.clone() }.unfit().unwrap().0, "command");
         let own = Asked { check: line("my-db --verify"), ..own };
+        let long = Asked { check_time: Some(Time(241_000_000_000)), ..own.clone() };
+        assert_eq!(long.unfit().unwrap().0, "check-time");
         let made = planned(&own).unwrap();
         assert_eq!(made.wanted().needs, ["my-db"]);
         assert!(made.words().contains("`my-db`, judged by `my-db --verify`"), "{}", made.words());

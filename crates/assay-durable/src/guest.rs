@@ -335,7 +335,10 @@ fn written(
 ) -> Answer {
     let ended = match writer {
         Writer::Pattern(script) => place.written(on, mounted, &mut |medium| {
-            script.perform(medium, &mut |round| say(&Answer::Round(round)))?;
+            script.perform(medium, &mut |round| {
+                say(&Answer::Round(round))?;
+                hear().map(|_| ()).ok_or_else(|| "nobody hears it".to_owned())
+            })?;
             say(&Answer::Written)
         }),
         Writer::Files { shape, run } => {

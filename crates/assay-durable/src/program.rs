@@ -40,9 +40,10 @@ pub trait Program {
     /// Whether what it tells of promises something, by how often it had told something before.
     fn promises(&self, before: u32) -> bool;
 
-    /// Whether it goes on only when it was answered that it was heard.
+    /// Whether it goes on only when it was answered that it was heard. Otherwise what it promised may be heard of late, and
+    /// count for less than it was.
     fn waits(&self) -> bool {
-        false
+        true
     }
 
     /// Whether it is asked what is there where nothing was cut, and where nothing can be: so that it is known to tell these apart.
@@ -226,10 +227,6 @@ impl Program for OfFiles {
         self.told.get(before as usize).is_some_and(|calls| self.script.promises(calls - 1))
     }
 
-    fn waits(&self) -> bool {
-        true
-    }
-
     fn asks(&self, on: On, mounted: &str, _: &[String]) -> Order {
         Order::List { on, mounted: mounted.to_owned(), shape: self.shape, run: self.run }
     }
@@ -268,6 +265,11 @@ impl Program for OfCommand<'_> {
 
     fn promises(&self, _: u32) -> bool {
         true
+    }
+
+    /// A program of the user's knows nothing of answers.
+    fn waits(&self) -> bool {
+        false
     }
 
     fn is_proved(&self) -> bool {
