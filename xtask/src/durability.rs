@@ -139,7 +139,7 @@ pub fn run(options: &Options) -> Done<bool> {
     };
     for on in PLACES {
         for (drive, writer) in LIARS {
-            let trial = Trial { on, drive, writer, ..base };
+            let trial = Trial { on, writer, drive, ..base };
             page.add(trial, bench.until_found(trial, most)?, true);
         }
         let trial = Trial { on, writer: "transaction", cuts: honest, ..base };

@@ -359,7 +359,7 @@ impl<'a> Talk<'a> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+    use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel, sync_channel};
     use std::thread;
     use std::time::Duration;
 
@@ -443,7 +443,9 @@ mod tests {
 
     impl Starts for Threads {
         fn start(&mut self, drive: Arc<dyn FarSide>) -> Result<Box<dyn Powered + '_>, String> {
-            let ((says, orders), (answers, hears)) = (channel::<String>(), channel::<String>());
+            // What it says is heard before it goes on: else all promises could be heard of at the end.
+            let ((says, orders), (answers, hears)) =
+                (channel::<String>(), sync_channel::<String>(0));
             thread::spawn(move || {
                 let mut hear = || orders.recv().ok();
                 let mut say = |line: &str| answers.send(line.to_owned()).map_err(|e| e.to_string());

@@ -29,6 +29,8 @@ pub struct Mould {
     setup: Setup,
     files: Files,
     complaint: File,
+    /// Of their kernel.
+    release: String,
     /// Whether one of them was up.
     has_lived: bool,
 }
@@ -44,7 +46,13 @@ impl Mould {
         let path = files.make("qemu")?;
         let complaint = File::options().append(true).open(&path);
         let complaint = complaint.map_err(|error| format!("{}: {error}", path.display()))?;
-        Ok(Self { setup, files, complaint, has_lived: false })
+        let release = asked.kernel.release.clone();
+        Ok(Self { setup, files, complaint, release, has_lived: false })
+    }
+
+    /// The release of their kernel.
+    pub fn release(&self) -> &str {
+        &self.release
     }
 
     /// What carries them out.

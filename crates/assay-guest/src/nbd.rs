@@ -94,7 +94,7 @@ pub fn serve<S: Read + Write>(stream: &mut S, store: &dyn Store) -> io::Result<(
         match done(&request, &mut bytes, store) {
             Ok(false) => {}
             Ok(true) => {
-                request.answer(stream, 0, if request.kind == READ { &bytes } else { &[] })?
+                request.answer(stream, 0, if request.kind == READ { &bytes } else { &[] })?;
             }
             Err(error) => request.answer(stream, error, &[])?,
         }

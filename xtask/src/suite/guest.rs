@@ -74,7 +74,7 @@ fn cuts(program: &Path) -> Done<bool> {
     for (grade, on, drive, cuts) in [
         ("kill", "drive", "drops-flushes", 60),
         ("kill", "ext4", "loses-last", 60),
-        ("kill", "ext4", "honest", 3),
+        ("kill", "ext4", "honest", 2),
         ("replay", "ext4", "honest", 20),
     ] {
         let own = Trial { grade, on, drive, mounted: "", writer: "log", cuts, seed: 1 };

@@ -54,6 +54,11 @@ pub trait Starts {
     /// # Errors
     /// Why there is none.
     fn start(&mut self, drive: Arc<dyn FarSide>) -> Result<Box<dyn Powered + '_>, String>;
+
+    /// What they are, in a few words, where that is known.
+    fn told(&self) -> Option<String> {
+        None
+    }
 }
 
 /// What such machines need beside what all have.

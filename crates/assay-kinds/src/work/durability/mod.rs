@@ -215,6 +215,7 @@ fn in_machines(own: &asked::Planned, run: &Run<'_>) -> Result<Ran, String> {
     ran.measured.values.remove(ROUNDS.name);
     let why = "a virtual machine says nothing of how fast this one is".to_owned();
     ran.measured.absent.insert(ROUNDS.name.to_owned(), why);
+    ran.measured.notes.extend(starts.told());
     Ok(ran)
 }
 

@@ -82,6 +82,11 @@ impl Starts for Machines {
         let store: Arc<dyn Store + Send + Sync> = Arc::new(Far(drive));
         Ok(Box::new(Running(self.0.start(&store)?)))
     }
+
+    fn told(&self) -> Option<String> {
+        let (release, accelerator) = (self.0.release(), self.0.accelerator().name());
+        Some(format!("virtual machines of Linux {release}, {accelerator}"))
+    }
 }
 
 /// The far side of a drive, as the protocol calls it.
