@@ -209,3 +209,43 @@ fn run(words: &[&str]) -> Result<(), String> {
     let said = [output.stderr, output.stdout].concat();
     Err(format!("{}: {}", words[0], String::from_utf8_lossy(&said).trim()))
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may panic")]
+mod tests {
+    use std::ops::ControlFlow;
+
+    use assay_durable::files::{Content, Script, Shape, read_back};
+    use assay_durable::sync::Sync;
+    use assay_lab::Scratch;
+
+    use super::*;
+
+    /// On a real file system that nobody cuts off: all of it is there, and what is changed behind its back is found.
+    #[test]
+    fn files_of_a_script_are_there_when_nothing_is_cut() {
+        for sync in [Sync::Fsync, Sync::Dsync, Sync::None] {
+            let place = Scratch::new("files-of-a-script").unwrap();
+            let mut room = OwnRoom(File::open(place.path()).unwrap());
+            let script = Script::of(&Shape { sync, rounds: 40, most_bytes: 9000, seed: 5 });
+            let mut told = Vec::new();
+            let mut tell = |calls| {
+                told.push(calls);
+                Ok(ControlFlow::Continue(()))
+            };
+            let done = script.run(7, &mut *room.files(), &mut tell).unwrap();
+            assert_eq!((done.rounds, done.calls), (40, script.calls.len() as u64));
+            assert!(told.iter().copied().eq(script.tells()));
+            fs::write(place.path().join("somebody's"), "other").unwrap();
+            let mut listing = read_back(&script, 7, &mut *room.files()).unwrap();
+            let all = script.cut(script.calls.len());
+            assert_eq!(script.judged(&listing, all).lost, []);
+            let whole = |own: &Content| matches!(own, Content::Whole(_));
+            assert_eq!(listing.values().filter(|own| !whole(own)).count(), 1, "{listing:?}");
+            let name = listing.iter().find(|(_, own)| whole(own)).unwrap().0.clone();
+            fs::write(place.path().join(&name), "changed").unwrap();
+            listing = read_back(&script, 7, &mut *room.files()).unwrap();
+            assert_eq!(script.judged(&listing, all).lost.len(), usize::from(sync != Sync::None));
+        }
+    }
+}
