@@ -13,11 +13,11 @@ use crate::{command, files};
 #[serde(untagged)]
 pub enum Told {
     /// A write to a place.
-    Place(Story),
+    Place(Box<Story>),
     /// A file, or a name.
-    File(files::Story),
+    File(Box<files::Story>),
     /// What a command had promised.
-    Command(command::Story),
+    Command(Box<command::Story>),
 }
 
 impl Told {
@@ -33,19 +33,19 @@ impl Told {
 
 impl From<Story> for Told {
     fn from(own: Story) -> Self {
-        Self::Place(own)
+        Self::Place(Box::new(own))
     }
 }
 
 impl From<files::Story> for Told {
     fn from(own: files::Story) -> Self {
-        Self::File(own)
+        Self::File(Box::new(own))
     }
 }
 
 impl From<command::Story> for Told {
     fn from(own: command::Story) -> Self {
-        Self::Command(own)
+        Self::Command(Box::new(own))
     }
 }
 
