@@ -127,7 +127,8 @@ pub fn run(options: &Options) -> Done<bool> {
     let bench = Bench::new(&program, &kernel)?;
     let [most, honest, replayed] =
         ["--liars", "--honest", "--replayed"].map(|name| options.number(name) as u64);
-    let mut page = Page { lines: Vec::new(), well: true };
+    let (release, writes) = (kernel.release.clone(), options.has("--write"));
+    let mut page = Page { lines: Vec::new(), well: true, release, writes };
     let base = Trial {
         grade: "kill",
         on: "drive",
@@ -140,28 +141,29 @@ pub fn run(options: &Options) -> Done<bool> {
     for on in PLACES {
         for (drive, writer) in LIARS {
             let trial = Trial { on, writer, drive, ..base };
-            page.add(trial, bench.until_found(trial, most)?, true);
+            page.add(trial, bench.until_found(trial, most)?, true)?;
         }
         let trial = Trial { on, writer: "transaction", cuts: honest, ..base };
-        page.add(trial, bench.run(trial)?, false);
+        page.add(trial, bench.run(trial)?, false)?;
         let trial = Trial { grade: "replay", cuts: replayed, ..trial };
-        page.add(trial, bench.run(trial)?, false);
+        page.add(trial, bench.run(trial)?, false)?;
     }
     let trial = Trial { on: "ext4", mounted: "nobarrier", ..base };
-    page.add(trial, bench.until_found(trial, most)?, true);
-    if options.has("--write") {
-        build::write_page("durability.md", &page.text(&kernel.release))?;
-    }
+    page.add(trial, bench.until_found(trial, most)?, true)?;
     Ok(page.well)
 }
 
 struct Page {
     lines: Vec<String>,
     well: bool,
+    /// Of the kernel.
+    release: String,
+    /// Whether it is written, row by row: hours may go by, and what came is kept.
+    writes: bool,
 }
 
 impl Page {
-    fn add(&mut self, trial: Trial<'_>, came: Came, is_liar: bool) {
+    fn add(&mut self, trial: Trial<'_>, came: Came, is_liar: bool) -> Done<()> {
         let Trial { grade, on, mounted, writer, drive, .. } = trial;
         let well = (came.lost > 0) == is_liar;
         let place = if mounted.is_empty() { on.to_owned() } else { format!("{on}, {mounted}") };
@@ -176,9 +178,14 @@ impl Page {
         println!("{line}");
         self.lines.push(line);
         self.well &= well;
+        if self.writes {
+            build::write_page("durability.md", &self.text())?;
+        }
+        Ok(())
     }
 
-    fn text(&self, release: &str) -> String {
+    fn text(&self) -> String {
+        let release = &self.release;
         format!(
             "# Power cuts in virtual machines\n\n{}\n\n`cargo xtask bench-durability`: programs that write in guests of QEMU \
              (Linux {release}) whose drive is this program's, cut as docs/decisions/2026-11-26-power-cuts.md describes. A liar is cut \

@@ -375,7 +375,11 @@ impl Asked {
             }
             _ => return Err(format!("`{name}` is no parameter of it")),
         }
-        if self.time == Some(USUAL_TIME) {
+        // What was settled, or hurried, before it was known that it is done in machines.
+        if self.is_in_machine() && self.time == Some(QUICK) {
+            self.hurry();
+            self.settle();
+        } else if self.time == Some(USUAL_TIME) {
             self.settle();
         }
         match self.unfit() {
@@ -473,6 +477,10 @@ impl Asked {
     /// Makes a quick look of it.
     pub fn hurry(&mut self) {
         self.time = Some(self.time.map_or(QUICK, |time| time.min(QUICK)));
+        if self.is_in_machine() {
+            // A quick look takes as long as its machines do.
+            self.time = None;
+        }
         self.promises = self.promises.min(QUICK_PROMISES);
         self.cuts = self.cuts.min(match self.grade {
             Grade::Kill => QUICK_KILLS,
@@ -680,6 +688,30 @@ mod tests {
         assert!(Asked::default().set("promises", "7").is_err());
         assert!(Asked::default().set("cuts", "0").is_err());
         assert!(Asked::default().set("mounted-with", "a b").is_err());
+    }
+
+    #[test]
+    fn machines_take_their_time_however_it_was_asked_for_them() {
+        let of = |levels: &[[&str; 2]], quick: bool| {
+            let mut own = Asked::default();
+            if quick {
+                own.hurry();
+            }
+            own.settle();
+            for [name, level] in levels {
+                own.set(name, level).unwrap();
+            }
+            (own.cuts, own.time.unwrap())
+        };
+        assert_eq!(of(&[], false), (1000, USUAL_TIME));
+        assert_eq!(of(&[], true), (QUICK_CUTS, QUICK));
+        let kill = [["cuts", "60"], ["grade", "kill"], ["on", "ext4"]];
+        assert_eq!(of(&kill, false), (60, Time(PATIENT * 61 * START_NS)));
+        let (cuts, time) = of(&kill[1..], true);
+        assert!(cuts == QUICK_KILLS && time > Time(QUICK_KILLS * START_NS), "{cuts} {time}");
+        let (cuts, time) = of(&[["on", "xfs"]], true);
+        assert!(cuts == QUICK_READS && time > QUICK, "{cuts} {time}");
+        assert_eq!(of(&[["on", "xfs"], ["on", "target"]], false).0, 1000);
     }
 
     #[test]
