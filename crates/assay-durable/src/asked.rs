@@ -6,11 +6,12 @@ use assay_base::catalogue::About;
 use assay_base::catalogue::keys::{Fields, Form, field};
 use assay_base::quantity::units::show;
 use assay_base::quantity::{Bytes, Time};
-use assay_system::system::powered::Starts;
+use assay_system::system::powered::{Starts, Wanted};
 use serde::{Deserialize, Serialize};
 
 use crate::below::On;
 use crate::bound;
+use crate::command::Lines;
 use crate::drive::Drive;
 use crate::grade::Grade;
 use crate::log::SECTOR_BYTES;
@@ -52,6 +53,10 @@ const QUICK_CUTS: u64 = 300;
 /// The same where each takes the power of a machine, or is read by one.
 const QUICK_KILLS: u64 = 5;
 const QUICK_READS: u64 = 60;
+/// Time of a check at most, where nobody says it.
+const USUAL_CHECK: Time = Time(60_000_000_000);
+/// The most that a command or a check may take.
+const LONGEST_LINE: Time = Time(240_000_000_000);
 const MOST_PROMISES: u32 = 100_000;
 const MOST_CUTS: u64 = 1_000_000;
 const LARGEST: Bytes = Bytes(1 << 20);
@@ -89,6 +94,16 @@ pub struct Asked {
     /// Options that a file system in a machine is mounted with.
     #[serde(default, rename = "mounted-with", skip_serializing_if = "String::is_empty")]
     pub mounted: String,
+    /// What a user runs and has cut, by what he judges what is there, and for how long that may take.
+    #[serde(default, skip_serializing_if = "is_usual")]
+    pub command: Option<String>,
+    #[serde(default, skip_serializing_if = "is_usual")]
+    pub check: Option<String>,
+    #[serde(default, skip_serializing_if = "is_usual")]
+    pub check_time: Option<Time>,
+    /// Programs and files of this machine that both need.
+    #[serde(default, skip_serializing_if = "is_usual")]
+    pub needs: Vec<String>,
     /// What the drive is assumed to be.
     #[serde(default)]
     pub assumed_drive: Drive,
@@ -128,6 +143,10 @@ impl Default for Asked {
             grade: Grade::Replay,
             on: On::Target,
             mounted: String::new(),
+            command: None,
+            check: None,
+            check_time: None,
+            needs: Vec::new(),
             assumed_drive: Drive::Honest,
             assumed_atomic: four_kib(),
             time: None,
@@ -144,10 +163,12 @@ pub const FACTORS: [Words; 9] = [
     (
         [
             "writer",
-            "how the program writes: log, in-place or transaction",
+            "how the program writes: log, in-place, transaction, files or command",
             "`log`: one to four records behind each other, and a sync; `in-place`: one to four records that are \
              written over, and a sync; `transaction`: four blocks into a log, a sync, a commit block, a sync, and \
-             then the blocks in their places.",
+             then the blocks in their places. With a file system in a virtual machine also `files`: created, replaced by a \
+             rename, moved and removed, with a sync of each file and of the directory; and `command`: what you run, judged \
+             by your check.",
         ],
         "[\"log\", \"in-place\", \"transaction\"]",
     ),
@@ -163,7 +184,7 @@ pub const FACTORS: [Words; 9] = [
     (
         [
             "size",
-            "bytes of a record, or of a block",
+            "bytes of a record, of a block, or of a file at most",
             "An amount with its unit, in whole sectors of 512 bytes.",
         ],
         "[\"512 B\", \"4 KiB\", \"16 KiB\"]",
@@ -294,6 +315,32 @@ pub static KEYS: Fields = Fields {
         field(FACTORS[6].0[0], Form::Word(places), FACTORS[6].0[1], "on = \"ext4\""),
         field(FACTORS[7].0[0], Form::Text, FACTORS[7].0[1], "mounted-with = \"nobarrier\""),
         field(
+            "command",
+            Form::Text,
+            "a line for the shell that writes in its directory on the file system, until its time is over or it ends; \
+             each line that it prints is a promise: what it stands for is on the medium",
+            "command = \"my-db --fill\"",
+        ),
+        field(
+            "check",
+            Form::Text,
+            "a line for the shell that is run there after each cut, with the lines that had been printed in the file \
+             $ASSAY_PROMISED; exit code 0 means that all of it is there",
+            "check = \"my-db --verify\"",
+        ),
+        field(
+            "check-time",
+            Form::Time { least: Time(1_000_000) },
+            "time of a check at most, 60 s by default; one that takes longer ends the trial, as it says nothing",
+            "check-time = \"10 s\"",
+        ),
+        field(
+            "needs",
+            Form::Words,
+            "programs and files of this machine that command and check need, by name or path; they lie in /usr/bin there",
+            "needs = [\"sqlite3\", \"./my-check.sh\"]",
+        ),
+        field(
             "time",
             Form::Time { least: Time(1) },
             "time of writing at most; 10 s by default",
@@ -357,12 +404,46 @@ impl Asked {
             let message = format!("`{}` is no list of options of mount", self.mounted);
             return Some(("mounted-with", message));
         }
+        if let Some(unfit) = self.unfit_own() {
+            return Some(unfit);
+        }
         let own =
             [("size", self.size, LARGEST), ("assumed-atomic", self.assumed_atomic, LARGEST_UNIT)];
         own.into_iter().find_map(|(key, bytes, most)| {
             let fits = bytes.0 >= SECTOR_BYTES && bytes <= most;
             let message = || format!("{key} is 512 bytes to {most} in whole sectors, not {bytes}");
             (!fits || !bytes.0.is_multiple_of(SECTOR_BYTES)).then(|| (key, message()))
+        })
+    }
+
+    /// The same of what is the user's own.
+    fn unfit_own(&self) -> Option<(&'static str, String)> {
+        let is_said =
+            |line: &Option<String>| line.as_ref().is_some_and(|own| !own.trim().is_empty());
+        let lines = [("command", is_said(&self.command)), ("check", is_said(&self.check))];
+        if self.pattern == Pattern::Command {
+            let missing = lines.into_iter().find(|(_, is_said)| !is_said);
+            let missing =
+                missing.map(|(key, _)| (key, format!("the writer command needs a {key}")));
+            let times = [("time", self.time), ("check-time", self.check_time)];
+            let long = times.into_iter().find(|(_, own)| own.is_some_and(|own| own > LONGEST_LINE));
+            // A machine that says nothing for longer counts as gone.
+            let told = |key| format!("{key} of a command is at most {LONGEST_LINE}");
+            return missing.or_else(|| long.map(|(key, _)| (key, told(key))));
+        }
+        let others = [("check-time", self.check_time.is_some()), ("needs", !self.needs.is_empty())];
+        let (key, _) = lines.into_iter().chain(others).find(|(_, is_said)| *is_said)?;
+        Some((key, format!("{key} is of a command of yours: say writer = \"command\"")))
+    }
+
+    /// What is the user's own, as the machine is told.
+    fn own(&self) -> Option<Lines> {
+        let ms = |time: Time| (time.0 / 1_000_000).max(1);
+        Some(Lines {
+            command: self.command.clone()?,
+            check: self.check.clone()?,
+            command_ms: ms(self.time.unwrap_or(USUAL_TIME)),
+            check_ms: ms(self.check_time.unwrap_or(USUAL_CHECK)),
         })
     }
 
@@ -375,18 +456,21 @@ impl Asked {
     pub fn words(&self) -> String {
         let on = match self.on {
             On::Target => String::new(),
-            on => format!(" on {}", on.words(&self.mounted)),
+            on => format!(" on {}", on.words(&self.mounted, self.pattern.has_directory())),
         };
+        let cuts = counted(self.cuts, "cut");
+        let of = match self.grade {
+            Grade::Replay => "the log of that",
+            Grade::Kill => "its power",
+        };
+        if let Some(own) = self.own() {
+            return format!("{}{on}; {cuts} of {of}", own.words());
+        }
         format!(
-            "{}{on}, {}, {}; {} of {}",
+            "{}{on}, {}, {}; {cuts} of {of}",
             self.pattern.words(self.size),
             synced(self.sync),
-            counted(u64::from(self.promises), "promise"),
-            counted(self.cuts, "cut"),
-            match self.grade {
-                Grade::Replay => "the log of that",
-                Grade::Kill => "its power",
-            }
+            counted(u64::from(self.promises), "promise")
         )
     }
 
@@ -414,7 +498,11 @@ impl Asked {
             return Err(message);
         }
         let is_in_machine = self.is_in_machine();
-        Layout::of(self.pattern, self.size.0, if is_in_machine { AREA_BYTES } else { area_bytes })?;
+        // Only what has places of its own needs room for them.
+        if Pattern::OF_PLACES.contains(&self.pattern) || !self.on.has_files() {
+            let room_bytes = if is_in_machine { AREA_BYTES } else { area_bytes };
+            Layout::of(self.pattern, self.size.0, room_bytes)?;
+        }
         // Where it is to be killed and nobody says on what, there is no target that could be.
         let on = if is_in_machine && self.on == On::Target { On::Drive } else { self.on };
         if !self.mounted.is_empty() && !on.has_files() {
@@ -424,6 +512,8 @@ impl Asked {
             grade: self.grade,
             on,
             mounted: self.mounted.clone(),
+            own: self.own(),
+            needs: self.needs.clone(),
             pattern: self.pattern,
             sync: self.sync,
             record_bytes: self.size.0,
@@ -472,13 +562,20 @@ pub struct Planned {
     /// Options that a file system in a machine is mounted with.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub mounted: String,
+    /// What is the user's own.
+    #[serde(default, skip_serializing_if = "is_usual")]
+    pub own: Option<Lines>,
+    #[serde(default, skip_serializing_if = "is_usual")]
+    pub needs: Vec<String>,
 }
 
 impl Planned {
     /// How it is done, and which number of cuts gives which bound.
     pub fn words(&self) -> String {
         let bound = match self.sync {
-            Sync::None => "nothing is promised, so that nothing can be lost".to_owned(),
+            Sync::None if self.own.is_none() => {
+                "nothing is promised, so that nothing can be lost".to_owned()
+            }
             _ => bound::told(self.cuts),
         };
         let drive = self.assumed_drive.assumed(self.assumed_atomic_bytes);
@@ -492,8 +589,11 @@ impl Planned {
         };
         let on = match self.on {
             On::Target => String::new(),
-            on => format!(" on {}", on.words(&self.mounted)),
+            on => format!(" on {}", on.words(&self.mounted, self.pattern.has_directory())),
         };
+        if let Some(own) = &self.own {
+            return format!("{}{on}; {cut}; {bound}", own.words());
+        }
         format!(
             "{}{on}, {}, through the page cache, at most {}; {cut}; {bound}",
             self.pattern.words(Bytes(self.record_bytes)),
@@ -507,6 +607,11 @@ impl Planned {
         self.on != On::Target
     }
 
+    /// What the machines need.
+    pub fn wanted(&self) -> Wanted {
+        Wanted { needs: self.needs.clone(), ..self.on.wanted() }
+    }
+
     /// Does it there.
     ///
     /// # Errors
@@ -518,7 +623,8 @@ impl Planned {
         stop: &AtomicBool,
     ) -> Result<Detail, String> {
         let course = self.course([0, AREA_BYTES], u64::MAX, keys);
-        let outage = Outage { course: &course, on: self.on, mounted: &self.mounted };
+        let own = self.own.as_ref();
+        let outage = Outage { course: &course, on: self.on, mounted: &self.mounted, own };
         match self.grade {
             Grade::Kill => outage.kill(starts, stop),
             Grade::Replay => outage.replay(starts, stop),
@@ -630,6 +736,37 @@ mod tests {
         assert!(words.contains("60 cuts: 4.88 %") && words.contains("grade replay"), "{words}");
         let none = Asked { sync: Sync::None, ..Asked::default() }.planned(1 << 30).unwrap();
         assert!(none.words().contains("nothing is promised") && !none.words().contains('%'));
+    }
+
+    #[test]
+    fn files_and_commands_need_a_file_system_and_a_command_its_check() {
+        let planned = |own: &Asked| own.planned(1 << 30);
+        let files = Asked { pattern: Pattern::Files, ..Asked::default() };
+        assert!(planned(&files).unwrap_err().contains("on = \"ext4\""));
+        for on in [On::Ext4, On::Xfs, On::Btrfs] {
+            assert_eq!(planned(&Asked { on, ..files.clone() }).unwrap().pattern, Pattern::Files);
+        }
+        assert!(planned(&Asked { on: On::Drive, ..files }).is_err());
+        let line = |text: &str| Some(text.to_owned());
+        let own = Asked {
+            pattern: Pattern::Command,
+            on: On::Xfs,
+            command: line("my-db"),
+            needs: vec!["my-db".to_owned()],
+            ..Asked::default()
+        };
+        assert_eq!(own.unfit().unwrap().0, "check");
+        assert_eq!(Asked { command: line(" "), ..own.clone() }.unfit().unwrap().0, "command");
+        let own = Asked { check: line("my-db --verify"), ..own };
+        let long = Asked { check_time: Some(Time(241_000_000_000)), ..own.clone() };
+        assert_eq!(long.unfit().unwrap().0, "check-time");
+        let made = planned(&own).unwrap();
+        assert_eq!(made.wanted().needs, ["my-db"]);
+        assert!(made.words().contains("`my-db`, judged by `my-db --verify`"), "{}", made.words());
+        let lines = made.own.unwrap();
+        assert_eq!([lines.command_ms, lines.check_ms], [10_000, 60_000]);
+        let other = Asked { pattern: Pattern::Log, ..own };
+        assert!(other.unfit().unwrap().1.contains("writer = \"command\""));
     }
 
     #[test]

@@ -76,14 +76,15 @@ impl On {
             Self::Xfs => (vec![("mkfs.xfs", "xfsprogs")], vec!["xfs"]),
             Self::Btrfs => (vec![("mkfs.btrfs", "btrfs-progs")], vec!["btrfs"]),
         };
-        Wanted { programs, modules }
+        Wanted { programs, modules, needs: Vec::new() }
     }
 
-    /// It in a sentence, with the options that it is mounted with.
-    pub fn words(self, mounted: &str) -> String {
+    /// It in a sentence, with the options that it is mounted with; of a program that has a directory there.
+    pub fn words(self, mounted: &str, has_directory: bool) -> String {
         let what = match self {
             Self::Target => return "the target".to_owned(),
             Self::Drive => return "the drive of a virtual machine".to_owned(),
+            own if has_directory => format!("{} in a virtual machine", own.name()),
             own => format!("a file of {} in a virtual machine", own.name()),
         };
         if mounted.is_empty() { what } else { format!("{what} (mounted with {mounted})") }

@@ -1,9 +1,13 @@
 //! The job in a virtual machine: makes, writes and reads back what it is told, line by line, on a drive that is taken from it
 //! at any moment. What it says goes through a port, off that drive: a promise is a sync that returned.
 
+use std::ops::ControlFlow;
+
 use serde::{Deserialize, Serialize};
 
 use crate::below::On;
+use crate::command::{Ended, Lines};
+use crate::files::{self, Directory, Listing, Shape, read_back};
 use crate::image::{Seen, fill, look};
 use crate::log::SECTOR_BYTES;
 use crate::pattern::{Act, Layout, Pattern, Program};
@@ -67,11 +71,15 @@ impl Script {
 }
 
 /// Who writes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Writer {
-    /// A pattern of this program's own.
+    /// A pattern of this program's own, in one place.
     Pattern(Script),
+    /// Files that are created, replaced, moved and removed in a directory.
+    Files { shape: Shape, run: u64 },
+    /// A command of the user's in a directory.
+    Command(Lines),
 }
 
 /// What the host says.
@@ -84,6 +92,12 @@ pub enum Order {
     Write { on: On, mounted: String, writer: Writer },
     /// Reads back what is there.
     Read { on: On, mounted: String, run: u64, bytes: u64 },
+    /// Tells what is under each name of the directory.
+    List { on: On, mounted: String, shape: Shape, run: u64 },
+    /// Runs the check of a command on what it had promised.
+    Check { on: On, mounted: String, own: Lines, lines: Vec<String> },
+    /// What was told was heard.
+    GoOn,
 }
 
 /// What the job says.
@@ -92,18 +106,31 @@ pub enum Order {
 pub enum Answer {
     /// It is there, and listens.
     Ready,
-    /// A round is done.
+    /// A round, or so many calls, are done.
     Round(u32),
+    /// A command has promised something.
+    Line(String),
     /// All are, and nothing was let go yet.
     Written,
     /// An order is carried out.
     Done,
     /// What is there, in runs of sectors: how many, and what they hold.
     There(Vec<(u32, Held)>),
+    /// What is there, name by name.
+    Listed(Listing),
+    /// How the check ended.
+    Checked(Ended),
     /// What is there cannot be reached: the file system does not mount, or has no such file.
     Unreachable(String),
     /// An order could not be carried out.
     Failed(String),
+}
+
+impl Answer {
+    /// What is there, sector by sector.
+    pub fn there(image: &[Seen]) -> Self {
+        Self::There(runs(image))
+    }
 }
 
 /// What a sector holds, as it is told.
@@ -193,6 +220,39 @@ pub trait Place {
     /// # Errors
     /// Why not.
     fn read(&mut self, on: On, mounted: &str, bytes: u64) -> Result<Pieces, Trouble>;
+
+    /// Has a directory of the program's own on the drive, whose name is on the medium: the one that is there, or a new one.
+    ///
+    /// # Errors
+    /// Why not.
+    fn room(
+        &mut self,
+        on: On,
+        mounted: &str,
+        work: &mut dyn FnMut(&mut dyn Room) -> Result<(), String>,
+    ) -> Result<(), Trouble>;
+}
+
+/// A directory of the program's own on the drive of a machine.
+pub trait Room {
+    /// It, call by call.
+    fn files(&mut self) -> Box<dyn Directory + '_>;
+
+    /// Runs a command there; `promised` hears each line that it prints.
+    ///
+    /// # Errors
+    /// It cannot be run.
+    fn command(
+        &mut self,
+        own: &Lines,
+        promised: &mut dyn FnMut(String) -> Result<(), String>,
+    ) -> Result<Ended, String>;
+
+    /// Runs its check there, on lines that were promised.
+    ///
+    /// # Errors
+    /// It cannot be run.
+    fn check(&mut self, own: &Lines, lines: &[String]) -> Result<Ended, String>;
 }
 
 /// Bytes that are read at once.
@@ -214,12 +274,27 @@ pub fn work(
             Err(error) => Answer::Failed(format!("no order: {error}")),
             Ok(Order::Make { on }) => place.make(on).map_or_else(Answer::Failed, |()| Answer::Done),
             Ok(Order::Write { on, mounted, writer }) => {
-                written(place, (on, &mounted), &writer, &mut say)
+                written(place, (on, &mounted), &writer, (hear, &mut say))
             }
             Ok(Order::Read { on, mounted, run, bytes }) => {
                 let pieces = place.read(on, &mounted, bytes);
-                pieces.map_or_else(troubled, |own| Answer::There(runs(&seen(&own, run))))
+                pieces.map_or_else(troubled, |own| Answer::there(&seen(&own, run)))
             }
+            Ok(Order::List { on, mounted, shape, run }) => {
+                let script = files::Script::of(&shape);
+                asked(place, (on, &mounted), &mut |room| {
+                    let listing = read_back(&script, run, &mut *room.files());
+                    // A directory whose names cannot be read is as none.
+                    Ok(listing.map_or_else(Answer::Unreachable, Answer::Listed))
+                })
+            }
+            Ok(Order::Check { on, mounted, own, lines }) => {
+                asked(place, (on, &mounted), &mut |room| {
+                    room.check(&own, &lines).map(Answer::Checked)
+                })
+            }
+            // Of something that was told before the last order ended.
+            Ok(Order::GoOn) => continue,
         };
         say(&answer)?;
     }
@@ -233,17 +308,56 @@ fn troubled(trouble: Trouble) -> Answer {
     }
 }
 
+/// What is asked in the program's directory.
+fn asked(
+    place: &mut dyn Place,
+    (on, mounted): (On, &str),
+    ask: &mut dyn FnMut(&mut dyn Room) -> Result<Answer, String>,
+) -> Answer {
+    let mut answer = None;
+    let ended = place.room(on, mounted, &mut |room| {
+        answer = Some(ask(room)?);
+        Ok(())
+    });
+    let nothing = || Answer::Failed("nothing was asked".to_owned());
+    ended.map_or_else(troubled, |()| answer.unwrap_or_else(nothing))
+}
+
+/// What is heard, and what is said.
+type Talk<'a> =
+    (&'a mut dyn FnMut() -> Option<String>, &'a mut dyn FnMut(&Answer) -> Result<(), String>);
+
 fn written(
     place: &mut dyn Place,
     (on, mounted): (On, &str),
     writer: &Writer,
-    say: &mut dyn FnMut(&Answer) -> Result<(), String>,
+    (hear, say): Talk<'_>,
 ) -> Answer {
-    let ended = place.written(on, mounted, &mut |medium| {
-        let Writer::Pattern(script) = writer;
-        script.perform(medium, &mut |round| say(&Answer::Round(round)))?;
-        say(&Answer::Written)
-    });
+    let ended = match writer {
+        Writer::Pattern(script) => place.written(on, mounted, &mut |medium| {
+            script.perform(medium, &mut |round| {
+                say(&Answer::Round(round))?;
+                hear().map(|_| ()).ok_or_else(|| "nobody hears it".to_owned())
+            })?;
+            say(&Answer::Written)
+        }),
+        Writer::Files { shape, run } => {
+            let script = files::Script::of(shape);
+            place.room(on, mounted, &mut |room| {
+                let mut told = |calls: usize| {
+                    say(&Answer::Round(calls as u32))?;
+                    let is_heard = hear().is_some();
+                    Ok(if is_heard { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
+                };
+                script.run(*run, &mut *room.files(), &mut told)?;
+                say(&Answer::Written)
+            })
+        }
+        Writer::Command(own) => place.room(on, mounted, &mut |room| {
+            room.command(own, &mut |line| say(&Answer::Line(line)))?.command_is_well()?;
+            say(&Answer::Written)
+        }),
+    };
     ended.map_or_else(troubled, |()| Answer::Done)
 }
 
@@ -303,6 +417,15 @@ mod tests {
         }
 
         fn read(&mut self, _: On, _: &str, _: u64) -> Result<Pieces, Trouble> {
+            Err(Trouble::Unreachable("no".to_owned()))
+        }
+
+        fn room(
+            &mut self,
+            _: On,
+            _: &str,
+            _: &mut dyn FnMut(&mut dyn Room) -> Result<(), String>,
+        ) -> Result<(), Trouble> {
             Err(Trouble::Unreachable("no".to_owned()))
         }
     }

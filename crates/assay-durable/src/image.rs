@@ -82,6 +82,13 @@ pub fn look(sector: &[u8], run: u64, at: u64) -> Seen {
     if is_whole { Seen::Write(write) } else { Seen::Strange }
 }
 
+/// The number of the write, or the file, whose first sector begins so; none where no first sector of the run does.
+pub fn number(bytes: &[u8], run: u64) -> Option<u32> {
+    let own: Vec<u64> = bytes.chunks_exact(8).take(HEAD).map(word).collect();
+    let number = u32::try_from(*own.get(3)?).ok()?;
+    (own == head(run, 0, number)).then_some(number)
+}
+
 fn word(bytes: &[u8]) -> u64 {
     bytes.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte))
 }
@@ -106,6 +113,10 @@ mod tests {
             assert_eq!(look(&wrong, 7, 100), Seen::Strange, "bit of byte {at}");
         }
         assert_eq!(look(&first[..16], 7, 100), Seen::Before);
+        assert_eq!(number(first, 7), None, "it is no first one");
+        fill(&mut bytes, 7, 0, 42);
+        assert_eq!([number(&bytes[..40], 7), number(&bytes, 8)], [Some(42), None]);
+        assert_eq!([number(&bytes[..39], 7), number(&bytes[8..], 7)], [None; 2]);
     }
 
     #[test]

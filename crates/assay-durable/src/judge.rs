@@ -19,10 +19,18 @@ pub enum Found {
     Torn,
     /// What belongs elsewhere, or was changed.
     Strange,
+    /// No file under the name.
+    Gone,
+    /// A file without contents.
+    Empty,
+    /// What had been removed, or given another name.
+    Back,
     /// What the file system refuses to read.
     Unreadable,
     /// A file system that does not mount, or has no such file.
     Unreachable,
+    /// What the check of a command does not accept.
+    Refused,
 }
 
 impl Found {
@@ -33,8 +41,12 @@ impl Found {
             Self::Nothing => "what was there before this run",
             Self::Torn => "a torn block",
             Self::Strange => "what no write of this run put there",
+            Self::Gone => "nothing under its name",
+            Self::Empty => "an empty file",
+            Self::Back => "what had been removed",
             Self::Unreadable => "what cannot be read",
             Self::Unreachable => "a file system without the file, or one that does not mount",
+            Self::Refused => "what the check refuses",
         }
     }
 }
@@ -76,11 +88,23 @@ impl Unpromised {
 }
 
 /// What was found after a cut.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Judgement {
-    /// The promised writes that are not there, in their order.
-    pub lost: Vec<Lost>,
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Judgement<L = Lost> {
+    /// What was promised and is not there, in its order.
+    pub lost: Vec<L>,
     pub unpromised: Unpromised,
+}
+
+/// What was promised and is not there, of whatever kind it is.
+pub trait Missing {
+    /// What lies there instead.
+    fn found(&self) -> Found;
+}
+
+impl Missing for Lost {
+    fn found(&self) -> Found {
+        self.found
+    }
 }
 
 /// How a cut ended, in a word.
@@ -105,6 +129,18 @@ impl Outcome {
     pub const ALL: [Self; 6] =
         [Self::Quiet, Self::AllThere, Self::AllGone, Self::Partly, Self::Torn, Self::Lost];
 
+    /// Of what was lost, and of what became of what was under way.
+    pub fn of(is_lost: bool, Unpromised { there, gone, torn, .. }: Unpromised) -> Self {
+        match (there, gone, torn) {
+            _ if is_lost => Self::Lost,
+            (0, 0, 0) => Self::Quiet,
+            (_, 0, 0) => Self::AllThere,
+            (0, _, 0) => Self::AllGone,
+            (_, _, 0) => Self::Partly,
+            _ => Self::Torn,
+        }
+    }
+
     /// As a name in a figure.
     pub const fn words(self) -> &'static str {
         match self {
@@ -118,17 +154,9 @@ impl Outcome {
     }
 }
 
-impl Judgement {
+impl<L> Judgement<L> {
     pub fn outcome(&self) -> Outcome {
-        let Unpromised { there, gone, torn, .. } = self.unpromised;
-        match (there, gone, torn) {
-            _ if !self.lost.is_empty() => Outcome::Lost,
-            (0, 0, 0) => Outcome::Quiet,
-            (_, 0, 0) => Outcome::AllThere,
-            (0, _, 0) => Outcome::AllGone,
-            (_, _, 0) => Outcome::Partly,
-            _ => Outcome::Torn,
-        }
+        Outcome::of(!self.lost.is_empty(), self.unpromised)
     }
 }
 
@@ -162,6 +190,8 @@ impl Written {
         let lost = match self.layout.pattern {
             Pattern::Log | Pattern::InPlace => self.lost_records(image, known),
             Pattern::Transaction => self.lost_blocks(image, known),
+            // They write to no places.
+            Pattern::Files | Pattern::Command => Vec::new(),
         };
         Judgement { lost, unpromised: self.unpromised(image, known) }
     }

@@ -6,6 +6,7 @@ use crate::drive::Drive;
 use crate::judge::{Found, Outcome};
 use crate::pattern::Pattern;
 use crate::sync::Sync;
+use crate::tally::Told;
 use crate::trial::{Course, Detail, Medium};
 
 /// A drive in memory on which nothing is cut; a step of its clock is a call.
@@ -89,9 +90,9 @@ fn each_liar_is_found_within_twenty_cuts() {
         for pattern in patterns {
             for seed in 1..=10 {
                 let own = ran(&Course { seed, ..course(*pattern, drive) });
-                assert!(own.lost > 0, "{} by {pattern:?}, seed {seed}", drive.name());
-                assert_eq!(own.cuts, 20);
-                let story = own.story.unwrap();
+                assert!(own.tally.lost > 0, "{} by {pattern:?}, seed {seed}", drive.name());
+                assert_eq!(own.tally.cuts, 20);
+                let Some(Told::Place(story)) = own.tally.story else { panic!("{own:?}") };
                 let [written, promised] = [story.written_step, story.promised_step];
                 assert!(written < promised && promised <= story.cut_step.unwrap());
             }
@@ -103,9 +104,9 @@ fn each_liar_is_found_within_twenty_cuts() {
 #[test]
 fn a_write_with_o_dsync_rests_on_a_flush() {
     for drive in [Drive::DropsFlushes, Drive::AcknowledgesEarly, Drive::LosesLast] {
-        for pattern in Pattern::ALL {
+        for pattern in Pattern::OF_PLACES {
             let own = ran(&Course { sync: Sync::Dsync, cuts: 300, ..course(pattern, drive) });
-            assert!(own.lost > 0, "{} by {pattern:?}", drive.name());
+            assert!(own.tally.lost > 0, "{} by {pattern:?}", drive.name());
             assert_eq!(own.syncs, own.writes);
         }
     }
@@ -119,19 +120,29 @@ fn what_a_pattern_cannot_be_hurt_by_is_no_accusation() {
         (Pattern::Transaction, Drive::Tears),
     ] {
         let own = ran(&Course { cuts: 500, ..course(pattern, drive) });
-        assert_eq!((own.lost, own.cuts), (0, 500), "{pattern:?} on {}", drive.name());
+        assert_eq!((own.tally.lost, own.tally.cuts), (0, 500), "{pattern:?} on {}", drive.name());
     }
 }
 
 #[test]
 fn an_honest_drive_is_not_accused_in_ten_thousand_cuts() {
     let mut cuts = 0;
-    for pattern in Pattern::ALL {
+    for pattern in Pattern::OF_PLACES {
         for sync in [Sync::Fdatasync, Sync::Fsync, Sync::Dsync] {
             let own = ran(&Course { sync, cuts: 1200, ..course(pattern, Drive::Honest) });
-            assert_eq!(own.lost, 0, "{pattern:?} with {}: {:?}", sync.name(), own.story);
-            assert!(own.promises == 100 && own.story.is_none() && own.found.is_empty());
-            cuts += own.cuts;
+            assert_eq!(
+                own.tally.lost,
+                0,
+                "{pattern:?} with {}: {:?}",
+                sync.name(),
+                own.tally.story
+            );
+            assert!(
+                own.tally.promises == 100
+                    && own.tally.story.is_none()
+                    && own.tally.found.is_empty()
+            );
+            cuts += own.tally.cuts;
         }
     }
     assert!(cuts >= 10_000, "{cuts}");
@@ -141,22 +152,26 @@ fn an_honest_drive_is_not_accused_in_ten_thousand_cuts() {
 fn what_is_under_way_is_told_apart() {
     let own = ran(&Course { cuts: 2000, ..course(Pattern::Log, Drive::Honest) });
     for outcome in [Outcome::Quiet, Outcome::AllThere, Outcome::AllGone, Outcome::Partly] {
-        assert!(own.outcomes[&outcome] > 20, "{outcome:?}: {:?}", own.outcomes);
+        assert!(own.tally.outcomes[&outcome] > 20, "{outcome:?}: {:?}", own.tally.outcomes);
     }
-    assert!(own.unpromised.ahead > 0, "later ones are there before earlier ones");
-    assert!(!own.outcomes.contains_key(&Outcome::Torn), "a record is as long as a unit");
+    assert!(own.tally.unpromised.ahead > 0, "later ones are there before earlier ones");
+    assert!(!own.tally.outcomes.contains_key(&Outcome::Torn), "a record is as long as a unit");
     let small =
         ran(&Course { cuts: 2000, atomic_bytes: 512, ..course(Pattern::Log, Drive::Honest) });
-    assert!(small.outcomes[&Outcome::Torn] > 20 && small.lost == 0, "{:?}", small.outcomes);
+    assert!(
+        small.tally.outcomes[&Outcome::Torn] > 20 && small.tally.lost == 0,
+        "{:?}",
+        small.tally.outcomes
+    );
 }
 
 #[test]
 fn without_a_sync_nothing_is_promised_and_nobody_is_accused() {
-    for pattern in Pattern::ALL {
+    for pattern in Pattern::OF_PLACES {
         for drive in Drive::ALL {
             let own = ran(&Course { sync: Sync::None, cuts: 100, ..course(pattern, drive) });
-            assert_eq!((own.promises, own.lost, own.syncs), (0, 0, 0));
-            assert!(own.unpromised.gone > 0, "{pattern:?}");
+            assert_eq!((own.tally.promises, own.tally.lost, own.syncs), (0, 0, 0));
+            assert!(own.tally.unpromised.gone > 0, "{pattern:?}");
         }
     }
 }
@@ -166,10 +181,13 @@ fn without_a_sync_nothing_is_promised_and_nobody_is_accused() {
 fn records_in_place_need_a_drive_that_writes_them_whole() {
     let own = course(Pattern::InPlace, Drive::Honest);
     let torn = ran(&Course { atomic_bytes: 512, cuts: 500, ..own });
-    assert!(torn.lost > 0 && torn.found.keys().all(|found| *found == Found::Torn), "{torn:?}");
+    assert!(
+        torn.tally.lost > 0 && torn.tally.found.keys().all(|found| *found == Found::Torn),
+        "{torn:?}"
+    );
     let logged =
         Course { atomic_bytes: 512, cuts: 500, ..course(Pattern::Transaction, Drive::Honest) };
-    assert_eq!(ran(&logged).lost, 0);
+    assert_eq!(ran(&logged).tally.lost, 0);
 }
 
 #[test]
@@ -177,12 +195,12 @@ fn a_target_that_drops_a_write_is_found_without_a_cut() {
     let mut memory = Memory { drops: Some(5), ..Memory::new() };
     let own =
         course(Pattern::Log, Drive::Honest).run(&mut memory, &AtomicBool::new(false)).unwrap();
-    let story = own.without_cut.unwrap();
+    let Some(Told::Place(story)) = own.tally.without_cut else { panic!("{own:?}") };
     assert_eq!((story.write, story.found, story.cut_step), (6, Found::Nothing, None));
-    assert_eq!((own.read_again[1], own.lost), (8, 0));
+    assert_eq!((own.tally.read_again[1], own.tally.lost), (8, 0));
     let honest = ran(&course(Pattern::Log, Drive::Honest));
-    assert_eq!((honest.without_cut, honest.read_again[1]), (None, 0));
-    assert!(honest.read_again[0] >= 800);
+    assert_eq!((honest.tally.without_cut, honest.tally.read_again[1]), (None, 0));
+    assert!(honest.tally.read_again[0] >= 800);
 }
 
 #[test]
@@ -192,7 +210,7 @@ fn the_same_seed_tells_the_same_and_time_ends_the_writing() {
     let short = ran(&Course { time_ns: 20_000, ..own });
     assert!(short.rounds < 100 && short.rounds > 0, "{}", short.rounds);
     let stopped = own.run(&mut Memory::new(), &AtomicBool::new(true)).unwrap();
-    assert_eq!((stopped.writes, stopped.cuts), (0, 0));
+    assert_eq!((stopped.writes, stopped.tally.cuts), (0, 0));
     let full = ran(&Course {
         area: [0, 10 * 4096],
         promises: 1000,

@@ -17,8 +17,10 @@
 pub mod asked;
 pub mod below;
 pub mod bound;
+pub mod command;
 pub mod cut;
 pub mod drive;
+pub mod files;
 pub mod grade;
 pub mod guest;
 pub mod image;
@@ -26,11 +28,15 @@ pub mod judge;
 #[cfg(test)]
 mod known_tests;
 pub mod log;
+#[cfg(test)]
+mod log_files;
 pub mod metrics;
 pub mod outage;
 pub mod pages;
 pub mod pattern;
+pub mod program;
 pub mod served;
 pub mod sync;
+pub mod tally;
 pub mod tell;
 pub mod trial;

@@ -12,15 +12,13 @@ use assay_base::draws::Draws;
 use assay_system::system::powered::{FarSide, Heard, MOMENT_MS, Powered, Starts};
 
 use crate::below::On;
-use crate::cut::{Cut, moment};
-use crate::guest::{Answer, Order, Script, Writer, image};
-use crate::image::{Seen, look};
-use crate::judge::{Judgement, Written};
-use crate::log::{Known, SECTOR_BYTES, Step, Write};
+use crate::command::Lines;
+use crate::cut::moment;
+use crate::guest::{Answer, Order};
+use crate::log::{SECTOR_BYTES, Step, Write};
 use crate::pages::Pages;
-use crate::pattern::Act;
+use crate::program::{self, Back, Made, Program};
 use crate::served::{End, Logged, Served};
-use crate::sync::Sync;
 use crate::trial::{Course, Detail};
 
 /// Bytes that a program has in a machine.
@@ -30,7 +28,7 @@ const PATIENCE: u64 = 300_000 / MOMENT_MS;
 /// Moments without a word after which nothing is on its way any more.
 const DRAINED: u32 = 3;
 /// Requests after a promise before the power goes, at most.
-const MOST_REQUESTS: u64 = 12;
+const MOST_REQUESTS: u32 = 12;
 
 /// A trial in virtual machines.
 #[derive(Clone, Copy, Debug)]
@@ -40,10 +38,9 @@ pub struct Outage<'a> {
     pub on: On,
     /// Options that the file system is mounted with.
     pub mounted: &'a str,
+    /// The command of a user, where that is what is done.
+    pub own: Option<&'a Lines>,
 }
-
-/// What came of a look at a drive.
-type Look = Result<Vec<Seen>, String>;
 
 impl Outage<'_> {
     /// Takes the power of a machine for each cut.
@@ -51,20 +48,20 @@ impl Outage<'_> {
     /// # Errors
     /// There is no machine, or it does not what it is told.
     pub fn kill(&self, starts: &mut dyn Starts, stop: &AtomicBool) -> Result<Detail, String> {
-        let program = Programmed::of(&self.script())?;
+        let program = program::of(self.course, self.own)?;
         let drive = Arc::new(Served::new(self.on.drive_bytes()));
         let mut draws = Draws::new(self.course.seed, "durability power cuts");
         let mut detail = Detail::default();
         let mut talk = Talk::begin(starts, &drive, stop)?;
         let fresh = self.made(&mut talk, &drive)?;
+        let Some(length) = self.length(&*program, &mut talk, &drive, &fresh)? else {
+            detail.stopped = true;
+            return Ok(detail);
+        };
         for _ in 0..self.course.cuts {
-            let ends = End {
-                rounds: 1 + draws.below(program.rounds.len() as u64) as u32,
-                requests: draws.below(MOST_REQUESTS + 1) as u32,
-                answers: draws.below(2) == 1,
-            };
-            drive.begin(&fresh, Some(ends));
-            if !self.write_until_cut(&mut talk, &drive)? {
+            drive.begin(&fresh, Some(length.end(&mut draws)));
+            let mut lines = Vec::new();
+            if !self.write_until_cut(&*program, &mut talk, &drive, &mut lines)? {
                 break;
             }
             // Its power goes with it.
@@ -74,9 +71,10 @@ impl Outage<'_> {
             let (pages, cut) = logged.after(self.kept(), steps, &mut draws);
             drive.begin(&pages, None);
             talk = Talk::begin(starts, &drive, stop)?;
-            let Some(look) = self.look(&mut talk)? else { break };
-            self.count_logged(&logged, &mut detail);
-            self.count(&program, (logged.rounds(steps), cut), look, &mut detail);
+            let made = Made { cut, heard: logged.rounds(steps), lines: &lines };
+            let Some(back) = self.look(&*program, &mut talk, &made)? else { break };
+            count_logged(&*program, &logged, &mut detail);
+            program.count(&made, &back, &mut detail.tally)?;
         }
         detail.stopped = stop.load(Ordering::Relaxed);
         Ok(detail)
@@ -87,16 +85,14 @@ impl Outage<'_> {
     /// # Errors
     /// As of [`Outage::kill`].
     pub fn replay(&self, starts: &mut dyn Starts, stop: &AtomicBool) -> Result<Detail, String> {
-        let program = Programmed::of(&self.script())?;
+        let program = program::of(self.course, self.own)?;
         let drive = Arc::new(Served::new(self.on.drive_bytes()));
         let mut detail = Detail::default();
         let mut talk = Talk::begin(starts, &drive, stop)?;
         let fresh = self.made(&mut talk, &drive)?;
-        drive.begin(&fresh, None);
-        if self.write_until_cut(&mut talk, &drive)? {
-            let logged = drive.logged();
-            self.count_logged(&logged, &mut detail);
-            self.cuts(&program, &logged, (&mut talk, &drive), &mut detail)?;
+        if let Some((logged, lines)) = self.uncut(&*program, &mut talk, &drive, &fresh)? {
+            count_logged(&*program, &logged, &mut detail);
+            self.cuts(&*program, (&logged, &lines), (&mut talk, &drive), &mut detail)?;
         }
         detail.stopped = stop.load(Ordering::Relaxed);
         Ok(detail)
@@ -104,11 +100,14 @@ impl Outage<'_> {
 
     fn cuts(
         &self,
-        program: &Programmed,
-        logged: &Logged,
+        program: &dyn Program,
+        (logged, lines): (&Logged, &[String]),
         (talk, drive): (&mut Talk<'_>, &Served),
         detail: &mut Detail,
     ) -> Result<(), String> {
+        if logged.log.steps.is_empty() {
+            return Ok(());
+        }
         let mut draws = Draws::new(self.course.seed, "durability cuts");
         for _ in 0..self.course.cuts {
             if talk.is_stopped() {
@@ -116,21 +115,18 @@ impl Outage<'_> {
             }
             let steps = moment(&logged.log, &mut draws);
             let (pages, cut) = logged.after(self.kept(), steps, &mut draws);
-            let look = if self.on.has_files() {
-                drive.begin(&pages, None);
-                let Some(look) = self.look(talk)? else { break };
-                look
+            let made = Made { cut, heard: logged.rounds(steps), lines };
+            let here = if self.on.has_files() { None } else { program.seen(&pages) };
+            let back = if let Some(answer) = here {
+                Ok(answer)
             } else {
-                Ok(self.seen(&pages, program.bytes()))
+                drive.begin(&pages, None);
+                let Some(back) = self.look(program, talk, &made)? else { break };
+                back
             };
-            self.count(program, (logged.rounds(steps), cut), look, detail);
+            program.count(&made, &back, &mut detail.tally)?;
         }
         Ok(())
-    }
-
-    fn script(&self) -> Script {
-        let Course { pattern, sync, record_bytes, promises, seed, run, .. } = *self.course;
-        Script { pattern, sync, record_bytes, rounds: promises, area_bytes: AREA_BYTES, seed, run }
     }
 
     /// What keeps what was written, and how much of it in one.
@@ -151,19 +147,82 @@ impl Outage<'_> {
         Ok(drive.content())
     }
 
+    /// Among what the moments of a program are; none where somebody stopped it.
+    fn length(
+        &self,
+        program: &dyn Program,
+        talk: &mut Talk<'_>,
+        drive: &Served,
+        fresh: &Pages,
+    ) -> Result<Option<Length>, String> {
+        if let Some(tells) = program.tells() {
+            return Ok(Some(Length::Told(tells)));
+        }
+        let uncut = self.uncut(program, talk, drive, fresh)?;
+        Ok(uncut.map(|(logged, lines)| match lines.len() {
+            0 => Length::Requests(logged.log.steps.len() as u32),
+            told => Length::Told(told as u32),
+        }))
+    }
+
+    /// Has the program write to the end, and proves that what tells of a cut can tell; none where somebody stopped it.
+    fn uncut(
+        &self,
+        program: &dyn Program,
+        talk: &mut Talk<'_>,
+        drive: &Served,
+        fresh: &Pages,
+    ) -> Result<Option<(Logged, Vec<String>)>, String> {
+        drive.begin(fresh, None);
+        let mut lines = Vec::new();
+        if !self.write_until_cut(program, talk, drive, &mut lines)? {
+            return Ok(None);
+        }
+        let (content, logged) = (drive.content(), drive.logged());
+        if program.is_proved() {
+            let order = program.asks(self.on, self.mounted, &lines);
+            for (pages, is_all) in [(&content, true), (fresh, false)] {
+                drive.begin(pages, None);
+                talk.say(&order)?;
+                match talk.answer()? {
+                    None => return Ok(None),
+                    Some(Answer::Checked(ended)) if is_all => ended.passes_uncut()?,
+                    Some(Answer::Checked(ended)) => ended.misses_all(lines.len() as u64)?,
+                    Some(other) => return Err(told(&other)),
+                }
+            }
+        }
+        Ok(Some((logged, lines)))
+    }
+
     /// Has the program write until the power goes, or all is done and let go; whether nobody stopped it.
-    fn write_until_cut(&self, talk: &mut Talk<'_>, drive: &Served) -> Result<bool, String> {
-        let writer = Writer::Pattern(self.script());
-        talk.say(&Order::Write { on: self.on, mounted: self.mounted.to_owned(), writer })?;
-        let is_promised = self.course.sync != Sync::None;
-        let mut silent = 0;
+    fn write_until_cut(
+        &self,
+        program: &dyn Program,
+        talk: &mut Talk<'_>,
+        drive: &Served,
+        lines: &mut Vec<String>,
+    ) -> Result<bool, String> {
+        let (on, mounted) = (self.on, self.mounted.to_owned());
+        talk.say(&Order::Write { on, mounted, writer: program.writer() })?;
+        let (mut silent, mut heard_of) = (0, 0);
         loop {
             let Some(heard) = talk.heard()? else { return Ok(false) };
             silent = if heard.is_none() { silent + 1 } else { 0 };
             match heard {
                 None if drive.is_off() && silent >= DRAINED => return Ok(true),
                 None => talk.is_patient(u64::from(silent))?,
-                Some(Answer::Round(_)) => drive.heard(is_promised),
+                Some(answer @ (Answer::Round(_) | Answer::Line(_))) => {
+                    drive.heard(program.promises(heard_of));
+                    heard_of += 1;
+                    if let Answer::Line(line) = answer {
+                        lines.push(line);
+                    }
+                    // Who hears nothing does nothing more.
+                    if program.waits() && !drive.is_off() {
+                        talk.say(&Order::GoOn)?;
+                    }
+                }
                 Some(Answer::Written) => drive.end(),
                 Some(Answer::Done) => return Ok(true),
                 // Without power its drive fails, sooner or later.
@@ -174,132 +233,57 @@ impl Outage<'_> {
     }
 
     /// What is there now; none where somebody stopped it.
-    fn look(&self, talk: &mut Talk<'_>) -> Result<Option<Look>, String> {
-        let bytes = AREA_BYTES.min(Programmed::of(&self.script())?.bytes());
-        let (on, mounted, run) = (self.on, self.mounted.to_owned(), self.course.run);
-        talk.say(&Order::Read { on, mounted, run, bytes })?;
-        match talk.answer()? {
-            None => Ok(None),
-            Some(Answer::There(runs)) => {
-                Ok(Some(Ok(image(&runs, (bytes / SECTOR_BYTES) as usize))))
-            }
-            Some(Answer::Unreachable(text)) => Ok(Some(Err(text))),
-            Some(other) => Err(told(&other)),
-        }
-    }
-
-    /// The same without a machine.
-    fn seen(&self, pages: &Pages, bytes: u64) -> Vec<Seen> {
-        let mut sector = [0; SECTOR_BYTES as usize];
-        let at = |number: u64| {
-            pages.read(number * SECTOR_BYTES, &mut sector);
-            look(&sector, self.course.run, number)
-        };
-        (0..bytes / SECTOR_BYTES).map(at).collect()
-    }
-
-    fn count_logged(&self, logged: &Logged, detail: &mut Detail) {
-        let rounds = logged.rounds(logged.log.steps.len());
-        detail.rounds += u64::from(rounds);
-        detail.promises += logged.log.promises();
-        detail.writes += logged.log.writes.len() as u64;
-        let bytes = |own: &Write| u64::from(own.sectors) * SECTOR_BYTES;
-        detail.written_bytes += logged.log.writes.iter().map(bytes).sum::<u64>();
-        let is_flush = |step: &&Step| **step == Step::Flush;
-        detail.syncs += logged.log.steps.iter().filter(is_flush).count() as u64;
-    }
-
-    fn count(
+    fn look(
         &self,
-        program: &Programmed,
-        (rounds, cut): (u32, Cut),
-        look: Look,
-        detail: &mut Detail,
-    ) {
-        let is_promised = self.course.sync != Sync::None;
-        let known = program.known(rounds, is_promised);
-        let judgement: Judgement = match look {
-            Ok(image) => program.written.judged_as(&image, known),
-            Err(_) => {
-                detail.unreachable += 1;
-                program.written.without_any(known)
-            }
+        program: &dyn Program,
+        talk: &mut Talk<'_>,
+        made: &Made<'_>,
+    ) -> Result<Option<Back>, String> {
+        let heard = (made.heard as usize).min(made.lines.len());
+        talk.say(&program.asks(self.on, self.mounted, &made.lines[..heard]))?;
+        Ok(match talk.answer()? {
+            None => None,
+            Some(Answer::Unreachable(text)) => Some(Err(text)),
+            Some(answer) => Some(Ok(answer)),
+        })
+    }
+}
+
+/// Among what the moments of a program are drawn.
+#[derive(Clone, Copy, Debug)]
+enum Length {
+    /// Times that it tells that something is done.
+    Told(u32),
+    /// Requests to its drive.
+    Requests(u32),
+}
+
+impl Length {
+    fn end(self, draws: &mut Draws) -> End {
+        let mut one_of = |count: u32| 1 + draws.below(u64::from(count.max(1))) as u32;
+        let (rounds, requests) = match self {
+            Self::Told(times) => (one_of(times), one_of(MOST_REQUESTS + 1) - 1),
+            Self::Requests(count) => (0, one_of(count)),
         };
-        // The story is told in steps of the program: what the drive was asked in between is its kernel's.
-        let cut = Cut { steps: program.steps(rounds), ..cut };
-        self.course.count(&program.written, &cut, &judgement, detail);
+        End { rounds, requests, answers: draws.below(2) == 1 }
     }
 }
 
-/// All that a program does, were it not cut.
-struct Programmed {
-    written: Written,
-    rounds: Vec<Round>,
-}
-
-/// What is known once a round is done.
-struct Round {
-    /// Writes below that were promised by it.
-    promised: u32,
-    /// Writes below that had been begun at its end.
-    begun: u32,
-    /// Steps up to its promise.
-    steps: usize,
-}
-
-impl Programmed {
-    fn of(script: &Script) -> Result<Self, String> {
-        let (layout, all) = script.acts()?;
-        let mut written = Written::with_room(layout, all.iter().map(Vec::len).sum());
-        let mut rounds = Vec::new();
-        for acts in all {
-            let (mut promised, mut steps) = (0, 0);
-            for act in acts {
-                match act {
-                    Act::Write { what, at } => {
-                        written.log.write(Write { at, sectors: layout.sectors, through: false });
-                        written.whats.push(what);
-                    }
-                    Act::Sync => written.log.flush(),
-                    Act::Promise => {
-                        written.log.promise();
-                        promised = written.log.writes.len() as u32;
-                        steps = written.log.steps.len();
-                    }
-                }
-            }
-            rounds.push(Round { promised, begun: written.log.writes.len() as u32, steps });
-        }
-        if rounds.is_empty() {
-            Err("there is nothing to write".to_owned())
-        } else {
-            Ok(Self { written, rounds })
-        }
-    }
-
-    /// Bytes up to the end of what it writes.
-    fn bytes(&self) -> u64 {
-        self.written.log.sectors() * SECTOR_BYTES
-    }
-
-    /// What is known where so many rounds were heard of; the next one may be under way.
-    fn known(&self, rounds: u32, is_promised: bool) -> Known {
-        let heard = (rounds as usize).min(self.rounds.len());
-        let last = self.rounds[..heard].last().filter(|_| is_promised);
-        let under_way = self.rounds.get(heard).or(self.rounds.last());
-        let [promised, begun] = [last.map(|own| own.promised), under_way.map(|own| own.begun)];
-        Known { begun: begun.unwrap_or_default(), promised: promised.unwrap_or_default() }
-    }
-
-    /// Steps that are known to have been done then.
-    fn steps(&self, rounds: u32) -> usize {
-        let heard = (rounds as usize).min(self.rounds.len());
-        self.rounds[..heard].last().map_or(0, |own| own.steps)
-    }
+fn count_logged(program: &dyn Program, logged: &Logged, detail: &mut Detail) {
+    let rounds = logged.rounds(logged.log.steps.len());
+    detail.rounds += u64::from(rounds);
+    // Where the check alone knows, it is promised that it passes.
+    let least = u64::from(program.is_proved());
+    detail.tally.promises += logged.log.promises().max(least);
+    detail.writes += logged.log.writes.len() as u64;
+    let bytes = |own: &Write| u64::from(own.sectors) * SECTOR_BYTES;
+    detail.written_bytes += logged.log.writes.iter().map(bytes).sum::<u64>();
+    let is_flush = |step: &&Step| **step == Step::Flush;
+    detail.syncs += logged.log.steps.iter().filter(is_flush).count() as u64;
 }
 
 /// What went wrong, by an answer that should not have come.
-fn told(answer: &Answer) -> String {
+pub(crate) fn told(answer: &Answer) -> String {
     match answer {
         Answer::Failed(text) | Answer::Unreachable(text) => {
             format!("in the virtual machine: {text}")
@@ -381,8 +365,12 @@ mod tests {
 
     use super::*;
     use crate::drive::Drive;
-    use crate::guest::{PIECE_BYTES, Pieces, Place, Trouble, work};
+    use crate::guest::{PIECE_BYTES, Pieces, Place, Room, Trouble, work};
+    use crate::judge::Found;
+    use crate::log_files::LogFiles;
     use crate::pattern::Pattern;
+    use crate::sync::Sync;
+    use crate::tally::Told;
     use crate::trial::Medium;
 
     /// A machine without a kernel: its job works on the drive itself, in a thread.
@@ -429,6 +417,16 @@ mod tests {
             write: &mut dyn FnMut(&mut dyn Medium) -> Result<(), String>,
         ) -> Result<(), Trouble> {
             write(self).map_err(Trouble::Otherwise)
+        }
+
+        fn room(
+            &mut self,
+            _: On,
+            _: &str,
+            work: &mut dyn FnMut(&mut dyn Room) -> Result<(), String>,
+        ) -> Result<(), Trouble> {
+            let mut files = LogFiles::open(self);
+            work(&mut files).map_err(Trouble::Otherwise)
         }
 
         fn read(&mut self, _: On, mounted: &str, bytes: u64) -> Result<Pieces, Trouble> {
@@ -502,7 +500,7 @@ mod tests {
 
     fn ran(course: &Course, is_kill: bool) -> Detail {
         let (on, stop) = (On::Drive, AtomicBool::new(false));
-        let own = Outage { course, on, mounted: "" };
+        let own = Outage { course, on, mounted: "", own: None };
         let ended =
             if is_kill { own.kill(&mut Threads, &stop) } else { own.replay(&mut Threads, &stop) };
         ended.unwrap()
@@ -514,8 +512,8 @@ mod tests {
             for (drive, patterns) in LIARS {
                 for pattern in patterns {
                     let own = ran(&course(*pattern, drive), is_kill);
-                    assert!(own.lost > 0, "{} by {pattern:?}, kill {is_kill}", drive.name());
-                    let story = own.story.unwrap();
+                    assert!(own.tally.lost > 0, "{} by {pattern:?}, kill {is_kill}", drive.name());
+                    let Some(Told::Place(story)) = own.tally.story else { panic!("{own:?}") };
                     let [written, promised] = [story.written_step, story.promised_step];
                     assert!(written < promised && promised <= story.cut_step.unwrap());
                 }
@@ -526,10 +524,19 @@ mod tests {
     #[test]
     fn an_honest_drive_is_not_accused_and_what_is_under_way_is_told_apart() {
         for is_kill in [true, false] {
-            for pattern in Pattern::ALL {
+            for pattern in Pattern::OF_PLACES {
                 let own = ran(&Course { cuts: 100, ..course(pattern, Drive::Honest) }, is_kill);
-                assert_eq!((own.lost, own.cuts), (0, 100), "{pattern:?}: {:?}", own.story);
-                assert!(own.promises > 0 && own.outcomes.len() > 1, "{:?}", own.outcomes);
+                assert_eq!(
+                    (own.tally.lost, own.tally.cuts),
+                    (0, 100),
+                    "{pattern:?}: {:?}",
+                    own.tally.story
+                );
+                assert!(
+                    own.tally.promises > 0 && own.tally.outcomes.len() > 1,
+                    "{:?}",
+                    own.tally.outcomes
+                );
             }
         }
     }
@@ -539,8 +546,8 @@ mod tests {
         for is_kill in [true, false] {
             let own = Course { sync: Sync::None, ..course(Pattern::Log, Drive::DropsFlushes) };
             let own = ran(&own, is_kill);
-            assert_eq!((own.promises, own.lost, own.cuts), (0, 0, 60));
-            assert!(own.rounds > 0 && own.unpromised.gone > 0);
+            assert_eq!((own.tally.promises, own.tally.lost, own.tally.cuts), (0, 0, 60));
+            assert!(own.rounds > 0 && own.tally.unpromised.gone > 0);
         }
     }
 
@@ -548,10 +555,10 @@ mod tests {
     fn what_cannot_be_reached_is_lost_as_far_as_it_was_promised() {
         let (course, stop) =
             (Course { cuts: 3, ..course(Pattern::Log, Drive::Honest) }, AtomicBool::new(false));
-        let own = Outage { course: &course, on: On::Ext4, mounted: "never" };
+        let own = Outage { course: &course, on: On::Ext4, mounted: "never", own: None };
         for own in [own.kill(&mut Threads, &stop), own.replay(&mut Threads, &stop)] {
             let own = own.unwrap();
-            assert_eq!((own.cuts, own.lost, own.unreachable), (3, 3, 3));
+            assert_eq!((own.tally.cuts, own.tally.lost, own.tally.unreachable), (3, 3, 3));
         }
     }
 
@@ -559,8 +566,73 @@ mod tests {
     fn who_stops_it_has_what_was_cut_until_then() {
         let stop = AtomicBool::new(true);
         let course = course(Pattern::Log, Drive::Honest);
-        let own = Outage { course: &course, on: On::Drive, mounted: "" };
+        let own = Outage { course: &course, on: On::Drive, mounted: "", own: None };
         let ended = own.kill(&mut Threads, &stop).unwrap();
-        assert!(ended.stopped && ended.cuts == 0);
+        assert!(ended.stopped && ended.tally.cuts == 0);
+    }
+
+    fn ran_files(drive: Drive, sync: Sync, is_kill: bool) -> Detail {
+        let course = Course { sync, record_bytes: 1024, ..course(Pattern::Files, drive) };
+        let (on, stop) = (On::Ext4, AtomicBool::new(false));
+        let own = Outage { course: &course, on, mounted: "", own: None };
+        let ended =
+            if is_kill { own.kill(&mut Threads, &stop) } else { own.replay(&mut Threads, &stop) };
+        ended.unwrap()
+    }
+
+    #[test]
+    fn files_over_a_liar_are_lost_and_over_an_honest_drive_they_are_not() {
+        for is_kill in [true, false] {
+            for drive in [Drive::DropsFlushes, Drive::AcknowledgesEarly, Drive::LosesLast] {
+                let own = ran_files(drive, Sync::Fsync, is_kill);
+                assert!(own.tally.lost > 0, "{}, kill {is_kill}", drive.name());
+                assert!(matches!(own.tally.story, Some(Told::File(_))));
+            }
+            for sync in [Sync::Fsync, Sync::Dsync] {
+                let own = ran_files(Drive::Honest, sync, is_kill);
+                assert_eq!((own.tally.lost, own.tally.cuts), (0, 60), "{:?}", own.tally.story);
+                assert!(own.tally.promises > 0 && own.tally.outcomes.len() > 1, "{own:?}");
+            }
+            let none = ran_files(Drive::DropsFlushes, Sync::None, is_kill);
+            assert_eq!((none.tally.promises, none.tally.lost), (0, 0));
+        }
+    }
+
+    fn ran_command(lines: [&str; 2], drive: Drive, is_kill: bool) -> Result<Detail, String> {
+        let [command, check] = lines.map(str::to_owned);
+        let lines = Lines { command, check, command_ms: 1, check_ms: 1 };
+        let (course, stop) = (course(Pattern::Command, drive), AtomicBool::new(false));
+        let own = Outage { course: &course, on: On::Ext4, mounted: "", own: Some(&lines) };
+        if is_kill { own.kill(&mut Threads, &stop) } else { own.replay(&mut Threads, &stop) }
+    }
+
+    #[test]
+    fn a_command_is_judged_by_its_check() {
+        for is_kill in [true, false] {
+            let own = ran_command(["tell 20", "lines"], Drive::DropsFlushes, is_kill).unwrap();
+            assert!(own.tally.lost > 0 && own.tally.found.keys().eq([&Found::Refused]), "{own:?}");
+            let Some(Told::Command(story)) = own.tally.story else { panic!("{own:?}") };
+            assert!(story.lines > 0 && story.last_line.is_some() && story.check.is_some());
+            for lines in [["tell 20", "lines"], ["silent 20", "order"]] {
+                let own = ran_command(lines, Drive::Honest, is_kill).unwrap();
+                assert_eq!((own.tally.lost, own.tally.cuts), (0, 60), "{:?}", own.tally.story);
+                assert!(own.tally.promises > 0, "that its check passes is promised at least");
+            }
+        }
+    }
+
+    #[test]
+    fn a_check_that_is_none_ends_it_before_anything_is_cut() {
+        for is_kill in [true, false] {
+            for (lines, told) in [
+                (["tell 5", "blind"], "it can find no loss"),
+                (["tell 5", "wrong"], "although nothing was cut"),
+                (["tell 5", "no-such"], "could not be run"),
+                (["no-such", "lines"], "the command ended with exit code 127"),
+            ] {
+                let error = ran_command(lines, Drive::Honest, is_kill).unwrap_err();
+                assert!(error.contains(told), "{error}");
+            }
+        }
     }
 }

@@ -26,10 +26,22 @@ pub enum Pattern {
     InPlace,
     /// Blocks into a log, a sync, a commit block behind them, a sync, and then the blocks in their places.
     Transaction,
+    /// Files that are created, replaced, moved and removed in a directory.
+    Files,
+    /// What a command of the user's does in a directory.
+    Command,
 }
 
 impl Pattern {
-    pub const ALL: [Self; 3] = [Self::Log, Self::InPlace, Self::Transaction];
+    pub const ALL: [Self; 5] =
+        [Self::Log, Self::InPlace, Self::Transaction, Self::Files, Self::Command];
+    /// Those that write to places of a device or file.
+    pub const OF_PLACES: [Self; 3] = [Self::Log, Self::InPlace, Self::Transaction];
+
+    /// Whether it has a directory, and no places.
+    pub const fn has_directory(self) -> bool {
+        matches!(self, Self::Files | Self::Command)
+    }
 
     /// As study files write it.
     pub const fn name(self) -> &'static str {
@@ -37,6 +49,8 @@ impl Pattern {
             Self::Log => "log",
             Self::InPlace => "in-place",
             Self::Transaction => "transaction",
+            Self::Files => "files",
+            Self::Command => "command",
         }
     }
 
@@ -46,6 +60,8 @@ impl Pattern {
             Self::Log => format!("records of {size} behind each other"),
             Self::InPlace => format!("records of {size} in place"),
             Self::Transaction => format!("transactions of blocks of {size}"),
+            Self::Files => format!("files of up to {size}, created, replaced, moved and removed"),
+            Self::Command => "a command of the user's".to_owned(),
         }
     }
 
@@ -100,6 +116,10 @@ impl Layout {
             Pattern::Log => (MOST_RECORDS, 0),
             Pattern::InPlace => (1, 0),
             Pattern::Transaction => (u64::from(BLOCKS), u64::from(SLOTS * (BLOCKS + 1))),
+            Pattern::Files | Pattern::Command => {
+                let name = pattern.name();
+                return Err(format!("the writer {name} needs a file system: say on = \"ext4\""));
+            }
         };
         if blocks < least + logged {
             return Err(format!(
@@ -117,7 +137,7 @@ impl Layout {
     const fn logged_blocks(&self) -> u32 {
         match self.pattern {
             Pattern::Transaction => SLOTS * (BLOCKS + 1),
-            Pattern::Log | Pattern::InPlace => 0,
+            _ => 0,
         }
     }
 
@@ -141,6 +161,8 @@ impl Layout {
             Pattern::Log => self.appended(program),
             Pattern::InPlace => self.over(program),
             Pattern::Transaction => self.transaction(program),
+            // They have no places.
+            Pattern::Files | Pattern::Command => Vec::new(),
         }
     }
 
@@ -283,5 +305,8 @@ mod tests {
             assert_eq!(serde_json::to_value(pattern).unwrap(), pattern.name());
         }
         assert_eq!(Pattern::find("random"), None);
+        for without_places in [Pattern::Files, Pattern::Command] {
+            assert!(Layout::of(without_places, 4096, 1 << 30).unwrap_err().contains("on = "));
+        }
     }
 }

@@ -1,7 +1,5 @@
 //! What is said of a row: the verdict with its bound, the grade, and the shortest story of a loss.
 
-use std::collections::BTreeMap;
-
 use assay_base::catalogue::About;
 use assay_base::exhibit::{
     Cell, Chart, Column, Exhibit, Levels, Line, Marks, Row, Sentence, Subject, Table, Tone, Unit,
@@ -17,10 +15,11 @@ use crate::bound::{at_most, most_share};
 use crate::cut::Survivors;
 use crate::drive::Drive;
 use crate::grade::Grade;
-use crate::judge::{Found, Outcome, Unpromised};
+use crate::judge::{Found, Outcome};
 use crate::metrics::LOST;
 use crate::pattern::Pattern;
 use crate::sync::Sync;
+use crate::tally::{Tally, Told};
 use crate::trial::{Detail, Story};
 
 /// What the trials of a row came to, all their cuts as one sample.
@@ -43,31 +42,13 @@ pub struct Facts {
     pub assumed_drive: Drive,
     pub assumed_atomic_bytes: u64,
     pub trials: u64,
-    pub promises: u64,
-    pub cuts: u64,
-    /// Cuts after which something that was promised was missing.
-    pub lost: u64,
-    /// The most that the share of such cuts may be, one-sided 95 %; none where nothing was promised or cut.
+    /// What all cuts came to.
+    #[serde(flatten)]
+    pub tally: Tally,
+    /// The most that the share of cuts that lose something may be, one-sided 95 %; none where nothing was promised or
+    /// cut.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lost_share_at_most: Option<f64>,
-    /// Cuts by how they ended.
-    pub outcomes: BTreeMap<Outcome, u64>,
-    /// Promised writes that were missing, by what lay there.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub found: BTreeMap<Found, u64>,
-    /// Writes that were under way.
-    pub unpromised: Unpromised,
-    /// The shortest story of a loss.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub story: Option<Story>,
-    /// Cuts after which the file system did not mount, or had no such file.
-    #[serde(default, skip_serializing_if = "is_usual")]
-    pub unreachable: u64,
-    /// Sectors of the target that were read again without a cut, and those that are not as they were written.
-    pub read_again: [u64; 2],
-    /// What was promised and is missing without a cut.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub without_cut: Option<Story>,
     /// The verdict.
     pub text: String,
     /// The story, in a sentence.
@@ -78,13 +59,20 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// Of the trials of a row; none where nothing was measured.
-    pub fn of(subject: &Subject, planned: &Planned, trials: &[&Detail]) -> Option<Self> {
-        let sum = |pick: fn(&Detail) -> u64| trials.iter().map(|own| pick(own)).sum::<u64>();
-        let read_again = [sum(|own| own.read_again[0]), sum(|own| own.read_again[1])];
-        let stories = trials.iter().filter_map(|own| own.story.clone());
-        let (cuts, lost, promises) =
-            (sum(|own| own.cuts), sum(|own| own.lost), sum(|own| own.promises));
+    /// Of the trials of a row; none where nothing was measured. What is missing without a cut is told of those as well
+    /// that no number is made of.
+    pub fn of(
+        subject: &Subject,
+        planned: &Planned,
+        trials: &[&Detail],
+        left_out: &[&Detail],
+    ) -> Option<Self> {
+        let mut tally = Tally::of(trials.iter().map(|own| &own.tally));
+        let missing = left_out.iter().find_map(|own| own.tally.without_cut.clone());
+        tally.without_cut = tally.without_cut.or(missing);
+        if trials.is_empty() && tally.without_cut.is_none() {
+            return None;
+        }
         let mut facts = Self {
             workload: subject.workload.clone(),
             arm: subject.arm.clone(),
@@ -97,28 +85,16 @@ impl Facts {
             assumed_drive: planned.assumed_drive,
             assumed_atomic_bytes: planned.assumed_atomic_bytes,
             trials: trials.len() as u64,
-            promises,
-            cuts,
-            lost,
-            lost_share_at_most: most_share(lost, cuts).filter(|_| promises > 0),
-            outcomes: summed(trials, |own| &own.outcomes),
-            found: summed(trials, |own| &own.found),
-            unpromised: trials
-                .iter()
-                .map(|own| own.unpromised)
-                .fold(Unpromised::default(), Unpromised::plus),
-            story: stories.min_by_key(Story::length),
-            unreachable: sum(|own| own.unreachable),
-            read_again,
-            without_cut: trials.iter().find_map(|own| own.without_cut.clone()),
+            lost_share_at_most: most_share(tally.lost, tally.cuts).filter(|_| tally.promises > 0),
             text: String::new(),
             story_text: None,
-            grade_text: grade_words(planned, read_again),
+            grade_text: grade_words(planned, tally.read_again),
+            tally,
         };
         facts.text = facts.verdict();
-        let story = facts.without_cut.as_ref().or(facts.story.as_ref());
+        let story = facts.tally.without_cut.as_ref().or(facts.tally.story.as_ref());
         facts.story_text = story.map(story_words);
-        (!trials.is_empty()).then_some(facts)
+        Some(facts)
     }
 
     pub fn subject(&self) -> Subject {
@@ -130,19 +106,15 @@ impl Facts {
         let levels: Vec<String> =
             self.arm.iter().map(|(factor, level)| format!("{factor} {level}")).collect();
         let own = called(&self.workload, &levels.join(", "));
-        let on = if self.without_cut.is_some() { "the target" } else { "an assumed drive" };
+        let on = if self.tally.without_cut.is_some() { "the target" } else { "an assumed drive" };
         let text = || format!("an acknowledged write was lost on {on}, in {own}: {}", self.text);
-        self.has_lost().then(text)
-    }
-
-    fn has_lost(&self) -> bool {
-        self.lost > 0 || self.without_cut.is_some()
+        self.tally.has_lost().then(text)
     }
 
     /// Where it stands among what is said: what lost something, then what promised something.
     fn place(&self) -> u8 {
         match self.lost_share_at_most {
-            _ if self.has_lost() => 0,
+            _ if self.tally.has_lost() => 0,
             Some(_) => 1,
             None => 2,
         }
@@ -150,12 +122,12 @@ impl Facts {
 
     /// The verdict with its bound, and beside it what it was found on.
     fn verdict(&self) -> String {
-        let cuts = show::count(self.cuts);
-        if self.without_cut.is_some() {
+        let cuts = show::count(self.tally.cuts);
+        if self.tally.without_cut.is_some() {
             return "A write that was acknowledged is missing on the target although nothing was cut."
                 .to_owned();
         }
-        if self.cuts == 0 {
+        if self.tally.cuts == 0 {
             return "No cut was made, so nothing is said.".to_owned();
         }
         let Some(most) = self.lost_share_at_most else {
@@ -171,16 +143,15 @@ impl Facts {
         };
         let most = at_most(most);
         let how = self.how();
-        if self.lost == 0 {
+        if self.tally.lost == 0 {
             return format!(
                 "{how}, 0 of {cuts} cuts lost an acknowledged write; at most {most} of such cuts \
                  would (95 %). {NOT_YOURS}"
             );
         }
+        let lost = show::count(self.tally.lost);
         format!(
-            "{how}, {} of {cuts} cuts lost an acknowledged write (at most {most} of such cuts \
-             would, 95 %); there lies, counted in each of them, {}. {NOT_YOURS}",
-            show::count(self.lost),
+            "{how}, {lost} of {cuts} cuts lost an acknowledged write (at most {most} of such cuts would, 95 %){}. {NOT_YOURS}",
             self.found_words()
         )
     }
@@ -188,7 +159,7 @@ impl Facts {
     /// How its cuts were made, and on what.
     fn how(&self) -> String {
         let drive = self.assumed_drive.assumed(self.assumed_atomic_bytes);
-        let on = self.on.words(&self.mounted);
+        let on = self.on.words(&self.mounted, self.pattern.has_directory());
         match (self.grade, self.on) {
             (Grade::Replay, On::Target) => format!("Replayed on {drive}"),
             (Grade::Replay, _) => format!("Written to {on} and replayed on {drive}"),
@@ -198,15 +169,20 @@ impl Facts {
 
     /// Cuts after which all that had been written was there.
     fn untouched(&self) -> u64 {
-        let of = |outcome| self.outcomes.get(&outcome).copied().unwrap_or_default();
+        let of = |outcome| self.tally.outcomes.get(&outcome).copied().unwrap_or_default();
         of(Outcome::Quiet) + of(Outcome::AllThere)
     }
 
+    /// What lies there; of a command its check alone knows.
     fn found_words(&self) -> String {
+        if self.pattern == Pattern::Command {
+            return String::new();
+        }
         let of = |(found, count): (&Found, &u64)| {
             format!("{} in the place of {}", found.words(), writes(*count))
         };
-        self.found.iter().map(of).collect::<Vec<_>>().join(", ")
+        let all = self.tally.found.iter().map(of).collect::<Vec<_>>().join(", ");
+        format!("; there lies, counted in each of them, {all}")
     }
 
     fn row(&self, setting: Option<String>) -> Row {
@@ -214,17 +190,17 @@ impl Facts {
         let (words, tone) = match self.place() {
             0 => ("loses", Tone::Bad),
             1 => ("none lost", Tone::Good),
-            _ if self.promises > 0 => ("no cuts", Tone::Plain),
+            _ if self.tally.promises > 0 => ("no cuts", Tone::Plain),
             _ => ("nothing promised", Tone::Plain),
         };
         // In words, as a bound is rounded up.
         let most = self.lost_share_at_most.map(|most| Value::Words(at_most(most)));
         let own = [
             Cell { value: Value::Words(words.to_owned()), tone },
-            number(self.cuts),
-            number(self.lost),
+            number(self.tally.cuts),
+            number(self.tally.lost),
             most.unwrap_or(Value::Nothing).into(),
-            number(self.promises),
+            number(self.tally.promises),
             Value::Words(self.grade_and_drive()).into(),
         ];
         let setting = setting.map(|words| Cell::from(Value::Words(words)));
@@ -283,17 +259,6 @@ fn sentences(all: &[&Facts], name: &dyn Fn(&Subject) -> String) -> Vec<Sentence>
     found
 }
 
-fn summed<K: Ord + Copy>(
-    trials: &[&Detail],
-    pick: fn(&Detail) -> &BTreeMap<K, u64>,
-) -> BTreeMap<K, u64> {
-    let mut all = BTreeMap::new();
-    for (key, count) in trials.iter().flat_map(|own| pick(own)) {
-        *all.entry(*key).or_default() += count;
-    }
-    all
-}
-
 fn writes(count: u64) -> String {
     format!("{} promised {}", show::count(count), if count == 1 { "write" } else { "writes" })
 }
@@ -338,7 +303,15 @@ fn in_machine_words(planned: &Planned) -> String {
     }
 }
 
-fn story_words(story: &Story) -> String {
+fn story_words(told: &Told) -> String {
+    match told {
+        Told::Place(story) => place_words(story),
+        Told::File(story) => story.words(),
+        Told::Command(story) => story.words(),
+    }
+}
+
+fn place_words(story: &Story) -> String {
     let Story { write, written_step, promised_step, .. } = story;
     let begin = format!(
         "The shortest story: write {} of {} at byte {} is step {} and was promised in step {}",
@@ -471,13 +444,14 @@ fn charts(all: &[&Facts], name: &dyn Fn(&Subject) -> String) -> Vec<Chart> {
         }
     }
     let chart = |own: &[&Facts]| {
-        let seen = |outcome: &Outcome| own.iter().any(|row| row.outcomes.contains_key(outcome));
+        let seen =
+            |outcome: &Outcome| own.iter().any(|row| row.tally.outcomes.contains_key(outcome));
         let outcomes: Vec<Outcome> = Outcome::ALL.into_iter().filter(seen).collect();
         let group = |row: &&Facts| Line {
             name: name(&row.subject()),
             values: outcomes
                 .iter()
-                .map(|outcome| row.outcomes.get(outcome).copied().unwrap_or_default() as f64)
+                .map(|outcome| row.tally.outcomes.get(outcome).copied().unwrap_or_default() as f64)
                 .collect(),
         };
         let workload = own.first()?.workload.clone();
@@ -511,20 +485,21 @@ mod tests {
     fn detail(cuts: u64, lost: u64, promises: u64) -> Detail {
         let kept = cuts - lost;
         let outcomes = [(Outcome::Quiet, kept), (Outcome::Lost, lost)];
-        Detail {
+        let tally = Tally {
             cuts,
             lost,
             promises,
             outcomes: outcomes.into_iter().filter(|(_, count)| *count > 0).collect(),
             read_again: [80, 0],
-            ..Detail::default()
-        }
+            ..Tally::default()
+        };
+        Detail { tally, ..Detail::default() }
     }
 
     fn facts(trials: &[Detail]) -> Option<Facts> {
         let subject = Subject { workload: "log".to_owned(), arm: Levels::new() };
         let planned = Asked::default().planned(1 << 30).unwrap();
-        Facts::of(&subject, &planned, &trials.iter().collect::<Vec<_>>())
+        Facts::of(&subject, &planned, &trials.iter().collect::<Vec<_>>(), &[])
     }
 
     #[test]
@@ -535,7 +510,7 @@ mod tests {
             "Replayed on an assumed drive that keeps what a flush covers and writes 4 KiB whole, 0 of 60 cuts lost an \
              acknowledged write; at most 4.88 % of such cuts would (95 %). Of the drive that is there this says nothing."
         );
-        assert_eq!((own.failure(), own.promises, own.story_text.clone()), (None, 12, None));
+        assert_eq!((own.failure(), own.tally.promises, own.story_text.clone()), (None, 12, None));
         assert!(own.grade_text.contains("nothing of the drive below"));
         assert!(facts(&[]).is_none());
     }
@@ -553,8 +528,8 @@ mod tests {
             found: Found::Older,
             older: Some(12),
         };
-        let own =
-            Detail { story: Some(story), found: [(Found::Older, 1)].into(), ..detail(60, 1, 20) };
+        let mut own = detail(60, 1, 20);
+        (own.tally.story, own.tally.found) = (Some(story.into()), [(Found::Older, 1)].into());
         let own = facts(&[own, detail(0, 0, 0)]).unwrap();
         assert_eq!(
             own.text,
@@ -573,6 +548,43 @@ mod tests {
         let begin =
             "an acknowledged write was lost on an assumed drive, in log: Replayed on an assumed";
         assert!(failed.starts_with(begin), "{failed}");
+    }
+
+    /// A warm-up is in no number, and what is gone without a cut is gone all the same.
+    #[test]
+    fn what_is_missing_without_a_cut_is_told_of_trials_that_are_left_out_too() {
+        let subject = Subject { workload: "log".to_owned(), arm: Levels::new() };
+        let planned = Asked::default().planned(1 << 30).unwrap();
+        let mut warm_up = detail(30, 2, 5);
+        let of = |counted: &[&Detail], left_out: &Detail| {
+            Facts::of(&subject, &planned, counted, &[left_out])
+        };
+        let counted = detail(60, 0, 5);
+        let own = of(&[&counted], &warm_up).unwrap();
+        assert_eq!(
+            (own.failure(), own.tally.cuts, own.tally.lost),
+            (None, 60, 0),
+            "no number of it"
+        );
+        assert!(of(&[], &warm_up).is_none());
+        let missing = Story {
+            write: 3,
+            at_bytes: 8192,
+            bytes: 4096,
+            written_step: 4,
+            promised_step: 6,
+            cut_step: None,
+            survivors: None,
+            found: Found::Nothing,
+            older: None,
+        };
+        warm_up.tally.without_cut = Some(missing.into());
+        for counted in [&[&counted][..], &[]] {
+            let own = of(counted, &warm_up).unwrap();
+            let failed = own.failure().unwrap();
+            assert!(failed.starts_with("an acknowledged write was lost on the target, in log"));
+            assert!(own.story_text.unwrap().contains("nothing was cut"), "{failed}");
+        }
     }
 
     #[test]

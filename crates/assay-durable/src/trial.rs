@@ -1,6 +1,5 @@
 //! One trial: a program writes and syncs on a target and into a log, and the log is cut.
 
-use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use assay_base::draws::Draws;
@@ -10,10 +9,11 @@ use serde::{Deserialize, Serialize};
 use crate::cut::{Cut, Survivors, moment};
 use crate::drive::Drive;
 use crate::image::{Seen, fill, look, rebuilt};
-use crate::judge::{Found, Judgement, Lost, Outcome, Unpromised, Written};
+use crate::judge::{Found, Judgement, Lost, Written};
 use crate::log::{SECTOR_BYTES, Write};
 use crate::pattern::{Act, Layout, Pattern, Program};
 use crate::sync::Sync;
+use crate::tally::{Tally, Told};
 
 /// What a program writes to.
 pub trait Medium {
@@ -120,37 +120,14 @@ pub struct Detail {
     pub syncs: u64,
     /// Rounds of the pattern, promised or not.
     pub rounds: u64,
-    pub promises: u64,
     /// Nanoseconds of writing.
     pub window_ns: u64,
-    pub cuts: u64,
-    /// Cuts after which something that was promised was missing.
-    pub lost: u64,
-    pub outcomes: BTreeMap<Outcome, u64>,
-    /// Promised writes that were missing, over all cuts, by what lay there.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub found: BTreeMap<Found, u64>,
-    /// Writes that were under way, over all cuts.
-    pub unpromised: Unpromised,
-    /// The shortest story of a loss.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub story: Option<Story>,
-    /// Sectors of the target that were read again without a cut, and those that are not as they were written.
-    pub read_again: [u64; 2],
-    /// What was promised and is missing without a cut.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub without_cut: Option<Story>,
-    /// Cuts after which the file system did not mount, or had no such file.
-    #[serde(default, skip_serializing_if = "is_none")]
-    pub unreachable: u64,
+    /// What its cuts came to.
+    #[serde(flatten)]
+    pub tally: Tally,
     /// Whether it was ended before its last cut.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub stopped: bool,
-}
-
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
-const fn is_none(count: &u64) -> bool {
-    *count == 0
 }
 
 impl Course {
@@ -191,7 +168,7 @@ impl Course {
         }
         detail.stopped = stop.load(Ordering::Relaxed);
         detail.window_ns = medium.now_ns().saturating_sub(began_ns);
-        detail.promises = own.log.promises();
+        detail.tally.promises = own.log.promises();
         Ok((own, detail))
     }
 
@@ -261,12 +238,13 @@ impl Course {
         }
         let ours = wanted.iter().zip(&seen).filter(|(own, _)| **own != Seen::Before);
         for (wanted, seen) in ours {
-            detail.read_again[0] += 1;
-            detail.read_again[1] += u64::from(wanted != seen);
+            detail.tally.read_again[0] += 1;
+            detail.tally.read_again[1] += u64::from(wanted != seen);
         }
         let judgement = written.judged(&seen, written.log.steps.len());
         let first = judgement.lost.first();
-        detail.without_cut = first.and_then(|lost| self.story(written, lost, None));
+        detail.tally.without_cut =
+            first.and_then(|lost| self.story(written, lost, None)).map(Told::from);
         Ok(())
     }
 
@@ -286,7 +264,7 @@ impl Course {
             let (landed, cut) = self.drive.after(&written.log, steps, unit, &mut draws);
             let image = rebuilt(&written.log, &landed, sectors);
             let judgement = written.judged(&image, steps);
-            self.count(written, &cut, &judgement, detail);
+            self.count(written, &cut, &judgement, &mut detail.tally);
         }
     }
 
@@ -296,22 +274,9 @@ impl Course {
         written: &Written,
         cut: &Cut,
         judgement: &Judgement,
-        detail: &mut Detail,
+        tally: &mut Tally,
     ) {
-        detail.cuts += 1;
-        *detail.outcomes.entry(judgement.outcome()).or_default() += 1;
-        detail.unpromised = detail.unpromised.plus(judgement.unpromised);
-        detail.lost += u64::from(!judgement.lost.is_empty());
-        for lost in &judgement.lost {
-            *detail.found.entry(lost.found).or_default() += 1;
-        }
-        // The newest of them has the shortest story.
-        let newest = judgement.lost.last();
-        let story = newest.and_then(|lost| self.story(written, lost, Some(cut)));
-        let shortest = detail.story.as_ref().map_or(u64::MAX, Story::length);
-        if story.as_ref().is_some_and(|own| own.length() < shortest) {
-            detail.story = story;
-        }
+        tally.count(judgement, |lost| self.story(written, lost, Some(cut)).map(Told::from));
     }
 
     fn story(&self, written: &Written, lost: &Lost, cut: Option<&Cut>) -> Option<Story> {

@@ -41,6 +41,7 @@ mod merge;
 mod micro;
 mod mix;
 mod one_by_one;
+mod one_directory;
 mod outcome;
 mod pages;
 mod pattern;
@@ -75,6 +76,7 @@ pub use law::{Law, LawShape};
 pub use micro::{Micro, MicroOutcome, repeat};
 pub use mix::{Mix, Parts};
 pub use one_by_one::OneByOne;
+pub use one_directory::OneDirectory;
 pub use outcome::{
     Class, ClassOutcome, EngineFacts, LATENCY_BUCKETS, Outcome, QueueFacts, SecondRow, Totals,
     latency_bucket, latency_bucket_from_ns, new_histogram,

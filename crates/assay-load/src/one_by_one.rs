@@ -73,7 +73,7 @@ impl<'a> OneByOne<'a> {
     /// The target refused it.
     pub fn sync(&self, all: bool) -> Result<(), LoadError> {
         let done = retry_on_intr(|| if all { fsync(self.file) } else { fdatasync(self.file) });
-        done.map_err(|error| LoadError::Engine { what: "a sync", source: io::Error::from(error) })
+        done.map_err(|error| LoadError::Engine { what: "sync", source: io::Error::from(error) })
     }
 
     fn part(&mut self, bytes: usize) -> Result<&mut [u8], LoadError> {

@@ -32,12 +32,21 @@ pub struct Seen<'a> {
     pub subject: &'a Subject,
     /// What each of its trials that count measured, in the order of the plan.
     pub trials: &'a [Option<&'a Measured>],
+    /// What those measured that are left out by design.
+    pub left_out: &'a [&'a Measured],
     pub failed: &'a [Failed<'a>],
     /// What the rules of trust say of the row.
     pub spoken: &'a [Spoken<'a>],
     /// Of each of those that count: the part that came nearest to the temperature from which on it slows
     /// down, where anybody looked.
     pub near_limits: &'a [Option<Presence<NearLimit>>],
+}
+
+impl<'a> Seen<'a> {
+    /// Trials that count, and nothing beside them.
+    pub const fn bare(subject: &'a Subject, trials: &'a [Option<&'a Measured>]) -> Self {
+        Self { subject, trials, left_out: &[], failed: &[], spoken: &[], near_limits: &[] }
+    }
 }
 
 /// A trial that has no number.

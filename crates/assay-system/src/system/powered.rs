@@ -68,4 +68,6 @@ pub struct Wanted {
     pub programs: Vec<(&'static str, &'static str)>,
     /// Modules of the kernel.
     pub modules: Vec<&'static str>,
+    /// Programs and files of this machine that a user named.
+    pub needs: Vec<String>,
 }

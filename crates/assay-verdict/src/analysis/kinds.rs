@@ -21,11 +21,14 @@ pub(super) fn of_row(row: &Row<'_>) -> Option<Facts> {
     let near_limits: Vec<Option<Presence<NearLimit>>> =
         records().map(|record| near_limit(&record.evidence.temperature)).collect();
     let trials: Vec<Option<&Measured>> = records().map(|record| record.measured.as_ref()).collect();
-    let failed = row.trials.iter().filter(|trial| trial.record.status == Status::Failed);
-    let failed: Vec<Failed<'_>> = failed.map(|trial| of_failed(trial.record)).collect();
+    let of = |status| row.trials.iter().filter(move |trial| trial.record.status == status);
+    let left_out = of(Status::LeadIn).filter_map(|trial| trial.record.measured.as_ref());
+    let left_out: Vec<&Measured> = left_out.collect();
+    let failed: Vec<Failed<'_>> = of(Status::Failed).map(|trial| of_failed(trial.record)).collect();
     let seen = Seen {
         subject: &Subject { workload: row.workload.name.clone(), arm: row.arm.clone() },
         trials: &trials,
+        left_out: &left_out,
         failed: &failed,
         spoken: &spoken(row),
         near_limits: &near_limits,
@@ -257,6 +260,36 @@ mod tests {
         let none = Presence::absent("the kernel shows none");
         assert_eq!(near_limit(&none), Some(Presence::absent("the kernel shows none")));
         assert_eq!(near_limit(&not_recorded()), None);
+    }
+
+    /// A warm-up and a disturbed trial as well: what is gone without a cut is gone, whatever the trial is worth.
+    #[test]
+    fn what_a_trial_that_is_left_out_has_lost_is_told() {
+        let work = r#"{"durability": {"writer": "log", "synced_by": "fdatasync", "record_bytes": 4096, "promises": 9,
+            "cuts": 1, "assumed_drive": "honest", "assumed_atomic_bytes": 4096}}"#;
+        let detail = r#"{"durability": {"writes": 9, "written_bytes": 9, "syncs": 9, "rounds": 9, "promises": 9,
+            "window_ns": 9, "cuts": 0, "lost": 0, "outcomes": {}, "read_again": [8, 8],
+            "unpromised": {"there": 0, "gone": 0, "torn": 0, "ahead": 0}, "without_cut": {"write": 1, "at_bytes": 0,
+            "bytes": 4096, "written_step": 1, "promised_step": 3, "found": "nothing"}}}"#;
+        let failure = |status: Status, detail: &str| {
+            let change = |record: &mut TrialRecord| {
+                record.status = status;
+                if let Some(measured) = &mut record.measured {
+                    measured.detail = serde_json::from_str(detail).unwrap();
+                }
+            };
+            let mut bench = Bench::new(&["."]).row(0, "own", 4096, &[100; 3]).each(change);
+            bench.plan.workloads[0].work = serde_json::from_str(work).unwrap();
+            let trials: Vec<&Trial> = bench.trials.iter().collect();
+            of_row(&row(&bench.plan.workloads[0], &bench.plan, &bench.environment, &trials))
+                .and_then(|facts| facts.failure())
+        };
+        for status in [Status::Ok, Status::Disturbed, Status::LeadIn] {
+            let told = failure(status, detail);
+            assert!(told.is_some_and(|own| own.contains("lost on the target")), "{status:?}");
+        }
+        let kept = detail.replace("without_cut", "something_else");
+        assert_eq!(failure(Status::LeadIn, &kept), None);
     }
 
     /// They did not run on the machine as it is now, and no rule looked at them.

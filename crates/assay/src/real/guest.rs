@@ -2,6 +2,7 @@
 //! Its files have no names and it dies with this process, so that nothing of it can be left behind.
 
 pub mod driven;
+pub mod own_command;
 pub mod place;
 
 use std::path::{Path, PathBuf};

@@ -37,6 +37,7 @@ mod import_command;
 mod importers;
 mod most_load;
 mod open_loop;
+mod own_command;
 mod own_numbers;
 mod own_words;
 mod papers;

@@ -379,13 +379,8 @@ mod tests {
         let failed = ends.iter().filter_map(|end| end.as_ref().err());
         let failed: Vec<Failed<'_>> =
             failed.map(|reason| Failed { started: "2026-11-23", reason }).collect();
-        let seen = Seen {
-            subject: &subject("6.1"),
-            trials: &trials,
-            failed: &failed,
-            spoken: &[],
-            near_limits: &[],
-        };
+        let subject = subject("6.1");
+        let seen = Seen { failed: &failed, ..Seen::bare(&subject, &trials) };
         let facts = Planned { until: None }.facts(&seen).unwrap();
         Facts::of(&facts).unwrap().clone()
     }

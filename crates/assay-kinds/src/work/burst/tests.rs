@@ -72,8 +72,7 @@ fn measured_of(detail: Detail) -> Measured {
 fn facts(own: &Planned, trials: &[&Measured]) -> Option<Facts> {
     let subject = Subject { workload: "burst".to_owned(), arm: Levels::new() };
     let trials: Vec<Option<&Measured>> = trials.iter().copied().map(Some).collect();
-    let seen =
-        Seen { subject: &subject, trials: &trials, failed: &[], spoken: &[], near_limits: &[] };
+    let seen = Seen::bare(&subject, &trials);
     own.facts(&seen).map(|facts| Facts::of(&facts).unwrap().clone())
 }
 

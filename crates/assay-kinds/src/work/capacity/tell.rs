@@ -294,8 +294,7 @@ mod tests {
         let arm = [("target".to_owned(), "/dev/x".to_owned())].into();
         let subject = Subject { workload: "capacity".to_owned(), arm };
         let trials: Vec<Option<&Measured>> = looks.iter().copied().map(Some).collect();
-        let seen =
-            Seen { subject: &subject, trials: &trials, failed: &[], spoken: &[], near_limits: &[] };
+        let seen = Seen::bare(&subject, &trials);
         let told = planned(Some(Between::Nothing)).facts(&seen).unwrap();
         Facts::of(&told).unwrap().clone()
     }

@@ -205,7 +205,7 @@ impl Runs for Planned {
 fn in_machines(own: &asked::Planned, run: &Run<'_>) -> Result<Ran, String> {
     let began_ns = run.system.monotonic_ns();
     let keys = [run.seed, mix64(run.seed ^ run.system.wall_ns())];
-    let mut starts = run.system.machines(&own.on.wanted())?;
+    let mut starts = run.system.machines(&own.wanted())?;
     let detail = own.in_machines(&mut *starts, keys, run.stop)?;
     let elapsed_ns = run.system.monotonic_ns().saturating_sub(began_ns);
     let window_ns = elapsed_ns.max(1);
@@ -248,11 +248,15 @@ impl Counts for Detail {
     }
 }
 
+fn details<'a>(of: impl Iterator<Item = &'a Measured>) -> Vec<&'a trial::Detail> {
+    of.filter_map(Detail::of).map(|own| &own.0).collect()
+}
+
 impl Tells for Planned {
     fn facts(&self, seen: &Seen<'_>) -> Option<super::Facts> {
-        let trials = seen.trials.iter().filter_map(|trial| Detail::of((*trial)?));
-        let trials: Vec<&trial::Detail> = trials.map(|own| &own.0).collect();
-        tell::Facts::of(seen.subject, &self.0, &trials).map(|own| Facts(own).into())
+        let trials = details(seen.trials.iter().copied().flatten());
+        let left_out = details(seen.left_out.iter().copied());
+        tell::Facts::of(seen.subject, &self.0, &trials, &left_out).map(|own| Facts(own).into())
     }
 
     fn as_judged(&self, _: &str, _: &Measured, _: &[Spoken<'_>]) -> Option<Result<f64, String>> {

@@ -208,8 +208,7 @@ fn a_paced_play_that_starts_late_is_other_work() {
     let exhibit = |measured: &Measured| {
         let subject = Subject { workload: "evening".to_owned(), arm: Levels::new() };
         let trials = [Some(measured)];
-        let seen =
-            Seen { subject: &subject, trials: &trials, failed: &[], spoken: &[], near_limits: &[] };
+        let seen = Seen::bare(&subject, &trials);
         let facts = planned.facts(&seen).unwrap();
         let own = Facts::of(&facts).unwrap().clone();
         (own.text.clone(), Facts::exhibit(&[&own], &Bare).parts.len())
@@ -378,7 +377,7 @@ fn a_row_tells_its_least_faithful_trial() {
     let (_, other) = played(&asked(Clock::Open), DEVICE_BYTES, SLOW);
     let subject = Subject { workload: "evening".to_owned(), arm: Levels::new() };
     let facts = |trials: &[Option<&Measured>]| {
-        let seen = Seen { subject: &subject, trials, failed: &[], spoken: &[], near_limits: &[] };
+        let seen = Seen::bare(&subject, trials);
         planned.facts(&seen).map(|own| Facts::of(&own).unwrap().clone())
     };
     let told = facts(&[Some(&faithful), Some(&other), None]).unwrap();

@@ -197,8 +197,7 @@ fn a_client_has_three_quarters_and_its_cache() {
 fn facts(own: &Planned, trials: &[&Measured]) -> Option<Facts> {
     let subject = Subject { workload: "pts".to_owned(), arm: Levels::new() };
     let trials: Vec<Option<&Measured>> = trials.iter().copied().map(Some).collect();
-    let seen =
-        SeenRow { subject: &subject, trials: &trials, failed: &[], spoken: &[], near_limits: &[] };
+    let seen = SeenRow::bare(&subject, &trials);
     own.facts(&seen).map(|facts| Facts::of(&facts).unwrap().clone())
 }
 

@@ -575,8 +575,7 @@ mod tests {
         let planned = Planned { engine: work::io::Engine::IoUring, bytes: 1 << 40, synced: false };
         let subject = Subject { workload: "long".to_owned(), arm: Levels::new() };
         let trials: Vec<Option<&Measured>> = trials.iter().copied().map(Some).collect();
-        let seen =
-            Seen { subject: &subject, trials: &trials, failed: &[], spoken: &[], near_limits };
+        let seen = Seen { near_limits, ..Seen::bare(&subject, &trials) };
         let mut facts = Facts::of(&planned.facts(&seen).unwrap()).unwrap().clone();
         facts.settle(&|metric| (metric == SUSTAINED.name).then_some(300.0 * MIB as f64));
         facts

@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use assay_guest::driven::{Driven, Mould, Said};
+use assay_guest::found;
 use assay_guest::nbd::Store;
 
 use super::{Accelerator, Asked, MACHINE, Ready, VirtualMachine, Wish, ready};
@@ -31,7 +32,7 @@ pub fn keep(wish: Wish) {
 pub fn machines(system: &dyn System, wanted: &Wanted) -> Result<Box<dyn Starts>, String> {
     let kept = WISHED.lock().unwrap_or_else(PoisonError::into_inner).clone();
     let wish = kept.unwrap_or_else(usual);
-    let Wanted { programs, modules } = wanted.clone();
+    let Wanted { programs, modules, needs } = wanted.clone();
     let wish = Wish { drive_bytes: 0, carried: Carried { programs, modules }, ..wish };
     let Ready { asked, lacks } = ready(system, &wish).map_err(|failure| failure.message)?;
     if let Some(reason) = lacks.into_iter().next() {
@@ -43,7 +44,7 @@ pub fn machines(system: &dyn System, wanted: &Wanted) -> Result<Box<dyn Starts>,
         cpus: asked.cpus as u64,
         memory_bytes: asked.memory_bytes,
     };
-    let asked = Asked {
+    let mut asked = Asked {
         drives: Vec::new(),
         home_on_drive: false,
         // No others: each costs time at each start.
@@ -55,6 +56,10 @@ pub fn machines(system: &dyn System, wanted: &Wanted) -> Result<Box<dyn Starts>,
         words: vec!["assay".to_owned(), COMMAND.to_owned()],
         ..asked
     };
+    for name in needs {
+        let path = found(&name).ok_or_else(|| format!("needs: there is no {name} here"))?;
+        asked.programs.push(path);
+    }
     Ok(Box::new(Machines(Mould::new(&asked)?)))
 }
 

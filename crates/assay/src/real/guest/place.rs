@@ -8,16 +8,23 @@ use std::path::Path;
 use std::process::Command;
 
 use assay_durable::below::On;
-use assay_durable::guest::{PIECE_BYTES, Pieces, Place, Trouble, work};
+use assay_durable::command::{Ended, Lines};
+use assay_durable::files::Directory;
+use assay_durable::guest::{PIECE_BYTES, Pieces, Place, Room, Trouble, work};
 use assay_durable::trial::Medium;
 use assay_guest::driven::{DRIVE, TALK};
-use assay_load::{OneByOne, Target};
+use assay_load::{OneByOne, OneDirectory, Target};
+
+use super::own_command;
 
 /// Where ports are listed, each with its name.
 const PORTS: &str = "/sys/class/virtio-ports";
 /// Where the file system is mounted, and the file of the program's own there.
 const MOUNT: &str = "/run/written";
 const FILE: &str = "/run/written/file";
+const DIRECTORY: &str = "/run/written/files";
+/// What lies in memory.
+const OFF_THE_DRIVE: &str = "/run";
 /// Bytes that are written in one at most.
 const LARGEST: u32 = 1 << 20;
 
@@ -76,6 +83,17 @@ impl Place for OwnDrive {
         write(&mut medium).map_err(Trouble::Otherwise)
     }
 
+    fn room(
+        &mut self,
+        on: On,
+        mounted: &str,
+        work: &mut dyn FnMut(&mut dyn Room) -> Result<(), String>,
+    ) -> Result<(), Trouble> {
+        let _mount = Mount::of(on, mounted)?;
+        let directory = directory().map_err(|error| Trouble::Unreachable(error.to_string()))?;
+        work(&mut OwnRoom(directory)).map_err(Trouble::Otherwise)
+    }
+
     fn read(&mut self, on: On, mounted: &str, bytes: u64) -> Result<Pieces, Trouble> {
         let _mount = Mount::of(on, mounted)?;
         let path = if on.has_files() { FILE } else { DRIVE };
@@ -91,6 +109,36 @@ impl Place for OwnDrive {
             }
         }
         Ok(pieces)
+    }
+}
+
+/// The program's directory, whose name is on the medium.
+fn directory() -> std::io::Result<File> {
+    if !Path::new(DIRECTORY).is_dir() {
+        fs::create_dir(DIRECTORY)?;
+        File::open(MOUNT)?.sync_all()?;
+    }
+    File::open(DIRECTORY)
+}
+
+/// It, open.
+struct OwnRoom(File);
+
+impl Room for OwnRoom {
+    fn files(&mut self) -> Box<dyn Directory + '_> {
+        Box::new(OneDirectory::new(self.0.as_fd()))
+    }
+
+    fn command(
+        &mut self,
+        own: &Lines,
+        promised: &mut dyn FnMut(String) -> Result<(), String>,
+    ) -> Result<Ended, String> {
+        own_command::run(own, Path::new(DIRECTORY), promised)
+    }
+
+    fn check(&mut self, own: &Lines, lines: &[String]) -> Result<Ended, String> {
+        own_command::check(own, Path::new(DIRECTORY), lines, Path::new(OFF_THE_DRIVE))
     }
 }
 
@@ -160,4 +208,44 @@ fn run(words: &[&str]) -> Result<(), String> {
     }
     let said = [output.stderr, output.stdout].concat();
     Err(format!("{}: {}", words[0], String::from_utf8_lossy(&said).trim()))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may panic")]
+mod tests {
+    use std::ops::ControlFlow;
+
+    use assay_durable::files::{Content, Script, Shape, read_back};
+    use assay_durable::sync::Sync;
+    use assay_lab::Scratch;
+
+    use super::*;
+
+    /// On a real file system that nobody cuts off: all of it is there, and what is changed behind its back is found.
+    #[test]
+    fn files_of_a_script_are_there_when_nothing_is_cut() {
+        for sync in [Sync::Fsync, Sync::Dsync, Sync::None] {
+            let place = Scratch::new("files-of-a-script").unwrap();
+            let mut room = OwnRoom(File::open(place.path()).unwrap());
+            let script = Script::of(&Shape { sync, rounds: 40, most_bytes: 9000, seed: 5 });
+            let mut told = Vec::new();
+            let mut tell = |calls| {
+                told.push(calls);
+                Ok(ControlFlow::Continue(()))
+            };
+            let done = script.run(7, &mut *room.files(), &mut tell).unwrap();
+            assert_eq!((done.rounds, done.calls), (40, script.calls.len() as u64));
+            assert!(told.iter().copied().eq(script.tells()));
+            fs::write(place.path().join("somebody's"), "other").unwrap();
+            let mut listing = read_back(&script, 7, &mut *room.files()).unwrap();
+            let all = script.cut(script.calls.len());
+            assert_eq!(script.judged(&listing, all).lost, []);
+            let whole = |own: &Content| matches!(own, Content::Whole(_));
+            assert_eq!(listing.values().filter(|own| !whole(own)).count(), 1, "{listing:?}");
+            let name = listing.iter().find(|(_, own)| whole(own)).unwrap().0.clone();
+            fs::write(place.path().join(&name), "changed").unwrap();
+            listing = read_back(&script, 7, &mut *room.files()).unwrap();
+            assert_eq!(script.judged(&listing, all).lost.len(), usize::from(sync != Sync::None));
+        }
+    }
 }

@@ -1,0 +1,118 @@
+//! The shortest story of a file that was lost.
+
+use assay_base::quantity::units::show;
+use serde::{Deserialize, Serialize};
+
+use super::judge::Lost;
+use super::script::{Call, Moment, Script};
+use crate::judge::Found;
+
+/// What was promised, when, and what is there.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Story {
+    pub name: String,
+    /// The number of the file that was promised under it, from 1 on; none where the name was promised to be free.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<u64>,
+    /// The call that made it so and the one that promised it, from 1 on, and what they were.
+    pub made_call: u64,
+    pub made_by: String,
+    pub promised_call: u64,
+    pub promised_by: String,
+    /// Calls that had returned when the power went; none where nothing was cut.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cut_call: Option<u64>,
+    pub found: Found,
+    /// The number of the file that is there, from 1 on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub other: Option<u64>,
+}
+
+impl Story {
+    /// Of a promise that was not kept; no moment where nothing was cut.
+    pub fn of(script: &Script, lost: &Lost, moment: Option<Moment>) -> Self {
+        let by = |at: usize| script.calls.get(at).map_or("", |own: &Call| own.words()).to_owned();
+        let number = |file: u32| u64::from(file) + 1;
+        Self {
+            name: lost.name.to_string(),
+            file: lost.wanted.map(number),
+            made_call: lost.made as u64 + 1,
+            made_by: by(lost.made),
+            promised_call: lost.promised as u64 + 1,
+            promised_by: by(lost.promised),
+            cut_call: moment.map(|own| own.returned as u64),
+            found: lost.found,
+            other: lost.other.map(number),
+        }
+    }
+
+    /// Calls from the one that made it so to the end of the story.
+    pub fn length(&self) -> u64 {
+        self.cut_call.unwrap_or(u64::MAX).saturating_sub(self.made_call)
+    }
+
+    /// In a sentence.
+    pub fn words(&self) -> String {
+        let Self { name, made_by, promised_by, .. } = self;
+        let what = match self.file {
+            Some(file) => format!("file {} stands under `{name}`", show::count(file)),
+            None => format!("`{name}` stands for no file"),
+        };
+        let cut = match self.cut_call {
+            Some(call) => format!("the power went after call {}", show::count(call)),
+            None => "nothing was cut".to_owned(),
+        };
+        let other = match (self.other, self.found) {
+            (Some(other), Found::Back | Found::Older | Found::Strange) => {
+                format!(" (file {})", show::count(other))
+            }
+            _ => String::new(),
+        };
+        format!(
+            "The shortest story: since call {} ({made_by}) {what}, which call {} ({promised_by}) promised; {cut}; there \
+             lies {}{other}.",
+            show::count(self.made_call),
+            show::count(self.promised_call),
+            self.found.words()
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::script::Shape;
+    use super::*;
+    use crate::sync::Sync;
+
+    #[test]
+    fn a_story_says_which_calls_made_and_promised_it_and_what_is_there() {
+        let shape = Shape { sync: Sync::Fsync, rounds: 3, most_bytes: 100, seed: 1 };
+        let script = Script::of(&shape);
+        let Call::Create { name, file } = script.calls[0] else { panic!("{:?}", script.calls) };
+        let lost = Lost {
+            name,
+            wanted: Some(file),
+            found: Found::Gone,
+            other: None,
+            made: 0,
+            promised: 2,
+        };
+        let moment = Moment { returned: 5, begun: 7 };
+        let own = Story::of(&script, &lost, Some(moment));
+        assert_eq!(
+            own.words(),
+            format!(
+                "The shortest story: since call 1 (creation) file 1 stands under `{name}`, which call 3 (sync of the \
+                 file) promised; the power went after call 5; there lies nothing under its name."
+            )
+        );
+        let back = Lost { wanted: None, found: Found::Back, other: Some(7), ..lost };
+        let longer = Story::of(&script, &back, None);
+        let words = longer.words();
+        assert!(words.contains("nothing was cut") && words.contains("stands for no file"));
+        assert!(words.ends_with("what had been removed (file 8)."), "{words}");
+        assert!(own.length() < longer.length());
+        let text = serde_json::to_string(&own).unwrap();
+        assert_eq!(serde_json::from_str::<Story>(&text).unwrap(), own);
+    }
+}

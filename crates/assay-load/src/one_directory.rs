@@ -1,0 +1,178 @@
+//! Files of one directory, call by call, each finished before the next one begins.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use rustix::fs::{self, AtFlags, Dir, Mode, OFlags, fdatasync, fsync};
+use rustix::io::{Errno, retry_on_intr};
+
+use crate::LoadError;
+
+const FILE_MODE: Mode = Mode::from_raw_mode(0o600);
+
+/// An open directory, and of its files the one that was opened last.
+#[derive(Debug)]
+pub struct OneDirectory<'a> {
+    directory: BorrowedFd<'a>,
+    file: Option<OwnedFd>,
+}
+
+impl<'a> OneDirectory<'a> {
+    /// Of a directory whose files are this one's to make and to remove.
+    pub const fn new(directory: BorrowedFd<'a>) -> Self {
+        Self { directory, file: None }
+    }
+
+    /// Opens a new file under a name; `through`: its writes lie on the medium when they return (`O_DSYNC`).
+    ///
+    /// # Errors
+    /// The name is taken, or the file system refused it.
+    pub fn create(&mut self, name: &str, through: bool) -> Result<(), LoadError> {
+        let mut flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
+        flags.set(OFlags::DSYNC, through);
+        let open = || fs::openat(self.directory, name, flags, FILE_MODE);
+        self.file = Some(retry_on_intr(open).map_err(|errno| failed("open a new file", errno))?);
+        Ok(())
+    }
+
+    /// Writes bytes to the end of the file that was opened last.
+    ///
+    /// # Errors
+    /// The file system refused them.
+    pub fn write(&self, bytes: &[u8]) -> Result<(), LoadError> {
+        let file = self.open()?;
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            let step = || rustix::io::write(file, rest);
+            let written = retry_on_intr(step).map_err(|errno| failed("write to a file", errno))?;
+            if written == 0 {
+                return Err(failed("write to a file", Errno::NOSPC));
+            }
+            rest = &rest[written..];
+        }
+        Ok(())
+    }
+
+    /// Has the contents of that file on the medium: `fdatasync`, or `fsync` with all that is known of it.
+    ///
+    /// # Errors
+    /// The file system refused it.
+    pub fn sync_file(&self, all: bool) -> Result<(), LoadError> {
+        let file = self.open()?;
+        let done = retry_on_intr(|| if all { fsync(file) } else { fdatasync(file) });
+        done.map_err(|errno| failed("sync a file", errno))
+    }
+
+    /// Gives a file another name; what had that one is gone.
+    ///
+    /// # Errors
+    /// The file system refused it.
+    pub fn rename(&self, from: &str, to: &str) -> Result<(), LoadError> {
+        let step = || fs::renameat(self.directory, from, self.directory, to);
+        retry_on_intr(step).map_err(|errno| failed("rename a file", errno))
+    }
+
+    /// Removes a name.
+    ///
+    /// # Errors
+    /// The file system refused it.
+    pub fn remove(&self, name: &str) -> Result<(), LoadError> {
+        let step = || fs::unlinkat(self.directory, name, AtFlags::empty());
+        retry_on_intr(step).map_err(|errno| failed("remove a file", errno))
+    }
+
+    /// Has the names on the medium: `fsync` of the directory.
+    ///
+    /// # Errors
+    /// The file system refused it.
+    pub fn sync(&self) -> Result<(), LoadError> {
+        retry_on_intr(|| fsync(self.directory)).map_err(|errno| failed("sync the directory", errno))
+    }
+
+    /// All names, in no order.
+    ///
+    /// # Errors
+    /// They cannot be read.
+    pub fn names(&self) -> Result<Vec<String>, LoadError> {
+        let because = |errno| failed("read the directory", errno);
+        let mut names = Vec::new();
+        for entry in Dir::read_from(self.directory).map_err(because)? {
+            let name = entry.map_err(because)?.file_name().to_string_lossy().into_owned();
+            if name != "." && name != ".." {
+                names.push(name);
+            }
+        }
+        Ok(names)
+    }
+
+    /// What is in a file, so many bytes at most.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn read(&self, name: &str, most_bytes: u64) -> Result<Vec<u8>, LoadError> {
+        let because = |errno| failed("read a file", errno);
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
+        let open = || fs::openat(self.directory, name, flags, Mode::empty());
+        let file = retry_on_intr(open).map_err(because)?;
+        let (mut bytes, mut piece) = (Vec::new(), vec![0; 1 << 16]);
+        loop {
+            let left = most_bytes.saturating_sub(bytes.len() as u64).min(piece.len() as u64);
+            let to = &mut piece[..left as usize];
+            let got = retry_on_intr(|| rustix::io::read(&file, &mut *to)).map_err(because)?;
+            if got == 0 {
+                return Ok(bytes);
+            }
+            bytes.extend_from_slice(&to[..got]);
+        }
+    }
+
+    fn open(&self) -> Result<BorrowedFd<'_>, LoadError> {
+        let none = || LoadError::Invalid("no file was opened".to_owned());
+        self.file.as_ref().map(AsFd::as_fd).ok_or_else(none)
+    }
+}
+
+fn failed(what: &'static str, errno: Errno) -> LoadError {
+    LoadError::Engine { what, source: io::Error::from(errno) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+
+    use assay_lab::Scratch;
+
+    use super::*;
+
+    #[test]
+    fn files_are_made_renamed_removed_and_read() {
+        let place = Scratch::new("one-directory").unwrap();
+        let directory = File::open(place.path()).unwrap();
+        let mut own = OneDirectory::new(directory.as_fd());
+        assert!(own.write(b"one").is_err() && own.sync_file(true).is_err(), "none is open");
+        own.create("one", false).unwrap();
+        own.write(b"one").unwrap();
+        own.write(b" and on").unwrap();
+        own.sync_file(false).unwrap();
+        let sevens = vec![7; 100_000];
+        own.create("two", true).unwrap();
+        own.write(&sevens).unwrap();
+        own.sync_file(true).unwrap();
+        assert!(own.create("one", false).is_err(), "the name is taken");
+        own.rename("one", "three").unwrap();
+        own.sync().unwrap();
+        let mut names = own.names().unwrap();
+        names.sort_unstable();
+        assert_eq!(names, ["three", "two"]);
+        assert_eq!(own.read("three", 100).unwrap(), b"one and on");
+        assert_eq!(own.read("two", 1 << 20).unwrap(), sevens);
+        assert_eq!(own.read("two", 70_000).unwrap().len(), 70_000);
+        assert!(own.read("one", 100).is_err());
+        own.rename("two", "three").unwrap();
+        own.remove("three").unwrap();
+        let again = own.remove("three").unwrap_err().to_string();
+        assert!(again.starts_with("cannot remove a file"), "{again}");
+        assert!(own.rename("three", "four").is_err());
+        assert_eq!(own.names().unwrap(), Vec::<String>::new());
+    }
+}

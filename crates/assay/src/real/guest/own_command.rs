@@ -1,0 +1,299 @@
+//! A command of the user's and his check, run as `assay_durable::command` says: in one directory, with nothing to read, and
+//! nothing of them left when they have ended.
+
+use std::fs;
+use std::io::{ErrorKind, Read};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use assay_durable::command::{Ended, How, KEPT_BYTES, Lines, Printed, environment, file_of};
+use rustix::process::{Pid, Signal, kill_process_group};
+
+/// Who has ended says nothing more; what it said is here so soon at the latest.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+
+/// Runs the command in a directory; `promised` hears each line that it prints.
+///
+/// # Errors
+/// It cannot be started, prints what is no line, or a line could not be told.
+pub fn run(
+    own: &Lines,
+    directory: &Path,
+    promised: &mut dyn FnMut(String) -> Result<(), String>,
+) -> Result<Ended, String> {
+    let variables = environment(&directory.display().to_string(), None);
+    let mut started = Started::new(&own.command, directory, &variables, own.command_ms)?;
+    let mut printed = Printed::default();
+    started.hear(&mut |bytes| printed.lines(bytes)?.into_iter().try_for_each(&mut *promised))?;
+    started.end()
+}
+
+/// Runs the check in a directory, on lines that were promised; `beside` is a place off the drive.
+///
+/// # Errors
+/// It cannot be started.
+pub fn check(
+    own: &Lines,
+    directory: &Path,
+    lines: &[String],
+    beside: &Path,
+) -> Result<Ended, String> {
+    let file = beside.join("promised");
+    fs::write(&file, file_of(lines)).map_err(|error| format!("{}: {error}", file.display()))?;
+    let (directory_text, file_text) = (directory.display().to_string(), file.display().to_string());
+    let variables = environment(&directory_text, Some((&file_text, lines.len())));
+    let mut started = Started::new(&own.check, directory, &variables, own.check_ms)?;
+    let said = Arc::clone(&started.said.kept);
+    started.hear(&mut |bytes| {
+        keep(&said, bytes);
+        Ok(())
+    })?;
+    started.end()
+}
+
+/// A line for the shell that runs, with all that it starts in a group of its own.
+struct Started {
+    child: Child,
+    group: Option<Pid>,
+    said: Tail,
+    /// Dropped when it has ended; and what says whether its time was over before.
+    ends: Option<Sender<()>>,
+    limit: Receiver<bool>,
+}
+
+impl Started {
+    fn new(
+        line: &str,
+        directory: &Path,
+        variables: &[(String, String)],
+        most_ms: u64,
+    ) -> Result<Self, String> {
+        let mut child = Command::new("sh")
+            .args(["-c", line])
+            .current_dir(directory)
+            .envs(variables.iter().map(|(name, value)| (name, value)))
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .process_group(0)
+            .spawn()
+            .map_err(|error| format!("the shell cannot be started: {error}"))?;
+        let said = Tail::of(child.stderr.take());
+        let group = Pid::from_raw(child.id().cast_signed());
+        let (ends, limit) = limited(group, Duration::from_millis(most_ms));
+        Ok(Self { child, group, said, ends: Some(ends), limit })
+    }
+
+    /// What it prints, as it comes, until nobody prints any more.
+    fn hear(&mut self, each: &mut dyn FnMut(&[u8]) -> Result<(), String>) -> Result<(), String> {
+        let Some(mut output) = self.child.stdout.take() else { return Ok(()) };
+        let mut bytes = [0; 8192];
+        loop {
+            match output.read(&mut bytes) {
+                Ok(0) => return Ok(()),
+                Ok(count) => each(&bytes[..count])?,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(format!("what the command prints: {error}")),
+            }
+        }
+    }
+
+    /// Its end, and that of all that it started.
+    fn end(mut self) -> Result<Ended, String> {
+        let status = self.child.wait().map_err(|error| format!("its end: {error}"))?;
+        self.ends = None;
+        let is_late = self.limit.recv().unwrap_or_default();
+        // What it left running goes with it; later the number may be somebody else's.
+        kill(self.group.take());
+        Ok(Ended {
+            how: if is_late { How::TimedOut } else { how(status) },
+            said: self.said.words(),
+        })
+    }
+}
+
+impl Drop for Started {
+    fn drop(&mut self) {
+        kill(self.group);
+        // One that was killed ends.
+        let _ = self.child.wait();
+    }
+}
+
+fn how(status: ExitStatus) -> How {
+    match status.code() {
+        Some(code) => How::Exited(code),
+        None => How::Signalled(status.signal().unwrap_or_default()),
+    }
+}
+
+/// Ends a group; one that has ended is as good.
+fn kill(group: Option<Pid>) {
+    let _ = group.map(|own| kill_process_group(own, Signal::KILL));
+}
+
+/// Ends a group after a time, unless what is given is dropped before; the other one hears which it was.
+fn limited(group: Option<Pid>, time: Duration) -> (Sender<()>, Receiver<bool>) {
+    let (ends, ended) = channel::<()>();
+    let (tells, told) = channel();
+    thread::spawn(move || {
+        let is_late = ended.recv_timeout(time) == Err(RecvTimeoutError::Timeout);
+        if is_late {
+            kill(group);
+        }
+        // Who asked may be gone.
+        let _ = tells.send(is_late);
+    });
+    (ends, told)
+}
+
+/// The end of what is said.
+struct Tail {
+    kept: Arc<Mutex<Vec<u8>>>,
+    over: Receiver<()>,
+}
+
+impl Tail {
+    fn of(stream: Option<impl Read + Send + 'static>) -> Self {
+        let kept = Arc::new(Mutex::new(Vec::new()));
+        let (says, over) = channel::<()>();
+        let own = Arc::clone(&kept);
+        thread::spawn(move || {
+            let (mut bytes, mut stream) = ([0; 4096], stream);
+            while let Some(Ok(count @ 1..)) = stream.as_mut().map(|own| own.read(&mut bytes)) {
+                keep(&own, &bytes[..count]);
+            }
+            drop(says);
+        });
+        Self { kept, over }
+    }
+
+    /// What was said; of who keeps the stream open all the same, what came so far.
+    fn words(&self) -> String {
+        let _ = self.over.recv_timeout(LAST_WORDS);
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        String::from_utf8_lossy(&kept).trim().to_owned()
+    }
+}
+
+fn keep(kept: &Mutex<Vec<u8>>, bytes: &[u8]) {
+    let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+    kept.extend_from_slice(bytes);
+    let too_much = kept.len().saturating_sub(KEPT_BYTES);
+    kept.drain(..too_much);
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may panic")]
+mod tests {
+    use assay_lab::Scratch;
+
+    use super::*;
+
+    /// A command that notes what it does in a file, and a check that looks for each line that was promised.
+    fn lines(command: &str) -> Lines {
+        Lines {
+            command: command.to_owned(),
+            check: "while read -r line; do grep -qx \"$line\" data || { echo \"$line is missing\"; exit 3; }; done \
+                    <\"$ASSAY_PROMISED\""
+                .to_owned(),
+            command_ms: 60_000,
+            check_ms: 60_000,
+        }
+    }
+
+    const NOTES: &str =
+        "for n in 1 2 3; do echo $n >>data && sync data && echo $n; done; echo done >&2";
+
+    struct Tried {
+        place: Scratch,
+        beside: Scratch,
+    }
+
+    impl Tried {
+        fn new() -> Self {
+            let [place, beside] = ["place", "beside"].map(|name| Scratch::new(name).unwrap());
+            Self { place, beside }
+        }
+
+        fn run(&self, own: &Lines) -> (Result<Ended, String>, Vec<String>) {
+            let mut heard = Vec::new();
+            let mut hear = |line| {
+                heard.push(line);
+                Ok(())
+            };
+            let ended = run(own, self.place.path(), &mut hear);
+            (ended, heard)
+        }
+
+        fn check(&self, own: &Lines, promised: &[String]) -> Ended {
+            check(own, self.place.path(), promised, self.beside.path()).unwrap()
+        }
+    }
+
+    #[test]
+    fn each_line_is_a_promise_and_the_check_finds_what_is_there_and_misses_what_is_not() {
+        let (tried, own) = (Tried::new(), lines(NOTES));
+        let (ended, heard) = tried.run(&own);
+        assert_eq!(ended.unwrap(), Ended { how: How::Exited(0), said: "done".to_owned() });
+        assert_eq!(heard, ["1", "2", "3"]);
+        assert_eq!(tried.check(&own, &heard).found_all(), Ok(true));
+        fs::write(tried.place.path().join("data"), "1\n3\n").unwrap();
+        let lost = tried.check(&own, &heard);
+        assert_eq!(lost, Ended { how: How::Exited(3), said: "2 is missing".to_owned() });
+        assert_eq!(lost.found_all(), Ok(false));
+        assert_eq!(tried.check(&own, &heard[..1]).found_all(), Ok(true), "no more was promised");
+    }
+
+    #[test]
+    fn both_run_in_the_directory_and_read_nothing() {
+        let tried = Tried::new();
+        let own = Lines {
+            check: "test \"$ASSAY_PROMISES\" = 2 && test \"$PWD\" = \"$ASSAY_DIRECTORY\" && ! test -e promised".to_owned(),
+            ..lines("read -r line || echo nothing; test \"$PWD\" = \"$ASSAY_DIRECTORY\" && echo there")
+        };
+        let (ended, heard) = tried.run(&own);
+        assert!(ended.unwrap().command_is_well().is_ok());
+        assert_eq!(heard, ["nothing", "there"]);
+        assert_eq!(tried.check(&own, &heard).found_all(), Ok(true));
+    }
+
+    #[test]
+    fn what_takes_too_long_is_ended_with_all_that_it_started() {
+        let tried = Tried::new();
+        let own =
+            Lines { command_ms: 300, check_ms: 300, ..lines("echo 1; sleep 1000 & sleep 1000") };
+        let (ended, heard) = tried.run(&own);
+        assert_eq!((ended.unwrap().how, heard), (How::TimedOut, vec!["1".to_owned()]));
+        let slow = Lines { check: "echo recovering; sleep 1000".to_owned(), ..own };
+        let ended = tried.check(&slow, &[]);
+        assert_eq!(ended, Ended { how: How::TimedOut, said: "recovering".to_owned() });
+    }
+
+    #[test]
+    fn a_process_that_is_left_running_keeps_nobody_waiting() {
+        let tried = Tried::new();
+        let own = lines("sleep 1000 >/dev/null 2>&1 & echo 1");
+        let (ended, heard) = tried.run(&own);
+        assert_eq!((ended.unwrap().how, heard), (How::Exited(0), vec!["1".to_owned()]));
+    }
+
+    #[test]
+    fn what_is_no_line_and_what_cannot_be_run_is_told() {
+        let tried = Tried::new();
+        let (ended, _) = tried.run(&lines("head -c 5000 /dev/zero"));
+        assert!(ended.unwrap_err().contains("a line of more than"));
+        let (ended, _) = tried.run(&lines("no-such-database --serve"));
+        let told = ended.unwrap().command_is_well().unwrap_err();
+        assert!(told.contains("exit code 127") && told.contains("no-such-database"), "{told}");
+        let none = Lines { check: "no-such-database --verify".to_owned(), ..lines(NOTES) };
+        assert!(tried.check(&none, &[]).found_all().unwrap_err().contains("could not be run"));
+        let (ended, _) = tried.run(&lines("kill -SEGV $$"));
+        assert_eq!(ended.unwrap().how, How::Signalled(11));
+    }
+}
