@@ -34,6 +34,7 @@ const MOST_LISTED: usize = 120;
 
 /// A study before it runs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a field of the document")]
 pub struct Preview {
     /// Format and version.
     pub format: String,
