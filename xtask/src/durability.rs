@@ -21,6 +21,9 @@ pub const LIARS: [(&str, &str); 6] = [
     ("loses-last", "log"),
     ("shows-older", "in-place"),
 ];
+/// It writes beside what it has, so that what tears is never what was promised; all that its superblock changes at a
+/// sync lies in its first sector.
+const UNHURT: (&str, &str) = ("btrfs", "tears");
 /// What is written to.
 const PLACES: [&str; 4] = ["drive", "ext4", "xfs", "btrfs"];
 /// Cuts of a liar at once: one that is found is not asked further.
@@ -140,6 +143,9 @@ pub fn run(options: &Options) -> Done<bool> {
     };
     for on in PLACES {
         for (drive, writer) in LIARS {
+            if (on, drive) == UNHURT {
+                continue;
+            }
             let trial = Trial { on, writer, drive, ..base };
             page.add(trial, bench.until_found(trial, most)?, true)?;
         }
@@ -190,7 +196,7 @@ impl Page {
             "# Power cuts in virtual machines\n\n{}\n\n`cargo xtask bench-durability`: programs that write in guests of QEMU \
              (Linux {release}) whose drive is this program's, cut as docs/decisions/2026-11-26-power-cuts.md describes. A liar is cut \
              {PIECE} times and again until it is found; an honest drive so often as the row says, with 60 promises a \
-             trial.\n\n| grade | on | assumed drive | writer | cuts | that lost | must be | is it? | s \
+             trial. A drive that tears is not asked below btrfs, which writes beside what was promised.\n\n| grade | on | assumed drive | writer | cuts | that lost | must be | is it? | s \
              |\n|---|---|---|---|---|---|---|---|---|\n{}\n",
             facts::lines().join("\n"),
             self.lines.join("\n")

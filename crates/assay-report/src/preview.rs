@@ -66,6 +66,9 @@ pub struct Preview {
     /// Programs that are run, each once.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub runs: Vec<String>,
+    /// Whether all of it is done in virtual machines, whose drives lie in memory.
+    #[serde(skip_serializing_if = "is_false")]
+    pub in_machines: bool,
     /// Whether runs of them are counted, however long they take.
     #[serde(skip_serializing_if = "is_false")]
     pub open_ended: bool,
@@ -227,6 +230,8 @@ pub fn make(
         at_most: !open_ended
             && plan.workloads.iter().any(|workload| workload.work.operations().is_some()),
         runs: programs(plan),
+        in_machines: !plan.workloads.is_empty()
+            && plan.workloads.iter().all(|one| one.work.makes_machines()),
         open_ended,
         area_bytes: made.map(|(_, survey)| survey.area.length).sum::<u64>()
             + remade
@@ -520,6 +525,7 @@ fn time(preview: &Preview) -> String {
 fn bytes(preview: &Preview) -> String {
     let area = show::bytes(preview.area_bytes);
     match (preview.area_bytes, preview.writing_s > 0.0) {
+        (0, false) if preview.in_machines => "nothing; drives of machines lie in memory".to_owned(),
         (0, false) if !preview.runs.is_empty() => "what the commands write".to_owned(),
         (0, false) if swaps(preview) => "pages that do not fit, to the swap file".to_owned(),
         (0, false) => "nothing is written".to_owned(),
