@@ -128,7 +128,8 @@ impl Standing {
         let state = states.iter().find(is_own).or_else(|| states.iter().find(fits));
         let State { file: wanted, call: made } = state.copied().unwrap_or_default();
         let contents = wanted.and_then(|own| self.synced.get(&own).copied());
-        let is_named = matches!(found, Found::Gone | Found::Back | Found::Older);
+        let is_named =
+            matches!(found, Found::Gone | Found::Back | Found::Older | Found::Unreachable);
         let names = self.names_promised;
         let promised = if is_named { names.or(contents) } else { contents.or(names) };
         Lost { name, wanted, found, other, made, promised: promised.unwrap_or(made) }
