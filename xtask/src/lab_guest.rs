@@ -17,7 +17,7 @@ use crate::lab::guest::kernel::Kernel;
 use crate::lab::guest::machine::Accelerator;
 use crate::lab::guest::{self, Asked, Ended, Stream, found};
 use crate::options::Options;
-use crate::suite::guest::{check, checks};
+use crate::suite::guest::{CUTS, check, checks};
 use crate::suite::skips::Skips;
 use crate::{dist, journals};
 
@@ -58,7 +58,7 @@ pub fn run(options: &Options) -> Done<u8> {
     }
     if options.has("--check") {
         let mut skipped = Skips::new();
-        let well = check(|| program(options), &checks::ALL, &mut skipped)?;
+        let well = check(|| program(options), (&checks::ALL, &CUTS), &mut skipped)?;
         for (name, reason) in &skipped {
             println!("xtask: skipped {name}: {reason}");
         }

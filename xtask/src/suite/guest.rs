@@ -40,7 +40,7 @@ assay run stack-limit --replicates 1 --quiet >/dev/null
 /// Boots a guest that is emulated wherever this runs, and looks at what it brings back; has others run scripts.
 pub fn check(
     program: impl FnOnce() -> Done<PathBuf>,
-    scripts: &[Check],
+    (scripts, cuts): (&[Check], &[Cut]),
     skipped: &mut Skips,
 ) -> Done<bool> {
     if let Some(reason) = guest::missing() {
@@ -57,8 +57,8 @@ pub fn check(
     let program = program()?;
     // Each guest takes one processor.
     let (job, checks) = thread::scope(|scope| {
-        let job =
-            scope.spawn(|| Ok(job(&program, kernel)? && interrupted(&program)? && cuts(&program)?));
+        let job = scope
+            .spawn(|| Ok(job(&program, kernel)? && interrupted(&program)? && cut(&program, cuts)?));
         let checks = checks::run(&program, scripts, skipped);
         (job.join(), checks)
     });
@@ -66,17 +66,26 @@ pub fn check(
     Ok(job? & checks?)
 }
 
-/// Whether two drives that lie are found within sixty power cuts, and an honest one is accused in none of a few.
-fn cuts(program: &Path) -> Done<bool> {
+/// A grade, what is written to, the assumed drive, and power cuts at most.
+pub type Cut = (&'static str, &'static str, &'static str, u64);
+
+/// Drives that lie and are found, and honest ones that nobody accuses; each cut of the grade kill takes a guest, so that the
+/// first two are all that a run takes which is not `long`.
+pub const CUTS: [Cut; 4] = [
+    ("kill", "ext4", "drops-flushes", 60),
+    ("replay", "ext4", "honest", 20),
+    ("kill", "drive", "loses-last", 60),
+    ("kill", "ext4", "honest", 2),
+];
+/// So many of them, otherwise.
+pub const FEW: usize = 2;
+
+/// Whether drives that lie are found, and honest ones are not accused.
+fn cut(program: &Path, cuts: &[Cut]) -> Done<bool> {
     let kernel = lab_guest::kernel(&durability::MODULES)?;
     let bench = durability::Bench::new(program, &kernel)?;
     let mut well = true;
-    for (grade, on, drive, cuts) in [
-        ("kill", "drive", "drops-flushes", 60),
-        ("kill", "ext4", "loses-last", 60),
-        ("kill", "ext4", "honest", 2),
-        ("replay", "ext4", "honest", 20),
-    ] {
+    for &(grade, on, drive, cuts) in cuts {
         let own = Trial { grade, on, drive, mounted: "", writer: "log", cuts, seed: 1 };
         let is_honest = drive == "honest";
         let came = if is_honest { bench.run(own)? } else { bench.until_found(own, cuts)? };

@@ -347,9 +347,13 @@ impl Bench {
             Tier::Long => &all[..],
             _ => parts::of_now(all).map(std::slice::from_ref).unwrap_or_default(),
         };
+        let cuts = match self.tier {
+            Tier::Long => &guest::CUTS[..],
+            _ => &guest::CUTS[..guest::FEW],
+        };
         let named: Vec<&str> = wanted.iter().map(|(name, _)| *name).collect();
         println!("xtask: lab: {}", named.join(", "));
-        self.telling(|skipped| guest::check(|| built_binary(&[]), wanted, skipped))
+        self.telling(|skipped| guest::check(|| built_binary(&[]), (wanted, cuts), skipped))
     }
 
     /// Where everything can be had, a test that skips protects nothing.
