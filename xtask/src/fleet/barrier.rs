@@ -3,14 +3,13 @@
 
 use std::fmt::Write as _;
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::{self, JoinHandle};
+use std::thread;
 
 use serde_json::Value;
 
 use super::{Measured, ended, ranks, records};
 use crate::bench;
+use crate::lab::slow::Neighbour;
 use crate::lab::volume::{Filesystem, Volume};
 use crate::lab::{Done, Scratch, is_root, turn};
 use crate::options::Options;
@@ -21,39 +20,6 @@ const MEBIBYTES: u64 = 192;
 const SHARED: f64 = 0.95;
 /// Share of quiet trials that are to be so.
 const UNDISTURBED: f64 = 0.95;
-
-/// Loops that want all processors until they are dropped.
-struct Busy {
-    stop: Arc<AtomicBool>,
-    loops: Vec<JoinHandle<()>>,
-}
-
-impl Busy {
-    fn new() -> Self {
-        let stop = Arc::new(AtomicBool::new(false));
-        let one = |_| {
-            let stop = Arc::clone(&stop);
-            thread::spawn(move || {
-                while !stop.load(Ordering::Relaxed) {
-                    std::hint::spin_loop();
-                }
-            })
-        };
-        let processors = thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        let loops = (0..processors).map(one).collect();
-        Self { stop, loops }
-    }
-}
-
-impl Drop for Busy {
-    fn drop(&mut self) {
-        self.stop.store(true, Ordering::Relaxed);
-        for own in self.loops.drain(..) {
-            // What it came to is nothing.
-            let _ = own.join();
-        }
-    }
-}
 
 /// What the trials of one run say.
 #[derive(Debug, PartialEq)]
@@ -83,7 +49,8 @@ pub fn measure(program: &Path, options: &Options) -> Done<Measured> {
     ));
     let quiet = spread(&run(program, trials)?)?;
     let busy = {
-        let _busy = Busy::new();
+        let processors = thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        let _busy = Neighbour::computing(processors);
         spread(&run(program, trials)?)?
     };
     for (name, own) in [("quiet", &quiet), ("a busy loop on each", &busy)] {

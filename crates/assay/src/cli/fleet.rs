@@ -104,6 +104,19 @@ impl FleetArguments {
         }
     }
 
+    /// What one machine has recorded is no work of several.
+    ///
+    /// # Errors
+    /// The user's mistake.
+    pub fn not_recorded(&self) -> Outcome<()> {
+        match self.fleet {
+            Some(_) => Err(Failure::mistake(
+                "this study is of what one machine has recorded: leave --fleet out, and see compare",
+            )),
+            None => Ok(()),
+        }
+    }
+
     /// Which host this is; none where there are no others.
     ///
     /// # Errors

@@ -73,7 +73,10 @@ pub fn run(system: &dyn System, mut arguments: Arguments) -> Outcome<()> {
     let (study, targets) = arguments.of_study.study(system)?;
     let study = match arguments.of_records.of(study, arguments.of_study.has_targets())? {
         Ok(study) if arguments.vm.is_asked() => return Err(recorded::not_in_vm(&study)),
-        Ok(study) => return recorded::preview(system, study, &arguments.of_records),
+        Ok(study) => {
+            arguments.of_fleet.not_recorded()?;
+            return recorded::preview(system, study, &arguments.of_records);
+        }
         Err(study) => study,
     };
     let StudyArguments { destroy, permitted, .. } = &arguments.of_study;

@@ -101,6 +101,7 @@ pub fn run(system: &dyn System, mut arguments: Arguments) -> Outcome<()> {
     };
     let study = match arguments.of_records.of(study, arguments.of_study.has_targets())? {
         Ok(study) => {
+            arguments.of_fleet.not_recorded()?;
             if let Some(count) = arguments.of_records.restarts {
                 return reboots::run(system, study, count, arguments.of_records.is_sure);
             }

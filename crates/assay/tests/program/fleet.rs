@@ -188,6 +188,11 @@ fn what_is_missing_is_told_before_anything_is_begun() {
     assert!(text.contains("--ranks N"), "{text}");
     let text = told(&mut rank(&own, &address, &["--rank", "0/2", "--watch"]));
     assert!(text.contains("--watch"), "{text}");
+    for what in ["run", "plan"] {
+        let words = [what, "boot", "--fleet", &*address, "--rank", "0/2"];
+        let text = told(&mut own.assay.command(&words));
+        assert!(text.contains("what one machine has recorded"), "{text}");
+    }
     let mut late = rank(&own, &address, &["--rank", "0/3", "--fleet-wait", "1s"]);
     let ended = Running::start(&mut late).unwrap().end(LIMIT).unwrap();
     assert_eq!(ended.code, 3, "{}", ended.stderr);
