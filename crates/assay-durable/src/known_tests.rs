@@ -72,21 +72,24 @@ fn ran(course: &Course) -> Detail {
     course.run(&mut Memory::new(), &AtomicBool::new(false)).unwrap()
 }
 
-/// Which patterns show which liar within twenty cuts, for every seed that is tried. A log is written once, so that
-/// an older write cannot be there in the place of a newer one; where there is another copy, a torn write is none that
-/// was promised.
-#[test]
-fn each_liar_is_found_within_twenty_cuts() {
+/// Which patterns show which liar. A log is written once, so that an older write cannot be there in the place of a
+/// newer one; where there is another copy, a torn write is none that was promised.
+pub(crate) const FOUND_BY: [(Drive, &[Pattern]); 6] = {
     use Pattern::{InPlace, Log, Transaction};
-    let found_by: [(Drive, &[Pattern]); 6] = [
+    [
         (Drive::DropsFlushes, &[Log, InPlace, Transaction]),
         (Drive::AcknowledgesEarly, &[Log, InPlace, Transaction]),
         (Drive::Tears, &[InPlace]),
         (Drive::Reorders, &[Log, InPlace, Transaction]),
         (Drive::LosesLast, &[Log, InPlace, Transaction]),
         (Drive::ShowsOlder, &[InPlace, Transaction]),
-    ];
-    for (drive, patterns) in found_by {
+    ]
+};
+
+/// For every seed that is tried.
+#[test]
+fn each_liar_is_found_within_twenty_cuts() {
+    for (drive, patterns) in FOUND_BY {
         for pattern in patterns {
             for seed in 1..=10 {
                 let own = ran(&Course { seed, ..course(*pattern, drive) });

@@ -367,6 +367,7 @@ mod tests {
     use crate::drive::Drive;
     use crate::guest::{PIECE_BYTES, Pieces, Place, Room, Trouble, work};
     use crate::judge::Found;
+    use crate::known_tests::FOUND_BY;
     use crate::log_files::LogFiles;
     use crate::pattern::Pattern;
     use crate::sync::Sync;
@@ -486,18 +487,6 @@ mod tests {
         }
     }
 
-    const LIARS: [(Drive, &[Pattern]); 6] = {
-        use Pattern::{InPlace, Log, Transaction};
-        [
-            (Drive::DropsFlushes, &[Log, InPlace, Transaction]),
-            (Drive::AcknowledgesEarly, &[Log, InPlace, Transaction]),
-            (Drive::Tears, &[InPlace]),
-            (Drive::Reorders, &[Log, InPlace, Transaction]),
-            (Drive::LosesLast, &[Log, InPlace, Transaction]),
-            (Drive::ShowsOlder, &[InPlace, Transaction]),
-        ]
-    };
-
     fn ran(course: &Course, is_kill: bool) -> Detail {
         let (on, stop) = (On::Drive, AtomicBool::new(false));
         let own = Outage { course, on, mounted: "", own: None };
@@ -509,7 +498,7 @@ mod tests {
     #[test]
     fn each_liar_is_found_within_sixty_cuts_of_either_grade() {
         for is_kill in [true, false] {
-            for (drive, patterns) in LIARS {
+            for (drive, patterns) in FOUND_BY {
                 for pattern in patterns {
                     let own = ran(&course(*pattern, drive), is_kill);
                     assert!(own.tally.lost > 0, "{} by {pattern:?}, kill {is_kill}", drive.name());
