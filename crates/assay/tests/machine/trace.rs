@@ -3,6 +3,14 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
+use std::time::Duration;
+
+/// Tries to remove a trace, and the rest between them: a child that was just started by another thread, or
+/// whoever looks through all of tracefs, holds it for a moment.
+const REMOVALS: u32 = 50;
+const REST: Duration = Duration::from_millis(20);
 
 const SECTOR: u64 = 512;
 
@@ -12,8 +20,11 @@ pub struct Trace(PathBuf);
 impl Trace {
     /// Of the device with this number, `MAJOR:MINOR`, below a mounted tracefs.
     pub fn begin(tracing: &Path, number: &str) -> io::Result<Self> {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
         let (major, minor) = number.split_once(':').unwrap();
-        let name = format!("assay-requests-{}-{major}-{minor}", std::process::id());
+        // One that could not be removed is in nobody's way.
+        let own = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let name = format!("assay-requests-{}-{own}", std::process::id());
         let folder = tracing.join("instances").join(name);
         fs::create_dir(&folder)?;
         let trace = Self(folder);
@@ -35,7 +46,12 @@ impl Trace {
 
 impl Drop for Trace {
     fn drop(&mut self) {
-        let _ = fs::remove_dir(&self.0);
+        for _ in 0..REMOVALS {
+            if fs::remove_dir(&self.0).is_ok() || !self.0.exists() {
+                return;
+            }
+            thread::sleep(REST);
+        }
     }
 }
 
