@@ -35,6 +35,7 @@ pub mod outage;
 pub mod pages;
 pub mod pattern;
 pub mod program;
+pub mod reached;
 pub mod served;
 pub mod sync;
 pub mod tally;
