@@ -25,6 +25,7 @@ use crate::{bench, facts};
 
 /// Requests a second that a recording is to hold.
 const RATE_PER_S: u64 = 20_000;
+const READ_BYTES: u64 = 4096;
 const RAMP: Duration = Duration::from_millis(200);
 /// From when `watch` is started until it records, at most, and from the end of the work to its own.
 const AROUND_S: u64 = 3;
@@ -59,6 +60,8 @@ struct Kept {
     /// Operations that were done while it went on.
     done: u64,
     requests: u64,
+    /// Of all of them: the kernel may make one request of neighbours.
+    bytes: u64,
     unrecorded: u64,
     file_bytes: u64,
     memory_bytes: u64,
@@ -146,6 +149,9 @@ impl Site {
         let kept = Kept {
             done,
             requests: number("requests"),
+            bytes: recorded["devices"][device]["classes"]["read"]["bytes"]
+                .as_u64()
+                .unwrap_or_default(),
             unrecorded: number("unrecorded"),
             file_bytes: number("file_bytes"),
             memory_bytes,
@@ -161,7 +167,7 @@ impl Site {
             depth: 64,
             ramp: RAMP,
             time: Duration::from_secs(seconds),
-            ..Job::base(Pattern::Random, Mix::READS, 4096, 0..MEBIBYTES << 20, seed)
+            ..Job::base(Pattern::Random, Mix::READS, READ_BYTES as u32, 0..MEBIBYTES << 20, seed)
         };
         let outcome = self.done(&job, &AtomicBool::new(false))?;
         let class = outcome.classes.first().ok_or("nothing was read")?;
@@ -276,8 +282,8 @@ fn opening(head: &[String], rounds: usize, seconds: u64) -> String {
          ## Recorded\n\n\
          4 KiB random reads, direct, io_uring, {RATE_PER_S} a second (Poisson), for {seconds} s, with\n\
          `assay watch --record-requests` of the device beside them and without it, in turns, in an order drawn for\n\
-         each pair. A recording is complete where each operation that was done stands in it, or is counted as one\n\
-         that does not. What recording costs at full speed stands in [block-latency.md](block-latency.md).\n\n",
+         each pair. A recording is complete where all bytes that were read stand in it, or are counted as some\n\
+         that do not: the kernel makes one request of two neighbours now and then. What recording costs at full speed stands in [block-latency.md](block-latency.md).\n\n",
         head.join("\n")
     )
 }
@@ -285,19 +291,20 @@ fn opening(head: &[String], rounds: usize, seconds: u64) -> String {
 /// Whether each recording has what was done, or says what it has not.
 fn of_cost(page: &mut String, cost: &Cost) -> Done<bool> {
     page.push_str(&bench::table(
-        "round | done | recorded | counted and not recorded | bytes a request | memory of watch",
+        "round | done | bytes | recorded | bytes | counted and not recorded | bytes a request | memory of watch",
     ));
     let mut complete = true;
     for (round, kept) in cost.kept.iter().enumerate() {
-        let told = kept.requests.saturating_add(kept.unrecorded);
-        complete &= told >= kept.done;
+        let done_bytes = kept.done * READ_BYTES;
+        complete &= kept.bytes + kept.unrecorded * READ_BYTES >= done_bytes;
         // Writing to a string cannot fail.
         let _ = writeln!(
             page,
-            "| {} | {} | {} | {} | {:.1} | {} MiB |",
+            "| {} | {} | {done_bytes} | {} | {} | {} | {:.1} | {} MiB |",
             round + 1,
             kept.done,
             kept.requests,
+            kept.bytes,
             kept.unrecorded,
             kept.file_bytes as f64 / kept.requests.max(1) as f64,
             kept.memory_bytes >> 20

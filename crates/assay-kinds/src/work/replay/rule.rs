@@ -12,8 +12,8 @@ pub(super) const UNFAITHFUL: OwnRule = OwnRule {
         name: "unfaithful",
         summary: "what was played is not the work that was recorded",
         text: "Told where counts or bytes of a kind of request differ by more than 1 %, where the starts are more \
-               than 0.02 (Kolmogorov's distance) from the recorded ones, the duration differs by more than 0.5 % or \
-               more than 5 % of the starts were late, where starting late made more than 5 % of the time of what \
+               than 0.02 (Kolmogorov's distance; one request, where there are fewer than 50) from the recorded ones, \
+               the duration differs by more than 0.5 % or more than 5 % of the starts were late, where starting late made more than 5 % of the time of what \
                waited in a paced play, where folding changed more than 5 % of the steps from one request to the \
                next, or where more than 1 % of the recording cannot be played. A target that does not carry the \
                load is one reason: play it slower (scale = \"0.5x\"), with more in flight, or without the clock \

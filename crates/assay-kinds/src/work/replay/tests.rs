@@ -11,10 +11,11 @@ use assay_load::{Bystanders, Law, LawShape, Moved};
 use assay_system::system::clears::Clears;
 use assay_system::system::{BlockClass, BlockRequest, Fake, RequestFlags, System};
 
+use super::detail::Beside;
 use super::*;
 use crate::work::io::Engine;
 use crate::work::kind::{Asks as _, Runs as _};
-use crate::work::measured::{Measured, Ran};
+use crate::work::measured::{Count, Measured, Ran};
 use crate::work::place::{Area, DirectUse, EngineUse, Medium, Programs, Run};
 use crate::work::tell::{Bare, Doubt, Seen, Shows as _, Tells as _};
 use crate::work::{self};
@@ -165,6 +166,18 @@ fn a_drive_that_does_not_carry_it_makes_it_other_work() {
     let (planned, measured) = played(&slower, DEVICE_BYTES, SLOW);
     assert_eq!(doubt(&planned, &measured), None);
     assert_eq!(Detail::of(&measured).unwrap().fidelity.recorded_ns, (COUNT - 1) * 5 * MS);
+}
+
+#[test]
+fn of_few_requests_one_may_start_a_little_later() {
+    let (_, measured) = played(&asked(Clock::Open), DEVICE_BYTES, FAST);
+    let mut own = Detail::of(&measured).unwrap().fidelity.clone();
+    let count = Count { operations: 45, bytes: 45 * 4096 };
+    own.acts = [("write".to_owned(), Beside { recorded: count, played: count })].into();
+    for (later, faults) in [(1, 0), (2, 1)] {
+        own.arrival_distance = Some(f64::from(later) / 45.0);
+        assert_eq!(own.faults().len(), faults, "{later}: {:?}", own.faults());
+    }
 }
 
 #[test]
