@@ -1,6 +1,7 @@
 //! Links: sockets of both ends. The one that measures connects, opens streams, loads the link in phases and
 //! probes it meanwhile; the [`peer`] answers only those who know the token.
 
+pub mod ledger;
 pub mod peer;
 mod pump;
 mod strangers;
