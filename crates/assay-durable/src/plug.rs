@@ -23,7 +23,7 @@ use assay_system::system::{AreaFile, FileKind, System};
 use serde::{Deserialize, Serialize};
 
 use crate::image::{Seen, fill, look};
-use crate::judge::Written;
+use crate::judge::{Lost, Written};
 use crate::log::{Known, SECTOR_BYTES, Write};
 use crate::outage::AREA_BYTES;
 use crate::pattern::{Act, Layout, Pattern, Program};
@@ -176,8 +176,8 @@ impl Plug<'_> {
         let ended = ended.inspect_err(|_| self.clear(&begun));
         // Nothing was cut, so that nobody asks for it; a peer that is lost has forgotten it.
         let _ = ledger.forget(&key);
-        self.note(&Note::Over)?;
-        ended
+        let over = self.note(&Note::Over);
+        ended.and_then(|detail| over.map(|()| detail))
     }
 
     fn refused(&self, error: &io::Error) -> String {
@@ -300,6 +300,8 @@ impl Plug<'_> {
     fn after(&self, begun: &Begun) -> Result<Detail, String> {
         let judged = self.judged(begun);
         let note = match &judged {
+            // Somebody stopped it: what is there is judged when it is gone on with.
+            Ok(detail) if detail.stopped => return judged,
             // Known before anything of it goes.
             Ok(detail) => Note::Judged(Box::new(detail.clone())),
             Err(_) => Note::Over,
@@ -321,7 +323,9 @@ impl Plug<'_> {
                     .to_owned(),
             );
         }
-        let told = self.told(begun)?;
+        let Some(told) = self.told(begun)? else {
+            return Ok(Detail { stopped: true, ..Detail::default() });
+        };
         let (written, known, steps) = self.written(told)?;
         let mut detail = Detail { rounds: told, ..Detail::default() };
         detail.writes = u64::from(known.begun);
@@ -337,13 +341,13 @@ impl Plug<'_> {
             }
         };
         let course = self.course;
-        let story = |lost: &_| course.story_after(&written, lost, steps).map(Told::from);
+        let story = |lost: &Lost| course.story_after(&written, lost, steps).map(Told::from);
         detail.tally.count(&judgement, story);
         Ok(detail)
     }
 
-    /// How many rounds the peer had heard of.
-    fn told(&self, begun: &Begun) -> Result<u64, String> {
+    /// How many rounds the peer had heard of; none where somebody stopped it.
+    fn told(&self, begun: &Begun) -> Result<Option<u64>, String> {
         let trial = begun.trial()?;
         let mut why = String::new();
         for at in 0..PEER_TRIES {
@@ -351,13 +355,12 @@ impl Plug<'_> {
                 self.ground.system.sleep(PEER_PAUSE);
             }
             if self.ground.stop.load(Ordering::Relaxed) {
-                why = "somebody stopped it".to_owned();
-                break;
+                return Ok(None);
             }
             let told =
                 self.reach().and_then(|mut own| own.told(&trial).map_err(|e| e.to_string()));
             match told {
-                Ok(Some(told)) => return Ok(told),
+                Ok(Some(told)) => return Ok(Some(told)),
                 Ok(None) => {
                     return Err(format!(
                         "the peer {} does not know of this trial any more: it was started anew, or has kept it for a \
