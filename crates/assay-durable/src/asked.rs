@@ -519,7 +519,9 @@ impl Asked {
         let of = match self.grade {
             Grade::Replay => "the log of that",
             Grade::Kill => "its power",
-            Grade::Plug => return format!("{}, {}; {PLUG}", self.pattern.words(self.size), synced(self.sync)),
+            Grade::Plug => {
+                return format!("{}, {}; {PLUG}", self.pattern.words(self.size), synced(self.sync));
+            }
         };
         if let Some(own) = self.own() {
             return format!("{}{on}; {cuts} of {of}", own.words());
@@ -655,7 +657,9 @@ impl Planned {
         if let Some(peer) = &self.peer {
             let size = Bytes(self.record_bytes);
             let how = format!("{}, {}", self.pattern.words(size), synced(self.sync));
-            return format!("{how}, through the page cache; {PLUG} (grade plug), promises kept by {peer}; {bound}");
+            return format!(
+                "{how}, through the page cache; {PLUG} (grade plug), promises kept by {peer}; {bound}"
+            );
         }
         let cut = match self.grade {
             Grade::Replay if !self.is_in_machine() => {

@@ -192,7 +192,8 @@ impl Plug<'_> {
         let (mains, path) = (self.mains()?, self.ground.path);
         let made = mains.create_kept(path, &begun.file());
         let made = made.and_then(|area| mains.settle(path).map(|()| area));
-        made.map(Some).map_err(|error| format!("no file can be made in {}: {error}", path.display()))
+        made.map(Some)
+            .map_err(|error| format!("no file can be made in {}: {error}", path.display()))
     }
 
     fn is_directory(&self) -> Result<bool, String> {
@@ -357,8 +358,7 @@ impl Plug<'_> {
             if self.ground.stop.load(Ordering::Relaxed) {
                 return Ok(None);
             }
-            let told =
-                self.reach().and_then(|mut own| own.told(&trial).map_err(|e| e.to_string()));
+            let told = self.reach().and_then(|mut own| own.told(&trial).map_err(|e| e.to_string()));
             match told {
                 Ok(Some(told)) => return Ok(Some(told)),
                 Ok(None) => {
@@ -395,7 +395,8 @@ impl Plug<'_> {
                     Act::Sync => own.log.flush(),
                     Act::Promise if round <= heard && self.course.sync != SyncBy::None => {
                         own.log.promise();
-                        (known.promised, steps) = (own.log.writes.len() as u32, own.log.steps.len());
+                        (known.promised, steps) =
+                            (own.log.writes.len() as u32, own.log.steps.len());
                     }
                     Act::Promise => {}
                 }
@@ -491,6 +492,11 @@ impl Writer {
             (Act::Sync | Act::Promise, _) => Ok(()),
         }
     }
+}
+
+/// Whether nothing of a trial is to be judged any more, by its last note.
+pub fn is_over(note: &str) -> bool {
+    matches!(serde_json::from_str(note), Ok(Note::Over))
 }
 
 /// Whether a pattern can be written so: those that write to places.

@@ -344,7 +344,10 @@ fn place_words(story: &Story) -> String {
             survivors_words(law, survived, of)
         ),
         (Some(step), None) => {
-            format!("the power went behind step {}, the last promise that was heard of", show::count(step))
+            format!(
+                "the power went behind step {}, the last promise that was heard of",
+                show::count(step)
+            )
         }
         (None, _) => "nothing was cut".to_owned(),
     };
@@ -491,7 +494,8 @@ fn charts(all: &[&Facts], name: &dyn Fn(&Subject) -> String) -> Vec<Chart> {
             figure: FIGURE.name.to_owned(),
             title: format!("how {} ended", cuts_words(own)),
             workload,
-            description: "Cuts by what was there afterwards; a lost promise alone is a failure.".to_owned(),
+            description: "Cuts by what was there afterwards; a lost promise alone is a failure."
+                .to_owned(),
             axis: cuts_words(own).to_owned(),
             metric: LOST.name.to_owned(),
             marks: Marks::Bars {
@@ -696,7 +700,9 @@ mod tests {
             "Written to the target of a machine whose power was cut, 0 of 3 cuts lost an acknowledged write; at most \
              63.2 % of such cuts would (95 %). It is of this machine, its drive, and cuts like these."
         );
-        assert!(own.grade_text.contains("is the word of whoever did it") && own.failure().is_none());
+        assert!(
+            own.grade_text.contains("is the word of whoever did it") && own.failure().is_none()
+        );
         let story = Story {
             write: 7,
             at_bytes: 4096,
@@ -713,7 +719,9 @@ mod tests {
         let lost = of(&lost);
         let told = lost.story_text.clone().unwrap();
         assert!(told.contains("the power went behind step 20, the last promise"), "{told}");
-        assert!(lost.failure().unwrap().starts_with("an acknowledged write was lost on the target"));
+        assert!(
+            lost.failure().unwrap().starts_with("an acknowledged write was lost on the target")
+        );
         let shown = exhibit(&[&own, &lost], &|of| of.workload.clone());
         assert_eq!(shown.table.title, "power cuts of this machine");
         assert!(!shown.remarks[0].contains("assumed") && !lost.text.contains("says nothing"));

@@ -280,7 +280,12 @@ impl Course {
     }
 
     /// The story of a loss after a cut of which only the promises before it are known.
-    pub(crate) fn story_after(&self, written: &Written, lost: &Lost, steps: usize) -> Option<Story> {
+    pub(crate) fn story_after(
+        &self,
+        written: &Written,
+        lost: &Lost,
+        steps: usize,
+    ) -> Option<Story> {
         let story = self.story(written, lost, None)?;
         Some(Story { cut_step: Some(steps as u64), ..story })
     }

@@ -359,9 +359,8 @@ mod tests {
     #[test]
     fn a_line_of_another_key_another_end_or_another_place_is_none() {
         let say = || Lines::new(KEY, Side::Client).say("tell 1");
-        let hears = |key: Digest, own: Side, line: &str| {
-            Lines::new(key, own).hear(line).map(str::to_owned)
-        };
+        let hears =
+            |key: Digest, own: Side, line: &str| Lines::new(key, own).hear(line).map(str::to_owned);
         assert_eq!(hears(KEY, Side::Peer, &say()), Some("tell 1".to_owned()));
         assert_eq!(hears([8; 32], Side::Peer, &say()), None);
         assert_eq!(hears(KEY, Side::Client, &say()), None, "one's own said back");

@@ -208,7 +208,8 @@ impl Peer {
             let Ok(stranger) = self.house.strangers.join(&stream, address.ip()) else { continue };
             // Nobody else counts up: so there are never more than these.
             self.house.connections.fetch_add(1, Ordering::Relaxed);
-            let held = Held { house: Arc::clone(&self.house), stranger: Some(stranger), tells: false };
+            let held =
+                Held { house: Arc::clone(&self.house), stranger: Some(stranger), tells: false };
             let meet = move || House::meet(held, stream, address);
             // Without a thread it is turned away: the stream goes with what was to be done.
             let _ = thread::Builder::new().stack_size(STACK).spawn(meet);

@@ -34,7 +34,9 @@ fn what_is_no_such_file_is_not_opened() {
         assert!(Real.create_kept(&scratch.0, name).is_err(), "{name}");
     }
     symlink(scratch.join("mine"), scratch.join(NAME)).unwrap();
-    assert!(Real.open_kept(&scratch.0, NAME).is_err() && Real.create_kept(&scratch.0, NAME).is_err());
+    assert!(
+        Real.open_kept(&scratch.0, NAME).is_err() && Real.create_kept(&scratch.0, NAME).is_err()
+    );
     std::fs::remove_file(scratch.join(NAME)).unwrap();
     std::fs::create_dir(scratch.join(NAME)).unwrap();
     assert!(Real.open_kept(&scratch.0, NAME).is_err());
