@@ -111,6 +111,14 @@ impl Begun {
     }
 }
 
+/// What a peer says of a cut.
+enum Heard {
+    /// It had heard of so many rounds.
+    Rounds(u64),
+    /// It was not asked, or not by whom it answers, and why, where nobody stopped it: nothing is lost by that.
+    NotNow(Option<String>),
+}
+
 /// A trial on the machine that is there.
 pub struct Plug<'a> {
     pub course: &'a Course,
@@ -155,9 +163,11 @@ impl Plug<'_> {
         Ok(text.trim().to_owned())
     }
 
-    fn reach(&self) -> Result<Box<dyn Ledger + '_>, String> {
-        let token = token::of_environment(self.ground.system)?;
-        self.mains()?.ledger(self.peer, &token).map_err(|error| error.to_string())
+    /// Reaches the peer; who has no token, or another one, is not allowed to.
+    fn reach(&self) -> io::Result<Box<dyn Ledger + '_>> {
+        let token = token::of_environment(self.ground.system);
+        let token = token.map_err(|why| io::Error::new(io::ErrorKind::PermissionDenied, why))?;
+        self.ground.system.mains()?.ledger(self.peer, &token)
     }
 
     fn begin(&self, notes: &dyn Notes) -> Result<Detail, String> {
@@ -166,7 +176,12 @@ impl Plug<'_> {
         let key = sha256([of.as_bytes(), &random[..]].concat());
         let run = key[24..].iter().fold(0, |sum, byte| sum << 8 | u64::from(*byte));
         let begun = Begun { boot: self.boot()?, key: hexadecimal(&key), run };
-        let mut ledger = self.reach()?;
+        let reached = self.reach().or_else(|_| {
+            // One that had much to do turned it away, perhaps.
+            self.ground.system.sleep(PEER_PAUSE);
+            self.reach()
+        });
+        let mut ledger = reached.map_err(|error| error.to_string())?;
         ledger.open(&key).map_err(|error| self.refused(&error))?;
         let ended = self.note(&Note::Begun(begun.clone())).and_then(|()| {
             let area = self.make(&begun)?;
@@ -324,8 +339,14 @@ impl Plug<'_> {
                     .to_owned(),
             );
         }
-        let Some(told) = self.told(begun)? else {
-            return Ok(Detail { stopped: true, ..Detail::default() });
+        let told = match self.told(begun)? {
+            Heard::Rounds(told) => told,
+            Heard::NotNow(why) => {
+                if let Some(why) = why {
+                    self.mains()?.call(&self.waits_words(&why)?);
+                }
+                return Ok(Detail { stopped: true, ..Detail::default() });
+            }
         };
         let (written, known, steps) = self.written(told)?;
         let mut detail = Detail { rounds: told, ..Detail::default() };
@@ -334,12 +355,11 @@ impl Plug<'_> {
         if self.course.sync != SyncBy::None {
             detail.tally.promises = told;
         }
-        let judgement = match self.image(begun, written.log.sectors())? {
-            Some(image) => written.judged_as(&image, known),
-            None => {
-                detail.tally.unreachable = 1;
-                written.without_any(known)
-            }
+        let judgement = if let Some(image) = self.image(begun, written.log.sectors())? {
+            written.judged_as(&image, known)
+        } else {
+            detail.tally.unreachable = 1;
+            written.without_any(known)
         };
         let course = self.course;
         let story = |lost: &Lost| course.story_after(&written, lost, steps).map(Told::from);
@@ -347,8 +367,15 @@ impl Plug<'_> {
         Ok(detail)
     }
 
-    /// How many rounds the peer had heard of; none where somebody stopped it.
-    fn told(&self, begun: &Begun) -> Result<Option<u64>, String> {
+    fn waits_words(&self, why: &str) -> Result<String, String> {
+        let result = self.notes()?.result();
+        Ok(format!(
+            "a cut waits to be judged: {why}; then go on with: assay restore resume {result}"
+        ))
+    }
+
+    /// How many rounds the peer had heard of.
+    fn told(&self, begun: &Begun) -> Result<Heard, String> {
         let trial = begun.trial()?;
         let mut why = String::new();
         for at in 0..PEER_TRIES {
@@ -356,11 +383,10 @@ impl Plug<'_> {
                 self.ground.system.sleep(PEER_PAUSE);
             }
             if self.ground.stop.load(Ordering::Relaxed) {
-                return Ok(None);
+                return Ok(Heard::NotNow(None));
             }
-            let told = self.reach().and_then(|mut own| own.told(&trial).map_err(|e| e.to_string()));
-            match told {
-                Ok(Some(told)) => return Ok(Some(told)),
+            match self.reach().and_then(|mut own| own.told(&trial)) {
+                Ok(Some(told)) => return Ok(Heard::Rounds(told)),
                 Ok(None) => {
                     return Err(format!(
                         "the peer {} does not know of this trial any more: it was started anew, or has kept it for a \
@@ -368,7 +394,11 @@ impl Plug<'_> {
                         self.peer
                     ));
                 }
-                Err(error) => why = error,
+                // It has nothing to do with what is there.
+                Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                    return Ok(Heard::NotNow(Some(error.to_string())));
+                }
+                Err(error) => why = error.to_string(),
             }
         }
         Err(format!(

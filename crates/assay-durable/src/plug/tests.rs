@@ -252,9 +252,15 @@ fn another_token_is_none_of_its_own() {
     let course = course(Pattern::Log, SyncBy::Fdatasync);
     let fake = machine();
     let notes = cut(&fake, &course, 5);
-    fake.set_variable(TOKEN_VARIABLE, "what only this end knows, sadly");
-    let told = ran(&fake, &notes, &course).unwrap_err();
-    assert!(told.contains("another token"), "{told}");
+    for (token, why) in [("what only this end knows, sadly", "another token"), ("", "no token")] {
+        fake.set_variable(TOKEN_VARIABLE, token);
+        assert!(ran(&fake, &notes, &course).unwrap().stopped);
+        let told = fake.called().pop().unwrap();
+        assert!(told.contains("waits to be judged") && told.contains(why), "{told}");
+        assert!(!notes.is_over() && fake.kept().len() == 1, "a mistake here costs no cut");
+    }
+    fake.set_variable(TOKEN_VARIABLE, "what both ends of this test know");
+    assert_eq!(ran(&fake, &notes, &course).unwrap().tally.lost, 0);
 }
 
 #[test]

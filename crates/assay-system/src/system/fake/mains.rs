@@ -114,7 +114,8 @@ impl Mains for Fake {
             return Err(io::Error::other(why.clone()));
         }
         if state.power.token.get_or_insert_with(|| token.clone()) != token {
-            return Err(io::Error::other("the peer has another token"));
+            let why = "the peer has another token";
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
         }
         drop(state);
         let wire = Wire { fake: self, lines: Lines::new(KEY, Side::Peer), open: None };
