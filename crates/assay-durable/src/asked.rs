@@ -37,11 +37,20 @@ pub const ABOUT: About = About {
            be named with --destroy; in a directory a file of the tool's own is, and is removed.",
 };
 
-/// A line that logs what a device is asked, by the name of its mapping and its path, and what that leaves to do.
-pub fn by_hand(name: &str, path: &str) -> ([String; 5], &'static str) {
+/// A line that logs what a device is asked, by the name of its mapping and its path, or writes until the power goes, and what
+/// that leaves to do.
+pub fn by_hand(own: &Planned, name: &str, path: &str) -> (Vec<String>, &'static str) {
+    let words = |all: &[&str]| all.iter().map(|word| (*word).to_owned()).collect();
+    if let Some(peer) = &own.peer {
+        let file = format!("{path}/FILE");
+        return (words(&["diskchecker.pl", "-s", peer, "create", &file, "64"]), PLUG_BY_HAND);
+    }
     let table = format!("0 SECTORS log-writes {path} LOG");
-    (["dmsetup", "create", name, "--table", &table].map(str::to_owned), BY_HAND)
+    (words(&["dmsetup", "create", name, "--table", &table]), BY_HAND)
 }
+
+const PLUG_BY_HAND: &str =
+    "diskchecker.pl -l is to run on the second machine; after the cut, the same words with verify";
 
 const BY_HAND: &str = "SECTORS and LOG, a device for the log, are to be filled in, and of a directory the device below it; \
                        replay-log of the tools log-writes then rebuilds the device flush by flush, and what is there is to be looked at";

@@ -205,8 +205,8 @@ impl Runs for Planned {
     }
 
     fn by_hand(&self, how: &ByHand<'_>) -> CommandLine {
-        let (words, remark) = asked::by_hand(how.name, how.path);
-        CommandLine { words: words.to_vec(), remarks: vec![remark.to_owned()] }
+        let (words, remark) = asked::by_hand(&self.0, how.name, how.path);
+        CommandLine { words, remarks: vec![remark.to_owned()] }
     }
 }
 

@@ -151,7 +151,7 @@ impl Reply {
     /// Reads one; none where it makes no sense.
     pub fn read(text: &str) -> Option<Self> {
         let words: Vec<&str> = text.split(' ').collect();
-        match words[..] {
+        match words.as_slice() {
             ["open"] => Some(Self::Open),
             ["heard", number] => number.parse().ok().map(Self::Heard),
             ["kept", number] => number.parse().ok().map(Self::Kept),
