@@ -340,6 +340,12 @@ impl Plug<'_> {
             );
         }
         let told = match self.told(begun)? {
+            // Nothing could be lost by then, and such a cut would make the bound smaller for nothing.
+            Heard::Rounds(0) => {
+                return Err(
+                    "the power went before anything was written: nothing is said".to_owned()
+                );
+            }
             Heard::Rounds(told) => told,
             Heard::NotNow(why) => {
                 if let Some(why) = why {

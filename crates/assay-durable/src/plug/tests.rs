@@ -7,6 +7,7 @@ use std::thread;
 
 use assay_system::system::Fake;
 use assay_system::system::fake::POWER;
+use assay_system::system::network::Token;
 use assay_system::system::network::protocol::TOKEN_VARIABLE;
 
 use super::*;
@@ -273,6 +274,19 @@ fn nobody_who_cuts_is_no_cut() {
     assert!(call.contains("pull the plug now"), "{call}");
     assert!(call.contains("assay restore resume 20261126-1000-plug"), "{call}");
     assert!(notes.is_over() && fake.kept().is_empty());
+}
+
+#[test]
+fn a_cut_before_the_first_promise_is_not_counted() {
+    let course = course(Pattern::Log, SyncBy::Fdatasync);
+    let (fake, notes) = (machine(), Noted::default());
+    let mut ledger = fake.ledger("", &Token::of("what both ends of this test know").unwrap());
+    let begun = Begun { boot: "first".to_owned(), key: "01".repeat(32), run: 1 };
+    ledger.as_mut().unwrap().open(&[1; 32]).unwrap();
+    notes.add(&serde_json::to_string(&Note::Begun(begun)).unwrap()).unwrap();
+    fake.start_again("second\n");
+    let told = ran(&fake, &notes, &course).unwrap_err();
+    assert!(told.contains("before anything was written") && notes.is_over(), "{told}");
 }
 
 #[test]
