@@ -217,7 +217,7 @@ const COMMANDS: &[Command] = &[
         usage: "[--rounds N] [--seconds S] [--studies N] [--margin PERCENT] [--write]",
         summary: "recordings of 20,000 requests a second and what they cost, how faithful three loads are played again, and studies of the same recording twice (root)",
         flags: &["--write"],
-        numbers: &[("--rounds", 8), ("--seconds", 10), ("--studies", 20), ("--margin", 10)],
+        numbers: &[("--rounds", 8), ("--seconds", 10), ("--studies", 20), ("--margin", 5)],
         words: &[],
         run: Chore(requests::run),
     },
@@ -286,11 +286,11 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "bench-durability",
-        usage: "[--plug] [--liars N] [--honest N] [--replayed N] [--program FILE] [--kernel DIRECTORY] [--write]",
+        usage: "[--plug] [--liars N] [--honest N] [--replayed N] [--on NAME,...] [--program FILE] [--kernel DIRECTORY] [--write]",
         summary: "power cuts of virtual machines (QEMU): each drive that lies is found within so many cuts, an honest one is accused in none, on a plain drive, ext4, xfs and btrfs; hours with the usual numbers where machines are emulated; with --plug alone the plug of one of two machines",
         flags: &["--plug", "--write"],
         numbers: &[("--liars", 60), ("--honest", 500), ("--replayed", 1000)],
-        words: &["--program", "--kernel"],
+        words: &["--program", "--kernel", "--on"],
         run: Chore(durability::run),
     },
     Command {

@@ -7,7 +7,7 @@ use std::fs::{self, OpenOptions};
 use std::os::fd::AsFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::Duration;
 
@@ -33,10 +33,15 @@ const EQUIVALENT: usize = 17;
 /// Writes a second that are recorded to be played twice, and how many of them a control group lets through then: the
 /// later one is meant to start, the longer it waits, and what the group counts by the tenth of a second is little
 /// beside that. The device never holds so many at once that one could not start in time.
-const ASKED_PER_S: u64 = 80;
-const WRITES_PER_S: u32 = 30;
-/// How long they are recorded for.
-const ASKED: &str = "1500ms";
+const ASKED_PER_S: u64 = 150;
+const WRITES_PER_S: u32 = 60;
+/// How many they are, after one that comes first: a group counts by the tenth of a second, and after this pause it
+/// has forgotten what was before, so that each play begins alike.
+const ASKED: u64 = 150;
+const PAUSE: Duration = Duration::from_millis(400);
+/// How long they are recorded for, and when they begin after `watch` was started.
+const ASKED_FOR: &str = "4s";
+const BEGINS: Duration = Duration::from_millis(1500);
 /// Where they lie: less than what a study fills of a device that is so slow.
 const ASKED_BYTES: u64 = 8 << 20;
 /// Seconds of each load that are recorded.
@@ -163,21 +168,30 @@ impl Site {
         Ok((class.latency_ns.mean(), outcome.totals.read_operations))
     }
 
-    /// Records writes at a slow and even rate under a name.
+    /// Records writes at a slow and even rate under a name, all of them.
     fn record_writes(&self, name: &str) -> Done<()> {
-        let job = Job {
-            schedule: Some(Schedule { rate_per_s: ASKED_PER_S, arrivals: Arrivals::Fixed }),
+        let first = Job {
+            operations: Some(1),
             depth: 4,
             time: loads::LIMIT,
             ..Job::base(Pattern::Random, Mix::WRITES, 4096, 0..ASKED_BYTES, 1)
         };
+        let rest = Job {
+            schedule: Some(Schedule { rate_per_s: ASKED_PER_S, arrivals: Arrivals::Fixed }),
+            operations: Some(ASKED),
+            ..first.clone()
+        };
         let device = self.device.name();
-        let stop = AtomicBool::new(false);
+        let never = AtomicBool::new(false);
         thread::scope(|scope| {
-            let writes = scope.spawn(|| self.done(&job, &stop));
-            let words = ["watch", device, "--for", ASKED, "--quiet", "--record-requests", name];
+            let writes = scope.spawn(|| {
+                thread::sleep(BEGINS);
+                self.done(&first, &never)?;
+                thread::sleep(PAUSE);
+                self.done(&rest, &never)
+            });
+            let words = ["watch", device, "--for", ASKED_FOR, "--quiet", "--record-requests", name];
             let seen = self.assay.run(&words, LIMIT);
-            stop.store(true, Ordering::Relaxed);
             let written = writes.join().map_err(|_| "the writes panicked")?;
             let seen = seen?;
             written?;
@@ -344,9 +358,10 @@ fn of_verdicts(
 ) -> bool {
     let _ = writeln!(
         page,
-        "\n## The same twice\n\n{ASKED_PER_S} writes a second at random places, recorded for {ASKED}. {studies} studies play \
+        "\n## The same twice\n\n{ASKED} writes at random places, {ASKED_PER_S} a second, and one {PAUSE:?} before them. {studies} studies play \
          them under two names (factor `copy`) by the open clock, six replicates, margin {margin} %, compared by the mean response, on the \
-         device held to {WRITES_PER_S} writes a second by a control group. Wanted: *equivalent* in at least {EQUIVALENT} of 20. Without \
+         device held to {WRITES_PER_S} writes a second by a control group, which forgets in the pause what it let through before (without it plays took turns to wait 5 % \
+         longer, and studies said so). Wanted: *equivalent* in at least {EQUIVALENT} of 20. Without \
          that the times of a loop device in memory change by half and more from one play to the next on a machine that \
          is shared, and six replicates make nothing equivalent to itself.\n"
     );

@@ -68,13 +68,27 @@ impl On {
         Some(words.iter().copied().chain([drive]).map(str::to_owned).collect())
     }
 
+    /// The line of its own check, which changes nothing, on a drive; none of a drive itself.
+    pub fn inspected_by(self, drive: &str) -> Option<Vec<String>> {
+        let words: &[&str] = match self {
+            Self::Target | Self::Drive => return None,
+            Self::Ext4 => &["e2fsck", "-f", "-n"],
+            Self::Xfs => &["xfs_repair", "-n"],
+            Self::Btrfs => &["btrfs", "check", "--readonly"],
+        };
+        let drive = Some(drive).filter(|own| !own.is_empty());
+        Some(words.iter().copied().chain(drive).map(str::to_owned).collect())
+    }
+
     /// What a machine needs for it.
     pub fn wanted(self) -> Wanted {
         let (programs, modules) = match self {
             Self::Target | Self::Drive => (vec![], vec![]),
-            Self::Ext4 => (vec![("mkfs.ext4", "e2fsprogs")], vec!["ext4"]),
-            Self::Xfs => (vec![("mkfs.xfs", "xfsprogs")], vec!["xfs"]),
-            Self::Btrfs => (vec![("mkfs.btrfs", "btrfs-progs")], vec!["btrfs"]),
+            Self::Ext4 => (vec![("mkfs.ext4", "e2fsprogs"), ("e2fsck", "e2fsprogs")], vec!["ext4"]),
+            Self::Xfs => (vec![("mkfs.xfs", "xfsprogs"), ("xfs_repair", "xfsprogs")], vec!["xfs"]),
+            Self::Btrfs => {
+                (vec![("mkfs.btrfs", "btrfs-progs"), ("btrfs", "btrfs-progs")], vec!["btrfs"])
+            }
         };
         Wanted { programs, modules, needs: Vec::new() }
     }
@@ -101,11 +115,14 @@ mod tests {
             assert_eq!(On::find(on.name()), Some(on));
             assert_eq!(serde_json::to_value(on).unwrap(), on.name());
             let made = on.made_by("/dev/x");
-            assert_eq!(made.is_some(), on.has_files());
+            let inspected = on.inspected_by("/dev/x");
+            assert_eq!((made.is_some(), inspected.is_some()), (on.has_files(), on.has_files()));
             let Some(made) = made else { continue };
             assert!(made.last().is_some_and(|own| own == "/dev/x"));
             let wanted = on.wanted();
-            assert!(wanted.programs[0].0 == made[0] && wanted.modules == [on.name()]);
+            let programs: Vec<&str> = wanted.programs.iter().map(|own| own.0).collect();
+            assert_eq!(programs, [made[0].as_str(), inspected.unwrap()[0].as_str()]);
+            assert_eq!(wanted.modules, [on.name()]);
         }
         assert_eq!(On::find("floppy"), None);
     }

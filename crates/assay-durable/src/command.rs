@@ -257,7 +257,7 @@ fn lines_words(lines: u64) -> String {
 }
 
 /// The end of a text, in one line; none of an empty one.
-fn last_words(text: &str) -> Option<String> {
+pub(crate) fn last_words(text: &str) -> Option<String> {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let letters = line.chars().count();
     let told: String = line.chars().skip(letters.saturating_sub(TOLD_LETTERS)).collect();

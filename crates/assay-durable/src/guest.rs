@@ -94,6 +94,8 @@ pub enum Order {
     Read { on: On, mounted: String, run: u64, bytes: u64 },
     /// Tells what is under each name of the directory.
     List { on: On, mounted: String, shape: Shape, run: u64 },
+    /// Runs the file system's own check on what was let go.
+    Inspect { on: On },
     /// Runs the check of a command on what it had promised.
     Check { on: On, mounted: String, own: Lines, lines: Vec<String> },
     /// What was told was heard.
@@ -120,6 +122,8 @@ pub enum Answer {
     Listed(Listing),
     /// How the check ended.
     Checked(Ended),
+    /// What the file system's own check complained of, if anything.
+    Inspected(Option<String>),
     /// What is there cannot be reached: the file system does not mount, or has no such file.
     Unreachable(String),
     /// An order could not be carried out.
@@ -221,6 +225,12 @@ pub trait Place {
     /// Why not.
     fn read(&mut self, on: On, mounted: &str, bytes: u64) -> Result<Pieces, Trouble>;
 
+    /// Has the file system's own check look at what was let go: what it complained of, if anything. It changes nothing.
+    ///
+    /// # Errors
+    /// It cannot be run.
+    fn inspect(&mut self, on: On) -> Result<Option<String>, String>;
+
     /// Has a directory of the program's own on the drive, whose name is on the medium: the one that is there, or a new one.
     ///
     /// # Errors
@@ -292,6 +302,9 @@ pub fn work(
                 asked(place, (on, &mounted), &mut |room| {
                     room.check(&own, &lines).map(Answer::Checked)
                 })
+            }
+            Ok(Order::Inspect { on }) => {
+                place.inspect(on).map_or_else(Answer::Failed, Answer::Inspected)
             }
             // Of something that was told before the last order ended.
             Ok(Order::GoOn) => continue,
@@ -420,6 +433,10 @@ mod tests {
             Err(Trouble::Unreachable("no".to_owned()))
         }
 
+        fn inspect(&mut self, _: On) -> Result<Option<String>, String> {
+            Ok(Some("a fault".to_owned()))
+        }
+
         fn room(
             &mut self,
             _: On,
@@ -438,6 +455,7 @@ mod tests {
             "nonsense".to_owned(),
             serde_json::to_string(&Order::Make { on }).unwrap(),
             serde_json::to_string(&read).unwrap(),
+            serde_json::to_string(&Order::Inspect { on }).unwrap(),
         ];
         let (mut orders, mut said) = (orders.into_iter(), Vec::new());
         work(&mut Nothing, &mut || orders.next(), &mut |line| {
@@ -445,8 +463,13 @@ mod tests {
             Ok(())
         })
         .unwrap();
-        let [Answer::Ready, Answer::Failed(_), Answer::Failed(made), Answer::Unreachable(_)] =
-            &said[..]
+        let [
+            Answer::Ready,
+            Answer::Failed(_),
+            Answer::Failed(made),
+            Answer::Unreachable(_),
+            Answer::Inspected(Some(_)),
+        ] = &said[..]
         else {
             panic!("{said:?}")
         };

@@ -36,6 +36,7 @@ pub mod pages;
 pub mod pattern;
 pub mod plug;
 pub mod program;
+pub mod reached;
 pub mod served;
 pub mod sync;
 pub mod tally;

@@ -27,6 +27,8 @@ pub const AREA_BYTES: u64 = 64 << 20;
 const PATIENCE: u64 = 300_000 / MOMENT_MS;
 /// Moments without a word after which nothing is on its way any more.
 const DRAINED: u32 = 3;
+/// Of so many replayed cuts the file system's own check looks at one: it takes longer than a cut.
+const INSPECTED_OF: u64 = 20;
 /// Requests after a promise before the power goes, at most.
 const MOST_REQUESTS: u32 = 12;
 
@@ -75,6 +77,7 @@ impl Outage<'_> {
             let Some(back) = self.look(&*program, &mut talk, &made)? else { break };
             count_logged(&*program, &logged, &mut detail);
             program.count(&made, &back, &mut detail.tally)?;
+            self.inspect(&mut talk, &mut detail)?;
         }
         detail.stopped = stop.load(Ordering::Relaxed);
         Ok(detail)
@@ -109,7 +112,7 @@ impl Outage<'_> {
             return Ok(());
         }
         let mut draws = Draws::new(self.course.seed, "durability cuts");
-        for _ in 0..self.course.cuts {
+        for at in 0..self.course.cuts {
             if talk.is_stopped() {
                 break;
             }
@@ -125,6 +128,23 @@ impl Outage<'_> {
                 back
             };
             program.count(&made, &back, &mut detail.tally)?;
+            if at % INSPECTED_OF == 0 {
+                self.inspect(talk, detail)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Has the file system's own check look at what is there.
+    fn inspect(&self, talk: &mut Talk<'_>, detail: &mut Detail) -> Result<(), String> {
+        if !self.on.has_files() {
+            return Ok(());
+        }
+        talk.say(&Order::Inspect { on: self.on })?;
+        match talk.answer()? {
+            None => {}
+            Some(Answer::Inspected(fault)) => detail.tally.reached.inspect(fault.as_deref()),
+            Some(other) => return Err(told(&other)),
         }
         Ok(())
     }
@@ -370,6 +390,7 @@ mod tests {
     use crate::known_tests::FOUND_BY;
     use crate::log_files::LogFiles;
     use crate::pattern::Pattern;
+    use crate::reached::Reached;
     use crate::sync::Sync;
     use crate::tally::Told;
     use crate::trial::Medium;
@@ -418,6 +439,10 @@ mod tests {
             write: &mut dyn FnMut(&mut dyn Medium) -> Result<(), String>,
         ) -> Result<(), Trouble> {
             write(self).map_err(Trouble::Otherwise)
+        }
+
+        fn inspect(&mut self, _: On) -> Result<Option<String>, String> {
+            Ok(Some("a fault".to_owned()))
         }
 
         fn room(
@@ -547,7 +572,9 @@ mod tests {
         let own = Outage { course: &course, on: On::Ext4, mounted: "never", own: None };
         for own in [own.kill(&mut Threads, &stop), own.replay(&mut Threads, &stop)] {
             let own = own.unwrap();
-            assert_eq!((own.tally.cuts, own.tally.lost, own.tally.unreachable), (3, 3, 3));
+            assert_eq!((own.tally.cuts, own.tally.lost, own.tally.reached.unreachable), (3, 3, 3));
+            let Reached { inspected, faulty, .. } = own.tally.reached;
+            assert!(faulty == inspected && [1, 3].contains(&inspected), "{inspected}");
         }
     }
 

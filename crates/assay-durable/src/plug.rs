@@ -42,6 +42,8 @@ const PEER_TRIES: u32 = 30;
 const PEER_PAUSE: Duration = Duration::from_secs(2);
 /// Bytes that are read at once.
 const PIECE: usize = 64 << 10;
+/// Why nothing was read.
+const NO_FILE: &str = "its file is not there, whose name was on the medium before the first promise";
 /// Digits of a file's name.
 const NAME_DIGITS: usize = 16;
 
@@ -364,7 +366,7 @@ impl Plug<'_> {
         let judgement = if let Some(image) = self.image(begun, written.log.sectors())? {
             written.judged_as(&image, known)
         } else {
-            detail.tally.unreachable = 1;
+            detail.tally.reached.not(NO_FILE);
             written.without_any(known)
         };
         let course = self.course;

@@ -193,8 +193,8 @@ impl Program for Programmed<'_> {
                 self.written.judged_as(&image, known)
             }
             Ok(other) => return Err(told(other)),
-            Err(_) => {
-                tally.unreachable += 1;
+            Err(why) => {
+                tally.reached.not(why);
                 self.written.without_any(known)
             }
         };
@@ -238,8 +238,8 @@ impl Program for OfFiles {
         let judgement = match back {
             Ok(Answer::Listed(listing)) => self.script.judged(listing, moment),
             Ok(other) => return Err(told(other)),
-            Err(_) => {
-                tally.unreachable += 1;
+            Err(why) => {
+                tally.reached.not(why);
                 self.script.without_any(moment)
             }
         };
@@ -289,8 +289,8 @@ impl Program for OfCommand<'_> {
         let (judgement, check) = match back {
             Ok(Answer::Checked(ended)) => (ended.judged()?, Some(ended)),
             Ok(other) => return Err(told(other)),
-            Err(_) => {
-                tally.unreachable += 1;
+            Err(why) => {
+                tally.reached.not(why);
                 let lost = vec![Refused(Found::Unreachable)];
                 (Judgement { lost, unpromised: Unpromised::default() }, None)
             }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::judge::{Found, Judgement, Missing, Outcome, Unpromised};
+use crate::reached::Reached;
 use crate::trial::Story;
 use crate::{command, files};
 
@@ -62,9 +63,9 @@ pub struct Tally {
     pub found: BTreeMap<Found, u64>,
     /// Writes that were under way, over all cuts.
     pub unpromised: Unpromised,
-    /// Cuts after which the file system did not mount, or had no such file.
-    #[serde(default, skip_serializing_if = "is_none")]
-    pub unreachable: u64,
+    /// What the file system said of itself.
+    #[serde(flatten)]
+    pub reached: Reached,
     /// The shortest story of a loss.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub story: Option<Told>,
@@ -73,11 +74,6 @@ pub struct Tally {
     /// What was promised and is missing without a cut.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub without_cut: Option<Told>,
-}
-
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
-const fn is_none(count: &u64) -> bool {
-    *count == 0
 }
 
 impl Tally {
@@ -114,7 +110,7 @@ impl Tally {
         summed(&mut self.outcomes, &other.outcomes);
         summed(&mut self.found, &other.found);
         self.unpromised = self.unpromised.plus(other.unpromised);
-        self.unreachable += other.unreachable;
+        self.reached.add(&other.reached);
         self.keep(other.story.clone());
         for (own, more) in self.read_again.iter_mut().zip(other.read_again) {
             *own += more;

@@ -247,16 +247,18 @@ const NOT_YOURS: &str = "Of the drive that is there this says nothing.";
 /// the end what they prove, each once.
 fn sentences(all: &[&Facts], name: &dyn Fn(&Subject) -> String) -> Vec<Sentence> {
     let of_row = |own: &&Facts| {
-        let texts = [Some(own.text.as_str()), own.story_text.as_deref()];
-        let said = texts.into_iter().flatten().collect::<Vec<_>>().join(" ");
-        if all.len() == 1 {
-            return own.sentence(&said);
-        }
-        own.sentence(&format!("{}: {said}", called(&own.workload, &name(&own.subject()))))
+        let row = called(&own.workload, &name(&own.subject()));
+        let named =
+            |text: &str| if all.len() == 1 { text.to_owned() } else { format!("{row}: {text}") };
+        // The verdict alone leads: what happened, and what the file system said, stand by themselves.
+        let reached = own.tally.reached.words(own.on);
+        let rest = [own.story_text.clone(), reached].into_iter().flatten();
+        let all = [own.text.clone()].into_iter().chain(rest);
+        all.map(|text| own.sentence(&named(&text))).collect::<Vec<_>>()
     };
     let mut rows = all.to_vec();
     rows.sort_by_key(|own| own.place());
-    let mut found: Vec<Sentence> = rows.iter().map(of_row).collect();
+    let mut found: Vec<Sentence> = rows.iter().flat_map(of_row).collect();
     let mut grades: Vec<&str> = Vec::new();
     for own in all {
         if !grades.contains(&own.grade_text.as_str()) {

@@ -273,8 +273,7 @@ pub fn make(
         at_most: !open_ended
             && plan.workloads.iter().any(|workload| workload.work.operations().is_some()),
         runs: programs(plan),
-        in_machines: !plan.workloads.is_empty()
-            && plan.workloads.iter().all(|one| one.work.makes_machines()),
+        in_machines: plan.is_in_machines(),
         open_ended,
         area_bytes: made.map(|(_, survey)| survey.area.length).sum::<u64>()
             + remade

@@ -362,6 +362,11 @@ impl Plan {
         block_latency::is_asked(&self.probes)
     }
 
+    /// Whether all of it is done in virtual machines that it makes: it touches nothing of where it was called.
+    pub fn is_in_machines(&self) -> bool {
+        !self.workloads.is_empty() && self.workloads.iter().all(|own| own.work.makes_machines())
+    }
+
     /// The work of a trial: that of its workload, shortened where it is a lead-in.
     pub fn work_of(&self, trial: &PlannedTrial) -> Cow<'_, PlannedWorkload> {
         let workload = &self.workloads[trial.workload];

@@ -58,7 +58,9 @@ const TELLING_OPTIONS: &[&str] = &[
 
 /// The machine and its targets.
 pub(super) fn environment(plan: &Plan, environment: &Environment) -> EnvironmentFacts {
-    let targets = environment.sites.iter().zip(&plan.surveys);
+    // Drives of virtual machines that a study makes lie in memory: where it was called says nothing of them.
+    let looked_at = !plan.is_in_machines();
+    let targets = environment.sites.iter().zip(&plan.surveys).filter(|_| looked_at);
     EnvironmentFacts {
         targets: targets.map(|(site, survey)| target(site, survey)).collect(),
         ..machine(&environment.assay, &environment.machine)
