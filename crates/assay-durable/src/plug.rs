@@ -42,8 +42,6 @@ const PEER_TRIES: u32 = 30;
 const PEER_PAUSE: Duration = Duration::from_secs(2);
 /// Bytes that are read at once.
 const PIECE: usize = 64 << 10;
-/// Why nothing was read.
-const NO_FILE: &str = "its file is not there, whose name was on the medium before the first promise";
 /// Digits of a file's name.
 const NAME_DIGITS: usize = 16;
 
@@ -366,7 +364,7 @@ impl Plug<'_> {
         let judgement = if let Some(image) = self.image(begun, written.log.sectors())? {
             written.judged_as(&image, known)
         } else {
-            detail.tally.reached.not(NO_FILE);
+            // Its name was on the medium before the first promise.
             written.without_any(known)
         };
         let course = self.course;
