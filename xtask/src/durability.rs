@@ -8,7 +8,7 @@ use crate::lab::guest::kernel::Kernel;
 use crate::lab::process::Assay;
 use crate::lab::{Done, Scratch, guest};
 use crate::options::Options;
-use crate::{build, facts, lab_guest};
+use crate::{build, facts, lab_guest, plug};
 
 /// Modules that the machines want.
 pub const MODULES: [&str; 3] = ["ext4", "xfs", "btrfs"];
@@ -147,6 +147,9 @@ pub fn run(options: &Options) -> Done<bool> {
         Some(program) => PathBuf::from(program),
         None => build::built_binary(&[])?,
     };
+    if options.has("--plug") {
+        return plug::run(&program, &plug::ALL);
+    }
     let kernel = match options.text("--kernel") {
         Some(folder) => Kernel::unpacked(Path::new(folder))?,
         None => lab_guest::kernel(&MODULES)?,

@@ -19,7 +19,7 @@ use crate::lab::guest::{self, Asked, Ended, Stream, found};
 use crate::options::Options;
 use crate::suite::guest::{CUTS, check, checks};
 use crate::suite::skips::Skips;
-use crate::{dist, journals};
+use crate::{dist, journals, plug};
 
 /// Options with a word.
 pub const WORDS: &[&str] = &[
@@ -58,7 +58,8 @@ pub fn run(options: &Options) -> Done<u8> {
     }
     if options.has("--check") {
         let mut skipped = Skips::new();
-        let well = check(|| program(options), (&checks::ALL, &CUTS), &mut skipped)?;
+        let all = (&checks::ALL[..], &CUTS[..], &plug::ALL[..]);
+        let well = check(|| program(options), all, &mut skipped)?;
         for (name, reason) in &skipped {
             println!("xtask: skipped {name}: {reason}");
         }

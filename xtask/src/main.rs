@@ -33,6 +33,7 @@ mod options;
 mod packages;
 mod pages;
 mod pictures;
+mod plug;
 mod probe;
 mod published;
 mod requests;
@@ -285,9 +286,9 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "bench-durability",
-        usage: "[--liars N] [--honest N] [--replayed N] [--on NAME,...] [--program FILE] [--kernel DIRECTORY] [--write]",
-        summary: "power cuts of virtual machines (QEMU): each drive that lies is found within so many cuts, an honest one is accused in none, on a plain drive, ext4, xfs and btrfs; hours with the usual numbers where machines are emulated",
-        flags: &["--write"],
+        usage: "[--plug] [--liars N] [--honest N] [--replayed N] [--on NAME,...] [--program FILE] [--kernel DIRECTORY] [--write]",
+        summary: "power cuts of virtual machines (QEMU): each drive that lies is found within so many cuts, an honest one is accused in none, on a plain drive, ext4, xfs and btrfs; hours with the usual numbers where machines are emulated; with --plug alone the plug of one of two machines",
+        flags: &["--plug", "--write"],
         numbers: &[("--liars", 60), ("--honest", 500), ("--replayed", 1000)],
         words: &["--program", "--kernel", "--on"],
         run: Chore(durability::run),

@@ -17,6 +17,7 @@ use crate::grade::Grade;
 use crate::log::SECTOR_BYTES;
 use crate::outage::{AREA_BYTES, Outage};
 use crate::pattern::{Layout, Pattern};
+use crate::plug::{self, Ground, Plug};
 use crate::sync::Sync;
 use crate::trial::{Course, Detail};
 
@@ -31,21 +32,35 @@ pub const ABOUT: About = About {
            1; what was not promised may be anything, and is told apart. Of n cuts without a loss at most about 3/n \
            of cuts that are drawn so would lose something (95 %; the exact bound is told). The drive is an assumed \
            one: this grade (replay) tells whether the order of writes and syncs is enough, and how fast it is here; \
-           it says nothing of the drive that is there. A device is written, so it must \
+           it says nothing of the drive that is there; the grade plug does, with a second machine that keeps the promises \
+           while somebody cuts the power. A device is written, so it must \
            be named with --destroy; in a directory a file of the tool's own is, and is removed.",
 };
 
-/// A line that logs what a device is asked, by the name of its mapping and its path, and what that leaves to do.
-pub fn by_hand(name: &str, path: &str) -> ([String; 5], &'static str) {
+/// A line that logs what a device is asked, by the name of its mapping and its path, or writes until the power goes, and what
+/// that leaves to do.
+pub fn by_hand(own: &Planned, name: &str, path: &str) -> (Vec<String>, &'static str) {
+    let words = |all: &[&str]| all.iter().map(|word| (*word).to_owned()).collect();
+    if let Some(peer) = &own.peer {
+        let file = format!("{path}/FILE");
+        return (words(&["diskchecker.pl", "-s", peer, "create", &file, "64"]), PLUG_BY_HAND);
+    }
     let table = format!("0 SECTORS log-writes {path} LOG");
-    (["dmsetup", "create", name, "--table", &table].map(str::to_owned), BY_HAND)
+    (words(&["dmsetup", "create", name, "--table", &table]), BY_HAND)
 }
+
+const PLUG_BY_HAND: &str =
+    "diskchecker.pl -l is to run on the second machine; after the cut, the same words with verify";
 
 const BY_HAND: &str = "SECTORS and LOG, a device for the log, are to be filled in, and of a directory the device below it; \
                        replay-log of the tools log-writes then rebuilds the device flush by flush, and what is there is to be looked at";
 
 /// Time of writing at most, where neither the workload nor a budget sets one.
 pub const USUAL_TIME: Time = Time(10_000_000_000);
+/// Time at most in which somebody who was called cuts the power.
+const USUAL_WAIT: Time = Time(300_000_000_000);
+/// What is expected of him, and of what a judge reads, nanoseconds.
+const PULL_NS: u64 = 60_000_000_000;
 /// The same of a quick look, and promises and cuts of one: three trials of these bound a loss to 0.34 %.
 const QUICK: Time = Time(2_000_000_000);
 const QUICK_PROMISES: u32 = 500;
@@ -104,13 +119,16 @@ pub struct Asked {
     /// Programs and files of this machine that both need.
     #[serde(default, skip_serializing_if = "is_usual")]
     pub needs: Vec<String>,
+    /// Where a peer keeps the promises of a machine whose plug is pulled.
+    #[serde(default, skip_serializing_if = "is_usual")]
+    pub peer: Option<String>,
     /// What the drive is assumed to be.
     #[serde(default)]
     pub assumed_drive: Drive,
     /// What it is assumed to write whole.
     #[serde(default = "four_kib")]
     pub assumed_atomic: Bytes,
-    /// Time of writing at most.
+    /// Time of writing at most; of a plug, from the call on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time: Option<Time>,
 }
@@ -147,6 +165,7 @@ impl Default for Asked {
             check: None,
             check_time: None,
             needs: Vec::new(),
+            peer: None,
             assumed_drive: Drive::Honest,
             assumed_atomic: four_kib(),
             time: None,
@@ -158,8 +177,8 @@ impl Default for Asked {
 pub type Words = ([&'static str; 3], &'static str);
 
 /// The parameters that may be factors: `writer`, `synced-by`, `size`, `assumed-drive`, `assumed-atomic`, `grade`, `on`,
-/// `mounted-with`, `cuts`.
-pub const FACTORS: [Words; 9] = [
+/// `mounted-with`, `cuts`, `peer`.
+pub const FACTORS: [Words; 10] = [
     (
         [
             "writer",
@@ -212,12 +231,13 @@ pub const FACTORS: [Words; 9] = [
     (
         [
             "grade",
-            "how a cut is made: replay or kill",
+            "how a cut is made: replay, kill or plug",
             "`replay`: what was written and flushed is logged, and the log is cut as often as is asked. `kill`: each cut \
              takes the power of a virtual machine (`--vm`) while its drive has a volatile cache, and the next one \
-             reads what is there.",
+             reads what is there. `plug`: you cut the power of this machine when you are told to, once a trial; a \
+             `peer` keeps what was promised, and `assay restore resume` judges after the next start.",
         ],
-        "[\"replay\", \"kill\"]",
+        "[\"replay\", \"kill\", \"plug\"]",
     ),
     (
         [
@@ -242,9 +262,18 @@ pub const FACTORS: [Words; 9] = [
             "cuts",
             "cuts of a trial",
             "None lost of 60 means at most 4.88 % (95 %), of 1000 at most 0.3 %. Each trial of the grade kill starts as \
-             many virtual machines.",
+             many virtual machines; of the grade plug a trial is one cut, and its replicates are their number.",
         ],
         "[\"20\", \"60\"]",
+    ),
+    (
+        [
+            "peer",
+            "the second machine, where `assay peer` keeps the promises of the grade plug",
+            "`HOST:PORT`, with an IPv6 address in brackets. Both ends know one token: ASSAY_PEER_TOKEN, or the file \
+             that ASSAY_PEER_TOKEN_FILE names.",
+        ],
+        "[\"192.168.1.2:7710\"]",
     ),
 ];
 
@@ -314,6 +343,7 @@ pub static KEYS: Fields = Fields {
         field(FACTORS[5].0[0], Form::Word(grades), FACTORS[5].0[1], "grade = \"kill\""),
         field(FACTORS[6].0[0], Form::Word(places), FACTORS[6].0[1], "on = \"ext4\""),
         field(FACTORS[7].0[0], Form::Text, FACTORS[7].0[1], "mounted-with = \"nobarrier\""),
+        field(FACTORS[9].0[0], Form::Text, FACTORS[9].0[1], "peer = \"192.168.1.2:7710\""),
         field(
             "command",
             Form::Text,
@@ -343,7 +373,7 @@ pub static KEYS: Fields = Fields {
         field(
             "time",
             Form::Time { least: Time(1) },
-            "time of writing at most; 10 s by default",
+            "time of writing at most; 10 s by default, and 5 min from the call on of the grade plug",
             "time = \"30 s\"",
         ),
     ],
@@ -373,10 +403,11 @@ impl Asked {
                 let count = text.parse().ok().filter(|count| (1..=MOST_CUTS).contains(count));
                 self.cuts = count.ok_or_else(|| format!("`{text}` is no number of cuts"))?;
             }
+            "peer" => self.peer = Some(text.to_owned()),
             _ => return Err(format!("`{name}` is no parameter of it")),
         }
-        // What was settled, or hurried, before it was known that it is done in machines.
-        if self.is_in_machine() && self.time == Some(QUICK) {
+        // What was settled, or hurried, before it was known that it takes its own time.
+        if self.takes_its_time() && self.time == Some(QUICK) {
             self.hurry();
             self.settle();
         } else if self.time == Some(USUAL_TIME) {
@@ -390,8 +421,9 @@ impl Asked {
 
     /// Sets the time where nobody did: machines take theirs, and end by what they do.
     pub fn settle(&mut self) {
-        let kept = self.time.filter(|time| *time != USUAL_TIME || !self.is_in_machine());
+        let kept = self.time.filter(|time| *time != USUAL_TIME || !self.takes_its_time());
         let needed = || match self.planned(u64::MAX) {
+            _ if self.grade == Grade::Plug => USUAL_WAIT,
             Ok(planned) if planned.is_in_machine() => Time(PATIENT * planned.expected_ns()),
             _ => USUAL_TIME,
         };
@@ -404,7 +436,7 @@ impl Asked {
             let message = format!("`{}` is no list of options of mount", self.mounted);
             return Some(("mounted-with", message));
         }
-        if let Some(unfit) = self.unfit_own() {
+        if let Some(unfit) = self.unfit_own().or_else(|| self.unfit_plug()) {
             return Some(unfit);
         }
         let own =
@@ -414,6 +446,30 @@ impl Asked {
             let message = || format!("{key} is 512 bytes to {most} in whole sectors, not {bytes}");
             (!fits || !bytes.0.is_multiple_of(SECTOR_BYTES)).then(|| (key, message()))
         })
+    }
+
+    /// The same of a plug, which is that of this very machine.
+    fn unfit_plug(&self) -> Option<(&'static str, String)> {
+        let is_peer = |text: &str| {
+            text.rsplit_once(':').is_some_and(|(host, port)| {
+                !host.is_empty() && port.parse::<u16>().is_ok_and(|port| port > 0)
+            })
+        };
+        if let Some(peer) = self.peer.as_deref().filter(|own| !is_peer(own)) {
+            return Some(("peer", format!("`{peer}` is no peer: write it like 192.168.1.2:7710")));
+        }
+        if self.grade != Grade::Plug {
+            return None;
+        }
+        let one = [1, usual_cuts()].contains(&self.cuts);
+        let own = [
+            ("writer", plug::suits(self.pattern), "writes as log, in-place or transaction do"),
+            ("on", self.on == On::Target, "writes to the target of the study"),
+            ("assumed-drive", self.assumed_drive == Drive::Honest, "assumes no drive"),
+            ("cuts", one, "cuts once a trial: say how often by replicates"),
+        ];
+        let unfit = own.into_iter().find(|(_, is_fit, _)| !is_fit);
+        unfit.map(|(key, _, how)| (key, format!("the grade plug {how}")))
     }
 
     /// The same of what is the user's own.
@@ -452,6 +508,16 @@ impl Asked {
         self.grade == Grade::Kill || self.on != On::Target
     }
 
+    /// Whether its time is not that of writing alone.
+    fn takes_its_time(&self) -> bool {
+        self.is_in_machine() || self.grade == Grade::Plug
+    }
+
+    /// Whether it ends with the power of this machine.
+    pub fn is_plug(&self) -> bool {
+        self.grade == Grade::Plug
+    }
+
     /// What it does, in a line.
     pub fn words(&self) -> String {
         let on = match self.on {
@@ -462,6 +528,9 @@ impl Asked {
         let of = match self.grade {
             Grade::Replay => "the log of that",
             Grade::Kill => "its power",
+            Grade::Plug => {
+                return format!("{}, {}; {PLUG}", self.pattern.words(self.size), synced(self.sync));
+            }
         };
         if let Some(own) = self.own() {
             return format!("{}{on}; {cuts} of {of}", own.words());
@@ -477,8 +546,8 @@ impl Asked {
     /// Makes a quick look of it.
     pub fn hurry(&mut self) {
         self.time = Some(self.time.map_or(QUICK, |time| time.min(QUICK)));
-        if self.is_in_machine() {
-            // A quick look takes as long as its machines do.
+        if self.takes_its_time() {
+            // A quick look takes as long as its machines do, or whoever is called.
             self.time = None;
         }
         self.promises = self.promises.min(QUICK_PROMISES);
@@ -486,6 +555,7 @@ impl Asked {
             Grade::Kill => QUICK_KILLS,
             Grade::Replay if self.on.has_files() => QUICK_READS,
             Grade::Replay => QUICK_CUTS,
+            Grade::Plug => 1,
         });
     }
 
@@ -508,8 +578,12 @@ impl Asked {
         if !self.mounted.is_empty() && !on.has_files() {
             return Err(format!("mounted-with {}: nothing is mounted there", self.mounted));
         }
+        if self.is_plug() && self.peer.is_none() {
+            return Err(NO_PEER.to_owned());
+        }
         Ok(Planned {
             grade: self.grade,
+            peer: self.peer.clone().filter(|_| self.is_plug()),
             on,
             mounted: self.mounted.clone(),
             own: self.own(),
@@ -518,12 +592,18 @@ impl Asked {
             sync: self.sync,
             record_bytes: self.size.0,
             promises: self.promises,
-            cuts: self.cuts,
+            cuts: if self.is_plug() { 1 } else { self.cuts },
             assumed_drive: self.assumed_drive,
             assumed_atomic_bytes: self.assumed_atomic.0,
         })
     }
 }
+
+/// How a plug is pulled, in a plan.
+const PLUG: &str = "one cut of the power of this machine a trial, by whoever is called";
+/// What to do where nobody named a peer.
+const NO_PEER: &str = "no peer is named that keeps the promises while this machine has no power: start `assay peer --listen \
+                       ADDRESS:7710` on another machine and say --set peer=ADDRESS:7710";
 
 /// By what, in a sentence.
 fn synced(sync: Sync) -> String {
@@ -567,6 +647,9 @@ pub struct Planned {
     pub own: Option<Lines>,
     #[serde(default, skip_serializing_if = "is_usual")]
     pub needs: Vec<String>,
+    /// Where a peer keeps the promises.
+    #[serde(default, skip_serializing_if = "is_usual")]
+    pub peer: Option<String>,
 }
 
 impl Planned {
@@ -580,12 +663,19 @@ impl Planned {
         };
         let drive = self.assumed_drive.assumed(self.assumed_atomic_bytes);
         let cuts = counted(self.cuts, "cut");
+        if let Some(peer) = &self.peer {
+            let size = Bytes(self.record_bytes);
+            let how = format!("{}, {}", self.pattern.words(size), synced(self.sync));
+            return format!(
+                "{how}, through the page cache; {PLUG} (grade plug), promises kept by {peer}; {bound}"
+            );
+        }
         let cut = match self.grade {
             Grade::Replay if !self.is_in_machine() => {
                 format!("{cuts} of the log of that (grade replay) on {drive}")
             }
             Grade::Replay => format!("{cuts} of the log of its drive (grade replay), {drive}"),
-            Grade::Kill => format!("{cuts} of its power (grade kill) over {drive}"),
+            Grade::Kill | Grade::Plug => format!("{cuts} of its power (grade kill) over {drive}"),
         };
         let on = match self.on {
             On::Target => String::new(),
@@ -612,6 +702,30 @@ impl Planned {
         Wanted { needs: self.needs.clone(), ..self.on.wanted() }
     }
 
+    /// A trial that ends with the power of this machine, or the judgement of one that did. A warm-up is neither.
+    ///
+    /// # Errors
+    /// Why nothing can be said of it.
+    pub fn plugged(&self, ground: Ground<'_>, time_ns: u64, seed: u64) -> Result<Detail, String> {
+        let Some(peer) = self.peer.as_deref().filter(|_| self.promises > 0) else {
+            return Ok(Detail::default());
+        };
+        let course = &self.course(ground.area, time_ns, [seed, 0]);
+        Plug { course, peer, ground }.run()
+    }
+
+    /// The same for half as long: a plug is not pulled by half.
+    #[must_use]
+    pub fn halved(&self) -> Self {
+        let promises = if self.is_plug() { 0 } else { self.promises };
+        Self { promises, ..self.clone() }
+    }
+
+    /// Whether it ends with the power of this machine.
+    pub fn is_plug(&self) -> bool {
+        self.grade == Grade::Plug
+    }
+
     /// Does it there.
     ///
     /// # Errors
@@ -627,7 +741,7 @@ impl Planned {
         let outage = Outage { course: &course, on: self.on, mounted: &self.mounted, own };
         match self.grade {
             Grade::Kill => outage.kill(starts, stop),
-            Grade::Replay => outage.replay(starts, stop),
+            Grade::Replay | Grade::Plug => outage.replay(starts, stop),
         }
     }
 
@@ -656,10 +770,13 @@ impl Planned {
             let [starts, each] = match self.grade {
                 Grade::Kill => [self.cuts.saturating_add(1), 0],
                 Grade::Replay if self.on.has_files() => [2, LOOK_NS],
-                Grade::Replay => [2, CUT_PROMISE_NS.saturating_mul(promises)],
+                Grade::Replay | Grade::Plug => [2, CUT_PROMISE_NS.saturating_mul(promises)],
             };
             let looking = self.cuts.saturating_mul(each);
             return starts.saturating_mul(START_NS).saturating_add(looking);
+        }
+        if self.is_plug() {
+            return if self.promises > 0 { PULL_NS } else { 0 };
         }
         let writing = promises.saturating_mul(PROMISE_NS).min(USUAL_TIME.0);
         let cutting = self.cuts.saturating_mul(promises).saturating_mul(CUT_PROMISE_NS);
@@ -668,110 +785,4 @@ impl Planned {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn each_parameter_is_set_by_its_levels_and_by_nothing_else() {
-        for ([name, ..], example) in FACTORS {
-            let levels: Vec<String> = serde_json::from_str(example).unwrap();
-            let mut made: Vec<Asked> = Vec::new();
-            for level in &levels {
-                let mut own = Asked::default();
-                own.set(name, level).unwrap();
-                assert!(!made.contains(&own), "{name} = {level}");
-                made.push(own);
-            }
-            assert!(Asked::default().set(name, "no such").is_err(), "{name}");
-            assert!(KEYS.find(name).is_some());
-        }
-        assert!(Asked::default().set("promises", "7").is_err());
-        assert!(Asked::default().set("cuts", "0").is_err());
-        assert!(Asked::default().set("mounted-with", "a b").is_err());
-    }
-
-    #[test]
-    fn machines_take_their_time_however_it_was_asked_for_them() {
-        let of = |levels: &[[&str; 2]], quick: bool| {
-            let mut own = Asked::default();
-            if quick {
-                own.hurry();
-            }
-            own.settle();
-            for [name, level] in levels {
-                own.set(name, level).unwrap();
-            }
-            (own.cuts, own.time.unwrap())
-        };
-        assert_eq!(of(&[], false), (1000, USUAL_TIME));
-        assert_eq!(of(&[], true), (QUICK_CUTS, QUICK));
-        let kill = [["cuts", "60"], ["grade", "kill"], ["on", "ext4"]];
-        assert_eq!(of(&kill, false), (60, Time(PATIENT * 61 * START_NS)));
-        let (cuts, time) = of(&kill[1..], true);
-        assert!(cuts == QUICK_KILLS && time > Time(QUICK_KILLS * START_NS), "{cuts} {time}");
-        let (cuts, time) = of(&[["on", "xfs"]], true);
-        assert!(cuts == QUICK_READS && time > QUICK, "{cuts} {time}");
-        assert_eq!(of(&[["on", "xfs"], ["on", "target"]], false).0, 1000);
-    }
-
-    #[test]
-    fn sizes_are_whole_sectors() {
-        for (name, wrong) in [
-            ("size", "1000 B"),
-            ("size", "2 MiB"),
-            ("assumed-atomic", "100 B"),
-            ("assumed-atomic", "128 KiB"),
-        ] {
-            let told = Asked::default().set(name, wrong).unwrap_err();
-            assert!(told.contains("whole sectors"), "{told}");
-        }
-        let odd = Asked { size: Bytes(700), ..Asked::default() };
-        assert!(odd.planned(1 << 30).is_err() && Asked::default().planned(1 << 30).is_ok());
-        assert!(Asked::default().planned(4096).unwrap_err().contains("4 blocks"));
-    }
-
-    #[test]
-    fn a_plan_says_how_many_cuts_give_which_bound() {
-        let words = Asked { cuts: 60, ..Asked::default() }.planned(1 << 30).unwrap().words();
-        assert!(words.contains("60 cuts: 4.88 %") && words.contains("grade replay"), "{words}");
-        let none = Asked { sync: Sync::None, ..Asked::default() }.planned(1 << 30).unwrap();
-        assert!(none.words().contains("nothing is promised") && !none.words().contains('%'));
-    }
-
-    #[test]
-    fn files_and_commands_need_a_file_system_and_a_command_its_check() {
-        let planned = |own: &Asked| own.planned(1 << 30);
-        let files = Asked { pattern: Pattern::Files, ..Asked::default() };
-        assert!(planned(&files).unwrap_err().contains("on = \"ext4\""));
-        for on in [On::Ext4, On::Xfs, On::Btrfs] {
-            assert_eq!(planned(&Asked { on, ..files.clone() }).unwrap().pattern, Pattern::Files);
-        }
-        assert!(planned(&Asked { on: On::Drive, ..files }).is_err());
-        let line = |text: &str| Some(text.to_owned());
-        let own = Asked {
-            pattern: Pattern::Command,
-            on: On::Xfs,
-            command: line("my-db"),
-            needs: vec!["my-db".to_owned()],
-            ..Asked::default()
-        };
-        assert_eq!(own.unfit().unwrap().0, "check");
-        assert_eq!(Asked { command: line(" "), ..own.clone() }.unfit().unwrap().0, "command");
-        let own = Asked { check: line("my-db --verify"), ..own };
-        let long = Asked { check_time: Some(Time(241_000_000_000)), ..own.clone() };
-        assert_eq!(long.unfit().unwrap().0, "check-time");
-        let made = planned(&own).unwrap();
-        assert_eq!(made.wanted().needs, ["my-db"]);
-        assert!(made.words().contains("`my-db`, judged by `my-db --verify`"), "{}", made.words());
-        let lines = made.own.unwrap();
-        assert_eq!([lines.command_ms, lines.check_ms], [10_000, 60_000]);
-        let other = Asked { pattern: Pattern::Log, ..own };
-        assert!(other.unfit().unwrap().1.contains("writer = \"command\""));
-    }
-
-    #[test]
-    fn what_a_file_leaves_open_is_usual() {
-        assert_eq!(serde_json::from_str::<Asked>("{}").unwrap(), Asked::default());
-        assert!(serde_json::from_str::<Asked>("{\"cut\": 3}").is_err());
-    }
-}
+mod tests;

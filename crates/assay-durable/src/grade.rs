@@ -11,16 +11,19 @@ pub enum Grade {
     Replay,
     /// A virtual machine loses its power.
     Kill,
+    /// The machine that is there loses its power, by the hand of whoever is called.
+    Plug,
 }
 
 impl Grade {
-    pub const ALL: [Self; 2] = [Self::Replay, Self::Kill];
+    pub const ALL: [Self; 3] = [Self::Replay, Self::Kill, Self::Plug];
 
     /// As study files write it.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Replay => "replay",
             Self::Kill => "kill",
+            Self::Plug => "plug",
         }
     }
 
@@ -40,6 +43,6 @@ mod tests {
             assert_eq!(Grade::find(grade.name()), Some(grade));
             assert_eq!(serde_json::to_value(grade).unwrap(), grade.name());
         }
-        assert_eq!(Grade::find("plug"), None);
+        assert_eq!(Grade::find("socket"), None);
     }
 }

@@ -18,14 +18,14 @@ pub const LOST: Metric = metric(
     "durability_lost_cuts",
     Better::Lower,
     "cuts that lost a promise",
-    "cuts over the assumed drive after which an acknowledged write was missing",
+    "cuts after which an acknowledged write was missing",
 )
 .amount()
 .may_be_zero();
 
 /// Cuts that were judged.
 pub const CUTS: Metric =
-    metric("durability_cuts", Better::Higher, "cuts", "cuts of the log that were judged").amount();
+    metric("durability_cuts", Better::Higher, "cuts", "cuts that were judged").amount();
 
 /// All of them.
 pub const METRICS: &[Metric] = &[ROUNDS, LOST, CUTS];

@@ -106,7 +106,8 @@ impl Facts {
         let levels: Vec<String> =
             self.arm.iter().map(|(factor, level)| format!("{factor} {level}")).collect();
         let own = called(&self.workload, &levels.join(", "));
-        let on = if self.tally.without_cut.is_some() { "the target" } else { "an assumed drive" };
+        let is_real = self.tally.without_cut.is_some() || self.grade == Grade::Plug;
+        let on = if is_real { "the target" } else { "an assumed drive" };
         let text = || format!("an acknowledged write was lost on {on}, in {own}: {}", self.text);
         self.tally.has_lost().then(text)
     }
@@ -137,21 +138,22 @@ impl Facts {
                 show::count(self.untouched()),
                 match self.grade {
                     Grade::Replay => "replayed cuts",
-                    Grade::Kill => "cuts of power",
+                    Grade::Kill | Grade::Plug => "cuts of power",
                 }
             );
         };
         let most = at_most(most);
         let how = self.how();
+        let is_of = if self.grade == Grade::Plug { THIS_MACHINE } else { NOT_YOURS };
         if self.tally.lost == 0 {
             return format!(
                 "{how}, 0 of {cuts} cuts lost an acknowledged write; at most {most} of such cuts \
-                 would (95 %). {NOT_YOURS}"
+                 would (95 %). {is_of}"
             );
         }
         let lost = show::count(self.tally.lost);
         format!(
-            "{how}, {lost} of {cuts} cuts lost an acknowledged write (at most {most} of such cuts would, 95 %){}. {NOT_YOURS}",
+            "{how}, {lost} of {cuts} cuts lost an acknowledged write (at most {most} of such cuts would, 95 %){}. {is_of}",
             self.found_words()
         )
     }
@@ -164,6 +166,7 @@ impl Facts {
             (Grade::Replay, On::Target) => format!("Replayed on {drive}"),
             (Grade::Replay, _) => format!("Written to {on} and replayed on {drive}"),
             (Grade::Kill, _) => format!("Written to {on}, whose power was cut over {drive}"),
+            (Grade::Plug, _) => "Written to the target of a machine whose power was cut".to_owned(),
         }
     }
 
@@ -209,6 +212,9 @@ impl Facts {
 
     fn grade_and_drive(&self) -> String {
         let (grade, drive) = (self.grade.name(), self.assumed_drive.name());
+        if self.grade == Grade::Plug {
+            return format!("{grade}, the drive that is there");
+        }
         match self.on {
             On::Target => format!("{grade}, {drive}"),
             on => format!("{grade} below {}, {drive}", on.name()),
@@ -232,7 +238,9 @@ fn called(workload: &str, setting: &str) -> String {
     format!("{workload} ({setting})")
 }
 
-/// What stands beside every number of this grade.
+/// What stands beside every number of a plug.
+const THIS_MACHINE: &str = "It is of this machine, its drive, and cuts like these.";
+/// What stands beside every number of the other grades.
 const NOT_YOURS: &str = "Of the drive that is there this says nothing.";
 
 /// Of each row the verdict and its story, those that lost something first, then those that promised something, and at
@@ -275,6 +283,9 @@ fn grade_words(planned: &Planned, [read, wrong]: [u64; 2]) -> String {
             show::count(read)
         ),
     };
+    if planned.is_plug() {
+        return PLUG.to_owned();
+    }
     if planned.is_in_machine() {
         return in_machine_words(planned);
     }
@@ -285,6 +296,11 @@ fn grade_words(planned: &Planned, [read, wrong]: [u64; 2]) -> String {
     )
 }
 
+/// What a plug that was pulled proves. Who ends a machine otherwise than by its power, and untold, ends it like this, too.
+const PLUG: &str = "Grade plug: the machine was started anew before its program had ended or been told to, and a second machine \
+                    had kept what was promised; that its power was cut, and not the machine reset, is the word of whoever \
+                    did it. It tells what kernel, file system and drive kept of it together.";
+
 /// The same where it was made in virtual machines.
 fn in_machine_words(planned: &Planned) -> String {
     let drive = planned.assumed_drive.assumed(planned.assumed_atomic_bytes);
@@ -294,7 +310,7 @@ fn in_machine_words(planned: &Planned) -> String {
         "a kernel".to_owned()
     };
     match planned.grade {
-        Grade::Replay => format!(
+        Grade::Replay | Grade::Plug => format!(
             "Grade replay in a virtual machine: a log of what its drive was asked below {below}, cut over {drive}; it tells \
              whether what they hand on is enough, and nothing of a drive that is there."
         ),
@@ -329,7 +345,13 @@ fn place_words(story: &Story) -> String {
             show::count(step),
             survivors_words(law, survived, of)
         ),
-        _ => "nothing was cut".to_owned(),
+        (Some(step), None) => {
+            format!(
+                "the power went behind step {}, the last promise that was heard of",
+                show::count(step)
+            )
+        }
+        (None, _) => "nothing was cut".to_owned(),
     };
     let older = story.older.map_or_else(String::new, |own| format!(" ({})", show::count(own)));
     format!("{begin}; {cut}; there lies {}{older}.", story.found.words())
@@ -363,7 +385,7 @@ const LEGEND: &str = "Lost: cuts after which something was missing whose sync ha
                       one sample. It is of its row alone, of the logs of these trials and of this assumed drive: no \
                       rate of power cuts, of another run or of the drive that is there.";
 /// When a cut comes, of each grade.
-const MOMENTS: [(Grade, &str); 2] = [
+const MOMENTS: [(Grade, &str); 3] = [
     (
         Grade::Replay,
         "A cut comes after any step of the log from the first promise on with the same chance",
@@ -373,10 +395,16 @@ const MOMENTS: [(Grade, &str); 2] = [
         "A cut of power comes after a round that is drawn and zero to twelve requests behind it, the last of them answered \
          or not",
     ),
+    (Grade::Plug, "A cut of the grade plug comes when somebody who was called pulls the plug"),
 ];
 /// What is there then.
 const SURVIVES: &str = "of what is in the cache, with the same chance, none survives, all, the first ones, each by the \
-                        toss of a coin, all but one, the newest one alone. What was not promised may be anything.";
+                        toss of a coin, all but one, the newest one alone.";
+const UNPROMISED: &str = "What was not promised may be anything.";
+/// What the numbers are of machines whose plug was pulled.
+const PLUG_LEGEND: &str = "Lost: cuts after which something was missing whose sync had returned. At most: exact one-sided bound of \
+                           the share of cuts like these, 95 %, rounded up; cuts of all trials of a row are one sample. It is \
+                           of its row alone, and of this machine: people pull plugs when they do, and nothing else draws it.";
 
 fn legend(all: &[&Facts]) -> String {
     let is_there = |grade: Grade| all.iter().any(|own| own.grade == grade);
@@ -385,14 +413,18 @@ fn legend(all: &[&Facts]) -> String {
         .filter(|(grade, _)| is_there(*grade))
         .map(|(_, moment)| moment)
         .collect();
-    format!("{LEGEND} {}; {SURVIVES}", moments.join(". "))
+    let moments = moments.join(". ");
+    if all.iter().all(|own| own.grade == Grade::Plug) {
+        return format!("{PLUG_LEGEND} {moments}. {UNPROMISED}");
+    }
+    format!("{LEGEND} {moments}; {SURVIVES} {UNPROMISED}")
 }
 
 /// Its figure.
 pub const FIGURE: About = About {
     name: "cuts",
-    summary: "how replayed power cuts ended, of each setting",
-    text: "Bars of cuts, on an assumed drive, by what was there afterwards: all that was under way, some of it, none, \
+    summary: "how power cuts ended, of each setting",
+    text: "Bars of cuts, by what was there afterwards: all that was under way, some of it, none, \
            torn, or a promise lost. Only the last one is a failure; all others are allowed.",
 };
 
@@ -430,6 +462,9 @@ fn cuts_words(all: &[&Facts]) -> &'static str {
 
 fn title(all: &[&Facts]) -> &'static str {
     let has = |grade| all.iter().any(|own| own.grade == grade);
+    if has(Grade::Plug) {
+        return "power cuts of this machine";
+    }
     match (has(Grade::Replay), has(Grade::Kill)) {
         (true, true) => "power cuts over an assumed drive",
         (_, true) => "power cuts of virtual machines, over an assumed drive",
@@ -461,7 +496,7 @@ fn charts(all: &[&Facts], name: &dyn Fn(&Subject) -> String) -> Vec<Chart> {
             figure: FIGURE.name.to_owned(),
             title: format!("how {} ended", cuts_words(own)),
             workload,
-            description: "Cuts on an assumed drive by what was there afterwards; a lost promise alone is a failure."
+            description: "Cuts by what was there afterwards; a lost promise alone is a failure."
                 .to_owned(),
             axis: cuts_words(own).to_owned(),
             metric: LOST.name.to_owned(),
@@ -649,6 +684,51 @@ mod tests {
         let Marks::Bars { names, groups, .. } = &chart.marks else { panic!("{chart:?}") };
         assert_eq!(*names, ["nothing under way", "promise lost"]);
         assert_eq!([&groups[0].values[..], &groups[1].values[..]], [[60.0, 0.0], [58.0, 2.0]]);
+    }
+
+    #[test]
+    fn a_plug_says_something_of_the_drive_that_is_there_and_no_more_than_is_known() {
+        let asked = Asked {
+            grade: Grade::Plug,
+            peer: Some("192.168.1.2:7710".to_owned()),
+            ..Asked::default()
+        };
+        let subject = Subject { workload: "log".to_owned(), arm: Levels::new() };
+        let planned = asked.planned(1 << 30).unwrap();
+        let of = |own: &Detail| Facts::of(&subject, &planned, &[own], &[]).unwrap();
+        let own = of(&detail(3, 0, 900));
+        assert_eq!(
+            own.text,
+            "Written to the target of a machine whose power was cut, 0 of 3 cuts lost an acknowledged write; at most \
+             63.2 % of such cuts would (95 %). It is of this machine, its drive, and cuts like these."
+        );
+        assert!(
+            own.grade_text.contains("is the word of whoever did it") && own.failure().is_none()
+        );
+        let story = Story {
+            write: 7,
+            at_bytes: 4096,
+            bytes: 4096,
+            written_step: 12,
+            promised_step: 14,
+            cut_step: Some(20),
+            survivors: None,
+            found: Found::Nothing,
+            older: None,
+        };
+        let mut lost = detail(3, 1, 900);
+        lost.tally.story = Some(story.into());
+        let lost = of(&lost);
+        let told = lost.story_text.clone().unwrap();
+        assert!(told.contains("the power went behind step 20, the last promise"), "{told}");
+        assert!(
+            lost.failure().unwrap().starts_with("an acknowledged write was lost on the target")
+        );
+        let shown = exhibit(&[&own, &lost], &|of| of.workload.clone());
+        assert_eq!(shown.table.title, "power cuts of this machine");
+        assert!(!shown.remarks[0].contains("assumed") && !lost.text.contains("says nothing"));
+        let none = of(&detail(3, 0, 0));
+        assert!(none.text.starts_with("Nothing was promised") && none.failure().is_none());
     }
 
     #[test]

@@ -279,6 +279,17 @@ impl Course {
         tally.count(judgement, |lost| self.story(written, lost, Some(cut)).map(Told::from));
     }
 
+    /// The story of a loss after a cut of which only the promises before it are known.
+    pub(crate) fn story_after(
+        &self,
+        written: &Written,
+        lost: &Lost,
+        steps: usize,
+    ) -> Option<Story> {
+        let story = self.story(written, lost, None)?;
+        Some(Story { cut_step: Some(steps as u64), ..story })
+    }
+
     fn story(&self, written: &Written, lost: &Lost, cut: Option<&Cut>) -> Option<Story> {
         let (step, promised) = written.log.told_of(lost.write);
         let write = written.log.writes.get(lost.write as usize)?;

@@ -1,5 +1,6 @@
 //! Small virtual machines of QEMU: a distribution's kernel, a first file system of our own making with the
-//! program in it, one job, and what the job left. It has no network, and nothing of it is left afterwards:
+//! program in it, one job, and what the job left. It has no network but a wire to another guest, where one is asked for, and
+//! nothing of it is left afterwards:
 //! its files have no names, and it ends with this process. On most machines every instruction is carried
 //! out by QEMU: what it measures says nothing of hardware, and the program in it says so (rule `emulated`).
 //!
@@ -97,6 +98,8 @@ pub struct Asked {
     pub modules: Vec<String>,
     /// More programs of this machine.
     pub programs: Vec<PathBuf>,
+    /// A wire to another guest, whose end here is `eth0` (module `virtio_net`).
+    pub link: Option<Link>,
     /// More files: where they lie, and what is in them.
     pub files: Vec<(String, Vec<u8>)>,
     /// A shell script that is the job; the words are its arguments. Without one they are the command.
@@ -110,6 +113,32 @@ pub struct Asked {
     pub place: PathBuf,
     /// Until when it has to have ended, if that is not left to its job.
     pub limit: Option<Duration>,
+}
+
+/// An end of a wire between two guests: it leads nowhere else. What goes over it goes over a connection of this machine with
+/// itself, and the end that listens takes another one when that is gone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Link {
+    /// It waits for the other one at this port.
+    Listens(u16),
+    /// It reaches the other one there, which has to wait by then.
+    Dials(u16),
+}
+
+impl Link {
+    fn words(self) -> [String; 4] {
+        let (how, port, own) = match self {
+            Self::Listens(port) => ("listen", port, 1),
+            Self::Dials(port) => ("connect", port, 2),
+        };
+        [
+            "-netdev".to_owned(),
+            format!("socket,id=link,{how}=127.0.0.1:{port}"),
+            "-device".to_owned(),
+            // Without a file of its own it needs no package to start from a network.
+            format!("virtio-net-pci,netdev=link,romfile=,mac=52:54:00:83:09:0{own}"),
+        ]
+    }
 }
 
 /// Which output of the job.
@@ -373,13 +402,14 @@ fn orders(told: &[u8]) -> Vec<Order> {
 /// The machine of a guest, with its first file system and its drives.
 fn setup(asked: &Asked, accelerator: Accelerator, files: &mut Files) -> Done<Setup> {
     let mut drives = Vec::new();
-    let (first, root, more) = if let Some(image) = &asked.root {
+    let (first, root, mut more) = if let Some(image) = &asked.root {
         drives.push(Drive { image: image.clone(), bus: Bus::Nvme, cache: None });
         (None, "root=/dev/nvme0n1 rw ", Vec::new())
     } else {
         let first = files.filled("first", &tree(asked)?.pack()?)?;
         (Some(first), "", vec!["-no-reboot".to_owned()])
     };
+    more.extend(asked.link.into_iter().flat_map(Link::words));
     for (at, bytes) in asked.drives.iter().enumerate() {
         let image = files.sparse(&format!("drive{at}"), *bytes)?;
         drives.push(Drive { image, bus: Bus::Virtio, cache: None });
@@ -486,6 +516,7 @@ impl Asked {
             append: String::new(),
             modules: Vec::new(),
             programs: Vec::new(),
+            link: None,
             files: Vec::new(),
             script: None,
             words: Vec::new(),

@@ -29,6 +29,17 @@ fn the_first_process_is_a_shell_script_that_can_be_read() {
 }
 
 #[test]
+fn a_wire_leads_from_one_guest_to_the_other() {
+    let [own, other] = [Link::Listens(4711), Link::Dials(4711)].map(|link| link.words().join(" "));
+    assert_eq!(
+        own,
+        "-netdev socket,id=link,listen=127.0.0.1:4711 -device \
+         virtio-net-pci,netdev=link,romfile=,mac=52:54:00:83:09:01"
+    );
+    assert!(other.contains("connect=127.0.0.1:4711") && other.ends_with("09:02"), "{other}");
+}
+
+#[test]
 fn orders_of_a_job_are_its_whole_lines() {
     let told = b"up\noff 2021-03-04T05:06:07\nup\ncut\nup\noff\nup\ncut";
     let clock = |text: &str| Some(text.to_owned());

@@ -22,6 +22,7 @@ use crate::lab::guest::{self, Asked, Ended};
 use crate::lab::process::{Assay, Running};
 use crate::lab::{Done, Scratch};
 use crate::lab_guest::{self, INTERRUPTED};
+use crate::plug;
 use checks::Check;
 
 const LIMIT: Duration = Duration::from_secs(60);
@@ -40,7 +41,7 @@ assay run stack-limit --replicates 1 --quiet >/dev/null
 /// Boots a guest that is emulated wherever this runs, and looks at what it brings back; has others run scripts.
 pub fn check(
     program: impl FnOnce() -> Done<PathBuf>,
-    (scripts, cuts): (&[Check], &[Cut]),
+    (scripts, cuts, plugs): (&[Check], &[Cut], &[plug::Row]),
     skipped: &mut Skips,
 ) -> Done<bool> {
     if let Some(reason) = guest::missing() {
@@ -57,8 +58,10 @@ pub fn check(
     let program = program()?;
     // Each guest takes one processor.
     let (job, checks) = thread::scope(|scope| {
-        let job = scope
-            .spawn(|| Ok(job(&program, kernel)? && interrupted(&program)? && cut(&program, cuts)?));
+        let job = scope.spawn(|| {
+            let well = job(&program, kernel)? && interrupted(&program)? && cut(&program, cuts)?;
+            Ok(well && plug::run(&program, plugs)?)
+        });
         let checks = checks::run(&program, scripts, skipped);
         (job.join(), checks)
     });

@@ -20,7 +20,7 @@ use std::path::PathBuf;
 use crate::build::{built_binary, cargo};
 use crate::lab::{Done, Scratch, is_root, needs};
 use crate::options::Options;
-use crate::{browser, carried, engine, packages, pages, simulate, tree};
+use crate::{browser, carried, engine, packages, pages, plug, simulate, tree};
 use skips::Skips;
 use tests::Count;
 
@@ -347,13 +347,13 @@ impl Bench {
             Tier::Long => &all[..],
             _ => parts::of_now(all).map(std::slice::from_ref).unwrap_or_default(),
         };
-        let cuts = match self.tier {
-            Tier::Long => &guest::CUTS[..],
-            _ => &guest::CUTS[..guest::FEW],
+        let (cuts, plugs) = match self.tier {
+            Tier::Long => (&guest::CUTS[..], &plug::ALL[..]),
+            _ => (&guest::CUTS[..guest::FEW], &[][..]),
         };
         let named: Vec<&str> = wanted.iter().map(|(name, _)| *name).collect();
         println!("xtask: lab: {}", named.join(", "));
-        self.telling(|skipped| guest::check(|| built_binary(&[]), (wanted, cuts), skipped))
+        self.telling(|skipped| guest::check(|| built_binary(&[]), (wanted, cuts, plugs), skipped))
     }
 
     /// Where everything can be had, a test that skips protects nothing.

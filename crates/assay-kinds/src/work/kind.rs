@@ -435,6 +435,11 @@ pub trait Runs {
         false
     }
 
+    /// Whether a trial of it goes on when its machine is started again.
+    fn outlives_cuts(&self) -> bool {
+        false
+    }
+
     /// The same work for half as long.
     fn halved(&self) -> Planned;
 

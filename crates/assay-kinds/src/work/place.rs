@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use assay_base::presence::Presence;
+use assay_durable::plug::Notes;
 use assay_load::{Bystanders, Law};
 use assay_system::system::System;
 use assay_system::system::between::Between;
@@ -101,7 +102,7 @@ pub struct Medium<'a> {
 /// What lines of programs may say of the trial that they are run in, and how what they write, and what was
 /// recorded, is read.
 #[derive(Clone, Copy)]
-pub struct Programs {
+pub struct Programs<'a> {
     /// The replicate; 0 before the first one.
     pub replicate: u32,
     /// The place of the trial in its study, from 1; 0 for what is none.
@@ -110,15 +111,18 @@ pub struct Programs {
     pub formats: ReadFormat,
     /// Reads recordings of requests.
     pub recall: Recall,
+    /// What of the trial lasts when the machine loses its power.
+    pub notes: Option<&'a dyn Notes>,
 }
 
-impl Programs {
+impl Programs<'_> {
     /// For work that runs none, and recalls nothing.
     pub const NONE: Self = Self {
         replicate: 0,
         trial: 0,
         formats: |format, _| Err(format!("{format} is not read here")),
         recall: replay::nothing,
+        notes: None,
     };
 }
 
@@ -152,5 +156,5 @@ pub struct Run<'a> {
     /// From what on the settings under others' work hurt it.
     pub limits: Option<&'a Limits>,
     /// What programs are told and asked.
-    pub programs: Programs,
+    pub programs: Programs<'a>,
 }

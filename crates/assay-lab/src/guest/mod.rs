@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32};
 
 use crate::{Done, Scratch, call, has};
 
-pub use assay_guest::{Asked, Ended, MODULES, Stream, found, kernel, machine, missing};
+pub use assay_guest::{Asked, Ended, Link, MODULES, Stream, found, kernel, machine, missing};
 use assay_guest::{Failed, Wishes, archive};
 
 /// Boots a guest, runs its job, tells what it prints as it comes, and turns it off. `stop` ends it early.

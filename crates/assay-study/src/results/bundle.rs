@@ -229,9 +229,7 @@ impl<'a> Bundle<'a> {
 
     /// Adds one line to the log.
     pub fn log(&self, entry: &Entry) -> io::Result<()> {
-        let mut line = serde_json::to_vec(entry).map_err(io::Error::other)?;
-        line.push(b'\n');
-        self.system.append(&self.directory.join("log.jsonl"), &line)?;
+        add_to_log(self.system, &self.directory, entry)?;
         if entry.event == ENDED {
             self.add_to_seal(Of::Ended, &sha256(&entry.text))?;
         }
@@ -514,6 +512,13 @@ pub(super) fn plain_id(id: &str) -> Outcome<()> {
 pub fn ended(system: &dyn System, directory: &Path) -> Option<String> {
     let ends = |entry: &Entry| entry.event == ENDED;
     log(system, directory).into_iter().rev().find(ends).map(|entry| entry.text)
+}
+
+/// Adds one line to the log of a bundle, whoever writes the rest of it.
+pub fn add_to_log(system: &dyn System, directory: &Path, entry: &Entry) -> io::Result<()> {
+    let mut line = serde_json::to_vec(entry).map_err(io::Error::other)?;
+    line.push(b'\n');
+    system.append(&directory.join("log.jsonl"), &line)
 }
 
 /// What is in the log of a bundle.

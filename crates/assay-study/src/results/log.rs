@@ -11,7 +11,7 @@ pub const ENDED: &str = "ended";
 pub struct Entry {
     /// When, RFC 3339.
     pub at: String,
-    /// What: `resumed`, `setup-once`, `lead-in`, `ended`.
+    /// What: `resumed`, `setup-once`, `lead-in`, `cut`, `ended`.
     pub event: String,
     /// More of it, one sentence.
     pub text: String,

@@ -8,6 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use super::journal::Warrant;
+use super::mains::Mains;
 use super::network::{LinkJob, LinkRun};
 use super::powered::{Starts, Wanted};
 use super::{
@@ -155,6 +156,11 @@ impl System for DryRun<'_> {
     fn machines(&self, _: &Wanted) -> Result<Box<dyn Starts>, String> {
         self.note("start virtual machines".to_owned());
         Err("a dry run starts no virtual machine".to_owned())
+    }
+
+    fn mains(&self) -> io::Result<&dyn Mains> {
+        self.note("write until the power is cut".to_owned());
+        Err(io::Error::other("a dry run has no power to cut"))
     }
 
     fn execute(&self, execution: &Execution<'_>) -> io::Result<Executed> {

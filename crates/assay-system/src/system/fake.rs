@@ -7,6 +7,7 @@ mod disks;
 mod encryption;
 #[cfg(test)]
 pub(super) mod machines;
+mod mains;
 mod network;
 mod trace;
 mod tree;
@@ -23,6 +24,7 @@ use std::time::Duration;
 use assay_sys::memory_file;
 
 use super::journal::Warrant;
+use super::mains::Mains;
 use super::network::{LinkJob, LinkRun};
 use super::{
     Act, AreaFile, AtaQuestion, BlockTracer, CachedPages, Caching, Consent, DeviceNumber,
@@ -31,6 +33,7 @@ use super::{
     Watchdog, WorkDirectory, devices, identity,
 };
 pub use act::Manner;
+pub use mains::POWER;
 use tree::{Node, Tree};
 
 /// Where the clock begins: 2026-11-20, 10:00 in a zone one hour east.
@@ -95,6 +98,7 @@ struct State {
     executions: BTreeMap<String, VecDeque<Executed>>,
     executed: Vec<String>,
     network: network::Network,
+    power: mains::Power,
 }
 
 impl Default for State {
@@ -130,6 +134,7 @@ impl Default for State {
             executions: BTreeMap::new(),
             executed: Vec::new(),
             network: network::Network::default(),
+            power: mains::Power::default(),
         }
     }
 }
@@ -280,25 +285,6 @@ impl Fake {
     /// The lines that were run, in their order.
     pub fn executed(&self) -> Vec<String> {
         self.lock().executed.clone()
-    }
-
-    /// Sets the health log of an NVMe device.
-    pub fn put_health_log(&self, device: impl Into<PathBuf>, bytes: &[u8]) -> &Self {
-        let question = tree::asked(&device.into(), tree::HEALTH_LOG);
-        self.lock().tree.answers.insert(question, bytes.to_vec());
-        self
-    }
-
-    /// Sets what an ATA drive answers.
-    pub fn put_ata(
-        &self,
-        device: impl Into<PathBuf>,
-        question: AtaQuestion,
-        bytes: &[u8],
-    ) -> &Self {
-        let question = tree::asked(&device.into(), question.name());
-        self.lock().tree.answers.insert(question, bytes.to_vec());
-        self
     }
 
     /// Puts bytes on a block device at an offset; what was not written is zeros.
@@ -568,7 +554,7 @@ impl System for Fake {
     }
 
     fn remove_area(&self, area: &AreaFile) -> io::Result<()> {
-        if let Some(name) = &area.name {
+        if let Some(name) = area.name.as_ref().filter(|name| !self.remove_kept(name)) {
             self.lock().tree.remove(name);
         }
         Ok(())
@@ -730,6 +716,10 @@ impl System for Fake {
 
     fn load_link(&self, job: &LinkJob<'_>) -> io::Result<LinkRun> {
         self.linked(job)
+    }
+
+    fn mains(&self) -> io::Result<&dyn Mains> {
+        Ok(self)
     }
 
     fn told_of(&self, program: &str, arguments: &[&str], _: &File) -> io::Result<ProgramOutput> {

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use super::journal::Warrant;
+use super::mains::Mains;
 use super::network::{LinkJob, LinkRun};
 use super::powered::{Starts, Wanted};
 use super::{
@@ -196,6 +197,11 @@ impl System for Faulty<'_> {
     fn machines(&self, wanted: &Wanted) -> Result<Box<dyn Starts>, String> {
         self.pass(Call::Looks).map_err(|error| error.to_string())?;
         self.inner.machines(wanted)
+    }
+
+    fn mains(&self) -> io::Result<&dyn Mains> {
+        self.pass(Call::Looks)?;
+        self.inner.mains()
     }
 
     fn execute(&self, execution: &Execution<'_>) -> io::Result<Executed> {

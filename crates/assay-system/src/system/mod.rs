@@ -28,6 +28,7 @@ pub mod graphics;
 pub mod identity;
 pub mod journal;
 pub mod machine;
+pub mod mains;
 pub mod mounts;
 pub mod network;
 mod pci;
@@ -556,6 +557,13 @@ pub trait System: Sync {
     /// There are none here: what is missing.
     fn machines(&self, _wanted: &powered::Wanted) -> Result<Box<dyn powered::Starts>, String> {
         Err("there are no virtual machines here".to_owned())
+    }
+    /// What a trial needs that goes on after a cut of power.
+    ///
+    /// # Errors
+    /// There is no such thing here.
+    fn mains(&self) -> io::Result<&dyn mains::Mains> {
+        Err(io::ErrorKind::Unsupported.into())
     }
     /// Starts a process that undoes the journal of a run should this one die before what is given is
     /// dropped, however it dies.

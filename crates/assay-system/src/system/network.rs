@@ -4,6 +4,7 @@
 
 pub mod handshake;
 pub mod lab;
+pub mod ledger;
 pub mod protocol;
 mod rate;
 mod shaper;

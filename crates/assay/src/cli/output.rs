@@ -9,6 +9,7 @@ use std::sync::{Mutex, PoisonError};
 
 use serde::Serialize;
 
+use crate::real::mains;
 use assay_base::failure::{Failure, Outcome};
 use assay_base::outside;
 use assay_system::system::{FileKind, System};
@@ -30,6 +31,7 @@ pub fn hand_over(results: impl Write + Send + 'static, messages: impl Write + Se
     *RESULTS.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(results));
     *MESSAGES.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(messages));
     HANDED_OVER.store(true, Ordering::Relaxed);
+    mains::be_heard_by(call);
 }
 
 /// Whether the process was handed over.
@@ -137,6 +139,11 @@ pub fn file(system: &dyn System, path: &Path, content: &[u8]) -> Outcome<()> {
     system
         .write_whole(path, content)
         .map_err(|error| Failure::refused(format!("{} cannot be written: {error}", path.display())))
+}
+
+/// Writes a message that is not to be passed over, on a line of its own whatever is drawn there.
+fn call(text: &str) {
+    let _ = put(&MESSAGES, &[format!("\nassay: {}\n", outside::message(text)).as_bytes()]);
 }
 
 /// Writes a message.

@@ -15,9 +15,11 @@ use assay_base::quantity::Time;
 use assay_system::system::System;
 use assay_system::system::network::{BitRate, Token, protocol, token};
 
-/// The other end for studies of a network link (assay run bufferbloat)
+/// The other end for studies of a network link (assay run bufferbloat), and what keeps promises while a plug is pulled
 ///
-/// It waits for an assay that knows the same token, sends its datagrams back and loads the link with it.
+/// It waits for an assay that knows the same token, sends its datagrams back and loads the link with it. For
+/// a study of power cuts (durability with grade = "plug") it keeps how many promises it was told of, in memory
+/// alone: up to 256 trials, each for a day.
 /// It listens on loopback unless it is told otherwise, answers only at the address that somebody came
 /// from, never with more bytes than came, and holds to its limits: it cannot be used against others.
 /// The token stands in a file that nobody else may read, or in ASSAY_PEER_TOKEN; never on the line.

@@ -1,6 +1,7 @@
 //! Links: sockets of both ends. The one that measures connects, opens streams, loads the link in phases and
 //! probes it meanwhile; the [`peer`] answers only those who know the token.
 
+pub mod ledger;
 pub mod peer;
 mod pump;
 mod strangers;
@@ -368,7 +369,8 @@ fn admitted(stream: TcpStream, token: &Token, role: &Role) -> io::Result<(Wire, 
     rustix::rand::getrandom(&mut own, rustix::rand::GetRandomFlags::empty())?;
     wire.say(&protocol::hello(token, role, &riddle, &own)).map_err(|error| lost(&error))?;
     let said = wire.line(until).map_err(|error| lost(&error))?;
-    let session = protocol::read_welcome(token, &riddle, &own, &said).map_err(told)?;
+    let turned_away = |why| io::Error::new(io::ErrorKind::PermissionDenied, why);
+    let session = protocol::read_welcome(token, &riddle, &own, &said).map_err(turned_away)?;
     Ok((wire, session, protocol::session_key(token, &riddle, &own)))
 }
 

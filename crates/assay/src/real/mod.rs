@@ -13,6 +13,7 @@ mod held;
 mod hold;
 pub mod link;
 mod look;
+pub mod mains;
 pub mod signals;
 pub mod watchdog;
 mod workplace;
@@ -33,6 +34,7 @@ use rustix::fs::{StatxFlags, statx};
 use rustix::time::{ClockId, clock_gettime};
 
 use assay_system::system::journal::Warrant;
+use assay_system::system::mains::Mains;
 use assay_system::system::network::{LinkJob, LinkRun};
 use assay_system::system::powered::{Starts, Wanted};
 use assay_system::system::{
@@ -390,6 +392,10 @@ impl System for Real {
 
     fn load_link(&self, job: &LinkJob<'_>) -> io::Result<LinkRun> {
         link::load(job)
+    }
+
+    fn mains(&self) -> io::Result<&dyn Mains> {
+        Ok(self)
     }
 
     fn start_watchdog(&self, id: &str) -> io::Result<Box<dyn Watchdog>> {

@@ -1,5 +1,6 @@
 mod execute;
 mod loops;
+mod mains;
 mod workplace;
 
 use std::os::unix::fs::{PermissionsExt, symlink};

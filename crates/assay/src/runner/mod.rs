@@ -5,6 +5,7 @@ pub mod apply;
 pub mod area;
 pub mod bed;
 mod changes;
+mod cuts;
 pub mod event;
 pub mod finished;
 pub mod fleet;

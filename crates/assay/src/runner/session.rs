@@ -8,6 +8,7 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 
 use super::bed::TestBed;
+use super::cuts;
 use super::event::{Context, Event};
 use super::finished::Unkept;
 use super::fleet::Fleet;
@@ -313,7 +314,8 @@ impl Session<'_, '_> {
         let before = &turned;
         let target = self.plan.workloads[before.workload].target;
         let simulated = self.environment.sites[target].kind == TargetKind::Simulated;
-        if trials.is_empty() || next.is_lead_in() || simulated {
+        // Who was called once is not called again for nothing, and what a cut left is judged before anything is written.
+        if trials.is_empty() || next.is_lead_in() || simulated || cuts::outlive(self.plan) {
             return;
         }
         self.run_once_more(&PlannedTrial { lead_in: true, ..before.clone() }, context);
@@ -353,7 +355,8 @@ impl Session<'_, '_> {
     }
 
     fn is_over(&self) -> bool {
-        self.elapsed_ns() > self.plan.deadline_ns
+        // Whoever is called takes his time; each trial has a limit of its own.
+        !cuts::outlive(self.plan) && self.elapsed_ns() > self.plan.deadline_ns
     }
 
     fn run_one(&mut self, planned: &PlannedTrial, context: &mut Context<'_>) -> trial::Done {
@@ -386,6 +389,7 @@ impl Session<'_, '_> {
         let limits = self.others.limits(plan, planned).filter(|_| !self.bed.is_as_found());
         let limits = limits.as_ref();
         let keep = self.bundle.as_ref().map(Bundle::so_far);
+        let directory = self.bundle.as_ref().map(Bundle::directory);
         let gate = self.fleet.as_ref().map(|fleet| fleet as &dyn Gate);
         let setting = Setting {
             system,
@@ -397,6 +401,7 @@ impl Session<'_, '_> {
             readings_ns,
             limits,
             keep,
+            directory,
             gate,
         };
         let began_ns = self.system.monotonic_ns();

@@ -1,6 +1,7 @@
 //! What a trial stands in: its target, open, and all else that does not change from one to the next.
 
 use std::ops::Range;
+use std::path::Path;
 
 use super::fleet::Gate;
 use super::survey::Surveyed;
@@ -34,6 +35,8 @@ pub struct Setting<'a> {
     pub limits: Option<&'a Limits>,
     /// Keeps a trial as far as it came, until it is kept whole.
     pub keep: Option<&'a SoFar<'a>>,
+    /// Where the result lies.
+    pub directory: Option<&'a Path>,
     /// Where it waits for other hosts.
     pub gate: Option<&'a dyn Gate>,
 }

@@ -15,7 +15,7 @@ use super::others::Others;
 use super::places::Place;
 use super::request::{Acting, Consented, Looks, Request};
 use super::session::{End, Session};
-use super::{changes, now, pilot, resolve, surroundings};
+use super::{changes, cuts, now, pilot, resolve, surroundings};
 use assay_base::failure::{Failure, Outcome};
 use assay_base::quantity::units::show;
 use assay_machine::factors::{self, Role};
@@ -276,6 +276,9 @@ fn conduct(begun: Begun<'_>, looks: Looks<'_>, context: &mut Context<'_>) -> Fin
 /// where it stays all the same; it can be gone on with then.
 fn unbegun(system: &dyn System, directory: Option<PathBuf>) -> Option<PathBuf> {
     let directory = directory?;
+    if cuts::is_waiting(system, &directory) {
+        return Some(directory);
+    }
     system.remove_directory(&directory).err().map(|_| directory)
 }
 

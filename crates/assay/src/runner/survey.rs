@@ -216,14 +216,15 @@ pub fn at_target<'a>(
     make(context, design, site, opened, terms, seed)
 }
 
-/// A target opened again, with an area like the one that was surveyed.
+/// A target opened again, with an area like the one that was surveyed; it is filled anew, unless what lies there is
+/// kept.
 pub fn again<'a>(
     context: &mut Context<'_>,
     system: &'a dyn System,
     demands: &Demands,
     place: &Place,
     survey: &Survey,
-    seed: u64,
+    (seed, keeps): (u64, bool),
 ) -> Outcome<Surveyed<'a>> {
     let site = &place.site;
     if site.kind == TargetKind::Directory {
@@ -244,7 +245,7 @@ pub fn again<'a>(
             site.target
         )));
     }
-    let fills = survey.area.written && !demands.uses.whole;
+    let fills = survey.area.written && !demands.uses.whole && !keeps;
     if fills && survey.area.length > 0 && place.law.is_none() {
         let how = Fill {
             engine: survey.engine.name,
@@ -255,7 +256,8 @@ pub fn again<'a>(
         let found = area::fill(context, &opened, site, survey.area.length, &how)?;
         area::is_as_large(site, &survey.area, &found)?;
     }
-    let holds = Cell::new(survey.area.written.then_some(demands.filled.content));
+    let is_known = survey.area.written && !keeps;
+    let holds = Cell::new(is_known.then_some(demands.filled.content));
     Ok(Surveyed { opened, survey: survey.clone(), law: place.law, holds, seed })
 }
 

@@ -3,6 +3,7 @@
 mod gone;
 mod layers;
 mod plans;
+mod plug;
 mod raced;
 mod trims;
 

@@ -2,16 +2,19 @@
 //! collect the evidence.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use assay_load::Bystanders;
 
+use super::cuts;
 use super::fleet::Gate;
 use super::lookout::Post;
 use super::prepare::prepare;
 use super::setting::Setting;
 use assay_base::quantity::units::show;
+use assay_durable::plug::Notes;
 use assay_importers::importers;
 use assay_kinds::work::{Background, Measured, Medium, Programs, Ran, Run, background};
 use assay_kinds::work::{io, observe};
@@ -157,6 +160,12 @@ fn measure(
         // Where it cannot be kept, keeping the whole trial will say so.
         let _ = so_far.keep(&TrialRecord { status: Status::Ok, reason: None, measured, ..ended });
     };
+    let notes = setting.directory.map(|directory| cuts::Notes {
+        system,
+        directory,
+        result: directory.file_name().and_then(OsStr::to_str).unwrap_or_default(),
+        trial: planned.order,
+    });
     let run = Run {
         system: setting.system,
         medium: Medium { area, ..setting.surveyed.medium() },
@@ -176,6 +185,7 @@ fn measure(
             trial: planned.order.saturating_add(1),
             formats: importers::numbers,
             recall: requests::recall,
+            notes: notes.as_ref().map(|own| own as &dyn Notes),
         },
     };
     if let Some(gate) = setting.gate {

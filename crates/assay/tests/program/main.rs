@@ -44,6 +44,7 @@ mod papers;
 mod parcels;
 mod peer;
 mod places;
+mod plug;
 mod races;
 mod recordings;
 mod replay;

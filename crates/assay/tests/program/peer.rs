@@ -20,10 +20,10 @@ const MOST_MEMORY: u64 = 64 << 20;
 /// Threads of it: one a stranger that it hears out, and its own.
 const MOST_THREADS: usize = 100;
 const LIMIT: Duration = Duration::from_secs(60);
-const SECRET: &str = "a token of sixteen letters and more";
+pub const SECRET: &str = "a token of sixteen letters and more";
 
 /// A peer that listens, and where. What it prints is kept open as long as it runs.
-fn peer(home: &Home) -> (Running, ChildStdout, SocketAddr) {
+pub fn peer(home: &Home) -> (Running, ChildStdout, SocketAddr) {
     let mut command = home.assay.command(&["peer", "--listen", "127.0.0.1:0"]);
     command.env("ASSAY_PEER_TOKEN", SECRET);
     let (running, mut output) = Running::start_reading(&mut command).unwrap();

@@ -9,6 +9,7 @@ use assay_base::catalogue::keys::Fields;
 use assay_base::exhibit::{Exhibit, Subject};
 use assay_base::quantity::{Bytes, Metric, Time};
 use assay_durable::metrics::{LOST, METRICS, ROUNDS, values};
+use assay_durable::plug::Ground;
 use assay_durable::{asked, tell, trial};
 use assay_load::{OneByOne, Target, mix64};
 use serde::{Deserialize, Serialize};
@@ -65,6 +66,7 @@ impl Kind for Asked {
         parameter(6, true, |own, text| own.0.set("on", text)),
         parameter(7, true, |own, text| own.0.set("mounted-with", text)),
         parameter(8, true, |own, text| own.0.set("cuts", text)),
+        parameter(9, true, |own, text| own.0.set("peer", text)),
     ];
     const METRICS: &'static [&'static [Metric]] = &[METRICS];
     const JUDGED: &'static [Judged] = &[Judged::Machine];
@@ -158,6 +160,9 @@ impl Runs for Planned {
         if own.is_in_machine() {
             return in_machines(own, run);
         }
+        if own.is_plug() {
+            return plugged(own, run);
+        }
         let (area, file) = (run.medium.area, run.medium.file.map(AsFd::as_fd));
         let began_ns = run.system.monotonic_ns();
         // No other run left what could be taken for this one's.
@@ -172,7 +177,7 @@ impl Runs for Planned {
 
     fn primary(&self, _: &dyn Fn(&str) -> bool) -> &'static str {
         // How fast a virtual machine is says nothing.
-        if self.0.is_in_machine() { LOST.name } else { METRICS[0].name }
+        if self.0.is_in_machine() || self.0.is_plug() { LOST.name } else { METRICS[0].name }
     }
 
     fn ends_by_time(&self) -> bool {
@@ -187,8 +192,12 @@ impl Runs for Planned {
         self.0.is_in_machine()
     }
 
+    fn outlives_cuts(&self) -> bool {
+        self.0.is_plug()
+    }
+
     fn halved(&self) -> super::Planned {
-        self.clone().into()
+        Self(self.0.halved()).into()
     }
 
     fn tells(&self) -> Option<&dyn Tells> {
@@ -196,8 +205,8 @@ impl Runs for Planned {
     }
 
     fn by_hand(&self, how: &ByHand<'_>) -> CommandLine {
-        let (words, remark) = asked::by_hand(how.name, how.path);
-        CommandLine { words: words.to_vec(), remarks: vec![remark.to_owned()] }
+        let (words, remark) = asked::by_hand(&self.0, how.name, how.path);
+        CommandLine { words, remarks: vec![remark.to_owned()] }
     }
 }
 
@@ -208,15 +217,31 @@ fn in_machines(own: &asked::Planned, run: &Run<'_>) -> Result<Ran, String> {
     let mut starts = run.system.machines(&own.wanted())?;
     let detail = own.in_machines(&mut *starts, keys, run.stop)?;
     let elapsed_ns = run.system.monotonic_ns().saturating_sub(began_ns);
-    let window_ns = elapsed_ns.max(1);
-    let mut ran = ran(trial::Detail { window_ns, ..detail }, elapsed_ns);
     // Of the target nothing was touched, and nothing there was timed.
-    ran.measured.claims = Claims::default();
-    ran.measured.values.remove(ROUNDS.name);
-    let why = "a virtual machine says nothing of how fast this one is".to_owned();
-    ran.measured.absent.insert(ROUNDS.name.to_owned(), why);
+    let mut ran =
+        untimed(detail, elapsed_ns, "a virtual machine says nothing of how fast this one is");
     ran.measured.notes.extend(starts.told());
     Ok(ran)
+}
+
+/// A trial that ends with the power of this machine, or the judgement of one that did.
+fn plugged(own: &asked::Planned, run: &Run<'_>) -> Result<Ran, String> {
+    let began_ns = run.system.monotonic_ns();
+    let (device, area, notes) = (run.medium.file, run.medium.area, run.programs.notes);
+    let area = [area.start, area.length];
+    let ground = Ground { system: run.system, path: run.path, device, area, notes, stop: run.stop };
+    let detail = own.plugged(ground, run.time_ns, run.seed)?;
+    let elapsed_ns = run.system.monotonic_ns().saturating_sub(began_ns);
+    Ok(untimed(detail, elapsed_ns, "what it was went with the power"))
+}
+
+/// A trial of which no time is told, nor what moved in it.
+fn untimed(detail: trial::Detail, elapsed_ns: u64, why: &str) -> Ran {
+    let mut ran = ran(trial::Detail { window_ns: elapsed_ns.max(1), ..detail }, elapsed_ns);
+    ran.measured.claims = Claims::default();
+    ran.measured.values.remove(ROUNDS.name);
+    ran.measured.absent.insert(ROUNDS.name.to_owned(), why.to_owned());
+    ran
 }
 
 /// The trial that it makes.

@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use super::State;
-use super::tree::Node;
-use crate::system::DeviceNumber;
+use super::tree::{self, Node};
+use super::{Fake, State};
+use crate::system::{AtaQuestion, DeviceNumber};
 
 /// What a queue says that nobody set.
 const QUEUE: [(&str, &str); 8] = [
@@ -17,6 +17,27 @@ const QUEUE: [(&str, &str); 8] = [
     ("queue/max_sectors_kb", "1280"),
     ("queue/rotational", "0"),
 ];
+
+impl Fake {
+    /// Sets the health log of an NVMe device.
+    pub fn put_health_log(&self, device: impl Into<PathBuf>, bytes: &[u8]) -> &Self {
+        let question = tree::asked(&device.into(), tree::HEALTH_LOG);
+        self.lock().tree.answers.insert(question, bytes.to_vec());
+        self
+    }
+
+    /// Sets what an ATA drive answers.
+    pub fn put_ata(
+        &self,
+        device: impl Into<PathBuf>,
+        question: AtaQuestion,
+        bytes: &[u8],
+    ) -> &Self {
+        let question = tree::asked(&device.into(), question.name());
+        self.lock().tree.answers.insert(question, bytes.to_vec());
+        self
+    }
+}
 
 /// The same as files of a device.
 pub(super) fn queue() -> impl Iterator<Item = (&'static str, String)> {

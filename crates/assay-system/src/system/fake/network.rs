@@ -25,7 +25,7 @@ pub(super) struct Network {
     /// Kinds of discipline that this kernel does not have.
     unknown: Vec<String>,
     /// Why the peer cannot be reached.
-    lost: Option<String>,
+    pub(super) lost: Option<String>,
 }
 
 impl Fake {

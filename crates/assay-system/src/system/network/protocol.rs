@@ -49,12 +49,15 @@ pub enum Role {
         /// The congestion control of whoever sends.
         congestion: String,
     },
+    /// It tells of promises, or asks for them ([`super::ledger`]).
+    Ledger,
 }
 
 impl fmt::Display for Role {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Control => formatter.write_str("control"),
+            Self::Ledger => formatter.write_str("ledger"),
             Self::Stream { session, way, congestion } => {
                 let way = if *way == Way::Up { "up" } else { "down" };
                 write!(formatter, "stream:{session:016x}:{way}:{congestion}")
@@ -65,8 +68,10 @@ impl fmt::Display for Role {
 
 impl Role {
     fn read(text: &str) -> Option<Self> {
-        if text == "control" {
-            return Some(Self::Control);
+        match text {
+            "control" => return Some(Self::Control),
+            "ledger" => return Some(Self::Ledger),
+            _ => {}
         }
         let mut parts = text.strip_prefix("stream:")?.split(':');
         let session = u64::from_str_radix(parts.next()?, 16).ok()?;
@@ -149,6 +154,11 @@ pub fn read_welcome(
         Answer::Refused("congestion") => {
             Err("the peer's kernel does not have that congestion control".to_owned())
         }
+        // It read the rest of what was said, so it is a word that it does not know.
+        Answer::Refused("garbage") => Err(format!(
+            "the peer is an older assay, which keeps no promises: take the same assay on {}",
+            USE.ends
+        )),
         Answer::Taken { more: None, .. } | Answer::Refused(_) => Err(USE.strange()),
     }
 }
@@ -275,7 +285,7 @@ mod tests {
         let (riddle, own) = ([1; 32], [2; 32]);
         assert_eq!(read_greeting(&greeting(&riddle)), Ok(riddle));
         let role = Role::Stream { session: 7, way: Way::Down, congestion: "cubic".to_owned() };
-        for role in [Role::Control, role] {
+        for role in [Role::Control, Role::Ledger, role] {
             let line = hello(&token(), &role, &riddle, &own);
             assert!(line.len() < LONGEST_LINE && !line.contains("a token"));
             assert_eq!(read_hello(&token(), &riddle, &line), Ok((role, own)));
@@ -361,6 +371,7 @@ mod tests {
         let line = welcome(&token(), &riddle, &own, 0xab);
         assert!(line.starts_with("ok ") && line.ends_with(" 00000000000000ab\n"), "{line}");
         assert_eq!(refusal("busy"), "no busy\n");
+        assert!(hello(&token(), &Role::Ledger, &riddle, &own).starts_with("ledger 0202"));
         assert_eq!(Order::Go { up: 16, down: 2, ms: 5000 }.to_string(), "go 16 2 5000\n");
         assert_eq!(Order::Report.to_string(), "report\n");
         let key = session_key(&token(), &riddle, &own);
@@ -379,6 +390,7 @@ mod tests {
         assert!(told("no token").starts_with("the peer has another token"));
         assert!(told("no busy").starts_with("the peer is busy"));
         assert!(told("no congestion").contains("does not have that congestion control"));
+        assert!(told("no garbage").starts_with("the peer is an older assay, which keeps no"));
         for line in ["", "no", "no busy now", "no milk", "ok", "ok 0 0", "ok 0 zz"] {
             assert_eq!(told(line), "what the peer says makes no sense", "{line}");
         }

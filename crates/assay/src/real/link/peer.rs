@@ -13,6 +13,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::sockopt;
 
 use assay_base::digest::Digest;
+use assay_system::system::network::ledger::{self, Book, Lines};
 use assay_system::system::network::protocol::{self, Bucket, Order, Role, Side, Way};
 use assay_system::system::network::{MOST_STREAMS, SLICE_NS, Token};
 
@@ -35,6 +36,11 @@ const LONGEST_SESSION: Duration = Duration::from_secs(15 * 60);
 const LONGEST_PHASE_MS: u64 = 5 * 60 * 1000;
 /// A session that says nothing for so long is over.
 const SILENCE: Duration = Duration::from_secs(10 * 60);
+/// Connections that tell of promises or ask for them, at the same time: those whose machines have no power are among them
+/// until they have been silent for long enough.
+const MOST_TELLING: usize = 32;
+/// A machine that tells of no promise for so long has no power, or has another reason to be silent.
+const SILENT: Duration = Duration::from_secs(3 * 60);
 /// How long streams are still emptied after their phase: the queue before them drains.
 const AFTER: Duration = Duration::from_secs(1);
 /// Datagrams that a session may send in a second.
@@ -71,10 +77,21 @@ struct House {
     token: Token,
     limits: Limits,
     sessions: Mutex<Vec<Session>>,
+    /// What others had promised: in memory alone, and lost with it.
+    book: Mutex<Book>,
+    telling: AtomicUsize,
     connections: AtomicUsize,
     strangers: Strangers,
     over: AtomicBool,
     began: Instant,
+}
+
+/// A connection that was let in.
+struct Admitted {
+    wire: Wire,
+    role: Role,
+    session: u64,
+    key: Digest,
 }
 
 /// Somebody who has shown the token.
@@ -95,6 +112,8 @@ struct Held {
     house: Arc<House>,
     /// Its number among those who have not shown the token.
     stranger: Option<u64>,
+    /// Whether it is counted among those who tell of promises.
+    tells: bool,
 }
 
 impl Held {
@@ -109,6 +128,7 @@ impl Held {
 impl Drop for Held {
     fn drop(&mut self) {
         self.is_known();
+        self.house.telling.fetch_sub(usize::from(self.tells), Ordering::Relaxed);
         self.house.connections.fetch_sub(1, Ordering::Relaxed);
     }
 }
@@ -128,6 +148,8 @@ impl Peer {
             token,
             limits,
             sessions: Mutex::default(),
+            book: Mutex::default(),
+            telling: AtomicUsize::new(0),
             connections: AtomicUsize::new(0),
             strangers: Strangers::default(),
             over: AtomicBool::new(false),
@@ -186,7 +208,8 @@ impl Peer {
             let Ok(stranger) = self.house.strangers.join(&stream, address.ip()) else { continue };
             // Nobody else counts up: so there are never more than these.
             self.house.connections.fetch_add(1, Ordering::Relaxed);
-            let held = Held { house: Arc::clone(&self.house), stranger: Some(stranger) };
+            let held =
+                Held { house: Arc::clone(&self.house), stranger: Some(stranger), tells: false };
             let meet = move || House::meet(held, stream, address);
             // Without a thread it is turned away: the stream goes with what was to be done.
             let _ = thread::Builder::new().stack_size(STACK).spawn(meet);
@@ -236,13 +259,15 @@ impl House {
     fn meet(mut held: Held, stream: TcpStream, address: SocketAddr) {
         let house = Arc::clone(&held.house);
         // Whoever goes wrong is let go; nobody else hears of it.
-        let Ok((wire, role, session)) = house.admit(&mut held, stream, address) else { return };
+        let Ok(admitted) = house.admit(&mut held, stream, address) else { return };
+        let Admitted { wire, role, session, key } = admitted;
         match role {
             Role::Control => {
                 house.obey(wire, session);
                 house.sessions().retain(|own| own.number != session);
             }
             Role::Stream { way, .. } => house.keep(wire, way, session),
+            Role::Ledger => house.remember(wire, key),
         }
     }
 
@@ -252,7 +277,7 @@ impl House {
         held: &mut Held,
         stream: TcpStream,
         address: SocketAddr,
-    ) -> io::Result<(Wire, Role, u64)> {
+    ) -> io::Result<Admitted> {
         stream.set_nonblocking(false)?;
         stream.set_nodelay(true)?;
         let until = Instant::now() + ADMISSION;
@@ -290,6 +315,13 @@ impl House {
                 }
                 *session
             }
+            Role::Ledger => {
+                held.tells = true;
+                if self.telling.fetch_add(1, Ordering::Relaxed) >= MOST_TELLING {
+                    return Err(turned_away(&mut wire, "busy"));
+                }
+                0
+            }
         };
         if let Role::Stream { way, .. } = &role
             && !self.has_room(session, address.ip(), *way)
@@ -297,7 +329,23 @@ impl House {
             return Err(turned_away(&mut wire, "busy"));
         }
         wire.say(&protocol::welcome(&self.token, &riddle, &own, session))?;
-        Ok((wire, role, session))
+        Ok(Admitted { wire, role, session, key })
+    }
+
+    /// Keeps what one connection tells of, and answers what it asks, until it is silent.
+    fn remember(&self, mut wire: Wire, key: Digest) {
+        let (mut lines, mut open) = (Lines::new(key, Side::Peer), None);
+        while !self.over.load(Ordering::Relaxed) {
+            let Ok(line) = wire.line(Instant::now() + SILENT) else { return };
+            let Some(order) = lines.hear(&line).and_then(ledger::Order::read) else { return };
+            let now_ns = self.began.elapsed().as_nanos() as u64;
+            let mut book = self.book.lock().unwrap_or_else(PoisonError::into_inner);
+            let reply = book.answer(order, &mut open, now_ns);
+            drop(book);
+            if wire.say(&lines.say(&reply.to_string())).is_err() {
+                return;
+            }
+        }
     }
 
     /// Begins a session, where there is room for one.

@@ -1,3 +1,5 @@
+mod ledger;
+
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::sync::Arc;

@@ -127,6 +127,8 @@ impl TestBed<'_> {
 
     /// Takes what a stored plan rests on, and opens the targets that are there now.
     pub fn reopen(&mut self, context: &mut Context<'_>, plan: &Plan) -> Outcome<()> {
+        // What a cut left there is judged before anything else is done.
+        let keeps = plan.workloads.iter().any(|own| own.work.outlives_cuts());
         let mut place = 0;
         for (index, survey) in plan.surveys.iter().enumerate() {
             if index > 0 && survey.target != plan.surveys[index - 1].target {
@@ -134,7 +136,8 @@ impl TestBed<'_> {
             }
             let own = &self.places[place.min(self.places.len() - 1)];
             let surveyed = if survey.under.is_empty() {
-                Some(survey::again(context, self.system, self.demands, own, survey, plan.seed)?)
+                let how = (plan.seed, keeps);
+                Some(survey::again(context, self.system, self.demands, own, survey, how)?)
             } else {
                 None
             };

@@ -1,0 +1,107 @@
+//! What a study may ask for, and what becomes of it.
+
+use super::*;
+
+#[test]
+fn each_parameter_is_set_by_its_levels_and_by_nothing_else() {
+    for ([name, ..], example) in FACTORS {
+        let levels: Vec<String> = serde_json::from_str(example).unwrap();
+        let mut made: Vec<Asked> = Vec::new();
+        for level in &levels {
+            let mut own = Asked::default();
+            own.set(name, level).unwrap();
+            assert!(!made.contains(&own), "{name} = {level}");
+            made.push(own);
+        }
+        assert!(Asked::default().set(name, "no such").is_err(), "{name}");
+        assert!(KEYS.find(name).is_some());
+    }
+    assert!(Asked::default().set("promises", "7").is_err());
+    assert!(Asked::default().set("cuts", "0").is_err());
+    assert!(Asked::default().set("mounted-with", "a b").is_err());
+}
+
+#[test]
+fn machines_take_their_time_however_it_was_asked_for_them() {
+    let of = |levels: &[[&str; 2]], quick: bool| {
+        let mut own = Asked::default();
+        if quick {
+            own.hurry();
+        }
+        own.settle();
+        for [name, level] in levels {
+            own.set(name, level).unwrap();
+        }
+        (own.cuts, own.time.unwrap())
+    };
+    assert_eq!(of(&[], false), (1000, USUAL_TIME));
+    assert_eq!(of(&[], true), (QUICK_CUTS, QUICK));
+    let kill = [["cuts", "60"], ["grade", "kill"], ["on", "ext4"]];
+    assert_eq!(of(&kill, false), (60, Time(PATIENT * 61 * START_NS)));
+    let (cuts, time) = of(&kill[1..], true);
+    assert!(cuts == QUICK_KILLS && time > Time(QUICK_KILLS * START_NS), "{cuts} {time}");
+    let (cuts, time) = of(&[["on", "xfs"]], true);
+    assert!(cuts == QUICK_READS && time > QUICK, "{cuts} {time}");
+    assert_eq!(of(&[["on", "xfs"], ["on", "target"]], false).0, 1000);
+}
+
+#[test]
+fn sizes_are_whole_sectors() {
+    for (name, wrong) in [
+        ("size", "1000 B"),
+        ("size", "2 MiB"),
+        ("assumed-atomic", "100 B"),
+        ("assumed-atomic", "128 KiB"),
+    ] {
+        let told = Asked::default().set(name, wrong).unwrap_err();
+        assert!(told.contains("whole sectors"), "{told}");
+    }
+    let odd = Asked { size: Bytes(700), ..Asked::default() };
+    assert!(odd.planned(1 << 30).is_err() && Asked::default().planned(1 << 30).is_ok());
+    assert!(Asked::default().planned(4096).unwrap_err().contains("4 blocks"));
+}
+
+#[test]
+fn a_plan_says_how_many_cuts_give_which_bound() {
+    let words = Asked { cuts: 60, ..Asked::default() }.planned(1 << 30).unwrap().words();
+    assert!(words.contains("60 cuts: 4.88 %") && words.contains("grade replay"), "{words}");
+    let none = Asked { sync: Sync::None, ..Asked::default() }.planned(1 << 30).unwrap();
+    assert!(none.words().contains("nothing is promised") && !none.words().contains('%'));
+}
+
+#[test]
+fn files_and_commands_need_a_file_system_and_a_command_its_check() {
+    let planned = |own: &Asked| own.planned(1 << 30);
+    let files = Asked { pattern: Pattern::Files, ..Asked::default() };
+    assert!(planned(&files).unwrap_err().contains("on = \"ext4\""));
+    for on in [On::Ext4, On::Xfs, On::Btrfs] {
+        assert_eq!(planned(&Asked { on, ..files.clone() }).unwrap().pattern, Pattern::Files);
+    }
+    assert!(planned(&Asked { on: On::Drive, ..files }).is_err());
+    let line = |text: &str| Some(text.to_owned());
+    let own = Asked {
+        pattern: Pattern::Command,
+        on: On::Xfs,
+        command: line("my-db"),
+        needs: vec!["my-db".to_owned()],
+        ..Asked::default()
+    };
+    assert_eq!(own.unfit().unwrap().0, "check");
+    assert_eq!(Asked { command: line(" "), ..own.clone() }.unfit().unwrap().0, "command");
+    let own = Asked { check: line("my-db --verify"), ..own };
+    let long = Asked { check_time: Some(Time(241_000_000_000)), ..own.clone() };
+    assert_eq!(long.unfit().unwrap().0, "check-time");
+    let made = planned(&own).unwrap();
+    assert_eq!(made.wanted().needs, ["my-db"]);
+    assert!(made.words().contains("`my-db`, judged by `my-db --verify`"), "{}", made.words());
+    let lines = made.own.unwrap();
+    assert_eq!([lines.command_ms, lines.check_ms], [10_000, 60_000]);
+    let other = Asked { pattern: Pattern::Log, ..own };
+    assert!(other.unfit().unwrap().1.contains("writer = \"command\""));
+}
+
+#[test]
+fn what_a_file_leaves_open_is_usual() {
+    assert_eq!(serde_json::from_str::<Asked>("{}").unwrap(), Asked::default());
+    assert!(serde_json::from_str::<Asked>("{\"cut\": 3}").is_err());
+}

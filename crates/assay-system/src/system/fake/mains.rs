@@ -1,0 +1,151 @@
+//! The power of a machine of text: it goes after a promise that was chosen, by unwinding whatever runs; what a test does
+//! then is what the drive kept.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io;
+use std::panic::resume_unwind;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use assay_base::digest::Digest;
+use assay_sys::memory_file;
+
+use super::Fake;
+use crate::system::mains::{BOOT, Mains, is_kept_name};
+use crate::system::network::Token;
+use crate::system::network::ledger::{Book, Carries, Client, Ledger, Lines, Order};
+use crate::system::network::protocol::Side;
+use crate::system::{AreaFile, Errno, System};
+
+/// What a thread is unwound with that stands for a machine without power.
+pub const POWER: &str = "the power is gone";
+/// Where what is written begins in such a file.
+const FIRST_BYTE: u64 = 4096;
+const KEY: Digest = [9; 32];
+
+/// What outlives a cut of power, and when there is one.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Power {
+    kept: BTreeMap<PathBuf, Arc<File>>,
+    called: Vec<String>,
+    book: Book,
+    /// The token that the peer knows, by its first visitor.
+    token: Option<Token>,
+    cut_at: Option<u64>,
+}
+
+impl Fake {
+    /// Has the power go when the peer has heard of so many promises of a trial.
+    pub fn cut_power_at(&self, promises: u64) -> &Self {
+        self.lock().power.cut_at = Some(promises);
+        self
+    }
+
+    /// Starts the machine again, with an id of that start.
+    pub fn start_again(&self, boot: &str) -> &Self {
+        self.lock().power.cut_at = None;
+        self.put(BOOT, boot)
+    }
+
+    /// Starts the peer anew: it knows of nothing.
+    pub fn restart_peer(&self) -> &Self {
+        self.lock().power.book = Book::default();
+        self
+    }
+
+    /// What was said to whoever sits there.
+    pub fn called(&self) -> Vec<String> {
+        self.lock().power.called.clone()
+    }
+
+    /// Files that would outlive a cut.
+    pub fn kept(&self) -> Vec<(PathBuf, Arc<File>)> {
+        let state = self.lock();
+        state.power.kept.iter().map(|(path, file)| (path.clone(), Arc::clone(file))).collect()
+    }
+
+    /// Has such a file gone, as after a cut that it did not outlive.
+    pub fn lose_kept(&self) -> &Self {
+        self.lock().power.kept.clear();
+        self
+    }
+
+    /// Removes such a file; whether there was one.
+    pub(super) fn remove_kept(&self, path: &Path) -> bool {
+        self.lock().power.kept.remove(path).is_some()
+    }
+}
+
+fn area(file: &File, path: PathBuf) -> io::Result<AreaFile> {
+    Ok(AreaFile { file: file.try_clone()?, name: Some(path), note: None, first_byte: FIRST_BYTE })
+}
+
+impl Mains for Fake {
+    fn call(&self, text: &str) {
+        self.lock().power.called.push(text.to_owned());
+    }
+
+    fn create_kept(&self, directory: &Path, name: &str) -> io::Result<AreaFile> {
+        let mut state = self.lock();
+        let path = state.place(&directory.join(name))?;
+        if !is_kept_name(name) || state.power.kept.contains_key(&path) {
+            return Err(Errno::EXIST.into());
+        }
+        let file = Arc::new(memory_file(0)?);
+        state.power.kept.insert(path.clone(), Arc::clone(&file));
+        area(&file, path)
+    }
+
+    fn open_kept(&self, directory: &Path, name: &str) -> io::Result<AreaFile> {
+        let state = self.lock();
+        let path = state.place(&directory.join(name))?;
+        let file = state.power.kept.get(&path).ok_or(Errno::NOENT)?;
+        area(file, path.clone())
+    }
+
+    fn settle(&self, _: &Path) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn ledger(&self, _: &str, token: &Token) -> io::Result<Box<dyn Ledger + '_>> {
+        let mut state = self.lock();
+        if let Some(why) = &state.network.lost {
+            return Err(io::Error::other(why.clone()));
+        }
+        if state.power.token.get_or_insert_with(|| token.clone()) != token {
+            let why = "the peer has another token";
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
+        }
+        drop(state);
+        let wire = Wire { fake: self, lines: Lines::new(KEY, Side::Peer), open: None };
+        Ok(Box::new(Client::new(KEY, wire)))
+    }
+}
+
+/// A connection to the peer.
+struct Wire<'a> {
+    fake: &'a Fake,
+    lines: Lines,
+    open: Option<Digest>,
+}
+
+impl Carries for Wire<'_> {
+    fn carry(&mut self, line: &str) -> io::Result<String> {
+        let order = self.lines.hear(line).and_then(Order::read).ok_or(Errno::INVAL)?;
+        let now_ns = self.fake.monotonic_ns();
+        let mut state = self.fake.lock();
+        if let Some(why) = &state.network.lost {
+            return Err(io::Error::other(why.clone()));
+        }
+        let reply = state.power.book.answer(order, &mut self.open, now_ns);
+        let cut_at = state.power.cut_at;
+        drop(state);
+        if let Order::Tell(number) = order
+            && cut_at == Some(number)
+        {
+            resume_unwind(Box::new(POWER));
+        }
+        Ok(self.lines.say(&reply.to_string()))
+    }
+}

@@ -1,0 +1,28 @@
+//! The end that tells a peer of promises, and asks for them once its own power has gone and come back.
+
+use std::io;
+use std::time::{Duration, Instant};
+
+use assay_system::system::network::Token;
+use assay_system::system::network::ledger::{Carries, Client, Ledger};
+use assay_system::system::network::protocol::Role;
+
+use super::wire::Wire;
+use super::{admitted, connect};
+
+/// The peer's answer: it has nothing else to do.
+const ANSWER: Duration = Duration::from_secs(20);
+
+/// Reaches a peer.
+pub fn reach(peer: &str, token: &Token) -> io::Result<Box<dyn Ledger>> {
+    let (_, stream) = connect(peer)?;
+    let (wire, _, key) = admitted(stream, token, &Role::Ledger)?;
+    Ok(Box::new(Client::new(key, wire)))
+}
+
+impl Carries for Wire {
+    fn carry(&mut self, line: &str) -> io::Result<String> {
+        self.say(line)?;
+        self.line(Instant::now() + ANSWER)
+    }
+}

@@ -1,0 +1,70 @@
+//! The power of this machine: files that are found again after it went, and who hears when to cut it.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::sync::OnceLock;
+
+use rustix::fs::{self, FileType, Mode, OFlags};
+
+use super::{Real, area, files, link};
+use assay_system::system::AreaFile;
+use assay_system::system::mains::{Mains, is_kept_name};
+use assay_system::system::network::Token;
+use assay_system::system::network::ledger::Ledger;
+
+/// What says something to the user. It is of the whole call of this program, of which trials, which are handed a system alone,
+/// know nothing.
+static HEARD_BY: OnceLock<fn(&str)> = OnceLock::new();
+/// Where what is written begins: behind the mark.
+const FIRST_BYTE: u64 = 1 << 20;
+
+/// Keeps what says something to the user.
+pub fn be_heard_by(says: fn(&str)) {
+    // The first one stays: it is that of this program.
+    let _ = HEARD_BY.set(says);
+}
+
+impl Mains for Real {
+    fn call(&self, text: &str) {
+        if let Some(says) = HEARD_BY.get() {
+            says(text);
+        }
+    }
+
+    fn create_kept(&self, directory: &Path, name: &str) -> io::Result<AreaFile> {
+        if !is_kept_name(name) {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
+        let path = directory.join(name);
+        let made = area::mark_at(self, &path)?;
+        let (file, _) = made.ok_or(io::ErrorKind::NotFound)?;
+        files::sync_directory_of(&path)?;
+        Ok(AreaFile { file, name: Some(path), note: None, first_byte: FIRST_BYTE })
+    }
+
+    fn open_kept(&self, directory: &Path, name: &str) -> io::Result<AreaFile> {
+        if !is_kept_name(name) {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
+        let path = directory.join(name);
+        // Nobody may let root wait at a pipe, or read what is another user's.
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let file = File::from(fs::open(&path, flags, Mode::empty())?);
+        let found = file.metadata()?;
+        let is_file = FileType::from_raw_mode(found.mode()) == FileType::RegularFile;
+        if !is_file || !area::is_ours(self, found.uid()) {
+            return Err(area::not_a_leftover("it is no file of this user's"));
+        }
+        Ok(AreaFile { file, name: Some(path), note: None, first_byte: FIRST_BYTE })
+    }
+
+    fn settle(&self, directory: &Path) -> io::Result<()> {
+        Ok(fs::syncfs(File::open(directory)?)?)
+    }
+
+    fn ledger(&self, peer: &str, token: &Token) -> io::Result<Box<dyn Ledger + '_>> {
+        link::ledger::reach(peer, token)
+    }
+}

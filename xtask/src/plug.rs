@@ -1,0 +1,225 @@
+//! The grade plug, from the first call to the last verdict, between two virtual machines: one writes and loses its power, the
+//! other one keeps what was promised.
+
+use std::net::TcpListener;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::lab::guest::kernel::Kernel;
+use crate::lab::guest::machine::Accelerator;
+use crate::lab::guest::{self, Asked, Ended, Link};
+use crate::lab::process::Assay;
+use crate::lab::{Done, Scratch};
+use crate::lab_guest;
+
+/// What both machines want.
+pub const MODULES: [&str; 2] = ["ext4", "virtio_net"];
+const PEER: &str = include_str!("plug/peer.sh");
+const MACHINE: &str = include_str!("plug/machine.sh");
+/// Addresses of the peer, and of the machine whose plug is pulled.
+const ADDRESSES: [&str; 2] = ["10.83.9.1", "10.83.9.2"];
+/// What is written to, what outlives a cut, and what is shown later of the first one.
+const DRIVES: [u64; 3] = [256 << 20; 3];
+/// Cuts of a study.
+const CUTS: u64 = 2;
+const LIMIT: Duration = Duration::from_secs(1800);
+/// An emulated machine is up by then.
+const UP: Duration = Duration::from_secs(300);
+const SHOWN: Duration = Duration::from_secs(60);
+
+/// A study, as it is asked for, and what must come of it.
+#[derive(Clone, Copy)]
+pub struct Row {
+    /// The drive: `honest`, or `older`.
+    pub drive: &'static str,
+    pub writer: &'static str,
+    pub sync: &'static str,
+    /// Cuts that lose something.
+    pub lost: u64,
+}
+
+/// An honest drive is not accused, one that shows an older copy is found, and nothing that was not promised is missed.
+pub const ALL: [Row; 3] = [
+    Row { drive: "honest", writer: "log", sync: "fdatasync", lost: 0 },
+    Row { drive: "older", writer: "transaction", sync: "fsync", lost: 1 },
+    Row { drive: "older", writer: "log", sync: "none", lost: 0 },
+];
+
+impl Row {
+    fn study(&self) -> String {
+        let Self { writer, sync, .. } = self;
+        format!(
+            "format = \"assay-study/1\"\ntitle = \"The plug\"\nreplicates = {CUTS}\nseed = 1\nlead_in = \"none\"\n\
+             area = {{ size = \"16 MiB\" }}\n[[workload]]\nname = \"plug\"\ndurability = {{ grade = \"plug\", \
+             peer = \"{}:7710\", writer = \"{writer}\", synced-by = \"{sync}\", time = \"10 min\" }}\n",
+            ADDRESSES[0]
+        )
+    }
+
+    fn words(&self) -> String {
+        format!("plug, {} drive, {}, {}", self.drive, self.writer, self.sync)
+    }
+}
+
+/// Runs some studies; whether all came to what they must.
+pub fn run(program: &Path, rows: &[Row]) -> Done<bool> {
+    let mut well = true;
+    if rows.is_empty() {
+        return Ok(well);
+    }
+    let kernel = lab_guest::kernel(&MODULES)?;
+    for row in rows {
+        let began = Instant::now();
+        let wrong = one(program, &kernel, row)?;
+        let took = began.elapsed().as_secs_f64();
+        println!(
+            "xtask: lab: {}: {} in {took:.0} s",
+            row.words(),
+            if wrong.is_empty() { "well" } else { "WRONG" }
+        );
+        for line in &wrong {
+            println!("xtask: lab: {line}");
+        }
+        well &= wrong.is_empty();
+    }
+    Ok(well)
+}
+
+/// A port that nobody listens at, or did a moment ago.
+fn port() -> Done<u16> {
+    let listener = TcpListener::bind("127.0.0.1:0").map_err(|error| error.to_string())?;
+    Ok(listener.local_addr().map_err(|error| error.to_string())?.port())
+}
+
+fn one(program: &Path, kernel: &Kernel, row: &Row) -> Done<Vec<String>> {
+    let port = port()?;
+    let base = Asked {
+        accelerator: Some(Accelerator::Tcg),
+        memory_bytes: 512 << 20,
+        modules: MODULES.map(str::to_owned).to_vec(),
+        limit: Some(LIMIT),
+        ..lab_guest::usual(program.to_owned(), kernel.clone())
+    };
+    let peer = Asked {
+        drives: Vec::new(),
+        link: Some(Link::Listens(port)),
+        script: Some(PEER.as_bytes().to_vec()),
+        words: vec![ADDRESSES[0].to_owned()],
+        ..base.clone()
+    };
+    let machine = Asked {
+        drives: DRIVES.to_vec(),
+        link: Some(Link::Dials(port)),
+        script: Some(MACHINE.as_bytes().to_vec()),
+        words: [row.drive, ADDRESSES[1]].map(str::to_owned).to_vec(),
+        files: vec![("lab/study.toml".to_owned(), row.study().into_bytes())],
+        ..base
+    };
+    let (stop, listens) = (&AtomicBool::new(false), &AtomicBool::new(false));
+    let (ended, told) = thread::scope(|scope| {
+        let peer = scope.spawn(move || {
+            let mut said = Vec::new();
+            let mut tell = |_, bytes: &[u8]| {
+                said.extend_from_slice(bytes);
+                let is_up = String::from_utf8_lossy(&said).contains("listening at");
+                listens.store(is_up, Ordering::Relaxed);
+            };
+            guest::run(&peer, stop, &mut tell).map(drop)
+        });
+        let began = Instant::now();
+        while !listens.load(Ordering::Relaxed) && !peer.is_finished() && began.elapsed() < UP {
+            thread::sleep(Duration::from_millis(100));
+        }
+        let mut said = Vec::new();
+        let ended = if listens.load(Ordering::Relaxed) {
+            let mut tell = |_, bytes: &[u8]| said.extend_from_slice(bytes);
+            guest::run(&machine, &AtomicBool::new(false), &mut tell)
+        } else {
+            Err("the peer did not come up".to_owned())
+        };
+        stop.store(true, Ordering::Relaxed);
+        let peer = peer.join().map_err(|_| "the thread of the peer failed".to_owned());
+        // One that was stopped says that it was interrupted.
+        let why = peer.and_then(|ended| ended).err().unwrap_or_default();
+        let ended = ended.map_err(|error| format!("{error}; the peer: {why}"));
+        (ended, String::from_utf8_lossy(&said).into_owned())
+    });
+    let mut wrong = judged(&ended?, program, row)?;
+    if !wrong.is_empty() {
+        wrong.push(told);
+    }
+    Ok(wrong)
+}
+
+/// What is wrong with what the machine brought back.
+fn judged(ended: &Ended, program: &Path, row: &Row) -> Done<Vec<String>> {
+    let code = u8::from(row.lost > 0);
+    if ended.code != code {
+        return Ok(vec![format!("it ended with exit code {} and not {code}", ended.code)]);
+    }
+    let scratch = Scratch::new("plug")?;
+    let names = guest::unpack(ended, scratch.path())?;
+    let [name] = &names[..] else { return Ok(vec![format!("it brought back {names:?}")]) };
+    let shown = Assay::new(program, scratch.path()).run(&["show", name, "--json"], SHOWN)?;
+    if shown.code != 0 {
+        return Err(format!("show {name}: {}", shown.stderr));
+    }
+    Ok(wrong_in(&shown.json()?["durability"][0], row))
+}
+
+fn wrong_in(own: &Value, row: &Row) -> Vec<String> {
+    let is_promised = row.sync != "none";
+    let of = |what: &str, is_fit: bool| (!is_fit).then(|| format!("{what}: {own}"));
+    [
+        of("cuts", own["cuts"] == CUTS),
+        of("lost", own["lost"] == row.lost),
+        of("promises", own["promises"].as_u64().is_some_and(|count| (count > 0) == is_promised)),
+        of("a bound", own["lost_share_at_most"].is_null() != is_promised),
+        of("a story", own["story_text"].is_null() == (row.lost == 0)),
+        of("its grade", own["grade"] == "plug"),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+    use std::process::{Command, Stdio};
+
+    use super::*;
+
+    #[test]
+    fn what_both_machines_run_is_a_shell_script_that_can_be_read() {
+        for script in [PEER, MACHINE] {
+            let mut shell = Command::new("sh").arg("-n").stdin(Stdio::piped()).spawn().unwrap();
+            shell.stdin.as_mut().unwrap().write_all(script.as_bytes()).unwrap();
+            drop(shell.stdin.take());
+            assert!(shell.wait().unwrap().success());
+        }
+    }
+
+    #[test]
+    fn a_result_is_as_its_row_or_said_to_be_wrong() {
+        let found = |lost: u64, promises: u64| {
+            let most = (promises > 0).then_some(0.8);
+            let story = (lost > 0).then_some("The shortest story");
+            serde_json::json!({
+                "grade": "plug", "cuts": CUTS, "lost": lost, "promises": promises,
+                "lost_share_at_most": most, "story_text": story,
+            })
+        };
+        let [honest, older, none] = ALL;
+        for (row, lost, promises) in [(honest, 0, 9), (older, 1, 9), (none, 0, 0)] {
+            assert_eq!(wrong_in(&found(lost, promises), &row), Vec::<String>::new());
+            assert!(!wrong_in(&found(1 - lost, promises), &row).is_empty());
+            assert!(!wrong_in(&serde_json::json!({}), &row).is_empty());
+        }
+        assert!(!wrong_in(&found(0, 0), &honest).is_empty(), "nothing was promised");
+    }
+}
