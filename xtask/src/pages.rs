@@ -73,7 +73,10 @@ fn schemas() -> Done<Vec<(String, String)>> {
     let told = cargo_text(&["run", "--quiet", "--package", "assay-schemas", "--", "."])?;
     let told: Value = serde_json::from_str(&told).map_err(|error| error.to_string())?;
     let all = told.as_object().ok_or("there are no schemas")?;
-    Ok(all.iter().map(|(name, text)| (format!("{SCHEMAS}/{name}"), format!("{text:#}\n"))).collect())
+    Ok(all
+        .iter()
+        .map(|(name, text)| (format!("{SCHEMAS}/{name}"), format!("{text:#}\n")))
+        .collect())
 }
 
 /// The manual pages of a command and of all below it.

@@ -48,8 +48,15 @@ pub fn said(attributes: &[Attribute]) -> Result<Said, String> {
                 "untagged" => said.untagged = true,
                 "transparent" => said.transparent = true,
                 // Words for who reads.
-                "from" | "try_from" | "deserialize_with" | "deny_unknown_fields" | "alias"
-                | "bound" | "borrow" | "other" | "skip_deserializing" => {}
+                "from"
+                | "try_from"
+                | "deserialize_with"
+                | "deny_unknown_fields"
+                | "alias"
+                | "bound"
+                | "borrow"
+                | "other"
+                | "skip_deserializing" => {}
                 other => return Err(meta.error(format!("`{other}` is not known here"))),
             }
             Ok(())

@@ -230,7 +230,8 @@ impl<'s> Maker<'s> {
                 required.push(name);
             }
         }
-        let mut schema = json!({ "type": "object", "properties": properties, "required": required });
+        let mut schema =
+            json!({ "type": "object", "properties": properties, "required": required });
         if !also.is_empty() {
             schema["allOf"] = json!(also);
         }

@@ -51,9 +51,8 @@ impl Declared {
 
     /// The names of its types that are open.
     pub fn open(&self) -> Vec<String> {
-        let of = |generics: &Generics| {
-            generics.type_params().map(|own| own.ident.to_string()).collect()
-        };
+        let of =
+            |generics: &Generics| generics.type_params().map(|own| own.ident.to_string()).collect();
         match &self.item {
             Kind::Struct(own) => of(&own.generics),
             Kind::Enum(own) => of(&own.generics),
@@ -112,7 +111,8 @@ impl Sources {
             None => path.iter().collect(),
         };
         let (name, modules) = whole.split_last().ok_or("a type has no name")?;
-        let all = self.types.get(*name).ok_or_else(|| format!("{file}: no type is called {name}"))?;
+        let all =
+            self.types.get(*name).ok_or_else(|| format!("{file}: no type is called {name}"))?;
         if whole.len() == 1
             && let Some(own) = all.iter().find(|declared| declared.file == file)
         {
@@ -172,7 +172,8 @@ fn files(root: &Path, folder: &str, names: &mut Vec<String>) -> Result<(), Strin
 fn leaves(tree: &UseTree, way: &mut Vec<String>, used: &mut BTreeMap<String, Vec<String>>) {
     let mut add = |way: &[String], name: String, last: String| {
         // `use a::b::{self}` brings `b`.
-        let path: Vec<String> = way.iter().cloned().chain((last != "self").then_some(last)).collect();
+        let path: Vec<String> =
+            way.iter().cloned().chain((last != "self").then_some(last)).collect();
         let name = if name == "self" { path.last().cloned().unwrap_or_default() } else { name };
         used.insert(name, path);
     };

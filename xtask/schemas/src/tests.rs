@@ -25,7 +25,8 @@ fn a_field_has_its_type_its_words_and_its_unit() {
          #[serde(skip)]\n hidden: Unknown,\n\
          #[serde(default)]\n ci95: [f64; 2],\n}",
     );
-    let list = json!({ "type": "array", "items": { "type": "number" }, "minItems": 2, "maxItems": 2 });
+    let list =
+        json!({ "type": "array", "items": { "type": "number" }, "minItems": 2, "maxItems": 2 });
     let expected = json!({
         "type": "object",
         "description": "All of it.",
@@ -51,9 +52,7 @@ fn a_choice_is_written_as_serde_writes_it() {
     let number = json!({ "type": "integer", "minimum": 0, "description": "A number in seconds." });
     let later = json!({ "type": "object", "required": ["s"], "properties": { "s": number } });
     let text = json!({ "type": "string" });
-    let object = |name: &str, of: &serde_json::Value| {
-        json!({ "type": "object", "required": [name], "properties": { name: of } })
-    };
+    let object = |name: &str, of: &serde_json::Value| json!({ "type": "object", "required": [name], "properties": { name: of } });
     let plain = json!({ "enum": ["at-once"], "description": "`at-once`: First." });
     assert_eq!(
         one("rename_all = \"kebab-case\""),
