@@ -118,9 +118,12 @@ impl Sources {
         {
             return Ok(own);
         }
-        let near = |declared: &&Declared| nearness(&declared.file, file, modules);
-        let nearest = all.iter().map(|declared| near(&declared)).max();
-        let mut fitting = all.iter().filter(|declared| Some(near(declared)) == nearest);
+        // What is not derived is no part of a document, unless there is nothing else of the name.
+        let is_alone = !all.iter().any(is_derived);
+        let all: Vec<&Declared> = all.iter().filter(|own| is_alone || is_derived(own)).collect();
+        let near = |declared: &Declared| nearness(&declared.file, file, modules);
+        let nearest = all.iter().map(|declared| near(declared)).max();
+        let mut fitting = all.into_iter().filter(|declared| Some(near(declared)) == nearest);
         match (fitting.next(), fitting.next()) {
             (Some(own), None) => Ok(own),
             (Some(own), Some(other)) => {

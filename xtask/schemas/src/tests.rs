@@ -96,8 +96,8 @@ fn what_cannot_be_told_is_an_error_and_no_guess() {
 #[test]
 fn a_name_is_that_of_the_module_which_a_file_names() {
     let mut sources = Sources::default();
-    sources.add("crates/assay-b/src/one.rs", "pub struct Same {}").unwrap();
-    sources.add("crates/assay-b/src/two.rs", "pub struct Same {}").unwrap();
+    sources.add("crates/assay-b/src/one.rs", "#[derive(Serialize)]\npub struct Same {}").unwrap();
+    sources.add("crates/assay-b/src/two.rs", "#[derive(Serialize)]\npub struct Same {}").unwrap();
     sources.add(FILE, "use assay_b::two::Same as Other;\nuse assay_b::Same;").unwrap();
     let file = |name: &str| sources.find(FILE, &[name.to_owned()]).map(|own| own.file.clone());
     assert_eq!(file("Other").unwrap(), "crates/assay-b/src/two.rs");
