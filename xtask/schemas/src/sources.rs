@@ -9,7 +9,9 @@ use syn::{Attribute, Expr, Generics, ImplItem, Item, ItemImpl, Lit, Type, UseTre
 use crate::attributes;
 
 /// What a file has that says something of documents.
-const SIGNS: [&str; 3] = ["Serialize", "Shows for ", "type "];
+const SIGNS: [&str; 4] = ["Serialize", "Shows for ", "type ", "pub use "];
+/// Modules that may hand on a type, one to the next.
+const MOST_HANDS: usize = 8;
 
 /// A type where it is declared.
 pub struct Declared {
@@ -34,6 +36,8 @@ pub struct Told {
 
 #[derive(Default)]
 pub struct Sources {
+    /// By module, its crate first.
+    files: BTreeMap<Vec<String>, String>,
     types: BTreeMap<String, Vec<Declared>>,
     /// By file, what each name stands for that it uses.
     used: BTreeMap<String, BTreeMap<String, Vec<String>>>,
@@ -80,6 +84,7 @@ impl Sources {
     /// Adds the types of a file.
     pub fn add(&mut self, file: &str, text: &str) -> Result<(), String> {
         let parsed = syn::parse_file(text).map_err(|error| format!("{file}: {error}"))?;
+        self.files.entry(module_of(file)).or_insert_with(|| file.to_owned());
         for item in parsed.items {
             let (name, item) = match item {
                 Item::Struct(own) => (own.ident.to_string(), Kind::Struct(own)),
@@ -104,45 +109,63 @@ impl Sources {
 
     /// The type that a path means in a file.
     pub fn find(&self, file: &str, path: &[String]) -> Result<&Declared, String> {
+        self.sought(file, path, MOST_HANDS)
+    }
+
+    fn sought(&self, file: &str, path: &[String], hands: usize) -> Result<&Declared, String> {
         let (first, rest) = path.split_first().ok_or("a type has no name")?;
-        let used = self.used.get(file).and_then(|used| used.get(first));
-        let whole: Vec<&String> = match used {
-            Some(used) => used.iter().chain(rest).collect(),
-            None => path.iter().collect(),
-        };
-        let (name, modules) = whole.split_last().ok_or("a type has no name")?;
-        let all =
-            self.types.get(*name).ok_or_else(|| format!("{file}: no type is called {name}"))?;
-        if whole.len() == 1
-            && let Some(own) = all.iter().find(|declared| declared.file == file)
+        if rest.is_empty()
+            && let Some(own) = self.declared(file, first)
         {
             return Ok(own);
         }
-        // What is not derived is no part of a document, unless there is nothing else of the name.
-        let is_alone = !all.iter().any(is_derived);
-        let all: Vec<&Declared> = all.iter().filter(|own| is_alone || is_derived(own)).collect();
-        let near = |declared: &Declared| nearness(&declared.file, file, modules);
-        let nearest = all.iter().map(|declared| near(declared)).max();
-        let mut fitting = all.into_iter().filter(|declared| Some(near(declared)) == nearest);
-        match (fitting.next(), fitting.next()) {
-            (Some(own), None) => Ok(own),
-            (Some(own), Some(other)) => {
-                Err(format!("{file}: {name} may be that of {} or of {}", own.file, other.file))
+        let whole: Vec<String> = match self.used.get(file).and_then(|used| used.get(first)) {
+            Some(used) => used.iter().chain(rest).cloned().collect(),
+            None => path.to_vec(),
+        };
+        let (name, modules) = whole.split_last().ok_or("a type has no name")?;
+        let home = self.files.get(&absolute(file, modules));
+        if let Some(home) = home.filter(|home| *home != file) {
+            if let Some(own) = self.declared(home, name) {
+                return Ok(own);
             }
-            (None, _) => Err(format!("{file}: no type is called {name}")),
+            // It is handed on from elsewhere.
+            if hands > 0 && self.used.get(home).is_some_and(|used| used.contains_key(name)) {
+                return self.sought(home, std::slice::from_ref(name), hands - 1);
+            }
         }
+        Err(format!("{file}: no type is called {}", whole.join("::")))
+    }
+
+    fn declared(&self, file: &str, name: &str) -> Option<&Declared> {
+        self.types.get(name)?.iter().find(|own| own.file == file)
     }
 }
 
-/// How well a declaration in a file fits modules that another one names: how many of them it lies in, whether they are
-/// of one crate, and how far the way is that they share.
-fn nearness(declared: &str, file: &str, modules: &[&String]) -> (usize, bool, usize) {
-    let own = parts(declared);
-    let named = modules.iter().filter(|module| own.contains(&module.replace('_', "-"))).count();
-    let here = parts(file);
-    let shared = own.iter().zip(&here).take_while(|(one, other)| one == other).count();
-    let outside = modules.first().is_some_and(|first| first.starts_with("assay_"));
-    (named, outside || own.get(1) == here.get(1), shared)
+/// The module that a file is, its crate first.
+fn module_of(file: &str) -> Vec<String> {
+    let mut parts: Vec<String> = parts(file).into_iter().filter(|part| part != "src").collect();
+    let is_whole = |part: &String| ["lib", "main", "mod"].contains(&part.as_str());
+    parts.pop_if(|part| is_whole(part));
+    parts.drain(..1.min(parts.len()));
+    parts
+}
+
+/// The module that a path means in a file.
+fn absolute(file: &str, path: &[String]) -> Vec<String> {
+    let mut module = module_of(file);
+    for (at, part) in path.iter().enumerate() {
+        match part.as_str() {
+            "crate" => module.truncate(1),
+            "self" => {}
+            "super" => {
+                module.pop();
+            }
+            part if at == 0 && part.starts_with("assay") => module = vec![part.replace('_', "-")],
+            part => module.push(part.replace('_', "-")),
+        }
+    }
+    module
 }
 
 /// The parts of a path, without the ending of the file; `_` is `-`, as crates are called.

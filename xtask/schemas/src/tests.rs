@@ -94,14 +94,29 @@ fn what_cannot_be_told_is_an_error_and_no_guess() {
 }
 
 #[test]
-fn a_name_is_that_of_the_module_which_a_file_names() {
+fn a_name_is_that_of_the_module_which_a_file_names_also_where_that_hands_it_on() {
     let mut sources = Sources::default();
-    sources.add("crates/assay-b/src/one.rs", "#[derive(Serialize)]\npub struct Same {}").unwrap();
-    sources.add("crates/assay-b/src/two.rs", "#[derive(Serialize)]\npub struct Same {}").unwrap();
-    sources.add(FILE, "use assay_b::two::Same as Other;\nuse assay_b::Same;").unwrap();
-    let file = |name: &str| sources.find(FILE, &[name.to_owned()]).map(|own| own.file.clone());
-    assert_eq!(file("Other").unwrap(), "crates/assay-b/src/two.rs");
-    assert!(file("Same").unwrap_err().contains("may be that of"));
+    let same = "#[derive(Serialize)]\npub struct Same {}";
+    for file in ["assay-b/src/one.rs", "assay-b/src/two/mod.rs", "assay-c/src/far/same.rs"] {
+        sources.add(&format!("crates/{file}"), same).unwrap();
+    }
+    let lib = "pub use two::Same as Handed;\npub use assay_c::far::same::Same as Far;";
+    sources.add("crates/assay-b/src/lib.rs", lib).unwrap();
+    let uses = "use assay_b::two::Same as Other;\nuse assay_b::{Far, Handed, Unknown as Same};";
+    sources.add(FILE, uses).unwrap();
+    let file = |path: &str| {
+        let path: Vec<String> = path.split("::").map(str::to_owned).collect();
+        sources.find(FILE, &path).map(|own| own.file.clone())
+    };
+    assert_eq!(file("Other").unwrap(), "crates/assay-b/src/two/mod.rs");
+    assert_eq!(file("Handed").unwrap(), "crates/assay-b/src/two/mod.rs");
+    assert_eq!(file("Far").unwrap(), "crates/assay-c/src/far/same.rs");
+    assert_eq!(file("assay_b::one::Same").unwrap(), "crates/assay-b/src/one.rs");
+    assert!(file("Same").unwrap_err().contains("no type is called assay_b::Unknown"));
+    let two = "crates/assay-b/src/two/deep.rs";
+    sources.add(two, "use super::Same;").unwrap();
+    let found = sources.find(two, &["Same".to_owned()]).unwrap();
+    assert_eq!(found.file, "crates/assay-b/src/two/mod.rs");
 }
 
 #[test]
