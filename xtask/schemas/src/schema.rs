@@ -284,7 +284,7 @@ impl<'s> Maker<'s> {
             }
             let inner = self.fields(&variant.fields, &own, file, given)?;
             let schema = match (&said_of.tag, &said_of.content) {
-                _ if said_of.untagged => inner,
+                _ if said_of.untagged || own.untagged => inner,
                 (None, _) => object([(name.as_str(), inner)]),
                 (Some(tag), Some(content)) if !is_plain => {
                     object([(tag.as_str(), json!({ "const": name })), (content.as_str(), inner)])

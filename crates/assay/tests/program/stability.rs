@@ -7,6 +7,7 @@ use std::fs;
 use std::path::Path;
 
 use assay_lab::schema;
+use assay_study::findings::Findings;
 use serde_json::{Value, json};
 
 use crate::{DEPTH, DRIVE, home};
@@ -102,14 +103,16 @@ fn every_json_document_has_its_schema_and_no_other_has() {
     home.refused(2, &["list", "factors", "findings"]);
 }
 
+/// Findings of earlier versions have fewer fields; this version shows them with all that are promised.
 #[test]
-fn recorded_findings_are_as_the_schema_says() {
+fn recorded_findings_are_shown_as_the_schema_says() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
     let folder = folder.join("../assay-report/tests/fixtures/findings");
     let paths = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let mut seen = 0;
     for path in paths.filter(|path| path.extension().is_some_and(|end| end == "json")) {
-        let document: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+        let findings: Findings = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+        let document = json!(findings);
         schema::fits(&document).unwrap_or_else(|why| panic!("{}: {why}", path.display()));
         refused(&document);
         let mut wrong = document.clone();
