@@ -42,7 +42,7 @@ pub fn of(name: &str) -> Outcome<&'static str> {
 }
 
 /// `findings` of `assay-findings/1`.
-fn short(format: &'static str) -> &'static str {
+fn short(format: &str) -> &str {
     let name = format.strip_prefix("assay-").unwrap_or(format);
     name.split('/').next().unwrap_or(name)
 }
