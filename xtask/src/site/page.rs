@@ -106,8 +106,7 @@ impl Page {
 
     /// Turns links to pages of the tree into links to those of the folder, and notes where all lead.
     fn lead(&mut self, events: &mut [Event<'_>], has_dark: &dyn Fn(&str) -> bool) {
-        let mut at = 0;
-        while at < events.len() {
+        for at in 0..events.len() {
             match &mut events[at] {
                 Event::Start(Tag::Link { dest_url, .. }) if is_inside(dest_url) => {
                     *dest_url = CowStr::from(turned(dest_url));
@@ -131,7 +130,6 @@ impl Page {
                 }
                 _ => {}
             }
-            at += 1;
         }
     }
 
