@@ -96,7 +96,7 @@ impl Sources {
                     continue;
                 }
                 Item::Impl(own) => {
-                    self.told.extend(told(file, &own));
+                    self.told.extend(told(file, own));
                     continue;
                 }
                 _ => continue,
@@ -221,7 +221,7 @@ fn leaves(tree: &UseTree, way: &mut Vec<String>, used: &mut BTreeMap<String, Vec
 }
 
 /// What an `impl Shows for Facts` says: below which key findings have them.
-fn told(file: &str, own: &ItemImpl) -> Option<Told> {
+fn told(file: &str, own: ItemImpl) -> Option<Told> {
     let (_, name, _) = own.trait_.as_ref()?;
     name.segments.last().filter(|last| last.ident == "Shows")?;
     let key = own.items.iter().find_map(|item| match item {
@@ -234,7 +234,7 @@ fn told(file: &str, own: &ItemImpl) -> Option<Told> {
         },
         _ => None,
     })?;
-    Some(Told { key, file: file.to_owned(), of: (*own.self_ty).clone() })
+    Some(Told { key, file: file.to_owned(), of: *own.self_ty })
 }
 
 /// Whether a type says by itself how it is written.
