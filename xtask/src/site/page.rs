@@ -116,7 +116,7 @@ impl Page {
                     let light = dest_url.to_string();
                     self.links.push(light.clone());
                     let dark = light.replace("-light.", "-dark.");
-                    let end = events[at..].iter();
+                    let mut end = events[at..].iter();
                     let end = end.position(|event| matches!(event, Event::End(TagEnd::Image)));
                     if let (true, Some(end)) = (light != dark && has_dark(&dark), end) {
                         let words: String = events[at..at + end].iter().filter_map(words).collect();

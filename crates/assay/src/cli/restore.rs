@@ -5,6 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
+use serde::Serialize;
 
 use super::{output, resume, undo};
 use crate::revisions::{self, Lying, Removal};
