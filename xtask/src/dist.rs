@@ -281,7 +281,7 @@ impl Release {
         Ok(sums)
     }
 
-    /// `assay-0.1.0-x86_64-linux`.
+    /// `assay-1.0.0-rc.1-x86_64-linux`.
     fn name(&self, machine: &Machine) -> String {
         format!("assay-{}-{}-linux", self.version, machine.name)
     }
@@ -292,7 +292,7 @@ impl Release {
         Ok((format!("{}.cdx.json", self.name(machine)), list.into_bytes()))
     }
 
-    /// `assay-0.1.0-x86_64-linux.tar.gz`.
+    /// `assay-1.0.0-rc.1-x86_64-linux.tar.gz`.
     fn archive(&self, machine: &Machine, program: &[u8]) -> Done<Named> {
         let folder = self.name(machine);
         let mut parts = vec![(format!("{folder}/assay"), 0o755, program.to_vec())];

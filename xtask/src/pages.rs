@@ -1,22 +1,26 @@
 //! `cargo xtask pages`: the reference under docs/reference and the man pages under docs/man, written
-//! from the registries and the definition of the command line, and the picture of the architecture.
+//! from the registries and the definition of the command line, JSON Schemas from the types of documents, and the
+//! picture of the architecture.
 
 use std::fs;
 
-use crate::build::root;
+use serde_json::Value;
+
+use crate::build::{cargo_text, root};
 use crate::lab::Done;
 use crate::options::Options;
 use crate::{architecture, tree};
 
 const REFERENCE: &str = "docs/reference";
 const MAN: &str = "docs/man";
+const SCHEMAS: &str = "docs/reference/schemas";
 
 /// Writes the pages, or tells which ones are stale.
 pub fn run(options: &Options) -> Done<bool> {
     if options.has("--check") {
         return Ok(stale()?.is_empty());
     }
-    for folder in [REFERENCE, MAN] {
+    for folder in [SCHEMAS, MAN] {
         fs::create_dir_all(root().join(folder)).map_err(|error| format!("{folder}: {error}"))?;
     }
     for (name, text) in pages()? {
@@ -35,8 +39,9 @@ pub fn stale() -> Done<Vec<String>> {
             stale.push(format!("{name} is stale: run cargo xtask pages"));
         }
     }
-    for folder in [REFERENCE, MAN] {
-        for entry in fs::read_dir(root().join(folder)).into_iter().flatten().flatten() {
+    for folder in [REFERENCE, MAN, SCHEMAS] {
+        let entries = fs::read_dir(root().join(folder)).into_iter().flatten().flatten();
+        for entry in entries.filter(|entry| entry.path().is_file()) {
             let name = format!("{folder}/{}", entry.file_name().to_string_lossy());
             if !pages.iter().any(|(page, _)| *page == name) {
                 stale.push(format!("{name} is made by nothing: remove it"));
@@ -58,8 +63,20 @@ fn pages() -> Done<Vec<(String, String)>> {
     definition.build();
     pages.push((tree::PAGE.to_owned(), tree::page()?));
     pages.push((architecture::PICTURE.to_owned(), architecture::picture()?));
+    pages.extend(schemas()?);
     man_pages(&definition, &mut pages)?;
     Ok(pages)
+}
+
+/// The schema of each document. A program of its own makes them: its parser is no chore's to wait for.
+fn schemas() -> Done<Vec<(String, String)>> {
+    let told = cargo_text(&["run", "--quiet", "--package", "assay-schemas", "--", "."])?;
+    let told: Value = serde_json::from_str(&told).map_err(|error| error.to_string())?;
+    let all = told.as_object().ok_or("there are no schemas")?;
+    Ok(all
+        .iter()
+        .map(|(name, text)| (format!("{SCHEMAS}/{name}"), format!("{text:#}\n")))
+        .collect())
 }
 
 /// The manual pages of a command and of all below it.

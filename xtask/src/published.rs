@@ -1,6 +1,6 @@
 //! What stands between the crates that the program is made of and a registry of packages: each says who, where and under
-//! which licence, names the others with their version, and is listed by `cargo package`. Those that read files from outside
-//! their folder cannot be published before these lie in it; they are named here, and no other one may become such.
+//! which licence, names the others with their version, has all files that it reads when it is compiled in its own folder (links
+//! lead to those that several have), and is packed by `cargo package`. No other crate may be published.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -14,29 +14,33 @@ use crate::lab::Done;
 use crate::suite::format::rust_files;
 
 const PROGRAM: &str = "assay";
-/// Crates that have tables of `reference` or studies of `studies` inside.
-const READ_BEYOND: [&str; 4] = ["assay-base", "assay-claims", "assay-study", "assay-verdict"];
 /// What a registry asks for.
 const WANTED: [&str; 3] = ["description", "license", "repository"];
 const INCLUDED: [&str; 2] = ["include_str!(", "include_bytes!("];
+/// What each package has beside its sources.
+const OF_EACH: [&str; 3] = ["Cargo.toml", "LICENSE-APACHE", "LICENSE-MIT"];
 
 /// What is wrong with the crates of the program as packages.
 pub fn faults(metadata: &Value) -> Done<Vec<String>> {
     let shipped = shipped(metadata);
     let mut wrong = unready(&shipped);
-    let mut beyond = BTreeSet::new();
-    for package in &shipped {
-        if reads_beyond_its_folder(package)? {
-            beyond.insert(text(package, "name"));
+    wrong.extend(open(metadata, &shipped));
+    let listed = listed(&shipped)?;
+    for name in OF_EACH {
+        let count = listed.lines().filter(|line| *line == name).count();
+        if count != shipped.len() {
+            wrong.push(format!("{count} of {} packages have {name}", shipped.len()));
         }
     }
-    if beyond != BTreeSet::from(READ_BEYOND) {
-        wrong.push(format!("crates that read files from outside: {beyond:?}, not {READ_BEYOND:?}"));
+    for package in &shipped {
+        for path in read(package)? {
+            if path.starts_with('/') || !listed.lines().any(|line| line.starts_with(&path)) {
+                let name = text(package, "name");
+                wrong.push(format!("{name} reads {path}, which is not in its package"));
+            }
+        }
     }
-    let listed = listed(&shipped)?;
-    if listed != shipped.len() {
-        wrong.push(format!("cargo lists {listed} of {} packages", shipped.len()));
-    }
+    pack(&shipped)?;
     Ok(wrong)
 }
 
@@ -82,31 +86,49 @@ fn unready(shipped: &[&Value]) -> Vec<String> {
     wrong
 }
 
-fn reads_beyond_its_folder(package: &Value) -> Done<bool> {
+/// Crates that may be published and are not of the program, and the other way round.
+fn open(metadata: &Value, shipped: &[&Value]) -> Vec<String> {
+    let own = packages(metadata).filter(|package| package["source"].is_null());
+    let is_shipped = |package: &Value| shipped.iter().any(|one| one["name"] == package["name"]);
+    let wrong = own.filter(|package| package["publish"].is_array() == is_shipped(package));
+    let told = wrong.map(|package| {
+        let may = if is_shipped(package) { "cannot" } else { "must not" };
+        format!("{} {may} be published", text(package, "name"))
+    });
+    told.collect()
+}
+
+/// The files that a crate has inside, as its folder has them: the beginning of a name where the rest is put together.
+fn read(package: &Value) -> Done<BTreeSet<String>> {
     let manifest = Path::new(text(package, "manifest_path"));
     let folder = manifest.parent().ok_or("a package has no folder")?;
     let mut files = Vec::new();
     rust_files(&folder.join("src"), &mut files)?;
+    let mut read = BTreeSet::new();
     for file in files.iter().filter(|file| !file.to_string_lossy().ends_with("tests.rs")) {
         let source = fs::read_to_string(file);
         let source = source.map_err(|error| format!("{}: {error}", file.display()))?;
-        if reads_beyond(folder, file, &source) {
-            return Ok(true);
-        }
+        read.extend(included(folder, file, &source));
     }
-    Ok(false)
+    Ok(read)
 }
 
-/// Whether a source has a file from outside a folder inside; its tests, which stand last, may.
-fn reads_beyond(folder: &Path, file: &Path, source: &str) -> bool {
+/// What a source has inside, from the folder of its crate on, or from the root where it lies elsewhere; its tests, which
+/// stand last, may have anything.
+fn included(folder: &Path, file: &Path, source: &str) -> Vec<String> {
     let used = source.rsplit_once("\n#[cfg(test)]\n").map_or(source, |(used, _)| used);
     let calls = INCLUDED.into_iter().flat_map(|call| used.split(call).skip(1));
-    let mut names = calls.filter_map(|rest| {
+    let names = calls.filter_map(|rest| {
         let rest = rest.trim_start().trim_start_matches("concat!(").trim_start();
         rest.strip_prefix('"')?.split('"').next()
     });
     let beside = file.parent().unwrap_or(folder);
-    names.any(|name| !plain(&beside.join(name)).starts_with(folder))
+    let told = names.map(|name| {
+        let path = plain(&beside.join(name));
+        path.strip_prefix(folder)
+            .map_or_else(|_| path.display().to_string(), |inner| inner.display().to_string())
+    });
+    told.collect()
 }
 
 /// A path without `..`.
@@ -122,13 +144,22 @@ fn plain(path: &Path) -> PathBuf {
     plain
 }
 
-/// How many packages cargo lists the files of.
-fn listed(shipped: &[&Value]) -> Done<usize> {
-    let mut words = vec!["package", "--list", "--allow-dirty", "--offline"];
+/// The files of all packages.
+fn listed(shipped: &[&Value]) -> Done<String> {
+    cargo_package(shipped, "--list")
+}
+
+/// Packs them, each with what the others would be on a registry; none is compiled again from its package.
+fn pack(shipped: &[&Value]) -> Done<()> {
+    cargo_package(shipped, "--no-verify").map(drop)
+}
+
+fn cargo_package(shipped: &[&Value], how: &str) -> Done<String> {
+    let mut words = vec!["package", how, "--allow-dirty", "--offline", "--quiet"];
     for package in shipped {
         words.extend(["--package", text(package, "name")]);
     }
-    Ok(cargo_text(&words)?.lines().filter(|line| *line == "Cargo.toml").count())
+    cargo_text(&words)
 }
 
 #[cfg(test)]
@@ -172,13 +203,26 @@ mod tests {
     }
 
     #[test]
-    fn a_file_from_outside_is_found_but_in_tests() {
-        let is_beyond =
-            |source: &str| reads_beyond(Path::new("/x/a"), Path::new("/x/a/src/b.rs"), source);
-        assert!(is_beyond("const A: &str = include_str!(\"../../reference/a.csv\");"));
-        assert!(is_beyond("include_bytes!(\n    concat!(\"../../\", $name))"));
-        assert!(!is_beyond("const A: &str = include_str!(\"../data/a.csv\");"));
-        assert!(!is_beyond("\n#[cfg(test)]\nmod tests { include_str!(\"../../a\") }"));
-        assert!(!is_beyond("include_str!($name)"));
+    fn what_is_published_is_what_the_program_is_made_of_and_nothing_else() {
+        let mut metadata = metadata("^1.0.0");
+        for at in [2, 3] {
+            metadata["packages"][at]["publish"] = json!([]);
+        }
+        assert_eq!(open(&metadata, &shipped(&metadata)), Vec::<String>::new());
+        metadata["packages"][2]["publish"] = Value::Null;
+        metadata["packages"][1]["publish"] = json!([]);
+        let told = open(&metadata, &shipped(&metadata));
+        assert_eq!(told, ["assay-a cannot be published", "assay-lab must not be published"]);
+    }
+
+    #[test]
+    fn a_file_from_outside_is_told_but_in_tests() {
+        let read = |source: &str| included(Path::new("/x/a"), Path::new("/x/a/src/b.rs"), source);
+        let outside = read("const A: &str = include_str!(\"../../reference/a.csv\");");
+        assert_eq!(outside, ["/x/reference/a.csv"]);
+        assert_eq!(read("include_bytes!(\n    concat!(\"../../\", $name))"), ["/x"]);
+        assert_eq!(read("const A: &str = include_str!(\"../data/a.csv\");"), ["data/a.csv"]);
+        assert!(read("\n#[cfg(test)]\nmod tests { include_str!(\"../../a\") }").is_empty());
+        assert!(read("include_str!($name)").is_empty());
     }
 }

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::Scratch;
 use crate::process::{Assay, Ended};
+use crate::{Scratch, schema};
 
 /// No command of these tests takes longer.
 const LIMIT: Duration = Duration::from_secs(100);
@@ -49,9 +49,11 @@ impl Home {
         ended.stdout
     }
 
-    /// The same as one JSON document.
+    /// The same as one JSON document, which is as its schema says.
     pub fn json(&self, words: &[&str]) -> Value {
-        serde_json::from_str(&self.text(words)).unwrap()
+        let document = serde_json::from_str(&self.text(words)).unwrap();
+        schema::fits(&document).unwrap_or_else(|why| panic!("assay {}: {why}", words.join(" ")));
+        document
     }
 
     /// Checks that a command is refused without a word on standard output, and returns what it says.

@@ -36,6 +36,7 @@ pub mod live;
 pub mod loads;
 pub mod needs;
 pub mod process;
+pub mod schema;
 pub mod server;
 pub mod slow;
 pub mod volume;

@@ -7,7 +7,7 @@ use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use crate::{Done, call, certain};
+use crate::{Done, call, certain, schema};
 
 /// A user without any rights, on every Linux.
 pub const NOBODY: u32 = 65_534;
@@ -26,10 +26,12 @@ pub struct Ended {
 }
 
 impl Ended {
-    /// Standard output as one JSON document.
+    /// Standard output as one JSON document, which is as its schema says.
     pub fn json(&self) -> Done<serde_json::Value> {
-        serde_json::from_str(&self.stdout)
-            .map_err(|error| format!("no JSON ({error}); exit {}; {}", self.code, self.stderr))
+        let document = serde_json::from_str(&self.stdout)
+            .map_err(|error| format!("no JSON ({error}); exit {}; {}", self.code, self.stderr))?;
+        schema::fits(&document)?;
+        Ok(document)
     }
 }
 

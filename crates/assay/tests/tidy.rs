@@ -66,6 +66,10 @@ fn files(below: &Path) -> Vec<PathBuf> {
         if [".git", "target"].contains(&name.as_str()) {
             continue;
         }
+        // A link leads to what lies elsewhere in the tree.
+        if path.is_symlink() {
+            continue;
+        }
         if path.is_dir() {
             found.extend(files(&path));
         } else if path.is_file() {

@@ -11,7 +11,7 @@ const ZSH: &str = "zsh/vendor-completions";
 const REMOVED: &str = "[ \"$1\" = remove ]";
 const FORMAT: &str = "https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/";
 
-/// `assay_0.1.0_amd64.deb`.
+/// `assay_1.0.0~rc.1_amd64.deb`.
 pub fn pack(release: &Release, machine: &Machine, program: &[u8]) -> Done<Named> {
     let version = about::sorted(&release.version);
     let mut parts = installed(program, ZSH)?;
@@ -163,7 +163,7 @@ mod tests {
         let scratch = Scratch::new("lintian").unwrap();
         let (_, package) = pack(&Release::of_none(), &MACHINES[0], b"#!/bin/sh\n").unwrap();
         assert_eq!(complaints(&package, scratch.path()), "");
-        let release = Release { version: "0.1.0+?".to_owned(), ..Release::of_none() };
+        let release = Release { version: "1.0.0+?".to_owned(), ..Release::of_none() };
         let (_, wrong) = pack(&release, &MACHINES[0], b"#!/bin/sh\n").unwrap();
         assert!(complaints(&wrong, scratch.path()).contains("version"));
     }

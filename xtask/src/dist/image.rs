@@ -54,7 +54,7 @@ impl Blob {
     }
 }
 
-/// `assay-0.1.0-x86_64-linux.oci.tar`.
+/// `assay-1.0.0-rc.1-x86_64-linux.oci.tar`.
 pub fn pack(release: &Release, machine: &Machine, program: &[u8]) -> Done<Named> {
     let content = vec![
         (PROGRAM.to_owned(), 0o755, program.to_vec()),

@@ -15,12 +15,13 @@ use std::thread;
 use std::time::Duration;
 
 use assay_system::system::identity::ROOTS_OWN;
+use flate2::read::GzDecoder;
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 
 use super::machines::Machine;
-use super::{Named, Release, debian, image};
+use super::{Release, debian, image};
 use crate::lab::browser::Browser;
 use crate::lab::process::{Ended, Running, run};
 use crate::lab::volume::Filesystem;
@@ -88,6 +89,16 @@ const IMAGE: Kind = Kind {
     looks: &[],
     remove: &[],
 };
+/// The archive and nothing else: unpacked from outside, and taken away as a whole.
+const EMPTY: Kind = Kind {
+    name: "empty",
+    home: ("HOME", HOME),
+    given: "",
+    install: &[],
+    program: "/tried/assay/assay",
+    looks: &[],
+    remove: &[],
+};
 /// A shell and tools that are one static program, as in Alpine Linux, and no library at all.
 const BUSYBOX: Kind = Kind {
     name: "busybox",
@@ -101,6 +112,26 @@ const BUSYBOX: Kind = Kind {
         &["test", "-s", "/tried/assay/completions/_assay"],
     ],
     remove: &[&["rm", "-r", "/tried/assay"]],
+};
+/// The archive in a copy of this machine's own root, by its tools.
+const ARCHIVE: Kind = Kind {
+    name: "Debian, archive",
+    home: ("HOME", HOME),
+    given: "given.tar.gz",
+    install: BUSYBOX.install,
+    program: BUSYBOX.program,
+    looks: &[
+        &["bash", "-c", "! command -v cargo"],
+        &[
+            "bash",
+            "-o",
+            "pipefail",
+            "-c",
+            "man -l /tried/assay/man/man1/assay-restore.1 | grep -c dry-run",
+        ],
+        &["bash", "-c", ". /tried/assay/completions/assay.bash && complete -p assay"],
+    ],
+    remove: BUSYBOX.remove,
 };
 /// A copy of this machine's own root, with its packages and its C library; a home of its own has no Rust.
 const COPY: Kind = Kind {
@@ -144,10 +175,9 @@ pub fn untried() -> Option<String> {
 /// Why some cannot be entered: mounts may not be allowed, the place for changes be of a kind that takes none, or
 /// busybox need a library.
 fn unentered() -> Option<String> {
-    let nothing = (String::new(), Vec::new());
-    let entered = Root::of_this_machine(&nothing)
+    let entered = Root::of_this_machine(&COPY, b"")
         .and_then(|root| root.call(&["true"]))
-        .and_then(|_| Root::of_busybox(&nothing));
+        .and_then(|_| Root::of_busybox(b""));
     let told = entered.err()?;
     let lines: Vec<&str> = told.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     Some(format!("a root cannot be entered: {}", lines.join("; ")))
@@ -184,15 +214,19 @@ impl Drop for Signals {
     }
 }
 
-/// Whether what is made of a program does its work in all three, at the same time: nothing is made of their
+/// Whether what is made of a program does its work in all of them, at the same time: nothing is made of their
 /// numbers.
 pub fn check(release: &Release, machine: &Machine, program: &[u8]) -> Done<bool> {
     let signals = Signals::hold()?;
     let (_, image) = image::pack(release, machine, program)?;
+    let (_, archive) = release.archive(machine, program)?;
+    let (_, package) = debian::pack(release, machine, program)?;
     let roots = [
         Root::of_image(&image)?,
-        Root::of_busybox(&release.archive(machine, program)?)?,
-        Root::of_this_machine(&debian::pack(release, machine, program)?)?,
+        Root::of_archive(&archive, &release.name(machine))?,
+        Root::of_busybox(&archive)?,
+        Root::of_this_machine(&ARCHIVE, &archive)?,
+        Root::of_this_machine(&COPY, &package)?,
     ];
     let told: Vec<Done<()>> = thread::scope(|scope| {
         let started: Vec<_> =
@@ -231,7 +265,18 @@ impl Root {
         })
     }
 
-    fn of_busybox((_, archive): &Named) -> Done<Self> {
+    /// Of an archive with one folder of this name.
+    fn of_archive(packed: &[u8], name: &str) -> Done<Self> {
+        Self::new(&EMPTY, "top", |top| {
+            bare(top)?;
+            let home = top.join(HOME.trim_start_matches('/'));
+            let unpacked = tar::Archive::new(GzDecoder::new(packed)).unpack(&home);
+            let placed = unpacked.and_then(|()| fs::rename(home.join(name), home.join("assay")));
+            placed.map_err(|error| format!("{name}: {error}"))
+        })
+    }
+
+    fn of_busybox(archive: &[u8]) -> Done<Self> {
         let mut root = Self::new(&BUSYBOX, "top", |top| {
             bare(top)?;
             let folders = std::env::var("PATH").unwrap_or_default();
@@ -248,10 +293,10 @@ impl Root {
         Ok(root)
     }
 
-    fn of_this_machine((_, package): &Named) -> Done<Self> {
-        let root = Self::new(&COPY, "changed", |top| {
+    fn of_this_machine(kind: &'static Kind, given: &[u8]) -> Done<Self> {
+        let root = Self::new(kind, "changed", |top| {
             hide(&top.join(ROOTS_OWN.trim_start_matches('/')))?;
-            write(&top.join(COPY.given), package)
+            write(&top.join(kind.given), given)
         })?;
         make(&root.scratch.path().join("work"))?;
         Ok(root)
@@ -316,11 +361,13 @@ impl Root {
         command
     }
 
-    /// Runs a command there, and says so; one that does not end well is an error.
+    /// Runs a command there, and says so with the first line that it printed; one that does not end well is an error.
     fn call(&self, words: &[&str]) -> Done<Ended> {
         let ended = run(&mut self.enter(words), LIMIT)?;
         let (shown, time) = (words.join(" "), ended.time.as_secs_f64());
-        println!("xtask: {}: {shown}: exit {} after {time:.1} s", self.kind.name, ended.code);
+        let told = ended.stdout.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+        let (name, code) = (self.kind.name, ended.code);
+        println!("xtask: {name}: {shown}: exit {code} after {time:.1} s: {}", told.trim());
         if ended.code == 0 {
             return Ok(ended);
         }
@@ -413,8 +460,8 @@ mod tests {
         if let Some(reason) = untried() {
             return skip(&reason);
         }
-        let package = debian::pack(&Release::of_none(), &MACHINES[0], FAKE).unwrap();
-        let root = Root::of_this_machine(&package).unwrap();
+        let (_, package) = debian::pack(&Release::of_none(), &MACHINES[0], FAKE).unwrap();
+        let root = Root::of_this_machine(&COPY, &package).unwrap();
         for words in COPY.install.iter().chain(COPY.looks) {
             root.call(words).unwrap();
         }
@@ -431,12 +478,36 @@ mod tests {
     }
 
     #[test]
+    #[ignore = "needs root, dpkg and an overlay: cargo xtask test"]
+    fn an_archive_is_unpacked_and_removed_in_a_copy_and_lies_in_an_empty_root() {
+        if let Some(reason) = untried() {
+            return skip(&reason);
+        }
+        let release = Release::of_none();
+        let (_, archive) = release.archive(&MACHINES[0], FAKE).unwrap();
+        let root = Root::of_this_machine(&ARCHIVE, &archive).unwrap();
+        for words in ARCHIVE.install.iter().chain(ARCHIVE.looks) {
+            root.call(words).unwrap();
+        }
+        assert_eq!(root.call(&[ARCHIVE.program]).unwrap().stdout.trim(), HOME);
+        assert!(root.left().unwrap().contains(&PathBuf::from("tried/assay/assay")));
+        for words in ARCHIVE.remove {
+            root.call(words).unwrap();
+        }
+        assert_eq!(root.left().unwrap(), Vec::<PathBuf>::new());
+        let name = release.name(&MACHINES[0]);
+        let empty = Root::of_archive(&archive, &name).unwrap();
+        assert!(empty.scratch.path().join("top/tried/assay/assay").is_file());
+        assert!(Root::of_archive(&archive, "assay-of-others").is_err());
+    }
+
+    #[test]
     #[ignore = "needs root and an overlay: cargo xtask test"]
     fn a_copy_has_no_journals_of_this_machine_and_takes_new_ones() {
         if let Some(reason) = untried() {
             return skip(&reason);
         }
-        let root = Root::of_this_machine(&(String::new(), Vec::new())).unwrap();
+        let root = Root::of_this_machine(&COPY, b"").unwrap();
         root.call(&["test", "!", "-e", ROOTS_OWN]).unwrap();
         root.call(&["mkdir", ROOTS_OWN]).unwrap();
         // The same with a folder that every machine has.

@@ -28,7 +28,7 @@ const MACROS: [&str; 8] = [
     "_binary_filedigest_algorithm 8",
 ];
 
-/// `assay-0.1.0-1.x86_64.rpm`.
+/// `assay-1.0.0~rc.1-1.x86_64.rpm`.
 pub fn pack(release: &Release, machine: &Machine, program: &[u8]) -> Done<Named> {
     let scratch = Scratch::new("rpm")?;
     let mut parts = installed(program, ZSH)?;

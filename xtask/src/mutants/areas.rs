@@ -42,7 +42,7 @@ pub fn git(words: &[&str]) -> Done<String> {
 /// The files of the work tree, new ones among them.
 pub fn files() -> Done<Vec<String>> {
     let told = git(&["ls-files", "--cached", "--others", "--exclude-standard"])?;
-    let there = |name: &&str| root().join(name).is_file();
+    let there = |name: &&str| root().join(name).exists();
     Ok(told.lines().filter(there).map(str::to_owned).collect())
 }
 

@@ -60,6 +60,8 @@ pub struct Source {
     pub name: String,
     bytes: Vec<u8>,
     mode: fs::Permissions,
+    /// Where it leads, where it is no file but a link to a folder of the tree.
+    link: Option<PathBuf>,
 }
 
 /// Reads the work tree.
@@ -68,7 +70,9 @@ pub fn read(files: &[String]) -> Done<Vec<Source>> {
         let path = root().join(name);
         let fail = |error: std::io::Error| format!("{name}: {error}");
         let mode = fs::metadata(&path).map_err(fail)?.permissions();
-        Ok(Source { name: name.clone(), bytes: fs::read(&path).map_err(fail)?, mode })
+        let link = if path.is_dir() { Some(fs::read_link(&path).map_err(fail)?) } else { None };
+        let bytes = if link.is_some() { Vec::new() } else { fs::read(&path).map_err(fail)? };
+        Ok(Source { name: name.clone(), bytes, mode, link })
     };
     files.iter().map(read).collect()
 }
@@ -81,7 +85,12 @@ pub fn write(folder: &Path, files: &[Source], mutants: &[Mutant], dropped: &[boo
     }
     let mut tree = Tree { folder: folder.to_owned(), put: BTreeMap::new() };
     let mut kept = std::collections::BTreeSet::new();
-    for Source { name: file, bytes, mode } in files {
+    for Source { name: file, bytes, mode, link } in files {
+        kept.insert(file.clone());
+        if let Some(link) = link {
+            lead(&tree.folder.join(file), link)?;
+            continue;
+        }
         let own = |(_, mutant): &(usize, &Mutant)| mutant.file == *file;
         let own: Vec<(usize, &Mutant)> = mutants
             .iter()
@@ -103,7 +112,6 @@ pub fn write(folder: &Path, files: &[Source], mutants: &[Mutant], dropped: &[boo
             kept.insert(switch);
         }
         keep(&tree.folder.join(file), &bytes, Some(mode))?;
-        kept.insert(file.clone());
     }
     remove_others(&tree.folder, &tree.folder, &kept)?;
     Ok(tree)
@@ -126,12 +134,22 @@ fn keep(path: &Path, bytes: &[u8], mode: Option<&fs::Permissions>) -> Done<()> {
     mode.map_or(Ok(()), |mode| fs::set_permissions(path, mode.clone()).map_err(fail))
 }
 
+/// A link, where it is not there already.
+fn lead(path: &Path, to: &Path) -> Done<()> {
+    if fs::read_link(path).is_ok_and(|old| old == to) {
+        return Ok(());
+    }
+    let folder = path.parent().unwrap_or(path);
+    let made = fs::create_dir_all(folder).and_then(|()| std::os::unix::fs::symlink(to, path));
+    made.map_err(|error| format!("{}: {error}", path.display()))
+}
+
 /// Removes what an older copy had.
 fn remove_others(top: &Path, folder: &Path, kept: &std::collections::BTreeSet<String>) -> Done<()> {
     let fail = |error: std::io::Error| format!("{}: {error}", folder.display());
     for entry in fs::read_dir(folder).map_err(fail)? {
         let path = entry.map_err(fail)?.path();
-        if path.is_dir() {
+        if path.is_dir() && !path.is_symlink() {
             remove_others(top, &path, kept)?;
             continue;
         }

@@ -9,7 +9,7 @@ macro_rules! shipped {
     ($($name:literal),+ $(,)?) => {
         /// Name and text of each table under `reference/`.
         const SHIPPED: &[(&str, &str)] =
-            &[$(($name, include_str!(concat!("../../../../reference/", $name)))),+];
+            &[$(($name, include_str!(concat!("../../reference/", $name)))),+];
     };
 }
 

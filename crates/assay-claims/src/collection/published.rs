@@ -8,7 +8,7 @@ use super::numbers;
 use super::row::{FORMAT, Number, Published, Row};
 
 /// The table, in the author's own digits.
-const TABLE: &str = include_str!("../../../../reference/collection.csv");
+const TABLE: &str = include_str!("../../reference/collection.csv");
 
 /// The rows, marked as published.
 pub fn rows() -> Vec<Row> {

@@ -23,7 +23,7 @@ macro_rules! presets {
         const $list: &[Preset] = &[$(Preset {
             name: $name,
             path: concat!($folder, $name, ".toml"),
-            text: include_str!(concat!("../../../../", $folder, $name, ".toml")),
+            text: include_str!(concat!("../../", $folder, $name, ".toml")),
             renamed: &[$($(($before, $today)),+)?],
         },)+];
     };

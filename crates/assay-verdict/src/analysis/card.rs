@@ -15,7 +15,7 @@ use super::claims::{self, Numbers};
 use super::facts::noun;
 
 /// Published figures to be set beside a card.
-const ANCHORS: &str = include_str!("../../../../reference/anchors.csv");
+const ANCHORS: &str = include_str!("../../reference/anchors.csv");
 
 /// The line that the article draws: what a laptop disk of 5400 rpm does.
 const LINE: &str = "5400 rpm laptop disk";

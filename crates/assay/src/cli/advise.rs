@@ -4,9 +4,8 @@
 use std::fmt::Write as _;
 
 use clap::{Args, Subcommand};
-use serde_json::{Value, json};
 
-use super::{apply as applying, confirm, output};
+use super::{advised, apply as applying, confirm, output};
 use crate::runner::apply::{self, Proposal};
 use crate::store;
 use assay_base::failure::{Failure, Outcome};
@@ -84,12 +83,12 @@ fn advise(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
         .map(|advice| entry(system, stored.as_deref(), &findings, advice))
         .collect();
     if arguments.json {
-        output::json(&json!({
-            "format": "assay-advice/1",
-            "id": findings.study.id,
-            "confirms": findings.study.confirms,
-            "advice": entries.iter().map(Entry::json).collect::<Vec<_>>(),
-        }));
+        output::json(&advised::Document {
+            format: "assay-advice/1",
+            id: &findings.study.id,
+            confirms: findings.study.confirms.as_deref(),
+            advice: entries.iter().map(Entry::told).collect(),
+        });
         return Ok(());
     }
     let mut text = String::new();
@@ -213,28 +212,26 @@ pub fn propose(system: &dyn System, stored: &Stored, best: &Comparison) -> Outco
 }
 
 impl Entry<'_> {
-    fn json(&self) -> Value {
+    fn told(&self) -> advised::Advised<'_> {
         let comparisons = self.comparisons.iter();
-        let comparisons = comparisons.map(|(one, standing)| {
-            json!({
-                "trust": standing.trust,
-                "lent": standing.lent,
-                "because": standing.reasons,
-                "comparison": one,
-            })
+        let comparisons = comparisons.map(|(one, standing)| advised::Compared {
+            trust: standing.trust,
+            lent: standing.lent,
+            because: &standing.reasons,
+            comparison: one,
         });
-        json!({
-            "kind": self.advice.kind,
-            "status": self.advice.status,
-            "text": self.advice.text,
-            "lines": self.advice.lines,
-            "comparisons": comparisons.collect::<Vec<_>>(),
-            "effects": self.effects,
-            "permanent": self.permanent.as_ref().map(|proposal| match proposal {
-                Ok(proposal) => proposal_json(proposal),
-                Err(failure) => json!({ "reason": failure.message }),
+        advised::Advised {
+            kind: self.advice.kind,
+            status: self.advice.status,
+            text: &self.advice.text,
+            lines: &self.advice.lines,
+            comparisons: comparisons.collect(),
+            effects: &self.effects,
+            permanent: self.permanent.as_ref().map(|proposal| match proposal {
+                Ok(proposal) => advised::Permanent::Possible(advised::proposed(proposal)),
+                Err(failure) => advised::Permanent::Impossible { reason: &failure.message },
             }),
-        })
+        }
     }
 
     fn tell(&self, text: &mut String, findings: &Findings) {
@@ -296,23 +293,6 @@ pub fn proposal_text(proposal: &Proposal) -> String {
         let _ = writeln!(text, "  mind: {told}");
     }
     text
-}
-
-/// A proposal for scripts.
-pub fn proposal_json(proposal: &Proposal) -> Value {
-    let files = proposal.files.iter();
-    let files = files.map(|(path, text)| json!({ "path": path, "text": text }));
-    let settings = proposal.settings.iter();
-    let settings = settings
-        .map(|(setting, now)| json!({ "path": setting.path, "value": setting.value, "now": now }));
-    let by_hand = proposal.by_hand.iter();
-    let by_hand = by_hand.map(|(line, why)| json!({ "line": line, "why": why }));
-    json!({
-        "files": files.collect::<Vec<_>>(),
-        "settings": settings.collect::<Vec<_>>(),
-        "by_hand": by_hand.collect::<Vec<_>>(),
-        "unmeasured": proposal.unmeasured,
-    })
 }
 
 /// The comparison whose arm a confirmed result makes permanent.

@@ -1,9 +1,10 @@
 //! `assay advise apply`: the winning setting made permanent.
 
 use clap::Args;
-use serde_json::json;
+use serde::Serialize;
 
 use super::advise::{self, Standing};
+use super::advised::{Proposed, proposed};
 use super::output;
 use super::study_arguments::Allowed;
 use crate::runner::apply::{self, Applied, Proposal};
@@ -107,6 +108,25 @@ fn unconfirmed(system: &dyn System, arguments: &Arguments) -> Option<Failure> {
     advise::confirmed(&findings, None).err()
 }
 
+/// What would make a confirmed setting permanent, and whether it was done.
+#[derive(Serialize)]
+struct Document<'a> {
+    format: &'static str,
+    /// Id of the result that confirmed it.
+    id: &'a str,
+    /// How far its numbers can be trusted.
+    trust: Trust,
+    /// Whether a drive is lent, so that what is trusted is trusted as given.
+    lent: bool,
+    /// What speaks against the numbers.
+    because: &'a [String],
+    proposal: Proposed<'a>,
+    /// Whether it was carried out.
+    done: bool,
+    /// Whether everything was so before.
+    was_so_already: bool,
+}
+
 fn tell(
     arguments: &Arguments,
     id: &str,
@@ -114,16 +134,16 @@ fn tell(
     done: Option<Applied>,
 ) {
     if arguments.json {
-        output::json(&json!({
-            "format": "assay-apply/1",
-            "id": id,
-            "trust": standing.trust,
-            "lent": standing.lent,
-            "because": standing.reasons,
-            "proposal": advise::proposal_json(proposal),
-            "done": done.is_some(),
-            "was_so_already": done == Some(Applied::Before),
-        }));
+        output::json(&Document {
+            format: "assay-apply/1",
+            id,
+            trust: standing.trust,
+            lent: standing.lent,
+            because: &standing.reasons,
+            proposal: proposed(proposal),
+            done: done.is_some(),
+            was_so_already: done == Some(Applied::Before),
+        });
         return;
     }
     output::text(&outcome(id, proposal, done));

@@ -1,7 +1,7 @@
 //! `assay doctor`: what this machine lets the tool see and do, and what it is made of.
 
 use clap::Args;
-use serde_json::json;
+use serde::Serialize;
 
 use super::inventory::Inventory;
 use super::output;
@@ -19,13 +19,23 @@ pub struct Arguments {
     json: bool,
 }
 
+/// What this machine can do, and the hardware that a study may stand on.
+#[derive(Serialize)]
+struct Document<'a> {
+    format: &'static str,
+    abilities: &'a [Ability],
+    inventory: &'a Inventory,
+}
+
 pub fn run(system: &dyn System, arguments: &Arguments) {
     let abilities = abilities::all(system);
     let inventory = Inventory::of(system);
     if arguments.json {
-        output::json(&json!({
-            "format": "assay-doctor/1", "abilities": abilities, "inventory": inventory.json(),
-        }));
+        output::json(&Document {
+            format: "assay-doctor/1",
+            abilities: &abilities,
+            inventory: &inventory,
+        });
         return;
     }
     let rows: Vec<Vec<String>> = abilities.iter().map(row).collect();

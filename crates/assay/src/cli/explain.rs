@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use clap::Args;
-use serde_json::{Value, json};
+use serde::Serialize;
 
 use super::study_arguments::StudyArguments;
 use super::{output, studies};
@@ -78,13 +78,13 @@ fn tell(
     let commands = commands::of(system, (&study, &plan), &sites, names);
     let remarks = remarks(&study, &plan);
     if is_json {
-        output::json(&json!({
-            "format": "assay-explain/1",
-            "title": study.title,
-            "lines": commands.iter().map(document).collect::<Vec<_>>(),
-            "absent": plan.absent.iter().map(left_out).collect::<Vec<_>>(),
-            "remarks": remarks,
-        }));
+        output::json(&Document {
+            format: "assay-explain/1",
+            title: &study.title,
+            lines: commands.iter().map(told).collect(),
+            absent: plan.absent.iter().map(left_out).collect(),
+            remarks: &remarks,
+        });
         return Ok(());
     }
     let width = output::columns(system);
@@ -212,22 +212,51 @@ fn remarks(study: &Study, plan: &Plan) -> Vec<String> {
     told
 }
 
-fn left_out(absent: &AbsentWorkload) -> Value {
-    let mut told = json!(absent);
-    told["reason"] = json!(absent.words());
-    told
+/// A study as command lines of fio that do the same work.
+#[derive(Serialize)]
+struct Document<'a> {
+    format: &'static str,
+    /// What the study asks.
+    title: &'a str,
+    /// A line for each workload and setting.
+    lines: Vec<Told<'a>>,
+    /// Workloads that are not run, and why.
+    absent: Vec<AbsentWorkload>,
+    /// What the lines do not say.
+    remarks: &'a [String],
 }
 
-fn document(command: &Command) -> Value {
-    json!({
-        "workload": command.workload,
-        "arm": command.arm,
-        "target": command.target,
-        "words": command.words,
-        "before": command.before,
-        "command": command.line.words,
-        "remarks": command.line.remarks,
-    })
+/// A command line.
+#[derive(Serialize)]
+struct Told<'a> {
+    workload: &'a str,
+    arm: &'a Arm,
+    /// The target as the user wrote it.
+    target: &'a str,
+    /// The workload in words.
+    words: &'a str,
+    /// What is typed before it, to bring the machine there.
+    before: &'a [String],
+    /// The words that are typed, the program first, none of them quoted.
+    command: &'a [String],
+    /// Where it does something else all the same.
+    remarks: &'a [String],
+}
+
+fn left_out(absent: &AbsentWorkload) -> AbsentWorkload {
+    AbsentWorkload { reason: absent.words(), ..absent.clone() }
+}
+
+fn told(command: &Command) -> Told<'_> {
+    Told {
+        workload: &command.workload,
+        arm: &command.arm,
+        target: &command.target,
+        words: &command.words,
+        before: &command.before,
+        command: &command.line.words,
+        remarks: &command.line.remarks,
+    }
 }
 
 fn lines(command: &Command, width: usize) -> Vec<String> {

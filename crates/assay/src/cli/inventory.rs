@@ -2,7 +2,6 @@
 //! from sysfs and by the drives' own commands; no other program is run.
 
 use serde::Serialize;
-use serde_json::{Value, json};
 
 use assay_base::presence::Presence;
 use assay_base::quantity::units::{self, show};
@@ -51,11 +50,6 @@ impl Inventory {
         let mut drives = drives(system);
         drives.retain(|drive| !drive.is_made());
         Self { graphics: graphics::devices(system), drives, arrays: devices::arrays(system) }
-    }
-
-    /// As it stands in a document.
-    pub fn json(&self) -> Value {
-        json!(self)
     }
 
     /// Kind, name and everything that is known of each, row by row.
@@ -220,7 +214,7 @@ mod tests {
 
     #[test]
     fn the_document_has_every_field_with_its_reason() {
-        let told = Inventory::of(&machine("nvme-one-lane")).json();
+        let told = serde_json::json!(Inventory::of(&machine("nvme-one-lane")));
         let drive = &told["drives"][0];
         assert_eq!(drive["name"], "nvme0n1");
         assert!(

@@ -1,13 +1,14 @@
 //! `assay list`: what there is.
 
 use clap::{Args, ValueEnum};
+use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::{inventory, output};
+use super::{inventory, output, schemas};
 use crate::store::{FORMATS_OF_FILES, parcel};
 use assay_base::catalogue::About;
 use assay_base::catalogue::words::WORDS;
-use assay_base::failure::Outcome;
+use assay_base::failure::{Failure, Outcome};
 use assay_base::presence::Presence;
 use assay_base::quantity::units;
 use assay_importers::importers::IMPORTERS;
@@ -35,11 +36,15 @@ Examples:
   assay list probes     what is read around each trial
   assay list rules      the rules that judge each number
   assay list words      what the words of reports mean
-  assay list schema     JSON Schema of study files, for editors")]
+  assay list schema     JSON Schema of study files, for editors
+  assay list schema findings    of what assay show --json prints")]
 pub struct Arguments {
     /// What to list
     #[arg(value_enum, default_value_t = Kind::Results)]
     kind: Kind,
+    /// With schema: the document whose JSON Schema is printed, such as findings
+    #[arg(value_name = "DOCUMENT")]
+    document: Option<String>,
     /// Only results of this drive, file system or target; a part of the name is enough
     #[arg(long, value_name = "NAME")]
     drive: Option<String>,
@@ -79,8 +84,18 @@ enum Kind {
     Figures,
     /// The words of reports, with their meaning
     Words,
-    /// JSON Schema of study files
+    /// JSON Schema of study files, or of a document that --json prints
     Schema,
+}
+
+/// A list for programs.
+#[derive(Serialize)]
+struct Document<'a> {
+    format: &'static str,
+    /// What is listed.
+    kind: &'a str,
+    /// Its items; what one is made of is that of the kind.
+    items: &'a [Value],
 }
 
 /// A list as rows for people and as items for scripts.
@@ -93,6 +108,11 @@ struct Listing {
 }
 
 pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
+    if let (Some(word), false) = (&arguments.document, matches!(arguments.kind, Kind::Schema)) {
+        return Err(Failure::mistake(format!(
+            "`{word}`: only assay list schema takes the name of a document"
+        )));
+    }
     let listing = match arguments.kind {
         Kind::Results => results(system, arguments)?,
         Kind::Drives => drives(system),
@@ -108,14 +128,16 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
         Kind::Rules => rules(),
         Kind::Words => entries("words", ["word", "means"], WORDS.iter().map(|word| word.about)),
         Kind::Schema => {
-            output::json(&study::schema());
+            match &arguments.document {
+                Some(name) => output::document(schemas::of(name)?),
+                None => output::json(&study::schema()),
+            }
             return Ok(());
         }
     };
     if arguments.json {
-        output::json(
-            &json!({ "format": "assay-list/1", "kind": listing.name, "items": listing.items }),
-        );
+        let Listing { name: kind, items, .. } = &listing;
+        output::json(&Document { format: "assay-list/1", kind, items });
     } else if listing.rows.is_empty() {
         output::message(&listing.empty);
     } else {

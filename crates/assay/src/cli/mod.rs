@@ -2,6 +2,7 @@
 
 mod add;
 mod advise;
+mod advised;
 mod apply;
 mod articles;
 mod bisect;
@@ -59,6 +60,7 @@ mod resume;
 mod revisions;
 mod run;
 mod running;
+mod schemas;
 mod selftest;
 #[cfg(feature = "serve")]
 mod serve;

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
+use serde::Serialize;
 
 use super::{output, resume, undo};
 use crate::revisions::{self, Lying, Removal};
@@ -50,6 +51,26 @@ pub struct Arguments {
 enum Other {
     Resume(resume::Arguments),
     Undo(undo::Arguments),
+}
+
+/// What was found that killed runs left, and what became of it.
+#[derive(Serialize)]
+struct Document<'a> {
+    format: &'static str,
+    /// Whether nothing was done.
+    dry_run: bool,
+    /// What would be looked at, where nothing was done.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    to_look_at: Option<&'a [String]>,
+    /// What was put back.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    done: Option<&'a [String]>,
+    /// Where nothing was left to do, and why.
+    nothing: &'a [String],
+    /// What could not be put back, and why.
+    failed: &'a [String],
+    /// Runs that put back by themselves what they changed.
+    running: &'a [String],
 }
 
 /// What was found, and what became of it.
@@ -233,16 +254,15 @@ impl Restored {
     fn tell(&self, arguments: &Arguments) {
         let Self { done, nothing, failed, running } = self;
         if arguments.json {
-            let told = if arguments.dry_run { "to_look_at" } else { "done" };
-            let document = serde_json::json!({
-                "format": "assay-restore/1",
-                "dry_run": arguments.dry_run,
-                told: done,
-                "nothing": nothing,
-                "failed": failed,
-                "running": running,
+            output::json(&Document {
+                format: "assay-restore/1",
+                dry_run: arguments.dry_run,
+                to_look_at: arguments.dry_run.then_some(done.as_slice()),
+                done: (!arguments.dry_run).then_some(done.as_slice()),
+                nothing,
+                failed,
+                running,
             });
-            output::json(&document);
             return;
         }
         // What is as it was already is seen when it is undone.

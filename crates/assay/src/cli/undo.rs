@@ -1,7 +1,7 @@
 //! `assay restore undo`: takes back what `assay advise apply` made permanent.
 
 use clap::Args;
-use serde_json::json;
+use serde::Serialize;
 
 use super::output;
 use crate::runner::apply;
@@ -69,15 +69,29 @@ fn find<'a>(standing: &'a [Unfinished], wanted: Option<&str>) -> Outcome<&'a Unf
     }
 }
 
+/// What was taken back of what `assay advise apply` made permanent.
+#[derive(Serialize)]
+struct Document<'a> {
+    format: &'static str,
+    /// Id of the result whose setting it was.
+    id: &'a str,
+    /// Whether it was only told.
+    dry_run: bool,
+    /// What was undone, or would be.
+    done: &'a [String],
+    /// Where nothing was left to do, and why.
+    nothing: &'a [String],
+}
+
 fn tell(arguments: &Arguments, id: &str, report: &Report) {
     if arguments.json {
-        output::json(&json!({
-            "format": "assay-undo/1",
-            "id": id,
-            "dry_run": arguments.dry_run,
-            "done": report.done,
-            "nothing": report.nothing,
-        }));
+        output::json(&Document {
+            format: "assay-undo/1",
+            id,
+            dry_run: arguments.dry_run,
+            done: &report.done,
+            nothing: &report.nothing,
+        });
         return;
     }
     let word = if arguments.dry_run { "to undo" } else { "undone" };

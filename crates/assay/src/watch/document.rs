@@ -7,84 +7,177 @@ use serde_json::{Value, json};
 
 use super::State;
 use super::members;
-use super::sampler::{DiskSpan, Span};
+use super::sampler::{DiskSpan, Load, Memory, Pressure, Sensor, Span, User};
 use super::words::USUAL;
 use assay_base::presence::Presence;
 use assay_machine::probes::block_latency::counts::{
-    ClassSpan, Latencies, bucket_from_ns, bucket_to_ns,
+    ClassSpan, Latencies, Means, bucket_from_ns, bucket_to_ns,
 };
 
 /// Format and version.
 pub const FORMAT: &str = "assay-watch/1";
 
+/// What happened on disks while they were watched.
+#[derive(Serialize)]
+struct Document<'a> {
+    format: &'static str,
+    seconds: f64,
+    /// How requests were seen, where they were.
+    means: Option<Means>,
+    devices: Vec<Device<'a>>,
+    /// Arrays of which two members or more were watched.
+    members: Vec<members::Told<'a>>,
+    probes: Probes<'a>,
+    /// Requests of which nobody saw the beginning.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unseen_beginnings: Option<u64>,
+}
+
+/// What happened on a disk.
+#[derive(Serialize)]
+struct Device<'a> {
+    /// Kernel name.
+    device: &'a str,
+    /// What it is.
+    about: &'a str,
+    /// Its requests by class; null where the class is not seen.
+    classes: BTreeMap<&'a str, Option<Class>>,
+    /// What the kernel counted; null where it tells nothing.
+    counters: Option<Counted>,
+    /// Why something is not there, by its name.
+    absent: BTreeMap<&'a str, &'a str>,
+}
+
+/// Requests of a class that ended.
+#[derive(Serialize)]
+struct Class {
+    count: u64,
+    /// Those of them that failed.
+    failed: u64,
+    bytes: u64,
+    /// From the arrival in the block layer until the end.
+    mean_ns: Option<f64>,
+    stddev_ns: Option<f64>,
+    p50_ns: Option<f64>,
+    p99_ns: Option<f64>,
+    /// Buckets that hold something.
+    histogram: Vec<Bucket>,
+    /// From the hand-over to the driver until the end.
+    issued_mean_ns: Option<f64>,
+    issued_histogram: Vec<Bucket>,
+}
+
+/// What the kernel counted of a disk.
+#[derive(Serialize)]
+struct Counted {
+    reads: u64,
+    read_bytes: u64,
+    writes: u64,
+    written_bytes: u64,
+    flushes: u64,
+    discards: u64,
+    discarded_bytes: u64,
+    /// Summed over all reads.
+    read_ms: u64,
+    /// Summed over all writes.
+    write_ms: u64,
+    /// Summed over all flushes.
+    flush_ms: u64,
+    /// Requests under way, on average.
+    queue_mean: f64,
+    /// The largest of such averages between two readings.
+    queue_max: f64,
+    /// Share of the time in which something was under way.
+    busy_share: f64,
+}
+
+/// What the machine around the disks did; null where it does not tell, and why stands in `absent`.
+#[derive(Serialize)]
+struct Probes<'a> {
+    /// Each processor.
+    processors: Option<&'a [Load]>,
+    /// Time that work waited.
+    pressure: Option<&'a Pressure>,
+    memory: Option<&'a Memory>,
+    /// Sensors.
+    temperature: Option<&'a [Sensor]>,
+    /// Times that a processor was slowed down by heat.
+    throttle_events: Option<u64>,
+    /// Programs that moved something.
+    users: Vec<&'a User>,
+    /// Programs whose traffic this user may not see.
+    users_hidden: usize,
+    /// Why something is not there, by its name.
+    absent: BTreeMap<&'static str, &'a str>,
+}
+
 /// Everything since the beginning.
 pub fn document(state: &State) -> Value {
     let whole = &state.whole;
-    let devices: Vec<Value> =
-        state.shown().into_iter().map(|at| device(state, at, whole)).collect();
-    let mut document = json!({
-        "format": FORMAT,
-        "seconds": whole.seconds(),
-        "means": whole.means,
-        "devices": devices,
-        "members": members::document(state),
-        "probes": probes(state, whole),
-    });
-    if whole.unseen_beginnings > 0 {
-        document["unseen_beginnings"] = json!(whole.unseen_beginnings);
-    }
-    document
+    json!(Document {
+        format: FORMAT,
+        seconds: whole.seconds(),
+        means: whole.means,
+        devices: state.shown().into_iter().map(|at| device(state, at, whole)).collect(),
+        members: members::document(state),
+        probes: probes(state, whole),
+        unseen_beginnings: (whole.unseen_beginnings > 0).then_some(whole.unseen_beginnings),
+    })
 }
 
-fn device(state: &State, at: usize, whole: &Span) -> Value {
+fn device<'a>(state: &'a State, at: usize, whole: &Span) -> Device<'a> {
     let disk = state.disk(at);
     let mut absent: BTreeMap<&str, &str> = BTreeMap::new();
-    let mut all: BTreeMap<&str, Value> = BTreeMap::new();
+    let mut classes: BTreeMap<&str, Option<Class>> = BTreeMap::new();
     for name in USUAL {
-        all.insert(name, class(disk, name));
+        classes.insert(name, class(disk, name));
     }
     match &disk.classes {
         Presence::Present(found) => {
-            all.extend(found.iter().map(|(name, span)| (name.as_str(), of_class(span))));
+            classes.extend(found.iter().map(|(name, span)| (name.as_str(), Some(of_class(span)))));
         }
         Presence::Absent(reason) => absent.extend(USUAL.map(|name| (name, reason.as_str()))),
     }
-    let rates = disk.counters.value().map(|counters| {
-        json!({
-            "reads": counters.reads_completed, "read_bytes": counters.read_bytes,
-            "writes": counters.writes_completed, "written_bytes": counters.written_bytes,
-            "flushes": counters.flushes_completed, "discards": counters.discards_completed,
-            "discarded_bytes": counters.discarded_bytes, "read_ms": counters.read_ms,
-            "write_ms": counters.write_ms, "flush_ms": counters.flush_ms,
-            "queue_mean": whole.queue(counters), "queue_max": state.deepest[at],
-            "busy_share": whole.busy(counters),
-        })
+    let counters = disk.counters.value().map(|counters| Counted {
+        reads: counters.reads_completed,
+        read_bytes: counters.read_bytes,
+        writes: counters.writes_completed,
+        written_bytes: counters.written_bytes,
+        flushes: counters.flushes_completed,
+        discards: counters.discards_completed,
+        discarded_bytes: counters.discarded_bytes,
+        read_ms: counters.read_ms,
+        write_ms: counters.write_ms,
+        flush_ms: counters.flush_ms,
+        queue_mean: whole.queue(counters),
+        queue_max: state.deepest[at],
+        busy_share: whole.busy(counters),
     });
     if let Some(reason) = disk.counters.reason() {
         absent.insert("counters", reason);
     }
-    json!({
-        "device": disk.name, "about": state.disks[at].words, "classes": all,
-        "counters": rates, "absent": absent,
-    })
+    Device { device: &disk.name, about: &state.disks[at].words, classes, counters, absent }
 }
 
-/// A class: nothing ended of it, or what did; null where it is not seen.
-fn class(disk: &DiskSpan, name: &str) -> Value {
-    match &disk.classes {
-        Presence::Present(all) => of_class(all.get(name).unwrap_or(&ClassSpan::default())),
-        Presence::Absent(_) => Value::Null,
+/// A class: nothing ended of it, or what did; none where it is not seen.
+fn class(disk: &DiskSpan, name: &str) -> Option<Class> {
+    let all = disk.classes.value()?;
+    Some(of_class(all.get(name).unwrap_or(&ClassSpan::default())))
+}
+
+fn of_class(span: &ClassSpan) -> Class {
+    Class {
+        count: span.requests,
+        failed: span.failed,
+        bytes: span.bytes,
+        mean_ns: span.queued.mean_ns(),
+        stddev_ns: span.queued.sd_ns(),
+        p50_ns: span.queued.percentile_ns(0.5),
+        p99_ns: span.queued.percentile_ns(0.99),
+        histogram: histogram(&span.queued),
+        issued_mean_ns: span.issued.mean_ns(),
+        issued_histogram: histogram(&span.issued),
     }
-}
-
-fn of_class(span: &ClassSpan) -> Value {
-    json!({
-        "count": span.requests, "failed": span.failed, "bytes": span.bytes,
-        "mean_ns": span.queued.mean_ns(), "stddev_ns": span.queued.sd_ns(),
-        "p50_ns": span.queued.percentile_ns(0.5), "p99_ns": span.queued.percentile_ns(0.99),
-        "histogram": histogram(&span.queued),
-        "issued_mean_ns": span.issued.mean_ns(), "issued_histogram": histogram(&span.issued),
-    })
 }
 
 /// One bucket of a histogram; its end does not belong to it.
@@ -104,31 +197,23 @@ fn histogram(latencies: &Latencies) -> Vec<Bucket> {
     latencies.buckets.iter().map(bucket).collect()
 }
 
-fn probes(state: &State, whole: &Span) -> Value {
-    let mut probes = json!({});
-    let mut absent = json!({});
-    for (name, seen) in [
-        ("processors", value(&whole.processors)),
-        ("pressure", value(&whole.pressure)),
-        ("memory", value(&whole.memory)),
-        ("temperature", value(&whole.sensors)),
-        ("throttle_events", value(&whole.throttle_events)),
-    ] {
-        if let Some(reason) = seen.reason() {
-            absent[name] = json!(reason);
-        }
-        probes[name] = seen.value().cloned().unwrap_or(Value::Null);
-    }
-    probes["users"] = json!(state.users());
-    probes["users_hidden"] = json!(state.last.users.hidden);
-    probes["absent"] = absent;
-    probes
-}
-
-fn value<T: Serialize>(seen: &Presence<T>) -> Presence<Value> {
-    match seen {
-        Presence::Present(value) => Presence::Present(json!(value)),
-        Presence::Absent(reason) => Presence::absent(reason.clone()),
+fn probes<'a>(state: &'a State, whole: &'a Span) -> Probes<'a> {
+    let reasons = [
+        ("processors", whole.processors.reason()),
+        ("pressure", whole.pressure.reason()),
+        ("memory", whole.memory.reason()),
+        ("temperature", whole.sensors.reason()),
+        ("throttle_events", whole.throttle_events.reason()),
+    ];
+    Probes {
+        processors: whole.processors.value().map(Vec::as_slice),
+        pressure: whole.pressure.value(),
+        memory: whole.memory.value(),
+        temperature: whole.sensors.value().map(Vec::as_slice),
+        throttle_events: whole.throttle_events.value().copied(),
+        users: state.users(),
+        users_hidden: state.last.users.hidden,
+        absent: reasons.into_iter().filter_map(|(name, reason)| Some((name, reason?))).collect(),
     }
 }
 

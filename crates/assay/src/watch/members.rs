@@ -1,6 +1,6 @@
 //! Which member of an array is slow, as far as its members are watched.
 
-use serde_json::{Value, json};
+use serde::Serialize;
 
 use super::State;
 use super::sampler::{Disk, DiskSpan, Span};
@@ -95,15 +95,28 @@ pub fn warnings(state: &State) -> Vec<String> {
     state.arrays.iter().filter_map(slow).map(|words| format!("slowest member: {words}")).collect()
 }
 
-/// As it stands in the document.
-pub fn document(state: &State) -> Value {
+/// An array in the document.
+#[derive(Serialize)]
+pub struct Told<'a> {
+    /// What it is, and of what.
+    array: &'a str,
+    /// Its disks that are watched.
+    members: Vec<&'a str>,
+    /// Null where it cannot be told.
+    slowest: Option<Slowest>,
+    /// Why it cannot.
+    absent: Option<String>,
+}
+
+/// All arrays as they stand in the document.
+pub fn document(state: &State) -> Vec<Told<'_>> {
     let told = state.arrays.iter().map(|array| {
-        let members = array.members.iter().map(|at| &state.disks[*at].name);
-        let slowest = slowest_of(array, &state.whole);
-        json!({
-            "array": array.words, "members": members.collect::<Vec<_>>(),
-            "slowest": slowest.value(), "absent": slowest.reason(),
-        })
+        let members = array.members.iter().map(|at| state.disks[*at].name.as_str());
+        let (slowest, absent) = match slowest_of(array, &state.whole) {
+            Presence::Present(slowest) => (Some(slowest), None),
+            Presence::Absent(reason) => (None, Some(reason)),
+        };
+        Told { array: &array.words, members: members.collect(), slowest, absent }
     });
     told.collect()
 }

@@ -1,12 +1,11 @@
 //! Study files as people write them: right ones are read, wrong ones are told all their mistakes.
 //! `UPDATE_EXPECT=1 cargo test --test studies` writes the expected texts anew; read them.
 
-mod schema;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use assay_lab::expected::Expected;
+use assay_lab::schema::complaint;
 use assay_study::study::{self, file};
 
 /// The study files of a folder with their names, in order.
@@ -56,9 +55,9 @@ fn json(text: &str) -> serde_json::Value {
 fn the_schema_takes_right_files() {
     let schema = study::schema();
     for (_, name, text) in cases("valid") {
-        assert_eq!(schema::complaint(&schema, &json(&text)), None, "{name}");
+        assert_eq!(complaint(&schema, &json(&text)), None, "{name}");
         let written = file::write(&file::parse(&name, &text).unwrap()).unwrap();
-        assert_eq!(schema::complaint(&schema, &json(&written)), None, "{name}, written");
+        assert_eq!(complaint(&schema, &json(&written)), None, "{name}, written");
     }
 }
 
@@ -88,7 +87,7 @@ fn the_schema_refuses_what_an_editor_can_see() {
             continue;
         }
         seen += 1;
-        assert!(schema::complaint(&schema, &json(&text)).is_some(), "{name} passes");
+        assert!(complaint(&schema, &json(&text)).is_some(), "{name} passes");
     }
     assert!(seen > 15, "{seen}");
 }

@@ -9,7 +9,7 @@ use crate::presence::Presence;
 /// Bytes that md keeps of each disk as one unit of a stripe.
 const PAGE: u64 = 4096;
 /// What was measured on md, with where it comes from.
-const MEASURED: &str = include_str!("../../../../../reference/md.csv");
+const MEASURED: &str = include_str!("../../../reference/md.csv");
 
 /// Where a number comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

@@ -1,9 +1,10 @@
 //! `assay collection query` and `export`: rows that fit, as a table for people or for programs.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use serde_json::{Map, Value};
+use serde::Serialize;
 
 use super::super::output;
 use crate::store::collection::{self, Index};
@@ -235,21 +236,35 @@ fn parquet(system: &dyn System, folder: &Path, output: &Path, rows: &str) -> Out
     Ok(())
 }
 
-/// Rows for programs: numbers are numbers, what is absent is not there.
-fn document(rows: &[&Flat]) -> Value {
+/// Rows of a collection.
+#[derive(Serialize)]
+struct Document {
+    format: &'static str,
+    /// Fields of each row by the names of their columns; what is absent is not there.
+    rows: Vec<BTreeMap<String, Field>>,
+}
+
+/// A field of a row.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Field {
+    /// Of a column of numbers; null where it is none.
+    Number(Option<f64>),
+    Text(String),
+}
+
+/// Rows for programs.
+fn document(rows: &[&Flat]) -> Document {
     let columns = flat::columns();
     let item = |row: &&Flat| {
         let fields = columns.iter().zip(row.fields()).filter(|(_, field)| !field.is_empty());
         let told = fields.map(|(column, field)| {
-            let value = if flat::is_number(column) { number(&field) } else { Value::from(field) };
-            ((*column).to_owned(), value)
+            let is_number = flat::is_number(column);
+            let told =
+                if is_number { Field::Number(field.parse().ok()) } else { Field::Text(field) };
+            ((*column).to_owned(), told)
         });
-        Value::Object(told.collect::<Map<_, _>>())
+        told.collect()
     };
-    let items: Vec<Value> = rows.iter().map(item).collect();
-    serde_json::json!({ "format": "assay-collection-rows/1", "rows": items })
-}
-
-fn number(field: &str) -> Value {
-    field.parse::<f64>().map_or(Value::Null, Value::from)
+    Document { format: "assay-collection-rows/1", rows: rows.iter().map(item).collect() }
 }

@@ -91,7 +91,9 @@ const AFTER: &[(&str, Counter)] = &[
 /// Numbers in what a page shows between fences.
 const SHOWN: &[(&str, Counter)] = &[
     (r"^(\d+) claims: ", |tree| COUNTED.iter().find(|(noun, _)| *noun == "claims?")?.1(tree)),
-    (r"\bassay-(\d+\.\d+\.\d+)-", |tree| tree.found("Cargo.toml", "\nversion = \"(.+)\"")),
+    (r"\bassay-(\d+\.\d+\.\d+(?:-rc\.\d+)?)-", |tree| {
+        tree.found("Cargo.toml", "\nversion = \"(.+)\"")
+    }),
 ];
 
 /// Numbers that count nothing of the tree: page, phrase and why.

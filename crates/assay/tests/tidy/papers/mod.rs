@@ -226,8 +226,8 @@ const STATEMENTS: &[(&str, &str, &str, &str)] = &[
     (
         "a.md",
         "```sh\ntar xf assay-0.0.1-x.tar.gz\n```",
-        "it is 0.1.0",
-        "```sh\ntar xf assay-0.1.0-x.tar.gz\n```",
+        "it is 1.0.0-rc.1",
+        "```sh\ntar xf assay-1.0.0-rc.1-x.tar.gz\n```",
     ),
     ("a.md", "tests in four tiers", "it is 3", "tests in three tiers"),
     ("a.md", "it has twelve importers", "bound to nothing", "it has importers"),

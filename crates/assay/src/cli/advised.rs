@@ -1,0 +1,115 @@
+//! What `assay advise` and `assay advise apply` tell programs.
+
+use std::path::Path;
+
+use serde::Serialize;
+
+use crate::runner::apply::Proposal;
+use assay_study::findings::{AdviceKind, AdviceStatus, Comparison, Effect, Trust};
+
+/// What a result advises, each advice with what it rests on.
+#[derive(Serialize)]
+pub struct Document<'a> {
+    pub format: &'static str,
+    /// Id of the result.
+    pub id: &'a str,
+    /// Id of the result whose winner it was to confirm.
+    pub confirms: Option<&'a str>,
+    pub advice: Vec<Advised<'a>>,
+}
+
+/// An advice with what it rests on.
+#[derive(Serialize)]
+pub struct Advised<'a> {
+    /// Whether it is for something or against it.
+    pub kind: AdviceKind,
+    /// How sure.
+    pub status: AdviceStatus,
+    /// One sentence, or a few.
+    pub text: &'a str,
+    /// What one would type to bring the machine there, where the arm stands for settings.
+    pub lines: &'a [String],
+    pub comparisons: Vec<Compared<'a>>,
+    /// Main effects of factors that it rests on.
+    pub effects: &'a [&'a Effect],
+    /// What would make it permanent, or why that cannot be told; null for what is no arm to use.
+    pub permanent: Option<Permanent<'a>>,
+}
+
+/// A comparison, and how far the two numbers can be trusted that it compares.
+#[derive(Serialize)]
+pub struct Compared<'a> {
+    /// That of the worse of the two.
+    pub trust: Trust,
+    /// Whether a drive is lent, so that what is trusted is trusted as given.
+    pub lent: bool,
+    /// What speaks against the numbers.
+    pub because: &'a [String],
+    pub comparison: &'a Comparison,
+}
+
+/// Whether an arm can be made permanent here.
+#[derive(Serialize)]
+#[serde(untagged)]
+pub enum Permanent<'a> {
+    /// By this.
+    Possible(Proposed<'a>),
+    /// It cannot.
+    Impossible {
+        /// Why not.
+        reason: &'a str,
+    },
+}
+
+/// What would be done to make an arm permanent.
+#[derive(Serialize)]
+pub struct Proposed<'a> {
+    /// Files that would be written.
+    files: Vec<File<'a>>,
+    /// Settings that would be written now.
+    settings: Vec<Setting<'a>>,
+    /// What is left to the operator.
+    by_hand: Vec<ByHand<'a>>,
+    /// What the study says nothing of: present values that were no level of it.
+    unmeasured: &'a [String],
+}
+
+/// A file that would be written.
+#[derive(Serialize)]
+struct File<'a> {
+    path: &'a Path,
+    text: &'a str,
+}
+
+/// A setting of the kernel.
+#[derive(Serialize)]
+struct Setting<'a> {
+    /// Its file.
+    path: &'a Path,
+    /// What it would hold.
+    value: &'a str,
+    /// What it holds.
+    now: &'a str,
+}
+
+/// A line that assay does not do itself.
+#[derive(Serialize)]
+struct ByHand<'a> {
+    line: &'a str,
+    why: &'a str,
+}
+
+/// A proposal as it stands in a document.
+pub fn proposed(proposal: &Proposal) -> Proposed<'_> {
+    let files = proposal.files.iter().map(|(path, text)| File { path, text });
+    let settings = proposal.settings.iter();
+    let settings =
+        settings.map(|(setting, now)| Setting { path: &setting.path, value: &setting.value, now });
+    let by_hand = proposal.by_hand.iter().map(|(line, why)| ByHand { line, why });
+    Proposed {
+        files: files.collect(),
+        settings: settings.collect(),
+        by_hand: by_hand.collect(),
+        unmeasured: &proposal.unmeasured,
+    }
+}
