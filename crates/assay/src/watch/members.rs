@@ -125,6 +125,8 @@ pub fn document(state: &State) -> Vec<Told<'_>> {
 mod tests {
     use std::time::Duration;
 
+    use serde_json::json;
+
     use super::*;
     use crate::watch::sampler::{Sampler, Tracing, disks};
     use assay_system::system::Fake;
