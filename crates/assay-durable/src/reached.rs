@@ -71,13 +71,19 @@ impl Reached {
         let mut all = Vec::new();
         if self.unreachable > 0 {
             let because = quoted(&self.unreachable_because);
-            all.push(format!("The file system could not be reached after {}{because}.", cuts(self.unreachable)));
+            all.push(format!(
+                "The file system could not be reached after {}{because}.",
+                cuts(self.unreachable)
+            ));
         }
         if let Some(check) = on.inspected_by("").filter(|_| self.inspected > 0) {
             let check = check.join(" ");
             let (faulty, of) = (show::count(self.faulty), cuts(self.inspected));
             all.push(match self.faulty {
-                0 => format!("The file system's own check ({}) found no fault after {of}.", check.trim_end()),
+                0 => format!(
+                    "The file system's own check ({}) found no fault after {of}.",
+                    check.trim_end()
+                ),
                 _ => format!(
                     "The file system's own check ({}) found a fault after {faulty} of {of}{}.",
                     check.trim_end(),

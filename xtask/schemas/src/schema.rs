@@ -159,15 +159,18 @@ impl<'s> Maker<'s> {
         Ok(json!({ "$ref": format!("#/$defs/{name}") }))
     }
 
-    /// The name of a definition: with that of its module where another one has it.
+    /// The name of a definition: with those of as many modules as tell it from all others.
     fn name(&self, declared: &Declared) -> String {
         let is_free =
             |name: &String| self.homes.get(name).is_none_or(|home| *home == declared.file);
-        let plain = Some(declared.name.clone()).filter(is_free);
-        plain.unwrap_or_else(|| {
-            let modules = declared.file.trim_end_matches(".rs").trim_end_matches("/mod");
-            format!("{}-{}", modules.rsplit('/').next().unwrap_or_default(), declared.name)
-        })
+        let mut name = declared.name.clone();
+        for module in declared.file.trim_end_matches(".rs").trim_end_matches("/mod").rsplit('/') {
+            if is_free(&name) {
+                break;
+            }
+            name = format!("{module}-{name}");
+        }
+        name
     }
 
     fn whole(&mut self, declared: &Declared, given: &Given) -> Made {

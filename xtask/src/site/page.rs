@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use pulldown_cmark::{CowStr, Event, HeadingLevel, Options, Parser, Tag, TagEnd, html};
+use pulldown_cmark::{CowStr, Event, HeadingLevel, LinkType, Options, Parser, Tag, TagEnd, html};
 
 use super::{LED_TO, STYLE};
 use crate::lab::Done;
@@ -108,6 +108,8 @@ impl Page {
     fn lead(&mut self, events: &mut [Event<'_>], has_dark: &dyn Fn(&str) -> bool) {
         for at in 0..events.len() {
             match &mut events[at] {
+                // An address of mail is written as one, and leads to no page.
+                Event::Start(Tag::Link { link_type: LinkType::Email, .. }) => {}
                 Event::Start(Tag::Link { dest_url, .. }) if is_inside(dest_url) => {
                     *dest_url = CowStr::from(turned(dest_url));
                     self.links.push(dest_url.to_string());

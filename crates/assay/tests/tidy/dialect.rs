@@ -38,7 +38,7 @@ fn is_page(name: &str) -> bool {
     matches!(
         name,
         "README.md" | "SECURITY.md" | "docs/ci.md" | "docs/guide.md" | "docs/stability.md"
-    ) || below("docs/reference/")
+    ) || (below("docs/reference/") && !below("docs/reference/schemas/"))
         || below("docs/man/")
         || below("studies/")
         || below("crates/assay-study/tests/fixtures/work/")

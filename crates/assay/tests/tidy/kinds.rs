@@ -23,7 +23,6 @@ const FILES: &str = "names of files in memory, of what it calls: that may stay";
 const PRINTED: &str = "what is printed on a card or in an article";
 const REGISTRY: &str = "a test over what there is, which holds without it";
 const ENDS: &str = "what both ends of a link say to each other, whoever loads it";
-const PEER: &str = "the command `assay peer`";
 
 /// Whose name, where (a file, or all below a folder), which (none: any), and why.
 type Elsewhere = (&'static str, &'static str, &'static [&'static str], &'static str);
@@ -45,8 +44,6 @@ const ELSEWHERE: &[Elsewhere] = &[
     ("network", "xtask/src/suite/guest/checks.rs", &["links"], TESTS),
     ("network", "crates/assay-system/src/system/network/", &["peer", "congestion"], ENDS),
     ("network", "crates/assay/src/real/link/", &["congestion"], ENDS),
-    ("network", "crates/assay/src/cli/front.rs", &["peer"], PEER),
-    ("network", "crates/assay/tests/program/peer.rs", &["peer"], PEER),
 ];
 
 /// Metrics, parameters, rules and the figure of a kind.
