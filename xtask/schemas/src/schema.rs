@@ -17,7 +17,7 @@ type Made = Result<Value, String>;
 const TEXTS: [&str; 6] = ["BitRate", "Bytes", "Harm", "Loss", "Percent", "Time"];
 /// What findings have below keys of their own, each that of a kind of work.
 const OF_KINDS: &str = "OfKinds";
-/// Modules that write a number as text, so that no reader rounds it.
+/// Modules that write a number as text, in base 16, so that no reader rounds it.
 const DIGITS: &str = "digits";
 /// How the name of a number ends, and in what it is then counted.
 const UNITS: [(&str, &str); 9] = [
@@ -222,7 +222,7 @@ impl<'s> Maker<'s> {
             }
             let schema = match own.with.as_deref() {
                 Some(with) if with.ends_with(DIGITS) => {
-                    json!({ "type": "string", "pattern": "^[0-9]+$" })
+                    json!({ "type": "string", "pattern": "^[0-9a-f]+$" })
                 }
                 Some(with) => return Err(format!("{file}: {name}: what does {with} write?")),
                 None => self.of_type(&field.ty, file, given)?,
