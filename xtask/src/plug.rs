@@ -188,6 +188,7 @@ fn wrong_in(own: &Value, row: &Row) -> Vec<String> {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may panic")]
 mod tests {
     use std::io::Write as _;
     use std::process::{Command, Stdio};

@@ -79,7 +79,7 @@ impl Site {
         let mut others = BTreeMap::new();
         for name in names {
             let bytes = fs::read(root().join(&name)).map_err(|error| format!("{name}: {error}"))?;
-            if !name.ends_with(".md") {
+            if !page::is_page(&name) {
                 others.insert(name, bytes);
                 continue;
             }
@@ -181,7 +181,7 @@ mod tests {
         assert_eq!(site.faults(), Vec::<String>::new());
         let mut names = Vec::new();
         listed(&root(), DOCUMENTS, true, &mut names).unwrap();
-        let pages = names.iter().filter(|name| name.ends_with(".md"));
+        let pages = names.iter().filter(|name| page::is_page(name));
         for name in pages.clone() {
             assert!(site.pages.contains_key(&page::placed(name)), "{name}");
         }

@@ -78,9 +78,9 @@ impl<'s> Maker<'s> {
         match of {
             Type::Reference(own) => self.of_type(&own.elem, file, given),
             Type::Paren(own) => self.of_type(&own.elem, file, given),
-            Type::Slice(own) => Ok(list(self.of_type(&own.elem, file, given)?)),
+            Type::Slice(own) => Ok(list(&self.of_type(&own.elem, file, given)?)),
             Type::Array(own) => {
-                let mut schema = list(self.of_type(&own.elem, file, given)?);
+                let mut schema = list(&self.of_type(&own.elem, file, given)?);
                 if let Expr::Lit(length) = &own.len
                     && let Lit::Int(length) = &length.lit
                 {
@@ -129,7 +129,7 @@ impl<'s> Maker<'s> {
             "Value" => json!({}),
             "Option" => or_null(inner(arguments.first())?),
             "Box" | "Arc" | "Rc" | "Cow" => inner(arguments.last())?,
-            "Vec" | "VecDeque" | "BTreeSet" | "HashSet" => list(inner(arguments.first())?),
+            "Vec" | "VecDeque" | "BTreeSet" | "HashSet" => list(&inner(arguments.first())?),
             "BTreeMap" | "HashMap" => {
                 json!({ "type": "object", "additionalProperties": inner(arguments.last())? })
             }
@@ -256,7 +256,7 @@ impl<'s> Maker<'s> {
         let mut properties = Map::new();
         let sources = self.sources;
         for told in &sources.told {
-            let own = list(self.of_type(&told.of, &told.file, &Given::new())?);
+            let own = list(&self.of_type(&told.of, &told.file, &Given::new())?);
             let text = format!("What work of the kind tells of each of its rows: `{}`.", told.key);
             properties.insert(told.key.clone(), described(own, &text));
         }
@@ -332,7 +332,7 @@ fn always(fields: &FieldsNamed) -> Result<Vec<String>, String> {
     Ok(names)
 }
 
-fn list(items: Value) -> Value {
+fn list(items: &Value) -> Value {
     json!({ "type": "array", "items": items })
 }
 

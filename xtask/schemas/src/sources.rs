@@ -187,11 +187,18 @@ fn files(root: &Path, folder: &str, names: &mut Vec<String>) -> Result<(), Strin
         let path = format!("{folder}/{name}");
         if is_folder && name != "tests" && name != "target" {
             files(root, &path, names)?;
-        } else if path.contains("/src/") && name.ends_with(".rs") && !name.ends_with("tests.rs") {
+        } else if path.contains("/src/") && is_source(&name) {
             names.push(path);
         }
     }
     Ok(())
+}
+
+/// Whether it is a file of code that is no test.
+fn is_source(name: &str) -> bool {
+    let name = Path::new(name);
+    let is_test = name.file_stem().is_some_and(|stem| stem.to_string_lossy().ends_with("tests"));
+    name.extension().is_some_and(|own| own == "rs") && !is_test
 }
 
 /// What each name of a `use` stands for.

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
+use std::path::Path;
 
 use pulldown_cmark::{CowStr, Event, HeadingLevel, LinkType, Options, Parser, Tag, TagEnd, html};
 
@@ -217,7 +218,7 @@ fn is_inside(link: &str) -> bool {
 /// A link to a page of the tree, as one to where that lies.
 fn turned(link: &str) -> String {
     let (path, place) = link.find('#').map_or((link, ""), |at| link.split_at(at));
-    let path = if path.ends_with(".md") { placed(path) } else { path.to_owned() };
+    let path = if is_page(path) { placed(path) } else { path.to_owned() };
     format!("{path}{place}")
 }
 
@@ -231,6 +232,11 @@ fn in_two(light: &str, dark: &str, words: &str) -> String {
 
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+/// Whether a name is one of Markdown.
+pub fn is_page(name: &str) -> bool {
+    Path::new(name).extension().is_some_and(|own| own == "md")
 }
 
 #[cfg(test)]

@@ -37,7 +37,8 @@ struct Document<'a> {
 #[derive(Serialize)]
 struct Device<'a> {
     /// Kernel name.
-    device: &'a str,
+    #[serde(rename = "device")]
+    name: &'a str,
     /// What it is.
     about: &'a str,
     /// Its requests by class; null where the class is not seen.
@@ -156,7 +157,7 @@ fn device<'a>(state: &'a State, at: usize, whole: &Span) -> Device<'a> {
     if let Some(reason) = disk.counters.reason() {
         absent.insert("counters", reason);
     }
-    Device { device: &disk.name, about: &state.disks[at].words, classes, counters, absent }
+    Device { name: &disk.name, about: &state.disks[at].words, classes, counters, absent }
 }
 
 /// A class: nothing ended of it, or what did; none where it is not seen.
