@@ -159,7 +159,8 @@ impl Fidelity {
     fn timing(&self) -> Option<String> {
         let distance = self.arrival_distance?;
         // Of few requests each is a larger part: one that starts a little later is that far.
-        let most = MOST_ARRIVAL_DISTANCE.max((1.0 + 1e-9) / self.recorded().max(1) as f64);
+        let one = Some(self.recorded()).filter(|all| *all > 0).map(|all| (1.0 + 1e-9) / all as f64);
+        let most = MOST_ARRIVAL_DISTANCE.max(one.unwrap_or_default());
         if distance > most {
             return Some(format!(
                 "starts are {distance:.3} from the recorded ones ({most:.3} at most)"
