@@ -12,6 +12,8 @@ mkdir -p /srv /kept
 if ! mount -t ext4 "$kept" /kept 2>/dev/null; then
     mkfs.ext4 -q -F "$kept" && mount -t ext4 "$kept" /kept || exit 9
 fi
+# Its root lies in memory: what a machine keeps of its own lies on the drive that outlives it.
+mkdir -p /kept/state /var/lib/assay && mount -o bind /kept/state /var/lib/assay || exit 9
 brought=$ASSAY_HOME/results
 export ASSAY_HOME=/kept/home ASSAY_PEER_TOKEN=what-both-machines-know
 mkdir -p "$ASSAY_HOME"
