@@ -60,7 +60,7 @@ struct Kept {
     /// Operations that were done while it went on.
     done: u64,
     requests: u64,
-    /// Of all of them: the kernel may make one request of neighbours.
+    /// Of all of them.
     bytes: u64,
     unrecorded: u64,
     file_bytes: u64,
@@ -283,7 +283,7 @@ fn opening(head: &[String], rounds: usize, seconds: u64) -> String {
          4 KiB random reads, direct, io_uring, {RATE_PER_S} a second (Poisson), for {seconds} s, with\n\
          `assay watch --record-requests` of the device beside them and without it, in turns, in an order drawn for\n\
          each pair. A recording is complete where all bytes that were read stand in it, or are counted as some\n\
-         that do not: the kernel makes one request of two neighbours now and then. What recording costs at full speed stands in [block-latency.md](block-latency.md).\n\n",
+         that do not. What recording costs at full speed stands in [block-latency.md](block-latency.md).\n\n",
         head.join("\n")
     )
 }
