@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::image::Seen;
-use crate::log::{Known, Log};
+use crate::log::{Known, Log, Write};
 use crate::pattern::{BLOCKS, Layout, Pattern, SLOTS, What};
 
 /// What lies where a promised write should.
@@ -178,6 +178,12 @@ impl Written {
         log.writes.reserve(acts);
         whats.reserve(acts);
         Self { layout, log, whats }
+    }
+
+    /// Logs a write of the program: through the page cache, where a flush alone holds it.
+    pub fn write(&mut self, at: u64, what: What) {
+        self.log.write(Write { at, sectors: self.layout.sectors, through: false });
+        self.whats.push(what);
     }
 
     /// What is there of the promises that had been made after so many steps.

@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::image::{Seen, fill, look};
 use crate::judge::{Lost, Written};
-use crate::log::{Known, SECTOR_BYTES, Write};
+use crate::log::{Known, SECTOR_BYTES};
 use crate::outage::AREA_BYTES;
 use crate::pattern::{Act, Layout, Pattern, Program};
 use crate::sync::Sync as SyncBy;
@@ -424,10 +424,7 @@ impl Plug<'_> {
         for (acts, round) in rounds(layout, self.course.seed).zip(1..=heard + 1) {
             for act in acts {
                 match act {
-                    Act::Write { what, at } => {
-                        own.log.write(Write { at, sectors: layout.sectors, through: false });
-                        own.whats.push(what);
-                    }
+                    Act::Write { what, at } => own.write(at, what),
                     Act::Sync => own.log.flush(),
                     Act::Promise if round <= heard && self.course.sync != SyncBy::None => {
                         own.log.promise();

@@ -8,7 +8,7 @@ use crate::files;
 use crate::guest::{Answer, Order, Script, Writer, image};
 use crate::image::{Seen, look};
 use crate::judge::{Found, Judgement, Unpromised, Written};
-use crate::log::{Known, SECTOR_BYTES, Write};
+use crate::log::{Known, SECTOR_BYTES};
 use crate::outage::{AREA_BYTES, told};
 use crate::pages::Pages;
 use crate::pattern::{Act, Pattern};
@@ -116,10 +116,7 @@ impl<'a> Programmed<'a> {
             let (mut promised, mut steps) = (0, 0);
             for act in acts {
                 match act {
-                    Act::Write { what, at } => {
-                        written.log.write(Write { at, sectors: layout.sectors, through: false });
-                        written.whats.push(what);
-                    }
+                    Act::Write { what, at } => written.write(at, what),
                     Act::Sync => written.log.flush(),
                     Act::Promise => {
                         written.log.promise();
