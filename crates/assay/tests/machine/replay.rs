@@ -310,14 +310,15 @@ fn writes_of_a_slowed_copy_are_worse() {
     }
 }
 
-/// The same limit of writes, and nothing but reads.
+/// The same limit of writes, and nothing but reads. Where others had the processors, reads came too late to be the
+/// same work, the rule says so, and how they compare says nothing.
 #[test]
 #[ignore = "needs root: cargo xtask test"]
 fn reads_of_a_copy_whose_writes_are_slowed_are_not() {
     let Some(found) = beside_a_slow_one("slow-reads", &[READS]) else { return };
     for class in [None, Some("reads")] {
         let own = compared(&found, class);
-        assert!(!is_slowed(own), "{own}");
+        assert!(!is_slowed(own) || !is_same_work(&found), "{own}");
     }
 }
 
