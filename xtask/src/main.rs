@@ -224,11 +224,11 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "bench-requests",
-        usage: "[--rounds N] [--seconds S] [--studies N] [--margin PERCENT] [--write]",
+        usage: "[--rounds N] [--seconds S] [--studies N] [--margin PERCENT] [--program FILE] [--write]",
         summary: "recordings of 20,000 requests a second and what they cost, how faithful three loads are played again, and studies of the same recording twice (root)",
         flags: &["--write"],
         numbers: &[("--rounds", 8), ("--seconds", 10), ("--studies", 20), ("--margin", 5)],
-        words: &[],
+        words: &["--program"],
         run: Chore(requests::run),
     },
     Command {

@@ -10,8 +10,7 @@ use crate::options::Options;
 pub const WORDS: &[&str] = &["--studies", "--seed", "--only", "--third"];
 
 /// What cargo does for it; its own words follow.
-pub const CALL: [&str; 6] =
-    ["run", "--profile", "simulation", "--package", "assay-simulation", "--"];
+pub const CALL: [&str; 5] = ["run", "--release", "--package", "assay-simulation", "--"];
 
 /// Runs the program as tests are built: to optimise what it shares with them costs more than a thousand studies do.
 pub fn as_tested(words: &[&str]) -> Done<bool> {

@@ -47,7 +47,7 @@ pub struct Recorded {
     pub span_ns: u64,
     /// Requests that stand in it.
     pub requests: u64,
-    /// Requests that were counted and are not in it, because there was no room for them.
+    /// Requests that are not in it: there was no room for them, or only the kernel's own counters have their bytes.
     pub unrecorded: u64,
     /// Bytes of the file.
     pub file_bytes: u64,

@@ -1,6 +1,8 @@
 //! Every request of the watched disks, one by one: taken from the kernel at each reading, written into the bundle
 //! that is to be, and counted on the way. Memory does not grow with the time that it takes.
 
+mod beyond;
+
 use std::path::Path;
 
 use assay_base::calc::requests::{Counter, Recorded, Request};
@@ -9,6 +11,7 @@ use assay_study::results::requests::{FORMAT, Header, RecordedDevice, Writer};
 use assay_system::system::{BlockClass, BlockRequest, RequestFlags, System, devices};
 
 use super::sampler::{Disk, Sampler};
+use beyond::Before;
 
 /// A recording that goes on.
 pub struct Recording<'s> {
@@ -16,6 +19,7 @@ pub struct Recording<'s> {
     begun_ns: u64,
     writer: Writer<'s>,
     counter: Counter,
+    before: Before,
     /// Why nothing is written any more, and how many requests came after that.
     cut: Option<(String, u64)>,
 }
@@ -48,8 +52,9 @@ impl<'s> Recording<'s> {
             Failure::refused(format!("{} cannot be written: {error}", directory.display()))
         })?;
         let begun_ns = header.begun_ns;
+        let before = Before::read(system, disks);
         let named = header.devices.into_iter().map(|device| (device.name, device.bytes));
-        Ok(Self { system, begun_ns, writer, counter: Counter::new(named), cut: None })
+        Ok(Self { system, begun_ns, writer, counter: Counter::new(named), before, cut: None })
     }
 
     /// Takes what ended since the last time.
@@ -76,20 +81,25 @@ impl<'s> Recording<'s> {
 
     /// Ends it: what it comes to, and why it is cut, where it is.
     pub fn finish(mut self, sampler: &mut Sampler<'_>) -> (Recorded, Option<String>) {
+        // Before the last are taken: what ends in between is among those, and not missing.
+        let gained = self.before.gained(self.system);
         self.take(sampler);
         let span_ns = self.system.monotonic_ns().saturating_sub(self.begun_ns);
         let (mut why, after) = self.cut.take().map_or((None, 0), |(why, after)| (Some(why), after));
         if let Err(error) = self.writer.finish() {
             why.get_or_insert_with(|| format!("its end could not be written: {error}"));
         }
-        let [unrecorded, lost_events] = sampler.not_told();
-        if lost_events > 0 {
+        let totals = sampler.totals();
+        if totals.lost_events > 0 {
+            let lost = totals.lost_events;
             why.get_or_insert_with(|| {
-                format!("the kernel lost {lost_events} events, and any request may be among them")
+                format!("the kernel lost {lost} events, and any request may be among them")
             });
         }
+        let beyond = gained.beyond(&totals.devices);
         let (file_bytes, unwritten) = (self.writer.written_bytes(), self.writer.unwritten());
-        let missing = unrecorded.saturating_add(after).saturating_add(unwritten);
+        let untold = totals.unrecorded.saturating_add(beyond);
+        let missing = untold.saturating_add(after).saturating_add(unwritten);
         let mut recorded = self.counter.finish(span_ns, missing, file_bytes);
         // They were counted as they came, and what cannot be written is not in the file.
         recorded.requests = recorded.requests.saturating_sub(unwritten);

@@ -159,3 +159,36 @@ fn that_the_kernel_lost_events_is_said() {
     assert_eq!(recorded.requests, 1);
     assert!(cut.unwrap().contains("the kernel lost 3 events"));
 }
+
+/// What the counters of the kernel gained in bytes, read and written, while the article's requests were told.
+fn finished_beside(gained_bytes: [u64; 2], makes_requests: bool) -> Recorded {
+    const PLACE: &str = "/sys/devices/virtual/block/loop3";
+    let fake = machine();
+    if makes_requests {
+        fake.add(&format!("dir {PLACE}/mq\n")).unwrap();
+    }
+    let disks = disks::choose(&fake, Some("loop3")).unwrap();
+    let mut sampler = Sampler::new(&fake, disks.clone(), told(vec![], 0));
+    let recording = Recording::begin(&fake, &place(), &disks).unwrap();
+    let [read, written] = gained_bytes.map(|bytes| bytes / 512);
+    let stat = format!("9 0 {read} 0 9 0 {written} 0 0 0 0 0 0 0 0 0 0\n");
+    fake.put(format!("{PLACE}/stat"), stat);
+    let (recorded, cut) = recording.finish(&mut sampler);
+    assert_eq!(cut, None);
+    recorded
+}
+
+#[test]
+fn what_only_the_counters_of_the_kernel_have_is_missing() {
+    let bytes_of = |class: BlockClass| {
+        let at = BlockClass::ALL.iter().position(|one| *one == class).unwrap();
+        article().devices[0][at].bytes
+    };
+    let all = [bytes_of(BlockClass::Read), bytes_of(BlockClass::Write)];
+    // Each of the article's has 8 KiB.
+    let more = [all[0] + 3 * 8192, all[1] + 8192];
+    assert_eq!(finished_beside(all, true).unrecorded, 0);
+    assert_eq!(finished_beside([0, 0], true).unrecorded, 0, "they ended before it began");
+    assert_eq!(finished_beside(more, true).unrecorded, 4);
+    assert_eq!(finished_beside(more, false).unrecorded, 0, "its counters are of bios");
+}

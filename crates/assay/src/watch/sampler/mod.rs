@@ -140,11 +140,9 @@ impl<'a> Sampler<'a> {
         self.tracing.requests(each)
     }
 
-    /// Requests that were counted so far and not told, because there was no room for them, and events that were
-    /// lost before anybody counted them.
-    pub fn not_told(&mut self) -> [u64; 2] {
-        let totals = self.tracing.read();
-        totals.value().map_or([0; 2], |totals| [totals.unrecorded, totals.lost_events])
+    /// What was counted so far; nothing where the tracing was lost.
+    pub fn totals(&mut self) -> BlockTotals {
+        self.tracing.read().value().cloned().unwrap_or_default()
     }
 
     /// What happened between two readings.

@@ -1,0 +1,123 @@
+//! Requests that only the kernel's own counters have: a program in the kernel that misses one does not know it.
+//!
+//! The kernel counts the bytes of a request after it has told its end, so that what its counters gained between two
+//! readings was told before the second one: where more bytes were gained than were told until later still, so many are
+//! missing, or more. Devices that make no requests (zram, device mapper) count bios where they come in, and are not
+//! held against that.
+
+use assay_base::presence::Presence;
+use assay_system::system::devices::{self, Counters};
+use assay_system::system::{BlockClass, ClassTotals, DeviceTotals, System, sysfs};
+
+use super::super::sampler::Disk;
+
+/// Counters of the devices before anything is recorded, in their order; none of a device that makes no requests.
+pub struct Before(Vec<Option<(String, Counters)>>);
+
+impl Before {
+    /// Those of now.
+    pub fn read(system: &dyn System, disks: &[Disk]) -> Self {
+        let of = |disk: &Disk| {
+            let makes_requests = system.status(&sysfs::block(&disk.name).join("mq")).is_ok();
+            let counters = devices::counters(system, &disk.name);
+            counters.value().filter(|_| makes_requests).map(|own| (disk.name.clone(), own.clone()))
+        };
+        Self(disks.iter().map(of).collect())
+    }
+
+    /// What they gained since; none of a device that is gone.
+    pub fn gained(&self, system: &dyn System) -> Gained {
+        let of = |own: &Option<(String, Counters)>| {
+            let (name, before) = own.as_ref()?;
+            match devices::counters(system, name) {
+                Presence::Present(now) => Some(now.sub(before)),
+                Presence::Absent(_) => None,
+            }
+        };
+        Gained(self.0.iter().map(of).collect())
+    }
+}
+
+/// What the counters of each device gained.
+pub struct Gained(Vec<Option<Counters>>);
+
+impl Gained {
+    /// Requests that are not among those that were told until later: at least one where bytes are missing, and so
+    /// many as these bytes are requests of the same kind.
+    pub fn beyond(&self, told: &[DeviceTotals]) -> u64 {
+        let pairs = self.0.iter().zip(told);
+        pairs.filter_map(|(own, told)| Some(of_device(own.as_ref()?, told))).sum()
+    }
+}
+
+/// The kernel counts zeroes that are asked for as writes.
+fn of_device(gained: &Counters, told: &DeviceTotals) -> u64 {
+    use BlockClass::{Discard, Fua, Read, Write, WriteZeroes};
+    let groups: [(u64, &[BlockClass]); 3] = [
+        (gained.read_bytes, &[Read]),
+        (gained.written_bytes, &[Write, Fua, WriteZeroes]),
+        (gained.discarded_bytes, &[Discard]),
+    ];
+    groups.into_iter().map(|(bytes, classes)| of_group(bytes, classes, told)).sum()
+}
+
+fn of_group(gained_bytes: u64, classes: &[BlockClass], told: &DeviceTotals) -> u64 {
+    let own = || {
+        let pairs = BlockClass::ALL.iter().zip(told);
+        pairs.filter(|(class, _)| classes.contains(class)).map(|(_, totals)| totals)
+    };
+    let sum = |of: fn(&ClassTotals) -> u64| own().map(of).sum::<u64>();
+    let missing = gained_bytes.saturating_sub(sum(|totals| totals.bytes));
+    let mean_bytes = sum(|totals| totals.bytes).checked_div(sum(|totals| totals.requests));
+    missing.div_ceil(mean_bytes.filter(|bytes| *bytes > 0).unwrap_or(missing.max(1)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(classes: &[(BlockClass, u64, u64)]) -> DeviceTotals {
+        let mut all = DeviceTotals::default();
+        for (class, requests, bytes) in classes {
+            let at = BlockClass::ALL.iter().position(|one| one == class).unwrap();
+            (all[at].requests, all[at].bytes) = (*requests, *bytes);
+        }
+        all
+    }
+
+    fn gained(read_bytes: u64, written_bytes: u64, discarded_bytes: u64) -> Gained {
+        let counters = Counters { read_bytes, written_bytes, discarded_bytes, ..Counters::default() };
+        Gained(vec![Some(counters)])
+    }
+
+    #[test]
+    fn missing_bytes_are_so_many_requests_of_their_kind() {
+        let all = told(&[
+            (BlockClass::Read, 100, 409_600),
+            (BlockClass::Write, 10, 40_960),
+            (BlockClass::Fua, 1, 4096),
+            (BlockClass::WriteZeroes, 1, 8192),
+            (BlockClass::Discard, 2, 131_072),
+        ]);
+        let whole = gained(409_600, 53_248, 131_072);
+        assert_eq!(whole.beyond(std::slice::from_ref(&all)), 0);
+        assert_eq!(gained(409_600 + 3 * 4096, 53_248, 131_072).beyond(&[all.clone()]), 3);
+        assert_eq!(gained(409_600 + 512, 53_248 + 512, 131_072 + 512).beyond(&[all.clone()]), 3);
+        // What was told and is not counted yet is nothing that is missing.
+        assert_eq!(gained(0, 0, 0).beyond(&[all]), 0);
+    }
+
+    #[test]
+    fn of_a_kind_that_nobody_told_at_least_one_is_missing() {
+        assert_eq!(gained(1 << 20, 0, 0).beyond(&[told(&[])]), 1);
+        assert_eq!(gained(0, 0, 0).beyond(&[told(&[])]), 0);
+        // Bytes that came in parts, of a request that has not ended.
+        assert_eq!(gained(8192, 0, 0).beyond(&[told(&[(BlockClass::Read, 0, 4096)])]), 1);
+    }
+
+    #[test]
+    fn a_device_without_requests_or_that_is_gone_says_nothing() {
+        assert_eq!(Gained(vec![None]).beyond(&[told(&[])]), 0);
+        assert_eq!(gained(4096, 0, 0).beyond(&[]), 0);
+    }
+}
