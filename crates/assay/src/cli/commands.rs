@@ -110,6 +110,12 @@ impl CommandArguments {
         Self { lines, ..Self::default() }
     }
 
+    /// The line, where there is one and nothing else.
+    pub fn alone(&self) -> Option<&str> {
+        let [line] = self.lines.as_slice() else { return None };
+        (*self == Self::of_lines(self.lines.clone())).then_some(line.as_str())
+    }
+
     /// Whether there are any.
     pub fn are_there(&self) -> bool {
         !self.lines.is_empty()

@@ -33,6 +33,7 @@ mod import;
 mod in_vm;
 mod in_vm_drive;
 mod inventory;
+mod kept;
 mod label;
 mod like;
 mod limit;

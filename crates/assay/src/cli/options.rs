@@ -141,6 +141,8 @@ const FIRST: Table = &[
             own("timeout", commands),
             own("input", commands),
             own("runs", commands),
+            own("check", commands),
+            own("needs", commands),
         ],
     ),
     ("Studies that build a tree", &[own("source", tree), own("build", builds), own("clean", tree)]),

@@ -7,6 +7,7 @@ use clap::Args;
 
 use super::build::BuildArguments;
 use super::commands::CommandArguments;
+use super::kept::KeptArguments;
 use super::gate::{self, GateArguments};
 use super::like::LikeArguments;
 use super::race::RaceArguments;
@@ -177,6 +178,8 @@ pub struct StudyArguments {
     #[command(flatten)]
     commands: CommandArguments,
     #[command(flatten)]
+    kept: KeptArguments,
+    #[command(flatten)]
     build: BuildArguments,
     #[command(flatten)]
     like: LikeArguments,
@@ -287,7 +290,7 @@ impl StudyArguments {
         typed.extend(options.into_iter().filter_map(|(option, text, path)| {
             Some(Typed::new(format!("{option} {}", text?), path))
         }));
-        typed.extend(self.commands.typed());
+        typed.extend(self.kept.typed(&self.commands).unwrap_or_else(|| self.commands.typed()));
         typed.extend(self.build.typed());
         typed.extend(self.like.typed());
         typed.extend(self.gate.typed());
@@ -311,7 +314,10 @@ impl StudyArguments {
         match &self.study {
             Some(study) if self.partly => studies::load_partly(system, study),
             Some(study) if !self.commands.are_there() => studies::load(system, study),
-            _ => self.in_repository(self.commands.study()?),
+            _ => match self.kept.study(&self.commands) {
+                Some(study) => study,
+                None => self.in_repository(self.commands.study()?),
+            },
         }
     }
 

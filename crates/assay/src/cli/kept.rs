@@ -1,0 +1,76 @@
+//! A study of the command line's command whose power goes: whether what it promised is there.
+
+use clap::Args;
+use serde_json::json;
+
+use assay_base::failure::{Failure, Outcome};
+use assay_study::study::file::Typed;
+use assay_study::study::{self, Study};
+
+use super::commands::CommandArguments;
+
+/// How a command is judged after its power went.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Args)]
+pub struct KeptArguments {
+    /// With --vm: is what the command promised there after a power cut?
+    ///
+    /// Each line that the command prints is a promise. This line is run after each cut, with the lines that were
+    /// printed in the file $ASSAY_PROMISED; exit code 0 says that all of it is there. --set on=xfs is another
+    /// file system, --set grade=kill takes the power of a machine for each cut. docs/own-command.md tells more.
+    #[arg(long, value_name = "LINE", requires = "lines")]
+    check: Option<String>,
+    /// Programs and files that --command and --check need there, such as sqlite3,./fill.sh
+    #[arg(long, value_name = "NAME,NAME", requires = "check", value_delimiter = ',')]
+    needs: Vec<String>,
+}
+
+impl KeptArguments {
+    /// The study of what a command promises, where the line asks for one.
+    ///
+    /// # Errors
+    /// The user's mistake: several commands, or options of one that is timed.
+    pub fn study(&self, commands: &CommandArguments) -> Option<Outcome<Study>> {
+        let check = self.check.as_ref()?;
+        let line = match commands.alone() {
+            Some(line) => line,
+            None => {
+                return Some(Err(Failure::mistake(
+                    "--check: the power of one --command goes, and nothing of it is timed: leave out the other \
+                     commands and the options that time them",
+                )));
+            }
+        };
+        let study = json!({
+            "format": study::FORMAT,
+            "title": format!("Is what this promises there after a power cut: {line}"),
+            "replicates": 1,
+            "lead_in": "none",
+            "workload": [{
+                "name": "command",
+                "durability": {
+                    "writer": "command",
+                    "grade": "replay",
+                    "on": "ext4",
+                    "command": line,
+                    "check": check,
+                    "needs": self.needs,
+                },
+            }],
+        });
+        let study = serde_json::from_value(study);
+        Some(study.map_err(|error| Failure::mistake(format!("the command makes no study: {error}"))))
+    }
+
+    /// The options that were typed, with the keys that they set; nothing where the command is timed.
+    pub fn typed(&self, commands: &CommandArguments) -> Option<Vec<Typed>> {
+        let check = self.check.as_ref()?;
+        let key = |name: &str| format!("workload/*/durability/{name}");
+        let mut typed = vec![Typed::new(format!("--check '{check}'"), key("check"))];
+        let line = commands.alone();
+        typed.extend(line.map(|line| Typed::new(format!("--command '{line}'"), key("command"))));
+        if !self.needs.is_empty() {
+            typed.push(Typed::new(format!("--needs {}", self.needs.join(",")), key("needs")));
+        }
+        Some(typed)
+    }
+}
