@@ -424,6 +424,8 @@ impl Asked {
         let kept = self.time.filter(|time| *time != USUAL_TIME || !self.takes_its_time());
         let needed = || match self.planned(u64::MAX) {
             _ if self.grade == Grade::Plug => USUAL_WAIT,
+            // It is that of each run of the command.
+            _ if self.pattern == Pattern::Command => USUAL_TIME,
             Ok(planned) if planned.is_in_machine() => Time(PATIENT * planned.expected_ns()),
             _ => USUAL_TIME,
         };

@@ -96,6 +96,10 @@ fn files_and_commands_need_a_file_system_and_a_command_its_check() {
     assert!(made.words().contains("`my-db`, judged by `my-db --verify`"), "{}", made.words());
     let lines = made.own.unwrap();
     assert_eq!([lines.command_ms, lines.check_ms], [10_000, 60_000]);
+    // However many cuts there are, each run of it has its own time.
+    let mut settled = Asked { cuts: 3000, ..own.clone() };
+    settled.settle();
+    assert_eq!(planned(&settled).unwrap().own.unwrap().command_ms, 10_000);
     let other = Asked { pattern: Pattern::Log, ..own };
     assert!(other.unfit().unwrap().1.contains("writer = \"command\""));
 }
