@@ -140,3 +140,28 @@ fn what_is_cut_in_virtual_machines_is_asked_for_with_vm() {
     let ended = home.run(&["plan", "durability", "--vm", "--set", "on=floppy"]);
     assert_eq!(ended.code, 2, "{}", ended.stderr);
 }
+
+/// The line that names a command and a check is the study that names both.
+#[test]
+fn a_command_of_the_line_is_cut_off_where_it_has_a_check() {
+    let home = home("durability-line");
+    let line = ["plan", "--vm", "--command", "my-db --fill"];
+    let timed = home.run(&line);
+    assert!(!timed.stdout.contains("judged by"), "{}", timed.stdout);
+    let planned = home.run(&[&line[..], &["--check", "my-db --verify"]].concat());
+    let told = planned.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert_eq!(planned.code, 0, "{}", planned.stderr);
+    assert!(told.contains("`my-db --fill`, judged by `my-db --verify` on ext4"), "{told}");
+    assert!(told.contains("1,000 cuts: 0.3 %") && !told.contains("replicate 2"), "{told}");
+    for (wrong, says) in [
+        (&["--command", "another"][..], "leave out the other commands"),
+        (&["--cold"], "leave out the other commands"),
+        (&["--set", "on=nowhere"], "ext4, xfs"),
+    ] {
+        let words = [&line[..], &["--check", "my-db --verify"], wrong].concat();
+        let refused = home.run(&words);
+        assert_eq!(refused.code, 2, "{wrong:?}: {}", refused.stdout);
+        assert!(refused.stderr.contains(says), "{wrong:?}: {}", refused.stderr);
+    }
+    assert_eq!(home.run(&["plan", "--vm", "--check", "my-db --verify"]).code, 2);
+}
