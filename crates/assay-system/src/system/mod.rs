@@ -51,8 +51,8 @@ use std::time::Duration;
 
 pub use act::{ADD_ZRAM, Act, REMOVE_ZRAM, quoted};
 pub use assay_sys::{
-    AtaQuestion, BlockClass, BlockRequest, BlockTotals, ClassTotals, DeviceTotals, DirectoryPolicy, MOST_TRACED, RequestFlags,
-    TraceMeans,
+    AtaQuestion, BlockClass, BlockRequest, BlockTotals, ClassTotals, DeviceTotals, DirectoryPolicy,
+    MOST_TRACED, RequestFlags, TraceMeans,
 };
 pub use dry_run::DryRun;
 pub use errno::Errno;

@@ -58,7 +58,9 @@ impl KeptArguments {
             }],
         });
         let study = serde_json::from_value(study);
-        Some(study.map_err(|error| Failure::mistake(format!("the command makes no study: {error}"))))
+        Some(
+            study.map_err(|error| Failure::mistake(format!("the command makes no study: {error}"))),
+        )
     }
 
     /// The options that were typed, with the keys that they set; nothing where the command is timed.

@@ -7,8 +7,8 @@ use clap::Args;
 
 use super::build::BuildArguments;
 use super::commands::CommandArguments;
-use super::kept::KeptArguments;
 use super::gate::{self, GateArguments};
+use super::kept::KeptArguments;
 use super::like::LikeArguments;
 use super::race::RaceArguments;
 use super::{output, replayed, revisions, studies};

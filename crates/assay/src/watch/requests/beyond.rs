@@ -86,7 +86,8 @@ mod tests {
     }
 
     fn gained(read_bytes: u64, written_bytes: u64, discarded_bytes: u64) -> Gained {
-        let counters = Counters { read_bytes, written_bytes, discarded_bytes, ..Counters::default() };
+        let counters =
+            Counters { read_bytes, written_bytes, discarded_bytes, ..Counters::default() };
         Gained(vec![Some(counters)])
     }
 
