@@ -31,14 +31,11 @@ impl KeptArguments {
     /// The user's mistake: several commands, or options of one that is timed.
     pub fn study(&self, commands: &CommandArguments) -> Option<Outcome<Study>> {
         let check = self.check.as_ref()?;
-        let line = match commands.alone() {
-            Some(line) => line,
-            None => {
-                return Some(Err(Failure::mistake(
-                    "--check: the power of one --command goes, and nothing of it is timed: leave out the other \
-                     commands and the options that time them",
-                )));
-            }
+        let Some(line) = commands.alone() else {
+            return Some(Err(Failure::mistake(
+                "--check: the power of one --command goes, and nothing of it is timed: leave out the other \
+                 commands and the options that time them",
+            )));
         };
         let study = json!({
             "format": study::FORMAT,

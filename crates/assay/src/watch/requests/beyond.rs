@@ -20,7 +20,7 @@ impl Before {
         let of = |disk: &Disk| {
             let makes_requests = system.status(&sysfs::block(&disk.name).join("mq")).is_ok();
             let counters = devices::counters(system, &disk.name);
-            counters.value().filter(|_| makes_requests).map(|own| (disk.name.clone(), own.clone()))
+            counters.value().filter(|_| makes_requests).map(|own| (disk.name.clone(), *own))
         };
         Self(disks.iter().map(of).collect())
     }
@@ -93,19 +93,19 @@ mod tests {
 
     #[test]
     fn missing_bytes_are_so_many_requests_of_their_kind() {
-        let all = told(&[
+        let all = [told(&[
             (BlockClass::Read, 100, 409_600),
             (BlockClass::Write, 10, 40_960),
             (BlockClass::Fua, 1, 4096),
             (BlockClass::WriteZeroes, 1, 8192),
             (BlockClass::Discard, 2, 131_072),
-        ]);
+        ])];
         let whole = gained(409_600, 53_248, 131_072);
-        assert_eq!(whole.beyond(std::slice::from_ref(&all)), 0);
-        assert_eq!(gained(409_600 + 3 * 4096, 53_248, 131_072).beyond(&[all.clone()]), 3);
-        assert_eq!(gained(409_600 + 512, 53_248 + 512, 131_072 + 512).beyond(&[all.clone()]), 3);
+        assert_eq!(whole.beyond(&all), 0);
+        assert_eq!(gained(409_600 + 3 * 4096, 53_248, 131_072).beyond(&all), 3);
+        assert_eq!(gained(409_600 + 512, 53_248 + 512, 131_072 + 512).beyond(&all), 3);
         // What was told and is not counted yet is nothing that is missing.
-        assert_eq!(gained(0, 0, 0).beyond(&[all]), 0);
+        assert_eq!(gained(0, 0, 0).beyond(&all), 0);
     }
 
     #[test]
