@@ -233,10 +233,10 @@ pub fn make(
     let time = |trial: &PlannedTrial| {
         let workload = plan.work_of(trial);
         let pilot_ns = plan.surveys.get(workload.target).map_or(0, |own| own.pilot.of(&workload));
-        let bound = match workload.work.expected_ns(pilot_ns) {
-            _ if is_open_ended(&workload) => 0,
-            Some(expected_ns) => expected_ns.min(workload.time_ns),
-            None => workload.time_ns,
+        let bound = if is_open_ended(&workload) {
+            0
+        } else {
+            workload.expected_ns(pilot_ns, workload.time_ns).unwrap_or(workload.time_ns)
         };
         (workload.ramp_ns + bound, workload.writes())
     };

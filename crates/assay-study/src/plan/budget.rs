@@ -73,9 +73,8 @@ fn cost_of_making(survey: &Survey) -> u64 {
 /// pace, one after the other, where they are counted.
 fn run_ns(workload: &PlannedWorkload, survey: &Survey) -> u64 {
     let most = workload.ramp_ns.saturating_add(workload.time_ns);
-    if let Some(expected) = workload.work.expected_ns(survey.pilot.of(workload)) {
-        // What is done in machines has its time for writing: they start and are read beside that.
-        return if workload.work.makes_machines() { expected } else { expected.min(most) };
+    if let Some(expected) = workload.expected_ns(survey.pilot.of(workload), most) {
+        return expected;
     }
     let counted =
         workload.work.operations().zip(Some(survey.pilot.of(workload)).filter(|cost| *cost > 0));

@@ -238,6 +238,13 @@ pub struct PlannedWorkload {
 }
 
 impl PlannedWorkload {
+    /// Nanoseconds that it is expected to take where its kind can say so, and no more than these. What is done in
+    /// machines has its time for writing alone: they start and are read beside it.
+    pub fn expected_ns(&self, operation_ns: u64, most_ns: u64) -> Option<u64> {
+        let expected = self.work.expected_ns(operation_ns)?;
+        Some(if self.work.makes_machines() { expected } else { expected.min(most_ns) })
+    }
+
     /// Whether it, or what goes on in the background, writes at all.
     pub fn writes(&self) -> bool {
         self.touches().any(|touch| touch.writes.is_some())

@@ -153,6 +153,8 @@ fn a_command_of_the_line_is_cut_off_where_it_has_a_check() {
     assert_eq!(planned.code, 0, "{}", planned.stderr);
     assert!(told.contains("`my-db --fill`, judged by `my-db --verify` on ext4"), "{told}");
     assert!(told.contains("1,000 cuts: 0.3 %") && !told.contains("replicate 2"), "{told}");
+    // Two machines start and a thousand cuts are looked at, whatever time one run of the command has.
+    assert!(told.contains("time about 3.5") && told.contains("min"), "{told}");
     for (wrong, says) in [
         (&["--command", "another"][..], "leave out the other commands"),
         (&["--cold"], "leave out the other commands"),

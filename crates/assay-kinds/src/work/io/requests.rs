@@ -57,7 +57,8 @@ fn words(recorded: &Recorded) -> String {
     let missing = match recorded.unrecorded {
         0 => String::new(),
         lost => format!(
-            " Another {} ({}) are counted and not in the recording, because they came faster than they were read.",
+            " Another {} ({}) are counted and not in the recording: they came faster than they were read, or only the \
+             kernel's own counters have them.",
             show::count(lost),
             show::share(recorded.missing())
         ),
