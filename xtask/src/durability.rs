@@ -30,8 +30,9 @@ const HONEST: [&str; 4] = ["log", "in-place", "transaction", "files"];
 const PLACES: [&str; 4] = ["drive", "ext4", "xfs", "btrfs"];
 /// Cuts of a liar at once: one that is found is not asked further.
 const PIECE: u64 = 3;
-/// Cuts of power of an honest drive in one study: each is told as it comes, and what was there stays when it is ended.
-const HONEST_PIECE: u64 = 25;
+/// Cuts of an honest drive in one study, of power and replayed: each study has logs of its own, and what came of it
+/// stays when the bench is ended.
+const HONEST_PIECES: [u64; 2] = [125, 500];
 /// A machine and what it does take no longer.
 const LIMIT: Duration = Duration::from_secs(60);
 
@@ -184,9 +185,10 @@ pub fn run(options: &Options) -> Done<bool> {
         for (at, writer) in ways.iter().enumerate() {
             let trial = Trial { on, writer, ..base };
             let share = |all| share(all, ways.len() as u64, at as u64);
-            bench.honest(&mut page, Trial { cuts: share(honest), ..trial }, HONEST_PIECE)?;
+            let [kills, replays] = HONEST_PIECES;
+            bench.honest(&mut page, Trial { cuts: share(honest), ..trial }, kills)?;
             let cuts = share(replayed);
-            bench.honest(&mut page, Trial { grade: "replay", cuts, ..trial }, cuts)?;
+            bench.honest(&mut page, Trial { grade: "replay", cuts, ..trial }, replays)?;
         }
     }
     if most > 0 && asked("ext4") {
@@ -233,12 +235,12 @@ impl Page {
     }
 
     fn text(&self) -> String {
-        let release = &self.release;
+        let (release, [kills, replays]) = (&self.release, HONEST_PIECES);
         format!(
             "# Power cuts in virtual machines\n\n{}\n\n`cargo xtask bench-durability`: programs that write in guests of QEMU \
              (Linux {release}) whose drive is this program's, cut as docs/decisions/2026-11-26-power-cuts.md describes. A liar is cut \
-             {PIECE} times and again until it is found; an honest drive so often as the row says, {HONEST_PIECE} cuts of power a study, with 60 promises a \
-             trial. A drive that tears is not asked below btrfs, which writes beside what was promised.\n\n| grade | on | assumed drive | writer | cuts | that lost | must be | is it? | s \
+             {PIECE} times and again until it is found; an honest drive so often as the row says, {kills} cuts of power or {replays} replayed ones a study, \
+             with 60 promises a trial. A drive that tears is not asked below btrfs, which writes beside what was promised.\n\n| grade | on | assumed drive | writer | cuts | that lost | must be | is it? | s \
              |\n|---|---|---|---|---|---|---|---|---|\n{}\n",
             facts::lines().join("\n"),
             self.lines.join("\n")

@@ -1,19 +1,25 @@
 //! Guests whose drive is ours ([`nbd`](crate::nbd)) and whose program is spoken to line by line: started again and again,
 //! all alike, each with another drive behind it.
 //!
-//! Drive and words go through a pair of sockets each, of which QEMU has one end as its standard input and output: they
-//! have no names, nobody else can reach them, and they are gone with either side.
+//! Drive and words go through a pair of sockets each, of which QEMU has one end as its standard input and output, and
+//! it is told what to do through a third ([`Monitor`]): they have no names, nobody else can reach them, and they are gone
+//! with either side.
+//!
+//! Where every instruction is carried out by QEMU, a guest is booted once: as it is when it first says something, it is kept
+//! in a file, and each one after it begins there. How the clock stands and what is random is what it was then: whoever
+//! speaks to them has to tell.
 
-use std::fs::File;
 use std::io::{ErrorKind, Read, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use crate::files::Files;
 use crate::machine::{Accelerator, Machine, Setup};
+use crate::monitor::{Monitor, taken};
 use crate::nbd::{Store, serve};
 use crate::{Asked, Done, PAUSE, SIGN_OF_LIFE, setup};
 
@@ -28,11 +34,36 @@ const LONGEST_LINE: usize = 64 << 20;
 pub struct Mould {
     setup: Setup,
     files: Files,
-    complaint: File,
     /// Of their kernel.
     release: String,
     /// Whether one of them was up.
     has_lived: bool,
+    kept: Keeping,
+}
+
+/// What became of keeping a guest.
+enum Keeping {
+    NotYet,
+    Kept(Kept),
+    /// It could not be, or what was kept does not run.
+    Never,
+}
+
+/// A guest as it was when it was first spoken to.
+struct Kept {
+    path: PathBuf,
+    /// What it had said, and nobody had taken yet: it is said by each that begins there.
+    said: Vec<u8>,
+    /// Its drive is as large for all of them.
+    drive_bytes: u64,
+}
+
+/// A machine with its drive, the words of its job, and what it is told to do.
+struct Begun {
+    machine: Machine,
+    talk: UnixStream,
+    monitor: Monitor,
+    server: JoinHandle<()>,
 }
 
 impl Mould {
@@ -43,11 +74,8 @@ impl Mould {
         let mut setup = setup(asked, accelerator, &mut files)?;
         setup.hears = None;
         setup.more.extend(words());
-        let path = files.make("qemu")?;
-        let complaint = File::options().append(true).open(&path);
-        let complaint = complaint.map_err(|error| format!("{}: {error}", path.display()))?;
         let release = asked.kernel.release.clone();
-        Ok(Self { setup, files, complaint, release, has_lived: false })
+        Ok(Self { setup, files, release, has_lived: false, kept: Keeping::NotYet })
     }
 
     /// The release of their kernel.
@@ -62,28 +90,49 @@ impl Mould {
 
     /// Starts one with this drive.
     pub fn start(&mut self, store: &Arc<dyn Store + Send + Sync>) -> Done<Driven<'_>> {
-        let mut own = self.begun(store)?;
+        let drive_bytes = store.bytes();
+        if let Some((begun, said)) = self.gone_on(store)? {
+            return Ok(Driven::new(self, begun, said, drive_bytes));
+        }
+        let mut begun = self.begun(store, Vec::new())?;
         if !self.has_lived {
-            if self.setup.accelerator == Accelerator::Kvm && !self.lives(&mut own.0) {
-                drop(own);
+            if self.setup.accelerator == Accelerator::Kvm && !self.lives(&mut begun.machine) {
+                drop(begun);
                 self.setup.accelerator = Accelerator::Tcg;
-                own = self.begun(store)?;
+                begun = self.begun(store, Vec::new())?;
             }
             self.has_lived = true;
         }
-        let (machine, talk, server) = own;
-        Ok(Driven { files: &self.files, machine, talk, server: Some(server), rest: Vec::new() })
+        Ok(Driven::new(self, begun, Vec::new(), drive_bytes))
     }
 
-    fn begun(&self, store: &Arc<dyn Store + Send + Sync>) -> Done<Begun> {
+    /// One that begins where the first was kept, if it was, and what that had said.
+    fn gone_on(&mut self, store: &Arc<dyn Store + Send + Sync>) -> Done<Option<(Begun, Vec<u8>)>> {
+        let Keeping::Kept(kept) = &self.kept else { return Ok(None) };
+        if kept.drive_bytes != store.bytes() {
+            return Ok(None);
+        }
+        let words = vec!["-incoming".to_owned(), format!("exec:cat {}", kept.path.display())];
+        let mut begun = self.begun(store, words)?;
+        if begun.monitor.wait_until_it_runs().is_err() {
+            self.kept = Keeping::Never;
+            return Ok(None);
+        }
+        Ok(Some((begun, kept.said.clone())))
+    }
+
+    fn begun(&self, store: &Arc<dyn Store + Send + Sync>, words: Vec<String>) -> Done<Begun> {
         let pair = || UnixStream::pair().map_err(|error| format!("a pair of sockets: {error}"));
-        let [(mut drive, its_drive), (talk, its_talk)] = [pair()?, pair()?];
-        let ends = [OwnedFd::from(its_drive), OwnedFd::from(its_talk)];
-        let machine = Machine::driven(&self.setup, &self.complaint, ends)?;
+        let [(mut drive, its_drive), (talk, its_talk), (monitor, its_monitor)] =
+            [pair()?, pair()?, pair()?];
+        let ends = [its_drive, its_talk, its_monitor].map(OwnedFd::from);
+        let mut setup = self.setup.clone();
+        setup.more.extend(words);
+        let machine = Machine::driven(&setup, ends)?;
         let store = Arc::clone(store);
         // It ends with the stream: however that is, the guest has no drive any more.
         let server = thread::spawn(move || drop(serve(&mut drive, &*store)));
-        Ok((machine, talk, server))
+        Ok(Begun { machine, talk, monitor: Monitor::new(monitor), server })
     }
 
     /// Whether the first process says that it is up.
@@ -97,9 +146,24 @@ impl Mould {
         }
         false
     }
-}
 
-type Begun = (Machine, UnixStream, JoinHandle<()>);
+    /// Keeps a guest as it is now, where another would have to be booted for long; it goes on.
+    ///
+    /// # Errors
+    /// It does not go on.
+    fn keep(&mut self, monitor: &mut Monitor, said: &[u8], drive_bytes: u64) -> Done<()> {
+        if !matches!(self.kept, Keeping::NotYet) || self.setup.accelerator != Accelerator::Tcg {
+            return Ok(());
+        }
+        self.kept = Keeping::Never;
+        let path = self.files.make("kept")?;
+        // Where it does not fit, each is booted.
+        if monitor.keep(&path).is_ok() {
+            self.kept = Keeping::Kept(Kept { path, said: said.to_owned(), drive_bytes });
+        }
+        monitor.go_on()
+    }
+}
 
 /// The drive, the port, and one that the first process waits at and nobody speaks on.
 fn words() -> impl Iterator<Item = String> {
@@ -119,6 +183,10 @@ fn words() -> impl Iterator<Item = String> {
         format!("null,id={}", crate::HEARS),
         "-device".to_owned(),
         port(crate::HEARS),
+        "-chardev".to_owned(),
+        "socket,id=monitor,fd=2".to_owned(),
+        "-mon".to_owned(),
+        "chardev=monitor,mode=control".to_owned(),
     ];
     all.into_iter()
 }
@@ -134,17 +202,33 @@ pub enum Said {
 
 /// A guest that runs; its power goes when it is dropped.
 pub struct Driven<'a> {
-    files: &'a Files,
+    mould: &'a mut Mould,
     machine: Machine,
     talk: UnixStream,
+    monitor: Monitor,
     server: Option<JoinHandle<()>>,
-    /// The beginning of a line.
+    drive_bytes: u64,
+    /// Whole lines and the beginning of one.
     rest: Vec<u8>,
+    /// All that it said until it was first spoken to.
+    said: Vec<u8>,
+    was_spoken_to: bool,
 }
 
-impl Driven<'_> {
+impl<'a> Driven<'a> {
+    fn new(mould: &'a mut Mould, begun: Begun, said: Vec<u8>, drive_bytes: u64) -> Self {
+        let Begun { machine, talk, monitor, server } = begun;
+        let (rest, server) = (said.clone(), Some(server));
+        let was_spoken_to = false;
+        Self { mould, machine, talk, monitor, server, drive_bytes, rest, said, was_spoken_to }
+    }
+
     /// Says a line.
     pub fn say(&mut self, line: &str) -> Done<()> {
+        if !self.was_spoken_to {
+            self.was_spoken_to = true;
+            self.mould.keep(&mut self.monitor, &self.said, self.drive_bytes)?;
+        }
         let whole = format!("{line}\n");
         self.talk.write_all(whole.as_bytes()).map_err(|error| format!("the guest is gone: {error}"))
     }
@@ -163,6 +247,9 @@ impl Driven<'_> {
             Ok(_) if self.rest.len() > LONGEST_LINE => self.over(),
             Ok(count) => {
                 self.rest.extend(&bytes[..count]);
+                if !self.was_spoken_to {
+                    self.said.extend(&bytes[..count]);
+                }
                 taken(&mut self.rest).map_or(Said::Nothing, Said::Line)
             }
             Err(error) if is_late(error.kind()) => Said::Nothing,
@@ -172,19 +259,13 @@ impl Driven<'_> {
 
     fn over(&mut self) -> Said {
         self.machine.cut();
-        Said::Over(crate::last_words(self.files))
+        let console = self.mould.files.from("console", 0);
+        Said::Over(crate::last_of(&[self.monitor.complaints(), &console]))
     }
 }
 
 fn is_late(kind: ErrorKind) -> bool {
     matches!(kind, ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted)
-}
-
-/// The first line of what came, which is taken away.
-fn taken(rest: &mut Vec<u8>) -> Option<String> {
-    let end = rest.iter().position(|byte| *byte == b'\n')?;
-    let line: Vec<u8> = rest.drain(..=end).collect();
-    Some(String::from_utf8_lossy(&line[..end]).into_owned())
 }
 
 impl Drop for Driven<'_> {
@@ -198,22 +279,14 @@ impl Drop for Driven<'_> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a test may panic")]
 mod tests {
     use super::*;
 
     #[test]
-    fn lines_are_taken_whole_and_one_by_one() {
-        let mut rest = b"one\ntwo\nthr".to_vec();
-        assert_eq!(taken(&mut rest).as_deref(), Some("one"));
-        assert_eq!(taken(&mut rest).as_deref(), Some("two"));
-        assert_eq!((taken(&mut rest), rest.as_slice()), (None, b"thr".as_slice()));
-    }
-
-    #[test]
     fn what_qemu_is_told_names_both_ends_and_no_place() {
         let all = words().collect::<Vec<_>>().join(" ");
-        for wanted in ["file.server.str=0", "socket,id=talk,fd=1", "name=talk", "name=ask"] {
+        for wanted in ["file.server.str=0", "socket,id=talk,fd=1", "fd=2", "name=talk", "name=ask"]
+        {
             assert!(all.contains(wanted), "{wanted}: {all}");
         }
         assert!(!all.contains('/'), "{all}");

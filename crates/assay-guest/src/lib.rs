@@ -22,6 +22,7 @@ pub mod files;
 mod host;
 pub mod kernel;
 pub mod machine;
+mod monitor;
 pub mod nbd;
 pub mod tree;
 
@@ -353,19 +354,18 @@ impl<'a> Running<'a> {
 
     /// The last lines of its console and of what QEMU complained of.
     fn last_words(&self) -> String {
-        last_words(&self.files)
+        last_of(&["qemu", "console"].map(|name| self.files.from(name, 0)))
     }
 }
 
-/// The last lines of a guest's console and of what QEMU complained of.
-fn last_words(files: &Files) -> String {
-    let tail = |name: &str| {
-        let text = String::from_utf8_lossy(&files.from(name, 0)).replace('\r', "");
+/// The last lines of what QEMU complained of, and of a guest's console.
+fn last_of<B: AsRef<[u8]>>(texts: &[B]) -> String {
+    let tail = |bytes: &B| {
+        let text = String::from_utf8_lossy(bytes.as_ref()).replace('\r', "");
         let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
         lines[lines.len().saturating_sub(12)..].join("\n")
     };
-    let both = [tail("qemu"), tail("console")];
-    let told: Vec<&str> = both.iter().map(String::as_str).filter(|t| !t.is_empty()).collect();
+    let told: Vec<String> = texts.iter().map(tail).filter(|text| !text.is_empty()).collect();
     if told.is_empty() { "it said nothing".to_owned() } else { told.join("\n") }
 }
 

@@ -133,22 +133,22 @@ pub struct Machine {
 impl Machine {
     /// Starts one; what QEMU complains of ends in a file.
     pub fn start(setup: &Setup, complaint: &fs::File) -> Done<Self> {
-        Self::with(setup, complaint, [Stdio::piped(), Stdio::null()])
-    }
-
-    /// Starts one whose standard input and output are these.
-    pub fn driven(setup: &Setup, complaint: &fs::File, ends: [OwnedFd; 2]) -> Done<Self> {
-        Self::with(setup, complaint, ends.map(Stdio::from))
-    }
-
-    fn with(setup: &Setup, complaint: &fs::File, [input, output]: [Stdio; 2]) -> Done<Self> {
         let complaint = complaint.try_clone().map_err(|error| error.to_string())?;
+        Self::with(setup, [Stdio::piped(), Stdio::null(), Stdio::from(complaint)])
+    }
+
+    /// Starts one whose standard input, output and error are these.
+    pub fn driven(setup: &Setup, ends: [OwnedFd; 3]) -> Done<Self> {
+        Self::with(setup, ends.map(Stdio::from))
+    }
+
+    fn with(setup: &Setup, [input, output, error]: [Stdio; 3]) -> Done<Self> {
         // Should we be killed, the kernel ends it: nobody else would.
         let mut command = Command::new("setpriv");
         command.args(["--pdeathsig", "KILL", QEMU]).args(words(setup));
-        command.stdin(input).stdout(output);
+        command.stdin(input).stdout(output).stderr(error);
         // Of a group of its own: an interrupt of the terminal reaches us alone, and we end it.
-        command.stderr(complaint).process_group(0);
+        command.process_group(0);
         let child = command.spawn().map_err(|error| format!("setpriv: {error}"))?;
         Ok(Self { child, started: Instant::now() })
     }

@@ -10,6 +10,7 @@ use assay_base::exhibit::{self, Body, Exhibit, Part, Subject, Unit};
 use assay_kinds::work::KINDS;
 use assay_kinds::work::tell::{NumberedRow, ShownNumbers, StudyNumbers};
 use assay_study::findings::Findings;
+use assay_study::plan::arms::TARGET;
 use assay_study::study::lead;
 
 /// What stands around the cells of a row: how it is called, and how far it is trusted.
@@ -33,8 +34,9 @@ fn of_kind(findings: &Findings, exhibit: &Exhibit) -> Vec<Section> {
         Around { keys, name, trust: trust(findings, of), notes: Vec::new() }
     };
     let table = &exhibit.table;
-    let own = (!table.rows.is_empty())
-        .then(|| section(exhibit, vec![Column::left(&*table.title)], &around));
+    let has_targets = table.rows.iter().any(|row| row.of.arm.contains_key(TARGET));
+    let keys = vec![Column::left(if has_targets { TARGET } else { "workload" })];
+    let own = (!table.rows.is_empty()).then(|| section(exhibit, keys, &around));
     own.into_iter().chain(exhibit.parts.iter().map(part)).collect()
 }
 
@@ -162,7 +164,7 @@ fn cells(columns: &[exhibit::Column], cells: &[exhibit::Cell]) -> impl Iterator<
 
 /// The name of a row: its target where there are several.
 fn name(of: &Subject) -> String {
-    of.arm.get("target").unwrap_or(&of.workload).clone()
+    of.arm.get(TARGET).unwrap_or(&of.workload).clone()
 }
 
 /// The trust in the number that a workload is known by.
@@ -238,7 +240,9 @@ mod tests {
             let heading = |column: &exhibit::Column| {
                 format!("{}{}", if column.unit == Unit::Words { "" } else { ">" }, column.title)
             };
-            let wanted = iter::once(own.title.clone())
+            let has_targets = own.rows.iter().any(|row| row.of.arm.contains_key("target"));
+            let called = if has_targets { "target" } else { "workload" };
+            let wanted = iter::once(called.to_owned())
                 .chain(own.columns.iter().map(heading))
                 .chain(["trust".to_owned()]);
             assert_eq!(headings, wanted.collect::<Vec<_>>(), "{kind}");

@@ -1,6 +1,7 @@
 //! A study in a small virtual machine: the kernel and the programs that it gets, its start and its end.
 //! Its files have no names and it dies with this process, so that nothing of it can be left behind.
 
+mod awake;
 pub mod driven;
 pub mod own_command;
 pub mod place;

@@ -7,7 +7,7 @@ use assay_guest::driven::{Driven, Mould, Said};
 use assay_guest::found;
 use assay_guest::nbd::Store;
 
-use super::{Accelerator, Asked, MACHINE, Ready, VirtualMachine, Wish, ready};
+use super::{Accelerator, Asked, MACHINE, Ready, VirtualMachine, Wish, awake, ready};
 use assay_machine::factors::layers::Carried;
 use assay_system::system::powered::{FarSide, Heard, MOMENT_MS, Powered, Starts, Wanted};
 use assay_system::system::virtual_machine::FILE;
@@ -80,7 +80,7 @@ struct Machines(Mould);
 impl Starts for Machines {
     fn start(&mut self, drive: Arc<dyn FarSide>) -> Result<Box<dyn Powered + '_>, String> {
         let store: Arc<dyn Store + Send + Sync> = Arc::new(Far(drive));
-        Ok(Box::new(Running(self.0.start(&store)?)))
+        Ok(Box::new(Running { machine: self.0.start(&store)?, is_awake: false }))
     }
 
     fn told(&self) -> Option<String> {
@@ -114,15 +114,23 @@ impl Store for Far {
     }
 }
 
-struct Running<'a>(Driven<'a>);
+struct Running<'a> {
+    machine: Driven<'a>,
+    /// Whether it was told what it is told first.
+    is_awake: bool,
+}
 
 impl Powered for Running<'_> {
     fn say(&mut self, line: &str) -> Result<(), String> {
-        self.0.say(line)
+        if !self.is_awake {
+            self.is_awake = true;
+            self.machine.say(&awake::line())?;
+        }
+        self.machine.say(line)
     }
 
     fn hear(&mut self) -> Heard {
-        match self.0.hear(Duration::from_millis(MOMENT_MS)) {
+        match self.machine.hear(Duration::from_millis(MOMENT_MS)) {
             Said::Line(line) => Heard::Line(line),
             Said::Nothing => Heard::Nothing,
             Said::Over(last) => Heard::Over(last),

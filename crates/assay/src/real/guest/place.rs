@@ -1,5 +1,6 @@
 //! In a virtual machine: its drive and its port, for the job that works there.
 
+use std::ffi::CStr;
 use std::fs::{self, File, OpenOptions};
 use std::io::{BufRead, BufReader, ErrorKind, Write};
 use std::os::fd::AsFd;
@@ -15,7 +16,7 @@ use assay_durable::trial::Medium;
 use assay_guest::driven::{DRIVE, TALK};
 use assay_load::{OneByOne, OneDirectory, Target};
 
-use super::own_command;
+use super::{awake, own_command};
 
 /// Where ports are listed, each with its name.
 const PORTS: &str = "/sys/class/virtio-ports";
@@ -34,9 +35,10 @@ const LARGEST: u32 = 1 << 20;
 /// There is no port, or nobody listens.
 pub fn obey() -> Result<(), String> {
     let port = port()?;
-    let mut heard = BufReader::new(port.try_clone().map_err(told)?).lines();
+    let heard = BufReader::new(port.try_clone().map_err(told)?).lines();
+    let mut heard = heard.map_while(Result::ok).filter(|line| !awake::heeded(line));
     let mut port = port;
-    let mut hear = || heard.next().and_then(Result::ok);
+    let mut hear = || heard.next();
     let mut say = |line: &str| port.write_all(format!("{line}\n").as_bytes()).map_err(told);
     work(&mut OwnDrive, &mut hear, &mut say)
 }
@@ -186,9 +188,7 @@ impl Mount {
         forget().map_err(Trouble::Otherwise)?;
         if on.has_files() {
             fs::create_dir_all(MOUNT).map_err(|error| Trouble::Otherwise(error.to_string()))?;
-            let options = if mounted.is_empty() { "rw" } else { mounted };
-            run(&["mount", "-t", on.name(), "-o", options, DRIVE, MOUNT])
-                .map_err(Trouble::Unreachable)?;
+            mount(on, mounted).map_err(Trouble::Unreachable)?;
         }
         Ok(Self(on))
     }
@@ -203,9 +203,23 @@ impl Drop for Mount {
     }
 }
 
-/// Has the kernel believe nothing that it knew of the drive.
+/// The calls themselves where they are enough: in an emulated machine a program takes longer than a mount.
+fn mount(on: On, options: &str) -> Result<(), String> {
+    if options.is_empty() {
+        let flags = rustix::mount::MountFlags::empty();
+        let mounted = rustix::mount::mount(DRIVE, MOUNT, on.name(), flags, None::<&CStr>);
+        return mounted.map_err(|error| format!("mount: {error}"));
+    }
+    run(&["mount", "-t", on.name(), "-o", options, DRIVE, MOUNT])
+}
+
+/// Has the kernel believe nothing that it knew of the drive, which nothing is mounted on.
 fn forget() -> Result<(), String> {
-    run(&["blockdev", "--flushbufs", DRIVE])
+    let forgotten = opened(DRIVE, true).and_then(|drive| {
+        drive.sync_all()?;
+        Ok(rustix::fs::fadvise(&drive, 0, None, rustix::fs::Advice::DontNeed)?)
+    });
+    forgotten.map_err(|error| format!("{DRIVE}: {error}"))
 }
 
 fn run(words: &[&str]) -> Result<(), String> {

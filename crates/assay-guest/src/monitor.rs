@@ -1,0 +1,213 @@
+//! What QEMU is told and asked while a machine runs: its machine protocol (QMP), a line of JSON each, through what is its
+//! standard error. What it complains of comes the same way, as lines that are none.
+//!
+//! Source: "QEMU Machine Protocol Specification", docs/interop/qmp-spec.txt of QEMU; the commands of docs/interop/qemu-qmp-ref.
+
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::Done;
+
+/// It answers at once, or never: it is busy with what it was told, or dead.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// How often is asked how far it is.
+const PAUSE: Duration = Duration::from_millis(5);
+/// Bytes a second that a kept machine may be written with: it is not to be held back.
+const UNHURRIED: u64 = 1 << 40;
+
+/// The line to one machine.
+pub struct Monitor {
+    stream: UnixStream,
+    rest: Vec<u8>,
+    complaints: Vec<u8>,
+    is_greeted: bool,
+}
+
+impl Monitor {
+    pub fn new(stream: UnixStream) -> Self {
+        Self { stream, rest: Vec::new(), complaints: Vec::new(), is_greeted: false }
+    }
+
+    /// Writes memory and devices to a file; the machine stands still when that is done.
+    ///
+    /// # Errors
+    /// They do not fit, or a device cannot be kept.
+    pub fn keep(&mut self, path: &Path) -> Done<()> {
+        self.ask("migrate-set-parameters", &json!({ "max-bandwidth": UNHURRIED }))?;
+        let uri = format!("exec:cat >{}", path.display());
+        self.ask("migrate", &json!({ "uri": uri }))?;
+        self.wait("query-migrate", |status| match status {
+            "completed" => Some(Ok(())),
+            "failed" | "cancelled" => Some(Err("the machine could not be kept".to_owned())),
+            _ => None,
+        })
+    }
+
+    /// Has a machine that stands still go on.
+    ///
+    /// # Errors
+    /// It does not.
+    pub fn go_on(&mut self) -> Done<()> {
+        self.ask("cont", &json!({})).map(drop)
+    }
+
+    /// Waits until a machine that was kept runs again.
+    ///
+    /// # Errors
+    /// It does not.
+    pub fn wait_until_it_runs(&mut self) -> Done<()> {
+        self.wait("query-status", |status| match status {
+            "running" => Some(Ok(())),
+            "inmigrate" | "prelaunch" => None,
+            other => Some(Err(format!("the machine is {other}"))),
+        })
+    }
+
+    fn wait(&mut self, asked: &str, is_over: impl Fn(&str) -> Option<Done<()>>) -> Done<()> {
+        let began = Instant::now();
+        while began.elapsed() < PATIENCE {
+            let answer = self.ask(asked, &json!({}))?;
+            // A migration that has not begun has no state yet.
+            if let Some(ended) = is_over(answer["status"].as_str().unwrap_or("inmigrate")) {
+                return ended;
+            }
+            thread::sleep(PAUSE);
+        }
+        Err(format!("{asked}: no end of it"))
+    }
+
+    /// Tells it a command; what it returns.
+    fn ask(&mut self, command: &str, arguments: &Value) -> Done<Value> {
+        if !self.is_greeted {
+            self.is_greeted = true;
+            self.ask("qmp_capabilities", &json!({}))?;
+        }
+        let line = json!({ "execute": command, "arguments": arguments });
+        let sent = self.stream.write_all(format!("{line}\n").as_bytes());
+        sent.map_err(|error| format!("{command}: {error}"))?;
+        let until = Instant::now() + PATIENCE;
+        loop {
+            let mut answer = self.line(until).ok_or_else(|| format!("{command}: no answer"))?;
+            if let Some(error) = answer.get("error") {
+                return Err(format!("{command}: {}", error["desc"].as_str().unwrap_or("refused")));
+            }
+            if let Some(value) = answer.get_mut("return") {
+                return Ok(value.take());
+            }
+        }
+    }
+
+    /// The next line of the protocol.
+    fn line(&mut self, until: Instant) -> Option<Value> {
+        loop {
+            while let Some(line) = taken(&mut self.rest) {
+                match serde_json::from_str::<Value>(&line) {
+                    Ok(value) if value.is_object() => return Some(value),
+                    _ => self.complaints.extend(format!("{line}\n").as_bytes()),
+                }
+            }
+            let left = until.checked_duration_since(Instant::now())?;
+            self.read(left.max(Duration::from_millis(1)))?;
+        }
+    }
+
+    fn read(&mut self, wait: Duration) -> Option<()> {
+        let mut bytes = [0; 4096];
+        self.stream.set_read_timeout(Some(wait)).ok()?;
+        match self.stream.read(&mut bytes) {
+            Ok(count) if count > 0 => {
+                self.rest.extend(&bytes[..count]);
+                Some(())
+            }
+            _ => None,
+        }
+    }
+
+    /// All that it complained of, by a machine that has ended.
+    pub fn complaints(&mut self) -> &[u8] {
+        while self.line(Instant::now() + Duration::from_millis(1)).is_some() {}
+        &self.complaints
+    }
+}
+
+/// The first line of what came, which is taken away.
+pub(crate) fn taken(rest: &mut Vec<u8>) -> Option<String> {
+    let end = rest.iter().position(|byte| *byte == b'\n')?;
+    let line: Vec<u8> = rest.drain(..=end).collect();
+    Some(String::from_utf8_lossy(&line[..end]).into_owned())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may panic")]
+mod tests {
+    use std::io::{BufRead, BufReader};
+
+    use super::*;
+
+    #[test]
+    fn lines_are_taken_whole_and_one_by_one() {
+        let mut rest = b"one\ntwo\nthr".to_vec();
+        assert_eq!(taken(&mut rest).as_deref(), Some("one"));
+        assert_eq!(taken(&mut rest).as_deref(), Some("two"));
+        assert_eq!((taken(&mut rest), rest.as_slice()), (None, b"thr".as_slice()));
+    }
+
+    /// A machine that greets, and answers each command with the next of these lines; the commands that it was told.
+    fn machine(answers: Vec<&'static str>) -> (Monitor, thread::JoinHandle<Vec<String>>) {
+        let (own, mut other) = UnixStream::pair().unwrap();
+        let server = thread::spawn(move || {
+            let mut heard = BufReader::new(other.try_clone().unwrap()).lines();
+            other.write_all(b"{\"QMP\": {}}\n").unwrap();
+            let mut told = Vec::new();
+            for answer in answers {
+                told.push(heard.next().unwrap().unwrap());
+                other.write_all(answer.as_bytes()).unwrap();
+            }
+            told
+        });
+        (Monitor::new(own), server)
+    }
+
+    const DONE: &str = "{\"return\": {}}\n";
+
+    #[test]
+    fn a_machine_is_kept_when_its_last_page_is_written() {
+        let (mut monitor, server) = machine(vec![
+            DONE,
+            "{\"event\": \"SOMETHING\"}\n{\"return\": {}}\n",
+            "qemu: a warning\n{\"return\": {}}\n",
+            DONE,
+            "{\"return\": {\"status\": \"active\"}}\n",
+            "{\"return\": {\"status\": \"completed\"}}\n",
+            DONE,
+        ]);
+        monitor.keep(Path::new("/proc/1/fd/3")).unwrap();
+        monitor.go_on().unwrap();
+        let told = server.join().unwrap();
+        assert!(told[0].contains("qmp_capabilities") && told[6].contains("cont"), "{told:?}");
+        assert!(told[2].contains("exec:cat >/proc/1/fd/3"), "{told:?}");
+        assert_eq!(monitor.complaints(), b"qemu: a warning\n");
+    }
+
+    #[test]
+    fn what_cannot_be_kept_or_does_not_run_is_said() {
+        let failed = "{\"return\": {\"status\": \"failed\"}}\n";
+        let (mut monitor, server) = machine(vec![DONE, DONE, DONE, failed]);
+        assert!(monitor.keep(Path::new("/x")).unwrap_err().contains("could not be kept"));
+        server.join().unwrap();
+        let refused = "{\"error\": {\"class\": \"GenericError\", \"desc\": \"no such device\"}}\n";
+        let (mut monitor, server) = machine(vec![DONE, refused]);
+        assert!(monitor.go_on().unwrap_err().contains("no such device"));
+        server.join().unwrap();
+        let shut = "{\"return\": {\"status\": \"shutdown\"}}\n";
+        let (mut monitor, server) = machine(vec![DONE, shut]);
+        assert_eq!(monitor.wait_until_it_runs(), Err("the machine is shutdown".to_owned()));
+        server.join().unwrap();
+        assert!(monitor.go_on().is_err(), "it has gone");
+    }
+}

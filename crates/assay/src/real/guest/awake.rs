@@ -1,0 +1,56 @@
+//! What a virtual machine is told first. Where it begins as another was kept, its clock stands, and what it takes for
+//! random is what each of them takes.
+
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use rustix::rand::{GetRandomFlags, getrandom};
+use rustix::time::{ClockId, Timespec, clock_settime};
+
+/// How the line begins.
+const NOW: &str = "now ";
+/// Bytes that no other machine is told.
+const SALT_BYTES: usize = 32;
+
+/// What time it is, in nanoseconds since 1970, and something that is new.
+pub fn line() -> String {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let mut salt = [0; SALT_BYTES];
+    // Without it machines draw alike: nothing that is judged depends on it.
+    let _ = getrandom(&mut salt, GetRandomFlags::NONBLOCK);
+    let salt: String = salt.iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("{NOW}{} {salt}", now.as_nanos())
+}
+
+/// In the machine: whether that was it. Its clock is set, and its draws are its own.
+pub fn heeded(line: &str) -> bool {
+    let Some((now, salt)) = read(line) else { return false };
+    let time = Timespec { tv_sec: now.as_secs() as i64, tv_nsec: now.subsec_nanos().into() };
+    // Where that is not possible the clock stands as it stood, as in a machine without a battery.
+    let _ = clock_settime(ClockId::Realtime, time);
+    let pool = OpenOptions::new().write(true).open("/dev/urandom");
+    let _ = pool.and_then(|mut pool| pool.write_all(salt.as_bytes()));
+    true
+}
+
+fn read(line: &str) -> Option<(Duration, &str)> {
+    let (now, salt) = line.strip_prefix(NOW)?.split_once(' ')?;
+    Some((Duration::from_nanos(now.parse().ok()?), salt))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_told_is_understood_and_nothing_else() {
+        let told = line();
+        let (now, salt) = read(&told).unwrap_or_default();
+        assert!(now.as_secs() > 1_700_000_000 && salt.len() == 2 * SALT_BYTES, "{told}");
+        assert_ne!(told, line());
+        for other in ["\"go-on\"", "now", "now 5", "now x 00", ""] {
+            assert!(!heeded(other), "{other}");
+        }
+    }
+}
