@@ -66,8 +66,8 @@ const QUICK: Time = Time(2_000_000_000);
 const QUICK_PROMISES: u32 = 500;
 const QUICK_CUTS: u64 = 300;
 /// The same where each takes the power of a machine, or is read by one.
-const QUICK_KILLS: u64 = 5;
-const QUICK_READS: u64 = 60;
+const QUICK_KILLS: u64 = 20;
+const QUICK_READS: u64 = 200;
 /// Time of a check at most, where nobody says it.
 const USUAL_CHECK: Time = Time(60_000_000_000);
 /// The most that a command or a check may take.
@@ -79,11 +79,11 @@ const LARGEST_UNIT: Bytes = Bytes(64 << 10);
 /// What a promise takes, as long as none was made, and of a cut each promise of its log, nanoseconds.
 const PROMISE_NS: u64 = 2_000_000;
 const CUT_PROMISE_NS: u64 = 200;
-/// What a machine takes to start and to write until its power goes, and what a look at a file system takes in one.
-const START_NS: u64 = 6_000_000_000;
-const LOOK_NS: u64 = 200_000_000;
-/// So many times what is expected they may take.
-const PATIENT: u64 = 3;
+/// What the first machine takes to start, what each one after it takes to begin where that was kept, to write until its power
+/// goes and to be looked at, and what a look at a file system takes in one.
+const START_NS: u64 = 8_000_000_000;
+const KILL_NS: u64 = 1_200_000_000;
+const LOOK_NS: u64 = 120_000_000;
 
 /// Promises, and how they are tried, as a study asks for it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -419,17 +419,12 @@ impl Asked {
         }
     }
 
-    /// Sets the time where nobody did: machines take theirs, and end by what they do.
+    /// Sets the time where nobody did. Of machines it is that of a command in one: they end by what they do.
     pub fn settle(&mut self) {
-        let kept = self.time.filter(|time| *time != USUAL_TIME || !self.takes_its_time());
-        let needed = || match self.planned(u64::MAX) {
-            _ if self.grade == Grade::Plug => USUAL_WAIT,
-            // It is that of each run of the command.
-            _ if self.pattern == Pattern::Command => USUAL_TIME,
-            Ok(planned) if planned.is_in_machine() => Time(PATIENT * planned.expected_ns()),
-            _ => USUAL_TIME,
-        };
-        self.time = kept.or_else(|| Some(needed()));
+        // Ten seconds of a plug are those that were settled before it was one.
+        let kept = self.time.filter(|time| *time != USUAL_TIME || !self.is_plug());
+        let usual = if self.is_plug() { USUAL_WAIT } else { USUAL_TIME };
+        self.time = kept.or(Some(usual));
     }
 
     /// A key whose value cannot be, and why.
@@ -769,13 +764,12 @@ impl Planned {
     pub fn expected_ns(&self) -> u64 {
         let promises = u64::from(self.promises);
         if self.is_in_machine() {
-            let [starts, each] = match self.grade {
-                Grade::Kill => [self.cuts.saturating_add(1), 0],
-                Grade::Replay if self.on.has_files() => [2, LOOK_NS],
-                Grade::Replay | Grade::Plug => [2, CUT_PROMISE_NS.saturating_mul(promises)],
+            let each = match self.grade {
+                Grade::Kill => KILL_NS,
+                Grade::Replay if self.on.has_files() => LOOK_NS,
+                Grade::Replay | Grade::Plug => CUT_PROMISE_NS.saturating_mul(promises),
             };
-            let looking = self.cuts.saturating_mul(each);
-            return starts.saturating_mul(START_NS).saturating_add(looking);
+            return START_NS.saturating_add(self.cuts.saturating_mul(each));
         }
         if self.is_plug() {
             return if self.promises > 0 { PULL_NS } else { 0 };

@@ -37,12 +37,27 @@ fn machines_take_their_time_however_it_was_asked_for_them() {
     assert_eq!(of(&[], false), (1000, USUAL_TIME));
     assert_eq!(of(&[], true), (QUICK_CUTS, QUICK));
     let kill = [["cuts", "60"], ["grade", "kill"], ["on", "ext4"]];
-    assert_eq!(of(&kill, false), (60, Time(PATIENT * 61 * START_NS)));
-    let (cuts, time) = of(&kill[1..], true);
-    assert!(cuts == QUICK_KILLS && time > Time(QUICK_KILLS * START_NS), "{cuts} {time}");
-    let (cuts, time) = of(&[["on", "xfs"]], true);
-    assert!(cuts == QUICK_READS && time > QUICK, "{cuts} {time}");
+    assert_eq!(of(&kill, false), (60, USUAL_TIME));
+    assert_eq!(of(&kill[1..], true), (QUICK_KILLS, USUAL_TIME));
+    assert_eq!(of(&[["on", "xfs"]], true), (QUICK_READS, USUAL_TIME));
+    assert_eq!(of(&[["grade", "plug"]], false).1, USUAL_WAIT);
     assert_eq!(of(&[["on", "xfs"], ["on", "target"]], false).0, 1000);
+}
+
+#[test]
+fn what_machines_take_grows_with_their_cuts_and_with_one_start() {
+    let of = |grade, on, cuts| {
+        let planned = Asked { grade, on, cuts, ..Asked::default() }.planned(1 << 30).unwrap();
+        planned.expected_ns()
+    };
+    for (grade, on) in
+        [(Grade::Kill, On::Drive), (Grade::Kill, On::Ext4), (Grade::Replay, On::Ext4)]
+    {
+        let [one, two, three] = [1, 2, 3].map(|cuts| of(grade, on, cuts));
+        assert!(one > START_NS && two - one == three - two && two > one, "{grade:?} {on:?}");
+    }
+    let [plain, read] = [On::Drive, On::Ext4].map(|on| of(Grade::Replay, on, 1000));
+    assert!(plain < read, "what this process reads itself takes no look of a machine");
 }
 
 #[test]

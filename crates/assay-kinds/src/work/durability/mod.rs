@@ -271,6 +271,11 @@ impl Counts for Detail {
     fn operations(&self) -> u64 {
         self.0.rounds
     }
+
+    /// Cuts are drawn one by one: those that were made are as many as they are.
+    fn keeps_what_it_has(&self) -> bool {
+        self.0.tally.cuts > 0
+    }
 }
 
 fn details<'a>(of: impl Iterator<Item = &'a Measured>) -> Vec<&'a trial::Detail> {
