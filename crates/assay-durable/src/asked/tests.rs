@@ -47,7 +47,7 @@ fn machines_take_their_time_however_it_was_asked_for_them() {
 #[test]
 fn what_machines_take_grows_with_their_cuts_and_with_one_start() {
     let of = |grade, on, cuts| {
-        let planned = Asked { grade, on, cuts, ..Asked::default() }.planned(1 << 30).unwrap();
+        let planned = Asked { cuts, grade, on, ..Asked::default() }.planned(1 << 30).unwrap();
         planned.expected_ns()
     };
     for (grade, on) in

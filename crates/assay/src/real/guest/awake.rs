@@ -11,7 +11,7 @@ use rustix::time::{ClockId, Timespec, clock_settime};
 /// How the line begins.
 const NOW: &str = "now ";
 /// Bytes that no other machine is told.
-const SALT_BYTES: usize = 32;
+const SALT_BYTES: usize = size_of::<u128>();
 
 /// What time it is, in nanoseconds since 1970, and something that is new.
 pub fn line() -> String {
@@ -19,8 +19,7 @@ pub fn line() -> String {
     let mut salt = [0; SALT_BYTES];
     // Without it machines draw alike: nothing that is judged depends on it.
     let _ = getrandom(&mut salt, GetRandomFlags::NONBLOCK);
-    let salt: String = salt.iter().map(|byte| format!("{byte:02x}")).collect();
-    format!("{NOW}{} {salt}", now.as_nanos())
+    format!("{NOW}{} {:032x}", now.as_nanos(), u128::from_ne_bytes(salt))
 }
 
 /// In the machine: whether that was it. Its clock is set, and its draws are its own.
