@@ -27,6 +27,8 @@ use crate::{Asked, Done, PAUSE, SIGN_OF_LIFE, setup};
 pub const TALK: &str = "talk";
 /// Its drive, in the guest.
 pub const DRIVE: &str = "/dev/vda";
+/// The file of the one that was kept.
+const KEPT: &str = "kept";
 /// A line is no longer.
 const LONGEST_LINE: usize = 64 << 20;
 
@@ -156,10 +158,12 @@ impl Mould {
             return Ok(());
         }
         self.kept = Keeping::Never;
-        let path = self.files.make("kept")?;
-        // Where it does not fit, each is booted.
+        let path = self.files.make(KEPT)?;
         if monitor.keep(&path).is_ok() {
             self.kept = Keeping::Kept(Kept { path, said: said.to_owned(), drive_bytes });
+        } else {
+            // Where it does not fit, each is booted, and what was written takes no room.
+            self.files.let_go(KEPT);
         }
         monitor.go_on()
     }

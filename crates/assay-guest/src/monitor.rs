@@ -3,7 +3,7 @@
 //!
 //! Source: "QEMU Machine Protocol Specification", docs/interop/qmp-spec.txt of QEMU; the commands of docs/interop/qemu-qmp-ref.
 
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::thread;
@@ -38,6 +38,15 @@ impl Monitor {
     /// # Errors
     /// They do not fit, or a device cannot be kept.
     pub fn keep(&mut self, path: &Path) -> Done<()> {
+        let kept = self.write_to(path);
+        if kept.is_err() {
+            // One that is still under way would have it stand still later; where there is none, that is no error of ours.
+            let _ = self.ask("migrate_cancel", &json!({}));
+        }
+        kept
+    }
+
+    fn write_to(&mut self, path: &Path) -> Done<()> {
         self.ask("migrate-set-parameters", &json!({ "max-bandwidth": UNHURRIED }))?;
         let uri = format!("exec:cat >{}", path.display());
         self.ask("migrate", &json!({ "uri": uri }))?;
@@ -124,6 +133,7 @@ impl Monitor {
                 self.rest.extend(&bytes[..count]);
                 Some(())
             }
+            Err(error) if error.kind() == ErrorKind::Interrupted => Some(()),
             _ => None,
         }
     }
@@ -197,9 +207,10 @@ mod tests {
     #[test]
     fn what_cannot_be_kept_or_does_not_run_is_said() {
         let failed = "{\"return\": {\"status\": \"failed\"}}\n";
-        let (mut monitor, server) = machine(vec![DONE, DONE, DONE, failed]);
+        let (mut monitor, server) = machine(vec![DONE, DONE, DONE, failed, DONE]);
         assert!(monitor.keep(Path::new("/x")).unwrap_err().contains("could not be kept"));
-        server.join().unwrap();
+        let told = server.join().unwrap();
+        assert!(told[4].contains("migrate_cancel"), "{told:?}");
         let refused = "{\"error\": {\"class\": \"GenericError\", \"desc\": \"no such device\"}}\n";
         let (mut monitor, server) = machine(vec![DONE, refused]);
         assert!(monitor.go_on().unwrap_err().contains("no such device"));

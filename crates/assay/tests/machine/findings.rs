@@ -18,6 +18,19 @@ pub const READS: [&str; 3] = ["sequential-read", "random-read-q1", "random-read-
 pub const WRITES: [&str; 4] =
     ["sequential-write", "random-write-q1", "random-write-q32", "sync-write"];
 
+/// Rules that say that others had the processors.
+const TAKEN: [&str; 2] = ["starved", "steal"];
+
+/// What a document says of processors that others had, where its numbers are suspect for that: on such a machine nothing
+/// has to be found.
+pub fn processors_taken(document: &Value) -> Option<String> {
+    let cells = document["cells"].as_array().into_iter().flatten();
+    let spoken = cells.flat_map(|cell| cell["because"].as_array().into_iter().flatten());
+    let is_own =
+        |own: &&Value| own["trust"] == "suspect" && TAKEN.iter().any(|rule| own["rule"] == *rule);
+    spoken.filter(is_own).find_map(|own| own["text"].as_str().map(str::to_owned))
+}
+
 /// Fields of `assay-findings/1` that stand in every document.
 const FIELDS: [&str; 22] = [
     "/format",

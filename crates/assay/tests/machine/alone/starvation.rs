@@ -7,7 +7,7 @@ use assay_lab::slow::SlowLane;
 use assay_lab::volume::{Filesystem, Volume};
 use serde_json::Value;
 
-use crate::findings::of;
+use crate::findings::{of, processors_taken};
 use crate::turn::{LIMIT, Need, assay, require, skip, word};
 
 const SHIPPED: &str = include_str!("../../../../../studies/starvation.toml");
@@ -62,6 +62,12 @@ fn writes_that_are_throttled_are_found_worse_and_said_to_lose() {
     let writes = class(&document, WRITES);
     let cells = document["cells"].as_array().unwrap().iter();
     let because: Vec<&Value> = cells.map(|cell| &cell["because"]).collect();
+    if let Some(taken) = processors_taken(&document).filter(|_| writes["verdict"] != "worse") {
+        // Of suspect numbers nothing is said, and that is what must be.
+        assert_eq!(writes["verdict"], "inconclusive", "{because:?} {writes:#}");
+        eprintln!("nothing could be found: {taken}");
+        return;
+    }
     assert_eq!(writes["verdict"], "worse", "{because:?} {writes:#}");
     assert!(writes["ratio"].as_f64().unwrap() > 2.0, "{writes:#}");
     assert!(class(&document, READS)["verdict"].is_string());
