@@ -505,6 +505,11 @@ impl Asked {
         self.grade == Grade::Kill || self.on != On::Target
     }
 
+    /// What the machines need.
+    pub fn wanted(&self) -> Wanted {
+        Wanted { needs: self.needs.clone(), ..self.on.wanted() }
+    }
+
     /// Whether its time is not that of writing alone.
     fn takes_its_time(&self) -> bool {
         self.is_in_machine() || self.grade == Grade::Plug

@@ -8,6 +8,7 @@ use assay_base::catalogue::keys::{Field, Fields, Form, field};
 use assay_base::quantity::played::Class;
 use assay_base::quantity::{Bytes, Metric, Time};
 use assay_system::system::network::Shaped;
+use assay_system::system::powered::Wanted;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -277,8 +278,18 @@ pub trait Asks {
         false
     }
 
-    /// Whether it is done in virtual machines of its own, whose drive is this program's.
+    /// What virtual machines of its own need, where it is done in such, whose drive is this program's.
+    fn machines(&self) -> Option<Wanted> {
+        None
+    }
+
+    /// Whether it is done in such.
     fn makes_machines(&self) -> bool {
+        self.machines().is_some()
+    }
+
+    /// Whether a trial of it goes on when its machine is started again.
+    fn outlives_cuts(&self) -> bool {
         false
     }
 

@@ -30,6 +30,7 @@ use std::collections::BTreeMap;
 
 use assay_base::quantity::{Bytes, Percent, Time};
 use assay_kinds::work::{Asks, InStudy, LinkNeeds, Needs, Touch, Work, io};
+use assay_system::system::powered::Wanted;
 use serde::{Deserialize, Serialize};
 
 pub use ask::{Amount, Ask, AskKind, Card, Price};
@@ -196,15 +197,30 @@ impl Study {
 
     /// Whether some of it makes virtual machines, as it is or by a level of a factor.
     pub fn makes_machines(&self) -> bool {
-        let by_level = |own: &Workload| {
-            let all = self
-                .factors
-                .iter()
-                .flat_map(|(name, levels)| levels.iter().map(move |l| (name, l)));
-            let mut arms = all.map(|(name, level)| [(name.clone(), level.clone())].into());
-            arms.any(|arm| own.under(&arm).is_ok_and(|made| made.work.makes_machines()))
-        };
-        self.workload.iter().any(|own| own.work.makes_machines() || by_level(own))
+        self.works().any(|work| work.makes_machines())
+    }
+
+    /// What the machines of such work need.
+    pub fn machines(&self) -> Vec<Wanted> {
+        self.works().filter_map(|work| work.machines()).collect()
+    }
+
+    /// Whether some of it goes on when its machine is started again.
+    pub fn outlives_cuts(&self) -> bool {
+        self.works().any(|work| work.outlives_cuts())
+    }
+
+    /// Its work as it is and with each level of its factors.
+    fn works(&self) -> impl Iterator<Item = Work> {
+        let levels = self
+            .factors
+            .iter()
+            .flat_map(|(name, levels)| levels.iter().map(move |one| (name, one)));
+        let by_level = levels.flat_map(|(name, level)| {
+            let arm = BTreeMap::from([(name.clone(), level.clone())]);
+            self.workload.iter().filter_map(move |own| Some(own.under(&arm).ok()?.work))
+        });
+        self.workload.iter().map(|own| own.work.clone()).chain(by_level)
     }
 
     /// It with what all its settings share of its work, for work that makes virtual machines: nothing of a target is

@@ -120,6 +120,12 @@ impl VmArguments {
     /// # Errors
     /// A mistake in an option.
     pub fn for_machines(&self, study: Study) -> Outcome<Result<Study, Study>> {
+        if self.vm && study.outlives_cuts() {
+            return Err(Failure::mistake(
+                "--vm: the grade plug takes the power of this machine: a study of it has no other grades and no --vm \
+                 (grade=kill takes the power of a virtual machine)",
+            ));
+        }
         if !study.makes_machines() {
             return Ok(Err(study));
         }
@@ -141,7 +147,10 @@ impl VmArguments {
     pub fn see_machines(&self, system: &dyn System, study: &Study, fetch: bool) -> Outcome<()> {
         let own = self.wish(study)?;
         let fetch = own.fetch && fetch;
-        guest::ready(system, &Wish { drive_bytes: 0, fetch, ..own }).map(|_| ())
+        let wish = Wish { drive_bytes: 0, fetch, ..own };
+        study.machines().into_iter().try_for_each(|wanted| {
+            guest::driven::ready_for(system, &wish, wanted).map(|_| ()).map_err(Failure::refused)
+        })
     }
 
     /// What a study would do there, and what it would tell.
@@ -427,6 +436,20 @@ mod tests {
             Kind::Mistake
         );
         assert_eq!(suits(&presets::find("depth").unwrap().unwrap()), Ok(()));
+    }
+
+    #[test]
+    fn a_plug_is_pulled_of_no_virtual_machine() {
+        let line = Line::try_parse_from(["assay", "--vm"]).unwrap();
+        let of = |grades: &[&str]| {
+            let mut study = presets::find("durability").unwrap().unwrap();
+            let grades = grades.iter().map(|grade| (*grade).to_owned()).collect();
+            study.factors.insert("grade".to_owned(), grades);
+            line.vm.for_machines(study).map(|made| made.is_ok())
+        };
+        assert_eq!(of(&["plug"]).unwrap_err().kind, Kind::Mistake);
+        assert_eq!(of(&["kill", "plug"]).unwrap_err().kind, Kind::Mistake);
+        assert_eq!(of(&["kill"]), Ok(true));
     }
 
     #[test]

@@ -12,6 +12,7 @@ use assay_durable::metrics::{LOST, METRICS, ROUNDS, values};
 use assay_durable::plug::Ground;
 use assay_durable::{asked, tell, trial};
 use assay_load::{OneByOne, Target, mix64};
+use assay_system::system::powered::Wanted;
 use serde::{Deserialize, Serialize};
 
 use super::io::{Content, Engine};
@@ -103,8 +104,12 @@ impl Asks for Asked {
         }
     }
 
-    fn makes_machines(&self) -> bool {
-        self.0.is_in_machine()
+    fn machines(&self) -> Option<Wanted> {
+        self.0.is_in_machine().then(|| self.0.wanted())
+    }
+
+    fn outlives_cuts(&self) -> bool {
+        self.0.is_plug()
     }
 
     fn move_to_lab(&mut self) -> bool {

@@ -31,24 +31,18 @@ pub fn keep(wish: Wish) {
 /// What is missing for them, and what brings it.
 pub fn machines(system: &dyn System, wanted: &Wanted) -> Result<Box<dyn Starts>, String> {
     let kept = WISHED.lock().unwrap_or_else(PoisonError::into_inner).clone();
-    let wish = kept.unwrap_or_else(usual);
-    let Wanted { programs, modules, needs } = wanted.clone();
-    let wish = Wish { drive_bytes: 0, carried: Carried { programs, modules }, ..wish };
-    let Ready { asked, lacks } = ready(system, &wish).map_err(|failure| failure.message)?;
-    if let Some(reason) = lacks.into_iter().next() {
-        return Err(reason);
-    }
+    let asked = ready_for(system, &kept.unwrap_or_else(usual), wanted.clone())?;
     let made = VirtualMachine {
         of: machine::identity(system),
         accelerator: Accelerator::likely().name().to_owned(),
         cpus: asked.cpus as u64,
         memory_bytes: asked.memory_bytes,
     };
-    let mut asked = Asked {
+    let asked = Asked {
         drives: Vec::new(),
         home_on_drive: false,
         // No others: each costs time at each start.
-        modules: wish.carried.modules.iter().map(|name| (*name).to_owned()).collect(),
+        modules: wanted.modules.iter().map(|name| (*name).to_owned()).collect(),
         files: vec![
             (FILE.to_owned(), serde_json::to_vec(&made).unwrap_or_default()),
             ("etc/machine-id".to_owned(), MACHINE.to_vec()),
@@ -56,11 +50,25 @@ pub fn machines(system: &dyn System, wanted: &Wanted) -> Result<Box<dyn Starts>,
         words: vec!["assay".to_owned(), COMMAND.to_owned()],
         ..asked
     };
+    Ok(Box::new(Machines(Mould::new(&asked)?)))
+}
+
+/// What such machines are started from.
+///
+/// # Errors
+/// What is missing for them here, and what brings it.
+pub fn ready_for(system: &dyn System, wish: &Wish, wanted: Wanted) -> Result<Asked, String> {
+    let Wanted { programs, modules, needs } = wanted;
+    let wish = Wish { drive_bytes: 0, carried: Carried { programs, modules }, ..wish.clone() };
+    let Ready { mut asked, lacks } = ready(system, &wish).map_err(|failure| failure.message)?;
+    if let Some(reason) = lacks.into_iter().next() {
+        return Err(reason);
+    }
     for name in needs {
         let path = found(&name).ok_or_else(|| format!("needs: there is no {name} here"))?;
         asked.programs.push(path);
     }
-    Ok(Box::new(Machines(Mould::new(&asked)?)))
+    Ok(asked)
 }
 
 /// Where the line says nothing, as when an interrupted study is gone on with.
