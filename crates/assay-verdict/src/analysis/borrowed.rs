@@ -17,8 +17,8 @@ const RATE: &str = "bandwidth_bytes_per_s";
 pub(super) struct Gathered {
     /// Target -> bytes per second of its fastest row that only reads.
     reading: BTreeMap<usize, f64>,
-    /// Rows that write: the target, and the flush after it that did nothing, where there was one.
-    writing: BTreeMap<usize, (usize, Option<IdleFlush>)>,
+    /// Rows that write: the target, and the flush after it that did nothing, where there was one, with bytes per second.
+    writing: BTreeMap<usize, (usize, Option<(IdleFlush, f64)>)>,
 }
 
 impl Gathered {
@@ -28,11 +28,14 @@ impl Gathered {
             return;
         };
         let target = row.workload.target;
+        // As the row tells it, so that both stand beside each other.
+        let rate = series.iter().find(|one| one.metric == RATE);
+        let rate = rate.and_then(|one| super::cells::number(&one.trials, None));
         if row.workload.writes() {
             let counting: Vec<&TrialRecord> = row.counting().map(|trial| trial.record).collect();
             let idle = IdleFlush::of(site, row.workload, &counting);
-            self.writing.insert(at, (target, idle));
-        } else if let Some(rate) = series.iter().find(|one| one.metric == RATE).and_then(fastest) {
+            self.writing.insert(at, (target, idle.zip(rate)));
+        } else if let Some(rate) = rate {
             let known = self.reading.entry(target).or_default();
             *known = known.max(rate);
         }
@@ -42,19 +45,14 @@ impl Gathered {
     pub fn tell(&self, rows: &mut [Row<'_>], series: &mut [Series]) {
         for (target, reading) in &self.reading {
             let own = || self.writing.iter().filter(|(_, (of, _))| of == target);
-            let loud = own().find_map(|(_, (_, idle))| idle.as_ref()?.beside(*reading));
+            let beside = |(flush, writing): &(IdleFlush, f64)| flush.beside(*writing, *reading);
+            let loud = own().find_map(|(_, (_, idle))| idle.as_ref().and_then(beside));
             let Some(remark) = loud else { continue };
             for (at, _) in own() {
                 put(&mut rows[*at], series, &remark);
             }
         }
     }
-}
-
-/// The fastest trial that counts.
-fn fastest(series: &Series) -> Option<f64> {
-    let values = super::cells::summarised(&series.trials);
-    values.into_iter().reduce(f64::max)
 }
 
 /// The remark in the place of the rule's own, where that was no worse.

@@ -164,8 +164,6 @@ fn kept(case: &Case<'_>) -> Option<String> {
 pub struct IdleFlush {
     /// Bytes that were written, in a trial.
     pub bytes: u64,
-    /// Bytes per second meanwhile.
-    pub rate: f64,
     /// Nanoseconds of the flush.
     pub flush_ns: f64,
 }
@@ -179,24 +177,20 @@ impl IdleFlush {
             trials.iter().filter_map(|trial| Writing::of(workload, trial)).collect();
         let idle = |one: &&Writing| one.flush_s / one.wrote_s < NOTHING;
         let first = all.iter().find(idle)?;
-        (2 * all.iter().filter(idle).count() > trials.len()).then_some(Self {
-            bytes: first.bytes,
-            rate: first.bytes as f64 / first.wrote_s,
-            flush_ns: first.flush_s * 1e9,
-        })
+        (2 * all.iter().filter(idle).count() > trials.len())
+            .then_some(Self { bytes: first.bytes, flush_ns: first.flush_s * 1e9 })
     }
 
-    /// What it says where the drive reads so many bytes per second at most: nothing where a drive could
-    /// write like that.
-    pub fn beside(&self, reading: f64) -> Option<Remark> {
-        (self.rate > FASTER * reading).then(|| {
+    /// What it says of rows that write and read so many bytes per second: nothing where a drive could write like that.
+    pub fn beside(&self, writing: f64, reading: f64) -> Option<Remark> {
+        (writing > FASTER * reading).then(|| {
             Remark::suspect(format!(
                 "the flush after {} took {}, though the drive announces a cache, and writing at {} is {} \
                  times as fast as reading: the host keeps what is written, and what a sync means is not known",
                 show::bytes(self.bytes),
                 show::duration(self.flush_ns),
-                show::rate(self.rate),
-                show::three_digits(self.rate / reading)
+                show::rate(writing),
+                show::three_digits(writing / reading)
             ))
         })
     }
@@ -345,11 +339,11 @@ mod tests {
         // 64 MiB in a second.
         let virtual_drive = |flush_ms| bench(Bench::write(), "virtio", [flush_ms, flush_ms, 900]);
         let found = idle(&virtual_drive(1)).unwrap();
-        assert_eq!((found.bytes, found.rate), (MOVED_BYTES, MOVED_BYTES as f64));
-        let remark = found.beside(found.rate / 1.3).unwrap();
+        assert_eq!(found.bytes, MOVED_BYTES);
+        let remark = found.beside(1300.0, 1000.0).unwrap();
         assert_eq!(remark.trust, Trust::Suspect);
         assert!(remark.text.starts_with("the flush after 64 MiB took 1 ms"), "{}", remark.text);
-        assert_eq!(found.beside(found.rate / 1.25), None, "reading is hardly slower");
+        assert_eq!(found.beside(1250.0, 1000.0), None, "reading is hardly slower");
         assert_eq!(idle(&virtual_drive(11)), None, "it did something");
         let through = virtual_drive(1).site(|site| {
             site.drives[0].write_cache = Presence::Present("write through".to_owned());
