@@ -10,6 +10,12 @@ pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new(".")).to_owned()
 }
 
+/// A folder beside what other builds of this tree leave.
+pub fn beside_builds(name: &str) -> PathBuf {
+    let all = std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
+    root().join(all).join(name)
+}
+
 /// The cargo that runs this, at the top of the workspace.
 pub fn cargo(arguments: &[&str]) -> Command {
     let program = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());

@@ -9,6 +9,7 @@ mod day;
 mod debian;
 mod image;
 mod machines;
+mod old_calls;
 mod others;
 mod recipes;
 pub mod release;

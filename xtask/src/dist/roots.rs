@@ -21,7 +21,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 
 use super::machines::Machine;
-use super::{Release, debian, image};
+use super::{Release, debian, image, old_calls};
 use crate::lab::browser::Browser;
 use crate::lab::process::{Ended, Running, run};
 use crate::lab::volume::Filesystem;
@@ -74,6 +74,8 @@ struct Kind {
     given: &'static str,
     install: &'static [&'static [&'static str]],
     program: &'static str,
+    /// What its thread, and so all that is done there, does without.
+    begin: fn() -> Done<()>,
     /// What is true once it is installed.
     looks: &'static [&'static [&'static str]],
     remove: &'static [&'static [&'static str]],
@@ -86,6 +88,7 @@ const IMAGE: Kind = Kind {
     given: "",
     install: &[],
     program: "/usr/bin/assay",
+    begin: nothing,
     looks: &[],
     remove: &[],
 };
@@ -96,6 +99,7 @@ const EMPTY: Kind = Kind {
     given: "",
     install: &[],
     program: "/tried/assay/assay",
+    begin: nothing,
     looks: &[],
     remove: &[],
 };
@@ -106,12 +110,23 @@ const BUSYBOX: Kind = Kind {
     given: "given.tar.gz",
     install: &[&["sh", "-euc", "cd /tried && tar xzf /given.tar.gz && mv assay-* assay"]],
     program: "/tried/assay/assay",
+    begin: nothing,
     looks: &[
         &["grep", "-q", "assay check", "/tried/assay/README.md"],
         &["grep", "-q", "restore", "/tried/assay/man/man1/assay-restore.1"],
         &["test", "-s", "/tried/assay/completions/_assay"],
     ],
     remove: &[&["rm", "-r", "/tried/assay"]],
+};
+/// The same on an old distribution, as far as its kernel is one: no `io_uring`, nothing that came after 4.18.
+const OLD: Kind = Kind {
+    name: "busybox, system calls of 4.18",
+    begin: old_calls::keep_to,
+    looks: &[
+        &["grep", "-q", "Seccomp:.2", "/proc/self/status"],
+        &["test", "-s", "/tried/assay/completions/_assay"],
+    ],
+    ..BUSYBOX
 };
 /// The archive in a copy of this machine's own root, by its tools.
 const ARCHIVE: Kind = Kind {
@@ -120,6 +135,7 @@ const ARCHIVE: Kind = Kind {
     given: "given.tar.gz",
     install: BUSYBOX.install,
     program: BUSYBOX.program,
+    begin: nothing,
     looks: &[
         &["bash", "-c", "! command -v cargo"],
         &[
@@ -148,6 +164,7 @@ const COPY: Kind = Kind {
         "/given.deb",
     ]],
     program: "assay",
+    begin: nothing,
     looks: &[
         &["bash", "-c", "! command -v cargo"],
         &["man", "--where", "assay-restore"],
@@ -177,7 +194,7 @@ pub fn untried() -> Option<String> {
 fn unentered() -> Option<String> {
     let entered = Root::of_this_machine(&COPY, b"")
         .and_then(|root| root.call(&["true"]))
-        .and_then(|_| Root::of_busybox(b""));
+        .and_then(|_| Root::of_busybox(&BUSYBOX, b""));
     let told = entered.err()?;
     let lines: Vec<&str> = told.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     Some(format!("a root cannot be entered: {}", lines.join("; ")))
@@ -221,13 +238,17 @@ pub fn check(release: &Release, machine: &Machine, program: &[u8]) -> Done<bool>
     let (_, image) = image::pack(release, machine, program)?;
     let (_, archive) = release.archive(machine, program)?;
     let (_, package) = debian::pack(release, machine, program)?;
-    let roots = [
+    let mut roots = vec![
         Root::of_image(&image)?,
         Root::of_archive(&archive, &release.name(machine))?,
-        Root::of_busybox(&archive)?,
+        Root::of_busybox(&BUSYBOX, &archive)?,
         Root::of_this_machine(&ARCHIVE, &archive)?,
         Root::of_this_machine(&COPY, &package)?,
     ];
+    match old_calls::missing() {
+        Some(reason) => println!("xtask: {}: {reason}", OLD.name),
+        None => roots.push(Root::of_busybox(&OLD, &archive)?),
+    }
     let told: Vec<Done<()>> = thread::scope(|scope| {
         let started: Vec<_> =
             roots.iter().map(|root| scope.spawn(|| root.tried(&signals))).collect();
@@ -276,8 +297,8 @@ impl Root {
         })
     }
 
-    fn of_busybox(archive: &[u8]) -> Done<Self> {
-        let mut root = Self::new(&BUSYBOX, "top", |top| {
+    fn of_busybox(kind: &'static Kind, archive: &[u8]) -> Done<Self> {
+        let mut root = Self::new(kind, "top", |top| {
             bare(top)?;
             let folders = std::env::var("PATH").unwrap_or_default();
             let places = folders.split(':').map(|folder| Path::new(folder).join("busybox"));
@@ -286,7 +307,7 @@ impl Root {
             let copied = make(&top.join("bin")).and_then(|()| {
                 fs::copy(&program, top.join("bin/busybox")).map_err(|error| error.to_string())
             });
-            copied.and_then(|_| write(&top.join(BUSYBOX.given), archive))
+            copied.and_then(|_| write(&top.join(kind.given), archive))
         })?;
         root.call(&["/bin/busybox", "--install", "-s", "/bin"])?;
         root.before = root.entries()?;
@@ -375,6 +396,7 @@ impl Root {
     }
 
     fn tried(&self, signals: &Signals) -> Done<()> {
+        (self.kind.begin)()?;
         for words in self.kind.install.iter().chain(self.kind.looks) {
             signals.go_on()?;
             self.call(words)?;
@@ -423,6 +445,12 @@ impl Root {
         }
         Err(format!("serve answered {}:\n{}", answer.status, answer.body))
     }
+}
+
+/// A kind whose commands have all that this kernel has.
+#[expect(clippy::unnecessary_wraps, reason = "as others begin")]
+fn nothing() -> Done<()> {
+    Ok(())
 }
 
 /// What a container is given.

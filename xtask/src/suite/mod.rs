@@ -3,6 +3,7 @@
 //! Each step is a process of its own (`--step NAME` is one of them alone): so its processor seconds are its
 //! own, and what only computes can go on at the lowest priority beside what mostly waits.
 
+mod audit;
 mod budget;
 mod cost;
 mod failures;
@@ -69,7 +70,7 @@ struct Step {
     take: fn(&Bench) -> Done<bool>,
 }
 
-const STEPS: [Step; 15] = [
+const STEPS: [Step; 16] = [
     Step {
         name: "format",
         from: Tier::Fast,
@@ -154,6 +155,13 @@ const STEPS: [Step; 15] = [
         is_lint: true,
         lane: Lane::Computes,
         take: Bench::oldest,
+    },
+    Step {
+        name: "audit",
+        from: Tier::All,
+        is_lint: true,
+        lane: Lane::Computes,
+        take: Bench::audit,
     },
     // Last of its lane: it knows how to use processors that others have done with.
     Step {
@@ -289,6 +297,15 @@ impl Bench {
             return Ok(true);
         }
         self.telling(oldest::check)
+    }
+
+    /// What `cargo deny` and `cargo machete` say of the packages: in its part of the tests, and in full.
+    fn audit(&self) -> Done<bool> {
+        if self.tier != Tier::Long && !parts::is_of_audit() {
+            println!("xtask: cargo deny and cargo machete have another day");
+            return Ok(true);
+        }
+        self.telling(audit::check)
     }
 
     /// What needs root, a program or a kernel of some kind: each test says so where it cannot run.

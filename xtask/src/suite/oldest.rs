@@ -1,10 +1,9 @@
 //! The oldest Rust that the workspace promises (`rust-version`): it is fetched, and all programs are checked with it.
 
-use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use super::skips::Skips;
-use crate::build::root;
+use crate::build::{beside_builds, root};
 use crate::lab::{Done, has};
 
 const VERSION: &str = env!("CARGO_PKG_RUST_VERSION");
@@ -26,7 +25,7 @@ pub fn check(skipped: &mut Skips) -> Done<bool> {
     let words = ["run", VERSION, "cargo", "check", "--locked", "--workspace", "--target-dir"];
     let mut command = rustup(&words);
     // What is kept for the next build of a changed source only takes room here.
-    command.arg(folder()).env("CARGO_INCREMENTAL", "0");
+    command.arg(beside_builds(FOLDER)).env("CARGO_INCREMENTAL", "0");
     let status = command.status();
     let status = status.map_err(|error| format!("rustup: {error}"))?;
     Ok(status.success())
@@ -45,12 +44,6 @@ fn missing() -> Option<String> {
     // Where it fails, the compiler is still missing, and that is what counts.
     let _ = rustup(&install).status();
     (!is_installed()).then(|| format!("rustup could not fetch Rust {VERSION}"))
-}
-
-/// Beside what other builds of this tree leave.
-fn folder() -> PathBuf {
-    let all = std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
-    root().join(all).join(FOLDER)
 }
 
 fn is_installed() -> bool {

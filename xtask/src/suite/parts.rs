@@ -14,6 +14,8 @@ const IN_FULL: &str = "in_full::";
 const PACKAGES: u64 = 5;
 /// The part that the oldest Rust belongs to.
 const OLDEST: u64 = 2;
+/// The part that `cargo deny` and `cargo machete` belong to.
+const AUDIT: u64 = 9;
 
 /// The part of now.
 fn now() -> u64 {
@@ -53,6 +55,11 @@ pub fn is_of_packages() -> bool {
 /// Whether the programs are checked with the oldest Rust now.
 pub fn is_of_oldest() -> bool {
     now() == OLDEST
+}
+
+/// Whether programs of others look at the packages now.
+pub fn is_of_audit() -> bool {
+    now() == AUDIT
 }
 
 /// The one of some, at most as many as there are parts, whose turn it is.

@@ -74,7 +74,9 @@ fn jobs_are_a_factor_where_they_are_named() {
     let found = bench.home.json(&bench.run(&words));
     let compared = found["comparisons"].as_array().unwrap();
     let own = compared.iter().find(|one| one["metric"] == "duration_s").unwrap();
-    assert!(own["ratio"].as_f64().unwrap() > 1.5, "{own:#}");
+    // Of fewer than three pairs that nothing disturbed there is no ratio.
+    let few = own["n"].as_u64() < Some(3);
+    assert!(own["ratio"].as_f64().map_or(few, |ratio| ratio > 1.5), "{own:#}");
 }
 
 #[test]

@@ -4,8 +4,20 @@ use super::text::commands;
 use super::tree::Tree;
 
 /// What may follow `cargo`.
-const CARGO: [&str; 10] =
-    ["build", "clippy", "deny", "fmt", "install", "mutants", "package", "run", "test", "xtask"];
+const CARGO: [&str; 12] = [
+    "build",
+    "clippy",
+    "deny",
+    "fmt",
+    "install",
+    "machete",
+    "mutants",
+    "package",
+    "run",
+    "test",
+    "uninstall",
+    "xtask",
+];
 
 /// Faults of a page in the commands that it shows.
 pub fn faults(tree: &Tree, text: &str) -> Vec<(usize, String)> {
