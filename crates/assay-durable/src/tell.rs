@@ -473,9 +473,12 @@ fn title(all: &[&Facts]) -> &'static str {
 }
 
 /// Cuts by outcome, a picture a workload.
+/// Those of workloads that lost something come first, as their sentences do.
 fn charts(all: &[&Facts], name: &dyn Fn(&Subject) -> String) -> Vec<Chart> {
+    let mut by_place = all.to_vec();
+    by_place.sort_by_key(|own| own.place());
     let mut workloads: Vec<&str> = Vec::new();
-    for own in all {
+    for own in by_place {
         if !workloads.contains(&own.workload.as_str()) {
             workloads.push(&own.workload);
         }

@@ -1,7 +1,9 @@
 //! Results as bars with their intervals.
 
 use super::parts::{distinct, of_bars};
-use super::words::{Names, Subject, cell, joined, metric_title, of_cell, primary, short, subjects};
+use super::words::{
+    Names, Subject, cell, joined, mean_of, metric_title, of_cell, primary, short, subjects,
+};
 use super::{Drawing, at_most, sweep};
 use crate::document::numbers;
 use crate::evidence::Evidence;
@@ -149,10 +151,11 @@ fn finished(
     let missing = missing.take(5).map(|absent| {
         format!("Not there: {}: {}.", short(&absent.workload), short(&absent.reason))
     });
-    let [titled, each] = if findings.study.kind == "article" {
-        ["as published", "number as published"]
+    let each = mean_of(findings, metric);
+    let (titled, each) = if findings.study.kind == "article" {
+        ("as published".to_owned(), "number as published")
     } else {
-        ["geometric means of the trials", "geometric mean"]
+        (format!("{each}s of the trials"), each)
     };
     Some(Figure {
         id: id_of(&[workload, metric]),

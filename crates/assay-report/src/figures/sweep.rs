@@ -1,7 +1,9 @@
 //! A metric over a factor whose levels are numbers.
 
 use super::parts::{as_wide, distinct};
-use super::words::{Names, Subject, cell, joined, metric_title, of_cell, primary, short, subjects};
+use super::words::{
+    Names, Subject, cell, joined, mean_of, metric_title, of_cell, primary, short, subjects,
+};
 use super::{Drawing, at_most, bars, clipped, left_out};
 use crate::evidence::Evidence;
 use crate::figure::{Axis, Figure, Look, MOST_BANDS, Marks, Point, Scale, Series, Unit, id_of};
@@ -173,8 +175,9 @@ impl Sweep<'_> {
             id: id_of(&["sweep", self.subject.name, self.factor, metric]),
             title: format!("{}: {what} over {}", short(self.subject.name), short(self.factor)),
             description: format!(
-                "Lines go through geometric means of the trials; {intervals} are 95 % intervals; a \
-                 ring marks the best level."
+                "Lines go through {}s of the trials; {intervals} are 95 % intervals; a ring marks the \
+                 best level.",
+                mean_of(self.findings, metric)
             ),
             notes,
             workload: Some(self.subject.name.to_owned()),

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::document::{comparison_of, numbers, result, trust_word};
 use crate::figure::{Look, Point, Unit};
 use crate::layout::clean;
-use assay_base::quantity::Better;
 use assay_base::quantity::units::show;
+use assay_base::quantity::{Better, Scale};
 use assay_study::findings::windows::Windows;
 use assay_study::findings::{Cell, Comparison, Findings, Trust};
 use assay_study::results::plan::{Arm, level_words};
@@ -166,6 +166,12 @@ pub(super) fn cell<'a>(
     findings.cells.iter().find(|cell| {
         !cell.control && cell.workload == workload && cell.metric == metric && cell.arm == *arm
     })
+}
+
+/// What sums up the trials of a metric: of what is compared by differences, which may be 0, the mean.
+pub(super) fn mean_of(findings: &Findings, metric: &str) -> &'static str {
+    let by_difference = |cell: &Cell| cell.metric == metric && cell.scale == Scale::Difference;
+    if findings.cells.iter().any(by_difference) { "mean" } else { "geometric mean" }
 }
 
 /// What a metric is called; one without a noun by its name in words.
