@@ -24,8 +24,8 @@ use super::machines::Machine;
 use super::{Release, debian, image, old_calls};
 use crate::lab::browser::Browser;
 use crate::lab::process::{Ended, Running, run};
-use crate::lab::volume::Filesystem;
-use crate::lab::{Done, Scratch, has, is_root};
+use crate::lab::volume::{Filesystem, Volume};
+use crate::lab::{Done, has, is_root};
 
 /// Enters the root of a folder: where that has a place for changes it is a copy of this machine's.
 const ENTER: &str = r#"
@@ -42,6 +42,8 @@ exec chroot "$top" "$@"
 "#;
 /// Programs that make and enter them.
 const NEEDED: [&str; 6] = ["bash", "busybox", "chroot", "dpkg", "man", "unshare"];
+/// What a root has room for: an unoptimised program, packed and unpacked, and a tenth of the rest to measure in.
+const SIZE_MIB: u64 = 4096;
 /// A program of an unoptimised build takes its time, and more beside others: only what hangs is ended.
 const LIMIT: Duration = Duration::from_secs(600);
 /// Where everything is measured and kept: the home of whoever tries it.
@@ -266,10 +268,10 @@ pub fn check(release: &Release, machine: &Machine, program: &[u8]) -> Done<bool>
     Ok(well)
 }
 
-/// A root in a folder that goes with it.
+/// A root on a file system of its own, as two studies of one file system wait for each other; it goes with it.
 struct Root {
     kind: &'static Kind,
-    scratch: Scratch,
+    volume: Volume,
     /// What was there before anything was installed.
     before: BTreeSet<PathBuf>,
 }
@@ -319,7 +321,7 @@ impl Root {
             hide(&top.join(ROOTS_OWN.trim_start_matches('/')))?;
             write(&top.join(kind.given), given)
         })?;
-        make(&root.scratch.path().join("work"))?;
+        make(&root.volume.directory().join("work"))?;
         Ok(root)
     }
 
@@ -329,24 +331,24 @@ impl Root {
         written: &str,
         begin: impl FnOnce(&Path) -> Done<()>,
     ) -> Done<Self> {
-        let scratch = Scratch::new("root")?;
-        make(&scratch.path().join("top"))?;
-        let written = scratch.path().join(written);
+        let volume = Volume::new(Filesystem::Tmpfs, SIZE_MIB)?;
+        make(&volume.directory().join("top"))?;
+        let written = volume.directory().join(written);
         make(&written.join(HOME.trim_start_matches('/')))?;
         begin(&written)?;
-        let mut root = Self { kind, scratch, before: BTreeSet::new() };
+        let mut root = Self { kind, volume, before: BTreeSet::new() };
         root.before = root.entries()?;
         Ok(root)
     }
 
     /// Whether it is what is written to a copy, and not a whole.
     fn changed(&self) -> Option<PathBuf> {
-        Some(self.scratch.path().join("changed")).filter(|changed| changed.is_dir())
+        Some(self.volume.directory().join("changed")).filter(|changed| changed.is_dir())
     }
 
     /// Everything that is there, or was written to a copy.
     fn entries(&self) -> Done<BTreeSet<PathBuf>> {
-        let top = self.changed().unwrap_or_else(|| self.scratch.path().join("top"));
+        let top = self.changed().unwrap_or_else(|| self.volume.directory().join("top"));
         let (mut found, mut open) = (BTreeSet::new(), vec![top.clone()]);
         while let Some(folder) = open.pop() {
             let fail = |error: std::io::Error| format!("{}: {error}", folder.display());
@@ -377,7 +379,7 @@ impl Root {
     fn enter(&self, words: &[&str]) -> Command {
         let mut command = Command::new("unshare");
         command.args(["--mount", "--propagation", "private", "sh", "-euc", ENTER]);
-        command.arg(self.scratch.path()).args(words).env_clear();
+        command.arg(self.volume.directory()).args(words).env_clear();
         command.envs([self.kind.home, ("PATH", "/usr/sbin:/usr/bin:/sbin:/bin"), ("LC_ALL", "C")]);
         command
     }
@@ -409,7 +411,7 @@ impl Root {
             }
         }
         self.serve()?;
-        let page = self.changed().unwrap_or_else(|| self.scratch.path().join("top"));
+        let page = self.changed().unwrap_or_else(|| self.volume.directory().join("top"));
         let page = page.join(PAGE.trim_start_matches('/'));
         let text = fs::read_to_string(&page).map_err(|error| format!("{PAGE}: {error}"))?;
         if !text.contains("</html>") {
@@ -525,7 +527,7 @@ mod tests {
         assert_eq!(root.left().unwrap(), Vec::<PathBuf>::new());
         let name = release.name(&MACHINES[0]);
         let empty = Root::of_archive(&archive, &name).unwrap();
-        assert!(empty.scratch.path().join("top/tried/assay/assay").is_file());
+        assert!(empty.volume.directory().join("top/tried/assay/assay").is_file());
         assert!(Root::of_archive(&archive, "assay-of-others").is_err());
     }
 
