@@ -27,7 +27,7 @@ const WIDE: [&str; 4] = ["--package", "assay-load", "--package", "assay-sys"];
 /// one, and with what that does not compile; or, where its target cannot be had, with everything on this one.
 pub fn lint(skipped: &mut Skips) -> Done<bool> {
     if let Some(reason) = missing(OLD) {
-        skipped.insert(format!("other machines: {OLD}"), reason);
+        skipped.insert(format!("other machines, {OLD}"), reason);
         return clippy(&["--workspace"]);
     }
     Ok(clippy(&["--workspace", "--target", OLD])? & clippy(&WIDE)?)
@@ -45,11 +45,11 @@ pub fn check(skipped: &mut Skips) -> Done<bool> {
     let mut well = true;
     for target in [BOARD, OLD] {
         if let Some(reason) = missing(target) {
-            skipped.insert(format!("other machines: {target}"), reason);
+            skipped.insert(format!("other machines, {target}"), reason);
             continue;
         }
         if let Some(reason) = dist::untried(target) {
-            skipped.insert(format!("other machines: run {target}"), reason);
+            skipped.insert(format!("other machines, run {target}"), reason);
             well &= compiles(target)?;
             continue;
         }
@@ -60,20 +60,20 @@ pub fn check(skipped: &mut Skips) -> Done<bool> {
         }
         match untried() {
             Some(reason) => {
-                skipped.insert(format!("other machines: work of {OLD}"), reason.to_owned());
+                skipped.insert(format!("other machines, work of {OLD}"), reason.to_owned());
             }
             None => well &= run_old(&binary)?,
         }
         match untried().map(str::to_owned).or_else(dist::untried_roots) {
             Some(reason) => {
-                skipped.insert(format!("other machines: roots of {OLD}"), reason);
+                skipped.insert(format!("other machines, roots of {OLD}"), reason);
             }
             None => well &= dist::try_roots(target, &binary)?,
         }
     }
     let rare = RARE[(parts::seed() % RARE.len() as u64) as usize];
     if let Some(reason) = missing(rare) {
-        skipped.insert(format!("other machines: {rare}"), reason);
+        skipped.insert(format!("other machines, {rare}"), reason);
         return Ok(well);
     }
     Ok(compiles(rare)? && well)

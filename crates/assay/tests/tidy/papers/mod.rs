@@ -81,6 +81,19 @@ fn what_the_first_page_shows_of_a_result_is_what_a_page_says_today() {
     assert_eq!(unsaid(tree, &changed).len(), 1);
 }
 
+/// Whole results of the guide begin as pages do.
+#[test]
+fn what_the_guide_shows_of_a_whole_result_is_what_a_page_says_today() {
+    let tree = Tree::of_today();
+    let guide = tree.text("docs/guide.md");
+    let of = |text: &str| {
+        let blocks = unsaid(tree, text).into_iter();
+        blocks.filter(|block| block.starts_with("assay ")).count()
+    };
+    assert_eq!((of(guide), guide.matches("```text\nassay ").count()), (0, 2));
+    assert_eq!(of(&guide.replace("p99.9 spread trust", "p99.9 spread faith")), 1);
+}
+
 #[test]
 fn how_things_are_added_is_told_once() {
     let tree = Tree::of_today();
