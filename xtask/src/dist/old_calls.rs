@@ -14,7 +14,7 @@ const NUMBER: u32 = 0;
 const PROCESSOR: u32 = 4;
 /// linux/seccomp.h: `SECCOMP_RET_ALLOW`, and `SECCOMP_RET_ERRNO` with ENOSYS.
 const ALLOWED: u32 = 0x7FFF_0000;
-const UNKNOWN: u32 = 0x0005_0000 | 38;
+const UNKNOWN: u32 = 0x0005_0026;
 
 /// Why there is no such thing here.
 pub fn missing() -> Option<&'static str> {
