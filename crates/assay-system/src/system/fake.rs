@@ -5,6 +5,7 @@ mod arrays;
 mod copy;
 mod disks;
 mod encryption;
+mod files;
 #[cfg(test)]
 pub(super) mod machines;
 mod mains;

@@ -476,9 +476,9 @@ impl State {
 
     /// Whether another loop device stands on a disk or a part of it.
     fn is_below_loop(&mut self, name: &str) -> bool {
-        let files: Vec<PathBuf> = self.tree.nodes.keys().cloned().collect();
-        let mut files = files.into_iter().filter(|path| path.ends_with("loop/backing_file"));
-        files.any(|file| is_on(name, &self.text(&file)))
+        let loops = self.tree.nodes.keys().filter(|path| path.ends_with("loop/backing_file"));
+        let loops: Vec<PathBuf> = loops.cloned().collect();
+        loops.iter().any(|file| is_on(name, &self.text(file)))
     }
 
     fn add_partition(&mut self, disk: &Path, number: u32, range: &Range<u64>) -> io::Result<()> {

@@ -153,9 +153,9 @@ impl State {
         let file = devices::file_of(&name);
         let number = self.tree.status(&file)?.own_device.ok_or(Errno::NOTBLK)?;
         self.hide_device((&name, number), &file, &place_of(&name));
-        let holders = self.tree.nodes.keys().filter(|path| {
-            path.ends_with(format!("holders/{name}")) && path.starts_with("/sys/devices")
-        });
+        let own = format!("holders/{name}");
+        let all = self.tree.nodes.below(Path::new("/sys/devices"));
+        let holders = all.filter(|path| path.ends_with(&own));
         for path in holders.cloned().collect::<Vec<_>>() {
             self.tree.remove(&path);
         }
@@ -174,13 +174,12 @@ impl State {
             let among = path.parent().is_some_and(|parent| parent.ends_with("holders"));
             among && matches!(node, Node::Link(_)) && part(path)
         });
-        let in_pool = self.tree.nodes.keys().any(|path| {
+        let in_pool = self.tree.nodes.below(Path::new(BTRFS)).any(|path| {
             let last = path.file_name().map(|last| last.to_string_lossy().into_owned());
             let own = last.is_some_and(|last| {
                 last == name || last.strip_prefix(name).is_some_and(|rest| rest.starts_with('p'))
             });
-            own && path.starts_with(BTRFS)
-                && path.parent().is_some_and(|at| at.ends_with("devices"))
+            own && path.parent().is_some_and(|at| at.ends_with("devices"))
         });
         below_array || in_pool || self.is_mounted(name) || self.has_holders(name)
     }

@@ -245,9 +245,7 @@ impl State {
 
     /// Everything that was made in a file system goes with its mount.
     pub(super) fn forget_below(&mut self, point: &Path) {
-        let below = |path: &PathBuf| path.starts_with(point) && path.as_path() != point;
-        let gone: Vec<PathBuf> =
-            self.tree.nodes.keys().filter(|path| below(path)).cloned().collect();
+        let gone: Vec<PathBuf> = self.tree.nodes.below(point).cloned().collect();
         for path in gone {
             self.tree.remove(&path);
             self.sizes.remove(&path);
@@ -298,11 +296,9 @@ impl State {
     pub(super) fn has_holders(&self, device: &str) -> bool {
         let own = self.tree.find(&Path::new("/sys/class/block").join(device));
         let Ok((place, _)) = own else { return false };
-        let holders = |path: &PathBuf| {
-            path.starts_with(&place)
-                && path.parent().is_some_and(|parent| parent.ends_with("holders"))
-        };
-        self.tree.nodes.keys().any(holders)
+        let is_holder =
+            |path: &PathBuf| path.parent().is_some_and(|parent| parent.ends_with("holders"));
+        self.tree.nodes.below(&place).any(is_holder)
     }
 }
 

@@ -26,8 +26,10 @@
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
-use std::path::{Component, Path, PathBuf};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 
+use super::files::{Files, Key};
 use crate::system::{DeviceNumber, Errno, FileKind, Space, Status, mounts};
 
 /// As many links as the kernel follows.
@@ -49,7 +51,7 @@ pub enum Node {
 /// Files of a machine.
 #[derive(Clone, Debug, Default)]
 pub struct Tree {
-    pub nodes: BTreeMap<PathBuf, Node>,
+    pub nodes: Files<Node>,
     pub devices: BTreeMap<PathBuf, DeviceNumber>,
     pub spaces: BTreeMap<PathBuf, Space>,
     pub owners: BTreeMap<PathBuf, u32>,
@@ -152,12 +154,7 @@ impl Tree {
 
     /// Removes a file or a directory with all that is in it.
     pub fn remove(&mut self, path: &Path) {
-        // What lies below a directory follows it in the order of paths.
-        let own = self.nodes.range(path.to_path_buf()..).map(|(name, _)| name);
-        let own: Vec<PathBuf> = own.take_while(|name| name.starts_with(path)).cloned().collect();
-        for name in own {
-            self.nodes.remove(&name);
-        }
+        self.nodes.remove(path);
     }
 
     /// Names in a directory, sorted.
@@ -166,33 +163,29 @@ impl Tree {
         if *node != Node::Directory {
             return Err(Errno::NOTDIR.into());
         }
-        // What lies below a directory follows it in the order of paths.
-        let below = self.nodes.range(path.clone()..).map(|(name, _)| name);
-        let below = below.take_while(|name| name.starts_with(&path));
-        let inside = below.filter(|name| name.parent() == Some(path.as_path()));
-        Ok(inside
-            .filter_map(|name| Some(name.file_name()?.to_string_lossy().into_owned()))
-            .collect())
+        let names = self.nodes.inside(&path).filter_map(|path| path.file_name());
+        Ok(names.map(|name| name.to_string_lossy().into_owned()).collect())
     }
 
     /// Absolute path without links, and what is there.
     pub fn find(&self, path: &Path) -> io::Result<(PathBuf, &Node)> {
         let mut links = 0;
-        let mut waiting: Vec<PathBuf> = parts(path);
-        let mut at = PathBuf::from("/");
-        let here = |at: &Path| self.nodes.get(at).ok_or(Errno::NOENT);
-        let mut node = here(&at)?;
+        let mut waiting: Vec<&[u8]> = parts(path);
+        let mut at = Key::default();
+        let here = |at: &Key| self.nodes.at(at).ok_or(Errno::NOENT);
+        let mut found = here(&at)?;
         while let Some(part) = waiting.pop() {
-            if *node != Node::Directory {
+            if found.1 != Node::Directory {
                 return Err(Errno::NOTDIR.into());
             }
-            if part.as_os_str() == ".." {
+            if part == b".." {
                 at.pop();
-                node = here(&at)?;
+                found = here(&at)?;
                 continue;
             }
-            at.push(&part);
-            match here(&at)? {
+            at.push(part);
+            let next = here(&at)?;
+            match &next.1 {
                 Node::Closed => return Err(Errno::ACCESS.into()),
                 Node::Link(target) => {
                     links += 1;
@@ -201,15 +194,16 @@ impl Tree {
                     }
                     at.pop();
                     if target.is_absolute() {
-                        at = PathBuf::from("/");
-                        node = here(&at)?;
+                        at = Key::default();
+                        found = here(&at)?;
                     }
                     waiting.extend(parts(target));
                 }
-                found => node = found,
+                _ => found = next,
             }
         }
-        Ok((at, node))
+        let (path, node) = found;
+        Ok((path.clone(), node))
     }
 
     /// What a path leads to.
@@ -243,12 +237,9 @@ pub fn nearest<'a, T>(table: &'a BTreeMap<PathBuf, T>, path: &Path) -> Option<&'
 }
 
 /// Parts of a path, the last one first.
-fn parts(path: &Path) -> Vec<PathBuf> {
-    let counted = path.components().rev();
-    counted
-        .filter(|part| matches!(part, Component::Normal(_) | Component::ParentDir))
-        .map(|part| PathBuf::from(part.as_os_str()))
-        .collect()
+fn parts(path: &Path) -> Vec<&[u8]> {
+    let all = path.as_os_str().as_bytes().rsplit(|byte| *byte == b'/');
+    all.filter(|part| !part.is_empty() && *part != b".").collect()
 }
 
 fn parse_space(text: &str) -> Option<Space> {
