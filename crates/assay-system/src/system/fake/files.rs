@@ -1,0 +1,174 @@
+//! Files by their path, in the order of paths: what lies below a directory follows it.
+//!
+//! A map of `PathBuf` compares paths part by part, and walks over crashes look up a million of them. Here a key is a
+//! path's bytes with the lowest byte for each `/`: bytes compare at once, in the order that parts have.
+
+use std::collections::BTreeMap;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+/// Stands for `/`: no name has it.
+const BETWEEN: u8 = 0;
+
+/// A place below `/` whose parts are added and taken away one by one.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Key(Vec<u8>);
+
+impl Key {
+    /// Of a path: `/a/b`, `/a//b` and `/a/./b/` are one.
+    pub fn of(path: &Path) -> Self {
+        let mut key = Vec::with_capacity(path.as_os_str().len());
+        for part in path.as_os_str().as_bytes().split(|byte| *byte == b'/') {
+            if !part.is_empty() && part != b"." {
+                key.push(BETWEEN);
+                key.extend_from_slice(part);
+            }
+        }
+        Self(key)
+    }
+
+    pub fn push(&mut self, part: &[u8]) {
+        self.0.push(BETWEEN);
+        self.0.extend_from_slice(part);
+    }
+
+    /// Goes to the directory above; `/` stays where it is.
+    pub fn pop(&mut self) {
+        let above = self.0.iter().rposition(|byte| *byte == BETWEEN).unwrap_or(0);
+        self.0.truncate(above);
+    }
+
+    /// What a key below this one is called from here; nothing of the key itself and of what lies elsewhere.
+    fn rest<'a>(&self, other: &'a Self) -> Option<&'a [u8]> {
+        other.0.strip_prefix(&self.0[..])?.strip_prefix(&[BETWEEN])
+    }
+}
+
+/// Files by their path.
+#[derive(Clone, Debug)]
+pub struct Files<T>(BTreeMap<Key, (PathBuf, T)>);
+
+impl<T> Default for Files<T> {
+    fn default() -> Self {
+        Self(BTreeMap::new())
+    }
+}
+
+impl<T> Files<T> {
+    pub fn get(&self, path: &Path) -> Option<&T> {
+        self.at(&Key::of(path)).map(|(_, file)| file)
+    }
+
+    pub fn get_mut(&mut self, path: &Path) -> Option<&mut T> {
+        self.0.get_mut(&Key::of(path)).map(|(_, file)| file)
+    }
+
+    pub fn contains_key(&self, path: &Path) -> bool {
+        self.0.contains_key(&Key::of(path))
+    }
+
+    /// What is at a place, with its path.
+    pub fn at(&self, key: &Key) -> Option<&(PathBuf, T)> {
+        self.0.get(key)
+    }
+
+    pub fn insert(&mut self, path: PathBuf, file: T) {
+        self.0.insert(Key::of(&path), (path, file));
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = (&PathBuf, &T)> {
+        self.0.values().map(|(path, file)| (path, file))
+    }
+
+    pub fn keys(&self) -> impl Iterator<Item = &PathBuf> {
+        self.iter().map(|(path, _)| path)
+    }
+
+    /// Paths of all that lies below a directory.
+    pub fn below(&self, directory: &Path) -> impl Iterator<Item = &PathBuf> + use<'_, T> {
+        self.after(Key::of(directory)).map(|(_, path)| path)
+    }
+
+    /// Paths of what lies in a directory itself.
+    pub fn inside(&self, directory: &Path) -> impl Iterator<Item = &PathBuf> + use<'_, T> {
+        let all = self.after(Key::of(directory));
+        all.filter(|(rest, _)| !rest.contains(&BETWEEN)).map(|(_, path)| path)
+    }
+
+    /// What lies below a directory, by its name from there.
+    fn after(&self, directory: Key) -> impl Iterator<Item = (&[u8], &PathBuf)> + use<'_, T> {
+        let all = self.0.range(directory.clone()..).skip_while({
+            let own = directory.clone();
+            move |(key, _)| **key == own
+        });
+        all.map_while(move |(key, (path, _))| Some((directory.rest(key)?, path)))
+    }
+
+    /// Takes a file away, and what lies below it.
+    pub fn remove(&mut self, path: &Path) {
+        let own = Key::of(path);
+        let gone: Vec<Key> = self
+            .0
+            .range(own.clone()..)
+            .map(|(key, _)| key.clone())
+            .take_while(|key| *key == own || own.rest(key).is_some())
+            .collect();
+        for key in gone {
+            self.0.remove(&key);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// In the order that a map of paths has, with names that sort before and after `/`.
+    #[test]
+    fn what_is_below_a_directory_follows_it_and_its_neighbours_do_not_count() {
+        let names =
+            ["/", "/a", "/a/b", "/a/b/c", "/a/bb", "/a-", "/a!/x", "/b", "/\u{1}", "/a/\u{1}"];
+        let mut files = Files::default();
+        let mut paths = BTreeMap::new();
+        for name in names {
+            files.insert(name.into(), name);
+            paths.insert(PathBuf::from(name), name);
+        }
+        let (own, known) = (files.keys().collect::<Vec<_>>(), paths.keys().collect::<Vec<_>>());
+        assert_eq!(own, known);
+        for name in names {
+            let directory = Path::new(name);
+            let is_below =
+                |path: &&PathBuf| path.starts_with(directory) && path.as_path() != directory;
+            let below: Vec<&PathBuf> = paths.keys().filter(is_below).collect();
+            assert_eq!(files.below(directory).collect::<Vec<_>>(), below, "{name}");
+            let inside = below.into_iter().filter(|path| path.parent() == Some(directory));
+            let found: Vec<&PathBuf> = files.inside(directory).collect();
+            assert_eq!(found, inside.collect::<Vec<_>>(), "{name}");
+        }
+        files.remove(Path::new("/a"));
+        assert_eq!(
+            files.iter().map(|(_, name)| *name).collect::<Vec<_>>(),
+            ["/", "/\u{1}", "/a!/x", "/a-", "/b"]
+        );
+    }
+
+    #[test]
+    fn a_path_has_one_key_however_it_is_written() {
+        let mut files = Files::default();
+        files.insert("/a/b".into(), 1);
+        for same in ["/a/b", "/a//b", "/a/./b", "/a/b/"] {
+            assert_eq!(files.get(Path::new(same)), Some(&1), "{same}");
+        }
+        for other in ["/a", "/a/bb", "/a/b/c", "/"] {
+            assert!(!files.contains_key(Path::new(other)), "{other}");
+        }
+        let mut key = Key::of(Path::new("/a"));
+        key.push(b"b");
+        assert_eq!(files.at(&key).map(|(path, _)| path.as_path()), Some(Path::new("/a/b")));
+        for _ in 0..3 {
+            key.pop();
+        }
+        assert_eq!(key, Key::of(Path::new("/")));
+    }
+}
