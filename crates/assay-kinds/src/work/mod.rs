@@ -20,6 +20,9 @@ pub mod tell;
 #[macro_use]
 mod kinds;
 
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
 use assay_base::catalogue::About;
 use assay_base::catalogue::keys::{Field, Fields, Form, field, needed, one_of};
 use assay_base::exhibit::Exhibit;
@@ -98,18 +101,18 @@ pub fn own_figures() -> impl Iterator<Item = &'static tell::OwnFigure> {
 }
 
 /// Parameters of all kinds of work that a study may vary, each name once.
-pub fn parameters() -> Vec<Parameter> {
-    let mut found: Vec<Parameter> = Vec::new();
-    for parameter in KINDS.iter().flat_map(|kind| (kind.parameters)()).chain([COPY]) {
-        if found.iter().all(|known| known.about.name != parameter.about.name) {
-            found.push(parameter);
-        }
-    }
-    found
+pub fn parameters() -> &'static [Parameter] {
+    // Asked for with each arm of each comparison.
+    static ALL: LazyLock<Vec<Parameter>> = LazyLock::new(|| {
+        let all = KINDS.iter().flat_map(|kind| (kind.parameters)()).chain([COPY]);
+        let mut seen = BTreeSet::new();
+        all.filter(|parameter| seen.insert(parameter.about.name)).collect()
+    });
+    &ALL
 }
 
-pub fn parameter(name: &str) -> Option<Parameter> {
-    parameters().into_iter().find(|parameter| parameter.about.name == name)
+pub fn parameter(name: &str) -> Option<&'static Parameter> {
+    parameters().iter().find(|parameter| parameter.about.name == name)
 }
 
 /// Whether levels of a factor are different work, and not a choice for the same work.

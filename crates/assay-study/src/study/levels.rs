@@ -228,7 +228,7 @@ mod tests {
     }
 
     fn names() -> Vec<&'static str> {
-        let parameters = work::parameters().into_iter().map(|parameter| parameter.about.name);
+        let parameters = work::parameters().iter().map(|parameter| parameter.about.name);
         parameters.chain(factors::all().map(|factor| factor.about().name)).collect()
     }
 

@@ -181,7 +181,7 @@ fn factors(wrap: impl Fn(Value) -> Value) -> Value {
         schema["description"] = json!(format!("{summary}. Levels, for example: {example}"));
         schema
     };
-    let parameters = work::parameters().into_iter().map(|parameter| {
+    let parameters = work::parameters().iter().map(|parameter| {
         let about = parameter.about;
         (about.name, described(level(about.name), about.summary, parameter.example))
     });

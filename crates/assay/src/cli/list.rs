@@ -324,8 +324,7 @@ fn workloads() -> Outcome<Listing> {
 
 /// Name, summary and example of each factor.
 pub fn factor_rows() -> Vec<[&'static str; 3]> {
-    let parameters = work::parameters();
-    let parameters = parameters
+    let parameters = work::parameters()
         .iter()
         .map(|parameter| [parameter.about.name, parameter.about.summary, parameter.example]);
     let target = [fields::TARGET_FACTOR, fields::TARGET_SUMMARY, fields::TARGET_EXAMPLE];

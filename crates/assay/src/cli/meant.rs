@@ -134,6 +134,8 @@ mod tests {
     use clap::CommandFactory as _;
     use clap::error::ErrorKind;
 
+    use assay_lab::needs::{first_of, is_in_full};
+
     use super::super::{Arguments, PAGE_COLUMNS, definition, read};
     use super::*;
 
@@ -220,7 +222,11 @@ mod tests {
     fn a_hint_names_an_option_only_to_a_command_that_has_it() {
         let mut heard = std::collections::BTreeSet::new();
         let (mut hints, mut silent) = (0, 0);
-        for command in commands(&Arguments::command(), &[]) {
+        for (at, command) in (first_of(4)..).zip(commands(&Arguments::command(), &[])) {
+            // Of the others a quarter, another one with each commit.
+            if !(is_in_full() || command == "assay run" || at.is_multiple_of(4)) {
+                continue;
+            }
             for word in foreign() {
                 for line in [format!("{command} {word}"), format!("{command} {word} 10s")] {
                     let Some(told) = told(&line) else { continue };
@@ -239,11 +245,11 @@ mod tests {
                 }
             }
         }
-        assert!(hints > 100 && silent > 100, "{hints} hints, {silent} without one");
+        assert!(hints > 25 && silent > 25, "{hints} hints, {silent} without one");
         let needless = |word: &str| NEEDLESS.iter().any(|(theirs, ..)| *theirs == word);
         let unheard: Vec<&str> =
             foreign().filter(|word| !needless(word) && !heard.contains(word)).collect();
-        assert_eq!(unheard, [""; 0], "no command has what they stand for");
+        assert!(unheard.is_empty() || !is_in_full(), "no command has what {unheard:?} stand for");
     }
 
     #[test]

@@ -591,7 +591,7 @@ pub fn example(name: &str) -> &'static str {
 }
 
 pub fn factor_names() -> Vec<&'static str> {
-    let parameters = work::parameters().into_iter().map(|parameter| parameter.about.name);
+    let parameters = work::parameters().iter().map(|parameter| parameter.about.name);
     let others = factors::all().map(|factor| factor.about().name);
     parameters.chain(others).chain([TARGET_FACTOR]).collect()
 }

@@ -23,6 +23,7 @@
 //!                                        AtaQuestion, or `health-log` for the one of NVMe drives
 //! ```
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
@@ -60,6 +61,8 @@ pub struct Tree {
     pub user: u32,
     /// What drives answer, by device and question.
     pub answers: BTreeMap<(PathBuf, String), Vec<u8>>,
+    /// Where paths led to, since files came or went last: most questions are asked again and again.
+    led: RefCell<BTreeMap<Key, Key>>,
 }
 
 /// The question that NVMe drives answer.
@@ -142,6 +145,10 @@ impl Tree {
 
     /// Adds or replaces a file; its parents become directories.
     pub fn put(&mut self, path: &Path, node: Node) {
+        let is_file = |node: &Node| matches!(node, Node::File(_));
+        if !(is_file(&node) && self.nodes.get(path).is_some_and(is_file)) {
+            self.led.get_mut().clear();
+        }
         // What is there has its parents.
         for parent in path.ancestors().skip(1) {
             if self.nodes.contains_key(parent) {
@@ -154,6 +161,7 @@ impl Tree {
 
     /// Removes a file or a directory with all that is in it.
     pub fn remove(&mut self, path: &Path) {
+        self.led.get_mut().clear();
         self.nodes.remove(path);
     }
 
@@ -169,6 +177,10 @@ impl Tree {
 
     /// Absolute path without links, and what is there.
     pub fn find(&self, path: &Path) -> io::Result<(PathBuf, &Node)> {
+        let asked = Key::of(path);
+        if let Some((path, node)) = self.led.borrow().get(&asked).and_then(|at| self.nodes.at(at)) {
+            return Ok((path.clone(), node));
+        }
         let mut links = 0;
         let mut waiting: Vec<&[u8]> = parts(path);
         let mut at = Key::default();
@@ -203,6 +215,7 @@ impl Tree {
             }
         }
         let (path, node) = found;
+        self.led.borrow_mut().insert(asked, at);
         Ok((path.clone(), node))
     }
 
