@@ -77,18 +77,30 @@ fn names(kind: &Entry) -> BTreeSet<String> {
     own.chain([name]).chain(studies(name)).map(str::to_owned).chain(option).collect()
 }
 
+/// A source, taken apart once for all kinds.
+struct Source {
+    code: String,
+    texts: BTreeSet<String>,
+}
+
+impl Source {
+    fn of(text: &str) -> Self {
+        // Each ends with its line.
+        let texts = literals(text).into_iter().map(|(_, text)| text.trim_end().to_owned());
+        Self { code: blanked(text), texts: texts.collect() }
+    }
+}
+
 /// Names of a kind that a program has as whole texts, and those of its modules and types.
-fn uses(kind: &str, names: &BTreeSet<String>, text: &str) -> BTreeSet<String> {
-    let code = blanked(text);
-    // Each ends with its line.
-    let texts = literals(text).into_iter().map(|(_, text)| text.trim_end().to_owned());
-    let mut found: BTreeSet<String> = texts.filter(|text| names.contains(text)).collect();
-    if used_below(&code, "work::").iter().any(|used| used == kind) {
+fn uses(kind: &str, names: &BTreeSet<String>, source: &Source) -> BTreeSet<String> {
+    let code = &source.code;
+    let mut found: BTreeSet<String> = source.texts.intersection(names).cloned().collect();
+    if used_below(code, "work::").iter().any(|used| used == kind) {
         found.insert(format!("work::{kind}"));
     }
     let variant = kind[..1].to_uppercase() + &kind[1..];
     let types = ["Work", "Planned", "Detail", "Facts"];
-    let is_used = |of: &&str| used_below(&code, &format!("{of}::")).contains(&variant);
+    let is_used = |of: &&str| used_below(code, &format!("{of}::")).contains(&variant);
     found.extend(types.iter().filter(|of| is_used(of)).map(|of| format!("{of}::{variant}")));
     found
 }
@@ -102,17 +114,18 @@ fn reason(kind: &str, file: &str, name: &str) -> Option<usize> {
 
 #[test]
 fn kinds_that_can_be_taken_away_are_known_in_their_folders_alone() {
-    let files = rust_files();
+    let files: Vec<(String, Source)> =
+        rust_files().into_iter().map(|(file, text)| (file, Source::of(&text))).collect();
     let (mut wrong, mut seen) = (Vec::new(), BTreeSet::new());
     let kinds = || KINDS.iter().filter(|kind| ALONE.contains(&kind.about.name));
     for kind in kinds() {
         let (name, own) = (kind.about.name, names(kind));
         let folder = format!("crates/assay-kinds/src/work/{name}/");
-        for (file, text) in &files {
+        for (file, source) in &files {
             if file == THIS || file.starts_with(&folder) {
                 continue;
             }
-            for word in uses(name, &own, text) {
+            for word in uses(name, &own, source) {
                 match reason(name, file, &word) {
                     Some(at) => {
                         seen.insert(at);
@@ -133,7 +146,8 @@ fn kinds_that_can_be_taken_away_are_known_in_their_folders_alone() {
 #[test]
 fn a_name_of_a_kind_is_seen() {
     let known: BTreeSet<String> = ["bufferbloat".to_owned()].into();
-    let found = |text: &str| uses("network", &known, text).into_iter().collect::<Vec<_>>();
+    let found =
+        |text: &str| uses("network", &known, &Source::of(text)).into_iter().collect::<Vec<_>>();
     assert_eq!(found("let a = find(\"bufferbloat\");"), ["bufferbloat"]);
     assert_eq!(found("use assay_kinds::work::{io, network};"), ["work::network"]);
     assert_eq!(found("fn f(_: Work) { Planned::Network(own) }"), ["Planned::Network"]);

@@ -80,10 +80,11 @@ fn knows_path(tree: &Tree, path: &str) -> bool {
         };
         tree.files.iter().filter(|(name, _)| ends(name, "rs")).any(|(name, text)| {
             let folder = name.contains(&format!("/{owner}/"));
-            let owns = folder || name.ends_with(&format!("/{owner}.rs")) || makes(text);
+            let owns = || folder || name.ends_with(&format!("/{owner}.rs")) || makes(text);
             let inner = name.ends_with(&format!("/{owner}/{own}.rs"))
                 || name.contains(&format!("/{owner}/{own}/"));
-            owns && (inner || has_word(text, own))
+            // One look through the text instead of five, in most of them.
+            (inner || has_word(text, own)) && owns()
         })
     })
 }
