@@ -52,6 +52,9 @@ fn machete(tool: &Tool, _: &mut Skips) -> Done<bool> {
 impl Tool {
     /// Why it is not here, after an attempt to get it.
     fn missing(&self) -> Option<String> {
+        if self.is_here() {
+            return None;
+        }
         let wanted = format!("{}@{}", self.package, self.version);
         let folder = folder();
         println!("xtask: cargo install {wanted}");
@@ -60,7 +63,13 @@ impl Tool {
         install.arg("--root").arg(&folder).arg("--target-dir").arg(folder.join("build"));
         // Where it fails, the program is still missing, and that is what counts.
         let _ = install.status();
-        (!self.path().is_file()).then(|| format!("cargo could not install {wanted}"))
+        (!self.is_here()).then(|| format!("cargo could not install {wanted}"))
+    }
+
+    /// Whether it is there in the version that is named: one of last month says other things.
+    fn is_here(&self) -> bool {
+        let told = Command::new(self.path()).arg("--version").stdin(Stdio::null()).output();
+        told.is_ok_and(|told| is_version(&String::from_utf8_lossy(&told.stdout), self.version))
     }
 
     fn path(&self) -> PathBuf {
@@ -77,6 +86,24 @@ impl Tool {
     }
 }
 
+/// `cargo-deny 0.20.2`, or the number alone.
+fn is_version(told: &str, version: &str) -> bool {
+    told.split_whitespace().last() == Some(version)
+}
+
 fn folder() -> PathBuf {
     beside_builds(FOLDER)
+}
+
+#[cfg(test)]
+mod own_tests {
+    use super::*;
+
+    #[test]
+    fn another_version_is_not_the_one_that_is_named() {
+        assert!(is_version("cargo-deny 0.20.2\n", "0.20.2") && is_version("0.9.2\n", "0.9.2"));
+        for other in ["cargo-deny 0.20.1\n", "0.20.20\n", ""] {
+            assert!(!is_version(other, "0.20.2"), "{other}");
+        }
+    }
 }

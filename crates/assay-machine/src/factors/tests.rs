@@ -164,14 +164,23 @@ fn dead(fake: &Fake, half: Half<'_>) -> Fake {
     dead
 }
 
-/// Every death of a walk, and after each the deaths of its recovery: how many of both. A walk goes its way
-/// once; where it could die, it goes on with the machine and what is tried is a copy of it.
-pub(super) fn dies_everywhere(name: &str, walk: &Walk<'_>) -> (u32, u32) {
-    let (deaths, recoveries) = (AtomicU32::new(0), AtomicU32::new(0));
+/// Deaths of a walk over layers of which one is tried, another one with each commit: of settings there are few.
+pub(super) fn of_layers() -> u32 {
+    count(2, 1)
+}
+
+/// Every death of a walk, or one in so many, and after each the deaths of its recovery: how many of both. A walk goes
+/// its way once; where it could die, it goes on with the machine and what is tried is a copy of it.
+pub(super) fn dies_everywhere(name: &str, one_in: u32, walk: &Walk<'_>) -> (u32, u32) {
+    let (moments, deaths, recoveries) = (AtomicU32::new(0), AtomicU32::new(0), AtomicU32::new(0));
     let fake = machine();
     let before = fake.condition(Path::new(HOME));
     let dies = |half: Half<'_>| {
-        let n = deaths.fetch_add(1, Ordering::Relaxed) + 1;
+        let n = moments.fetch_add(1, Ordering::Relaxed) + 1;
+        if !(n + first_of(one_in.into()) as u32).is_multiple_of(one_in) {
+            return;
+        }
+        deaths.fetch_add(1, Ordering::Relaxed);
         let tried = recovers_everywhere(&dead(&fake, half), n, &before);
         recoveries.fetch_add(
             tried.unwrap_or_else(|what| panic!("{name} died at {n}{what}")),
@@ -223,8 +232,9 @@ const DEATHS: u32 = 20;
 /// The contract of the factors of a role, one in so many of them, so that processors share the work.
 fn of_role(role: Role, [share, of]: [usize; 2]) -> (u32, u32) {
     let own = all().filter(|factor| factor.role() == role);
+    let one_in = if role == Role::Layer { of_layers() } else { 1 };
     let found = own.skip(share).step_by(of).map(|factor| {
-        dies_everywhere(name_of(factor), &|system: &dyn System| walk(system, factor))
+        dies_everywhere(name_of(factor), one_in, &|system: &dyn System| walk(system, factor))
     });
     found.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1))
 }

@@ -7,7 +7,9 @@ use std::io;
 use assay_system::system::{Fake, Faulty};
 
 use super::*;
-use crate::factors::tests::{DISK, HOME, below, dies_everywhere, lab, machine, put_back, stack};
+use crate::factors::tests::{
+    DISK, HOME, below, dies_everywhere, lab, machine, of_layers, put_back, stack,
+};
 use crate::factors::{Guard, Role, all, find};
 use assay_lab::expected::Expected;
 use assay_lab::needs::{first_of, is_in_full};
@@ -236,7 +238,8 @@ fn what_was_made_is_seen_and_what_is_gone_is_missed() {
 #[test]
 fn whenever_everything_at_once_or_its_recovery_dies_the_machine_ends_as_it_began() {
     let stack = everything();
-    let (deaths, recoveries) = dies_everywhere("everything", &|system| make_twice(system, &stack));
+    let (deaths, recoveries) =
+        dies_everywhere("everything", of_layers(), &|system| make_twice(system, &stack));
     assert!(deaths > 20 && recoveries > deaths, "{deaths} {recoveries}");
 }
 
@@ -246,7 +249,7 @@ fn whenever_what_stands_on_a_name_that_is_given_again_dies_the_machine_ends_as_i
     assert_eq!(stack.words(), "a loop device on zram (lz4)");
     let without = stack_with_a_loop(&[("zram", "none".to_owned())]);
     assert!(without.is_empty(), "{}", without.words());
-    let (deaths, recoveries) = dies_everywhere("a loop", &|system| make_twice(system, &stack));
+    let (deaths, recoveries) = dies_everywhere("a loop", 1, &|system| make_twice(system, &stack));
     assert!(deaths > 20 && recoveries > deaths, "{deaths} {recoveries}");
 }
 
@@ -273,9 +276,9 @@ fn whichever_fails(stack: &Stack, step: usize) -> u64 {
 #[test]
 fn whichever_call_fails_the_machine_ends_as_it_began() {
     // Thousands of calls, most of them questions: all in full, else one in so many.
-    let calls = whichever_fails(&everything(), if is_in_full() { 1 } else { 97 });
+    let calls = whichever_fails(&everything(), if is_in_full() { 1 } else { 197 });
     assert!(calls > 100, "{calls}");
-    let calls = whichever_fails(&loop_on_zram(), if is_in_full() { 1 } else { 21 });
+    let calls = whichever_fails(&loop_on_zram(), if is_in_full() { 1 } else { 41 });
     assert!(calls > 100, "{calls}");
 }
 

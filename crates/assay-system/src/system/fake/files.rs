@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 /// Stands for `/`: no name has it.
 const BETWEEN: u8 = 0;
 
-/// A place below `/` whose parts are added and taken away one by one.
+/// A place below `/`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Key(Vec<u8>);
 
@@ -27,15 +27,20 @@ impl Key {
         Self(key)
     }
 
-    pub fn push(&mut self, part: &[u8]) {
-        self.0.push(BETWEEN);
-        self.0.extend_from_slice(part);
+    /// The directory above and the name in it; nothing of `/`.
+    pub fn split(&self) -> Option<(Self, &[u8])> {
+        let at = self.0.iter().rposition(|byte| *byte == BETWEEN)?;
+        Some((Self(self.0[..at].to_vec()), &self.0[at + 1..]))
     }
 
-    /// Goes to the directory above; `/` stays where it is.
-    pub fn pop(&mut self) {
-        let above = self.0.iter().rposition(|byte| *byte == BETWEEN).unwrap_or(0);
-        self.0.truncate(above);
+    /// A place below this one.
+    pub fn join(&self, below: &Self) -> Self {
+        Self([&self.0[..], &below.0[..]].concat())
+    }
+
+    /// What has this name here.
+    pub fn with(&self, part: &[u8]) -> Self {
+        Self([&self.0[..], &[BETWEEN], part].concat())
     }
 
     /// What a key below this one is called from here; nothing of the key itself and of what lies elsewhere.
@@ -104,18 +109,13 @@ impl<T> Files<T> {
         all.map_while(move |(key, (path, _))| Some((directory.rest(key)?, path)))
     }
 
-    /// Takes a file away, and what lies below it.
-    pub fn remove(&mut self, path: &Path) {
+    /// Takes a file away, and what lies below it: these.
+    pub fn remove(&mut self, path: &Path) -> Vec<T> {
         let own = Key::of(path);
-        let gone: Vec<Key> = self
-            .0
-            .range(own.clone()..)
-            .map(|(key, _)| key.clone())
-            .take_while(|key| *key == own || own.rest(key).is_some())
-            .collect();
-        for key in gone {
-            self.0.remove(&key);
-        }
+        let all = self.0.range(own.clone()..).map(|(key, _)| key);
+        let gone: Vec<Key> =
+            all.take_while(|key| **key == own || own.rest(key).is_some()).cloned().collect();
+        gone.iter().filter_map(|key| self.0.remove(key)).map(|(_, file)| file).collect()
     }
 }
 
@@ -146,7 +146,7 @@ mod tests {
             let found: Vec<&PathBuf> = files.inside(directory).collect();
             assert_eq!(found, inside.collect::<Vec<_>>(), "{name}");
         }
-        files.remove(Path::new("/a"));
+        assert_eq!(files.remove(Path::new("/a")).len(), 5);
         assert_eq!(
             files.iter().map(|(_, name)| *name).collect::<Vec<_>>(),
             ["/", "/\u{1}", "/a!/x", "/a-", "/b"]
@@ -163,12 +163,10 @@ mod tests {
         for other in ["/a", "/a/bb", "/a/b/c", "/"] {
             assert!(!files.contains_key(Path::new(other)), "{other}");
         }
-        let mut key = Key::of(Path::new("/a"));
-        key.push(b"b");
-        assert_eq!(files.at(&key).map(|(path, _)| path.as_path()), Some(Path::new("/a/b")));
-        for _ in 0..3 {
-            key.pop();
-        }
-        assert_eq!(key, Key::of(Path::new("/")));
+        let own = Key::of(Path::new("/a/b"));
+        let (above, name) = own.split().unwrap();
+        assert_eq!((above.with(name), above.join(&Key::of(Path::new("b")))), (own.clone(), own));
+        assert_eq!(above.split(), Some((Key::of(Path::new("/")), &b"a"[..])));
+        assert_eq!(Key::default().split(), None);
     }
 }

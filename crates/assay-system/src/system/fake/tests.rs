@@ -27,6 +27,31 @@ fn a_recorded_tree_is_read() {
     );
 }
 
+/// Where a path led to is known until a link changes; what went and came again is what is there now.
+#[test]
+fn a_path_leads_where_its_links_lead_now() {
+    let fake = small();
+    fake.add("file /c/b other\n").unwrap();
+    let there = |path: &str| fake.read_text(Path::new(path)).map_err(|error| error.kind());
+    let gone = Err(io::ErrorKind::NotFound);
+    for _ in 0..2 {
+        assert_eq!(there("/l/b"), Ok("one line\n".to_owned()));
+        assert_eq!(there("/l/none"), gone);
+    }
+    fake.add("file /a/none now\nlink /l c\n").unwrap();
+    assert_eq!((there("/l/b"), there("/l/none")), (Ok("other\n".to_owned()), gone.clone()));
+    assert_eq!(there("/a/none"), Ok("now\n".to_owned()));
+    fake.remove_directory(Path::new("/c")).unwrap();
+    assert_eq!((there("/l/b"), there("/c/b")), (gone.clone(), gone.clone()));
+    fake.add("file /c/b again\n").unwrap();
+    assert_eq!(
+        (there("/l/b"), there("/c/b")),
+        (Ok("again\n".to_owned()), Ok("again\n".to_owned()))
+    );
+    fake.add("dir /l\n").unwrap();
+    assert_eq!((there("/l/b"), there("/c/b")), (gone, Ok("again\n".to_owned())));
+}
+
 #[test]
 fn a_wrong_line_is_named() {
     assert_eq!(

@@ -27,7 +27,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
-use std::os::unix::ffi::OsStrExt;
+use std::mem::discriminant;
 use std::path::{Path, PathBuf};
 
 use super::files::{Files, Key};
@@ -61,7 +61,8 @@ pub struct Tree {
     pub user: u32,
     /// What drives answer, by device and question.
     pub answers: BTreeMap<(PathBuf, String), Vec<u8>>,
-    /// Where paths led to, since files came or went last: most questions are asked again and again.
+    /// Where paths led to, while no link goes or changes: most questions are asked again and again. What was
+    /// there and is gone is not found there, and what comes cannot lead elsewhere.
     led: RefCell<BTreeMap<Key, Key>>,
 }
 
@@ -145,8 +146,8 @@ impl Tree {
 
     /// Adds or replaces a file; its parents become directories.
     pub fn put(&mut self, path: &Path, node: Node) {
-        let is_file = |node: &Node| matches!(node, Node::File(_));
-        if !(is_file(&node) && self.nodes.get(path).is_some_and(is_file)) {
+        let same = |old: &Node| discriminant(old) == discriminant(&node) && !is_link(old);
+        if self.nodes.get(path).is_some_and(|old| !same(old)) {
             self.led.get_mut().clear();
         }
         // What is there has its parents.
@@ -161,8 +162,9 @@ impl Tree {
 
     /// Removes a file or a directory with all that is in it.
     pub fn remove(&mut self, path: &Path) {
-        self.led.get_mut().clear();
-        self.nodes.remove(path);
+        if self.nodes.remove(path).iter().any(is_link) {
+            self.led.get_mut().clear();
+        }
     }
 
     /// Names in a directory, sorted.
@@ -177,46 +179,41 @@ impl Tree {
 
     /// Absolute path without links, and what is there.
     pub fn find(&self, path: &Path) -> io::Result<(PathBuf, &Node)> {
-        let asked = Key::of(path);
-        if let Some((path, node)) = self.led.borrow().get(&asked).and_then(|at| self.nodes.at(at)) {
-            return Ok((path.clone(), node));
-        }
-        let mut links = 0;
-        let mut waiting: Vec<&[u8]> = parts(path);
-        let mut at = Key::default();
-        let here = |at: &Key| self.nodes.at(at).ok_or(Errno::NOENT);
-        let mut found = here(&at)?;
-        while let Some(part) = waiting.pop() {
-            if found.1 != Node::Directory {
-                return Err(Errno::NOTDIR.into());
-            }
-            if part == b".." {
-                at.pop();
-                found = here(&at)?;
-                continue;
-            }
-            at.push(part);
-            let next = here(&at)?;
-            match &next.1 {
-                Node::Closed => return Err(Errno::ACCESS.into()),
-                Node::Link(target) => {
-                    links += 1;
-                    if links > MOST_LINKS {
-                        return Err(Errno::LOOP.into());
-                    }
-                    at.pop();
-                    if target.is_absolute() {
-                        at = Key::default();
-                        found = here(&at)?;
-                    }
-                    waiting.extend(parts(target));
-                }
-                _ => found = next,
-            }
-        }
-        let (path, node) = found;
-        self.led.borrow_mut().insert(asked, at);
+        let (_, (path, node)) = self.lead(Key::of(path), &mut 0)?;
         Ok((path.clone(), node))
+    }
+
+    /// Where a path leads to, after so many links on the way.
+    fn lead(&self, asked: Key, links: &mut usize) -> io::Result<(Key, &(PathBuf, Node))> {
+        let known = self.led.borrow().get(&asked).cloned();
+        if let Some((at, found)) = known.and_then(|at| Some((at.clone(), self.nodes.at(&at)?))) {
+            return Ok((at, found));
+        }
+        let here = |at: Key| self.nodes.at(&at).map(|found| (at, found)).ok_or(Errno::NOENT);
+        let Some((above, part)) = asked.split() else { return Ok(here(asked)?) };
+        let (directory, (_, node)) = self.lead(above, links)?;
+        if *node != Node::Directory {
+            return Err(Errno::NOTDIR.into());
+        }
+        let next = match part {
+            b".." => directory.split().map(|(above, _)| above).unwrap_or_default(),
+            name => directory.with(name),
+        };
+        let (at, found) = here(next)?;
+        let led = match &found.1 {
+            Node::Closed => return Err(Errno::ACCESS.into()),
+            Node::Link(target) => {
+                *links += 1;
+                if *links > MOST_LINKS {
+                    return Err(Errno::LOOP.into());
+                }
+                let below = Key::of(target);
+                self.lead(if target.is_absolute() { below } else { directory.join(&below) }, links)?
+            }
+            _ => (at, found),
+        };
+        self.led.borrow_mut().insert(asked, led.0.clone());
+        Ok(led)
     }
 
     /// What a path leads to.
@@ -249,10 +246,8 @@ pub fn nearest<'a, T>(table: &'a BTreeMap<PathBuf, T>, path: &Path) -> Option<&'
     path.ancestors().find_map(|part| table.get(part))
 }
 
-/// Parts of a path, the last one first.
-fn parts(path: &Path) -> Vec<&[u8]> {
-    let all = path.as_os_str().as_bytes().rsplit(|byte| *byte == b'/');
-    all.filter(|part| !part.is_empty() && *part != b".").collect()
+fn is_link(node: &Node) -> bool {
+    matches!(node, Node::Link(_))
 }
 
 fn parse_space(text: &str) -> Option<Space> {

@@ -125,6 +125,9 @@ const ROWS: &[(&str, &str, &str, &str)] = &[
     ("kills of a race", "crates/assay/tests/machine/alone/tune.rs", USUAL, IN_FULL),
     ("shipped studies ended by", "crates/assay/tests/machine/alone/impatience.rs", USUAL, IN_FULL),
     ("studies of identical arms", "crates/assay/tests/program/advice.rs", "", ""),
+    ("studies drawn at random", "crates/assay-report/src/tests/certainty.rs", "", STUDIES),
+    ("simulated studies of a queue", "crates/assay-load/tests/simulated.rs", "", SHARED),
+    ("commands that are told", "crates/assay/src/cli/meant.rs", "", ""),
     (
         "studies of identical levels whose",
         "crates/assay/tests/machine/alone/starvation.rs",
@@ -149,6 +152,8 @@ const MACHINE_FACTORS: &str = "crates/assay/tests/machine/alone/factors.rs";
 const MACHINE_LIVE: &str = "crates/assay/tests/machine/alone/live.rs";
 const USUAL: &str = r"\bcount\(([\d_]+), [\d_]+\)";
 const IN_FULL: &str = r"\bcount\([\d_]+, ([\d_]+)\)";
+const STUDIES: &str = r"const STUDIES: u64 = (\d+)";
+const SHARED: &str = r"let many = (\d+) / share";
 const SEEDS: &str = r"for seed in 1\.\.=(\d+)";
 const NAMED: &str = r"kill_named_again\(program, (\d+)";
 
