@@ -274,11 +274,11 @@ fn a_queue_has_the_response_times_that_theory_says_whatever_the_depth() {
 /// The interval of six trials holds the p99 of the theory as often as it says, and does not hold another one.
 #[test]
 fn intervals_of_studies_hold_the_response_time_of_theory() {
+    const T_975_5: f64 = 2.570_581_836;
     // All in full, else a quarter of them, another one with each commit.
     let share = if is_in_full() { 1 } else { 4 };
     let many = 600 / share;
     let first = first_of(share) * many;
-    const T_975_5: f64 = 2.570_581_836;
     let truth = response_ns(2_500, 0.99).ln();
     let study = |study: u64| {
         let log = |trial: u64| {
