@@ -50,6 +50,13 @@ fn a_path_leads_where_its_links_lead_now() {
     );
     fake.add("dir /l\n").unwrap();
     assert_eq!((there("/l/b"), there("/c/b")), (gone, Ok("again\n".to_owned())));
+    // What went comes again as a link, and as what nobody may look into.
+    fake.remove_directory(Path::new("/c")).unwrap();
+    fake.add("link /c a\n").unwrap();
+    assert_eq!(there("/c/b"), Ok("one line\n".to_owned()));
+    fake.remove_directory(Path::new("/a")).unwrap();
+    fake.add("closed /a\n").unwrap();
+    assert_eq!(there("/a/b"), Err(io::ErrorKind::PermissionDenied));
 }
 
 #[test]

@@ -61,8 +61,8 @@ pub struct Tree {
     pub user: u32,
     /// What drives answer, by device and question.
     pub answers: BTreeMap<(PathBuf, String), Vec<u8>>,
-    /// Where paths led to, while no link goes or changes: most questions are asked again and again. What was
-    /// there and is gone is not found there, and what comes cannot lead elsewhere.
+    /// Where paths led to, while no link comes, goes or changes: most questions are asked again and again. What was
+    /// there and is gone is not found there.
     led: RefCell<BTreeMap<Key, Key>>,
 }
 
@@ -146,8 +146,10 @@ impl Tree {
 
     /// Adds or replaces a file; its parents become directories.
     pub fn put(&mut self, path: &Path, node: Node) {
-        let same = |old: &Node| discriminant(old) == discriminant(&node) && !is_link(old);
-        if self.nodes.get(path).is_some_and(|old| !same(old)) {
+        // A link, and what nobody may look into, may come where a path led before it went.
+        let is_way = matches!(node, Node::Link(_) | Node::Closed);
+        let is_other = |old: &Node| discriminant(old) != discriminant(&node);
+        if is_way || self.nodes.get(path).is_some_and(is_other) {
             self.led.get_mut().clear();
         }
         // What is there has its parents.
