@@ -10,8 +10,8 @@ use std::process::Command;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-use assay::real::{self, Real};
 use assay_base::presence::Presence;
+use assay_runner::real::{self, Real};
 use assay_system::system::execute::{PeakBy, passed};
 use assay_system::system::{Execution, System};
 

@@ -11,11 +11,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use assay::real::Real;
 use assay::store;
 use assay_report::figure::Figure;
 use assay_report::figures::FIGURES;
 use assay_report::svg::{self, Theme};
+use assay_runner::real::Real;
 use assay_study::results::bundle;
 
 use crate::lab::process::{Assay, run};

@@ -25,6 +25,7 @@ const CRATES: [&str; 18] = [
     "assay-machine",
     "assay-replay",
     "assay-report",
+    "assay-runner",
     "assay-stats",
     "assay-study",
     "assay-sys",

@@ -4,7 +4,7 @@
 //! and what survives them, drives as models, the judge of promises, the bound, and the words. A log is that of the program's
 //! own writes, or what the drive of a virtual machine was asked below a kernel. How bytes are moved does not (`assay-load`), nor how a study comes to it
 //! (the kind of work `durability` in `assay-kinds`), nor how a virtual machine is started and what it can open
-//! (`assay::real`). Nothing here opens a file but through the door to the machine that it is handed.
+//! (`assay_runner::real`). Nothing here opens a file but through the door to the machine that it is handed.
 //!
 //! The types to know: [`trial::Course`] (one trial), [`trial::Medium`] (what it writes to), [`log::Log`] (what was asked
 //! of a device), [`drive::Drive`] (what lies on it after a cut), [`judge::Written`] (what was promised, and judges it),

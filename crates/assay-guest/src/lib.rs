@@ -4,7 +4,7 @@
 //! its files have no names, and it ends with this process. On most machines every instruction is carried
 //! out by QEMU: what it measures says nothing of hardware, and the program in it says so (rule `emulated`).
 //!
-//! Used by the product (`assay::real::guest`) and by its laboratory; it prints nothing.
+//! Used by the product (`assay_runner::real::guest`) and by its laboratory; it prints nothing.
 //!
 //! Here belongs what makes and ends a guest, and what answers for a drive that it has of us. What runs in it does not, nor
 //! whether its numbers count, nor what such a drive keeps.

@@ -3,7 +3,7 @@
 //! Errors are the kernel's own, unchanged. Sizes and offsets are in bytes.
 //!
 //! Here belongs a call that needs `unsafe`, and what the kernel answers. When it is made, and what follows from its answer,
-//! does not: that is `assay::real` and what stands above it.
+//! does not: that is `assay_runner::real` and what stands above it.
 //!
 //! The types to know: [`BlockTrace`] and its [`BlockTotals`], [`Launch`] (a program that is started), [`Counter`]
 //! (of such programs), [`LoopOptions`], [`MappedExtent`].

@@ -2,7 +2,7 @@
 //! text, which only notes, and one that fails at the k-th call.
 //!
 //! Here belongs what is read of a machine and how it is changed and put back: devices, mounts, sites,
-//! identities, consent, the journal. The real machine does not: it lies in `assay::real`. Why something is
+//! identities, consent, the journal. The real machine does not: it lies in `assay_runner::real`. Why something is
 //! changed or watched belongs in `assay-machine`, and what is run on it in `assay-kinds`. This crate opens
 //! no file, reads no clock and starts no process.
 //!

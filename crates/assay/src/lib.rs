@@ -1,23 +1,22 @@
 //! Assay: carefully controlled performance studies of storage and the machine around it.
 //!
-//! The product: its commands, the runner of studies, and the real machine. What is decided lies in the
-//! crates below it, what is shown in `assay_report`. `ARCHITECTURE.md` says which room a line belongs in.
+//! The product: its commands, its pages that are served, and what is kept. What runs a study lies in
+//! `assay_runner`, what is decided in the crates below that, what is shown in `assay_report`. `ARCHITECTURE.md` says
+//! which room a line belongs in.
 //!
-//! Here belongs what parses, runs, serves, keeps and touches. What is decided does not: a rule, a verdict or a
-//! sentence about numbers has no place here.
+//! Here belongs what parses, calls, serves and keeps. What runs a trial or touches the machine does not, nor what is
+//! decided: a rule, a verdict or a sentence about numbers has no place here.
 //!
-//! The types to know: `runner::start::Request` (a study that is to run), `runner::session::Session` (one that
-//! runs), `runner::bed::TestBed` (what its trials stand on), `runner::event::Event` (what is told meanwhile),
-//! `real::Real` (the machine).
+//! The types to know: `cli::Arguments` (a line that was typed), `store::progress::Progress` (a study that is looked at
+//! while it runs), `watch::sampler::Sampler` (the counters of now), `web::server::Options` (results as pages),
+//! `revisions::trees::Tree` (a commit that was built), `bisect::Search` (what is known of a first bad commit).
 
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
 
 pub mod bisect;
 pub mod cli;
-pub mod real;
 pub mod revisions;
-pub mod runner;
 pub mod store;
 pub mod watch;
 #[cfg(feature = "serve")]

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use assay::cli;
-use assay::real::Real;
+use assay_runner::real::Real;
 
 fn main() -> ExitCode {
     cli::hand_over(std::io::stdout(), std::io::stderr());
@@ -13,6 +13,6 @@ fn main() -> ExitCode {
         Err(told) => return told,
     };
     let code = cli::run(&real, arguments);
-    assay::real::leave();
+    assay_runner::real::leave();
     code
 }

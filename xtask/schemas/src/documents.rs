@@ -29,7 +29,7 @@ const DOCUMENTS: [(&str, &str, &str); 16] = [
     ("assay-preview/1", "crates/assay-report/src/preview.rs", "Preview"),
     ("assay-restore/1", "crates/assay/src/cli/restore.rs", "Document"),
     ("assay-undo/1", "crates/assay/src/cli/undo.rs", "Document"),
-    ("assay-verify/1", "crates/assay/src/runner/verify.rs", "Report"),
+    ("assay-verify/1", "crates/assay-runner/src/runner/verify.rs", "Report"),
     ("assay-watch/1", "crates/assay/src/watch/document.rs", "Document"),
 ];
 

@@ -27,8 +27,8 @@ mod tests {
     use std::path::Path;
     use std::process::Command;
 
-    use assay::runner::reboots;
     use assay_machine::factors::guard;
+    use assay_runner::runner::reboots;
     use assay_system::system::identity::ROOTS_OWN;
     use assay_system::system::journal::unit_files;
 

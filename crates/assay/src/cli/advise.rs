@@ -6,10 +6,10 @@ use std::fmt::Write as _;
 use clap::{Args, Subcommand};
 
 use super::{advised, apply as applying, confirm, output};
-use crate::runner::apply::{self, Proposal};
 use crate::store;
 use assay_base::failure::{Failure, Outcome};
 use assay_report::document::{Stands, no_advice};
+use assay_runner::runner::apply::{self, Proposal};
 use assay_study::findings::Findings;
 use assay_study::findings::said::Said;
 use assay_study::findings::{

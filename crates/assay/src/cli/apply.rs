@@ -7,11 +7,11 @@ use super::advise::{self, Standing};
 use super::advised::{Proposed, proposed};
 use super::output;
 use super::study_arguments::Allowed;
-use crate::runner::apply::{self, Applied, Proposal};
 use crate::store;
 use crate::store::acting::{self, Acting};
 use assay_base::failure::{Failure, Outcome};
 use assay_machine::factors;
+use assay_runner::runner::apply::{self, Applied, Proposal};
 use assay_study::findings::Trust;
 use assay_study::results::vouch::Purpose;
 use assay_system::system::System;
@@ -167,8 +167,8 @@ mod tests {
 
     use super::super::meant::CONSENTS;
     use super::*;
-    use crate::runner::{self, Request};
     use assay_base::failure::Kind;
+    use assay_runner::runner::{self, Request};
     use assay_study::findings::{Because, Findings, LENT};
     use assay_study::study::file;
     use assay_system::system::Fake;

@@ -15,8 +15,8 @@ use super::study_arguments::{Permitted, StudyArguments};
 use super::{output, revisions, running};
 use crate::bisect::{self, Asked, Ending, Fate, OnceMore, Search, Step};
 use crate::revisions::{Commit, Error, Repository, Trees};
-use crate::runner::Request;
 use assay_base::failure::{Failure, Kind, Outcome};
+use assay_runner::runner::Request;
 use assay_study::findings::Findings;
 use assay_system::system::{System, identity};
 

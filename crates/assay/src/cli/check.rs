@@ -4,10 +4,10 @@ use clap::Args;
 
 use super::check_options::{self, KindOptions};
 use super::{fitness, running, study_arguments};
-use crate::runner::{self, Consented};
 use assay_base::failure::{Failure, Outcome};
 use assay_kinds::work::Kind as _;
 use assay_kinds::work::io::{self, Mix};
+use assay_runner::runner::{self, Consented};
 use assay_study::study::{Study, Workload};
 use assay_system::system::System;
 

@@ -6,11 +6,11 @@ use clap::Args;
 
 use super::running;
 use super::study_arguments::Permitted;
-use crate::runner::{Consented, Request};
 use crate::store;
 use crate::store::acting::{self, Acting};
 use assay_base::failure::{Failure, Outcome};
 use assay_base::quantity::Time;
+use assay_runner::runner::{Consented, Request};
 use assay_study::findings::race::RaceAnswer;
 use assay_study::findings::{Advice, AdviceKind, Comparison, Findings, Verdict};
 use assay_study::plan::arms::TARGET;

@@ -5,9 +5,9 @@ use serde::Serialize;
 
 use super::inventory::Inventory;
 use super::output;
-use crate::runner::abilities::{self, Ability};
 use assay_base::presence::Presence;
 use assay_report::table::{self, Column};
+use assay_runner::runner::abilities::{self, Ability};
 use assay_system::system::System;
 
 /// What can be measured on this machine, what is missing for the rest

@@ -8,11 +8,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::compare::Against;
 use super::running::{self, Printing};
 use super::{PAGE_COLUMNS, dispatch, in_vm, read, vm};
-use crate::runner::{self, Consented, Event, Request, tests};
 use assay_base::failure::{Failure, Kind, Outcome};
 use assay_base::presence::Presence;
 use assay_kinds::work::Entry;
 use assay_kinds::work::check_option::{CheckOption, Values, by_option, takes_all};
+use assay_runner::runner::{self, Consented, Event, Request, known};
 use assay_study::results::bundle;
 use assay_study::study::{file, presets};
 use assay_system::system::execute::{Counted, Ending, Happened, Heard};
@@ -112,8 +112,8 @@ const DISK: &str = "/sys/devices/pci0000:00/0000:00:17.0/ata1/host0/target0:0:0/
 const COMMANDS: &str = "assay run --quiet --seed 1 --runs 1 --command slow --command fast /home/me";
 
 fn machine() -> Fake {
-    let fake = tests::machine();
-    fake.set_variable("ASSAY_HOME", "/assay").put("/study.toml", tests::STUDY);
+    let fake = known::machine();
+    fake.set_variable("ASSAY_HOME", "/assay").put("/study.toml", known::STUDY);
     fake
 }
 
@@ -254,7 +254,7 @@ fn interrupted() -> (Fake, String) {
     let request = Request {
         results: Some(PathBuf::from("/assay/results")),
         ..Request::bare(
-            file::parse("/study.toml", tests::STUDY).unwrap(),
+            file::parse("/study.toml", known::STUDY).unwrap(),
             vec!["/home/me".to_owned()],
         )
     };

@@ -9,14 +9,14 @@ use std::time::Duration;
 use clap::Args;
 
 use super::{output, running};
-use crate::real::fleet as sockets;
-use crate::runner::fleet::{Member, OnLoss};
-use crate::runner::{AllHosts, Consented, Request};
 use assay_base::failure::{Failure, Outcome};
 use assay_base::outside;
 use assay_base::quantity::Time;
 use assay_fleet::fleet::message::Purpose;
 use assay_fleet::fleet::ranks::{self, Place};
+use assay_runner::real::fleet as sockets;
+use assay_runner::runner::fleet::{Member, OnLoss};
+use assay_runner::runner::{AllHosts, Consented, Request};
 use assay_study::plan::allocation::Quick;
 use assay_study::results::fleet::words;
 use assay_study::study::Study;

@@ -7,12 +7,12 @@ use std::sync::atomic::AtomicBool;
 
 use super::explain::{self, Explained};
 use super::meant::CONSENTS;
-use crate::runner::tests::machine;
-use crate::runner::{self, Consented, Request};
 use crate::store::commands;
 use assay_machine::factors::lines::{Below, lines};
 use assay_machine::factors::{self, View, permanent};
 use assay_report::preview;
+use assay_runner::runner::known::machine;
+use assay_runner::runner::{self, Consented, Request};
 use assay_study::study::{Target, presets};
 use assay_system::system::site::Site;
 use assay_system::system::{Fake, System, identity, resolve};

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use super::study_arguments::Permitted;
 use super::{output, running, studies};
-use crate::runner::{Event, Request};
 use assay_base::failure::{Failure, Outcome};
+use assay_runner::runner::{Event, Request};
 use assay_study::plan::allocation::Quick;
 use assay_system::system::{System, virtual_machine};
 use assay_verdict::analysis;

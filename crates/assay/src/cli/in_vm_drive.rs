@@ -2,8 +2,8 @@
 
 use clap::Args;
 
-use crate::real::guest::place;
 use assay_base::failure::{Failure, Outcome};
+use assay_runner::real::guest::place;
 use assay_system::system::{System, virtual_machine};
 
 /// The job on the drive of the virtual machine that was made for it; `run --vm` calls it.

@@ -9,9 +9,9 @@ use std::sync::{Mutex, PoisonError};
 
 use serde::Serialize;
 
-use crate::real::mains;
 use assay_base::failure::{Failure, Outcome};
 use assay_base::outside;
+use assay_runner::real::mains;
 use assay_system::system::{FileKind, System};
 
 /// Columns where nothing tells how many there are.

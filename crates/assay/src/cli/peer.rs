@@ -8,10 +8,10 @@ use std::time::Duration;
 use clap::Args;
 
 use super::output;
-use crate::real::link::peer::{Limits, Peer};
-use crate::real::signals;
 use assay_base::failure::{Failure, Outcome};
 use assay_base::quantity::Time;
+use assay_runner::real::link::peer::{Limits, Peer};
+use assay_runner::real::signals;
 use assay_system::system::System;
 use assay_system::system::network::{BitRate, Token, protocol, token};
 

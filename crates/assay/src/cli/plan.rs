@@ -7,10 +7,10 @@ use super::recorded::{self, RecordArguments};
 use super::study_arguments::StudyArguments;
 use super::vm::VmArguments;
 use super::{explain, output};
-use crate::runner::{self, AllHosts};
 use crate::store;
 use assay_base::failure::Outcome;
 use assay_report::preview::{self, Preview, PreviewHost, PreviewStake};
+use assay_runner::runner::{self, AllHosts};
 use assay_study::findings::Findings;
 use assay_study::results::bundle::{self, Stored};
 use assay_study::results::plan::Plan;
@@ -172,8 +172,8 @@ fn earlier(system: &dyn System, study: &Study, plan: &Plan) -> Option<Findings> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::runner::tests::{able, machine, placed};
     use assay_report::preview::PreviewMade;
+    use assay_runner::runner::known::{able, machine, placed};
     use assay_study::plan::allocation::Quick;
     use assay_study::results::plan::PlannedTrial;
     use assay_study::study::presets;

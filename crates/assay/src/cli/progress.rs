@@ -6,10 +6,10 @@ use std::io::IsTerminal;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::output;
-use crate::runner::Event;
 use assay_base::outside;
 use assay_base::quantity::Bytes;
 use assay_base::quantity::units::show;
+use assay_runner::runner::Event;
 use assay_study::results::plan::Turn;
 
 /// Shows events.

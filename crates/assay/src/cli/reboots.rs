@@ -2,11 +2,11 @@
 
 use super::output;
 use super::running;
-use crate::runner::reboots::{self, Step};
-use crate::runner::{Context, Event};
 use crate::store;
 use crate::store::acting;
 use assay_base::failure::Outcome;
+use assay_runner::runner::reboots::{self, Step};
+use assay_runner::runner::{Context, Event};
 use assay_study::results::vouch::Purpose;
 use assay_study::study::Study;
 use assay_system::system::{System, identity};

@@ -9,11 +9,11 @@ use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, value_pars
 use super::output;
 use super::progress::Progress;
 use super::running::{self, Unended};
-use crate::runner::Context;
-use crate::runner::recorded::{self as runner, Wanted};
 use assay_base::failure::{Failure, Outcome};
 use assay_kinds::work::Entry;
 use assay_kinds::work::recorded::{self, RecordOption, RecordOptions, Recording, Source};
+use assay_runner::runner::Context;
+use assay_runner::runner::recorded::{self as runner, Wanted};
 use assay_study::plan::recorded::asked;
 use assay_study::study::Study;
 use assay_system::system::{System, identity};

@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use clap::error::ErrorKind;
 
 use super::{PAGE_COLUMNS, dispatch, read};
-use crate::runner::tests;
 use assay_base::failure::Outcome;
+use assay_runner::runner::known;
 use assay_system::system::{Fake, System};
 
 fn machine() -> Fake {
-    let fake = tests::machine();
+    let fake = known::machine();
     let more = "dir /small\nspace /small 100000000 200000000\ndir /proc/sys\n";
     fake.set_variable("ASSAY_HOME", "/assay").add(more).unwrap();
     fake.put("/bin/tool", b"\x7fELF\0\x01\xff").add("mode /bin/tool 755").unwrap();

@@ -6,9 +6,9 @@ use std::sync::atomic::AtomicBool;
 
 use super::output;
 use crate::revisions::{self, Repository, Trees};
-use crate::runner::{Event, Request};
 use assay_base::failure::{Failure, Outcome};
 use assay_kinds::work::command::{self, REVISION};
+use assay_runner::runner::{Event, Request};
 use assay_study::plan::arms::TARGET;
 use assay_study::study::{Study, Target};
 use assay_system::system::{System, identity};

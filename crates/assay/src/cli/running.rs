@@ -10,12 +10,12 @@ use clap::Args;
 use super::watch::screen::{self, Screen};
 use super::watch::{self, Beside};
 use super::{fitness, gate, output, progress::Progress, revisions};
-use crate::runner::{self, Consented, Event, Finished, LogOf, Looks, Request, trial};
 use crate::store;
 use crate::store::acting::Acting;
 use assay_base::failure::{Failure, Kind, Outcome};
 use assay_base::quantity::Time;
 use assay_base::quantity::units::show;
+use assay_runner::runner::{self, Consented, Event, Finished, LogOf, Looks, Request, trial};
 use assay_study::findings::{Findings, StudyFacts, Trust};
 use assay_study::results::environment::Environment;
 use assay_study::results::headline;
@@ -25,8 +25,8 @@ use assay_system::system::{System, identity};
 use assay_verdict::analysis::{self, Enough};
 use assay_verdict::truth::WRONG_DATA;
 
-use crate::real::signals;
 use crate::watch::Strip;
+use assay_runner::real::signals;
 
 /// What a result says of the page of `run --watch`.
 const WITH_PAGE: &str = "the page of assay watch was drawn by this process while trials ran, once \
@@ -528,7 +528,7 @@ pub(super) fn stop_on_signals(patience: &'static Patience) -> Outcome<Arc<Atomic
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::runner::Unkept;
+    use assay_runner::runner::Unkept;
     use assay_study::study::file;
     use assay_system::system::Fake;
 
@@ -593,7 +593,7 @@ mod tests {
 
     #[test]
     fn a_host_that_is_lost_between_trials_is_named_too_and_a_fleet_is_not_gone_on_with() {
-        let mut fleet = runner::fleet::tests::one_of_three_lost();
+        let mut fleet = runner::known::fleet::one_of_three_lost();
         fleet.trials.retain(|trial| trial.record.status != Status::Failed);
         assert!(lost(&fleet).is_none());
         let told = lost_host(&fleet).unwrap();

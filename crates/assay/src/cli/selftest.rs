@@ -3,8 +3,8 @@
 use clap::Args;
 
 use super::{output, running, studies};
-use crate::runner::{Consented, Request};
 use assay_base::failure::{Failure, Outcome};
+use assay_runner::runner::{Consented, Request};
 use assay_study::study::{StopRule, Study};
 use assay_system::system::System;
 use assay_verdict::analysis;

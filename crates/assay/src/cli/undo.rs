@@ -4,8 +4,8 @@ use clap::Args;
 use serde::Serialize;
 
 use super::output;
-use crate::runner::apply;
 use assay_base::failure::{Failure, Outcome};
+use assay_runner::runner::apply;
 use assay_system::system::System;
 use assay_system::system::journal::{Report, Unfinished};
 

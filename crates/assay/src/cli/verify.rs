@@ -5,12 +5,12 @@ use std::path::Path;
 use clap::Args;
 
 use super::{output, running};
-use crate::runner::verify::{self, Report};
 use crate::store;
 use crate::store::acting;
 use assay_base::failure::{Failure, Outcome};
 use assay_base::quantity::units::show;
 use assay_kinds::work::io::verify as words;
+use assay_runner::runner::verify::{self, Report};
 use assay_study::results::bundle;
 use assay_system::system::{FileKind, System};
 
@@ -126,8 +126,8 @@ fn told(report: &Report, is_markdown: bool) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::runner::verify::{FORMAT, FoundStamps, OfTrial};
     use assay_load::{Fault, FaultCounts, Verified, WrongData};
+    use assay_runner::runner::verify::{FORMAT, FoundStamps, OfTrial};
 
     fn report() -> Report {
         let of = OfTrial {

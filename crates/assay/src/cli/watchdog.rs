@@ -5,9 +5,9 @@ use std::time::Duration;
 use clap::Args;
 
 use super::output;
-use crate::real::{signals, watchdog};
 use assay_base::failure::{Failure, Outcome};
 use assay_machine::factors::guard::journals;
+use assay_runner::real::{signals, watchdog};
 use assay_system::system::journal::{self, Report};
 use assay_system::system::{System, identity};
 

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Error;
 use super::git::{Hands, LONG, SHORT, ended, said};
-use crate::real::Real;
+use assay_runner::real::Real;
 
 static MACHINE: Real = Real::new();
 

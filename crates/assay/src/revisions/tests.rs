@@ -8,7 +8,7 @@ use assay_lab::commits::Repository as Lab;
 use assay_lab::needs::{Need, have, skip};
 
 use super::*;
-use crate::real::Real;
+use assay_runner::real::Real;
 
 /// A repository, a home, and no group of processes left behind.
 struct Bench {
@@ -18,7 +18,7 @@ struct Bench {
 
 impl Drop for Bench {
     fn drop(&mut self) {
-        crate::real::leave();
+        assay_runner::real::leave();
     }
 }
 

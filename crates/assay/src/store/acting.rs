@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-pub use crate::runner::Acting;
-use crate::runner::apply::site_now;
 use assay_base::failure::{Failure, Outcome};
+pub use assay_runner::runner::Acting;
+use assay_runner::runner::apply::site_now;
 use assay_study::results::bundle::{self, Stored};
 use assay_study::results::vouch::{Purpose, vouch};
 use assay_study::study::Target;

@@ -243,7 +243,7 @@ fn slot_of(plan: &Plan, record: &TrialRecord, of: u32) -> Slot {
 
 #[cfg(test)]
 mod tests {
-    use crate::runner::fleet::tests::one_of_three_lost;
+    use assay_runner::runner::known::fleet::one_of_three_lost;
 
     #[test]
     fn what_was_measured_without_a_lost_host_says_so() {

@@ -14,11 +14,11 @@ pub mod progress;
 
 use std::path::{Path, PathBuf};
 
-use crate::runner::Finished;
 use assay_base::catalogue::About;
 use assay_base::failure::{Failure, Outcome};
 use assay_base::outside;
 use assay_importers::importers::{self, Brought, Imported};
+use assay_runner::runner::Finished;
 use assay_study::findings::Findings;
 use assay_study::findings::facts::Unknown;
 use assay_study::findings::{Check, EnvironmentFacts, StudyFacts};

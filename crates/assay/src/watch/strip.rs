@@ -1,7 +1,7 @@
 //! A study that runs meanwhile, in a line or two.
 
-use crate::runner::Event;
 use crate::store::progress::Progress;
+use assay_runner::runner::Event;
 
 /// What is told of a study that runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -18,7 +18,7 @@ use tokio::net::TcpStream;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use crate::real::crowd;
+use assay_runner::real::crowd;
 
 /// Connections at one time; each watched page has one.
 pub(super) const PLACES: usize = 256;

@@ -232,7 +232,7 @@ fn token(system: &dyn System) -> Outcome<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::real::Real;
+    use assay_runner::real::Real;
     use assay_system::system::Fake;
 
     #[test]

@@ -8,7 +8,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use assay::runner::{self, Request};
 use assay::store;
 use assay_base::calc;
 use assay_base::calc::fitted::Sample;
@@ -18,6 +17,7 @@ use assay_importers::importers::requests::{self, Begin};
 use assay_importers::importers::{self, Brought, IMPORTERS, Importer, Reads};
 use assay_lab::fuzz::Reader;
 use assay_machine::probes::energy::meter;
+use assay_runner::runner::{self, Request};
 use assay_study::results::bundle::Label;
 use assay_study::results::imported::{Import, StoredImport};
 use assay_study::results::plan::Arm;

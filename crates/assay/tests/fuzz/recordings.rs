@@ -6,7 +6,6 @@ use std::path::Path;
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
 
-use assay::runner::{self, Request};
 use assay::store;
 use assay::store::iolog::Iolog;
 use assay::watch::requests::counted;
@@ -20,6 +19,7 @@ use assay_kinds::work::{
 use assay_load::{Bystanders, Law, LawShape};
 use assay_report::evidence::Evidence;
 use assay_report::{document, figures, svg, text};
+use assay_runner::runner::{self, Request};
 use assay_study::findings::Findings;
 use assay_study::results::requests::code::Coder;
 use assay_study::results::requests::{self, FILE, FORMAT, Header, Reader, RecordedDevice};

@@ -5,12 +5,12 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use assay::real::Real;
-use assay::runner;
 use assay_lab::process::Assay;
 use assay_lab::slow::Neighbour;
 use assay_lab::volume::{Filesystem, Volume};
 use assay_lab::{LoopDevice, Scratch, call};
+use assay_runner::real::Real;
+use assay_runner::runner;
 use assay_study::findings::StudyFacts;
 use assay_study::study::file;
 use assay_verdict::analysis;

@@ -118,8 +118,10 @@ fn what_is_to_be_run_oneself_can_be_run() {
         let commands = article.texts.iter().flat_map(|text| &text.again);
         for command in commands.filter_map(|again| again.command.as_ref()) {
             let words: Vec<&str> = command.split_whitespace().collect();
-            let parsed =
-                cli::parse(&assay::real::Real::new(), words.iter().map(std::ffi::OsString::from));
+            let parsed = cli::parse(
+                &assay_runner::real::Real::new(),
+                words.iter().map(std::ffi::OsString::from),
+            );
             assert!(parsed.is_ok(), "{command}");
             if ["run", "plan"].contains(&words[1]) {
                 presets_named += 1;

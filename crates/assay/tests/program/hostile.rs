@@ -3,12 +3,12 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use assay::real::Real;
 use assay::store;
 use assay_lab::home::Home;
 use assay_lab::hostile::{self, ALIVE, Expect};
 use assay_lab::needs::count;
 use assay_report::{document, html, text};
+use assay_runner::real::Real;
 use serde_json::{Value, json};
 
 use crate::{DEPTH, DRIVE, home};

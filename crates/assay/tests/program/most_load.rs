@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use assay::runner::{self, Acting, Consented, Event, Finished, Looks, Request};
+use assay_runner::runner::{self, Acting, Consented, Event, Finished, Looks, Request};
 use assay_study::findings::most_load::MostLoad;
 use assay_study::findings::{Findings, StudyFacts};
 use assay_study::results::bundle;

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use assay::runner::{self, Acting, Consented, Event, Finished, Request};
 use assay_base::failure::Outcome;
+use assay_runner::runner::{self, Acting, Consented, Event, Finished, Request};
 use assay_study::findings::{Findings, StudyFacts};
 use assay_study::results::bundle;
 use assay_study::results::vouch::{Purpose, vouch};

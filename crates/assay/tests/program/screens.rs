@@ -4,10 +4,10 @@
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use assay::runner::{self, Acting, Consented, Event, Finished, Looks, Request};
 use assay_report::evidence::{self, Evidence};
 use assay_report::html::{self, Place};
 use assay_report::{document, markdown, text};
+use assay_runner::runner::{self, Acting, Consented, Event, Finished, Looks, Request};
 use assay_study::findings::race::{RaceAnswer, RaceEnd};
 use assay_study::findings::said::Said;
 use assay_study::results::environment::Environment;

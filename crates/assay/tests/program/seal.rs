@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use assay::runner::{self, Acting, Consented, Event, Finished, Request};
 use assay::store::{acting, findings_at, findings_of_run};
 use assay_base::failure::{Failure, Outcome};
+use assay_runner::runner::{self, Acting, Consented, Event, Finished, Request};
 use assay_study::results::bundle;
 use assay_study::results::vouch::{Purpose, vouch};
 use assay_study::study::file;

@@ -51,7 +51,7 @@ fn is_program(name: &str) -> bool {
     let below = DECIDING
         .iter()
         .chain(&BESIDE)
-        .chain(&["assay", "assay-report"])
+        .chain(&["assay", "assay-report", "assay-runner"])
         .any(|one| name.starts_with(&format!("crates/{one}/src/")));
     below
         && std::path::Path::new(name).extension().is_some_and(|end| end == "rs")

@@ -43,7 +43,7 @@ const ELSEWHERE: &[Elsewhere] = &[
     ("network", "xtask/src/kills.rs", &["network"], TESTS),
     ("network", "xtask/src/suite/guest/checks.rs", &["links"], TESTS),
     ("network", "crates/assay-system/src/system/network/", &["peer", "congestion"], ENDS),
-    ("network", "crates/assay/src/real/link/", &["congestion"], ENDS),
+    ("network", "crates/assay-runner/src/real/link/", &["congestion"], ENDS),
 ];
 
 /// Metrics, parameters, rules and the figure of a kind.

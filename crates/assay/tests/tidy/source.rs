@@ -17,6 +17,9 @@ pub const DECIDING: [&str; 9] = [
     "assay-verdict",
 ];
 
+/// The crate that runs studies, and touches the machine.
+pub const RUNNING: &str = "assay-runner";
+
 /// Crates of what decides that are no rooms: their files have names of their own. The same rule holds for them.
 pub const BESIDE: [&str; 3] = ["assay-durable", "assay-replay", "assay-texts"];
 
@@ -152,7 +155,8 @@ fn body_end(text: &str) -> Option<usize> {
 /// First segments after `crate::` and the names of the crates of the house (groups opened) and
 /// `super::super::`, in blanked text. What shows is one module.
 pub fn used_modules(text: &str) -> Vec<String> {
-    let crates = DECIDING.iter().map(|name| format!("{}::", name.replace('-', "_")));
+    let crates =
+        DECIDING.iter().chain(&[RUNNING]).map(|name| format!("{}::", name.replace('-', "_")));
     let starts = ["crate::", "super::super::"].map(str::to_owned).into_iter().chain(crates);
     let mut used: Vec<String> = starts.flat_map(|start| used_below(text, &start)).collect();
     if text.contains("assay_report::") {

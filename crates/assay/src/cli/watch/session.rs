@@ -9,12 +9,12 @@ use super::studies::Studies;
 use crate::cli::output;
 use assay_system::system::System;
 
-use crate::real::signals;
 use crate::watch::page::{Page, View};
 use crate::watch::record::Rows;
 use crate::watch::requests::Recording;
 use crate::watch::sampler::{Sampler, Tracing, disks};
 use crate::watch::{State, Strip, words};
+use assay_runner::real::signals;
 
 /// The longest time without a look at the flags.
 const PATIENCE: Duration = Duration::from_millis(100);

@@ -1,7 +1,7 @@
 //! What rules of trust say of one host, by its records as they are read one after the other: what is held of
 //! them does not grow with their number.
 
-use crate::runner::fleet::words_of_rules;
+use assay_runner::runner::fleet::words_of_rules;
 use assay_study::results::environment::Environment;
 use assay_study::results::fleet::HostSaid;
 use assay_study::results::plan::Plan;
@@ -87,7 +87,7 @@ mod tests {
     use assay_study::results::record::Status;
 
     use super::*;
-    use crate::runner::fleet::tests::one_of_three_lost;
+    use assay_runner::runner::known::fleet::one_of_three_lost;
 
     /// The records of one workload, so many times; the first of them while the hypervisor took time away.
     fn records(of: &[TrialRecord], times: usize) -> Vec<TrialRecord> {

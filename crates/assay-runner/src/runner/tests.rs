@@ -13,6 +13,7 @@ use std::sync::atomic::AtomicBool;
 
 use assay_lab::needs::{count, first_of, is_in_full};
 
+use super::known::{STUDY, able, machine, placed};
 use super::*;
 use assay_base::failure::Outcome;
 use assay_base::presence::Presence;
@@ -28,37 +29,11 @@ use assay_study::study::{Study, file};
 use assay_system::system::journal::{self, setting_value};
 use assay_system::system::{Fake, Faulty, System};
 
-/// Two rows that take little time.
-pub(crate) const STUDY: &str = r#"
-format     = "assay-study/1"
-title      = "Two short rows"
-replicates = 3
-seed       = 11
-area       = { size = "16 MiB" }
-
-[[workload]]
-name = "random-read"
-io   = { pattern = "random", mix = "read", size = "4 KiB", time = "2 ms", engine = "psync" }
-
-[[workload]]
-name = "random-write"
-io   = { pattern = "random", mix = "write", size = "4 KiB", time = "2 ms", engine = "psync" }
-"#;
-
 fn study() -> Study {
     let mut study = file::parse("test", STUDY).unwrap();
     // Less than anybody may ask for: it is filled anew in each of some hundred runs.
     study.area.size = Some(Bytes(1 << 20));
     study
-}
-
-/// A recorded machine with a drive, as root.
-pub(crate) fn machine() -> Fake {
-    let fake =
-        Fake::recorded(include_str!("../../../assay-system/tests/fixtures/machines/sata-ssd.txt"))
-            .unwrap();
-    fake.set_user(0);
-    fake
 }
 
 fn request(target: &str) -> Request<'static> {
@@ -668,26 +643,6 @@ fn any_call_may_fail_and_the_machine_is_put_back() {
         call += u64::from(if call < 200 { step } else { 7 * step });
     }
     assert!(call > 200, "{call}");
-}
-
-/// A machine on which every preset can be planned.
-pub(crate) fn able() -> Fake {
-    let fake = machine();
-    fake.with_file_systems().with_encryption().with_arrays();
-    let disk = fake.canonical(Path::new("/sys/class/block/sda")).unwrap();
-    fake.put(disk.join("queue/wbt_lat_usec"), "75000\n");
-    fake
-}
-
-/// A preset where it can be planned: others' work is where it is, and a device has no directory to work in.
-pub(crate) fn placed(study: Study) -> Study {
-    use assay_kinds::work::{Needs, Work};
-    let stays = |work: &Work| work.is_others() || work.needs() == Needs::Directory;
-    let made = study.factors.contains_key("filesystem");
-    // Swap stands beside a directory.
-    let beside = study.factors.contains_key("swap");
-    let stays = beside || !made && study.workload.iter().any(|own| stays(&own.work));
-    if stays { study } else { study.in_lab() }
 }
 
 #[test]

@@ -31,7 +31,7 @@ pub(super) fn gone(system: &dyn System, marks: &[Mark]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::runner::tests::machine;
+    use crate::runner::known::machine;
     use assay_system::system::{Fake, resolve};
 
     const DISK: &str =

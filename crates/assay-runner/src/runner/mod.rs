@@ -11,6 +11,8 @@ pub mod finished;
 pub mod fleet;
 mod growing;
 mod holds;
+#[doc(hidden)]
+pub mod known;
 mod links;
 mod lookout;
 mod marks;
@@ -41,4 +43,4 @@ pub use request::{Acting, Consented, Judge, LogOf, Looks, NumberOf, Request};
 pub use start::{resume, run};
 
 #[cfg(test)]
-pub(crate) mod tests;
+mod tests;

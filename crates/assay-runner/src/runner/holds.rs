@@ -135,7 +135,7 @@ mod tests {
     use std::sync::atomic::{AtomicBool, Ordering};
 
     use super::*;
-    use crate::runner::tests::machine;
+    use crate::runner::known::machine;
     use assay_study::study::presets;
     use assay_system::system::{Fake, System, resolve as resolved};
 
