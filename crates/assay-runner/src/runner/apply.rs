@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use super::resolve::put_back_first;
+use super::resolve::refuse_unfinished;
 use assay_base::failure::{Failure, Outcome};
 use assay_base::outside;
 use assay_machine::factors::guard::{Guard, SETTINGS, applied, setters};
@@ -213,7 +213,7 @@ pub fn apply(system: &dyn System, voucher: &Voucher, proposal: &Proposal) -> Out
         return Err(Failure::refused("nobody vouches for this result"));
     }
     proposal.files.iter().try_for_each(|(path, text)| is_text(path, text))?;
-    put_back_first(system)?;
+    refuse_unfinished(system)?;
     let home = identity::state_directory(system)?;
     let known = journal::unfinished(system, &applied(&home))?;
     if let Some(own) = known.iter().find(|one| one.id == id) {
@@ -336,7 +336,7 @@ pub fn undo(system: &dyn System, standing: &Unfinished) -> Outcome<Report> {
     if system.user().id != 0 {
         return Err(Failure::refused("settings are root's: run it again with sudo"));
     }
-    put_back_first(system)?;
+    refuse_unfinished(system)?;
     let report = journal::undo_lasting(system, standing)?;
     if report.failed.is_empty() {
         return Ok(report);

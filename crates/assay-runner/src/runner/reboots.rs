@@ -12,7 +12,7 @@ use super::event::{Context, Event};
 use super::finished::{Finished, Unkept, seal};
 use super::recorded::{asked, begin, environment_of, kept};
 use super::request::Acting;
-use super::resolve::put_back_first;
+use super::resolve::refuse_unfinished;
 use assay_base::failure::{Failure, Outcome};
 use assay_machine::factors::guard::journals;
 use assay_study::plan::recorded as planned;
@@ -90,7 +90,7 @@ pub fn propose(
     results: PathBuf,
 ) -> Outcome<Proposal> {
     let program = ready::check(system, &results)?;
-    put_back_first(system)?;
+    refuse_unfinished(system)?;
     let id = id::of_study(system, Some(&results), &system.now());
     let home = identity::state_directory(system)?;
     let journal = journals(&home).join(format!("{id}.jsonl"));

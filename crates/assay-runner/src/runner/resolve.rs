@@ -44,7 +44,7 @@ pub fn targets<'a>(
     let system = context.system;
     changes::permitted(demands, allowed)?;
     links::named(&demands.network)?;
-    put_back_first(system)?;
+    refuse_unfinished(system)?;
     if demands.changes() {
         needs_root(system, demands)?;
         links::may_be_shaped(system, &demands.network)?;
@@ -119,7 +119,7 @@ fn needs_root(system: &dyn System, demands: &Demands) -> Outcome<()> {
 }
 
 /// Refuses to measure on a machine that another run left changed.
-pub fn put_back_first(system: &dyn System) -> Outcome<()> {
+pub fn refuse_unfinished(system: &dyn System) -> Outcome<()> {
     let home = identity::state_directory(system)?;
     let left = journal::unfinished(system, &factors::guard::journals(&home))?;
     let Some(first) = left.first() else { return Ok(()) };

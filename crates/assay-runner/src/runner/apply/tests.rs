@@ -115,7 +115,7 @@ fn what_is_applied_holds_and_is_taken_back_exactly() {
     // Again: nothing more is done, and no run takes it for something unfinished.
     let applied = condition(&fake);
     assert_eq!(go(&fake).unwrap(), Applied::Before);
-    put_back_first(&fake).unwrap();
+    refuse_unfinished(&fake).unwrap();
     assert_eq!(condition(&fake), applied);
     assert!(take_back(&fake).unwrap()[0].done.len() >= 6);
     assert_eq!(condition(&fake), before);
