@@ -29,7 +29,8 @@ text { font: 12px system-ui, 'Segoe UI', Helvetica, Arial, sans-serif; fill: #1f
 .muted { fill: #57606a }
 rect { fill: #f6f8fa; stroke: #8c959f }
 .back { fill: #ffffff; stroke: none }
-.assay { fill: #ddf4ff; stroke: #0969da }
+.assay,
+.assay-runner { fill: #ddf4ff; stroke: #0969da }
 .assay-report { fill: #fff8c5; stroke: #9a6700 }
 .assay-base,
 .assay-claims,
@@ -45,7 +46,8 @@ text { fill: #e6edf3 }
 .muted { fill: #9ea7b3 }
 rect { fill: #161b22; stroke: #6e7681 }
 .back { fill: #0d1117; stroke: none }
-.assay { fill: #0c2d6b; stroke: #58a6ff }
+.assay,
+.assay-runner { fill: #0c2d6b; stroke: #58a6ff }
 .assay-report { fill: #4b2900; stroke: #d29922 }
 .assay-base,
 .assay-claims,
