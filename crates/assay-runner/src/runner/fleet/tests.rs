@@ -1,15 +1,11 @@
 //! Fleets whose ranks are lost, differ, babble and stand still.
 
-use std::time::Duration;
 
-use assay_fleet::fleet::message::{Message, Purpose};
-use assay_fleet::fleet::ranks::Place;
-use assay_fleet::fleet::{Heard, Line};
 use assay_study::results::record::Status;
 
 use super::{OnLoss, stored};
 use crate::runner::known::fleet::{
-    A_TRIAL, BEFORE, Came, DRIVE, Ending, Given, STUDY, USUAL, fleet, one_of_three_lost,
+    A_TRIAL, BEFORE, Came, Ending, Given, STUDY, USUAL, fleet, one_of_three_lost,
 };
 
 fn hashes(came: &[Came]) -> Vec<String> {
